@@ -1,0 +1,38 @@
+# How every library and program of the project is declared.
+
+add_library(orias_options INTERFACE)
+target_include_directories(orias_options INTERFACE "${PROJECT_SOURCE_DIR}")
+target_compile_options(orias_options INTERFACE -Wall -Wextra $<$<BOOL:${ORIAS_WERROR}>:-Werror>)
+if(ORIAS_SANITIZE)
+  target_compile_options(orias_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(orias_options INTERFACE -fsanitize=address,undefined)
+endif()
+
+# orias_library(NAME [DEPENDS lib...]): all .cpp files of the current folder (not of its subfolders).
+# A folder may hold only headers for a while; it is an interface library then.
+function(orias_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cpp")
+  if(sources)
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC orias_options ${ARG_DEPENDS})
+  else()
+    add_library(${name} INTERFACE)
+    target_link_libraries(${name} INTERFACE orias_options ${ARG_DEPENDS})
+  endif()
+endfunction()
+
+# orias_unit_test(FOLDER DEPENDS lib...): one doctest program, unit_FOLDER, from test/unit/FOLDER/*.cpp.
+function(orias_unit_test folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/${folder}/*.cpp")
+  if(NOT sources)
+    return()
+  endif()
+  string(REPLACE "/" "_" target "unit_${folder}")
+  add_executable(${target} ${sources})
+  target_link_libraries(${target} PRIVATE orias_doctest_main ${ARG_DEPENDS})
+  target_compile_definitions(${target} PRIVATE ORIAS_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  add_test(NAME ${target} COMMAND ${target})
+endfunction()
