@@ -1,0 +1,94 @@
+#pragma once
+
+// The one table of SASS instructions (see README.md for how a row is written). Everybody asks it: encoder, decoder, printer,
+// text parser, verifier, legaliser, schedulers, register allocator, ConvertToUniformReg, emulator.
+
+#include "encoder/isa/operand.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace orias::isa {
+
+class Target;
+
+/// One enumerator per row of the table: IADD3, IMAD, IMAD_WIDE, LDG, ... and the pseudo instructions of Ori.
+enum class Op : std::uint16_t {
+#define ORIAS_INSTR(name, ...) name,
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+  kCount
+};
+
+/// Modifier kinds. A row lists the kinds that it has; values are small numbers with names, per row.
+enum class Mod : std::uint8_t;
+
+enum class Role : std::uint8_t { Def, Use };
+
+/// How many registers an operand in this slot spans; some depend on modifiers (a load's size, .E addresses).
+enum class WidthRule : std::uint8_t;
+
+struct SlotDesc {
+  std::string_view name; ///< as in the literature: "Rd", "Pu", "Ra", ...
+  Role role = Role::Use;
+  File file = File::R; ///< the file of a register here (Use slots that take UR as well say so in `accepts`)
+  WidthRule width{};
+  /// What may stand here, as a mask of kAccepts*.
+  std::uint8_t accepts = 0;
+  bool canNeg = false;
+  bool canAbs = false;
+  bool canNot = false;
+  /// Read after issue (by a decoupled unit): such a register needs a read barrier against overwriting.
+  bool readLate = false;
+};
+inline constexpr std::uint8_t kAcceptsReg = 1 << 0;   ///< a register of `file`
+inline constexpr std::uint8_t kAcceptsUReg = 1 << 1;  ///< a uniform register (UR for R, UP for P)
+inline constexpr std::uint8_t kAcceptsImm = 1 << 2;
+inline constexpr std::uint8_t kAcceptsConst = 1 << 3;
+inline constexpr std::uint8_t kAcceptsLabel = 1 << 4;
+inline constexpr std::uint8_t kAcceptsNone = 1 << 5;   ///< may be absent
+
+/// Facts that phases act on. What is fixed and what is scoreboarded is asked of the Target.
+enum class Flag : std::uint32_t {
+  Pseudo = 1 << 0,        ///< exists in Ori only; never reaches the encoder
+  Branch = 1 << 1,        ///< transfers control to a label or register
+  Terminator = 1 << 2,    ///< ends a block; conditional when guarded
+  Load = 1 << 3,          ///< reads memory that may be written by someone
+  Store = 1 << 4,         ///< writes memory
+  Atomic = 1 << 5,
+  SideEffect = 1 << 6,    ///< must not be removed even when its results are unused
+  Convergent = 1 << 7,    ///< reads or synchronises other lanes: must not move across divergence
+  Fence = 1 << 8,         ///< orders memory
+  Volatile = 1 << 9,      ///< two executions may give two results (clocks); no CSE, no remat
+  Commutative = 1 << 10,  ///< the first two source slots may be swapped
+  Uniform = 1 << 11,      ///< runs on the uniform datapath, once per warp
+  Copy = 1 << 12,         ///< Rd = source, unchanged
+  ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
+};
+
+/// What the latency tables are indexed by. The classes follow Mesa NAK's sm_80/sm_100 split (see the latency data's README).
+enum class LatencyClass : std::uint8_t;
+enum class Pipe : std::uint8_t;
+
+struct InstrDesc; // the full row; see encoder/isa/desc.h
+
+/// A machine instruction: what one 128-bit word says.
+struct Inst {
+  Op op{};
+  std::uint8_t operandCount = 0;
+  std::array<std::uint8_t, kMaxMods> mods{};
+  Operand guard = Operand::pt();
+  std::array<Operand, kMaxOperands> operands{};
+  Control control;
+};
+
+struct Word {
+  std::uint64_t lo = 0;
+  std::uint64_t hi = 0;
+  friend bool operator==(const Word&, const Word&) = default;
+};
+
+} // namespace orias::isa
