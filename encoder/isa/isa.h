@@ -26,6 +26,14 @@ enum class Op : std::uint16_t {
 /// Modifier kinds. A row lists the kinds that it has; values are small numbers with names, per row.
 enum class Mod : std::uint8_t;
 
+/// A modifier and its value, as builders write it: {Mod::Cmp, Cmp::LT}. Each kind has an enum of its values (mods.h), so that
+/// no code outside the table spells a modifier as a number or a string.
+struct ModValue {
+  Mod kind;
+  std::uint8_t value;
+  template <typename E> constexpr ModValue(Mod k, E v) : kind(k), value(static_cast<std::uint8_t>(v)) {}
+};
+
 enum class Role : std::uint8_t { Def, Use };
 
 /// How many registers an operand in this slot spans; some depend on modifiers (a load's size, .E addresses).

@@ -1,0 +1,200 @@
+#pragma once
+
+#include "ori/instr.h"
+#include "support/arena.h"
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::ori {
+
+class Module;
+
+/// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses may name
+/// a part of it (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
+struct VReg {
+  File file = File::R;
+  std::uint8_t width = 1;
+  std::uint8_t align = 1;      ///< in registers, a power of two
+  std::string_view name;       ///< the PTX name, for people; may be empty
+  Operand* refs = nullptr;     ///< all operands that name it; see Function::uses / defs
+  bool divergent = true;       ///< result of OriPropagateVarying; true until proven uniform
+};
+
+/// A basic block. Only its last instruction may be a Terminator; when that one is missing or guarded, control goes on to
+/// `fallthrough`. Successors are the labels of the terminator, then `fallthrough`.
+struct Block {
+  BlockId id = kNoId;
+  Instr* first = nullptr;
+  Instr* last = nullptr;
+  BlockId fallthrough = kNoId;
+  std::uint8_t loopDepth = 0;  ///< refreshed by phase 3 and whoever changes loops
+  std::string_view name;       ///< PTX label, for people; may be empty
+
+  class Iterator {
+   public:
+    explicit Iterator(Instr* at) : at_(at) {}
+    Instr& operator*() const { return *at_; }
+    Iterator& operator++() {
+      at_ = at_->next;
+      return *this;
+    }
+    bool operator!=(const Iterator& other) const { return at_ != other.at_; }
+
+   private:
+    Instr* at_;
+  };
+  /// In order; the current instruction must not be erased while iterating (see Function::forEachSafe).
+  Iterator begin() const { return Iterator(first); }
+  Iterator end() const { return Iterator(nullptr); }
+  bool empty() const { return first == nullptr; }
+};
+
+/// An object in the frame of a function, in local memory.
+struct FrameObject {
+  std::string_view name;
+  std::uint32_t size = 0;   ///< bytes
+  std::uint32_t align = 1;  ///< bytes
+  std::int32_t offset = -1; ///< from the stack pointer; -1 until the frame is laid out
+  bool isSpill = false;
+};
+
+/// A kernel parameter in constant bank 0.
+struct KernelParam {
+  std::string_view name;
+  std::uint32_t offset = 0; ///< from the target's parameter base
+  std::uint32_t size = 0;
+};
+
+/// Launch bounds and limits of a kernel, 0 = not given.
+struct LaunchBounds {
+  std::uint32_t reqntid[3] = {0, 0, 0};
+  std::uint32_t maxntid[3] = {0, 0, 0};
+  std::uint32_t minnctapersm = 0;
+  std::uint32_t maxnreg = 0;
+  std::uint32_t reqnctapercluster[3] = {0, 0, 0};
+  std::uint32_t maxclusterrank = 0;
+  bool explicitcluster = false;
+};
+
+/// What allocation and scheduling found; goes into the cubin, the listing and the -v lines.
+struct FunctionStats {
+  unsigned registers = 0;   ///< as reported: highest R + 1 + 2
+  unsigned uniformRegisters = 0;
+  unsigned predicates = 0;
+  unsigned barriers = 0;    ///< named CTA barriers
+  unsigned frameBytes = 0;
+  unsigned spillStoreBytes = 0;
+  unsigned spillLoadBytes = 0;
+};
+
+/// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses; nothing is
+/// freed before the function dies.
+class Function {
+ public:
+  Function(Module& module, std::string name, bool isKernel);
+  Function(const Function&) = delete;
+  Function& operator=(const Function&) = delete;
+
+  Module& module() const { return *module_; }
+  const std::string& name() const { return name_; }
+  bool isKernel() const { return isKernel_; }
+
+  // --- virtual registers
+  VRegId newVReg(File file, unsigned width = 1, std::string_view name = {});
+  std::size_t vregCount() const { return vregs_.size(); }
+  VReg& vreg(VRegId id) { return vregs_[id]; }
+  const VReg& vreg(VRegId id) const { return vregs_[id]; }
+  /// A whole register, or `width` components from `sub`, as an operand.
+  isa::Operand use(VRegId id) const { return isa::Operand::virt(vregs_[id].file, id, vregs_[id].width); }
+  isa::Operand part(VRegId id, unsigned sub, unsigned width = 1) const {
+    return isa::Operand::virt(vregs_[id].file, id, width, sub);
+  }
+
+  // --- blocks
+  Block* newBlock(std::string_view name = {});                  ///< appended to the layout
+  Block* newBlockAfter(Block* where, std::string_view name = {}); ///< placed behind `where` in the layout
+  void eraseBlock(Block* block);                                ///< with its instructions; nobody may branch to it any more
+  const std::vector<Block*>& layout() const { return layout_; }
+  void setLayout(std::vector<Block*> order);                    ///< a permutation of the live blocks; the first is the entry
+  Block* entry() const { return layout_.front(); }
+  Block* block(BlockId id) const { return blocks_[id]; }        ///< null when erased
+  std::size_t blockIdCount() const { return blocks_.size(); }   ///< ids are below this
+  /// Labels of the terminator, then the fall-through; without duplicates.
+  std::vector<BlockId> successors(const Block& block) const;
+  /// Moves everything behind `at` (exclusive) into a new block, which `block` falls through to.
+  Block* splitAfter(Instr* at);
+
+  // --- instructions: created detached or in place, operands in table order
+  Instr* create(Op op, std::span<const isa::Operand> operands, Source source = {});
+  Instr* append(Block* block, Instr* instr);
+  Instr* insertBefore(Instr* where, Instr* instr);
+  Instr* insertAfter(Instr* where, Instr* instr);
+  void unlink(Instr* instr); ///< takes it out of its block, keeps its operands' links (to insert it again elsewhere)
+  void erase(Instr* instr);  ///< for good
+  std::size_t instrIdCount() const { return instrCount_; } ///< ids are below this
+
+  // --- the only ways to change operands
+  void setOperand(Instr* instr, unsigned index, const isa::Operand& value);
+  void setGuard(Instr* instr, const isa::Operand& predicate);
+  /// Gives the instruction another opcode and operands; keeps place, guard, source and provenance.
+  void rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands);
+  /// Appends operands to an instruction with a variable number of them (PHI).
+  void addOperands(Instr* instr, std::span<const isa::Operand> operands);
+  /// All operands that name `from` name `to` (same file and width) from now on.
+  void replaceAllRefs(VRegId from, VRegId to);
+
+  /// Calls f(Operand&) for each use (definition) of the register; f may change or erase what it is given.
+  template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(id, false, f); }
+  template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(id, true, f); }
+  bool hasUses(VRegId id) const;
+  /// The single definition of the register, or null when there is none or more than one (parts count one by one).
+  Instr* singleDef(VRegId id) const;
+
+  /// The pipeline index that new and changed instructions are marked with; set by the phase manager.
+  void setCurrentPhase(std::uint16_t phase) { currentPhase_ = phase; }
+  std::uint16_t currentPhase() const { return currentPhase_; }
+  /// Adds the current phase to the instruction's provenance; the mutators above call it.
+  void touch(Instr* instr);
+
+  // --- what a kernel has besides code
+  std::vector<KernelParam> params;
+  std::uint32_t paramBytes = 0;
+  std::vector<FrameObject> frame;
+  LaunchBounds bounds;
+  std::uint32_t sharedBytes = 0;   ///< static shared memory
+  std::uint32_t sharedAlign = 1;
+  bool usesDynamicShared = false;
+  std::uint32_t ctaBarriers = 0;   ///< named barriers used (highest constant + 1; 16 when a register names one)
+  FunctionStats stats;
+  bool allocated = false;          ///< operands are physical registers
+
+  Arena& arena() { return arena_; }
+  std::string_view intern(std::string_view text) { return arena_.copyString(text); }
+
+ private:
+  template <typename F> void forEachRef(VRegId id, bool defs, F&& f) const {
+    for (Operand *o = vregs_[id].refs, *next; o; o = next) {
+      next = o->nextRef;
+      if (o->isDef == defs) f(*o);
+    }
+  }
+  void link(Operand& operand);
+  void unlinkRef(Operand& operand);
+  void assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef);
+
+  Module* module_;
+  std::string name_;
+  bool isKernel_;
+  Arena arena_;
+  std::vector<VReg> vregs_;
+  std::vector<Block*> blocks_; // by id
+  std::vector<Block*> layout_;
+  InstrId instrCount_ = 0;
+  std::uint16_t currentPhase_ = 0;
+};
+
+} // namespace orias::ori

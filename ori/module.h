@@ -1,0 +1,76 @@
+#pragma once
+
+#include "ori/function.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace orias::isa {
+class Target;
+}
+
+namespace orias::ori {
+
+enum class Linkage : std::uint8_t { Local, Global, Weak, Common, External };
+enum class Space : std::uint8_t { Global, Const };
+
+/// "Write the address of `symbol` + `addend` here": a relocation in the initial bytes of a variable.
+struct DataRelocation {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 8; ///< 4 or 8 bytes
+  std::uint32_t symbol = 0;
+  std::int64_t addend = 0;
+  bool generic = false; ///< generic() address rather than the address in the symbol's space
+};
+
+/// A module-scope variable in global or constant memory. Shared variables are laid out per kernel by lowering.
+struct Variable {
+  std::string name;
+  Linkage linkage = Linkage::Local;
+  Space space = Space::Global;
+  std::uint32_t align = 1;
+  std::uint64_t size = 0;
+  std::vector<std::uint8_t> init; ///< empty = zero
+  std::vector<DataRelocation> relocations;
+  std::int64_t constOffset = -1;  ///< offset in constant bank 3, for Space::Const
+};
+
+/// Something with an address that code and data refer to.
+struct Symbol {
+  enum class Kind : std::uint8_t { Variable, Function, ExternFunction } kind = Kind::Variable;
+  std::string name;
+  std::uint32_t index = 0; ///< into Module::variables or Module::functions
+};
+
+struct LocEntry {
+  std::uint32_t file = 0;
+  std::uint32_t line = 0;
+  std::uint32_t column = 0;
+};
+
+class Module {
+ public:
+  explicit Module(const isa::Target& target) : target_(&target) {}
+  const isa::Target& target() const { return *target_; }
+
+  Function& newFunction(std::string name, bool isKernel);
+  Function* findFunction(std::string_view name) const;
+
+  /// Byte offset in constant bank 4 of an 8-byte slot that the loader fills with the address of `symbol`: c[0x4][offset].
+  std::uint32_t addressSlot(std::uint32_t symbol);
+
+  std::vector<std::unique_ptr<Function>> functions;
+  std::vector<Variable> variables;
+  std::vector<Symbol> symbols;
+  std::vector<std::uint32_t> addressSlots; ///< symbol ids, slot i at c[0x4][8 * i]
+  std::vector<LocEntry> locs;
+  std::vector<std::string> files;
+  std::uint32_t ptxVersionMajor = 0;
+  std::uint32_t ptxVersionMinor = 0;
+
+ private:
+  const isa::Target* target_;
+};
+
+} // namespace orias::ori
