@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstdint>
+
+namespace orias::cubin {
+
+/// How the cubin of one chip differs from that of another, as data: the writer looks at nothing else.
+/// All values are those of ptxas 13.0 (observed; the sections are described in the cic notes, `cubin_elf.md`).
+struct Abi {
+  std::uint16_t smArch = 90;
+  std::uint32_t elfFlags = 0x6005a04; ///< e_flags: the SM number in bits 8..15, 64-bit addresses and ABI bits around it
+  std::uint8_t elfOsAbi = 0x41;
+  std::uint8_t elfAbiVersion = 8;
+  std::uint16_t toolkitVersion = 130; ///< 10 * major + minor: EIATTR_CUDA_API_VERSION and the cuinfo note
+  std::uint16_t mercuryIsaVersion = 0x101;
+  std::uint32_t paramBase = 0x210;       ///< offset of the first kernel parameter in constant bank 0
+  std::uint32_t reservedShared = 0x400;  ///< bytes at the start of shared memory that belong to the driver
+  std::uint32_t softwareWorkarounds = 8; ///< EIATTR_SW_WAR; 0 = no such attribute
+  bool sharedAlias = true;               ///< has `.nv.shared.reserved.0` and its two symbols
+  bool compatSection = true;             ///< has `.nv.compat`
+  bool relocationActions = false;        ///< has `.nv.rel.action`
+  bool addends = true;                   ///< relocations are RELA; else REL with the addend in place
+  bool constant0AfterText = true;        ///< bank 0 comes behind code and data, and its symbols behind the functions
+  bool registersInTextInfo = false;      ///< sh_info of `.text.<k>` carries the register count in bits 24..31
+  bool sparseMmaMask = true;             ///< EIATTR_SPARSE_MMA_MASK
+  bool stackCheckWorkaround = false;     ///< EIATTR_SW2861232_WAR
+  bool parametersLast = true; ///< EIATTR_CBANK_PARAM_SIZE and PARAM_CBANK stand behind the exits, else in front
+  friend bool operator==(const Abi&, const Abi&) = default;
+};
+
+/// The container facts of one chip (75, 80, 86, 89, 90). Throws orias::Error for a chip that is not known.
+const Abi& abiOf(unsigned smArch);
+
+} // namespace orias::cubin

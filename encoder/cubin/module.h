@@ -1,0 +1,167 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "encoder/cubin/abi.h"
+
+/// What a cubin says, as plain data: the writer turns it into ELF, the reader makes it from ELF. README.md says how
+/// code addresses what is described here.
+namespace orias::cubin {
+
+using Bytes = std::vector<std::byte>;
+
+enum class Binding : std::uint8_t { Local, Global, Weak };
+
+/// Relocation types of sm_70 and later that orias writes; a file may hold others. The names are those that cuobjdump
+/// prints.
+enum class RelocationType : std::uint32_t {
+  None = 0,
+  Abs32 = 1,        ///< R_CUDA_32: a 32-bit word
+  Abs64 = 2,        ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
+  Generic32 = 3,    ///< R_CUDA_G32
+  Generic64 = 4,    ///< R_CUDA_G64: a 64-bit generic address in initialised data
+  Abs32Lo32 = 0x38, ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
+  Abs32Hi32 = 0x39, ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
+};
+
+struct Relocation {
+  RelocationType type = RelocationType::None;
+  std::uint64_t offset = 0; ///< from the start of the thing it belongs to (variable, code, bank)
+  std::string symbol;
+  std::int64_t addend = 0;
+  friend bool operator==(const Relocation&, const Relocation&) = default;
+};
+
+/// A module variable: `.global` (in `.nv.global` or `.nv.global.init`) or `.const` (bank 3, `.nv.constant3`).
+struct Variable {
+  enum class Space : std::uint8_t { Global, Constant };
+  std::string name;
+  Binding binding = Binding::Local;
+  Space space = Space::Global;
+  bool defined = true; ///< false: `.extern`, an undefined symbol
+  std::uint64_t alignment = 1;
+  std::uint64_t size = 0;
+  Bytes init;                          ///< empty: zeros; shorter than `size`: zeros follow
+  std::vector<Relocation> relocations; ///< offsets from the start of the variable
+  std::uint64_t offset = 0;            ///< place in its section: set by layOutVariables()
+  bool initialised() const { return !init.empty() || !relocations.empty(); }
+  friend bool operator==(const Variable&, const Variable&) = default;
+};
+
+/// One slot of the address table in constant bank 4; slot i is c[0x4][8 * i].
+struct AddressSlot {
+  std::string symbol; ///< a variable or an external function
+  std::int64_t addend = 0;
+  friend bool operator==(const AddressSlot&, const AddressSlot&) = default;
+};
+
+struct Parameter {
+  std::uint32_t offset = 0; ///< from the parameter base
+  std::uint32_t size = 0;
+  std::uint8_t pointeeLogAlignment = 0; ///< of `.ptr .align`; 0 when not stated
+  std::uint8_t pointeeSpace = 0; ///< of `.ptr`: 0 no `.ptr`, 1 local, 2 shared, 4 global or const, 5 generic (observed)
+  friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// A device function that lives inside the code of a kernel; ptxas calls it `$kernel$callee`.
+struct InnerFunction {
+  std::string name;
+  std::uint32_t offset = 0; ///< from the start of the kernel's code
+  std::uint32_t size = 0;
+  std::uint32_t frameSize = 0;
+  Binding binding = Binding::Local; ///< of the PTX function
+  friend bool operator==(const InnerFunction&, const InnerFunction&) = default;
+};
+
+/// A vote, shuffle or match: where it is, and its member mask when that is known (EIATTR_COOP_GROUP_*).
+struct WarpCooperation {
+  std::uint32_t offset = 0;
+  std::uint32_t memberMask = 0xffffffff;
+  friend bool operator==(const WarpCooperation&, const WarpCooperation&) = default;
+};
+
+/// A branch through a register (BRX) and where it can go; offsets into the code.
+struct IndirectBranch {
+  std::uint32_t offset = 0;
+  std::vector<std::uint32_t> targets;
+  friend bool operator==(const IndirectBranch&, const IndirectBranch&) = default;
+};
+
+/// A kernel, or a device function with code of its own. All code offsets are bytes from the start of `code`.
+struct Function {
+  std::string name;
+  Binding binding = Binding::Global;
+  bool isEntry = true;
+  Bytes code; ///< whole 16-byte instructions, padding at the end included
+  std::vector<Relocation> relocations;
+  std::vector<InnerFunction> inner;
+
+  std::uint32_t registerCount = 0;  ///< as the hardware wants it: highest register + 1 + 2
+  std::uint32_t maxRegisters = 255; ///< what the allocator was allowed (-maxrregcount, launch bounds)
+  std::uint32_t barrierCount = 0;
+  std::uint32_t frameSize = 0;
+  std::uint32_t minStackSize = 0;
+  std::optional<std::uint32_t> maxStackSize; ///< not known when there are indirect or external calls
+  std::optional<std::uint32_t> crsStackSize; ///< set when the kernel calls functions with code (0 is what ptxas writes)
+  std::uint32_t frameSetupOffset = 0;        ///< behind the instruction that makes the frame; for the unwind table
+  std::uint32_t frameEndOffset = 0;          ///< where the unwind table ends, 0: behind the last exit
+
+  std::uint32_t staticSharedSize = 0; ///< without the driver's reserved bytes
+  std::uint32_t sharedAlignment = 1;
+  bool seesDynamicShared = false; ///< an `extern .shared` array is in scope
+  bool usesSharedAddress = false; ///< the code holds shared addresses
+
+  std::vector<Parameter> parameters;
+  std::uint32_t parameterSize = 0; ///< bytes from the parameter base, not rounded up
+  Bytes constant2;                 ///< bank 2 (`.nv.constant2.<k>`): compiler's own constants
+  std::vector<Relocation> constant2Relocations;
+
+  std::optional<Dim3> maxThreads;      ///< .maxntid
+  std::optional<Dim3> requiredThreads; ///< .reqntid
+  std::optional<Dim3> clusterShape;    ///< .reqnctapercluster
+  bool explicitCluster = false;        ///< .explicitcluster, implied by a shape
+  std::optional<std::uint32_t> maxClusterRank;
+
+  std::vector<std::uint32_t> exitOffsets;
+  std::vector<std::uint32_t> syscallOffsets; ///< calls of the driver's functions (vprintf)
+  std::vector<WarpCooperation> warpCooperations;
+  std::vector<IndirectBranch> indirectBranches;
+  std::vector<std::string> externals; ///< functions it calls that are defined elsewhere
+  friend bool operator==(const Function&, const Function&) = default;
+};
+
+/// Who made the file: the `.note.nv.tkinfo` section.
+struct Producer {
+  std::string object; ///< ptxas leaves it empty
+  std::string tool = "orias";
+  std::string version;
+  std::string branch;
+  std::string arguments;
+  friend bool operator==(const Producer&, const Producer&) = default;
+};
+
+struct Module {
+  Abi abi;
+  Producer producer;
+  std::vector<Variable> variables;       ///< in the order of their declarations
+  std::vector<AddressSlot> addressTable; ///< constant bank 4
+  std::vector<Function> functions;       ///< in the order of their definitions
+  friend bool operator==(const Module&, const Module&) = default;
+};
+
+/// Gives each variable its place in its section, as ptxas does (observed): `.global` by falling alignment, then rising
+/// size;
+/// `.const` in the order of declaration; in both, visible ones before weak ones before local ones where the rest is
+/// equal. Call it before code that reads bank 3 is encoded: its operands are c[0x3][offset].
+void layOutVariables(std::vector<Variable>& variables);
+
+} // namespace orias::cubin
