@@ -1,0 +1,79 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+namespace orias::isa {
+
+/// What the latency tables are indexed by: instructions of one class behave alike in every dependence. The split
+/// follows Mesa NAK's for sm_80 and sm_100, because minimal distances seen in ptxas' code agree with it. Whether a
+/// class has a fixed latency or signals a scoreboard is a property of the chip: Target::isScoreboarded.
+enum class LatencyClass : std::uint8_t {
+  None, ///< pseudo instructions
+
+  // Arithmetic of the vector datapath.
+  Alu, ///< IADD3 LOP3 SHF LEA PRMT SEL FSEL MOV ISETP FSETP FMNMX IMNMX I2FP F2FP F2IP I2IP IABS SGXT BMSK VABSDIFF ...
+  PredLogic, ///< PLOP3, PSETP: of the ALU, and read uniform predicates
+  PredMove,  ///< P2R and R2P: read or write many predicates at once
+  Vote,      ///< VOTE
+  Dispatch,  ///< CS2R, LEPC, RPCMOV: answered by the dispatcher
+  Fma,       ///< FFMA FADD FMUL FSWZADD
+  Imad,      ///< IMAD with a 32-bit result (IMAD.MOV, .SHL, .IADD, .X too), IDP, VIADD
+  ImadWide,  ///< IMAD.WIDE, IMAD.HI: the two halves are ready at different times
+  Fp16,      ///< HADD2 HFMA2 HMUL2 HSET2 HSETP2 HMNMX2 VHMNMX
+  Hfma2Mma,  ///< HFMA2.MMA: fp16 on the fp64 pipe
+  Fp64,      ///< DADD DMUL DFMA DSETP
+  Clmad,     ///< CLMAD
+  Hmma,      ///< HMMA
+  Imma,      ///< IMMA, BMMA
+  Dmma,      ///< DMMA
+
+  // The memory and special-function queue (MIO).
+  Xu,           ///< MUFU F2F F2I I2F FRND POPC FLO BREV FCHK
+  ConstLoad,    ///< LDC
+  SharedLoad,   ///< LDS, LDSM, MOVM
+  SharedStore,  ///< STS, STSM, STAS
+  SharedAtomic, ///< ATOMS
+  Load,         ///< LDG, LD, LDL
+  Store,        ///< STG, ST, STL
+  Atomic,       ///< ATOM, ATOMG
+  Reduce,       ///< RED, REDG, REDAS
+  Shuffle,      ///< SHFL
+  Match,        ///< MATCH
+  SpecialRead,  ///< S2R, B2R, QSPC, GETLMEMBASE
+  Barrier,      ///< BAR
+  Fence,        ///< MEMBAR, ERRBAR, FENCE, CGAERRBAR
+  CacheControl, ///< CCTL, CCTLL
+  AsyncCopy,    ///< LDGSTS, LDGDEPBAR, ARRIVES
+  Syncs,        ///< SYNCS (mbarrier)
+  Gmma,         ///< HGMMA, IGMMA, BGMMA, QGMMA
+  WarpGroup,    ///< WARPGROUP, WARPGROUPSET
+  Texture,      ///< TEX, TLD, TLD4, TXQ, SULD, SUST, SURED, SUATOM ...
+  Mio,          ///< others of the queue
+
+  // Front end and control.
+  Nop,    ///< NOP, PMTRIG
+  Depbar, ///< DEPBAR
+  Branch, ///< BRA BRX JMP JMX CALL RET EXIT KILL BPT
+  Cbu,    ///< BSSY BSYNC BREAK WARPSYNC YIELD NANOSLEEP ELECT and others of the convergence unit
+  Bmov,   ///< BMOV: its result signals a scoreboard
+
+  // The uniform datapath.
+  Udp,       ///< UIADD3 ULOP3 USHF ULEA UIMAD UISETP USEL UPRMT UFLO UPOPC UPLOP3 ...
+  Umov,      ///< UMOV, ULEPC
+  Uldc,      ///< ULDC
+  Voteu,     ///< VOTEU
+  R2ur,      ///< R2UR
+  S2ur,      ///< S2UR, REDUX, UCGABAR_*: results of other units that land in a uniform register
+  Tma,       ///< UTMA*, UBLK*
+  SetMaxReg, ///< USETMAXREG
+
+  kCount
+};
+inline constexpr unsigned kLatencyClassCount = static_cast<unsigned>(LatencyClass::kCount);
+
+/// The name as written above; used by the latency data files and by reports.
+std::string_view nameOf(LatencyClass latencyClass);
+
+} // namespace orias::isa

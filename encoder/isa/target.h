@@ -1,0 +1,144 @@
+#pragma once
+
+// Everything that depends on the chip. Nobody else compares SM numbers.
+
+#include "encoder/isa/latency_class.h"
+#include "encoder/isa/operand.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace orias::isa {
+
+struct LatencyTables; // encoder/isa/latency/tables.h
+
+/// One use or definition of a 32-bit register (or predicate) as the latency tables see it: who, and through which port.
+/// Some ports are read later, or written earlier, than the rest of the instruction.
+struct Access {
+  enum class Port : std::uint8_t {
+    Main,   ///< results and sources without a row of their own
+    Addend, ///< the C operand of a multiply-add (its low word when 64 bits wide)
+    High,   ///< the high word of a 64-bit IMAD.WIDE result or addend
+    Guard   ///< the predicate that guards the instruction
+  };
+  LatencyClass latencyClass = LatencyClass::None;
+  Port port = Port::Main;
+};
+
+/// How many blocks fit on one multiprocessor, and what stops a further one.
+struct Occupancy {
+  enum class Limit : std::uint8_t { Warps, Blocks, Registers, SharedMemory, Impossible };
+  unsigned blocksPerSm = 0;
+  unsigned warpsPerSm = 0;
+  double fraction = 0; ///< of the warps that the multiprocessor can hold
+  Limit limit = Limit::Impossible;
+};
+
+class Target;
+
+/// What `-arch` and friends name: `sm_90` (real) or `compute_90` (virtual: parse and check only).
+struct ArchName {
+  const Target* target = nullptr;
+  bool isVirtual = false;
+};
+
+/// One chip. Objects are constants of the program; compare them by address.
+class Target {
+ public:
+  /// All supported chips, oldest first.
+  static std::span<const Target> all();
+  /// `sm_90a`, `compute_80`, ... ; null when unknown. `lto_` and `+PTX` forms are not names of chips.
+  static std::optional<ArchName> parse(std::string_view arch);
+  /// As parse(), for real names only: for tests and tools.
+  static const Target* find(std::string_view smName);
+
+  std::string_view name() const { return facts_.name; }               ///< "sm_90a"
+  std::string_view virtualName() const { return facts_.virtualName; } ///< "compute_90a"
+  unsigned smVersion() const { return facts_.smVersion; }             ///< 90
+  /// The `a` suffix: features of this chip only (wgmma, setmaxnreg, ...).
+  bool isArchSpecific() const { return facts_.archSpecific; }
+  unsigned ptxIsaMinimum() const { return facts_.ptxIsa; } ///< lowest `.version` that knows the chip, 78 = 7.8
+
+  // --- ELF
+  std::uint32_t elfFlags() const { return facts_.elfFlags; }
+
+  // --- constant bank 0, byte offsets
+  std::uint32_t paramBase() const { return facts_.paramBase; }
+  std::uint32_t maxParamBytes() const { return 32764; }
+  std::uint32_t ntidOffset(unsigned axis) const { return 4 * axis; }
+  std::uint32_t nctaidOffset(unsigned axis) const { return 0x0c + 4 * axis; }
+  std::uint32_t sharedWindowOffset() const { return 0x18; } ///< 64 bits: generic address of shared address 0
+  std::uint32_t localWindowOffset() const { return 0x20; }  ///< 64 bits: generic address of local address 0
+  std::uint32_t stackPointerOffset() const { return 0x28; }
+  std::uint32_t dynamicSharedSizeOffset() const { return 0x2c; }
+  std::uint32_t totalSharedSizeOffset() const { return 0x114; }
+  /// 64 bits, the descriptor of plain global accesses; none before sm_80.
+  std::optional<std::uint32_t> globalDescriptorOffset() const {
+    if (facts_.globalDescriptor == 0) return std::nullopt;
+    return facts_.globalDescriptor;
+  }
+
+  // --- shared memory
+  /// First shared address that belongs to the program; what lies below is the system's.
+  std::uint32_t sharedBase() const { return facts_.sharedBase; }
+  std::uint32_t maxStaticShared() const { return 48 * 1024; }
+  std::uint32_t maxSharedPerBlock() const { return facts_.maxSharedPerBlock; } ///< dynamic memory included
+
+  // --- registers
+  /// How many registers of a file a program can name, the zero or true register not counted.
+  unsigned registerCount(File file) const;
+  /// Counted on top of the highest R used: the hardware keeps the program counter there.
+  unsigned reservedRegisters() const { return 2; }
+  unsigned maxRegistersPerThread() const { return 255; }
+  bool hasUniformDatapath() const { return true; }
+  /// The memory instructions take `desc[UR]`.
+  bool hasMemoryDescriptors() const { return facts_.globalDescriptor != 0; }
+
+  // --- occupancy
+  unsigned maxWarpsPerSm() const { return facts_.maxWarps; }
+  unsigned maxBlocksPerSm() const { return facts_.maxBlocks; }
+  unsigned registersPerSm() const { return 65536; }
+  std::uint32_t sharedPerSm() const { return facts_.sharedPerSm; }
+  /// `registers` per thread as reported (reservedRegisters included); `sharedBytes` per block without the system's
+  /// part.
+  Occupancy occupancy(unsigned threadsPerBlock, unsigned registers, std::uint32_t sharedBytes) const;
+  /// The most registers per thread with which `warps` warps still fit on a multiprocessor; 0 when they never do.
+  unsigned registersForWarps(unsigned warps) const;
+
+  // --- latencies; cycles are counted from issue to issue
+  /// The result arrives at a time nobody knows; a scoreboard tells.
+  bool isScoreboarded(LatencyClass latencyClass) const;
+  /// Least distance from a write to a read of the same register of `file`. For scoreboarded producers: what has to pass
+  /// before the reader may wait for the scoreboard.
+  unsigned rawLatency(File file, Access writer, Access reader) const;
+  unsigned wawLatency(File file, Access first, Access second) const;
+  unsigned warLatency(File file, Access reader, Access writer) const;
+  /// Cycles that the issue of an instruction takes at least, whatever follows.
+  unsigned minStall(LatencyClass latencyClass) const;
+  /// For schedulers: what a result of this class usually takes; exact for classes of fixed latency.
+  unsigned expectedLatency(LatencyClass latencyClass) const;
+  /// An upper bound of all fixed latencies.
+  unsigned maxFixedLatency() const;
+
+  /// What differs from chip to chip; filled from the table in target.cpp.
+  struct Facts {
+    std::string_view name, virtualName;
+    unsigned smVersion;
+    bool archSpecific;
+    unsigned ptxIsa;
+    std::uint32_t elfFlags;
+    std::uint32_t paramBase, globalDescriptor, sharedBase;
+    unsigned maxWarps, maxBlocks;
+    std::uint32_t sharedPerSm, maxSharedPerBlock, sharedReserved, sharedGranule;
+    std::string_view latencyModel; ///< which data files of encoder/isa/latency
+  };
+  explicit Target(const Facts& facts) : facts_(facts) {}
+
+ private:
+  const LatencyTables& latencies() const;
+  Facts facts_;
+};
+
+} // namespace orias::isa

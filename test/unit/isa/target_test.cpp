@@ -1,0 +1,67 @@
+#include "encoder/isa/target.h"
+
+#include <doctest/doctest.h>
+
+#include <set>
+
+using namespace orias::isa;
+
+TEST_CASE("architecture names") {
+  for (const Target& target : Target::all()) {
+    CHECK(Target::find(target.name()) == &target);
+    const auto asVirtual = Target::parse(target.virtualName());
+    REQUIRE(asVirtual);
+    CHECK(asVirtual->target == &target);
+    CHECK(asVirtual->isVirtual);
+    CHECK(Target::find(target.virtualName()) == nullptr);
+  }
+  CHECK(Target::find("sm_90") != Target::find("sm_90a"));
+  for (const char* bad : {"", "sm_", "sm_9", "sm_90b", "sm_100x", "90", "compute", "SM_90", " sm_90"})
+    CHECK_FALSE(Target::parse(bad));
+}
+
+TEST_CASE("ELF flags of distinct chips differ") {
+  std::set<std::uint32_t> seen;
+  for (const Target& target : Target::all())
+    if (!target.isArchSpecific()) CHECK(seen.insert(target.elfFlags()).second);
+}
+
+// Figures from the occupancy calculator of the CUDA toolkit.
+TEST_CASE("occupancy") {
+  const Target& sm90 = *Target::find("sm_90");
+  SUBCASE("by warps") {
+    const Occupancy o = sm90.occupancy(256, 32, 0);
+    CHECK(o.blocksPerSm == 8);
+    CHECK(o.warpsPerSm == 64);
+    CHECK(o.fraction == 1.0);
+    CHECK(o.limit == Occupancy::Limit::Warps);
+  }
+  SUBCASE("by registers") {
+    CHECK(sm90.occupancy(256, 33, 0).blocksPerSm == 6);
+    CHECK(sm90.occupancy(256, 128, 0).blocksPerSm == 2);
+    CHECK(sm90.occupancy(256, 128, 0).limit == Occupancy::Limit::Registers);
+    CHECK(sm90.occupancy(1024, 65, 0).limit == Occupancy::Limit::Impossible);
+  }
+  SUBCASE("by blocks") {
+    CHECK(sm90.occupancy(32, 16, 0).blocksPerSm == 32);
+    CHECK(sm90.occupancy(32, 16, 0).limit == Occupancy::Limit::Blocks);
+  }
+  SUBCASE("by shared memory, with 1 KiB of each block for the system") {
+    CHECK(sm90.occupancy(128, 32, 100 * 1024).blocksPerSm == 2);
+    CHECK(sm90.occupancy(128, 32, 113 * 1024).blocksPerSm == 2);
+    CHECK(sm90.occupancy(128, 32, 113 * 1024 + 1).blocksPerSm == 1);
+    CHECK(sm90.occupancy(128, 32, 228 * 1024).limit == Occupancy::Limit::Impossible);
+  }
+  CHECK(sm90.occupancy(0, 32, 0).limit == Occupancy::Limit::Impossible);
+}
+
+TEST_CASE("registersForWarps is the inverse of the register limit") {
+  for (const Target& target : Target::all())
+    for (unsigned warps = 4; warps <= target.maxWarpsPerSm(); warps += 4) {
+      const unsigned registers = target.registersForWarps(warps);
+      CHECK(target.occupancy(warps * 32 / 4, registers, 0).warpsPerSm >=
+            std::min(warps, target.maxBlocksPerSm() * warps / 4));
+    }
+  CHECK(Target::find("sm_90")->registersForWarps(64) == 32);
+  CHECK(Target::find("sm_90")->registersForWarps(65) == 0);
+}
