@@ -36,7 +36,8 @@ struct Operand {
     Imm,   ///< `imm`: 32 raw bits (floats as their bits); also special-register and sub-field numbers
     Const, ///< constant bank `bank` at byte offset `imm`: c[bank][imm]; with `reg` != kNoReg: cx[UR reg][imm] (bindless)
     Label, ///< `reg` = block id (in Ori), or `imm` = byte distance from the next instruction (in decoded words)
-    Symbol ///< address of module symbol `reg` plus `imm`, patched by a relocation
+    Symbol, ///< address of module symbol `reg` plus `imm`, patched by a relocation
+    Frame  ///< stack-pointer offset of frame object `reg`, plus `imm`: an Imm whose value is known once phase 101 lays out
   };
   enum Flags : std::uint8_t {
     kNeg = 1 << 0,     ///< arithmetic negation
