@@ -1,0 +1,26 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace orias {
+
+/// Edit distance (insertions, deletions, substitutions; ASCII case does not count).
+unsigned editDistance(std::string_view a, std::string_view b);
+
+/// Finds the candidate nearest to what was written, for "did you mean" hints.
+class NearestName {
+ public:
+  explicit NearestName(std::string_view written) : written_(written) {}
+  void offer(std::string_view candidate);
+  /// Empty when nothing is near enough to be a plausible slip.
+  std::string_view best() const;
+
+ private:
+  std::string_view written_;
+  std::string_view best_;
+  unsigned distance_ = ~0u;
+};
+
+} // namespace orias
