@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace orias {
+
+enum class ListingFormat : std::uint8_t {
+  Plain,     ///< address and instruction
+  Annotated, ///< control fields, live registers, PTX lines and provenance too
+  Json,      ///< the same facts for programs
+};
+
+/// One `NAME=VALUE` for the knob table of the phases; checked there.
+struct KnobSetting {
+  std::string name;
+  std::string value;
+  friend bool operator==(const KnobSetting&, const KnobSetting&) = default;
+};
+
+/// What to write down while the phases run. Phases are named by number (`74`), by name (`ConvertToUniformReg`) or
+/// `all`.
+struct PhaseOptions {
+  std::vector<std::string> dumpBefore;
+  std::vector<std::string> dumpAfter;
+  std::string dumpDirectory;         ///< where dumps go, one file each; empty: to Result::phaseText
+  std::vector<std::string> disabled; ///< phases that do not run
+  std::string stopAfter;             ///< the last phase that runs; there is no cubin then
+  std::string startFrom;             ///< the inputs are Ori text; the first phase that runs
+  bool printChanged = false;         ///< print what each phase changed
+  bool verifyEach = false;           ///< run the verifier after every phase
+  bool timePhases = false;           ///< put a table of times into Result::phaseText
+  friend bool operator==(const PhaseOptions&, const PhaseOptions&) = default;
+};
+
+/// How to assemble. The defaults are those of the command line.
+struct Options {
+  static constexpr unsigned kNoRegisterLimit = 0;
+
+  std::string arch = "sm_90";               ///< `sm_NN[a]`, or `compute_NN[a]` to parse and check only
+  unsigned optLevel = 3;                    ///< 0 … 4
+  unsigned maxRegisters = kNoRegisterLimit; ///< per thread
+  bool contractFma = true;                  ///< allow a multiplication and an addition to become one fused operation
+  std::vector<std::string> entries;         ///< the entry functions to assemble; empty: all
+  unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
+  bool disableWarnings = false;
+  bool warningsAreErrors = false;
+  bool warnSpills = false;
+  bool warnLocalMemory = false;
+  bool wantListing = false;
+  ListingFormat listingFormat = ListingFormat::Annotated;
+  std::vector<KnobSetting> knobs;
+  PhaseOptions phases;
+  friend bool operator==(const Options&, const Options&) = default;
+};
+
+} // namespace orias

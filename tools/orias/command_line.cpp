@@ -1,0 +1,298 @@
+#include "tools/orias/command_line.h"
+
+#include "tools/orias/option_table.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <charconv>
+#include <fmt/format.h>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <thread>
+
+namespace orias::driver {
+
+namespace po = boost::program_options;
+
+namespace {
+
+constexpr unsigned kDeepestOptionsFile = 16;
+
+// The limits of ptxas on every architecture from sm_75 on: observed with -maxrregcount and -v.
+constexpr unsigned kFewestRegisters = 24;
+constexpr unsigned kArchMinRegisters = 32;
+constexpr unsigned kMostRegisters = 255;
+
+constexpr std::string_view kPtxVersions[] = {
+    "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "2.0", "2.1", "2.2", "2.3", "3.0", "3.1", "3.2", "4.0", "4.1",
+    "4.2", "4.3", "5.0", "5.1", "6.0", "6.1", "6.2", "6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4",
+    "7.5", "7.6", "7.7", "7.8", "8.0", "8.1", "8.2", "8.3", "8.4", "8.5", "8.6", "8.7", "8.8", "9.0"};
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t from = 0;;) {
+    std::size_t to = text.find(separator, from);
+    parts.emplace_back(text.substr(from, to - from));
+    if (to == std::string_view::npos) return parts;
+    from = to + 1;
+  }
+}
+
+std::string quotedList(std::span<const std::string> names) {
+  std::string out;
+  for (const std::string& name : names)
+    out += fmt::format("{}'{}'", out.empty() ? "" : ", ", name);
+  return out;
+}
+
+/// The table in Boost's terms.
+const po::options_description& description() {
+  static const po::options_description all = [] {
+    po::options_description result;
+    for (const OptionSpec& option : optionTable()) {
+      std::string names(option.longName);
+      if (!option.shortName.empty() && option.shortName != option.longName)
+        names += "," + std::string(option.shortName);
+      auto* value = po::value<std::string>();
+      if (option.takes == Takes::GluedText) value->implicit_value("");
+      if (option.takes == Takes::Nothing)
+        result.add_options()(names.c_str(), "");
+      else
+        result.add_options()(names.c_str(), value, "");
+    }
+    return result;
+  }();
+  return all;
+}
+
+/// The name part of a word that starts with a dash.
+std::string_view nameOf(std::string_view word) {
+  word.remove_prefix(word.starts_with("--") ? 2 : 1);
+  return word.substr(0, word.find('='));
+}
+
+/// `-O3` and `-m64`: the only options that ptxas accepts with a value glued to the letter.
+bool isGluedNumber(std::string_view word) {
+  return word.size() > 2 && word[0] == '-' && (word[1] == 'O' || word[1] == 'm') &&
+         word.find_first_not_of("0123456789", 2) == std::string_view::npos;
+}
+
+[[noreturn]] void failUnknown(std::string_view word) {
+  std::string_view name = nameOf(word);
+  std::string shown(word.substr(0, word.find('=')));
+  std::string nearest = nearestOption(name);
+  if (nearest.empty()) throw UsageError(fmt::format("unknown option '{}'; --help lists all of them", shown));
+  throw UsageError(fmt::format("unknown option '{}'; did you mean '{}'?", shown, nearest));
+}
+
+class Parser {
+ public:
+  CommandLine take(std::span<const std::string> words) {
+    parse(words, 0);
+    finish();
+    return std::move(line_);
+  }
+
+ private:
+  void parse(std::span<const std::string> words, unsigned depth);
+  void apply(const OptionSpec& option, const std::string& value, unsigned depth);
+  void check(const OptionSpec& option, const std::string& value) const;
+  void readOptionsFile(const std::string& name, unsigned depth);
+  void setArchitecture(const std::string& name);
+  void setRegisterLimit(const std::string& value);
+  void finish();
+  static unsigned number(const OptionSpec& option, const std::string& value);
+
+  CommandLine line_;
+  std::map<Option, std::string> seen_;
+};
+
+void Parser::parse(std::span<const std::string> words, unsigned depth) {
+  std::vector<std::string> args;
+  bool onlyFiles = false;
+  for (const std::string& word : words) {
+    onlyFiles = onlyFiles || word == "--";
+    // Boost would take `-ofoo` for `-o foo`, and write a file that nobody asked for.
+    bool isOption = !onlyFiles && word.size() > 1 && word[0] == '-';
+    if (isOption && !findOption(nameOf(word)) && !isGluedNumber(word)) failUnknown(word);
+    // A lone -O means the default level, and does not take the next word; --opt-level does.
+    args.push_back(word == "-O" ? "-O3" : word);
+  }
+
+  using namespace po::command_line_style;
+  constexpr int kStyle = (unix_style & ~allow_guessing & ~allow_sticky) | allow_long_disguise;
+  try {
+    po::parsed_options parsed = po::command_line_parser(args).options(description()).style(kStyle).run();
+    for (const po::option& option : parsed.options) {
+      if (option.string_key.empty()) {
+        for (const std::string& file : option.value)
+          line_.inputs.push_back({file, std::nullopt});
+        continue;
+      }
+      const OptionSpec* found = findOption(option.string_key);
+      ORIAS_CHECK(found != nullptr, option.string_key);
+      std::string value = option.value.empty() ? "" : option.value.front();
+      // Boost leaves the sign in `-O=3`, because one letter may have a glued value.
+      if (found->shortName.size() == 1 && value.starts_with('=')) value.erase(0, 1);
+      apply(*found, value, depth);
+    }
+  } catch (const po::unknown_option& e) {
+    failUnknown(e.get_option_name());
+  } catch (const po::invalid_command_line_syntax& e) {
+    const OptionSpec* option = findOption(nameOf(e.get_option_name()));
+    std::string shown = option ? option->display() : e.get_option_name();
+    if (e.kind() == po::invalid_syntax::extra_parameter)
+      throw UsageError(fmt::format("option '{}' takes no value", shown));
+    throw UsageError(fmt::format("option '{}' needs a value{}", shown,
+                                 option ? fmt::format(": {}", option->valueText) : std::string()));
+  } catch (const po::error& e) {
+    throw UsageError(e.what());
+  }
+}
+
+unsigned Parser::number(const OptionSpec& option, const std::string& value) {
+  unsigned result = 0;
+  auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), result);
+  if (error != std::errc() || end != value.data() + value.size())
+    throw UsageError(fmt::format("option '{}' needs a number, not '{}'", option.display(), value));
+  return result;
+}
+
+void Parser::check(const OptionSpec& option, const std::string& value) const {
+  switch (option.takes) {
+  case Takes::Bool:
+    if (value != "true" && value != "false")
+      throw UsageError(fmt::format("option '{}' needs true or false, not '{}'", option.display(), value));
+    break;
+  case Takes::Number: number(option, value); break;
+  case Takes::Registers:
+    if (value != "archmin" && value != "archmax") number(option, value);
+    break;
+  case Takes::Choice: {
+    std::vector<std::string> choices = split(option.valueText, '|');
+    if (std::find(choices.begin(), choices.end(), value) == choices.end())
+      throw UsageError(
+          fmt::format("option '{}' cannot be '{}'; it can be {}", option.display(), value, quotedList(choices)));
+    break;
+  }
+  case Takes::Nothing:
+  case Takes::Text:
+  case Takes::GluedText:
+  case Takes::List: break;
+  }
+}
+
+void Parser::setArchitecture(const std::string& name) {
+  std::size_t bar = name.find('_');
+  std::string_view prefix = std::string_view(name).substr(0, bar);
+  std::string_view chip = bar == std::string::npos ? std::string_view() : std::string_view(name).substr(bar + 1);
+  auto known = knownArchitectures();
+  if ((prefix != "sm" && prefix != "compute" && prefix != "lto") ||
+      std::find(known.begin(), known.end(), chip) == known.end())
+    throw UsageError(fmt::format("option '--gpu-name' cannot be '{}'; it can be sm_90, sm_90a, compute_90, …", name));
+  line_.options.arch = name;
+}
+
+void Parser::setRegisterLimit(const std::string& value) {
+  if (value == "archmin") {
+    line_.options.maxRegisters = kArchMinRegisters;
+    return;
+  }
+  unsigned limit = value == "archmax" ? kMostRegisters : number(spec(Option::Maxrregcount), value);
+  if (limit > kMostRegisters) {
+    line_.warnings.push_back(
+        fmt::format("--maxrregcount: {} registers are more than a thread can have; ignored", limit));
+    limit = Options::kNoRegisterLimit;
+  } else if (limit < kFewestRegisters) {
+    line_.warnings.push_back(
+        fmt::format("--maxrregcount: {} registers are too few for the ABI; {} are taken", limit, kFewestRegisters));
+    limit = kFewestRegisters;
+  }
+  line_.options.maxRegisters = limit;
+}
+
+void Parser::readOptionsFile(const std::string& name, unsigned depth) {
+  if (depth >= kDeepestOptionsFile) throw UsageError(fmt::format("options files are nested too deeply at '{}'", name));
+  std::ifstream file(name);
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file) throw UsageError(fmt::format("options file '{}' cannot be read", name));
+  parse(po::split_unix(text, " \t\r\n"), depth + 1);
+}
+
+void Parser::apply(const OptionSpec& option, const std::string& value, unsigned depth) {
+  check(option, value);
+  bool repeatable = option.repeats() || option.takes == Takes::Nothing || option.id == Option::InputAsString;
+  if (auto [at, fresh] = seen_.try_emplace(option.id, value); !fresh && at->second != value && !repeatable) {
+    line_.warnings.push_back(fmt::format("option '{}' is given twice; '{}' is taken", option.display(), value));
+    at->second = value;
+  }
+
+  Options& options = line_.options;
+  switch (option.id) {
+  case Option::Help: line_.action = CommandLine::Action::Help; break;
+  case Option::Version: line_.action = CommandLine::Action::Version; break;
+  case Option::ListVersion: line_.action = CommandLine::Action::ListVersions; break;
+  case Option::OptionsFile:
+    for (const std::string& name : split(value, ','))
+      readOptionsFile(name, depth);
+    break;
+  case Option::InputAsString: line_.inputs.push_back({"<input string>", value}); break;
+  case Option::OutputFile:
+    if (value.empty()) throw UsageError("option '--output-file' needs a file's name");
+    line_.outputFile = value;
+    break;
+  case Option::GpuName: setArchitecture(value); break;
+  case Option::Machine:
+    if (number(option, value) != 64)
+      throw UsageError(fmt::format("option '--machine' can only be 64, not '{}'", value));
+    break;
+  case Option::OptLevel: options.optLevel = std::min(number(option, value), 4U); break;
+  case Option::Maxrregcount: setRegisterLimit(value); break;
+  case Option::Fmad: options.contractFma = value == "true"; break;
+  case Option::SplitCompile:
+    options.threads = number(option, value);
+    if (options.threads == 0) options.threads = std::max(1U, std::thread::hardware_concurrency());
+    break;
+  case Option::Entry:
+    for (std::string& name : split(value, ','))
+      options.entries.push_back(std::move(name));
+    break;
+  case Option::Verbose: line_.verbose = true; break;
+  case Option::DisableWarnings: options.disableWarnings = true; break;
+  case Option::WarningAsError: options.warningsAreErrors = true; break;
+  case Option::WarnSpills: options.warnSpills = true; break;
+  case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
+  case Option::Listing:
+    options.wantListing = true;
+    line_.listingFile = value;
+    break;
+  case Option::ListingFormat:
+    options.listingFormat = value == "plain"  ? ListingFormat::Plain
+                            : value == "json" ? ListingFormat::Json
+                                              : ListingFormat::Annotated;
+    break;
+  case Option::Reproduce: line_.reproduceDirectory = value; break;
+  default:
+    ORIAS_CHECK(option.effect != Effect::Full, option.display());
+    if (option.effect == Effect::NotYet && value != "false")
+      line_.warnings.push_back(fmt::format("option '{}' has no effect yet", option.display()));
+    break;
+  }
+}
+
+void Parser::finish() {
+  if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty()) line_.action = CommandLine::Action::Help;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(std::span<const std::string> words) {
+  return Parser().take(words);
+}
+
+std::span<const std::string_view> acceptedPtxVersions() {
+  return kPtxVersions;
+}
+
+} // namespace orias::driver

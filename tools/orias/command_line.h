@@ -1,0 +1,46 @@
+#pragma once
+
+#include "orias/options.h"
+#include "support/check.h"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace orias::driver {
+
+/// The command line makes no sense; exit status 2.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+struct InputSource {
+  std::string name;                ///< a file's name, `-` for standard input; only shown if there is a text
+  std::optional<std::string> text; ///< from --input-as-string
+  friend bool operator==(const InputSource&, const InputSource&) = default;
+};
+
+/// What the user asked for.
+struct CommandLine {
+  enum class Action : std::uint8_t { Assemble, Help, Version, ListVersions };
+
+  Action action = Action::Assemble;
+  Options options;
+  std::vector<InputSource> inputs;
+  std::string outputFile = "elf.o";
+  bool verbose = false;
+  std::optional<std::string> listingFile; ///< `-` or empty: standard output
+  std::string reproduceDirectory;
+  std::vector<std::string> warnings; ///< what is odd about the command line itself
+  friend bool operator==(const CommandLine&, const CommandLine&) = default;
+};
+
+/// Reads the words after the program's name. Options files are read here. Throws UsageError.
+CommandLine parseCommandLine(std::span<const std::string> words);
+
+/// The PTX ISA versions that are accepted, as ptxas 13.0 lists them.
+std::span<const std::string_view> acceptedPtxVersions();
+
+} // namespace orias::driver

@@ -1,0 +1,85 @@
+#include "tools/orias/option_table.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace orias::driver {
+
+namespace {
+
+using enum Takes;
+using enum Effect;
+
+constexpr OptionSpec kTable[] = {
+#define ORIAS_OPTION(id, ours, longName, shortName, takes, effect, valueText, help)                                    \
+  {Option::id, ours, longName, shortName, takes, effect, valueText, help},
+#include "tools/orias/options.def"
+};
+
+// The list that `ptxas --help` 13.0 prints for --gpu-name.
+constexpr std::string_view kArchitectures[] = {
+    "75",   "80",   "86",  "87",   "88",   "89",  "90",   "90a",  "100", "100a", "100f", "103",
+    "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
+};
+
+/// The number of edits (insert, delete, replace, swap neighbours) between two words.
+unsigned editDistance(std::string_view a, std::string_view b) {
+  std::vector<unsigned> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
+  for (unsigned j = 0; j <= b.size(); ++j)
+    last[j] = j;
+  for (unsigned i = 1; i <= a.size(); ++i) {
+    row[0] = i;
+    for (unsigned j = 1; j <= b.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
+      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) row[j] = std::min(row[j], beforeLast[j - 2] + 1);
+    }
+    std::swap(beforeLast, last);
+    std::swap(last, row);
+  }
+  return last[b.size()];
+}
+
+} // namespace
+
+std::span<const OptionSpec> optionTable() {
+  return kTable;
+}
+
+const OptionSpec& spec(Option id) {
+  return kTable[static_cast<std::size_t>(id)];
+}
+
+const OptionSpec* findOption(std::string_view name) {
+  if (name.empty()) return nullptr;
+  for (const OptionSpec& option : kTable)
+    if (option.longName == name || option.shortName == name) return &option;
+  return nullptr;
+}
+
+std::string nearestOption(std::string_view name) {
+  // Up to a third of the letters may be wrong; a name that is only the beginning of an option counts as near.
+  unsigned best = static_cast<unsigned>(name.size() / 3) + 1;
+  std::string found;
+  auto consider = [&](std::string_view candidate, std::string_view dashes) {
+    if (candidate.size() < 2) return; // one letter is near to everything short
+    unsigned distance = editDistance(name, candidate);
+    if (name.size() >= 3 && candidate.starts_with(name)) distance = std::min(distance, 1U);
+    if (distance < best) {
+      best = distance;
+      found = std::string(dashes) + std::string(candidate);
+    }
+  };
+  for (const OptionSpec& option : kTable) {
+    consider(option.longName, "--");
+    consider(option.shortName, "-");
+  }
+  return found;
+}
+
+std::span<const std::string_view> knownArchitectures() {
+  return kArchitectures;
+}
+
+} // namespace orias::driver
