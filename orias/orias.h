@@ -1,0 +1,77 @@
+#pragma once
+
+// The library's front door: PTX text in, a cubin, a listing, diagnostics and statistics out. Needs no other header.
+
+#include "orias/options.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias {
+
+/// One PTX module (or Ori module, with PhaseOptions::startFrom).
+struct Input {
+  std::string name; ///< for messages and listings
+  std::string_view text;
+};
+
+enum class Status : std::uint8_t {
+  Ok,
+  InputErrors,   ///< Result::diagnostics says which; there is no cubin
+  InternalFault, ///< a fault of orias; Result::diagnostics says where
+};
+
+/// What became of one function.
+struct FunctionReport {
+  std::string name;
+  bool isKernel = true;
+  unsigned registers = 0; ///< per thread, as the hardware counts them
+  unsigned uniformRegisters = 0;
+  unsigned barriers = 0;
+  unsigned instructions = 0;       ///< padding included
+  std::uint32_t sharedBytes = 0;   ///< static
+  std::uint32_t constantBytes = 0; ///< of bank 0: the system's part and the parameters
+  std::uint32_t frameBytes = 0;
+  std::uint32_t stackBytes = 0; ///< the frames of the callees too
+  std::uint32_t spillStoreBytes = 0;
+  std::uint32_t spillLoadBytes = 0;
+  double milliseconds = 0;
+};
+
+struct Statistics {
+  std::uint64_t globalBytes = 0;
+  std::uint64_t constantBytes = 0;       ///< of bank 3: `.const` variables
+  std::uint64_t addressBytes = 0;        ///< of bank 4: addresses that the loader fills in
+  std::vector<FunctionReport> functions; ///< in the order of the input
+};
+
+/// How long a part of the road took, in the order of the road.
+struct StageTime {
+  std::string stage;
+  double milliseconds = 0;
+};
+
+struct Result {
+  Status status = Status::Ok;
+  std::vector<std::byte> cubin; ///< empty after errors, when only checking, and when a phase was the last one
+  std::string listing;          ///< if Options::wantListing
+  std::string phaseText;        ///< dumps, changes and times that PhaseOptions asked for
+  std::string diagnostics;      ///< errors, warnings and notes, as text for a terminal
+  unsigned errorCount = 0;
+  unsigned warningCount = 0;
+  Statistics statistics;
+  std::vector<StageTime> times;
+};
+
+/// Assembles all inputs into one cubin. What is wrong with the inputs is told in the result; throws orias::Error for
+/// options that make no sense (an unknown architecture, phase or knob).
+Result assemble(std::span<const Input> inputs, const Options& options = {});
+
+/// Assembles one PTX module.
+Result assemble(std::string_view ptx, const Options& options = {});
+
+} // namespace orias
