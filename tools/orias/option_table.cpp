@@ -1,8 +1,8 @@
 #include "tools/orias/option_table.h"
 
+#include "support/nearest.h"
+
 #include <algorithm>
-#include <array>
-#include <vector>
 
 namespace orias::driver {
 
@@ -22,24 +22,6 @@ constexpr std::string_view kArchitectures[] = {
     "75",   "80",   "86",  "87",   "88",   "89",  "90",   "90a",  "100", "100a", "100f", "103",
     "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
 };
-
-/// The number of edits (insert, delete, replace, swap neighbours) between two words.
-unsigned editDistance(std::string_view a, std::string_view b) {
-  std::vector<unsigned> beforeLast(b.size() + 1), last(b.size() + 1), row(b.size() + 1);
-  for (unsigned j = 0; j <= b.size(); ++j)
-    last[j] = j;
-  for (unsigned i = 1; i <= a.size(); ++i) {
-    row[0] = i;
-    for (unsigned j = 1; j <= b.size(); ++j) {
-      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (a[i - 1] == b[j - 1] ? 0U : 1U)});
-      bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) row[j] = std::min(row[j], beforeLast[j - 2] + 1);
-    }
-    std::swap(beforeLast, last);
-    std::swap(last, row);
-  }
-  return last[b.size()];
-}
 
 } // namespace
 
