@@ -14,6 +14,7 @@ struct Abi {
   std::uint16_t toolkitVersion = 130; ///< 10 * major + minor: EIATTR_CUDA_API_VERSION and the cuinfo note
   std::uint16_t mercuryIsaVersion = 0x101;
   std::uint32_t paramBase = 0x210;       ///< offset of the first kernel parameter in constant bank 0
+  std::uint32_t largeParamBase = 0x210;  ///< the same for kernels with more than kSmallParameters bytes of parameters
   std::uint32_t reservedShared = 0x400;  ///< bytes at the start of shared memory that belong to the driver
   std::uint32_t softwareWorkarounds = 8; ///< EIATTR_SW_WAR; 0 = no such attribute
   bool sharedAlias = true;               ///< has `.nv.shared.reserved.0` and its two symbols
@@ -27,6 +28,14 @@ struct Abi {
   bool parametersLast = true; ///< EIATTR_CBANK_PARAM_SIZE and PARAM_CBANK stand behind the exits, else in front
   friend bool operator==(const Abi&, const Abi&) = default;
 };
+
+/// Kernels with more bytes of parameters than this (PTX ISA 8.1 allows 32764) describe and place them in another way.
+inline constexpr std::uint32_t kSmallParameters = 0x1100;
+
+/// Offset in constant bank 0 of the first of `parameterSize` bytes of parameters.
+inline std::uint32_t parameterBase(const Abi& abi, std::uint32_t parameterSize) {
+  return parameterSize > kSmallParameters ? abi.largeParamBase : abi.paramBase;
+}
 
 /// The container facts of one chip (75, 80, 86, 89, 90). Throws orias::Error for a chip that is not known.
 const Abi& abiOf(unsigned smArch);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "encoder/cubin/abi.h"
+#include "encoder/cubin/attributes.h"
 
 /// What a cubin says, as plain data: the writer turns it into ELF, the reader makes it from ELF. README.md says how
 /// code addresses what is described here.
@@ -78,7 +79,8 @@ struct InnerFunction {
   std::uint32_t offset = 0; ///< from the start of the kernel's code
   std::uint32_t size = 0;
   std::uint32_t frameSize = 0;
-  Binding binding = Binding::Local; ///< of the PTX function
+  Binding binding = Binding::Local; ///< of the PTX function; weak for the compiler's own helpers
+  std::uint8_t returnRegister = 20; ///< first register of the pair that holds the return offset
   friend bool operator==(const InnerFunction&, const InnerFunction&) = default;
 };
 
@@ -135,7 +137,10 @@ struct Function {
   std::vector<std::uint32_t> syscallOffsets; ///< calls of the driver's functions (vprintf)
   std::vector<WarpCooperation> warpCooperations;
   std::vector<IndirectBranch> indirectBranches;
-  std::vector<std::string> externals; ///< functions it calls that are defined elsewhere
+  std::vector<std::uint32_t>
+      warpWideOffsets;                    ///< EIATTR_INT_WARP_WIDE_INSTR_OFFSETS: VOTEs (VOTEU) of the compiler's own
+  std::vector<Attribute> otherAttributes; ///< of `.nv.info.<k>` that have no field here, kept as they are
+  std::vector<std::string> externals;     ///< functions it calls that are defined elsewhere
   friend bool operator==(const Function&, const Function&) = default;
 };
 
@@ -154,7 +159,8 @@ struct Module {
   Producer producer;
   std::vector<Variable> variables;       ///< in the order of their declarations
   std::vector<AddressSlot> addressTable; ///< constant bank 4
-  std::vector<Function> functions;       ///< in the order of their definitions
+  std::uint8_t isaClass = 1;       ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
+  std::vector<Function> functions; ///< in the order of their definitions
   friend bool operator==(const Module&, const Module&) = default;
 };
 

@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <string_view>
+
+#include <gelf.h>
+#include <libelf.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "encoder/cubin/byte_io.h"
+#include "encoder/cubin/elf_file.h"
+#include "support/check.h"
+
+namespace orias::cubin {
+namespace {
+
+constexpr std::uint16_t kMachineCuda = 190; // EM_CUDA, not in every elf.h
+
+std::uint64_t alignTo(std::uint64_t value, std::uint64_t alignment) {
+  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
+}
+
+[[noreturn]] void failElf(const char* what) {
+  throw Error(std::string("cubin: ") + what + ": " + elf_errmsg(-1));
+}
+
+/// Strings one after the other, each ended by a zero byte; the empty string is at 0.
+class StringTable {
+ public:
+  std::uint32_t add(std::string_view text) {
+    if (text.empty()) return 0;
+    const auto offset = static_cast<std::uint32_t>(bytes_.size());
+    for (char c : text)
+      bytes_.push_back(static_cast<std::byte>(c));
+    bytes_.push_back(std::byte{0});
+    return offset;
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_{std::byte{0}};
+};
+
+std::vector<std::byte> symbolTable(const std::vector<ElfSymbol>& symbols, StringTable& names) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(symbols.size() * sizeof(Elf64_Sym));
+  for (const ElfSymbol& symbol : symbols) {
+    append(bytes, names.add(symbol.name));
+    append(bytes, static_cast<std::uint8_t>(symbol.binding << 4 | (symbol.type & 0xf)));
+    append(bytes, symbol.other);
+    append(bytes, symbol.section);
+    append(bytes, symbol.value);
+    append(bytes, symbol.size);
+  }
+  return bytes;
+}
+
+struct Placement {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct Layout {
+  std::vector<Placement> sections;
+  std::uint64_t sectionHeaders = 0;
+  std::uint64_t programHeaders = 0;
+};
+
+/// Sections in the order of their indices, then the section headers, then the program headers.
+Layout layOut(const std::vector<ElfSection>& sections) {
+  Layout layout;
+  std::uint64_t position = sizeof(Elf64_Ehdr);
+  for (std::size_t i = 0; i < sections.size(); ++i) {
+    if (i == 0) {
+      layout.sections.push_back({});
+      continue;
+    }
+    const bool inFile = sections[i].type != SHT_NOBITS;
+    position = alignTo(position, sections[i].alignment);
+    layout.sections.push_back({position, inFile ? sections[i].data.size() : sections[i].size});
+    if (inFile) position += sections[i].data.size();
+  }
+  layout.sectionHeaders = alignTo(position, 8);
+  layout.programHeaders = layout.sectionHeaders + sections.size() * sizeof(Elf64_Shdr);
+  return layout;
+}
+
+std::uint32_t segmentFlags(const ElfSection& section, SegmentStyle style) {
+  if (section.flags & SHF_WRITE) return PF_R | PF_W;
+  if (style == SegmentStyle::WithText || (section.flags & SHF_EXECINSTR)) return PF_R | PF_X;
+  return PF_R;
+}
+
+/// The loadable segments: runs of allocated sections with the same access.
+std::vector<Elf64_Phdr> segmentsOf(const std::vector<ElfSection>& sections, const Layout& layout, SegmentStyle style) {
+  std::vector<Elf64_Phdr> segments;
+  bool open = false;
+  std::uint64_t fileEnd = 0;
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    if (!(sections[i].flags & SHF_ALLOC)) {
+      open = false;
+      continue;
+    }
+    const auto [offset, size] = layout.sections[i];
+    const std::uint32_t flags = segmentFlags(sections[i], style);
+    if (!open || segments.back().p_flags != flags) {
+      Elf64_Phdr segment{};
+      segment.p_type = PT_LOAD;
+      segment.p_flags = flags;
+      segment.p_offset = fileEnd = offset;
+      segment.p_align = 8;
+      segments.push_back(segment);
+      open = true;
+    }
+    Elf64_Phdr& segment = segments.back();
+    // The size in memory counts the padding of the file as well as that of the address; ptxas does so (observed).
+    std::uint64_t end = segment.p_offset + segment.p_memsz + (offset - fileEnd);
+    end = alignTo(end, sections[i].alignment) + size;
+    segment.p_memsz = end - segment.p_offset;
+    fileEnd = offset + (sections[i].type == SHT_NOBITS ? 0 : size);
+    segment.p_filesz = fileEnd - segment.p_offset;
+  }
+  return segments;
+}
+
+/// All program headers: the loadable segments, and the table of the headers itself, twice (as itself and as a segment).
+std::vector<Elf64_Phdr> programHeaders(const std::vector<ElfSection>& sections, const Layout& layout,
+                                       SegmentStyle style) {
+  std::vector<Elf64_Phdr> headers = segmentsOf(sections, layout, style);
+  Elf64_Phdr table{};
+  table.p_type = PT_PHDR;
+  table.p_flags = style == SegmentStyle::WithText ? PF_R | PF_X : PF_R;
+  table.p_offset = layout.programHeaders;
+  table.p_filesz = table.p_memsz = (headers.size() + 2) * sizeof(Elf64_Phdr);
+  table.p_align = 8;
+  Elf64_Phdr load = table;
+  load.p_type = PT_LOAD;
+  headers.insert(headers.begin(), table);
+  headers.insert(style == SegmentStyle::WithText ? headers.end() : headers.begin() + 1, load);
+  return headers;
+}
+
+/// An anonymous file in memory: libelf writes to descriptors only.
+class MemoryFile {
+ public:
+  MemoryFile() : descriptor_(memfd_create("orias-cubin", MFD_CLOEXEC)) {
+    if (descriptor_ < 0) throw Error(std::string("cubin: no memory file: ") + std::strerror(errno));
+  }
+  ~MemoryFile() { close(descriptor_); }
+  MemoryFile(const MemoryFile&) = delete;
+  MemoryFile& operator=(const MemoryFile&) = delete;
+  int descriptor() const { return descriptor_; }
+
+  std::vector<std::byte> contents() const {
+    const off_t size = lseek(descriptor_, 0, SEEK_END);
+    std::vector<std::byte> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
+    for (std::size_t done = 0; done < bytes.size();) {
+      const ssize_t got = pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
+      if (got <= 0) throw Error(std::string("cubin: reading the memory file back: ") + std::strerror(errno));
+      done += static_cast<std::size_t>(got);
+    }
+    return bytes;
+  }
+
+ private:
+  int descriptor_;
+};
+
+struct ElfEnd {
+  void operator()(Elf* elf) const { elf_end(elf); }
+};
+
+void writeHeader(Elf* elf, const ElfFile& file, const Layout& layout) {
+  Elf64_Ehdr* header = elf64_newehdr(elf);
+  if (!header) failElf("no ELF header");
+  header->e_ident[EI_CLASS] = ELFCLASS64;
+  header->e_ident[EI_DATA] = ELFDATA2LSB;
+  header->e_ident[EI_OSABI] = file.osAbi;
+  header->e_ident[EI_ABIVERSION] = file.abiVersion;
+  header->e_type = file.type;
+  header->e_machine = kMachineCuda;
+  header->e_version = EV_CURRENT;
+  header->e_flags = file.flags;
+  header->e_shoff = layout.sectionHeaders;
+  header->e_phoff = layout.programHeaders;
+  header->e_shstrndx = kSectionNameTable;
+}
+
+void writeSection(Elf* elf, ElfSection& section, const Placement& place, std::uint32_t name) {
+  Elf_Scn* scn = elf_newscn(elf);
+  Elf64_Shdr* header = scn ? elf64_getshdr(scn) : nullptr;
+  Elf_Data* data = scn ? elf_newdata(scn) : nullptr;
+  if (!header || !data) failElf("no section");
+  header->sh_name = name;
+  header->sh_type = section.type;
+  header->sh_flags = section.flags;
+  header->sh_offset = place.offset;
+  header->sh_size = place.size;
+  header->sh_link = section.link;
+  header->sh_info = section.info;
+  header->sh_addralign = section.alignment;
+  header->sh_entsize = section.entrySize;
+  data->d_type = ELF_T_BYTE; // everything is in its final form already
+  data->d_buf = section.data.empty() ? nullptr : section.data.data();
+  data->d_size = place.size;
+  data->d_align = 1;
+}
+
+} // namespace
+
+std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
+  ORIAS_CHECK(file.sections.size() > kSymbolTable && file.sections.size() < SHN_LORESERVE);
+  if (elf_version(EV_CURRENT) == EV_NONE) failElf("libelf");
+
+  std::vector<ElfSection> sections = file.sections;
+  StringTable sectionNames;
+  std::vector<std::uint32_t> nameOffsets;
+  for (const ElfSection& section : sections)
+    nameOffsets.push_back(sectionNames.add(section.name));
+  StringTable symbolNames;
+  sections[kSymbolTable].data = symbolTable(file.symbols, symbolNames);
+  sections[kSectionNameTable].data = sectionNames.take();
+  sections[kStringTable].data = symbolNames.take();
+  const Layout layout = layOut(sections);
+  const std::vector<Elf64_Phdr> headers = programHeaders(sections, layout, style);
+
+  MemoryFile memory;
+  std::unique_ptr<Elf, ElfEnd> elf(elf_begin(memory.descriptor(), ELF_C_WRITE, nullptr));
+  if (!elf) failElf("cannot start a file");
+  elf_flagelf(elf.get(), ELF_C_SET, ELF_F_LAYOUT);
+  writeHeader(elf.get(), file, layout);
+  for (std::size_t i = 1; i < sections.size(); ++i)
+    writeSection(elf.get(), sections[i], layout.sections[i], nameOffsets[i]);
+  Elf64_Phdr* table = elf64_newphdr(elf.get(), headers.size());
+  if (!table) failElf("no program headers");
+  std::copy(headers.begin(), headers.end(), table);
+  if (elf_update(elf.get(), ELF_C_WRITE) < 0) failElf("cannot write the file");
+  return memory.contents();
+}
+
+} // namespace orias::cubin

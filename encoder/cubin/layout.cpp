@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include "encoder/cubin/module.h"
+
+namespace orias::cubin {
+namespace {
+
+void place(std::vector<Variable*>& variables) {
+  std::uint64_t end = 0;
+  for (Variable* variable : variables) {
+    const std::uint64_t alignment = std::max<std::uint64_t>(variable->alignment, 1);
+    variable->offset = (end + alignment - 1) / alignment * alignment;
+    end = variable->offset + variable->size;
+  }
+}
+
+} // namespace
+
+void layOutVariables(std::vector<Variable>& variables) {
+  std::vector<Variable*> constants;
+  std::vector<Variable*> zeros;
+  std::vector<Variable*> initialised;
+  for (Variable& variable : variables) {
+    if (!variable.defined) continue;
+    auto& list = variable.space == Variable::Space::Constant ? constants : variable.initialised() ? initialised : zeros;
+    list.push_back(&variable);
+  }
+  const auto bySize = [](const Variable* a, const Variable* b) {
+    return a->alignment != b->alignment ? a->alignment > b->alignment : a->size < b->size;
+  };
+  for (auto* list : {&constants, &zeros, &initialised}) {
+    std::stable_partition(list->begin(), list->end(), [](const Variable* v) { return v->binding != Binding::Local; });
+    if (list != &constants) std::stable_sort(list->begin(), list->end(), bySize);
+    place(*list);
+  }
+}
+
+} // namespace orias::cubin

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+
+#include <elf.h>
+
+#include "encoder/cubin/module.h"
+
+/// Numbers of the CUDA flavour of ELF (observed; cuobjdump prints the names).
+namespace orias::cubin {
+
+inline constexpr std::uint32_t kTypeInfo = 0x70000000;              // CUDA_INFO
+inline constexpr std::uint32_t kTypeCallGraph = 0x70000001;         // CUDA_CALLGRAPH
+inline constexpr std::uint32_t kTypeRelocationActions = 0x7000000b; // .nv.rel.action
+inline constexpr std::uint32_t kTypeConstantFirst = 0x70000064;     // bank 0 of an object file; bank n is this + n
+inline constexpr std::uint32_t kTypeCompat = 0x70000086;            // CUDA_COMPAT_INFO
+
+inline constexpr std::uint64_t kFlagToolkitNote = 0x2000000;
+inline constexpr std::uint64_t kFlagCudaNote = 0x1000000;
+
+inline constexpr std::uint8_t kOtherEntry = 0x10;          // st_other of a kernel
+inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
+
+inline constexpr std::uint64_t kTextAlignment = 128;
+inline constexpr std::uint32_t kDynamicSharedAlignment = 16;
+inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
+
+inline std::uint8_t elfBinding(Binding binding) {
+  switch (binding) {
+  case Binding::Local: return STB_LOCAL;
+  case Binding::Global: return STB_GLOBAL;
+  case Binding::Weak: return STB_WEAK;
+  }
+  return STB_LOCAL;
+}
+
+} // namespace orias::cubin

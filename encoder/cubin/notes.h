@@ -1,0 +1,21 @@
+#pragma once
+
+#include <span>
+
+#include "encoder/cubin/module.h"
+
+namespace orias::cubin {
+
+/// `.note.nv.tkinfo`: who made the file and how.
+Bytes toolkitNote(const Producer& producer);
+
+/// Reads it back; fields that cannot be read stay empty.
+Producer readToolkitNote(std::span<const std::byte> note);
+
+/// `.note.nv.cuinfo`: for which chip and with which CUDA version.
+Bytes cudaNote(const Abi& abi);
+
+/// `.nv.rel.action`: what the loader of chips before sm_90 has to do for two relocation types; always the same bytes.
+Bytes relocationActions();
+
+} // namespace orias::cubin

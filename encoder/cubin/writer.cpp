@@ -1,0 +1,462 @@
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include <elf.h>
+
+#include "encoder/cubin/byte_io.h"
+#include "encoder/cubin/cubin.h"
+#include "encoder/cubin/debug_frame.h"
+#include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/names.h"
+#include "encoder/cubin/notes.h"
+#include "encoder/cubin/nv_info.h"
+#include "support/check.h"
+
+namespace orias::cubin {
+namespace {
+
+/// Sections come in groups; within a group in the order of their making (observed, all chips).
+enum class Group {
+  Tables,
+  DebugFrame,
+  Notes,
+  Info,
+  Compat,
+  FunctionInfo,
+  CallGraph,
+  RelocationActions,
+  Relocations,
+  Constants,
+  Text,
+  InitialisedData,
+  NoBits,
+  LateConstant0,
+};
+
+/// Sections are named by the order of their making until finish() gives them their final places.
+using SectionId = std::size_t;
+constexpr SectionId kNone = 0;
+
+struct PendingSection {
+  Group group;
+  ElfSection section;
+  SectionId linkTo = kNone; ///< sh_link, unless it is the symbol table (in `section`)
+  SectionId infoTo = kNone; ///< sh_info, unless it is a number (in `section`)
+};
+
+class Writer {
+ public:
+  explicit Writer(const Module& module) : module_(module), abi_(module.abi) {}
+
+  std::vector<std::byte> run() {
+    makeTables();
+    // ptxas begins with the last function; within the symbol table everything that is not global comes first.
+    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+      declareFunction(*function);
+    if (module_.functions.empty()) declareModule();
+    declareTrailer();
+    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+      declareGlobals(*function, function == module_.functions.rbegin());
+    if (module_.functions.empty()) declareGlobalVariables();
+    if (abi_.constant0AfterText)
+      for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+        declareConstant0(*function);
+    fillVariables();
+    fillAddressTable();
+    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+      fillFunction(*function);
+    fillInfo();
+    fillCallGraph();
+    fillDebugFrame();
+    return finish();
+  }
+
+ private:
+  SectionId addSection(Group group, std::string name, std::uint32_t type, std::uint64_t flags, std::uint64_t alignment,
+                       std::uint64_t entrySize = 0) {
+    PendingSection pending{group, {}, kNone, kNone};
+    pending.section.name = std::move(name);
+    pending.section.type = type;
+    pending.section.flags = flags;
+    pending.section.alignment = alignment;
+    pending.section.entrySize = entrySize;
+    sections_.push_back(std::move(pending));
+    sectionIds_.emplace(sections_.back().section.name, sections_.size() - 1);
+    return sections_.size() - 1;
+  }
+
+  ElfSection& section(SectionId id) { return sections_[id].section; }
+
+  SectionId sectionId(const std::string& name) const {
+    const auto found = sectionIds_.find(name);
+    return found == sectionIds_.end() ? kNone : found->second;
+  }
+
+  std::uint32_t addSymbol(std::string name, std::uint8_t type, std::uint8_t binding, SectionId sectionId,
+                          std::uint64_t value = 0, std::uint64_t size = 0, std::uint8_t other = 0) {
+    const auto index = static_cast<std::uint32_t>(symbols_.size());
+    if (!name.empty() && !symbolIndices_.emplace(name, index).second)
+      throw Error("cubin: the symbol " + name + " is defined twice");
+    symbols_.push_back({std::move(name), type, binding, other, 0, value, size});
+    symbolSections_.push_back(sectionId);
+    return index;
+  }
+
+  void addSectionSymbol(SectionId id) { addSymbol(section(id).name, STT_SECTION, STB_LOCAL, id); }
+
+  bool hasSymbol(const std::string& name) const { return symbolIndices_.contains(name); }
+
+  std::uint32_t symbolIndex(const std::string& name) const {
+    const auto found = symbolIndices_.find(name);
+    if (found == symbolIndices_.end()) throw Error("cubin: there is no symbol " + name);
+    return found->second;
+  }
+
+  void makeTables() {
+    sections_.push_back({Group::Tables, {}, kNone, kNone}); // the null section, also `kNone`
+    addSymbol({}, STT_NOTYPE, STB_LOCAL, kNone);
+    addSection(Group::Tables, ".shstrtab", SHT_STRTAB, 0, 1);
+    addSection(Group::Tables, ".strtab", SHT_STRTAB, 0, 1);
+    const SectionId symtab = addSection(Group::Tables, ".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym));
+    section(symtab).link = kStringTable;
+    debugFrame_ = addSection(Group::DebugFrame, ".debug_frame", SHT_PROGBITS, 0, 1);
+    const SectionId toolkit = addSection(Group::Notes, ".note.nv.tkinfo", SHT_NOTE, kFlagToolkitNote, 4);
+    section(toolkit).data = toolkitNote(module_.producer);
+    addSectionSymbol(toolkit);
+    const SectionId cuda = addSection(Group::Notes, ".note.nv.cuinfo", SHT_NOTE, kFlagCudaNote, 4);
+    section(cuda).data = cudaNote(abi_);
+    sections_[cuda].linkTo = toolkit;
+    addSectionSymbol(cuda);
+    info_ = addSection(Group::Info, ".nv.info", kTypeInfo, 0, 4);
+    section(info_).link = kSymbolTable;
+    if (!abi_.compatSection) return;
+    const SectionId compat = addSection(Group::Compat, ".nv.compat", kTypeCompat, 0, 4);
+    section(compat).data = serializeAttributes(compatibilityAttributes(module_));
+    section(cuda).flags |= SHF_INFO_LINK;
+    sections_[cuda].infoTo = compat;
+  }
+
+  /// The sections of a function, and its symbols that are not global.
+  void declareFunction(const Function& function) {
+    if (function.code.size() % 16 != 0)
+      throw Error("cubin: the code of " + function.name + " ends inside an instruction");
+    const SectionId text =
+        addSection(Group::Text, ".text." + function.name, SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, kTextAlignment);
+    section(text).link = kSymbolTable;
+    section(text).data = function.code;
+    if (function.binding != Binding::Global) addFunctionSymbol(function);
+    addSectionSymbol(text);
+
+    const SectionId info = addSection(Group::FunctionInfo, ".nv.info." + function.name, kTypeInfo, SHF_INFO_LINK, 4);
+    section(info).link = kSymbolTable;
+    sections_[info].infoTo = text;
+    if (function.staticSharedSize || function.seesDynamicShared) {
+      const SectionId shared =
+          addSection(Group::NoBits, ".nv.shared." + function.name, SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_INFO_LINK,
+                     function.seesDynamicShared ? std::max(kDynamicSharedAlignment, function.sharedAlignment)
+                                                : function.sharedAlignment);
+      section(shared).size = abi_.reservedShared + function.staticSharedSize;
+      sections_[shared].infoTo = text;
+      if (function.staticSharedSize) addSectionSymbol(shared);
+    }
+    if (&function == &module_.functions.back()) declareModule();
+    // The base of shared memory was a symbol while ptxas linked; an empty one is left in its place. Kept, so that the
+    // numbers of the symbols after it are the same.
+    if (abi_.sharedAlias && function.usesSharedAddress && !sharedBaseSeen_) {
+      addSymbol({}, STT_NOTYPE, STB_LOCAL, kNone, 0, 0, STV_INTERNAL);
+      sharedBaseSeen_ = true;
+    }
+    if (!function.constant2.empty()) {
+      const SectionId bank =
+          addSection(Group::Constants, ".nv.constant2." + function.name, SHT_PROGBITS, SHF_ALLOC | SHF_INFO_LINK, 4);
+      section(bank).data = function.constant2;
+      sections_[bank].infoTo = text;
+      addSectionSymbol(bank);
+    }
+    for (const InnerFunction& inner : function.inner)
+      if (inner.binding != Binding::Global) addInnerSymbol(function, inner);
+    if (!abi_.constant0AfterText) declareConstant0(function);
+  }
+
+  /// What belongs to the module; ptxas makes it with the first function.
+  void declareModule() {
+    if (abi_.sharedAlias) {
+      const SectionId reserved =
+          addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
+      addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
+      addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, 0, 0, kOtherReservedShared);
+    }
+    if (startsWithExternal()) addressTable();
+    for (bool local : {false, true})
+      for (const Variable& variable : module_.variables) {
+        if (local != (variable.binding == Binding::Local) || !variable.defined) continue;
+        const SectionId id = variableSection(variable);
+        if (variable.binding != Binding::Global) addVariableSymbol(variable, id);
+        if (variable.space == Variable::Space::Global) addressTable();
+      }
+    if (!module_.addressTable.empty()) addressTable();
+  }
+
+  /// An external function has the first slot of the address table when the first kernel calls it.
+  bool startsWithExternal() const {
+    return !module_.addressTable.empty() &&
+           std::none_of(module_.variables.begin(), module_.variables.end(),
+                        [this](const Variable& v) { return v.name == module_.addressTable.front().symbol; });
+  }
+
+  SectionId variableSection(const Variable& variable) {
+    const bool constant = variable.space == Variable::Space::Constant;
+    const std::string name = constant ? ".nv.constant3" : variable.initialised() ? ".nv.global.init" : ".nv.global";
+    if (const SectionId id = sectionId(name)) return id;
+    const SectionId id = constant ? addSection(Group::Constants, name, SHT_PROGBITS, SHF_ALLOC, 1)
+                         : variable.initialised()
+                             ? addSection(Group::InitialisedData, name, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 1)
+                             : addSection(Group::NoBits, name, SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
+    addSectionSymbol(id);
+    return id;
+  }
+
+  void addressTable() {
+    if (module_.addressTable.empty() || sectionId(".nv.constant4")) return;
+    addSectionSymbol(addSection(Group::Constants, ".nv.constant4", SHT_PROGBITS, SHF_ALLOC, 8));
+  }
+
+  void declareTrailer() {
+    if (!module_.functions.empty()) addSectionSymbol(debugFrame_);
+    callGraph_ = addSection(Group::CallGraph, ".nv.callgraph", kTypeCallGraph, 0, 4, 8);
+    section(callGraph_).link = kSymbolTable;
+    addSectionSymbol(callGraph_);
+    if (!abi_.relocationActions) return;
+    const SectionId actions = addSection(Group::RelocationActions, ".nv.rel.action", kTypeRelocationActions, 0, 8, 8);
+    section(actions).data = relocationActions();
+    addSectionSymbol(actions);
+  }
+
+  /// The global symbols of a function: itself, behind the first one the variables, external functions, inner functions.
+  void declareGlobals(const Function& function, bool first) {
+    if (function.binding == Binding::Global) addFunctionSymbol(function);
+    if (first) declareGlobalVariables();
+    for (const std::string& name : function.externals)
+      if (!hasSymbol(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
+    for (const InnerFunction& inner : function.inner)
+      if (inner.binding == Binding::Global) addInnerSymbol(function, inner);
+    section(sectionId(".text." + function.name)).info =
+        symbolIndex(function.name) | (abi_.registersInTextInfo ? function.registerCount << 24 : 0);
+  }
+
+  void declareGlobalVariables() {
+    for (const Variable& variable : module_.variables)
+      if (!variable.defined || variable.binding == Binding::Global)
+        addVariableSymbol(variable, variable.defined ? variableSection(variable) : kNone);
+  }
+
+  void declareConstant0(const Function& function) {
+    if (!function.isEntry) return;
+    const SectionId bank = addSection(abi_.constant0AfterText ? Group::LateConstant0 : Group::Constants,
+                                      ".nv.constant0." + function.name, SHT_PROGBITS, SHF_ALLOC | SHF_INFO_LINK, 4);
+    section(bank).data.resize(parameterBase(abi_, function.parameterSize) + function.parameterSize);
+    sections_[bank].infoTo = sectionId(".text." + function.name);
+    addSectionSymbol(bank);
+  }
+
+  void addFunctionSymbol(const Function& function) {
+    addSymbol(function.name, STT_FUNC, elfBinding(function.binding), sectionId(".text." + function.name), 0,
+              function.code.size(), function.isEntry ? kOtherEntry : 0);
+  }
+
+  void addInnerSymbol(const Function& function, const InnerFunction& inner) {
+    if (inner.offset > function.code.size() || inner.size > function.code.size() - inner.offset)
+      throw Error("cubin: " + inner.name + " lies outside the code of " + function.name);
+    addSymbol(inner.name, STT_FUNC, elfBinding(inner.binding), sectionId(".text." + function.name), inner.offset,
+              inner.size);
+  }
+
+  void addVariableSymbol(const Variable& variable, SectionId id) {
+    addSymbol(variable.name, STT_OBJECT, variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id,
+              variable.offset, variable.size);
+  }
+
+  void fillVariables() {
+    std::map<SectionId, std::vector<const Variable*>> bySection;
+    for (const Variable& variable : module_.variables) {
+      if (!variable.defined) continue;
+      if (variable.alignment == 0 || (variable.alignment & (variable.alignment - 1)) != 0 ||
+          variable.offset % variable.alignment != 0)
+        throw Error("cubin: the variable " + variable.name + " is not aligned");
+      if (variable.init.size() > variable.size)
+        throw Error("cubin: the initialiser of " + variable.name + " is longer than the variable");
+      bySection[variableSection(variable)].push_back(&variable);
+    }
+    for (auto& [id, variables] : bySection) {
+      std::sort(variables.begin(), variables.end(), [](auto* a, auto* b) { return a->offset < b->offset; });
+      ElfSection& target = section(id);
+      std::uint64_t end = 0;
+      for (const Variable* variable : variables) {
+        if (variable->offset < end) throw Error("cubin: the variable " + variable->name + " overlaps another one");
+        end = variable->offset + variable->size;
+        target.alignment = std::max(target.alignment, variable->alignment);
+      }
+      target.size = end;
+      if (target.type == SHT_NOBITS) continue;
+      if (end > kLargestImage) throw Error("cubin: more than 4 GiB of initialised variables");
+      target.data.resize(end);
+      for (const Variable* variable : variables)
+        std::copy(variable->init.begin(), variable->init.end(),
+                  target.data.begin() + static_cast<std::ptrdiff_t>(variable->offset));
+    }
+    // As in ptxas' files: the last variable first, its relocations in their order, then the whole list turned round.
+    for (auto variable = module_.variables.rbegin(); variable != module_.variables.rend(); ++variable)
+      for (Relocation relocation : variable->relocations) {
+        relocation.offset += variable->offset;
+        relocate(variableSection(*variable), relocation);
+      }
+  }
+
+  void fillAddressTable() {
+    const SectionId id = sectionId(".nv.constant4");
+    if (id == kNone) return;
+    section(id).data.resize(8 * module_.addressTable.size());
+    for (std::size_t i = 0; i < module_.addressTable.size(); ++i)
+      if (!module_.addressTable[i].symbol.empty())
+        relocate(id, {RelocationType::Abs64, 8 * i, module_.addressTable[i].symbol, module_.addressTable[i].addend});
+  }
+
+  void fillFunction(const Function& function) {
+    const SectionId text = sectionId(".text." + function.name);
+    for (const Relocation& relocation : function.relocations)
+      relocate(text, relocation);
+    for (const Relocation& relocation : function.constant2Relocations)
+      relocate(sectionId(".nv.constant2." + function.name), relocation);
+    section(sectionId(".nv.info." + function.name)).data =
+        serializeAttributes(functionAttributes(function, abi_, [this](const auto& name) { return symbolIndex(name); }));
+  }
+
+  void fillInfo() {
+    section(info_).data =
+        serializeAttributes(moduleAttributes(module_, [this](const auto& name) { return symbolIndex(name); }));
+  }
+
+  /// Pairs of symbols, caller and callee, between markers (observed; the meaning of the markers is not public).
+  void fillCallGraph() {
+    Bytes& data = section(callGraph_).data;
+    const auto edge = [&](std::uint32_t from, std::uint32_t to) {
+      append(data, from);
+      append(data, to);
+    };
+    edge(0, 0xffffffff);
+    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+      for (auto callee = function->externals.rbegin(); callee != function->externals.rend(); ++callee)
+        edge(symbolIndex(function->name), symbolIndex(*callee));
+    for (std::uint32_t marker : {0xfffffffeU, 0xfffffffdU, 0xfffffffcU})
+      edge(0, marker);
+  }
+
+  void fillDebugFrame() {
+    DebugFrame frame;
+    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
+      addDebugFrame(frame, *function, abi_);
+    section(debugFrame_).data = std::move(frame.bytes);
+    for (Relocation relocation : frame.relocations) {
+      if (!abi_.addends) relocation.addend = 0; // it is in place already
+      relocate(debugFrame_, relocation);
+    }
+  }
+
+  /// Notes a relocation; writeRelocations() makes the sections.
+  void relocate(SectionId target, const Relocation& relocation) {
+    if (section(target).data.size() < 4 || relocation.offset > section(target).data.size() - 4)
+      throw Error("cubin: a relocation lies outside " + section(target).name);
+    relocations_[target].push_back(relocation);
+  }
+
+  /// Chips with `addends` have one RELA section per target. The others have REL for those without an addend and RELA
+  /// for those with one (observed).
+  void writeRelocations() {
+    std::vector<SectionId> targets;
+    for (const auto& [target, list] : relocations_)
+      targets.push_back(target);
+    std::stable_sort(targets.begin(), targets.end(), [this](SectionId a, SectionId b) {
+      return relocationRank(section(a).name) < relocationRank(section(b).name);
+    });
+    for (SectionId target : targets) {
+      writeRelocationSection(target, false);
+      writeRelocationSection(target, true);
+    }
+  }
+
+  static int relocationRank(const std::string& target) {
+    if (target == ".nv.constant4") return 1;
+    if (target == ".nv.constant3") return 2;
+    if (target == ".nv.global.init") return 3;
+    return target == ".debug_frame" ? 4 : 0;
+  }
+
+  void writeRelocationSection(SectionId target, bool rela) {
+    Bytes data;
+    const std::vector<Relocation>& list = relocations_[target];
+    for (auto relocation = list.rbegin(); relocation != list.rend(); ++relocation) {
+      if (rela != (abi_.addends || relocation->addend != 0)) continue;
+      append(data, relocation->offset);
+      append(data, std::uint64_t{symbolIndex(relocation->symbol)} << 32 | static_cast<std::uint32_t>(relocation->type));
+      if (rela) append(data, static_cast<std::uint64_t>(relocation->addend));
+    }
+    if (data.empty()) return;
+    const SectionId id = addSection(Group::Relocations, (rela ? ".rela" : ".rel") + section(target).name,
+                                    rela ? SHT_RELA : SHT_REL, SHF_INFO_LINK, 8, rela ? 24 : 16);
+    section(id).data = std::move(data);
+    section(id).link = kSymbolTable;
+    sections_[id].infoTo = target;
+  }
+
+  std::vector<std::byte> finish() {
+    writeRelocations();
+    std::vector<SectionId> order;
+    for (SectionId id = 0; id < sections_.size(); ++id)
+      order.push_back(id);
+    std::stable_sort(order.begin(), order.end(),
+                     [this](SectionId a, SectionId b) { return sections_[a].group < sections_[b].group; });
+    if (order.size() >= SHN_LORESERVE) throw Error("cubin: too many sections");
+    std::vector<std::uint16_t> place(sections_.size());
+    for (std::size_t i = 0; i < order.size(); ++i)
+      place[order[i]] = static_cast<std::uint16_t>(i);
+
+    ElfFile file;
+    file.osAbi = abi_.elfOsAbi;
+    file.abiVersion = abi_.elfAbiVersion;
+    file.type = ET_EXEC;
+    file.flags = abi_.elfFlags;
+    for (SectionId id : order) {
+      PendingSection& pending = sections_[id];
+      if (pending.linkTo != kNone) pending.section.link = place[pending.linkTo];
+      if (pending.infoTo != kNone) pending.section.info = place[pending.infoTo];
+      file.sections.push_back(std::move(pending.section));
+    }
+    file.sections[kSymbolTable].info = static_cast<std::uint32_t>(symbols_.size());
+    for (std::size_t i = 0; i < symbols_.size(); ++i)
+      symbols_[i].section = place[symbolSections_[i]];
+    file.symbols = std::move(symbols_);
+    return encodeElf(file, abi_.constant0AfterText ? SegmentStyle::ReadOnlyApart : SegmentStyle::WithText);
+  }
+
+  const Module& module_;
+  const Abi& abi_;
+  std::vector<PendingSection> sections_;
+  std::map<std::string, SectionId> sectionIds_;
+  std::vector<ElfSymbol> symbols_;
+  std::vector<SectionId> symbolSections_;
+  std::map<std::string, std::uint32_t> symbolIndices_;
+  std::map<SectionId, std::vector<Relocation>> relocations_;
+  SectionId debugFrame_ = kNone;
+  SectionId info_ = kNone;
+  SectionId callGraph_ = kNone;
+  bool sharedBaseSeen_ = false;
+};
+
+} // namespace
+
+std::vector<std::byte> write(const Module& module) {
+  return Writer(module).run();
+}
+
+} // namespace orias::cubin
