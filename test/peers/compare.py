@@ -1,0 +1,276 @@
+#!/usr/bin/env python3
+"""Compares orias with ptxas and nvdisasm on PTX files: what is accepted, how good the code is, how long it took.
+
+    compare.py --orias build/release/tools/orias/orias test/corpus/ptx        all checks on a folder
+    compare.py --checks front --filter triton FOLDER                          only parse and check, only some files
+    compare.py --self ptxas FOLDER                                            ptxas in both places: tests this program
+
+Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers and
+instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly (nvdisasm accepts
+every word and prints what our listing prints). Prints a summary; --tsv and --json write every figure. Peers that this machine
+lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm or nvdisasm refuses a word.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+import tempfile
+
+import elf
+import listing
+import reports
+import sass
+import tools
+
+CHECKS = ("front", "assemble", "quality", "speed", "disassembly")
+
+
+def target_of(source):
+    """The sm_NN that a file must be assembled for: sm_90, or what its .target says when that is specific (sm_90a)."""
+    match = re.search(rb"^\s*\.target\s+(sm_\d+[af]?)", source.read_bytes()[:65536], re.MULTILINE)
+    name = match.group(1).decode() if match else "sm_90"
+    return name if name[-1] in "af" else "sm_90"
+
+
+class Comparison:
+    """One file on its way through the checks; `row` collects the figures."""
+
+    def __init__(self, source, root, scratch, options):
+        self.source, self.options = source, options
+        self.sm = target_of(source)
+        self.name = str(source.relative_to(root))
+        stem = re.sub(r"\W", "_", self.name)
+        self.cubin = pathlib.Path(scratch) / (stem + ".cubin")
+        self.peer_cubin = pathlib.Path(scratch) / (stem + ".ptxas.cubin")
+        self.listing = pathlib.Path(scratch) / (stem + ".sass")
+        self.row = {"file": self.name, "bytes": source.stat().st_size, "sm": self.sm}
+        self.kernels = collections.defaultdict(dict)
+
+    def front(self):
+        """Parses and checks; ptxas calls this -arch=compute_90."""
+        virtual = self.sm.replace("sm_", "compute_")
+        outcome = tools.run([self.options.orias, f"-arch={virtual}", str(self.source), "-o", str(self.cubin)], self.options.limit)
+        self.row["front"] = outcome.ok
+        self.row["front_seconds"] = outcome.seconds
+        self.row["front_kilobytes"] = outcome.peak_kilobytes
+        if not outcome.ok:
+            self.row["front_reasons"] = self.reasons(outcome)
+
+    def assemble(self):
+        """Makes a cubin and a listing in one run."""
+        command = [self.options.orias, f"-arch={self.sm}", "-v", str(self.source), "-o", str(self.cubin)]
+        if not self.options.self:
+            command += [f"--listing={self.listing}", "--listing-format=plain"]
+        outcome = tools.run(command, self.options.limit)
+        self.row["assemble"] = outcome.ok and self.cubin.exists()
+        if self.row["assemble"]:
+            self.row["spill_bytes"] = reports.spill_bytes(outcome.errors)
+            for function, count in reports.registers(outcome.errors + outcome.output).items():
+                self.kernels[function]["registers"] = count
+            for function, code in elf.code(self.cubin.read_bytes()).items():
+                self.kernels[function]["instructions"] = sass.instruction_count(code)
+        else:
+            self.row["reasons"] = self.reasons(outcome)
+
+    def quality(self):
+        """The same figures from ptxas -O3."""
+        if not self.options.ptxas:
+            return
+        outcome = tools.run([self.options.ptxas, "-O3", f"-arch={self.sm}", "-v", str(self.source), "-o", str(self.peer_cubin)], self.options.limit)
+        self.row["ptxas"] = outcome.ok
+        if outcome.ok:
+            for function, count in reports.registers(outcome.errors).items():
+                self.kernels[function]["ptxas_registers"] = count
+            for function, code in elf.code(self.peer_cubin.read_bytes()).items():
+                self.kernels[function]["ptxas_instructions"] = sass.instruction_count(code)
+        for figure in ("registers", "instructions"):
+            pairs = [(k[figure], k["ptxas_" + figure]) for k in self.kernels.values() if figure in k and "ptxas_" + figure in k]
+            if pairs:
+                self.row[figure], self.row["ptxas_" + figure] = (sum(side) for side in zip(*pairs))
+
+    def speed(self):
+        """Time and memory of both programs without the listing, best of several runs, one after the other."""
+        if not self.row.get("assemble"):
+            return
+        for prefix, program, arguments in (("", self.options.orias, []), ("ptxas_", self.options.ptxas, ["-O3"])):
+            if program:
+                command = [program, *arguments, f"-arch={self.sm}", str(self.source), "-o", str(self.cubin)]
+                outcome = tools.best(command, self.options.repeat, self.options.limit)
+                self.row[prefix + "seconds"] = outcome.seconds
+                self.row[prefix + "kilobytes"] = outcome.peak_kilobytes
+
+    def disassembly(self):
+        """Every word through nvdisasm, and its text against our listing."""
+        if not self.options.nvdisasm or not self.row.get("assemble"):
+            return
+        ours = {} if self.options.self else listing.parse(self.listing.read_text())
+        words, refused, differences = 0, [], []
+        for function, code in elf.code(self.cubin.read_bytes()).items():
+            theirs, bad = sass.disassemble(self.options.nvdisasm, code, self.sm, self.cubin.with_suffix(".bin"))
+            words += len(code) // sass.WORD
+            refused += [f"{function}+{address:#x}" for address in bad]
+            if self.options.self:
+                continue
+            mine = ours.get(function, {})
+            for address in sorted(set(theirs) | set(mine)):
+                expected, got = theirs.get(address, "(nothing)"), mine.get(address, "(nothing)")
+                if address not in bad and sass.squeeze(expected) != sass.squeeze(got):
+                    differences.append(f"{function}+{address:#x}: nvdisasm {expected!r}, listing {got!r}")
+        self.row["words"] = words
+        self.row["refused_words"] = refused
+        self.row["listing_differences"] = differences
+
+    def reasons(self, outcome):
+        if outcome.status is None:
+            return {"(out of time)": ""}
+        if outcome.status < 0:
+            return {f"(signal {-outcome.status})": ""}
+        kinds = reports.reasons(outcome.errors)
+        if outcome.status != 1 or not kinds:
+            last = outcome.errors.strip().splitlines()[:1] or ["no message"]
+            kinds = {f"(status {outcome.status}) {last[0][:160]}": ""}
+        return kinds
+
+    def run(self):
+        for check in CHECKS:
+            if check in self.options.checks:
+                getattr(self, check)()
+        self.row["kernels"] = dict(self.kernels)
+        for path in (self.cubin, self.peer_cubin, self.listing):
+            path.unlink(missing_ok=True)
+        return self.row
+
+
+def geometric_mean(ratios):
+    return math.exp(statistics.fmean(math.log(r) for r in ratios)) if ratios else float("nan")
+
+
+def ratio_line(rows, figure, what):
+    """One line on how a figure of ours relates to ptxas'."""
+    pairs = [(r[figure], r["ptxas_" + figure]) for r in rows if r.get(figure) and r.get("ptxas_" + figure)]
+    if not pairs:
+        return None
+    ratios = sorted(a / b for a, b in pairs)
+    total = sum(a for a, _ in pairs) / sum(b for _, b in pairs)
+    return (
+        f"{what} against ptxas -O3: mean {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}, "
+        f"90th percentile {ratios[len(ratios) * 9 // 10]:.2f}, in total {total:.2f} ({len(pairs)} files)"
+    )
+
+
+def ranked_reasons(rows, key, most):
+    """Messages by the number of files that only they block, then by the files in which they occur."""
+    alone, anywhere, example = collections.Counter(), collections.Counter(), {}
+    for row in rows:
+        kinds = row.get(key, {})
+        for kind, place in kinds.items():
+            anywhere[kind] += 1
+            example.setdefault(kind, place or row["file"])
+        if len(kinds) == 1:
+            alone[next(iter(kinds))] += 1
+    order = sorted(anywhere, key=lambda kind: (-alone[kind], -anywhere[kind], kind))
+    return [f"  {alone[k]:5} {anywhere[k]:5}  {k}   [{example[k]}]" for k in order[:most]]
+
+
+def summary(rows, options):
+    """The text that ends a run."""
+    n = len(rows)
+    lines = [f"{n} files, {sum(r['bytes'] for r in rows) / 1e6:.1f} MB"]
+    for peer in ("ptxas", "nvdisasm"):
+        if not getattr(options, peer):
+            lines.append(f"skipped what needs {peer}: no such program on PATH or in $ORIAS_PEERS_DIR")
+    if "front" in options.checks:
+        lines.append(f"parse and check: {sum(r['front'] for r in rows)} of {n}")
+        lines += ["  alone files  message"] * any("front_reasons" in r for r in rows)
+        lines += ranked_reasons(rows, "front_reasons", options.reasons)
+    if "assemble" in options.checks:
+        lines.append(f"assemble: {sum(r['assemble'] for r in rows)} of {n}")
+        lines += ["  alone files  message"] * any("reasons" in r for r in rows)
+        lines += ranked_reasons(rows, "reasons", options.reasons)
+    for figure, what in (("registers", "registers"), ("instructions", "instructions"), ("seconds", "time"), ("kilobytes", "peak memory")):
+        lines.append(ratio_line(rows, figure, what))
+    if any("words" in r for r in rows):
+        refused = sum(len(r.get("refused_words", [])) for r in rows)
+        different = sum(len(r.get("listing_differences", [])) for r in rows)
+        lines.append(f"nvdisasm: {sum(r.get('words', 0) for r in rows)} words, {refused} refused, {different} printed differently by our listing")
+        for row in rows:
+            lines += [f"  {row['file']} refused {w}" for w in row.get("refused_words", [])[: options.differences]]
+            lines += [f"  {row['file']} {d}" for d in row.get("listing_differences", [])[: options.differences]]
+    return "\n".join(line for line in lines if line)
+
+
+def write_tsv(path, rows):
+    columns = ["file", "bytes", "sm", "front", "assemble", "registers", "ptxas_registers", "instructions", "ptxas_instructions",
+               "spill_bytes", "seconds", "ptxas_seconds", "kilobytes", "ptxas_kilobytes", "front_seconds", "front_kilobytes", "words"]
+    with open(path, "w") as out:
+        out.write("\t".join(columns + ["reasons"]) + "\n")
+        for row in rows:
+            cells = [row.get(c, "") for c in columns] + ["; ".join(row.get("reasons", row.get("front_reasons", {})))]
+            out.write("\t".join(f"{c:.4f}" if isinstance(c, float) else str(c) for c in cells) + "\n")
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", nargs="+", type=pathlib.Path, help="folders searched for *.ptx, or single files")
+    parser.add_argument("--orias", default=tools.find("orias"))
+    parser.add_argument("--self", help="a program to use in orias' place: ptxas")
+    parser.add_argument("--checks", default=",".join(CHECKS), help="some of " + ",".join(CHECKS))
+    parser.add_argument("--filter", default="", help="only files whose path matches this regular expression")
+    parser.add_argument("--limit-files", type=int, default=0, help="only the first N files (they are sorted by size)")
+    parser.add_argument("--max-bytes", type=int, default=0, help="only files up to this size")
+    parser.add_argument("--limit", type=float, default=120.0, help="seconds for one run of one program")
+    parser.add_argument("--jobs", type=int, default=1, help="files at once; 1 for honest times")
+    parser.add_argument("--repeat", type=int, default=3, help="runs of which speed takes the best")
+    parser.add_argument("--reasons", type=int, default=40, help="how many messages the summary ranks")
+    parser.add_argument("--differences", type=int, default=5, help="how many differences of a file the summary shows")
+    parser.add_argument("--tsv", help="write one line per file here")
+    parser.add_argument("--json", help="write everything here, kernels too")
+    options = parser.parse_args()
+    options.checks = set(options.checks.split(","))
+    if options.checks - set(CHECKS):
+        parser.error("no such check: " + ", ".join(sorted(options.checks - set(CHECKS))))
+    if options.checks & {"quality", "speed", "disassembly"}:
+        options.checks.add("assemble")
+    options.ptxas, options.nvdisasm = tools.find("ptxas"), tools.find("nvdisasm")
+    if options.self:
+        options.orias = tools.find(options.self)
+    if not options.orias:
+        parser.error("no orias: give --orias")
+    return options
+
+
+def collect(options):
+    """(file, root) pairs, small files first."""
+    found = []
+    for folder in options.folders:
+        root = folder if folder.is_dir() else folder.parent
+        found += [(f, root) for f in (sorted(folder.rglob("*.ptx")) if folder.is_dir() else [folder])]
+    found = [(f, root) for f, root in found if re.search(options.filter, str(f))]
+    if options.max_bytes:
+        found = [(f, root) for f, root in found if f.stat().st_size <= options.max_bytes]
+    found.sort(key=lambda pair: (pair[0].stat().st_size, str(pair[0])))
+    return found[: options.limit_files or None]
+
+
+def main():
+    options = parse_arguments()
+    pairs = collect(options)
+    if not pairs:
+        sys.exit("no files")
+    with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        rows = list(pool.map(lambda pair: Comparison(*pair, scratch, options).run(), pairs))
+    if options.tsv:
+        write_tsv(options.tsv, rows)
+    if options.json:
+        pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
+    print(summary(rows, options))
+    return 1 if any(r.get("refused_words") or r.get("listing_differences") for r in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
