@@ -36,8 +36,19 @@ struct ModValue {
 
 enum class Role : std::uint8_t { Def, Use };
 
-/// How many registers an operand in this slot spans; some depend on modifiers (a load's size, .E addresses).
-enum class WidthRule : std::uint8_t;
+/// How many registers an operand in this slot spans; some depend on modifiers (operandWidth in desc.h works it out).
+enum class WidthRule : std::uint8_t {
+  One,
+  Two,
+  Four,
+  Any,      ///< pseudo instructions: whatever the operand says
+  Size,     ///< by Mod::Size: the bytes that a memory access moves
+  Address,  ///< by Mod::E: a 64-bit address is a pair
+  AtomType, ///< by Mod::AtomType: what an atomic operates on
+  DstFmt,   ///< by Mod::DstFmt of a conversion
+  SrcFmt,   ///< by Mod::SrcFmt of a conversion
+  MacroType ///< by Mod::MacroType of a pseudo instruction
+};
 
 struct SlotDesc {
   std::string_view name; ///< as in the literature: "Rd", "Pu", "Ra", ...
@@ -75,11 +86,14 @@ enum class Flag : std::uint32_t {
   Uniform = 1 << 11,      ///< runs on the uniform datapath, once per warp
   Copy = 1 << 12,         ///< Rd = source, unchanged
   ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
+  Variadic = 1 << 14,     ///< any number of operands (PHI)
 };
 
 /// What the latency tables are indexed by. The classes follow Mesa NAK's sm_80/sm_100 split (see the latency data's README).
 enum class LatencyClass : std::uint8_t;
-enum class Pipe : std::uint8_t;
+
+/// The unit that executes an instruction.
+enum class Pipe : std::uint8_t { None, Alu, Fma, Fp64, Fp16, Mma, Xu, Lsu, Tex, Cbu, Uniform, Adu };
 
 struct InstrDesc; // the full row; see encoder/isa/desc.h
 

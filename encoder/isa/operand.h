@@ -63,20 +63,20 @@ struct Operand {
   std::uint32_t reg = kNoReg;
   std::int32_t imm = 0;
 
-  bool isReg() const { return kind == Kind::Reg; }
-  bool isReg(File f) const { return kind == Kind::Reg && file == f; }
-  bool isImm() const { return kind == Kind::Imm; }
-  bool isConst() const { return kind == Kind::Const; }
-  bool isVirtual() const { return (flags & kVirtual) != 0; }
-  bool isNone() const { return kind == Kind::None; }
-  bool neg() const { return (flags & kNeg) != 0; }
-  bool abs() const { return (flags & kAbs) != 0; }
-  bool inverted() const { return (flags & kNot) != 0; }
-  bool reuse() const { return (flags & kReuse) != 0; }
+  constexpr bool isReg() const { return kind == Kind::Reg; }
+  constexpr bool isReg(File f) const { return kind == Kind::Reg && file == f; }
+  constexpr bool isImm() const { return kind == Kind::Imm; }
+  constexpr bool isConst() const { return kind == Kind::Const; }
+  constexpr bool isVirtual() const { return (flags & kVirtual) != 0; }
+  constexpr bool isNone() const { return kind == Kind::None; }
+  constexpr bool neg() const { return (flags & kNeg) != 0; }
+  constexpr bool abs() const { return (flags & kAbs) != 0; }
+  constexpr bool inverted() const { return (flags & kNot) != 0; }
+  constexpr bool reuse() const { return (flags & kReuse) != 0; }
   /// RZ, URZ, PT or UPT (also when inverted).
-  bool isZeroReg() const { return kind == Kind::Reg && !isVirtual() && reg == zeroRegister(file); }
+  constexpr bool isZeroReg() const { return kind == Kind::Reg && !isVirtual() && reg == zeroRegister(file); }
 
-  static Operand physical(File file, std::uint32_t number, unsigned width = 1) {
+  static constexpr Operand physical(File file, std::uint32_t number, unsigned width = 1) {
     Operand o;
     o.kind = Kind::Reg;
     o.file = file;
@@ -84,22 +84,22 @@ struct Operand {
     o.width = static_cast<std::uint8_t>(width);
     return o;
   }
-  static Operand virt(File file, std::uint32_t id, unsigned width = 1, unsigned sub = 0) {
+  static constexpr Operand virt(File file, std::uint32_t id, unsigned width = 1, unsigned sub = 0) {
     Operand o = physical(file, id, width);
     o.sub = static_cast<std::uint8_t>(sub);
     o.flags = kVirtual;
     return o;
   }
-  static Operand zero(File file, unsigned width = 1) { return physical(file, zeroRegister(file), width); }
-  static Operand rz(unsigned width = 1) { return zero(File::R, width); }
-  static Operand pt() { return zero(File::P); }
-  static Operand immediate(std::int32_t value) {
+  static constexpr Operand zero(File file, unsigned width = 1) { return physical(file, zeroRegister(file), width); }
+  static constexpr Operand rz(unsigned width = 1) { return zero(File::R, width); }
+  static constexpr Operand pt() { return zero(File::P); }
+  static constexpr Operand immediate(std::int32_t value) {
     Operand o;
     o.kind = Kind::Imm;
     o.imm = value;
     return o;
   }
-  static Operand constant(unsigned bank, std::int32_t offset, unsigned width = 1) {
+  static constexpr Operand constant(unsigned bank, std::int32_t offset, unsigned width = 1) {
     Operand o;
     o.kind = Kind::Const;
     o.bank = static_cast<std::uint8_t>(bank);
@@ -107,24 +107,24 @@ struct Operand {
     o.width = static_cast<std::uint8_t>(width);
     return o;
   }
-  static Operand label(std::uint32_t block) {
+  static constexpr Operand label(std::uint32_t block) {
     Operand o;
     o.kind = Kind::Label;
     o.reg = block;
     return o;
   }
-  Operand negated() const { return withFlag(kNeg); }
-  Operand absolute() const {
+  constexpr Operand negated() const { return withFlag(kNeg); }
+  constexpr Operand absolute() const {
     Operand o = *this;
     o.flags = static_cast<std::uint8_t>((o.flags | kAbs) & ~kNeg);
     return o;
   }
-  Operand notted() const { return withFlag(kNot); }
+  constexpr Operand notted() const { return withFlag(kNot); }
 
   friend bool operator==(const Operand&, const Operand&) = default;
 
  private:
-  Operand withFlag(std::uint8_t flag) const {
+  constexpr Operand withFlag(std::uint8_t flag) const {
     Operand o = *this;
     o.flags ^= flag;
     return o;

@@ -1,0 +1,28 @@
+#pragma once
+
+// Words: encode and decode. Both only interpret the table.
+
+#include "encoder/isa/desc.h"
+
+#include <optional>
+#include <string>
+
+namespace orias::isa {
+
+/// A word, or the reason why there is none ("IADD3 Rb: neither of its forms takes c[0x0][0x210] here").
+struct EncodeResult {
+  Word word;
+  std::string error; ///< empty when encoded
+  explicit operator bool() const { return error.empty(); }
+};
+
+/// Encodes an allocated instruction: no virtual registers, no block labels (labels are distances), no symbols.
+EncodeResult encode(const Inst& inst, const Target& target);
+/// The same without asking whether the chip has the instruction.
+EncodeResult encode(const Inst& inst);
+
+/// The instruction that a word means; nothing when the table has no row whose fixed bits it matches. What decodes,
+/// encodes to the same word again.
+std::optional<Inst> decode(const Word& word);
+
+} // namespace orias::isa

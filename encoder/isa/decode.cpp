@@ -1,0 +1,138 @@
+#include "encoder/isa/codec.h"
+#include "encoder/isa/word.h"
+
+#include <array>
+#include <vector>
+
+namespace orias::isa {
+
+namespace {
+
+struct Candidate {
+  const InstrDesc* desc;
+  const Form* form;
+};
+
+/// Candidates by the twelve opcode bits: those of opcode k are list[first[k]] up to list[first[k + 1]].
+struct OpcodeIndex {
+  std::array<std::uint16_t, 4097> first{};
+  std::vector<Candidate> list;
+
+  OpcodeIndex() {
+    for (unsigned pass = 0; pass < 2; ++pass) {
+      std::array<std::uint16_t, 4096> next{};
+      if (pass == 1) {
+        list.resize(first[4096]);
+        for (unsigned k = 0; k < 4096; ++k)
+          next[k] = first[k];
+      }
+      for (const InstrDesc& d : allInstrs())
+        for (const Form& f : d.formList()) {
+          if (pass == 0)
+            ++first[f.opcode + 1u];
+          else
+            list[next[f.opcode]++] = {&d, &f};
+        }
+      if (pass == 0)
+        for (unsigned k = 0; k < 4096; ++k)
+          first[k + 1] = static_cast<std::uint16_t>(first[k + 1] + first[k]);
+    }
+  }
+};
+
+const OpcodeIndex& opcodeIndex() {
+  static const OpcodeIndex index;
+  return index;
+}
+
+/// False when a field holds something that an Inst cannot say.
+bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
+  const std::uint64_t raw = getBits(w, f.pos, f.width) | getBits(w, f.pos2, f.width2) << f.width;
+  const auto reg = [&](File file) { o = Operand::physical(file, static_cast<std::uint32_t>(raw), width); };
+  switch (f.kind) {
+  case Enc::None: o = Operand{}; return true;
+  case Enc::Gpr: reg(File::R); break;
+  case Enc::Ugpr: reg(File::UR); break;
+  case Enc::Pred: reg(File::P); break;
+  case Enc::Upred: reg(File::UP); break;
+  case Enc::PredInverted: o = Operand::physical(File::P, static_cast<std::uint32_t>(7 - raw)); break;
+  case Enc::Bar: reg(File::B); break;
+  case Enc::UImm: o = Operand::immediate(static_cast<std::int32_t>(raw << f.scale)); break;
+  case Enc::SImm:
+    o = Operand::immediate(
+        static_cast<std::int32_t>(signExtend(raw, f.width + f.width2) * (std::int64_t{1} << f.scale)));
+    break;
+  case Enc::Label: {
+    const std::int64_t distance = signExtend(raw, f.width + f.width2) * (std::int64_t{1} << f.scale);
+    if (distance != static_cast<std::int32_t>(distance)) return false;
+    o = Operand{};
+    o.kind = Operand::Kind::Label;
+    o.imm = static_cast<std::int32_t>(distance);
+    break;
+  }
+  case Enc::Const:
+    o = Operand::constant(static_cast<unsigned>(getBits(w, f.pos2, f.width2)),
+                          static_cast<std::int32_t>(getBits(w, f.pos, f.width) << f.scale), width);
+    if (getBits(w, 91, 1) != 0) {
+      o.reg = static_cast<std::uint32_t>(getBits(w, 32, 6));
+      if (o.bank != 0) return false;
+    } else if (getBits(w, 32, 6) != 0) {
+      return false;
+    }
+    break;
+  }
+  const auto flag = [&](unsigned bit, std::uint8_t value) {
+    if (bit != 0 && getBits(w, bit, 1) != 0) o.flags = static_cast<std::uint8_t>(o.flags | value);
+  };
+  flag(f.neg, Operand::kNeg);
+  flag(f.abs, Operand::kAbs);
+  flag(f.inv, Operand::kNot);
+  flag(f.reuse, Operand::kReuse);
+  if (f.half != 0) {
+    using Half = Operand::Half;
+    static constexpr Half kHalves[] = {Half::None, Half::F32, Half::H0H0, Half::H1H1};
+    o.half = kHalves[getBits(w, f.half, 2)];
+  }
+  return true;
+}
+
+bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
+  inst.op = d.op;
+  inst.operandCount = d.slotCount;
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    const ModDesc& m = d.mods[i];
+    const auto value = static_cast<unsigned>(getBits(w, m.pos, m.width) | getBits(w, m.pos2, m.width2) << m.width);
+    if (!m.isLegal(value)) return false;
+    inst.mods[i] = static_cast<std::uint8_t>(value);
+  }
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    const unsigned width = operandWidth(d.op, inst.mods, i);
+    if (!getOperand(w, d.field(form, i), width, inst.operands[i])) return false;
+  }
+  inst.guard =
+      Operand::physical(d.has(Flag::Uniform) ? File::UP : File::P, static_cast<std::uint32_t>(getBits(w, 12, 3)));
+  if (getBits(w, 15, 1) != 0) inst.guard.flags = Operand::kNot;
+  Control& c = inst.control;
+  c.stall = static_cast<std::uint8_t>(getBits(w, 105, 4));
+  c.yield = getBits(w, 109, 1) != 0;
+  c.writeBarrier = static_cast<std::uint8_t>(getBits(w, 110, 3));
+  c.readBarrier = static_cast<std::uint8_t>(getBits(w, 113, 3));
+  c.waitMask = static_cast<std::uint8_t>(getBits(w, 116, 6));
+  return true;
+}
+
+} // namespace
+
+std::optional<Inst> decode(const Word& word) {
+  const OpcodeIndex& index = opcodeIndex();
+  const unsigned opcode = static_cast<unsigned>(getBits(word, 0, 12));
+  for (unsigned i = index.first[opcode]; i < index.first[opcode + 1]; ++i) {
+    const Candidate& c = index.list[i];
+    if ((word.lo & c.form->fixed.lo) != c.form->value.lo || (word.hi & c.form->fixed.hi) != c.form->value.hi) continue;
+    Inst inst;
+    if (decodeAs(word, *c.desc, *c.form, inst)) return inst;
+  }
+  return std::nullopt;
+}
+
+} // namespace orias::isa

@@ -1,0 +1,192 @@
+#pragma once
+
+// The full row of the instruction table: roles and facts for the phases (SlotDesc, Flag, LatencyClass), bit fields for
+// the encoder and decoder (FieldEnc, ModDesc, Form), and the little that text needs beyond that.
+
+#include "encoder/isa/isa.h"
+#include "encoder/isa/latency_class.h"
+#include "encoder/isa/mods.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace orias::isa {
+
+/// How an operand is laid down in a word.
+enum class Enc : std::uint8_t {
+  None,         ///< not encoded (pseudo instructions)
+  Gpr,          ///< R: 8 bits
+  Ugpr,         ///< UR: 6 bits
+  Pred,         ///< P: 3 bits
+  Upred,        ///< UP: 3 bits
+  PredInverted, ///< P: 3 bits, the number subtracted from 7 (so that all zeros is PT)
+  Bar,          ///< B: 4 bits
+  UImm,         ///< unsigned immediate
+  SImm,         ///< signed immediate
+  Const,        ///< offset field at `pos`, bank at `pos2`; cx when bit 91 is set, with UR in 32..37
+  Label         ///< byte distance from the end of the instruction, signed
+};
+
+/// Where in the three-source scheme of the arithmetic instructions a slot stands: its bits depend on the form.
+enum class AluPos : std::uint8_t { None, A, B, C };
+
+/// Bits of an operand. Positions are 0..127; 0 means "has none" for the single bits.
+struct FieldEnc {
+  Enc kind = Enc::None;
+  std::uint8_t pos = 0, width = 0;   ///< the field, or its low part
+  std::uint8_t pos2 = 0, width2 = 0; ///< its high part, where it is split
+  std::uint8_t neg = 0, abs = 0, inv = 0;
+  std::uint8_t reuse = 0;
+  std::uint8_t half = 0;  ///< two bits: Operand::half
+  std::uint8_t scale = 0; ///< the field holds the value shifted right by this
+};
+
+/// How an operand that is no plain register is written.
+enum class Style : std::uint8_t {
+  Hex,
+  SignedHex,
+  Decimal,
+  F32,
+  F64,     ///< the immediate is the high half
+  F32Or64, ///< F64 when the function of a MUFU works on high halves
+  F16x2,
+  Bf16x2,
+  SpecialReg,
+  Scoreboard,
+  Bare
+};
+
+/// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`.
+enum class Bracket : std::uint8_t { None, Address, Descriptor, Bank };
+
+struct SlotText {
+  Style style = Style::Hex;
+  Bracket bracket = Bracket::None;
+  bool omitDefault = false; ///< not written when it is the default
+  bool omitPrinted = false; ///< never written
+  std::string_view before;  ///< literal text in front, with its separator
+};
+
+/// One modifier of an instruction.
+struct ModDesc {
+  Mod kind = Mod::None;
+  std::uint8_t pos = 0, width = 0;
+  std::uint8_t pos2 = 0, width2 = 0; ///< high part of a split field
+  std::uint8_t defaultValue = 0;
+  std::int8_t slot = -1;  ///< >= 0: written after this operand instead of after the mnemonic
+  std::string_view names; ///< by value, separated by '|'; an empty name is not written, "!" is no legal value
+
+  /// The name of a value; empty for the one that is not written.
+  std::string_view name(unsigned value) const;
+  bool isLegal(unsigned value) const;
+  unsigned valueCount() const;
+};
+
+/// Where a slot's operand goes in one form, when that differs from the slot's usual field.
+struct SlotOverride {
+  std::uint8_t slot = 0;
+  FieldEnc field;
+};
+
+/// One opcode of an instruction: all bits that it fixes, and which kinds of operands stand where.
+struct Form {
+  Word value;               ///< the fixed bits
+  Word fixed;               ///< which bits are fixed (all that belong to no field)
+  std::uint16_t opcode = 0; ///< bits 0..11
+  std::uint8_t bit91 = 0;   ///< 0, 1, or 2 when a field uses it
+  std::uint8_t overrideCount = 0;
+  std::array<SlotOverride, 2> overrides{};
+};
+
+inline constexpr unsigned kMaxForms = 8;
+
+/// How mnemonics are chosen that depend on operand values (IMAD.MOV and the like).
+enum class Alias : std::uint8_t { None, Imad, ImadUniform, ImadWide, Shl };
+
+inline constexpr std::uint8_t kSm75 = 1, kSm80 = 2, kSm86 = 4, kSm89 = 8, kSm90 = 16;
+inline constexpr std::uint8_t kAllSms = kSm75 | kSm80 | kSm86 | kSm89 | kSm90;
+
+/// One row of the table.
+struct InstrDesc {
+  Op op{};
+  std::string_view name;     ///< the enumerator
+  std::string_view mnemonic; ///< with the parts that are not modifiers: "IMAD.WIDE"
+  std::uint8_t slotCount = 0, modCount = 0, formCount = 0;
+  Pipe pipe = Pipe::None;
+  LatencyClass latencyClass = LatencyClass::None;
+  Alias alias = Alias::None;
+  std::uint8_t sms = kAllSms;
+  std::uint32_t flags = 0;
+  std::array<SlotDesc, kMaxOperands> slots{};
+  std::array<FieldEnc, kMaxOperands> fields{};
+  std::array<SlotText, kMaxOperands> texts{};
+  std::array<Operand, kMaxOperands> defaults{}; ///< what an absent operand is encoded as
+  std::array<ModDesc, kMaxMods> mods{};
+  std::array<Form, kMaxForms> forms{};
+
+  constexpr bool has(Flag flag) const { return (flags & static_cast<std::uint32_t>(flag)) != 0; }
+  bool isPseudo() const { return has(Flag::Pseudo); }
+  std::span<const SlotDesc> slotList() const { return {slots.data(), slotCount}; }
+  std::span<const ModDesc> modList() const { return {mods.data(), modCount}; }
+  std::span<const Form> formList() const { return {forms.data(), formCount}; }
+  /// Index of a modifier in Inst::mods, or -1.
+  int modIndex(Mod kind) const {
+    for (unsigned i = 0; i < modCount; ++i)
+      if (mods[i].kind == kind) return static_cast<int>(i);
+    return -1;
+  }
+  /// Index of a slot by its name ("Rd", "Pp"), or -1.
+  int slotIndex(std::string_view slotName) const {
+    for (unsigned i = 0; i < slotCount; ++i)
+      if (slots[i].name == slotName) return static_cast<int>(i);
+    return -1;
+  }
+  /// The bits of a slot's operand in a form.
+  constexpr const FieldEnc& field(const Form& form, unsigned slot) const {
+    for (unsigned i = 0; i < form.overrideCount; ++i)
+      if (form.overrides[i].slot == slot) return form.overrides[i].field;
+    return fields[slot];
+  }
+};
+
+/// The row of an instruction.
+const InstrDesc& desc(Op op);
+/// All rows, in the order of Op.
+std::span<const InstrDesc> allInstrs();
+/// By enumerator name ("IMAD_WIDE"); null when there is none.
+const InstrDesc* findByName(std::string_view name);
+
+/// An instruction with the defaults of its row: modifiers, absent operands.
+Inst makeInst(Op op);
+
+/// A modifier's value; 0 when the instruction has no such modifier.
+std::uint8_t getMod(Op op, std::span<const std::uint8_t, kMaxMods> mods, Mod kind);
+inline std::uint8_t getMod(const Inst& inst, Mod kind) {
+  return getMod(inst.op, inst.mods, kind);
+}
+template <typename E, typename I> E modAs(const I& inst, Mod kind) {
+  return static_cast<E>(getMod(inst.op, inst.mods, kind));
+}
+/// Sets a modifier; false when the instruction has no such modifier or the value is not legal there.
+bool setMod(Op op, std::span<std::uint8_t, kMaxMods> mods, ModValue value);
+inline bool setMod(Inst& inst, ModValue value) {
+  return setMod(inst.op, inst.mods, value);
+}
+
+/// How many registers the operand in `slot` spans, under these modifiers. WidthRule::Any gives 0: the operand says.
+unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsigned slot);
+inline unsigned operandWidth(const Inst& inst, unsigned slot) {
+  return operandWidth(inst.op, inst.mods, slot);
+}
+
+/// May `operand` stand in `slot` at all (in some form, whatever the other operands)? Checks kind, file, range and
+/// operand modifiers, not register numbers.
+bool accepts(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsigned slot, const Operand& operand);
+/// Is there one form that takes all operands together?
+bool fits(Op op, std::span<const std::uint8_t, kMaxMods> mods, std::span<const Operand> operands);
+inline bool fits(const Inst& inst) {
+  return fits(inst.op, inst.mods, std::span<const Operand>(inst.operands.data(), inst.operandCount));
+}
+
+} // namespace orias::isa

@@ -1,0 +1,243 @@
+#include "encoder/isa/codec.h"
+#include "encoder/isa/print.h"
+#include "encoder/isa/target.h"
+#include "encoder/isa/word.h"
+
+#include <fmt/format.h>
+
+namespace orias::isa {
+
+namespace {
+
+Enc encOf(File file) {
+  switch (file) {
+  case File::R: return Enc::Gpr;
+  case File::UR: return Enc::Ugpr;
+  case File::P: return Enc::Pred;
+  case File::UP: return Enc::Upred;
+  case File::B: return Enc::Bar;
+  }
+  return Enc::None;
+}
+
+bool fitsUnsigned(std::int64_t value, unsigned width) {
+  return value >= 0 && static_cast<std::uint64_t>(value) <= lowMask(width);
+}
+
+bool fitsSigned(std::int64_t value, unsigned width) {
+  const std::int64_t limit = std::int64_t{1} << (width - 1);
+  return value >= -limit && value < limit;
+}
+
+bool isScaled(std::int64_t value, unsigned scale) {
+  return (static_cast<std::uint64_t>(value) & lowMask(scale)) == 0;
+}
+
+/// Why an operand cannot stand in a field; null when it can. Kinds are checked first: `kindOnly` stops there.
+const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false) {
+  switch (o.kind) {
+  case Operand::Kind::None: return f.kind == Enc::None ? nullptr : "an operand is missing";
+  case Operand::Kind::Reg:
+    if (f.kind != encOf(o.file) && !(f.kind == Enc::PredInverted && o.file == File::P))
+      return "a register of this file does not fit here";
+    if (!kindOnly && !o.isVirtual() && o.reg > lowMask(f.width)) return "the register number is too high";
+    break;
+  case Operand::Kind::Imm:
+  case Operand::Kind::Frame:
+    if (f.kind != Enc::UImm && f.kind != Enc::SImm) return "an immediate does not fit here";
+    break;
+  case Operand::Kind::Symbol:
+    if (f.kind != Enc::UImm && f.kind != Enc::SImm && f.kind != Enc::Label)
+      return "a symbol's address does not fit here";
+    break;
+  case Operand::Kind::Const:
+    if (f.kind != Enc::Const) return "a constant does not fit here";
+    break;
+  case Operand::Kind::Label:
+    if (f.kind != Enc::Label) return "a label does not fit here";
+    break;
+  }
+  if (o.kind == Operand::Kind::Imm) {
+    const unsigned width = f.width + f.width2 + f.scale;
+    // 32 bits hold signed and unsigned values alike.
+    const std::int64_t value = f.kind == Enc::UImm && width < 32 ? o.imm : static_cast<std::int64_t>(o.imm);
+    if (width < 32 && !(f.kind == Enc::SImm ? fitsSigned(value, width) : fitsUnsigned(value, width)))
+      return "the immediate is out of range";
+    if (!isScaled(value, f.scale)) return "the immediate is not a multiple of the unit";
+  }
+  if (o.kind == Operand::Kind::Const) {
+    if (!fitsUnsigned(o.imm, f.width + f.scale) || !isScaled(o.imm, f.scale))
+      return "the constant's offset does not fit";
+    if (o.bank > lowMask(f.width2)) return "the constant bank does not fit";
+    if (o.reg != Operand::kNoReg && !o.isVirtual() && o.reg > lowMask(6)) return "the register number is too high";
+  }
+  if (o.kind == Operand::Kind::Label && !kindOnly && !isScaled(o.imm, f.scale)) return "the target is not aligned";
+  if (o.neg() && f.neg == 0) return "it cannot be negated here";
+  if (o.abs() && f.abs == 0) return "its absolute value cannot be taken here";
+  if (o.inverted() && f.inv == 0) return "it cannot be inverted here";
+  if (o.half != Operand::Half::None && f.half == 0) return "its halves cannot be selected here";
+  // Only physical code has .reuse; a form without the operand cache ignores it silently otherwise.
+  if (o.reuse() && f.reuse == 0) return "it cannot be kept for reuse here";
+  return nullptr;
+}
+
+const Operand& effective(const InstrDesc& d, unsigned slot, const Operand& o, const FieldEnc& f) {
+  return o.isNone() && f.kind != Enc::None ? d.defaults[slot] : o;
+}
+
+/// The first form that takes all operands; otherwise null, and the best attempt's complaint.
+const Form* chooseForm(const InstrDesc& d, std::span<const Operand> operands, unsigned& badSlot, const char*& why) {
+  badSlot = 0;
+  why = "the instruction has no encoding";
+  unsigned best = 0;
+  for (const Form& form : d.formList()) {
+    unsigned slot = 0;
+    const char* complaint = nullptr;
+    for (; slot < d.slotCount; ++slot) {
+      const FieldEnc& f = d.field(form, slot);
+      complaint = mismatch(f, effective(d, slot, operands[slot], f));
+      if (complaint != nullptr) break;
+    }
+    if (complaint == nullptr) return &form;
+    if (slot >= best) {
+      best = slot;
+      badSlot = slot;
+      why = complaint;
+    }
+  }
+  return nullptr;
+}
+
+void putOperand(Word& w, const FieldEnc& f, const Operand& o) {
+  std::uint64_t value = 0;
+  switch (f.kind) {
+  case Enc::None: return;
+  case Enc::Gpr:
+  case Enc::Ugpr:
+  case Enc::Pred:
+  case Enc::Upred:
+  case Enc::Bar: value = o.reg; break;
+  case Enc::PredInverted: value = 7 - o.reg; break;
+  case Enc::UImm:
+  case Enc::SImm:
+  case Enc::Label: value = static_cast<std::uint64_t>(static_cast<std::int64_t>(o.imm) >> f.scale); break;
+  case Enc::Const:
+    setBits(w, f.pos, f.width, static_cast<std::uint64_t>(o.imm) >> f.scale);
+    setBits(w, f.pos2, f.width2, o.bank);
+    if (o.reg != Operand::kNoReg) {
+      setBits(w, 32, 6, o.reg);
+      setBits(w, 91, 1, 1);
+    }
+    break;
+  }
+  if (f.kind != Enc::Const) {
+    setBits(w, f.pos, f.width, value);
+    setBits(w, f.pos2, f.width2, value >> f.width);
+  }
+  const auto flag = [&](unsigned bit, bool on) {
+    if (bit != 0) setBits(w, bit, 1, on ? 1 : 0);
+  };
+  // Negation and inversion of sources share a bit; a slot allows one of them.
+  flag(f.neg, o.neg());
+  flag(f.abs, o.abs());
+  flag(f.inv, o.inverted());
+  flag(f.reuse, o.reuse());
+  if (f.half != 0) {
+    static constexpr std::uint8_t kHalfBits[] = {0, 2, 3, 0, 1};
+    setBits(w, f.half, 2, kHalfBits[static_cast<unsigned>(o.half)]);
+  }
+}
+
+void putControl(Word& w, const Control& c) {
+  setBits(w, 105, 4, c.stall);
+  setBits(w, 109, 1, c.yield ? 1 : 0);
+  setBits(w, 110, 3, c.writeBarrier);
+  setBits(w, 113, 3, c.readBarrier);
+  setBits(w, 116, 6, c.waitMask);
+}
+
+std::uint8_t smMask(const Target& target) {
+  switch (target.smVersion()) {
+  case 75: return kSm75;
+  case 80: return kSm80;
+  case 86: return kSm86;
+  case 89: return kSm89;
+  default: return kSm90;
+  }
+}
+
+} // namespace
+
+EncodeResult encode(const Inst& inst) {
+  const InstrDesc& d = desc(inst.op);
+  EncodeResult result;
+  const auto fail = [&](std::string_view what) {
+    result.error = fmt::format("{}: {}", d.mnemonic, what);
+    return result;
+  };
+  if (d.formCount == 0) return fail("exists in Ori only and has no encoding");
+  for (unsigned i = 0; i < d.slotCount; ++i)
+    if (inst.operands[i].isVirtual()) return fail(fmt::format("{} is not allocated", d.slots[i].name));
+  for (unsigned i = 0; i < d.modCount; ++i)
+    if (!d.mods[i].isLegal(inst.mods[i])) return fail(fmt::format("modifier {} has no value {}", i, inst.mods[i]));
+
+  unsigned badSlot = 0;
+  const char* why = nullptr;
+  const Form* form = chooseForm(d, inst.operands, badSlot, why);
+  if (form == nullptr) return fail(fmt::format("{} ({}): {}", d.slots[badSlot].name, printOperand(inst, badSlot), why));
+
+  Word& w = result.word;
+  w = form->value;
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    const FieldEnc& f = d.field(*form, i);
+    putOperand(w, f, effective(d, i, inst.operands[i], f));
+  }
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    const ModDesc& m = d.mods[i];
+    setBits(w, m.pos, m.width, inst.mods[i]);
+    setBits(w, m.pos2, m.width2, inst.mods[i] >> m.width);
+  }
+  const Operand& guard = inst.guard;
+  if (guard.kind != Operand::Kind::Reg || guard.isVirtual() || guard.reg > 7)
+    return fail("the guard is no predicate register");
+  setBits(w, 12, 3, guard.reg);
+  setBits(w, 15, 1, guard.inverted() ? 1 : 0);
+  putControl(w, inst.control);
+  return result;
+}
+
+EncodeResult encode(const Inst& inst, const Target& target) {
+  if ((desc(inst.op).sms & smMask(target)) == 0) {
+    EncodeResult result;
+    result.error = fmt::format("{}: {} does not have it", desc(inst.op).mnemonic, target.name());
+    return result;
+  }
+  return encode(inst);
+}
+
+bool accepts(Op op, std::span<const std::uint8_t, kMaxMods>, unsigned slot, const Operand& operand) {
+  const InstrDesc& d = desc(op);
+  if (d.isPseudo()) return true;
+  if (slot >= d.slotCount) return false;
+  if (operand.isNone()) return (d.slots[slot].accepts & kAcceptsNone) != 0;
+  for (const Form& form : d.formList())
+    if (mismatch(d.field(form, slot), operand, true) == nullptr) return true;
+  return false;
+}
+
+bool fits(Op op, std::span<const std::uint8_t, kMaxMods>, std::span<const Operand> operands) {
+  const InstrDesc& d = desc(op);
+  if (d.isPseudo()) return true;
+  if (operands.size() < d.slotCount) return false;
+  for (const Form& form : d.formList()) {
+    bool good = true;
+    for (unsigned i = 0; good && i < d.slotCount; ++i) {
+      const FieldEnc& f = d.field(form, i);
+      good = mismatch(f, effective(d, i, operands[i], f), true) == nullptr;
+    }
+    if (good) return true;
+  }
+  return false;
+}
+
+} // namespace orias::isa

@@ -1,0 +1,91 @@
+#pragma once
+
+// The kinds of modifiers and the names of their values. The numbers are those of the bit fields, so that an encoder
+// needs no translation; a unit test compares the names here with the names in the table.
+
+#include <cstdint>
+
+namespace orias::isa {
+
+/// Modifier kinds. Which of them an instruction has, in which bits and with which names, is in its row.
+enum class Mod : std::uint8_t {
+  None,
+  X,         ///< add with carry-in
+  Ex,        ///< ISETP: high half of a 64-bit comparison
+  Type,      ///< IntType: how an integer source is read
+  Cmp,       ///< ICmp or FCmp
+  Bool,      ///< BoolOp: how a comparison combines with its predicate input
+  BoolF,     ///< FSET, HSET2: the result is 1.0 instead of all ones
+  Ftz,       ///< flush subnormals to zero
+  Fmz,       ///< FTZ, and 0 * anything = 0
+  Sat,       ///< clamp to [0, 1]
+  Rnd,       ///< Rnd: rounding of a result
+  Round,     ///< RoundInt: rounding to an integer
+  Ntz,       ///< F2I: NaN converts to zero
+  Relu,      ///< negative results become zero
+  Nan,       ///< minimum and maximum: NaN wins
+  XorSign,   ///< minimum and maximum: the sign is that of the product
+  Hi,        ///< SHF, LEA: the high half of the result
+  ShiftDir,  ///< ShiftDir
+  ShiftType, ///< ShiftType
+  Wrap,      ///< shift counts modulo the width
+  Sx32,      ///< LEA.HI: the high half is the sign of the low half
+  Pand,      ///< LOP3: the predicate result is "all lanes of the AND"
+  PrmtMode,
+  Func,      ///< Mufu
+  FuncFmt,   ///< MUFU: the format of the operation
+  Size,      ///< MemSize
+  E,         ///< 64-bit addresses
+  Order,     ///< MemOrder
+  Evict,     ///< Evict
+  Prefetch,  ///< LTC prefetch size
+  AddrScale, ///< shared memory: scale of the index register
+  AtomOp,
+  AtomType,
+  ShflMode,
+  VoteMode,
+  DstFmt,    ///< Fmt
+  SrcFmt,    ///< Fmt
+  DstSigned, ///< F2I
+  SrcSigned, ///< I2F
+  Byte,      ///< which byte or half of a source register
+  Sub,       ///< a further choice that only this instruction knows
+  Sub2,
+  Sub3,
+  Sub4,
+  Scope,     ///< MemScope of a fence
+  Fence,     ///< FenceKind
+  Bf16,      ///< packed operands are bfloat16
+  F32,       ///< accumulate in f32
+  MacroType, ///< MacroType of a pseudo instruction
+  MacroKind, ///< MacroKind of a pseudo instruction
+  kCount
+};
+
+/// Integer comparison (3 bits).
+enum class ICmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, T };
+/// Floating-point comparison (4 bits); the names ending in U are true for unordered operands as well.
+enum class FCmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, NUM, NAN_, LTU, EQU, LEU, GTU, NEU, GEU, T };
+enum class BoolOp : std::uint8_t { AND, OR, XOR };
+enum class IntType : std::uint8_t { U32, S32 };
+enum class Rnd : std::uint8_t { RN, RM, RP, RZ };
+/// Rounding to an integer: to even, down, up, toward zero.
+enum class RoundInt : std::uint8_t { Round, Floor, Ceil, Trunc };
+enum class ShiftDir : std::uint8_t { L, R };
+enum class ShiftType : std::uint8_t { S64, U64, S32, U32 };
+enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };
+enum class Mufu : std::uint8_t { COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH };
+enum class MemSize : std::uint8_t { U8, S8, U16, S16, B32, B64, B128, UB128 };
+enum class Evict : std::uint8_t { EF, Normal, EL, LU, EU, NA };
+enum class AtomOp : std::uint8_t { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH };
+enum class ShflMode : std::uint8_t { IDX, UP, DOWN, BFLY };
+enum class VoteMode : std::uint8_t { ALL, ANY, EQ };
+/// Formats of conversions, by the logarithm of their bytes.
+enum class Fmt : std::uint8_t { B8, B16, B32, B64 };
+
+/// What a pseudo arithmetic instruction computes on.
+enum class MacroType : std::uint8_t { U16, S16, U32, S32, U64, S64, F32, F64 };
+/// How exactly a pseudo floating-point instruction rounds.
+enum class MacroKind : std::uint8_t { RN, RM, RP, RZ, Approx, Full };
+
+} // namespace orias::isa

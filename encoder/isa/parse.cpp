@@ -1,0 +1,446 @@
+#include "encoder/isa/parse.h"
+#include "encoder/isa/float_text.h"
+#include "encoder/isa/imad_alias.h"
+#include "encoder/isa/print.h"
+
+#include <fmt/format.h>
+
+#include <cctype>
+#include <vector>
+
+namespace orias::isa {
+
+namespace {
+
+/// A position in the text; every `take` skips blanks first and moves on only when it finds what it wants.
+class Cursor {
+ public:
+  explicit Cursor(std::string_view text) : text_(text) {}
+
+  bool atEnd() {
+    skip();
+    return at_ == text_.size() || text_[at_] == ';';
+  }
+  bool take(std::string_view what) {
+    skip();
+    if (text_.substr(at_, what.size()) != what) return false;
+    at_ += what.size();
+    return true;
+  }
+  /// `what`, not followed by a letter, digit or underscore.
+  bool takeWord(std::string_view what) {
+    const std::size_t before = at_;
+    if (!take(what)) return false;
+    if (at_ < text_.size() && isWordChar(text_[at_])) {
+      at_ = before;
+      return false;
+    }
+    return true;
+  }
+  bool takeUnsigned(std::uint64_t& value) {
+    skip();
+    std::size_t p = at_;
+    unsigned base = 10;
+    if (text_.substr(p, 2) == "0x") base = 16, p += 2;
+    const std::size_t first = p;
+    value = 0;
+    for (; p < text_.size(); ++p) {
+      const int digit = digitOf(text_[p]);
+      if (digit < 0 || digit >= static_cast<int>(base)) break;
+      value = value * base + static_cast<std::uint64_t>(digit);
+    }
+    if (p == first) return false;
+    at_ = p;
+    return true;
+  }
+  bool takeInteger(std::int64_t& value) {
+    const std::size_t before = at_;
+    const bool negative = take("-");
+    std::uint64_t magnitude = 0;
+    if (!takeUnsigned(magnitude)) {
+      at_ = before;
+      return false;
+    }
+    value = negative ? -static_cast<std::int64_t>(magnitude) : static_cast<std::int64_t>(magnitude);
+    return true;
+  }
+  /// Up to the next blank, comma or bracket.
+  std::string_view takeToken() {
+    skip();
+    const std::size_t first = at_;
+    while (at_ < text_.size() && std::string_view(" ,;]|").find(text_[at_]) == std::string_view::npos)
+      ++at_;
+    return text_.substr(first, at_ - first);
+  }
+  std::size_t position() const { return at_; }
+  void goTo(std::size_t position) { at_ = position; }
+
+ private:
+  void skip() {
+    while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t'))
+      ++at_;
+  }
+  static bool isWordChar(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+  static int digitOf(char c) {
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+    return -1;
+  }
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+bool takeRegister(Cursor& c, Operand& o) {
+  struct Name {
+    std::string_view prefix;
+    File file;
+  };
+  static constexpr Name kNames[] = {{"UR", File::UR}, {"UP", File::UP}, {"R", File::R}, {"P", File::P}, {"B", File::B}};
+  const std::size_t before = c.position();
+  for (const Name& n : kNames) {
+    c.goTo(before);
+    if (!c.take(n.prefix)) continue;
+    const char* zero = n.file == File::P || n.file == File::UP ? "T" : "Z";
+    if (n.file != File::B && c.takeWord(zero)) {
+      o = Operand::zero(n.file);
+      return true;
+    }
+    std::uint64_t number = 0;
+    if (c.takeUnsigned(number) && number <= 255) {
+      o = Operand::physical(n.file, static_cast<std::uint32_t>(number));
+      return true;
+    }
+  }
+  c.goTo(before);
+  return false;
+}
+
+/// Reads one instruction as one row of the table.
+class RowParser {
+ public:
+  RowParser(const InstrDesc& d, Cursor cursor, const ParseOptions& options) : d_(d), c_(cursor), options_(options) {
+    inst_ = makeInst(d.op);
+  }
+
+  /// `parts` are the dotted parts of the mnemonic after the row's own.
+  bool run(const std::vector<std::string_view>& parts) {
+    if (!modifiers(parts)) return false;
+    bool first = true;
+    for (unsigned i = 0; i < d_.slotCount;) {
+      const std::size_t before = c_.position();
+      const Bracket bracket = d_.texts[i].bracket;
+      const bool glued = i > 0 && d_.texts[i - 1].bracket != Bracket::None && bracket == Bracket::Address &&
+                         d_.texts[i - 1].bracket != Bracket::Address && groupSeen_;
+      if (bracket == Bracket::None) {
+        if (d_.texts[i].omitPrinted) {
+          ++i;
+          continue;
+        }
+        if ((first || c_.take(",")) && c_.take(d_.texts[i].before) && one(i)) {
+          first = false;
+        } else {
+          c_.goTo(before);
+          if (!d_.texts[i].omitDefault && (d_.slots[i].accepts & kAcceptsNone) == 0) return false;
+          inst_.operands[i] = d_.defaults[i];
+        }
+        ++i;
+        continue;
+      }
+      if (!glued && !first && !c_.take(",")) {
+        if (bracket != Bracket::Descriptor) return false;
+      }
+      unsigned end = i;
+      while (end < d_.slotCount && d_.texts[end].bracket == bracket)
+        ++end;
+      groupSeen_ = group(i, end);
+      if (!groupSeen_) {
+        if (bracket != Bracket::Descriptor) return false;
+        inst_.operands[i] = Operand{};
+        c_.goTo(before);
+      } else {
+        first = false;
+      }
+      i = end;
+    }
+    if (!c_.atEnd()) return false;
+    dropAbsent();
+    return true;
+  }
+  Inst& inst() { return inst_; }
+  std::size_t position() const { return c_.position(); }
+
+ private:
+  /// Assigns the parts of the mnemonic to modifiers, in order; those that are not named keep the value without a name.
+  bool modifiers(const std::vector<std::string_view>& parts) {
+    std::size_t part = 0;
+    for (unsigned i = 0; i < d_.modCount; ++i) {
+      const ModDesc& m = d_.mods[i];
+      if (m.slot >= 0) continue;
+      int unnamed = -1, best = -1;
+      std::size_t bestParts = 0;
+      for (unsigned v = 0; v < m.valueCount(); ++v) {
+        const std::string_view name = m.name(v);
+        if (name == "!") continue;
+        if (name.empty()) {
+          if (unnamed < 0) unnamed = static_cast<int>(v);
+          continue;
+        }
+        const std::size_t n = matchParts(name, parts, part);
+        if (n > bestParts) best = static_cast<int>(v), bestParts = n;
+      }
+      if (best >= 0)
+        part += bestParts;
+      else if (unnamed >= 0)
+        best = unnamed;
+      else
+        return false;
+      inst_.mods[i] = static_cast<std::uint8_t>(best);
+    }
+    if (d_.alias != Alias::None && part < parts.size()) {
+      // A derived name may stand before the modifiers; print() derives it again.
+      std::vector<std::string_view> rest(parts.begin() + 1, parts.end());
+      return rest.size() < parts.size() && modifiersOnly(rest);
+    }
+    return part == parts.size();
+  }
+  bool modifiersOnly(const std::vector<std::string_view>& parts) {
+    std::size_t part = 0;
+    for (unsigned i = 0; i < d_.modCount; ++i) {
+      const ModDesc& m = d_.mods[i];
+      int chosen = -1;
+      for (unsigned v = 0; v < m.valueCount() && chosen < 0; ++v)
+        if (!m.name(v).empty() && matchParts(m.name(v), parts, part) == 1) chosen = static_cast<int>(v), ++part;
+      for (unsigned v = 0; v < m.valueCount() && chosen < 0; ++v)
+        if (m.name(v).empty()) chosen = static_cast<int>(v);
+      if (chosen < 0) return false;
+      inst_.mods[i] = static_cast<std::uint8_t>(chosen);
+    }
+    return part == parts.size();
+  }
+  /// How many parts from `at` on spell `name` (which may itself have dots); 0 when they do not.
+  static std::size_t matchParts(std::string_view name, const std::vector<std::string_view>& parts, std::size_t at) {
+    std::size_t n = 0;
+    while (true) {
+      const std::size_t dot = name.find('.');
+      if (at + n >= parts.size() || parts[at + n] != name.substr(0, dot)) return 0;
+      ++n;
+      if (dot == std::string_view::npos) return n;
+      name.remove_prefix(dot + 1);
+    }
+  }
+
+  bool group(unsigned begin, unsigned end) {
+    static constexpr std::string_view kOpen[] = {"", "[", "desc[", "c["};
+    if (!c_.take(kOpen[static_cast<unsigned>(d_.texts[begin].bracket)])) return false;
+    for (unsigned i = begin; i < end; ++i) {
+      inst_.operands[i] = d_.defaults[i];
+    }
+    unsigned slot = begin;
+    do {
+      bool taken = false;
+      for (; slot < end && !taken; ++slot) {
+        const std::size_t before = c_.position();
+        taken = one(slot);
+        if (!taken)
+          c_.goTo(before);
+        else
+          seen_ |= 1u << slot;
+      }
+      if (!taken) return false;
+    } while (c_.take("+"));
+    return c_.take("]");
+  }
+
+  /// Slots that no form can hold together with the others are absent.
+  void dropAbsent() {
+    if (fits(inst_)) return;
+    for (unsigned i = 0; i < d_.slotCount; ++i) {
+      if (d_.texts[i].bracket != Bracket::Address || (seen_ >> i & 1) != 0 || (d_.slots[i].accepts & kAcceptsNone) == 0)
+        continue;
+      const Operand saved = inst_.operands[i];
+      inst_.operands[i] = Operand{};
+      if (fits(inst_)) return;
+      inst_.operands[i] = saved;
+    }
+  }
+
+  bool one(unsigned slot) {
+    Operand o;
+    const SlotDesc& sd = d_.slots[slot];
+    const bool minus = number(slot) ? false : c_.take("-");
+    const bool inverted = c_.take("!") || c_.take("~");
+    const bool bars = c_.take("|");
+    if (c_.take("c[") || c_.take("cx[")) {
+      if (!constant(o)) return false;
+    } else if (!takeRegister(c_, o)) {
+      if ((sd.accepts & kAcceptsLabel) != 0) {
+        if (!label(o)) return false;
+      } else if (!immediate(slot, o)) {
+        return false;
+      }
+    }
+    if (bars && !c_.take("|")) return false;
+    if (minus) o.flags |= Operand::kNeg;
+    if (inverted) o.flags |= Operand::kNot;
+    if (bars) o.flags |= Operand::kAbs;
+    if (sd.width == WidthRule::Address) c_.take(".64");
+    for (unsigned i = 0; i < d_.modCount; ++i) {
+      const ModDesc& m = d_.mods[i];
+      if (m.slot != static_cast<int>(slot)) continue;
+      for (unsigned v = 0; v < m.valueCount(); ++v)
+        if (!m.name(v).empty() && m.name(v) != "!" && c_.takeWord("." + std::string(m.name(v)))) {
+          inst_.mods[i] = static_cast<std::uint8_t>(v);
+          break;
+        }
+    }
+    if (c_.takeWord(".H0_H0"))
+      o.half = Operand::Half::H0H0;
+    else if (c_.takeWord(".H1_H1"))
+      o.half = Operand::Half::H1H1;
+    else if (c_.takeWord(".F32"))
+      o.half = Operand::Half::F32;
+    if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
+    o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
+    if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
+    inst_.operands[slot] = o;
+    return accepts(inst_.op, inst_.mods, slot, o);
+  }
+
+  /// Does the text at the cursor start a number (so that a minus belongs to it)?
+  bool number(unsigned slot) {
+    const std::size_t before = c_.position();
+    const bool minus = c_.take("-");
+    std::uint64_t ignored = 0;
+    const bool isNumber = c_.takeUnsigned(ignored) || c_.take("INF") || c_.take("QNAN") || c_.take("SNAN");
+    c_.goTo(before);
+    return minus && isNumber && (d_.slots[slot].accepts & (kAcceptsImm | kAcceptsLabel)) != 0;
+  }
+
+  bool constant(Operand& o) {
+    Operand ur;
+    std::uint64_t bank = 0;
+    std::int64_t offset = 0;
+    const bool bindless = takeRegister(c_, ur);
+    if (!bindless && !c_.takeUnsigned(bank)) return false;
+    if (!c_.take("]") || !c_.take("[") || !c_.takeInteger(offset) || !c_.take("]")) return false;
+    o = Operand::constant(static_cast<unsigned>(bank), static_cast<std::int32_t>(offset));
+    if (bindless) o.reg = ur.reg;
+    return true;
+  }
+
+  bool label(Operand& o) {
+    std::int64_t target = 0;
+    if (!c_.takeInteger(target)) return false;
+    o.kind = Operand::Kind::Label;
+    o.imm = static_cast<std::int32_t>(target - static_cast<std::int64_t>(options_.address) - 16);
+    return true;
+  }
+
+  bool immediate(unsigned slot, Operand& o) {
+    const Style style = styleOf(inst_, slot);
+    std::int64_t value = 0;
+    switch (style) {
+    case Style::Hex:
+    case Style::SignedHex:
+    case Style::Decimal:
+      if (!c_.takeInteger(value)) return false;
+      break;
+    case Style::Bare: {
+      // Hexadecimal digits without a prefix.
+      const std::string token(c_.takeToken());
+      char* end = nullptr;
+      value = static_cast<std::int64_t>(std::strtoull(token.c_str(), &end, 16));
+      if (token.empty() || *end != 0) return false;
+      break;
+    }
+    case Style::Scoreboard:
+      if (!c_.take("SB") || !c_.takeInteger(value)) return false;
+      break;
+    case Style::SpecialReg: value = specialRegisterNumber(c_.takeToken()); break;
+    case Style::F32:
+    case Style::F32Or64:
+    case Style::F64: {
+      const auto bits = parseFloat(c_.takeToken(), style == Style::F64 ? FloatFormat::F64 : FloatFormat::F32);
+      if (!bits) return false;
+      value = static_cast<std::int64_t>(style == Style::F64 ? *bits >> 32 : *bits);
+      break;
+    }
+    case Style::F16x2:
+    case Style::Bf16x2: {
+      const FloatFormat format = style == Style::F16x2 ? FloatFormat::F16 : FloatFormat::Bf16;
+      const auto high = parseFloat(c_.takeToken(), format);
+      if (!high || !c_.take(",")) return false;
+      const auto low = parseFloat(c_.takeToken(), format);
+      if (!low) return false;
+      value = static_cast<std::int64_t>(*high << 16 | *low);
+      break;
+    }
+    }
+    if (style == Style::SpecialReg && value < 0) return false;
+    if (value > 0xffffffffLL || value < -0x80000000LL) return false;
+    o = Operand::immediate(static_cast<std::int32_t>(static_cast<std::uint32_t>(value)));
+    return true;
+  }
+
+  const InstrDesc& d_;
+  Cursor c_;
+  const ParseOptions& options_;
+  Inst inst_;
+  unsigned seen_ = 0;
+  bool groupSeen_ = false;
+};
+
+std::vector<std::string_view> splitDots(std::string_view text) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t dot = text.find('.');
+    parts.push_back(text.substr(0, dot));
+    if (dot == std::string_view::npos) return parts;
+    text.remove_prefix(dot + 1);
+  }
+}
+
+} // namespace
+
+ParseResult parse(std::string_view text, const ParseOptions& options) {
+  ParseResult result;
+  Cursor c(text);
+  Operand guard = Operand::pt();
+  const bool guarded = c.take("@");
+  if (guarded) {
+    const bool inverted = c.take("!");
+    if (!takeRegister(c, guard)) {
+      result.error = "a predicate register is expected after '@'";
+      return result;
+    }
+    if (inverted) guard.flags = Operand::kNot;
+  }
+  const std::string_view mnemonic = c.takeToken();
+  const std::vector<std::string_view> parts = splitDots(mnemonic);
+
+  bool known = false;
+  std::size_t furthest = 0;
+  for (const InstrDesc& d : allInstrs()) {
+    if (!d.mnemonic.starts_with(parts[0])) continue;
+    const std::vector<std::string_view> own = splitDots(d.mnemonic);
+    if (own.size() > parts.size() || !std::equal(own.begin(), own.end(), parts.begin())) continue;
+    known = true;
+    RowParser row(d, c, options);
+    const std::vector<std::string_view> rest(parts.begin() + static_cast<std::ptrdiff_t>(own.size()), parts.end());
+    if (row.run(rest) && (d.isPseudo() || fits(row.inst()))) {
+      result.inst = row.inst();
+      if (guarded) result.inst.guard = guard;
+      return result;
+    }
+    furthest = std::max(furthest, row.position());
+  }
+  if (!known)
+    result.error = fmt::format("there is no instruction {}", mnemonic);
+  else
+    result.error = fmt::format("the operands or modifiers do not fit {} (near \"{}\")", mnemonic,
+                               furthest < text.size() ? text.substr(furthest) : text);
+  return result;
+}
+
+} // namespace orias::isa

@@ -1,0 +1,216 @@
+#include "encoder/isa/print.h"
+#include "encoder/isa/float_text.h"
+#include "encoder/isa/imad_alias.h"
+
+#include <fmt/format.h>
+
+#include <cstdlib>
+#include <iterator>
+
+namespace orias::isa {
+
+namespace {
+
+using Out = std::back_insert_iterator<std::string>;
+
+void hex(std::string& s, std::int64_t value) {
+  if (value < 0)
+    fmt::format_to(Out(s), "-0x{:x}", -value);
+  else
+    fmt::format_to(Out(s), "0x{:x}", value);
+}
+
+void registerName(std::string& s, const Operand& o) {
+  static constexpr const char* kPrefix[] = {"R", "UR", "P", "UP", "B"};
+  const char* prefix = kPrefix[static_cast<unsigned>(o.file)];
+  if (o.reg == zeroRegister(o.file)) {
+    s += prefix;
+    s += o.file == File::P || o.file == File::UP ? 'T' : 'Z';
+  } else {
+    fmt::format_to(Out(s), "{}{}", prefix, o.reg);
+  }
+}
+
+void immediate(std::string& s, const Operand& o, Style style) {
+  const auto bits = static_cast<std::uint32_t>(o.imm);
+  switch (style) {
+  case Style::Hex: hex(s, bits); break;
+  case Style::SignedHex: hex(s, o.imm); break;
+  case Style::Decimal: fmt::format_to(Out(s), "{}", o.imm); break;
+  case Style::F32Or64:
+  case Style::F32: s += floatText(bits, FloatFormat::F32); break;
+  case Style::F64: s += floatText(std::uint64_t{bits} << 32, FloatFormat::F64); break;
+  case Style::F16x2:
+  case Style::Bf16x2: {
+    const FloatFormat format = style == Style::F16x2 ? FloatFormat::F16 : FloatFormat::Bf16;
+    s += floatText(bits >> 16, format);
+    s += ", ";
+    s += floatText(bits & 0xffff, format);
+    break;
+  }
+  case Style::SpecialReg: s += specialRegisterName(bits); break;
+  case Style::Scoreboard: fmt::format_to(Out(s), "SB{}", bits); break;
+  case Style::Bare: fmt::format_to(Out(s), "{:x}", bits); break;
+  }
+}
+
+struct Printer {
+  const Inst& inst;
+  const InstrDesc& d;
+  const PrintOptions& options;
+  std::string s;
+
+  /// The operand that a slot prints: an absent one stands for its default, unless the form has no place for it.
+  bool isAbsent(unsigned slot) const {
+    return inst.operands[slot].isNone() && (d.slots[slot].accepts & kAcceptsNone) != 0;
+  }
+  const Operand& operand(unsigned slot) const {
+    const Operand& o = inst.operands[slot];
+    return o.isNone() ? d.defaults[slot] : o;
+  }
+  static bool isSame(const Operand& a, const Operand& b) {
+    return a.kind == b.kind && a.reg == b.reg && a.imm == b.imm && ((a.flags ^ b.flags) & ~Operand::kReuse) == 0;
+  }
+  bool isOmitted(unsigned slot) const {
+    const SlotText& t = d.texts[slot];
+    return t.omitPrinted || isAbsent(slot) || (t.omitDefault && isSame(operand(slot), d.defaults[slot]));
+  }
+
+  void suffixes(unsigned slot) {
+    for (unsigned i = 0; i < d.modCount; ++i) {
+      const ModDesc& m = d.mods[i];
+      if (m.slot != static_cast<int>(slot)) continue;
+      const std::string_view name = m.name(inst.mods[i]);
+      if (!name.empty()) s += '.', s += name;
+    }
+  }
+
+  void one(unsigned slot) {
+    const Operand& o = operand(slot);
+    if (o.neg()) s += '-';
+    if (o.inverted()) s += o.file == File::P || o.file == File::UP ? '!' : '~';
+    if (o.abs()) s += '|';
+    switch (o.kind) {
+    case Operand::Kind::Reg: registerName(s, o); break;
+    case Operand::Kind::Imm: immediate(s, o, styleOf(inst, slot)); break;
+    case Operand::Kind::Const:
+      if (o.reg != Operand::kNoReg) {
+        s += "cx[";
+        registerName(s, Operand::physical(File::UR, o.reg));
+        s += "][";
+      } else {
+        fmt::format_to(Out(s), "c[0x{:x}][", o.bank);
+      }
+      hex(s, o.imm);
+      s += ']';
+      break;
+    case Operand::Kind::Label: label(o); break;
+    default: s += '?'; break;
+    }
+    if (o.abs()) s += '|';
+    if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0) s += ".64";
+    suffixes(slot);
+    if (o.half == Operand::Half::H0H0) s += ".H0_H0";
+    if (o.half == Operand::Half::H1H1) s += ".H1_H1";
+    if (o.half == Operand::Half::F32) s += ".F32";
+    if (o.reuse()) s += ".reuse";
+  }
+
+  void label(const Operand& o) {
+    const std::uint64_t target = options.address + 16 + static_cast<std::uint64_t>(static_cast<std::int64_t>(o.imm));
+    if (options.labelName) {
+      const std::string name = options.labelName(target);
+      if (!name.empty()) {
+        s += name;
+        return;
+      }
+    }
+    hex(s, static_cast<std::int64_t>(target));
+  }
+
+  /// Prints the slots from `slot` on that share its brackets; returns the next one.
+  unsigned bracketed(unsigned slot) {
+    const Bracket bracket = d.texts[slot].bracket;
+    static constexpr const char* kOpen[] = {"", "[", "desc[", "c["};
+    unsigned end = slot;
+    while (end < d.slotCount && d.texts[end].bracket == bracket)
+      ++end;
+    s += kOpen[static_cast<unsigned>(bracket)];
+    bool any = false;
+    for (unsigned i = slot; i < end; ++i) {
+      if (isOmitted(i)) continue;
+      if (any) s += '+';
+      one(i);
+      any = true;
+    }
+    if (!any) one(slot);
+    s += ']';
+    return end;
+  }
+
+  void operands() {
+    bool first = true;
+    bool glued = false; // the operand belongs to the brackets before it
+    for (unsigned i = 0; i < d.slotCount;) {
+      const SlotText& t = d.texts[i];
+      if (t.bracket == Bracket::None && isOmitted(i)) {
+        ++i;
+        continue;
+      }
+      if (t.bracket == Bracket::Descriptor && isAbsent(i)) {
+        ++i;
+        continue;
+      }
+      if (!glued) s += first ? " " : ", ";
+      first = false;
+      s += t.before;
+      glued = t.bracket == Bracket::Descriptor || t.bracket == Bracket::Bank;
+      if (t.bracket == Bracket::None)
+        one(i++);
+      else
+        i = bracketed(i);
+    }
+  }
+};
+
+} // namespace
+
+Style styleOf(const Inst& inst, unsigned slot) {
+  const Style style = desc(inst.op).texts[slot].style;
+  if (style != Style::F32Or64) return style;
+  const auto function = modAs<Mufu>(inst, Mod::Func);
+  return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;
+}
+
+std::string printMnemonic(const Inst& inst) {
+  const InstrDesc& d = desc(inst.op);
+  std::string s(d.mnemonic);
+  s += aliasName(inst);
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    if (d.mods[i].slot >= 0) continue;
+    const std::string_view name = d.mods[i].name(inst.mods[i]);
+    if (!name.empty()) s += '.', s += name;
+  }
+  return s;
+}
+
+std::string printOperand(const Inst& inst, unsigned slot) {
+  const PrintOptions options;
+  Printer p{inst, desc(inst.op), options, {}};
+  p.one(slot);
+  return p.s;
+}
+
+std::string print(const Inst& inst, const PrintOptions& options) {
+  Printer p{inst, desc(inst.op), options, {}};
+  if (!inst.guard.isZeroReg() || inst.guard.inverted()) {
+    p.s += inst.guard.inverted() ? "@!" : "@";
+    registerName(p.s, inst.guard);
+    p.s += ' ';
+  }
+  p.s += printMnemonic(inst);
+  p.operands();
+  return p.s;
+}
+
+} // namespace orias::isa

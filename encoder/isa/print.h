@@ -1,0 +1,34 @@
+#pragma once
+
+// SASS text as nvdisasm writes it.
+
+#include "encoder/isa/desc.h"
+
+#include <functional>
+#include <string>
+
+namespace orias::isa {
+
+struct PrintOptions {
+  /// Where the instruction stands; branch targets are absolute.
+  std::uint64_t address = 0;
+  /// Names a branch target, as "`(.L_x_1)"; without it, or when it returns nothing, targets are written in hexadecimal.
+  std::function<std::string(std::uint64_t target)> labelName;
+};
+
+/// "@!P0 IADD3 R1, P2, R4, -R5, RZ". Registers must be physical.
+std::string print(const Inst& inst, const PrintOptions& options = {});
+/// One operand alone, with its modifiers.
+std::string printOperand(const Inst& inst, unsigned slot);
+/// The mnemonic with its modifiers: "ISETP.GE.U32.AND".
+std::string printMnemonic(const Inst& inst);
+
+/// How an immediate in this slot is written, under the instruction's modifiers.
+Style styleOf(const Inst& inst, unsigned slot);
+
+/// "SR_TID.X".
+std::string specialRegisterName(unsigned number);
+/// The number of a special register; -1 when there is none of this name.
+int specialRegisterNumber(std::string_view name);
+
+} // namespace orias::isa

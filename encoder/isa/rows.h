@@ -1,0 +1,635 @@
+#pragma once
+
+// The words in which the rows of instructions.inc are written. Only table.cpp includes this.
+//
+// A row is  ORIAS_INSTR(NAME, "MNEMONIC", part, part, ...)  with parts in any order, except that slots and modifiers
+// stand in the order in which they are printed:
+//   alu(0x010, Shape::BC)      the opcode without form bits, and which forms there are
+//   form(0x981, 1, ...)        one opcode with bit 91, and the slots whose field differs in this form
+//   fix(pos, width, value)     bits that are always so
+//   rd(), ra(), pd(81, "Pu")   operand slots
+//   mod(Mod::Cmp, 76, 3, "F|LT|...")   modifiers
+//   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::..., only(kSm90)
+
+#include "encoder/isa/desc.h"
+
+namespace orias::isa::rows {
+
+/// The forms of an arithmetic instruction: which of its slots may be something else than R, and where the rest goes.
+enum class Shape : std::uint8_t {
+  BC,   ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
+  B,    ///< B only
+  BatC, ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
+  C,    ///< two sources, the second stands in C's bits (DADD)
+  UBC,  ///< uniform datapath: UR, or an immediate in B or C
+  UB,   ///< uniform datapath, B only
+  UC,   ///< uniform datapath, B is the second source, C as in UBC
+  RrrOnly
+};
+
+struct AluForms {
+  std::uint16_t base;
+  Shape shape;
+};
+constexpr AluForms alu(std::uint16_t base, Shape shape) {
+  return {base, shape};
+}
+
+struct Fixed {
+  std::uint8_t pos, width;
+  std::uint64_t value;
+};
+constexpr Fixed fix(unsigned pos, unsigned width, std::uint64_t value) {
+  return {static_cast<std::uint8_t>(pos), static_cast<std::uint8_t>(width), value};
+}
+
+struct Unit {
+  Pipe pipe;
+  LatencyClass latencyClass;
+};
+constexpr Unit unit(Pipe pipe, LatencyClass latencyClass) {
+  return {pipe, latencyClass};
+}
+
+struct Sms {
+  std::uint8_t mask;
+};
+constexpr Sms only(std::uint8_t mask) {
+  return {mask};
+}
+
+struct NamedField {
+  std::string_view slot;
+  FieldEnc field;
+};
+struct ExplicitForm {
+  std::uint16_t opcode;
+  std::uint8_t bit91;
+  std::array<NamedField, 2> fields;
+  Fixed extra{};
+
+  /// Further bits that only this form fixes.
+  constexpr ExplicitForm where(unsigned pos, unsigned width, std::uint64_t value) const {
+    ExplicitForm copy = *this;
+    copy.extra = fix(pos, width, value);
+    return copy;
+  }
+};
+/// A field without a kind says that the slot is absent in this form.
+constexpr ExplicitForm form(std::uint16_t opcode, unsigned bit91, NamedField a = {}, NamedField b = {}) {
+  return {opcode, static_cast<std::uint8_t>(bit91), {a, b}};
+}
+
+/// An operand slot; the members that return Slot refine it.
+struct Slot {
+  SlotDesc desc;
+  FieldEnc field;
+  SlotText text;
+  Operand def;
+  AluPos alu = AluPos::None;
+  bool wantHalf = false; ///< packed halves: has the two bits of Operand::half
+  bool fp16Bits = false; ///< abs and neg of C stand one bit higher
+  bool isFloat = false;
+
+  constexpr Slot named(std::string_view name) const {
+    return with([&](Slot& s) { s.desc.name = name; });
+  }
+  constexpr Slot wide(WidthRule rule) const {
+    return with([&](Slot& s) { s.desc.width = rule; });
+  }
+  constexpr Slot two() const { return wide(WidthRule::Two); }
+  constexpr Slot neg() const {
+    return with([](Slot& s) { s.desc.canNeg = true; });
+  }
+  constexpr Slot abs() const {
+    return with([](Slot& s) { s.desc.canAbs = true; });
+  }
+  constexpr Slot negAbs() const { return neg().abs(); }
+  /// Bitwise inversion, in the bit of the negation.
+  constexpr Slot inv() const {
+    return with([](Slot& s) { s.desc.canNot = true; });
+  }
+  constexpr Slot style(Style style) const {
+    return with([&](Slot& s) { s.text.style = style; });
+  }
+  constexpr Slot f32() const { return style(Style::F32); }
+  constexpr Slot unsignedImm() const { return style(Style::Hex); }
+  constexpr Slot f64() const { return two().style(Style::F64); }
+  constexpr Slot f16() const {
+    return style(Style::F16x2).with([](Slot& s) { s.wantHalf = s.fp16Bits = true; });
+  }
+  /// Not written when it is the default.
+  constexpr Slot opt() const {
+    return with([](Slot& s) {
+      s.text.omitDefault = true;
+      s.desc.accepts |= kAcceptsNone;
+    });
+  }
+  constexpr Slot hidden() const {
+    return with([](Slot& s) {
+      s.text.omitPrinted = true;
+      s.desc.accepts |= kAcceptsNone;
+    });
+  }
+  constexpr Slot late() const {
+    return with([](Slot& s) { s.desc.readLate = true; });
+  }
+  constexpr Slot before(std::string_view text) const {
+    return with([&](Slot& s) { s.text.before = text; });
+  }
+  constexpr Slot in(Bracket bracket) const {
+    return with([&](Slot& s) { s.text.bracket = bracket; });
+  }
+  constexpr Slot defaultsTo(Operand operand) const {
+    return with([&](Slot& s) { s.def = operand; });
+  }
+  /// Default !PT.
+  constexpr Slot orFalse() const { return defaultsTo(def.notted()); }
+
+  template <typename F> constexpr Slot with(F change) const {
+    Slot copy = *this;
+    change(copy);
+    return copy;
+  }
+};
+
+// --- fields
+// -----------------------------------------------------------------------------------------------------------
+
+constexpr FieldEnc bits(Enc kind, unsigned pos, unsigned width, unsigned scale = 0) {
+  FieldEnc f;
+  f.kind = kind;
+  f.pos = static_cast<std::uint8_t>(pos);
+  f.width = static_cast<std::uint8_t>(width);
+  f.scale = static_cast<std::uint8_t>(scale);
+  return f;
+}
+constexpr FieldEnc splitBits(Enc kind, unsigned pos, unsigned width, unsigned pos2, unsigned width2) {
+  FieldEnc f = bits(kind, pos, width);
+  f.pos2 = static_cast<std::uint8_t>(pos2);
+  f.width2 = static_cast<std::uint8_t>(width2);
+  return f;
+}
+constexpr FieldEnc gpr(unsigned pos) {
+  return bits(Enc::Gpr, pos, 8);
+}
+constexpr FieldEnc ugpr(unsigned pos) {
+  return bits(Enc::Ugpr, pos, 6);
+}
+constexpr FieldEnc uimm(unsigned pos, unsigned width) {
+  return bits(Enc::UImm, pos, width);
+}
+constexpr FieldEnc simm(unsigned pos, unsigned width) {
+  return bits(Enc::SImm, pos, width);
+}
+/// c[bank][offset] in the bits that the arithmetic instructions use: words.
+constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned scale = 2) {
+  FieldEnc f = splitBits(Enc::Const, pos, width, 54, 5);
+  f.scale = static_cast<std::uint8_t>(scale);
+  return f;
+}
+
+/// A slot's field when its operand is of `kind` and stands at position `at` of the arithmetic scheme.
+constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
+  if (kind == Enc::UImm) return uimm(32, 32);
+  const unsigned pos = at == AluPos::A ? 24 : at == AluPos::B ? 32 : 64;
+  FieldEnc f = kind == Enc::Const ? constBank() : kind == Enc::Gpr ? gpr(pos) : ugpr(pos);
+  std::uint8_t negBit = 0, absBit = 0, halfBits = 0, reuseBit = 0;
+  switch (at) {
+  case AluPos::A: negBit = 72, absBit = 73, halfBits = 74, reuseBit = 122; break;
+  case AluPos::B: negBit = 63, absBit = 62, halfBits = 60, reuseBit = 123; break;
+  default:
+    negBit = slot.fp16Bits ? 84 : 75;
+    absBit = slot.fp16Bits ? 83 : 74;
+    halfBits = 81;
+    reuseBit = 124;
+    break;
+  }
+  if (slot.desc.canNeg) f.neg = negBit;
+  if (slot.desc.canAbs) f.abs = absBit;
+  if (slot.desc.canNot) f.inv = negBit;
+  if (slot.wantHalf) f.half = halfBits;
+  if (kind == Enc::Gpr) f.reuse = reuseBit;
+  return f;
+}
+
+// --- slots
+// ------------------------------------------------------------------------------------------------------------
+
+constexpr File fileOf(Enc kind) {
+  switch (kind) {
+  case Enc::Ugpr: return File::UR;
+  case Enc::Pred:
+  case Enc::PredInverted: return File::P;
+  case Enc::Upred: return File::UP;
+  case Enc::Bar: return File::B;
+  default: return File::R;
+  }
+}
+
+constexpr Slot slot(std::string_view name, Role role, FieldEnc field) {
+  Slot s;
+  s.desc.name = name;
+  s.desc.role = role;
+  s.desc.file = fileOf(field.kind);
+  s.field = field;
+  switch (field.kind) {
+  case Enc::Gpr:
+  case Enc::Ugpr:
+  case Enc::Pred:
+  case Enc::PredInverted:
+  case Enc::Upred: s.def = Operand::zero(fileOf(field.kind)); break;
+  case Enc::Bar: s.def = Operand::physical(File::B, 0); break;
+  case Enc::UImm:
+  case Enc::SImm: s.def = Operand::immediate(0); break;
+  case Enc::Const: s.def = Operand::constant(0, 0); break;
+  default: break;
+  }
+  return s;
+}
+
+constexpr Slot rd(unsigned pos = 16) {
+  return slot("Rd", Role::Def, gpr(pos));
+}
+constexpr Slot urd(unsigned pos = 16) {
+  return slot("URd", Role::Def, ugpr(pos));
+}
+constexpr Slot pd(unsigned pos, std::string_view name = "Pu") {
+  return slot(name, Role::Def, bits(Enc::Pred, pos, 3));
+}
+constexpr Slot upd(unsigned pos, std::string_view name = "UPu") {
+  return slot(name, Role::Def, bits(Enc::Upred, pos, 3));
+}
+/// A predicate source with its inversion bit right above.
+constexpr Slot predicate(std::string_view name, Enc kind, unsigned pos) {
+  Slot s = slot(name, Role::Use, bits(kind, pos, 3));
+  s.field.inv = static_cast<std::uint8_t>(pos + 3);
+  s.desc.canNot = true;
+  return s;
+}
+constexpr Slot ps(unsigned pos, std::string_view name = "Pp") {
+  return predicate(name, Enc::Pred, pos);
+}
+constexpr Slot ups(unsigned pos, std::string_view name = "UPp") {
+  return predicate(name, Enc::Upred, pos);
+}
+
+/// The predicate of loads, whose number is stored inverted.
+constexpr Slot predInverted(unsigned pos) {
+  return predicate("Pp", Enc::PredInverted, pos);
+}
+
+/// A source of the arithmetic scheme. Its field is worked out when the row is finished.
+constexpr Slot source(std::string_view name, AluPos pos, File file) {
+  Slot s = slot(name, Role::Use, file == File::UR ? ugpr(24) : gpr(24));
+  s.alu = pos;
+  s.text.style = Style::SignedHex;
+  return s;
+}
+constexpr Slot ra() {
+  return source("Ra", AluPos::A, File::R);
+}
+constexpr Slot rb() {
+  return source("Rb", AluPos::B, File::R);
+}
+constexpr Slot rc() {
+  return source("Rc", AluPos::C, File::R);
+}
+constexpr Slot ura() {
+  return source("URa", AluPos::A, File::UR);
+}
+constexpr Slot urb() {
+  return source("URb", AluPos::B, File::UR);
+}
+constexpr Slot urc() {
+  return source("URc", AluPos::C, File::UR);
+}
+
+/// A source register of an instruction outside the arithmetic scheme.
+constexpr Slot reg(std::string_view name, unsigned pos) {
+  return slot(name, Role::Use, gpr(pos));
+}
+constexpr Slot ureg(std::string_view name, unsigned pos) {
+  return slot(name, Role::Use, ugpr(pos));
+}
+constexpr Slot imm(std::string_view name, unsigned pos, unsigned width) {
+  return slot(name, Role::Use, uimm(pos, width));
+}
+constexpr Slot immSplit(std::string_view name, unsigned pos, unsigned width, unsigned pos2, unsigned width2) {
+  return slot(name, Role::Use, splitBits(Enc::UImm, pos, width, pos2, width2));
+}
+constexpr Slot offset(unsigned pos = 40, unsigned width = 24) {
+  return slot("offset", Role::Use, simm(pos, width)).style(Style::SignedHex).in(Bracket::Address).opt();
+}
+constexpr Slot bar(Role role, unsigned pos) {
+  return slot(role == Role::Def ? "Bd" : "Ba", role, bits(Enc::Bar, pos, 4));
+}
+constexpr Slot label(unsigned pos, unsigned width, unsigned pos2 = 0, unsigned width2 = 0) {
+  FieldEnc f = splitBits(Enc::Label, pos, width, pos2, width2);
+  f.scale = 2;
+  return slot("target", Role::Use, f);
+}
+/// The address register; written as `R2.64` when it is a pair.
+constexpr Slot address(unsigned pos = 24) {
+  return reg("Ra", pos).wide(WidthRule::Address).in(Bracket::Address).opt().late();
+}
+/// A uniform register that is added to the address.
+constexpr Slot addressUr(unsigned pos) {
+  return ureg("URb", pos).in(Bracket::Address).opt().late();
+}
+/// The descriptor of a global access.
+constexpr Slot descriptor(unsigned pos) {
+  return ureg("desc", pos).two().in(Bracket::Descriptor).late();
+}
+constexpr Slot sharedAddress() {
+  return reg("Ra", 24).in(Bracket::Address).opt().late();
+}
+constexpr Slot sharedUr(unsigned pos) {
+  return addressUr(pos);
+}
+
+/// Operands of pseudo instructions.
+constexpr Slot anyDef(std::string_view name = "Rd") {
+  Slot s;
+  s.desc.name = name;
+  s.desc.role = Role::Def;
+  s.desc.width = WidthRule::Any;
+  s.desc.accepts = kAcceptsReg | kAcceptsUReg;
+  return s;
+}
+constexpr Slot anyUse(std::string_view name) {
+  Slot s;
+  s.desc.name = name;
+  s.desc.width = WidthRule::Any;
+  s.desc.accepts = kAcceptsReg | kAcceptsUReg | kAcceptsImm | kAcceptsConst;
+  s.text.style = Style::SignedHex;
+  return s;
+}
+
+// --- modifiers
+// --------------------------------------------------------------------------------------------------------
+
+constexpr ModDesc mod(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned defaultValue = 0) {
+  ModDesc m;
+  m.kind = kind;
+  m.pos = static_cast<std::uint8_t>(pos);
+  m.width = static_cast<std::uint8_t>(width);
+  m.names = names;
+  m.defaultValue = static_cast<std::uint8_t>(defaultValue);
+  return m;
+}
+constexpr ModDesc splitMod(Mod kind, unsigned pos, unsigned width, unsigned pos2, unsigned width2,
+                           std::string_view names, unsigned defaultValue = 0) {
+  ModDesc m = mod(kind, pos, width, names, defaultValue);
+  m.pos2 = static_cast<std::uint8_t>(pos2);
+  m.width2 = static_cast<std::uint8_t>(width2);
+  return m;
+}
+/// A modifier of the operand that was described last: `R2.64`, `R3.H1`.
+struct Suffix {
+  ModDesc mod;
+};
+constexpr Suffix suffix(ModDesc mod) {
+  return {mod};
+}
+
+inline constexpr std::string_view kICmpNames = "F|LT|EQ|LE|GT|NE|GE|T";
+inline constexpr std::string_view kFCmpNames = "F|LT|EQ|LE|GT|NE|GE|NUM|NAN|LTU|EQU|LEU|GTU|NEU|GEU|T";
+inline constexpr std::string_view kBoolNames = "AND|OR|XOR";
+inline constexpr std::string_view kRndNames = "|RM|RP|RZ";
+
+inline constexpr std::string_view kOrderNames =
+    "|CONSTANT.PRIVATE|CONSTANT.CTA|CONSTANT.CTA.PRIVATE|CONSTANT|STRONG.SM|STRONG.GPU.PRIVATE|STRONG.GPU|MMIO.GPU|"
+    "CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|CONSTANT.VC|CONSTANT.VC.PRIVATE|CONSTANT.GPU";
+/// Stores, atomics: as above, but value 4 differs.
+inline constexpr std::string_view kStoreOrderNames =
+    "|CONSTANT.PRIVATE|CONSTANT.CTA|CONSTANT.CTA.PRIVATE|STRONG.SM.PRIVATE|STRONG.SM|STRONG.GPU.PRIVATE|STRONG.GPU|"
+    "MMIO.GPU|CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|CONSTANT.VC|CONSTANT.VC.PRIVATE|CONSTANT.GPU";
+
+constexpr ModDesc eflag() {
+  return mod(Mod::E, 72, 1, "|E", 1);
+}
+constexpr ModDesc evict() {
+  return mod(Mod::Evict, 84, 3, "EF||EL|LU|EU|NA", 1);
+}
+constexpr ModDesc prefetch() {
+  return mod(Mod::Prefetch, 68, 2, "|LTC64B|LTC128B|LTC256B");
+}
+constexpr ModDesc memSize() {
+  return mod(Mod::Size, 73, 3, "U8|S8|U16|S16||64|128", 4);
+}
+constexpr ModDesc order() {
+  return mod(Mod::Order, 77, 4, kOrderNames);
+}
+constexpr ModDesc storeOrder() {
+  return mod(Mod::Order, 77, 4, kStoreOrderNames);
+}
+constexpr Suffix addressScale() {
+  return suffix(mod(Mod::AddrScale, 78, 2, "|X4|X8|X16"));
+}
+
+constexpr ModDesc ftz() {
+  return mod(Mod::Ftz, 80, 1, "|FTZ");
+}
+constexpr ModDesc sat() {
+  return mod(Mod::Sat, 77, 1, "|SAT");
+}
+constexpr ModDesc rnd(unsigned pos = 78) {
+  return mod(Mod::Rnd, pos, 2, kRndNames);
+}
+constexpr ModDesc boolOp(unsigned pos = 74) {
+  return mod(Mod::Bool, pos, 2, kBoolNames);
+}
+constexpr ModDesc fcmp() {
+  return mod(Mod::Cmp, 76, 4, kFCmpNames);
+}
+/// "U32" is written, signed is not.
+constexpr ModDesc intType(unsigned pos = 73) {
+  return mod(Mod::Type, pos, 1, "U32|", 1);
+}
+
+// --- putting a row together
+// -------------------------------------------------------------------------------------------
+
+/// A row under construction.
+struct Draft {
+  InstrDesc d;
+  std::array<Slot, kMaxOperands> slots{};
+  std::array<AluForms, 2> alu{};
+  std::array<ExplicitForm, kMaxForms> explicitForms{};
+  std::array<Fixed, 12> fixed{};
+  unsigned aluCount = 0, explicitCount = 0, fixedCount = 0;
+
+  constexpr void add(const Slot& s) { slots[d.slotCount++] = s; }
+  constexpr void add(const ModDesc& m) { d.mods[d.modCount++] = m; }
+  constexpr void add(const Suffix& s) {
+    d.mods[d.modCount] = s.mod;
+    d.mods[d.modCount++].slot = static_cast<std::int8_t>(d.slotCount - 1);
+  }
+  constexpr void add(const AluForms& a) { alu[aluCount++] = a; }
+  constexpr void add(const ExplicitForm& f) { explicitForms[explicitCount++] = f; }
+  constexpr void add(const Fixed& f) { fixed[fixedCount++] = f; }
+  constexpr void add(const Unit& u) {
+    d.pipe = u.pipe;
+    d.latencyClass = u.latencyClass;
+  }
+  constexpr void add(Flag flag) { d.flags |= static_cast<std::uint32_t>(flag); }
+  constexpr void add(Alias alias) { d.alias = alias; }
+  constexpr void add(Sms sms) { d.sms = sms.mask; }
+
+  constexpr InstrDesc finish();
+
+ private:
+  constexpr unsigned slotAt(AluPos pos) const {
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (slots[i].alu == pos) return i;
+    return kMaxOperands;
+  }
+  constexpr unsigned slotNamed(std::string_view name) const {
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (slots[i].desc.name == name) return i;
+    return kMaxOperands;
+  }
+  constexpr Form& newForm(unsigned opcode, unsigned bit91) {
+    Form& f = d.forms[d.formCount++];
+    f.opcode = static_cast<std::uint16_t>(opcode);
+    f.bit91 = static_cast<std::uint8_t>(bit91);
+    return f;
+  }
+  static constexpr void put(Form& f, unsigned slot, const FieldEnc& field) {
+    f.overrides[f.overrideCount++] = {static_cast<std::uint8_t>(slot), field};
+  }
+  constexpr void expandAlu(const AluForms& a);
+  constexpr void fixBits(Form& f);
+};
+
+constexpr void setBits(Word& w, unsigned pos, unsigned width, std::uint64_t value) {
+  for (unsigned i = 0; i < width; ++i) {
+    const unsigned b = pos + i;
+    std::uint64_t& half = b < 64 ? w.lo : w.hi;
+    const std::uint64_t mask = std::uint64_t{1} << (b & 63);
+    half = (value >> i & 1) != 0 ? half | mask : half & ~mask;
+  }
+}
+
+constexpr void Draft::expandAlu(const AluForms& a) {
+  const bool uniform = a.shape == Shape::UBC || a.shape == Shape::UB || a.shape == Shape::UC;
+  const unsigned b = slotAt(AluPos::B), c = slotAt(AluPos::C);
+  const Enc plain = uniform ? Enc::Ugpr : Enc::Gpr;
+  const auto opcode = [&](unsigned formBits) { return a.base | formBits << 9; };
+  // The other operand kinds of one slot; `bGoesToC`: B's register makes room.
+  const auto others = [&](unsigned slotIndex, unsigned immForm, unsigned constForm, unsigned uregForm, bool bGoesToC) {
+    const auto one = [&](unsigned formBits, unsigned bit91, Enc kind) {
+      Form& f = newForm(opcode(formBits), bit91);
+      // Abs and neg of what stands in the middle of the word are B's bits, whichever slot it is.
+      Slot s = slots[slotIndex];
+      put(f, slotIndex, aluField(s, AluPos::B, kind));
+      if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, aluField(slots[b], AluPos::C, plain));
+    };
+    one(immForm, uniform ? 1 : 0, Enc::UImm);
+    if (!uniform) {
+      one(constForm, 2, Enc::Const);
+      one(uregForm, 1, Enc::Ugpr);
+    }
+  };
+  newForm(opcode(1), uniform ? 1 : 0);
+  switch (a.shape) {
+  case Shape::BC:
+  case Shape::UBC:
+    others(b, 4, 5, 6, false);
+    others(c, 2, 3, 7, true);
+    break;
+  case Shape::B:
+  case Shape::UB: others(b, 4, 5, 6, false); break;
+  case Shape::BatC: others(b, 2, 3, 7, false); break;
+  case Shape::C:
+  case Shape::UC: others(c, 2, 3, 7, true); break;
+  case Shape::RrrOnly: break;
+  }
+}
+
+/// All bits of a form that belong to no field are fixed.
+constexpr void Draft::fixBits(Form& f) {
+  Word covered;
+  const auto cover = [&](unsigned pos, unsigned width) { setBits(covered, pos, width, ~std::uint64_t{0}); };
+  cover(12, 4);   // guard
+  cover(105, 17); // control
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    const FieldEnc& e = d.field(f, i);
+    if (e.kind == Enc::None) continue;
+    cover(e.pos, e.width);
+    cover(e.pos2, e.width2);
+    for (unsigned bit : {e.neg, e.abs, e.inv, e.reuse})
+      if (bit != 0) cover(bit, 1);
+    if (e.half != 0) cover(e.half, 2);
+    if (e.kind == Enc::Const) {
+      cover(32, 6);
+      cover(91, 1);
+    }
+  }
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    cover(d.mods[i].pos, d.mods[i].width);
+    cover(d.mods[i].pos2, d.mods[i].width2);
+  }
+  f.fixed = {~covered.lo, ~covered.hi};
+  setBits(f.value, 0, 12, f.opcode);
+  if (f.bit91 == 1) setBits(f.value, 91, 1, 1);
+  for (unsigned i = 0; i < fixedCount; ++i)
+    setBits(f.value, fixed[i].pos, fixed[i].width, fixed[i].value);
+  // A fixed field may lie where some form has an operand; there the operand wins.
+  f.value = {f.value.lo & f.fixed.lo, f.value.hi & f.fixed.hi};
+}
+
+constexpr std::uint8_t acceptsOf(Enc kind) {
+  switch (kind) {
+  case Enc::UImm:
+  case Enc::SImm: return kAcceptsImm;
+  case Enc::Const: return kAcceptsConst;
+  case Enc::Label: return kAcceptsLabel;
+  default: return kAcceptsReg;
+  }
+}
+
+constexpr InstrDesc Draft::finish() {
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    Slot& s = slots[i];
+    if (s.alu != AluPos::None) {
+      s.field = aluField(s, s.alu, s.desc.file == File::UR ? Enc::Ugpr : Enc::Gpr);
+      if (s.alu == AluPos::B && aluCount != 0 && alu[0].shape == Shape::BatC) s.field.reuse = 124;
+    }
+    d.slots[i] = s.desc;
+    d.fields[i] = s.field;
+    d.texts[i] = s.text;
+    d.defaults[i] = s.def;
+  }
+  for (unsigned i = 0; i < aluCount; ++i)
+    expandAlu(alu[i]);
+  for (unsigned i = 0; i < explicitCount; ++i) {
+    const ExplicitForm& e = explicitForms[i];
+    Form& f = newForm(e.opcode, e.bit91);
+    setBits(f.value, e.extra.pos, e.extra.width, e.extra.value);
+    for (const NamedField& n : e.fields)
+      if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
+  }
+  for (unsigned i = 0; i < d.formCount; ++i) {
+    fixBits(d.forms[i]);
+    for (unsigned s = 0; s < d.slotCount; ++s) {
+      const Enc kind = d.field(d.forms[i], s).kind;
+      const bool isOtherFile = acceptsOf(kind) == kAcceptsReg && fileOf(kind) != d.slots[s].file;
+      if (kind != Enc::None) d.slots[s].accepts |= isOtherFile ? kAcceptsUReg : acceptsOf(kind);
+    }
+  }
+  return d;
+}
+
+template <typename... Parts>
+constexpr InstrDesc row(Op op, std::string_view name, std::string_view mnemonic, const Parts&... parts) {
+  Draft draft;
+  draft.d.op = op;
+  draft.d.name = name;
+  draft.d.mnemonic = mnemonic;
+  (draft.add(parts), ...);
+  return draft.finish();
+}
+
+} // namespace orias::isa::rows

@@ -1,0 +1,117 @@
+#include "encoder/isa/desc.h"
+#include "encoder/isa/rows.h"
+
+#include <algorithm>
+
+namespace orias::isa {
+
+namespace {
+
+using namespace rows;
+
+constexpr InstrDesc kRows[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) row(Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
+
+} // namespace
+
+const InstrDesc& desc(Op op) {
+  return kRows[static_cast<std::size_t>(op)];
+}
+
+std::span<const InstrDesc> allInstrs() {
+  return kRows;
+}
+
+const InstrDesc* findByName(std::string_view name) {
+  const auto it = std::find_if(std::begin(kRows), std::end(kRows), [&](const InstrDesc& d) { return d.name == name; });
+  return it == std::end(kRows) ? nullptr : it;
+}
+
+std::string_view ModDesc::name(unsigned value) const {
+  std::string_view rest = names;
+  for (unsigned i = 0; i < value; ++i) {
+    const std::size_t bar = rest.find('|');
+    if (bar == std::string_view::npos) return {};
+    rest.remove_prefix(bar + 1);
+  }
+  return rest.substr(0, rest.find('|'));
+}
+
+unsigned ModDesc::valueCount() const {
+  return static_cast<unsigned>(std::count(names.begin(), names.end(), '|')) + 1;
+}
+
+bool ModDesc::isLegal(unsigned value) const {
+  return value < valueCount() && name(value) != "!";
+}
+
+Inst makeInst(Op op) {
+  const InstrDesc& d = desc(op);
+  Inst inst;
+  inst.op = op;
+  inst.operandCount = d.slotCount;
+  inst.guard = Operand::zero(d.has(Flag::Uniform) ? File::UP : File::P);
+  for (unsigned i = 0; i < d.modCount; ++i)
+    inst.mods[i] = d.mods[i].defaultValue;
+  for (unsigned i = 0; i < d.slotCount; ++i)
+    inst.operands[i] = d.defaults[i];
+  return inst;
+}
+
+std::uint8_t getMod(Op op, std::span<const std::uint8_t, kMaxMods> mods, Mod kind) {
+  const int index = desc(op).modIndex(kind);
+  return index < 0 ? 0 : mods[static_cast<std::size_t>(index)];
+}
+
+bool setMod(Op op, std::span<std::uint8_t, kMaxMods> mods, ModValue value) {
+  const InstrDesc& d = desc(op);
+  const int index = d.modIndex(value.kind);
+  if (index < 0 || !d.mods[static_cast<std::size_t>(index)].isLegal(value.value)) return false;
+  mods[static_cast<std::size_t>(index)] = value.value;
+  return true;
+}
+
+namespace {
+
+unsigned registersOfSize(MemSize size) {
+  switch (size) {
+  case MemSize::B64: return 2;
+  case MemSize::B128:
+  case MemSize::UB128: return 4;
+  default: return 1;
+  }
+}
+
+unsigned registersOfMacroType(MacroType type) {
+  switch (type) {
+  case MacroType::U64:
+  case MacroType::S64:
+  case MacroType::F64: return 2;
+  default: return 1;
+  }
+}
+
+} // namespace
+
+unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsigned slot) {
+  const auto value = [&](Mod kind) { return getMod(op, mods, kind); };
+  switch (desc(op).slots[slot].width) {
+  case WidthRule::One: return 1;
+  case WidthRule::Two: return 2;
+  case WidthRule::Four: return 4;
+  case WidthRule::Any: return 0;
+  case WidthRule::Size: return registersOfSize(static_cast<MemSize>(value(Mod::Size)));
+  case WidthRule::Address: return value(Mod::E) != 0 ? 2 : 1;
+  case WidthRule::AtomType: return 1;
+  case WidthRule::DstFmt: return static_cast<Fmt>(value(Mod::DstFmt)) == Fmt::B64 ? 2 : 1;
+  case WidthRule::SrcFmt: return static_cast<Fmt>(value(Mod::SrcFmt)) == Fmt::B64 ? 2 : 1;
+  case WidthRule::MacroType: return registersOfMacroType(static_cast<MacroType>(value(Mod::MacroType)));
+  }
+  return 1;
+}
+
+} // namespace orias::isa

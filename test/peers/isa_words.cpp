@@ -1,0 +1,126 @@
+// Reads lines "lo hi text" (a word in hexadecimal and what nvdisasm prints for it), decodes, re-encodes and prints each
+// word, and reports what differs. Used by isa_roundtrip.py; exits 1 when a decoded word does not re-encode or prints
+// differently.
+//
+// nvdisasm's names of branch targets are passed through: both sides write `@`, and the distance is checked by
+// re-encoding.
+
+#include "encoder/isa/codec.h"
+#include "encoder/isa/parse.h"
+#include "encoder/isa/print.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+using namespace orias::isa;
+
+namespace {
+
+struct Bucket {
+  unsigned count = 0;
+  std::vector<std::string> examples;
+  void add(std::string example) {
+    if (++count <= 3) examples.push_back(std::move(example));
+  }
+};
+using Buckets = std::map<std::string, Bucket>;
+
+std::string squeeze(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '`') { // `(name)
+      const std::size_t end = text.find(')', i);
+      out += '@';
+      if (end == std::string_view::npos) break;
+      i = end;
+    } else if (text[i] != ' ' && text[i] != ';') {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+void report(const char* title, const Buckets& buckets, unsigned limit) {
+  std::vector<const Buckets::value_type*> sorted;
+  for (const auto& b : buckets)
+    sorted.push_back(&b);
+  std::stable_sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->second.count > b->second.count; });
+  if (!sorted.empty()) std::printf("%s\n", title);
+  for (std::size_t i = 0; i < sorted.size() && i < limit; ++i) {
+    std::printf("  %7u  %s\n", sorted[i]->second.count, sorted[i]->first.c_str());
+    for (const std::string& e : sorted[i]->second.examples)
+      std::printf("             %s\n", e.c_str());
+  }
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  std::ifstream file;
+  if (argc > 1) file.open(argv[1]);
+  std::istream& in = argc > 1 ? file : std::cin;
+  const unsigned limit = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 20;
+
+  unsigned long total = 0, decoded = 0, reencoded = 0, alike = 0, parsed = 0;
+  Buckets unknown, recodeErrors, printErrors, parseErrors;
+  std::string line;
+  while (std::getline(in, line)) {
+    Word w;
+    char* rest = nullptr;
+    w.lo = std::strtoull(line.c_str(), &rest, 16);
+    w.hi = std::strtoull(rest, &rest, 16);
+    while (*rest == ' ')
+      ++rest;
+    const std::string text = rest;
+    ++total;
+
+    char key[64];
+    const unsigned bit91 = static_cast<unsigned>(w.hi >> 27 & 1);
+    std::snprintf(key, sizeof key, "%u%03x", bit91, static_cast<unsigned>(w.lo & 0xfff));
+    const std::optional<Inst> inst = decode(w);
+    if (!inst) {
+      unknown[key].add(line);
+      continue;
+    }
+    ++decoded;
+    const EncodeResult again = encode(*inst);
+    const std::string name(desc(inst->op).name);
+    if (!again || again.word != w) {
+      recodeErrors[name].add(line + (again ? "" : "  -> " + again.error));
+      continue;
+    }
+    ++reencoded;
+    PrintOptions options;
+    const bool named = text.find('`') != std::string::npos;
+    if (named) options.labelName = [](std::uint64_t) { return std::string("`()"); };
+    const std::string ours = print(*inst, options);
+    if (squeeze(ours) != squeeze(text)) {
+      printErrors[name].add(text + "   ours: " + ours + "   " + line.substr(0, 33));
+      continue;
+    }
+    ++alike;
+    const std::string hexText = print(*inst);
+    const ParseResult p = parse(hexText);
+    if (!p)
+      parseErrors[name].add(hexText + "   " + p.error);
+    else if (print(p.inst) != hexText)
+      parseErrors[name].add(hexText + "   parsed: " + print(p.inst));
+    else
+      ++parsed;
+  }
+  report("no row:", unknown, limit);
+  report("decoded, but encoded to something else:", recodeErrors, limit);
+  report("printed differently:", printErrors, limit);
+  report("not parsed again:", parseErrors, limit);
+  std::printf("words %lu, decoded %lu (%.3f%%), re-encoded %lu, printed alike %lu, parsed %lu\n", total, decoded,
+              total == 0 ? 0.0 : 100.0 * static_cast<double>(decoded) / static_cast<double>(total), reencoded, alike,
+              parsed);
+  return reencoded == decoded && alike == decoded && parsed == decoded ? 0 : 1;
+}
