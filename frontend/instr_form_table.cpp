@@ -1,0 +1,347 @@
+#include "frontend/instr_form_table.h"
+
+#include "support/nearest.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace orias::ptx {
+
+namespace {
+
+/// The rows of the operations with one first word, parsed.
+using RowList = std::vector<RowSyntax>;
+
+std::string_view firstWord(std::string_view opcode) {
+  return opcode.substr(0, opcode.find_first_of(".{"));
+}
+
+/// The words of an opcode after the operation.
+struct OpcodeWords {
+  std::vector<Word> words;
+  std::vector<std::string_view> texts;
+};
+
+/// How far a row fits an opcode. The words may come in any order; each takes the first group that is free and has it,
+/// so that words of one kind keep their order.
+struct Match {
+  std::vector<Word> byGroup;           ///< the word that each group of the row took
+  std::optional<std::size_t> leftOver; ///< the first word that found no group
+  const ModGroup* missing = nullptr;   ///< a group that must be there and is not
+
+  bool complete() const { return !leftOver && !missing; }
+};
+
+Match matchRow(const RowSyntax& row, const std::vector<Word>& words) {
+  Match match;
+  match.byGroup.resize(row.groups.size());
+  for (std::size_t w = 0; w < words.size(); ++w) {
+    bool taken = false;
+    for (std::size_t g = 0; g < row.groups.size() && !taken; ++g) {
+      if (!match.byGroup[g].isUnknown() || !row.groups[g].contains(words[w])) continue;
+      match.byGroup[g] = words[w];
+      taken = true;
+    }
+    if (!taken && !match.leftOver) match.leftOver = w;
+  }
+  for (std::size_t g = 0; g < row.groups.size() && !match.missing; ++g)
+    if (!row.groups[g].optional && match.byGroup[g].isUnknown()) match.missing = &row.groups[g];
+  return match;
+}
+
+Form makeForm(const RowSyntax& row, const Match& match) {
+  Form form;
+  form.op = row.op;
+  for (std::size_t g = 0; g < row.groups.size(); ++g) {
+    const Word word = match.byGroup[g];
+    if (word.isUnknown()) continue;
+    if (word.isType()) {
+      form.addType(word.type());
+    } else if (word.isShape()) {
+      form.shape = word.shape();
+    } else {
+      form.add(word.mod(), row.groups[g].slotGiven ? row.groups[g].slot : slotOf(word.mod()));
+    }
+  }
+  return form;
+}
+
+Type doubled(Type type) {
+  switch (type) {
+  case Type::U16: return Type::U32;
+  case Type::S16: return Type::S32;
+  case Type::U32: return Type::U64;
+  case Type::S32: return Type::S64;
+  default: return type;
+  }
+}
+
+/// The type of a matrix's elements. The types of an opcode are D A B C, without C in wgmma and without A and B (f16
+/// then) in the first wmma.mma; a load or store has only one.
+Type elementType(const Form& form, OperandSpec::Count which) {
+  using Count = OperandSpec::Count;
+  const bool isMultiply = form.op == Op::Mma || form.op == Op::WmmaMma || form.op == Op::WgmmaMmaAsync;
+  if (!isMultiply || which == Count::FragmentD) return form.type(0);
+  if (which == Count::FragmentC) return form.type(form.typeCount() - 1);
+  if (form.typeCount() == 2) return Type::F16;
+  return form.type(which == Count::FragmentA ? 1 : 2);
+}
+
+/// Registers of the fragment that each thread of a warp (of four for wgmma) holds of a matrix: values under 32 bits are
+/// packed.
+unsigned fragmentSize(const Form& form, OperandSpec::Count which) {
+  using Count = OperandSpec::Count;
+  const MatrixShape s = form.shape;
+  const bool isWmma = form.op == Op::WmmaLoad || form.op == Op::WmmaMma || form.op == Op::WmmaStore;
+  const unsigned threads = form.op == Op::WgmmaMmaAsync ? 128 : 32;
+  const Type type = elementType(form, which);
+  unsigned elements = 0;
+  if (which == Count::FragmentA) elements = s.m * s.k;
+  if (which == Count::FragmentB) elements = s.k * s.n;
+  if (which == Count::FragmentC || which == Count::FragmentD) elements = s.m * s.n;
+  const bool isAccumulator = which == Count::FragmentC || which == Count::FragmentD;
+  // Each value of an f16 matrix is held twice in wmma, and m8n8k4 of mma multiplies four matrices at once.
+  if (isWmma && type == Type::F16 && !isAccumulator) return 8;
+  if (form.op == Op::Mma && s == MatrixShape{8, 8, 4} && form.type(1) == Type::F16) elements *= 4;
+  if (which == Count::FragmentA && form.get(Slot::Sparsity) != Mod::None) elements /= 2;
+  // Each 6-bit or 4-bit float of the mixed kinds stands in a byte of its own.
+  unsigned bits = bitWidth(type);
+  const Mod kind = form.get(Slot::Kind);
+  if (!isAccumulator && (kind == Mod::KindF8f6f4 || kind == Mod::KindMxf8f6f4)) bits = 8;
+  const unsigned registerBits = bits == 64 ? 64 : 32;
+  return std::max(1u, elements * bits / threads / registerBits);
+}
+
+/// Whether an operand is a fragment of a matrix.
+bool isFragment(const OperandSpec& spec) {
+  return spec.countFrom >= OperandSpec::Count::FragmentA;
+}
+
+/// The type of the registers of a fragment.
+Type fragmentType(const Form& form, OperandSpec::Count which) {
+  Type type = elementType(form, which);
+  switch (type) {
+  case Type::F64:
+  case Type::F32:
+  case Type::S32: return type;
+  default: return Type::B32;
+  }
+}
+
+unsigned countOf(const OperandSpec& spec, const Form& form) {
+  using Count = OperandSpec::Count;
+  switch (spec.countFrom) {
+  case Count::Scalar: return 0;
+  case Count::Any: return OperandSpec::kAnyCount;
+  case Count::Fixed: return spec.count;
+  case Count::VectorSlot: return form.vectorSize() == 1 ? 0 : form.vectorSize();
+  case Count::CountSlot: {
+    const Mod count = form.get(Slot::Count);
+    if (count == Mod::None) return 0;
+    return 1u << (static_cast<unsigned>(count) - static_cast<unsigned>(Mod::X1));
+  }
+  case Count::TensorMemory: {
+    const unsigned columns = 1u << (static_cast<unsigned>(form.get(Slot::Count)) - static_cast<unsigned>(Mod::X1));
+    const Mod shape = form.get(Slot::TmemShape);
+    return columns * (shape == Mod::Shape16x128b ? 2 : shape == Mod::Shape16x256b ? 4 : 1);
+  }
+  default: return fragmentSize(form, spec.countFrom);
+  }
+}
+
+std::vector<OperandPattern> makePatterns(const RowSyntax& row, const Form& form) {
+  std::vector<OperandPattern> patterns;
+  for (const OperandPattern& from : row.patterns) {
+    OperandPattern& to = patterns.emplace_back();
+    for (OperandSpec spec : from) {
+      if (spec.onlyWith != Mod::None && !form.has(spec.onlyWith)) continue;
+      if (spec.fixedType == Type::None && !spec.anyType) spec.fixedType = form.type(spec.typeIndex);
+      if (isFragment(spec)) spec.fixedType = fragmentType(form, spec.countFrom);
+      if (spec.wide) spec.fixedType = doubled(spec.fixedType);
+      spec.count = static_cast<std::uint16_t>(countOf(spec, form));
+      if (spec.spaceFrom == OperandSpec::SpaceFrom::First) spec.space = form.get(Slot::Space);
+      if (spec.spaceFrom == OperandSpec::SpaceFrom::Second) spec.space = form.get(Slot::Space2);
+      to.push_back(std::move(spec));
+    }
+  }
+  return patterns;
+}
+
+std::string wordList(const ModGroup& group) {
+  std::string list;
+  for (std::size_t i = 0; i < group.words.size() && i < 12; ++i)
+    list += (i ? ", ." : ".") + wordText(group.words[i]);
+  if (group.words.size() > 12) list += ", …";
+  return list;
+}
+
+class FormBuilder {
+ public:
+  explicit FormBuilder(const Module& module)
+      : module_(module), words_(module.names.size()), known_(module.names.size()) {
+    for (std::span<const Row> family : instructionTable())
+      for (const Row& row : family)
+        rowsByFirstWord_[firstWord(row.opcode)].push_back(&row);
+  }
+
+  FormTable::Entry build(const Opcode& opcode) {
+    FormTable::Entry entry;
+    const std::string_view text = module_.text(opcode.text);
+    const std::vector<OpPrefix> ops = operationsOf(text);
+    if (ops.empty()) {
+      unknownOperation(text, entry);
+      return entry;
+    }
+    const OpcodeWords all = wordsOf(opcode);
+    for (std::size_t i = 0; i < all.words.size(); ++i) {
+      // A word of the operation's own name need not be a modifier.
+      if (!all.words[i].isUnknown() || wordEnd(text, i) <= ops.front().length) continue;
+      entry.problem = "Unknown modifier '." + std::string(all.texts[i]) + "'";
+      return entry;
+    }
+    for (const OpPrefix& prefix : ops)
+      if (matchOperation(prefix, text, all, entry)) return entry;
+    explain(ops.front(), text, all, entry);
+    return entry;
+  }
+
+ private:
+  Word wordOf(NameId name) {
+    const std::uint32_t i = index(name);
+    if (!known_[i]) {
+      known_[i] = true;
+      words_[i] = wordFromText(module_.text(name));
+    }
+    return words_[i];
+  }
+
+  OpcodeWords wordsOf(const Opcode& opcode) {
+    OpcodeWords all;
+    for (NameId name : opcode.modifiers) {
+      all.words.push_back(wordOf(name));
+      all.texts.push_back(module_.text(name));
+    }
+    return all;
+  }
+
+  /// Where the i-th word after the first ends in the text.
+  static std::size_t wordEnd(std::string_view text, std::size_t i) {
+    std::size_t at = text.find('.');
+    for (; i > 0 && at != std::string_view::npos; --i)
+      at = text.find('.', at + 1);
+    return at == std::string_view::npos ? text.size() : std::min(text.find('.', at + 1), text.size());
+  }
+
+  /// The words that do not belong to the operation's name.
+  static OpcodeWords afterOperation(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all) {
+    const auto dots = static_cast<std::ptrdiff_t>(std::count(text.begin(), text.begin() + prefix.length, '.'));
+    return {{all.words.begin() + dots, all.words.end()}, {all.texts.begin() + dots, all.texts.end()}};
+  }
+
+  const RowList& rowsOf(std::string_view text) {
+    const std::string_view base = firstWord(text);
+    auto [at, isNew] = rows_.try_emplace(base);
+    if (isNew)
+      for (const Row* row : rowsByFirstWord_[base])
+        at->second.push_back(parseRow(*row));
+    return at->second;
+  }
+
+  bool matchOperation(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
+    const std::vector<Word> words = afterOperation(prefix, text, all).words;
+    for (const RowSyntax& row : rowsOf(text)) {
+      if (row.op != prefix.op) continue;
+      const Match match = matchRow(row, words);
+      if (!match.complete()) continue;
+      entry.form = makeForm(row, match);
+      entry.row = row.row;
+      entry.patterns = makePatterns(row, entry.form);
+      setSince(row, match, entry);
+      return true;
+    }
+    return false;
+  }
+
+  /// The row's needs, raised by those of its modifiers.
+  static void setSince(const RowSyntax& row, const Match& match, FormTable::Entry& entry) {
+    entry.since = row.since;
+    for (Word word : match.byGroup) {
+      if (!word.isMod()) continue;
+      const Since needs = modifierSince(word.mod());
+      if (needs.version <= entry.since.version && needs.sm <= entry.since.sm) continue;
+      entry.since.version = std::max(entry.since.version, needs.version);
+      entry.since.sm = std::max(entry.since.sm, needs.sm);
+      entry.sinceWhat = modName(word.mod());
+    }
+  }
+
+  void unknownOperation(std::string_view text, FormTable::Entry& entry) const {
+    const std::string_view base = firstWord(text);
+    entry.problem = "Not a name of any known instruction: '" + std::string(base) + "'";
+    if (rowsByFirstWord_.contains(base)) {
+      entry.problem = "Not a name of any known instruction: '" + std::string(text) + "'";
+      return;
+    }
+    NearestName nearest(base);
+    for (const auto& [name, rows] : rowsByFirstWord_)
+      nearest.offer(name);
+    if (!nearest.best().empty()) entry.hint = "did you mean '" + std::string(nearest.best()) + "'?";
+  }
+
+  /// Says what is wrong with the row that comes nearest.
+  void explain(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
+    const OpcodeWords mine = afterOperation(prefix, text, all);
+    const std::string name(opName(prefix.op));
+    const RowSyntax* best = nullptr;
+    Match bestMatch;
+    std::size_t bestScore = 0;
+    for (const RowSyntax& row : rowsOf(text)) {
+      if (row.op != prefix.op) continue;
+      Match match = matchRow(row, mine.words);
+      std::size_t taken = 1;
+      for (Word word : match.byGroup)
+        taken += word.isUnknown() ? 0 : 2;
+      if (!match.missing) ++taken;
+      if (taken <= bestScore) continue;
+      bestScore = taken;
+      best = &row;
+      bestMatch = std::move(match);
+    }
+    if (!best) {
+      entry.problem = "Not a name of any known instruction: '" + std::string(text) + "'";
+      return;
+    }
+    entry.hint = std::string("the nearest form is ") + best->row->opcode;
+    if (bestMatch.leftOver) {
+      const std::size_t at = *bestMatch.leftOver;
+      if (mine.words[at].isType()) {
+        entry.problem = "Unexpected instruction types specified for '" + name + "'";
+      } else {
+        entry.problem = "Illegal modifier '." + std::string(mine.texts[at]) + "' for instruction '" + name + "'";
+      }
+    } else if (bestMatch.missing->words.front().isType()) {
+      entry.problem =
+          "Unexpected instruction types specified for '" + name + "': " + wordList(*bestMatch.missing) + " expected";
+    } else {
+      entry.problem = "Instruction '" + name + "' requires the modifier " + wordList(*bestMatch.missing);
+    }
+  }
+
+  const Module& module_;
+  std::vector<Word> words_; ///< of Module::names, as far as known
+  std::vector<bool> known_;
+  std::map<std::string_view, std::vector<const Row*>> rowsByFirstWord_;
+  std::map<std::string_view, RowList> rows_;
+};
+
+} // namespace
+
+FormTable::FormTable(const Module& module) {
+  FormBuilder builder(module);
+  entries_.reserve(module.opcodes.size());
+  for (const Opcode& opcode : module.opcodes)
+    entries_.push_back(builder.build(opcode));
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,108 @@
+#include "frontend/instr_groups.h"
+
+namespace orias::ptx {
+
+namespace {
+
+constexpr NamedGroup kGroups[] = {
+    // Types
+    {"INT", "u16|u32|u64|s16|s32|s64"},
+    {"WORD", "u32|s32|u64|s64"},
+    {"BITS", "b16|b32|b64"},
+    {"SCALAR", "b16|b32|b64|u16|u32|u64|s16|s32|s64|f32|f64"},
+    {"MEMTYPE", "b8|b16|b32|b64|b128|u8|u16|u32|u64|s8|s16|s32|s64|f32|f64"},
+    {"CVTTYPE", "u8|u16|u32|u64|s8|s16|s32|s64"},
+    // Rounding
+    {"RND", "rn|rz|rm|rp"},
+    {"IRND", "rni|rzi|rmi|rpi"},
+    // Comparison: of signed integers, unsigned integers, bits, floating-point values
+    {"CMPS", "eq|ne|lt|le|gt|ge", Slot::Compare},
+    {"CMPU", "eq|ne|lt|le|gt|ge|lo|ls|hi|hs", Slot::Compare},
+    {"CMPB", "eq|ne", Slot::Compare},
+    {"CMPF", "eq|ne|lt|le|gt|ge|equ|neu|ltu|leu|gtu|geu|num|nan", Slot::Compare},
+    {"BOOLOP", "and|or|xor", Slot::BoolOp},
+    {"LOPOP", "and|or", Slot::BoolOp},
+    // Memory
+    {"SPACE", "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster"},
+    {"STSPACE", "global|local|param|param::func|shared|shared::cta|shared::cluster"},
+    {"GSPACE", "global|shared|shared::cta|shared::cluster"},
+    {"SHARED", "shared|shared::cta"},
+    {"SHAREDANY", "shared|shared::cta|shared::cluster"},
+    {"SCOPE", "cta|cluster|gpu|sys"},
+    {"ATOMSEM", "relaxed|acquire|release|acq_rel"},
+    {"CLUSTERSCOPE", "cta|cluster"},
+    {"ARRIVESEM", "release|relaxed"},
+    {"WAITSEM", "acquire|relaxed"},
+    {"LDCOP", "ca|cg|cs|lu|cv"},
+    {"STCOP", "wb|cg|cs|wt"},
+    {"EVICT1", "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate"},
+    {"EVICT2", "L2::evict_normal|L2::evict_first|L2::evict_last"},
+    {"PREFETCH", "L2::64B|L2::128B|L2::256B"},
+    {"POLICY", "L2::evict_last|L2::evict_normal|L2::evict_first|L2::evict_unchanged"},
+    {"POLICYTWO", "L2::evict_first|L2::evict_unchanged"},
+    {"VEC", "v2|v4|v8"},
+    {"VEC4", "v2|v4"},
+    {"MMFLOAT", "f16|f16x2|bf16|bf16x2|f32|f64"},
+    {"MMFLOAT8", "e5m2|e5m2x2|e5m2x4|e4m3|e4m3x2|e4m3x4"},
+    // Asynchronous copies
+    {"DIM", "1d|2d|3d|4d|5d"},
+    {"TENSORLOAD", "tile|tile::gather4|im2col|im2col::w|im2col::w::128"},
+    {"MAPSPACE", "global|shared::cta"},
+    {"CTAGROUP", "cta_group::1|cta_group::2"},
+    // Matrices
+    {"LAYOUT", "row|col"},
+    {"FLOAT8", "e4m3|e5m2"},
+    {"FLOAT864", "e4m3|e5m2|e3m2|e2m3|e2m1"},
+    {"INT8", "u8|s8"},
+    {"INT4", "u4|s4"},
+    {"WMMASHAPE", "m16n16k16|m8n32k16|m32n8k16"},
+    {"WMMASPACE", "global|shared|shared::cta"},
+    {"SPARSE", "sp|sp::ordered_metadata"},
+    {"TMEMSHAPE", "16x64b|16x128b|16x256b|32x32b"},
+    {"TMEMCOUNT", "x1|x2|x4|x8|x16|x32|x64|x128"},
+    {"TMEMKIND", "kind::f16|kind::tf32|kind::f8f6f4|kind::i8"},
+    {"BLOCKKIND", "kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4"},
+    {"SCALEVEC", "scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32"},
+    {"COLLECTA", "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard"},
+    {"COLLECTB", "collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"
+                 "collector::b1::fill|collector::b1::use|collector::b1::lastuse|collector::b1::discard|"
+                 "collector::b2::fill|collector::b2::use|collector::b2::lastuse|collector::b2::discard|"
+                 "collector::b3::fill|collector::b3::use|collector::b3::lastuse|collector::b3::discard"},
+    // Video
+    {"SIMD2", "u32|s32"},
+    {"OP2", "add|min|max"},
+    // Surfaces and textures
+    {"TEXGEOM", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
+    {"TEXTYPE", "u32|s32|f16|f32"},
+    {"SURFGEOM", "1d|2d|3d|a1d|a2d"},
+    {"SURFCOP", "ca|cg|cs|cv"},
+    {"CLAMP", "trap|clamp|zero"},
+};
+
+struct ModifierSince {
+  Mod mod;
+  std::string_view since;
+};
+
+constexpr ModifierSince kModifierSince[] = {
+    {Mod::Cluster, "7.8 sm_90"},
+    {Mod::SharedCta, "7.8 sm_30"},
+    {Mod::SharedCluster, "7.8 sm_90"},
+    {Mod::L2CacheHint, "7.4 sm_80"},
+};
+
+} // namespace
+
+const NamedGroup* findGroup(std::string_view name) {
+  for (const NamedGroup& group : kGroups)
+    if (group.name == name) return &group;
+  return nullptr;
+}
+
+std::string_view sinceOf(Mod mod) {
+  for (const ModifierSince& entry : kModifierSince)
+    if (entry.mod == mod) return entry.since;
+  return {};
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,22 @@
+#pragma once
+
+#include "frontend/instr_form.h"
+
+#include <string_view>
+
+namespace orias::ptx {
+
+/// A named set of modifiers that rows refer to (`.RND`). `slot` Flag: each modifier goes where it belongs by itself.
+struct NamedGroup {
+  std::string_view name;
+  std::string_view words; ///< separated by `|`
+  Slot slot = Slot::Flag;
+};
+
+/// Null if there is no such name.
+const NamedGroup* findGroup(std::string_view name);
+
+/// What a modifier needs wherever it stands, in the notation of Row::since; empty: nothing.
+std::string_view sinceOf(Mod mod);
+
+} // namespace orias::ptx

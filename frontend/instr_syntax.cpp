@@ -1,0 +1,409 @@
+#include "frontend/instr_syntax.h"
+
+#include "frontend/instr_groups.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+namespace orias::ptx {
+
+namespace {
+
+// --- words
+// -------------------------------------------------------------------------------------------------------------------
+
+struct ModInfo {
+  std::string_view text;
+  Mod mod = Mod::None;
+  Slot slot = Slot::Flag;
+};
+
+constexpr auto kModInfos = [] {
+  std::array infos{
+#define PTX_MOD(name, text, slot) ModInfo{text, Mod::name, Slot::slot},
+#include "frontend/instr_modifiers.def"
+  };
+  std::sort(infos.begin(), infos.end(), [](const ModInfo& a, const ModInfo& b) { return a.text < b.text; });
+  return infos;
+}();
+
+constexpr auto kSlots = [] {
+  std::array<Slot, kModCount> slots{};
+  for (const ModInfo& info : kModInfos)
+    slots[static_cast<std::size_t>(info.mod)] = info.slot;
+  return slots;
+}();
+
+struct OpInfo {
+  std::string_view text;
+  Op op = Op::None;
+};
+
+constexpr auto kOpInfos = [] {
+  std::array infos{
+#define PTX_OP(name, text) OpInfo{text, Op::name},
+#define PTX_ALIAS(name, text) OpInfo{text, Op::name},
+#include "frontend/instr_ops.def"
+  };
+  std::sort(infos.begin(), infos.end(), [](const OpInfo& a, const OpInfo& b) { return a.text < b.text; });
+  return infos;
+}();
+
+/// `m16n8k16`, `m8n8`, and `m64nNk16` (n = 0) in the table.
+bool parseShape(std::string_view text, MatrixShape& shape) {
+  auto number = [&](char letter, std::uint16_t& value) {
+    if (text.empty() || text.front() != letter) return false;
+    text.remove_prefix(1);
+    if (letter == 'n' && !text.empty() && text.front() == 'N') {
+      text.remove_prefix(1);
+      value = 0;
+      return true;
+    }
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || value > 1023) return false;
+    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+    return true;
+  };
+  if (!number('m', shape.m) || !number('n', shape.n)) return false;
+  return text.empty() || (number('k', shape.k) && text.empty());
+}
+
+// --- the notation of the rows
+// ------------------------------------------------------------------------------------------------
+
+/// Reads one row from left to right.
+class RowParser {
+ public:
+  explicit RowParser(const Row& row) : row_(row) {}
+
+  RowSyntax parse() {
+    RowSyntax syntax;
+    syntax.row = &row_;
+    std::string_view opcode = row_.opcode;
+    const std::vector<OpPrefix> ops = operationsOf(opcode);
+    require(!ops.empty(), "no operation");
+    syntax.op = ops.front().op;
+    parseGroups(opcode.substr(ops.front().length), syntax.groups);
+    parsePatterns(row_.operands, syntax.patterns);
+    syntax.since = parseSince(row_.since);
+    return syntax;
+  }
+
+  static Since parseSince(std::string_view text) {
+    Since since;
+    if (text.empty()) return since;
+    since.version.major = static_cast<std::uint8_t>(text[0] - '0');
+    since.version.minor = static_cast<std::uint8_t>(text[2] - '0');
+    text.remove_prefix(3);
+    while (!text.empty()) {
+      ORIAS_CHECK(text.starts_with(" sm_"), std::string(text));
+      text.remove_prefix(4);
+      Arch arch;
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), arch.number);
+      ORIAS_CHECK(error == std::errc());
+      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
+      if (!text.empty() && text.front() != ' ') {
+        arch.suffix = text.front();
+        text.remove_prefix(1);
+        since.only.push_back(arch);
+      } else {
+        since.sm = arch.number;
+      }
+    }
+    return since;
+  }
+
+ private:
+  void require(bool condition, const char* what) const {
+    ORIAS_CHECK(condition, std::string(what) + " in the instruction table: " + row_.opcode + " | " + row_.operands);
+  }
+
+  void parseGroups(std::string_view text, std::vector<ModGroup>& groups) {
+    while (!text.empty()) {
+      ModGroup group;
+      group.optional = text.front() == '{';
+      if (group.optional) text.remove_prefix(1);
+      require(text.starts_with('.'), "expected '.'");
+      text.remove_prefix(1);
+      std::size_t end;
+      if (text.starts_with('(')) {
+        end = text.find(')');
+        require(end != std::string_view::npos, "expected ')'");
+        addWords(text.substr(1, end - 1), group);
+        ++end;
+      } else {
+        end = std::min(text.find_first_of(".{}"), text.size());
+        std::string_view word = text.substr(0, end);
+        if (const NamedGroup* named = isGroupName(word) ? findGroup(word) : nullptr) {
+          addWords(named->words, group);
+          group.slot = named->slot;
+          group.slotGiven = named->slot != Slot::Flag;
+        } else {
+          addWords(word, group);
+        }
+      }
+      text.remove_prefix(end);
+      if (group.optional) {
+        require(text.starts_with('}'), "expected '}'");
+        text.remove_prefix(1);
+      }
+      groups.push_back(std::move(group));
+    }
+  }
+
+  static bool isGroupName(std::string_view word) {
+    return word.size() >= 2 && word[0] >= 'A' && word[0] <= 'Z' && word[1] >= 'A' && word[1] <= 'Z';
+  }
+
+  void addWords(std::string_view words, ModGroup& group) {
+    while (!words.empty()) {
+      std::size_t end = std::min(words.find('|'), words.size());
+      const Word word = wordFromText(words.substr(0, end));
+      require(!word.isUnknown(), "unknown modifier");
+      group.words.push_back(word);
+      words.remove_prefix(std::min(end + 1, words.size()));
+    }
+  }
+
+  void parsePatterns(std::string_view text, std::vector<OperandPattern>& patterns) {
+    while (true) {
+      const std::size_t end = text.find(" / ");
+      patterns.push_back(parsePattern(text.substr(0, end)));
+      if (end == std::string_view::npos) return;
+      text.remove_prefix(end + 3);
+    }
+  }
+
+  OperandPattern parsePattern(std::string_view text) {
+    OperandPattern pattern;
+    if (text == "-") return pattern;
+    while (!text.empty()) {
+      std::size_t end = std::min(text.find(','), text.size());
+      pattern.push_back(parseOperand(text.substr(0, end)));
+      text.remove_prefix(std::min(end + 1, text.size()));
+      while (text.starts_with(' '))
+        text.remove_prefix(1);
+    }
+    return pattern;
+  }
+
+  OperandSpec parseOperand(std::string_view text) {
+    OperandSpec spec;
+    text = parseSigils(text, spec);
+    if (text.starts_with('[')) {
+      spec.want = Want::Address;
+      const std::size_t end = text.find(']');
+      require(end != std::string_view::npos, "expected ']'");
+      std::string_view inside = text.substr(1, end - 1);
+      text.remove_prefix(end + 1);
+      const std::size_t colon = inside.find(':');
+      spec.name = inside.substr(0, colon);
+      if (colon != std::string_view::npos) setSpace(inside.substr(colon + 1), spec);
+    } else {
+      const std::size_t end = std::min(text.find_first_of(":*(@|{"), text.size());
+      spec.name = text.substr(0, end);
+      text.remove_prefix(end);
+      setWant(spec);
+    }
+    while (!text.empty())
+      text = parseSuffix(text, spec);
+    return spec;
+  }
+
+  std::string_view parseSigils(std::string_view text, OperandSpec& spec) {
+    if (text == "_") {
+      spec.onlySink = true;
+      return text;
+    }
+    while (!text.empty()) {
+      switch (text.front()) {
+      case '_': spec.sink = true; break;
+      case '=': spec.dest = true; break;
+      case '~': spec.relaxed = true; break;
+      case '$': spec.registerOnly = true; break;
+      case '#': spec.constantOnly = true; break;
+      case '!': spec.negatable = true; break;
+      case '%': spec.special = true; break;
+      case '&': spec.symbol = true; break;
+      case '^': spec.selector = true; break;
+      case '?': spec.optional = true; break;
+      case '-': spec.minus = true; break;
+      default: return text;
+      }
+      text.remove_prefix(1);
+    }
+    return text;
+  }
+
+  void setWant(OperandSpec& spec) {
+    static constexpr std::pair<std::string_view, Want> kWords[] = {
+        {"LABEL", Want::Label},     {"CALL", Want::Call},     {"TARGETS", Want::Targets}, {"TEXTURE", Want::Texture},
+        {"SURFACE", Want::Surface}, {"TEXREF", Want::TexRef}, {"SURFREF", Want::SurfRef}, {"TENSOR", Want::Tensor},
+    };
+    for (const auto& [word, want] : kWords)
+      if (spec.name == word) spec.want = want;
+  }
+
+  /// `:type`, `*count`, `(range)`, `@modifier`, `|q`, `{|q}`.
+  std::string_view parseSuffix(std::string_view text, OperandSpec& spec) {
+    const char kind = text.front();
+    text.remove_prefix(1);
+    if (kind == '{') {
+      spec.want = Want::Pair;
+      spec.pairOptional = true;
+      require(text.starts_with('|') && text.find('}') != std::string_view::npos, "expected '|q}'");
+      return text.substr(text.find('}') + 1);
+    }
+    if (kind == '(') {
+      const std::size_t end = text.find(')');
+      require(end != std::string_view::npos, "expected ')'");
+      setRange(text.substr(0, end), spec);
+      return text.substr(end + 1);
+    }
+    // A modifier's name has colons itself.
+    const std::size_t end = kind == '@' ? text.size() : std::min(text.find_first_of(":*(@|{"), text.size());
+    const std::string_view word = text.substr(0, end);
+    if (kind == ':') {
+      setType(word, spec);
+    } else if (kind == '*') {
+      setCount(word, spec);
+    } else if (kind == '@') {
+      const Word modifier = wordFromText(word);
+      require(modifier.isMod(), "expected a modifier");
+      spec.onlyWith = modifier.mod();
+    } else if (kind == '|') {
+      spec.want = Want::Pair;
+    } else {
+      require(false, "unexpected character");
+    }
+    return text.substr(end);
+  }
+
+  void setSpace(std::string_view word, OperandSpec& spec) {
+    if (word == "2") {
+      spec.spaceFrom = OperandSpec::SpaceFrom::Second;
+      return;
+    }
+    spec.spaceFrom = OperandSpec::SpaceFrom::Fixed;
+    if (word == "generic") return;
+    const Word space = wordFromText(word);
+    require(space.isMod() && Form::stateSpaceOf(space.mod()) != StateSpace::None, "expected a state space");
+    spec.space = space.mod();
+  }
+
+  void setType(std::string_view word, OperandSpec& spec) {
+    if (word == "V") {
+      spec.anyType = true;
+    } else if (word == "W") {
+      spec.wide = true;
+    } else if (word == "T2" || word == "T3" || word == "T4") {
+      spec.typeIndex = static_cast<std::uint8_t>(word[1] - '1');
+    } else {
+      const std::optional<Type> type = typeFromName(word);
+      require(type.has_value(), "unknown type");
+      spec.fixedType = *type;
+    }
+  }
+
+  void setCount(std::string_view word, OperandSpec& spec) {
+    using Count = OperandSpec::Count;
+    static constexpr std::pair<char, Count> kLetters[] = {
+        {'V', Count::VectorSlot}, {'X', Count::CountSlot}, {'M', Count::TensorMemory}, {'N', Count::Any},
+        {'A', Count::FragmentA},  {'B', Count::FragmentB}, {'C', Count::FragmentC},    {'D', Count::FragmentD},
+    };
+    require(!word.empty(), "expected a count");
+    for (auto [letter, count] : kLetters)
+      if (word[0] == letter) spec.countFrom = count;
+    if (spec.countFrom != Count::Scalar) return;
+    spec.countFrom = Count::Fixed;
+    spec.count = static_cast<std::uint16_t>(number(word));
+  }
+
+  void setRange(std::string_view text, OperandSpec& spec) {
+    spec.bounded = true;
+    if (const std::size_t dots = text.find(".."); dots != std::string_view::npos) {
+      spec.low = number(text.substr(0, dots));
+      text.remove_prefix(dots + 2);
+      const std::size_t slash = text.find('/');
+      spec.high = number(text.substr(0, slash));
+      if (slash != std::string_view::npos) spec.step = number(text.substr(slash + 1));
+      return;
+    }
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('|'), text.size());
+      spec.values.push_back(number(text.substr(0, end)));
+      text.remove_prefix(std::min(end + 1, text.size()));
+    }
+  }
+
+  std::int64_t number(std::string_view text) const {
+    std::int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    require(error == std::errc() && end == text.data() + text.size(), "expected a number");
+    return value;
+  }
+
+  const Row& row_;
+};
+
+} // namespace
+
+Word wordFromText(std::string_view text) {
+  auto at = std::lower_bound(kModInfos.begin(), kModInfos.end(), text,
+                             [](const ModInfo& info, std::string_view t) { return info.text < t; });
+  if (at != kModInfos.end() && at->text == text) return at->mod;
+  if (std::optional<Type> type = typeFromName(text)) return *type;
+  MatrixShape shape;
+  if (text.starts_with('m') && parseShape(text, shape)) return shape;
+  return {};
+}
+
+std::string wordText(Word word) {
+  if (word.isMod()) return std::string(modName(word.mod()));
+  if (word.isType()) return std::string(typeName(word.type()));
+  if (!word.isShape()) return {};
+  const MatrixShape s = word.shape();
+  std::string text = "m" + std::to_string(s.m) + "n" + (s.n ? std::to_string(s.n) : "N");
+  if (s.k) text += "k" + std::to_string(s.k);
+  return text;
+}
+
+Slot slotOf(Mod mod) {
+  return kSlots[static_cast<std::size_t>(mod)];
+}
+
+bool ModGroup::contains(Word word) const {
+  for (Word mine : words) {
+    if (mine == word) return true;
+    if (!word.isShape() || !mine.isShape() || mine.shape().n != 0) continue;
+    const MatrixShape s = word.shape();
+    if (s.m == mine.shape().m && s.k == mine.shape().k && s.n % 8 == 0 && s.n >= 8 && s.n <= 256) return true;
+  }
+  return false;
+}
+
+std::vector<OpPrefix> operationsOf(std::string_view text) {
+  const std::string_view base = text.substr(0, text.find_first_of(".{"));
+  auto at = std::lower_bound(kOpInfos.begin(), kOpInfos.end(), base,
+                             [](const OpInfo& info, std::string_view t) { return info.text < t; });
+  std::vector<OpPrefix> found;
+  for (; at != kOpInfos.end() && at->text.starts_with(base); ++at) {
+    const std::size_t size = at->text.size();
+    if (text.starts_with(at->text) && (text.size() == size || text[size] == '.' || text[size] == '{'))
+      found.push_back({at->op, size});
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
+RowSyntax parseRow(const Row& row) {
+  return RowParser(row).parse();
+}
+
+Since modifierSince(Mod mod) {
+  return RowParser::parseSince(sinceOf(mod));
+}
+
+} // namespace orias::ptx
