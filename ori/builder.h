@@ -22,10 +22,16 @@ class Builder {
   Function& function() const { return *function_; }
   Block* block() const { return block_; }
 
-  /// Modifiers not given keep the row's default: emit(Op::ISETP, {...}, {{Mod::Cmp, Cmp::LT}, {Mod::Signed, Signed::U32}}).
-  /// Giving a modifier that the row does not have is an internal error.
+  /// Modifiers not given keep the row's default: emit(Op::ISETP, {...}, {{Mod::Cmp, Cmp::LT}, {Mod::Signed,
+  /// Signed::U32}}). Giving a modifier that the row does not have is an internal error. Operands left out at the end
+  /// are the row's defaults.
   Instr* emit(Op op, std::initializer_list<isa::Operand> operands, std::initializer_list<isa::ModValue> mods = {});
   Instr* emit(Op op, std::span<const isa::Operand> operands, std::span<const isa::ModValue> mods = {});
+
+  /// The pseudo instruction COPY: any file, any width.
+  Instr* copy(const isa::Operand& to, const isa::Operand& from);
+  /// BRA, without a condition of its own.
+  Instr* branch(const Block* target);
 
   isa::Operand newR(unsigned width = 1) { return function_->use(function_->newVReg(File::R, width)); }
   isa::Operand newP() { return function_->use(function_->newVReg(File::P)); }

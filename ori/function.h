@@ -13,26 +13,37 @@ namespace orias::ori {
 
 class Module;
 
-/// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses may name
-/// a part of it (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
+/// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
+/// may name a part of it (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
   File file = File::R;
   std::uint8_t width = 1;
-  std::uint8_t align = 1;      ///< in registers, a power of two
-  std::string_view name;       ///< the PTX name, for people; may be empty
-  Operand* refs = nullptr;     ///< all operands that name it; see Function::uses / defs
-  bool divergent = true;       ///< result of OriPropagateVarying; true until proven uniform
+  std::uint8_t align = 1;  ///< in registers, a power of two
+  std::string_view name;   ///< the PTX name, for people; may be empty
+  Operand* refs = nullptr; ///< all operands that name it; see Function::uses / defs
+  bool divergent = true;   ///< result of OriPropagateVarying; true until proven uniform
+  /// In SSA form: exempt from the rule of one definition, because it is written under a guard on top of another value
+  /// (see ori/ssa.h). Phases take such a register for opaque.
+  bool multiDef = false;
 };
 
-/// A basic block. Only its last instruction may be a Terminator; when that one is missing or guarded, control goes on to
-/// `fallthrough`. Successors are the labels of the terminator, then `fallthrough`.
+/// What the table says about operand `index` of an instruction; operands past the row's slots (of PHI) are uses.
+isa::Role slotRole(Op op, unsigned index);
+/// Whether the instruction ends a block.
+bool isTerminator(Op op);
+/// Whether control may go on behind a terminator: it is guarded, or it reads a predicate besides.
+bool isConditional(const Instr& terminator);
+
+/// A basic block. Only its last instruction may be a Terminator; when that one is missing or conditional, control goes
+/// on to `fallthrough`, else there is none. Successors are the labels of the terminator, then `fallthrough`. The block
+/// fallen into need not be the next one of the layout until makeFallthroughsAdjacent (ori/cfg_edit.h) has run.
 struct Block {
   BlockId id = kNoId;
   Instr* first = nullptr;
   Instr* last = nullptr;
   BlockId fallthrough = kNoId;
-  std::uint8_t loopDepth = 0;  ///< refreshed by phase 3 and whoever changes loops
-  std::string_view name;       ///< PTX label, for people; may be empty
+  std::uint8_t loopDepth = 0; ///< refreshed by phase 3 and whoever changes loops
+  std::string_view name;      ///< PTX label, for people; may be empty
 
   class Iterator {
    public:
@@ -82,17 +93,17 @@ struct LaunchBounds {
 
 /// What allocation and scheduling found; goes into the cubin, the listing and the -v lines.
 struct FunctionStats {
-  unsigned registers = 0;   ///< as reported: highest R + 1 + 2
+  unsigned registers = 0; ///< as reported: highest R + 1 + 2
   unsigned uniformRegisters = 0;
   unsigned predicates = 0;
-  unsigned barriers = 0;    ///< named CTA barriers
+  unsigned barriers = 0; ///< named CTA barriers
   unsigned frameBytes = 0;
   unsigned spillStoreBytes = 0;
   unsigned spillLoadBytes = 0;
 };
 
-/// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses; nothing is
-/// freed before the function dies.
+/// One function: blocks in layout order, virtual registers, frame. Instructions and blocks have stable addresses;
+/// nothing is freed before the function dies.
 class Function {
  public:
   Function(Module& module, std::string name, bool isKernel);
@@ -115,22 +126,43 @@ class Function {
   }
 
   // --- blocks
-  Block* newBlock(std::string_view name = {});                  ///< appended to the layout
+  Block* newBlock(std::string_view name = {});                    ///< appended to the layout
   Block* newBlockAfter(Block* where, std::string_view name = {}); ///< placed behind `where` in the layout
-  void eraseBlock(Block* block);                                ///< with its instructions; nobody may branch to it any more
+  void eraseBlock(Block* block);                     ///< with its instructions; nobody may branch to it any more
+  void eraseBlocks(const std::vector<bool>& doomed); ///< many at once, by id; linear
   const std::vector<Block*>& layout() const { return layout_; }
-  void setLayout(std::vector<Block*> order);                    ///< a permutation of the live blocks; the first is the entry
+  void setLayout(std::vector<Block*> order); ///< a permutation of the live blocks; the first is the entry
   Block* entry() const { return layout_.front(); }
-  Block* block(BlockId id) const { return blocks_[id]; }        ///< null when erased
-  std::size_t blockIdCount() const { return blocks_.size(); }   ///< ids are below this
+  Block* block(BlockId id) const { return blocks_[id]; }      ///< null when erased
+  std::size_t blockIdCount() const { return blocks_.size(); } ///< ids are below this
   /// Labels of the terminator, then the fall-through; without duplicates.
   std::vector<BlockId> successors(const Block& block) const;
+  /// The same without a vector: calls f(BlockId) once per successor, in that order.
+  template <typename F> void forEachSuccessor(const Block& block, F&& f) const {
+    const Instr* last = block.last;
+    const unsigned count = last && isTerminator(last->op) ? last->operandCount : 0;
+    for (unsigned i = 0; i < count; ++i) {
+      if (!last->operands[i].isLabel()) continue;
+      const BlockId to = last->operands[i].reg;
+      bool seen = false;
+      for (unsigned j = 0; j < i; ++j)
+        seen |= last->operands[j].isLabel() && last->operands[j].reg == to;
+      if (!seen) f(to);
+    }
+    if (block.fallthrough == kNoId) return;
+    for (unsigned i = 0; i < count; ++i)
+      if (last->operands[i].isLabel() && last->operands[i].reg == block.fallthrough) return;
+    f(block.fallthrough);
+  }
   /// Moves everything behind `at` (exclusive) into a new block, which `block` falls through to.
   Block* splitAfter(Instr* at);
+  /// The phis of `block` name `to` instead of `from` as their predecessor.
+  void renamePhiSource(Block* block, BlockId from, BlockId to);
 
   // --- instructions: created detached or in place, operands in table order
   Instr* create(Op op, std::span<const isa::Operand> operands, Source source = {});
   Instr* append(Block* block, Instr* instr);
+  Instr* prepend(Block* block, Instr* instr);
   Instr* insertBefore(Instr* where, Instr* instr);
   Instr* insertAfter(Instr* where, Instr* instr);
   void unlink(Instr* instr); ///< takes it out of its block, keeps its operands' links (to insert it again elsewhere)
@@ -144,6 +176,8 @@ class Function {
   void rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands);
   /// Appends operands to an instruction with a variable number of them (PHI).
   void addOperands(Instr* instr, std::span<const isa::Operand> operands);
+  /// Removes `count` operands from `first` on (a phi's source and its label).
+  void removeOperands(Instr* instr, unsigned first, unsigned count);
   /// All operands that name `from` name `to` (same file and width) from now on.
   void replaceAllRefs(VRegId from, VRegId to);
 
@@ -151,6 +185,13 @@ class Function {
   template <typename F> void forEachUse(VRegId id, F&& f) const { forEachRef(id, false, f); }
   template <typename F> void forEachDef(VRegId id, F&& f) const { forEachRef(id, true, f); }
   bool hasUses(VRegId id) const;
+  /// Calls f(Instr&) for each instruction of the block; f may erase the instruction it is given.
+  template <typename F> void forEachSafe(const Block& block, F&& f) const {
+    for (Instr *instr = block.first, *next; instr; instr = next) {
+      next = instr->next;
+      f(*instr);
+    }
+  }
   /// The single definition of the register, or null when there is none or more than one (parts count one by one).
   Instr* singleDef(VRegId id) const;
 
@@ -165,12 +206,13 @@ class Function {
   std::uint32_t paramBytes = 0;
   std::vector<FrameObject> frame;
   LaunchBounds bounds;
-  std::uint32_t sharedBytes = 0;   ///< static shared memory
+  std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
-  std::uint32_t ctaBarriers = 0;   ///< named barriers used (highest constant + 1; 16 when a register names one)
+  std::uint32_t ctaBarriers = 0; ///< named barriers used (highest constant + 1; 16 when a register names one)
   FunctionStats stats;
-  bool allocated = false;          ///< operands are physical registers
+  bool allocated = false; ///< operands are physical registers
+  bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones
 
   Arena& arena() { return arena_; }
   std::string_view intern(std::string_view text) { return arena_.copyString(text); }
@@ -183,6 +225,7 @@ class Function {
     }
   }
   void link(Operand& operand);
+  void reserveOperands(Instr* instr, std::size_t count);
   void unlinkRef(Operand& operand);
   void assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef);
 

@@ -20,8 +20,8 @@ using BlockId = std::uint32_t;
 using InstrId = std::uint32_t;
 inline constexpr std::uint32_t kNoId = ~0u;
 
-/// An operand of an instruction in a function. Virtual registers' operands are linked into the register's list of uses and
-/// definitions; Function::setOperand and friends keep that up to date, so the value is never written directly.
+/// An operand of an instruction in a function. Virtual registers' operands are linked into the register's list of uses
+/// and definitions; Function::setOperand and friends keep that up to date, so the value is never written directly.
 struct Operand : isa::Operand {
   Instr* owner = nullptr;
   Operand* nextRef = nullptr; ///< next operand that names the same virtual register
@@ -29,6 +29,7 @@ struct Operand : isa::Operand {
   bool isDef = false;
 
   const isa::Operand& value() const { return *this; }
+  bool isLabel() const { return kind == Kind::Label; }
 };
 
 /// Where an instruction came from in the PTX text.
@@ -43,8 +44,9 @@ struct ProvenanceNode {
   const ProvenanceNode* older = nullptr;
 };
 
-/// One instruction. Operands stand in the order of the table's slots (isa::InstrDesc::slots); pseudo instructions such as PHI
-/// have any number. The guard predicate is kept apart but is a use like any other.
+/// One instruction. PHI's operands are the result, then for each predecessor the value and the label of that
+/// predecessor. Operands stand in the order of the table's slots (isa::InstrDesc::slots); pseudo instructions such as
+/// PHI have any number. The guard predicate is kept apart but is a use like any other.
 struct Instr {
   InstrId id = kNoId;
   Op op{};

@@ -33,7 +33,7 @@ struct Variable {
   std::uint64_t size = 0;
   std::vector<std::uint8_t> init; ///< empty = zero
   std::vector<DataRelocation> relocations;
-  std::int64_t constOffset = -1;  ///< offset in constant bank 3, for Space::Const
+  std::int64_t constOffset = -1; ///< offset in constant bank 3, for Space::Const
 };
 
 /// Something with an address that code and data refer to.
@@ -57,7 +57,8 @@ class Module {
   Function& newFunction(std::string name, bool isKernel);
   Function* findFunction(std::string_view name) const;
 
-  /// Byte offset in constant bank 4 of an 8-byte slot that the loader fills with the address of `symbol`: c[0x4][offset].
+  /// Byte offset in constant bank 4 of an 8-byte slot that the loader fills with the address of `symbol`:
+  /// c[0x4][offset].
   std::uint32_t addressSlot(std::uint32_t symbol);
 
   std::vector<std::unique_ptr<Function>> functions;

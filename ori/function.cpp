@@ -1,0 +1,344 @@
+#include "ori/function.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/module.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace orias::ori {
+
+namespace {
+
+constexpr unsigned kLargestDefaultAlign = 4;
+
+std::array<std::uint8_t, isa::kMaxMods> defaultMods(const isa::InstrDesc& desc) {
+  std::array<std::uint8_t, isa::kMaxMods> mods{};
+  for (unsigned i = 0; i < desc.modCount; ++i)
+    mods[i] = desc.mods[i].defaultValue;
+  return mods;
+}
+
+/// Only operands that name a virtual register are in a use or definition list. Besides register operands these are
+/// bindless constant operands, which name a uniform register.
+bool isLinked(const isa::Operand& operand) {
+  return operand.isVirtual() && operand.reg != isa::Operand::kNoReg;
+}
+
+bool isDefSlot(Op op, unsigned index) {
+  return slotRole(op, index) == isa::Role::Def;
+}
+
+} // namespace
+
+isa::Role slotRole(Op op, unsigned index) {
+  const isa::InstrDesc& desc = isa::desc(op);
+  return index < desc.slotCount ? desc.slots[index].role : isa::Role::Use;
+}
+
+bool isTerminator(Op op) {
+  return isa::desc(op).has(isa::Flag::Terminator);
+}
+
+bool isConditional(const Instr& terminator) {
+  if (terminator.isGuarded()) return true;
+  for (const Operand& operand : terminator.ops())
+    if ((operand.isReg(File::P) || operand.isReg(File::UP)) && !(operand.isZeroReg() && !operand.inverted()))
+      return true;
+  return false;
+}
+
+Function::Function(Module& module, std::string name, bool isKernel)
+    : module_(&module), name_(std::move(name)), isKernel_(isKernel) {}
+
+// --- virtual registers
+
+VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
+  ORIAS_CHECK(width >= 1 && width <= 255);
+  VReg reg;
+  reg.file = file;
+  reg.width = static_cast<std::uint8_t>(width);
+  reg.align = static_cast<std::uint8_t>(std::min(std::bit_ceil(width), kLargestDefaultAlign));
+  reg.name = intern(name);
+  vregs_.push_back(reg);
+  return static_cast<VRegId>(vregs_.size() - 1);
+}
+
+void Function::link(Operand& operand) {
+  if (!isLinked(operand)) return;
+  ORIAS_CHECK(operand.reg < vregs_.size());
+  VReg& reg = vregs_[operand.reg];
+  operand.prevRef = nullptr;
+  operand.nextRef = reg.refs;
+  if (reg.refs) reg.refs->prevRef = &operand;
+  reg.refs = &operand;
+}
+
+void Function::unlinkRef(Operand& operand) {
+  if (!isLinked(operand)) return;
+  if (operand.prevRef)
+    operand.prevRef->nextRef = operand.nextRef;
+  else
+    vregs_[operand.reg].refs = operand.nextRef;
+  if (operand.nextRef) operand.nextRef->prevRef = operand.prevRef;
+  operand.prevRef = operand.nextRef = nullptr;
+}
+
+void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef) {
+  unlinkRef(slot);
+  static_cast<isa::Operand&>(slot) = value;
+  slot.owner = instr;
+  slot.isDef = isDef;
+  link(slot);
+}
+
+bool Function::hasUses(VRegId id) const {
+  for (const Operand* o = vregs_[id].refs; o; o = o->nextRef)
+    if (!o->isDef) return true;
+  return false;
+}
+
+Instr* Function::singleDef(VRegId id) const {
+  Instr* def = nullptr;
+  for (const Operand* o = vregs_[id].refs; o; o = o->nextRef) {
+    if (!o->isDef) continue;
+    if (def) return nullptr;
+    def = o->owner;
+  }
+  return def;
+}
+
+void Function::replaceAllRefs(VRegId from, VRegId to) {
+  ORIAS_CHECK(vregs_[from].file == vregs_[to].file && vregs_[from].width == vregs_[to].width);
+  if (from == to) return;
+  while (Operand* ref = vregs_[from].refs) {
+    isa::Operand value = ref->value();
+    value.reg = to;
+    Instr* owner = ref->owner;
+    assign(owner, *ref, value, ref->isDef);
+    touch(owner);
+  }
+}
+
+// --- blocks
+
+Block* Function::newBlock(std::string_view name) {
+  Block* block = arena_.make<Block>();
+  block->id = static_cast<BlockId>(blocks_.size());
+  block->name = intern(name);
+  blocks_.push_back(block);
+  layout_.push_back(block);
+  return block;
+}
+
+Block* Function::newBlockAfter(Block* where, std::string_view name) {
+  Block* block = newBlock(name);
+  layout_.pop_back();
+  layout_.insert(std::find(layout_.begin(), layout_.end(), where) + 1, block);
+  return block;
+}
+
+void Function::eraseBlock(Block* block) {
+  while (block->first)
+    erase(block->last);
+  blocks_[block->id] = nullptr;
+  layout_.erase(std::find(layout_.begin(), layout_.end(), block));
+}
+
+void Function::eraseBlocks(const std::vector<bool>& doomed) {
+  auto isDoomed = [&](const Block* block) { return block->id < doomed.size() && doomed[block->id]; };
+  for (Block* block : layout_) {
+    if (!isDoomed(block)) continue;
+    while (block->first)
+      erase(block->last);
+    blocks_[block->id] = nullptr;
+  }
+  std::erase_if(layout_, isDoomed);
+}
+
+void Function::setLayout(std::vector<Block*> order) {
+  ORIAS_CHECK(order.size() == layout_.size());
+  std::vector<bool> seen(blocks_.size());
+  for (const Block* block : order) {
+    ORIAS_CHECK(blocks_[block->id] == block && !seen[block->id]);
+    seen[block->id] = true;
+  }
+  layout_ = std::move(order);
+}
+
+std::vector<BlockId> Function::successors(const Block& block) const {
+  std::vector<BlockId> result;
+  forEachSuccessor(block, [&](BlockId id) { result.push_back(id); });
+  return result;
+}
+
+Block* Function::splitAfter(Instr* at) {
+  Block* head = at->block;
+  Block* tail = newBlockAfter(head);
+  tail->loopDepth = head->loopDepth;
+  tail->fallthrough = head->fallthrough;
+  tail->first = at->next;
+  tail->last = at->next ? head->last : nullptr;
+  if (at->next) at->next->prev = nullptr;
+  at->next = nullptr;
+  head->last = at;
+  head->fallthrough = tail->id;
+  for (Instr& instr : *tail)
+    instr.block = tail;
+  // The edges that left `head` leave `tail` now; phis name their predecessors.
+  forEachSuccessor(*tail, [&](BlockId to) {
+    if (Block* successor = this->block(to)) renamePhiSource(successor, head->id, tail->id);
+  });
+  return tail;
+}
+
+void Function::renamePhiSource(Block* block, BlockId from, BlockId to) {
+  for (Instr& phi : *block) {
+    if (phi.op != Op::PHI) break;
+    for (unsigned i = 0; i < phi.operandCount; ++i) {
+      isa::Operand value = phi.operands[i].value();
+      if (value.kind != isa::Operand::Kind::Label || value.reg != from) continue;
+      value.reg = to;
+      setOperand(&phi, i, value);
+    }
+  }
+}
+
+// --- instructions
+
+Instr* Function::create(Op op, std::span<const isa::Operand> operands, Source source) {
+  ORIAS_CHECK(operands.size() < 0xffff);
+  Instr* instr = arena_.make<Instr>();
+  instr->id = instrCount_++;
+  instr->op = op;
+  instr->mods = defaultMods(isa::desc(op));
+  instr->createdBy = currentPhase_;
+  instr->source = source;
+  std::span<Operand> slots = arena_.makeArray<Operand>(operands.size() + 1);
+  instr->operands = slots.data() + 1;
+  instr->operandCount = static_cast<std::uint16_t>(operands.size());
+  assign(instr, slots[0], isa::Operand::zero(isa::desc(op).has(isa::Flag::Uniform) ? File::UP : File::P), false);
+  for (unsigned i = 0; i < operands.size(); ++i)
+    assign(instr, instr->operands[i], operands[i], isDefSlot(op, i));
+  return instr;
+}
+
+Instr* Function::append(Block* block, Instr* instr) {
+  ORIAS_CHECK(instr->block == nullptr);
+  instr->block = block;
+  instr->prev = block->last;
+  instr->next = nullptr;
+  (block->last ? block->last->next : block->first) = instr;
+  block->last = instr;
+  return instr;
+}
+
+Instr* Function::prepend(Block* block, Instr* instr) {
+  return block->first ? insertBefore(block->first, instr) : append(block, instr);
+}
+
+Instr* Function::insertBefore(Instr* where, Instr* instr) {
+  ORIAS_CHECK(instr->block == nullptr && where->block != nullptr);
+  instr->block = where->block;
+  instr->prev = where->prev;
+  instr->next = where;
+  (where->prev ? where->prev->next : where->block->first) = instr;
+  where->prev = instr;
+  return instr;
+}
+
+Instr* Function::insertAfter(Instr* where, Instr* instr) {
+  return where->next ? insertBefore(where->next, instr) : append(where->block, instr);
+}
+
+void Function::unlink(Instr* instr) {
+  Block* block = instr->block;
+  ORIAS_CHECK(block != nullptr);
+  (instr->prev ? instr->prev->next : block->first) = instr->next;
+  (instr->next ? instr->next->prev : block->last) = instr->prev;
+  instr->prev = instr->next = nullptr;
+  instr->block = nullptr;
+}
+
+void Function::erase(Instr* instr) {
+  if (instr->block) unlink(instr);
+  unlinkRef(instr->operands[-1]);
+  for (Operand& operand : instr->ops())
+    unlinkRef(operand);
+  instr->operandCount = 0;
+}
+
+void Function::setOperand(Instr* instr, unsigned index, const isa::Operand& value) {
+  ORIAS_CHECK(index < instr->operandCount);
+  assign(instr, instr->operands[index], value, isDefSlot(instr->op, index));
+  touch(instr);
+}
+
+void Function::setGuard(Instr* instr, const isa::Operand& predicate) {
+  assign(instr, instr->operands[-1], predicate, false);
+  touch(instr);
+}
+
+void Function::reserveOperands(Instr* instr, std::size_t count) {
+  ORIAS_CHECK(count < 0xffff);
+  std::span<Operand> slots = arena_.makeArray<Operand>(count + 1);
+  const std::size_t kept = std::min<std::size_t>(instr->operandCount, count) + 1;
+  Operand* old = instr->operands - 1;
+  for (std::size_t i = 0; i < instr->operandCount + 1u; ++i) {
+    unlinkRef(old[i]);
+    if (i < kept) assign(instr, slots[i], old[i].value(), old[i].isDef);
+  }
+  instr->operands = slots.data() + 1;
+}
+
+void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands) {
+  // `operands` may point into the instruction itself, which is about to change.
+  const std::vector<isa::Operand> values(operands.begin(), operands.end());
+  for (Operand& operand : instr->ops())
+    unlinkRef(operand);
+  const bool fits = values.size() <= instr->operandCount;
+  instr->operandCount = 0;
+  if (!fits) reserveOperands(instr, values.size());
+  instr->operandCount = static_cast<std::uint16_t>(values.size());
+  instr->op = op;
+  instr->mods = defaultMods(isa::desc(op));
+  for (unsigned i = 0; i < values.size(); ++i) {
+    instr->operands[i] = Operand{}; // its old links are gone already
+    assign(instr, instr->operands[i], values[i], isDefSlot(op, i));
+  }
+  touch(instr);
+}
+
+void Function::addOperands(Instr* instr, std::span<const isa::Operand> operands) {
+  const std::vector<isa::Operand> values(operands.begin(), operands.end());
+  const unsigned first = instr->operandCount;
+  reserveOperands(instr, first + values.size());
+  instr->operandCount = static_cast<std::uint16_t>(first + values.size());
+  for (unsigned i = 0; i < values.size(); ++i)
+    assign(instr, instr->operands[first + i], values[i], isDefSlot(instr->op, first + i));
+  touch(instr);
+}
+
+void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
+  ORIAS_CHECK(first + count <= instr->operandCount);
+  for (unsigned i = first; i + count < instr->operandCount; ++i)
+    assign(instr, instr->operands[i], instr->operands[i + count].value(), isDefSlot(instr->op, i));
+  for (unsigned i = instr->operandCount - count; i < instr->operandCount; ++i) {
+    unlinkRef(instr->operands[i]);
+    instr->operands[i] = Operand{};
+  }
+  instr->operandCount = static_cast<std::uint16_t>(instr->operandCount - count);
+  touch(instr);
+}
+
+void Function::touch(Instr* instr) {
+  const std::uint16_t newest = instr->changedBy ? instr->changedBy->phase : instr->createdBy;
+  if (newest == currentPhase_) return;
+  ProvenanceNode* node = arena_.make<ProvenanceNode>();
+  node->phase = currentPhase_;
+  node->older = instr->changedBy;
+  instr->changedBy = node;
+}
+
+} // namespace orias::ori
