@@ -1,0 +1,106 @@
+#pragma once
+
+#include "ori/analysis/cfg.h"
+
+#include <span>
+#include <vector>
+
+namespace orias::ori {
+
+/// The dominator tree (or post-dominator tree) of the reachable blocks. A snapshot, like the Cfg it is made from.
+///
+/// Post-dominators hang under a virtual exit, which all leaving blocks lead to. So that every block has a
+/// post-dominator, one block of each endless loop counts as leaving too (the last one in reverse post order).
+class DomTree {
+ public:
+  static DomTree dominators(const Cfg& cfg);
+  static DomTree postDominators(const Cfg& cfg);
+
+  /// The root is the entry, or the virtual exit, whose id is idCount() of the Cfg.
+  BlockId root() const { return root_; }
+  bool isPostDominators() const { return isPost_; }
+  /// The immediate (post-)dominator; kNoId for the root and for blocks that cannot be reached.
+  BlockId idom(BlockId id) const { return idom_[id]; }
+  bool isInTree(BlockId id) const { return id < enter_.size() && enter_[id] != kNoId; }
+  /// Distance from the root.
+  std::uint32_t level(BlockId id) const { return level_[id]; }
+  std::span<const BlockId> children(BlockId id) const {
+    return {children_.data() + childStart_[id], children_.data() + childStart_[id + 1]};
+  }
+  /// All nodes of the tree, parents before children, siblings by reverse post order.
+  std::span<const BlockId> preorder() const { return preorder_; }
+  /// The position of a node in preorder().
+  std::uint32_t preorderIndex(BlockId id) const { return enter_[id]; }
+
+  /// Whether `a` (post-)dominates `b`; each block dominates itself. Constant time. False when either cannot be reached.
+  bool dominates(BlockId a, BlockId b) const {
+    return isInTree(a) && isInTree(b) && enter_[a] <= enter_[b] && leave_[b] <= leave_[a];
+  }
+  bool strictlyDominates(BlockId a, BlockId b) const { return a != b && dominates(a, b); }
+  /// The closest block that dominates both.
+  BlockId commonDominator(BlockId a, BlockId b) const;
+
+ private:
+  void buildTree(std::span<const BlockId> order);
+
+  BlockId root_ = kNoId;
+  bool isPost_ = false;
+  std::vector<BlockId> idom_;
+  std::vector<std::uint32_t> level_;
+  std::vector<std::uint32_t> childStart_;
+  std::vector<BlockId> children_;
+  std::vector<BlockId> preorder_;
+  std::vector<std::uint32_t> enter_, leave_;
+};
+
+/// The dominance frontier of every block: where its dominance ends (Cooper, Harvey, Kennedy: A Simple, Fast Dominance
+/// Algorithm, figure 5). Its size can be quadratic for deeply nested loops; to place phis use IteratedFrontier.
+class DominanceFrontier {
+ public:
+  DominanceFrontier(const Cfg& cfg, const DomTree& tree);
+  /// In ascending order of ids.
+  std::span<const BlockId> of(BlockId id) const { return frontier_[id]; }
+
+ private:
+  std::vector<std::vector<BlockId>> frontier_;
+};
+
+/// Finds the iterated dominance frontier of a set of blocks in time linear in the part of the graph that it looks at
+/// (Sreedhar and Gao: A Linear Time Algorithm for Placing phi-Nodes). Can be asked many times; keeps its scratch
+/// memory.
+class IteratedFrontier {
+ public:
+  IteratedFrontier(const Cfg& cfg, const DomTree& dominators);
+  /// The blocks that need a phi for something defined in `defs`, when it is live into them (`isLiveIn(BlockId)`), in
+  /// the order of their ids.
+  template <typename LiveIn> std::vector<BlockId> compute(std::span<const BlockId> defs, LiveIn&& isLiveIn) {
+    std::vector<BlockId> result;
+    start(defs);
+    while (step(candidates_)) {
+      for (BlockId id : candidates_)
+        if (isLiveIn(id)) {
+          result.push_back(id);
+          enqueue(id);
+        }
+      candidates_.clear();
+    }
+    finish(result);
+    return result;
+  }
+
+ private:
+  void start(std::span<const BlockId> defs);
+  bool step(std::vector<BlockId>& candidates);
+  void enqueue(BlockId id);
+  static void finish(std::vector<BlockId>& result);
+
+  const Cfg& cfg_;
+  const DomTree& tree_;
+  std::uint32_t round_ = 0;
+  std::vector<std::uint32_t> queuedIn_, walkedIn_, offeredIn_; // the round in which that happened to a block
+  std::vector<std::vector<BlockId>> byLevel_;
+  std::uint32_t level_ = 0;
+  std::vector<BlockId> walk_, candidates_;
+};
+
+} // namespace orias::ori

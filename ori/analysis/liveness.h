@@ -1,0 +1,94 @@
+#pragma once
+
+#include "ori/analysis/cfg.h"
+#include "ori/analysis/components.h"
+#include "ori/analysis/sparse_bits.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+namespace orias::ori {
+
+/// How many registers of each file, by File.
+using FileCounts = std::array<unsigned, isa::kFileCount>;
+
+/// Which components are live at the borders of blocks. A snapshot.
+///
+/// A component is live where its value may still be read, and some definition of it may have happened. The second half
+/// matters for guarded code: in `@P0 LDG R4; @P0 FADD .., R4` the load does not end R4's life backwards, as it may not
+/// execute; but nothing above it defines R4, so R4 is not live there.
+///
+/// A phi reads its sources at the end of the predecessors, and writes at the beginning of its block: its result is not
+/// live into the block, its sources are live out of the predecessor only.
+///
+/// The cost is that of the result: each component is followed from its uses to its definitions.
+class Liveness {
+ public:
+  explicit Liveness(const Cfg& cfg);
+
+  const Cfg& cfg() const { return *cfg_; }
+  const Components& components() const { return components_; }
+  const SparseBits& liveIn(BlockId id) const { return liveIn_[id]; }
+  const SparseBits& liveOut(BlockId id) const { return liveOut_[id]; }
+  bool isLiveIn(BlockId id, CompId comp) const { return liveIn_[id].contains(comp); }
+  bool isLiveOut(BlockId id, CompId comp) const { return liveOut_[id].contains(comp); }
+
+  /// Components that may be read before anything defines them: for messages.
+  const std::vector<CompId>& maybeUndefined() const { return maybeUndefined_; }
+  /// A guarded definition that nevertheless starts a life, because no definition reaches it.
+  bool startsLife(const Instr& instr, CompId comp) const;
+
+ private:
+  class Solver;
+
+  const Cfg* cfg_;
+  Components components_;
+  std::vector<SparseBits> liveIn_, liveOut_; // by block
+  std::vector<CompId> maybeUndefined_;
+  std::vector<std::pair<InstrId, CompId>> lifeStarts_; // sorted; guarded definitions only
+};
+
+/// Walks backwards over a block and knows what is live between its instructions. Reset it for each block; the memory is
+/// kept.
+class LiveCursor {
+ public:
+  explicit LiveCursor(const Liveness& liveness);
+
+  /// Places the cursor at the end of the block.
+  void enter(const Block& block);
+  /// The instruction that stepping goes over next; null at the beginning of the block.
+  const Instr* next() const { return at_; }
+  /// Goes over next(), upwards.
+  void step();
+
+  bool isLive(CompId comp) const { return live_[comp]; }
+  /// How many are live here.
+  const FileCounts& counts() const { return counts_; }
+  /// The most that were live at once since enter(), counting results that nobody reads.
+  const FileCounts& maximum() const { return maximum_; }
+  /// What is live here, in no order.
+  const std::vector<CompId>& live() const { return members_; }
+
+ private:
+  void add(CompId comp);
+  void remove(CompId comp);
+  void keepMaximum();
+
+  const Liveness& liveness_;
+  const Instr* at_ = nullptr;
+  std::vector<bool> live_;
+  std::vector<std::uint32_t> position_; // in members_
+  std::vector<CompId> members_, ended_;
+  FileCounts counts_{}, maximum_{};
+};
+
+/// The register pressure of a function: how many are live at once at most, by file, for each block and in all. It
+/// counts live registers; alignment may need more.
+struct Pressure {
+  FileCounts maximum{};
+  std::vector<FileCounts> byBlock; ///< by block id
+};
+Pressure computePressure(const Function& function, const Liveness& liveness);
+
+} // namespace orias::ori

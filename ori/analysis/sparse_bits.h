@@ -1,0 +1,52 @@
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+namespace orias::ori {
+
+/// A set of small numbers that costs memory for its members only: 64-bit words in ascending order. Filled in ascending
+/// order.
+class SparseBits {
+ public:
+  /// `value` is not less than any member.
+  void append(std::uint32_t value) {
+    if (chunks_.empty() || chunks_.back().index != value / 64) chunks_.push_back({value / 64, 0});
+    chunks_.back().bits |= std::uint64_t{1} << (value % 64);
+  }
+  void remove(std::uint32_t value) {
+    if (Chunk* chunk = const_cast<Chunk*>(find(value / 64))) chunk->bits &= ~(std::uint64_t{1} << (value % 64));
+  }
+  bool contains(std::uint32_t value) const {
+    const Chunk* chunk = find(value / 64);
+    return chunk && (chunk->bits >> (value % 64) & 1);
+  }
+  /// Calls f(std::uint32_t) for each member in ascending order.
+  template <typename F> void forEach(F&& f) const {
+    for (const Chunk& chunk : chunks_)
+      for (std::uint64_t bits = chunk.bits; bits; bits &= bits - 1)
+        f(chunk.index * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+  }
+  std::size_t count() const {
+    std::size_t n = 0;
+    for (const Chunk& chunk : chunks_)
+      n += static_cast<std::size_t>(std::popcount(chunk.bits));
+    return n;
+  }
+
+ private:
+  struct Chunk {
+    std::uint32_t index;
+    std::uint64_t bits;
+  };
+  const Chunk* find(std::uint32_t index) const {
+    const auto at = std::lower_bound(chunks_.begin(), chunks_.end(), index,
+                                     [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
+    return at != chunks_.end() && at->index == index ? &*at : nullptr;
+  }
+  std::vector<Chunk> chunks_;
+};
+
+} // namespace orias::ori
