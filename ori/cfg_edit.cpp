@@ -1,0 +1,197 @@
+#include "ori/cfg_edit.h"
+
+#include "ori/analysis/cfg.h"
+#include "ori/builder.h"
+#include "support/check.h"
+
+#include <algorithm>
+
+namespace orias::ori {
+
+namespace {
+
+/// Makes the edges of `from` that go to `to` go to `newTo`; the phis are untouched.
+void retarget(Function& function, Block* from, BlockId to, BlockId newTo) {
+  if (from->last && isTerminator(from->last->op))
+    for (unsigned i = 0; i < from->last->operandCount; ++i)
+      if (from->last->op_(i).isLabel() && from->last->op_(i).reg == to)
+        function.setOperand(from->last, i, isa::Operand::label(newTo));
+  if (from->fallthrough == to) from->fallthrough = newTo;
+}
+
+/// A branch to one label, conditional by its guard alone, or null.
+Instr* plainBranch(const Block& block) {
+  Instr* last = block.last;
+  if (!last || last->op != Op::BRA) return nullptr;
+  for (const Operand& operand : last->ops())
+    if (!operand.isLabel() && !operand.isNone() && !(operand.isZeroReg() && !operand.inverted())) return nullptr;
+  return last;
+}
+
+unsigned labelSlot(const Instr& branch) {
+  for (unsigned i = 0; i < branch.operandCount; ++i)
+    if (branch.op_(i).isLabel()) return i;
+  ORIAS_UNREACHABLE("a branch without a label");
+}
+
+/// Takes the instructions of `from`'s only successor `to` over.
+void absorb(Function& function, Block* from, Block* to) {
+  if (from->last && isTerminator(from->last->op)) function.erase(from->last);
+  function.forEachSafe(*to, [&](Instr& instr) {
+    function.unlink(&instr);
+    if (instr.op == Op::PHI) {
+      Builder builder(function, from);
+      builder.setSource(instr.source);
+      if (!instr.op_(1).isNone()) builder.copy(instr.op_(0).value(), instr.op_(1).value());
+      function.erase(&instr);
+    } else {
+      function.append(from, &instr);
+    }
+  });
+  from->fallthrough = to->fallthrough;
+  function.forEachSuccessor(*from,
+                            [&](BlockId next) { function.renamePhiSource(function.block(next), to->id, from->id); });
+}
+
+} // namespace
+
+void removePhiSource(Function& function, Block* block, BlockId predecessor) {
+  for (Instr& phi : *block) {
+    if (phi.op != Op::PHI) break;
+    for (unsigned i = phi.operandCount; i-- > 2;)
+      if (phi.op_(i).isLabel() && phi.op_(i).reg == predecessor) function.removeOperands(&phi, i - 1, 2);
+  }
+}
+
+void redirectEdge(Function& function, Block* from, Block* to, Block* newTo) {
+  if (to == newTo) return;
+  retarget(function, from, to->id, newTo->id);
+  removePhiSource(function, to, from->id);
+}
+
+std::vector<Block*> splitEdges(Function& function, std::span<const EdgeIds> edges) {
+  const std::vector<Block*> order = function.layout();
+  std::vector<std::vector<Block*>> behind(function.blockIdCount());
+  std::vector<Block*> made;
+  for (const auto& [fromId, toId] : edges) {
+    Block* from = function.block(fromId);
+    Block* to = function.block(toId);
+    const bool falls = from->fallthrough == toId;
+    Block* middle = function.newBlock();
+    middle->loopDepth = std::min(from->loopDepth, to->loopDepth);
+    middle->fallthrough = toId;
+    retarget(function, from, toId, middle->id);
+    function.renamePhiSource(to, fromId, middle->id);
+    // Of several new blocks, the one that is fallen into stands first.
+    behind[fromId].insert(falls ? behind[fromId].begin() : behind[fromId].end(), middle);
+    made.push_back(middle);
+  }
+  std::vector<Block*> layout;
+  layout.reserve(order.size() + made.size());
+  for (Block* block : order) {
+    layout.push_back(block);
+    layout.insert(layout.end(), behind[block->id].begin(), behind[block->id].end());
+  }
+  function.setLayout(std::move(layout));
+  return made;
+}
+
+Block* splitEdge(Function& function, Block* from, Block* to) {
+  const EdgeIds edge{from->id, to->id};
+  return splitEdges(function, std::span(&edge, 1)).front();
+}
+
+std::vector<EdgeIds> criticalEdges(const Function& function) {
+  std::vector<EdgeIds> edges;
+  const Cfg cfg(function);
+  for (const Block* block : function.layout()) {
+    const auto successors = cfg.successors(block->id);
+    if (successors.size() < 2) continue;
+    for (BlockId to : successors)
+      // The entry has one predecessor more than it seems: the caller.
+      if (cfg.predecessors(to).size() + (to == cfg.entry() ? 1u : 0u) > 1) edges.emplace_back(block->id, to);
+  }
+  return edges;
+}
+
+bool splitCriticalEdges(Function& function) {
+  const std::vector<EdgeIds> edges = criticalEdges(function);
+  splitEdges(function, edges);
+  return !edges.empty();
+}
+
+bool removeUnreachableBlocks(Function& function) {
+  const Cfg cfg(function);
+  std::vector<bool> doomed(function.blockIdCount());
+  bool any = false;
+  for (const Block* block : function.layout()) {
+    if (cfg.isReachable(block->id)) continue;
+    doomed[block->id] = any = true;
+    for (BlockId to : cfg.successors(block->id))
+      if (cfg.isReachable(to)) removePhiSource(function, function.block(to), block->id);
+  }
+  if (any) function.eraseBlocks(doomed);
+  return any;
+}
+
+bool mergeBlocks(Function& function) {
+  const Cfg cfg(function);
+  std::vector<bool> gone(function.blockIdCount());
+  bool any = false;
+  for (Block* block : function.layout()) {
+    if (gone[block->id]) continue;
+    // Follow the chain: the successor of what has just been absorbed is the next candidate. `cfg` knows the old edges,
+    // which are those of the last block of the chain.
+    BlockId end = block->id;
+    while (cfg.successors(end).size() == 1) {
+      const BlockId next = cfg.successors(end).front();
+      if (next == cfg.entry() || next == block->id || gone[next] || cfg.predecessors(next).size() != 1) break;
+      absorb(function, block, function.block(next));
+      gone[next] = any = true;
+      end = next;
+    }
+  }
+  if (any) function.eraseBlocks(gone);
+  return any;
+}
+
+void makeFallthroughsAdjacent(Function& function) {
+  std::vector<Block*> layout;
+  const std::vector<Block*> order = function.layout();
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    Block* block = order[i];
+    layout.push_back(block);
+    const BlockId next = i + 1 < order.size() ? order[i + 1]->id : kNoId;
+    Instr* branch = plainBranch(*block);
+    if (branch && !branch->isGuarded() && block->fallthrough == kNoId && next != kNoId &&
+        branch->op_(labelSlot(*branch)).reg == next) {
+      function.erase(branch);
+      block->fallthrough = next;
+    }
+    if (block->fallthrough == kNoId || block->fallthrough == next) continue;
+    branch = plainBranch(*block);
+    if (branch && branch->isGuarded() && branch->op_(labelSlot(*branch)).reg == next) {
+      // Both ways are there, the wrong one is near: turn the condition around.
+      function.setGuard(branch, branch->guard().value().notted());
+      function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
+      block->fallthrough = next;
+      continue;
+    }
+    const BlockId target = block->fallthrough;
+    Block* at = block;
+    if (block->last && isTerminator(block->last->op)) {
+      at = function.newBlock();
+      at->loopDepth = block->loopDepth;
+      block->fallthrough = at->id;
+      function.renamePhiSource(function.block(target), block->id, at->id);
+      layout.push_back(at);
+    }
+    Builder builder(function, at);
+    if (block->last) builder.setSource(block->last->source);
+    builder.branch(function.block(target));
+    at->fallthrough = kNoId;
+  }
+  function.setLayout(std::move(layout));
+}
+
+} // namespace orias::ori

@@ -1,0 +1,88 @@
+#include "ori/builder.h"
+#include "ori/ssa.h"
+#include "support/check.h"
+
+#include <utility>
+#include <vector>
+
+namespace orias::ori {
+
+namespace {
+
+/// Where copies that a block makes for its successors' phis go: behind everything but the terminator.
+Builder atEnd(Function& function, Block& block) {
+  if (block.last && isTerminator(block.last->op)) return Builder::before(function, block.last);
+  Builder builder(function, &block);
+  if (block.last) builder.setSource(block.last->source);
+  return builder;
+}
+
+/// The phis of a block, in order.
+std::vector<Instr*> phisOf(const Block& block) {
+  std::vector<Instr*> phis;
+  for (Instr& instr : block) {
+    if (instr.op != Op::PHI) break;
+    phis.push_back(&instr);
+  }
+  return phis;
+}
+
+/// All phis that define parts of one register share one register between predecessors and head, so that wide values
+/// stay together and can be merged as a whole.
+void replacePhis(Function& function, Block& block) {
+  const std::vector<Instr*> phis = phisOf(block);
+  std::vector<std::pair<VRegId, VRegId>> between; // result, register in between; a handful at most of neighbours
+  Instr* firstOther = phis.back()->next;
+  for (Instr* phi : phis) {
+    const isa::Operand result = phi->op_(0).value();
+    ORIAS_CHECK(result.isVirtual());
+    // Phis of one register stand together as a rule; a register met again later gets another one, which is as right.
+    if (between.empty() || between.back().first != result.reg) {
+      const VReg reg = function.vreg(result.reg);
+      const VRegId made = function.newVReg(reg.file, reg.width, reg.name);
+      function.vreg(made).align = reg.align;
+      function.vreg(made).divergent = reg.divergent;
+      between.emplace_back(result.reg, made);
+    }
+    isa::Operand middle = result;
+    middle.reg = between.back().second;
+    for (unsigned i = 1; i + 1 < phi->operandCount; i += 2) {
+      if (phi->op_(i).isNone()) continue;
+      Builder builder = atEnd(function, *function.block(phi->op_(i + 1).reg));
+      builder.copy(middle, phi->op_(i).value());
+    }
+    Builder head = firstOther ? Builder::before(function, firstOther) : Builder(function, &block);
+    head.setSource(phi->source);
+    head.copy(result, middle);
+  }
+  for (Instr* phi : phis)
+    function.erase(phi);
+}
+
+/// Nothing is known of the value, but something must define it: registers are allocated for what is defined.
+void defineUndefined(Function& function, Instr& instr) {
+  const isa::Operand result = instr.op_(0).value();
+  if (result.isReg(File::B)) {
+    function.erase(&instr); // barriers have no zero; a barrier that nobody set has no use either
+    return;
+  }
+  const isa::Operand operands[] = {result, isa::Operand::zero(result.file, result.width)};
+  function.rewrite(&instr, Op::COPY, operands);
+}
+
+} // namespace
+
+void destroySsa(Function& function) {
+  for (Block* block : function.layout()) {
+    if (block->first && block->first->op == Op::PHI) replacePhis(function, *block);
+    function.forEachSafe(*block, [&](Instr& instr) {
+      if (instr.op == Op::UNDEF) defineUndefined(function, instr);
+    });
+  }
+  function.ssa = false;
+  for (VRegId id = 0; id < function.vregCount(); ++id)
+    function.vreg(id).multiDef = false;
+  coalesceCopies(function);
+}
+
+} // namespace orias::ori
