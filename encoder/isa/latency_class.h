@@ -21,12 +21,15 @@ enum class LatencyClass : std::uint8_t {
   Fma,       ///< FFMA FADD FMUL FSWZADD
   Imad,      ///< IMAD with a 32-bit result (IMAD.MOV, .SHL, .IADD, .X too), IDP, VIADD
   ImadWide,  ///< IMAD.WIDE, IMAD.HI: the two halves are ready at different times
-  Fp16,      ///< HADD2 HFMA2 HMUL2 HSET2 HSETP2 HMNMX2 VHMNMX
+  Fp16,      ///< HADD2 HFMA2 HMUL2
+  Fp16Alu,   ///< HSET2 HSETP2 HMNMX2 VHMNMX, HADD2.F32
   Hfma2Mma,  ///< HFMA2.MMA: fp16 on the fp64 pipe
   Fp64,      ///< DADD DMUL DFMA DSETP
   Clmad,     ///< CLMAD
-  Hmma,      ///< HMMA
-  Imma,      ///< IMMA, BMMA
+  Hmma,      ///< HMMA and, in dependences, every tensor operation of full size (16816 of 16 bits, 16832 of 8 bits, ...)
+  Imma,      ///< IMMA, BMMA of full size
+  MmaShort,  ///< tensor operations of half that size: HMMA.1688.F16, HMMA.1684.TF32, IMMA.16816, ...
+  MmaTiny,   ///< IMMA.8816, BMMA.88128, ...
   Dmma,      ///< DMMA
 
   // The memory and special-function queue (MIO).
@@ -56,7 +59,8 @@ enum class LatencyClass : std::uint8_t {
   Nop,    ///< NOP, PMTRIG
   Depbar, ///< DEPBAR
   Branch, ///< BRA BRX JMP JMX CALL RET EXIT KILL BPT
-  Cbu,    ///< BSSY BSYNC BREAK WARPSYNC YIELD NANOSLEEP ELECT and others of the convergence unit
+  Cbu,    ///< BSYNC BREAK WARPSYNC YIELD NANOSLEEP and others that may switch threads
+  Bssy,   ///< BSSY, ENDCOLLECTIVE, ELECT: of the convergence unit, but go on with the next instruction
   Bmov,   ///< BMOV: its result signals a scoreboard
 
   // The uniform datapath.

@@ -15,19 +15,19 @@ using Facts = Target::Facts;
 constexpr unsigned kKiB = 1024;
 const Target kTargets[] = {
     Target(Facts{"sm_75", "compute_75", 75, false, 63, 0x6004b04, 0x160, 0, 0, 32, 16, 64 * kKiB, 64 * kKiB, 0, 256,
-                 "sm_75"}),
+                 LatencyModel::Sm75}),
     Target(Facts{"sm_80", "compute_80", 80, false, 70, 0x6005004, 0x160, 0x118, 0, 64, 32, 164 * kKiB, 163 * kKiB, kKiB,
-                 128, "sm_80"}),
+                 128, LatencyModel::Sm80}),
     Target(Facts{"sm_86", "compute_86", 86, false, 71, 0x6005604, 0x160, 0x118, 0, 48, 16, 100 * kKiB, 99 * kKiB, kKiB,
-                 128, "sm_80"}),
+                 128, LatencyModel::Sm80}),
     Target(Facts{"sm_87", "compute_87", 87, false, 74, 0x6005704, 0x160, 0x118, 0, 48, 16, 164 * kKiB, 163 * kKiB, kKiB,
-                 128, "sm_80"}),
+                 128, LatencyModel::Sm80}),
     Target(Facts{"sm_89", "compute_89", 89, false, 78, 0x6005904, 0x160, 0x118, 0, 48, 24, 100 * kKiB, 99 * kKiB, kKiB,
-                 128, "sm_80"}),
+                 128, LatencyModel::Sm80}),
     Target(Facts{"sm_90", "compute_90", 90, false, 78, 0x6005a04, 0x210, 0x208, 0x400, 64, 32, 228 * kKiB, 227 * kKiB,
-                 kKiB, 128, "sm_90"}),
+                 kKiB, 128, LatencyModel::Sm90}),
     Target(Facts{"sm_90a", "compute_90a", 90, true, 80, 0x6005a04, 0x210, 0x208, 0x400, 64, 32, 228 * kKiB, 227 * kKiB,
-                 kKiB, 128, "sm_90"}),
+                 kKiB, 128, LatencyModel::Sm90}),
 };
 
 // Registers are handed out per warp, in units of 256, and warps to four schedulers, each with a quarter of the register

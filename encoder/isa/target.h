@@ -27,6 +27,19 @@ struct Access {
   Port port = Port::Main;
 };
 
+/// How a latency is known.
+enum class Evidence : std::uint8_t {
+  Observed, ///< the least distance in code that ptxas emits
+  Table,    ///< a public table
+  Assumed   ///< taken from a relative, on the safe side
+};
+
+/// Cycles from the issue of one instruction to the issue of another.
+struct Latency {
+  std::uint8_t cycles = 0;
+  Evidence evidence = Evidence::Assumed;
+};
+
 /// How many blocks fit on one multiprocessor, and what stops a further one.
 struct Occupancy {
   enum class Limit : std::uint8_t { Warps, Blocks, Registers, SharedMemory, Impossible };
@@ -35,6 +48,9 @@ struct Occupancy {
   double fraction = 0; ///< of the warps that the multiprocessor can hold
   Limit limit = Limit::Impossible;
 };
+
+/// The data files of encoder/isa/latency.
+enum class LatencyModel : std::uint8_t { Sm75, Sm80, Sm90 };
 
 class Target;
 
@@ -110,17 +126,30 @@ class Target {
   // --- latencies; cycles are counted from issue to issue
   /// The result arrives at a time nobody knows; a scoreboard tells.
   bool isScoreboarded(LatencyClass latencyClass) const;
-  /// Least distance from a write to a read of the same register of `file`. For scoreboarded producers: what has to pass
-  /// before the reader may wait for the scoreboard.
-  unsigned rawLatency(File file, Access writer, Access reader) const;
-  unsigned wawLatency(File file, Access first, Access second) const;
-  unsigned warLatency(File file, Access reader, Access writer) const;
-  /// Cycles that the issue of an instruction takes at least, whatever follows.
+  /// Least distance from a write to a read of the same register of `file`. After a scoreboarded writer it is the
+  /// distance to the instruction that waits for the scoreboard.
+  Latency rawLatency(File file, Access writer, Access reader) const;
+  /// From a write to another write, of a register that nobody read in between.
+  Latency wawLatency(File file, Access first, Access second) const;
+  /// From a read at issue to a write. Late reads (SlotDesc::readLate) need a scoreboard instead.
+  Latency warLatency(File file, Access reader, Access writer) const;
+  /// The least stall count of an instruction, whatever follows.
   unsigned minStall(LatencyClass latencyClass) const;
+  /// Cycles until the unit takes the next instruction of the same class; a cost, not a hazard.
+  unsigned issueCycles(LatencyClass latencyClass) const;
   /// For schedulers: what a result of this class usually takes; exact for classes of fixed latency.
   unsigned expectedLatency(LatencyClass latencyClass) const;
-  /// An upper bound of all fixed latencies.
+  /// No fixed latency is longer.
   unsigned maxFixedLatency() const;
+  /// Units that complete in program order: waiting for an instruction is waiting for all earlier ones with the same
+  /// queue. 0 = in no particular order.
+  unsigned completionQueue(LatencyClass latencyClass) const;
+  /// The same for reading late sources.
+  unsigned readQueue(LatencyClass latencyClass) const;
+  unsigned scoreboardCount() const { return 6; }
+  /// Cycles from the issue of an instruction until its scoreboards are seen as taken.
+  unsigned scoreboardDelay() const { return 2; }
+  unsigned maxStall() const { return 15; }
 
   /// What differs from chip to chip; filled from the table in target.cpp.
   struct Facts {
@@ -132,7 +161,7 @@ class Target {
     std::uint32_t paramBase, globalDescriptor, sharedBase;
     unsigned maxWarps, maxBlocks;
     std::uint32_t sharedPerSm, maxSharedPerBlock, sharedReserved, sharedGranule;
-    std::string_view latencyModel; ///< which data files of encoder/isa/latency
+    LatencyModel latencyModel;
   };
   explicit Target(const Facts& facts) : facts_(facts) {}
 

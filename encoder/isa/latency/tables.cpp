@@ -1,0 +1,308 @@
+#include "encoder/isa/latency/tables.h"
+
+#include "support/check.h"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace orias::isa {
+
+namespace {
+
+constexpr std::array<std::string_view, kLatencyClassCount> kClassNames = {
+    "None",     "Alu",          "PredLogic", "PredMove", "Vote",      "Dispatch",   "Fma",         "Imad",
+    "ImadWide", "Fp16",         "Fp16Alu",   "Hfma2Mma", "Fp64",      "Clmad",      "Hmma",        "Imma",
+    "MmaShort", "MmaTiny",      "Dmma",      "Xu",       "ConstLoad", "SharedLoad", "SharedStore", "SharedAtomic",
+    "Load",     "Store",        "Atomic",    "Reduce",   "Shuffle",   "Match",      "SpecialRead", "Barrier",
+    "Fence",    "CacheControl", "AsyncCopy", "Syncs",    "Gmma",      "WarpGroup",  "Texture",     "Mio",
+    "Nop",      "Depbar",       "Branch",    "Cbu",      "Bssy",      "Bmov",       "Udp",         "Umov",
+    "Uldc",     "Voteu",        "R2ur",      "S2ur",     "Tma",       "SetMaxReg"};
+
+constexpr std::array<std::string_view, 4> kPortNames = {"Main", "Addend", "High", "Guard"};
+constexpr std::array<std::string_view, 3> kModelNames = {"sm_75", "sm_80", "sm_90"}; ///< in the order of LatencyModel
+constexpr std::array<std::string_view, kFileCount> kFileNames = {"R", "UR", "P", "UP", "B"};
+
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+template <std::size_t N>
+std::optional<unsigned> indexOf(const std::array<std::string_view, N>& names, std::string_view name) {
+  const auto at = std::find(names.begin(), names.end(), name);
+  if (at == names.end()) return std::nullopt;
+  return static_cast<unsigned>(at - names.begin());
+}
+
+constexpr std::uint8_t kImpossible = 255; ///< a pair marked `-`
+
+} // namespace
+
+std::string_view nameOf(LatencyClass latencyClass) {
+  return kClassNames[static_cast<unsigned>(latencyClass)];
+}
+
+/// Turns the text of a data file into tables.
+class LatencyParser {
+ public:
+  explicit LatencyParser(std::string_view text) : text_(text) {}
+
+  LatencyTables run() {
+    for (std::string_view line : split(text_, '\n')) {
+      ++line_;
+      if (line.empty() || line.front() == '#') continue;
+      if (line.front() == '[') {
+        enterSection(line);
+        continue;
+      }
+      const std::vector<std::string_view> cells = split(line, ',');
+      switch (section_) {
+      case Section::None: fail("text before the first section");
+      case Section::Sets: addSet(cells); break;
+      case Section::Classes: addClass(cells); break;
+      case Section::Matrix: addMatrixLine(cells); break;
+      }
+    }
+    for (const auto* family : {&tables_.raw, &tables_.waw, &tables_.war})
+      for (const LatencyMatrix& matrix : *family)
+        tables_.largestFixed = std::max(tables_.largestFixed, matrix.largest());
+    return std::move(tables_);
+  }
+
+ private:
+  enum class Section { None, Sets, Classes, Matrix };
+
+  [[noreturn]] void fail(const std::string& message) const {
+    throw InternalError("latency data, line " + std::to_string(line_) + ": " + message);
+  }
+
+  void enterSection(std::string_view line) {
+    if (line.back() != ']') fail("a section is written [name]");
+    const std::string_view name = line.substr(1, line.size() - 2);
+    inHeader_ = true;
+    if (name == "sets") {
+      section_ = Section::Sets;
+    } else if (name == "classes") {
+      section_ = Section::Classes;
+    } else {
+      section_ = Section::Matrix;
+      const auto words = split(name, ' ');
+      const auto file = words.size() == 2 ? indexOf(kFileNames, words[1]) : std::nullopt;
+      if (!file) fail("a matrix is [raw R], [waw UP], ...");
+      auto* family = words[0] == "raw" ? &tables_.raw : words[0] == "waw" ? &tables_.waw : &tables_.war;
+      if (words[0] != "raw" && words[0] != "waw" && words[0] != "war") fail("unknown kind of matrix");
+      matrix_ = &(*family)[*file];
+      for (auto& ports : matrix_->rows_)
+        ports.fill(LatencyMatrix::kNone);
+      for (auto& ports : matrix_->columns_)
+        ports.fill(LatencyMatrix::kNone);
+    }
+  }
+
+  void addSet(const std::vector<std::string_view>& cells) {
+    if (cells.size() != 2) fail("a set is NAME,members");
+    std::vector<LatencyClass> members;
+    for (std::string_view word : split(cells[1], ' '))
+      members.push_back(classNamed(word));
+    sets_.emplace(cells[0], std::move(members));
+  }
+
+  void addClass(const std::vector<std::string_view>& cells) {
+    if (std::exchange(inHeader_, false)) return;
+    if (cells.size() != 8) fail("a class has 8 columns");
+    LatencyTables::ClassInfo& info = tables_.classes[static_cast<unsigned>(classNamed(cells[0]))];
+    if (cells[1] != "fixed" && cells[1] != "variable") fail("kind is fixed or variable");
+    info.isVariable = cells[1] == "variable";
+    info.minStall = static_cast<std::uint8_t>(number(cells[2]));
+    info.issueCycles = static_cast<std::uint8_t>(number(cells[3]));
+    info.expected = static_cast<std::uint16_t>(number(cells[4]));
+    info.completionQueue = queue(cells[5]);
+    info.readQueue = queue(cells[6]);
+    evidence(cells[7]);
+  }
+
+  void addMatrixLine(const std::vector<std::string_view>& cells) {
+    LatencyMatrix& m = *matrix_;
+    if (std::exchange(inHeader_, false)) {
+      if (cells.size() < 3 || cells.back() != "evidence")
+        fail("a matrix starts with its columns and ends with `evidence`");
+      m.width_ = static_cast<unsigned>(cells.size() - 2);
+      for (unsigned i = 0; i < m.width_; ++i)
+        addToAxis(m.columns_, cells[i + 1], i);
+      return;
+    }
+    if (cells.size() != m.width_ + 2) fail("wrong number of columns");
+    addToAxis(m.rows_, cells[0], static_cast<unsigned>(m.cells_.size()) / m.width_);
+    const Evidence ofRow = evidence(cells.back());
+    for (unsigned i = 0; i < m.width_; ++i) {
+      const Latency cell = latency(cells[i + 1], ofRow);
+      if (cell.cycles != kImpossible) m.largest_ = std::max<unsigned>(m.largest_, cell.cycles);
+      m.cells_.push_back(cell);
+    }
+  }
+
+  /// Enters `index` for all that the words name; words for everybody leave what is there already.
+  void addToAxis(LatencyMatrix::Axis& axis, std::string_view words, unsigned index) {
+    for (std::string_view word : split(words, ' ')) {
+      const auto parts = split(word, ':');
+      const auto port = parts.size() == 2 ? indexOf(kPortNames, parts[1]) : 0u;
+      if (!port || parts.size() > 2) fail("unknown port in " + std::string(word));
+      if (parts[0] == "*") {
+        for (auto& ports : axis)
+          if (ports[*port] == LatencyMatrix::kNone) ports[*port] = static_cast<std::uint8_t>(index);
+        continue;
+      }
+      const auto set = sets_.find(parts[0]);
+      const std::vector<LatencyClass> members =
+          set != sets_.end() ? set->second : std::vector<LatencyClass>{classNamed(parts[0])};
+      for (LatencyClass member : members)
+        axis[static_cast<unsigned>(member)][*port] = static_cast<std::uint8_t>(index);
+    }
+  }
+
+  Latency latency(std::string_view cell, Evidence ofRow) const {
+    if (cell == "-") return {kImpossible, ofRow};
+    Evidence known = ofRow;
+    if (!cell.empty() && (cell.back() < '0' || cell.back() > '9')) {
+      known = cell.back() == 'o'   ? Evidence::Observed
+              : cell.back() == 't' ? Evidence::Table
+              : cell.back() == 'a' ? Evidence::Assumed
+                                   : (fail("unknown evidence letter"), Evidence::Assumed);
+      cell.remove_suffix(1);
+    }
+    const unsigned cycles = number(cell);
+    if (cycles >= kImpossible) fail("a latency is below 255");
+    return {static_cast<std::uint8_t>(cycles), known};
+  }
+
+  unsigned number(std::string_view text) const {
+    unsigned value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size()) fail("not a number: " + std::string(text));
+    return value;
+  }
+
+  Evidence evidence(std::string_view word) const {
+    if (word == "observed") return Evidence::Observed;
+    if (word == "table") return Evidence::Table;
+    if (word == "assumed") return Evidence::Assumed;
+    fail("evidence is observed, table or assumed");
+  }
+
+  LatencyClass classNamed(std::string_view name) const {
+    const auto index = indexOf(kClassNames, name);
+    if (!index) fail("no latency class " + std::string(name));
+    return static_cast<LatencyClass>(*index);
+  }
+
+  std::uint8_t queue(std::string_view name) {
+    if (name.empty()) return 0;
+    return queues_.try_emplace(name, static_cast<std::uint8_t>(queues_.size() + 1)).first->second;
+  }
+
+  std::string_view text_;
+  unsigned line_ = 0;
+  Section section_ = Section::None;
+  bool inHeader_ = false;
+  LatencyTables tables_;
+  LatencyMatrix* matrix_ = nullptr;
+  std::map<std::string_view, std::vector<LatencyClass>> sets_;
+  std::map<std::string_view, std::uint8_t> queues_;
+};
+
+std::uint8_t LatencyMatrix::indexOn(const Axis& axis, Access access) {
+  const auto& ports = axis[static_cast<unsigned>(access.latencyClass)];
+  const std::uint8_t exact = ports[static_cast<unsigned>(access.port)];
+  return exact != kNone ? exact : ports[0];
+}
+
+Latency LatencyMatrix::at(Access first, Access second) const {
+  if (empty()) return {1, Evidence::Assumed};
+  const std::uint8_t row = indexOn(rows_, first);
+  const std::uint8_t column = indexOn(columns_, second);
+  if (row == kNone || column == kNone) return {static_cast<std::uint8_t>(largest_), Evidence::Assumed};
+  const Latency cell = cells_[row * width_ + column];
+  ORIAS_CHECK(cell.cycles != kImpossible, std::string("no such dependence: ") +
+                                              std::string(nameOf(first.latencyClass)) + " to " +
+                                              std::string(nameOf(second.latencyClass)));
+  return cell;
+}
+
+LatencyTables LatencyTables::parse(std::string_view text) {
+  return LatencyParser(text).run();
+}
+
+const LatencyTables& LatencyTables::ofModel(LatencyModel model) {
+  static const std::array<LatencyTables, kModelNames.size()> all = [] {
+    std::array<LatencyTables, kModelNames.size()> parsed;
+    for (const LatencyFile& file : latencyFiles()) {
+      const auto index = indexOf(kModelNames, file.model);
+      ORIAS_CHECK(index, "no chip uses " + std::string(file.model));
+      parsed[*index] = parse(file.text);
+    }
+    return parsed;
+  }();
+  return all[static_cast<unsigned>(model)];
+}
+
+// --- what Target answers ---------------------------------------------------------------------------------------------
+
+namespace {
+
+const LatencyTables::ClassInfo& info(const LatencyTables& tables, LatencyClass latencyClass) {
+  return tables.classes[static_cast<unsigned>(latencyClass)];
+}
+
+} // namespace
+
+const LatencyTables& Target::latencies() const {
+  return LatencyTables::ofModel(facts_.latencyModel);
+}
+
+bool Target::isScoreboarded(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).isVariable;
+}
+
+Latency Target::rawLatency(File file, Access writer, Access reader) const {
+  if (isScoreboarded(writer.latencyClass)) return {static_cast<std::uint8_t>(scoreboardDelay()), Evidence::Observed};
+  return latencies().raw[static_cast<unsigned>(file)].at(writer, reader);
+}
+
+Latency Target::wawLatency(File file, Access first, Access second) const {
+  if (isScoreboarded(first.latencyClass)) return {static_cast<std::uint8_t>(scoreboardDelay()), Evidence::Observed};
+  return latencies().waw[static_cast<unsigned>(file)].at(first, second);
+}
+
+Latency Target::warLatency(File file, Access reader, Access writer) const {
+  return latencies().war[static_cast<unsigned>(file)].at(reader, writer);
+}
+
+unsigned Target::minStall(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).minStall;
+}
+unsigned Target::issueCycles(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).issueCycles;
+}
+unsigned Target::expectedLatency(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).expected;
+}
+unsigned Target::maxFixedLatency() const {
+  return latencies().largestFixed;
+}
+unsigned Target::completionQueue(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).completionQueue;
+}
+unsigned Target::readQueue(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).readQueue;
+}
+
+} // namespace orias::isa

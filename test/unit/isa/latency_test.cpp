@@ -1,0 +1,108 @@
+#include "encoder/isa/latency/tables.h"
+#include "support/check.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias;
+using namespace orias::isa;
+using Port = Access::Port;
+
+namespace {
+
+unsigned raw(const Target& target, File file, Access writer, Access reader) {
+  return target.rawLatency(file, writer, reader).cycles;
+}
+
+constexpr const char* kSmall = R"([sets]
+Both,Alu Fma
+[classes]
+class,kind,stall,issue,expected,done,read,evidence
+Alu,fixed,1,2,4,,,observed
+Load,variable,1,2,200,,lsu,assumed
+[raw R]
+writer,Both,Load,*:Guard,evidence
+Alu,4,5t,13,observed
+*,9a,-,9,table
+)";
+
+} // namespace
+
+TEST_CASE("a latency file: sets, ports, wildcards, evidence") {
+  const LatencyTables tables = LatencyTables::parse(kSmall);
+  const LatencyMatrix& m = tables.raw[0];
+  CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Fma}).cycles == 4);
+  CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Fma}).evidence == Evidence::Observed);
+  CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Load}).cycles == 5);
+  CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Load}).evidence == Evidence::Table);
+  CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Fp64, Port::Guard}).cycles == 13);
+  CHECK(m.at({LatencyClass::Fp64}, {LatencyClass::Alu}).evidence == Evidence::Assumed);
+  SUBCASE("a pair that is not listed gets the largest entry") {
+    CHECK(m.at({LatencyClass::Alu}, {LatencyClass::Fp64}).cycles == 13);
+  }
+  SUBCASE("an illegal pair traps") {
+    CHECK_THROWS_AS(m.at({LatencyClass::Fp64}, {LatencyClass::Load}), InternalError);
+  }
+  CHECK(tables.classes[static_cast<unsigned>(LatencyClass::Load)].isVariable);
+  CHECK(tables.largestFixed == 13);
+}
+
+TEST_CASE("mistakes in a latency file are found") {
+  const auto broken = [](std::string_view from, std::string_view to) {
+    std::string text = kSmall;
+    text.replace(text.find(from), from.size(), to);
+    CHECK_THROWS_AS(LatencyTables::parse(text), InternalError);
+  };
+  broken("Alu Fma", "Alu Foo");
+  broken("fixed", "maybe");
+  broken("4,5t,13", "4,5t");
+  broken("4,5t,13", "4,5x,13");
+  broken("4,5t,13", "4,,13");
+  broken("[raw R]", "[raw Q]");
+  broken("*:Guard", "*:Gard");
+}
+
+// The facts that the schedule stands on, one by one.
+TEST_CASE("sm_90: distances between arithmetic instructions") {
+  const Target& sm90 = *Target::find("sm_90");
+  const Access alu{LatencyClass::Alu}, fma{LatencyClass::Fma}, imad{LatencyClass::Imad}, fp64{LatencyClass::Fp64};
+  CHECK(raw(sm90, File::R, alu, alu) == 4);
+  CHECK(raw(sm90, File::R, alu, fma) == 5);
+  CHECK(raw(sm90, File::R, fma, alu) == 5);
+  CHECK(raw(sm90, File::R, fma, fma) == 4);
+  CHECK(raw(sm90, File::R, imad, fma) == 4);
+  CHECK(raw(sm90, File::R, fp64, fp64) == 8);
+  CHECK(raw(sm90, File::R, fp64, alu) == 10);
+  CHECK(raw(sm90, File::R, alu, {LatencyClass::Load}) == 5);
+  CHECK(raw(sm90, File::R, alu, {LatencyClass::Xu}) == 4);
+  CHECK(raw(sm90, File::R, {LatencyClass::Hmma}, {LatencyClass::Hmma, Port::Addend}) == 24);
+  CHECK(raw(sm90, File::R, {LatencyClass::Hmma}, {LatencyClass::Store}) == 23);
+  CHECK(raw(sm90, File::R, {LatencyClass::ImadWide}, alu) == 3);
+  CHECK(raw(sm90, File::R, {LatencyClass::ImadWide, Port::High}, alu) == 5);
+}
+
+TEST_CASE("a predicate takes longer to guard than to be data") {
+  const Target& sm90 = *Target::find("sm_90");
+  CHECK(raw(sm90, File::P, {LatencyClass::Alu}, {LatencyClass::Alu}) == 4);
+  for (LatencyClass reader : {LatencyClass::Alu, LatencyClass::Branch, LatencyClass::Load, LatencyClass::Udp})
+    CHECK(raw(sm90, File::P, {LatencyClass::Alu}, {reader, Port::Guard}) == 13);
+  CHECK(raw(sm90, File::P, {LatencyClass::Fp64}, {LatencyClass::Branch, Port::Guard}) == 14);
+  CHECK(raw(sm90, File::UP, {LatencyClass::Udp}, {LatencyClass::Udp, Port::Guard}) == 11);
+}
+
+TEST_CASE("every chip has figures for every class") {
+  for (const Target& target : Target::all()) {
+    for (unsigned c = 1; c < kLatencyClassCount; ++c) {
+      const auto latencyClass = static_cast<LatencyClass>(c);
+      CAPTURE(target.name());
+      CAPTURE(nameOf(latencyClass));
+      CHECK(target.expectedLatency(latencyClass) > 0);
+      CHECK(target.issueCycles(latencyClass) > 0);
+    }
+    CHECK(target.maxFixedLatency() >= 13);
+    CHECK(target.maxFixedLatency() < 64);
+    CHECK(target.isScoreboarded(LatencyClass::Load));
+    CHECK_FALSE(target.isScoreboarded(LatencyClass::Alu));
+  }
+  CHECK(Target::find("sm_80")->isScoreboarded(LatencyClass::Fp64));
+  CHECK_FALSE(Target::find("sm_90")->isScoreboarded(LatencyClass::Fp64));
+}
