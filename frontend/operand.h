@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <string_view>
 
 namespace orias::ptx {
 
@@ -37,6 +38,14 @@ class Operand {
   static Operand reg(RegisterId id, Component part = Component::None) {
     Operand o(OperandKind::Register, index(id));
     o.part_ = part;
+    return o;
+  }
+  /// A selection of several bytes (`.b3210`) or halves (`.h10`) of a SIMD video instruction; `digits` as written.
+  static Operand selected(RegisterId id, bool bytes, std::string_view digits) {
+    Operand o(OperandKind::Register, index(id));
+    o.part_ = bytes ? Component::Bytes : Component::Halves;
+    for (char d : digits)
+      o.value_ = o.value_ << 4 | static_cast<std::uint64_t>(d - '0');
     return o;
   }
   static Operand pair(RegisterId first, RegisterId second) {
@@ -115,6 +124,8 @@ class Operand {
   TargetListId targetListId() const { return TargetListId(id_); }
   SpecialRegister specialRegister() const { return static_cast<SpecialRegister>(id_); }
 
+  /// Component Bytes or Halves: the selected parts, four bits each, in the order of the text (`.b3210` is 0x3210).
+  std::uint32_t selection() const { return static_cast<std::uint32_t>(value_); }
   /// Register, Special: the part after the dot.
   Component component() const { return part_; }
   /// Address: Register, Variable or Int (no base, `offset()` is the whole address).
@@ -140,6 +151,9 @@ class Operand {
 
   std::uint32_t groupFirst() const { return id_; }
   std::uint32_t groupCount() const { return static_cast<std::uint32_t>(value_); }
+  /// Vector: the predicate of `{a, b}|%p`, or None.
+  RegisterId vectorPair() const { return RegisterId(static_cast<std::uint32_t>(value_ >> 32) - 1); }
+  void setVectorPair(RegisterId reg) { value_ |= std::uint64_t{index(reg) + 1} << 32; }
 
  private:
   explicit Operand(OperandKind kind, std::uint32_t id = kNoId) : kind_(kind), id_(id) {}

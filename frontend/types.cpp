@@ -112,7 +112,7 @@ std::string_view spaceName(StateSpace space) {
 }
 
 std::string_view componentName(Component component) {
-  constexpr std::string_view kNames[] = {"", "x", "y", "z", "w", "b0", "b1", "b2", "b3", "h0", "h1"};
+  constexpr std::string_view kNames[] = {"", "x", "y", "z", "w", "b0", "b1", "b2", "b3", "h0", "h1", "b", "h"};
   return kNames[static_cast<std::size_t>(component)];
 }
 

@@ -82,8 +82,9 @@ std::string_view spaceName(StateSpace space);
 
 enum class Linkage : std::uint8_t { None, Extern, Visible, Weak, Common };
 
-/// A component or part selector after an operand: `.x` (or `.r`), or a byte or half of a video operand (`.b0`, `.h1`).
-enum class Component : std::uint8_t { None, X, Y, Z, W, B0, B1, B2, B3, H0, H1 };
+/// A component or part selector after an operand: `.x` (or `.r`), a byte or half of a video operand (`.b0`, `.h1`), or
+/// several of them (Bytes and Halves: `.b3210`, `.h10`; see Operand::selection).
+enum class Component : std::uint8_t { None, X, Y, Z, W, B0, B1, B2, B3, H0, H1, Bytes, Halves };
 
 std::string_view componentName(Component component);
 

@@ -1,0 +1,125 @@
+#pragma once
+
+#include "frontend/token_stream.h"
+
+#include <antlr4-runtime.h>
+#include <cstddef>
+#include <exception>
+#include <memory>
+#include <vector>
+
+// Part of the parser: only frontend's own .cpp files and the generated parser may include this header.
+
+namespace orias::ptx {
+
+/// What the parser tells while it reads. Rules are numbered as in the generated parser.
+class ParseEvents {
+ public:
+  virtual ~ParseEvents() = default;
+  virtual void enterRule(std::size_t rule, antlr4::ParserRuleContext* context) = 0;
+  /// Not called for a rule that ended in an error.
+  virtual void exitRule(std::size_t rule, antlr4::ParserRuleContext* context) = 0;
+  /// A statement or an item of the module ended in an error; what was read of it is void.
+  virtual void abandon(std::size_t rule) = 0;
+  virtual void syntaxError(SourceLoc loc, std::string message, std::string hint) = 0;
+};
+
+/// Thrown to end the parse of a file with too many errors.
+struct ParseAborted {};
+
+/// The contexts of the rules that the parser is inside of, as a stack. ANTLR's own tracker keeps every context until
+/// the parse ends; our grammar never looks at a finished rule, so a context dies when its parent starts the next one.
+class ContextStack {
+ public:
+  ContextStack() = default;
+  ContextStack(const ContextStack&) = delete;
+  ContextStack& operator=(const ContextStack&) = delete;
+  ~ContextStack() { popTo(nullptr); }
+
+  template <typename T> T* createInstance(antlr4::ParserRuleContext* parent, std::size_t state) {
+    static_assert(sizeof(T) <= kSlotBytes && alignof(T) <= alignof(std::max_align_t));
+    popTo(parent);
+    T* context = new (slot(stack_.size())) T(parent, state);
+    stack_.push_back(context);
+    return context;
+  }
+
+  void reset() { popTo(nullptr); }
+
+ private:
+  static constexpr std::size_t kSlotBytes = 256;
+  static constexpr std::size_t kSlotsPerChunk = 64;
+  struct alignas(std::max_align_t) Slot {
+    std::byte bytes[kSlotBytes];
+  };
+
+  void popTo(const antlr4::ParserRuleContext* parent) {
+    while (!stack_.empty() && stack_.back() != parent) {
+      stack_.back()->~ParserRuleContext();
+      stack_.pop_back();
+    }
+  }
+  void* slot(std::size_t i) {
+    if (i / kSlotsPerChunk == chunks_.size()) chunks_.push_back(std::make_unique<Slot[]>(kSlotsPerChunk));
+    return &chunks_[i / kSlotsPerChunk][i % kSlotsPerChunk];
+  }
+
+  std::vector<antlr4::ParserRuleContext*> stack_;
+  std::vector<std::unique_ptr<Slot[]>> chunks_;
+};
+
+class PtxParserBase;
+
+/// Errors are reported where they are met; then everything up to the end of the statement or of the item of the module
+/// is skipped. Nothing is inserted or deleted to go on inside a statement.
+class PtxErrorStrategy {
+ public:
+  void sync(PtxParserBase*) {}
+  void reportMatch(PtxParserBase*) {}
+  void reportError(PtxParserBase* parser, const antlr4::RecognitionException& e);
+  void recover(PtxParserBase* parser, std::exception_ptr e);
+  antlr4::Token* recoverInline(PtxParserBase* parser);
+
+ private:
+  bool reported_ = false; ///< the error that is being unwound
+  unsigned errors_ = 0;
+};
+
+/// The base of the generated parser. It hides, on purpose, some members of antlr4::Parser, which the generated code
+/// calls unqualified: the code then runs without virtual calls, without a parse tree, and with the contexts on a stack.
+class PtxParserBase : public antlr4::Parser {
+ public:
+  explicit PtxParserBase(antlr4::TokenStream* input);
+
+  void setEvents(ParseEvents* events) { events_ = events; }
+  TokenWindow& window() { return *_input; }
+  /// What an event handler threw, if one did; the parse went on without events.
+  std::exception_ptr failure() const { return failure_; }
+
+  void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) override;
+  void exitRule();
+  antlr4::Token* match(std::size_t type) override {
+    if (_input->current()->type() != type) return _errHandler->recoverInline(this);
+    return consume();
+  }
+  antlr4::Token* consume() override {
+    PtxToken* token = _input->current();
+    _input->consume();
+    return token;
+  }
+
+ protected:
+  TokenWindow* _input;
+  ContextStack _tracker;
+  std::unique_ptr<PtxErrorStrategy> _errHandler = std::make_unique<PtxErrorStrategy>();
+
+ private:
+  friend class PtxErrorStrategy;
+  ParseEvents* events_ = nullptr;
+  std::exception_ptr failure_;
+};
+
+} // namespace orias::ptx
+
+// The generated parser lives in the global namespace.
+using PtxParserBase = orias::ptx::PtxParserBase;
