@@ -109,8 +109,7 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
     const unsigned width = operandWidth(d.op, inst.mods, i);
     if (!getOperand(w, d.field(form, i), width, inst.operands[i])) return false;
   }
-  inst.guard =
-      Operand::physical(d.has(Flag::Uniform) ? File::UP : File::P, static_cast<std::uint32_t>(getBits(w, 12, 3)));
+  inst.guard = Operand::physical(d.guardFile(), static_cast<std::uint32_t>(getBits(w, 12, 3)));
   if (getBits(w, 15, 1) != 0) inst.guard.flags = Operand::kNot;
   Control& c = inst.control;
   c.stall = static_cast<std::uint8_t>(getBits(w, 105, 4));

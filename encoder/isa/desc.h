@@ -65,6 +65,7 @@ struct SlotText {
   Bracket bracket = Bracket::None;
   bool omitDefault = false; ///< not written when it is the default
   bool omitPrinted = false; ///< never written
+  bool glued = false;       ///< follows the operand before it after a space, without a comma
   std::string_view before;  ///< literal text in front, with its separator
 };
 
@@ -77,8 +78,11 @@ struct ModDesc {
   std::int8_t slot = -1;  ///< >= 0: written after this operand instead of after the mnemonic
   std::string_view names; ///< by value, separated by '|'; an empty name is not written, "!" is no legal value
 
+  /// Names when Mod::SrcFmt is a 16-bit format, if they differ then (a half of a register instead of a byte).
+  std::string_view names16{};
+
   /// The name of a value; empty for the one that is not written.
-  std::string_view name(unsigned value) const;
+  std::string_view name(unsigned value, bool source16 = false) const;
   bool isLegal(unsigned value) const;
   unsigned valueCount() const;
 };
@@ -126,6 +130,7 @@ struct InstrDesc {
   std::array<Form, kMaxForms> forms{};
 
   constexpr bool has(Flag flag) const { return (flags & static_cast<std::uint32_t>(flag)) != 0; }
+  File guardFile() const { return has(Flag::Uniform) || has(Flag::UniformGuard) ? File::UP : File::P; }
   bool isPseudo() const { return has(Flag::Pseudo); }
   std::span<const SlotDesc> slotList() const { return {slots.data(), slotCount}; }
   std::span<const ModDesc> modList() const { return {mods.data(), modCount}; }

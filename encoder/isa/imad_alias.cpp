@@ -7,11 +7,20 @@ namespace orias::isa {
 std::string_view aliasName(const Inst& inst) {
   if (desc(inst.op).alias != Alias::Imad) return {};
   const Operand &a = inst.operands[1], &b = inst.operands[2], &c = inst.operands[3];
-  if (a.isZeroReg() && b.isZeroReg() && !c.isReg(File::UR)) return ".MOV";
-  if (b.isImm() && c.isZeroReg() && !c.neg() && std::has_single_bit(static_cast<std::uint32_t>(b.imm)) && b.imm != 1)
-    return ".SHL";
-  if (b.isImm() && b.imm == 1) return ".IADD";
-  return {};
+  // Observed: forms with a uniform register keep their plain name.
+  if (b.isReg(File::UR) || c.isReg(File::UR)) return {};
+  if (a.isZeroReg() || b.isZeroReg()) return ".MOV";
+  if (!b.isImm()) return {};
+  const auto factor = static_cast<std::uint32_t>(b.imm);
+  if (factor == 0) return ".MOV";
+  if (factor == 1) return c.isZeroReg() ? ".MOV" : ".IADD";
+  // Observed: a shift by 16 or 31 is not called one.
+  const bool isShift = std::has_single_bit(factor) && factor != 0x10000 && factor != 0x80000000;
+  return isShift && c.isZeroReg() ? ".SHL" : "";
+}
+
+bool isAliasName(std::string_view part) {
+  return part == "MOV" || part == "SHL" || part == "IADD";
 }
 
 } // namespace orias::isa

@@ -1,7 +1,7 @@
 #pragma once
 
-// The one table of SASS instructions (see README.md for how a row is written). Everybody asks it: encoder, decoder, printer,
-// text parser, verifier, legaliser, schedulers, register allocator, ConvertToUniformReg, emulator.
+// The one table of SASS instructions (see README.md for how a row is written). Everybody asks it: encoder, decoder,
+// printer, text parser, verifier, legaliser, schedulers, register allocator, ConvertToUniformReg, emulator.
 
 #include "encoder/isa/operand.h"
 
@@ -26,8 +26,8 @@ enum class Op : std::uint16_t {
 /// Modifier kinds. A row lists the kinds that it has; values are small numbers with names, per row.
 enum class Mod : std::uint8_t;
 
-/// A modifier and its value, as builders write it: {Mod::Cmp, Cmp::LT}. Each kind has an enum of its values (mods.h), so that
-/// no code outside the table spells a modifier as a number or a string.
+/// A modifier and its value, as builders write it: {Mod::Cmp, Cmp::LT}. Each kind has an enum of its values (mods.h),
+/// so that no code outside the table spells a modifier as a number or a string.
 struct ModValue {
   Mod kind;
   std::uint8_t value;
@@ -41,13 +41,17 @@ enum class WidthRule : std::uint8_t {
   One,
   Two,
   Four,
-  Any,      ///< pseudo instructions: whatever the operand says
-  Size,     ///< by Mod::Size: the bytes that a memory access moves
-  Address,  ///< by Mod::E: a 64-bit address is a pair
-  AtomType, ///< by Mod::AtomType: what an atomic operates on
-  DstFmt,   ///< by Mod::DstFmt of a conversion
-  SrcFmt,   ///< by Mod::SrcFmt of a conversion
-  MacroType ///< by Mod::MacroType of a pseudo instruction
+  Any,       ///< pseudo instructions: whatever the operand says
+  Size,      ///< by Mod::Size: the bytes that a memory access moves
+  Address,   ///< by Mod::E: a 64-bit address is a pair
+  AtomType,  ///< by Mod::AtomType: what an atomic operates on
+  DstFmt,    ///< by Mod::DstFmt, a Fmt
+  SrcFmt,    ///< by Mod::SrcFmt, a Fmt
+  DstInt,    ///< by Mod::DstFmt, an IntFmt
+  SrcInt,    ///< by Mod::SrcFmt, an IntFmt
+  MatchSize, ///< by Mod::Size of MATCH and others with a 64-bit flag
+  Cs2r,      ///< by Mod::Size of CS2R
+  MacroType  ///< by Mod::MacroType of a pseudo instruction
 };
 
 struct SlotDesc {
@@ -63,20 +67,20 @@ struct SlotDesc {
   /// Read after issue (by a decoupled unit): such a register needs a read barrier against overwriting.
   bool readLate = false;
 };
-inline constexpr std::uint8_t kAcceptsReg = 1 << 0;   ///< a register of `file`
-inline constexpr std::uint8_t kAcceptsUReg = 1 << 1;  ///< a uniform register (UR for R, UP for P)
+inline constexpr std::uint8_t kAcceptsReg = 1 << 0;  ///< a register of `file`
+inline constexpr std::uint8_t kAcceptsUReg = 1 << 1; ///< a uniform register (UR for R, UP for P)
 inline constexpr std::uint8_t kAcceptsImm = 1 << 2;
 inline constexpr std::uint8_t kAcceptsConst = 1 << 3;
 inline constexpr std::uint8_t kAcceptsLabel = 1 << 4;
-inline constexpr std::uint8_t kAcceptsNone = 1 << 5;   ///< may be absent
+inline constexpr std::uint8_t kAcceptsNone = 1 << 5; ///< may be absent
 
 /// Facts that phases act on. What is fixed and what is scoreboarded is asked of the Target.
 enum class Flag : std::uint32_t {
-  Pseudo = 1 << 0,        ///< exists in Ori only; never reaches the encoder
-  Branch = 1 << 1,        ///< transfers control to a label or register
-  Terminator = 1 << 2,    ///< ends a block; conditional when guarded
-  Load = 1 << 3,          ///< reads memory that may be written by someone
-  Store = 1 << 4,         ///< writes memory
+  Pseudo = 1 << 0,     ///< exists in Ori only; never reaches the encoder
+  Branch = 1 << 1,     ///< transfers control to a label or register
+  Terminator = 1 << 2, ///< ends a block; conditional when guarded
+  Load = 1 << 3,       ///< reads memory that may be written by someone
+  Store = 1 << 4,      ///< writes memory
   Atomic = 1 << 5,
   SideEffect = 1 << 6,    ///< must not be removed even when its results are unused
   Convergent = 1 << 7,    ///< reads or synchronises other lanes: must not move across divergence
@@ -86,10 +90,12 @@ enum class Flag : std::uint32_t {
   Uniform = 1 << 11,      ///< runs on the uniform datapath, once per warp
   Copy = 1 << 12,         ///< Rd = source, unchanged
   ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
+  UniformGuard = 1 << 15, ///< the guard is a uniform predicate
   Variadic = 1 << 14,     ///< any number of operands (PHI)
 };
 
-/// What the latency tables are indexed by. The classes follow Mesa NAK's sm_80/sm_100 split (see the latency data's README).
+/// What the latency tables are indexed by. The classes follow Mesa NAK's sm_80/sm_100 split (see the latency data's
+/// README).
 enum class LatencyClass : std::uint8_t;
 
 /// The unit that executes an instruction.

@@ -44,12 +44,10 @@ enum class Mod : std::uint8_t {
   AtomType,
   ShflMode,
   VoteMode,
-  DstFmt,    ///< Fmt
-  SrcFmt,    ///< Fmt
-  DstSigned, ///< F2I
-  SrcSigned, ///< I2F
-  Byte,      ///< which byte or half of a source register
-  Sub,       ///< a further choice that only this instruction knows
+  DstFmt, ///< Fmt, or IntFmt where the result is an integer
+  SrcFmt, ///< Fmt, or IntFmt where the source is an integer
+  Byte,   ///< which byte or half of a source register
+  Sub,    ///< a further choice that only this instruction knows
   Sub2,
   Sub3,
   Sub4,
@@ -77,11 +75,16 @@ enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };
 enum class Mufu : std::uint8_t { COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH };
 enum class MemSize : std::uint8_t { U8, S8, U16, S16, B32, B64, B128, UB128 };
 enum class Evict : std::uint8_t { EF, Normal, EL, LU, EU, NA };
+/// What an atomic operates on. The integer and the floating-point atomics are instructions of their own, with fields
+/// that mean different things; the floating-point types start at 16 here and at 0 in the word.
+enum class AtomType : std::uint8_t { U32, S32, U64, S64, U128, F64 = 15 };
 enum class AtomOp : std::uint8_t { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH };
 enum class ShflMode : std::uint8_t { IDX, UP, DOWN, BFLY };
 enum class VoteMode : std::uint8_t { ALL, ANY, EQ };
-/// Formats of conversions, by the logarithm of their bytes.
-enum class Fmt : std::uint8_t { B8, B16, B32, B64 };
+/// Floating-point formats of conversions.
+enum class Fmt : std::uint8_t { F16 = 1, F32 = 2, F64 = 3, BF16 = 4 };
+/// Integer formats of conversions.
+enum class IntFmt : std::uint8_t { U8, S8, U16, S16, U32, S32, U64, S64 };
 
 /// What a pseudo arithmetic instruction computes on.
 enum class MacroType : std::uint8_t { U16, S16, U32, S32, U64, S64, F32, F64 };

@@ -31,13 +31,15 @@ constexpr std::uint32_t zeroRegister(File file) {
 /// instruction table (InstrDesc::slots). The same type serves virtual and allocated code.
 struct Operand {
   enum class Kind : std::uint8_t {
-    None,  ///< an optional operand that is absent (encoded by the slot's default)
-    Reg,   ///< `reg` in `file`; `width` consecutive registers, from component `sub` of it when virtual
-    Imm,   ///< `imm`: 32 raw bits (floats as their bits); also special-register and sub-field numbers
-    Const, ///< constant bank `bank` at byte offset `imm`: c[bank][imm]; with `reg` != kNoReg: cx[UR reg][imm] (bindless)
-    Label, ///< `reg` = block id (in Ori), or `imm` = byte distance from the next instruction (in decoded words)
+    None,   ///< an optional operand that is absent (encoded by the slot's default)
+    Reg,    ///< `reg` in `file`; `width` consecutive registers, from component `sub` of it when virtual
+    Imm,    ///< `imm`: 32 raw bits (floats as their bits); also special-register and sub-field numbers
+    Const,  ///< constant bank `bank` at byte offset `imm`: c[bank][imm]; with `reg` != kNoReg: cx[UR reg][imm]
+            ///< (bindless)
+    Label,  ///< `reg` = block id (in Ori), or `imm` = byte distance from the next instruction (in decoded words)
     Symbol, ///< address of module symbol `reg` plus `imm`, patched by a relocation
-    Frame  ///< stack-pointer offset of frame object `reg`, plus `imm`: an Imm whose value is known once phase 101 lays out
+    Frame   ///< stack-pointer offset of frame object `reg`, plus `imm`: an Imm whose value is known once phase 101 lays
+            ///< out
   };
   enum Flags : std::uint8_t {
     kNeg = 1 << 0,     ///< arithmetic negation
@@ -134,11 +136,11 @@ struct Operand {
 /// The scheduling fields of a word, bits 105 to 125 (reuse bits are operand flags).
 struct Control {
   static constexpr std::uint8_t kNoBarrier = 7;
-  std::uint8_t stall = 0;              ///< cycles to the next issue of this warp, 0..15; 0 drains the pipeline
-  bool yield = false;                  ///< a hint that another warp may issue next
+  std::uint8_t stall = 0;                 ///< cycles to the next issue of this warp, 0..15; 0 drains the pipeline
+  bool yield = false;                     ///< a hint that another warp may issue next
   std::uint8_t writeBarrier = kNoBarrier; ///< scoreboard 0..5 released when the results are written
   std::uint8_t readBarrier = kNoBarrier;  ///< scoreboard 0..5 released when the sources have been read
-  std::uint8_t waitMask = 0;           ///< scoreboards that must be free before issue, one bit each
+  std::uint8_t waitMask = 0;              ///< scoreboards that must be free before issue, one bit each
   friend bool operator==(const Control&, const Control&) = default;
 };
 

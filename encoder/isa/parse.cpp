@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <vector>
 
@@ -137,7 +138,7 @@ class RowParser {
           ++i;
           continue;
         }
-        if ((first || c_.take(",")) && c_.take(d_.texts[i].before) && one(i)) {
+        if ((first || d_.texts[i].glued || c_.take(",")) && c_.take(d_.texts[i].before) && one(i)) {
           first = false;
         } else {
           c_.goTo(before);
@@ -174,6 +175,8 @@ class RowParser {
   /// Assigns the parts of the mnemonic to modifiers, in order; those that are not named keep the value without a name.
   bool modifiers(const std::vector<std::string_view>& parts) {
     std::size_t part = 0;
+    // A name derived from the operands says nothing: print() derives it again.
+    if (d_.alias != Alias::None && !parts.empty() && isAliasName(parts[0])) ++part;
     for (unsigned i = 0; i < d_.modCount; ++i) {
       const ModDesc& m = d_.mods[i];
       if (m.slot >= 0) continue;
@@ -196,25 +199,6 @@ class RowParser {
       else
         return false;
       inst_.mods[i] = static_cast<std::uint8_t>(best);
-    }
-    if (d_.alias != Alias::None && part < parts.size()) {
-      // A derived name may stand before the modifiers; print() derives it again.
-      std::vector<std::string_view> rest(parts.begin() + 1, parts.end());
-      return rest.size() < parts.size() && modifiersOnly(rest);
-    }
-    return part == parts.size();
-  }
-  bool modifiersOnly(const std::vector<std::string_view>& parts) {
-    std::size_t part = 0;
-    for (unsigned i = 0; i < d_.modCount; ++i) {
-      const ModDesc& m = d_.mods[i];
-      int chosen = -1;
-      for (unsigned v = 0; v < m.valueCount() && chosen < 0; ++v)
-        if (!m.name(v).empty() && matchParts(m.name(v), parts, part) == 1) chosen = static_cast<int>(v), ++part;
-      for (unsigned v = 0; v < m.valueCount() && chosen < 0; ++v)
-        if (m.name(v).empty()) chosen = static_cast<int>(v);
-      if (chosen < 0) return false;
-      inst_.mods[i] = static_cast<std::uint8_t>(chosen);
     }
     return part == parts.size();
   }
@@ -289,7 +273,7 @@ class RowParser {
       const ModDesc& m = d_.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
       for (unsigned v = 0; v < m.valueCount(); ++v)
-        if (!m.name(v).empty() && m.name(v) != "!" && c_.takeWord("." + std::string(m.name(v)))) {
+        if (const std::string name(m.name(v, isSource16())); !name.empty() && name != "!" && c_.takeWord("." + name)) {
           inst_.mods[i] = static_cast<std::uint8_t>(v);
           break;
         }
@@ -305,6 +289,11 @@ class RowParser {
     if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
     inst_.operands[slot] = o;
     return accepts(inst_.op, inst_.mods, slot, o);
+  }
+
+  bool isSource16() const {
+    const auto format = modAs<IntFmt>(inst_, Mod::SrcFmt);
+    return format == IntFmt::U16 || format == IntFmt::S16;
   }
 
   /// Does the text at the cursor start a number (so that a minus belongs to it)?
@@ -419,15 +408,26 @@ ParseResult parse(std::string_view text, const ParseOptions& options) {
   const std::string_view mnemonic = c.takeToken();
   const std::vector<std::string_view> parts = splitDots(mnemonic);
 
-  bool known = false;
-  std::size_t furthest = 0;
+  // The rows whose mnemonic the text starts with; those that spell out more of it come first (IMAD.WIDE before IMAD).
+  struct Candidate {
+    const InstrDesc* desc;
+    std::size_t parts;
+  };
+  std::vector<Candidate> candidates;
   for (const InstrDesc& d : allInstrs()) {
     if (!d.mnemonic.starts_with(parts[0])) continue;
     const std::vector<std::string_view> own = splitDots(d.mnemonic);
-    if (own.size() > parts.size() || !std::equal(own.begin(), own.end(), parts.begin())) continue;
-    known = true;
+    if (own.size() <= parts.size() && std::equal(own.begin(), own.end(), parts.begin()))
+      candidates.push_back({&d, own.size()});
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.parts > b.parts; });
+  const bool known = !candidates.empty();
+  std::size_t furthest = 0;
+  for (const Candidate& candidate : candidates) {
+    const InstrDesc& d = *candidate.desc;
     RowParser row(d, c, options);
-    const std::vector<std::string_view> rest(parts.begin() + static_cast<std::ptrdiff_t>(own.size()), parts.end());
+    const std::vector<std::string_view> rest(parts.begin() + static_cast<std::ptrdiff_t>(candidate.parts), parts.end());
     if (row.run(rest) && (d.isPseudo() || fits(row.inst()))) {
       result.inst = row.inst();
       if (guarded) result.inst.guard = guard;

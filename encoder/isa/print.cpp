@@ -76,13 +76,24 @@ struct Printer {
     return t.omitPrinted || isAbsent(slot) || (t.omitDefault && isSame(operand(slot), d.defaults[slot]));
   }
 
+  /// The width of the address register is only written where a uniform register stands next to it.
+  bool hasUniformAddress() const {
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (d.texts[i].bracket != Bracket::None && inst.operands[i].isReg(File::UR)) return true;
+    return false;
+  }
+
   void suffixes(unsigned slot) {
     for (unsigned i = 0; i < d.modCount; ++i) {
       const ModDesc& m = d.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
-      const std::string_view name = m.name(inst.mods[i]);
+      const std::string_view name = m.name(inst.mods[i], isSource16());
       if (!name.empty()) s += '.', s += name;
     }
+  }
+  bool isSource16() const {
+    const auto format = modAs<IntFmt>(inst, Mod::SrcFmt);
+    return format == IntFmt::U16 || format == IntFmt::S16;
   }
 
   void one(unsigned slot) {
@@ -108,7 +119,7 @@ struct Printer {
     default: s += '?'; break;
     }
     if (o.abs()) s += '|';
-    if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0) s += ".64";
+    if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress()) s += ".64";
     suffixes(slot);
     if (o.half == Operand::Half::H0H0) s += ".H0_H0";
     if (o.half == Operand::Half::H1H1) s += ".H1_H1";
@@ -161,7 +172,7 @@ struct Printer {
         ++i;
         continue;
       }
-      if (!glued) s += first ? " " : ", ";
+      if (!glued) s += first || t.glued ? " " : ", ";
       first = false;
       s += t.before;
       glued = t.bracket == Bracket::Descriptor || t.bracket == Bracket::Bank;

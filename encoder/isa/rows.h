@@ -134,6 +134,10 @@ struct Slot {
   constexpr Slot late() const {
     return with([](Slot& s) { s.desc.readLate = true; });
   }
+  /// Written after a space, without a comma.
+  constexpr Slot glued() const {
+    return with([](Slot& s) { s.text.glued = true; });
+  }
   constexpr Slot before(std::string_view text) const {
     return with([&](Slot& s) { s.text.before = text; });
   }
@@ -194,22 +198,22 @@ constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
   if (kind == Enc::UImm) return uimm(32, 32);
   const unsigned pos = at == AluPos::A ? 24 : at == AluPos::B ? 32 : 64;
   FieldEnc f = kind == Enc::Const ? constBank() : kind == Enc::Gpr ? gpr(pos) : ugpr(pos);
-  std::uint8_t negBit = 0, absBit = 0, halfBits = 0, reuseBit = 0;
+  std::uint8_t negBit = 0, absBit = 0, halfBits = 0;
   switch (at) {
-  case AluPos::A: negBit = 72, absBit = 73, halfBits = 74, reuseBit = 122; break;
-  case AluPos::B: negBit = 63, absBit = 62, halfBits = 60, reuseBit = 123; break;
+  case AluPos::A: negBit = 72, absBit = 73, halfBits = 74; break;
+  case AluPos::B: negBit = 63, absBit = 62, halfBits = 60; break;
   default:
     negBit = slot.fp16Bits ? 84 : 75;
     absBit = slot.fp16Bits ? 83 : 74;
     halfBits = 81;
-    reuseBit = 124;
     break;
   }
   if (slot.desc.canNeg) f.neg = negBit;
   if (slot.desc.canAbs) f.abs = absBit;
   if (slot.desc.canNot) f.inv = negBit;
   if (slot.wantHalf) f.half = halfBits;
-  if (kind == Enc::Gpr) f.reuse = reuseBit;
+  // The operand cache counts operands, wherever they stand.
+  if (kind == Enc::Gpr) f.reuse = slot.alu == AluPos::A ? 122 : slot.alu == AluPos::B ? 123 : 124;
   return f;
 }
 
@@ -348,6 +352,10 @@ constexpr Slot sharedUr(unsigned pos) {
   return addressUr(pos);
 }
 
+constexpr Slot specialReg() {
+  return imm("sr", 72, 8).style(Style::SpecialReg);
+}
+
 /// Operands of pseudo instructions.
 constexpr Slot anyDef(std::string_view name = "Rd") {
   Slot s;
@@ -368,6 +376,13 @@ constexpr Slot anyUse(std::string_view name) {
 
 // --- modifiers
 // --------------------------------------------------------------------------------------------------------
+
+constexpr Slot typedDef() {
+  return anyDef().wide(WidthRule::MacroType);
+}
+constexpr Slot typedUse(std::string_view name) {
+  return anyUse(name).wide(WidthRule::MacroType);
+}
 
 constexpr ModDesc mod(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned defaultValue = 0) {
   ModDesc m;
@@ -442,6 +457,24 @@ constexpr ModDesc boolOp(unsigned pos = 74) {
 }
 constexpr ModDesc fcmp() {
   return mod(Mod::Cmp, 76, 4, kFCmpNames);
+}
+/// The part of a register that an 8-bit or 16-bit integer source is read from.
+constexpr ModDesc bytes(unsigned pos) {
+  ModDesc m = mod(Mod::Byte, pos, 2, "|B1|B2|B3");
+  m.names16 = "|H1|!|!";
+  return m;
+}
+constexpr ModDesc fmz() {
+  return mod(Mod::Fmz, 76, 1, "|FMZ");
+}
+constexpr ModDesc atomOp() {
+  return mod(Mod::AtomOp, 87, 4, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR|EXCH");
+}
+constexpr ModDesc atomType() {
+  return mod(Mod::AtomType, 73, 3, "|S32|64|S64|128");
+}
+constexpr ModDesc macroType() {
+  return mod(Mod::MacroType, 0, 0, "U16|S16|U32|S32|U64|S64|F32|F64", 3);
 }
 /// "U32" is written, signed is not.
 constexpr ModDesc intType(unsigned pos = 73) {

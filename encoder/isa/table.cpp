@@ -31,8 +31,8 @@ const InstrDesc* findByName(std::string_view name) {
   return it == std::end(kRows) ? nullptr : it;
 }
 
-std::string_view ModDesc::name(unsigned value) const {
-  std::string_view rest = names;
+std::string_view ModDesc::name(unsigned value, bool source16) const {
+  std::string_view rest = source16 && !names16.empty() ? names16 : names;
   for (unsigned i = 0; i < value; ++i) {
     const std::size_t bar = rest.find('|');
     if (bar == std::string_view::npos) return {};
@@ -54,7 +54,7 @@ Inst makeInst(Op op) {
   Inst inst;
   inst.op = op;
   inst.operandCount = d.slotCount;
-  inst.guard = Operand::zero(d.has(Flag::Uniform) ? File::UP : File::P);
+  inst.guard = Operand::zero(d.guardFile());
   for (unsigned i = 0; i < d.modCount; ++i)
     inst.mods[i] = d.mods[i].defaultValue;
   for (unsigned i = 0; i < d.slotCount; ++i)
@@ -86,6 +86,17 @@ unsigned registersOfSize(MemSize size) {
   }
 }
 
+/// Values of Mod::AtomType are AtomType's; the packed floating-point ones are wide by their count.
+unsigned registersOfAtomType(unsigned type) {
+  switch (static_cast<AtomType>(type)) {
+  case AtomType::U64:
+  case AtomType::S64:
+  case AtomType::F64: return 2;
+  case AtomType::U128: return 4;
+  default: return 1;
+  }
+}
+
 unsigned registersOfMacroType(MacroType type) {
   switch (type) {
   case MacroType::U64:
@@ -106,9 +117,13 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::Any: return 0;
   case WidthRule::Size: return registersOfSize(static_cast<MemSize>(value(Mod::Size)));
   case WidthRule::Address: return value(Mod::E) != 0 ? 2 : 1;
-  case WidthRule::AtomType: return 1;
-  case WidthRule::DstFmt: return static_cast<Fmt>(value(Mod::DstFmt)) == Fmt::B64 ? 2 : 1;
-  case WidthRule::SrcFmt: return static_cast<Fmt>(value(Mod::SrcFmt)) == Fmt::B64 ? 2 : 1;
+  case WidthRule::AtomType: return registersOfAtomType(value(Mod::AtomType));
+  case WidthRule::DstFmt: return value(Mod::DstFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
+  case WidthRule::SrcFmt: return value(Mod::SrcFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
+  case WidthRule::DstInt: return value(Mod::DstFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;
+  case WidthRule::SrcInt: return value(Mod::SrcFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;
+  case WidthRule::MatchSize:
+  case WidthRule::Cs2r: return value(Mod::Size) != 0 ? 2 : 1;
   case WidthRule::MacroType: return registersOfMacroType(static_cast<MacroType>(value(Mod::MacroType)));
   }
   return 1;
