@@ -78,6 +78,7 @@ Bytes frameRows(const Function& function, const Abi& abi) {
   const std::uint32_t end = function.frameEndOffset ? function.frameEndOffset : lastExitOf(function);
   const std::uint32_t setup = function.frameSetupOffset ? function.frameSetupOffset : end + 16;
   const bool sorted = abi.addends;
+  const bool silent = function.frameEndOffset != 0 && function.frameEndOffset == function.frameSetupOffset;
   Bytes rows;
   std::uint32_t position = 0;
   const auto moveTo = [&](std::uint32_t offset) {
@@ -89,8 +90,8 @@ Bytes frameRows(const Function& function, const Abi& abi) {
   moveTo(setup);
   append(rows, kDefCfa);
   appendUleb(rows, kStackPointer);
-  appendUleb(rows, function.frameSize);
-  if (!sorted || end > setup) moveTo(end);
+  appendUleb(rows, silent ? 0 : function.frameSize);
+  if (!silent && (!sorted || end > setup)) moveTo(end);
   return rows;
 }
 
@@ -172,6 +173,12 @@ void readFrameRows(Function& function, std::span<const std::byte> descriptor) {
   if (straight && (position == setup || position == lastExit)) return;
   function.frameSetupOffset = setup;
   if (position != lastExit) function.frameEndOffset = position;
+}
+
+std::optional<std::uint8_t> returnRegisterAt(std::span<const std::byte> expression) {
+  if (load<std::uint8_t>(expression, 0) != kOpBregx) return std::nullopt;
+  return static_cast<std::uint8_t>((load<std::uint8_t>(expression, 1) & 0x7f) | (load<std::uint8_t>(expression, 2) & 1)
+                                                                                    << 7);
 }
 
 } // namespace orias::cubin

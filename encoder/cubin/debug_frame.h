@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -20,5 +21,9 @@ void addDebugFrame(DebugFrame& frame, const Function& function, const Abi& abi);
 /// where they are not those that addDebugFrame() would choose itself; leaves them alone when the entry says other
 /// things.
 void readFrameRows(Function& function, std::span<const std::byte> descriptor);
+
+/// The register of the return address expression whose bytes behind the address are `expression`, if it is one. They
+/// are at least eight.
+std::optional<std::uint8_t> returnRegisterAt(std::span<const std::byte> expression);
 
 } // namespace orias::cubin

@@ -96,7 +96,7 @@ ElfFile decodeElf(std::span<const std::byte> bytes) {
   file.abiVersion = header.e_ident[EI_ABIVERSION];
   file.type = header.e_type;
   file.flags = header.e_flags;
-  if (count == 0) return file;
+  if (count == 0) fail("it has no section headers, or they lie past its end"); // libelf does not tell the two apart
   file.sections.emplace_back();
   Elf_Scn* symbolTable = nullptr;
   std::size_t total =

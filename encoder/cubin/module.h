@@ -43,7 +43,8 @@ struct Variable {
   std::string name;
   Binding binding = Binding::Local;
   Space space = Space::Global;
-  bool defined = true; ///< false: `.extern`, an undefined symbol
+  bool defined = true;  ///< false: `.extern`, an undefined symbol
+  bool managed = false; ///< `.attribute(.managed)`
   std::uint64_t alignment = 1;
   std::uint64_t size = 0;
   Bytes init;                          ///< empty: zeros; shorter than `size`: zeros follow
@@ -115,7 +116,9 @@ struct Function {
   std::optional<std::uint32_t> maxStackSize; ///< not known when there are indirect or external calls
   std::optional<std::uint32_t> crsStackSize; ///< set when the kernel calls functions with code (0 is what ptxas writes)
   std::uint32_t frameSetupOffset = 0;        ///< behind the instruction that makes the frame; for the unwind table
-  std::uint32_t frameEndOffset = 0;          ///< where the unwind table ends, 0: behind the last exit
+  /// Where the rows of the unwind table end, 0: at the last exit. Equal to `frameSetupOffset`: the table does not tell
+  /// of the frame, as ptxas has it for code without a branch or call.
+  std::uint32_t frameEndOffset = 0;
 
   std::uint32_t staticSharedSize = 0; ///< without the driver's reserved bytes
   std::uint32_t sharedAlignment = 1;

@@ -19,6 +19,7 @@ inline constexpr std::uint64_t kFlagToolkitNote = 0x2000000;
 inline constexpr std::uint64_t kFlagCudaNote = 0x1000000;
 
 inline constexpr std::uint8_t kOtherEntry = 0x10;          // st_other of a kernel
+inline constexpr std::uint8_t kOtherManaged = 0x04;        // st_other of a managed variable
 inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
 
 inline constexpr std::uint64_t kTextAlignment = 128;

@@ -179,6 +179,7 @@ class Reader {
       std::map<std::uint64_t, std::string> starts;
       for (const Relocation& relocation : relocationsOf(i))
         starts[relocation.offset] = relocation.symbol;
+      readReturnRegisters(table, starts);
       for (std::size_t at = 0; table.size() - at >= kAddress + 8;) {
         const std::uint64_t length = load<std::uint64_t>(table, at + 4);
         if (load<std::uint32_t>(table, at) != 0xffffffff || length > table.size() - at - kHead) return;
@@ -189,6 +190,19 @@ class Reader {
         at += kHead + length;
       }
       return;
+    }
+  }
+
+  /// The other relocated addresses stand in the expressions for the return address of inner functions, one for each.
+  void readReturnRegisters(std::span<const std::byte> table, const std::map<std::uint64_t, std::string>& addresses) {
+    std::map<std::string, std::size_t> seen;
+    for (const auto& [offset, name] : addresses) {
+      if (offset > table.size() || table.size() - offset < 16) continue;
+      const auto reg = returnRegisterAt(table.subspan(offset + 8));
+      if (!reg) continue;
+      for (Function& function : module_.functions)
+        if (function.name == name && seen[name] < function.inner.size())
+          function.inner[seen[name]++].returnRegister = *reg;
     }
   }
 
@@ -229,6 +243,7 @@ class Reader {
     variable.name = symbol.name;
     variable.binding = bindingOf(symbol);
     variable.space = constant ? Variable::Space::Constant : Variable::Space::Global;
+    variable.managed = symbol.other == kOtherManaged;
     variable.size = symbol.size;
     variable.offset = symbol.value;
     // The file does not say the alignment: the largest that the place allows.

@@ -274,7 +274,7 @@ class Writer {
 
   void addVariableSymbol(const Variable& variable, SectionId id) {
     addSymbol(variable.name, STT_OBJECT, variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id,
-              variable.offset, variable.size);
+              variable.offset, variable.size, variable.managed ? kOtherManaged : 0);
   }
 
   void fillVariables() {
