@@ -3,6 +3,7 @@
 #include "support/nearest.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <optional>
 
@@ -33,17 +34,28 @@ struct Match {
   bool complete() const { return !leftOver && !missing; }
 };
 
+/// Words of the same kind keep their order: types, shapes, and modifiers of one slot (flags have no order).
+unsigned kindOf(Word word) {
+  if (word.isType()) return kSlotCount;
+  if (word.isShape()) return kSlotCount + 1;
+  return static_cast<unsigned>(slotOf(word.mod()));
+}
+
 Match matchRow(const RowSyntax& row, const std::vector<Word>& words) {
   Match match;
   match.byGroup.resize(row.groups.size());
+  std::array<std::size_t, kSlotCount + 2> next{}; // by kind: the first group that is still allowed
   for (std::size_t w = 0; w < words.size(); ++w) {
-    bool taken = false;
-    for (std::size_t g = 0; g < row.groups.size() && !taken; ++g) {
-      if (!match.byGroup[g].isUnknown() || !row.groups[g].contains(words[w])) continue;
+    const unsigned kind = kindOf(words[w]);
+    std::size_t g = kind == static_cast<unsigned>(Slot::Flag) ? 0 : next[kind];
+    while (g < row.groups.size() && !(match.byGroup[g].isUnknown() && row.groups[g].contains(words[w])))
+      ++g;
+    if (g < row.groups.size()) {
       match.byGroup[g] = words[w];
-      taken = true;
+      next[kind] = g + 1;
+    } else if (!match.leftOver) {
+      match.leftOver = w;
     }
-    if (!taken && !match.leftOver) match.leftOver = w;
   }
   for (std::size_t g = 0; g < row.groups.size() && !match.missing; ++g)
     if (!row.groups[g].optional && match.byGroup[g].isUnknown()) match.missing = &row.groups[g];
@@ -83,7 +95,7 @@ Type elementType(const Form& form, OperandSpec::Count which) {
   using Count = OperandSpec::Count;
   const bool isMultiply = form.op == Op::Mma || form.op == Op::WmmaMma || form.op == Op::WgmmaMmaAsync;
   if (!isMultiply || which == Count::FragmentD) return form.type(0);
-  if (which == Count::FragmentC) return form.type(form.typeCount() - 1);
+  if (which == Count::FragmentC) return form.type(form.typeCount() == 2 ? 1 : 3);
   if (form.typeCount() == 2) return Type::F16;
   return form.type(which == Count::FragmentA ? 1 : 2);
 }
@@ -118,15 +130,9 @@ bool isFragment(const OperandSpec& spec) {
   return spec.countFrom >= OperandSpec::Count::FragmentA;
 }
 
-/// The type of the registers of a fragment.
+/// The registers of a fragment: only their width counts.
 Type fragmentType(const Form& form, OperandSpec::Count which) {
-  Type type = elementType(form, which);
-  switch (type) {
-  case Type::F64:
-  case Type::F32:
-  case Type::S32: return type;
-  default: return Type::B32;
-  }
+  return bitWidth(elementType(form, which)) == 64 ? Type::B64 : Type::B32;
 }
 
 unsigned countOf(const OperandSpec& spec, const Form& form) {

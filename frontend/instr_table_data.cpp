@@ -9,7 +9,7 @@ namespace {
 // clang-format off
 constexpr Row kRows[] = {
     {"mov.SCALAR",                              "=d, %&a"},
-    {"mov.pred",                                "=d, !a"},
+    {"mov.pred",                                "=d, !%a"},
     {"mov.b128",                                "=d, a", "8.3 sm_70"},
     {"mov.VEC4.SCALAR",                         "=d*V, %a*V"},
     {"prmt.b32{.(f4e|b4e|rc8|ecl|ecr|rc16)}",   "=d, a, b, c"},

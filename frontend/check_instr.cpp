@@ -1,0 +1,178 @@
+#include "frontend/check_instr.h"
+
+#include "frontend/check_instr_operand.h"
+#include "frontend/check_instr_rules.h"
+#include "frontend/instr_form_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace orias::ptx {
+
+namespace {
+
+/// Targets that share the features of the first, architecture-specific one.
+bool sameFamily(unsigned wanted, unsigned actual) {
+  static constexpr unsigned kFamilies[][4] = {{100, 102, 103, 0}, {101, 110, 0, 0}, {120, 121, 0, 0}};
+  if (wanted == actual) return true;
+  for (const auto& family : kFamilies) {
+    const bool hasWanted = std::find(std::begin(family), std::end(family), wanted) != std::end(family);
+    const bool hasActual = std::find(std::begin(family), std::end(family), actual) != std::end(family);
+    if (hasWanted && hasActual && actual > wanted) return true;
+  }
+  return false;
+}
+
+class InstructionChecker {
+ public:
+  InstructionChecker(const Module& module, Diagnostics& diags)
+      : module_(module), diags_(diags), table_(module), opcodeChecks_(module.opcodes.size()) {}
+
+  void checkFunction(const Function& function) {
+    OperandChecker operands(module_, function);
+    for (const Instruction& instruction : function.instructions)
+      check(function, instruction, operands);
+  }
+
+ private:
+  /// What is wrong with an opcode in this module, whatever its operands.
+  struct OpcodeCheck {
+    bool done = false;
+    std::vector<std::string> problems;
+  };
+
+  void check(const Function& function, const Instruction& instruction, const OperandChecker& checker) {
+    if (instruction.guard != RegisterId::None) {
+      const Register& guard = function.registers[index(instruction.guard)];
+      if (guard.type != Type::Pred)
+        diags_.error(instruction.loc, "Predicate expression expected",
+                     fmt::format("the guard '{}' is .{}", module_.text(guard.name), typeName(guard.type)));
+    }
+    const FormTable::Entry& entry = table_.entry(instruction.opcode);
+    if (!entry.row) {
+      diags_.error(instruction.loc, entry.problem, entry.hint);
+      return;
+    }
+    for (const std::string& problem : opcodeProblems(instruction.opcode))
+      diags_.error(instruction.loc, problem);
+    if (entry.form.op == Op::Call) {
+      report(instruction, checkCall(module_, function, instruction));
+      return;
+    }
+    const std::span<const Operand> operands = function.operandsOf(instruction);
+    if (isPackingMov(entry.form, operands)) {
+      report(instruction, checkPackingMov(function, entry.form, operands));
+      return;
+    }
+    for (const OperandPattern& pattern : entry.patterns)
+      if (matches(pattern, entry.form, operands, checker)) {
+        report(instruction, checkOperandRules(module_, function, entry.form, operands));
+        return;
+      }
+    explain(instruction, entry, operands, checker);
+  }
+
+  void report(const Instruction& instruction, std::string problem) {
+    if (!problem.empty()) diags_.error(instruction.loc, std::move(problem));
+  }
+
+  /// Walks the operands along a pattern. Operands that may be missing are skipped if that is the only way to fit.
+  static bool matches(const OperandPattern& pattern, const Form& form, std::span<const Operand> operands,
+                      const OperandChecker& checker) {
+    if (operands.size() > pattern.size()) return false;
+    std::size_t missing = pattern.size() - operands.size();
+    std::size_t at = 0;
+    for (const OperandSpec& spec : pattern) {
+      if (at < operands.size() && checker.fits(spec, form, operands[at], nullptr)) {
+        ++at;
+        continue;
+      }
+      if (!spec.optional || missing == 0) return false;
+      --missing;
+    }
+    return at == operands.size();
+  }
+
+  const std::vector<std::string>& opcodeProblems(OpcodeId id) {
+    OpcodeCheck& known = opcodeChecks_[index(id)];
+    if (known.done) return known.problems;
+    known.done = true;
+    const FormTable::Entry& entry = table_.entry(id);
+    checkSince(entry, known.problems);
+    if (std::string problem = checkFormRules(module_, entry.form); !problem.empty())
+      known.problems.push_back(std::move(problem));
+    return known.problems;
+  }
+
+  void checkSince(const FormTable::Entry& entry, std::vector<std::string>& problems) const {
+    const Since& since = entry.since;
+    const Arch target = module_.target.arch;
+    const std::string what =
+        entry.sinceWhat.empty() ? std::string(opName(entry.form.op)) : "." + std::string(entry.sinceWhat);
+    if (module_.version < since.version)
+      problems.push_back(fmt::format("Feature '{}' requires PTX ISA .version {}.{} or later", what, since.version.major,
+                                     since.version.minor));
+    if (target.number < since.sm)
+      problems.push_back(fmt::format("Feature '{}' requires .target sm_{} or higher", what, since.sm));
+    if (since.only.empty()) return;
+    const bool has = target.suffix != 0 && std::any_of(since.only.begin(), since.only.end(), [&](const Arch& arch) {
+                       return sameFamily(arch.number, target.number);
+                     });
+    if (has) return;
+    const std::string suffix = target.suffix ? std::string(1, target.suffix) : "";
+    problems.push_back(fmt::format("Instruction '{}' not supported on .target 'sm_{}{}'", opName(entry.form.op),
+                                   target.number, suffix));
+  }
+
+  /// Says why no pattern fits: by the one that goes furthest.
+  void explain(const Instruction& instruction, const FormTable::Entry& entry, std::span<const Operand> operands,
+               const OperandChecker& checker) {
+    const std::string_view name = opName(entry.form.op);
+    std::string why;
+    std::size_t furthest = 0;
+    bool found = false;
+    for (const OperandPattern& pattern : entry.patterns) {
+      const auto needed = static_cast<std::size_t>(
+          std::count_if(pattern.begin(), pattern.end(), [](const OperandSpec& spec) { return !spec.optional; }));
+      if (operands.size() < needed || operands.size() > pattern.size()) continue;
+      for (std::size_t i = 0; i < operands.size(); ++i) {
+        std::string reason;
+        if (checker.fits(pattern[i], entry.form, operands[i], &reason)) continue;
+        if (!found || i > furthest) {
+          furthest = i;
+          why = std::move(reason);
+        }
+        found = true;
+        break;
+      }
+    }
+    const std::string hint = fmt::format("the form is {} {}", entry.row->opcode, entry.row->operands);
+    if (!found) {
+      diags_.error(instruction.loc, fmt::format("Arguments mismatch for instruction '{}'", name), hint);
+    } else if (why.empty()) {
+      diags_.error(instruction.loc,
+                   fmt::format("Arguments mismatch for instruction '{}': operand {}", name, furthest + 1), hint);
+    } else {
+      diags_.error(instruction.loc,
+                   fmt::format("Arguments mismatch for instruction '{}': operand {}: {}", name, furthest + 1, why),
+                   hint);
+    }
+  }
+
+  const Module& module_;
+  Diagnostics& diags_;
+  FormTable table_;
+  std::vector<OpcodeCheck> opcodeChecks_;
+};
+
+} // namespace
+
+void checkInstructions(const Module& module, const CheckOptions&, Diagnostics& diags) {
+  InstructionChecker checker(module, diags);
+  for (const Function& function : module.functions)
+    checker.checkFunction(function);
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,43 @@
+#pragma once
+
+#include "frontend/instr_syntax.h"
+#include "frontend/module.h"
+
+#include <string>
+
+namespace orias::ptx {
+
+/// Whether a register (or anything else) of type `have` may stand where an instruction wants `want`: the manual's
+/// "Operand Type Checking". `relaxed`: may be wider (ld, st, cvt). Observed of ptxas: bits go with everything of their
+/// width, integers with integers and bits, a float with its own type and bits; packed halves count as 32 bits; bf16
+/// takes bits only.
+bool typeFits(Type want, Type have, bool relaxed);
+
+/// Checks single operands of one function against what the table wants.
+class OperandChecker {
+ public:
+  OperandChecker(const Module& module, const Function& function) : module_(module), function_(function) {}
+
+  /// True if the operand fits. Otherwise says why in `why`, if that is not null (nothing: "Arguments mismatch" says it
+  /// all).
+  bool fits(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
+
+ private:
+  bool value(const OperandSpec& spec, const Operand& operand, bool inVector, std::string* why) const;
+  bool registerValue(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool vector(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool constant(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool pair(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool address(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
+  bool addressOfVariable(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
+  bool reference(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool bracket(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
+
+  const Register& reg(RegisterId id) const { return function_.registers[index(id)]; }
+  std::string nameOf(RegisterId id) const { return std::string(module_.text(reg(id).name)); }
+
+  const Module& module_;
+  const Function& function_;
+};
+
+} // namespace orias::ptx

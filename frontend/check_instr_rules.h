@@ -1,0 +1,27 @@
+#pragma once
+
+#include "frontend/instr_form.h"
+#include "frontend/module.h"
+
+#include <string>
+
+// What the instruction table cannot say: rules between several operands, or between operands and modifiers.
+
+namespace orias::ptx {
+
+/// `mov` between a scalar and a vector of the same number of bits: `mov.b64 %d, {%r1, %r2}`.
+bool isPackingMov(const Form& form, std::span<const Operand> operands);
+/// Empty if nothing is wrong.
+std::string checkPackingMov(const Function& function, const Form& form, std::span<const Operand> operands);
+
+/// Rules of a form by itself: those that hold for all its instructions. Empty if nothing is wrong.
+std::string checkFormRules(const Module& module, const Form& form);
+
+/// Rules of an instruction whose operands fit the table one by one. Empty if nothing is wrong.
+std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
+                              std::span<const Operand> operands);
+
+/// A call against the signature of what it calls. Empty if nothing is wrong.
+std::string checkCall(const Module& module, const Function& function, const Instruction& instruction);
+
+} // namespace orias::ptx
