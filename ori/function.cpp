@@ -5,13 +5,10 @@
 #include "support/check.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace orias::ori {
 
 namespace {
-
-constexpr unsigned kLargestDefaultAlign = 4;
 
 std::array<std::uint8_t, isa::kMaxMods> defaultMods(const isa::InstrDesc& desc) {
   std::array<std::uint8_t, isa::kMaxMods> mods{};
@@ -59,7 +56,7 @@ VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
   VReg reg;
   reg.file = file;
   reg.width = static_cast<std::uint8_t>(width);
-  reg.align = static_cast<std::uint8_t>(std::min(std::bit_ceil(width), kLargestDefaultAlign));
+  reg.align = static_cast<std::uint8_t>(defaultAlign(width));
   reg.name = intern(name);
   vregs_.push_back(reg);
   return static_cast<VRegId>(vregs_.size() - 1);

@@ -27,6 +27,11 @@ struct VReg {
   bool multiDef = false;
 };
 
+/// The alignment that registers of a width have unless someone asks for another: pairs even, wider ones by four.
+constexpr unsigned defaultAlign(unsigned width) {
+  return width >= 3 ? 4 : width;
+}
+
 /// What the table says about operand `index` of an instruction; operands past the row's slots (of PHI) are uses.
 isa::Role slotRole(Op op, unsigned index);
 /// Whether the instruction ends a block.

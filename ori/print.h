@@ -1,0 +1,23 @@
+#pragma once
+
+#include "ori/module.h"
+
+#include <string>
+
+namespace orias::ori {
+
+/// What the text of an instruction shows besides the instruction. Without `notes` the text does not read back
+/// completely.
+struct PrintOptions {
+  bool notes = true; ///< `# line 12 loc 3 by 0<5`: PTX line, .loc entry, phases
+};
+
+/// The text form, described in ori/README.md. parse() of it gives a module that prints the same.
+std::string print(const Module& module, const PrintOptions& options = {});
+std::string print(const Function& function, const PrintOptions& options = {});
+
+/// One instruction without notes, control fields included: "@!%p3 IADD3 %r4, %r5, 0x1, RZ".
+std::string print(const Function& function, const Instr& instr);
+std::string printOperand(const Function& function, const isa::Operand& operand);
+
+} // namespace orias::ori

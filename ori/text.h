@@ -1,0 +1,43 @@
+#pragma once
+
+// What the printer and the parser of the text form have to agree on.
+
+#include "encoder/isa/desc.h"
+#include "ori/instr.h"
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::ori::text {
+
+using Mods = std::array<std::uint8_t, isa::kMaxMods>;
+
+/// "LDG.E.64": the row's mnemonic and the names of the modifiers, in the order of the table.
+std::string mnemonic(Op op, const Mods& mods);
+
+struct Resolved {
+  Op op{};
+  Mods mods{};
+};
+/// All instructions that a mnemonic with modifiers can mean, in the order of the table. Modifiers that are not named
+/// have the value that is not written.
+std::vector<Resolved> resolve(std::string_view mnemonic);
+
+/// An operand as it stands in the text: brackets tell `desc[..]` and `[..]` from others.
+struct Written {
+  isa::Operand operand;
+  isa::Bracket bracket = isa::Bracket::None;
+};
+
+/// Which slot each written operand belongs to, when slots that hold their default are left out. Operands past the slots
+/// of a variadic instruction get consecutive numbers. Nothing when the operands do not fit.
+std::optional<std::vector<unsigned>> matchSlots(Op op, std::span<const Written> written);
+
+/// May the slot be left out where it holds its default?
+bool isOmittable(const isa::InstrDesc& desc, unsigned slot);
+
+} // namespace orias::ori::text
