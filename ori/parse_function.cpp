@@ -460,7 +460,7 @@ class FunctionParser {
       in_.word();
       return {};
     }
-    if (word.starts_with("SR_")) {
+    if (word.starts_with("SR")) {
       const std::string_view name = in_.mnemonic();
       const int number = isa::specialRegisterNumber(name);
       if (number < 0) in_.failAt(at, fmt::format("there is no special register '{}'", name));
