@@ -78,7 +78,7 @@ void ModuleBuilder::enterRule(std::size_t rule, antlr4::ParserRuleContext* c) {
     initMasked_ = initField_ = false;
     break;
   case P::RuleConstant:
-  case P::RuleUnsignedConstant: constants_.enterExpression(); break;
+  case P::RuleUnsignedConstant: constants_.enterExpression(loc(c->start)); break;
   case P::RuleConstantTerms:
   case P::RuleUnsignedTerms: constants_.enterTerms(); break;
   case P::RuleConstantTerm:
@@ -228,7 +228,10 @@ void ModuleBuilder::exitRule(std::size_t rule, antlr4::ParserRuleContext* c) {
     initNameLoc_ = loc(c->start);
     return;
   case P::RuleInitializerInner: initInner_ = name(c->start); return;
-  case P::RuleFieldValue: initField_ = true; return;
+  case P::RuleFieldValue:
+    initField_ = true;
+    if (auto* field = static_cast<P::FieldValueContext*>(c); field->value != nullptr) initInner_ = name(field->value);
+    return;
   case P::RuleMaskedAddress: initMasked_ = true; return;
   case P::RuleInitializerValue: return exitInitializerValue(loc(c->start));
 
@@ -433,6 +436,7 @@ void ModuleBuilder::exitAddressSize(P::AddressSizeDirectiveContext* c) {
   const std::uint64_t bits = integer(c->size);
   if (bits != 32 && bits != 64) return error(loc(c->size), "the address size is 32 or 64");
   module_.addressSize = static_cast<unsigned>(bits);
+  module_.addressSizeLoc = loc(c->start);
 }
 
 void ModuleBuilder::exitAlias(P::AliasDirectiveContext* c) {
@@ -463,6 +467,9 @@ void ModuleBuilder::exitFile(P::FileDirectiveContext* c) {
   if (c->timestamp != nullptr) {
     file.timestamp = integer(c->timestamp);
     file.size = integer(c->size);
+  }
+  for (const DebugFile& other : module_.files) {
+    if (other.index == file.index) return error(loc(c->number), fmt::format("file {} is declared twice", file.index));
   }
   module_.files.push_back(file);
 }

@@ -95,6 +95,7 @@ class ModuleBuilder final : public ParseEvents {
   // Declarations (builder_decl.cpp).
   void exitHeader(bool isEntry, antlr4::ParserRuleContext* c);
   void applyHeader();
+  const char* clashWith(const Function& f) const;
   bool sameSignature(const Function& f) const;
   void exitParameter(PtxParser::ParameterContext* c);
   void exitDirective(antlr4::Token* directive);
@@ -116,6 +117,7 @@ class ModuleBuilder final : public ParseEvents {
   void enterInitializer(SourceLoc loc);
   void exitInitializer();
   void exitInitializerValue(SourceLoc loc);
+  void exitInitializerField(SourceLoc loc, bool isNumber);
   void exitCallPrototype(SourceLoc loc);
   void exitTargetList(bool isCall, SourceLoc loc);
   std::span<const VariableId> parameterVariables(const std::vector<Parameter>& list);

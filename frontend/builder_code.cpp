@@ -380,7 +380,7 @@ Operand ModuleBuilder::constantOperand() {
   case Constant::Kind::Unsigned: return Operand::integer(value.bits, true);
   case Constant::Kind::Float32Bits: return Operand::float32(static_cast<std::uint32_t>(value.bits));
   case Constant::Kind::Float64Bits: return Operand::float64(value.bits, false);
-  case Constant::Kind::Float: break;
+  case Constant::Kind::Decimal: break;
   }
   return Operand::float64(value.bits, true);
 }

@@ -2,8 +2,11 @@
 
 #include "frontend/limits.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <fmt/format.h>
+#include <iterator>
 
 // Functions, parameters and variables.
 
@@ -259,25 +262,22 @@ void ModuleBuilder::enterInitializer(SourceLoc where) {
   } else if (decl_.space != StateSpace::None) {
     error(where, fmt::format("a .{} variable cannot have an initial value", spaceName(decl_.space)));
   }
-  if (decl_.created != VariableId::None)
-    init_.begin(module_.variable(decl_.created));
-  else
-    init_.begin(Variable());
+  Variable shape = decl_.created != VariableId::None ? module_.variable(decl_.created) : Variable();
+  std::array<std::uint64_t, 1> fields{kMaxNesting};
+  if (typeClass(shape.type) == TypeClass::Opaque) shape.dims = fields; // braces around its properties
+  init_.begin(shape);
 }
 
 void ModuleBuilder::exitInitializer() {
-  if (decl_.created != VariableId::None) init_.end(module_.variables[index(decl_.created)]);
+  if (decl_.created == VariableId::None) return;
+  Variable& v = module_.variables[index(decl_.created)];
+  if (typeClass(v.type) != TypeClass::Opaque) init_.end(v);
 }
 
 void ModuleBuilder::exitInitializerValue(SourceLoc where) {
   const std::size_t values = constants_.size() - valuesBefore_;
   const bool mayCount = decl_.created != VariableId::None;
-  if (initField_) {
-    if (values != 0) constants_.take();
-    const Type type = mayCount ? module_.variable(decl_.created).type : Type::None;
-    if (typeClass(type) != TypeClass::Opaque) error(where, "only a texture, sampler or surface has named properties");
-    return;
-  }
+  if (initField_) return exitInitializerField(where, values != 0);
   if (initName_ == NameId::None) {
     const Constant value = constants_.take();
     if (mayCount) init_.value(value, where);
@@ -317,6 +317,37 @@ void ModuleBuilder::exitInitializerValue(SourceLoc where) {
   if (mayCount) init_.address(address, mask, initNameLoc_);
 }
 
+/// `filter_mode = linear` and the like (manual: "Texture, Sampler, and Surface Types").
+void ModuleBuilder::exitInitializerField(SourceLoc where, bool isNumber) {
+  static constexpr std::string_view kFields[] = {"width",
+                                                 "height",
+                                                 "depth",
+                                                 "channel_data_type",
+                                                 "channel_order",
+                                                 "normalized_coords",
+                                                 "filter_mode",
+                                                 "addr_mode_0",
+                                                 "addr_mode_1",
+                                                 "addr_mode_2",
+                                                 "force_unnormalized_coords"};
+  ObjectProperty property;
+  property.variable = decl_.created;
+  property.field = initName_;
+  if (isNumber) {
+    const Constant value = constants_.take();
+    if (!value.isInteger()) return error(where, "a property is an integer or a name");
+    property.value = value.bits;
+  } else {
+    property.word = initInner_;
+  }
+  if (decl_.created == VariableId::None) return;
+  if (typeClass(module_.variable(decl_.created).type) != TypeClass::Opaque)
+    return error(where, "only a texture, sampler or surface has named properties");
+  if (std::find(std::begin(kFields), std::end(kFields), module_.text(initName_)) == std::end(kFields))
+    return error(where, fmt::format("unknown property {}", quoted(initName_)));
+  module_.objectProperties.push_back(property);
+}
+
 // ---- Functions
 
 void ModuleBuilder::exitParameter(P::ParameterContext* c) {
@@ -342,8 +373,6 @@ void ModuleBuilder::exitParameter(P::ParameterContext* c) {
   if (typeClass(decl_.type) == TypeClass::Opaque && !isEntryParameter)
     return fail("only an entry takes textures, samplers and surfaces");
   if (decl_.isPointer && !isEntryParameter) return fail(".ptr describes parameters of entries only");
-  if (decl_.isPointer && (decl_.isArray || bitWidth(decl_.type) < 32 || typeClass(decl_.type) == TypeClass::Float))
-    return fail(".ptr needs an integer of the size of an address");
   Parameter parameter;
   const Declaration kept = decl_;
   decl_.linkage = Linkage::None;
@@ -364,7 +393,17 @@ bool ModuleBuilder::sameSignature(const Function& f) const {
     }
     return true;
   };
-  return f.isEntry == isEntry_ && same(f.params, params_) && same(f.returns, returns_);
+  return same(f.params, params_) && same(f.returns, returns_);
+}
+
+/// What is wrong with declaring a function again as the header says, or null.
+const char* ModuleBuilder::clashWith(const Function& f) const {
+  if (f.hasBody) return "is declared again after its definition";
+  if (f.isEntry != isEntry_) return "was declared as the other of .entry and .func before";
+  // A later declaration may leave the linkage out; else it is the same.
+  if (decl_.linkage != f.linkage && (decl_.linkage != Linkage::None || f.linkage == Linkage::Extern))
+    return "was declared with another linkage before";
+  return sameSignature(f) ? nullptr : "was declared with other parameters before";
 }
 
 void ModuleBuilder::exitHeader(bool isEntry, antlr4::ParserRuleContext*) {
@@ -380,15 +419,13 @@ void ModuleBuilder::exitHeader(bool isEntry, antlr4::ParserRuleContext*) {
   if (before.kind == SymbolKind::Function) {
     id = FunctionId(before.id);
     Function& f = module_.functions[before.id];
-    if (!sameSignature(f)) {
-      error(headerLoc_, fmt::format("{} was declared differently before", quoted(headerName_)),
+    if (const char* clash = clashWith(f)) {
+      error(headerLoc_, fmt::format("{} {}", quoted(headerName_), clash),
             fmt::format("the first declaration is in line {}", f.loc.line));
       id = FunctionId::None;
-    } else if (!f.hasBody) {
+    } else {
       f.params = params_;
       f.returns = returns_;
-      if (f.linkage == Linkage::Extern || f.linkage == Linkage::None) f.linkage = decl_.linkage;
-      if (decl_.attributes.unified) f.attributes = decl_.attributes;
     }
   } else if (before) {
     redeclared(headerName_, headerLoc_, before);
@@ -457,11 +494,6 @@ void ModuleBuilder::applyHeader() {
 
 void ModuleBuilder::enterBody() {
   applyHeader();
-  if (headerFunction_ != FunctionId::None && module_.function(headerFunction_).hasBody) {
-    error(headerLoc_, fmt::format("{} is defined twice", quoted(headerName_)),
-          fmt::format("the first definition is in line {}", module_.function(headerFunction_).loc.line));
-    headerFunction_ = FunctionId::None;
-  }
   if (headerFunction_ == FunctionId::None) {
     // The body of a wrong header is read for its errors, into a function that no name leads to.
     Function nameless;

@@ -10,7 +10,16 @@ struct CheckOptions {
   Arch arch;
 };
 
-/// Checks the declarations (check_decls.cpp), then the instructions (check_instr.h). True if nothing is wrong.
+/// The chip that instructions are checked for: `-arch`, or else the module's `.target`.
+inline Arch compiledFor(const Module& module, const CheckOptions& options) {
+  return options.arch.number != 0 ? options.arch : module.target.arch;
+}
+
+/// Checks a parsed module: its declarations here, then its instructions (check_instr.h). True if nothing is wrong.
 bool check(Module& module, const CheckOptions& options, Diagnostics& diags);
+
+/// The part of check() that looks at directives, variables and functions: what needs which `.version` and `.target`,
+/// limits, and directives that exclude each other.
+void checkDeclarations(const Module& module, const CheckOptions& options, Diagnostics& diags);
 
 } // namespace orias::ptx

@@ -11,6 +11,8 @@ namespace {
 
 using Kind = Constant::Kind;
 
+constexpr const char* kNoOperators = "a 0f constant takes no operators: it is an exact pattern of bits";
+
 /// As in C; a larger number binds tighter.
 int precedence(ConstantOperator op) {
   switch (op) {
@@ -37,11 +39,7 @@ Constant signedValue(std::int64_t value) {
   return {Kind::Signed, static_cast<std::uint64_t>(value)};
 }
 Constant floatValue(double value) {
-  return {Kind::Float, std::bit_cast<std::uint64_t>(value)};
-}
-
-bool isTrue(Constant value) {
-  return value.isInteger() ? value.bits != 0 : value.asDouble() != 0;
+  return {Kind::Decimal, std::bit_cast<std::uint64_t>(value)};
 }
 
 } // namespace
@@ -107,7 +105,10 @@ void ConstantEvaluator::exitExpression() {
   // condition, value, condition, value, …, value: the operator is right-associative.
   while (values_.size() - first > 1) {
     const std::size_t n = values_.size();
-    values_[n - 3] = isTrue(values_[n - 3]) ? values_[n - 2] : values_[n - 1];
+    if (!values_[n - 3].isInteger() || !values_[n - 2].isInteger() || !values_[n - 1].isInteger())
+      values_[n - 3] = fail(expressionLoc_, "the parts of a conditional constant are integers");
+    else
+      values_[n - 3] = values_[n - 3].bits != 0 ? values_[n - 2] : values_[n - 1];
     values_.resize(n - 2);
   }
 }
@@ -129,13 +130,11 @@ void ConstantEvaluator::reset() {
 }
 
 Constant ConstantEvaluator::applyPrefix(Operator op, Constant value) {
-  if (value.kind == Kind::Float32Bits || value.kind == Kind::Float64Bits)
-    return fail(op.loc, "an exact floating-point constant (0f..., 0d...) takes no operator");
+  if (value.kind == Kind::Float32Bits) return fail(op.loc, kNoOperators);
   if (!value.isInteger()) {
     switch (op.op) {
     case ConstantOperator::Plus: return value;
-    case ConstantOperator::Negate: return floatValue(-value.asDouble());
-    case ConstantOperator::Not: return signedValue(value.asDouble() == 0);
+    case ConstantOperator::Negate: return {value.kind, std::bit_cast<std::uint64_t>(-value.asDouble())};
     default: return fail(op.loc, "this operator needs an integer constant");
     }
   }
@@ -154,8 +153,7 @@ Constant ConstantEvaluator::applyBinary(Operator op, Constant a, Constant b) {
   if (a.isInteger() != b.isInteger())
     return fail(op.loc, "the operands of a constant expression are an integer and a floating-point number");
   if (!a.isInteger()) {
-    if (a.kind != Kind::Float || b.kind != Kind::Float)
-      return fail(op.loc, "an exact floating-point constant (0f..., 0d...) takes no operator");
+    if (a.kind == Kind::Float32Bits || b.kind == Kind::Float32Bits) return fail(op.loc, kNoOperators);
     const double x = a.asDouble();
     const double y = b.asDouble();
     switch (op.op) {
@@ -243,7 +241,7 @@ Constant parseDecimal(std::string_view text) {
         e == std::string_view::npos ? text.starts_with("0") || text.starts_with(".") : text[e + 1] == '-';
     value = small ? 0 : std::numeric_limits<double>::infinity();
   }
-  return floatValue(value);
+  return {Kind::Decimal, std::bit_cast<std::uint64_t>(value)};
 }
 
 Constant parseFloatBits(std::string_view text) {

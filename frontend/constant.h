@@ -10,9 +10,9 @@
 namespace orias::ptx {
 
 /// The value of a constant expression (manual: "Constants"): integers have 64 bits and are signed or unsigned, floats
-/// are of double precision; a lone `0f…` or `0d…` keeps its exact bits and width.
+/// are of double precision; `0f…` keeps its 32 bits and takes no operators.
 struct Constant {
-  enum class Kind : std::uint8_t { Signed, Unsigned, Float, Float32Bits, Float64Bits };
+  enum class Kind : std::uint8_t { Signed, Unsigned, Decimal, Float32Bits, Float64Bits };
   Kind kind = Kind::Signed;
   std::uint64_t bits = 0; ///< the integer; the bits of the double; the 32 bits of a Float32Bits
 
@@ -62,7 +62,10 @@ class ConstantEvaluator {
 
   /// A prefix that stands before the next expression and belongs to its first term.
   void leadingPrefix(ConstantOperator op, SourceLoc loc);
-  void enterExpression() { expressions_.push_back(values_.size()); }
+  void enterExpression(SourceLoc loc) {
+    expressions_.push_back(values_.size());
+    expressionLoc_ = loc;
+  }
   void exitExpression();
   void enterTerms() { termLists_.push_back({values_.size(), binaries_.size()}); }
   void exitTerms();
@@ -104,6 +107,7 @@ class ConstantEvaluator {
   std::vector<TermList> termLists_;
   std::vector<std::size_t> terms_; ///< where the prefixes of an open term begin
   std::vector<Operator> waiting_;  ///< exitTerms: operators of weaker precedence
+  SourceLoc expressionLoc_;        ///< of the expression that began last
   bool leading_ = false;
 };
 

@@ -258,6 +258,14 @@ struct DebugSection {
   std::span<const SectionLabel> labels;
 };
 
+/// A property of a texture, sampler or surface: `filter_mode = linear`, `width = 4`.
+struct ObjectProperty {
+  VariableId variable = VariableId::None;
+  NameId field = NameId::None;
+  NameId word = NameId::None; ///< the value, or None if it is a number
+  std::uint64_t value = 0;
+};
+
 struct Module {
   Module() = default;
   Module(const Module&) = delete;
@@ -268,7 +276,8 @@ struct Module {
   Version version;
   SourceLoc versionLoc;
   Target target;
-  unsigned addressSize = 32; ///< bits; 32 unless `.address_size` says otherwise
+  unsigned addressSize = 64; ///< bits; the manual's default is 32, which no target of today has any more
+  SourceLoc addressSizeLoc;
 
   std::vector<Opcode> opcodes;
   std::vector<Variable> variables;
@@ -280,6 +289,7 @@ struct Module {
   std::vector<DebugFile> files;
   std::vector<DebugLoc> debugLocs;
   std::vector<DebugSection> sections;
+  std::vector<ObjectProperty> objectProperties;
 
   std::string_view text(NameId id) const { return names.text(id); }
   const Opcode& opcode(const Instruction& i) const { return opcodes[index(i.opcode)]; }

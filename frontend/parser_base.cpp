@@ -29,21 +29,79 @@ bool startsModuleItem(std::size_t type) {
   case PtxParser::GLOBAL:
   case PtxParser::CONST:
   case PtxParser::SHARED:
+  case PtxParser::ALIGN:
+  case PtxParser::ATTRIBUTE:
   case PtxParser::ALIAS:
   case PtxParser::FILE:
+  case PtxParser::PRAGMA:
   case PtxParser::SECTION: return true;
-  default: return false;
+  default: return type == antlr4::Token::EOF;
   }
 }
 
-/// What begins a statement and nothing else, at the beginning of a line.
-bool startsStatement(std::size_t type) {
+/// What can follow in the list of the module's items, be it wrong there.
+bool continuesModule(std::size_t type) {
+  switch (type) {
+  case PtxParser::REG:
+  case PtxParser::SREG:
+  case PtxParser::LOCAL:
+  case PtxParser::PARAM:
+  case PtxParser::TEX: return true;
+  default: return startsModuleItem(type);
+  }
+}
+
+/// What begins a statement and nothing else, when it is the first on its line.
+bool startsStatementLine(std::size_t type) {
   switch (type) {
   case PtxParser::AT:
   case PtxParser::LOC:
   case PtxParser::REG:
   case PtxParser::PRAGMA:
+  case PtxParser::DOTTED:
   case PtxParser::CALL_DOTTED: return true;
+  default: return false;
+  }
+}
+
+/// What can begin a statement, or end the block that it is in.
+bool continuesBlock(std::size_t type) {
+  switch (type) {
+  case PtxParser::AT:
+  case PtxParser::ID:
+  case PtxParser::CALL:
+  case PtxParser::DOTTED:
+  case PtxParser::CALL_DOTTED:
+  case PtxParser::LBRACE:
+  case PtxParser::RBRACE:
+  case PtxParser::REG:
+  case PtxParser::SREG:
+  case PtxParser::CONST:
+  case PtxParser::GLOBAL:
+  case PtxParser::LOCAL:
+  case PtxParser::PARAM:
+  case PtxParser::SHARED:
+  case PtxParser::TEX:
+  case PtxParser::ALIGN:
+  case PtxParser::ATTRIBUTE:
+  case PtxParser::LOC:
+  case PtxParser::FILE:
+  case PtxParser::PRAGMA: return true;
+  default: return type == antlr4::Token::EOF;
+  }
+}
+
+/// What stands at module scope only: in a body it tells that a closing brace is missing.
+bool isModuleOnly(std::size_t type) {
+  switch (type) {
+  case PtxParser::ENTRY:
+  case PtxParser::FUNC:
+  case PtxParser::VISIBLE:
+  case PtxParser::EXTERN:
+  case PtxParser::WEAK:
+  case PtxParser::COMMON:
+  case PtxParser::SECTION:
+  case PtxParser::ALIAS: return true;
   default: return false;
   }
 }
@@ -77,6 +135,23 @@ std::string tokenName(const antlr4::dfa::Vocabulary& vocabulary, std::size_t typ
   }
   if (type == antlr4::Token::EOF) return "the end of the file";
   return vocabulary.getDisplayName(type);
+}
+
+/// "expected a, b or c", if there are few enough of them.
+std::string expectation(const antlr4::misc::IntervalSet& expected, const antlr4::dfa::Vocabulary& vocabulary) {
+  std::vector<std::string> names;
+  for (ssize_t type : expected.toList()) {
+    // `call` can stand for a name nearly everywhere, which does not help.
+    if (type == PtxParser::CALL || type == PtxParser::CALL_DOTTED) continue;
+    names.push_back(tokenName(vocabulary, static_cast<std::size_t>(type)));
+  }
+  if (names.empty() || names.size() > kMaxExpectedShown) return {};
+  std::string text = "expected ";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    if (i != 0) text += i + 1 == names.size() ? " or " : ", ";
+    text += names[i];
+  }
+  return text;
 }
 
 } // namespace
@@ -123,18 +198,56 @@ void PtxErrorStrategy::reportError(PtxParserBase* parser, const antlr4::Recognit
       loc = previous->loc();
       loc.column += previous->length();
       message = fmt::format("missing ';' after {}", shown(*previous));
-    } else if (expected.size() > 0 && expected.size() <= kMaxExpectedShown) {
-      hint = "expected ";
-      std::size_t i = 0;
-      for (ssize_t type : expected.toList()) {
-        if (i != 0) hint += i + 1 == expected.size() ? " or " : ", ";
-        hint += tokenName(parser->getVocabulary(), static_cast<std::size_t>(type));
-        ++i;
-      }
+    } else {
+      hint = expectation(expected, parser->getVocabulary());
     }
   }
+  report(parser, loc, std::move(message), std::move(hint));
+}
+
+void PtxErrorStrategy::report(PtxParserBase* parser, SourceLoc loc, std::string message, std::string hint) {
   if (parser->events_ != nullptr) parser->events_->syntaxError(loc, std::move(message), std::move(hint));
   ++errors_;
+}
+
+void PtxErrorStrategy::countErrors(PtxParserBase* parser) {
+  if (errors_ < kMaxSyntaxErrors) return;
+  parser->events_ = nullptr; // the enclosing rules end without having been read
+  throw ParseAborted();
+}
+
+bool PtxErrorStrategy::isLoopRule(std::size_t rule) {
+  return rule == PtxParser::RuleBody || rule == PtxParser::RuleBlock || rule == PtxParser::RuleModuleBody;
+}
+
+void PtxErrorStrategy::syncLoop(PtxParserBase* parser, std::size_t rule) {
+  TokenWindow& window = parser->window();
+  const bool inModule = rule == PtxParser::RuleModuleBody;
+  const PtxToken token = *window.current();
+  // A closing brace of a body that is missing is the parser's own error.
+  if (inModule ? continuesModule(token.type()) : continuesBlock(token.type()) || isModuleOnly(token.type())) return;
+  report(parser, token.loc(), fmt::format("syntax error at {}", shown(token)),
+         inModule ? "expected a function, a variable or another directive" : "expected a statement or '}'");
+  countErrors(parser);
+  window.consume();
+  // The rest of what was begun here goes too.
+  for (unsigned depth = 0;; window.consume()) {
+    const PtxToken& next = *window.current();
+    const std::size_t type = next.type();
+    if (type == antlr4::Token::EOF) return;
+    if (type == PtxParser::LBRACE) ++depth;
+    if (type == PtxParser::RBRACE) {
+      if (depth == 0 && !inModule) return;
+      if (depth > 0) --depth;
+    }
+    if (depth > 0) continue;
+    if (type == PtxParser::SEMICOLON) {
+      window.consume();
+      return;
+    }
+    if (inModule ? startsModuleItem(type) : isModuleOnly(type) || (next.firstOnLine() && startsStatementLine(type)))
+      return;
+  }
 }
 
 void PtxErrorStrategy::recover(PtxParserBase* parser, std::exception_ptr e) {
@@ -143,40 +256,33 @@ void PtxErrorStrategy::recover(PtxParserBase* parser, std::exception_ptr e) {
   TokenWindow& window = parser->window();
   if (parser->events_ != nullptr) parser->events_->abandon(rule);
   reported_ = false;
-  if (errors_ >= kMaxSyntaxErrors) {
-    parser->events_ = nullptr; // the enclosing rules end without having been read
-    throw ParseAborted();
-  }
-  unsigned depth = 0;
-  // At least one token is taken, or the parser would be here again at once. The token that was wrong is taken too,
-  // unless the statement can well have ended before it.
+  countErrors(parser);
+  const bool inStatement = rule == PtxParser::RuleStatement;
+  const bool inModule = rule == PtxParser::RuleModuleItem || rule == PtxParser::RuleModule;
+  // At least one token is taken, or the parser would be here again at once.
   bool moved = window.current() != parser->_ctx->start;
-  for (;; window.consume(), moved = true) {
+  for (unsigned depth = 0;; window.consume(), moved = true) {
     const PtxToken& token = *window.current();
-    switch (token.type()) {
-    case antlr4::Token::EOF: return;
-    case PtxParser::LBRACE: ++depth; continue;
-    case PtxParser::RBRACE:
-      if (depth == 0 && rule != PtxParser::RuleModuleItem && rule != PtxParser::RuleModule) return;
-      if (depth > 0 && --depth == 0 && rule == PtxParser::RuleModuleItem) {
+    const std::size_t type = token.type();
+    if (type == antlr4::Token::EOF) return;
+    if (type == PtxParser::LBRACE) {
+      ++depth;
+    } else if (type == PtxParser::RBRACE) {
+      if (depth == 0 && !inModule) return;
+      if (depth > 0 && --depth == 0 && inModule) {
         window.consume();
         return;
       }
+    } else if (depth > 0) {
       continue;
-    case PtxParser::SEMICOLON:
-      if (depth > 0 || rule == PtxParser::RuleSectionItem) continue;
+    } else if (type == PtxParser::SEMICOLON && rule != PtxParser::RuleSectionItem) {
       window.consume();
       return;
-    default: break;
+    } else if (moved) {
+      if (rule == PtxParser::RuleSectionItem && type == PtxParser::TYPE) return;
+      if (inModule && startsModuleItem(type)) return;
+      if (inStatement && (isModuleOnly(type) || (token.firstOnLine() && startsStatementLine(type)))) return;
     }
-    if (!moved || depth > 0) continue;
-    if (rule == PtxParser::RuleSectionItem && token.type() == PtxParser::TYPE) return;
-    if (rule == PtxParser::RuleModuleItem && startsModuleItem(token.type())) return;
-    if (rule == PtxParser::RuleStatement && token.firstOnLine() &&
-        (startsStatement(token.type()) || token.type() == PtxParser::DOTTED))
-      return;
-    if (rule == PtxParser::RuleStatement && (token.type() == PtxParser::ENTRY || token.type() == PtxParser::FUNC))
-      return;
   }
 }
 

@@ -74,13 +74,19 @@ class PtxParserBase;
 /// is skipped. Nothing is inserted or deleted to go on inside a statement.
 class PtxErrorStrategy {
  public:
-  void sync(PtxParserBase*) {}
+  /// Called before each turn of a loop: what cannot begin a statement or an item of the module is skipped here.
+  inline void sync(PtxParserBase* parser);
   void reportMatch(PtxParserBase*) {}
   void reportError(PtxParserBase* parser, const antlr4::RecognitionException& e);
   void recover(PtxParserBase* parser, std::exception_ptr e);
   antlr4::Token* recoverInline(PtxParserBase* parser);
 
  private:
+  void syncLoop(PtxParserBase* parser, std::size_t rule);
+  void report(PtxParserBase* parser, SourceLoc loc, std::string message, std::string hint);
+  void countErrors(PtxParserBase* parser);
+  static bool isLoopRule(std::size_t rule);
+
   bool reported_ = false; ///< the error that is being unwound
   unsigned errors_ = 0;
 };
@@ -118,6 +124,11 @@ class PtxParserBase : public antlr4::Parser {
   ParseEvents* events_ = nullptr;
   std::exception_ptr failure_;
 };
+
+void PtxErrorStrategy::sync(PtxParserBase* parser) {
+  const std::size_t rule = parser->_ctx->getRuleIndex();
+  if (isLoopRule(rule)) syncLoop(parser, rule);
+}
 
 } // namespace orias::ptx
 

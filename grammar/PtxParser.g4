@@ -11,7 +11,8 @@ options { tokenVocab = PtxLexer; superClass = PtxParserBase; }
 #include "frontend/parser_base.h"
 }
 
-module : versionDirective targetDirective+ addressSizeDirective? moduleItem* EOF ;
+module     : versionDirective targetDirective+ addressSizeDirective? moduleBody EOF ;
+moduleBody : moduleItem* ;
 
 versionDirective     : VERSION number=FLOAT ;
 targetDirective      : TARGET targetName ( COMMA targetName )* ;
