@@ -159,6 +159,7 @@ struct Producer {
 
 struct Module {
   Abi abi;
+  std::uint16_t virtualArch = 0; ///< `.target` of the PTX; 0: that of the chip
   Producer producer;
   std::vector<Variable> variables;       ///< in the order of their declarations
   std::vector<AddressSlot> addressTable; ///< constant bank 4

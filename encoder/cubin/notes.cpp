@@ -65,10 +65,10 @@ Producer readToolkitNote(std::span<const std::byte> note) {
   return producer;
 }
 
-Bytes cudaNote(const Abi& abi) {
+Bytes cudaNote(const Abi& abi, std::uint16_t virtualArch) {
   Bytes description;
   append(description, kNoteVersion);
-  append(description, abi.smArch);
+  append(description, virtualArch);
   append(description, std::uint32_t{abi.toolkitVersion});
   return note(kCudaNoteType, description);
 }

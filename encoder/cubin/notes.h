@@ -12,8 +12,8 @@ Bytes toolkitNote(const Producer& producer);
 /// Reads it back; fields that cannot be read stay empty.
 Producer readToolkitNote(std::span<const std::byte> note);
 
-/// `.note.nv.cuinfo`: for which chip and with which CUDA version.
-Bytes cudaNote(const Abi& abi);
+/// `.note.nv.cuinfo`: for which virtual chip (the `.target` of the PTX) and CUDA version it was made.
+Bytes cudaNote(const Abi& abi, std::uint16_t virtualArch);
 
 /// `.nv.rel.action`: what the loader of chips before sm_90 has to do for two relocation types; always the same bytes.
 Bytes relocationActions();

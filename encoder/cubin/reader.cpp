@@ -48,8 +48,11 @@ class Reader {
     module_.abi.elfFlags = file_.flags;
     module_.abi.elfOsAbi = file_.osAbi;
     module_.abi.elfAbiVersion = file_.abiVersion;
-    if (const ElfSection* note = file_.find(".note.nv.cuinfo"); note && note->data.size() >= 32)
+    if (const ElfSection* note = file_.find(".note.nv.cuinfo"); note && note->data.size() >= 32) {
       module_.abi.toolkitVersion = load<std::uint16_t>(note->data, 28);
+      const auto virtualArch = load<std::uint16_t>(note->data, 26);
+      if (virtualArch != module_.abi.smArch) module_.virtualArch = virtualArch;
+    }
     const ElfSection* toolkit = file_.find(".note.nv.tkinfo");
     module_.producer =
         readToolkitNote(toolkit ? std::span<const std::byte>(toolkit->data) : std::span<const std::byte>());

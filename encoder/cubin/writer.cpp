@@ -125,7 +125,7 @@ class Writer {
     section(toolkit).data = toolkitNote(module_.producer);
     addSectionSymbol(toolkit);
     const SectionId cuda = addSection(Group::Notes, ".note.nv.cuinfo", SHT_NOTE, kFlagCudaNote, 4);
-    section(cuda).data = cudaNote(abi_);
+    section(cuda).data = cudaNote(abi_, module_.virtualArch ? module_.virtualArch : abi_.smArch);
     sections_[cuda].linkTo = toolkit;
     addSectionSymbol(cuda);
     info_ = addSection(Group::Info, ".nv.info", kTypeInfo, 0, 4);

@@ -39,6 +39,7 @@ inline Variable variable(std::string name, Variable::Space space, std::uint64_t 
 inline Module sampleModule(unsigned smArch) {
   Module module;
   module.abi = abiOf(smArch);
+  module.virtualArch = 70;
   module.producer = {"", "orias", "release 0.1", "main", "-arch sm_90"};
 
   module.variables.push_back(variable("table", Variable::Space::Global, 8, 8, bytesOf({1, 0, 0, 0, 2, 0, 0, 0})));
