@@ -12,13 +12,6 @@ enum class ListingFormat : std::uint8_t {
   Json,      ///< the same facts for programs
 };
 
-/// One `NAME=VALUE` for the knob table of the phases; checked there.
-struct KnobSetting {
-  std::string name;
-  std::string value;
-  friend bool operator==(const KnobSetting&, const KnobSetting&) = default;
-};
-
 /// What to write down while the phases run. Phases are named by number (`74`), by name (`ConvertToUniformReg`) or
 /// `all`.
 struct PhaseOptions {
@@ -50,7 +43,9 @@ struct Options {
   bool warnLocalMemory = false;
   bool wantListing = false;
   ListingFormat listingFormat = ListingFormat::Annotated;
-  std::vector<KnobSetting> knobs;
+  std::vector<std::string>
+      knobs; ///< `NAME=VALUE`, several separated by commas or line ends; the last setting of a knob holds
+  bool wantRemarks = false; ///< fill Result::remarks
   PhaseOptions phases;
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -60,6 +60,7 @@ struct Result {
   std::vector<std::byte> cubin; ///< empty after errors, when only checking, and when a phase was the last one
   std::string listing;          ///< if Options::wantListing
   std::string phaseText;        ///< dumps, changes and times that PhaseOptions asked for
+  std::string remarks;          ///< JSON, if Options::wantRemarks: one record for each decision of a phase
   std::string diagnostics;      ///< errors, warnings and notes, as text for a terminal
   unsigned errorCount = 0;
   unsigned warningCount = 0;

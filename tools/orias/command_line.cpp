@@ -1,13 +1,12 @@
 #include "tools/orias/command_line.h"
 
+#include "tools/orias/files.h"
 #include "tools/orias/option_table.h"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <charconv>
 #include <fmt/format.h>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <thread>
 
@@ -39,6 +38,19 @@ std::vector<std::string> split(std::string_view text, char separator) {
   }
 }
 
+void appendList(std::vector<std::string>& list, std::string_view value) {
+  for (std::string& part : split(value, ','))
+    list.push_back(std::move(part));
+}
+
+std::string readOptionFile(const OptionSpec& option, const std::string& name) {
+  try {
+    return readWholeFile(name);
+  } catch (const Error& e) {
+    throw UsageError(fmt::format("{}: {}", option.display(), e.what()));
+  }
+}
+
 std::string quotedList(std::span<const std::string> names) {
   std::string out;
   for (const std::string& name : names)
@@ -64,6 +76,22 @@ const po::options_description& description() {
     return result;
   }();
   return all;
+}
+
+/// Options that name files, or what a reproducer keeps in files of its own.
+bool isFileOption(Option id) {
+  switch (id) {
+  case Option::OptionsFile:
+  case Option::InputAsString:
+  case Option::OutputFile:
+  case Option::Listing:
+  case Option::Remarks:
+  case Option::DumpDir:
+  case Option::KnobSetting:
+  case Option::KnobsFile:
+  case Option::Reproduce: return true;
+  default: return false;
+  }
 }
 
 /// The name part of a word that starts with a dash.
@@ -214,9 +242,7 @@ void Parser::setRegisterLimit(const std::string& value) {
 
 void Parser::readOptionsFile(const std::string& name, unsigned depth) {
   if (depth >= kDeepestOptionsFile) throw UsageError(fmt::format("options files are nested too deeply at '{}'", name));
-  std::ifstream file(name);
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file) throw UsageError(fmt::format("options file '{}' cannot be read", name));
+  std::string text = readOptionFile(spec(Option::OptionsFile), name);
   parse(po::split_unix(text, " \t\r\n"), depth + 1);
 }
 
@@ -229,6 +255,8 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   }
 
   Options& options = line_.options;
+  if (!isFileOption(option.id))
+    line_.optionWords.push_back(option.takes == Takes::Nothing ? option.display() : option.display() + "=" + value);
   switch (option.id) {
   case Option::Help: line_.action = CommandLine::Action::Help; break;
   case Option::Version: line_.action = CommandLine::Action::Version; break;
@@ -271,6 +299,26 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
     options.listingFormat = value == "plain"  ? ListingFormat::Plain
                             : value == "json" ? ListingFormat::Json
                                               : ListingFormat::Annotated;
+    break;
+  case Option::ListPhases: line_.action = CommandLine::Action::ListPhases; break;
+  case Option::ListKnobs: line_.action = CommandLine::Action::ListKnobs; break;
+  case Option::DumpAfter: appendList(options.phases.dumpAfter, value); break;
+  case Option::DumpBefore: appendList(options.phases.dumpBefore, value); break;
+  case Option::DumpDir: options.phases.dumpDirectory = value; break;
+  case Option::PrintChanged: options.phases.printChanged = true; break;
+  case Option::StopAfter: options.phases.stopAfter = value; break;
+  case Option::FromPhase: options.phases.startFrom = value; break;
+  case Option::DisablePhase: appendList(options.phases.disabled, value); break;
+  case Option::VerifyEach: options.phases.verifyEach = true; break;
+  case Option::TimePhases: options.phases.timePhases = true; break;
+  case Option::Remarks:
+    options.wantRemarks = true;
+    line_.remarksFile = value;
+    break;
+  case Option::KnobSetting: options.knobs.push_back(value); break;
+  case Option::KnobsFile:
+    for (const std::string& name : split(value, ','))
+      options.knobs.push_back(readOptionFile(option, name));
     break;
   case Option::Reproduce: line_.reproduceDirectory = value; break;
   default:

@@ -24,7 +24,7 @@ struct InputSource {
 
 /// What the user asked for.
 struct CommandLine {
-  enum class Action : std::uint8_t { Assemble, Help, Version, ListVersions };
+  enum class Action : std::uint8_t { Assemble, Help, Version, ListVersions, ListPhases, ListKnobs };
 
   Action action = Action::Assemble;
   Options options;
@@ -32,8 +32,10 @@ struct CommandLine {
   std::string outputFile = "elf.o";
   bool verbose = false;
   std::optional<std::string> listingFile; ///< `-` or empty: standard output
+  std::string remarksFile;
   std::string reproduceDirectory;
-  std::vector<std::string> warnings; ///< what is odd about the command line itself
+  std::vector<std::string> optionWords; ///< the options in their long form, without those that only name files
+  std::vector<std::string> warnings;    ///< what is odd about the command line itself
   friend bool operator==(const CommandLine&, const CommandLine&) = default;
 };
 

@@ -1,0 +1,120 @@
+#include "tools/orias/driver.h"
+
+#include "orias/orias.h"
+#include "tools/orias/command_line.h"
+#include "tools/orias/files.h"
+#include "tools/orias/help.h"
+#include "tools/orias/report.h"
+#include "tools/orias/reproduce.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <new>
+
+namespace orias::driver {
+
+namespace {
+
+void print(std::FILE* to, std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), to);
+}
+
+void complain(std::string_view kind, std::string_view message) {
+  print(stderr, fmt::format("orias: {}: {}\n", kind, message));
+}
+
+void listVersions() {
+  for (std::string_view version : acceptedPtxVersions())
+    print(stdout, fmt::format("{}\n", version));
+}
+
+/// True if there is nothing among the warnings that makes an error.
+bool tellWarnings(const CommandLine& line) {
+  if (line.options.disableWarnings) return true;
+  for (const std::string& warning : line.warnings)
+    complain(line.options.warningsAreErrors ? "error" : "warning", warning);
+  return line.warnings.empty() || !line.options.warningsAreErrors;
+}
+
+/// Writes what was asked for. Nothing is written unless everything went well.
+void writeOutputs(const CommandLine& line, const Result& result) {
+  if (line.listingFile) {
+    if (line.listingFile->empty() || *line.listingFile == "-")
+      print(stdout, result.listing);
+    else
+      writeWholeFile(*line.listingFile, result.listing);
+  }
+  if (!line.remarksFile.empty()) writeWholeFile(line.remarksFile, result.remarks);
+  if (!result.cubin.empty()) writeWholeFile(line.outputFile, result.cubin);
+}
+
+ExitStatus assembleAll(const CommandLine& line) {
+  std::vector<std::string> texts;
+  texts.reserve(line.inputs.size()); // the views below point into it
+  std::vector<Input> inputs;
+  for (const InputSource& source : line.inputs) {
+    texts.push_back(source.text ? *source.text : readWholeFile(source.name));
+    inputs.push_back({source.name == "-" ? "<standard input>" : source.name, texts.back()});
+  }
+  if (!line.reproduceDirectory.empty()) writeReproducer(line, inputs);
+
+  Result result;
+  try {
+    result = assemble(inputs, line.options);
+  } catch (const Error& e) {
+    throw UsageError(e.what()); // an architecture, phase or knob that there is not
+  }
+  print(stdout, result.phaseText);
+  print(stderr, result.diagnostics);
+  if (result.status == Status::InternalFault) {
+    complain("note", "this is a fault of orias; --reproduce=DIR saves what is needed to look into it");
+    return ExitStatus::InternalFault;
+  }
+  if (result.status == Status::InputErrors) return ExitStatus::InputErrors;
+
+  std::string warnings = usageWarnings(result, line.options);
+  print(stderr, warnings);
+  if (!warnings.empty() && line.options.warningsAreErrors) return ExitStatus::InputErrors;
+  if (line.verbose && !result.cubin.empty()) print(stderr, verboseReport(result, line.options));
+  writeOutputs(line, result);
+  return ExitStatus::Done;
+}
+
+ExitStatus run(std::span<const std::string> words) {
+  CommandLine line = parseCommandLine(words);
+  if (const char* knobs = std::getenv("ORIAS_KNOBS")) line.options.knobs.insert(line.options.knobs.begin(), knobs);
+  switch (line.action) {
+  case CommandLine::Action::Help: print(stdout, helpText()); return ExitStatus::Done;
+  case CommandLine::Action::Version: print(stdout, versionText()); return ExitStatus::Done;
+  case CommandLine::Action::ListVersions: listVersions(); return ExitStatus::Done;
+  case CommandLine::Action::ListPhases:
+  case CommandLine::Action::ListKnobs: throw UsageError("there are no phases yet");
+  case CommandLine::Action::Assemble: break;
+  }
+  if (!tellWarnings(line)) return ExitStatus::UsageErrors;
+  return assembleAll(line);
+}
+
+} // namespace
+
+ExitStatus runDriver(std::span<const std::string> words) {
+  try {
+    return run(words);
+  } catch (const UsageError& e) {
+    complain("error", e.what());
+    return ExitStatus::UsageErrors;
+  } catch (const Error& e) {
+    complain("error", e.what());
+    return ExitStatus::InputErrors;
+  } catch (const std::bad_alloc&) {
+    complain("error", "out of memory");
+    return ExitStatus::InternalFault;
+  } catch (const std::exception& e) {
+    complain("internal error", e.what());
+    complain("note", "this is a fault of orias; --reproduce=DIR saves what is needed to look into it");
+    return ExitStatus::InternalFault;
+  }
+}
+
+} // namespace orias::driver
