@@ -114,7 +114,7 @@ struct Function {
   std::uint32_t frameSize = 0;
   std::uint32_t minStackSize = 0;
   std::optional<std::uint32_t> maxStackSize; ///< not known when there are indirect or external calls
-  std::optional<std::uint32_t> crsStackSize; ///< set when the kernel calls functions with code (0 is what ptxas writes)
+  std::optional<std::uint32_t> crsStackSize; ///< 0 when the code has a BSSY or a CALL.REL
   std::uint32_t frameSetupOffset = 0;        ///< behind the instruction that makes the frame; for the unwind table
   /// Where the rows of the unwind table end, 0: at the last exit. Equal to `frameSetupOffset`: the table does not tell
   /// of the frame, as ptxas has it for code without a branch or call.
