@@ -40,7 +40,7 @@ void propagateCopies(Function& f) {
 
 TEST_CASE("SSA form and back keep what random programs do") {
   std::mt19937 random(42);
-  for (unsigned round = 0; round < 600; ++round) {
+  for (unsigned round = 0; round < 200; ++round) {
     CAPTURE(round);
     test::RandomShape shape;
     shape.blocks = 1 + static_cast<unsigned>(random() % 14);
