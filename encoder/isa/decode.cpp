@@ -56,6 +56,7 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   case Enc::Pred: reg(File::P); break;
   case Enc::Upred: reg(File::UP); break;
   case Enc::PredInverted: o = Operand::physical(File::P, static_cast<std::uint32_t>(7 - raw)); break;
+  case Enc::UpredInverted: o = Operand::physical(File::UP, static_cast<std::uint32_t>(7 - raw)); break;
   case Enc::Bar: reg(File::B); break;
   case Enc::UImm: o = Operand::immediate(static_cast<std::int32_t>(raw << f.scale)); break;
   case Enc::SImm:

@@ -15,17 +15,18 @@ namespace orias::isa {
 
 /// How an operand is laid down in a word.
 enum class Enc : std::uint8_t {
-  None,         ///< not encoded (pseudo instructions)
-  Gpr,          ///< R: 8 bits
-  Ugpr,         ///< UR: 6 bits
-  Pred,         ///< P: 3 bits
-  Upred,        ///< UP: 3 bits
-  PredInverted, ///< P: 3 bits, the number subtracted from 7 (so that all zeros is PT)
-  Bar,          ///< B: 4 bits
-  UImm,         ///< unsigned immediate
-  SImm,         ///< signed immediate
-  Const,        ///< offset field at `pos`, bank at `pos2`; cx when bit 91 is set, with UR in 32..37
-  Label         ///< byte distance from the end of the instruction, signed
+  None,          ///< not encoded (pseudo instructions)
+  Gpr,           ///< R: 8 bits
+  Ugpr,          ///< UR: 6 bits
+  Pred,          ///< P: 3 bits
+  Upred,         ///< UP: 3 bits
+  UpredInverted, ///< UP: likewise
+  PredInverted,  ///< P: 3 bits, the number subtracted from 7 (so that all zeros is PT)
+  Bar,           ///< B: 4 bits
+  UImm,          ///< unsigned immediate
+  SImm,          ///< signed immediate
+  Const,         ///< offset field at `pos`, bank at `pos2`; cx when bit 91 is set, with UR in 32..37
+  Label          ///< byte distance from the end of the instruction, signed
 };
 
 /// Where in the three-source scheme of the arithmetic instructions a slot stands: its bits depend on the form.
@@ -58,7 +59,7 @@ enum class Style : std::uint8_t {
 };
 
 /// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`.
-enum class Bracket : std::uint8_t { None, Address, Descriptor, Bank };
+enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank };
 
 struct SlotText {
   Style style = Style::Hex;
@@ -66,6 +67,8 @@ struct SlotText {
   bool omitDefault = false; ///< not written when it is the default
   bool omitPrinted = false; ///< never written
   bool glued = false;       ///< follows the operand before it after a space, without a comma
+  bool twice = false;       ///< written twice: two fields of one register
+  std::string_view after;   ///< literal text behind a register
   std::string_view before;  ///< literal text in front, with its separator
 };
 

@@ -38,7 +38,8 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
   switch (o.kind) {
   case Operand::Kind::None: return f.kind == Enc::None ? nullptr : "an operand is missing";
   case Operand::Kind::Reg:
-    if (f.kind != encOf(o.file) && !(f.kind == Enc::PredInverted && o.file == File::P))
+    if (f.kind != encOf(o.file) && !(f.kind == Enc::PredInverted && o.file == File::P) &&
+        !(f.kind == Enc::UpredInverted && o.file == File::UP))
       return "a register of this file does not fit here";
     if (!kindOnly && !o.isVirtual() && o.reg > lowMask(f.width)) return "the register number is too high";
     break;
@@ -117,6 +118,7 @@ void putOperand(Word& w, const FieldEnc& f, const Operand& o) {
   case Enc::Pred:
   case Enc::Upred:
   case Enc::Bar: value = o.reg; break;
+  case Enc::UpredInverted:
   case Enc::PredInverted: value = 7 - o.reg; break;
   case Enc::UImm:
   case Enc::SImm:

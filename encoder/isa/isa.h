@@ -41,17 +41,22 @@ enum class WidthRule : std::uint8_t {
   One,
   Two,
   Four,
-  Any,       ///< pseudo instructions: whatever the operand says
-  Size,      ///< by Mod::Size: the bytes that a memory access moves
-  Address,   ///< by Mod::E: a 64-bit address is a pair
-  AtomType,  ///< by Mod::AtomType: what an atomic operates on
-  DstFmt,    ///< by Mod::DstFmt, a Fmt
-  SrcFmt,    ///< by Mod::SrcFmt, a Fmt
-  DstInt,    ///< by Mod::DstFmt, an IntFmt
-  SrcInt,    ///< by Mod::SrcFmt, an IntFmt
-  MatchSize, ///< by Mod::Size of MATCH and others with a 64-bit flag
-  Cs2r,      ///< by Mod::Size of CS2R
-  MacroType  ///< by Mod::MacroType of a pseudo instruction
+  Any,         ///< pseudo instructions: whatever the operand says
+  Size,        ///< by Mod::Size: the bytes that a memory access moves
+  Address,     ///< by Mod::E: a 64-bit address is a pair
+  AtomType,    ///< by Mod::AtomType: what an atomic operates on
+  AtomFloat,   ///< by Mod::AtomFloat
+  MmaC,        ///< an accumulator of 16x8: two registers in f16, four in f32
+  Mma1688A,    ///< A of 16x8x8: two registers, four in tf32
+  Mma1688B,    ///< B of 16x8x8: one register, two in tf32
+  MatrixCount, ///< by Mod::Size of LDSM and STSM: how many matrices
+  DstFmt,      ///< by Mod::DstFmt, a Fmt
+  SrcFmt,      ///< by Mod::SrcFmt, a Fmt
+  DstInt,      ///< by Mod::DstFmt, an IntFmt
+  SrcInt,      ///< by Mod::SrcFmt, an IntFmt
+  MatchSize,   ///< by Mod::Size of MATCH and others with a 64-bit flag
+  Cs2r,        ///< by Mod::Size of CS2R
+  MacroType    ///< by Mod::MacroType of a pseudo instruction
 };
 
 struct SlotDesc {

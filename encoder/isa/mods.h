@@ -41,7 +41,8 @@ enum class Mod : std::uint8_t {
   Prefetch,  ///< LTC prefetch size
   AddrScale, ///< shared memory: scale of the index register
   AtomOp,
-  AtomType,
+  AtomType,  ///< AtomType
+  AtomFloat, ///< AtomFloat
   ShflMode,
   VoteMode,
   DstFmt, ///< Fmt, or IntFmt where the result is an integer
@@ -75,9 +76,23 @@ enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };
 enum class Mufu : std::uint8_t { COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH };
 enum class MemSize : std::uint8_t { U8, S8, U16, S16, B32, B64, B128, UB128 };
 enum class Evict : std::uint8_t { EF, Normal, EL, LU, EU, NA };
-/// What an atomic operates on. The integer and the floating-point atomics are instructions of their own, with fields
-/// that mean different things; the floating-point types start at 16 here and at 0 in the word.
-enum class AtomType : std::uint8_t { U32, S32, U64, S64, U128, F64 = 15 };
+/// What an atomic operates on. The integer and the floating-point atomics are instructions of their own.
+enum class AtomType : std::uint8_t { U32, S32, U64, S64, U128 };
+enum class AtomFloat : std::uint8_t {
+  F16x2,
+  F16x4,
+  F16x8,
+  BF16x2,
+  BF16x4,
+  BF16x8,
+  F32Ftz = 9,
+  F32x2Ftz,
+  F32x4Ftz,
+  F32,
+  F32x2,
+  F32x4,
+  F64
+};
 enum class AtomOp : std::uint8_t { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH };
 enum class ShflMode : std::uint8_t { IDX, UP, DOWN, BFLY };
 enum class VoteMode : std::uint8_t { ALL, ANY, EQ };

@@ -131,14 +131,15 @@ class RowParser {
     for (unsigned i = 0; i < d_.slotCount;) {
       const std::size_t before = c_.position();
       const Bracket bracket = d_.texts[i].bracket;
-      const bool glued = i > 0 && d_.texts[i - 1].bracket != Bracket::None && bracket == Bracket::Address &&
-                         d_.texts[i - 1].bracket != Bracket::Address && groupSeen_;
+      const bool glued = i > 0 && d_.texts[i - 1].bracket != Bracket::None && isAddress(bracket) &&
+                         !isAddress(d_.texts[i - 1].bracket) && groupSeen_;
       if (bracket == Bracket::None) {
         if (d_.texts[i].omitPrinted) {
           ++i;
           continue;
         }
-        if ((first || d_.texts[i].glued || c_.take(",")) && c_.take(d_.texts[i].before) && one(i)) {
+        if ((first || d_.texts[i].glued || c_.take(",")) && c_.take(d_.texts[i].before) && one(i) &&
+            (!d_.texts[i].twice || (c_.take(",") && one(i)))) {
           first = false;
         } else {
           c_.goTo(before);
@@ -157,7 +158,7 @@ class RowParser {
       groupSeen_ = group(i, end);
       if (!groupSeen_) {
         if (bracket != Bracket::Descriptor) return false;
-        inst_.operands[i] = Operand{};
+        inst_.operands[i] = d_.defaults[i];
         c_.goTo(before);
       } else {
         first = false;
@@ -165,13 +166,14 @@ class RowParser {
       i = end;
     }
     if (!c_.atEnd()) return false;
-    dropAbsent();
     return true;
   }
   Inst& inst() { return inst_; }
   std::size_t position() const { return c_.position(); }
 
  private:
+  static bool isAddress(Bracket bracket) { return bracket == Bracket::Address || bracket == Bracket::Address2; }
+
   /// Assigns the parts of the mnemonic to modifiers, in order; those that are not named keep the value without a name.
   bool modifiers(const std::vector<std::string_view>& parts) {
     std::size_t part = 0;
@@ -215,7 +217,7 @@ class RowParser {
   }
 
   bool group(unsigned begin, unsigned end) {
-    static constexpr std::string_view kOpen[] = {"", "[", "desc[", "c["};
+    static constexpr std::string_view kOpen[] = {"", "[", "[", "desc[", "c["};
     if (!c_.take(kOpen[static_cast<unsigned>(d_.texts[begin].bracket)])) return false;
     for (unsigned i = begin; i < end; ++i) {
       inst_.operands[i] = d_.defaults[i];
@@ -226,27 +228,11 @@ class RowParser {
       for (; slot < end && !taken; ++slot) {
         const std::size_t before = c_.position();
         taken = one(slot);
-        if (!taken)
-          c_.goTo(before);
-        else
-          seen_ |= 1u << slot;
+        if (!taken) c_.goTo(before);
       }
       if (!taken) return false;
     } while (c_.take("+"));
     return c_.take("]");
-  }
-
-  /// Slots that no form can hold together with the others are absent.
-  void dropAbsent() {
-    if (fits(inst_)) return;
-    for (unsigned i = 0; i < d_.slotCount; ++i) {
-      if (d_.texts[i].bracket != Bracket::Address || (seen_ >> i & 1) != 0 || (d_.slots[i].accepts & kAcceptsNone) == 0)
-        continue;
-      const Operand saved = inst_.operands[i];
-      inst_.operands[i] = Operand{};
-      if (fits(inst_)) return;
-      inst_.operands[i] = saved;
-    }
   }
 
   bool one(unsigned slot) {
@@ -278,13 +264,14 @@ class RowParser {
           break;
         }
     }
+    if (!c_.take(d_.texts[slot].after)) return false;
+    if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
     if (c_.takeWord(".H0_H0"))
       o.half = Operand::Half::H0H0;
     else if (c_.takeWord(".H1_H1"))
       o.half = Operand::Half::H1H1;
     else if (c_.takeWord(".F32"))
       o.half = Operand::Half::F32;
-    if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
     o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
     if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
     inst_.operands[slot] = o;
@@ -376,7 +363,6 @@ class RowParser {
   Cursor c_;
   const ParseOptions& options_;
   Inst inst_;
-  unsigned seen_ = 0;
   bool groupSeen_ = false;
 };
 

@@ -121,10 +121,11 @@ struct Printer {
     if (o.abs()) s += '|';
     if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress()) s += ".64";
     suffixes(slot);
+    s += d.texts[slot].after;
+    if (o.reuse()) s += ".reuse";
     if (o.half == Operand::Half::H0H0) s += ".H0_H0";
     if (o.half == Operand::Half::H1H1) s += ".H1_H1";
     if (o.half == Operand::Half::F32) s += ".F32";
-    if (o.reuse()) s += ".reuse";
   }
 
   void label(const Operand& o) {
@@ -142,7 +143,7 @@ struct Printer {
   /// Prints the slots from `slot` on that share its brackets; returns the next one.
   unsigned bracketed(unsigned slot) {
     const Bracket bracket = d.texts[slot].bracket;
-    static constexpr const char* kOpen[] = {"", "[", "desc[", "c["};
+    static constexpr const char* kOpen[] = {"", "[", "[", "desc[", "c["};
     unsigned end = slot;
     while (end < d.slotCount && d.texts[end].bracket == bracket)
       ++end;
@@ -176,10 +177,16 @@ struct Printer {
       first = false;
       s += t.before;
       glued = t.bracket == Bracket::Descriptor || t.bracket == Bracket::Bank;
-      if (t.bracket == Bracket::None)
-        one(i++);
-      else
+      if (t.bracket != Bracket::None) {
         i = bracketed(i);
+        continue;
+      }
+      one(i);
+      if (t.twice) {
+        s += ", ";
+        one(i);
+      }
+      ++i;
     }
   }
 };
@@ -188,6 +195,7 @@ struct Printer {
 
 Style styleOf(const Inst& inst, unsigned slot) {
   const Style style = desc(inst.op).texts[slot].style;
+  if (style == Style::F16x2 && getMod(inst, Mod::Bf16) != 0) return Style::Bf16x2;
   if (style != Style::F32Or64) return style;
   const auto function = modAs<Mufu>(inst, Mod::Func);
   return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;

@@ -115,14 +115,37 @@ struct Slot {
   constexpr Slot f32() const { return style(Style::F32); }
   constexpr Slot unsignedImm() const { return style(Style::Hex); }
   constexpr Slot f64() const { return two().style(Style::F64); }
-  constexpr Slot f16() const {
-    return style(Style::F16x2).with([](Slot& s) { s.wantHalf = s.fp16Bits = true; });
+  /// Packed halves: has the two bits of Operand::half, and C's modifiers stand one bit higher.
+  constexpr Slot half() const {
+    return with([](Slot& s) { s.wantHalf = s.fp16Bits = true; });
+  }
+  constexpr Slot fp16C() const {
+    return with([](Slot& s) { s.fp16Bits = true; });
+  }
+  constexpr Slot f16() const { return style(Style::F16x2).half(); }
+  constexpr Slot reusable(unsigned bit) const {
+    return with([&](Slot& s) { s.field.reuse = static_cast<std::uint8_t>(bit); });
+  }
+  /// Written behind the register.
+  constexpr Slot after(std::string_view text) const {
+    return with([&](Slot& s) { s.text.after = text; });
+  }
+  /// Written twice: the instruction reads two fields of one register.
+  constexpr Slot twice() const {
+    return with([](Slot& s) { s.text.twice = true; });
   }
   /// Not written when it is the default.
   constexpr Slot opt() const {
     return with([](Slot& s) {
       s.text.omitDefault = true;
       s.desc.accepts |= kAcceptsNone;
+    });
+  }
+  /// Absent in some form; that form is taken unless an operand is given.
+  constexpr Slot mayMiss() const {
+    return with([](Slot& s) {
+      s.desc.accepts |= kAcceptsNone;
+      s.def = Operand{};
     });
   }
   constexpr Slot hidden() const {
@@ -225,7 +248,8 @@ constexpr File fileOf(Enc kind) {
   case Enc::Ugpr: return File::UR;
   case Enc::Pred:
   case Enc::PredInverted: return File::P;
-  case Enc::Upred: return File::UP;
+  case Enc::Upred:
+  case Enc::UpredInverted: return File::UP;
   case Enc::Bar: return File::B;
   default: return File::R;
   }
@@ -242,6 +266,7 @@ constexpr Slot slot(std::string_view name, Role role, FieldEnc field) {
   case Enc::Ugpr:
   case Enc::Pred:
   case Enc::PredInverted:
+  case Enc::UpredInverted:
   case Enc::Upred: s.def = Operand::zero(fileOf(field.kind)); break;
   case Enc::Bar: s.def = Operand::physical(File::B, 0); break;
   case Enc::UImm:
@@ -281,6 +306,9 @@ constexpr Slot ups(unsigned pos, std::string_view name = "UPp") {
 /// The predicate of loads, whose number is stored inverted.
 constexpr Slot predInverted(unsigned pos) {
   return predicate("Pp", Enc::PredInverted, pos);
+}
+constexpr Slot upsInverted(unsigned pos) {
+  return predicate("UPp", Enc::UpredInverted, pos);
 }
 
 /// A source of the arithmetic scheme. Its field is worked out when the row is finished.
@@ -339,11 +367,11 @@ constexpr Slot address(unsigned pos = 24) {
 }
 /// A uniform register that is added to the address.
 constexpr Slot addressUr(unsigned pos) {
-  return ureg("URb", pos).in(Bracket::Address).opt().late();
+  return ureg("URb", pos).in(Bracket::Address).mayMiss().late();
 }
 /// The descriptor of a global access.
 constexpr Slot descriptor(unsigned pos) {
-  return ureg("desc", pos).two().in(Bracket::Descriptor).late();
+  return ureg("desc", pos).two().in(Bracket::Descriptor).mayMiss().late();
 }
 constexpr Slot sharedAddress() {
   return reg("Ra", 24).in(Bracket::Address).opt().late();
@@ -463,6 +491,18 @@ constexpr ModDesc bytes(unsigned pos) {
   ModDesc m = mod(Mod::Byte, pos, 2, "|B1|B2|B3");
   m.names16 = "|H1|!|!";
   return m;
+}
+constexpr ModDesc bf16() {
+  return mod(Mod::Bf16, 85, 1, "|BF16_V2");
+}
+constexpr ModDesc relu79() {
+  return mod(Mod::Relu, 79, 1, "!|RELU", 1);
+}
+/// What floating-point atomics work on.
+constexpr ModDesc atomFloat() {
+  return mod(Mod::AtomFloat, 73, 4,
+             "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|F32x4.FTZ.RN|"
+             "F32.RN|F32x2.RN|F32x4.RN|F64.RN");
 }
 constexpr ModDesc fmz() {
   return mod(Mod::Fmz, 76, 1, "|FMZ");

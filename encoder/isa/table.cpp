@@ -86,13 +86,26 @@ unsigned registersOfSize(MemSize size) {
   }
 }
 
-/// Values of Mod::AtomType are AtomType's; the packed floating-point ones are wide by their count.
 unsigned registersOfAtomType(unsigned type) {
   switch (static_cast<AtomType>(type)) {
   case AtomType::U64:
-  case AtomType::S64:
-  case AtomType::F64: return 2;
+  case AtomType::S64: return 2;
   case AtomType::U128: return 4;
+  default: return 1;
+  }
+}
+
+unsigned registersOfAtomFloat(unsigned type) {
+  switch (static_cast<AtomFloat>(type)) {
+  case AtomFloat::F16x4:
+  case AtomFloat::BF16x4:
+  case AtomFloat::F32x2:
+  case AtomFloat::F32x2Ftz:
+  case AtomFloat::F64: return 2;
+  case AtomFloat::F16x8:
+  case AtomFloat::BF16x8:
+  case AtomFloat::F32x4:
+  case AtomFloat::F32x4Ftz: return 4;
   default: return 1;
   }
 }
@@ -118,6 +131,11 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::Size: return registersOfSize(static_cast<MemSize>(value(Mod::Size)));
   case WidthRule::Address: return value(Mod::E) != 0 ? 2 : 1;
   case WidthRule::AtomType: return registersOfAtomType(value(Mod::AtomType));
+  case WidthRule::AtomFloat: return registersOfAtomFloat(value(Mod::AtomFloat));
+  case WidthRule::MmaC: return value(Mod::DstFmt) == 0 ? 2 : 4;
+  case WidthRule::Mma1688A: return value(Mod::SrcFmt) == 2 ? 4 : 2;
+  case WidthRule::Mma1688B: return value(Mod::SrcFmt) == 2 ? 2 : 1;
+  case WidthRule::MatrixCount: return 1u << value(Mod::Size);
   case WidthRule::DstFmt: return value(Mod::DstFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
   case WidthRule::SrcFmt: return value(Mod::SrcFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
   case WidthRule::DstInt: return value(Mod::DstFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;
