@@ -69,7 +69,8 @@ def main():
             if not outcome.ok:
                 sys.exit(f"status {outcome.status}: {outcome.errors[:500]}")
         size = big.stat().st_size
-        print(f"{size / 1e6:.2f} MB parsed and checked in {parsing.seconds:.3f} s: {size / 1e6 / parsing.seconds:.1f} MB/s")
+        for seconds, clock in ((parsing.seconds, "wall"), (parsing.cpu_seconds, "processor")):
+            print(f"{size / 1e6:.2f} MB parsed and checked in {seconds:.3f} s ({clock} time): {size / 1e6 / seconds:.1f} MB/s")
         print(
             f"peak memory {parsing.peak_kilobytes / 1024:.1f} MB: {parsing.peak_kilobytes * 1024 / size:.1f} bytes per byte of PTX, "
             f"{(parsing.peak_kilobytes - start_up.peak_kilobytes) * 1024 / size:.1f} beyond an empty kernel's {start_up.peak_kilobytes / 1024:.1f} MB"

@@ -1,6 +1,8 @@
 """Finds the programs that orias is compared with, and runs programs with a clock and a look at their memory."""
+import concurrent.futures
 import dataclasses
 import os
+import resource
 import shutil
 import subprocess
 import threading
@@ -19,6 +21,7 @@ class Outcome:
 
     status: int | None
     seconds: float
+    cpu_seconds: float  # right only if nothing else runs through this module at the same time
     peak_kilobytes: int
     output: str
     errors: str
@@ -28,32 +31,41 @@ class Outcome:
         return self.status == 0
 
 
+def peak_memory(pid, stop):
+    """Follows the peak resident memory of a process, in kilobytes, until `stop` is set.
+
+    Not the ru_maxrss of wait4: that counts the memory of this Python process too, from which the child was forked.
+    """
+    peak = 0
+    while True:
+        try:
+            with open(f"/proc/{pid}/status") as status:
+                peak = next((int(line.split()[1]) for line in status if line.startswith("VmHWM:")), peak)
+        except OSError:
+            return peak
+        if stop.wait(0.002):
+            return peak
+
+
 def run(command, limit=120.0):
-    """Runs a program once. The peak memory is the kernel's figure for this child alone."""
-    start = time.perf_counter()
+    """Runs a program once, with the limit in seconds."""
+    start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    expired = threading.Event()
-    timer = threading.Timer(limit, lambda: (expired.set(), process.kill()))
-    timer.start()
-    texts = {}
-
-    def drain(name, stream):
-        texts[name] = stream.read().decode(errors="replace")
-
-    readers = [threading.Thread(target=drain, args=pair) for pair in (("out", process.stdout), ("err", process.stderr))]
-    for reader in readers:
-        reader.start()
-    # wait4 rather than wait: it alone tells the resources of one child.
-    _, raw, usage = os.wait4(process.pid, 0)
-    seconds = time.perf_counter() - start
-    timer.cancel()
-    for reader in readers:
-        reader.join()
-    process.stdout.close()
-    process.stderr.close()
-    process.returncode = os.waitstatus_to_exitcode(raw)
-    status = None if expired.is_set() else process.returncode
-    return Outcome(status, seconds, usage.ru_maxrss, texts["out"], texts["err"])
+    over = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        peak = pool.submit(peak_memory, process.pid, over)
+        try:
+            output, errors = process.communicate(timeout=limit)
+            status = process.returncode
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output, errors = process.communicate()
+            status = None
+        seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+        over.set()
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    texts = (text.decode(errors="replace") for text in (output, errors))
+    return Outcome(status, seconds, cpu, peak.result(), *texts)
 
 
 def best(command, times, limit=120.0):
