@@ -8,7 +8,8 @@
 Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers and
 instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly (nvdisasm accepts
 every word and prints what our listing prints). Prints a summary; --tsv and --json write every figure. Peers that this machine
-lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm or nvdisasm refuses a word.
+lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm, nvdisasm refuses a word, or
+a file fails what --require names.
 """
 import argparse
 import collections
@@ -228,6 +229,7 @@ def parse_arguments():
     parser.add_argument("--repeat", type=int, default=3, help="runs of which speed takes the best")
     parser.add_argument("--reasons", type=int, default=40, help="how many messages the summary ranks")
     parser.add_argument("--differences", type=int, default=5, help="how many differences of a file the summary shows")
+    parser.add_argument("--require", default="", help="exit with 1 unless every file passes these: front, assemble")
     parser.add_argument("--tsv", help="write one line per file here")
     parser.add_argument("--json", help="write everything here, kernels too")
     options = parser.parse_args()
@@ -269,7 +271,9 @@ def main():
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
     print(summary(rows, options))
-    return 1 if any(r.get("refused_words") or r.get("listing_differences") for r in rows) else 0
+    required = [check for check in options.require.split(",") if check]
+    wrong = any(r.get("refused_words") or r.get("listing_differences") for r in rows)
+    return 1 if wrong or not all(row[check] for row in rows for check in required) else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import re
 FUNCTION = re.compile(r"(?:Compiling entry function|Function properties for|Function) '?([\w$.]+)'?")
 REGISTERS = re.compile(r"Used (\d+) registers")
 SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
-ERROR = re.compile(r"^(?:(?P<place>\S+?:\d+:\d+): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
+ERROR = re.compile(r"^(?:(?P<place>[^\s:]+(?::\d+:\d+)?): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
 
 
 def registers(errors):
