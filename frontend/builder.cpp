@@ -13,7 +13,9 @@ ModuleBuilder::ModuleBuilder(Module& module, TokenWindow& window, Diagnostics& d
 
 void ModuleBuilder::enterRule(std::size_t rule, antlr4::ParserRuleContext* c) {
   switch (rule) {
-  case P::RuleStatement: statementDepths_.push_back(scopes_.depth()); break;
+  case P::RuleStatement:
+    openStatements_.push_back({scopes_.depth(), fn_->instructions.size(), fn_->statements.size()});
+    break;
   case P::RuleModuleItem: decl_ = Declaration(); break;
   case P::RuleVariableDeclaration: {
     const Linkage linkage = decl_.linkage;
@@ -152,7 +154,7 @@ void ModuleBuilder::exitRule(std::size_t rule, antlr4::ParserRuleContext* c) {
 
   // Statements
   case P::RuleBlock: return leaveScope();
-  case P::RuleStatement: statementDepths_.pop_back(); return;
+  case P::RuleStatement: openStatements_.pop_back(); return;
   case P::RuleLabel: return exitLabel(static_cast<P::LabelContext*>(c));
   case P::RuleGuard: return exitGuard(static_cast<P::GuardContext*>(c));
   case P::RulePlainOpcode:
@@ -337,12 +339,18 @@ void ModuleBuilder::abandon(std::size_t rule) {
   inPrototype_ = false;
   unsigned depth = 0;
   if (rule == P::RuleStatement) {
-    depth = statementDepths_.back();
-    statementDepths_.pop_back();
+    const StatementMark mark = openStatements_.back();
+    openStatements_.pop_back();
+    depth = mark.depth;
+    // An instruction whose end is wrong; the statements of a block that lacks its end stay.
+    if (scopes_.depth() == depth && fn_->instructions.size() == mark.instructions + 1) {
+      fn_->instructions.resize(mark.instructions);
+      fn_->statements.resize(mark.statements);
+    }
   } else if (rule == P::RuleSectionItem) {
     return;
   } else {
-    statementDepths_.clear();
+    openStatements_.clear();
     headerOpen_ = false;
     pending_.clear(); // the labels that they wait for may be in the part that is skipped
   }

@@ -54,10 +54,17 @@ class ModuleBuilder final : public ParseEvents {
     VariableId created = VariableId::None;
     bool done = false; ///< the declarator is in the module, or was wrong
   };
+  /// The state at the start of a statement, to which an error in it goes back.
+  struct StatementMark {
+    unsigned depth;
+    std::size_t instructions;
+    std::size_t statements;
+  };
   struct Pending {
     NameId name;
     SourceLoc loc;
-    std::uint32_t operand; ///< of the function; kNoId: a target of `list`
+    std::uint32_t instruction; ///< of the function; kNoId: none
+    std::uint32_t operand;     ///< of the function; kNoId: a target of `list`
     TargetListId list;
     std::uint32_t target;
     unsigned depth;
@@ -147,6 +154,7 @@ class ModuleBuilder final : public ParseEvents {
   RegisterId resolveRegister(NameId name, SourceLoc loc);
   /// Second of a pair; None for `_`.
   RegisterId pairRegister(antlr4::Token* token);
+  void removeWrongInstructions();
   void undeclared(NameId name, SourceLoc loc);
   void enterScope();
   void leaveScope();
@@ -164,7 +172,7 @@ class ModuleBuilder final : public ParseEvents {
   FunctionId fnId_ = FunctionId::None;
   Function* fn_ = nullptr;
   std::vector<std::uint32_t> scopeNumbers_;
-  std::vector<unsigned> statementDepths_; ///< the scope depth at the start of each open statement
+  std::vector<StatementMark> openStatements_;
   std::vector<Pending> pending_;
   std::vector<Register> families_; ///< what the members of a family are, by Family::declaration
   DebugLocId debugLoc_ = DebugLocId::None;

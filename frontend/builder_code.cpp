@@ -67,6 +67,7 @@ void ModuleBuilder::resolvePending() {
     default:
       if (depth == 1) {
         undeclared(p.name, p.loc);
+        if (p.instruction != kNoId) fn_->instructions[p.instruction].opcode = OpcodeId::None;
       } else {
         p.depth = depth - 1;
         pending_[kept++] = p;
@@ -82,6 +83,25 @@ void ModuleBuilder::resolvePending() {
     }
   }
   pending_.resize(kept);
+}
+
+/// Takes the instructions without opcode out again: their names turned out to be undeclared.
+void ModuleBuilder::removeWrongInstructions() {
+  std::vector<Instruction> instructions;
+  std::vector<Statement> statements;
+  for (Statement s : fn_->statements) {
+    if (s.kind == StatementKind::Instruction) {
+      const Instruction& i = fn_->instructions[s.index];
+      if (i.opcode == OpcodeId::None) continue;
+      s.index = static_cast<std::uint32_t>(instructions.size());
+      instructions.push_back(i);
+    } else if (s.kind == StatementKind::Label) {
+      fn_->labels[s.index].statement = static_cast<std::uint32_t>(statements.size());
+    }
+    statements.push_back(s);
+  }
+  fn_->instructions = std::move(instructions);
+  fn_->statements = std::move(statements);
 }
 
 void ModuleBuilder::undeclared(NameId id, SourceLoc where) {
@@ -183,11 +203,12 @@ void ModuleBuilder::finishInstruction() {
   instr_.debugLoc = debugLoc_;
   instr_.firstOperand = static_cast<std::uint32_t>(fn_->operands.size());
   instr_.operandCount = static_cast<std::uint16_t>(operands_.size());
+  const auto at = static_cast<std::uint32_t>(fn_->instructions.size());
   for (const Unresolved& u : unresolved_)
-    pending_.push_back({u.name, u.loc, instr_.firstOperand + static_cast<std::uint32_t>(u.operand), TargetListId::None,
-                        0, scopes_.depth()});
+    pending_.push_back({u.name, u.loc, at, instr_.firstOperand + static_cast<std::uint32_t>(u.operand),
+                        TargetListId::None, 0, scopes_.depth()});
   fn_->operands.insert(fn_->operands.end(), operands_.begin(), operands_.end());
-  addStatement(StatementKind::Instruction, static_cast<std::uint32_t>(fn_->instructions.size()));
+  addStatement(StatementKind::Instruction, at);
   fn_->instructions.push_back(instr_);
 }
 

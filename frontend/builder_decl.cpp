@@ -91,6 +91,7 @@ void ModuleBuilder::exitArrayDimension(SourceLoc where) {
       size = value.bits;
   } else if (!decl_.dims.empty()) {
     error(where, "only the first dimension of an array may be open");
+    size = 1;
   }
   if (decl_.dims.size() < kMaxDimensions)
     decl_.dims.push_back(size);
@@ -530,7 +531,9 @@ void ModuleBuilder::enterBody() {
 
 void ModuleBuilder::exitBody() {
   fn_->endLoc = window_.previous()->loc();
+  const unsigned errors = diags_.errorCount();
   leaveScope();
+  if (diags_.errorCount() != errors) removeWrongInstructions();
   fn_->operands.shrink_to_fit();
   fn_->instructions.shrink_to_fit();
   fn_->statements.shrink_to_fit();
@@ -578,7 +581,7 @@ void ModuleBuilder::exitTargetList(bool isCall, SourceLoc where) {
     } else if (symbol.kind == SymbolKind::Label) {
       list.targets[i] = symbol.id;
     } else {
-      pending_.push_back({target, at, kNoId, labelTargets_, static_cast<std::uint32_t>(i), scopes_.depth()});
+      pending_.push_back({target, at, kNoId, kNoId, labelTargets_, static_cast<std::uint32_t>(i), scopes_.depth()});
     }
   }
   module_.targetLists.push_back(list);

@@ -100,13 +100,13 @@ void ConstantEvaluator::exitTerms() {
 }
 
 void ConstantEvaluator::exitExpression() {
-  const std::size_t first = expressions_.back();
+  const auto [first, loc] = expressions_.back();
   expressions_.pop_back();
   // condition, value, condition, value, …, value: the operator is right-associative.
   while (values_.size() - first > 1) {
     const std::size_t n = values_.size();
     if (!values_[n - 3].isInteger() || !values_[n - 2].isInteger() || !values_[n - 1].isInteger())
-      values_[n - 3] = fail(expressionLoc_, "the parts of a conditional constant are integers");
+      values_[n - 3] = fail(loc, "the parts of a conditional constant are integers");
     else
       values_[n - 3] = values_[n - 3].bits != 0 ? values_[n - 2] : values_[n - 1];
     values_.resize(n - 2);

@@ -62,10 +62,7 @@ class ConstantEvaluator {
 
   /// A prefix that stands before the next expression and belongs to its first term.
   void leadingPrefix(ConstantOperator op, SourceLoc loc);
-  void enterExpression(SourceLoc loc) {
-    expressions_.push_back(values_.size());
-    expressionLoc_ = loc;
-  }
+  void enterExpression(SourceLoc loc) { expressions_.push_back({values_.size(), loc}); }
   void exitExpression();
   void enterTerms() { termLists_.push_back({values_.size(), binaries_.size()}); }
   void exitTerms();
@@ -90,6 +87,10 @@ class ConstantEvaluator {
     ConstantOperator op;
     SourceLoc loc;
   };
+  struct Expression {
+    std::size_t values; ///< where its values begin
+    SourceLoc loc;
+  };
   struct TermList {
     std::size_t values;
     std::size_t binaries;
@@ -103,11 +104,10 @@ class ConstantEvaluator {
   std::vector<Constant> values_;
   std::vector<Operator> prefixes_;
   std::vector<Operator> binaries_;
-  std::vector<std::size_t> expressions_; ///< where the values of an open expression begin
+  std::vector<Expression> expressions_;
   std::vector<TermList> termLists_;
   std::vector<std::size_t> terms_; ///< where the prefixes of an open term begin
   std::vector<Operator> waiting_;  ///< exitTerms: operators of weaker precedence
-  SourceLoc expressionLoc_;        ///< of the expression that began last
   bool leading_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include "frontend/limits.h"
 
 #include <fmt/format.h>
+#include <utility>
 
 namespace orias::ptx {
 
@@ -186,6 +187,7 @@ void PtxErrorStrategy::reportError(PtxParserBase* parser, const antlr4::Recognit
   reported_ = true;
   auto* token = static_cast<PtxToken*>(e.getOffendingToken());
   if (token == nullptr) token = parser->_input->current();
+  if (token->type() == antlr4::Token::EOF && std::exchange(atEnd_, true)) return;
   SourceLoc loc = token->loc();
   std::string message = fmt::format("syntax error at {}", shown(*token));
   std::string hint;
@@ -245,8 +247,8 @@ void PtxErrorStrategy::syncLoop(PtxParserBase* parser, std::size_t rule) {
       window.consume();
       return;
     }
-    if (inModule ? startsModuleItem(type) : isModuleOnly(type) || (next.firstOnLine() && startsStatementLine(type)))
-      return;
+    if (inModule ? startsModuleItem(type) : isModuleOnly(type)) return;
+    if (!inModule && next.firstOnLine() && (startsStatementLine(type) || type == PtxParser::ID)) return;
   }
 }
 

@@ -88,6 +88,7 @@ class PtxErrorStrategy {
   static bool isLoopRule(std::size_t rule);
 
   bool reported_ = false; ///< the error that is being unwound
+  bool atEnd_ = false;    ///< the end of the file was unexpected: what it leaves open is told once
   unsigned errors_ = 0;
 };
 
