@@ -28,7 +28,7 @@ TEST_CASE("all errors of a file are found, not only the first") {
                       "9:15 syntax error at '8'\n"
                       "10:1 syntax error at ')'\n"
                       "11:5 undeclared name 'Nowhere'\n");
-  CHECK(p.function("k").instructions.size() == 2); // bra and ret
+  CHECK(p.function("k").instructions.size() == 1); // only ret is kept
 }
 
 TEST_CASE("a missing semicolon is told where it should be, and costs one statement") {
