@@ -75,6 +75,8 @@ enum class ShiftType : std::uint8_t { S64, U64, S32, U32 };
 enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };
 enum class Mufu : std::uint8_t { COS, SIN, EX2, LG2, RCP, RSQ, RCP64H, RSQ64H, SQRT, TANH };
 enum class MemSize : std::uint8_t { U8, S8, U16, S16, B32, B64, B128, UB128 };
+/// How strongly an access is ordered, and how far: the values that code generation uses (of 16).
+enum class MemOrder : std::uint8_t { Weak = 0, Constant = 4, StrongSm = 5, StrongGpu = 7, StrongSys = 10 };
 enum class Evict : std::uint8_t { EF, Normal, EL, LU, EU, NA };
 /// What an atomic operates on. The integer and the floating-point atomics are instructions of their own.
 enum class AtomType : std::uint8_t { U32, S32, U64, S64, U128 };

@@ -87,6 +87,8 @@ class Target {
   std::uint32_t nctaidOffset(unsigned axis) const { return 0x0c + 4 * axis; }
   std::uint32_t sharedWindowOffset() const { return 0x18; } ///< 64 bits: generic address of shared address 0
   std::uint32_t localWindowOffset() const { return 0x20; }  ///< 64 bits: generic address of local address 0
+  /// 64 bits: generic address of constant bank 3 (observed: cvta.const).
+  std::uint32_t constWindowOffset() const { return facts_.smVersion >= 90 ? 0xd0 : 0x50; }
   std::uint32_t stackPointerOffset() const { return 0x28; }
   std::uint32_t dynamicSharedSizeOffset() const { return 0x2c; }
   std::uint32_t totalSharedSizeOffset() const { return 0x114; }
@@ -109,6 +111,8 @@ class Target {
   unsigned reservedRegisters() const { return 2; }
   unsigned maxRegistersPerThread() const { return 255; }
   bool hasUniformDatapath() const { return true; }
+  /// VIMNMX stands for IMNMX (observed).
+  bool hasVectorMinMax() const { return facts_.smVersion >= 90; }
   /// The memory instructions take `desc[UR]`.
   bool hasMemoryDescriptors() const { return facts_.globalDescriptor != 0; }
 
