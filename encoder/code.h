@@ -1,0 +1,39 @@
+#pragma once
+
+#include "encoder/isa/isa.h"
+#include "ori/instr.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace orias::ori {
+class Function;
+}
+
+namespace orias::encoder {
+
+inline constexpr std::uint32_t kWordBytes = 16;
+/// Code ends on a multiple of this; NOPs fill up (observed in ptxas' output).
+inline constexpr std::uint32_t kTextAlignment = 128;
+
+/// The machine code of one function: what the cubin holds, and what the listing is made from.
+struct FunctionCode {
+  std::vector<isa::Word> words;
+  /// The instruction that each word comes from; null for the padding. As long as `words`.
+  std::vector<const ori::Instr*> origin;
+  std::vector<std::uint32_t> exitOffsets;  ///< byte offsets of EXIT
+  std::vector<std::uint32_t> coopOffsets;  ///< byte offsets of instructions that exchange values between lanes
+  std::vector<std::uint8_t> registerMap;   ///< by word: registers of file R live behind it
+  std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
+};
+
+/// Encodes an allocated function whose control fields are set and whose fall-throughs are adjacent. Labels become distances. Behind
+/// the last instruction come a branch to itself and NOPs, as ptxas does, so that prefetching finds code.
+/// An instruction that the table cannot encode is an InternalError that names it.
+FunctionCode emitWords(const ori::Function& function);
+
+/// The words as instructions again, compared with what they were made from: one message for each difference.
+std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code);
+
+} // namespace orias::encoder

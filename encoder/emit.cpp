@@ -1,0 +1,114 @@
+#include "encoder/code.h"
+
+#include "encoder/isa/codec.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "ori/print.h"
+#include "support/check.h"
+
+#include <fmt/format.h>
+
+namespace orias::encoder {
+
+using isa::Inst;
+using isa::Operand;
+
+namespace {
+
+/// What the hardware sees of an instruction: physical operands, distances for labels.
+Inst machineInst(const ori::Instr& instr, const std::vector<std::uint32_t>& blockOffset, std::uint32_t offset) {
+  Inst inst;
+  inst.op = instr.op;
+  inst.mods = instr.mods;
+  inst.guard = instr.guard().value();
+  inst.operandCount = static_cast<std::uint8_t>(instr.operandCount);
+  for (unsigned i = 0; i < instr.operandCount; ++i) {
+    Operand o = instr.op_(i).value();
+    if (o.kind == Operand::Kind::Label) {
+      const std::int64_t distance = static_cast<std::int64_t>(blockOffset[o.reg]) - (offset + kWordBytes);
+      o.reg = Operand::kNoReg;
+      o.imm = static_cast<std::int32_t>(distance);
+    }
+    inst.operands[i] = o;
+  }
+  inst.control = instr.control;
+  return inst;
+}
+
+std::vector<std::uint32_t> blockOffsets(const ori::Function& function) {
+  std::vector<std::uint32_t> offsets(function.blockIdCount(), 0);
+  std::uint32_t at = 0;
+  for (const ori::Block* block : function.layout()) {
+    offsets[block->id] = at;
+    for (ori::Instr& instr : *block) {
+      (void)instr;
+      at += kWordBytes;
+    }
+  }
+  return offsets;
+}
+
+isa::Word encodeOrThrow(const Inst& inst, const isa::Target& target, const std::string& what) {
+  isa::EncodeResult result = isa::encode(inst, target);
+  ORIAS_CHECK(static_cast<bool>(result), fmt::format("cannot encode {}: {}", what, result.error));
+  return result.word;
+}
+
+void appendTail(FunctionCode& code, const isa::Target& target) {
+  Inst self = isa::makeInst(isa::Op::BRA);
+  for (unsigned i = 0; i < self.operandCount; ++i)
+    if (isa::desc(self.op).slots[i].accepts & isa::kAcceptsLabel) {
+      self.operands[i] = Operand::label(Operand::kNoReg);
+      self.operands[i].imm = -static_cast<std::int32_t>(kWordBytes);
+    }
+  code.words.push_back(encodeOrThrow(self, target, "the branch behind the code"));
+  code.origin.push_back(nullptr);
+  const isa::Word nop = encodeOrThrow(isa::makeInst(isa::Op::NOP), target, "NOP");
+  while (code.byteSize() % kTextAlignment != 0) {
+    code.words.push_back(nop);
+    code.origin.push_back(nullptr);
+  }
+}
+
+} // namespace
+
+FunctionCode emitWords(const ori::Function& function) {
+  const isa::Target& target = function.module().target();
+  const std::vector<std::uint32_t> blockOffset = blockOffsets(function);
+  FunctionCode code;
+  for (const ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block) {
+      const std::uint32_t offset = code.byteSize();
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      if (instr.op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
+      if (row.has(isa::Flag::Convergent) && !row.has(isa::Flag::Branch)) code.coopOffsets.push_back(offset);
+      code.words.push_back(encodeOrThrow(machineInst(instr, blockOffset, offset), target,
+                                         fmt::format("'{}' in '{}'", ori::print(function, instr), function.name())));
+      code.origin.push_back(&instr);
+    }
+  appendTail(code, target);
+  return code;
+}
+
+std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code) {
+  std::vector<std::string> differences;
+  const isa::Target& target = function.module().target();
+  for (std::size_t i = 0; i < code.words.size(); ++i) {
+    const std::optional<Inst> decoded = isa::decode(code.words[i]);
+    const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
+    if (!decoded) {
+      differences.push_back(fmt::format("{:#06x}: the word does not decode", offset));
+      continue;
+    }
+    const ori::Instr* origin = code.origin[i];
+    if (origin && decoded->op != origin->op) {
+      differences.push_back(fmt::format("{:#06x}: '{}' decodes as {}", offset, ori::print(function, *origin), isa::desc(decoded->op).name));
+      continue;
+    }
+    const isa::EncodeResult again = isa::encode(*decoded, target);
+    if (!again || again.word != code.words[i]) differences.push_back(fmt::format("{:#06x}: decodes, but encodes to another word", offset));
+  }
+  return differences;
+}
+
+} // namespace orias::encoder
