@@ -1,0 +1,186 @@
+#include "regalloc/allocate.h"
+
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "regalloc/check.h"
+#include "regalloc/frame.h"
+#include "regalloc/slots.h"
+#include "regalloc/spill.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::regalloc {
+
+using isa::File;
+using ori::Function;
+
+namespace {
+
+constexpr std::uint32_t kStackPointer = 1;
+/// Spill rounds before the allocator gives up; each one removes at least one register from competition.
+constexpr unsigned kMostRounds = 64;
+
+std::string_view fileName(File file) {
+  switch (file) {
+  case File::R: return "R";
+  case File::UR: return "UR";
+  case File::P: return "P";
+  case File::UP: return "UP";
+  case File::B: return "B";
+  }
+  return "";
+}
+
+class Allocator {
+ public:
+  Allocator(Function& function, const AllocationOptions& options)
+      : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u) {
+    state_.usesFrame = !function.frame.empty();
+  }
+
+  std::string run() {
+    for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
+      std::string problem = allocateFile(file);
+      if (!problem.empty()) return problem;
+    }
+    state_.grow(function_);
+    state_.assignment.physical = physical_;
+    if (options_.check) {
+      std::vector<std::string> faults = check(function_, state_.assignment);
+      if (!faults.empty()) {
+        std::string message = fmt::format("wrong register allocation in '{}':", function_.name());
+        for (const std::string& fault : faults) message += "\n  " + fault;
+        throw InternalError(message);
+      }
+    }
+    commit();
+    return {};
+  }
+
+ private:
+  unsigned limitOf(File file) const {
+    const isa::Target& target = function_.module().target();
+    unsigned limit = target.registerCount(file);
+    if (file == File::R) {
+      unsigned ceiling = std::min(options_.maxRegisters, target.maxRegistersPerThread());
+      limit = std::min(limit, ceiling - std::min(ceiling, target.reservedRegisters()));
+    }
+    return limit;
+  }
+
+  bool canSpill(File file) const { return file == File::R || file == File::P || file == File::UR; }
+
+  std::string allocateFile(File file) {
+    const unsigned limit = limitOf(file);
+    bool everything = options_.spillEverything && file == File::R;
+    for (unsigned round = 0; round < kMostRounds; ++round) {
+      state_.grow(function_);
+      const LiveRanges ranges(function_, file);
+      const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
+      if (webs.all.empty()) return {};
+      std::vector<std::uint32_t> victims;
+      if (everything) {
+        everything = false;
+        for (std::uint32_t w = 0; w < webs.all.size(); ++w)
+          if (webs.all[w].spillCost < 1e300) victims.push_back(w);
+      } else {
+        Placement placement = bestPlacement(webs, file, limit);
+        if (placement.failed.empty()) {
+          keep(webs, placement, file);
+          return {};
+        }
+        if (canSpill(file)) victims = chooseSpills(function_, webs, ranges, usable(file, limit), placement.failed);
+      }
+      if (victims.empty())
+        return fmt::format("function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
+                           "launch bounds", function_.name(), fileName(file), limit);
+      for (std::uint32_t w : victims) spill(webs.all[w], file);
+    }
+    return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling", function_.name(),
+                       fileName(file), limit, kMostRounds);
+  }
+
+  /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
+  unsigned usable(File file, unsigned limit) const { return file == File::R ? limit - 1 : limit; }
+
+  Placement bestPlacement(const Webs& webs, File file, unsigned limit) const {
+    SlotBudget budget{limit, {}, options_.threshold};
+    if (file == File::R && state_.usesFrame) {
+      budget.reserved.assign(kStackPointer + 1, false);
+      budget.reserved[kStackPointer] = true;
+    }
+    Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
+    if (options_.singlePass || file != File::R) return best;
+    for (unsigned attempt = 1; attempt < std::min(options_.noSpillAttempts, 2u); ++attempt) {
+      Placement other = place(function_, webs, budget, Order::ByStart);
+      if (std::pair(other.failed.size(), other.used) < std::pair(best.failed.size(), best.used)) best = std::move(other);
+    }
+    return best;
+  }
+
+  void keep(const Webs& webs, const Placement& placement, File file) {
+    physical_.resize(function_.vregCount(), ~0u);
+    for (ori::VRegId v = 0; v < function_.vregCount(); ++v)
+      if (webs.webOf[v] != ~0u) physical_[v] = placement.slotOf[webs.webOf[v]] + webs.offsetOf[v];
+    unsigned used = placement.used;
+    switch (file) {
+    case File::R: highestR_ = used; break;
+    case File::UR: function_.stats.uniformRegisters = used; break;
+    case File::P: function_.stats.predicates = used; break;
+    default: break;
+    }
+  }
+
+  void spill(const Web& web, File file) {
+    if (options_.remark)
+      for (auto [v, offset] : web.members)
+        options_.remark(function_.singleDef(v), fmt::format("spilled {} register{}{}", fileName(file),
+                        function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name),
+                        static_cast<std::int64_t>(web.spillCost * 100));
+    spillWeb(function_, web, file, options_.remat, state_);
+  }
+
+  /// Writes the decision into the code.
+  void commit() {
+    for (ori::Block* block : function_.layout())
+      for (ori::Instr& instr : *block) {
+        for (unsigned i = 0; i < instr.operandCount; ++i)
+          if (instr.op_(i).isVirtual()) function_.setOperand(&instr, i, physicalOf(instr.op_(i)));
+        if (instr.guard().isVirtual()) function_.setGuard(&instr, physicalOf(instr.guard()));
+      }
+    function_.allocated = true;
+    function_.stats.spillStoreBytes = state_.storeBytes;
+    function_.stats.spillLoadBytes = state_.loadBytes;
+    function_.stats.frameBytes = layOutFrame(function_);
+    if (function_.stats.frameBytes) {
+      insertPrologue(function_, function_.stats.frameBytes);
+      highestR_ = std::max(highestR_, kStackPointer + 1);
+    }
+    function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
+  }
+
+  isa::Operand physicalOf(const ori::Operand& o) const {
+    isa::Operand out = o.value();
+    out.flags = static_cast<std::uint8_t>(out.flags & ~isa::Operand::kVirtual);
+    // A register that never gets a value reads as anything; the zero register is as good as any.
+    out.reg = physical_[o.reg] == ~0u ? isa::zeroRegister(o.file) : physical_[o.reg] + o.sub;
+    out.sub = 0;
+    return out;
+  }
+
+  Function& function_;
+  const AllocationOptions& options_;
+  SpillState state_;
+  std::vector<std::uint32_t> physical_;
+  unsigned highestR_ = 0;
+};
+
+} // namespace
+
+std::string allocateRegisters(Function& function, const AllocationOptions& options) {
+  return Allocator(function, options).run();
+}
+
+} // namespace orias::regalloc

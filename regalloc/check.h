@@ -1,0 +1,28 @@
+#pragma once
+
+#include "regalloc/assignment.h"
+
+#include <string>
+#include <vector>
+
+namespace orias::regalloc {
+
+/// The allocation checker: proves that every use reads the value that its definition wrote, along every path, by abstract
+/// interpretation. It knows nothing of live ranges. The state maps each location (physical register, spill word) to the set of
+/// virtual components whose current value it holds:
+///
+///   definition of u in location l:  u leaves all other locations, l := {u}
+///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations
+///   spill store, load, move:        the target location takes the source's set
+///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l := {}
+///   join of paths:                  intersection, where a component without a value on one path counts as held there
+///   use of u in l:                  a fault unless l holds u, or u can have no value here
+///
+/// (the scheme of regalloc2's checker, with sets for coalesced copies). Values of the warp (UR, UP, B) are checked on a graph
+/// with further edges: from each end of a divergent side to the beginnings of the others, since those run in any order.
+/// Also checked: alignment, numbers within the file.
+///
+/// Returns the faults, each with its instruction; empty when the allocation is right.
+std::vector<std::string> check(const ori::Function& function, const Assignment& assignment);
+
+} // namespace orias::regalloc

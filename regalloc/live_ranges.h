@@ -1,0 +1,77 @@
+#pragma once
+
+#include "ori/function.h"
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace orias::ori {
+class Cfg;
+}
+
+namespace orias::regalloc {
+
+/// Program points. Instruction number i (in layout order) reads its sources at point 2i and writes its results at 2i + 1, so a
+/// result may take the register of a source that dies there.
+using Point = std::uint32_t;
+
+struct Segment {
+  Point start = 0;
+  Point end = 0; ///< exclusive
+  friend bool operator==(const Segment&, const Segment&) = default;
+};
+
+/// Where a value is live: disjoint segments in ascending order, adjacent ones merged.
+class Range {
+ public:
+  std::span<const Segment> segments() const { return segments_; }
+  bool empty() const { return segments_.empty(); }
+  Point start() const { return segments_.front().start; }
+  Point end() const { return segments_.back().end; }
+  /// Number of points covered.
+  std::uint64_t length() const;
+  bool overlaps(const Range& other) const;
+  bool contains(Point point) const;
+  void add(Segment segment); ///< anywhere
+  void unite(const Range& other);
+
+ private:
+  friend class LiveRanges;
+  std::vector<Segment> segments_;
+};
+
+/// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
+///
+/// A guarded definition does not end the range above it (the old value may survive it), and a value is live only where some
+/// definition can have reached: a register that is only ever written under guards does not stretch to the entry.
+/// The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, all sides of the branch run one
+/// after the other in any order, so a value that is live on one side is live throughout the divergent region.
+class LiveRanges {
+ public:
+  LiveRanges(const ori::Function& function, isa::File file);
+
+  const Range& component(ori::VRegId reg, unsigned index) const { return units_[firstUnit_[reg] + index]; }
+  bool isLiveAnywhere(ori::VRegId reg) const;
+  Point pointCount() const { return pointCount_; }
+  /// The point at which the instruction reads its sources.
+  Point usePoint(const ori::Instr& instr) const { return 2 * number_[instr.id]; }
+  Point defPoint(const ori::Instr& instr) const { return 2 * number_[instr.id] + 1; }
+  /// Registers live at each use point, widths counted, as one array by instruction number.
+  std::vector<std::uint32_t> pressure() const;
+  ori::Instr* instrAt(Point point) const { return order_[point / 2]; }
+
+ private:
+  void numberInstructions(const ori::Function& function);
+  void build(const ori::Function& function, isa::File file);
+  void extendOverDivergence(const ori::Function& function, const ori::Cfg& cfg, std::size_t blockCount);
+  bool isInsideOneBlock(const Range& range) const;
+
+  std::vector<std::uint32_t> firstUnit_; // by vreg
+  std::vector<Range> units_;
+  std::vector<std::uint32_t> number_;    // by instruction id
+  std::vector<ori::Instr*> order_;
+  Point pointCount_ = 0;
+};
+
+} // namespace orias::regalloc

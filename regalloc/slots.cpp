@@ -1,0 +1,159 @@
+#include "regalloc/slots.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace orias::regalloc {
+
+using ori::Instr;
+using ori::Operand;
+
+std::uint64_t SlotOccupancy::overlap(const Range& range, std::uint64_t enough) const {
+  std::uint64_t sum = 0;
+  for (Segment s : range.segments()) {
+    auto it = taken_.upper_bound(s.start);
+    if (it != taken_.begin()) --it;
+    for (; it != taken_.end() && it->first < s.end; ++it) {
+      Point from = std::max(it->first, s.start), to = std::min(it->second, s.end);
+      if (from < to) sum += to - from;
+      if (sum >= enough) return sum;
+    }
+  }
+  return sum;
+}
+
+void SlotOccupancy::occupy(const Range& range) {
+  for (Segment s : range.segments()) {
+    auto next = taken_.lower_bound(s.start);
+    if (next != taken_.begin() && std::prev(next)->second == s.start) {
+      auto before = std::prev(next);
+      before->second = s.end;
+      if (next != taken_.end() && next->first == s.end) {
+        before->second = next->second;
+        taken_.erase(next);
+      }
+    } else if (next != taken_.end() && next->first == s.end) {
+      Point end = next->second;
+      taken_.erase(next);
+      taken_.emplace(s.start, end);
+    } else {
+      taken_.emplace(s.start, s.end);
+    }
+  }
+}
+
+namespace {
+
+// Weights of the soft wishes. A register more costs occupancy, which outweighs a saved copy.
+constexpr std::int64_t kNewRegister = 1000;
+constexpr std::int64_t kCopyAffinity = 100;
+
+std::vector<std::uint32_t> orderOf(const Webs& webs, Order order) {
+  std::vector<std::uint32_t> ids(webs.all.size());
+  std::iota(ids.begin(), ids.end(), 0u);
+  std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t x, std::uint32_t y) {
+    const Web &a = webs.all[x], &b = webs.all[y];
+    if (order == Order::ConstrainedFirst) {
+      if (a.width != b.width) return a.width > b.width;
+      if (a.start != b.start) return a.start < b.start;
+      return a.spillCost > b.spillCost;
+    }
+    if (a.start != b.start) return a.start < b.start;
+    return a.width > b.width;
+  });
+  return ids;
+}
+
+class Placer {
+ public:
+  Placer(const ori::Function& function, const Webs& webs, const SlotBudget& budget)
+      : function_(function), webs_(webs), budget_(budget), slots_(budget.limit) {
+    placement_.slotOf.assign(webs.all.size(), kNoSlot);
+  }
+
+  Placement run(Order order) {
+    for (std::uint32_t id : orderOf(webs_, order)) placeWeb(id);
+    return std::move(placement_);
+  }
+
+ private:
+  void placeWeb(std::uint32_t id) {
+    const Web& web = webs_.all[id];
+    collectWishes(web);
+    std::uint32_t best = kNoSlot;
+    std::int64_t bestCost = 0;
+    for (std::uint32_t base = 0; base + web.width <= budget_.limit; base += web.align) {
+      std::int64_t cost = secondary(web, base);
+      if (best != kNoSlot && cost >= bestCost) continue;
+      if (primary(web, base) != 0) continue;
+      best = base;
+      bestCost = cost;
+      // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
+      if (wishes_.empty() && base + web.width <= placement_.used) break;
+    }
+    placement_.slotOf[id] = best;
+    if (best == kNoSlot) {
+      placement_.failed.push_back(id);
+      return;
+    }
+    for (unsigned i = 0; i < web.width; ++i) {
+      if (web.components[i].empty()) continue;
+      slots_[best + i].occupy(web.components[i]);
+      placement_.used = std::max(placement_.used, best + i + 1);
+    }
+  }
+
+  /// Where the other ends of this web's copies sit already.
+  void collectWishes(const Web& web) {
+    wishes_.clear();
+    for (auto [v, offset] : web.members)
+      for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef) {
+        if (o->owner->op != ori::Op::COPY) continue;
+        const Operand& other = o->owner->op_(o == &o->owner->op_(0) ? 1 : 0);
+        if (!other.isReg() || other.file != o->file) continue;
+        std::int64_t partner;
+        if (!other.isVirtual()) {
+          if (other.isZeroReg()) continue;
+          partner = other.reg;
+        } else {
+          std::uint32_t w = webs_.webOf[other.reg];
+          if (w == ~0u || placement_.slotOf[w] == kNoSlot) continue;
+          partner = placement_.slotOf[w] + webs_.offsetOf[other.reg] + other.sub;
+        }
+        std::int64_t base = partner - static_cast<std::int64_t>(o->sub) - offset;
+        if (base >= 0) wishes_.push_back(static_cast<std::uint32_t>(base));
+      }
+  }
+
+  std::int64_t secondary(const Web& web, std::uint32_t base) const {
+    std::int64_t cost = 0;
+    if (base + web.width > placement_.used) cost += kNewRegister * static_cast<std::int64_t>(base + web.width - placement_.used);
+    for (std::uint32_t wish : wishes_) cost -= wish == base ? kCopyAffinity : 0;
+    return cost;
+  }
+
+  std::uint64_t primary(const Web& web, std::uint32_t base) const {
+    std::uint64_t weight = 0;
+    for (unsigned i = 0; i < web.width && weight < budget_.threshold; ++i) {
+      if (web.components[i].empty()) continue;
+      if (base + i < budget_.reserved.size() && budget_.reserved[base + i]) return budget_.threshold;
+      weight += slots_[base + i].overlap(web.components[i], budget_.threshold);
+    }
+    return weight;
+  }
+
+  const ori::Function& function_;
+  const Webs& webs_;
+  const SlotBudget& budget_;
+  std::vector<SlotOccupancy> slots_;
+  std::vector<std::uint32_t> wishes_;
+  Placement placement_;
+};
+
+} // namespace
+
+Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order) {
+  return Placer(function, webs, budget).run(order);
+}
+
+} // namespace orias::regalloc

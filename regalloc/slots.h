@@ -1,0 +1,48 @@
+#pragma once
+
+#include "regalloc/webs.h"
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+namespace orias::regalloc {
+
+inline constexpr std::uint32_t kNoSlot = ~0u;
+
+/// When a physical register is taken: which points, by how many values at the most one.
+class SlotOccupancy {
+ public:
+  /// Length of the overlap with what is placed here, in points; stops counting at `enough`.
+  std::uint64_t overlap(const Range& range, std::uint64_t enough) const;
+  void occupy(const Range& range);
+  bool empty() const { return taken_.empty(); }
+
+ private:
+  std::map<Point, Point> taken_; // start -> end, disjoint, adjacent ones merged
+};
+
+struct SlotBudget {
+  unsigned limit = 0;                 ///< slots 0 .. limit-1
+  std::vector<bool> reserved;         ///< slots that nobody gets (the stack pointer)
+  std::uint64_t threshold = 50;       ///< knob RegAllocThreshold
+};
+
+/// The order in which webs are given slots.
+enum class Order : std::uint8_t {
+  ConstrainedFirst, ///< wide and expensive ones first
+  ByStart           ///< along the program, as a linear scan; best for long straight code
+};
+
+struct Placement {
+  std::vector<std::uint32_t> slotOf; ///< by web; kNoSlot when none was free
+  std::vector<std::uint32_t> failed; ///< webs without a slot
+  unsigned used = 0;                 ///< highest slot in use + 1
+};
+
+/// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot is the
+/// length over which it is already taken (it must be zero to be chosen), the secondary one adds up soft wishes: to stay within
+/// the registers already used, to sit where a copy's other end sits, to avoid the bank of a partner operand.
+Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order);
+
+} // namespace orias::regalloc

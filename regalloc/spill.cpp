@@ -1,0 +1,416 @@
+#include "regalloc/spill.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace orias::regalloc {
+
+using isa::File;
+using ori::Instr;
+using ori::Op;
+using ori::Operand;
+using ori::VRegId;
+using IsaOperand = isa::Operand;
+
+SpillState::SpillState(const ori::Function& function) { grow(function); }
+
+void SpillState::grow(const ori::Function& function) {
+  for (auto v = static_cast<VRegId>(unspillable.size()); v < function.vregCount(); ++v) {
+    unspillable.push_back(false);
+    assignment.standsFor.push_back(v);
+    assignment.partOf.push_back(0);
+  }
+}
+
+namespace {
+
+/// Start or end of a web's life in the sweep over the program.
+struct Event {
+  Point at;
+  bool isStart;
+  std::uint32_t web;
+};
+
+/// Registers that a web occupies at its widest; a run with gaps still needs the whole run.
+std::vector<Segment> envelope(const Web& web) {
+  Range all;
+  for (const Range& r : web.components) all.unite(r);
+  return {all.segments().begin(), all.segments().end()};
+}
+
+} // namespace
+
+std::vector<std::uint32_t> chooseSpills(const ori::Function&, const Webs& webs, const LiveRanges&, unsigned limit,
+                                        std::span<const std::uint32_t> failed) {
+  std::vector<Event> events;
+  for (std::uint32_t w = 0; w < webs.all.size(); ++w)
+    for (Segment s : envelope(webs.all[w])) {
+      events.push_back({s.start, true, w});
+      events.push_back({s.end, false, w});
+    }
+  std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
+    if (a.at != b.at) return a.at < b.at;
+    if (a.isStart != b.isStart) return !a.isStart; // what ends here makes room
+    return a.web < b.web;
+  });
+
+  // Cheapest first; ties by number, so that the result does not depend on anything else.
+  std::set<std::pair<double, std::uint32_t>> live;
+  std::vector<bool> spilled(webs.all.size(), false);
+  std::vector<std::uint32_t> victims;
+  unsigned pressure = 0;
+  for (const Event& e : events) {
+    if (spilled[e.web]) continue;
+    const Web& web = webs.all[e.web];
+    if (!e.isStart) {
+      pressure -= web.width;
+      live.erase({web.spillCost, e.web});
+      continue;
+    }
+    pressure += web.width;
+    live.insert({web.spillCost, e.web});
+    while (pressure > limit && !live.empty() && live.begin()->first < std::numeric_limits<double>::infinity()) {
+      const std::uint32_t victim = live.begin()->second;
+      live.erase(live.begin());
+      spilled[victim] = true;
+      victims.push_back(victim);
+      pressure -= webs.all[victim].width;
+    }
+  }
+  if (!victims.empty()) return victims;
+
+  // Enough registers in number, but no aligned run for a tuple: give up the cheapest web in the way.
+  double least = std::numeric_limits<double>::infinity();
+  std::uint32_t victim = ~0u;
+  for (std::uint32_t f : failed) {
+    Range wanted;
+    for (const Range& r : webs.all[f].components) wanted.unite(r);
+    for (std::uint32_t w = 0; w < webs.all.size(); ++w) {
+      if (webs.all[w].spillCost >= least) continue;
+      bool inTheWay = w == f;
+      for (const Range& r : webs.all[w].components) inTheWay = inTheWay || wanted.overlaps(r);
+      if (!inTheWay) continue;
+      least = webs.all[w].spillCost;
+      victim = w;
+    }
+  }
+  if (victim != ~0u) victims.push_back(victim);
+  return victims;
+}
+
+namespace {
+
+/// Rewrites all references of one web.
+class Spiller {
+ public:
+  Spiller(ori::Function& function, const Web& web, File file, SpillState& state)
+      : function_(function), web_(web), file_(file), state_(state) {}
+
+  void run(bool remat) {
+    // Members that can be made again at each use need no storage, unless the web joins several values.
+    if (remat && web_.members.size() == 1)
+      if (Instr* def = rematerialisable(web_.members[0].first)) {
+        rematerialise(web_.members[0].first, def);
+        return;
+      }
+    if (file_ == File::R) {
+      newFrameObject();
+    } else {
+      refuge_ = function_.newVReg(File::R, web_.width);
+      state_.grow(function_);
+    }
+    for (auto [v, offset] : web_.members) {
+      offset_ = offset;
+      for (Instr* instr : ownersOf(v)) rewrite(instr, v);
+    }
+  }
+
+ private:
+  /// Instructions that name the register, each once, in a stable order.
+  std::vector<Instr*> ownersOf(VRegId v) const {
+    std::vector<Instr*> owners;
+    for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef) owners.push_back(o->owner);
+    std::sort(owners.begin(), owners.end(), [](const Instr* a, const Instr* b) { return a->id < b->id; });
+    owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
+    return owners;
+  }
+
+  /// The definition, when it computes the same value wherever it stands: it reads only constants and constant banks.
+  Instr* rematerialisable(VRegId v) const {
+    Instr* def = function_.singleDef(v);
+    if (!def || def->isGuarded() || state_.assignment.spillMoves.count(def->id)) return nullptr;
+    const isa::InstrDesc& row = isa::desc(def->op);
+    for (isa::Flag flag : {isa::Flag::Pseudo, isa::Flag::Load, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::SideEffect,
+                           isa::Flag::Convergent, isa::Flag::Volatile, isa::Flag::Branch})
+      if (row.has(flag)) return nullptr;
+    unsigned defs = 0;
+    for (const Operand& o : def->ops()) {
+      if (o.isReg() && o.isDef && !o.isZeroReg()) {
+        ++defs;
+        if (o.sub != 0 || o.width != function_.vreg(v).width) return nullptr;
+      } else if (o.isReg() && !o.isZeroReg()) {
+        return nullptr;
+      } else if (o.kind == IsaOperand::Kind::Frame) {
+        return nullptr;
+      }
+    }
+    return defs == 1 ? def : nullptr;
+  }
+
+  void rematerialise(VRegId v, Instr* def) {
+    for (Instr* instr : ownersOf(v)) {
+      if (instr == def) continue;
+      const IsaOperand temp = newTemp(v, 0, function_.vreg(v).width, 0);
+      std::vector<IsaOperand> operands;
+      unsigned defIndex = 0;
+      for (unsigned i = 0; i < def->operandCount; ++i) {
+        operands.push_back(def->op_(i).value());
+        if (def->op_(i).isDef && def->op_(i).isVirtual()) {
+          operands.back() = temp;
+          defIndex = i;
+        }
+      }
+      Instr* again = function_.create(def->op, operands, def->source);
+      again->mods = def->mods;
+      function_.insertBefore(instr, again);
+      state_.assignment.spillMoves[again->id] = {SpillMove::Kind::Remat, static_cast<std::uint8_t>(defIndex), 0, 0};
+      forEachRefOf(instr, v, [&](unsigned index, const Operand& o) {
+        IsaOperand use = o.value();
+        use.reg = temp.reg;
+        replace(instr, index, use);
+      });
+    }
+    function_.erase(def);
+    ++state_.rematerialised;
+  }
+
+  void newFrameObject() {
+    ori::FrameObject object;
+    object.name = function_.intern("spill");
+    object.size = 4 * web_.width;
+    object.align = web_.width >= 4 ? 16 : web_.width >= 2 ? 8 : 4;
+    object.isSpill = true;
+    frameObject_ = static_cast<std::uint32_t>(function_.frame.size());
+    function_.frame.push_back(object);
+    firstWord_ = state_.assignment.spillWords;
+    state_.assignment.spillWords += web_.width;
+    state_.usesFrame = true;
+  }
+
+  /// A temporary that stands for `width` components of v from `sub`.
+  IsaOperand newTemp(VRegId v, unsigned sub, unsigned width, unsigned) {
+    const VRegId t = function_.newVReg(file_, width);
+    state_.grow(function_);
+    state_.unspillable[t] = true;
+    state_.assignment.standsFor[t] = state_.assignment.standsFor[v];
+    state_.assignment.partOf[t] = static_cast<std::uint8_t>(state_.assignment.partOf[v] + sub);
+    return function_.use(t);
+  }
+
+  template <typename F> void forEachRefOf(Instr* instr, VRegId v, F&& f) {
+    for (unsigned i = 0; i < instr->operandCount; ++i)
+      if (instr->op_(i).isReg() && instr->op_(i).isVirtual() && instr->op_(i).reg == v) f(i, instr->op_(i));
+    const Operand& guard = instr->guard();
+    if (guard.isReg() && guard.isVirtual() && guard.reg == v) f(kGuardIndex, guard);
+  }
+
+  void replace(Instr* instr, unsigned index, const IsaOperand& value) {
+    if (index == kGuardIndex)
+      function_.setGuard(instr, value);
+    else
+      function_.setOperand(instr, index, value);
+  }
+
+  void rewrite(Instr* instr, VRegId v) {
+    // A copy between two members of the web moves a value to where it is already.
+    if (instr->op == Op::COPY && !instr->isGuarded() && isMember(instr->op_(0)) && isMember(instr->op_(1)) &&
+        placeOf(instr->op_(0)) == placeOf(instr->op_(1)) && instr->op_(0).width == instr->op_(1).width &&
+        !instr->op_(1).neg() && !instr->op_(1).inverted()) {
+      aliasCopy(instr);
+      return;
+    }
+    // Read: one temporary for each part that is named. The same instruction may write the register too.
+    struct Use {
+      unsigned sub, width;
+      IsaOperand temp;
+    };
+    std::vector<Use> uses;
+    std::vector<unsigned> defs;
+    forEachRefOf(instr, v, [&](unsigned index, const Operand& o) {
+      if (index != kGuardIndex && o.isDef) {
+        defs.push_back(index);
+        return;
+      }
+      auto known = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.sub == o.sub && u.width == o.width; });
+      if (known == uses.end()) {
+        IsaOperand temp = newTemp(v, o.sub, o.width, 0);
+        emitLoad(instr, temp, o.sub, o.width);
+        uses.push_back({o.sub, o.width, temp});
+        known = uses.end() - 1;
+      }
+      IsaOperand use = o.value();
+      use.reg = known->temp.reg;
+      use.sub = 0;
+      replace(instr, index, use);
+    });
+    for (unsigned index : defs) {
+      const IsaOperand old = instr->op_(index).value();
+      IsaOperand temp = newTemp(v, old.sub, old.width, 0);
+      // Where the guard is false the old value stays: bring it into the temporary first.
+      if (instr->isGuarded()) emitLoad(instr, temp, old.sub, old.width);
+      function_.setOperand(instr, index, temp);
+      emitStore(instr, temp, old.sub, old.width);
+    }
+  }
+
+  bool isMember(const Operand& o) const {
+    return o.isReg(file_) && o.isVirtual() &&
+           std::any_of(web_.members.begin(), web_.members.end(), [&](auto m) { return m.first == o.reg; });
+  }
+  unsigned placeOf(const Operand& o) const {
+    for (auto [v, offset] : web_.members)
+      if (v == o.reg) return offset + o.sub;
+    return ~0u;
+  }
+
+  /// A copy inside the web: the value is read and stored under its new name, for the checker's sake a load and a store.
+  void aliasCopy(Instr* instr) {
+    const IsaOperand to = instr->op_(0).value(), from = instr->op_(1).value();
+    IsaOperand loaded = newTemp(from.reg, from.sub, from.width, 0);
+    IsaOperand stored = newTemp(to.reg, to.sub, to.width, 0);
+    auto offsetOfMember = [&](VRegId v) {
+      for (auto [m, offset] : web_.members)
+        if (m == v) return offset;
+      return 0u;
+    };
+    offset_ = offsetOfMember(from.reg);
+    emitLoad(instr, loaded, from.sub, from.width);
+    function_.setOperand(instr, 1, loaded);
+    function_.setOperand(instr, 0, stored);
+    offset_ = offsetOfMember(to.reg);
+    emitStore(instr, stored, to.sub, to.width);
+  }
+
+  void emitLoad(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
+    if (file_ == File::R)
+      forEachPiece(sub, width, [&](unsigned at, unsigned n) {
+        Instr* load = memoryAccess(Op::LDL, ori::component(temp, at - sub, n), at, n);
+        function_.insertBefore(where, load);
+        note(load, SpillMove::Kind::Load, "Rd", at);
+        state_.loadBytes += 4 * n;
+      });
+    else
+      moveFromRefuge(where, temp, sub, width);
+  }
+
+  void emitStore(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
+    if (file_ == File::R) {
+      Instr* last = after;
+      forEachPiece(sub, width, [&](unsigned at, unsigned n) {
+        Instr* store = memoryAccess(Op::STL, ori::component(temp, at - sub, n), at, n);
+        function_.insertAfter(last, store);
+        note(store, SpillMove::Kind::Store, "Rb", at);
+        state_.storeBytes += 4 * n;
+        last = store;
+      });
+    } else {
+      moveToRefuge(after, temp, sub, width);
+    }
+  }
+
+  /// Splits words [sub, sub + width) of the member into aligned accesses of 1, 2 or 4 words.
+  template <typename F> void forEachPiece(unsigned sub, unsigned width, F&& f) const {
+    for (unsigned at = sub; at < sub + width;) {
+      unsigned n = 4;
+      while (n > 1 && ((offset_ + at) % n != 0 || at + n > sub + width)) n /= 2;
+      f(at, n);
+      at += n;
+    }
+  }
+
+  Instr* memoryAccess(Op op, const IsaOperand& data, unsigned at, unsigned words) {
+    const isa::InstrDesc& row = isa::desc(op);
+    std::vector<IsaOperand> operands(row.defaults.begin(), row.defaults.begin() + row.slotCount);
+    IsaOperand where;
+    where.kind = IsaOperand::Kind::Frame;
+    where.reg = frameObject_;
+    where.imm = static_cast<std::int32_t>(4 * (offset_ + at));
+    operands[slot(row, op == Op::LDL ? "Rd" : "Rb")] = data;
+    operands[slot(row, "Ra")] = IsaOperand::physical(File::R, 1);
+    operands[slot(row, "offset")] = where;
+    Instr* instr = function_.create(op, operands);
+    const isa::MemSize size = words == 4 ? isa::MemSize::B128 : words == 2 ? isa::MemSize::B64 : isa::MemSize::B32;
+    ORIAS_CHECK(isa::setMod(op, instr->mods, {isa::Mod::Size, size}));
+    return instr;
+  }
+
+  static unsigned slot(const isa::InstrDesc& row, std::string_view name) {
+    int index = row.slotIndex(name);
+    ORIAS_CHECK(index >= 0);
+    return static_cast<unsigned>(index);
+  }
+
+  void note(Instr* instr, SpillMove::Kind kind, std::string_view slotName, unsigned at) {
+    state_.assignment.spillMoves[instr->id] = {kind, static_cast<std::uint8_t>(slot(isa::desc(instr->op), slotName)), 0,
+                                               firstWord_ + offset_ + at};
+  }
+
+  /// P := (R != 0); UR := R.
+  void moveFromRefuge(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
+    for (unsigned i = 0; i < width; ++i) {
+      IsaOperand from = refugePart(temp, sub + i, i);
+      ori::Builder b = ori::Builder::before(function_, where);
+      if (file_ == File::P) {
+        Instr* move = b.emit(Op::ISETP, {temp, IsaOperand::pt(), from, IsaOperand::rz(), IsaOperand::pt()},
+                             {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2, 0};
+      } else {
+        Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), ori::component(temp, i), from});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "URd")),
+                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "Ra")), 0};
+      }
+    }
+  }
+
+  /// R := P ? 1 : 0; R := UR.
+  void moveToRefuge(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
+    for (unsigned i = 0; i < width; ++i) {
+      IsaOperand to = refugePart(temp, sub + i, i);
+      ori::Builder b = ori::Builder::after(function_, after);
+      if (file_ == File::P) {
+        Instr* move = b.emit(Op::SEL, {to, IsaOperand::rz(), IsaOperand::immediate(1), temp.notted()});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3, 0};
+      } else {
+        Instr* move = b.emit(Op::MOV, {to, ori::component(temp, i)});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 1, 0};
+      }
+    }
+  }
+
+  /// The register of file R that keeps component `at` of the member.
+  IsaOperand refugePart(const IsaOperand&, unsigned at, unsigned) { return function_.part(refuge_, offset_ + at); }
+
+  static constexpr unsigned kGuardIndex = ~0u;
+
+  ori::Function& function_;
+  const Web& web_;
+  File file_;
+  SpillState& state_;
+  unsigned offset_ = 0; // of the member at hand
+  std::uint32_t frameObject_ = 0;
+  std::uint32_t firstWord_ = 0;
+  VRegId refuge_ = ori::kNoId;
+};
+
+} // namespace
+
+void spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state) {
+  Spiller(function, web, file, state).run(remat);
+}
+
+} // namespace orias::regalloc
