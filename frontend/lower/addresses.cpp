@@ -1,0 +1,149 @@
+// Where things are: variables, parameters, windows; the operands of memory instructions.
+
+#include "frontend/lower/function_lowering.h"
+#include "frontend/lower/special.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// Offsets of loads and stores are signed 24-bit numbers.
+constexpr std::int64_t kLowestOffset = -(1 << 23), kHighestOffset = (1 << 23) - 1;
+
+bool fitsOffset(std::int64_t offset) { return offset >= kLowestOffset && offset <= kHighestOffset; }
+
+} // namespace
+
+ori::Builder FunctionLowering::entryBuilder() {
+  ori::Builder builder(out_, entry_);
+  if (entry_->first) builder = ori::Builder::before(out_, entry_->first);
+  builder.setSource({});
+  return builder;
+}
+
+isa::Operand FunctionLowering::globalDescriptor() {
+  auto offset = target().globalDescriptorOffset();
+  if (!offset) return IsaOperand::zero(File::UR, 2);
+  if (descriptor_.isNone()) {
+    ori::Builder b = entryBuilder();
+    descriptor_ = b.newUR(2);
+    b.emit(IsaOp::ULDC, {descriptor_, IsaOperand::constant(0, static_cast<std::int32_t>(*offset), 2)},
+           {{IsaMod::Size, isa::MemSize::B64}});
+  }
+  return descriptor_;
+}
+
+isa::Operand FunctionLowering::sharedBase() {
+  if (target().sharedBase() == 0) return IsaOperand::zero(File::UR);
+  if (sharedBase_.isNone()) {
+    // Each CTA of a cluster has its window of 16 MB: (CgaCtaId << 24) + base. Observed in ptxas' code.
+    ori::Builder b = entryBuilder();
+    IsaOperand rank = b.newUR(), base = b.newUR();
+    sharedBase_ = b.newUR();
+    b.emit(IsaOp::S2UR, {rank, IsaOperand::immediate(kSrCgaCtaId)});
+    b.emit(IsaOp::UMOV, {base, IsaOperand::immediate(static_cast<std::int32_t>(target().sharedBase()))});
+    b.emit(IsaOp::ULEA, {sharedBase_, IsaOperand::zero(File::UP), rank, base, IsaOperand::immediate(24)});
+  }
+  return sharedBase_;
+}
+
+Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
+  const Variable& v = module().variable(id);
+  switch (v.space) {
+  case StateSpace::Shared: {
+    IsaOperand r = newR();
+    const std::int64_t at = offset + sharedOffset(id);
+    IsaOperand base = sharedBase();
+    if (base.isZeroReg())
+      builder_.emit(IsaOp::MOV, {r, imm(at)});
+    else if (at == 0)
+      builder_.emit(IsaOp::MOV, {r, base});
+    else
+      emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), inReg(imm(at)), base, IsaOperand::rz()});
+    return Value::of(r);
+  }
+  case StateSpace::Local: {
+    IsaOperand r = newR(), where;
+    where.kind = IsaOperand::Kind::Frame;
+    where.reg = frameObject_[index(id)];
+    where.imm = static_cast<std::int32_t>(offset);
+    builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
+    return Value::of(r);
+  }
+  case StateSpace::Const: return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
+  case StateSpace::Param: {
+    // The address of a parameter counts from the start of the parameters' bank.
+    return Value::constant(target().paramBase() + paramOffset(id) + static_cast<std::uint64_t>(offset), 2);
+  }
+  case StateSpace::Global: {
+    IsaOperand r = newR(2);
+    const std::uint32_t slot = out_.module().addressSlot(layout_.symbolOf[index(id)]);
+    builder_.emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
+    if (offset == 0) return Value::of(r);
+    IsaOperand sum = newR(2);
+    builder_.emit(IsaOp::IADD64, {sum, r, inReg(Value::constant(static_cast<std::uint64_t>(offset), 2))});
+    return Value::of(sum);
+  }
+  default: unsupported(fmt::format("the address of {}", module().text(v.name))); return Value::constant(0, 2);
+  }
+}
+
+Address FunctionLowering::address(const Operand& operand, StateSpace space) {
+  Address a;
+  const bool narrow = space == StateSpace::Shared || space == StateSpace::Local;
+  auto setBase = [&](const Value& value) {
+    if (!narrow && !value.isConstant() && value.words() == 1) {
+      // A 32-bit register as an address of a 64-bit space is zero-extended.
+      IsaOperand wide = newR(2);
+      copy(ori::component(wide, 0), value);
+      copy(ori::component(wide, 1), Value::constant(0, 1));
+      a.base = wide;
+    } else if (value.isConstant()) {
+      a.offset += static_cast<std::int64_t>(value.bits());
+      a.base = IsaOperand::rz(narrow ? 1 : 2);
+    } else {
+      a.base = narrow ? ori::component(value.reg(), 0) : value.reg();
+    }
+  };
+  a.offset = operand.offset();
+  switch (operand.addressBase()) {
+  case OperandKind::Register: setBase(source(Operand::reg(operand.registerId(), operand.component()), narrow ? Type::U32 : Type::U64)); break;
+  case OperandKind::Variable: {
+    const VariableId id = operand.variableId();
+    const Variable& v = module().variable(id);
+    if (v.space == StateSpace::Shared && narrow) {
+      a.uniform = sharedBase();
+      a.offset += sharedOffset(id);
+    } else if (v.space == StateSpace::Local && narrow) {
+      a.base = IsaOperand::physical(File::R, 1);
+      a.isFrame = true;
+      a.frameObject = frameObject_[index(id)];
+    } else if (v.space == StateSpace::Const || v.space == StateSpace::Param) {
+      setBase(variableAddress(id, 0));
+    } else if (space == StateSpace::None && v.space != StateSpace::Global) {
+      unsupported("a generic access that names a variable of another space");
+    } else {
+      setBase(variableAddress(id, 0));
+    }
+    break;
+  }
+  default: a.base = IsaOperand::rz(narrow ? 1 : 2); break;
+  }
+  if (!a.isFrame && !fitsOffset(a.offset)) {
+    IsaOperand sum = newR(narrow ? 1 : 2);
+    if (narrow)
+      emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), a.base, imm(a.offset), IsaOperand::rz()});
+    else
+      builder_.emit(IsaOp::IADD64, {sum, a.base, inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
+    a.base = sum;
+    a.offset = 0;
+  }
+  return a;
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,99 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+namespace orias::ptx {
+
+/// Lowers one instruction; reports what it cannot do through FunctionLowering::unsupported.
+using Handler = void (*)(FunctionLowering&, const Instruction&, const Form&);
+
+/// How a guard is applied to what a handler emits.
+enum class Guarding : std::uint8_t {
+  Result, ///< pure: computed always, only the writing of the results is guarded
+  Direct  ///< everything emitted is guarded (memory, control, synchronisation)
+};
+
+struct HandlerEntry {
+  Handler handler = nullptr; ///< null: not supported yet
+  Guarding guarding = Guarding::Result;
+};
+
+/// What lowers an operation of PTX.
+HandlerEntry handlerFor(Op op);
+
+// One function per instruction, grouped by the file that defines them.
+
+// integer.cpp
+void lowerAddSub(FunctionLowering&, const Instruction&, const Form&);
+void lowerCarry(FunctionLowering&, const Instruction&, const Form&);
+void lowerMulMad(FunctionLowering&, const Instruction&, const Form&);
+void lowerMadCarry(FunctionLowering&, const Instruction&, const Form&);
+void lowerMul24(FunctionLowering&, const Instruction&, const Form&);
+void lowerSad(FunctionLowering&, const Instruction&, const Form&);
+void lowerDivRem(FunctionLowering&, const Instruction&, const Form&);
+void lowerAbsNeg(FunctionLowering&, const Instruction&, const Form&);
+void lowerMinMax(FunctionLowering&, const Instruction&, const Form&);
+
+// bits.cpp
+void lowerLogic(FunctionLowering&, const Instruction&, const Form&);
+void lowerCnot(FunctionLowering&, const Instruction&, const Form&);
+void lowerLop3(FunctionLowering&, const Instruction&, const Form&);
+void lowerShift(FunctionLowering&, const Instruction&, const Form&);
+void lowerShf(FunctionLowering&, const Instruction&, const Form&);
+void lowerBitCount(FunctionLowering&, const Instruction&, const Form&);
+void lowerBfe(FunctionLowering&, const Instruction&, const Form&);
+void lowerBfi(FunctionLowering&, const Instruction&, const Form&);
+void lowerBmsk(FunctionLowering&, const Instruction&, const Form&);
+void lowerSzext(FunctionLowering&, const Instruction&, const Form&);
+void lowerPrmt(FunctionLowering&, const Instruction&, const Form&);
+
+// compare.cpp
+void lowerSetp(FunctionLowering&, const Instruction&, const Form&);
+void lowerSet(FunctionLowering&, const Instruction&, const Form&);
+void lowerSelp(FunctionLowering&, const Instruction&, const Form&);
+void lowerSlct(FunctionLowering&, const Instruction&, const Form&);
+
+// float.cpp
+void lowerFloatArith(FunctionLowering&, const Instruction&, const Form&);
+void lowerFloatDivision(FunctionLowering&, const Instruction&, const Form&);
+void lowerFloatFunction(FunctionLowering&, const Instruction&, const Form&);
+void lowerTestp(FunctionLowering&, const Instruction&, const Form&);
+void lowerCopysign(FunctionLowering&, const Instruction&, const Form&);
+
+// convert.cpp
+void lowerCvt(FunctionLowering&, const Instruction&, const Form&);
+
+// move.cpp
+void lowerMov(FunctionLowering&, const Instruction&, const Form&);
+void lowerCvta(FunctionLowering&, const Instruction&, const Form&);
+void lowerIsspacep(FunctionLowering&, const Instruction&, const Form&);
+
+// memory.cpp
+void lowerLoad(FunctionLowering&, const Instruction&, const Form&);
+void lowerStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerPrefetch(FunctionLowering&, const Instruction&, const Form&);
+
+// atomic.cpp
+void lowerAtom(FunctionLowering&, const Instruction&, const Form&);
+void lowerRed(FunctionLowering&, const Instruction&, const Form&);
+
+// sync.cpp
+void lowerBarrier(FunctionLowering&, const Instruction&, const Form&);
+void lowerWarpBarrier(FunctionLowering&, const Instruction&, const Form&);
+void lowerMembar(FunctionLowering&, const Instruction&, const Form&);
+void lowerNanosleep(FunctionLowering&, const Instruction&, const Form&);
+
+// warp.cpp
+void lowerShfl(FunctionLowering&, const Instruction&, const Form&);
+void lowerVote(FunctionLowering&, const Instruction&, const Form&);
+void lowerMatch(FunctionLowering&, const Instruction&, const Form&);
+void lowerRedux(FunctionLowering&, const Instruction&, const Form&);
+void lowerActivemask(FunctionLowering&, const Instruction&, const Form&);
+void lowerElect(FunctionLowering&, const Instruction&, const Form&);
+
+// control.cpp
+void lowerBra(FunctionLowering&, const Instruction&, const Form&);
+void lowerExit(FunctionLowering&, const Instruction&, const Form&);
+void lowerTrap(FunctionLowering&, const Instruction&, const Form&);
+
+} // namespace orias::ptx

@@ -1,0 +1,353 @@
+#include "frontend/lower/function_lowering.h"
+
+#include "encoder/isa/desc.h"
+#include "frontend/lower/families.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) { return (value + align - 1) / align * align; }
+
+} // namespace
+
+FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
+                                   Diagnostics& diagnostics)
+    : layout_(layout), in_(source), out_(target), diagnostics_(diagnostics), builder_(target) {}
+
+unsigned FunctionLowering::wordsOf(Type type) {
+  unsigned bits = bitWidth(type);
+  return bits <= 32 ? 1 : bits / 32;
+}
+
+void FunctionLowering::run() {
+  entry_ = out_.newBlock();
+  startBlock(entry_);
+  declareRegisters();
+  layOutParams();
+  layOutVariables();
+  blockOf_.assign(in_.labels.size(), nullptr);
+  for (const Statement& statement : in_.statements) lowerStatement(statement);
+  // A body may end without ret; the closing brace returns.
+  if (blockIsOpen()) {
+    builder_.setSource({in_.endLoc.line, 0});
+    builder_.setGuard(IsaOperand::pt());
+    builder_.emit(IsaOp::EXIT, {});
+  }
+  out_.setLayout(order_);
+}
+
+void FunctionLowering::startBlock(ori::Block* block) {
+  order_.push_back(block);
+  builder_.setBlock(block);
+}
+
+void FunctionLowering::declareRegisters() {
+  vregOf_.reserve(in_.registers.size());
+  for (const Register& reg : in_.registers) {
+    std::string_view name = out_.intern(module().text(reg.name));
+    if (reg.type == Type::Pred)
+      vregOf_.push_back(out_.newVReg(File::P, 1, name));
+    else
+      vregOf_.push_back(out_.newVReg(File::R, wordsOf(reg.type) * reg.vectorSize, name));
+  }
+}
+
+void FunctionLowering::layOutParams() {
+  paramOffset_.assign(module().variables.size(), kNoId);
+  std::uint32_t at = 0;
+  for (const Parameter& param : in_.params) {
+    const Variable& v = module().variable(param.variable);
+    at = alignUp(at, v.align);
+    paramOffset_[index(param.variable)] = at;
+    const auto size = static_cast<std::uint32_t>(v.byteSize());
+    out_.params.push_back({out_.intern(module().text(v.name)), at, size});
+    at += size;
+  }
+  out_.paramBytes = at;
+}
+
+void FunctionLowering::layOutVariables() {
+  sharedOffset_.assign(module().variables.size(), kNoId);
+  frameObject_.assign(module().variables.size(), kNoId);
+  // Variables of this function, and module-scope shared ones that it names, get their places in the order of declaration.
+  std::vector<bool> named(module().variables.size(), false);
+  for (const Operand& o : in_.operands)
+    if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
+      named[index(o.variableId())] = true;
+  for (const Statement& s : in_.statements)
+    if (s.kind == StatementKind::Variable) named[s.index] = true;
+
+  std::vector<std::uint32_t> dynamic;
+  for (std::uint32_t id = 0; id < named.size(); ++id) {
+    if (!named[id]) continue;
+    const Variable& v = module().variables[id];
+    if (v.space == StateSpace::Shared) {
+      if (v.incomplete || v.linkage == Linkage::Extern) {
+        dynamic.push_back(id);
+        continue;
+      }
+      out_.sharedBytes = alignUp(out_.sharedBytes, v.align);
+      sharedOffset_[id] = out_.sharedBytes;
+      out_.sharedBytes += static_cast<std::uint32_t>(v.byteSize());
+      out_.sharedAlign = std::max(out_.sharedAlign, v.align);
+    } else if (v.space == StateSpace::Local) {
+      frameObject_[id] = static_cast<std::uint32_t>(out_.frame.size());
+      ori::FrameObject object;
+      object.name = out_.intern(module().text(v.name));
+      object.size = static_cast<std::uint32_t>(v.byteSize());
+      object.align = v.align;
+      out_.frame.push_back(object);
+    }
+  }
+  // All dynamic arrays begin at the same place, behind the static ones.
+  for (std::uint32_t id : dynamic) {
+    out_.usesDynamicShared = true;
+    out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
+  }
+  for (std::uint32_t id : dynamic) sharedOffset_[id] = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, 1u));
+}
+
+void FunctionLowering::lowerStatement(const Statement& statement) {
+  switch (statement.kind) {
+  case StatementKind::Instruction: lowerInstruction(in_.instructions[statement.index]); break;
+  case StatementKind::Label: {
+    ori::Block* block = blockOf(LabelId(statement.index));
+    if (blockIsOpen()) builder_.block()->fallthrough = block->id;
+    startBlock(block);
+    break;
+  }
+  case StatementKind::ScopeBegin:
+  case StatementKind::ScopeEnd:
+  case StatementKind::Variable:
+  case StatementKind::Pragma: break;
+  }
+}
+
+void FunctionLowering::lowerInstruction(const Instruction& instruction) {
+  current_ = &instruction;
+  const Form& form = layout_.forms->form(instruction);
+  HandlerEntry entry = handlerFor(form.op);
+  if (!entry.handler) {
+    unsupported(fmt::format("{}", opcodeText()));
+    return;
+  }
+  const std::uint32_t loc = instruction.debugLoc == DebugLocId::None ? 0 : index(instruction.debugLoc) + 1;
+  builder_.setSource({instruction.loc.line, loc});
+  if (instruction.guard == RegisterId::None) {
+    entry.handler(*this, instruction, form);
+  } else if (entry.guarding == Guarding::Direct) {
+    builder_.setGuard(guard());
+    entry.handler(*this, instruction, form);
+    builder_.setGuard(IsaOperand::pt());
+  } else {
+    ori::Instr* before = builder_.block()->last;
+    staging_ = true;
+    entry.handler(*this, instruction, form);
+    staging_ = false;
+    finishStaged(before);
+  }
+}
+
+/// Results of a guarded pure instruction were computed into temporaries without the guard. A single instruction takes the guard
+/// itself, a sequence ends in guarded copies.
+void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
+  ori::Instr* first = lastBefore ? lastBefore->next : builder_.block()->first;
+  if (first && first == builder_.block()->last) {
+    for (unsigned i = 0; i < first->operandCount; ++i)
+      for (const Staged& s : staged_)
+        if (first->op_(i).isDef && first->op_(i).isReg(s.result.file) && first->op_(i).reg == s.result.reg) {
+          IsaOperand target = ori::component(s.destination, first->op_(i).sub, first->op_(i).width);
+          out_.setOperand(first, i, target);
+        }
+    out_.setGuard(first, guard());
+  } else {
+    builder_.setGuard(guard());
+    for (const Staged& s : staged_) builder_.emit(IsaOp::COPY, {s.destination, s.result});
+    builder_.setGuard(IsaOperand::pt());
+  }
+  staged_.clear();
+}
+
+isa::Operand FunctionLowering::guard() {
+  if (current_->guard == RegisterId::None) return IsaOperand::pt();
+  IsaOperand p = out_.use(vregOf_[index(current_->guard)]);
+  return current_->guardNegated ? p.notted() : p;
+}
+
+void FunctionLowering::unsupported(const std::string& what) {
+  diagnostics_.error(current_->loc, "not supported yet: " + what);
+}
+
+isa::Operand FunctionLowering::dest(const Operand& operand) {
+  if (operand.is(OperandKind::Sink)) return IsaOperand::rz();
+  IsaOperand target = out_.use(vregOf_[index(operand.registerId())]);
+  if (operand.component() >= Component::X && operand.component() <= Component::W) {
+    const Register& reg = in_.registers[index(operand.registerId())];
+    const unsigned words = wordsOf(reg.type);
+    target = ori::component(target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
+  }
+  if (!staging_) return target;
+  for (const Staged& s : staged_)
+    if (s.destination == target) return s.result;
+  IsaOperand result = out_.use(out_.newVReg(target.file, target.width));
+  staged_.push_back({result, target});
+  return result;
+}
+
+isa::Operand FunctionLowering::destPredicate(const Operand& operand, unsigned which) {
+  RegisterId id = operand.is(OperandKind::Pair) && which ? operand.secondRegister() : operand.registerId();
+  if (operand.is(OperandKind::Sink) || id == RegisterId::None || (which && !operand.is(OperandKind::Pair))) return IsaOperand::pt();
+  return dest(Operand::reg(id));
+}
+
+isa::Operand FunctionLowering::predicate(const Operand& operand) {
+  if (operand.is(OperandKind::Int)) return operand.bits() ? IsaOperand::pt() : IsaOperand::pt().notted();
+  IsaOperand p = out_.use(vregOf_[index(operand.registerId())]);
+  return operand.isNegated() ? p.notted() : p;
+}
+
+Value FunctionLowering::source(const Operand& operand, Type type) {
+  const unsigned words = wordsOf(type);
+  switch (operand.kind()) {
+  case OperandKind::Register: {
+    IsaOperand reg = out_.use(vregOf_[index(operand.registerId())]);
+    if (operand.component() >= Component::X && operand.component() <= Component::W) {
+      const unsigned n = wordsOf(in_.registers[index(operand.registerId())].type);
+      reg = ori::component(reg, n * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), n);
+    }
+    return Value::of(reg);
+  }
+  case OperandKind::Int: {
+    if (typeClass(type) == TypeClass::Float && type == Type::F32)
+      return Value::constant(std::bit_cast<std::uint32_t>(static_cast<float>(operand.intValue())), 1);
+    if (type == Type::F64) return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.intValue())), 2);
+    std::uint64_t bits = operand.bits();
+    if (words == 1) bits &= 0xffffffffu;
+    return Value::constant(bits, words);
+  }
+  case OperandKind::Float32: {
+    if (type == Type::F64) return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.float32Value())), 2);
+    return Value::constant(operand.bits() & 0xffffffffu, words);
+  }
+  case OperandKind::Float64: {
+    if (words == 1) return Value::constant(std::bit_cast<std::uint32_t>(static_cast<float>(operand.float64Value())), 1);
+    return Value::constant(operand.bits(), words);
+  }
+  case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());
+  case OperandKind::Variable: {
+    Value v = variableAddress(operand.variableId(), operand.offset());
+    if (v.words() >= words) return v.words() == words ? v : Value::of(ori::component(inReg(v), 0));
+    IsaOperand wide = newR(words);
+    builder_.emit(IsaOp::COPY, {ori::component(wide, 0), inReg(v)});
+    for (unsigned i = 1; i < words; ++i) builder_.emit(IsaOp::COPY, {ori::component(wide, i), IsaOperand::rz()});
+    return Value::of(wide);
+  }
+  default: unsupported(fmt::format("this kind of operand of {}", opcodeText())); return Value::constant(0, words);
+  }
+}
+
+isa::Operand FunctionLowering::sourceReg(const Operand& operand, Type type) { return inReg(source(operand, type)); }
+
+isa::Operand FunctionLowering::inReg(IsaOperand word) {
+  if (word.isReg(File::R) && !word.neg() && !word.abs() && !word.inverted()) return word;
+  IsaOperand r = newR();
+  builder_.emit(IsaOp::MOV, {r, word});
+  return r;
+}
+
+isa::Operand FunctionLowering::inReg(const Value& value) {
+  if (!value.isConstant()) return value.reg();
+  if (value.bits() == 0) return IsaOperand::rz(value.words());
+  if (value.words() == 1) return inReg(value.word(0));
+  IsaOperand r = newR(value.words());
+  copy(r, value);
+  return r;
+}
+
+void FunctionLowering::copy(IsaOperand destination, const Value& value) {
+  if (!value.isConstant()) {
+    builder_.emit(IsaOp::COPY, {destination, ori::component(value.reg(), 0, destination.width)});
+    return;
+  }
+  for (unsigned i = 0; i < destination.width; ++i) builder_.emit(IsaOp::MOV, {ori::component(destination, i), value.word(i)});
+}
+
+ori::Instr* FunctionLowering::emit(IsaOp op, std::initializer_list<IsaOperand> operands, std::initializer_list<ModValue> mods) {
+  return emit(op, std::vector<IsaOperand>(operands), std::span<const ModValue>(mods.begin(), mods.size()));
+}
+
+ori::Instr* FunctionLowering::emit(IsaOp op, std::vector<IsaOperand> operands, std::span<const ModValue> mods) {
+  isa::Inst trial = isa::makeInst(op);
+  for (ModValue m : mods) ORIAS_CHECK(isa::setMod(trial, m));
+  const isa::InstrDesc& row = isa::desc(op);
+  if (!row.isPseudo() && !isa::fits(op, trial.mods, operands)) {
+    auto movable = [](const IsaOperand& o) { return o.isImm() || o.isConst(); };
+    // First what no form takes in its slot, then whatever is left until one form takes all.
+    for (unsigned i = 0; i < operands.size(); ++i)
+      if (movable(operands[i]) && !isa::accepts(op, trial.mods, i, operands[i])) operands[i] = inReg(operands[i]);
+    for (unsigned i = 0; i < operands.size() && !isa::fits(op, trial.mods, operands); ++i)
+      if (movable(operands[i]) && (row.slots[i].accepts & isa::kAcceptsReg)) operands[i] = inReg(operands[i]);
+  }
+  return builder_.emit(op, operands, mods);
+}
+
+isa::Operand FunctionLowering::extended(const Value& value, Type type) {
+  const unsigned bits = bitWidth(type);
+  const bool isSigned = typeClass(type) == TypeClass::Signed;
+  if (bits >= 32) return value.word(0);
+  if (value.isConstant()) {
+    std::uint32_t raw = static_cast<std::uint32_t>(value.bits()) & ((1u << bits) - 1);
+    if (isSigned && (raw >> (bits - 1))) raw |= ~0u << bits;
+    return imm(static_cast<std::int32_t>(raw));
+  }
+  IsaOperand r = newR();
+  if (isSigned)
+    builder_.emit(IsaOp::PRMT, {r, value.word(0), imm(bits == 8 ? 0x8880 : 0x9910), IsaOperand::rz()});
+  else
+    builder_.emit(IsaOp::PRMT, {r, value.word(0), imm(bits == 8 ? 0x4440 : 0x5410), IsaOperand::rz()});
+  return r;
+}
+
+isa::Operand FunctionLowering::carry(bool asNoBorrow) {
+  if (carryBlock_ != builder_.block()) {
+    unsupported("a carry flag that crosses a label or branch, or that nothing has set");
+    return IsaOperand::pt();
+  }
+  return asNoBorrow == carryIsNoBorrow_ ? carry_ : carry_.notted();
+}
+
+isa::Operand FunctionLowering::newCarry(bool asNoBorrow) {
+  if (current_->guard != RegisterId::None) unsupported("a guarded instruction that sets the carry flag");
+  carry_ = newP();
+  carryIsNoBorrow_ = asNoBorrow;
+  carryBlock_ = builder_.block();
+  return carry_;
+}
+
+ori::Block* FunctionLowering::blockOf(LabelId label) {
+  ori::Block*& block = blockOf_[index(label)];
+  if (!block) block = out_.newBlock(out_.intern(module().text(in_.labels[index(label)].name)));
+  return block;
+}
+
+void FunctionLowering::endBlock(const ori::Instr* terminator) {
+  ori::Block* next = out_.newBlock();
+  if (terminator->isGuarded()) builder_.block()->fallthrough = next->id;
+  startBlock(next);
+}
+
+bool FunctionLowering::blockIsOpen() const {
+  const ori::Instr* last = builder_.block()->last;
+  return !last || !ori::isTerminator(last->op) || ori::isConditional(*last);
+}
+
+} // namespace orias::ptx

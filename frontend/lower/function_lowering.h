@@ -1,0 +1,194 @@
+#pragma once
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "frontend/instr_form_table.h"
+#include "frontend/module.h"
+#include "ori/builder.h"
+#include "ori/module.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace orias::ptx {
+
+using isa::ModValue;
+using IsaOp = isa::Op;
+using IsaMod = isa::Mod;
+
+/// Where module-scope things are; filled once per module.
+struct ModuleLayout {
+  ori::Module* out = nullptr;
+  const Module* in = nullptr;
+  const FormTable* forms = nullptr;
+  std::vector<std::uint32_t> symbolOf;    ///< by VariableId: index into ori::Module::symbols, kNoId if none
+  std::vector<std::int64_t> constOffset;  ///< by VariableId: offset in constant bank 3, -1 if none
+};
+
+/// A source value: words that are registers or known bits. 64-bit constants need no register until a word is used.
+class Value {
+ public:
+  Value() = default;
+  static Value constant(std::uint64_t bits, unsigned words) {
+    Value v;
+    v.bits_ = bits;
+    v.words_ = words;
+    return v;
+  }
+  static Value of(isa::Operand reg) {
+    Value v;
+    v.reg_ = reg;
+    v.isReg_ = true;
+    v.words_ = reg.width;
+    return v;
+  }
+  bool isConstant() const { return !isReg_; }
+  std::uint64_t bits() const { return bits_; }
+  unsigned words() const { return words_; }
+  /// The 32-bit word `i` as an operand: a register component or an immediate (RZ for zero).
+  isa::Operand word(unsigned i) const {
+    if (isReg_) return ori::component(reg_, i);
+    std::uint32_t bits = i < 2 ? static_cast<std::uint32_t>(bits_ >> (32 * i)) : 0;
+    return bits ? isa::Operand::immediate(static_cast<std::int32_t>(bits)) : isa::Operand::rz();
+  }
+  /// The register that holds all words; only for values that are not constant.
+  const isa::Operand& reg() const { return reg_; }
+
+ private:
+  isa::Operand reg_;
+  std::uint64_t bits_ = 0;
+  unsigned words_ = 1;
+  bool isReg_ = false;
+};
+
+/// An address as memory instructions take it: a base register (RZ: none), an optional uniform register, an offset in bytes.
+struct Address {
+  isa::Operand base = isa::Operand::rz();
+  isa::Operand uniform = isa::Operand::zero(isa::File::UR);
+  std::int64_t offset = 0;
+  bool isFrame = false;             ///< offset is within frame object `frameObject`, base is the stack pointer
+  std::uint32_t frameObject = 0;
+};
+
+/// Lowers one function. The handlers of the instruction families (one file each, see families.h) work with this.
+class FunctionLowering {
+ public:
+  FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target, Diagnostics& diagnostics);
+
+  void run();
+
+  // --- what the handlers need
+  ori::Builder& b() { return builder_; }
+  ori::Function& out() { return out_; }
+  const Module& module() const { return *layout_.in; }
+  const isa::Target& target() const { return out_.module().target(); }
+  std::span<const Operand> operands(const Instruction& i) const { return in_.operandsOf(i); }
+  std::span<const Operand> parts(const Operand& group) const { return in_.parts(group); }
+  Type typeOf(const Operand& registerOperand) const { return in_.registers[index(registerOperand.registerId())].type; }
+
+  /// Words that a value of the type takes in file R: 1, 2 or 4.
+  static unsigned wordsOf(Type type);
+
+  /// The value of a register, constant, special register or symbol address, read as `type`. Floating-point constants become the
+  /// bits of `type`.
+  Value source(const Operand& operand, Type type);
+  /// As source(), in a register (of file R, as wide as the type).
+  isa::Operand sourceReg(const Operand& operand, Type type);
+  /// A predicate source, inverted when written `!%p`. Constants 0 and 1 are !PT and PT.
+  isa::Operand predicate(const Operand& operand);
+  /// A 32-bit word in a register: emits a MOV for immediates.
+  isa::Operand inReg(isa::Operand word);
+  /// All words of a value in one register of that width.
+  isa::Operand inReg(const Value& value);
+  /// Where the result goes: the PTX register, or RZ/PT for the sink `_`.
+  isa::Operand dest(const Operand& operand);
+  isa::Operand destPredicate(const Operand& pairOrRegister, unsigned which = 0);
+
+  /// Emits with operands where the table does not take them (an immediate in a register slot, two constants) moved to registers
+  /// first.
+  ori::Instr* emit(IsaOp op, std::initializer_list<isa::Operand> operands, std::initializer_list<ModValue> mods = {});
+  ori::Instr* emit(IsaOp op, std::vector<isa::Operand> operands, std::span<const ModValue> mods);
+  /// destination := value, word by word or as one wide copy.
+  void copy(isa::Operand destination, const Value& value);
+  isa::Operand newR(unsigned words = 1) { return builder_.newR(words); }
+  isa::Operand newP() { return builder_.newP(); }
+  static isa::Operand imm(std::int64_t value) {
+    return value ? isa::Operand::immediate(static_cast<std::int32_t>(value)) : isa::Operand::rz();
+  }
+  /// The low 16 (8) bits of a word, extended to 32 as the type says; wider types as they are.
+  isa::Operand extended(const Value& value, Type type);
+
+  /// The address operand of a memory instruction in the given space (None: generic).
+  Address address(const Operand& operand, StateSpace space);
+  /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
+  Value variableAddress(VariableId id, std::int64_t offset);
+
+  /// The pair UR that holds the descriptor of global memory; URZ where the chip has none.
+  isa::Operand globalDescriptor();
+  /// The uniform register that holds the address of the CTA's shared memory; where it is 0 it is URZ.
+  isa::Operand sharedBase();
+  /// Offset of a shared variable from that base.
+  std::uint32_t sharedOffset(VariableId id) const { return sharedOffset_[index(id)]; }
+  std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
+
+  /// The carry flag of the extended-precision instructions, in the sense that the reader wants: "carry" for additions, "no
+  /// borrow" for subtractions. It does not live across labels and branches.
+  isa::Operand carry(bool asNoBorrow);
+  isa::Operand newCarry(bool asNoBorrow);
+
+  ori::Block* blockOf(LabelId label);
+  /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if the
+  /// terminator is guarded.
+  void endBlock(const ori::Instr* terminator);
+
+  const Instruction& current() const { return *current_; }
+  /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.
+  isa::Operand guard();
+  /// "not supported yet: what", at the current instruction.
+  void unsupported(const std::string& what);
+  /// The full opcode of the current instruction as written.
+  std::string_view opcodeText() const { return module().text(module().opcode(*current_).text); }
+  Diagnostics& diagnostics() { return diagnostics_; }
+
+ private:
+  void declareRegisters();
+  void layOutParams();
+  void layOutVariables();
+  void lowerStatement(const Statement& statement);
+  void lowerInstruction(const Instruction& instruction);
+  void finishStaged(ori::Instr* lastBefore);
+  Value specialRegister(SpecialRegister reg, Component part);
+  void startBlock(ori::Block* block);
+  /// Control can go on behind the current block's last instruction.
+  bool blockIsOpen() const;
+  /// A builder at the top of the function, where values that all code shares are made.
+  ori::Builder entryBuilder();
+
+  struct Staged {
+    isa::Operand result, destination;
+  };
+
+  const ModuleLayout& layout_;
+  const Function& in_;
+  ori::Function& out_;
+  Diagnostics& diagnostics_;
+  ori::Builder builder_;
+  const Instruction* current_ = nullptr;
+  std::vector<ori::VRegId> vregOf_;         // by RegisterId
+  std::vector<ori::Block*> blockOf_;        // by LabelId
+  std::vector<std::uint32_t> paramOffset_;  // by VariableId
+  std::vector<std::uint32_t> sharedOffset_; // by VariableId
+  std::vector<std::uint32_t> frameObject_;  // by VariableId
+  std::vector<Staged> staged_;
+  bool staging_ = false;
+  ori::Block* entry_ = nullptr;
+  std::vector<ori::Block*> order_; // as the text has them
+  isa::Operand carry_;
+  bool carryIsNoBorrow_ = false;
+  const ori::Block* carryBlock_ = nullptr;
+  isa::Operand descriptor_;
+  isa::Operand sharedBase_;
+};
+
+} // namespace orias::ptx

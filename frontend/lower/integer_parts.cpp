@@ -1,0 +1,46 @@
+#include "frontend/lower/integer_parts.h"
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+void compare64(FunctionLowering& f, IsaOperand p, IsaOperand a, IsaOperand b, isa::ICmp cmp, isa::IntType type) {
+  IsaOperand low = f.newP();
+  f.emit(IsaOp::ISETP, {low, IsaOperand::pt(), ori::component(a, 0), ori::component(b, 0), IsaOperand::pt()},
+         {{IsaMod::Cmp, cmp}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  f.emit(IsaOp::ISETP_EX, {p, IsaOperand::pt(), ori::component(a, 1), ori::component(b, 1), IsaOperand::pt(), low},
+         {{IsaMod::Cmp, cmp}, {IsaMod::Type, type}, {IsaMod::Bool, isa::BoolOp::AND}});
+}
+
+void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool isSigned) {
+  const ModValue u32{IsaMod::Type, isa::IntType::U32};
+  const IsaOperand a0 = ori::component(a, 0), a1 = ori::component(a, 1), b0 = ori::component(b, 0), b1 = ori::component(b, 1);
+  // Schoolbook on 32-bit digits; no sum exceeds 64 bits since (2^32-1)^2 + 2(2^32-1) = 2^64-1.
+  auto widened = [&](IsaOperand low) {
+    IsaOperand r = f.newR(2);
+    f.copy(ori::component(r, 0), Value::of(low));
+    f.copy(ori::component(r, 1), Value::constant(0, 1));
+    return r;
+  };
+  IsaOperand t0 = f.newR(2), t1 = f.newR(2), t2 = f.newR(2), high = isSigned ? f.newR(2) : d, sum = f.newR(2);
+  f.emit(IsaOp::IMAD_WIDE, {t0, IsaOperand::pt(), a0, b0, IsaOperand::rz(2)}, {u32});
+  f.emit(IsaOp::IMAD_WIDE, {t1, IsaOperand::pt(), a1, b0, widened(ori::component(t0, 1))}, {u32});
+  f.emit(IsaOp::IMAD_WIDE, {t2, IsaOperand::pt(), a0, b1, widened(ori::component(t1, 0))}, {u32});
+  f.emit(IsaOp::IADD64, {sum, widened(ori::component(t1, 1)), widened(ori::component(t2, 1))});
+  f.emit(IsaOp::IMAD_WIDE, {high, IsaOperand::pt(), a1, b1, sum}, {u32});
+  if (!isSigned) return;
+  // As signed numbers a and b are less by 2^64 where they are negative: the high half is less by b and by a.
+  auto whereNegative = [&](IsaOperand sign, IsaOperand value) {
+    IsaOperand mask = f.newR(), r = f.newR(2);
+    f.emit(IsaOp::SHF, {mask, IsaOperand::rz(), f.imm(31), ori::component(sign, 1)},
+           {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
+    for (unsigned w = 0; w < 2; ++w)
+      f.emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(r, w), mask, ori::component(value, w), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
+    return r;
+  };
+  IsaOperand once = f.newR(2);
+  f.emit(IsaOp::IADD64, {once, high, whereNegative(a, b).negated()});
+  f.emit(IsaOp::IADD64, {d, once, whereNegative(b, a).negated()});
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,134 @@
+#include "frontend/lower/lower.h"
+
+#include "frontend/lower/function_lowering.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+namespace {
+
+ori::Linkage linkageOf(Linkage linkage) {
+  switch (linkage) {
+  case Linkage::Visible: return ori::Linkage::Global;
+  case Linkage::Weak: return ori::Linkage::Weak;
+  case Linkage::Common: return ori::Linkage::Common;
+  case Linkage::Extern: return ori::Linkage::External;
+  case Linkage::None: return ori::Linkage::Local;
+  }
+  return ori::Linkage::Local;
+}
+
+/// Constant bank 3 is filled in the order visible, weak, local (observed; see encoder/cubin/README.md).
+int constOrder(const Variable& v) { return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2; }
+
+class ModuleLowering {
+ public:
+  ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics)
+      : in_(in), diagnostics_(diagnostics), forms_(in), out_(std::make_unique<ori::Module>(target)) {
+    layout_.out = out_.get();
+    layout_.in = &in;
+    layout_.forms = &forms_;
+  }
+
+  std::unique_ptr<ori::Module> run() {
+    out_->ptxVersionMajor = in_.version.major;
+    out_->ptxVersionMinor = in_.version.minor;
+    if (in_.addressSize != 64) {
+      diagnostics_.error(in_.versionLoc, "not supported yet: 32-bit addresses", "write '.address_size 64'");
+      return std::move(out_);
+    }
+    declareVariables();
+    lowerDebugPlaces();
+    for (const Function& function : in_.functions)
+      if (function.isEntry && function.hasBody) lowerKernel(function);
+    return std::move(out_);
+  }
+
+ private:
+  void declareVariables() {
+    layout_.symbolOf.assign(in_.variables.size(), kNoId);
+    layout_.constOffset.assign(in_.variables.size(), -1);
+    std::vector<std::uint32_t> constants;
+    for (std::uint32_t id = 0; id < in_.variables.size(); ++id) {
+      const Variable& v = in_.variables[id];
+      if (v.space == StateSpace::Const) constants.push_back(id);
+      if (v.space != StateSpace::Global && v.space != StateSpace::Const) continue;
+      ori::Variable out;
+      out.name = std::string(in_.text(v.name));
+      out.linkage = linkageOf(v.linkage);
+      out.space = v.space == StateSpace::Const ? ori::Space::Const : ori::Space::Global;
+      out.align = v.align;
+      out.size = v.byteSize();
+      layout_.symbolOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
+      out_->symbols.push_back({ori::Symbol::Kind::Variable, out.name, static_cast<std::uint32_t>(out_->variables.size())});
+      out_->variables.push_back(std::move(out));
+    }
+    std::stable_sort(constants.begin(), constants.end(),
+                     [&](std::uint32_t a, std::uint32_t b) { return constOrder(in_.variables[a]) < constOrder(in_.variables[b]); });
+    std::int64_t at = 0;
+    for (std::uint32_t id : constants) {
+      const Variable& v = in_.variables[id];
+      at = (at + v.align - 1) / v.align * v.align;
+      layout_.constOffset[id] = at;
+      outOf(id).constOffset = at;
+      at += static_cast<std::int64_t>(v.byteSize());
+    }
+    for (std::uint32_t id = 0; id < in_.variables.size(); ++id)
+      if (layout_.symbolOf[id] != kNoId && in_.variables[id].hasInitializer) initialise(id);
+  }
+
+  ori::Variable& outOf(std::uint32_t id) { return out_->variables[out_->symbols[layout_.symbolOf[id]].index]; }
+
+  void initialise(std::uint32_t id) {
+    const Variable& v = in_.variables[id];
+    ori::Variable& out = outOf(id);
+    out.init.assign(v.init.begin(), v.init.end());
+    out.init.resize(out.size, 0);
+    for (const InitAddress& a : v.initAddresses) {
+      if (a.variable == VariableId::None || a.mask != 0 || layout_.symbolOf[index(a.variable)] == kNoId) {
+        diagnostics_.error(v.loc, fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
+        return;
+      }
+      out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size, layout_.symbolOf[index(a.variable)], a.addend, a.generic});
+    }
+  }
+
+  void lowerDebugPlaces() {
+    for (const DebugFile& file : in_.files) {
+      if (out_->files.size() <= file.index) out_->files.resize(file.index + 1);
+      out_->files[file.index] = std::string(in_.text(file.name));
+    }
+    for (const DebugLoc& loc : in_.debugLocs) out_->locs.push_back({loc.file, loc.line, loc.column});
+  }
+
+  void lowerKernel(const Function& function) {
+    ori::Function& out = out_->newFunction(std::string(in_.text(function.name)), true);
+    const PerformanceDirectives& p = function.performance;
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      out.bounds.reqntid[axis] = p.reqntid[axis];
+      out.bounds.maxntid[axis] = p.maxntid[axis];
+      out.bounds.reqnctapercluster[axis] = p.reqnctapercluster[axis];
+    }
+    out.bounds.minnctapersm = p.minnctapersm;
+    out.bounds.maxnreg = p.maxnreg;
+    out.bounds.maxclusterrank = p.maxclusterrank;
+    out.bounds.explicitcluster = p.explicitcluster;
+    FunctionLowering(layout_, function, out, diagnostics_).run();
+  }
+
+  const Module& in_;
+  Diagnostics& diagnostics_;
+  FormTable forms_;
+  std::unique_ptr<ori::Module> out_;
+  ModuleLayout layout_;
+};
+
+} // namespace
+
+std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics) {
+  return ModuleLowering(module, target, diagnostics).run();
+}
+
+} // namespace orias::ptx

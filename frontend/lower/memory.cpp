@@ -1,0 +1,269 @@
+// ld and st of all spaces, and prefetch.
+
+#include "frontend/lower/families.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using isa::MemOrder;
+using isa::MemSize;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+MemSize memSize(Type type, unsigned bytes) {
+  const bool isSigned = typeClass(type) == TypeClass::Signed;
+  switch (bytes) {
+  case 1: return isSigned ? MemSize::S8 : MemSize::U8;
+  case 2: return isSigned ? MemSize::S16 : MemSize::U16;
+  case 4: return MemSize::B32;
+  case 8: return MemSize::B64;
+  default: return MemSize::B128;
+  }
+}
+
+/// Registers of a destination or source vector; one for a scalar.
+std::vector<const Operand*> elements(FunctionLowering& f, const Operand& operand) {
+  std::vector<const Operand*> out;
+  if (operand.is(OperandKind::Vector))
+    for (const Operand& part : f.parts(operand)) out.push_back(&part);
+  else
+    out.push_back(&operand);
+  return out;
+}
+
+/// One hardware access: `count` elements from `first`.
+struct Piece {
+  unsigned first;
+  unsigned count;
+};
+
+/// A vector access in pieces of at most `widest` bytes; elements below 32 bits are accessed together only by loading the word
+/// and taking it apart, which is what `packed` says.
+std::vector<Piece> pieces(unsigned elementBytes, unsigned count, unsigned widest) {
+  std::vector<Piece> out;
+  const unsigned perPiece = std::max(1u, widest / elementBytes);
+  for (unsigned at = 0; at < count; at += perPiece) out.push_back({at, std::min(perPiece, count - at)});
+  return out;
+}
+
+
+/// The offset operand of an address, `extra` bytes further on.
+IsaOperand offsetOperand(const Address& a, std::int64_t extra) {
+  IsaOperand o = IsaOperand::immediate(static_cast<std::int32_t>(a.offset + extra));
+  if (a.isFrame) {
+    o.kind = IsaOperand::Kind::Frame;
+    o.reg = a.frameObject;
+  }
+  return o;
+}
+
+/// Is this access ordered more strongly than a weak one, and how far does it reach?
+MemOrder orderOf(const Form& form) {
+  const Mod semantics = form.semantics();
+  if (semantics == Mod::None || semantics == Mod::Weak) return MemOrder::Weak;
+  switch (form.scope()) {
+  case Mod::Cta: return MemOrder::StrongSm;
+  case Mod::Cluster:
+  case Mod::Gpu:
+  case Mod::Gl: return MemOrder::StrongGpu;
+  default: return MemOrder::StrongSys;
+  }
+}
+
+isa::Evict evictOf(const Form& form) {
+  if (form.has(Mod::L1EvictFirst) || form.cache() == Mod::Cs) return isa::Evict::EF;
+  if (form.has(Mod::L1EvictLast)) return isa::Evict::EL;
+  if (form.has(Mod::L1EvictUnchanged)) return isa::Evict::EU;
+  if (form.has(Mod::L1NoAllocate)) return isa::Evict::NA;
+  if (form.cache() == Mod::Lu) return isa::Evict::LU;
+  return isa::Evict::Normal;
+}
+
+/// ld.param of a kernel and ld.const: c[bank][base + offset].
+void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  const unsigned bytes = std::max(1u, bitWidth(type) / 8);
+  const int bank = space == StateSpace::Param ? 0 : 3;
+  Address a = f.address(ops[1], space);
+  IsaOperand index = a.base.isZeroReg() ? IsaOperand::rz() : ori::component(a.base, 0);
+  auto to = elements(f, ops[0]);
+  for (unsigned e = 0; e < to.size(); ++e) {
+    if (to[e]->is(OperandKind::Sink)) continue;
+    IsaOperand d = f.dest(*to[e]);
+    for (unsigned w = 0; w * 8 < bytes; ++w) {
+      const unsigned n = std::min(bytes, 8u);
+      IsaOperand part = ori::component(d, 2 * w, n == 8 ? 2 : 1);
+      IsaOperand target = part;
+      // The base may be what the first element overwrites.
+      f.emit(IsaOp::LDC, {target, f.imm(bank), index, IsaOperand::immediate(static_cast<std::int32_t>(a.offset + e * bytes + 8 * w))},
+             {{IsaMod::Size, memSize(type, n)}});
+      if (d.width > part.width && bytes < 8) f.copy(ori::component(d, 1), Value::constant(0, 1));
+    }
+  }
+}
+
+/// Widens a loaded 8-, 16- or 32-bit value to the register, where that is wider.
+void widen(FunctionLowering& f, IsaOperand d, Type type) {
+  if (d.width < 2 || bitWidth(type) > 32) return;
+  if (typeClass(type) == TypeClass::Signed)
+    f.emit(IsaOp::SHF, {ori::component(d, 1), IsaOperand::rz(), f.imm(31), ori::component(d, 0)},
+           {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
+  else
+    f.copy(ori::component(d, 1), Value::constant(0, 1));
+}
+
+ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, const Address& a, std::int64_t extra, MemSize size) {
+  const ModValue sizeMod{IsaMod::Size, size};
+  const IsaOperand offset = offsetOperand(a, extra);
+  switch (space) {
+  case StateSpace::Shared: return f.emit(IsaOp::LDS, {d, a.base, a.uniform, offset}, {sizeMod});
+  case StateSpace::Local: return f.emit(IsaOp::LDL, {d, a.base, IsaOperand::zero(File::UR), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
+  case StateSpace::Global: {
+    MemOrder order = orderOf(form);
+    // .nc: nobody writes the location while the kernel runs.
+    if (form.has(Mod::Nc)) order = MemOrder::Constant;
+    const unsigned prefetch = form.has(Mod::L2Prefetch64) ? 1 : form.has(Mod::L2Prefetch128) ? 2 : form.has(Mod::L2Prefetch256) ? 3 : 0;
+    return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset},
+                  {sizeMod, {IsaMod::Order, order}, {IsaMod::Evict, evictOf(form)}, {IsaMod::Prefetch, prefetch}});
+  }
+  default:
+    return f.emit(IsaOp::LD, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset},
+                  {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
+  }
+}
+
+void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand data, const Address& a, std::int64_t extra, MemSize size) {
+  const ModValue sizeMod{IsaMod::Size, size};
+  const IsaOperand offset = offsetOperand(a, extra);
+  switch (space) {
+  case StateSpace::Shared: f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}); break;
+  case StateSpace::Local: f.emit(IsaOp::STL, {a.base, IsaOperand::zero(File::UR), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}}); break;
+  case StateSpace::Global:
+    f.emit(IsaOp::STG, {f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset, data},
+           {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
+    break;
+  default:
+    f.emit(IsaOp::ST, {f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset, data},
+           {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
+    break;
+  }
+}
+
+/// What this file cannot say yet about an access.
+bool refuse(FunctionLowering& f, const Form& form) {
+  const Mod semantics = form.semantics();
+  if (semantics == Mod::Acquire || semantics == Mod::Release || form.has(Mod::Mmio) || form.has(Mod::L2CacheHint) ||
+      form.get(Slot::EvictL2) != Mod::None || form.get(Slot::Space) == Mod::SharedCluster || form.has(Mod::Unified)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return true;
+  }
+  return false;
+}
+
+} // namespace
+
+void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const StateSpace space = form.space();
+  if (refuse(f, form)) return;
+  if (space == StateSpace::Param || space == StateSpace::Const) {
+    loadConstant(f, i, form, space);
+    return;
+  }
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  const unsigned bytes = bitWidth(type) / 8;
+  Address a = f.address(ops[1], space);
+  auto to = elements(f, ops[0]);
+  if (bytes >= 4 && to.size() == 1) {
+    IsaOperand d = f.dest(*to[0]);
+    emitLoad(f, form, space, bytes == 4 ? ori::component(d, 0) : d, a, 0, memSize(type, bytes));
+    widen(f, d, type);
+    return;
+  }
+  if (bytes < 4 && to.size() == 1) {
+    IsaOperand d = f.dest(*to[0]);
+    emitLoad(f, form, space, ori::component(d, 0), a, 0, memSize(type, bytes));
+    widen(f, d, type);
+    return;
+  }
+  // A vector: one access to a run of registers, from which the elements are copied.
+  for (const Piece& piece : pieces(bytes, static_cast<unsigned>(to.size()), 16)) {
+    const unsigned pieceBytes = piece.count * bytes;
+    const unsigned words = std::max(1u, pieceBytes / 4);
+    IsaOperand run = f.newR(words);
+    emitLoad(f, form, space, run, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
+    for (unsigned e = 0; e < piece.count; ++e) {
+      const Operand& element = *to[piece.first + e];
+      if (element.is(OperandKind::Sink)) continue;
+      IsaOperand d = f.dest(element);
+      const unsigned bit = e * bytes * 8;
+      if (bytes >= 4) {
+        f.copy(ori::component(d, 0, bytes / 4), Value::of(ori::component(run, bit / 32, bytes / 4)));
+      } else {
+        // The bytes of the element, extended.
+        const bool isSigned = typeClass(type) == TypeClass::Signed;
+        const unsigned byte = bit / 8 % 4;
+        const unsigned fill = isSigned ? 8 + byte + bytes - 1 : 4;
+        unsigned selector = bytes == 1 ? byte | fill << 4 | fill << 8 | fill << 12
+                                       : byte | (byte + 1) << 4 | fill << 8 | (isSigned ? fill : 5) << 12;
+        f.emit(IsaOp::PRMT, {ori::component(d, 0), ori::component(run, bit / 32), f.imm(selector), IsaOperand::rz()});
+      }
+      widen(f, d, type);
+    }
+  }
+}
+
+void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const StateSpace space = form.space();
+  if (refuse(f, form)) return;
+  if (space == StateSpace::Param) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  const unsigned bytes = bitWidth(type) / 8;
+  Address a = f.address(ops[0], space);
+  auto from = elements(f, ops[1]);
+  if (from.size() == 1) {
+    Value v = f.source(*from[0], type);
+    IsaOperand data = bytes <= 4 ? f.inReg(v.word(0)) : f.inReg(v);
+    emitStore(f, form, space, data, a, 0, memSize(Type::B8, bytes));
+    return;
+  }
+  for (const Piece& piece : pieces(bytes, static_cast<unsigned>(from.size()), 16)) {
+    const unsigned pieceBytes = piece.count * bytes;
+    IsaOperand run = f.newR(std::max(1u, pieceBytes / 4));
+    if (bytes >= 4) {
+      for (unsigned e = 0; e < piece.count; ++e) {
+        Value v = f.source(*from[piece.first + e], type);
+        f.copy(ori::component(run, e * bytes / 4, bytes / 4), v.isConstant() ? v : Value::of(ori::component(v.reg(), 0, bytes / 4)));
+      }
+    } else {
+      // Put the elements of each word together, two at a time.
+      const unsigned perWord = 4 / bytes;
+      for (unsigned w = 0; w < run.width; ++w) {
+        IsaOperand word = ori::component(run, w);
+        const unsigned here = std::min(perWord, piece.count - w * perWord);
+        auto element = [&](unsigned e) { return f.source(*from[piece.first + w * perWord + e], type).word(0); };
+        if (bytes == 2) {
+          f.emit(IsaOp::PRMT, {word, f.inReg(element(0)), f.imm(0x5410), element(1)});
+        } else if (here == 2) {
+          f.emit(IsaOp::PRMT, {word, f.inReg(element(0)), f.imm(0x0040), element(1)});
+        } else {
+          IsaOperand low = f.newR(), high = f.newR();
+          f.emit(IsaOp::PRMT, {low, f.inReg(element(0)), f.imm(0x0040), element(1)});
+          f.emit(IsaOp::PRMT, {high, f.inReg(element(2)), f.imm(0x0040), element(3)});
+          f.emit(IsaOp::PRMT, {word, low, f.imm(0x5410), high});
+        }
+      }
+    }
+    emitStore(f, form, space, run, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
+  }
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,149 @@
+// mov, cvta, isspacep.
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/special.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// mov.b64 {a, b}, d and its like: the parts of the vector, low first, against the bits of one register.
+void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from, Type type) {
+  if (to.is(OperandKind::Vector)) {
+    auto parts = f.parts(to);
+    const unsigned bits = bitWidth(type) / static_cast<unsigned>(parts.size());
+    Value whole = f.source(from, type);
+    for (unsigned i = 0; i < parts.size(); ++i) {
+      if (parts[i].is(OperandKind::Sink)) continue;
+      IsaOperand d = f.dest(parts[i]);
+      if (bits >= 32) {
+        f.copy(d, whole.isConstant() ? Value::constant(whole.bits() >> (bits * i), d.width)
+                                     : Value::of(ori::component(whole.reg(), i * bits / 32, bits / 32)));
+      } else {
+        const unsigned shift = bits * i;
+        IsaOperand word = whole.word(shift / 32);
+        if (shift % 32 == 0)
+          f.emit(IsaOp::MOV, {d, word});
+        else
+          f.emit(IsaOp::SHF, {d, IsaOperand::rz(), f.imm(shift % 32), f.inReg(word)},
+                 {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+      }
+    }
+    return;
+  }
+  auto parts = f.parts(from);
+  const unsigned bits = bitWidth(type) / static_cast<unsigned>(parts.size());
+  const Type partType = bits == 64 ? Type::B64 : bits == 32 ? Type::B32 : bits == 16 ? Type::B16 : Type::B8;
+  IsaOperand d = f.dest(to);
+  // The parts are read before the destination is written: one may be the destination.
+  std::vector<Value> values;
+  for (const Operand& part : parts) values.push_back(f.source(part, partType));
+  IsaOperand whole = f.newR(d.width);
+  if (bits >= 32) {
+    for (unsigned i = 0; i < parts.size(); ++i) f.copy(ori::component(whole, i * bits / 32, bits / 32), values[i]);
+  } else {
+    // Bytes and halves: PRMT puts two parts together at a time.
+    for (unsigned w = 0; w < d.width; ++w) {
+      const unsigned perWord = 32 / bits;
+      IsaOperand word = ori::component(whole, w);
+      if (perWord == 2 || parts.size() < 4) {
+        IsaOperand high = parts.size() > 1 ? values[w * 2 + 1].word(0) : IsaOperand::rz();
+        const int selector = bits == 16 ? 0x5410 : 0x7640;
+        f.emit(IsaOp::PRMT, {word, f.inReg(values[w * 2].word(0)), f.imm(selector == 0x7640 ? 0x0040 : selector), high});
+      } else {
+        IsaOperand low = f.newR(), high = f.newR();
+        f.emit(IsaOp::PRMT, {low, f.inReg(values[w * 4].word(0)), f.imm(0x0040), values[w * 4 + 1].word(0)});
+        f.emit(IsaOp::PRMT, {high, f.inReg(values[w * 4 + 2].word(0)), f.imm(0x0040), values[w * 4 + 3].word(0)});
+        f.emit(IsaOp::PRMT, {word, low, f.imm(0x5410), high});
+      }
+    }
+  }
+  f.copy(d, Value::of(whole));
+}
+
+} // namespace
+
+void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  if (type == Type::Pred) {
+    IsaOperand d = f.destPredicate(ops[0]);
+    f.emit(IsaOp::COPY, {d, f.predicate(ops[1])});
+    return;
+  }
+  if (form.vectorSize() > 1 && ops[0].is(OperandKind::Vector) && ops[1].is(OperandKind::Vector)) {
+    std::vector<Value> values;
+    for (const Operand& part : f.parts(ops[1])) values.push_back(f.source(part, type));
+    auto to = f.parts(ops[0]);
+    for (unsigned k = 0; k < to.size(); ++k)
+      if (!to[k].is(OperandKind::Sink)) f.copy(f.dest(to[k]), values[k]);
+    return;
+  }
+  if (ops[0].is(OperandKind::Vector) || ops[1].is(OperandKind::Vector)) {
+    lowerPackedMov(f, ops[0], ops[1], type);
+    return;
+  }
+  if (ops[1].is(OperandKind::Function)) {
+    f.unsupported("the address of a function");
+    return;
+  }
+  Value value = f.source(ops[1], type);
+  IsaOperand d = f.dest(ops[0]);
+  if (d.isZeroReg()) return;
+  // A special register or a shared address is 32 bits wide; the upper half of a wider destination is zero.
+  for (unsigned w = value.words(); w < d.width; ++w) f.copy(ori::component(d, w), Value::constant(0, 1));
+  f.copy(ori::component(d, 0, std::min<unsigned>(value.words(), d.width)), value);
+}
+
+void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  const bool toSpace = form.has(Mod::To);
+  const StateSpace space = form.space();
+  IsaOperand d = f.dest(ops[0]);
+  if (d.isZeroReg()) return;
+  if (FunctionLowering::wordsOf(type) != 2) {
+    f.unsupported("32-bit generic addresses");
+    return;
+  }
+  Value value = f.source(ops[1], type);
+  auto windowBase = [&](std::uint32_t offset) {
+    IsaOperand base = f.newR(2);
+    f.emit(IsaOp::LDC, {base, f.imm(0), IsaOperand::rz(), f.imm(offset)}, {{IsaMod::Size, isa::MemSize::B64}});
+    return base;
+  };
+  switch (space) {
+  case StateSpace::Global: f.copy(d, value); break;
+  case StateSpace::Shared:
+    if (toSpace) {
+      // The window is aligned to 4 GB: the offset is the low word.
+      IsaOperand low = f.inReg(value.word(0));
+      f.copy(ori::component(d, 1), Value::constant(0, 1));
+      f.copy(ori::component(d, 0), Value::of(low));
+    } else {
+      IsaOperand high = f.newR(), low = f.inReg(value.word(0));
+      f.emit(IsaOp::S2R, {high, f.imm(kSrSWinHi)});
+      f.copy(ori::component(d, 0), Value::of(low));
+      f.copy(ori::component(d, 1), Value::of(high));
+    }
+    break;
+  case StateSpace::Local: {
+    IsaOperand base = windowBase(f.target().localWindowOffset()), from = f.inReg(value);
+    f.emit(IsaOp::IADD64, {d, from, toSpace ? base.negated() : base});
+    break;
+  }
+  case StateSpace::Const: {
+    IsaOperand base = windowBase(f.target().constWindowOffset()), from = f.inReg(value);
+    f.emit(IsaOp::IADD64, {d, from, toSpace ? base.negated() : base});
+    break;
+  }
+  default: f.unsupported(fmt::format("{}", f.opcodeText())); break;
+  }
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,69 @@
+// Special registers. Which constant or which hardware register holds each was observed in ptxas' code for sm_90.
+
+#include "frontend/lower/special.h"
+
+#include "frontend/lower/function_lowering.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
+  const unsigned axis = part == Component::None ? 0 : static_cast<unsigned>(part) - static_cast<unsigned>(Component::X);
+  auto hardware = [&](std::int32_t number) {
+    IsaOperand r = newR();
+    builder_.emit(IsaOp::S2R, {r, IsaOperand::immediate(number)});
+    return Value::of(r);
+  };
+  auto bank0 = [&](std::uint32_t offset, unsigned words = 1) {
+    IsaOperand r = newR(words);
+    builder_.emit(IsaOp::LDC, {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
+                  {{IsaMod::Size, words == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
+    return Value::of(r);
+  };
+  auto counter = [&](std::int32_t number, unsigned words) {
+    IsaOperand r = newR(words);
+    builder_.emit(IsaOp::CS2R, {r, IsaOperand::immediate(number)}, {{IsaMod::Size, words == 2 ? 1 : 0}});
+    return Value::of(r);
+  };
+  /// Bits [shift, shift + width) of a hardware register.
+  auto bits = [&](std::int32_t number, unsigned shift, unsigned width) {
+    IsaOperand shifted = newR(), r = newR();
+    builder_.emit(IsaOp::SHF, {shifted, IsaOperand::rz(), imm(shift), hardware(number).word(0)},
+                  {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+    emit(IsaOp::LOP3, {IsaOperand::pt(), r, shifted, imm((1 << width) - 1), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
+    return Value::of(r);
+  };
+  if (part == Component::W) {
+    // The fourth component exists for old programs and is 0.
+    return Value::constant(0, 1);
+  }
+  switch (reg) {
+  case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));
+  case SpecialRegister::CtaId: return hardware(kSrCtaIdX + static_cast<std::int32_t>(axis));
+  case SpecialRegister::Ntid: return bank0(target().ntidOffset(axis));
+  case SpecialRegister::NCtaId: return bank0(target().nctaidOffset(axis));
+  case SpecialRegister::LaneId: return hardware(kSrLaneId);
+  case SpecialRegister::WarpId: return bits(kSrVirtId, 8, 7);
+  case SpecialRegister::NWarpId: return bits(kSrVirtCfg, 8, 8);
+  case SpecialRegister::SmId: return hardware(kSrVirtualSmId);
+  case SpecialRegister::LaneMaskEq: return hardware(kSrEqMask);
+  case SpecialRegister::LaneMaskLt: return hardware(kSrLtMask);
+  case SpecialRegister::LaneMaskLe: return hardware(kSrLeMask);
+  case SpecialRegister::LaneMaskGt: return hardware(kSrGtMask);
+  case SpecialRegister::LaneMaskGe: return hardware(kSrGeMask);
+  case SpecialRegister::Clock: return counter(kSrClockLo, 1);
+  case SpecialRegister::ClockHi: return counter(kSrClockLo + 1, 1);
+  case SpecialRegister::Clock64: return counter(kSrClockLo, 2);
+  case SpecialRegister::GlobalTimer: return counter(kSrGlobalTimerLo, 2);
+  case SpecialRegister::GlobalTimerLo: return counter(kSrGlobalTimerLo, 1);
+  case SpecialRegister::GlobalTimerHi: return counter(kSrGlobalTimerLo + 1, 1);
+  case SpecialRegister::DynamicSmemSize: return bank0(target().dynamicSharedSizeOffset());
+  default: unsupported(fmt::format("the special register read by {}", opcodeText())); return Value::constant(0, 1);
+  }
+}
+
+} // namespace orias::ptx

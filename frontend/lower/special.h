@@ -1,0 +1,24 @@
+#pragma once
+
+#include <cstdint>
+
+namespace orias::ptx {
+
+// Numbers of special registers in S2R, S2UR and CS2R (public notes on sm_90: s2r.md; observed).
+inline constexpr std::int32_t kSrLaneId = 0;
+inline constexpr std::int32_t kSrVirtId = 3;
+inline constexpr std::int32_t kSrVirtCfg = 2;
+inline constexpr std::int32_t kSrTidX = 33; ///< y and z follow
+inline constexpr std::int32_t kSrCtaIdX = 37;
+inline constexpr std::int32_t kSrSWinHi = 50;
+inline constexpr std::int32_t kSrEqMask = 56; ///< then lt, le, gt, ge
+inline constexpr std::int32_t kSrLtMask = 57;
+inline constexpr std::int32_t kSrLeMask = 58;
+inline constexpr std::int32_t kSrGtMask = 59;
+inline constexpr std::int32_t kSrGeMask = 60;
+inline constexpr std::int32_t kSrVirtualSmId = 67;
+inline constexpr std::int32_t kSrClockLo = 80;
+inline constexpr std::int32_t kSrGlobalTimerLo = 82;
+inline constexpr std::int32_t kSrCgaCtaId = 136;
+
+} // namespace orias::ptx
