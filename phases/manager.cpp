@@ -1,0 +1,200 @@
+#include "phases/manager.h"
+
+#include "encoder/isa/target.h"
+#include "ori/print.h"
+#include "ori/verify.h"
+#include "support/check.h"
+#include "support/diagnostics.h"
+#include "support/nearest.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fstream>
+#include <map>
+
+namespace orias::phases {
+
+namespace {
+
+bool sameText(std::string_view a, std::string_view b) { return a.size() == b.size() && editDistance(a, b) == 0; }
+
+std::string_view stageName(Stage stage) {
+  switch (stage) {
+  case Stage::Setup: return "setup";
+  case Stage::EarlyOptimisation: return "early optimisation";
+  case Stage::Middle: return "middle";
+  case Stage::LateOptimisation: return "late optimisation";
+  case Stage::Legalisation: return "legalisation";
+  case Stage::SchedulingAndRegisters: return "scheduling and registers";
+  case Stage::PostAllocation: return "post-allocation";
+  case Stage::Control: return "control words";
+  case Stage::Layout: return "layout";
+  case Stage::Words: return "words";
+  }
+  return "";
+}
+
+/// "013-GeneralOptimizeEarly", "037b-..."; sorts like the numbers.
+std::string fileStem(const PhaseInfo& phase) {
+  std::size_t digits = 0;
+  while (digits < phase.number.size() && phase.number[digits] >= '0' && phase.number[digits] <= '9') ++digits;
+  return fmt::format("{}{}-{}", std::string(digits < 3 ? 3 - digits : 0, '0'), phase.number, phase.name);
+}
+
+/// A function's name as part of a file name.
+std::string fileNamePart(std::string_view name) {
+  std::string out(name.substr(0, 100));
+  for (char& c : out)
+    if (!(c == '_' || c == '$' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+      c = '_';
+  return out;
+}
+
+bool contains(const std::vector<const PhaseInfo*>& list, const PhaseInfo* phase) {
+  return std::find(list.begin(), list.end(), phase) != list.end();
+}
+
+std::vector<const PhaseInfo*> resolve(const std::vector<std::string>& names) {
+  std::vector<const PhaseInfo*> out;
+  for (const std::string& name : names) {
+    if (sameText(name, "all")) {
+      for (const PhaseInfo& phase : pipeline()) out.push_back(&phase);
+    } else {
+      out.push_back(&requirePhase(name));
+    }
+  }
+  return out;
+}
+
+} // namespace
+
+const PhaseInfo* findPhase(std::string_view numberOrName) {
+  // A number may have leading zeros, as in the names of dump files.
+  std::string_view bare = numberOrName;
+  while (bare.size() > 1 && bare.front() == '0' && bare[1] >= '0' && bare[1] <= '9') bare.remove_prefix(1);
+  for (const PhaseInfo& phase : pipeline())
+    if (sameText(phase.number, bare) || sameText(phase.name, numberOrName)) return &phase;
+  return nullptr;
+}
+
+const PhaseInfo& requirePhase(std::string_view numberOrName) {
+  if (const PhaseInfo* phase = findPhase(numberOrName)) return *phase;
+  NearestName nearest(numberOrName);
+  for (const PhaseInfo& phase : pipeline()) nearest.offer(phase.name);
+  throw Error(nearest.best().empty()
+                  ? fmt::format("unknown phase '{}'; --list-phases lists them", numberOrName)
+                  : fmt::format("unknown phase '{}'; did you mean '{}'?", numberOrName, nearest.best()));
+}
+
+PhaseManager::PhaseManager(const PipelineOptions& options) : options_(options) {
+  std::vector<const PhaseInfo*> before = resolve(options.dumpBefore);
+  std::vector<const PhaseInfo*> after = resolve(options.dumpAfter);
+  std::vector<const PhaseInfo*> disabled = resolve(options.disabled);
+  for (const PhaseInfo* phase : disabled)
+    if (!phase->optional) throw Error(fmt::format("phase {} {} cannot be disabled: the code needs it", phase->number, phase->name));
+  const PhaseInfo* start = options.startFrom.empty() ? nullptr : &requirePhase(options.startFrom);
+  const PhaseInfo* stop = options.stopAfter.empty() ? nullptr : &requirePhase(options.stopAfter);
+  for (const PhaseInfo& phase : pipeline()) {
+    bool run = (!start || &phase >= start) && (!stop || &phase <= stop) && !contains(disabled, &phase);
+    plan_.push_back({&phase, contains(before, &phase), contains(after, &phase), run});
+  }
+}
+
+/// Times a phase, dumps around it, and verifies on exit.
+class PhaseManager::PhaseScope {
+ public:
+  PhaseScope(PhaseManager& manager, const Plan& plan, ori::Function& function, PhaseContext& context)
+      : manager_(manager), plan_(plan), function_(function), context_(context) {
+    function.setCurrentPhase(static_cast<std::uint16_t>(plan.phase - pipeline().data()));
+    context.remarks.setPhase(plan.phase->number);
+    if (plan.dumpBefore) manager.emitDump(*plan.phase, function, "before", ori::print(function));
+    if (manager.options_.verifyEach || manager.options_.printChanged) textBefore_ = ori::print(function);
+  }
+
+  void run() {
+    auto start = std::chrono::steady_clock::now();
+    bool changed = plan_.phase->run(function_, context_);
+    manager_.times_.push_back({plan_.phase, std::chrono::steady_clock::now() - start, changed});
+    if (manager_.options_.printChanged && changed) showChanges();
+    if (plan_.dumpAfter) manager_.emitDump(*plan_.phase, function_, "after", ori::print(function_));
+    if (manager_.options_.verifyEach) verify();
+  }
+
+ private:
+  void showChanges() {
+    std::string diff = lineDiff(textBefore_, ori::print(function_));
+    if (!diff.empty() && manager_.options_.dump)
+      manager_.options_.dump(fmt::format("// {}: changed by {} {}\n{}", function_.name(), plan_.phase->number, plan_.phase->name, diff));
+  }
+
+  void verify() {
+    const std::vector<ori::VerifyFault> faults = ori::verify(function_);
+    if (!ori::hasErrors(faults)) return;
+    throw InternalError(fmt::format("phase {} {} broke function '{}':\n{}\nbefore it the function was:\n{}", plan_.phase->number,
+                                    plan_.phase->name, function_.name(), ori::render(faults), textBefore_));
+  }
+
+  PhaseManager& manager_;
+  const Plan& plan_;
+  ori::Function& function_;
+  PhaseContext& context_;
+  std::string textBefore_;
+};
+
+bool PhaseManager::run(ori::Function& function, PhaseContext& context) {
+  for (const Plan& plan : plan_) {
+    if (!plan.run || context.optLevel < plan.phase->lowestO || context.optLevel > plan.phase->highestO) continue;
+    PhaseScope(*this, plan, function, context).run();
+    if (context.diagnostics.hasErrors()) return false;
+  }
+  return options_.stopAfter.empty() || &requirePhase(options_.stopAfter) == &pipeline().back();
+}
+
+void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& function, std::string_view when, const std::string& text) {
+  if (options_.dumpDir.empty()) {
+    if (options_.dump) options_.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, function.name(), text));
+    return;
+  }
+  std::string path = fmt::format("{}/{}{}.{}.ori", options_.dumpDir, fileStem(phase), when == "before" ? ".before" : "",
+                                 fileNamePart(function.name()));
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file) throw Error(fmt::format("cannot write the dump '{}'", path));
+}
+
+std::string listPhases() {
+  std::string out;
+  Stage stage{};
+  for (const PhaseInfo& phase : pipeline()) {
+    if (phase.stage != stage) {
+      stage = phase.stage;
+      out += fmt::format("stage {}: {}\n", static_cast<unsigned>(stage), stageName(stage));
+    }
+    std::string levels = phase.highestO < 4 ? fmt::format("O{}-O{}", phase.lowestO, phase.highestO)
+                         : phase.lowestO    ? fmt::format("O{}+", phase.lowestO)
+                                            : "always";
+    out += fmt::format("  {:>4} {:<30} {:<7} {:<9} {}\n", phase.number, phase.name, levels, phase.optional ? "optional" : "needed", phase.why);
+  }
+  return out;
+}
+
+std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction) {
+  std::map<const PhaseInfo*, std::pair<std::chrono::nanoseconds, unsigned>> totals;
+  std::chrono::nanoseconds all{0};
+  for (const auto& times : perFunction)
+    for (const PhaseTime& t : times) {
+      totals[t.phase].first += t.time;
+      totals[t.phase].second += t.changed;
+      all += t.time;
+    }
+  std::string out = fmt::format("{:>4} {:<30} {:>10} {:>7} {:>8}\n", "#", "phase", "ms", "share", "changed");
+  for (const auto& [phase, total] : totals)
+    out += fmt::format("{:>4} {:<30} {:>10.3f} {:>6.1f}% {:>8}\n", phase->number, phase->name,
+                       static_cast<double>(total.first.count()) / 1e6,
+                       all.count() ? 100.0 * static_cast<double>(total.first.count()) / static_cast<double>(all.count()) : 0.0,
+                       total.second);
+  out += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", "total", static_cast<double>(all.count()) / 1e6);
+  return out;
+}
+
+} // namespace orias::phases

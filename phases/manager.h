@@ -1,0 +1,67 @@
+#pragma once
+
+#include "phases/phase.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace orias::phases {
+
+/// What the user wants to see of the pipeline, and which part of it runs. Phases are named by number or name.
+struct PipelineOptions {
+  std::vector<std::string> dumpAfter;  ///< "all" for every phase
+  std::vector<std::string> dumpBefore;
+  std::string dumpDir;                 ///< dumps go to files NNN-Name.<function>.ori here; empty: to `dump`
+  bool printChanged = false;           ///< after each phase that changed something, the changed lines
+  std::string stopAfter;               ///< the phases behind this one do not run
+  std::vector<std::string> disabled;
+  std::string startFrom;               ///< the phases before this one do not run
+  bool verifyEach = false;             ///< verify after every phase; a failure throws InternalError with the dump from before
+  std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
+};
+
+struct PhaseTime {
+  const PhaseInfo* phase;
+  std::chrono::nanoseconds time{0};
+  bool changed = false;
+};
+
+/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases or disable one that the code
+/// needs, InternalError when a phase breaks the function.
+class PhaseManager {
+ public:
+  explicit PhaseManager(const PipelineOptions& options);
+
+  /// Returns false when the pipeline stopped early (stopAfter, or errors were reported): there are no words then.
+  bool run(ori::Function& function, PhaseContext& context);
+
+  const std::vector<PhaseTime>& times() const { return times_; }
+
+ private:
+  struct Plan {
+    const PhaseInfo* phase;
+    bool dumpBefore;
+    bool dumpAfter;
+    bool run;
+  };
+  class PhaseScope;
+
+  void emitDump(const PhaseInfo& phase, const ori::Function& function, std::string_view when, const std::string& text);
+
+  const PipelineOptions& options_;
+  std::vector<Plan> plan_;
+  std::vector<PhaseTime> times_;
+};
+
+/// The table of --list-phases.
+std::string listPhases();
+
+/// The table of --time-phases: total per phase over all functions, with shares.
+std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction);
+
+/// The lines that differ between two texts, "-" and "+" in front, with the block labels that they stand under.
+std::string lineDiff(std::string_view before, std::string_view after);
+
+} // namespace orias::phases

@@ -1,0 +1,38 @@
+// Phases 0, 12 and 94: the verifier at three points of the pipeline.
+
+#include "ori/print.h"
+#include "ori/verify.h"
+#include "phases/phases.h"
+#include "support/check.h"
+
+namespace orias::phases {
+
+namespace {
+
+void verifyOrThrow(const ori::Function& function, std::string_view what) {
+  const std::vector<ori::VerifyFault> faults = ori::verify(function);
+  if (ori::hasErrors(faults))
+    throw InternalError(std::string(what) + " '" + function.name() + "' is malformed:\n" + ori::render(faults) + "\n" + ori::print(function));
+}
+
+} // namespace
+
+/// Phase 0. What lowering made must be well formed, or every later fault would be looked for in the wrong place.
+bool oriCheckInitialProgram(ori::Function& function, PhaseContext&) {
+  verifyOrThrow(function, "the lowered function");
+  return false;
+}
+
+/// Phase 12. The same after the first expansions.
+bool oriSanitize(ori::Function& function, PhaseContext&) {
+  verifyOrThrow(function, "after the early expansions, the function");
+  return false;
+}
+
+/// Phase 94. The last look before scheduling and allocation: no macro may be left that nothing expands from here on.
+bool finalInspectionPass(ori::Function& function, PhaseContext&) {
+  verifyOrThrow(function, "before scheduling, the function");
+  return false;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,92 @@
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/phases.h"
+
+namespace orias::phases {
+
+using isa::Op;
+using isa::Operand;
+using ori::component;
+using ori::Instr;
+
+namespace {
+
+const Operand kFalse = Operand::pt().notted();
+
+/// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair first where a
+/// source may be the destination, since the high word is read after the low one is written.
+class PairExpander {
+ public:
+  explicit PairExpander(ori::Function& function) : function_(function) {}
+
+  bool run() {
+    bool changed = false;
+    for (ori::Block* block : function_.layout())
+      for (Instr *instr = block->first, *next; instr; instr = next) {
+        next = instr->next;
+        switch (instr->op) {
+        case Op::IADD64: expandAdd(instr); break;
+        case Op::IMUL64: expandMultiply(instr, Operand::rz(2)); break;
+        case Op::IMAD64: expandMultiply(instr, instr->op_(3).value()); break;
+        default: continue;
+        }
+        changed = true;
+      }
+    return changed;
+  }
+
+ private:
+  void finish(Instr* instr, ori::Builder& b, const Operand& result) {
+    // The copy goes away when result and destination can share a register.
+    b.setGuard(instr->guard().value());
+    b.emit(Op::COPY, {instr->op_(0).value(), result});
+    function_.erase(instr);
+  }
+
+  static Operand inverted(const Operand& o) {
+    Operand r = o;
+    r.flags = static_cast<std::uint8_t>((r.flags & ~Operand::kNeg) | (o.neg() ? Operand::kNot : 0));
+    return r;
+  }
+
+  /// -a is ~a + 1: the low words take the negation, the high words the inversion and the carry.
+  void expandAdd(Instr* instr) {
+    ori::Builder b = ori::Builder::before(function_, instr);
+    Operand a = instr->op_(1).value(), c = instr->op_(2).value();
+    if (a.neg() && c.neg()) {
+      // The machine negates one of the two.
+      Operand t = b.newR(2), carry = b.newP();
+      b.emit(Op::IADD3, {component(t, 0), carry, Operand::pt(), Operand::rz(), component(a, 0), Operand::rz()});
+      b.emit(Op::IADD3_X, {component(t, 1), Operand::pt(), Operand::pt(), Operand::rz(), inverted(component(a, 1)), Operand::rz(), carry, kFalse});
+      a = t;
+    }
+    if (a.neg()) std::swap(a, c);
+    Operand sum = b.newR(2), carry = b.newP();
+    b.emit(Op::IADD3, {component(sum, 0), carry, Operand::pt(), component(a, 0), component(c, 0), Operand::rz()});
+    b.emit(Op::IADD3_X, {component(sum, 1), Operand::pt(), Operand::pt(), component(a, 1), inverted(component(c, 1)), Operand::rz(), carry, kFalse});
+    finish(instr, b, sum);
+  }
+
+  /// lo(a0 b0) + (a1 b0 + a0 b1) 2^32 + c
+  void expandMultiply(Instr* instr, const Operand& addend) {
+    ori::Builder b = ori::Builder::before(function_, instr);
+    const Operand a = instr->op_(1).value(), c = instr->op_(2).value();
+    const isa::ModValue u32{isa::Mod::Type, isa::IntType::U32};
+    Operand product = b.newR(2), cross = b.newR(), high = b.newR(), result = b.newR(2);
+    b.emit(Op::IMAD_WIDE, {product, Operand::pt(), component(a, 0), component(c, 0), addend}, {u32});
+    b.emit(Op::IMAD, {cross, component(a, 1), component(c, 0), component(product, 1)}, {u32});
+    b.emit(Op::IMAD, {high, component(a, 0), component(c, 1), cross}, {u32});
+    b.emit(Op::COPY, {component(result, 0), component(product, 0)});
+    b.emit(Op::COPY, {component(result, 1), high});
+    finish(instr, b, result);
+  }
+
+  ori::Function& function_;
+};
+
+} // namespace
+
+/// Phase 45. 64-bit integer arithmetic, which optimisation has seen as single operations so far, becomes chains of 32-bit ones.
+bool midExpansion(ori::Function& function, PhaseContext&) { return PairExpander(function).run(); }
+
+} // namespace orias::phases

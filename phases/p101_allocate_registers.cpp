@@ -1,0 +1,27 @@
+#include "encoder/isa/target.h"
+#include "phases/phases.h"
+#include "regalloc/allocate.h"
+#include "support/diagnostics.h"
+
+namespace orias::phases {
+
+/// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the ceiling that
+/// options and launch bounds give.
+bool allocateRegisters(ori::Function& function, PhaseContext& context) {
+  regalloc::AllocationOptions options;
+  options.maxRegisters = context.maxRegisters;
+  options.spillEverything = context.knobs.enabled(Knob::RegAllocSpillEverything);
+  options.singlePass = context.knobs.enabled(Knob::RegAllocFastSinglePass);
+  options.noSpillAttempts = static_cast<unsigned>(context.knobs.get(Knob::RegAllocNoSpillAttempts));
+  options.threshold = static_cast<std::uint64_t>(context.knobs.get(Knob::RegAllocThreshold));
+  options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
+  options.check = context.checkAllocation;
+  options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
+    context.remarks.did(where, std::move(message), cost);
+  };
+  std::string problem = regalloc::allocateRegisters(function, options);
+  if (!problem.empty()) context.diagnostics.error({}, problem);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "phases/phase.h"
+
+// The phases of the pipeline, one function each; pipeline.cpp puts them in order. Each is defined in pNNN_its_name.cpp, where its
+// comment says what it does.
+
+namespace orias::phases {
+
+bool oriCheckInitialProgram(ori::Function&, PhaseContext&);
+bool analyzeControlFlow(ori::Function&, PhaseContext&);
+bool setControlFlowOpLastInBB(ori::Function&, PhaseContext&);
+bool earlyOriSimpleLiveDead(ori::Function&, PhaseContext&);
+bool oriSanitize(ori::Function&, PhaseContext&);
+bool oriBranchOpt(ori::Function&, PhaseContext&);
+bool oriPerformLiveDead(ori::Function&, PhaseContext&);
+bool generateMovPhi(ori::Function&, PhaseContext&);
+bool midExpansion(ori::Function&, PhaseContext&);
+bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
+bool finalInspectionPass(ori::Function&, PhaseContext&);
+bool oriDoSyncronization(ori::Function&, PhaseContext&);
+bool allocateRegisters(ori::Function&, PhaseContext&);
+bool get64bRegComponents(ori::Function&, PhaseContext&);
+bool oriRemoveNopCode(ori::Function&, PhaseContext&);
+bool placeBlocksInSourceOrder(ori::Function&, PhaseContext&);
+bool mercEncodeAndDecode(ori::Function&, PhaseContext&);
+
+} // namespace orias::phases

@@ -1,0 +1,56 @@
+#include "phases/phases.h"
+
+namespace orias::phases {
+
+namespace {
+
+constexpr bool kNeeded = false, kOptional = true;
+using S = Stage;
+
+// The whole list, in the order in which the phases run. Numbers and names follow the public inventory of ptxas 13.0. A line:
+// number, name, stage, lowest -O, highest -O, may be disabled, function, why it stands here.
+constexpr PhaseInfo kPipeline[] = {
+    {"0", "OriCheckInitialProgram", S::Setup, 0, 4, kOptional, oriCheckInitialProgram,
+     "faults of lowering show before anything builds on them"},
+    {"3", "AnalyzeControlFlow", S::Setup, 0, 4, kNeeded, analyzeControlFlow,
+     "everything behind it assumes reachable blocks and known loop depths"},
+    {"6", "SetControlFlowOpLastInBB", S::Setup, 0, 4, kNeeded, setControlFlowOpLastInBB,
+     "analyses see control flow at block ends only"},
+    {"10", "EarlyOriSimpleLiveDead", S::Setup, 0, 4, kOptional, earlyOriSimpleLiveDead,
+     "drops what lowering made for nobody, so that the optimiser does not look at it"},
+    {"12", "OriSanitize", S::Setup, 0, 4, kOptional, oriSanitize, "the expansions above are checked once"},
+    {"15", "OriBranchOpt", S::EarlyOptimisation, 1, 4, kOptional, oriBranchOpt,
+     "PTX branches around branches; fewer blocks make everything behind cheaper"},
+    {"16", "OriPerformLiveDeadFirst", S::EarlyOptimisation, 0, 4, kOptional, oriPerformLiveDead,
+     "removes what only a full liveness analysis shows to be dead"},
+    {"23", "GenerateMovPhi", S::EarlyOptimisation, 1, 4, kNeeded, generateMovPhi,
+     "one definition per value: what the middle of the pipeline works on"},
+    {"45", "MidExpansion", S::Middle, 0, 4, kNeeded, midExpansion,
+     "64-bit arithmetic has been folded as a whole by now; its words are optimised from here on"},
+    {"61", "OriPerformLiveDeadThird", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
+     "the halves of expanded pairs that nobody reads go"},
+    {"73", "ConvertAllMovPhiToMov", S::LateOptimisation, 1, 4, kNeeded, convertAllMovPhiToMov,
+     "scheduling and allocation want real moves"},
+    {"84", "OriPerformLiveDeadFourth", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
+     "copies made when leaving SSA form may be dead"},
+    {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kOptional, finalInspectionPass,
+     "the last check before the function stops being virtual"},
+    {"99", "OriDoSyncronization", S::SchedulingAndRegisters, 0, 4, kOptional, oriDoSyncronization,
+     "control flow is final; the barriers it adds need registers"},
+    {"101", "AllocateRegisters", S::SchedulingAndRegisters, 0, 4, kNeeded, allocateRegisters,
+     "virtual registers end here"},
+    {"103", "Get64bRegComponents", S::SchedulingAndRegisters, 0, 4, kNeeded, get64bRegComponents,
+     "wide copies can only be ordered once their registers are known"},
+    {"107", "OriRemoveNopCode", S::PostAllocation, 0, 4, kOptional, oriRemoveNopCode,
+     "allocation turns copies into moves onto themselves"},
+    {"112", "PlaceBlocksInSourceOrder", S::Layout, 0, 4, kNeeded, placeBlocksInSourceOrder,
+     "the machine falls through to the next word only"},
+    {"142", "MercEncodeAndDecode", S::Words, 0, 4, kNeeded, mercEncodeAndDecode,
+     "words, read back and compared: a wrong row of the table ends the compilation"},
+};
+
+} // namespace
+
+std::span<const PhaseInfo> pipeline() { return kPipeline; }
+
+} // namespace orias::phases

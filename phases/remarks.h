@@ -1,0 +1,44 @@
+#pragma once
+
+#include "ori/instr.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::phases {
+
+/// One decision of a phase: what it did or refused, where, at what cost, and why.
+struct Remark {
+  std::string_view phase; ///< number, e.g. "74"
+  bool done = true;       ///< false: considered and refused
+  std::string message;
+  std::int64_t cost = 0;  ///< in the unit that the message names
+  std::uint32_t ptxLine = 0;
+};
+
+/// The decisions made in one function, in the order in which they were made.
+class Remarks {
+ public:
+  /// Nothing is kept unless someone asked for it.
+  explicit Remarks(bool wanted) : wanted_(wanted) {}
+  bool wanted() const { return wanted_; }
+
+  void setPhase(std::string_view number) { phase_ = number; }
+  void did(const ori::Instr* where, std::string message, std::int64_t cost = 0) { add(true, where, std::move(message), cost); }
+  void refused(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
+    add(false, where, std::move(message), cost);
+  }
+  const std::vector<Remark>& all() const { return all_; }
+
+ private:
+  void add(bool done, const ori::Instr* where, std::string message, std::int64_t cost) {
+    if (wanted_) all_.push_back({phase_, done, std::move(message), cost, where ? where->source.ptxLine : 0});
+  }
+
+  bool wanted_;
+  std::string_view phase_;
+  std::vector<Remark> all_;
+};
+
+} // namespace orias::phases
