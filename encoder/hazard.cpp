@@ -1,0 +1,452 @@
+#include "encoder/hazard.h"
+
+#include "encoder/isa/codec.h"
+#include "encoder/isa/print.h"
+#include "encoder/isa/word.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <iterator>
+#include <optional>
+
+namespace orias::hazard {
+
+namespace {
+
+using isa::Access;
+using isa::File;
+using isa::LatencyClass;
+
+constexpr std::uint8_t kNoScoreboard = isa::Control::kNoBarrier;
+
+// One dense number for each register of each file, and for each scoreboard.
+using Unit = std::uint16_t;
+constexpr Unit unitOf(File file, std::uint32_t reg) {
+  return static_cast<Unit>(static_cast<unsigned>(file) << 8 | (reg & 0xff));
+}
+constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
+constexpr File fileOf(Unit unit) {
+  return static_cast<File>(unit >> 8);
+}
+
+/// The guard of an instruction, as long as nobody wrote the predicate again.
+struct Guard {
+  Unit predicate = 0; ///< 0: none
+  bool inverted = false;
+  bool excludes(const Guard& other) const {
+    return predicate != 0 && predicate == other.predicate && inverted != other.inverted;
+  }
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
+/// A write or read that is under way and could still be disturbed.
+struct Pending {
+  Unit unit = 0;
+  bool isWrite = false;
+  bool isLate = false; ///< only a scoreboard tells when it is over
+  Access access;
+  std::uint32_t producer = 0;
+  std::int32_t issued = 0;  ///< cycles, counted from the start of the block
+  std::uint8_t cover = 0;   ///< waiting for any of these scoreboards ends it
+  std::uint8_t younger = 0; ///< later instructions that took the same scoreboard (for DEPBAR.LE)
+  std::uint8_t scoreboard = kNoScoreboard;
+  Guard guard;
+
+  auto key() const { return std::tuple(unit, producer, isWrite, isLate, access.port); }
+};
+
+/// What is under way at some place, sorted by key() at the borders of blocks.
+using State = std::vector<Pending>;
+
+struct Step {
+  isa::Inst inst;
+  LatencyClass latencyClass = LatencyClass::None;
+  bool isKnown = false;
+  bool fallsThrough = true;
+  bool isCall = false;
+  std::optional<std::uint32_t> target;
+  Guard guard;
+};
+
+struct Block {
+  std::uint32_t first = 0, end = 0; ///< indices of steps
+  std::vector<std::uint32_t> successors;
+  State entry;
+  bool isReached = false;
+};
+
+class Checker {
+ public:
+  Checker(std::span<const isa::Word> words, const isa::Target& target) : target_(target) {
+    decodeAll(words);
+    buildBlocks();
+  }
+
+  Report run() {
+    solve();
+    isReporting_ = true;
+    for (const Block& block : blocks_)
+      if (block.isReached) walk(block, block.entry);
+    auto& found = report_.violations;
+    std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {
+      return std::tuple(a.second, a.first, a.file, a.reg) < std::tuple(b.second, b.first, b.file, b.reg);
+    });
+    return std::move(report_);
+  }
+
+ private:
+  // --- the program
+  // ----------------------------------------------------------------------------------------------------
+
+  void decodeAll(std::span<const isa::Word> words) {
+    steps_.resize(words.size());
+    for (std::uint32_t i = 0; i < words.size(); ++i) {
+      Step& step = steps_[i];
+      if (auto inst = isa::decode(words[i])) {
+        step.inst = *inst;
+        step.isKnown = true;
+        step.latencyClass = isa::latencyClassOf(inst->op, inst->mods);
+        readControlFlow(i);
+      } else {
+        step.inst.control.stall = static_cast<std::uint8_t>(isa::getBits(words[i], 105, 4));
+        report_.unknown.push_back(i);
+      }
+    }
+  }
+
+  void readControlFlow(std::uint32_t index) {
+    Step& step = steps_[index];
+    const isa::Inst& inst = step.inst;
+    const isa::InstrDesc& row = isa::desc(inst.op);
+    if (!inst.guard.isZeroReg()) step.guard = {unitOf(inst.guard.file, inst.guard.reg), inst.guard.inverted()};
+    bool isConditional = !inst.guard.isZeroReg();
+    for (unsigned i = 0; i < inst.operandCount; ++i) {
+      const isa::Operand& operand = inst.operands[i];
+      // A branch may have a second condition, or one on a uniform register (BRA.DIV).
+      if (operand.isReg() && !operand.isZeroReg() && operand.file != File::R) isConditional = true;
+      if (operand.kind != isa::Operand::Kind::Label || !row.has(isa::Flag::Branch)) continue;
+      const std::int64_t to = static_cast<std::int64_t>(index) + 1 + operand.imm / 16;
+      // RET names the function that it leaves, which is no place to go to.
+      const bool goesThere = !row.mnemonic.starts_with("RET");
+      if (goesThere && to >= 0 && to < static_cast<std::int64_t>(steps_.size()))
+        step.target = static_cast<std::uint32_t>(to);
+    }
+    step.isCall = row.mnemonic.starts_with("CALL");
+    step.fallsThrough = step.isCall || !row.has(isa::Flag::Terminator) || isConditional;
+  }
+
+  void buildBlocks() {
+    const auto count = static_cast<std::uint32_t>(steps_.size());
+    std::vector<char> isLeader(count + 1, 0);
+    isLeader[0] = 1;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (steps_[i].target) isLeader[*steps_[i].target] = 1;
+      if (steps_[i].target || !steps_[i].fallsThrough || steps_[i].isCall) isLeader[i + 1] = 1;
+    }
+    std::vector<std::uint32_t> blockAt(count + 1, 0);
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (isLeader[i]) blocks_.push_back({i, i, {}, {}, false});
+      blocks_.back().end = i + 1;
+      blockAt[i] = static_cast<std::uint32_t>(blocks_.size() - 1);
+    }
+    for (Block& block : blocks_) {
+      const Step& last = steps_[block.end - 1];
+      if (last.fallsThrough && block.end < count) block.successors.push_back(blockAt[block.end]);
+      if (last.target) block.successors.push_back(blockAt[*last.target]);
+    }
+  }
+
+  // --- data flow
+  // ------------------------------------------------------------------------------------------------------
+
+  void solve() {
+    if (blocks_.empty()) return;
+    std::vector<std::uint32_t> work;
+    std::vector<char> isQueued(blocks_.size(), 0);
+    // Blocks that only a register leads to (BRX, returns) have no edge here; they start with nothing under way.
+    std::vector<char> isTarget(blocks_.size(), 0);
+    for (const Block& block : blocks_)
+      for (std::uint32_t s : block.successors)
+        isTarget[s] = 1;
+    for (std::uint32_t b = static_cast<std::uint32_t>(blocks_.size()); b-- > 0;) {
+      if (isTarget[b] && b != 0) continue;
+      blocks_[b].isReached = true;
+      isQueued[b] = 1;
+      work.push_back(b);
+    }
+    while (!work.empty()) {
+      const std::uint32_t at = work.back();
+      work.pop_back();
+      isQueued[at] = 0;
+      const State exit = walk(blocks_[at], blocks_[at].entry);
+      const Step& last = steps_[blocks_[at].end - 1];
+      for (std::uint32_t s : blocks_[at].successors) {
+        Block& to = blocks_[s];
+        // What the callee leaves under way is not followed back.
+        const bool isAfterCall = last.isCall && to.first == blocks_[at].end;
+        const bool changed = join(to.entry, isAfterCall ? State{} : exit) || !to.isReached;
+        to.isReached = true;
+        if (changed && !isQueued[s]) {
+          isQueued[s] = 1;
+          work.push_back(s);
+        }
+      }
+    }
+  }
+
+  /// Adds what is under way on a further way into a block; true when that changed anything.
+  static bool join(State& into, const State& from) {
+    bool changed = false;
+    State merged;
+    merged.reserve(into.size() + from.size());
+    auto a = into.begin();
+    auto b = from.begin();
+    while (a != into.end() || b != from.end()) {
+      if (b == from.end() || (a != into.end() && a->key() < b->key())) {
+        merged.push_back(*a++);
+      } else if (a == into.end() || b->key() < a->key()) {
+        merged.push_back(*b++);
+        changed = true;
+      } else {
+        Pending both = *a;
+        both.issued = std::max(a->issued, b->issued);
+        both.cover = a->cover & b->cover;
+        both.younger = std::min(a->younger, b->younger);
+        if (!(a->guard == b->guard)) both.guard = {};
+        changed |= both.issued != a->issued || both.cover != a->cover || both.younger != a->younger ||
+                   !(both.guard == a->guard);
+        merged.push_back(both);
+        ++a;
+        ++b;
+      }
+    }
+    into = std::move(merged);
+    return changed;
+  }
+
+  /// Goes through a block; returns what is under way at its end, times counted from there.
+  State walk(const Block& block, const State& entry) {
+    state_ = entry;
+    now_ = 0;
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      if (steps_[i].isKnown) execute(i);
+      // A stall of 0 lets the pipeline run empty.
+      const unsigned stall = steps_[i].inst.control.stall;
+      now_ += static_cast<std::int32_t>(stall != 0 ? stall : target_.maxFixedLatency());
+      const auto limit = static_cast<std::int32_t>(target_.maxFixedLatency());
+      std::erase_if(state_, [&](const Pending& p) { return !p.isLate && now_ - p.issued >= limit; });
+    }
+    for (Pending& p : state_)
+      p.issued = p.isLate ? std::max(p.issued - now_, -64) : p.issued - now_;
+    std::sort(state_.begin(), state_.end(), [](const Pending& x, const Pending& y) { return x.key() < y.key(); });
+    return std::move(state_);
+  }
+
+  // --- one instruction
+  // ------------------------------------------------------------------------------------------------
+
+  void execute(std::uint32_t index) {
+    const Step& step = steps_[index];
+    const isa::Control& control = step.inst.control;
+    const unsigned least = target_.minStall(step.latencyClass);
+    if (isReporting_ && control.stall != 0 && control.stall < least)
+      report_.violations.push_back(
+          {Kind::ShortStall, index, index, File::R, 0, least, control.stall, isa::Evidence::Observed});
+
+    wait(index);
+    touches_.clear();
+    isa::forEachTouch(step.inst, target_, [&](const isa::Touch& t) {
+      if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
+    });
+    for (const Use& use : touches_)
+      use.isDef ? checkWrite(index, use) : checkRead(index, use);
+    for (const Use& use : touches_)
+      if (use.isDef) replace(use.unit, step.guard.predicate == 0);
+    for (const Use& use : touches_)
+      begin(index, use);
+    takeScoreboards(index);
+  }
+
+  struct Use {
+    Unit unit;
+    bool isDef;
+    bool isLate;
+    Access access;
+  };
+
+  void wait(std::uint32_t index) {
+    const isa::Inst& inst = steps_[index].inst;
+    const std::uint8_t mask = inst.control.waitMask;
+    if (mask != 0) {
+      for (const Pending& p : state_)
+        if (p.unit >= kFirstScoreboard && (mask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
+            now_ - p.issued < static_cast<std::int32_t>(target_.scoreboardDelay()))
+          complain(Kind::EarlyWait, p, index, target_.scoreboardDelay(), isa::Evidence::Observed);
+      std::erase_if(state_, [&](const Pending& p) { return p.isLate && (p.cover & mask) != 0; });
+    }
+    if (steps_[index].latencyClass == LatencyClass::Depbar) waitForCount(inst);
+  }
+
+  /// DEPBAR.LE SBn, k: at most k of the instructions that took the scoreboard are still under way.
+  void waitForCount(const isa::Inst& inst) {
+    const int scoreboardSlot = isa::desc(inst.op).slotIndex("sb");
+    const int countSlot = isa::desc(inst.op).slotIndex("count");
+    if (scoreboardSlot < 0 || countSlot < 0) return;
+    const auto scoreboard = static_cast<unsigned>(inst.operands[scoreboardSlot].imm);
+    const int count = inst.operands[countSlot].imm;
+    std::erase_if(state_, [&](const Pending& p) {
+      if (!p.isLate) return false;
+      if (count == 0) return (p.cover >> scoreboard & 1) != 0;
+      return p.scoreboard == scoreboard && p.younger >= count && target_.completionQueue(p.access.latencyClass) != 0;
+    });
+  }
+
+  void checkRead(std::uint32_t index, const Use& use) {
+    for (const Pending& p : state_) {
+      if (p.unit != use.unit || !p.isWrite || p.guard.excludes(steps_[index].guard)) continue;
+      if (p.isLate) {
+        complain(Kind::MissingWait, p, index, 0, isa::Evidence::Observed);
+      } else {
+        const isa::Latency needed = target_.rawLatency(fileOf(use.unit), p.access, use.access);
+        if (now_ - p.issued < needed.cycles) complain(Kind::Raw, p, index, needed.cycles, needed.evidence);
+      }
+    }
+  }
+
+  void checkWrite(std::uint32_t index, const Use& use) {
+    const bool isLateWrite = use.isLate;
+    for (const Pending& p : state_) {
+      if (p.unit != use.unit || p.producer == index || p.guard.excludes(steps_[index].guard)) continue;
+      if (p.isLate) {
+        // Units that work in order cannot overtake themselves.
+        const LatencyClass first = p.access.latencyClass, second = use.access.latencyClass;
+        const unsigned queue = p.isWrite ? target_.completionQueue(first) : target_.readQueue(first);
+        const unsigned own = p.isWrite ? target_.completionQueue(second) : target_.readQueue(second);
+        if (!isLateWrite || queue == 0 || queue != own)
+          complain(Kind::MissingWait, p, index, 0, isa::Evidence::Observed);
+        continue;
+      }
+      const isa::Latency needed = p.isWrite ? target_.wawLatency(fileOf(use.unit), p.access, use.access)
+                                            : target_.warLatency(fileOf(use.unit), p.access, use.access);
+      if (now_ - p.issued < needed.cycles)
+        complain(p.isWrite ? Kind::Waw : Kind::War, p, index, needed.cycles, needed.evidence);
+    }
+  }
+
+  /// A register gets a new value: what was under way has been checked against it.
+  void replace(Unit unit, bool isCertain) {
+    for (Pending& p : state_)
+      if (p.guard.predicate == unit) p.guard = {};
+    if (isCertain) std::erase_if(state_, [&](const Pending& p) { return p.unit == unit; });
+  }
+
+  void begin(std::uint32_t index, const Use& use) {
+    const isa::Control& control = steps_[index].inst.control;
+    Pending p;
+    p.unit = use.unit;
+    p.isWrite = use.isDef;
+    p.isLate = use.isLate;
+    p.access = use.access;
+    p.producer = index;
+    p.issued = now_;
+    p.guard = steps_[index].guard;
+    if (use.isLate) {
+      p.scoreboard = use.isDef ? control.writeBarrier : control.readBarrier;
+      p.cover = bit(control.writeBarrier);
+      if (!use.isDef) p.cover |= bit(control.readBarrier);
+    }
+    // Met again in a loop, or through another port: the newer one counts.
+    std::erase_if(state_, [&](const Pending& old) { return old.key() == p.key(); });
+    state_.push_back(p);
+  }
+
+  static std::uint8_t bit(std::uint8_t scoreboard) {
+    return scoreboard < kNoScoreboard - 1 ? static_cast<std::uint8_t>(1u << scoreboard) : 0;
+  }
+
+  void takeScoreboards(std::uint32_t index) {
+    const Step& step = steps_[index];
+    const std::uint8_t written = bit(step.inst.control.writeBarrier), read = bit(step.inst.control.readBarrier);
+    if ((written | read) == 0) return;
+    const unsigned completes = target_.completionQueue(step.latencyClass);
+    const unsigned reads = target_.readQueue(step.latencyClass);
+    for (Pending& p : state_) {
+      if (!p.isLate || p.producer == index) continue;
+      if (bit(p.scoreboard) == written || bit(p.scoreboard) == read) p.younger += p.younger < 63 ? 1 : 0;
+      // What came earlier in the same queue is over when this one is, unless this one may not happen at all.
+      if (step.guard.predicate != 0 && !(step.guard == p.guard)) continue;
+      const LatencyClass earlier = p.access.latencyClass;
+      if (completes != 0 && completes == target_.completionQueue(earlier)) p.cover |= written;
+      if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) p.cover |= written | read;
+    }
+    for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
+      if (((written | read) >> s & 1) == 0) continue;
+      Pending p;
+      p.unit = static_cast<Unit>(kFirstScoreboard + s);
+      p.producer = index;
+      p.issued = now_;
+      std::erase_if(state_, [&](const Pending& old) { return old.unit == p.unit; });
+      state_.push_back(p);
+    }
+  }
+
+  void complain(Kind kind, const Pending& first, std::uint32_t second, unsigned needed, isa::Evidence evidence) {
+    if (!isReporting_) return;
+    const bool isScoreboard = first.unit >= kFirstScoreboard;
+    report_.violations.push_back({kind, first.producer, second, isScoreboard ? File::R : fileOf(first.unit),
+                                  static_cast<std::uint32_t>(first.unit & 0xff), needed,
+                                  static_cast<unsigned>(now_ - first.issued), evidence});
+  }
+
+  const isa::Target& target_;
+  std::vector<Step> steps_;
+  std::vector<Block> blocks_;
+  Report report_;
+  bool isReporting_ = false;
+  // While walking a block.
+  State state_;
+  std::int32_t now_ = 0;
+  std::vector<Use> touches_;
+};
+
+} // namespace
+
+Report check(std::span<const isa::Word> words, const isa::Target& target) {
+  return Checker(words, target).run();
+}
+
+std::string describe(const Violation& violation, std::span<const isa::Word> words) {
+  const auto text = [&](std::uint32_t index) {
+    isa::PrintOptions options;
+    options.address = 16ull * index;
+    const auto inst = isa::decode(words[index]);
+    return fmt::format("{:#06x} {}", 16 * index, inst ? isa::print(*inst, options) : "?");
+  };
+  static constexpr const char* kFilePrefix[] = {"R", "UR", "P", "UP", "B"};
+  static constexpr const char* kEvidence[] = {"observed", "table", "assumed"};
+  const std::string what = violation.kind == Kind::EarlyWait
+                               ? fmt::format("scoreboard {}", violation.reg)
+                               : fmt::format("{}{}", kFilePrefix[static_cast<unsigned>(violation.file)], violation.reg);
+  const char* evidence = kEvidence[static_cast<unsigned>(violation.evidence)];
+  const std::string first = text(violation.first), second = text(violation.second);
+  switch (violation.kind) {
+  case Kind::Raw:
+    return fmt::format("{} -> {}: {} is ready after {} cycles, is read after {} ({})", first, second, what,
+                       violation.needed, violation.actual, evidence);
+  case Kind::Waw:
+    return fmt::format("{} -> {}: {} may be written again after {} cycles, is after {} ({})", first, second, what,
+                       violation.needed, violation.actual, evidence);
+  case Kind::War:
+    return fmt::format("{} -> {}: {} is still read for {} cycles, is written after {} ({})", first, second, what,
+                       violation.needed, violation.actual, evidence);
+  case Kind::MissingWait: return fmt::format("{} -> {}: {} is not waited for", first, second, what);
+  case Kind::EarlyWait:
+    return fmt::format("{} -> {}: {} is waited for after {} cycles, counts as taken after {}", first, second, what,
+                       violation.actual, violation.needed);
+  case Kind::ShortStall:
+    return fmt::format("{}: stalls {} cycles, needs {}", first, violation.actual, violation.needed);
+  }
+  return {};
+}
+
+} // namespace orias::hazard

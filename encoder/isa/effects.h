@@ -1,0 +1,86 @@
+#pragma once
+
+// What an instruction does to registers, as dependence analyses want to know it: each 32-bit register (or predicate)
+// that it reads or writes, when it does so, and under which name the latency tables know that.
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+
+namespace orias::isa {
+
+/// The latency class of an instruction, modifiers considered: a tensor operation's size is one. Prefer this to
+/// InstrDesc::latencyClass.
+LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods);
+
+/// A register component that is read or written.
+struct Touch {
+  const Operand* operand = nullptr; ///< null for the predicates of P2R and R2P, which no operand names
+  File file = File::R;
+  std::uint32_t reg = 0;  ///< number of the register, or id of the virtual one
+  unsigned component = 0; ///< of a virtual register; 0 for physical ones, whose number counts on
+  Access access;
+  bool isDef = false;
+  /// Read some time after issue, or written at a time that nobody knows.
+  bool isLate = false;
+};
+
+/// Calls f(Touch) for the guard and every register operand, sources first; zero and true registers are left out.
+/// `operands` are isa::Operand or derived from it. An operand of a row with WidthRule::Any has the width that it says.
+template <typename O, typename F>
+void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Operand& guard,
+                  std::span<const O> operands, const Target& target, F&& f) {
+  const InstrDesc& row = desc(op);
+  const LatencyClass latencyClass = latencyClassOf(op, mods);
+  const bool isQueued = target.isScoreboarded(latencyClass);
+  const auto touch = [&](const Operand& operand, File file, unsigned width, Access::Port port, bool isDef,
+                         bool isLate) {
+    for (unsigned c = 0; c < width; ++c) {
+      Access::Port at = port;
+      // The halves of a 64-bit product or addend pass at different times; IMAD.HI makes a high half only.
+      if (latencyClass == LatencyClass::ImadWide && file == File::R) {
+        if (isDef && (c == 1 || width == 1)) at = Access::Port::High;
+        if (port == Access::Port::Addend && c == 1) at = Access::Port::High;
+      }
+      const bool isVirtual = operand.isVirtual();
+      f(Touch{&operand,
+              file,
+              operand.reg + (isVirtual ? 0 : c),
+              isVirtual ? operand.sub + c : 0,
+              {latencyClass, at},
+              isDef,
+              isLate});
+    }
+  };
+  if (guard.isReg() && !guard.isZeroReg()) touch(guard, guard.file, 1, Access::Port::Guard, false, false);
+  for (const Role role : {Role::Use, Role::Def}) {
+    const bool isDef = role == Role::Def;
+    std::uint32_t mask = 0;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      const Operand& operand = operands[i];
+      const SlotDesc* slot = i < row.slotCount ? &row.slots[i] : nullptr; // null: a further operand of a variadic one
+      if (operand.isImm()) mask = static_cast<std::uint32_t>(operand.imm);
+      if ((slot ? slot->role : Role::Use) != role) continue;
+      if (operand.isConst() && operand.reg != Operand::kNoReg) { // cx[UR][..]: a descriptor of two registers
+        touch(operand, File::UR, 2, Access::Port::Main, false, false);
+        continue;
+      }
+      if (!operand.isReg() || operand.isZeroReg()) continue;
+      const unsigned bySlot = slot ? operandWidth(op, mods, i) : 0;
+      const bool isLate = isQueued && (isDef || (slot && slot->readLate && operand.file == File::R));
+      const bool isAddend = slot && !isDef && slot->name == "Rc";
+      touch(operand, operand.file, bySlot != 0 ? bySlot : operand.width,
+            isAddend ? Access::Port::Addend : Access::Port::Main, isDef, isLate);
+    }
+    // P2R reads, and R2P writes, the predicates of its mask.
+    if (latencyClass == LatencyClass::PredMove && isDef == (row.slotIndex("Rd") < 0))
+      for (unsigned p = 0; p < 7; ++p)
+        if ((mask >> p & 1) != 0) f(Touch{nullptr, File::P, p, 0, {latencyClass, Access::Port::Main}, isDef, false});
+  }
+}
+
+template <typename F> void forEachTouch(const Inst& inst, const Target& target, F&& f) {
+  forEachTouch(inst.op, std::span<const std::uint8_t, kMaxMods>(inst.mods), inst.guard,
+               std::span<const Operand>(inst.operands.data(), inst.operandCount), target, f);
+}
+
+} // namespace orias::isa
