@@ -108,10 +108,18 @@ class Checker {
         step.latencyClass = isa::latencyClassOf(inst->op, inst->mods);
         readControlFlow(i);
       } else {
-        step.inst.control.stall = static_cast<std::uint8_t>(isa::getBits(words[i], 105, 4));
+        step.inst.control = controlOf(words[i]);
         report_.unknown.push_back(i);
       }
     }
+  }
+
+  /// The control fields lie in the same bits of every word.
+  static isa::Control controlOf(const isa::Word& word) {
+    const auto field = [&](unsigned pos, unsigned width) {
+      return static_cast<std::uint8_t>(isa::getBits(word, pos, width));
+    };
+    return {field(105, 4), field(109, 1) != 0, field(110, 3), field(113, 3), field(116, 6)};
   }
 
   void readControlFlow(std::uint32_t index) {
@@ -229,6 +237,7 @@ class Checker {
     state_ = entry;
     now_ = 0;
     for (std::uint32_t i = block.first; i < block.end; ++i) {
+      wait(i);
       if (steps_[i].isKnown) execute(i);
       // A stall of 0 lets the pipeline run empty.
       const unsigned stall = steps_[i].inst.control.stall;
@@ -253,7 +262,6 @@ class Checker {
       report_.violations.push_back(
           {Kind::ShortStall, index, index, File::R, 0, least, control.stall, isa::Evidence::Observed});
 
-    wait(index);
     touches_.clear();
     isa::forEachTouch(step.inst, target_, [&](const isa::Touch& t) {
       if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
@@ -373,8 +381,8 @@ class Checker {
     for (Pending& p : state_) {
       if (!p.isLate || p.producer == index) continue;
       if (bit(p.scoreboard) == written || bit(p.scoreboard) == read) p.younger += p.younger < 63 ? 1 : 0;
-      // What came earlier in the same queue is over when this one is, unless this one may not happen at all.
-      if (step.guard.predicate != 0 && !(step.guard == p.guard)) continue;
+      // What came earlier in the same queue is over when this one is. That holds even if its guard is false: ptxas relies on
+      // the guarded instruction passing through the queue all the same.
       const LatencyClass earlier = p.access.latencyClass;
       if (completes != 0 && completes == target_.completionQueue(earlier)) p.cover |= written;
       if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) p.cover |= written | read;

@@ -1,0 +1,140 @@
+#include "encoder/hazard.h"
+#include "test/unit/encoder/assembly.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias;
+using hazard::Kind;
+using test::assemble;
+using test::Line;
+
+namespace {
+
+const isa::Target& sm90() {
+  return *isa::Target::find("sm_90");
+}
+
+std::vector<hazard::Violation> violations(const std::vector<Line>& lines) {
+  const hazard::Report report = hazard::check(assemble(lines), sm90());
+  CHECK(report.unknown.empty());
+  return report.violations;
+}
+
+/// The program is right as it stands, and has exactly this violation after `broken` replaces line `at`.
+void checkPair(std::vector<Line> lines, std::size_t at, Line broken, Kind kind, std::uint32_t first,
+               std::uint32_t second) {
+  CHECK(violations(lines).empty());
+  lines[at] = std::move(broken);
+  const auto found = violations(lines);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == kind);
+  CHECK(found[0].first == first);
+  CHECK(found[0].second == second);
+}
+
+} // namespace
+
+TEST_CASE("hazard: a result is read too early") {
+  checkPair({{"IADD3 R2, R3, R4, RZ", 4}, {"IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}, 0, {"IADD3 R2, R3, R4, RZ", 3},
+            Kind::Raw, 0, 1);
+  const auto found = violations({{"IADD3 R2, R3, R4, RZ", 3}, {"FFMA R5, R2, R4, R6", 1}, {"EXIT", 5}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].needed == 5);
+  CHECK(found[0].actual == 3);
+  CHECK(found[0].reg == 2);
+}
+
+TEST_CASE("hazard: the distance may be spread over instructions") {
+  CHECK(violations({{"IADD3 R2, R3, R4, RZ", 2}, {"IADD3 R7, R3, R4, RZ", 2}, {"IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}})
+            .empty());
+}
+
+TEST_CASE("hazard: a stall of 0 drains the pipeline") {
+  CHECK(violations({{"IADD3 R2, R3, R4, RZ", 0}, {"FFMA R5, R2, R4, R6", 1}, {"EXIT", 5}}).empty());
+}
+
+TEST_CASE("hazard: a predicate guards late") {
+  checkPair({{"ISETP.GE.AND P0, PT, R2, R3, PT", 13}, {"@P0 EXIT", 5}, {"EXIT", 5}}, 0,
+            {"ISETP.GE.AND P0, PT, R2, R3, PT", 12}, Kind::Raw, 0, 1);
+}
+
+TEST_CASE("hazard: both halves of a wide product") {
+  CHECK(violations(
+            {{"IMAD.WIDE R2, R4, R5, R6", 3}, {"IADD3 R8, R2, R4, RZ", 2}, {"IADD3 R9, R3, R4, RZ", 1}, {"EXIT", 5}})
+            .empty());
+  CHECK(violations({{"IMAD.WIDE R2, R4, R5, R6", 3}, {"IADD3 R8, R3, R4, RZ", 2}, {"EXIT", 5}}).size() == 1);
+}
+
+TEST_CASE("hazard: a load is waited for") {
+  const std::vector<Line> good = {
+      {"LDG.E R2, desc[UR4][R4.64]", 2, 0}, {"IADD3 R7, R2, R4, RZ", 1, 7, 7, 1}, {"EXIT", 5}};
+  checkPair(good, 1, {"IADD3 R7, R2, R4, RZ", 1}, Kind::MissingWait, 0, 1);
+  checkPair(good, 1, {"IADD3 R7, R2, R4, RZ", 1, 7, 7, 2}, Kind::MissingWait, 0, 1);
+  checkPair(good, 0, {"LDG.E R2, desc[UR4][R4.64]", 2}, Kind::MissingWait, 0, 1);
+  checkPair(good, 0, {"LDG.E R2, desc[UR4][R4.64]", 1, 0}, Kind::EarlyWait, 0, 1);
+}
+
+TEST_CASE("hazard: a store still reads its data") {
+  checkPair({{"STG.E desc[UR4][R4.64], R2", 2, 7, 3}, {"IADD3 R2, R3, R3, RZ", 1, 7, 7, 8}, {"EXIT", 5}}, 1,
+            {"IADD3 R2, R3, R3, RZ", 1}, Kind::MissingWait, 0, 1);
+}
+
+TEST_CASE("hazard: shared memory answers in order") {
+  // The second load's scoreboard covers the first one; a global load's would not.
+  CHECK(violations({{"LDS R2, [R4]", 1}, {"LDS R3, [R4+0x4]", 2, 0}, {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1}, {"EXIT", 5}})
+            .empty());
+  CHECK(violations({{"LDG.E R2, desc[UR4][R4.64]", 1},
+                    {"LDG.E R3, desc[UR4][R4.64+0x4]", 2, 0},
+                    {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1},
+                    {"EXIT", 5}})
+            .size() == 1);
+}
+
+TEST_CASE("hazard: opposite guards exclude each other") {
+  CHECK(violations({{"@P0 IADD3 R2, R3, R4, RZ", 1}, {"@!P0 IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}).empty());
+  CHECK(violations({{"@P0 IADD3 R2, R3, R4, RZ", 1}, {"@P0 IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}).size() == 1);
+}
+
+TEST_CASE("hazard: across branches, on the shortest way") {
+  // The loop's last write is read at its top: BRA takes 5 cycles, R2 needs 10.
+  const std::vector<Line> loop = {{"DADD R2, R4, R6", 10}, {"DADD R4, R2, R6", 4}, {"@P0 BRA 0x0", 5}, {"EXIT", 5}};
+  CHECK(violations(loop).empty());
+  const std::vector<Line> tight = {
+      {"IADD3 R8, R4, R6, RZ", 4}, {"DADD R4, R2, R6", 4}, {"@P0 BRA 0x0", 5}, {"EXIT", 5}};
+  const auto found = violations(tight);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].first == 1);
+  CHECK(found[0].second == 0);
+  CHECK(found[0].needed == 10);
+  CHECK(found[0].actual == 9);
+}
+
+TEST_CASE("hazard: a scoreboard that only one way waits for") {
+  checkPair({{"LDG.E R2, desc[UR4][R4.64]", 2, 0},
+             {"@P0 BRA 0x30", 5},
+             {"IADD3 R8, R2, R2, RZ", 5, 7, 7, 1},
+             {"IADD3 R7, R2, R4, RZ", 1, 7, 7, 1},
+             {"EXIT", 5}},
+            3, {"IADD3 R7, R2, R4, RZ", 1}, Kind::MissingWait, 0, 3);
+}
+
+TEST_CASE("hazard: branches have a least stall") {
+  checkPair({{"BRA 0x10", 5}, {"EXIT", 5}}, 0, {"BRA 0x10", 4}, Kind::ShortStall, 0, 0);
+}
+
+TEST_CASE("hazard: words without a row are named, and their waits count") {
+  std::vector<isa::Word> words =
+      assemble({{"LDG.E R2, desc[UR4][R4.64]", 2, 0}, {"NOP", 1, 7, 7, 1}, {"IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}});
+  words[1].lo |= 0xfff;
+  const hazard::Report report = hazard::check(words, sm90());
+  CHECK(report.unknown == std::vector<std::uint32_t>{1});
+  CHECK(report.violations.empty());
+}
+
+TEST_CASE("hazard: a violation as text") {
+  const auto words = assemble({{"IADD3 R2, R3, R4, RZ", 3}, {"FFMA R5, R2, R4, R6", 1}, {"EXIT", 5}});
+  const hazard::Report report = hazard::check(words, sm90());
+  REQUIRE(report.violations.size() == 1);
+  CHECK(hazard::describe(report.violations[0], words) == "0x0000 IADD3 R2, R3, R4, RZ -> 0x0010 FFMA R5, R2, R4, R6: "
+                                                         "R2 is ready after 5 cycles, is read after 3 (observed)");
+}
