@@ -2,8 +2,23 @@
 
 namespace orias::isa {
 
-LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods>) {
-  return desc(op).latencyClass;
+LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  const InstrDesc& row = desc(op);
+  switch (row.latencyClass) {
+  case LatencyClass::Hmma:
+  case LatencyClass::Imma: {
+    // What a tensor operation takes goes with its inner dimension, and that with the registers of A.
+    const int a = row.slotIndex("Ra");
+    const unsigned width = a < 0 ? 4 : operandWidth(op, mods, static_cast<unsigned>(a));
+    return width >= 4 ? row.latencyClass : width == 2 ? LatencyClass::MmaShort : LatencyClass::MmaTiny;
+  }
+  case LatencyClass::Fp16:
+    // HADD2.F32 converts, which the half-precision adder does not do.
+    return row.modIndex(Mod::F32) >= 0 && row.mnemonic == "HADD2" && getMod(op, mods, Mod::F32) != 0
+               ? LatencyClass::Fp16Alu
+               : row.latencyClass;
+  default: return row.latencyClass;
+  }
 }
 
 } // namespace orias::isa

@@ -139,7 +139,9 @@ class Target {
   Latency warLatency(File file, Access reader, Access writer) const;
   /// The least stall count of an instruction, whatever follows.
   unsigned minStall(LatencyClass latencyClass) const;
-  /// Cycles until the unit takes the next instruction of the same class; a cost, not a hazard.
+  /// Instructions with the same pipe compete for it; 0 = for none.
+  unsigned pipe(LatencyClass latencyClass) const;
+  /// Cycles until the pipe takes the next instruction.
   unsigned issueCycles(LatencyClass latencyClass) const;
   /// For schedulers: what a result of this class usually takes; exact for classes of fixed latency.
   unsigned expectedLatency(LatencyClass latencyClass) const;

@@ -118,16 +118,17 @@ class LatencyParser {
 
   void addClass(const std::vector<std::string_view>& cells) {
     if (std::exchange(inHeader_, false)) return;
-    if (cells.size() != 8) fail("a class has 8 columns");
+    if (cells.size() != 9) fail("a class has 9 columns");
     LatencyTables::ClassInfo& info = tables_.classes[static_cast<unsigned>(classNamed(cells[0]))];
     if (cells[1] != "fixed" && cells[1] != "variable") fail("kind is fixed or variable");
     info.isVariable = cells[1] == "variable";
     info.minStall = static_cast<std::uint8_t>(number(cells[2]));
-    info.issueCycles = static_cast<std::uint8_t>(number(cells[3]));
-    info.expected = static_cast<std::uint16_t>(number(cells[4]));
-    info.completionQueue = queue(cells[5]);
-    info.readQueue = queue(cells[6]);
-    evidence(cells[7]);
+    info.pipe = queue(cells[3]);
+    info.issueCycles = static_cast<std::uint8_t>(number(cells[4]));
+    info.expected = static_cast<std::uint16_t>(number(cells[5]));
+    info.completionQueue = queue(cells[6]);
+    info.readQueue = queue(cells[7]);
+    evidence(cells[8]);
   }
 
   void addMatrixLine(const std::vector<std::string_view>& cells) {
@@ -291,6 +292,9 @@ unsigned Target::minStall(LatencyClass latencyClass) const {
 }
 unsigned Target::issueCycles(LatencyClass latencyClass) const {
   return info(latencies(), latencyClass).issueCycles;
+}
+unsigned Target::pipe(LatencyClass latencyClass) const {
+  return info(latencies(), latencyClass).pipe;
 }
 unsigned Target::expectedLatency(LatencyClass latencyClass) const {
   return info(latencies(), latencyClass).expected;

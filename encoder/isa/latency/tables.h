@@ -34,6 +34,7 @@ struct LatencyTables {
   struct ClassInfo {
     bool isVariable = false;
     std::uint8_t minStall = 1;
+    std::uint8_t pipe = 0; ///< 0 = shares none
     std::uint8_t issueCycles = 1;
     std::uint16_t expected = 1;
     std::uint8_t completionQueue = 0, readQueue = 0; ///< 0 = in no particular order

@@ -81,10 +81,10 @@ TEST_CASE("hazard: a store still reads its data") {
 
 TEST_CASE("hazard: shared memory answers in order") {
   // The second load's scoreboard covers the first one; a global load's would not.
-  CHECK(violations({{"LDS R2, [R4]", 1}, {"LDS R3, [R4+0x4]", 2, 0}, {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1}, {"EXIT", 5}})
+  CHECK(violations({{"LDS R2, [R4]", 1}, {"LDS R3, [R8]", 2, 0}, {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1}, {"EXIT", 5}})
             .empty());
   CHECK(violations({{"LDG.E R2, desc[UR4][R4.64]", 1},
-                    {"LDG.E R3, desc[UR4][R4.64+0x4]", 2, 0},
+                    {"LDG.E R3, desc[UR4][R8.64]", 2, 0},
                     {"IADD3 R5, R2, R3, RZ", 1, 7, 7, 1},
                     {"EXIT", 5}})
             .size() == 1);

@@ -16,9 +16,9 @@ unsigned raw(const Target& target, File file, Access writer, Access reader) {
 constexpr const char* kSmall = R"([sets]
 Both,Alu Fma
 [classes]
-class,kind,stall,issue,expected,done,read,evidence
-Alu,fixed,1,2,4,,,observed
-Load,variable,1,2,200,,lsu,assumed
+class,kind,stall,pipe,busy,expected,done,read,evidence
+Alu,fixed,1,int,2,4,,,observed
+Load,variable,1,lsu,4,200,,lsu,assumed
 [raw R]
 writer,Both,Load,*:Guard,evidence
 Alu,4,5t,13,observed
