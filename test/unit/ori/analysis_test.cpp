@@ -1,0 +1,311 @@
+#include "ori/analysis/cfg_graph.h"
+#include "ori/analysis/dominators.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+
+#include "ori/cfg_edit.h"
+#include "ori/verify.h"
+#include "random_function.h"
+
+#include <boost/graph/dominator_tree.hpp>
+#include <boost/graph/strong_components.hpp>
+
+#include <set>
+
+using namespace orias;
+using namespace orias::ori;
+
+namespace {
+
+Function& randomFunction(Module& module, std::mt19937& random) {
+  test::RandomShape shape;
+  shape.blocks = 1 + static_cast<unsigned>(random() % 20);
+  shape.instrsPerBlock = static_cast<unsigned>(random() % 6);
+  shape.initialise = random() % 2;
+  Function& f = module.newFunction("f", true);
+  test::fillRandomly(f, random, shape);
+  return f;
+}
+
+/// Whether `to` can be reached from `from` when `without` is not there; the meaning of dominance.
+bool reaches(const Cfg& cfg, BlockId from, BlockId to, BlockId without) {
+  if (from == without) return false;
+  std::set<BlockId> seen{from};
+  std::vector<BlockId> work{from};
+  while (!work.empty()) {
+    const BlockId at = work.back();
+    work.pop_back();
+    if (at == to) return true;
+    for (BlockId next : cfg.successors(at))
+      if (next != without && seen.insert(next).second) work.push_back(next);
+  }
+  return false;
+}
+
+} // namespace
+
+TEST_CASE("dominators are those of the definition, and Boost.Graph's") {
+  std::mt19937 random(3);
+  for (unsigned round = 0; round < 60; ++round) {
+    auto module = test::emptyModule();
+    Function& f = randomFunction(*module, random);
+    removeUnreachableBlocks(f); // Boost.Graph takes a block that cannot be reached for the entry
+    const Cfg cfg(f);
+    const DomTree tree = DomTree::dominators(cfg);
+    std::vector<BlockId> boostIdom(cfg.idCount(), kNoId);
+    const CfgGraph graph{&cfg};
+    boost::lengauer_tarjan_dominator_tree(
+        graph, cfg.entry(), boost::make_iterator_property_map(boostIdom.begin(), get(boost::vertex_index, graph)));
+    for (BlockId b : cfg.reversePostOrder()) {
+      CHECK(tree.idom(b) == boostIdom[b]);
+      for (BlockId a : cfg.reversePostOrder())
+        CHECK(tree.dominates(a, b) == (a == b || !reaches(cfg, cfg.entry(), b, a)));
+    }
+  }
+}
+
+TEST_CASE("post-dominators stand on every way out") {
+  std::mt19937 random(4);
+  for (unsigned round = 0; round < 40; ++round) {
+    auto module = test::emptyModule();
+    const Function& f = randomFunction(*module, random);
+    const Cfg cfg(f);
+    const DomTree tree = DomTree::postDominators(cfg);
+    for (BlockId b : cfg.reversePostOrder()) {
+      CHECK(tree.isInTree(b));
+      for (BlockId a : cfg.reversePostOrder()) {
+        if (a == b || !tree.dominates(a, b)) continue;
+        for (BlockId exit : cfg.reversePostOrder())
+          if (cfg.successors(exit).empty() && exit != a) CHECK(!reaches(cfg, b, exit, a));
+      }
+    }
+  }
+}
+
+TEST_CASE("frontiers: where dominance ends") {
+  std::mt19937 random(5);
+  for (unsigned round = 0; round < 40; ++round) {
+    auto module = test::emptyModule();
+    const Function& f = randomFunction(*module, random);
+    const Cfg cfg(f);
+    const DomTree tree = DomTree::dominators(cfg);
+    const DominanceFrontier frontier(cfg, tree);
+    for (BlockId a : cfg.reversePostOrder()) {
+      std::set<BlockId> expected;
+      for (BlockId b : cfg.reversePostOrder())
+        if (tree.dominates(a, b))
+          for (BlockId to : cfg.successors(b))
+            if (!tree.strictlyDominates(a, to)) expected.insert(to);
+      const auto of = frontier.of(a);
+      CHECK(std::vector<BlockId>(of.begin(), of.end()) == std::vector<BlockId>(expected.begin(), expected.end()));
+    }
+    // The iterated frontier is the fixed point of the frontier.
+    IteratedFrontier iterated(cfg, tree);
+    for (unsigned set = 0; set < 5; ++set) {
+      std::vector<BlockId> defs;
+      for (BlockId b : cfg.reversePostOrder())
+        if (random() % 4 == 0) defs.push_back(b);
+      std::set<BlockId> expected;
+      std::vector<BlockId> work = defs;
+      while (!work.empty()) {
+        const BlockId at = work.back();
+        work.pop_back();
+        for (BlockId to : frontier.of(at))
+          if (expected.insert(to).second) work.push_back(to);
+      }
+      CHECK(iterated.compute(defs, [](BlockId) { return true; }) ==
+            std::vector<BlockId>(expected.begin(), expected.end()));
+    }
+  }
+}
+
+TEST_CASE("loops agree with the cycles of the graph") {
+  std::mt19937 random(6);
+  for (unsigned round = 0; round < 60; ++round) {
+    auto module = test::emptyModule();
+    const Function& f = randomFunction(*module, random);
+    const Cfg cfg(f);
+    const DomTree tree = DomTree::dominators(cfg);
+    const Loops loops(cfg, tree);
+    for (LoopId id = 0; id < loops.all().size(); ++id) {
+      const Loop& loop = loops.loop(id);
+      if (loop.parent != kNoId) CHECK(loop.parent < id);
+      const auto blocks = loops.blocks(id);
+      CHECK(blocks.front() == loop.header);
+      std::set<BlockId> expected{loop.header};
+      for (BlockId b : cfg.reversePostOrder())
+        for (BlockId latch : loop.latches)
+          if (b != loop.header && reaches(cfg, b, latch, loop.header)) expected.insert(b);
+      CHECK(std::set<BlockId>(blocks.begin(), blocks.end()) == expected);
+      CHECK(blocks.size() == expected.size());
+      for (BlockId b : blocks)
+        CHECK(loops.contains(id, b));
+    }
+    CHECK(loops.order().size() == cfg.reversePostOrder().size());
+    // In a reducible graph, each cycle has a loop around it.
+    std::vector<unsigned> component(cfg.idCount());
+    const CfgGraph graph{&cfg};
+    const auto index = get(boost::vertex_index, graph);
+    boost::strong_components(graph, boost::make_iterator_property_map(component.begin(), index));
+    if (!loops.isReducible()) continue;
+    for (BlockId a : cfg.reversePostOrder())
+      for (BlockId b : cfg.successors(a))
+        if (component[a] == component[b]) {
+          CHECK(loops.depth(a) > 0);
+          CHECK(loops.depth(b) > 0);
+        }
+  }
+}
+
+TEST_CASE("a cycle with two entries is irreducible") {
+  const auto module =
+      test::kernel(".L0:\n  @%p0 BRA .L2;\n  -> .L1;\n.L1:\n  -> .L2;\n.L2:\n  @%p0 BRA .L1;\n  -> .L3;\n"
+                   ".L3:\n  EXIT;\n");
+  const Cfg cfg(*module->functions[0]);
+  const Loops loops(cfg, DomTree::dominators(cfg));
+  CHECK(!loops.isReducible());
+  CHECK(loops.all().empty());
+}
+
+// Liveness by its definition: iterate the data-flow equations with plain sets.
+TEST_CASE("liveness solves the data-flow equations") {
+  std::mt19937 random(8);
+  for (unsigned round = 0; round < 60; ++round) {
+    auto module = test::emptyModule();
+    const Function& f = randomFunction(*module, random);
+    const Cfg cfg(f);
+    const Liveness liveness(cfg);
+    const Components& components = liveness.components();
+    using Set = std::set<CompId>;
+    std::vector<Set> liveIn(cfg.idCount()), liveOut(cfg.idCount()), definedIn(cfg.idCount()), definedOut(cfg.idCount());
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (BlockId id : cfg.reversePostOrder()) {
+        Set live, defined = definedIn[id];
+        for (BlockId to : cfg.successors(id))
+          live.insert(liveIn[to].begin(), liveIn[to].end());
+        changed |= liveOut[id] != live;
+        liveOut[id] = live;
+        const Block& block = *f.block(id);
+        for (const Instr* i = block.last; i; i = i->prev) {
+          if (!i->isGuarded())
+            for (const Operand& o : i->ops())
+              if (o.isDef) components.forEach(o, [&](CompId c) { live.erase(c); });
+          for (const Operand& o : i->refs())
+            if (!o.isDef) components.forEach(o, [&](CompId c) { live.insert(c); });
+        }
+        changed |= liveIn[id] != live;
+        liveIn[id] = live;
+        for (BlockId from : cfg.predecessors(id))
+          if (cfg.isReachable(from)) defined.insert(definedOut[from].begin(), definedOut[from].end());
+        definedIn[id] = defined;
+        for (const Instr& i : block)
+          for (const Operand& o : i.ops())
+            if (o.isDef) components.forEach(o, [&](CompId c) { defined.insert(c); });
+        changed |= definedOut[id] != defined;
+        definedOut[id] = defined;
+      }
+    }
+    auto both = [](const Set& a, const Set& b) {
+      Set r;
+      for (CompId c : a)
+        if (b.count(c)) r.insert(c);
+      return r;
+    };
+    LiveCursor cursor(liveness);
+    for (BlockId id : cfg.reversePostOrder()) {
+      Set in, out;
+      liveness.liveIn(id).forEach([&](CompId c) { in.insert(c); });
+      liveness.liveOut(id).forEach([&](CompId c) { out.insert(c); });
+      CHECK(in == both(liveIn[id], definedIn[id]));
+      CHECK(out == both(liveOut[id], definedOut[id]));
+      // Walking up a block ends with what is live into it, but for what is undefined there.
+      cursor.enter(*f.block(id));
+      while (cursor.next())
+        cursor.step();
+      Set walked;
+      for (CompId c : cursor.live())
+        if (definedIn[id].count(c)) walked.insert(c);
+      CHECK(walked == in);
+    }
+  }
+}
+
+TEST_CASE("guarded definitions do not stretch lives to the entry") {
+  const auto module =
+      test::kernel(".L0:\n  COPY %r0, 1;\n  -> .L1;\n"
+                   ".L1:\n  @%p3 COPY %r1, 5;\n  @%p3 IADD3 %r0, %r1, %r0, RZ;\n  STS [RZ], %r0;\n  EXIT;\n");
+  const Function& f = *module->functions[0];
+  const Cfg cfg(f);
+  const Liveness liveness(cfg);
+  CHECK(!liveness.isLiveIn(1, liveness.components().of(1, 0)));
+  CHECK(liveness.isLiveIn(1, liveness.components().of(0, 0)));
+  CHECK(computePressure(f, liveness).maximum[static_cast<unsigned>(File::R)] == 2);
+}
+
+TEST_CASE("pressure counts pairs and unread results") {
+  const auto module = test::kernel("  reg %r0:2, %r1:4;\n.L0:\n  COPY %r0.0, 1;\n  COPY %r0.1, 1;\n"
+                                   "  LDS.128 %r1:4, [%r0.0];\n  STS [RZ], %r0.1;\n  EXIT;\n");
+  const Function& f = *module->functions[0];
+  const Cfg cfg(f);
+  CHECK(computePressure(f, Liveness(cfg)).maximum[static_cast<unsigned>(File::R)] == 5);
+}
+
+TEST_CASE("control-flow edits keep the code right") {
+  std::mt19937 random(9);
+  for (unsigned round = 0; round < 60; ++round) {
+    auto module = test::emptyModule();
+    Function& f = randomFunction(*module, random);
+    const test::Trace before = test::Interpreter(f).run(200);
+    removeUnreachableBlocks(f);
+    splitCriticalEdges(f);
+    CHECK(criticalEdges(f).empty());
+    CHECK(render(verify(f)) == "");
+    test::checkSameBehaviour(before, f);
+    mergeBlocks(f);
+    makeFallthroughsAdjacent(f);
+    CHECK(render(verify(f)) == "");
+    test::checkSameBehaviour(before, f);
+    for (std::size_t i = 0; i < f.layout().size(); ++i)
+      if (f.layout()[i]->fallthrough != kNoId) CHECK(f.layout()[i]->fallthrough == f.layout()[i + 1]->id);
+  }
+}
+
+// Not timed: with anything quadratic, or recursion as deep as the program, these do not end well.
+TEST_CASE("huge functions") {
+  auto module = test::emptyModule();
+  Function& f = module->newFunction("long", true);
+  constexpr unsigned kBlocks = 30'000;
+  Builder b(f);
+  const isa::Operand p = b.newP();
+  std::vector<isa::Operand> values;
+  for (unsigned i = 0; i < 50; ++i)
+    values.push_back(b.newR());
+  for (unsigned i = 0; i < kBlocks; ++i)
+    f.newBlock();
+  for (Block* block : f.layout()) {
+    b.setBlock(block);
+    for (unsigned i = 0; i < 3; ++i)
+      b.emit(Op::IADD3, {values[(block->id + i) % 50], isa::Operand::pt(), isa::Operand::pt(),
+                         values[(block->id * 7 + i) % 50], isa::Operand::immediate(1), isa::Operand::rz()});
+    if (block->id + 1 == kBlocks) {
+      b.setGuard(p);
+      b.branch(f.entry()); // one loop around everything
+      b.setGuard(isa::Operand::pt());
+      block->fallthrough = f.newBlock()->id;
+      b.setBlock(f.block(block->fallthrough));
+      b.emit(Op::EXIT, {});
+      break;
+    }
+    block->fallthrough = block->id + 1;
+  }
+  const Cfg cfg(f);
+  const DomTree tree = DomTree::dominators(cfg);
+  CHECK(tree.level(kBlocks) == kBlocks);
+  const Loops loops(cfg, tree);
+  REQUIRE(loops.all().size() == 1);
+  CHECK(loops.blocks(0).size() == kBlocks);
+  CHECK(DomTree::postDominators(cfg).dominates(kBlocks, 0));
+  const Liveness liveness(cfg);
+  CHECK(computePressure(f, liveness).maximum[0] <= 50);
+}
