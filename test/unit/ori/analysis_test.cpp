@@ -256,7 +256,7 @@ TEST_CASE("control-flow edits keep the code right") {
   for (unsigned round = 0; round < 60; ++round) {
     auto module = test::emptyModule();
     Function& f = randomFunction(*module, random);
-    const test::Trace before = test::Interpreter(f).run(200);
+    const test::Trace before = test::Interpreter(f).run(60);
     removeUnreachableBlocks(f);
     splitCriticalEdges(f);
     CHECK(criticalEdges(f).empty());

@@ -95,10 +95,11 @@ class Interpreter {
  public:
   explicit Interpreter(const Function& function) : f_(function) {}
 
-  Trace run(unsigned maxBlocks) {
+  /// Stops after so many blocks or stores.
+  Trace run(unsigned maxBlocks, std::size_t maxStores = ~std::size_t{0}) {
     const Block* block = f_.entry();
     BlockId from = kNoId;
-    for (unsigned n = 0; n < maxBlocks; ++n) {
+    for (unsigned n = 0; n < maxBlocks && trace_.stores.size() < maxStores; ++n) {
       enter(*block, from);
       std::optional<BlockId> next;
       for (const Instr& instr : *block) {
@@ -211,7 +212,7 @@ class Interpreter {
 
 /// `after` does what `before` does, wherever that is defined. Blocks may have been split, so it gets more of them.
 inline void checkSameBehaviour(const Trace& before, const Function& after) {
-  const Trace now = Interpreter(after).run(4000);
+  const Trace now = Interpreter(after).run(1000, before.stores.size() + 1);
   std::size_t count = before.stores.size();
   // A store under an undefined guard may or may not be there: nothing can be said behind it.
   for (std::size_t i = 0; i < count; ++i) {

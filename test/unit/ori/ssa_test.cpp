@@ -54,7 +54,7 @@ TEST_CASE("SSA form and back keep what random programs do") {
     checkVerified(f);
     const std::string original = print(f);
     INFO(original);
-    const test::Trace before = test::Interpreter(f).run(200);
+    const test::Trace before = test::Interpreter(f).run(60);
 
     buildSsa(f);
     CHECK(f.ssa);
