@@ -44,12 +44,6 @@ class InstructionChecker {
   };
 
   void check(const Function& function, const Instruction& instruction, const OperandChecker& checker) {
-    if (instruction.guard != RegisterId::None) {
-      const Register& guard = function.registers[index(instruction.guard)];
-      if (guard.type != Type::Pred)
-        diags_.error(instruction.loc, "Predicate expression expected",
-                     fmt::format("the guard '{}' is .{}", module_.text(guard.name), typeName(guard.type)));
-    }
     const FormTable::Entry& entry = table_.entry(instruction.opcode);
     if (!entry.row) {
       diags_.error(instruction.loc, entry.problem, entry.hint);

@@ -219,6 +219,8 @@ bool OperandChecker::address(const OperandSpec& spec, const Form& form, const Op
   if (operand.addressBase() == OperandKind::Variable) return addressOfVariable(spec, form, operand, why);
   const Type type = reg(operand.registerId()).type;
   const TypeClass kind = typeClass(type);
+  if (spec.spaceFrom == OperandSpec::SpaceFrom::TensorMemory && bitWidth(type) != 32)
+    return fail(why, "an address in tensor memory has 32 bits");
   if ((kind == TypeClass::Bits || isInteger(kind)) && bitWidth(type) <= 64) return true;
   return fail(why, fmt::format("Illegal to use symbol '{}' of type .{} as address operand. Use integer or bit only.",
                                nameOf(operand.registerId()), typeName(type)));
@@ -259,6 +261,10 @@ bool OperandChecker::bracket(const OperandSpec& spec, const Form& form, const Op
   if (parts.size() < 2 || parts.size() > (spec.want == Want::Texture ? 3u : 2u))
     return fail(why, "wrong number of parts");
 
+  const Operand& object = parts.front();
+  if (spec.want == Want::Tensor && object.is(OperandKind::Address) && object.addressBase() == OperandKind::Variable &&
+      !spaceFits(StateSpace::None, module_.variable(object.variableId()).space))
+    return fail(why, "the tensor map's address is generic");
   const Operand& last = parts.back();
   const unsigned size = last.is(OperandKind::Vector) ? last.groupCount() : 1;
   unsigned needed = coordinates(form.get(Slot::Geometry));
@@ -267,7 +273,9 @@ bool OperandChecker::bracket(const OperandSpec& spec, const Form& form, const Op
     if (mode == Mod::TileGather4 || mode == Mod::TileScatter4) needed = 5;
     if (!last.is(OperandKind::Vector) || size != needed)
       return fail(why, fmt::format("Argument vector size mismatch: {} coordinates are expected", needed));
-  } else if (size < needed || size > 4) {
+  } else if (last.is(OperandKind::Vector) && size != 1 && size != 2 && size != 4) {
+    return fail(why, fmt::format("Illegal vector size: {}", size));
+  } else if (size < needed) {
     return fail(why, fmt::format("Argument vector size mismatch: {} coordinates are expected", needed));
   }
   OperandSpec coordinate;

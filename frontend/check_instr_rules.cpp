@@ -14,7 +14,38 @@ Type elementType(const Function& function, const Operand& part) {
 std::string checkVectorAccess(const Form& form) {
   const unsigned vector = form.vectorSize();
   const unsigned bits = vector * bitWidth(form.type());
+  if (vector == 8 && bitWidth(form.type()) != 32) return "Vector .v8 requires a type of 32 bits";
   if (bits > 256 || (bits > 128 && vector < 4)) return "Vector type too large, exceeds 128 bit limit";
+  return {};
+}
+
+/// cvt.sat between integers: only where some source value has no place in the destination.
+std::string checkIntegerSaturation(const Form& form) {
+  const TypeClass to = typeClass(form.type(0));
+  const TypeClass from = typeClass(form.type(1));
+  if (to == TypeClass::Float || from == TypeClass::Float) return {};
+  const unsigned toBits = bitWidth(form.type(0));
+  const unsigned fromBits = bitWidth(form.type(1));
+  const bool holdsAll = to == from ? toBits >= fromBits : to == TypeClass::Signed && toBits > fromBits;
+  return holdsAll ? "Illegal modifier '.sat' for instruction 'cvt': every value fits" : std::string();
+}
+
+constexpr const char* kAddressTooNarrow =
+    "A 32-bit address conflicts with .address_size 64: the 32-bit ABI is not supported on sm_90 or higher";
+
+/// On sm_90 and higher there is no 32-bit addressing of global memory.
+std::string checkAddressSize(const Module& module, const Function& function, const Form& form,
+                             std::span<const Operand> operands) {
+  if (module.addressSize != 64 || module.target.arch.number < 90) return {};
+  if (form.space() != StateSpace::None && form.space() != StateSpace::Global) return {};
+  for (const Operand& operand : operands) {
+    if (operand.is(OperandKind::Variable) && bitWidth(form.type()) == 32 &&
+        module.variable(operand.variableId()).space == StateSpace::Global)
+      return kAddressTooNarrow;
+    if (operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Register &&
+        bitWidth(function.registers[index(operand.registerId())].type) == 32)
+      return kAddressTooNarrow;
+  }
   return {};
 }
 
@@ -76,6 +107,8 @@ std::string checkFormRules(const Module& module, const Form& form) {
     return fmt::format(
         "Instruction '{}' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4",
         opName(form.op));
+  if (form.op == Op::Cvta && form.type() == Type::U32 && module.addressSize == 64 && sm >= 90) return kAddressTooNarrow;
+  if (form.op == Op::Cvt && form.sat()) return checkIntegerSaturation(form);
   if (form.op == Op::Ld || form.op == Op::St) {
     if (std::string problem = checkVectorAccess(form); !problem.empty()) return problem;
     const unsigned bits = form.vectorSize() * bitWidth(form.type());
@@ -91,6 +124,8 @@ std::string checkOperandRules(const Module& module, const Function& function, co
                               std::span<const Operand> operands) {
   if (isIn(form.op, {Op::BarSync, Op::BarArrive, Op::BarrierSync, Op::BarrierArrive})) return checkBarrier(operands, 1);
   if (isIn(form.op, {Op::BarRed, Op::BarrierRed}) && operands.size() == 4) return checkBarrier(operands, 2);
+  if (isIn(form.op, {Op::Ld, Op::Ldu, Op::St, Op::Atom, Op::Red, Op::Prefetch, Op::Mov}))
+    if (std::string problem = checkAddressSize(module, function, form, operands); !problem.empty()) return problem;
   // A kernel's or a function's own parameters are read-only.
   if (form.op == Op::St && form.space() == StateSpace::Param && operands[0].is(OperandKind::Address) &&
       operands[0].addressBase() == OperandKind::Variable) {

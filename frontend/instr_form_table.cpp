@@ -147,6 +147,18 @@ unsigned countOf(const OperandSpec& spec, const Form& form) {
     if (count == Mod::None) return 0;
     return 1u << (static_cast<unsigned>(count) - static_cast<unsigned>(Mod::X1));
   }
+  case Count::Geometry: {
+    const Mod geometry = form.get(Slot::Geometry);
+    if (geometry == Mod::Dim1d || geometry == Mod::Array1d) return 1;
+    const bool isFlat =
+        geometry == Mod::Dim2d || geometry == Mod::Array2d || geometry == Mod::Multi2d || geometry == Mod::ArrayMulti2d;
+    return isFlat ? 2 : 4;
+  }
+  case Count::Im2col:
+    // One for each dimension but the channels and the images; with ::w the start and the halo.
+    if (form.get(Slot::LoadMode) != Mod::Im2col) return 2;
+    return static_cast<unsigned>(form.get(Slot::Geometry)) - static_cast<unsigned>(Mod::Dim2d);
+  case Count::OutputLanes: return form.has(Mod::CtaGroup1) ? 4 : 8;
   case Count::TensorMemory: {
     const unsigned columns = 1u << (static_cast<unsigned>(form.get(Slot::Count)) - static_cast<unsigned>(Mod::X1));
     const Mod shape = form.get(Slot::TmemShape);

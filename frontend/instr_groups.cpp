@@ -24,6 +24,7 @@ constexpr NamedGroup kGroups[] = {
     {"LOPOP", "and|or", Slot::BoolOp},
     // Memory
     {"SPACE", "const|global|local|param|param::entry|param::func|shared|shared::cta|shared::cluster"},
+    {"ADDRSPACE", "const|global|local|param|param::entry|shared|shared::cta|shared::cluster"},
     {"STSPACE", "global|local|param|param::func|shared|shared::cta|shared::cluster"},
     {"GSPACE", "global|shared|shared::cta|shared::cluster"},
     {"SHARED", "shared|shared::cta"},
@@ -42,8 +43,6 @@ constexpr NamedGroup kGroups[] = {
     {"POLICYTWO", "L2::evict_first|L2::evict_unchanged"},
     {"VEC", "v2|v4|v8"},
     {"VEC4", "v2|v4"},
-    {"MMFLOAT", "f16|f16x2|bf16|bf16x2|f32|f64"},
-    {"MMFLOAT8", "e5m2|e5m2x2|e5m2x4|e4m3|e4m3x2|e4m3x4"},
     // Asynchronous copies
     {"DIM", "1d|2d|3d|4d|5d"},
     {"TENSORLOAD", "tile|tile::gather4|im2col|im2col::w|im2col::w::128"},
@@ -61,8 +60,6 @@ constexpr NamedGroup kGroups[] = {
     {"TMEMSHAPE", "16x64b|16x128b|16x256b|32x32b"},
     {"TMEMCOUNT", "x1|x2|x4|x8|x16|x32|x64|x128"},
     {"TMEMKIND", "kind::f16|kind::tf32|kind::f8f6f4|kind::i8"},
-    {"BLOCKKIND", "kind::mxf8f6f4|kind::mxf4|kind::mxf4nvf4"},
-    {"SCALEVEC", "scale_vec::1X|scale_vec::2X|scale_vec::4X|block16|block32"},
     {"COLLECTA", "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard"},
     {"COLLECTB", "collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"
                  "collector::b1::fill|collector::b1::use|collector::b1::lastuse|collector::b1::discard|"
@@ -72,7 +69,7 @@ constexpr NamedGroup kGroups[] = {
     {"SIMD2", "u32|s32"},
     {"OP2", "add|min|max"},
     // Surfaces and textures
-    {"TEXGEOM", "1d|2d|3d|a1d|a2d|cube|acube|2dms|a2dms"},
+    {"TEXGEOM", "1d|2d|3d|a1d|a2d"},
     {"TEXTYPE", "u32|s32|f16|f32"},
     {"SURFGEOM", "1d|2d|3d|a1d|a2d"},
     {"SURFCOP", "ca|cg|cs|cv"},
@@ -85,10 +82,8 @@ struct ModifierSince {
 };
 
 constexpr ModifierSince kModifierSince[] = {
-    {Mod::Cluster, "7.8 sm_90"},
-    {Mod::SharedCta, "7.8 sm_30"},
-    {Mod::SharedCluster, "7.8 sm_90"},
-    {Mod::L2CacheHint, "7.4 sm_80"},
+    {Mod::Cluster, "7.8 sm_90"},     {Mod::SharedCta, "7.8 sm_30"}, {Mod::SharedCluster, "7.8 sm_90"},
+    {Mod::L2CacheHint, "7.4 sm_80"}, {Mod::CpMask, "8.6 sm_100"},
 };
 
 } // namespace

@@ -51,14 +51,15 @@ constexpr auto kOpInfos = [] {
   return infos;
 }();
 
-/// `m16n8k16`, `m8n8`, and `m64nNk16` (n = 0) in the table.
+/// `m16n8k16`, `m8n8`, and in the table `m64nNk16` (n = 0: any multiple of 8) and `m64nMk16` (n = 1: see
+/// ModGroup::contains).
 bool parseShape(std::string_view text, MatrixShape& shape) {
   auto number = [&](char letter, std::uint16_t& value) {
     if (text.empty() || text.front() != letter) return false;
     text.remove_prefix(1);
-    if (letter == 'n' && !text.empty() && text.front() == 'N') {
+    if (letter == 'n' && (text.starts_with('N') || text.starts_with('M'))) {
+      value = text.front() == 'N' ? 0 : 1;
       text.remove_prefix(1);
-      value = 0;
       return true;
     }
     auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -286,6 +287,10 @@ class RowParser {
       spec.spaceFrom = OperandSpec::SpaceFrom::Second;
       return;
     }
+    if (word == "tensor") {
+      spec.spaceFrom = OperandSpec::SpaceFrom::TensorMemory;
+      return;
+    }
     spec.spaceFrom = OperandSpec::SpaceFrom::Fixed;
     if (word == "generic") return;
     const Word space = wordFromText(word);
@@ -311,7 +316,8 @@ class RowParser {
     using Count = OperandSpec::Count;
     static constexpr std::pair<char, Count> kLetters[] = {
         {'V', Count::VectorSlot}, {'X', Count::CountSlot}, {'M', Count::TensorMemory}, {'N', Count::Any},
-        {'A', Count::FragmentA},  {'B', Count::FragmentB}, {'C', Count::FragmentC},    {'D', Count::FragmentD},
+        {'G', Count::Geometry},   {'I', Count::Im2col},    {'L', Count::OutputLanes},  {'A', Count::FragmentA},
+        {'B', Count::FragmentB},  {'C', Count::FragmentC}, {'D', Count::FragmentD},
     };
     require(!word.empty(), "expected a count");
     for (auto [letter, count] : kLetters)
@@ -365,7 +371,7 @@ std::string wordText(Word word) {
   if (word.isType()) return std::string(typeName(word.type()));
   if (!word.isShape()) return {};
   const MatrixShape s = word.shape();
-  std::string text = "m" + std::to_string(s.m) + "n" + (s.n ? std::to_string(s.n) : "N");
+  std::string text = "m" + std::to_string(s.m) + "n" + (s.n == 0 ? "N" : s.n == 1 ? "M" : std::to_string(s.n));
   if (s.k) text += "k" + std::to_string(s.k);
   return text;
 }
@@ -377,7 +383,9 @@ Slot slotOf(Mod mod) {
 bool ModGroup::contains(Word word) const {
   for (Word mine : words) {
     if (mine == word) return true;
-    if (!word.isShape() || !mine.isShape() || mine.shape().n != 0) continue;
+    if (!word.isShape() || !mine.isShape() || mine.shape().n > 1) continue;
+    // Integer wgmma has only some of the widths: 8, 24 and the multiples of 16.
+    if (mine.shape().n == 1 && word.shape().n % 16 != 0 && word.shape().n != 8 && word.shape().n != 24) continue;
     const MatrixShape s = word.shape();
     if (s.m == mine.shape().m && s.k == mine.shape().k && s.n % 8 == 0 && s.n >= 8 && s.n <= 256) return true;
   }

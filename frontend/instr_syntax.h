@@ -108,6 +108,9 @@ struct OperandSpec {
     VectorSlot,
     CountSlot,
     TensorMemory,
+    Geometry,    ///< of a texture: gradients and offsets
+    Im2col,      ///< offsets of an image
+    OutputLanes, ///< of tcgen05.mma
     FragmentA,
     FragmentB,
     FragmentC,
@@ -120,7 +123,7 @@ struct OperandSpec {
   Mod onlyWith = Mod::None;
 
   /// Address: None here means any space (generic).
-  enum class SpaceFrom : std::uint8_t { First, Second, Fixed };
+  enum class SpaceFrom : std::uint8_t { First, Second, Fixed, TensorMemory };
   SpaceFrom spaceFrom = SpaceFrom::First;
   Mod space = Mod::None;
 

@@ -10,7 +10,7 @@
 //   .sat            a modifier that must be there          {.sat}          one that may be there
 //   .(u32|s32)      one of these                           {.(ca|cg)}      none or one of these
 //   .RND  {.SCOPE}  one of a named set (kGroups in instr_groups.cpp; names are all capitals)
-//   .m64nNk16       a matrix shape; N: any multiple of 8 up to 256
+//   .m64nNk16       a matrix shape; N: any multiple of 8 up to 256; M: 8, 24 or a multiple of 16
 // The words that make the operation (instr_ops.def) stand in front, in order. The other modifiers may come in any
 // order, as in ptxas, except that those of one kind (types, layouts, state spaces) keep theirs.
 //
@@ -30,12 +30,13 @@
 // vector of one),
 // `*A` `*B` `*C` `*D` the fragment of that matrix of an mma (its registers' type too), `*M` as many as a tensor memory
 // shape needs,
-// `*N` any number or a scalar. `(0..15)` bounds a constant, `(24..256/8)` in steps, `(4|8|16)` lists
-// the values. `@L2::cache_hint` ties an operand to a modifier: both are there or both are not.
+// `*G` as a texture geometry needs, `*I` as im2col needs, `*L` as tcgen05.mma needs, `*N` any number or a scalar.
+// `(0..15)` bounds a constant, `(24..256/8)` in steps, `(4|8|16)` lists the values. `@L2::cache_hint` ties an operand
+// to a modifier: both are there or both are not.
 //   p|q     a pair;  p{|q}: the second may be missing (the second is a predicate)
-//   [a]     an address in the opcode's state space; [a:2] in its second; [a:shared] in that one; [a:generic]
-//   words in capitals: LABEL, CALL, TARGETS (brx.idx), TEXTURE and SURFACE (with coordinates), TEXREF, SURFREF,
-//   TENSOR (`[map, {coordinates}]`)
+//   [a]     an address in the opcode's state space; [a:2] in its second; [a:shared] in that one; [a:generic];
+//   [a:tensor] in tensor memory words in capitals: LABEL, CALL, TARGETS (brx.idx), TEXTURE and SURFACE (with
+//   coordinates), TEXREF, SURFREF, TENSOR (`[map, {coordinates}]`)
 //
 // Row::since: the lowest `.version` and `.target`, "7.0 sm_80". Nothing: what every supported `.version` has. `sm_90a`:
 // only that architecture-specific target and the family after it; several may be listed. Modifiers that need more than

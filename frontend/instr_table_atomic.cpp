@@ -10,12 +10,12 @@ namespace {
 constexpr Row kRows[] = {
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.(and|or|xor|exch){.L2::cache_hint}.(b32|b64)",
      "=_d, [a], b, policy:b64@L2::cache_hint"},
-    {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.cas{.L2::cache_hint}.(b16|b32|b64)",
-     "=_d, [a], b, c, policy:b64@L2::cache_hint"},
+    {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.cas.(b16|b32|b64)",
+     "=_d, [a], b, c"},
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.exch{.L2::cache_hint}.b128",
      "=_d, [a], $b, policy:b64@L2::cache_hint", "8.3 sm_90"},
-    {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.cas{.L2::cache_hint}.b128",
-     "=_d, [a], $b, $c, policy:b64@L2::cache_hint", "8.3 sm_90"},
+    {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.cas.b128",
+     "=_d, [a], $b, $c", "8.3 sm_90"},
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.add{.L2::cache_hint}.(u32|s32|u64|f32|f64)",
      "=_d, [a], b, policy:b64@L2::cache_hint"},
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.(inc|dec){.L2::cache_hint}.u32",
@@ -60,7 +60,7 @@ constexpr Row kRows[] = {
      "[a], b, [bar:shared::cluster]", "8.1 sm_90"},
     {"red.async.relaxed.cluster{.shared::cluster}.mbarrier::complete_tx::bytes.add.(u32|s32|u64)",
      "[a], b, [bar:shared::cluster]", "8.1 sm_90"},
-    {"red.async{.mmio}.release.(gpu|sys|cluster){.global}.add.(u32|s32|u64|s64)",
+    {"red.async{.mmio}.release.(gpu|sys){.global}.add.(u32|s32|u64|s64)",
      "[a], b", "8.7 sm_100"},
 };
 // clang-format on

@@ -15,9 +15,9 @@ constexpr Row kRows[] = {
     {"prmt.b32{.(f4e|b4e|rc8|ecl|ecr|rc16)}",   "=d, a, b, c"},
     {"shfl{.sync}.(up|down|bfly|idx).b32",      "=d{|p}, a, b, c, mask@sync"},
 
-    {"cvta.SPACE.(u32|u64)",                    "=d, &a"},
-    {"cvta.to.SPACE.(u32|u64)",                 "=d, $a"},
-    {"isspacep.SPACE",                          "=p:pred, a:b64 / =p:pred, a:b32"},
+    {"cvta.ADDRSPACE.(u32|u64)",                    "=d, &a"},
+    {"cvta.to.ADDRSPACE.(u32|u64)",                 "=d, $a"},
+    {"isspacep.ADDRSPACE",                          "=p:pred, a:u64 / =p:pred, a:u32"},
     {"istypep.(texref|samplerref|surfref)",     "=p:pred, $a:b64"},
     {"mapa{.shared::cluster}.(u32|u64)",        "=d, &a, b:u32", "7.8 sm_90"},
     {"getctarank{.shared::cluster}.(u32|u64)",  "=d:u32, &a",    "7.8 sm_90"},

@@ -53,8 +53,8 @@ constexpr Row kRows[] = {
     {"fns.b32",                            "=d, a, b:u32, c:s32",  "6.0 sm_30"},
     {"bmsk.(clamp|wrap).b32",              "=d, a, b:u32",         "7.6 sm_70"},
     {"szext.(clamp|wrap).(u32|s32)",       "=d, a, b:u32",         "7.6 sm_70"},
-    {"dp4a.(u32|s32).(u32|s32)",           "=d:b32, a:b32, b:b32, c:b32", "5.0 sm_61"},
-    {"dp2a.(lo|hi).(u32|s32).(u32|s32)",   "=d:b32, a:b32, b:b32, c:b32", "5.0 sm_61"},
+    {"dp4a.(u32|s32).(u32|s32)",           "=d:s32, a:s32, b:s32, c:s32", "5.0 sm_61"},
+    {"dp2a.(lo|hi).(u32|s32).(u32|s32)",   "=d:s32, a:s32, b:s32, c:s32", "5.0 sm_61"},
 };
 // clang-format on
 
