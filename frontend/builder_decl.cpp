@@ -307,6 +307,8 @@ void ModuleBuilder::exitInitializerValue(SourceLoc where) {
   const Symbol symbol = scopes_.find(target);
   if (symbol.kind == SymbolKind::Variable) {
     address.variable = VariableId(symbol.id);
+    if (address.variable == decl_.created)
+      return error(initNameLoc_, fmt::format("{} is not known in its own initial value", quoted(target)));
     const Variable& v = module_.variable(address.variable);
     if (v.space != StateSpace::Global && v.space != StateSpace::Const)
       return error(initNameLoc_, fmt::format("the address of a .{} variable is not constant", spaceName(v.space)));
@@ -472,7 +474,7 @@ void ModuleBuilder::exitDirective(antlr4::Token* directive) {
   case P::MINNCTAPERSM: return positive(performance_.minnctapersm);
   case P::MAXNCTAPERSM: return positive(performance_.maxnctapersm);
   case P::MAXNREG: return positive(performance_.maxnreg);
-  case P::MAXCLUSTERRANK: return positive(performance_.maxclusterrank);
+  case P::MAXCLUSTERRANK: performance_.maxclusterrank = numbers_.front(); return; // 0 says nothing
   case P::EXPLICITCLUSTER: performance_.explicitcluster = true; return;
   case P::BLOCKSARECLUSTERS: performance_.blocksareclusters = true; return;
   case P::ABI_PRESERVE: abiPreserve_ = static_cast<std::int32_t>(numbers_.front()); return;

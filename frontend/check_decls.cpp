@@ -163,7 +163,12 @@ class Checker {
       needVersion(p.loc, ".pragma", {2, 0});
     for (const Register& r : f.registers)
       checkType(r.loc, r.type);
-    if (f.aliasee != FunctionId::None) checkAlias(f);
+    if (f.aliasee != FunctionId::None) {
+      checkAlias(f);
+    } else if (!f.hasBody && f.linkage != Linkage::Extern) {
+      error(f.loc, fmt::format("'{}' is declared but not defined", module_.text(f.name)),
+            "declare it .extern if another file has it");
+    }
     if (f.isEntry) {
       checkPerformance(f);
       checkParameterBytes(f);

@@ -91,5 +91,7 @@ TEST_CASE("arrays without a size, samplers, aliases") {
   CHECK(check(".visible .func f(.param .b32 a) { ret; }\n.visible .func g();\n.alias g, f;") ==
         "4:16 'f' and its alias 'g' have different parameters\n");
   CHECK(check(".func f() { ret; }\n.alias f, f;") == "4:8 'f' has a body and cannot be an alias\n");
-  CHECK(check(".visible .func f();\n.visible .func g();\n.alias g, f;") == "5:11 'f' is not defined\n");
+  CHECK(check(".visible .func f();\n.visible .func g();\n.alias g, f;") ==
+        "3:16 'f' is declared but not defined\n4:16 'g' is declared but not defined\n5:11 'f' is not defined\n");
+  CHECK(check(".extern .func f();").empty());
 }

@@ -88,6 +88,7 @@ TEST_CASE("initial values that do not fit") {
   CHECK(parseModule(".global .b32 y; .global .u8 x = 0xFFFF(y);").errors() ==
         "4:40 0xffff is not a mask of one byte\n");
   CHECK(parseModule(".global .u64 x = zz;").errors() == "4:18 'zz' is not a variable or function with an address\n");
+  CHECK(parseModule(".global .u64 x = x;").errors() == "4:18 'x' is not known in its own initial value\n");
   CHECK(parseModule(".shared .b32 x = 1;").errors() == "4:18 a .shared variable cannot have an initial value\n");
   CHECK(parseModule(".extern .global .b32 x = 1;").errors() ==
         "4:26 'x' is .extern and cannot have an initial value here\n");
