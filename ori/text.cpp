@@ -100,7 +100,8 @@ std::vector<Resolved> resolve(std::string_view mnemonic) {
 }
 
 bool isOmittable(const isa::InstrDesc& desc, unsigned slot) {
-  return desc.texts[slot].omitDefault || desc.texts[slot].omitPrinted;
+  const bool mayMiss = (desc.slots[slot].accepts & isa::kAcceptsNone) && desc.defaults[slot].isNone();
+  return mayMiss || desc.texts[slot].omitDefault || desc.texts[slot].omitPrinted;
 }
 
 namespace {

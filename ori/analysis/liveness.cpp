@@ -10,17 +10,16 @@ bool isPhi(const Instr& instr) {
 }
 } // namespace
 
-/// Follows one component after the other. What a block does to a component is gathered beforehand, sorted by component.
+/// Follows components from their uses to their definitions, 64 at a time: those whose numbers share a word. What a
+/// block does to a component is gathered beforehand, sorted by component.
 class Liveness::Solver {
  public:
-  explicit Solver(Liveness& out)
-      : out_(out), cfg_(*out.cfg_), components_(out.components_), inStamp_(cfg_.idCount(), kNone),
-        outStamp_(cfg_.idCount(), kNone), summaryStamp_(cfg_.idCount(), kNone), summaryOf_(cfg_.idCount(), nullptr) {
+  explicit Solver(Liveness& out) : out_(out), cfg_(*out.cfg_), components_(out.components_), words_(cfg_.idCount()) {
     gather();
     sortSummaries();
     for (std::size_t i = 0; i < summaries_.size();) {
       std::size_t end = i;
-      while (end < summaries_.size() && summaries_[end].comp == summaries_[i].comp)
+      while (end < summaries_.size() && summaries_[end].comp / 64 == summaries_[i].comp / 64)
         ++end;
       solve(std::span(summaries_).subspan(i, end - i));
       i = end;
@@ -29,7 +28,15 @@ class Liveness::Solver {
   }
 
  private:
-  static constexpr CompId kNone = ~0u;
+  /// The current word of components in one block.
+  struct Words {
+    std::uint32_t word = ~0u; ///< which one the others are for; anything else means all zero
+    bool isQueued = false;
+    std::uint64_t kills = 0;
+    std::uint64_t in = 0, out = 0;
+    std::uint64_t pending = 0;                   ///< came into the block, not yet passed on to its predecessors
+    std::uint64_t allowedIn = 0, allowedOut = 0; ///< while trimming: what was live without regard to definitions
+  };
 
   /// What one block does to one component.
   struct Summary {
@@ -107,102 +114,124 @@ class Liveness::Solver {
     summaries_ = std::move(sorted);
   }
 
-  const Summary* summaryFor(BlockId id, CompId comp) const {
-    return summaryStamp_[id] == comp ? summaryOf_[id] : nullptr;
+  Words& at(BlockId id) {
+    Words& words = words_[id];
+    if (words.word != word_) {
+      words = {};
+      words.word = word_;
+      touched_.push_back(id);
+    }
+    return words;
   }
+
+  void queue(BlockId id, std::uint64_t bits) {
+    Words& words = words_[id];
+    words.pending |= bits;
+    if (words.isQueued) return;
+    words.isQueued = true;
+    work_.push_back(id);
+  }
+
+  /// Takes a block off the work list; `bits` is what has come to it.
+  BlockId next(std::uint64_t& bits) {
+    const BlockId id = work_.back();
+    work_.pop_back();
+    bits = words_[id].pending;
+    words_[id].pending = 0;
+    words_[id].isQueued = false;
+    return id;
+  }
+
+  void reachIn(BlockId id, std::uint64_t bits) {
+    Words& words = at(id);
+    bits &= ~words.in;
+    words.in |= bits;
+    if (bits) queue(id, bits);
+  }
+
+  void reachOut(BlockId id, std::uint64_t bits) {
+    Words& words = at(id);
+    bits &= ~words.out;
+    words.out |= bits;
+    if (bits & ~words.kills) reachIn(id, bits & ~words.kills);
+  }
+
+  static std::uint64_t bitOf(const Summary& s) { return std::uint64_t{1} << (s.comp % 64); }
 
   void solve(std::span<const Summary> all) {
-    const CompId comp = all.front().comp;
     // Most components live and die in one block.
-    bool leaves = false;
+    std::uint64_t leaving = 0;
     for (const Summary& s : all)
-      leaves |= s.usedFirst || s.usedByPhi;
-    if (!leaves) return;
+      if (s.usedFirst || s.usedByPhi) leaving |= bitOf(s);
+    if (!leaving) return;
+    word_ = all.front().comp / 64;
+    touched_.clear();
+    for (const Summary& s : all)
+      if (s.kills && (leaving & bitOf(s))) at(s.block).kills |= bitOf(s);
     for (const Summary& s : all) {
-      summaryStamp_[s.block] = comp;
-      summaryOf_[s.block] = &s;
-    }
-    in_.clear();
-    outs_.clear();
-    work_.clear();
-    auto reachIn = [&](BlockId id) {
-      if (inStamp_[id] == comp) return;
-      inStamp_[id] = comp;
-      in_.push_back(id);
-      work_.push_back(id);
-    };
-    auto reachOut = [&](BlockId id) {
-      if (outStamp_[id] == comp) return;
-      outStamp_[id] = comp;
-      outs_.push_back(id);
-      const Summary* s = summaryFor(id, comp);
-      if (!s || !s->kills) reachIn(id);
-    };
-    for (const Summary& s : all) {
-      if (s.usedFirst) reachIn(s.block);
-      if (s.usedByPhi) reachOut(s.block);
+      if (s.usedFirst) reachIn(s.block, bitOf(s));
+      if (s.usedByPhi) reachOut(s.block, bitOf(s));
     }
     while (!work_.empty()) {
-      const BlockId id = work_.back();
-      work_.pop_back();
-      for (BlockId from : cfg_.predecessors(id))
-        if (cfg_.isReachable(from)) reachOut(from);
+      std::uint64_t bits = 0;
+      for (BlockId from : cfg_.predecessors(next(bits)))
+        if (cfg_.isReachable(from)) reachOut(from, bits);
     }
     // Physical registers may hold something on entry: the stack pointer, arguments.
-    if (inStamp_[cfg_.entry()] == comp && components_.isVirtual(comp)) trim(comp, all);
-    for (BlockId id : in_)
-      if (inStamp_[id] == comp) out_.liveIn_[id].append(comp);
-    for (BlockId id : outs_)
-      if (outStamp_[id] == comp) out_.liveOut_[id].append(comp);
+    std::uint64_t undefined = at(cfg_.entry()).in;
+    for (unsigned i = 0; i < 64; ++i)
+      if (undefined >> i & 1) {
+        if (components_.isVirtual(word_ * 64 + i))
+          out_.maybeUndefined_.push_back(word_ * 64 + i);
+        else
+          undefined &= ~(std::uint64_t{1} << i);
+      }
+    if (undefined) trim(all, undefined);
+    for (BlockId id : touched_) {
+      if (words_[id].in) out_.liveIn_[id].appendWord(word_, words_[id].in);
+      if (words_[id].out) out_.liveOut_[id].appendWord(word_, words_[id].out);
+    }
   }
 
-  /// The component is live into the entry: some path reads it undefined. Keeps what definitions reach.
-  void trim(CompId comp, std::span<const Summary> all) {
-    out_.maybeUndefined_.push_back(comp);
-    reached_.clear();
-    auto reachOut = [&](BlockId id) {
-      if (outStamp_[id] == comp) reached_.push_back(id);
-    };
-    // From here on, stamps of what definitions reach are kept, those of the rest are taken back.
-    for (BlockId id : outs_)
-      outStamp_[id] = kNone;
-    for (BlockId id : in_)
-      inStamp_[id] = kNone;
-    allowedIn_.assign(in_.begin(), in_.end());
-    allowedOut_.assign(outs_.begin(), outs_.end());
-    std::sort(allowedIn_.begin(), allowedIn_.end());
-    std::sort(allowedOut_.begin(), allowedOut_.end());
-    auto allowed = [](const std::vector<BlockId>& set, BlockId id) {
-      return std::binary_search(set.begin(), set.end(), id);
-    };
-    auto flowOut = [&](BlockId id) {
-      if (outStamp_[id] == comp || !allowed(allowedOut_, id)) return;
-      outStamp_[id] = comp;
-      reachOut(id);
+  /// These components are live into the entry: some path reads them undefined. Keeps what definitions reach.
+  void trim(std::span<const Summary> all, std::uint64_t which) {
+    for (BlockId id : touched_) {
+      Words& words = words_[id];
+      words.allowedIn = words.in & which;
+      words.allowedOut = words.out & which;
+      words.in &= ~which;
+      words.out &= ~which;
+    }
+    auto flowOut = [&](BlockId id, std::uint64_t bits) {
+      Words& words = at(id);
+      bits &= words.allowedOut & ~words.out;
+      words.out |= bits;
+      if (bits) queue(id, bits);
     };
     for (const Summary& s : all)
-      if (s.defines) flowOut(s.block);
-    while (!reached_.empty()) {
-      const BlockId id = reached_.back();
-      reached_.pop_back();
-      for (BlockId to : cfg_.successors(id)) {
-        if (inStamp_[to] == comp || !allowed(allowedIn_, to)) continue;
-        inStamp_[to] = comp;
-        const Summary* s = summaryFor(to, comp);
-        if (!s || !s->kills) flowOut(to);
+      if (s.defines) flowOut(s.block, bitOf(s) & which);
+    while (!work_.empty()) {
+      std::uint64_t bits = 0;
+      for (BlockId to : cfg_.successors(next(bits))) {
+        Words& words = at(to);
+        const std::uint64_t fresh = bits & words.allowedIn & ~words.in;
+        words.in |= fresh;
+        if (fresh & ~words.kills) flowOut(to, fresh & ~words.kills);
       }
     }
     for (const Summary& s : all)
-      if (s.guardedFirst && inStamp_[s.block] != comp) out_.lifeStarts_.emplace_back(s.guardedFirst->id, comp);
+      if (s.guardedFirst && (which & bitOf(s) & ~at(s.block).in))
+        out_.lifeStarts_.emplace_back(s.guardedFirst->id, s.comp);
   }
 
   Liveness& out_;
   const Cfg& cfg_;
   const Components& components_;
   std::vector<Summary> summaries_;
-  std::vector<CompId> inStamp_, outStamp_, summaryStamp_; // by block: the component it was last true for
-  std::vector<const Summary*> summaryOf_;
-  std::vector<BlockId> in_, outs_, work_, reached_, allowedIn_, allowedOut_;
+  std::uint32_t word_ = 0;       // components 64 * word_ to 64 * word_ + 63 are being solved
+  std::vector<Words> words_;     // by block
+  std::vector<BlockId> touched_; // the blocks whose words are those of word_
+  std::vector<BlockId> work_;
   std::vector<BlockId> slotStamp_; // by component
   std::vector<std::uint32_t> slot_;
 };

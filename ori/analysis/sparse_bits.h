@@ -11,14 +11,8 @@ namespace orias::ori {
 /// order.
 class SparseBits {
  public:
-  /// `value` is not less than any member.
-  void append(std::uint32_t value) {
-    if (chunks_.empty() || chunks_.back().index != value / 64) chunks_.push_back({value / 64, 0});
-    chunks_.back().bits |= std::uint64_t{1} << (value % 64);
-  }
-  void remove(std::uint32_t value) {
-    if (Chunk* chunk = const_cast<Chunk*>(find(value / 64))) chunk->bits &= ~(std::uint64_t{1} << (value % 64));
-  }
+  /// Adds the members 64 * index + i for each bit i. `index` is greater than in all calls before.
+  void appendWord(std::uint32_t index, std::uint64_t bits) { chunks_.push_back({index, bits}); }
   bool contains(std::uint32_t value) const {
     const Chunk* chunk = find(value / 64);
     return chunk && (chunk->bits >> (value % 64) & 1);

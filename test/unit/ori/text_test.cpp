@@ -140,8 +140,7 @@ TEST_CASE("everything that a module holds survives") {
                      isa::Operand::immediate(-3).negated(), isa::Operand::rz()});
   b.emit(Op::LDG,
          {isa::Operand::pt(), isa::Operand::physical(File::R, 4, 2), isa::Operand::physical(File::UR, 4, 2),
-          isa::Operand::physical(File::R, 8, 2), isa::Operand::zero(File::UR), isa::Operand::immediate(-16),
-          isa::Operand::pt()},
+          isa::Operand::physical(File::R, 8, 2), isa::Operand{}, isa::Operand::immediate(-16), isa::Operand::pt()},
          {{Mod::Size, isa::MemSize::B64}});
   b.emit(Op::EXIT, {});
   VReg& reg = f.vreg(f.newVReg(File::UR, 4, "u"));
