@@ -285,12 +285,12 @@ class FormBuilder {
   static void setSince(const RowSyntax& row, const Match& match, FormTable::Entry& entry) {
     entry.since = row.since;
     for (Word word : match.byGroup) {
-      if (!word.isMod()) continue;
-      const Since needs = modifierSince(word.mod());
+      if (word.isUnknown()) continue;
+      const Since needs = wordSince(row.op, word);
       if (needs.version <= entry.since.version && needs.sm <= entry.since.sm) continue;
       entry.since.version = std::max(entry.since.version, needs.version);
       entry.since.sm = std::max(entry.since.sm, needs.sm);
-      entry.sinceWhat = modName(word.mod());
+      entry.sinceWhat = wordText(word);
     }
   }
 

@@ -26,7 +26,7 @@ class FormTable {
     /// out.
     std::vector<OperandPattern> patterns;
     Since since;
-    std::string_view sinceWhat; ///< what needs `since`: a modifier, or empty for the instruction
+    std::string sinceWhat; ///< what needs `since`: a modifier or type, or empty for the instruction
     std::string problem;
     std::string hint;
   };

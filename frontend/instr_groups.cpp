@@ -76,14 +76,61 @@ constexpr NamedGroup kGroups[] = {
     {"CLAMP", "trap|clamp|zero"},
 };
 
-struct ModifierSince {
-  Mod mod;
+struct WordSince {
+  Op op = Op::None; ///< None: of any operation that has no entry of its own
+  std::string_view word;
   std::string_view since;
 };
 
-constexpr ModifierSince kModifierSince[] = {
-    {Mod::Cluster, "7.8 sm_90"},     {Mod::SharedCta, "7.8 sm_30"}, {Mod::SharedCluster, "7.8 sm_90"},
-    {Mod::L2CacheHint, "7.4 sm_80"}, {Mod::CpMask, "8.6 sm_100"},
+/// What modifiers and types need beyond their row. Observed of ptxas 13.0 (test/peers/ptx_table.py since). The first
+/// that fits.
+constexpr WordSince kWordSince[] = {
+    {Op::CpAsync, "shared::cta", ""},
+    {Op::None, "shared::cta", "7.8 sm_30"},
+    {Op::None, "shared::cluster", "7.8 sm_90"},
+    {Op::None, "cluster", "7.8 sm_90"},
+    {Op::Isspacep, "param", "7.7 sm_70"},
+    {Op::Cvta, "param", "7.7 sm_70"},
+    {Op::Isspacep, "param::entry", "8.3 sm_70"},
+    {Op::Cvta, "param::entry", "8.3 sm_70"},
+    {Op::None, "param::entry", "8.3 sm_30"},
+    {Op::None, "param::func", "8.3 sm_30"},
+    {Op::None, "L2::cache_hint", "7.4 sm_80"},
+    {Op::None, "L1::evict_normal", "7.4 sm_70"},
+    {Op::None, "L1::evict_unchanged", "7.4 sm_70"},
+    {Op::None, "L1::evict_first", "7.4 sm_70"},
+    {Op::None, "L1::evict_last", "7.4 sm_70"},
+    {Op::None, "L1::no_allocate", "7.4 sm_70"},
+    {Op::None, "L2::64B", "7.4 sm_75"},
+    {Op::None, "L2::128B", "7.4 sm_75"},
+    {Op::None, "L2::256B", "7.4 sm_80"},
+    {Op::MbarrierArrive, "relaxed", "8.0 sm_90"},
+    {Op::MbarrierArriveDrop, "relaxed", "8.0 sm_90"},
+    {Op::MbarrierTestWait, "relaxed", "8.0 sm_90"},
+    {Op::None, "weak", "6.0 sm_70"},
+    {Op::None, "relaxed", "6.0 sm_70"},
+    {Op::None, "acquire", "6.0 sm_70"},
+    {Op::None, "release", "6.0 sm_70"},
+    {Op::None, "acq_rel", "6.0 sm_70"},
+    {Op::Atom, "cta", "5.0 sm_60"},
+    {Op::Atom, "gpu", "5.0 sm_60"},
+    {Op::Atom, "sys", "5.0 sm_60"},
+    {Op::Red, "cta", "5.0 sm_60"},
+    {Op::Red, "gpu", "5.0 sm_60"},
+    {Op::Red, "sys", "5.0 sm_60"},
+    {Op::Atom, "f64", "5.0 sm_60"},
+    {Op::Red, "f64", "5.0 sm_60"},
+    {Op::Atom, "b16", "6.3 sm_70"},
+    {Op::Atom, "f16", "6.3 sm_70"},
+    {Op::Red, "f16", "6.3 sm_70"},
+    {Op::Shfl, "sync", "6.0 sm_30"},
+    {Op::Vote, "sync", "6.0 sm_30"},
+    {Op::Min, "NaN", "7.0 sm_80"},
+    {Op::Max, "NaN", "7.0 sm_80"},
+    {Op::Ld, "b128", "8.3 sm_70"},
+    {Op::St, "b128", "8.3 sm_70"},
+    {Op::Ldu, "b128", "8.3 sm_70"},
+    {Op::None, "cp_mask", "8.6 sm_100"},
 };
 
 } // namespace
@@ -94,9 +141,9 @@ const NamedGroup* findGroup(std::string_view name) {
   return nullptr;
 }
 
-std::string_view sinceOf(Mod mod) {
-  for (const ModifierSince& entry : kModifierSince)
-    if (entry.mod == mod) return entry.since;
+std::string_view sinceOf(Op op, std::string_view word) {
+  for (const WordSince& entry : kWordSince)
+    if (entry.word == word && (entry.op == op || entry.op == Op::None)) return entry.since;
   return {};
 }
 

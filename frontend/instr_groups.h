@@ -16,7 +16,7 @@ struct NamedGroup {
 /// Null if there is no such name.
 const NamedGroup* findGroup(std::string_view name);
 
-/// What a modifier needs wherever it stands, in the notation of Row::since; empty: nothing.
-std::string_view sinceOf(Mod mod);
+/// What a modifier or type of an operation needs beyond its row, in the notation of Row::since; empty: nothing.
+std::string_view sinceOf(Op op, std::string_view word);
 
 } // namespace orias::ptx

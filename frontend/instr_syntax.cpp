@@ -410,8 +410,8 @@ RowSyntax parseRow(const Row& row) {
   return RowParser(row).parse();
 }
 
-Since modifierSince(Mod mod) {
-  return RowParser::parseSince(sinceOf(mod));
+Since wordSince(Op op, Word word) {
+  return RowParser::parseSince(sinceOf(op, wordText(word)));
 }
 
 } // namespace orias::ptx

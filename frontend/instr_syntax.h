@@ -156,7 +156,7 @@ std::vector<OpPrefix> operationsOf(std::string_view opcode);
 /// Parses a row. A mistake in the table is an InternalError.
 RowSyntax parseRow(const Row& row);
 
-/// What a modifier needs, whatever the instruction.
-Since modifierSince(Mod mod);
+/// What a modifier or type of an operation needs beyond its row.
+Since wordSince(Op op, Word word);
 
 } // namespace orias::ptx

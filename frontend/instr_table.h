@@ -40,7 +40,7 @@
 //
 // Row::since: the lowest `.version` and `.target`, "7.0 sm_80". Nothing: what every supported `.version` has. `sm_90a`:
 // only that architecture-specific target and the family after it; several may be listed. Modifiers that need more than
-// their row does are in kModifierSince (instr_groups.cpp).
+// their row does are in kWordSince (instr_groups.cpp).
 
 namespace orias::ptx {
 

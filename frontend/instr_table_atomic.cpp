@@ -23,7 +23,7 @@ constexpr Row kRows[] = {
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.(min|max){.L2::cache_hint}.(u32|s32|u64|s64)",
      "=_d, [a], b, policy:b64@L2::cache_hint"},
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.add.noftz{.L2::cache_hint}.(f16|f16x2)",
-     "=_d, [a], $b, policy:b64@L2::cache_hint", "6.2 sm_70"},
+     "=_d, [a], $b, policy:b64@L2::cache_hint", "6.2 sm_60"},
     {"atom{.ATOMSEM}{.SCOPE}{.GSPACE}.add.noftz{.L2::cache_hint}.(bf16|bf16x2)",
      "=_d, [a], $b, policy:b64@L2::cache_hint", "7.8 sm_90"},
     {"atom{.ATOMSEM}{.SCOPE}{.global}.add{.L2::cache_hint}.VEC4.f32",

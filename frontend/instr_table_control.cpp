@@ -22,7 +22,7 @@ constexpr Row kRows[] = {
     {"trap",                                    "-"},
     {"pmevent",                                 "#a:u32(0..15)"},
     {"pmevent.mask",                            "#a:u32(0..65535)", "3.0 sm_20"},
-    {"nanosleep.u32",                           "t",                "6.3 sm_70"},
+    {"nanosleep.u32",                           "t",                "6.0 sm_70"},
     {"setmaxnreg.inc.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a"},
     {"setmaxnreg.dec.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a"},
 };
