@@ -1,0 +1,57 @@
+#pragma once
+
+#include "encoder/code.h"
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::encoder {
+
+/// One word of the machine code, decoded again: what the listing shows is what the machine gets.
+struct ListingRow {
+  std::uint32_t offset = 0;
+  isa::Word word;
+  std::string text;      ///< as nvdisasm prints it, guard included, labels as `(.L_x_3)
+  std::string label;     ///< ".L_x_3" when a branch leads here
+  isa::Control control;
+  std::string reuse;     ///< operands marked .reuse, one character each of "ABC" or '-'
+  std::array<unsigned, isa::kFileCount> live{}; ///< registers live behind it, by file
+  bool uniform = false;  ///< on the uniform datapath
+  bool padding = false;
+  std::uint32_t ptxLine = 0;
+  std::string phases;    ///< numbers of the phases that made and changed it: "0", "13<74"
+};
+
+/// What stands above the rows of a function.
+struct ListingHeader {
+  std::string name;
+  std::string arch;
+  bool isKernel = true;
+  unsigned registers = 0, uniformRegisters = 0, predicates = 0, barriers = 0;
+  unsigned sharedBytes = 0, constantBytes = 0, frameBytes = 0, spillStoreBytes = 0, spillLoadBytes = 0;
+  unsigned instructions = 0;
+  unsigned threadsPerBlock = 0; ///< that the occupancy is computed for
+  unsigned warpsPerSm = 0, maxWarpsPerSm = 0;
+  std::string occupancyLimit;   ///< what keeps further blocks out
+};
+
+struct FunctionListing {
+  ListingHeader header;
+  std::vector<ListingRow> rows;
+};
+
+/// Decodes the words of a function. `phaseNumbers` are the numbers of the pipeline's phases, by index.
+FunctionListing makeListing(const ori::Function& function, const FunctionCode& code, std::vector<std::string_view> phaseNumbers);
+
+/// Address and instruction only.
+std::string renderPlain(const FunctionListing& listing);
+/// For people, at most 132 columns: control fields, live registers, uniform mark, PTX line and provenance; PTX lines are shown where
+/// they begin. `ptx` is the text that the line numbers refer to.
+std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx);
+/// The same facts as one JSON object.
+std::string renderJson(const FunctionListing& listing, std::string_view ptx);
+
+} // namespace orias::encoder
