@@ -4,6 +4,7 @@
 #include "ori/instr.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,11 @@ inline constexpr std::uint32_t kWordBytes = 16;
 /// Code ends on a multiple of this; NOPs fill up (observed in ptxas' output).
 inline constexpr std::uint32_t kTextAlignment = 128;
 
+struct FunctionListing;
+
+/// Registers live behind an instruction, by file.
+using LiveCounts = std::array<unsigned, isa::kFileCount>;
+
 /// The machine code of one function: what the cubin holds, and what the listing is made from.
 struct FunctionCode {
   std::vector<isa::Word> words;
@@ -24,7 +30,9 @@ struct FunctionCode {
   std::vector<const ori::Instr*> origin;
   std::vector<std::uint32_t> exitOffsets;  ///< byte offsets of EXIT
   std::vector<std::uint32_t> coopOffsets;  ///< byte offsets of instructions that exchange values between lanes
-  std::vector<std::uint8_t> registerMap;   ///< by word: registers of file R live behind it
+  std::vector<LiveCounts> registerMap;     ///< by word; filled by phase 149
+  bool wantListing = false;                ///< asks phase 155 for `listing`
+  std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };
 
@@ -32,6 +40,9 @@ struct FunctionCode {
 /// the last instruction come a branch to itself and NOPs, as ptxas does, so that prefetching finds code.
 /// An instruction that the table cannot encode is an InternalError that names it.
 FunctionCode emitWords(const ori::Function& function);
+
+/// How many registers of each file are live behind each word; nothing is behind the padding.
+std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);
 
 /// The words as instructions again, compared with what they were made from: one message for each difference.
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code);

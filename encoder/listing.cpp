@@ -4,8 +4,6 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/liveness.h"
 #include "ori/module.h"
 
 #include <algorithm>
@@ -15,22 +13,6 @@
 namespace orias::encoder {
 
 namespace {
-
-/// Registers live behind each instruction, by instruction id.
-std::vector<ori::FileCounts> liveCounts(const ori::Function& function) {
-  std::vector<ori::FileCounts> counts(function.instrIdCount());
-  const ori::Cfg cfg(function);
-  const ori::Liveness liveness(cfg);
-  ori::LiveCursor cursor(liveness);
-  for (const ori::Block* block : function.layout()) {
-    cursor.enter(*block);
-    for (const ori::Instr* at = cursor.next(); at; at = cursor.next()) {
-      counts[at->id] = cursor.counts();
-      cursor.step();
-    }
-  }
-  return counts;
-}
 
 std::string provenance(const ori::Instr& instr, const std::vector<std::string_view>& phaseNumbers) {
   auto number = [&](unsigned index) { return index < phaseNumbers.size() ? std::string(phaseNumbers[index]) : std::string("?"); };
@@ -97,7 +79,8 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
 FunctionListing makeListing(const ori::Function& function, const FunctionCode& code, std::vector<std::string_view> phaseNumbers) {
   FunctionListing listing;
   listing.header = makeHeader(function, code);
-  const std::vector<ori::FileCounts> live = liveCounts(function);
+  const std::vector<LiveCounts> computed = code.registerMap.empty() ? registerMap(function, code) : std::vector<LiveCounts>();
+  const std::vector<LiveCounts>& live = code.registerMap.empty() ? computed : code.registerMap;
 
   std::vector<isa::Inst> decoded;
   std::map<std::int64_t, std::string> labels;
@@ -125,7 +108,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
     row.reuse = reuseText(decoded[i]);
     row.uniform = isa::desc(decoded[i].op).has(isa::Flag::Uniform);
     if (const ori::Instr* origin = code.origin[i]) {
-      for (unsigned f = 0; f < isa::kFileCount; ++f) row.live[f] = live[origin->id][f];
+      row.live = live[i];
       row.ptxLine = origin->source.ptxLine;
       row.phases = provenance(*origin, phaseNumbers);
     } else {

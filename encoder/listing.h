@@ -18,7 +18,7 @@ struct ListingRow {
   std::string label;     ///< ".L_x_3" when a branch leads here
   isa::Control control;
   std::string reuse;     ///< operands marked .reuse, one character each of "ABC" or '-'
-  std::array<unsigned, isa::kFileCount> live{}; ///< registers live behind it, by file
+  LiveCounts live{}; ///< registers live behind it, by file
   bool uniform = false;  ///< on the uniform datapath
   bool padding = false;
   std::uint32_t ptxLine = 0;

@@ -24,5 +24,7 @@ bool get64bRegComponents(ori::Function&, PhaseContext&);
 bool oriRemoveNopCode(ori::Function&, PhaseContext&);
 bool placeBlocksInSourceOrder(ori::Function&, PhaseContext&);
 bool mercEncodeAndDecode(ori::Function&, PhaseContext&);
+bool calcRegisterMap(ori::Function&, PhaseContext&);
+bool dumpNVuCodeText(ori::Function&, PhaseContext&);
 
 } // namespace orias::phases

@@ -47,6 +47,8 @@ constexpr PhaseInfo kPipeline[] = {
      "the machine falls through to the next word only"},
     {"142", "MercEncodeAndDecode", S::Words, 0, 4, kNeeded, mercEncodeAndDecode,
      "words, read back and compared: a wrong row of the table ends the compilation"},
+    {"149", "CalcRegisterMap", S::Words, 0, 4, kOptional, calcRegisterMap, "counts what is live behind each final word"},
+    {"155", "DumpNVuCodeText", S::Words, 0, 4, kOptional, dumpNVuCodeText, "the listing shows the words as they are now"},
 };
 
 } // namespace
