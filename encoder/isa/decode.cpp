@@ -75,9 +75,9 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
     o = Operand::constant(static_cast<unsigned>(getBits(w, f.pos2, f.width2)),
                           static_cast<std::int32_t>(getBits(w, f.pos, f.width) << f.scale), width);
     if (getBits(w, 91, 1) != 0) {
-      o.reg = static_cast<std::uint32_t>(getBits(w, 32, 6));
+      o.reg = static_cast<std::uint32_t>(getBits(w, f.ur, 6));
       if (o.bank != 0) return false;
-    } else if (getBits(w, 32, 6) != 0) {
+    } else if (getBits(w, f.ur, 6) != 0) {
       return false;
     }
     break;
@@ -106,6 +106,8 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
     if (!m.isLegal(value)) return false;
     inst.mods[i] = static_cast<std::uint8_t>(value);
   }
+  for (unsigned i = 0; i < d.modCount; ++i)
+    if (!d.mods[i].isLegal(inst.mods[i], sourceBitsOf(d.op, inst.mods))) return false;
   for (unsigned i = 0; i < d.slotCount; ++i) {
     const unsigned width = operandWidth(d.op, inst.mods, i);
     if (!getOperand(w, d.field(form, i), width, inst.operands[i])) return false;

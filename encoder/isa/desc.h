@@ -40,6 +40,7 @@ struct FieldEnc {
   std::uint8_t neg = 0, abs = 0, inv = 0;
   std::uint8_t reuse = 0;
   std::uint8_t half = 0;  ///< two bits: Operand::half
+  std::uint8_t ur = 0;    ///< of a constant: where the UR of a cx stands
   std::uint8_t scale = 0; ///< the field holds the value shifted right by this
 };
 
@@ -83,10 +84,12 @@ struct ModDesc {
 
   /// Names when Mod::SrcFmt is a 16-bit format, if they differ then (a half of a register instead of a byte).
   std::string_view names16{};
+  /// The same for wider formats.
+  std::string_view names32{};
 
   /// The name of a value; empty for the one that is not written.
-  std::string_view name(unsigned value, bool source16 = false) const;
-  bool isLegal(unsigned value) const;
+  std::string_view name(unsigned value, unsigned sourceBits = 8) const;
+  bool isLegal(unsigned value, unsigned sourceBits = 8) const;
   unsigned valueCount() const;
 };
 
@@ -181,6 +184,9 @@ bool setMod(Op op, std::span<std::uint8_t, kMaxMods> mods, ModValue value);
 inline bool setMod(Inst& inst, ModValue value) {
   return setMod(inst.op, inst.mods, value);
 }
+
+/// Width of the integer that a conversion reads, where Mod::Byte chooses a part of the register; 8 for all others.
+unsigned sourceBitsOf(Op op, std::span<const std::uint8_t, kMaxMods> mods);
 
 /// How many registers the operand in `slot` spans, under these modifiers. WidthRule::Any gives 0: the operand says.
 unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsigned slot);

@@ -127,7 +127,7 @@ void putOperand(Word& w, const FieldEnc& f, const Operand& o) {
     setBits(w, f.pos, f.width, static_cast<std::uint64_t>(o.imm) >> f.scale);
     setBits(w, f.pos2, f.width2, o.bank);
     if (o.reg != Operand::kNoReg) {
-      setBits(w, 32, 6, o.reg);
+      setBits(w, f.ur, 6, o.reg);
       setBits(w, 91, 1, 1);
     }
     break;
@@ -180,8 +180,10 @@ EncodeResult encode(const Inst& inst) {
   if (d.formCount == 0) return fail("exists in Ori only and has no encoding");
   for (unsigned i = 0; i < d.slotCount; ++i)
     if (inst.operands[i].isVirtual()) return fail(fmt::format("{} is not allocated", d.slots[i].name));
+  const unsigned sourceBits = sourceBitsOf(inst.op, inst.mods);
   for (unsigned i = 0; i < d.modCount; ++i)
-    if (!d.mods[i].isLegal(inst.mods[i])) return fail(fmt::format("modifier {} has no value {}", i, inst.mods[i]));
+    if (!d.mods[i].isLegal(inst.mods[i], sourceBits))
+      return fail(fmt::format("modifier {} has no value {}", i, inst.mods[i]));
 
   unsigned badSlot = 0;
   const char* why = nullptr;

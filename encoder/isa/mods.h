@@ -16,8 +16,7 @@ enum class Mod : std::uint8_t {
   Cmp,       ///< ICmp or FCmp
   Bool,      ///< BoolOp: how a comparison combines with its predicate input
   BoolF,     ///< FSET, HSET2: the result is 1.0 instead of all ones
-  Ftz,       ///< flush subnormals to zero
-  Fmz,       ///< FTZ, and 0 * anything = 0
+  Ftz,       ///< Ftz
   Sat,       ///< clamp to [0, 1]
   Rnd,       ///< Rnd: rounding of a result
   Round,     ///< RoundInt: rounding to an integer
@@ -70,6 +69,8 @@ enum class IntType : std::uint8_t { U32, S32 };
 enum class Rnd : std::uint8_t { RN, RM, RP, RZ };
 /// Rounding to an integer: to even, down, up, toward zero.
 enum class RoundInt : std::uint8_t { Round, Floor, Ceil, Trunc };
+/// Flush subnormals to zero; FMZ also makes zero times anything zero.
+enum class Ftz : std::uint8_t { None, FTZ, FMZ };
 enum class ShiftDir : std::uint8_t { L, R };
 enum class ShiftType : std::uint8_t { S64, U64, S32, U32 };
 enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };

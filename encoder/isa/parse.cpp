@@ -250,37 +250,39 @@ class RowParser {
         return false;
       }
     }
+    if (o.isReg(File::UR)) half(o);
     if (bars && !c_.take("|")) return false;
     if (minus) o.flags |= Operand::kNeg;
     if (inverted) o.flags |= Operand::kNot;
     if (bars) o.flags |= Operand::kAbs;
     if (sd.width == WidthRule::Address) c_.take(".64");
+    if (!c_.take(d_.texts[slot].after)) return false;
+    if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
     for (unsigned i = 0; i < d_.modCount; ++i) {
       const ModDesc& m = d_.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
       for (unsigned v = 0; v < m.valueCount(); ++v)
-        if (const std::string name(m.name(v, isSource16())); !name.empty() && name != "!" && c_.takeWord("." + name)) {
+        if (const std::string name(m.name(v, sourceBitsOf(inst_.op, inst_.mods)));
+            !name.empty() && name != "!" && c_.takeWord("." + name)) {
           inst_.mods[i] = static_cast<std::uint8_t>(v);
           break;
         }
     }
-    if (!c_.take(d_.texts[slot].after)) return false;
-    if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
+    half(o);
+    o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
+    if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
+    if (!accepts(inst_.op, inst_.mods, slot, o)) return false;
+    inst_.operands[slot] = o;
+    return true;
+  }
+
+  void half(Operand& o) {
     if (c_.takeWord(".H0_H0"))
       o.half = Operand::Half::H0H0;
     else if (c_.takeWord(".H1_H1"))
       o.half = Operand::Half::H1H1;
     else if (c_.takeWord(".F32"))
       o.half = Operand::Half::F32;
-    o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
-    if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
-    inst_.operands[slot] = o;
-    return accepts(inst_.op, inst_.mods, slot, o);
-  }
-
-  bool isSource16() const {
-    const auto format = modAs<IntFmt>(inst_, Mod::SrcFmt);
-    return format == IntFmt::U16 || format == IntFmt::S16;
   }
 
   /// Does the text at the cursor start a number (so that a minus belongs to it)?

@@ -87,13 +87,9 @@ struct Printer {
     for (unsigned i = 0; i < d.modCount; ++i) {
       const ModDesc& m = d.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
-      const std::string_view name = m.name(inst.mods[i], isSource16());
+      const std::string_view name = m.name(inst.mods[i], sourceBitsOf(inst.op, inst.mods));
       if (!name.empty()) s += '.', s += name;
     }
-  }
-  bool isSource16() const {
-    const auto format = modAs<IntFmt>(inst, Mod::SrcFmt);
-    return format == IntFmt::U16 || format == IntFmt::S16;
   }
 
   void one(unsigned slot) {
@@ -118,11 +114,17 @@ struct Printer {
     case Operand::Kind::Label: label(o); break;
     default: s += '?'; break;
     }
+    // The half of a register that is no R stands inside the bars.
+    if (o.isReg(File::UR)) half(o);
     if (o.abs()) s += '|';
     if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress()) s += ".64";
-    suffixes(slot);
     s += d.texts[slot].after;
     if (o.reuse()) s += ".reuse";
+    suffixes(slot);
+    if (!o.isReg(File::UR)) half(o);
+  }
+
+  void half(const Operand& o) {
     if (o.half == Operand::Half::H0H0) s += ".H0_H0";
     if (o.half == Operand::Half::H1H1) s += ".H1_H1";
     if (o.half == Operand::Half::F32) s += ".F32";

@@ -17,13 +17,15 @@ namespace orias::isa::rows {
 
 /// The forms of an arithmetic instruction: which of its slots may be something else than R, and where the rest goes.
 enum class Shape : std::uint8_t {
-  BC,   ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
-  B,    ///< B only
-  BatC, ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
-  C,    ///< two sources, the second stands in C's bits (DADD)
-  UBC,  ///< uniform datapath: UR, or an immediate in B or C
-  UB,   ///< uniform datapath, B only
-  UC,   ///< uniform datapath, B is the second source, C as in UBC
+  BC,     ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
+  BCur,   ///< as BC, but C is no immediate
+  B,      ///< B only
+  BNoImm, ///< B only, and no immediate
+  BatC,   ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
+  C,      ///< two sources, the second stands in C's bits (DADD)
+  UBC,    ///< uniform datapath: UR, or an immediate in B or C
+  UB,     ///< uniform datapath, B only
+  UC,     ///< uniform datapath, B is the second source, C as in UBC
   RrrOnly
 };
 
@@ -89,7 +91,7 @@ struct Slot {
   AluPos alu = AluPos::None;
   bool wantHalf = false; ///< packed halves: has the two bits of Operand::half
   bool fp16Bits = false; ///< abs and neg of C stand one bit higher
-  bool isFloat = false;
+  bool noReuse = false;  ///< read by a unit that does not use the operand cache
 
   constexpr Slot named(std::string_view name) const {
     return with([&](Slot& s) { s.desc.name = name; });
@@ -118,6 +120,9 @@ struct Slot {
   /// Packed halves: has the two bits of Operand::half, and C's modifiers stand one bit higher.
   constexpr Slot half() const {
     return with([](Slot& s) { s.wantHalf = s.fp16Bits = true; });
+  }
+  constexpr Slot uncached() const {
+    return with([](Slot& s) { s.noReuse = true; });
   }
   constexpr Slot fp16C() const {
     return with([](Slot& s) { s.fp16Bits = true; });
@@ -210,9 +215,10 @@ constexpr FieldEnc simm(unsigned pos, unsigned width) {
   return bits(Enc::SImm, pos, width);
 }
 /// c[bank][offset] in the bits that the arithmetic instructions use: words.
-constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned scale = 2) {
+constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned scale = 2, unsigned ur = 32) {
   FieldEnc f = splitBits(Enc::Const, pos, width, 54, 5);
   f.scale = static_cast<std::uint8_t>(scale);
+  f.ur = static_cast<std::uint8_t>(ur);
   return f;
 }
 
@@ -236,7 +242,7 @@ constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
   if (slot.desc.canNot) f.inv = negBit;
   if (slot.wantHalf) f.half = halfBits;
   // The operand cache counts operands, wherever they stand.
-  if (kind == Enc::Gpr) f.reuse = slot.alu == AluPos::A ? 122 : slot.alu == AluPos::B ? 123 : 124;
+  if (kind == Enc::Gpr && !slot.noReuse) f.reuse = slot.alu == AluPos::A ? 122 : slot.alu == AluPos::B ? 123 : 124;
   return f;
 }
 
@@ -450,7 +456,7 @@ inline constexpr std::string_view kStoreOrderNames =
     "MMIO.GPU|CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|CONSTANT.VC|CONSTANT.VC.PRIVATE|CONSTANT.GPU";
 
 constexpr ModDesc eflag() {
-  return mod(Mod::E, 72, 1, "|E", 1);
+  return mod(Mod::E, 72, 1, "!|E", 1);
 }
 constexpr ModDesc evict() {
   return mod(Mod::Evict, 84, 3, "EF||EL|LU|EU|NA", 1);
@@ -490,6 +496,7 @@ constexpr ModDesc fcmp() {
 constexpr ModDesc bytes(unsigned pos) {
   ModDesc m = mod(Mod::Byte, pos, 2, "|B1|B2|B3");
   m.names16 = "|H1|!|!";
+  m.names32 = "|!|!|!";
   return m;
 }
 constexpr ModDesc bf16() {
@@ -504,14 +511,15 @@ constexpr ModDesc atomFloat() {
              "F16x2.RN|F16x4.RN|F16x8.RN|BF16x2.RN|BF16x4.RN|BF16x8.RN|!|!|!|F32.FTZ.RN|F32x2.FTZ.RN|F32x4.FTZ.RN|"
              "F32.RN|F32x2.RN|F32x4.RN|F64.RN");
 }
-constexpr ModDesc fmz() {
-  return mod(Mod::Fmz, 76, 1, "|FMZ");
+/// FTZ; or FMZ, which also makes zero times anything zero.
+constexpr ModDesc ftzFmz() {
+  return splitMod(Mod::Ftz, 80, 1, 76, 1, "|FTZ|FMZ");
 }
 constexpr ModDesc atomOp() {
   return mod(Mod::AtomOp, 87, 4, "ADD|MIN|MAX|INC|DEC|AND|OR|XOR|EXCH");
 }
-constexpr ModDesc atomType() {
-  return mod(Mod::AtomType, 73, 3, "|S32|64|S64|128");
+constexpr ModDesc atomType(std::string_view names = "|S32|64|S64|128") {
+  return mod(Mod::AtomType, 73, 3, names);
 }
 constexpr ModDesc macroType() {
   return mod(Mod::MacroType, 0, 0, "U16|S16|U32|S32|U64|S64|F32|F64", 3);
@@ -563,6 +571,19 @@ struct Draft {
       if (slots[i].desc.name == name) return i;
     return kMaxOperands;
   }
+  /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI lies on C's
+  /// negation).
+  constexpr FieldEnc freeOf(FieldEnc f, unsigned slot) const {
+    for (unsigned i = 0; i < d.slotCount; ++i) {
+      if (i == slot) continue;
+      const FieldEnc& other = d.fields[i];
+      const auto covered = [&](unsigned bit) { return bit >= other.pos && bit < unsigned{other.pos} + other.width; };
+      if (covered(f.neg)) f.neg = 0;
+      if (covered(f.inv)) f.inv = 0;
+      if (covered(f.abs)) f.abs = 0;
+    }
+    return f;
+  }
   constexpr Form& newForm(unsigned opcode, unsigned bit91) {
     Form& f = d.forms[d.formCount++];
     f.opcode = static_cast<std::uint16_t>(opcode);
@@ -597,9 +618,9 @@ constexpr void Draft::expandAlu(const AluForms& a) {
       // Abs and neg of what stands in the middle of the word are B's bits, whichever slot it is.
       Slot s = slots[slotIndex];
       put(f, slotIndex, aluField(s, AluPos::B, kind));
-      if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, aluField(slots[b], AluPos::C, plain));
+      if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
     };
-    one(immForm, uniform ? 1 : 0, Enc::UImm);
+    if (immForm != 0) one(immForm, uniform ? 1 : 0, Enc::UImm);
     if (!uniform) {
       one(constForm, 2, Enc::Const);
       one(uregForm, 1, Enc::Ugpr);
@@ -612,6 +633,11 @@ constexpr void Draft::expandAlu(const AluForms& a) {
     others(b, 4, 5, 6, false);
     others(c, 2, 3, 7, true);
     break;
+  case Shape::BCur:
+    others(b, 4, 5, 6, false);
+    others(c, 0, 3, 7, true);
+    break;
+  case Shape::BNoImm: others(b, 0, 5, 6, false); break;
   case Shape::B:
   case Shape::UB: others(b, 4, 5, 6, false); break;
   case Shape::BatC: others(b, 2, 3, 7, false); break;
@@ -636,7 +662,7 @@ constexpr void Draft::fixBits(Form& f) {
       if (bit != 0) cover(bit, 1);
     if (e.half != 0) cover(e.half, 2);
     if (e.kind == Enc::Const) {
-      cover(32, 6);
+      cover(e.ur, 6);
       cover(91, 1);
     }
   }

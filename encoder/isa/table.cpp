@@ -31,8 +31,10 @@ const InstrDesc* findByName(std::string_view name) {
   return it == std::end(kRows) ? nullptr : it;
 }
 
-std::string_view ModDesc::name(unsigned value, bool source16) const {
-  std::string_view rest = source16 && !names16.empty() ? names16 : names;
+std::string_view ModDesc::name(unsigned value, unsigned sourceBits) const {
+  std::string_view rest = sourceBits == 16 && !names16.empty()  ? names16
+                          : sourceBits > 16 && !names32.empty() ? names32
+                                                                : names;
   for (unsigned i = 0; i < value; ++i) {
     const std::size_t bar = rest.find('|');
     if (bar == std::string_view::npos) return {};
@@ -45,8 +47,15 @@ unsigned ModDesc::valueCount() const {
   return static_cast<unsigned>(std::count(names.begin(), names.end(), '|')) + 1;
 }
 
-bool ModDesc::isLegal(unsigned value) const {
-  return value < valueCount() && name(value) != "!";
+bool ModDesc::isLegal(unsigned value, unsigned sourceBits) const {
+  return value < valueCount() && name(value, sourceBits) != "!";
+}
+
+unsigned sourceBitsOf(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  const InstrDesc& d = desc(op);
+  const int index = d.modIndex(Mod::SrcFmt);
+  if (index < 0 || d.modIndex(Mod::Byte) < 0) return 8;
+  return 8u << (mods[static_cast<std::size_t>(index)] / 2); // an IntFmt: two formats of each width
 }
 
 Inst makeInst(Op op) {

@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+"""isa_random.py BUILD/isa_random [SEED [COUNT]]: random instructions of each row of the table, against nvdisasm.
+
+Both must print the same text. Words that nvdisasm refuses are counted but are no failure: the table does not exclude every
+combination of modifiers that the hardware does not have; branches are left out, because nvdisasm's addresses depend on which of
+the words around them it refused. Prints that it was skipped where there is no nvdisasm. Exit status 1: a text differs.
+"""
+import collections
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+
+import tools
+
+LINE = re.compile(r"^\s*/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;?\s*/\* 0x")
+BRANCH = re.compile(r"(@!?U?P\w+ )?(BRA|BRX|BSSY|CALL|RET|LEPC|WARPSYNC\.COLLECTIVE)\b")
+BATCH = 64
+
+
+def disassemble(nvdisasm, words, scratch):
+    """What nvdisasm prints for each word; None where it refuses."""
+    scratch.seek(0)
+    scratch.truncate()
+    scratch.write(b"".join(struct.pack("<QQ", *word) for word in words))
+    scratch.flush()
+    result = subprocess.run([nvdisasm, "-b", "SM90", "-hex", "-ndf", scratch.name], capture_output=True, text=True)
+    if result.returncode == 0:
+        return [m[2] for m in map(LINE.match, result.stdout.splitlines()) if m]
+    if len(words) == 1:
+        return [None]
+    where = re.search(r"at address 0x([0-9a-f]+)", result.stderr)
+    bad = int(where[1], 16) // 16 if where else len(words) // 2
+    before = disassemble(nvdisasm, words[:bad], scratch) if bad else []
+    if where:
+        rest = words[bad + 1:]
+        return before + [None] + (disassemble(nvdisasm, rest, scratch) if rest else [])
+    return before + disassemble(nvdisasm, words[bad:], scratch)
+
+
+def main():
+    nvdisasm = tools.find("nvdisasm")
+    if not nvdisasm:
+        print("skipped, no peer: nvdisasm is needed")
+        return 0
+    made = subprocess.run(sys.argv[1:2] + (sys.argv[2:] or ["1", "1"]), capture_output=True, text=True)
+    if made.returncode:
+        print(made.stderr, end="")
+        return 1
+    lines = [line.split(" ", 3) for line in made.stdout.splitlines()]
+    lines = [line for line in lines if not BRANCH.match(line[3])]
+    refused, different = collections.Counter(), []
+    with tempfile.NamedTemporaryFile() as scratch:
+        for start in range(0, len(lines), BATCH):
+            batch = lines[start:start + BATCH]
+            texts = disassemble(nvdisasm, [(int(low, 16), int(high, 16)) for low, high, _, _ in batch], scratch)
+            for (low, high, name, ours), theirs in zip(batch, texts):
+                if theirs is None or "INVALID" in theirs or "???" in theirs:
+                    refused[name] += 1
+                elif theirs.replace(" ", "") != ours.replace(" ", ""):
+                    different.append(f"{name} {low} {high}\n  ours      {ours}\n  nvdisasm  {theirs}")
+    print(f"{len(lines)} words, {len(different)} differences, {sum(refused.values())} refused:",
+          ", ".join(f"{name} {count}" for name, count in refused.most_common(20)))
+    for text in different:
+        print(text)
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""isa_roundtrip.py BUILD/isa_words [CUBIN...]: decodes, encodes, prints and parses every word of real cubins.
+
+Without cubins, ptxas makes them from the corpus. What nvdisasm prints for each word is what we must print. Prints that it was
+skipped where the peers are missing. Exit status 1: a decoded word encodes, prints or parses to something else, or fewer than
+99 % of the different words decode.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import tools
+
+CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus" / "ptx"
+FIRST = re.compile(r"^\s*/\*[0-9a-f]{4,}\*/\s+(.*?)\s*;?\s*/\* 0x([0-9a-f]{16}) \*/")
+SECOND = re.compile(r"^\s*/\* 0x([0-9a-f]{16}) \*/")
+
+
+def words(nvdisasm, cubin):
+    """(low, high, text) of each instruction of a cubin."""
+    listing = subprocess.run([nvdisasm, "-c", "-hex", "-ndf", cubin], capture_output=True, text=True, check=True).stdout
+    pending = None
+    for line in listing.splitlines():
+        if match := FIRST.match(line):
+            pending = match.groups()
+        elif pending and (match := SECOND.match(line)):
+            yield pending[1], match[1], pending[0]
+            pending = None
+
+
+def main():
+    program, cubins = sys.argv[1], sys.argv[2:]
+    nvdisasm, ptxas = tools.find("nvdisasm"), tools.find("ptxas")
+    if not nvdisasm or not (cubins or ptxas):
+        print("skipped, no peer: nvdisasm" + ("" if cubins else " and ptxas") + " are needed")
+        return 0
+    with tempfile.TemporaryDirectory() as scratch:
+        if not cubins:
+            for ptx in sorted(CORPUS.glob("*.ptx")):
+                cubin = pathlib.Path(scratch) / (ptx.stem + ".cubin")
+                if subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin], capture_output=True).returncode == 0:
+                    cubins.append(cubin)
+        lines = {" ".join(word) for cubin in cubins for word in words(nvdisasm, cubin)}
+    result = subprocess.run([program, "/dev/stdin", "20"], input="\n".join(sorted(lines)) + "\n", capture_output=True, text=True)
+    print(f"{len(cubins)} cubins")
+    print(result.stdout, end="")
+    share = float(re.search(r"\(([\d.]+)%\)", result.stdout)[1])
+    return 1 if result.returncode or share < 99 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
