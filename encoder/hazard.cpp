@@ -361,7 +361,10 @@ class Checker {
     if (use.isLate) {
       p.scoreboard = use.isDef ? control.writeBarrier : control.readBarrier;
       p.cover = bit(control.writeBarrier);
-      if (!use.isDef) p.cover |= bit(control.readBarrier);
+      // An atomic's predicate (was it done at all?) is there when the operands have been read; ptxas waits for just
+      // that.
+      const bool isEarly = use.access.latencyClass == LatencyClass::Atomic && fileOf(use.unit) == File::P;
+      if (!use.isDef || isEarly) p.cover |= bit(control.readBarrier);
     }
     // Met again in a loop, or through another port: the newer one counts.
     std::erase_if(state_, [&](const Pending& old) { return old.key() == p.key(); });
@@ -381,8 +384,8 @@ class Checker {
     for (Pending& p : state_) {
       if (!p.isLate || p.producer == index) continue;
       if (bit(p.scoreboard) == written || bit(p.scoreboard) == read) p.younger += p.younger < 63 ? 1 : 0;
-      // What came earlier in the same queue is over when this one is. That holds even if its guard is false: ptxas relies on
-      // the guarded instruction passing through the queue all the same.
+      // What came earlier in the same queue is over when this one is. That holds even if its guard is false: ptxas
+      // relies on the guarded instruction passing through the queue all the same.
       const LatencyClass earlier = p.access.latencyClass;
       if (completes != 0 && completes == target_.completionQueue(earlier)) p.cover |= written;
       if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) p.cover |= written | read;

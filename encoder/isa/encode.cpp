@@ -244,4 +244,13 @@ bool fits(Op op, std::span<const std::uint8_t, kMaxMods>, std::span<const Operan
   return false;
 }
 
+unsigned reuseBit(Op op, std::span<const Operand> operands, unsigned slot) {
+  unsigned badSlot = 0;
+  const char* why = nullptr;
+  const InstrDesc& d = desc(op);
+  if (operands.size() != d.slotCount || slot >= d.slotCount) return 0;
+  const Form* form = chooseForm(d, operands, badSlot, why);
+  return form == nullptr ? 0 : d.field(*form, slot).reuse;
+}
+
 } // namespace orias::isa

@@ -1,0 +1,35 @@
+#pragma once
+
+// Control words: scoreboards, wait masks, stall counts, yield hints and reuse flags of an allocated and scheduled
+// function. Phases 115 and 116 are two ways to call this.
+
+#include "phases/flat_code.h"
+
+namespace orias::phases {
+
+struct ControlOptions {
+  /// Wait for every scoreboard right behind the instruction that takes it, and let every fixed latency pass before the
+  /// next instruction: slow, and hard to get wrong.
+  bool isSerial = false;
+  /// Set `.reuse` where the next instruction reads the same register through the same port.
+  bool setsReuse = true;
+};
+
+/// Writes the control field of every instruction and inserts NOPs where one stall count is not enough. Earlier control
+/// fields are ignored.
+void assignControls(ori::Function& function, const ControlOptions& options = {});
+
+// The two halves, in their order; for tests.
+
+/// Chooses scoreboards and wait masks.
+void assignScoreboards(FlatCode& code, bool isSerial);
+/// Chooses stall counts, with the scoreboards in place. Returns for each instruction the cycles until the next one,
+/// which may be more than an instruction can say, and for each block the cycles to let pass before its first
+/// instruction.
+struct Stalls {
+  std::vector<unsigned> after;  ///< by instruction
+  std::vector<unsigned> before; ///< by block
+};
+Stalls computeStalls(const FlatCode& code, bool isSerial);
+
+} // namespace orias::phases

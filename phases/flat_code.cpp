@@ -1,0 +1,51 @@
+#include "phases/flat_code.h"
+
+#include "ori/module.h"
+#include "support/check.h"
+
+namespace orias::phases {
+
+FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().target()) {
+  std::vector<std::uint32_t> indexOf(function.blockIdCount(), ori::kNoId);
+  for (ori::Block* block : function.layout()) {
+    indexOf[block->id] = static_cast<std::uint32_t>(blocks.size());
+    FlatBlock flat;
+    flat.block = block;
+    flat.first = static_cast<std::uint32_t>(instrs.size());
+    for (ori::Instr& instr : *block) {
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      ORIAS_CHECK(!row.isPseudo(), "control words are for real instructions only");
+      FlatInstr f;
+      f.instr = &instr;
+      f.latencyClass = isa::latencyClassOf(instr.op, instr.mods);
+      if (instr.isGuarded()) {
+        f.guard = unitOf(instr.guard().file, instr.guard().reg);
+        f.guardInverted = instr.guard().inverted();
+      }
+      // A branch to a register or a symbol, not to a block, goes to other code: a call, a return. EXIT goes nowhere.
+      bool isToBlock = false, isElsewhere = false;
+      for (const ori::Operand& operand : instr.ops()) {
+        isToBlock |= operand.kind == isa::Operand::Kind::Label;
+        isElsewhere |= operand.kind == isa::Operand::Kind::Symbol || operand.isReg(isa::File::R);
+      }
+      f.leaves = f.latencyClass == isa::LatencyClass::Branch && isElsewhere && !isToBlock;
+      f.firstTouch = static_cast<std::uint32_t>(touches_.size());
+      isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
+                        std::span<const ori::Operand>(instr.ops()), *target_, [&](const isa::Touch& t) {
+                          ORIAS_CHECK(!t.operand || !t.operand->isVirtual(), "control words come after allocation");
+                          touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
+                        });
+      f.endTouch = static_cast<std::uint32_t>(touches_.size());
+      instrs.push_back(f);
+    }
+    flat.end = static_cast<std::uint32_t>(instrs.size());
+    blocks.push_back(std::move(flat));
+  }
+  for (std::uint32_t b = 0; b < blocks.size(); ++b)
+    for (ori::BlockId to : function.successors(*blocks[b].block)) {
+      blocks[b].successors.push_back(indexOf[to]);
+      blocks[indexOf[to]].predecessors.push_back(b);
+    }
+}
+
+} // namespace orias::phases

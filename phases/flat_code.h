@@ -1,0 +1,64 @@
+#pragma once
+
+// An allocated function as arrays: what the phases that write control words and reorder instructions walk over again
+// and again.
+
+#include "encoder/isa/effects.h"
+#include "ori/function.h"
+
+#include <vector>
+
+namespace orias::phases {
+
+/// One dense number per register of each file.
+using Unit = std::uint16_t;
+inline constexpr unsigned kUnitCount = isa::kFileCount * 256;
+constexpr Unit unitOf(isa::File file, std::uint32_t reg) {
+  return static_cast<Unit>(static_cast<unsigned>(file) << 8 | (reg & 0xff));
+}
+constexpr isa::File fileOf(Unit unit) {
+  return static_cast<isa::File>(unit >> 8);
+}
+
+struct FlatTouch {
+  Unit unit = 0;
+  bool isDef = false;
+  bool isLate = false;
+  isa::Access access;
+};
+
+struct FlatInstr {
+  ori::Instr* instr = nullptr;
+  isa::LatencyClass latencyClass = isa::LatencyClass::None;
+  std::uint32_t firstTouch = 0, endTouch = 0;
+  Unit guard = 0; ///< unit of the guard predicate; 0 = none
+  bool guardInverted = false;
+  /// Hands control to code that is not seen here: calls and returns.
+  bool leaves = false;
+};
+
+struct FlatBlock {
+  ori::Block* block = nullptr;
+  std::uint32_t first = 0, end = 0;                    ///< into FlatCode::instrs
+  std::vector<std::uint32_t> successors, predecessors; ///< into FlatCode::blocks
+};
+
+/// A snapshot; it does not follow changes of the function.
+class FlatCode {
+ public:
+  explicit FlatCode(const ori::Function& function);
+
+  std::span<const FlatTouch> touches(const FlatInstr& instr) const {
+    return {touches_.data() + instr.firstTouch, touches_.data() + instr.endTouch};
+  }
+  const isa::Target& target() const { return *target_; }
+
+  std::vector<FlatInstr> instrs;
+  std::vector<FlatBlock> blocks; ///< in the order of the layout
+
+ private:
+  const isa::Target* target_;
+  std::vector<FlatTouch> touches_;
+};
+
+} // namespace orias::phases

@@ -1,0 +1,16 @@
+#include "phases/controls.h"
+#include "phases/phases.h"
+
+namespace orias::phases {
+
+/// Phase 115. Stall counts, scoreboards, wait masks, yield hints and reuse flags, over the control-flow graph. With the
+/// knob SchedSerial it does as little as phase 116.
+bool advancedScoreboardsAndOpexes(ori::Function& function, PhaseContext& context) {
+  ControlOptions options;
+  options.isSerial = context.knobs.enabled(Knob::SchedSerial);
+  options.setsReuse = context.knobs.enabled(Knob::SchedReuse);
+  assignControls(function, options);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,14 @@
+#include "phases/controls.h"
+#include "phases/phases.h"
+
+namespace orias::phases {
+
+/// Phase 116, at -O0. Every instruction waits for all that came before it: the safe twin of phase 115.
+bool processO0WaitsAndSBs(ori::Function& function, PhaseContext&) {
+  ControlOptions options;
+  options.isSerial = true;
+  assignControls(function, options);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,331 @@
+// Chooses scoreboards and wait masks: first half of phases 115 and 116.
+//
+// One walk over the blocks in layout order gives every instruction of variable latency the scoreboards that somebody
+// will need, and lets every instruction wait for what it would disturb. What is still under way at the end of a block
+// is handed to its successors; the walk is repeated, with the scoreboards kept, until loops have seen what their back
+// edges bring. Waits are only ever added, so that it ends.
+
+#include "phases/controls.h"
+#include "support/bit_set.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+namespace {
+
+constexpr std::uint8_t kNoScoreboard = isa::Control::kNoBarrier;
+constexpr std::uint32_t kFar = ~0u;
+
+/// A register that a queue has still to read or write.
+struct Outstanding {
+  Unit unit = 0;
+  bool isWrite = false;
+  std::uint32_t producer = 0;
+  std::uint8_t cover = 0; ///< waiting for any of these scoreboards ends it
+
+  auto key() const { return std::tuple(unit, producer, isWrite); }
+};
+using State = std::vector<Outstanding>; // sorted by key() at the borders of blocks
+
+std::uint8_t bitOf(std::uint8_t scoreboard) {
+  return scoreboard == kNoScoreboard ? 0 : static_cast<std::uint8_t>(1u << scoreboard);
+}
+
+class Assigner {
+ public:
+  Assigner(FlatCode& code, bool isSerial) : code_(code), target_(code.target()), isSerial_(isSerial) {}
+
+  void run() {
+    for (FlatInstr& f : code_.instrs)
+      f.instr->control = isa::Control{};
+    findGroups();
+    findLaterTouches();
+    std::vector<State> entry(code_.blocks.size());
+    std::vector<char> isDirty(code_.blocks.size(), 1);
+    for (bool again = true; again;) {
+      again = false;
+      for (std::uint32_t b = 0; b < code_.blocks.size(); ++b) {
+        if (!isDirty[b]) continue;
+        isDirty[b] = 0;
+        const State exit = walk(b, entry[b]);
+        for (std::uint32_t s : code_.blocks[b].successors) {
+          if (!join(entry[s], exit) || isDirty[s]) continue;
+          isDirty[s] = 1;
+          again |= s <= b;
+        }
+      }
+      isFirstWalk_ = false;
+      for (char dirty : isDirty)
+        again |= dirty != 0;
+    }
+  }
+
+ private:
+  // --- who needs a scoreboard
+  // -----------------------------------------------------------------------------------------
+
+  /// For each block: which registers some later block touches, and which it writes.
+  void findLaterTouches() {
+    const std::size_t count = code_.blocks.size();
+    std::vector<BitSet> touched(count, BitSet(kUnitCount)), written(count, BitSet(kUnitCount));
+    laterTouched_.assign(count, BitSet(kUnitCount));
+    laterWritten_.assign(count, BitSet(kUnitCount));
+    for (std::size_t b = 0; b < count; ++b)
+      for (std::uint32_t i = code_.blocks[b].first; i < code_.blocks[b].end; ++i)
+        for (const FlatTouch& t : code_.touches(code_.instrs[i])) {
+          touched[b].set(t.unit);
+          if (t.isDef) written[b].set(t.unit);
+        }
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t b = count; b-- > 0;)
+        for (std::uint32_t s : code_.blocks[b].successors) {
+          changed |= laterTouched_[b].unite(touched[s]) | laterTouched_[b].unite(laterTouched_[s]);
+          changed |= laterWritten_[b].unite(written[s]) | laterWritten_[b].unite(laterWritten_[s]);
+        }
+    }
+  }
+
+  /// For each touch of the block: the next instruction that touches, or writes, the register. kFar: another block does;
+  /// nothing at all is told apart by later*_.
+  void findNext(const FlatBlock& block) {
+    nextTouch_.assign(block.end - block.first, kFar);
+    nextWrite_.assign(block.end - block.first, kFar);
+    std::vector<std::uint32_t> touch(kUnitCount, kFar), write(kUnitCount, kFar);
+    for (std::uint32_t i = block.end; i-- > block.first;) {
+      const auto touches = code_.touches(code_.instrs[i]);
+      std::uint32_t& firstTouch = nextTouch_[i - block.first];
+      std::uint32_t& firstWrite = nextWrite_[i - block.first];
+      for (const FlatTouch& t : touches) {
+        if (t.isDef)
+          firstTouch = std::min(firstTouch, touch[t.unit]);
+        else if (t.isLate)
+          firstWrite = std::min(firstWrite, write[t.unit]);
+      }
+      for (const FlatTouch& t : touches) {
+        touch[t.unit] = i;
+        if (t.isDef) write[t.unit] = i;
+      }
+    }
+  }
+
+  void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
+    const FlatBlock& block = code_.blocks[b];
+    FlatInstr& f = code_.instrs[index];
+    if (!target_.isScoreboarded(f.latencyClass)) return;
+    if (closesGroup(f)) {
+      f.instr->control.writeBarrier = groupScoreboard_;
+      return;
+    }
+    bool needsWrite = false, needsRead = false;
+    const std::uint32_t touch = nextTouch_[index - block.first], write = nextWrite_[index - block.first];
+    for (const FlatTouch& t : code_.touches(f)) {
+      if (t.isDef && t.unit != f.guard) needsWrite |= touch != kFar || laterTouched_[b].test(t.unit);
+      if (!t.isDef && t.isLate) needsRead |= write != kFar || laterWritten_[b].test(t.unit);
+    }
+    isa::Control& control = f.instr->control;
+    // Whoever waits for the result before the source is overwritten, waits for the reading as well.
+    if (needsWrite && touch < write) needsRead = false;
+    if (needsWrite) control.writeBarrier = pick(index, touch, f.latencyClass);
+    if (needsRead) control.readBarrier = pick(index, write, f.latencyClass, bitOf(control.writeBarrier));
+  }
+
+  /// Asynchronous copies signal by groups: what ends a group (LDGDEPBAR) takes the scoreboard that DEPBAR names, and
+  /// nobody else does, because DEPBAR counts.
+  void findGroups() {
+    for (const FlatInstr& f : code_.instrs) {
+      const int slot = f.latencyClass == isa::LatencyClass::Depbar ? isa::desc(f.instr->op).slotIndex("sb") : -1;
+      if (slot >= 0) groupScoreboard_ = static_cast<std::uint8_t>(f.instr->op_(static_cast<unsigned>(slot)).imm);
+    }
+  }
+  bool closesGroup(const FlatInstr& f) const {
+    return groupScoreboard_ != kNoScoreboard && f.latencyClass == isa::LatencyClass::AsyncCopy &&
+           f.instr->operandCount == 0;
+  }
+
+  /// A scoreboard for an instruction whose result is wanted at `wanted`. Prefers one whose other users are wanted at
+  /// the same place, then a free one, then the one that is wanted last.
+  std::uint8_t pick(std::uint32_t index, std::uint32_t wanted, isa::LatencyClass latencyClass, std::uint8_t not_ = 0) {
+    constexpr std::uint32_t kNear = 4;
+    std::uint8_t inUse = 0;
+    for (const Outstanding& o : state_)
+      inUse |= o.cover;
+    int best = -1;
+    std::uint64_t bestScore = 0;
+    for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
+      if ((not_ >> s & 1) != 0 || s == groupScoreboard_) continue;
+      const User& user = users_[s];
+      const bool isFree = (inUse >> s & 1) == 0;
+      const bool isAlike = !isFree && user.latencyClass == latencyClass;
+      const std::uint32_t distance = wanted > user.wanted ? wanted - user.wanted : user.wanted - wanted;
+      std::uint64_t score = isFree                         ? 2ull << 32
+                            : isAlike && distance <= kNear ? 3ull << 32
+                            : isAlike                      ? (1ull << 32) + std::min(user.wanted, kFar - 1)
+                                                           : std::min(user.wanted, kFar - 1);
+      // Taking turns keeps a scoreboard that was waited for just now out of the next consumer's way.
+      if (isFree) score += index - std::min(index, user.last);
+      if (best < 0 || score > bestScore) {
+        best = static_cast<int>(s);
+        bestScore = score;
+      }
+    }
+    User& user = users_[best];
+    user.wanted = (inUse >> best & 1) != 0 ? std::min(user.wanted, wanted) : wanted;
+    user.latencyClass = latencyClass;
+    user.last = index;
+    return static_cast<std::uint8_t>(best);
+  }
+
+  // --- the walk
+  // -------------------------------------------------------------------------------------------------------
+
+  State walk(std::uint32_t b, const State& entry) {
+    state_ = entry;
+    users_.fill({});
+    const FlatBlock& block = code_.blocks[b];
+    if (isFirstWalk_) findNext(block);
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      if (isFirstWalk_) chooseScoreboardsFor(b, i);
+      step(i);
+    }
+    std::sort(state_.begin(), state_.end(),
+              [](const Outstanding& x, const Outstanding& y) { return x.key() < y.key(); });
+    return std::move(state_);
+  }
+
+  /// Waits come first: they may free a scoreboard for the instruction itself.
+  void chooseScoreboardsFor(std::uint32_t b, std::uint32_t i) {
+    place(i);
+    if (isSerial_)
+      chooseSerial(i);
+    else
+      chooseScoreboards(b, i);
+  }
+
+  void chooseSerial(std::uint32_t i) {
+    FlatInstr& f = code_.instrs[i];
+    if (!target_.isScoreboarded(f.latencyClass)) return;
+    if (closesGroup(f)) f.instr->control.writeBarrier = groupScoreboard_;
+    for (const FlatTouch& t : code_.touches(f)) {
+      if (t.isDef)
+        f.instr->control.writeBarrier = 4;
+      else if (t.isLate)
+        f.instr->control.readBarrier = 5;
+    }
+  }
+
+  /// Lets the instruction wait for what it would disturb.
+  void place(std::uint32_t index) {
+    FlatInstr& f = code_.instrs[index];
+    isa::Control& control = f.instr->control;
+    for (const FlatTouch& t : code_.touches(f))
+      for (Outstanding& o : state_) {
+        if (o.unit != t.unit || (!o.isWrite && !t.isDef) || passesInOrder(o, t, f)) continue;
+        if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
+      }
+    // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
+    if (f.leaves || isSerial_)
+      for (Outstanding& o : state_)
+        if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
+    const std::uint8_t mask = control.waitMask;
+    std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
+  }
+
+  /// Units that work in order cannot overtake themselves.
+  bool passesInOrder(const Outstanding& first, const FlatTouch& second, const FlatInstr& f) const {
+    if (!second.isDef || !second.isLate) return false;
+    const isa::LatencyClass earlier = code_.instrs[first.producer].latencyClass;
+    const unsigned queue = first.isWrite ? target_.completionQueue(earlier) : target_.readQueue(earlier);
+    return queue != 0 &&
+           queue == (first.isWrite ? target_.completionQueue(f.latencyClass) : target_.readQueue(f.latencyClass));
+  }
+
+  /// The scoreboard to wait for; the producer's own where it has one.
+  std::uint8_t chooseCover(Outstanding& o) {
+    isa::Control& control = code_.instrs[o.producer].instr->control;
+    std::uint8_t own = bitOf(o.isWrite ? control.writeBarrier : control.readBarrier);
+    if (!o.isWrite && own == 0) own = bitOf(control.writeBarrier);
+    if (own == 0) own = static_cast<std::uint8_t>(o.cover & -o.cover);
+    if (own == 0) {
+      // Nobody seemed to need it when it was chosen.
+      std::uint8_t& barrier = o.isWrite ? control.writeBarrier : control.readBarrier;
+      barrier = static_cast<std::uint8_t>(target_.scoreboardCount() - 1);
+      own = bitOf(barrier);
+    }
+    o.cover |= own;
+    return own;
+  }
+
+  void step(std::uint32_t index) {
+    if (!isFirstWalk_) place(index);
+    const FlatInstr& f = code_.instrs[index];
+    const isa::Control& control = f.instr->control;
+    const std::uint8_t written = bitOf(control.writeBarrier), read = bitOf(control.readBarrier);
+    for (const FlatTouch& t : code_.touches(f)) {
+      if (t.isDef && f.guard == 0)
+        std::erase_if(state_, [&](const Outstanding& o) { return o.unit == t.unit && o.producer != index; });
+    }
+    const unsigned completes = target_.completionQueue(f.latencyClass), reads = target_.readQueue(f.latencyClass);
+    if ((written | read) != 0 && (completes | reads) != 0)
+      for (Outstanding& o : state_) {
+        const isa::LatencyClass earlier = code_.instrs[o.producer].latencyClass;
+        if (completes != 0 && completes == target_.completionQueue(earlier)) o.cover |= written;
+        if (!o.isWrite && reads != 0 && reads == target_.readQueue(earlier)) o.cover |= written | read;
+      }
+    for (const FlatTouch& t : code_.touches(f)) {
+      if (!t.isLate) continue;
+      Outstanding o{t.unit, t.isDef, index, static_cast<std::uint8_t>(t.isDef ? written : written | read)};
+      std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
+      state_.push_back(o);
+    }
+  }
+
+  static bool join(State& into, const State& from) {
+    bool changed = false;
+    State merged;
+    merged.reserve(into.size() + from.size());
+    auto a = into.begin();
+    auto b = from.begin();
+    while (a != into.end() || b != from.end()) {
+      if (b == from.end() || (a != into.end() && a->key() < b->key())) {
+        merged.push_back(*a++);
+      } else if (a == into.end() || b->key() < a->key()) {
+        merged.push_back(*b++);
+        changed = true;
+      } else {
+        Outstanding both = *a++;
+        const std::uint8_t cover = both.cover & (b++)->cover;
+        changed |= cover != both.cover;
+        both.cover = cover;
+        merged.push_back(both);
+      }
+    }
+    into = std::move(merged);
+    return changed;
+  }
+
+  struct User {
+    std::uint32_t wanted = kFar;
+    std::uint32_t last = 0;
+    isa::LatencyClass latencyClass = isa::LatencyClass::None;
+  };
+
+  FlatCode& code_;
+  const isa::Target& target_;
+  const bool isSerial_;
+  bool isFirstWalk_ = true;
+  std::uint8_t groupScoreboard_ = kNoScoreboard;
+  State state_;
+  std::array<User, 8> users_{};
+  std::vector<BitSet> laterTouched_, laterWritten_;  // by block
+  std::vector<std::uint32_t> nextTouch_, nextWrite_; // by instruction of the block
+};
+
+} // namespace
+
+void assignScoreboards(FlatCode& code, bool isSerial) {
+  Assigner(code, isSerial).run();
+}
+
+} // namespace orias::phases

@@ -1,0 +1,108 @@
+// Takes the code of ptxas' cubins, forgets its control words, schedules and controls it as orias does, and has the hazard
+// checker look at the result. Prints the cycles that both schedules take by themselves (waits for scoreboards not counted).
+//
+//   rewrite_cubins [--serial] [--reorder] [--show=N] file.cubin ...
+//
+// Exits 1 when the checker complains about ours.
+
+#include "encoder/code.h"
+#include "encoder/cubin/elf_file.h"
+#include "encoder/hazard.h"
+#include "encoder/isa/word.h"
+#include "ori/module.h"
+#include "phases/controls.h"
+#include "test/peers/lift.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+using namespace orias;
+
+namespace {
+
+const isa::Target* targetOf(std::uint32_t elfFlags) {
+  for (const isa::Target& target : isa::Target::all())
+    if (target.elfFlags() == elfFlags) return &target;
+  return nullptr;
+}
+
+struct Cost {
+  unsigned long cycles = 0, waits = 0, nops = 0;
+};
+
+/// Sums over the words once each, as if all were executed once; the padding behind the last EXIT or branch left out.
+Cost costOf(std::span<const isa::Word> words) {
+  Cost cost;
+  std::size_t end = words.size();
+  while (end > 0 && isa::getBits(words[end - 1], 0, 12) == 0x918) --end;
+  for (const isa::Word& w : words.first(end)) {
+    cost.cycles += isa::getBits(w, 105, 4);
+    cost.waits += static_cast<unsigned long>(__builtin_popcountll(isa::getBits(w, 116, 6)));
+    cost.nops += isa::getBits(w, 0, 12) == 0x918;
+  }
+  return cost;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+  phases::ControlOptions options;
+  unsigned show = 5;
+  unsigned long functions = 0, skipped = 0, violations = 0;
+  Cost theirs, ours;
+  for (int a = 1; a < argc; ++a) {
+    if (std::strcmp(argv[a], "--serial") == 0) {
+      options.isSerial = true;
+      continue;
+    }
+    if (std::strncmp(argv[a], "--show=", 7) == 0) {
+      show = static_cast<unsigned>(std::atoi(argv[a] + 7));
+      continue;
+    }
+    std::ifstream in(argv[a], std::ios::binary);
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
+    const isa::Target* target = targetOf(elf.flags);
+    if (target == nullptr) continue;
+    for (const cubin::ElfSection& section : elf.sections) {
+      if (!section.name.starts_with(".text")) continue;
+      std::vector<isa::Word> words(section.data.size() / 16);
+      for (std::size_t i = 0; i < words.size(); ++i) {
+        std::memcpy(&words[i].lo, section.data.data() + 16 * i, 8);
+        std::memcpy(&words[i].hi, section.data.data() + 16 * i + 8, 8);
+      }
+      ori::Module module(*target);
+      ori::Function& function = module.newFunction("f", true);
+      if (!test::lift(words, function)) {
+        ++skipped;
+        continue;
+      }
+      ++functions;
+      phases::assignControls(function, options);
+      const encoder::FunctionCode code = encoder::emitWords(function);
+      const hazard::Report report = hazard::check(code.words, *target);
+      violations += report.violations.size();
+      unsigned shown = 0;
+      for (const hazard::Violation& violation : report.violations) {
+        if (shown++ == show) break;
+        std::printf("%s %s: %s\n", argv[a], section.name.c_str(), hazard::describe(violation, code.words).c_str());
+      }
+      for (auto [words_, sum] : {std::pair(std::span<const isa::Word>(words), &theirs),
+                                 std::pair(std::span<const isa::Word>(code.words), &ours)}) {
+        const Cost cost = costOf(words_);
+        sum->cycles += cost.cycles;
+        sum->waits += cost.waits;
+        sum->nops += cost.nops;
+      }
+    }
+  }
+  std::printf("functions %lu, skipped %lu, violations %lu\n", functions, skipped, violations);
+  std::printf("cycles: ptxas %lu, ours %lu (%.3f); waits: ptxas %lu, ours %lu; NOPs: ptxas %lu, ours %lu\n", theirs.cycles,
+              ours.cycles, theirs.cycles == 0 ? 0.0 : static_cast<double>(ours.cycles) / static_cast<double>(theirs.cycles),
+              theirs.waits, ours.waits, theirs.nops, ours.nops);
+  return violations == 0 ? 0 : 1;
+}
