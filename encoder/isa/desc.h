@@ -48,10 +48,13 @@ struct FieldEnc {
 enum class Style : std::uint8_t {
   Hex,
   SignedHex,
+  ByType, ///< SignedHex or Hex by Mod::Type
   Decimal,
   F32,
   F64,     ///< the immediate is the high half
   F32Or64, ///< F64 when the function of a MUFU works on high halves
+  F16,     ///< one half-precision value in the low half
+  Bf16,    ///< likewise
   F16x2,
   Bf16x2,
   SpecialReg,

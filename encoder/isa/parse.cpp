@@ -256,8 +256,8 @@ class RowParser {
     if (inverted) o.flags |= Operand::kNot;
     if (bars) o.flags |= Operand::kAbs;
     if (sd.width == WidthRule::Address) c_.take(".64");
-    if (!c_.take(d_.texts[slot].after)) return false;
     if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
+    if (!c_.take(d_.texts[slot].after)) return false;
     for (unsigned i = 0; i < d_.modCount; ++i) {
       const ModDesc& m = d_.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
@@ -320,6 +320,7 @@ class RowParser {
     std::int64_t value = 0;
     switch (style) {
     case Style::Hex:
+    case Style::ByType:
     case Style::SignedHex:
     case Style::Decimal:
       if (!c_.takeInteger(value)) return false;
@@ -342,6 +343,13 @@ class RowParser {
       const auto bits = parseFloat(c_.takeToken(), style == Style::F64 ? FloatFormat::F64 : FloatFormat::F32);
       if (!bits) return false;
       value = static_cast<std::int64_t>(style == Style::F64 ? *bits >> 32 : *bits);
+      break;
+    }
+    case Style::F16:
+    case Style::Bf16: {
+      const auto bits = parseFloat(c_.takeToken(), style == Style::F16 ? FloatFormat::F16 : FloatFormat::Bf16);
+      if (!bits) return false;
+      value = static_cast<std::int64_t>(*bits);
       break;
     }
     case Style::F16x2:

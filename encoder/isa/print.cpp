@@ -35,11 +35,14 @@ void immediate(std::string& s, const Operand& o, Style style) {
   const auto bits = static_cast<std::uint32_t>(o.imm);
   switch (style) {
   case Style::Hex: hex(s, bits); break;
+  case Style::ByType:
   case Style::SignedHex: hex(s, o.imm); break;
   case Style::Decimal: fmt::format_to(Out(s), "{}", o.imm); break;
   case Style::F32Or64:
   case Style::F32: s += floatText(bits, FloatFormat::F32); break;
   case Style::F64: s += floatText(std::uint64_t{bits} << 32, FloatFormat::F64); break;
+  case Style::F16: s += floatText(bits & 0xffff, FloatFormat::F16); break;
+  case Style::Bf16: s += floatText(bits & 0xffff, FloatFormat::Bf16); break;
   case Style::F16x2:
   case Style::Bf16x2: {
     const FloatFormat format = style == Style::F16x2 ? FloatFormat::F16 : FloatFormat::Bf16;
@@ -69,13 +72,25 @@ struct Printer {
     return o.isNone() ? d.defaults[slot] : o;
   }
   static bool isSame(const Operand& a, const Operand& b) {
+    if (a.isZeroReg() && b.isImm() && b.imm == 0) return true; // BAR.SYNC 0x1, RZ
     return a.kind == b.kind && a.reg == b.reg && a.imm == b.imm && ((a.flags ^ b.flags) & ~Operand::kReuse) == 0;
   }
   bool isOmitted(unsigned slot) const {
     const SlotText& t = d.texts[slot];
-    return t.omitPrinted || isAbsent(slot) || (t.omitDefault && isSame(operand(slot), d.defaults[slot]));
+    if (t.omitPrinted || isAbsent(slot)) return true;
+    // A register that reads as zero is written when something hangs on it: [RZ.64+0x10].
+    return t.omitDefault && isSame(operand(slot), d.defaults[slot]) && !hasSuffix(slot);
   }
 
+  bool is64BitAddress(unsigned slot) const {
+    return d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress();
+  }
+  bool hasSuffix(unsigned slot) const {
+    if (is64BitAddress(slot) || !d.texts[slot].after.empty()) return true;
+    for (unsigned i = 0; i < d.modCount; ++i)
+      if (d.mods[i].slot == static_cast<int>(slot) && !d.mods[i].name(inst.mods[i]).empty()) return true;
+    return false;
+  }
   /// The width of the address register is only written where a uniform register stands next to it.
   bool hasUniformAddress() const {
     for (unsigned i = 0; i < d.slotCount; ++i)
@@ -117,9 +132,9 @@ struct Printer {
     // The half of a register that is no R stands inside the bars.
     if (o.isReg(File::UR)) half(o);
     if (o.abs()) s += '|';
-    if (d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress()) s += ".64";
-    s += d.texts[slot].after;
+    if (is64BitAddress(slot)) s += ".64";
     if (o.reuse()) s += ".reuse";
+    s += d.texts[slot].after;
     suffixes(slot);
     if (!o.isReg(File::UR)) half(o);
   }
@@ -197,8 +212,18 @@ struct Printer {
 
 Style styleOf(const Inst& inst, unsigned slot) {
   const Style style = desc(inst.op).texts[slot].style;
+  if (style == Style::ByType) return modAs<IntType>(inst, Mod::Type) == IntType::S32 ? Style::SignedHex : Style::Hex;
+  if (style == Style::F32) {
+    switch (modAs<Fmt>(inst, Mod::SrcFmt)) {
+    case Fmt::F64: return Style::F64;
+    case Fmt::F16: return Style::F16;
+    case Fmt::BF16: return Style::Bf16;
+    default: return Style::F32;
+    }
+  }
   if (style == Style::F16x2 && getMod(inst, Mod::Bf16) != 0) return Style::Bf16x2;
   if (style != Style::F32Or64) return style;
+  if (getMod(inst, Mod::FuncFmt) != 0) return getMod(inst, Mod::FuncFmt) == 1 ? Style::F16 : Style::Bf16;
   const auto function = modAs<Mufu>(inst, Mod::Func);
   return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;
 }

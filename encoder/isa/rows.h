@@ -19,6 +19,7 @@ namespace orias::isa::rows {
 enum class Shape : std::uint8_t {
   BC,     ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
   BCur,   ///< as BC, but C is no immediate
+  BCimm,  ///< as BC, but C is R or an immediate
   B,      ///< B only
   BNoImm, ///< B only, and no immediate
   BatC,   ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
@@ -621,10 +622,8 @@ constexpr void Draft::expandAlu(const AluForms& a) {
       if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
     };
     if (immForm != 0) one(immForm, uniform ? 1 : 0, Enc::UImm);
-    if (!uniform) {
-      one(constForm, 2, Enc::Const);
-      one(uregForm, 1, Enc::Ugpr);
-    }
+    if (!uniform && constForm != 0) one(constForm, 2, Enc::Const);
+    if (!uniform && uregForm != 0) one(uregForm, 1, Enc::Ugpr);
   };
   newForm(opcode(1), uniform ? 1 : 0);
   switch (a.shape) {
@@ -636,6 +635,10 @@ constexpr void Draft::expandAlu(const AluForms& a) {
   case Shape::BCur:
     others(b, 4, 5, 6, false);
     others(c, 0, 3, 7, true);
+    break;
+  case Shape::BCimm:
+    others(b, 4, 5, 6, false);
+    others(c, 2, 0, 0, true);
     break;
   case Shape::BNoImm: others(b, 0, 5, 6, false); break;
   case Shape::B:

@@ -27,7 +27,10 @@ def disassemble(nvdisasm, words, scratch):
     scratch.flush()
     result = subprocess.run([nvdisasm, "-b", "SM90", "-hex", "-ndf", scratch.name], capture_output=True, text=True)
     if result.returncode == 0:
-        return [m[2] for m in map(LINE.match, result.stdout.splitlines()) if m]
+        texts = [None] * len(words)
+        for match in filter(None, map(LINE.match, result.stdout.splitlines())):
+            texts[int(match[1], 16) // 16] = match[2]
+        return texts
     if len(words) == 1:
         return [None]
     where = re.search(r"at address 0x([0-9a-f]+)", result.stderr)
