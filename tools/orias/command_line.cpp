@@ -66,12 +66,13 @@ const po::options_description& description() {
       std::string names(option.longName);
       if (!option.shortName.empty() && option.shortName != option.longName)
         names += "," + std::string(option.shortName);
-      auto* value = po::value<std::string>();
-      if (option.takes == Takes::GluedText) value->implicit_value("");
-      if (option.takes == Takes::Nothing)
+      if (option.takes == Takes::Nothing) {
         result.add_options()(names.c_str(), "");
-      else
-        result.add_options()(names.c_str(), value, "");
+        continue;
+      }
+      auto* value = po::value<std::string>(); // the description owns it from here on
+      if (option.takes == Takes::GluedText) value->implicit_value("");
+      result.add_options()(names.c_str(), value, "");
     }
     return result;
   }();
