@@ -101,6 +101,8 @@ class Target {
   // --- shared memory
   /// First shared address that belongs to the program; what lies below is the system's.
   std::uint32_t sharedBase() const { return facts_.sharedBase; }
+  /// CTAs may come in clusters, which fences have to know.
+  bool hasClusters() const { return facts_.smVersion >= 90; }
   std::uint32_t maxStaticShared() const { return 48 * 1024; }
   std::uint32_t maxSharedPerBlock() const { return facts_.maxSharedPerBlock; } ///< dynamic memory included
 
