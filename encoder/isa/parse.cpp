@@ -250,7 +250,7 @@ class RowParser {
         return false;
       }
     }
-    if (o.isReg(File::UR)) half(o);
+    if (!o.isReg(File::R)) half(o);
     if (bars && !c_.take("|")) return false;
     if (minus) o.flags |= Operand::kNeg;
     if (inverted) o.flags |= Operand::kNot;

@@ -129,14 +129,14 @@ struct Printer {
     case Operand::Kind::Label: label(o); break;
     default: s += '?'; break;
     }
-    // The half of a register that is no R stands inside the bars.
-    if (o.isReg(File::UR)) half(o);
+    // The half of what is no R stands inside the bars.
+    if (!o.isReg(File::R)) half(o);
     if (o.abs()) s += '|';
     if (is64BitAddress(slot)) s += ".64";
     if (o.reuse()) s += ".reuse";
     s += d.texts[slot].after;
     suffixes(slot);
-    if (!o.isReg(File::UR)) half(o);
+    if (o.isReg(File::R)) half(o);
   }
 
   void half(const Operand& o) {
