@@ -86,6 +86,7 @@ struct Printer {
     return d.slots[slot].width == WidthRule::Address && getMod(inst, Mod::E) != 0 && hasUniformAddress();
   }
   bool hasSuffix(unsigned slot) const {
+    if (!hasUniformAddress()) return false;
     if (is64BitAddress(slot) || !d.texts[slot].after.empty()) return true;
     for (unsigned i = 0; i < d.modCount; ++i)
       if (d.mods[i].slot == static_cast<int>(slot) && !d.mods[i].name(inst.mods[i]).empty()) return true;
