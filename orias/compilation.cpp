@@ -1,20 +1,29 @@
 #include "orias/compilation.h"
 
+#include "encoder/cubin/cubin.h"
 #include "encoder/isa/target.h"
-#include "frontend/check_instr.h"
+#include "frontend/check.h"
+#include "frontend/lower/lower.h"
 #include "frontend/parse.h"
+#include "ori/parse.h"
+#include "orias/cubin_module.h"
+#include "orias/function_job.h"
+#include "orias/remarks_json.h"
 #include "support/check.h"
+#include "support/nearest.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fmt/format.h>
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
 
 namespace orias {
 
 namespace {
 
 /// The diagnostics that are shown: without warnings, or with warnings as errors, if so asked.
-Diagnostics filtered(const Diagnostics& all, std::string_view text, const Options& options) {
-  Diagnostics shown(all.fileName(), text);
+void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options) {
   for (const Diagnostic& d : all.all()) {
     switch (d.severity) {
     case Severity::Error: shown.error(d.loc, d.message, d.hint); break;
@@ -29,19 +38,51 @@ Diagnostics filtered(const Diagnostics& all, std::string_view text, const Option
     case Severity::Remark: shown.note(d.loc, d.message); break;
     }
   }
-  return shown;
+}
+
+phases::PipelineOptions pipelineOptions(const PhaseOptions& options) {
+  phases::PipelineOptions out;
+  out.dumpAfter = options.dumpAfter;
+  out.dumpBefore = options.dumpBefore;
+  out.dumpDir = options.dumpDirectory;
+  out.printChanged = options.printChanged;
+  out.stopAfter = options.stopAfter;
+  out.disabled = options.disabled;
+  out.startFrom = options.startFrom;
+  out.verifyEach = options.verifyEach;
+  return out;
+}
+
+bool isConstant(const cubin::Variable& v) {
+  return v.space == cubin::Variable::Space::Constant;
+}
+
+/// The size of the section that holds the chosen variables.
+template <typename Choose> std::uint64_t extent(const cubin::Module& module, Choose&& choose) {
+  std::uint64_t bytes = 0;
+  for (const cubin::Variable& v : module.variables)
+    if (v.defined && choose(v)) bytes = std::max(bytes, v.offset + v.size);
+  return bytes;
+}
+
+bool hasModuleData(const ori::Module& module) {
+  return !module.variables.empty() || !module.addressSlots.empty();
 }
 
 } // namespace
 
-Compilation::Compilation(std::span<const Input> inputs, const Options& options) : options_(options) {
+Compilation::Compilation(std::span<const Input> inputs, const Options& options)
+    : options_(options), pipeline_(pipelineOptions(options.phases)) {
   auto arch = isa::Target::parse(options.arch);
   if (!arch) throw Error(fmt::format("the architecture '{}' is not supported", options.arch));
   target_ = arch->target;
   checkOnly_ = arch->isVirtual;
+  for (const std::string& setting : options.knobs)
+    knobs_.setFromList(setting);
+  phases::PhaseManager{pipeline_}; // throws for phases that there are not
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
-    sources_.push_back({&input, Diagnostics(input.name, input.text), nullptr});
+    sources_.push_back({&input, Diagnostics(input.name, input.text), nullptr, nullptr});
 }
 
 Compilation::~Compilation() = default;
@@ -54,32 +95,148 @@ template <typename Work> void Compilation::stage(const char* name, Work&& work) 
 }
 
 Result Compilation::run() {
-  stage("parse", [&] {
-    for (Source& source : sources_)
-      source.module = ptx::parse(source.input->text, source.diags);
-  });
-  stage("check", [&] {
-    ptx::CheckOptions options;
-    options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
-    // A module with syntax errors is incomplete; checking it would blame the user for what is missing.
-    for (Source& source : sources_)
-      if (!source.diags.hasErrors()) ptx::checkInstructions(*source.module, options, source.diags);
-  });
-  if (!checkOnly_ && !sources_.empty() && !sources_.front().diags.hasErrors())
-    sources_.front().diags.error({}, "not supported yet: machine code; -arch=compute_90 parses and checks");
+  stage("parse", [&] { parse(); });
+  if (pipeline_.startFrom.empty()) {
+    stage("check", [&] { check(); });
+    if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
+  }
+  if (!hasErrors() && !checkOnly_) chooseFunctions();
+  if (!hasErrors() && !checkOnly_) stage("phases", [&] { runPhases(); });
+  bool finished = std::all_of(jobs_.begin(), jobs_.end(), [](const auto& job) { return job->finished(); });
+  if (!hasErrors() && !checkOnly_ && finished && result_.status == Status::Ok) stage("cubin", [&] { writeCubin(); });
+  report();
   collectDiagnostics();
   return std::move(result_);
 }
 
+void Compilation::parse() {
+  for (Source& source : sources_) {
+    if (pipeline_.startFrom.empty())
+      source.ptx = ptx::parse(source.input->text, source.diags);
+    else
+      source.ori = ori::parse(source.input->text, source.diags);
+  }
+}
+
+void Compilation::check() {
+  ptx::CheckOptions options;
+  options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
+  // A module with syntax errors is incomplete; checking it would blame the user for what is missing.
+  for (Source& source : sources_)
+    if (!source.diags.hasErrors()) ptx::check(*source.ptx, options, source.diags);
+}
+
+void Compilation::lower() {
+  const Source* withData = nullptr;
+  for (Source& source : sources_) {
+    source.ori = ptx::lower(*source.ptx, *target_, source.diags);
+    if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
+    // Places in constant banks are given out module by module, so two of them would overlap.
+    if (withData)
+      source.diags.error({},
+                         fmt::format("not supported yet: module variables in several inputs; those of '{}' are there "
+                                     "already",
+                                     withData->input->name));
+    withData = &source;
+  }
+}
+
+void Compilation::chooseFunctions() {
+  std::vector<std::string_view> names;
+  for (Source& source : sources_) {
+    for (const auto& function : source.ori->functions) {
+      if (std::find(names.begin(), names.end(), function->name()) != names.end())
+        source.diags.error({},
+                           fmt::format("the function '{}' is defined in an input before this one", function->name()));
+      names.push_back(function->name());
+      bool wanted = options_.entries.empty() || std::find(options_.entries.begin(), options_.entries.end(),
+                                                          function->name()) != options_.entries.end();
+      if (wanted)
+        jobs_.push_back(
+            std::make_unique<FunctionJob>(*function, options_, knobs_, source.input->name, source.input->text));
+    }
+  }
+  for (const std::string& entry : options_.entries) {
+    if (std::find(names.begin(), names.end(), entry) != names.end()) continue;
+    NearestName nearest(entry);
+    for (std::string_view name : names)
+      nearest.offer(name);
+    sources_.front().diags.error({}, fmt::format("there is no entry function '{}'", entry),
+                                 nearest.best().empty() ? "" : fmt::format("did you mean '{}'?", nearest.best()));
+  }
+}
+
+void Compilation::runPhases() {
+  if (options_.threads <= 1 || jobs_.size() <= 1) {
+    for (auto& job : jobs_)
+      job->run(pipeline_);
+  } else {
+    tbb::task_arena arena(static_cast<int>(options_.threads));
+    arena.execute(
+        [&] { tbb::parallel_for(std::size_t{0}, jobs_.size(), [&](std::size_t i) { jobs_[i]->run(pipeline_); }); });
+  }
+  for (const auto& job : jobs_) {
+    result_.phaseText += job->dumped();
+    if (job->fault().empty()) continue;
+    result_.status = Status::InternalFault;
+    result_.diagnostics += fmt::format("orias: internal error: {}\n", job->fault());
+  }
+}
+
+void Compilation::writeCubin() {
+  // lower() made sure that at most one module has more than functions.
+  const ori::Module* module = sources_.front().ori.get();
+  for (const Source& source : sources_)
+    if (hasModuleData(*source.ori)) module = source.ori.get();
+  std::vector<CodedFunction> functions;
+  for (const auto& job : jobs_)
+    functions.push_back({&job->function(), &job->code(), job->maxRegisters()});
+  cubin::Module cubin = describeCubin(*module, functions);
+  result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
+  result_.statistics.globalBytes =
+      extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +
+      extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && !v.initialised(); });
+  result_.statistics.addressBytes = cubin.addressTable.size() * 8;
+  try {
+    result_.cubin = cubin::write(cubin);
+  } catch (const Error& e) {
+    throw InternalError(std::string("the cubin cannot be written: ") + e.what());
+  }
+}
+
+void Compilation::report() {
+  std::vector<std::vector<phases::PhaseTime>> times;
+  for (const auto& job : jobs_) {
+    result_.statistics.functions.push_back(job->report());
+    times.push_back(job->times());
+  }
+  if (options_.wantRemarks) result_.remarks = remarksJson(jobs_);
+  if (!options_.phases.timePhases) return;
+  result_.phaseText += fmt::format("{:>4} {:<30} {:>10}\n", "", "stage", "ms");
+  for (const StageTime& time : result_.times)
+    result_.phaseText += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", time.stage, time.milliseconds);
+  if (!times.empty()) result_.phaseText += '\n' + phases::renderTimes(times);
+}
+
+bool Compilation::hasErrors() const {
+  auto bad = [](const Diagnostics& d) { return d.hasErrors(); };
+  return std::any_of(sources_.begin(), sources_.end(), [&](const Source& s) { return bad(s.diags); }) ||
+         std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& job) { return bad(job->diagnostics()); });
+}
+
 void Compilation::collectDiagnostics() {
   for (const Source& source : sources_) {
-    Diagnostics shown = filtered(source.diags, source.input->text, options_);
+    Diagnostics shown(source.input->name, source.input->text);
+    addFiltered(shown, source.diags, options_);
+    for (const auto& job : jobs_)
+      if (source.ori && &job->function().module() == source.ori.get()) addFiltered(shown, job->diagnostics(), options_);
     result_.diagnostics += shown.render();
     result_.errorCount += shown.errorCount();
     for (const Diagnostic& d : shown.all())
       result_.warningCount += d.severity == Severity::Warning;
   }
-  if (result_.errorCount) result_.status = Status::InputErrors;
+  if (result_.errorCount && result_.status == Status::Ok) result_.status = Status::InputErrors;
+  if (result_.status != Status::Ok) result_.cubin.clear();
 }
 
 Result assemble(std::span<const Input> inputs, const Options& options) {

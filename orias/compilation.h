@@ -1,16 +1,22 @@
 #pragma once
 
 #include "orias/orias.h"
+#include "phases/knobs.h"
+#include "phases/manager.h"
 #include "support/diagnostics.h"
 
-#include <chrono>
 #include <memory>
 #include <vector>
 
 namespace orias {
 
+class FunctionJob;
+
 namespace isa {
 class Target;
+}
+namespace ori {
+class Module;
 }
 namespace ptx {
 struct Module;
@@ -19,7 +25,8 @@ struct Module;
 /// One run of the assembler: all that it knows, from the texts to the cubin. Nothing is kept anywhere else.
 class Compilation {
  public:
-  /// `inputs` and `options` must outlive this object. Throws orias::Error for an unknown architecture.
+  /// `inputs` and `options` must outlive this object. Throws orias::Error for an architecture, phase or knob that there
+  /// is not.
   Compilation(std::span<const Input> inputs, const Options& options);
   ~Compilation();
   Compilation(const Compilation&) = delete;
@@ -32,20 +39,30 @@ class Compilation {
   struct Source {
     const Input* input;
     Diagnostics diags;
-    std::unique_ptr<ptx::Module> module;
+    std::unique_ptr<ptx::Module> ptx;
+    std::unique_ptr<ori::Module> ori;
   };
 
   /// Adds the time that `work` takes to Result::times.
   template <typename Work> void stage(const char* name, Work&& work);
 
-  void parse(Source& source);
-  bool allFine() const;
+  void parse();
+  void check();
+  void lower();
+  void chooseFunctions();
+  void runPhases();
+  void writeCubin();
+  void report();
+  bool hasErrors() const;
   void collectDiagnostics();
 
   const Options& options_;
   const isa::Target* target_ = nullptr;
   bool checkOnly_ = false;
+  phases::Knobs knobs_;
+  phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
+  std::vector<std::unique_ptr<FunctionJob>> jobs_; ///< in the order of the inputs
   Result result_;
 };
 

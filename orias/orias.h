@@ -32,7 +32,7 @@ struct FunctionReport {
   unsigned registers = 0; ///< per thread, as the hardware counts them
   unsigned uniformRegisters = 0;
   unsigned barriers = 0;
-  unsigned instructions = 0;       ///< padding included
+  unsigned instructions = 0;       ///< without the padding behind them
   std::uint32_t sharedBytes = 0;   ///< static
   std::uint32_t constantBytes = 0; ///< of bank 0: the system's part and the parameters
   std::uint32_t frameBytes = 0;

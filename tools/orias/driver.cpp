@@ -1,6 +1,8 @@
 #include "tools/orias/driver.h"
 
 #include "orias/orias.h"
+#include "phases/knobs.h"
+#include "phases/manager.h"
 #include "tools/orias/command_line.h"
 #include "tools/orias/files.h"
 #include "tools/orias/help.h"
@@ -88,8 +90,8 @@ ExitStatus run(std::span<const std::string> words) {
   case CommandLine::Action::Help: print(stdout, helpText()); return ExitStatus::Done;
   case CommandLine::Action::Version: print(stdout, versionText()); return ExitStatus::Done;
   case CommandLine::Action::ListVersions: listVersions(); return ExitStatus::Done;
-  case CommandLine::Action::ListPhases:
-  case CommandLine::Action::ListKnobs: throw UsageError("there are no phases yet");
+  case CommandLine::Action::ListPhases: print(stdout, phases::listPhases()); return ExitStatus::Done;
+  case CommandLine::Action::ListKnobs: print(stdout, phases::Knobs::list()); return ExitStatus::Done;
   case CommandLine::Action::Assemble: break;
   }
   if (!tellWarnings(line)) return ExitStatus::UsageErrors;

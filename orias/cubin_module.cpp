@@ -1,0 +1,108 @@
+#include "orias/cubin_module.h"
+
+#include "encoder/isa/target.h"
+#include "support/check.h"
+
+#include <bit>
+#include <cstring>
+
+namespace orias {
+
+namespace {
+
+cubin::Binding bindingOf(ori::Linkage linkage) {
+  switch (linkage) {
+  case ori::Linkage::Local: return cubin::Binding::Local;
+  case ori::Linkage::Weak:
+  case ori::Linkage::Common: return cubin::Binding::Weak;
+  case ori::Linkage::Global:
+  case ori::Linkage::External: return cubin::Binding::Global;
+  }
+  return cubin::Binding::Global;
+}
+
+cubin::RelocationType relocationTypeOf(const ori::DataRelocation& relocation) {
+  if (relocation.size == 8) return relocation.generic ? cubin::RelocationType::Generic64 : cubin::RelocationType::Abs64;
+  return relocation.generic ? cubin::RelocationType::Generic32 : cubin::RelocationType::Abs32;
+}
+
+cubin::Variable describe(const ori::Module& module, const ori::Variable& variable) {
+  cubin::Variable out;
+  out.name = variable.name;
+  out.binding = bindingOf(variable.linkage);
+  out.space = variable.space == ori::Space::Const ? cubin::Variable::Space::Constant : cubin::Variable::Space::Global;
+  out.defined = variable.linkage != ori::Linkage::External;
+  out.alignment = variable.align;
+  out.size = variable.size;
+  for (std::uint8_t byte : variable.init)
+    out.init.push_back(std::byte{byte});
+  for (const ori::DataRelocation& r : variable.relocations)
+    out.relocations.push_back({relocationTypeOf(r), r.offset, module.symbols[r.symbol].name, r.addend});
+  return out;
+}
+
+/// Three numbers of a directive; nothing where it was not given.
+std::optional<cubin::Dim3> dimensions(const std::uint32_t (&xyz)[3]) {
+  if (xyz[0] == 0) return std::nullopt;
+  return cubin::Dim3{xyz[0], xyz[1] ? xyz[1] : 1, xyz[2] ? xyz[2] : 1};
+}
+
+cubin::Bytes bytesOf(std::span<const isa::Word> words) {
+  static_assert(std::endian::native == std::endian::little && sizeof(isa::Word) == encoder::kWordBytes);
+  cubin::Bytes bytes(words.size_bytes());
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
+}
+
+cubin::Function describe(const CodedFunction& coded) {
+  const ori::Function& function = *coded.function;
+  const encoder::FunctionCode& code = *coded.code;
+  cubin::Function out;
+  out.name = function.name();
+  out.isEntry = function.isKernel();
+  out.code = bytesOf(code.words);
+  out.registerCount = function.stats.registers;
+  out.maxRegisters = coded.maxRegisters;
+  out.barrierCount = function.stats.barriers;
+  out.frameSize = out.minStackSize = function.stats.frameBytes;
+  out.maxStackSize = function.stats.frameBytes;
+  out.staticSharedSize = function.sharedBytes;
+  out.sharedAlignment = function.sharedAlign;
+  out.seesDynamicShared = function.usesDynamicShared;
+  out.usesSharedAddress = function.sharedBytes != 0 || function.usesDynamicShared;
+  for (const ori::KernelParam& p : function.params)
+    out.parameters.push_back({p.offset, p.size, 0, 0});
+  out.parameterSize = function.paramBytes;
+  out.maxThreads = dimensions(function.bounds.maxntid);
+  out.requiredThreads = dimensions(function.bounds.reqntid);
+  out.clusterShape = dimensions(function.bounds.reqnctapercluster);
+  out.explicitCluster = function.bounds.explicitcluster || out.clusterShape;
+  if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
+  out.exitOffsets = code.exitOffsets;
+  for (std::uint32_t offset : code.coopOffsets)
+    out.warpCooperations.push_back({offset});
+  return out;
+}
+
+} // namespace
+
+cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions) {
+  cubin::Module out;
+  out.abi = cubin::abiOf(module.target().smVersion());
+  out.abi.elfFlags = module.target().elfFlags(); // tells sm_90a from sm_90
+  for (const ori::Variable& variable : module.variables)
+    out.variables.push_back(describe(module, variable));
+  for (std::uint32_t symbol : module.addressSlots)
+    out.addressTable.push_back({module.symbols[symbol].name, 0});
+  for (const CodedFunction& coded : functions)
+    out.functions.push_back(describe(coded));
+  cubin::layOutVariables(out.variables);
+  // The code reads bank 3 by offset; lowering and the file must mean the same place.
+  for (std::size_t i = 0; i < module.variables.size(); ++i)
+    if (module.variables[i].constOffset >= 0)
+      ORIAS_CHECK(out.variables[i].offset == static_cast<std::uint64_t>(module.variables[i].constOffset),
+                  module.variables[i].name);
+  return out;
+}
+
+} // namespace orias

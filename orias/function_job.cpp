@@ -1,0 +1,93 @@
+#include "orias/function_job.h"
+
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+
+namespace orias {
+
+namespace {
+
+constexpr unsigned kWarpSize = 32;
+
+unsigned threadsPerBlock(const ori::LaunchBounds& bounds) {
+  const auto& xyz = bounds.reqntid[0] ? bounds.reqntid : bounds.maxntid;
+  if (xyz[0] == 0) return 0;
+  return xyz[0] * std::max(1U, xyz[1]) * std::max(1U, xyz[2]);
+}
+
+std::string phaseOf(const ori::Function& function) {
+  auto pipeline = phases::pipeline();
+  if (function.currentPhase() >= pipeline.size()) return "before the first phase";
+  const phases::PhaseInfo& phase = pipeline[function.currentPhase()];
+  return fmt::format("in phase {} {}", phase.number, phase.name);
+}
+
+} // namespace
+
+unsigned registerCeiling(const ori::Function& function, const Options& options) {
+  const isa::Target& target = function.module().target();
+  unsigned ceiling = target.maxRegistersPerThread();
+  auto lower = [&](unsigned limit) {
+    if (limit) ceiling = std::min(ceiling, limit);
+  };
+  lower(options.maxRegisters);
+  lower(function.bounds.maxnreg);
+  if (unsigned threads = threadsPerBlock(function.bounds)) {
+    unsigned warps = (threads + kWarpSize - 1) / kWarpSize;
+    lower(target.registersForWarps(warps * std::max(1U, function.bounds.minnctapersm)));
+  }
+  return ceiling;
+}
+
+FunctionJob::FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs,
+                         std::string fileName, std::string_view text)
+    : function_(function), options_(options), knobs_(knobs), diagnostics_(std::move(fileName), text),
+      remarks_(options.wantRemarks), maxRegisters_(registerCeiling(function, options)) {}
+
+void FunctionJob::run(const phases::PipelineOptions& pipeline) {
+  auto start = std::chrono::steady_clock::now();
+  phases::PipelineOptions options = pipeline;
+  options.dump = [this](const std::string& text) { dumped_ += text; };
+  phases::PhaseManager manager(options);
+  phases::PhaseContext context{.target = function_.module().target(),
+                               .knobs = knobs_,
+                               .optLevel = options_.optLevel,
+                               .maxRegisters = maxRegisters_,
+                               .checkAllocation = options_.phases.verifyEach,
+                               .remarks = remarks_,
+                               .diagnostics = diagnostics_,
+                               .code = code_};
+  try {
+    finished_ = manager.run(function_, context);
+  } catch (const InternalError& e) {
+    fault_ = fmt::format("{} of '{}': {}", phaseOf(function_), function_.name(), e.what());
+  }
+  times_ = manager.times();
+  milliseconds_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+FunctionReport FunctionJob::report() const {
+  const ori::FunctionStats& stats = function_.stats;
+  FunctionReport report;
+  report.name = function_.name();
+  report.isKernel = function_.isKernel();
+  report.registers = stats.registers;
+  report.uniformRegisters = stats.uniformRegisters;
+  report.barriers = stats.barriers;
+  auto isPadding = [](const ori::Instr* origin) { return origin == nullptr; };
+  report.instructions = static_cast<unsigned>(code_.origin.size() - std::ranges::count_if(code_.origin, isPadding));
+  report.sharedBytes = function_.sharedBytes;
+  report.constantBytes = function_.module().target().paramBase() + function_.paramBytes;
+  report.frameBytes = report.stackBytes = stats.frameBytes;
+  report.spillStoreBytes = stats.spillStoreBytes;
+  report.spillLoadBytes = stats.spillLoadBytes;
+  report.milliseconds = milliseconds_;
+  return report;
+}
+
+} // namespace orias

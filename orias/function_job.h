@@ -1,0 +1,55 @@
+#pragma once
+
+#include "encoder/code.h"
+#include "orias/orias.h"
+#include "phases/manager.h"
+#include "phases/remarks.h"
+#include "support/diagnostics.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias {
+
+/// The most registers that a thread of this function may have: by option, by `.maxnreg`, and so that the blocks that
+/// the launch bounds promise fit on a multiprocessor.
+unsigned registerCeiling(const ori::Function& function, const Options& options);
+
+/// One function on its way through the phases. Jobs share nothing that is written to, so they may run in parallel.
+class FunctionJob {
+ public:
+  /// `fileName` and `text` are those of the input, for diagnostics.
+  FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs, std::string fileName,
+              std::string_view text);
+
+  /// Runs the phases. A fault of orias is caught and kept.
+  void run(const phases::PipelineOptions& pipeline);
+
+  const ori::Function& function() const { return function_; }
+  const encoder::FunctionCode& code() const { return code_; }
+  unsigned maxRegisters() const { return maxRegisters_; }
+  bool finished() const { return finished_; }         ///< there is code
+  const std::string& fault() const { return fault_; } ///< empty if all went well
+  const Diagnostics& diagnostics() const { return diagnostics_; }
+  const phases::Remarks& remarks() const { return remarks_; }
+  const std::vector<phases::PhaseTime>& times() const { return times_; }
+  const std::string& dumped() const { return dumped_; }
+  FunctionReport report() const;
+
+ private:
+  ori::Function& function_;
+  const Options& options_;
+  const phases::Knobs& knobs_;
+  Diagnostics diagnostics_;
+  phases::Remarks remarks_;
+  encoder::FunctionCode code_;
+  std::vector<phases::PhaseTime> times_;
+  std::string dumped_;
+  std::string fault_;
+  unsigned maxRegisters_;
+  bool finished_ = false;
+  double milliseconds_ = 0;
+};
+
+} // namespace orias

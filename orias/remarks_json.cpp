@@ -1,0 +1,20 @@
+#include "orias/remarks_json.h"
+
+#include <nlohmann/json.hpp>
+
+namespace orias {
+
+std::string remarksJson(std::span<const std::unique_ptr<FunctionJob>> jobs) {
+  nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const auto& job : jobs)
+    for (const phases::Remark& r : job->remarks().all())
+      all.push_back({{"function", job->function().name()},
+                     {"phase", std::string(r.phase)},
+                     {"done", r.done},
+                     {"message", r.message},
+                     {"cost", r.cost},
+                     {"line", r.ptxLine}});
+  return all.dump(1) + '\n';
+}
+
+} // namespace orias

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "orias/function_job.h"
+
+#include <memory>
+#include <span>
+#include <string>
+
+namespace orias {
+
+/// The decisions of all phases in all functions, as a JSON array of records: function, phase, done, message, cost,
+/// line.
+std::string remarksJson(std::span<const std::unique_ptr<FunctionJob>> jobs);
+
+} // namespace orias

@@ -1,0 +1,146 @@
+#include "encoder/cubin/cubin.h"
+#include "orias/orias.h"
+#include "support/check.h"
+
+#include <doctest/doctest.h>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+
+using namespace orias;
+
+namespace {
+
+std::string example(const char* name) {
+  std::ifstream file(std::string(ORIAS_SOURCE_DIR) + "/examples/" + name, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+constexpr std::string_view kTwoKernels = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry first(.param .u64 p) {
+  .reg .b64 %rd<2>; .reg .b32 %r<2>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %tid.x;
+  st.global.u32 [%rd1], %r1;
+  ret;
+}
+.visible .entry second() { ret; }
+)";
+
+} // namespace
+
+TEST_CASE("PTX in, a cubin and statistics out") {
+  Result result = assemble(kTwoKernels);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  CHECK(result.diagnostics.empty());
+
+  cubin::Module cubin = cubin::read(result.cubin);
+  REQUIRE(cubin.functions.size() == 2);
+  REQUIRE(result.statistics.functions.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const FunctionReport& report = result.statistics.functions[i];
+    CHECK(report.registers == cubin.functions[i].registerCount);
+    CHECK(report.instructions > 0);
+    CHECK(report.instructions * 16 < cubin.functions[i].code.size());
+  }
+  CHECK(result.statistics.functions[0].name == "first");
+  CHECK(result.statistics.functions[0].constantBytes == 0x210 + 8);
+}
+
+TEST_CASE("the same input gives the same bytes, whatever the threads") {
+  for (const char* name : {"saxpy.ptx", "collatz.ptx"}) {
+    std::string both = example(name);
+    Options options;
+    Result once = assemble(both, options);
+    options.threads = 4;
+    Result again = assemble(both, options);
+    CHECK(!once.cubin.empty());
+    CHECK(once.cubin == again.cubin);
+  }
+  Options threads;
+  threads.threads = 4;
+  CHECK(assemble(kTwoKernels).cubin == assemble(kTwoKernels, threads).cubin);
+}
+
+TEST_CASE("a virtual architecture is checked only") {
+  Options options;
+  options.arch = "compute_90";
+  Result result = assemble(kTwoKernels, options);
+  CHECK(result.status == Status::Ok);
+  CHECK(result.cubin.empty());
+}
+
+TEST_CASE("errors in the input: told with their places, and no cubin") {
+  Result result = assemble(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { bogus.u32 %r1; nope; }\n");
+  CHECK(result.status == Status::InputErrors);
+  CHECK(result.cubin.empty());
+  CHECK(result.errorCount >= 2);
+  CHECK(result.diagnostics.find("<input>:4:14: error:") != std::string::npos);
+}
+
+TEST_CASE("entries: only those that are named, and only names that there are") {
+  Options options;
+  options.entries = {"second"};
+  Result result = assemble(kTwoKernels, options);
+  REQUIRE(result.statistics.functions.size() == 1);
+  CHECK(result.statistics.functions[0].name == "second");
+  CHECK(cubin::read(result.cubin).functions.size() == 1);
+
+  options.entries = {"secondd"};
+  result = assemble(kTwoKernels, options);
+  CHECK(result.status == Status::InputErrors);
+  CHECK(result.diagnostics.find("did you mean 'second'?") != std::string::npos);
+}
+
+TEST_CASE("several inputs become one cubin; a name may be defined once") {
+  std::string saxpy = example("saxpy.ptx");
+  Input inputs[] = {{"a.ptx", kTwoKernels}, {"b.ptx", saxpy}};
+  Result result = assemble(inputs);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  CHECK(cubin::read(result.cubin).functions.size() == 3);
+
+  Input twice[] = {{"a.ptx", saxpy}, {"b.ptx", saxpy}};
+  result = assemble(twice);
+  CHECK(result.status == Status::InputErrors);
+  CHECK(result.diagnostics.starts_with("b.ptx: error:"));
+}
+
+TEST_CASE("options that make no sense are errors") {
+  auto failsWith = [](auto&& change) {
+    Options options;
+    change(options);
+    CHECK_THROWS_AS(assemble(kTwoKernels, options), Error);
+  };
+  failsWith([](Options& o) { o.arch = "sm_1"; });
+  failsWith([](Options& o) { o.knobs = {"NoSuchKnob=1"}; });
+  failsWith([](Options& o) { o.phases.dumpAfter = {"NoSuchPhase"}; });
+  failsWith([](Options& o) { o.phases.stopAfter = "9999"; });
+}
+
+TEST_CASE("phases can be watched and stopped") {
+  Options options;
+  options.phases.dumpAfter = {"0"};
+  options.phases.timePhases = true;
+  options.phases.verifyEach = true;
+  Result result = assemble(kTwoKernels, options);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  CHECK(result.phaseText.find("OriCheckInitialProgram") != std::string::npos);
+  CHECK(result.phaseText.find("parse") != std::string::npos);
+  CHECK(!result.cubin.empty());
+
+  options.phases.stopAfter = "OriCheckInitialProgram";
+  result = assemble(kTwoKernels, options);
+  CHECK(result.status == Status::Ok);
+  CHECK(result.cubin.empty());
+}
+
+TEST_CASE("remarks are JSON") {
+  Options options;
+  options.wantRemarks = true;
+  Result result = assemble(kTwoKernels, options);
+  CHECK(nlohmann::json::parse(result.remarks).is_array());
+}
