@@ -83,7 +83,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   case StateSpace::Global: {
     IsaOperand r = newR(2);
     const std::uint32_t slot = out_.module().addressSlot(layout_.symbolOf[index(id)]);
-    builder_.emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
+    emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
     if (offset == 0) return Value::of(r);
     IsaOperand sum = newR(2);
     builder_.emit(IsaOp::IADD64, {sum, r, inReg(Value::constant(static_cast<std::uint64_t>(offset), 2))});
@@ -117,7 +117,7 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
     const VariableId id = operand.variableId();
     const Variable& v = module().variable(id);
     if (v.space == StateSpace::Shared && narrow) {
-      a.uniform = sharedBase();
+      if (IsaOperand base = sharedBase(); !base.isZeroReg()) a.uniform = base;
       a.offset += sharedOffset(id);
     } else if (v.space == StateSpace::Local && narrow) {
       a.base = IsaOperand::physical(File::R, 1);

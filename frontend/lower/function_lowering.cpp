@@ -289,6 +289,10 @@ ori::Instr* FunctionLowering::emit(IsaOp op, std::vector<IsaOperand> operands, s
   isa::Inst trial = isa::makeInst(op);
   for (ModValue m : mods) ORIAS_CHECK(isa::setMod(trial, m));
   const isa::InstrDesc& row = isa::desc(op);
+  // imm(0) is RZ, which is right where registers stand; pure number fields want the number.
+  for (unsigned i = 0; i < operands.size() && i < row.slotCount; ++i)
+    if (operands[i].isZeroReg() && operands[i].file == File::R && !(row.slots[i].accepts & isa::kAcceptsReg) && (row.slots[i].accepts & isa::kAcceptsImm))
+      operands[i] = IsaOperand::immediate(0);
   if (!row.isPseudo() && !isa::fits(op, trial.mods, operands)) {
     auto movable = [](const IsaOperand& o) { return o.isImm() || o.isConst(); };
     // First what no form takes in its slot, then whatever is left until one form takes all.

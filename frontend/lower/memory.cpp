@@ -121,17 +121,17 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
   case StateSpace::Shared: return f.emit(IsaOp::LDS, {d, a.base, a.uniform, offset}, {sizeMod});
-  case StateSpace::Local: return f.emit(IsaOp::LDL, {d, a.base, IsaOperand::zero(File::UR), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
+  case StateSpace::Local: return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
   case StateSpace::Global: {
     MemOrder order = orderOf(form);
     // .nc: nobody writes the location while the kernel runs.
     if (form.has(Mod::Nc)) order = MemOrder::Constant;
     const unsigned prefetch = form.has(Mod::L2Prefetch64) ? 1 : form.has(Mod::L2Prefetch128) ? 2 : form.has(Mod::L2Prefetch256) ? 3 : 0;
-    return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset},
+    return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, order}, {IsaMod::Evict, evictOf(form)}, {IsaMod::Prefetch, prefetch}});
   }
   default:
-    return f.emit(IsaOp::LD, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset},
+    return f.emit(IsaOp::LD, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
   }
 }
@@ -141,13 +141,13 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
   case StateSpace::Shared: f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}); break;
-  case StateSpace::Local: f.emit(IsaOp::STL, {a.base, IsaOperand::zero(File::UR), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}}); break;
+  case StateSpace::Local: f.emit(IsaOp::STL, {a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}}); break;
   case StateSpace::Global:
-    f.emit(IsaOp::STG, {f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset, data},
+    f.emit(IsaOp::STG, {f.globalDescriptor(), a.base, IsaOperand(), offset, data},
            {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
     break;
   default:
-    f.emit(IsaOp::ST, {f.globalDescriptor(), a.base, IsaOperand::zero(File::UR), offset, data},
+    f.emit(IsaOp::ST, {f.globalDescriptor(), a.base, IsaOperand(), offset, data},
            {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
     break;
   }

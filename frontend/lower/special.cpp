@@ -20,7 +20,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   };
   auto bank0 = [&](std::uint32_t offset, unsigned words = 1) {
     IsaOperand r = newR(words);
-    builder_.emit(IsaOp::LDC, {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
+    emit(IsaOp::LDC, {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
                   {{IsaMod::Size, words == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
     return Value::of(r);
   };
@@ -32,7 +32,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   /// Bits [shift, shift + width) of a hardware register.
   auto bits = [&](std::int32_t number, unsigned shift, unsigned width) {
     IsaOperand shifted = newR(), r = newR();
-    builder_.emit(IsaOp::SHF, {shifted, IsaOperand::rz(), imm(shift), hardware(number).word(0)},
+    emit(IsaOp::SHF, {shifted, IsaOperand::rz(), imm(shift), hardware(number).word(0)},
                   {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
     emit(IsaOp::LOP3, {IsaOperand::pt(), r, shifted, imm((1 << width) - 1), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
     return Value::of(r);
