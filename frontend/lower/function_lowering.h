@@ -65,7 +65,7 @@ class Value {
 /// An address as memory instructions take it: a base register (RZ: none), an optional uniform register, an offset in bytes.
 struct Address {
   isa::Operand base = isa::Operand::rz();
-  isa::Operand uniform; ///< absent: none
+  isa::Operand uniform;
   std::int64_t offset = 0;
   bool isFrame = false;             ///< offset is within frame object `frameObject`, base is the stack pointer
   std::uint32_t frameObject = 0;

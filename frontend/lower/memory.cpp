@@ -99,7 +99,7 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
       IsaOperand part = ori::component(d, 2 * w, n == 8 ? 2 : 1);
       IsaOperand target = part;
       // The base may be what the first element overwrites.
-      f.emit(IsaOp::LDC, {target, f.imm(bank), index, IsaOperand::immediate(static_cast<std::int32_t>(a.offset + e * bytes + 8 * w))},
+      f.emit(IsaOp::LDC, {target, IsaOperand::immediate(static_cast<std::int32_t>(bank)), index, IsaOperand::immediate(static_cast<std::int32_t>(a.offset + e * bytes + 8 * w))},
              {{IsaMod::Size, memSize(type, n)}});
       if (d.width > part.width && bytes < 8) f.copy(ori::component(d, 1), Value::constant(0, 1));
     }

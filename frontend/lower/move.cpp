@@ -114,7 +114,7 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   Value value = f.source(ops[1], type);
   auto windowBase = [&](std::uint32_t offset) {
     IsaOperand base = f.newR(2);
-    f.emit(IsaOp::LDC, {base, f.imm(0), IsaOperand::rz(), f.imm(offset)}, {{IsaMod::Size, isa::MemSize::B64}});
+    f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)}, {{IsaMod::Size, isa::MemSize::B64}});
     return base;
   };
   switch (space) {
