@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fmt/format.h>
+#include <tbb/info.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
@@ -171,7 +172,8 @@ void Compilation::runPhases() {
     for (auto& job : jobs_)
       job->run(pipeline_);
   } else {
-    tbb::task_arena arena(static_cast<int>(options_.threads));
+    // More threads than the machine has would only make TBB complain.
+    tbb::task_arena arena(std::min(static_cast<int>(options_.threads), tbb::info::default_concurrency()));
     arena.execute(
         [&] { tbb::parallel_for(std::size_t{0}, jobs_.size(), [&](std::size_t i) { jobs_[i]->run(pipeline_); }); });
   }
@@ -210,12 +212,25 @@ void Compilation::report() {
     result_.statistics.functions.push_back(job->report());
     times.push_back(job->times());
   }
+  if (options_.wantListing) result_.listing = listing();
   if (options_.wantRemarks) result_.remarks = remarksJson(jobs_);
   if (!options_.phases.timePhases) return;
   result_.phaseText += fmt::format("{:>4} {:<30} {:>10}\n", "", "stage", "ms");
   for (const StageTime& time : result_.times)
     result_.phaseText += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", time.stage, time.milliseconds);
   if (!times.empty()) result_.phaseText += '\n' + phases::renderTimes(times);
+}
+
+std::string Compilation::listing() const {
+  bool json = options_.listingFormat == ListingFormat::Json;
+  std::string text;
+  for (const auto& job : jobs_) {
+    std::string one = job->listing();
+    if (one.empty()) continue;
+    if (!text.empty()) text += json ? ",\n" : "\n";
+    text += one;
+  }
+  return json ? "[\n" + text + "\n]\n" : text;
 }
 
 bool Compilation::hasErrors() const {

@@ -53,6 +53,7 @@ class Compilation {
   void runPhases();
   void writeCubin();
   void report();
+  std::string listing() const;
   bool hasErrors() const;
   void collectDiagnostics();
 

@@ -1,6 +1,7 @@
 #include "orias/function_job.h"
 
 #include "encoder/isa/target.h"
+#include "encoder/listing.h"
 #include "ori/module.h"
 #include "support/check.h"
 
@@ -46,8 +47,10 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
 
 FunctionJob::FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs,
                          std::string fileName, std::string_view text)
-    : function_(function), options_(options), knobs_(knobs), diagnostics_(std::move(fileName), text),
-      remarks_(options.wantRemarks), maxRegisters_(registerCeiling(function, options)) {}
+    : function_(function), options_(options), knobs_(knobs), text_(text), diagnostics_(std::move(fileName), text),
+      remarks_(options.wantRemarks), maxRegisters_(registerCeiling(function, options)) {
+  code_.wantListing = options.wantListing;
+}
 
 void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   auto start = std::chrono::steady_clock::now();
@@ -69,6 +72,16 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   }
   times_ = manager.times();
   milliseconds_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+std::string FunctionJob::listing() const {
+  if (!code_.listing) return {};
+  switch (options_.listingFormat) {
+  case ListingFormat::Plain: return encoder::renderPlain(*code_.listing);
+  case ListingFormat::Annotated: return encoder::renderAnnotated(*code_.listing, text_);
+  case ListingFormat::Json: return encoder::renderJson(*code_.listing, text_);
+  }
+  return {};
 }
 
 FunctionReport FunctionJob::report() const {

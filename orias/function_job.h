@@ -36,11 +36,14 @@ class FunctionJob {
   const std::vector<phases::PhaseTime>& times() const { return times_; }
   const std::string& dumped() const { return dumped_; }
   FunctionReport report() const;
+  /// The listing in the form that the options ask for; empty without code.
+  std::string listing() const;
 
  private:
   ori::Function& function_;
   const Options& options_;
   const phases::Knobs& knobs_;
+  std::string_view text_;
   Diagnostics diagnostics_;
   phases::Remarks remarks_;
   encoder::FunctionCode code_;

@@ -52,7 +52,7 @@ TEST_CASE("PTX in, a cubin and statistics out") {
 }
 
 TEST_CASE("the same input gives the same bytes, whatever the threads") {
-  for (const char* name : {"saxpy.ptx", "collatz.ptx"}) {
+  for (const char* name : {"saxpy.ptx", "stencil.ptx"}) {
     std::string both = example(name);
     Options options;
     Result once = assemble(both, options);
@@ -75,11 +75,12 @@ TEST_CASE("a virtual architecture is checked only") {
 }
 
 TEST_CASE("errors in the input: told with their places, and no cubin") {
-  Result result = assemble(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { bogus.u32 %r1; nope; }\n");
+  Result result =
+      assemble(".version 8.0\n.target sm_90\n.address_size 64\n.entry k() { .reg .b32 %r1; bogus.u32 %r1; nope; }\n");
   CHECK(result.status == Status::InputErrors);
   CHECK(result.cubin.empty());
   CHECK(result.errorCount >= 2);
-  CHECK(result.diagnostics.find("<input>:4:14: error:") != std::string::npos);
+  CHECK(result.diagnostics.find("<input>:4:29: error:") != std::string::npos);
 }
 
 TEST_CASE("entries: only those that are named, and only names that there are") {
@@ -143,4 +144,16 @@ TEST_CASE("remarks are JSON") {
   options.wantRemarks = true;
   Result result = assemble(kTwoKernels, options);
   CHECK(nlohmann::json::parse(result.remarks).is_array());
+}
+
+TEST_CASE("the listing has every function, in each format") {
+  Options options;
+  options.wantListing = true;
+  for (ListingFormat format : {ListingFormat::Plain, ListingFormat::Annotated, ListingFormat::Json}) {
+    options.listingFormat = format;
+    Result result = assemble(kTwoKernels, options);
+    CHECK(result.listing.find("first") != std::string::npos);
+    CHECK(result.listing.find("second") != std::string::npos);
+    if (format == ListingFormat::Json) CHECK(nlohmann::json::parse(result.listing).size() == 2);
+  }
 }
