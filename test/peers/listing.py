@@ -1,16 +1,29 @@
-"""Reads the plain listing that orias writes."""
+"""Reads the plain listing that orias writes: `name:`, then labels and `/*address*/ text ;`."""
 import re
 
-FUNCTION = re.compile(r"^(?:\.text\.|Function\s*:\s*)([\w$.]+)", re.MULTILINE)
-LINE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;")
+FUNCTION = re.compile(r"^([\w$][\w$.]*):$")
+LABEL = re.compile(r"^(\.L\w*):$")
+ROW = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;$")
+REFERENCE = re.compile(r"`\((\.L\w*)\)")
 
 
 def parse(text):
-    """{function: {address: instruction text}}"""
-    functions, current = {}, None
+    """{function: {address: instruction text}}, with labels as addresses, which is what nvdisasm prints of raw code."""
+    functions = {}
+    rows, labels, waiting = {}, {}, []
     for line in text.splitlines():
         if match := FUNCTION.match(line):
-            current = functions.setdefault(match.group(1), {})
-        elif (match := LINE.search(line)) and current is not None:
-            current[int(match.group(1), 16)] = match.group(2)
-    return functions
+            rows, labels, waiting = {}, {}, []
+            functions[match.group(1)] = (rows, labels)
+        elif match := LABEL.match(line):
+            waiting.append(match.group(1))
+        elif match := ROW.search(line):
+            address = int(match.group(1), 16)
+            rows[address] = match.group(2)
+            labels.update((label, address) for label in waiting)
+            waiting = []
+
+    def resolve(instruction, labels):
+        return REFERENCE.sub(lambda m: f"{labels[m.group(1)]:#x}" if m.group(1) in labels else m.group(0), instruction)
+
+    return {name: {a: resolve(t, labels) for a, t in rows.items()} for name, (rows, labels) in functions.items()}
