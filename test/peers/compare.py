@@ -133,8 +133,8 @@ class Comparison:
             return {f"(signal {-outcome.status})": ""}
         kinds = reports.reasons(outcome.errors)
         if outcome.status != 1 or not kinds:
-            last = outcome.errors.strip().splitlines()[:1] or ["no message"]
-            kinds = {f"(status {outcome.status}) {last[0][:160]}": ""}
+            first = (outcome.errors.strip().splitlines() or ["no message"])[0]
+            kinds = {f"(status {outcome.status}) {reports.blot(first)[:200]}": ""}
         return kinds
 
     def run(self):
@@ -178,6 +178,24 @@ def ranked_reasons(rows, key, most):
     return [f"  {alone[k]:5} {anywhere[k]:5}  {k}   [{example[k]}]" for k in order[:most]]
 
 
+def plan(rows, most):
+    """In which order to remove the reasons for which files do not assemble, so that most files soon do: a greedy choice."""
+    done = sum(row["assemble"] for row in rows)
+    waiting = [set(row["reasons"]) for row in rows if row.get("reasons")]
+    lines = []
+    while waiting and len(lines) < most:
+        weight = collections.Counter()
+        for reasons in waiting:
+            for reason in reasons:
+                weight[reason] += 1 / len(reasons) ** 2
+        choice = max(sorted(weight), key=weight.get)
+        left = [reasons - {choice} for reasons in waiting]
+        waiting = [reasons for reasons in left if reasons]
+        done += len(left) - len(waiting)
+        lines.append(f"  {done:5} {100 * done // len(rows):3}%  {choice}")
+    return lines
+
+
 def summary(rows, options):
     """The text that ends a run."""
     n = len(rows)
@@ -193,6 +211,8 @@ def summary(rows, options):
         lines.append(f"assemble: {sum(r['assemble'] for r in rows)} of {n}")
         lines += ["  alone files  message"] * any("reasons" in r for r in rows)
         lines += ranked_reasons(rows, "reasons", options.reasons)
+        if options.plan:
+            lines += ["files that assemble once these, in this order, are done:"] + plan(rows, options.plan)
     for figure, what in (("registers", "registers"), ("instructions", "instructions"), ("seconds", "time"), ("kilobytes", "peak memory")):
         lines.append(ratio_line(rows, figure, what))
     if any("words" in r for r in rows):
@@ -228,6 +248,7 @@ def parse_arguments():
     parser.add_argument("--jobs", type=int, default=1, help="files at once; 1 for honest times")
     parser.add_argument("--repeat", type=int, default=3, help="runs of which speed takes the best")
     parser.add_argument("--reasons", type=int, default=40, help="how many messages the summary ranks")
+    parser.add_argument("--plan", type=int, default=0, help="print this many steps of the order in which to widen orias")
     parser.add_argument("--differences", type=int, default=5, help="how many differences of a file the summary shows")
     parser.add_argument("--require", default="", help="exit with 1 unless every file passes these: front, assemble")
     parser.add_argument("--tsv", help="write one line per file here")

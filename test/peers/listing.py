@@ -4,7 +4,7 @@ import re
 FUNCTION = re.compile(r"^([\w$][\w$.]*):$")
 LABEL = re.compile(r"^(\.L\w*):$")
 ROW = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;$")
-REFERENCE = re.compile(r"`\((\.L\w*)\)")
+REFERENCE = re.compile(r"`\((\.L\w*)\)|(\.L\w*)")
 
 
 def parse(text):
@@ -24,6 +24,10 @@ def parse(text):
             waiting = []
 
     def resolve(instruction, labels):
-        return REFERENCE.sub(lambda m: f"{labels[m.group(1)]:#x}" if m.group(1) in labels else m.group(0), instruction)
+        def address(match):
+            label = match.group(1) or match.group(2)
+            return f"{labels[label]:#x}" if label in labels else match.group(0)
+
+        return REFERENCE.sub(address, instruction)
 
     return {name: {a: resolve(t, labels) for a, t in rows.items()} for name, (rows, labels) in functions.items()}

@@ -23,10 +23,16 @@ def spill_bytes(errors):
     return sum(int(s) + int(l) for s, l in SPILLS.findall(errors))
 
 
+def blot(message):
+    """A message without the names and numbers that make it unlike others of its kind."""
+    message = re.sub(r"'[^']*'", "'_'", message)
+    message = re.sub(r"(?:/[\w.-]+)+/", "", message)
+    return re.sub(r"%[\w$.]+|\b(?:0x[0-9a-f]+|\d+)\b(?![-.\w])", "_", message)
+
+
 def reasons(errors):
-    """The distinct error messages, without places and with names and numbers blotted out, so that they can be counted."""
+    """{message: place} of the distinct errors, blotted so that they can be counted."""
     kinds = {}
     for match in ERROR.finditer(errors):
-        text = match.group("text")
-        kinds.setdefault(re.sub(r"%[\w$.]+|\b(?:0x)?\d+\b(?![-.\w])", "_", text), match.group("place") or "")
+        kinds.setdefault(blot(match.group("text")), match.group("place") or "")
     return kinds
