@@ -23,6 +23,9 @@ namespace orias {
 
 namespace {
 
+/// The chips that code is made for; tests have shown for no other that it would be right.
+constexpr std::string_view kCodeTargets[] = {"sm_90", "sm_90a"};
+
 /// The diagnostics that are shown: without warnings, or with warnings as errors, if so asked.
 void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options) {
   for (const Diagnostic& d : all.all()) {
@@ -78,6 +81,9 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
   if (!arch) throw Error(fmt::format("the architecture '{}' is not supported", options.arch));
   target_ = arch->target;
   checkOnly_ = arch->isVirtual;
+  if (!checkOnly_ && std::ranges::find(kCodeTargets, target_->name()) == std::end(kCodeTargets))
+    throw Error(
+        fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
   for (const std::string& setting : options.knobs)
     knobs_.setFromList(setting);
   phases::PhaseManager{pipeline_}; // throws for phases that there are not
