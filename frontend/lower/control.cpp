@@ -12,7 +12,37 @@ void lowerBra(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endBlock(f.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(target->id)}));
 }
 
+void FunctionLowering::enter(ori::Block* block) {
+  if (blockIsOpen()) builder_.block()->fallthrough = block->id;
+  startBlock(block);
+}
+
+void FunctionLowering::branchIf(IsaOperand condition, const ori::Block* target) {
+  builder_.setGuard(condition);
+  const ori::Instr* jump = builder_.emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(target->id)});
+  builder_.setGuard(IsaOperand::pt());
+  endBlock(jump);
+}
+
+ori::Block* FunctionLowering::beginUnguarded() {
+  if (current_->guard == RegisterId::None) return nullptr;
+  ori::Block* join = newBlock();
+  branchIf(guard().notted(), join);
+  return join;
+}
+
+void FunctionLowering::endUnguarded(ori::Block* join) {
+  if (join) enter(join);
+}
+
+/// trap and brkpt: to a debugger both are the same.
+void lowerTrap(FunctionLowering& f, const Instruction&, const Form&) {
+  f.emit(IsaOp::BPT, {f.imm(1)});
+}
+
 /// exit, and ret of a kernel.
-void lowerExit(FunctionLowering& f, const Instruction&, const Form&) { f.endBlock(f.b().emit(IsaOp::EXIT, {})); }
+void lowerExit(FunctionLowering& f, const Instruction&, const Form&) {
+  f.endBlock(f.b().emit(IsaOp::EXIT, {}));
+}
 
 } // namespace orias::ptx

@@ -82,6 +82,7 @@ void lowerBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerWarpBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerMembar(FunctionLowering&, const Instruction&, const Form&);
 void lowerNanosleep(FunctionLowering&, const Instruction&, const Form&);
+void lowerGridControl(FunctionLowering&, const Instruction&, const Form&);
 
 // warp.cpp
 void lowerShfl(FunctionLowering&, const Instruction&, const Form&);

@@ -141,6 +141,17 @@ class FunctionLowering {
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if the
   /// terminator is guarded.
   void endBlock(const ori::Instr* terminator);
+  /// A block that has no place yet: see enter().
+  ori::Block* newBlock() { return out_.newBlock(); }
+  /// Goes on in `block`, placed here; the current block falls through to it if it is open.
+  void enter(ori::Block* block);
+  /// Jumps, and goes on in a new block. Not under a guard.
+  void branch(const ori::Block* target) { branchIf(isa::Operand::pt(), target); }
+  void branchIf(isa::Operand condition, const ori::Block* target);
+  /// For what cannot stand under a guard: where the current instruction has one, branches around what follows up to
+  /// endUnguarded(), which takes what this returns.
+  ori::Block* beginUnguarded();
+  void endUnguarded(ori::Block* join);
 
   const Instruction& current() const { return *current_; }
   /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.

@@ -266,4 +266,17 @@ void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+/// Prefetches of global memory; those of local memory and of descriptors are not supported.
+void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
+  enum { ToL1 = 0, ToL2 = 1, ToL2EvictLast = 9 };
+  const bool evictLast = form.has(Mod::L2EvictLast);
+  const Mod level = form.get(Slot::Level);
+  if ((!evictLast && level != Mod::L1 && level != Mod::L2) || form.space() == StateSpace::Local) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  const Address a = f.address(f.operands(i)[0], form.space());
+  f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)}, {{IsaMod::Func, evictLast ? ToL2EvictLast : level == Mod::L1 ? ToL1 : ToL2}});
+}
+
 } // namespace orias::ptx

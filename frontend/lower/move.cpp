@@ -146,4 +146,17 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) {
+  enum { InGlobal, InLocal, InShared };
+  const Mod space = form.get(Slot::Space);
+  // Global excludes the window of constants, which would have to be compared with.
+  if (space != Mod::Shared && space != Mod::SharedCta && space != Mod::Local) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto ops = f.operands(i);
+  f.emit(IsaOp::QSPC, {f.destPredicate(ops[0]), IsaOperand::rz(), f.sourceReg(ops[1], Type::U64), IsaOperand::immediate(0)},
+         {{IsaMod::Sub, space == Mod::Local ? InLocal : InShared}});
+}
+
 } // namespace orias::ptx

@@ -1,0 +1,321 @@
+// atom and red. What the hardware has no instruction for is a loop around a compare-and-swap.
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/integer_parts.h"
+#include "frontend/lower/sync.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::AtomFloat;
+using isa::AtomOp;
+using isa::AtomType;
+using isa::MemOrder;
+using isa::MemSize;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// One atomic operation, taken apart.
+struct Atomic {
+  StateSpace space;
+  Mod action;
+  Type type;
+  Address address;
+  IsaOperand result;      ///< RZ where nobody asks for the old value
+  IsaOperand value;       ///< cas: what is compared with
+  IsaOperand replacement; ///< cas only
+  MemOrder order;
+  unsigned words;
+  bool isFloat;
+  bool wanted() const { return !result.isZeroReg(); }
+};
+
+AtomOp atomOp(Mod action) {
+  switch (action) {
+  case Mod::Min: return AtomOp::MIN;
+  case Mod::Max: return AtomOp::MAX;
+  case Mod::Inc: return AtomOp::INC;
+  case Mod::Dec: return AtomOp::DEC;
+  case Mod::And: return AtomOp::AND;
+  case Mod::Or: return AtomOp::OR;
+  case Mod::Xor: return AtomOp::XOR;
+  case Mod::Exch: return AtomOp::EXCH;
+  default: return AtomOp::ADD;
+  }
+}
+
+AtomType atomType(const Atomic& a) {
+  const bool isSigned = typeClass(a.type) == TypeClass::Signed;
+  if (a.words == 2) return isSigned ? AtomType::S64 : AtomType::U64;
+  return isSigned ? AtomType::S32 : AtomType::U32;
+}
+
+AtomFloat atomFloat(Type type) {
+  switch (type) {
+  case Type::F16x2: return AtomFloat::F16x2;
+  case Type::BF16x2: return AtomFloat::BF16x2;
+  case Type::F64: return AtomFloat::F64;
+  // Global memory flushes subnormals; PTX says so.
+  default: return AtomFloat::F32Ftz;
+  }
+}
+
+/// Atomics without scope reach the GPU.
+MemOrder orderOf(Mod scope) {
+  switch (scope) {
+  case Mod::Cta: return MemOrder::StrongSm;
+  case Mod::Sys: return MemOrder::StrongSys;
+  default: return MemOrder::StrongGpu;
+  }
+}
+
+IsaOperand offsetOf(const Address& a) {
+  return IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
+}
+
+/// What the operation makes of the old value, for the loops.
+IsaOperand combine(FunctionLowering& f, const Atomic& a, IsaOperand old) {
+  const IsaOperand fresh = f.newR(a.words);
+  if (a.type == Type::F32) {
+    f.emit(IsaOp::FADD, {fresh, old, a.value});
+  } else if (a.type == Type::F64) {
+    f.emit(IsaOp::DADD, {fresh, old, a.value});
+  } else if (a.action == Mod::Add) {
+    f.emit(IsaOp::IADD64, {fresh, old, a.value});
+  } else if (a.action == Mod::Min || a.action == Mod::Max) {
+    const IsaOperand p = f.newP();
+    const isa::IntType type = typeClass(a.type) == TypeClass::Signed ? isa::IntType::S32 : isa::IntType::U32;
+    compare64(f, p, old, a.value, a.action == Mod::Min ? isa::ICmp::LT : isa::ICmp::GT, type);
+    for (unsigned w = 0; w < a.words; ++w)
+      f.emit(IsaOp::SEL, {ori::component(fresh, w), ori::component(old, w), ori::component(a.value, w), p});
+  } else {
+    const int lut = a.action == Mod::And ? 0xc0 : a.action == Mod::Or ? 0xfc : 0x3c;
+    for (unsigned w = 0; w < a.words; ++w)
+      f.emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(fresh, w), ori::component(old, w),
+                           ori::component(a.value, w), IsaOperand::rz(), f.imm(lut), IsaOperand::pt().notted()});
+  }
+  return fresh;
+}
+
+/// The swap of a loop only compares bits.
+AtomType swapType(const Atomic& a) {
+  return a.words == 2 ? AtomType::U64 : AtomType::U32;
+}
+
+MemSize sizeOf(const Atomic& a) {
+  return a.words == 2 ? MemSize::B64 : MemSize::B32;
+}
+
+/// Reads, combines and tries to swap until nobody came between; ends in a new block. `emitLoad` and `emitSwap` know the
+/// space.
+template <typename Load, typename Swap>
+void swapLoop(FunctionLowering& f, const Atomic& a, Load emitLoad, Swap emitSwap) {
+  ori::Block* loop = f.newBlock();
+  f.enter(loop);
+  const IsaOperand old = f.newR(a.words), done = f.newR(a.words), p = f.newP();
+  emitLoad(old);
+  emitSwap(done, old, combine(f, a, old));
+  // The swap answers 1 when it took place.
+  f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), ori::component(done, 0), f.imm(1), IsaOperand::pt()},
+         {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  f.branchIf(p.notted(), loop);
+  if (a.wanted()) f.copy(a.result, Value::of(old));
+}
+
+constexpr int kCastSpin = 3;
+
+/// `base` is the 32-bit shared address.
+void sharedLoop(FunctionLowering& f, const Atomic& a, IsaOperand base, IsaOperand uniform) {
+  // The swap takes no uniform register.
+  if (!uniform.isNone()) {
+    const IsaOperand sum = f.newR();
+    f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), base, uniform, IsaOperand::rz()});
+    base = sum;
+  }
+  swapLoop(
+      f, a,
+      [&](IsaOperand old) {
+        f.emit(IsaOp::LDS, {old, base, IsaOperand(), offsetOf(a.address)}, {{IsaMod::Size, sizeOf(a)}});
+      },
+      [&](IsaOperand done, IsaOperand old, IsaOperand fresh) {
+        f.emit(IsaOp::ATOMS_CAS, {done, base, offsetOf(a.address), old, fresh},
+               {{IsaMod::Sub, kCastSpin}, {IsaMod::AtomType, swapType(a)}});
+      });
+}
+
+void lowerShared(FunctionLowering& f, const Atomic& a) {
+  const Address& at = a.address;
+  if (a.action == Mod::Cas) {
+    IsaOperand base = at.base;
+    if (!at.uniform.isNone()) {
+      base = f.newR();
+      f.emit(IsaOp::IADD3, {base, IsaOperand::pt(), IsaOperand::pt(), at.base, at.uniform, IsaOperand::rz()});
+    }
+    f.emit(IsaOp::ATOMS_CAS, {a.result, base, offsetOf(at), a.value, a.replacement}, {{IsaMod::AtomType, atomType(a)}});
+  } else if (!a.isFloat && (a.words == 1 || a.action == Mod::Exch)) {
+    f.emit(IsaOp::ATOMS, {a.result, at.base, at.uniform, offsetOf(at), a.value},
+           {{IsaMod::AtomOp, atomOp(a.action)}, {IsaMod::AtomType, atomType(a)}});
+  } else {
+    ori::Block* join = f.beginUnguarded();
+    sharedLoop(f, a, at.base, at.uniform);
+    f.endUnguarded(join);
+  }
+}
+
+void lowerGlobal(FunctionLowering& f, const Atomic& a) {
+  const Address& at = a.address;
+  const ModValue order{IsaMod::Order, a.order};
+  if (a.action == Mod::Cas) {
+    f.emit(IsaOp::ATOMG_CAS, {IsaOperand::pt(), a.result, at.base, offsetOf(at), a.value, a.replacement},
+           {{IsaMod::AtomType, atomType(a)}, order});
+    return;
+  }
+  const ModValue op{IsaMod::AtomOp, atomOp(a.action)};
+  const ModValue type =
+      a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a.type)} : ModValue{IsaMod::AtomType, atomType(a)};
+  const IsaOperand descriptor = f.globalDescriptor(), noUniform = IsaOperand();
+  if (!a.wanted() && a.action != Mod::Exch)
+    f.emit(a.isFloat ? IsaOp::REDG_FLOAT : IsaOp::REDG, {descriptor, at.base, noUniform, offsetOf(at), a.value},
+           {op, type, order});
+  else
+    f.emit(a.isFloat ? IsaOp::ATOMG_FLOAT : IsaOp::ATOMG,
+           {IsaOperand::pt(), a.result, descriptor, at.base, noUniform, offsetOf(at), a.value}, {op, type, order});
+}
+
+/// Where a generic address lies, as QSPC asks.
+enum class Where { Shared = 2, Distributed = 3 };
+
+/// Jumps to `elsewhere` unless the address lies there.
+void branchUnless(FunctionLowering& f, const Atomic& a, Where where, const ori::Block* elsewhere) {
+  const IsaOperand p = f.newP();
+  f.emit(IsaOp::QSPC, {p, IsaOperand::rz(), a.address.base, offsetOf(a.address)}, {{IsaMod::Sub, where}});
+  f.branchIf(p.notted(), elsewhere);
+}
+
+IsaOperand loadGeneric(FunctionLowering& f, const Atomic& a) {
+  const IsaOperand old = f.newR(a.words);
+  f.emit(IsaOp::LD,
+         {IsaOperand::pt(), old, f.globalDescriptor(), a.address.base, IsaOperand(), offsetOf(a.address)},
+         {{IsaMod::Size, sizeOf(a)}});
+  return old;
+}
+
+void storeGeneric(FunctionLowering& f, const Atomic& a, IsaOperand data) {
+  f.emit(IsaOp::ST, {f.globalDescriptor(), a.address.base, IsaOperand(), offsetOf(a.address), data},
+         {{IsaMod::Size, sizeOf(a)}});
+}
+
+/// Generic addresses: the instruction does global memory, and answers with a predicate that is false where it could not
+/// do the space. Shared memory needs the loop then; local memory is nobody else's, so a load and a store do.
+void lowerGeneric(FunctionLowering& f, const Atomic& a) {
+  const Address& at = a.address;
+  const ModValue order{IsaMod::Order, a.order};
+  const bool isCas = a.action == Mod::Cas;
+  const bool everywhere = !a.isFloat && a.words == 1;
+  auto emitAtom = [&](IsaOperand did, IsaOperand result) {
+    if (isCas) {
+      f.emit(IsaOp::ATOM_CAS, {did, result, at.base, offsetOf(at), a.value, a.replacement},
+             {{IsaMod::AtomType, atomType(a)}, order});
+      return;
+    }
+    const ModValue type =
+        a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a.type)} : ModValue{IsaMod::AtomType, atomType(a)};
+    f.emit(a.isFloat ? IsaOp::ATOM_FLOAT : IsaOp::ATOM,
+           {did, result, f.globalDescriptor(), at.base, IsaOperand(), offsetOf(at), a.value},
+           {{IsaMod::AtomOp, atomOp(a.action)}, type, order});
+  };
+  if (everywhere) {
+    emitAtom(IsaOperand::pt(), a.result);
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  ori::Block* done = f.newBlock();
+  const IsaOperand did = f.newP();
+  // The destination may be the address or a source: it is written when all is over.
+  Atomic inner = a;
+  if (a.wanted()) inner.result = f.newR(a.words);
+  emitAtom(did, inner.result);
+  f.branchIf(did, done);
+  if (!isCas && a.action != Mod::Exch) {
+    ori::Block* notShared = f.newBlock();
+    ori::Block* local = f.newBlock();
+    branchUnless(f, a, Where::Shared, notShared);
+    sharedLoop(f, inner, ori::component(at.base, 0), IsaOperand());
+    f.branch(done);
+    f.enter(notShared);
+    branchUnless(f, a, Where::Distributed, local);
+    swapLoop(
+        f, inner, [&](IsaOperand old) { f.copy(old, Value::of(loadGeneric(f, a))); },
+        [&](IsaOperand swapped, IsaOperand old, IsaOperand fresh) {
+          f.emit(IsaOp::ATOM_CAS, {IsaOperand::pt(), swapped, at.base, offsetOf(at), old, fresh},
+                 {{IsaMod::Sub, kCastSpin}, {IsaMod::AtomType, swapType(a)}});
+        });
+    f.branch(done);
+    f.enter(local);
+  }
+  const IsaOperand old = loadGeneric(f, a);
+  if (isCas) {
+    const IsaOperand same = f.newP(), fresh = f.newR(a.words);
+    compare64(f, same, old, a.value, isa::ICmp::EQ, isa::IntType::U32);
+    for (unsigned w = 0; w < a.words; ++w)
+      f.emit(IsaOp::SEL, {ori::component(fresh, w), ori::component(a.replacement, w), ori::component(old, w), same});
+    storeGeneric(f, a, fresh);
+  } else {
+    storeGeneric(f, a, a.action == Mod::Exch ? a.value : combine(f, a, old));
+  }
+  if (a.wanted()) f.copy(inner.result, Value::of(old));
+  f.enter(done);
+  if (a.wanted()) f.copy(a.result, Value::of(inner.result));
+  f.endUnguarded(join);
+}
+
+/// `at`: the operand that is the address; the values follow.
+void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, unsigned at) {
+  auto ops = f.operands(i);
+  Atomic a;
+  a.space = form.space();
+  a.action = form.action();
+  a.type = form.type();
+  a.isFloat = typeClass(a.type) == TypeClass::Float;
+  const unsigned bits = bitWidth(a.type);
+  const bool packed = a.type == Type::F16x2 || a.type == Type::BF16x2;
+  if (bits < 32 || bits > 64 || form.vectorSize() > 1 || form.has(Mod::L2CacheHint) ||
+      form.get(Slot::Space) == Mod::SharedCluster || (packed && a.space != StateSpace::Global) ||
+      (a.isFloat && a.action != Mod::Add)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  a.words = FunctionLowering::wordsOf(a.type);
+  a.order = orderOf(form.scope());
+  a.address = f.address(ops[at], a.space);
+  if (a.address.isFrame) {
+    f.unsupported("an atomic operation on local memory");
+    return;
+  }
+  a.value = f.sourceReg(ops[at + 1], a.type);
+  if (a.action == Mod::Cas) a.replacement = f.sourceReg(ops[at + 2], a.type);
+  a.result = at == 0 || ops[0].is(OperandKind::Sink) ? IsaOperand::rz(a.words) : f.dest(ops[0]);
+
+  const Mod semantics = form.semantics();
+  const Mod scope = form.scope() == Mod::None ? Mod::Gpu : form.scope();
+  if (semantics == Mod::Release || semantics == Mod::AcqRel) emitReleaseFence(f, scope);
+  switch (a.space) {
+  case StateSpace::Shared: lowerShared(f, a); break;
+  case StateSpace::Global: lowerGlobal(f, a); break;
+  default: lowerGeneric(f, a); break;
+  }
+  if (semantics == Mod::Acquire || semantics == Mod::AcqRel) emitAcquireFence(f, scope);
+}
+
+} // namespace
+
+void lowerAtom(FunctionLowering& f, const Instruction& i, const Form& form) {
+  lowerAtomic(f, i, form, 1);
+}
+void lowerRed(FunctionLowering& f, const Instruction& i, const Form& form) {
+  lowerAtomic(f, i, form, 0);
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,154 @@
+// Barriers of the CTA and of the warp, fences, and waiting.
+
+#include "frontend/lower/sync.h"
+
+#include "frontend/lower/families.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+constexpr std::uint32_t kAllBarriers = 16;
+
+void useBarrier(FunctionLowering& f, const Value& id) {
+  const std::uint32_t count = id.isConstant() ? static_cast<std::uint32_t>(id.bits()) + 1 : kAllBarriers;
+  f.out().ctaBarriers = std::max(f.out().ctaBarriers, count);
+}
+
+/// A barrier or count as BAR takes it: an immediate (0 too), or a register.
+IsaOperand barrierOperand(const Value& v) {
+  return v.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(v.bits())) : v.word(0);
+}
+
+/// Both in one register, as the forms without immediates want them: the count in the upper half (observed).
+IsaOperand packed(FunctionLowering& f, IsaOperand id, IsaOperand count) {
+  IsaOperand high = f.newR(), both = f.newR();
+  f.emit(IsaOp::SHF, {high, count, f.imm(16), IsaOperand::rz()},
+         {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), both, high, f.imm(0xf), id, f.imm(0xf8), IsaOperand::pt().notted()});
+  return both;
+}
+
+bool isReduction(Op op) {
+  return op == Op::BarRed || op == Op::BarrierRed;
+}
+bool isArrival(Op op) {
+  return op == Op::BarArrive || op == Op::BarrierArrive;
+}
+
+int fenceScope(Mod scope) {
+  enum { Cta = 0, Gpu = 2, Sys = 3 };
+  switch (scope) {
+  case Mod::Cta: return Cta;
+  case Mod::Sys: return Sys;
+  default: return Gpu;
+  }
+}
+
+} // namespace
+
+void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate) {
+  f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, static_cast<int>(kind)}, {IsaMod::Scope, fenceScope(scope)}});
+  if (scope == Mod::Cta) return;
+  // Errors of stores under way come out here, before anyone is told of the data.
+  f.emit(IsaOp::ERRBAR, {});
+  if (f.target().hasClusters()) f.emit(IsaOp::CGAERRBAR, {});
+  if (invalidate) f.emit(IsaOp::CCTL_IVALL, {});
+}
+
+void emitReleaseFence(FunctionLowering& f, Mod scope) {
+  emitFence(f, FenceKind::All, scope, false);
+}
+
+void emitAcquireFence(FunctionLowering& f, Mod scope) {
+  // Within the CTA all see the same L1: it is enough that the load has finished, for which a fence waits. Farther away
+  // L1 may hold old data.
+  if (scope == Mod::Cta)
+    emitFence(f, FenceKind::All, scope, false);
+  else
+    f.emit(IsaOp::CCTL_IVALL, {});
+}
+
+void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive) {
+  if (mask.isConstant() && static_cast<std::uint32_t>(mask.bits()) == 0xffffffffu) {
+    // Nothing has split the warp since it was last made whole in this block.
+    for (const ori::Instr* i = f.b().block()->last; i; i = i->prev) {
+      if (i->op == IsaOp::WARPSYNC) break;
+      if (i->op == IsaOp::WARPSYNC_ALL && !i->isGuarded()) return;
+    }
+    f.emit(IsaOp::WARPSYNC_ALL, {});
+    return;
+  }
+  f.emit(IsaOp::WARPSYNC, {IsaOperand::pt(), f.inReg(mask.word(0))},
+         {{IsaMod::Sub, exclusive && !mask.isConstant() ? 1 : 0}});
+}
+
+void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const bool reduction = isReduction(form.op), arrival = isArrival(form.op);
+  const unsigned first = reduction ? 1 : 0;
+  const bool hasCount = ops.size() > first + (reduction ? 2u : 1u);
+  const Value id = f.source(ops[first], Type::U32);
+  const Value count = hasCount ? f.source(ops[first + 1], Type::U32) : Value::constant(0, 1);
+  useBarrier(f, id);
+  // All lanes arrive as one. Under a guard not all of them come here.
+  if (i.guard == RegisterId::None && !arrival) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
+
+  std::vector<IsaOperand> at;
+  const bool inOne = !id.isConstant() && !count.isConstant();
+  if (inOne)
+    at = {packed(f, id.word(0), count.word(0))};
+  else
+    at = {barrierOperand(id), barrierOperand(count)};
+  if (arrival) {
+    f.emit(inOne ? IsaOp::BAR_ARV_R : IsaOp::BAR_ARV, at, {});
+  } else if (!reduction) {
+    f.emit(inOne ? IsaOp::BAR_SYNC_R : IsaOp::BAR_SYNC, at, {});
+  } else {
+    enum { Popc, And, Or };
+    const bool counts = form.has(Mod::Popc);
+    const isa::ModValue func{IsaMod::Func, counts ? Popc : form.boolOp() == Mod::And ? And : Or};
+    at.push_back(f.predicate(ops[ops.size() - 1]));
+    f.emit(inOne ? IsaOp::BAR_RED_R : IsaOp::BAR_RED, at, std::span(&func, 1));
+    if (counts)
+      f.emit(IsaOp::B2R_RESULT, {f.dest(ops[0]), IsaOperand::pt()});
+    else
+      f.emit(IsaOp::B2R_RESULT, {IsaOperand::rz(), f.destPredicate(ops[0])});
+  }
+}
+
+void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
+  ori::Block* join = f.beginUnguarded();
+  synchronizeWarp(f, f.source(f.operands(i)[0], Type::B32), false);
+  f.endUnguarded(join);
+}
+
+void lowerMembar(FunctionLowering& f, const Instruction&, const Form& form) {
+  if (form.op == Op::FenceProxy || form.op == Op::MembarProxy || form.op == Op::FenceMbarrierInit ||
+      form.get(Slot::SyncRestrict) != Mod::None) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  // membar.gl is fence.sc.gpu; a fence without semantics is acq_rel. One-sided fences cost as much as both.
+  const bool isSc = form.op == Op::Membar || form.semantics() == Mod::Sc;
+  emitFence(f, isSc ? FenceKind::Sc : FenceKind::All, form.scope(), true);
+}
+
+void lowerNanosleep(FunctionLowering& f, const Instruction& i, const Form&) {
+  const Value t = f.source(f.operands(i)[0], Type::U32);
+  f.emit(IsaOp::NANOSLEEP,
+         {IsaOperand::pt(), t.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(t.bits())) : t.word(0)});
+}
+
+/// Programmatic dependent launch.
+void lowerGridControl(FunctionLowering& f, const Instruction&, const Form& form) {
+  f.emit(form.mode() == Mod::Wait ? IsaOp::ACQBULK : IsaOp::PREEXIT, {});
+}
+
+} // namespace orias::ptx

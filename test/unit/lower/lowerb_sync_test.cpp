@@ -1,0 +1,53 @@
+#include "lowered.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias::ptx;
+
+TEST_CASE("barriers take numbers and counts as immediates or registers") {
+  const std::string text =
+      lowered("bar.sync 0; bar.sync 1, 64; bar.sync %r1; bar.sync 2, %r2; bar.sync %r1, %r2; bar.arrive 5, 64;");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"WARPSYNC.ALL", "BAR_SYNC<1> 0;", "BAR_SYNC<1> 1, 0x40;", "BAR_SYNC<1> %r0;",
+                       "BAR_SYNC<1> 2, %r1;", "SHF.L.U32", "LOP3.LUT", "BAR_SYNC_R<1> %", "BAR_ARV<> 5, 0x40;"}));
+  CHECK(inOrder(text, {"barriers 16;"}));
+  // The warp is whole after the first one.
+  CHECK(text.find("WARPSYNC.ALL") == text.rfind("WARPSYNC.ALL"));
+}
+
+TEST_CASE("a barrier that reduces gives its result through B2R") {
+  const std::string text = lowered("bar.red.popc.u32 %r4, 7, %p1; bar.red.and.pred %p2, 8, 64, !%p1;");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"barriers 9;", "BAR_RED<0,1> 7, %p1;", "B2R.RESULT %r", "BAR_RED<1,1> 8, 0x40, !%p1;",
+                       "B2R.RESULT RZ, %p2;"}));
+}
+
+TEST_CASE("fences go as far as their scope") {
+  CHECK(inOrder(lowered("membar.gl;"), {"MEMBAR.SC.GPU", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
+  CHECK(inOrder(lowered("fence.acq_rel.sys;"), {"MEMBAR.ALL.SYS", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
+  const std::string cta = lowered("fence.acq_rel.cta;");
+  CHECK(inOrder(cta, {"MEMBAR.ALL.CTA"}));
+  CHECK(cta.find("ERRBAR") == std::string::npos);
+  CHECK(inOrder(lowered("fence.proxy.async;"), {"not supported yet"}));
+}
+
+TEST_CASE("shuffles synchronise their lanes first") {
+  const std::string text =
+      lowered("shfl.sync.down.b32 %r4|%p3, %r3, 1, 31, -1; shfl.sync.idx.b32 %r5, %r3, %r4, 0, %r6;");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"WARPSYNC.ALL", "SHFL.DOWN %", ", 1, 0x1f", "WARPSYNC %", "SHFL.IDX PT"}));
+}
+
+TEST_CASE("votes of a mask in a register look at no other lanes") {
+  const std::string text =
+      lowered("vote.sync.ballot.b32 %r5, %p1, %r3; vote.sync.uni.pred %p2, !%p1, -1; redux.sync.min.s32 %r6, %r5, -1;");
+  CAPTURE(text);
+  CHECK(inOrder(text,
+                {"WARPSYNC.EXCLUSIVE %", "VOTE.ANY %", ", PT, %", "WARPSYNC.ALL", "VOTE.EQ %", "REDUX.MIN.S32 %ur"}));
+}
+
+TEST_CASE("guarded warp operations are branched around") {
+  const std::string text = lowered("@%p1 shfl.sync.down.b32 %r4, %r3, 1, 31, -1;");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"@!%", "BRA", "\n  WARPSYNC.ALL", "\n  SHFL.DOWN"}));
+}

@@ -1,0 +1,42 @@
+#pragma once
+
+#include "encoder/isa/target.h"
+#include "frontend/check.h"
+#include "frontend/lower/lower.h"
+#include "frontend/parse.h"
+#include "ori/print.h"
+
+#include <string>
+#include <string_view>
+
+namespace orias::ptx {
+
+/// The Ori text of the statements, lowered in a kernel with a few registers, or what was told about them.
+inline std::string lowered(std::string_view statements, std::string_view items = {}) {
+  const std::string text =
+      ".version 8.7\n.target sm_90\n.address_size 64\n" + std::string(items) +
+      ".visible .entry k(.param .u64 a, .param .u32 n) {\n"
+      ".reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n"
+      ".shared .align 16 .b8 sm[256];\n" +
+      std::string(statements) + "\nret;\n}\n";
+  Diagnostics diagnostics("t.ptx", text);
+  auto module = parse(text, diagnostics);
+  if (!diagnostics.hasErrors()) check(*module, {}, diagnostics);
+  if (diagnostics.hasErrors()) return diagnostics.render();
+  auto out = lower(*module, *isa::Target::find("sm_90"), diagnostics);
+  if (diagnostics.hasErrors()) return diagnostics.render();
+  return ori::print(*out, {.notes = false});
+}
+
+/// The parts stand in the text in this order.
+inline bool inOrder(std::string_view text, std::initializer_list<std::string_view> parts) {
+  std::size_t at = 0;
+  for (std::string_view part : parts) {
+    at = text.find(part, at);
+    if (at == std::string_view::npos) return false;
+    at += part.size();
+  }
+  return true;
+}
+
+} // namespace orias::ptx
