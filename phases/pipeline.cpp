@@ -43,6 +43,8 @@ constexpr PhaseInfo kPipeline[] = {
      "wide copies can only be ordered once their registers are known"},
     {"107", "OriRemoveNopCode", S::PostAllocation, 0, 4, kOptional, oriRemoveNopCode,
      "allocation turns copies into moves onto themselves"},
+    {"110", "PostSchedule", S::PostAllocation, 1, 4, kOptional, postSchedule,
+     "registers are known, and nothing but control words comes behind it"},
     {"112", "PlaceBlocksInSourceOrder", S::Layout, 0, 4, kNeeded, placeBlocksInSourceOrder,
      "the machine falls through to the next word only"},
     {"115", "AdvancedScoreboardsAndOpexes", S::Control, 1, 4, kNeeded, advancedScoreboardsAndOpexes,

@@ -1,5 +1,6 @@
-// Takes the code of ptxas' cubins, forgets its control words, schedules and controls it as orias does, and has the hazard
-// checker look at the result. Prints the cycles that both schedules take by themselves (waits for scoreboards not counted).
+// Takes the code of ptxas' cubins, forgets its control words, schedules and controls it as orias does, and has the
+// hazard checker look at the result. Prints the cycles that both schedules take by themselves (waits for scoreboards
+// not counted).
 //
 //   rewrite_cubins [--serial] [--reorder] [--show=N] file.cubin ...
 //
@@ -11,8 +12,11 @@
 #include "encoder/isa/word.h"
 #include "ori/module.h"
 #include "phases/controls.h"
+#include "phases/list_schedule.h"
 #include "test/peers/lift.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -32,14 +36,28 @@ const isa::Target* targetOf(std::uint32_t elfFlags) {
 
 struct Cost {
   unsigned long cycles = 0, waits = 0, nops = 0;
+  unsigned long estimate = 0; ///< with scoreboards released after the expected latencies
 };
 
 /// Sums over the words once each, as if all were executed once; the padding behind the last EXIT or branch left out.
-Cost costOf(std::span<const isa::Word> words) {
+Cost costOf(std::span<const isa::Word> words, const isa::Target& target) {
   Cost cost;
   std::size_t end = words.size();
-  while (end > 0 && isa::getBits(words[end - 1], 0, 12) == 0x918) --end;
+  while (end > 0 && isa::getBits(words[end - 1], 0, 12) == 0x918)
+    --end;
+  std::array<unsigned long, 8> released{};
   for (const isa::Word& w : words.first(end)) {
+    for (unsigned sb = 0; sb < target.scoreboardCount(); ++sb)
+      if (isa::getBits(w, 116 + sb, 1) != 0) cost.estimate = std::max(cost.estimate, released[sb]);
+    if (const auto inst = isa::decode(w)) {
+      const auto c = isa::latencyClassOf(inst->op, inst->mods);
+      constexpr unsigned long kRead = 12; // cycles until late sources have been read, roughly
+      auto& written = released[inst->control.writeBarrier & 7];
+      auto& read = released[inst->control.readBarrier & 7];
+      written = std::max(written, cost.estimate + target.expectedLatency(c));
+      read = std::max(read, cost.estimate + kRead);
+    }
+    cost.estimate += isa::getBits(w, 105, 4);
     cost.cycles += isa::getBits(w, 105, 4);
     cost.waits += static_cast<unsigned long>(__builtin_popcountll(isa::getBits(w, 116, 6)));
     cost.nops += isa::getBits(w, 0, 12) == 0x918;
@@ -51,12 +69,17 @@ Cost costOf(std::span<const isa::Word> words) {
 
 int main(int argc, char** argv) {
   phases::ControlOptions options;
+  bool isReordering = false;
   unsigned show = 5;
   unsigned long functions = 0, skipped = 0, violations = 0;
   Cost theirs, ours;
   for (int a = 1; a < argc; ++a) {
     if (std::strcmp(argv[a], "--serial") == 0) {
       options.isSerial = true;
+      continue;
+    }
+    if (std::strcmp(argv[a], "--reorder") == 0) {
+      isReordering = true;
       continue;
     }
     if (std::strncmp(argv[a], "--show=", 7) == 0) {
@@ -82,6 +105,11 @@ int main(int argc, char** argv) {
         continue;
       }
       ++functions;
+      if (isReordering)
+        for (ori::Block* block : function.layout())
+          phases::scheduleBlock(function, *block, *target, [&](auto region, const phases::DependenceGraph& graph) {
+            return phases::orderByLatency(region, graph, *target);
+          });
       phases::assignControls(function, options);
       const encoder::FunctionCode code = encoder::emitWords(function);
       const hazard::Report report = hazard::check(code.words, *target);
@@ -93,7 +121,8 @@ int main(int argc, char** argv) {
       }
       for (auto [words_, sum] : {std::pair(std::span<const isa::Word>(words), &theirs),
                                  std::pair(std::span<const isa::Word>(code.words), &ours)}) {
-        const Cost cost = costOf(words_);
+        const Cost cost = costOf(words_, *target);
+        sum->estimate += cost.estimate;
         sum->cycles += cost.cycles;
         sum->waits += cost.waits;
         sum->nops += cost.nops;
@@ -101,8 +130,11 @@ int main(int argc, char** argv) {
     }
   }
   std::printf("functions %lu, skipped %lu, violations %lu\n", functions, skipped, violations);
-  std::printf("cycles: ptxas %lu, ours %lu (%.3f); waits: ptxas %lu, ours %lu; NOPs: ptxas %lu, ours %lu\n", theirs.cycles,
-              ours.cycles, theirs.cycles == 0 ? 0.0 : static_cast<double>(ours.cycles) / static_cast<double>(theirs.cycles),
+  std::printf("cycles: ptxas %lu, ours %lu (%.3f); waits: ptxas %lu, ours %lu; NOPs: ptxas %lu, ours %lu\n",
+              theirs.cycles, ours.cycles,
+              theirs.cycles == 0 ? 0.0 : static_cast<double>(ours.cycles) / static_cast<double>(theirs.cycles),
               theirs.waits, ours.waits, theirs.nops, ours.nops);
+  std::printf("estimated with scoreboards: ptxas %lu, ours %lu (%.3f)\n", theirs.estimate, ours.estimate,
+              theirs.estimate == 0 ? 0.0 : static_cast<double>(ours.estimate) / static_cast<double>(theirs.estimate));
   return violations == 0 ? 0 : 1;
 }

@@ -1,0 +1,42 @@
+#pragma once
+
+// Which instructions of a straight piece of code must stay in order, and how many cycles apart they want to be. Works
+// on virtual and on physical registers.
+
+#include "encoder/isa/effects.h"
+#include "ori/instr.h"
+
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+struct Dependence {
+  std::uint32_t to = 0;
+  std::uint16_t latency = 0; ///< from issue to issue; an estimate behind instructions of variable latency
+};
+
+/// May other instructions move past this one at all? Branches, barriers, fences and what the table does not explain
+/// stay.
+bool isPinned(const ori::Instr& instr);
+
+/// The graph over a region without pinned instructions. Nodes are indices into the region; all edges go forward.
+/// Registers make edges to the last writer and the readers since; memory accesses are ordered when one of them writes
+/// and they may touch the same bytes: same or generic space, and not the same base register with offsets apart.
+class DependenceGraph {
+ public:
+  DependenceGraph(std::span<ori::Instr* const> region, const isa::Target& target);
+
+  std::size_t size() const { return predecessors_.size(); }
+  std::span<const Dependence> successors(std::uint32_t node) const {
+    return {edges_.data() + starts_[node], edges_.data() + starts_[node + 1]};
+  }
+  unsigned predecessorCount(std::uint32_t node) const { return predecessors_[node]; }
+
+ private:
+  std::vector<std::uint32_t> starts_;
+  std::vector<Dependence> edges_;
+  std::vector<std::uint32_t> predecessors_;
+};
+
+} // namespace orias::phases

@@ -1,0 +1,125 @@
+#include "phases/list_schedule.h"
+
+#include <algorithm>
+#include <queue>
+
+namespace orias::phases {
+
+bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target& target, const OrderRegion& order) {
+  bool changed = false;
+  std::vector<ori::Instr*> region;
+  const auto flush = [&](ori::Instr* behind) {
+    if (region.size() > 1) {
+      const std::vector<std::uint32_t> sequence = order(region, DependenceGraph(region, target));
+      if (!sequence.empty() && !std::is_sorted(sequence.begin(), sequence.end())) {
+        changed = true;
+        for (ori::Instr* instr : region)
+          function.unlink(instr);
+        for (std::uint32_t node : sequence) {
+          if (behind)
+            function.insertBefore(behind, region[node]);
+          else
+            function.append(&block, region[node]);
+        }
+      }
+    }
+    region.clear();
+  };
+  for (ori::Instr *instr = block.first, *next; instr; instr = next) {
+    next = instr->next;
+    if (isPinned(*instr)) {
+      flush(instr);
+      continue;
+    }
+    region.push_back(instr);
+    if (region.size() == kMaxRegion) flush(next);
+  }
+  flush(nullptr);
+  return changed;
+}
+
+std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const DependenceGraph& graph,
+                                  const isa::Target& target) {
+  std::vector<unsigned> length(region.size(), 0);
+  for (std::uint32_t n = static_cast<std::uint32_t>(region.size()); n-- > 0;) {
+    // What nobody in the region waits for may be waited for behind it.
+    const isa::LatencyClass c = isa::latencyClassOf(region[n]->op, region[n]->mods);
+    length[n] = graph.successors(n).empty() ? target.expectedLatency(c) : 1;
+    for (const Dependence& d : graph.successors(n))
+      length[n] = std::max(length[n], d.latency + length[d.to]);
+  }
+  return length;
+}
+
+std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, const DependenceGraph& graph,
+                                          const isa::Target& target) {
+  const std::vector<unsigned> length = pathLengths(region, graph, target);
+  std::vector<unsigned> open(region.size()), earliest(region.size(), 0);
+  struct ByPath {
+    const std::vector<unsigned>* length;
+    bool operator()(std::uint32_t a, std::uint32_t b) const {
+      return (*length)[a] != (*length)[b] ? (*length)[a] < (*length)[b] : a > b;
+    }
+  };
+  struct ByTime {
+    const std::vector<unsigned>* earliest;
+    bool operator()(std::uint32_t a, std::uint32_t b) const {
+      return (*earliest)[a] != (*earliest)[b] ? (*earliest)[a] > (*earliest)[b] : a > b;
+    }
+  };
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, ByPath> ready(ByPath{&length});
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, ByTime> waiting(ByTime{&earliest});
+  for (std::uint32_t n = 0; n < region.size(); ++n) {
+    open[n] = graph.predecessorCount(n);
+    if (open[n] == 0) ready.push(n);
+  }
+  std::vector<std::uint32_t> sequence;
+  sequence.reserve(region.size());
+  std::array<unsigned, 16> pipeFree{}; // by pipe: when it takes the next one
+  for (unsigned now = 0; sequence.size() < region.size();) {
+    while (!waiting.empty() && earliest[waiting.top()] <= now) {
+      ready.push(waiting.top());
+      waiting.pop();
+    }
+    if (ready.empty()) {
+      now = earliest[waiting.top()];
+      continue;
+    }
+    // A busy pipe passes its turn to a few others; if all are busy, the most urgent one waits.
+    std::vector<std::uint32_t> passed;
+    std::uint32_t chosen = ready.top();
+    constexpr std::size_t kLookAhead = 8;
+    const auto pipeOf = [&](std::uint32_t n) {
+      return target.pipe(isa::latencyClassOf(region[n]->op, region[n]->mods)) & 15;
+    };
+    while (pipeOf(chosen) != 0 && pipeFree[pipeOf(chosen)] > now && passed.size() < kLookAhead && ready.size() > 1) {
+      passed.push_back(chosen);
+      ready.pop();
+      chosen = ready.top();
+    }
+    const unsigned pipe = pipeOf(chosen);
+    if (pipe != 0 && pipeFree[pipe] > now && !passed.empty()) {
+      for (std::uint32_t p : passed)
+        ready.push(p);
+      passed.clear();
+      chosen = ready.top();
+    }
+    ready.pop();
+    for (std::uint32_t p : passed)
+      ready.push(p);
+    const unsigned chosenPipe = pipeOf(chosen);
+    if (chosenPipe != 0) {
+      now = std::max(now, pipeFree[chosenPipe]);
+      pipeFree[chosenPipe] = now + target.issueCycles(isa::latencyClassOf(region[chosen]->op, region[chosen]->mods));
+    }
+    sequence.push_back(chosen);
+    for (const Dependence& d : graph.successors(chosen)) {
+      earliest[d.to] = std::max(earliest[d.to], now + d.latency);
+      if (--open[d.to] == 0) waiting.push(d.to);
+    }
+    ++now;
+  }
+  return sequence;
+}
+
+} // namespace orias::phases
