@@ -1,0 +1,222 @@
+#include "encoder/code.h"
+#include "encoder/hazard.h"
+#include "ori/module.h"
+#include "phases/controls.h"
+#include "phases/list_schedule.h"
+#include "test/peers/lift.h"
+#include "test/unit/encoder/assembly.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+using namespace orias;
+using test::Line;
+
+namespace {
+
+const isa::Target& sm90() {
+  return *isa::Target::find("sm_90");
+}
+
+/// A function from SASS text.
+struct Program {
+  explicit Program(const std::vector<std::string>& lines) : module(sm90()), function(module.newFunction("f", true)) {
+    std::vector<Line> assembly;
+    for (const std::string& line : lines)
+      assembly.push_back({line, 1});
+    REQUIRE(test::lift(test::assemble(assembly), function));
+  }
+  std::vector<isa::Word> words(phases::ControlOptions options = {}) {
+    phases::assignControls(function, options);
+    return encoder::emitWords(function).words;
+  }
+  std::vector<const ori::Instr*> instrs() const {
+    std::vector<const ori::Instr*> all;
+    for (const ori::Block* block : function.layout())
+      for (const ori::Instr& instr : *block)
+        all.push_back(&instr);
+    return all;
+  }
+  void reorder() {
+    for (ori::Block* block : function.layout())
+      phases::scheduleBlock(function, *block, sm90(), [](auto region, const phases::DependenceGraph& graph) {
+        return phases::orderByLatency(region, graph, sm90());
+      });
+  }
+  /// Where the first instruction with this opcode stands.
+  std::size_t place(isa::Op op) const {
+    const auto all = instrs();
+    for (std::size_t i = 0; i < all.size(); ++i)
+      if (all[i]->op == op) return i;
+    return all.size();
+  }
+  ori::Module module;
+  ori::Function& function;
+};
+
+void checkClean(const std::vector<isa::Word>& words) {
+  const hazard::Report report = hazard::check(words, sm90());
+  CHECK(report.unknown.empty());
+  for (const auto& violation : report.violations)
+    FAIL_CHECK(hazard::describe(violation, words));
+}
+
+const std::vector<std::vector<std::string>> kPrograms = {
+    {"IADD3 R2, R3, R4, RZ", "FFMA R5, R2, R4, R6", "ISETP.GE.AND P0, PT, R5, R3, PT", "@P0 EXIT", "EXIT"},
+    {"LDG.E R2, desc[UR4][R4.64]", "LDG.E R3, desc[UR4][R6.64]", "IADD3 R8, R2, R3, RZ", "STG.E desc[UR4][R4.64], R8",
+     "IADD3 R8, R9, R9, RZ", "EXIT"},
+    {"DADD R2, R4, R6", "DADD R4, R2, R6", "STG.E.64 desc[UR4][R8.64], R4", "IADD3 R4, R4, R7, RZ", "@P0 BRA 0x0",
+     "EXIT"},
+    {"LDS R2, [R4]", "LDS R3, [R5]", "MUFU.RCP R6, R2", "FMUL R7, R6, R3", "STS [R4], R7", "@P0 BRA 0x0", "EXIT"},
+    {"LDG.E R2, desc[UR4][R4.64]", "@P0 BRA 0x30", "IADD3 R9, R2, R2, RZ", "IADD3 R7, R2, R4, RZ", "EXIT"},
+    {"S2R R0, SR_TID.X", "ISETP.GE.AND P0, PT, R0, R3, PT", "@P0 BRA 0x50", "IMAD.WIDE R4, R0, R2, R6",
+     "LDG.E R8, desc[UR4][R4.64]", "EXIT"},
+};
+
+} // namespace
+
+TEST_CASE("controls: what phases 115 and 116 write passes the hazard checker") {
+  for (const auto& lines : kPrograms)
+    for (bool isSerial : {false, true}) {
+      Program program(lines);
+      phases::ControlOptions options;
+      options.isSerial = isSerial;
+      checkClean(program.words(options));
+    }
+}
+
+TEST_CASE("controls: stalls are no longer than needed") {
+  Program program({"IADD3 R2, R3, R4, RZ", "IADD3 R5, R2, R4, RZ", "FFMA R6, R5, R4, R7", "EXIT"});
+  program.words();
+  const auto all = program.instrs();
+  CHECK(all[0]->control.stall == 4);
+  CHECK(all[1]->control.stall == 5);
+}
+
+TEST_CASE("controls: a load takes a scoreboard and its user waits") {
+  Program program({"LDG.E R2, desc[UR4][R4.64]", "IADD3 R8, R6, R6, RZ", "IADD3 R9, R2, R6, RZ", "EXIT"});
+  program.words();
+  const auto all = program.instrs();
+  REQUIRE(all[0]->control.writeBarrier < 6);
+  CHECK(all[0]->control.readBarrier == 7);
+  CHECK(all[1]->control.waitMask == 0);
+  CHECK(all[2]->control.waitMask == 1u << all[0]->control.writeBarrier);
+}
+
+TEST_CASE("controls: a store takes a scoreboard only when its data is overwritten") {
+  Program kept({"STG.E desc[UR4][R4.64], R2", "IADD3 R8, R6, R6, RZ", "EXIT"});
+  kept.words();
+  CHECK(kept.instrs()[0]->control.readBarrier == 7);
+  Program overwritten({"STG.E desc[UR4][R4.64], R2", "IADD3 R2, R6, R6, RZ", "EXIT"});
+  overwritten.words();
+  REQUIRE(overwritten.instrs()[0]->control.readBarrier < 6);
+  CHECK(overwritten.instrs()[1]->control.waitMask == 1u << overwritten.instrs()[0]->control.readBarrier);
+}
+
+TEST_CASE("controls: more loads under way than there are scoreboards") {
+  std::vector<std::string> lines;
+  for (unsigned i = 0; i < 12; ++i)
+    lines.push_back("LDG.E R" + std::to_string(20 + i) + ", desc[UR4][R" + std::to_string(50 + 2 * i) + ".64]");
+  for (unsigned i = 0; i < 12; ++i)
+    lines.push_back("IADD3 R" + std::to_string(80 + i) + ", R" + std::to_string(20 + i) + ", R1, RZ");
+  lines.push_back("EXIT");
+  Program program(lines);
+  checkClean(program.words());
+}
+
+TEST_CASE("controls: latencies beyond one stall count become NOPs") {
+  Program program({"HMMA.16816.F32 R4, R8, R12, R4", "HMMA.16816.F32 R4, R8, R12, R4", "EXIT"});
+  checkClean(program.words());
+  const auto all = program.instrs();
+  REQUIRE(all.size() == 4);
+  CHECK(all[1]->op == isa::Op::NOP);
+  CHECK(all[0]->control.stall + all[1]->control.stall == 24);
+}
+
+TEST_CASE("controls: reuse flags only between neighbours, and never of what is written") {
+  Program program({"FFMA R2, R4, R5, R6", "FFMA R3, R4, R5, R7", "FFMA R4, R4, R8, R7", "FFMA R9, R4, R8, R7", "EXIT"});
+  program.words();
+  const auto all = program.instrs();
+  const auto isKept = [&](std::size_t i) {
+    return all[i]->op_(static_cast<unsigned>(isa::desc(all[i]->op).slotIndex("Ra"))).reuse();
+  };
+  CHECK(isKept(0));
+  CHECK(isKept(1));
+  CHECK_FALSE(isKept(2));
+  CHECK_FALSE(isKept(3));
+}
+
+TEST_CASE("schedule: a long latency starts first") {
+  Program program(
+      {"IADD3 R8, R6, R6, RZ", "IADD3 R9, R8, R6, RZ", "LDG.E R2, desc[UR4][R4.64]", "IADD3 R10, R2, R9, RZ", "EXIT"});
+  program.reorder();
+  CHECK(program.place(isa::Op::LDG) == 0);
+}
+
+TEST_CASE("schedule: memory keeps its order where addresses may meet") {
+  SUBCASE("the same address") {
+    Program program({"STG.E desc[UR4][R4.64], R6", "LDG.E R2, desc[UR4][R4.64]", "IADD3 R8, R2, R2, RZ", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::STG) < program.place(isa::Op::LDG));
+  }
+  SUBCASE("another base may be the same address") {
+    Program program({"STG.E desc[UR4][R4.64], R6", "LDG.E R2, desc[UR4][R10.64]", "IADD3 R8, R2, R2, RZ", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::STG) < program.place(isa::Op::LDG));
+  }
+  SUBCASE("other spaces are free") {
+    Program program({"STS [R4], R6", "LDG.E R2, desc[UR4][R10.64]", "IADD3 R8, R2, R2, RZ", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::LDG) < program.place(isa::Op::STS));
+  }
+  SUBCASE("a barrier stops everything") {
+    Program program(
+        {"STS [R4], R6", "BAR.SYNC.DEFER_BLOCKING 0x0", "LDG.E R2, desc[UR4][R10.64]", "IADD3 R8, R2, R2, RZ", "EXIT"});
+    program.reorder();
+    CHECK(program.place(isa::Op::LDG) == 2);
+  }
+}
+
+// Every pair of instructions of which one writes what the other touches keeps its order, and the words of the new order
+// pass the checker.
+TEST_CASE("schedule: random code keeps its dependences") {
+  std::mt19937 random(7);
+  const auto reg = [&] { return "R" + std::to_string(2 + 2 * (random() % 8)); };
+  for (unsigned round = 0; round < 30; ++round) {
+    std::vector<std::string> lines;
+    for (unsigned i = 0; i < 40; ++i) {
+      const std::string d = reg(), a = reg(), b = reg(), c = reg();
+      switch (random() % 6) {
+      case 0: lines.push_back("IADD3 " + d + ", " + a + ", " + b + ", RZ"); break;
+      case 1: lines.push_back("FFMA " + d + ", " + a + ", " + b + ", " + c); break;
+      case 2: lines.push_back("DADD " + d + ", " + a + ", " + b); break;
+      case 3: lines.push_back("LDG.E " + d + ", desc[UR4][" + a + ".64]"); break;
+      case 4: lines.push_back("STS [" + a + "], " + b); break;
+      case 5: lines.push_back("@P0 MUFU.RCP " + d + ", " + a); break;
+      }
+    }
+    lines.push_back("EXIT");
+    Program program(lines);
+    const auto before = program.instrs();
+    program.reorder();
+    const auto after = program.instrs();
+    REQUIRE(before.size() == after.size());
+    const phases::FlatCode code(program.function);
+    const auto conflict = [&](std::size_t a, std::size_t b) {
+      for (const auto& x : code.touches(code.instrs[a]))
+        for (const auto& y : code.touches(code.instrs[b]))
+          if (x.unit == y.unit && (x.isDef || y.isDef)) return true;
+      return false;
+    };
+    std::vector<std::size_t> placeBefore(program.function.instrIdCount());
+    for (std::size_t i = 0; i < before.size(); ++i)
+      placeBefore[before[i]->id] = i;
+    bool isKept = true;
+    for (std::size_t a = 0; a < after.size(); ++a)
+      for (std::size_t b = a + 1; b < after.size(); ++b)
+        if (conflict(a, b)) isKept &= placeBefore[after[a]->id] < placeBefore[after[b]->id];
+    CHECK(isKept);
+    checkClean(program.words());
+  }
+}
