@@ -23,10 +23,41 @@ HandlerEntry handlerFor(Op op) {
   case Op::Min:
   case Op::Max: return {lowerMinMax};
 
+  case Op::And:
+  case Op::Or:
+  case Op::Xor:
+  case Op::Not: return {lowerLogic};
+  case Op::Cnot: return {lowerCnot};
+  case Op::Lop3: return {lowerLop3};
+  case Op::Shl:
+  case Op::Shr: return {lowerShift};
+  case Op::Shf: return {lowerShf};
+  case Op::Popc:
+  case Op::Clz:
+  case Op::Bfind:
+  case Op::Brev: return {lowerBitCount};
+  case Op::Bfe: return {lowerBfe};
+  case Op::Bfi: return {lowerBfi};
+  case Op::Bmsk: return {lowerBmsk};
+  case Op::Szext: return {lowerSzext};
+  case Op::Prmt: return {lowerPrmt};
+
   case Op::Setp: return {lowerSetp};
   case Op::Set: return {lowerSet};
   case Op::Selp: return {lowerSelp};
   case Op::Slct: return {lowerSlct};
+
+  case Op::Rcp:
+  case Op::Sqrt:
+  case Op::Rsqrt:
+  case Op::Sin:
+  case Op::Cos:
+  case Op::Lg2:
+  case Op::Ex2:
+  case Op::Tanh: return {lowerFloatFunction};
+  case Op::Testp: return {lowerTestp};
+  case Op::Copysign: return {lowerCopysign};
+  case Op::Cvt: return {lowerCvt};
 
   case Op::Mov: return {lowerMov};
   case Op::Cvta: return {lowerCvta};

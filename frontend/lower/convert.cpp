@@ -1,0 +1,384 @@
+// cvt: between integers, between integers and floating point, between floating-point formats, to integral values.
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/float_parts.h"
+
+#include <bit>
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+namespace {
+
+const IsaOperand kTrue = IsaOperand::pt();
+const IsaOperand kFalse = IsaOperand::pt().notted();
+
+bool isSigned(Type t) {
+  return typeClass(t) == TypeClass::Signed;
+}
+bool isFloat(Type t) {
+  return typeClass(t) == TypeClass::Float;
+}
+bool isInteger(Type t) {
+  return typeClass(t) == TypeClass::Signed || typeClass(t) == TypeClass::Unsigned || typeClass(t) == TypeClass::Bits;
+}
+
+isa::IntFmt intFmt(Type t) {
+  switch (bitWidth(t)) {
+  case 8: return isSigned(t) ? isa::IntFmt::S8 : isa::IntFmt::U8;
+  case 16: return isSigned(t) ? isa::IntFmt::S16 : isa::IntFmt::U16;
+  case 32: return isSigned(t) ? isa::IntFmt::S32 : isa::IntFmt::U32;
+  default: return isSigned(t) ? isa::IntFmt::S64 : isa::IntFmt::U64;
+  }
+}
+
+isa::Fmt floatFmt(Type t) {
+  switch (t) {
+  case Type::F16: return isa::Fmt::F16;
+  case Type::BF16: return isa::Fmt::BF16;
+  case Type::F64: return isa::Fmt::F64;
+  default: return isa::Fmt::F32;
+  }
+}
+
+isa::Rnd rounding(const Form& form) {
+  switch (form.rounding()) {
+  case Mod::Rz: return isa::Rnd::RZ;
+  case Mod::Rm: return isa::Rnd::RM;
+  case Mod::Rp: return isa::Rnd::RP;
+  default: return isa::Rnd::RN;
+  }
+}
+
+isa::RoundInt integralRounding(const Form& form) {
+  switch (form.rounding()) {
+  case Mod::Rzi: return isa::RoundInt::Trunc;
+  case Mod::Rmi: return isa::RoundInt::Floor;
+  case Mod::Rpi: return isa::RoundInt::Ceil;
+  default: return isa::RoundInt::Round;
+  }
+}
+
+bool roundsToIntegral(const Form& form) {
+  const Mod m = form.rounding();
+  return m == Mod::Rni || m == Mod::Rzi || m == Mod::Rmi || m == Mod::Rpi;
+}
+
+IsaOperand compareWord(FunctionLowering& f, IsaOperand a, isa::ICmp cmp, IsaOperand b, bool asSigned) {
+  IsaOperand p = f.newP();
+  f.emit(IsaOp::ISETP, {p, kTrue, a, b, kTrue},
+         {{IsaMod::Cmp, cmp},
+          {IsaMod::Type, asSigned ? isa::IntType::S32 : isa::IntType::U32},
+          {IsaMod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+IsaOperand signOf(FunctionLowering& f, IsaOperand word) {
+  IsaOperand sign = f.newR();
+  f.emit(IsaOp::SHF, {sign, IsaOperand::rz(), f.imm(31), word},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
+  return sign;
+}
+
+/// The smaller or larger of two words.
+IsaOperand clampWord(FunctionLowering& f, IsaOperand a, std::int64_t limit, bool minimum, bool asSigned) {
+  IsaOperand r = f.newR();
+  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, a, f.imm(limit), minimum ? kTrue : kFalse},
+         {{IsaMod::Type, asSigned ? isa::IntType::S32 : isa::IntType::U32}});
+  return r;
+}
+
+std::int64_t smallest(Type t) {
+  return isSigned(t) ? -(std::int64_t{1} << (bitWidth(t) - 1)) : 0;
+}
+std::uint64_t largest(Type t) {
+  return ~std::uint64_t{0} >> (64 - bitWidth(t) + (isSigned(t) ? 1 : 0));
+}
+
+/// A 64-bit value clamped to the range of a type of at most 32 bits: the word itself where it is in range already, else
+/// the limit on the side of the sign.
+IsaOperand clampPair(FunctionLowering& f, IsaOperand pair, Type from, Type to) {
+  IsaOperand low = ori::component(pair, 0), high = ori::component(pair, 1);
+  // Bring it to 32 bits first.
+  const Type mid = isSigned(to) ? Type::S32 : Type::U32;
+  IsaOperand expected = isSigned(to) ? signOf(f, low) : IsaOperand::rz();
+  IsaOperand fits = compareWord(f, high, isa::ICmp::EQ, expected, false);
+  if (!isSigned(from) && isSigned(to)) {
+    // The high word of an unsigned source is never a sign.
+    IsaOperand both = f.newP();
+    f.emit(IsaOp::ISETP, {both, kTrue, high, IsaOperand::rz(), fits},
+           {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+    fits = both;
+  }
+  IsaOperand limit = f.newR(), word = f.newR();
+  IsaOperand top = f.inReg(f.imm(static_cast<std::int32_t>(largest(mid))));
+  if (isSigned(from))
+    f.emit(IsaOp::SEL, {limit, top, f.imm(static_cast<std::int32_t>(smallest(mid))),
+                        compareWord(f, high, isa::ICmp::GE, IsaOperand::rz(), true)});
+  else
+    limit = top;
+  f.emit(IsaOp::SEL, {word, low, limit, fits});
+  return word;
+}
+
+void integerToInteger(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  const unsigned toBits = bitWidth(to), fromBits = bitWidth(from);
+  Value a = f.source(ops[1], from);
+  IsaOperand d = f.dest(ops[0]);
+  IsaOperand result; // 32 bits, or the low word
+  const bool narrows = largest(to) < largest(from) || smallest(to) > smallest(from);
+  const bool saturates = form.sat() && narrows;
+  const IsaOperand low = fromBits == 64 || (toBits <= fromBits && !saturates) ? a.word(0) : f.extended(a, from);
+  if (toBits == 64) {
+    IsaOperand pair = f.newR(2);
+    if (fromBits == 64) {
+      IsaOperand in = f.inReg(a);
+      if (saturates) {
+        // Negative numbers become 0; numbers past the signed range its largest.
+        IsaOperand p = compareWord(f, ori::component(in, 1), isa::ICmp::GE, IsaOperand::rz(), true);
+        IsaOperand top = isSigned(to) ? f.inReg(f.imm(0x7fffffff)) : IsaOperand::rz();
+        f.emit(IsaOp::SEL,
+               {ori::component(pair, 0), ori::component(in, 0), isSigned(to) ? f.imm(-1) : IsaOperand::rz(), p});
+        f.emit(IsaOp::SEL, {ori::component(pair, 1), ori::component(in, 1), top, p});
+      } else {
+        f.copy(pair, Value::of(in));
+      }
+    } else {
+      IsaOperand word = f.inReg(low);
+      if (saturates) word = clampWord(f, word, 0, false, true);
+      f.copy(ori::component(pair, 0), Value::of(word));
+      f.copy(ori::component(pair, 1),
+             isSigned(from) && !saturates ? Value::of(signOf(f, word)) : Value::constant(0, 1));
+    }
+    f.copy(d, Value::of(pair));
+    return;
+  }
+  result = low;
+  if (saturates) {
+    IsaOperand word = fromBits == 64 ? clampPair(f, f.inReg(a), from, to) : f.inReg(low);
+    // From here on the word is as signed as this:
+    const bool wordSigned = fromBits == 64 ? isSigned(to) : isSigned(from);
+    if (fromBits != 64 || toBits < 32) {
+      if (wordSigned && smallest(to) > (fromBits == 64 ? INT32_MIN : smallest(from)))
+        word = clampWord(f, word, smallest(to), false, true);
+      const std::uint64_t fromTop = fromBits == 64 ? largest(wordSigned ? Type::S32 : Type::U32) : largest(from);
+      if (largest(to) < fromTop) word = clampWord(f, word, static_cast<std::int64_t>(largest(to)), true, wordSigned);
+    }
+    result = word;
+  }
+  // A narrow value lies extended in a wider register; the upper half of a 16-bit one does not matter.
+  Value value = result.isReg() ? Value::of(ori::component(result, 0))
+                               : Value::constant(static_cast<std::uint32_t>(result.imm), 1);
+  const bool upperMatters = toBits == 8 || !ops[0].is(OperandKind::Register) || bitWidth(f.typeOf(ops[0])) > 16;
+  IsaOperand narrow = toBits < 32 && toBits <= fromBits && !saturates && upperMatters ? f.extended(value, to) : result;
+  if (d.width == 2) {
+    IsaOperand word = f.inReg(narrow);
+    f.copy(ori::component(d, 0), Value::of(word));
+    f.copy(ori::component(d, 1), isSigned(to) ? Value::of(signOf(f, word)) : Value::constant(0, 1));
+  } else {
+    f.emit(IsaOp::MOV, {d, narrow});
+  }
+}
+
+/// Clamps an f32 or f64 to [0, 1].
+void saturate(FunctionLowering& f, IsaOperand d, IsaOperand a, Type type, bool ftz) {
+  if (type == Type::F64) {
+    IsaOperand raised = f.newR(2);
+    minMaxF64(f, raised, f.inReg(Value::constant(0, 2)), a, false);
+    minMaxF64(f, d, raised, f.inReg(Value::constant(std::bit_cast<std::uint64_t>(1.0), 2)), true);
+  } else {
+    f.emit(IsaOp::FADD, {d, IsaOperand::rz(), a}, {{IsaMod::Sat, 1}, {IsaMod::Ftz, ftz ? 1 : 0}});
+  }
+}
+
+void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  Value a = f.source(ops[1], from);
+  IsaOperand d = f.dest(ops[0]);
+  IsaOperand result = form.sat() ? f.newR(to == Type::F64 ? 2 : 1) : d;
+  if (form.sat() && to != Type::F32 && to != Type::F64) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  const isa::Rnd rnd = rounding(form);
+  if (to == Type::F32 && bitWidth(from) == 32 && (rnd == isa::Rnd::RN || rnd == isa::Rnd::RZ)) {
+    f.emit(IsaOp::I2FP, {result, f.inReg(a)},
+           {{IsaMod::Type, isSigned(from) ? isa::IntType::S32 : isa::IntType::U32}, {IsaMod::Rnd, rnd}});
+  } else {
+    const bool wide = to == Type::F64 || bitWidth(from) == 64;
+    f.emit(wide ? IsaOp::I2F_64 : IsaOp::I2F, {result, f.inReg(a)},
+           {{IsaMod::DstFmt, floatFmt(to)}, {IsaMod::SrcFmt, intFmt(from)}, {IsaMod::Rnd, rnd}});
+  }
+  if (form.sat()) saturate(f, d, result, to, false);
+}
+
+void floatToInteger(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
+  const bool wide = from == Type::F64 || bitWidth(to) == 64;
+  // NaN converts to zero in the 32-bit instruction; the 64-bit one has no such choice. Both clamp to the range of the
+  // integer.
+  std::vector<ModValue> mods{{IsaMod::DstFmt, intFmt(to)},
+                             {IsaMod::SrcFmt, floatFmt(from)},
+                             {IsaMod::Round, integralRounding(form)},
+                             {IsaMod::Ftz, form.ftz() ? 1 : 0},
+                             {IsaMod::Ntz, wide ? 0 : 1}};
+  const unsigned words = bitWidth(to) == 64 ? 2 : 1;
+  if (d.width == words) {
+    f.emit(wide ? IsaOp::F2I_64 : IsaOp::F2I, {d, a}, mods);
+    return;
+  }
+  // An 8 to 32-bit result lies extended in a 64-bit register.
+  IsaOperand word = f.newR();
+  f.emit(wide ? IsaOp::F2I_64 : IsaOp::F2I, {word, a}, mods);
+  f.copy(ori::component(d, 0), Value::of(word));
+  f.copy(ori::component(d, 1), isSigned(to) ? Value::of(signOf(f, word)) : Value::constant(0, 1));
+}
+
+/// The halves f16 or bf16 from one or two f32.
+bool packHalves(FunctionLowering& f, const Form& form, IsaOperand d, IsaOperand high, IsaOperand low) {
+  const Type to = form.type(0);
+  const bool brain = to == Type::BF16 || to == Type::BF16x2;
+  if (form.rounding() != Mod::Rn && form.rounding() != Mod::Rz) return false;
+  f.emit(IsaOp::F2FP, {d, high, low},
+         {{IsaMod::DstFmt, brain ? 1 : 0},
+          {IsaMod::Rnd, rounding(form)},
+          {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0},
+          {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}});
+  return true;
+}
+
+void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  auto refuse = [&] { f.unsupported(std::string(f.opcodeText())); };
+  const ModValue ftz{IsaMod::Ftz, form.ftz() ? 1 : 0};
+  if (to == Type::F16x2 || to == Type::BF16x2) {
+    if (from != Type::F32 || ops.size() != 3) return refuse();
+    IsaOperand high = f.sourceReg(ops[1], from), low = f.source(ops[2], from).word(0);
+    if (!packHalves(f, form, f.dest(ops[0]), high, low)) refuse();
+    return;
+  }
+  const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
+                     (to == Type::F16 || to == Type::BF16 || to == Type::F32 || to == Type::F64);
+  const bool halfResult = to == Type::F16 || to == Type::BF16;
+  if (!known || (halfResult && form.sat())) return refuse();
+  IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
+  const bool wide = to == Type::F64 || from == Type::F64;
+  if (to == from) {
+    if (roundsToIntegral(form)) {
+      IsaOperand result = form.sat() ? f.newR(wide ? 2 : 1) : d;
+      f.emit(wide ? IsaOp::FRND_64 : IsaOp::FRND, {result, a},
+             {{IsaMod::DstFmt, floatFmt(to)},
+              {IsaMod::SrcFmt, floatFmt(from)},
+              {IsaMod::Round, integralRounding(form)},
+              ftz});
+      if (form.sat()) saturate(f, d, result, to, form.ftz());
+    } else if (form.sat()) {
+      saturate(f, d, a, to, form.ftz());
+    } else if (to == Type::F32 && form.ftz()) {
+      f.emit(IsaOp::FADD, {d, a, IsaOperand::rz().negated()}, {ftz});
+    } else {
+      f.copy(d, Value::of(a));
+    }
+    return;
+  }
+  if (halfResult && from == Type::F32) {
+    if (packHalves(f, form, d, IsaOperand::rz(), a)) return;
+    if (form.has(Mod::Relu) || form.has(Mod::Satfinite)) return refuse();
+  }
+  if (to == Type::F32 && (from == Type::F16 || from == Type::BF16)) {
+    IsaOperand result = form.sat() ? f.newR() : d;
+    if (from == Type::F16) {
+      // The low half of the source; adding -0 changes nothing.
+      IsaOperand low = a;
+      low.half = IsaOperand::Half::H0H0;
+      f.emit(IsaOp::HADD2, {result, IsaOperand::rz().negated(), low}, {{IsaMod::F32, 1}});
+    } else {
+      f.emit(IsaOp::SHF, {result, a, f.imm(16), IsaOperand::rz()},
+             {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+    }
+    if (form.sat()) saturate(f, d, result, to, false);
+    return;
+  }
+  // The converting unit flushes neither f32 results of f64 nor subnormal sources.
+  if (form.ftz() && from == Type::F32 && wide) {
+    IsaOperand flushed = f.newR();
+    f.emit(IsaOp::FADD, {flushed, a, IsaOperand::rz().negated()}, {ftz});
+    a = flushed;
+  }
+  const bool flushResult = form.ftz() && to == Type::F32;
+  IsaOperand result = flushResult || form.sat() ? f.newR(to == Type::F64 ? 2 : 1) : d;
+  f.emit(wide ? IsaOp::F2F_64 : IsaOp::F2F, {result, a},
+         {{IsaMod::DstFmt, floatFmt(to)}, {IsaMod::SrcFmt, floatFmt(from)}, {IsaMod::Rnd, rounding(form)}});
+  if (form.sat())
+    saturate(f, d, result, to, form.ftz());
+  else if (flushResult)
+    f.emit(IsaOp::FADD, {d, result, IsaOperand::rz().negated()}, {ftz});
+}
+
+/// f32 to the 19 bits of tf32, in the place of an f32: rounded to nearest, ties away from zero.
+void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (form.rounding() != Mod::Rna || form.has(Mod::Satfinite) || form.has(Mod::Relu)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  IsaOperand a = f.sourceReg(ops[1], Type::F32), d = f.dest(ops[0]);
+  IsaOperand p = f.newP(), increment = f.newR(), sum = f.newR();
+  constexpr std::int32_t kInfinity = 0x7f800000;
+  f.emit(IsaOp::FSETP, {p, kTrue, a.absolute(), f.imm(kInfinity), kTrue},
+         {{IsaMod::Cmp, isa::FCmp::GEU}, {IsaMod::Bool, isa::BoolOp::AND}});
+  f.emit(IsaOp::SEL, {increment, IsaOperand::rz(), f.imm(0x1000), p});
+  f.emit(IsaOp::IADD3, {sum, kTrue, kTrue, a, increment, IsaOperand::rz()});
+  f.emit(IsaOp::LOP3,
+         {kTrue, d, sum, f.imm(static_cast<std::int32_t>(0xffffe000)), IsaOperand::rz(), f.imm(0xc0), kFalse});
+}
+
+/// cvt.pack: a and b, clamped, side by side; with c, that above the two.
+void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0);
+  const unsigned bits = bitWidth(to);
+  if (bits != 16 && bits != 8) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto clamped = [&](const Operand& o) {
+    IsaOperand raised = clampWord(f, f.sourceReg(o, Type::S32), smallest(to), false, true);
+    return clampWord(f, raised, static_cast<std::int64_t>(largest(to)), true, true);
+  };
+  IsaOperand a = clamped(ops[1]), b = clamped(ops[2]), d = f.dest(ops[0]);
+  if (bits == 16) {
+    f.emit(IsaOp::PRMT, {d, b, f.imm(0x5410), a});
+    return;
+  }
+  IsaOperand low = f.newR();
+  f.emit(IsaOp::PRMT, {low, b, f.imm(0x0040), a});
+  f.emit(IsaOp::PRMT, {d, low, f.imm(0x5410), f.inReg(f.source(ops[3], Type::B32).word(0))});
+}
+
+} // namespace
+
+void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const Type to = form.type(0), from = form.type(1);
+  if (form.has(Mod::Pack))
+    pack(f, i, form);
+  else if (to == Type::TF32)
+    toTf32(f, i, form);
+  else if (isInteger(to) && isInteger(from))
+    integerToInteger(f, i, form);
+  else if (isFloat(to) && isInteger(from))
+    integerToFloat(f, i, form);
+  else if (isInteger(to) && isFloat(from))
+    floatToInteger(f, i, form);
+  else
+    floatToFloat(f, i, form);
+}
+
+} // namespace orias::ptx

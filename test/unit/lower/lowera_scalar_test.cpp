@@ -1,0 +1,86 @@
+#include "frontend/check.h"
+#include "frontend/lower/lower.h"
+#include "frontend/parse.h"
+#include "ori/print.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+#include <string_view>
+
+// Bits, floating point and conversions: PTX in, the instructions of Ori out.
+
+namespace orias::ptx {
+
+namespace {
+
+/// The Ori text of a kernel with this body, or what was reported.
+std::string lowered(std::string_view body) {
+  const std::string text =
+      std::string(".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
+                  ".reg .b16 %h<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n.reg .f64 %fd<8>;\n"
+                  ".reg .pred %p<4>;\n") +
+      std::string(body) + "\nret;\n}\n";
+  Diagnostics diagnostics("t.ptx", text);
+  std::unique_ptr<Module> module = parse(text, diagnostics);
+  std::unique_ptr<ori::Module> result;
+  if (!diagnostics.hasErrors()) result = lower(*module, isa::target(90), diagnostics);
+  if (diagnostics.hasErrors()) return "error: " + diagnostics.all().front().message;
+  return ori::print(*result);
+}
+
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+unsigned count(std::string_view text, std::string_view part) {
+  unsigned n = 0;
+  for (std::size_t at = text.find(part); at != std::string_view::npos; at = text.find(part, at + 1))
+    ++n;
+  return n;
+}
+
+} // namespace
+
+TEST_CASE("logic works word by word and on predicates") {
+  CHECK(count(lowered("and.b64 %rd1, %rd2, %rd3;"), "LOP3.LUT") == 2);
+  CHECK(contains(lowered("not.b32 %r1, %r2;"), "0xf"));
+  CHECK(contains(lowered("xor.pred %p1, %p2, %p3;"), "PLOP3.LUT"));
+  CHECK(contains(lowered("lop3.and.b32 %r1|%p1, %r2, %r3, %r4, 0x1e, %p2;"), "LOP3.LUT.PAND"));
+}
+
+TEST_CASE("right shifts of 16 bits extend first") {
+  CHECK(contains(lowered("shr.s16 %h1, %h2, %r1;"), "0x9910"));
+  CHECK(contains(lowered("shr.u16 %h1, %h2, %r1;"), "0x5410"));
+  CHECK_FALSE(contains(lowered("shl.b16 %h1, %h2, %r1;"), "PRMT"));
+}
+
+TEST_CASE("bit fields take the low byte of position and length") {
+  CHECK(count(lowered("bfe.u32 %r1, %r2, %r3, %r4;"), "0xff") == 2);
+  CHECK(contains(lowered("bfe.u32 %r1, %r2, 261, 7;"), "0x5"));
+  CHECK(contains(lowered("bfi.b32 %r1, %r2, %r3, %r4, %r5;"), "BMSK"));
+}
+
+TEST_CASE("approximations scale subnormals away unless they are flushed") {
+  CHECK(contains(lowered("lg2.approx.f32 %f1, %f2;"), "FSETP"));
+  CHECK_FALSE(contains(lowered("lg2.approx.ftz.f32 %f1, %f2;"), "FSETP"));
+  CHECK(contains(lowered("div.rn.f32 %f1, %f2, %f3;"), "FDIV"));
+  CHECK(contains(lowered("min.f64 %fd1, %fd2, %fd3;"), "DSETP.MIN"));
+}
+
+TEST_CASE("conversions") {
+  CHECK(contains(lowered("cvt.rn.f32.s32 %f1, %r1;"), "I2FP.F32.S32"));
+  CHECK(contains(lowered("cvt.rzi.s32.f32 %r1, %f1;"), "F2I.TRUNC.NTZ"));
+  CHECK(contains(lowered("cvt.f64.f32 %fd1, %f1;"), "F2F.F64.F32"));
+  CHECK(contains(lowered("cvt.rn.f16x2.f32 %r1, %f1, %f2;"), "F2FP.F16.F32.PACK_AB"));
+  CHECK(contains(lowered("cvt.f32.f16 %f1, %h1;"), "HADD2.F32"));
+  CHECK(contains(lowered("cvt.sat.s8.s32 %r1, %r2;"), "VIMNMX"));
+  // A truncation into a 16-bit register leaves the upper half as it is.
+  CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
+}
+
+TEST_CASE("what has no exact sequence is refused") {
+  CHECK(contains(lowered("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;"), "not supported yet"));
+}
+
+} // namespace orias::ptx
