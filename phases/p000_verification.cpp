@@ -1,9 +1,11 @@
 // Phases 0, 12 and 94: the verifier at three points of the pipeline.
 
+#include "encoder/isa/desc.h"
 #include "ori/print.h"
 #include "ori/verify.h"
 #include "phases/phases.h"
 #include "support/check.h"
+#include "support/diagnostics.h"
 
 namespace orias::phases {
 
@@ -12,7 +14,8 @@ namespace {
 void verifyOrThrow(const ori::Function& function, std::string_view what) {
   const std::vector<ori::VerifyFault> faults = ori::verify(function);
   if (ori::hasErrors(faults))
-    throw InternalError(std::string(what) + " '" + function.name() + "' is malformed:\n" + ori::render(faults) + "\n" + ori::print(function));
+    throw InternalError(std::string(what) + " '" + function.name() + "' is malformed:\n" + ori::render(faults) + "\n" +
+                        ori::print(function));
 }
 
 } // namespace
@@ -29,9 +32,14 @@ bool oriSanitize(ori::Function& function, PhaseContext&) {
   return false;
 }
 
-/// Phase 94. The last look before scheduling and allocation: no macro may be left that nothing expands from here on.
-bool finalInspectionPass(ori::Function& function, PhaseContext&) {
+/// Phase 94. The last look before scheduling and allocation. A macro that no phase has expanded is something that is
+/// not supported yet: an error at the place of its PTX instruction.
+bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
   verifyOrThrow(function, "before scheduling, the function");
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      if (isa::desc(instr.op).isPseudo() && instr.op != isa::Op::COPY)
+        context.diagnostics.error({instr.source.ptxLine, 1}, "not supported yet: " + ori::print(function, instr));
   return false;
 }
 

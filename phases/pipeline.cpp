@@ -33,7 +33,7 @@ constexpr PhaseInfo kPipeline[] = {
      "scheduling and allocation want real moves"},
     {"84", "OriPerformLiveDeadFourth", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
      "copies made when leaving SSA form may be dead"},
-    {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kOptional, finalInspectionPass,
+    {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kNeeded, finalInspectionPass,
      "the last check before the function stops being virtual"},
     {"99", "OriDoSyncronization", S::SchedulingAndRegisters, 0, 4, kOptional, oriDoSyncronization,
      "control flow is final; the barriers it adds need registers"},
