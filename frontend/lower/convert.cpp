@@ -267,11 +267,12 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
                      (to == Type::F16 || to == Type::BF16 || to == Type::F32 || to == Type::F64);
   const bool halfResult = to == Type::F16 || to == Type::BF16;
-  if (!known || (halfResult && form.sat())) return refuse();
+  if (!known || (halfResult && form.sat()) || (from == Type::BF16 && to == Type::F64)) return refuse();
   IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
   const bool wide = to == Type::F64 || from == Type::F64;
   if (to == from) {
     if (roundsToIntegral(form)) {
+      if (to == Type::BF16) return refuse();
       IsaOperand result = form.sat() ? f.newR(wide ? 2 : 1) : d;
       f.emit(wide ? IsaOp::FRND_64 : IsaOp::FRND, {result, a},
              {{IsaMod::DstFmt, floatFmt(to)},
@@ -288,6 +289,15 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
     }
     return;
   }
+  if (to == Type::F16 && from == Type::BF16) {
+    // Exact as f32, which the converting unit can read.
+    IsaOperand middle = f.newR();
+    f.emit(IsaOp::SHF, {middle, a, f.imm(16), IsaOperand::rz()},
+           {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+    f.emit(IsaOp::F2F, {d, middle},
+           {{IsaMod::DstFmt, isa::Fmt::F16}, {IsaMod::SrcFmt, isa::Fmt::F32}, {IsaMod::Rnd, rounding(form)}});
+    return;
+  }
   if (halfResult && from == Type::F32) {
     if (packHalves(f, form, d, IsaOperand::rz(), a)) return;
     if (form.has(Mod::Relu) || form.has(Mod::Satfinite)) return refuse();
@@ -298,7 +308,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
       // The low half of the source; adding -0 changes nothing.
       IsaOperand low = a;
       low.half = IsaOperand::Half::H0H0;
-      f.emit(IsaOp::HADD2, {result, IsaOperand::rz().negated(), low}, {{IsaMod::F32, 1}});
+      f.emit(IsaOp::HADD2_F32, {result, IsaOperand::rz().negated(), low});
     } else {
       f.emit(IsaOp::SHF, {result, a, f.imm(16), IsaOperand::rz()},
              {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
@@ -367,7 +377,7 @@ void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Type to = form.type(0), from = form.type(1);
-  if (form.has(Mod::Pack))
+  if (form.op == Op::CvtPack || form.has(Mod::Pack))
     pack(f, i, form);
   else if (to == Type::TF32)
     toTf32(f, i, form);

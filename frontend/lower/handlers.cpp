@@ -57,7 +57,8 @@ HandlerEntry handlerFor(Op op) {
   case Op::Tanh: return {lowerFloatFunction};
   case Op::Testp: return {lowerTestp};
   case Op::Copysign: return {lowerCopysign};
-  case Op::Cvt: return {lowerCvt};
+  case Op::Cvt:
+  case Op::CvtPack: return {lowerCvt};
 
   case Op::Mov: return {lowerMov};
   case Op::Cvta: return {lowerCvta};
