@@ -23,6 +23,7 @@ bool allocateRegisters(ori::Function&, PhaseContext&);
 bool get64bRegComponents(ori::Function&, PhaseContext&);
 bool oriRemoveNopCode(ori::Function&, PhaseContext&);
 bool placeBlocksInSourceOrder(ori::Function&, PhaseContext&);
+bool advancedPhasePreSched(ori::Function&, PhaseContext&);
 bool postSchedule(ori::Function&, PhaseContext&);
 bool advancedScoreboardsAndOpexes(ori::Function&, PhaseContext&);
 bool processO0WaitsAndSBs(ori::Function&, PhaseContext&);
