@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""hazard.py BUILD/hazard_cubins BUILD/rewrite_cubins: the hazard checker and the schedules, on what ptxas makes of the corpus.
+
+The checker must have nothing to say about ptxas' code, must notice most control words that are broken on purpose, and must pass
+ptxas' code after orias has scheduled it again. Prints that it was skipped where there is no ptxas.
+"""
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+import tools
+
+CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus" / "ptx"
+LEAST_NOTICED = 0.5  # of the shortened stalls; ptxas leaves slack in the others
+
+
+def main():
+    hazard_cubins, rewrite_cubins = sys.argv[1:3]
+    ptxas = tools.find("ptxas")
+    if not ptxas:
+        print("skipped, no ptxas")
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        cubins = []
+        for ptx in sorted(CORPUS.glob("*.ptx")):
+            cubin = pathlib.Path(folder) / (ptx.stem + ".cubin")
+            if subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin], capture_output=True).returncode == 0:
+                cubins.append(cubin)
+        failed = False
+        for command in ([hazard_cubins, "--mutate"], [rewrite_cubins, "--reorder"], [rewrite_cubins, "--serial"]):
+            done = subprocess.run([*command, *cubins], capture_output=True, text=True)
+            print(done.stdout, end="")
+            failed |= done.returncode != 0
+            if match := re.search(r"shortened stalls (\d+) of (\d+), dropped waits (\d+) of (\d+)", done.stdout):
+                seen, tried, waits_seen, waits = map(int, match.groups())
+                failed |= seen < LEAST_NOTICED * tried or waits_seen < LEAST_NOTICED * waits
+        return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
