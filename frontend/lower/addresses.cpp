@@ -77,6 +77,10 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   }
   case StateSpace::Const: return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
   case StateSpace::Param: {
+    if (isCallParam(id)) {
+      unsupported(fmt::format("the address of the parameter '{}', which is kept in registers", module().text(v.name)));
+      return Value::constant(0, 2);
+    }
     // The address of a parameter counts from the start of the parameters' bank.
     return Value::constant(target().paramBase() + paramOffset(id) + static_cast<std::uint64_t>(offset), 2);
   }

@@ -196,8 +196,7 @@ void branchUnless(FunctionLowering& f, const Atomic& a, Where where, const ori::
 
 IsaOperand loadGeneric(FunctionLowering& f, const Atomic& a) {
   const IsaOperand old = f.newR(a.words);
-  f.emit(IsaOp::LD,
-         {IsaOperand::pt(), old, f.globalDescriptor(), a.address.base, IsaOperand(), offsetOf(a.address)},
+  f.emit(IsaOp::LD, {old, f.globalDescriptor(), a.address.base, IsaOperand(), offsetOf(a.address)},
          {{IsaMod::Size, sizeOf(a)}});
   return old;
 }

@@ -40,9 +40,12 @@ void lowerTrap(FunctionLowering& f, const Instruction&, const Form&) {
   f.emit(IsaOp::BPT, {f.imm(1)});
 }
 
-/// exit, and ret of a kernel.
-void lowerExit(FunctionLowering& f, const Instruction&, const Form&) {
-  f.endBlock(f.b().emit(IsaOp::EXIT, {}));
+/// exit, and ret: of a kernel the same, of an inlined function a jump behind the call.
+void lowerExit(FunctionLowering& f, const Instruction&, const Form& form) {
+  if (form.op == Op::Ret && f.returnTo())
+    f.endBlock(f.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(f.returnTo()->id)}));
+  else
+    f.endBlock(f.b().emit(IsaOp::EXIT, {}));
 }
 
 } // namespace orias::ptx

@@ -95,6 +95,7 @@ void lowerElect(FunctionLowering&, const Instruction&, const Form&);
 // control.cpp
 void lowerBra(FunctionLowering&, const Instruction&, const Form&);
 void lowerExit(FunctionLowering&, const Instruction&, const Form&);
+void lowerCall(FunctionLowering&, const Instruction&, const Form&); // call.cpp
 void lowerTrap(FunctionLowering&, const Instruction&, const Form&);
 
 } // namespace orias::ptx

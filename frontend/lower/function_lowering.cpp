@@ -21,7 +21,7 @@ constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) { retu
 
 FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
                                    Diagnostics& diagnostics)
-    : layout_(layout), in_(source), out_(target), diagnostics_(diagnostics), builder_(target) {}
+    : layout_(layout), in_(&source), out_(target), diagnostics_(diagnostics), builder_(target) {}
 
 unsigned FunctionLowering::wordsOf(Type type) {
   unsigned bits = bitWidth(type);
@@ -34,11 +34,11 @@ void FunctionLowering::run() {
   declareRegisters();
   layOutParams();
   layOutVariables();
-  blockOf_.assign(in_.labels.size(), nullptr);
-  for (const Statement& statement : in_.statements) lowerStatement(statement);
+  blockOf_.assign(in_->labels.size(), nullptr);
+  for (const Statement& statement : in_->statements) lowerStatement(statement);
   // A body may end without ret; the closing brace returns.
   if (blockIsOpen()) {
-    builder_.setSource({in_.endLoc.line, 0});
+    builder_.setSource({in_->endLoc.line, 0});
     builder_.setGuard(IsaOperand::pt());
     builder_.emit(IsaOp::EXIT, {});
   }
@@ -51,8 +51,8 @@ void FunctionLowering::startBlock(ori::Block* block) {
 }
 
 void FunctionLowering::declareRegisters() {
-  vregOf_.reserve(in_.registers.size());
-  for (const Register& reg : in_.registers) {
+  vregOf_.reserve(in_->registers.size());
+  for (const Register& reg : in_->registers) {
     std::string_view name = out_.intern(module().text(reg.name));
     if (reg.type == Type::Pred)
       vregOf_.push_back(out_.newVReg(File::P, 1, name));
@@ -64,7 +64,7 @@ void FunctionLowering::declareRegisters() {
 void FunctionLowering::layOutParams() {
   paramOffset_.assign(module().variables.size(), kNoId);
   std::uint32_t at = 0;
-  for (const Parameter& param : in_.params) {
+  for (const Parameter& param : in_->params) {
     const Variable& v = module().variable(param.variable);
     at = alignUp(at, v.align);
     paramOffset_[index(param.variable)] = at;
@@ -78,13 +78,15 @@ void FunctionLowering::layOutParams() {
 void FunctionLowering::layOutVariables() {
   sharedOffset_.assign(module().variables.size(), kNoId);
   frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of this function, and module-scope shared ones that it names, get their places in the order of declaration.
+  // Variables of these functions, and module-scope shared ones that they name, get their places in the order of declaration.
   std::vector<bool> named(module().variables.size(), false);
-  for (const Operand& o : in_.operands)
-    if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
-      named[index(o.variableId())] = true;
-  for (const Statement& s : in_.statements)
-    if (s.kind == StatementKind::Variable) named[s.index] = true;
+  for (const Function* body : bodies()) {
+    for (const Operand& o : body->operands)
+      if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
+        named[index(o.variableId())] = true;
+    for (const Statement& s : body->statements)
+      if (s.kind == StatementKind::Variable) named[s.index] = true;
+  }
 
   std::vector<std::uint32_t> dynamic;
   for (std::uint32_t id = 0; id < named.size(); ++id) {
@@ -118,7 +120,7 @@ void FunctionLowering::layOutVariables() {
 
 void FunctionLowering::lowerStatement(const Statement& statement) {
   switch (statement.kind) {
-  case StatementKind::Instruction: lowerInstruction(in_.instructions[statement.index]); break;
+  case StatementKind::Instruction: lowerInstruction(in_->instructions[statement.index]); break;
   case StatementKind::Label: {
     ori::Block* block = blockOf(LabelId(statement.index));
     if (blockIsOpen()) builder_.block()->fallthrough = block->id;
@@ -191,7 +193,7 @@ isa::Operand FunctionLowering::dest(const Operand& operand) {
   if (operand.is(OperandKind::Sink)) return IsaOperand::rz();
   IsaOperand target = out_.use(vregOf_[index(operand.registerId())]);
   if (operand.component() >= Component::X && operand.component() <= Component::W) {
-    const Register& reg = in_.registers[index(operand.registerId())];
+    const Register& reg = in_->registers[index(operand.registerId())];
     const unsigned words = wordsOf(reg.type);
     target = ori::component(target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
   }
@@ -221,7 +223,7 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
   case OperandKind::Register: {
     IsaOperand reg = out_.use(vregOf_[index(operand.registerId())]);
     if (operand.component() >= Component::X && operand.component() <= Component::W) {
-      const unsigned n = wordsOf(in_.registers[index(operand.registerId())].type);
+      const unsigned n = wordsOf(in_->registers[index(operand.registerId())].type);
       reg = ori::component(reg, n * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), n);
     }
     return Value::of(reg);
@@ -339,7 +341,7 @@ isa::Operand FunctionLowering::newCarry(bool asNoBorrow) {
 
 ori::Block* FunctionLowering::blockOf(LabelId label) {
   ori::Block*& block = blockOf_[index(label)];
-  if (!block) block = out_.newBlock(out_.intern(module().text(in_.labels[index(label)].name)));
+  if (!block) block = out_.newBlock(out_.intern(module().text(in_->labels[index(label)].name)));
   return block;
 }
 

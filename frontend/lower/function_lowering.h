@@ -83,9 +83,9 @@ class FunctionLowering {
   ori::Function& out() { return out_; }
   const Module& module() const { return *layout_.in; }
   const isa::Target& target() const { return out_.module().target(); }
-  std::span<const Operand> operands(const Instruction& i) const { return in_.operandsOf(i); }
-  std::span<const Operand> parts(const Operand& group) const { return in_.parts(group); }
-  Type typeOf(const Operand& registerOperand) const { return in_.registers[index(registerOperand.registerId())].type; }
+  std::span<const Operand> operands(const Instruction& i) const { return in_->operandsOf(i); }
+  std::span<const Operand> parts(const Operand& group) const { return in_->parts(group); }
+  Type typeOf(const Operand& registerOperand) const { return in_->registers[index(registerOperand.registerId())].type; }
 
   /// Words that a value of the type takes in file R: 1, 2 or 4.
   static unsigned wordsOf(Type type);
@@ -137,6 +137,17 @@ class FunctionLowering {
   isa::Operand carry(bool asNoBorrow);
   isa::Operand newCarry(bool asNoBorrow);
 
+  // --- calls, which are all inlined (call.cpp)
+  /// Is this a .param variable of a function or of a call, which lives in registers, and not a parameter of the kernel?
+  bool isCallParam(VariableId id) const;
+  /// Where control goes at a `ret`: null in the kernel itself.
+  ori::Block* returnTo() const { return returnTo_; }
+  /// Loads and stores of such variables; `type` and the offset say which part.
+  void loadCallParam(isa::Operand destination, VariableId id, std::int64_t offset, Type type);
+  void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
+  /// The body of the callee in place of the call.
+  void inlineCall(const Instruction& call);
+
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if the
   /// terminator is guarded.
@@ -171,6 +182,19 @@ class FunctionLowering {
   void finishStaged(ori::Instr* lastBefore);
   Value specialRegister(SpecialRegister reg, Component part);
   void startBlock(ori::Block* block);
+  /// The kernel and all functions that it calls, each once, callers first.
+  std::vector<const Function*> bodies();
+  isa::Operand callParamWord(VariableId id, std::size_t word);
+  /// Everything that belongs to the function whose body is being lowered.
+  struct Activation {
+    const Function* function;
+    std::vector<ori::VRegId> vregOf;
+    std::vector<ori::Block*> blockOf;
+    ori::Block* returnTo;
+    const Instruction* current;
+  };
+  Activation enterBody(const Function& callee, ori::Block* returnTo);
+  void leaveBody(Activation&& caller);
   /// Control can go on behind the current block's last instruction.
   bool blockIsOpen() const;
   /// A builder at the top of the function, where values that all code shares are made.
@@ -181,7 +205,7 @@ class FunctionLowering {
   };
 
   const ModuleLayout& layout_;
-  const Function& in_;
+  const Function* in_; ///< whose body is being lowered: the kernel, or a function inlined into it
   ori::Function& out_;
   Diagnostics& diagnostics_;
   ori::Builder builder_;
@@ -200,6 +224,9 @@ class FunctionLowering {
   const ori::Block* carryBlock_ = nullptr;
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
+  ori::Block* returnTo_ = nullptr;
+  std::vector<const Function*> inlining_;                  // from the kernel to the innermost callee
+  std::vector<std::vector<ori::VRegId>> callParamWords_; // by VariableId, 32 bits each
 };
 
 } // namespace orias::ptx

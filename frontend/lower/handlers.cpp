@@ -97,6 +97,7 @@ HandlerEntry handlerFor(Op op) {
   case Op::Trap:
   case Op::Brkpt: return {lowerTrap, direct};
   case Op::Bra: return {lowerBra, direct};
+  case Op::Call: return {lowerCall, direct};
   case Op::Ret:
   case Op::Exit: return {lowerExit, direct};
   default: return {};

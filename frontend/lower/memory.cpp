@@ -1,6 +1,7 @@
 // ld and st of all spaces, and prefetch.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/sync.h"
 
 #include <fmt/format.h>
 
@@ -28,7 +29,8 @@ MemSize memSize(Type type, unsigned bytes) {
 std::vector<const Operand*> elements(FunctionLowering& f, const Operand& operand) {
   std::vector<const Operand*> out;
   if (operand.is(OperandKind::Vector))
-    for (const Operand& part : f.parts(operand)) out.push_back(&part);
+    for (const Operand& part : f.parts(operand))
+      out.push_back(&part);
   else
     out.push_back(&operand);
   return out;
@@ -40,15 +42,15 @@ struct Piece {
   unsigned count;
 };
 
-/// A vector access in pieces of at most `widest` bytes; elements below 32 bits are accessed together only by loading the word
-/// and taking it apart, which is what `packed` says.
+/// A vector access in pieces of at most `widest` bytes; elements below 32 bits are accessed together only by loading
+/// the word and taking it apart, which is what `packed` says.
 std::vector<Piece> pieces(unsigned elementBytes, unsigned count, unsigned widest) {
   std::vector<Piece> out;
   const unsigned perPiece = std::max(1u, widest / elementBytes);
-  for (unsigned at = 0; at < count; at += perPiece) out.push_back({at, std::min(perPiece, count - at)});
+  for (unsigned at = 0; at < count; at += perPiece)
+    out.push_back({at, std::min(perPiece, count - at)});
   return out;
 }
-
 
 /// The offset operand of an address, `extra` bytes further on.
 IsaOperand offsetOperand(const Address& a, std::int64_t extra) {
@@ -63,7 +65,17 @@ IsaOperand offsetOperand(const Address& a, std::int64_t extra) {
 /// Is this access ordered more strongly than a weak one, and how far does it reach?
 MemOrder orderOf(const Form& form) {
   const Mod semantics = form.semantics();
-  if (semantics == Mod::None || semantics == Mod::Weak) return MemOrder::Weak;
+  if (semantics == Mod::None || semantics == Mod::Weak) {
+    // The cache operators say how far the access has to go.
+    switch (form.cache()) {
+    case Mod::Ca:
+    case Mod::Wb: return MemOrder::StrongSm;
+    case Mod::Cg: return MemOrder::StrongGpu;
+    case Mod::Cv:
+    case Mod::Wt: return MemOrder::StrongSys;
+    default: return MemOrder::Weak;
+    }
+  }
   switch (form.scope()) {
   case Mod::Cta: return MemOrder::StrongSm;
   case Mod::Cluster:
@@ -82,30 +94,6 @@ isa::Evict evictOf(const Form& form) {
   return isa::Evict::Normal;
 }
 
-/// ld.param of a kernel and ld.const: c[bank][base + offset].
-void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
-  auto ops = f.operands(i);
-  const Type type = form.type();
-  const unsigned bytes = std::max(1u, bitWidth(type) / 8);
-  const int bank = space == StateSpace::Param ? 0 : 3;
-  Address a = f.address(ops[1], space);
-  IsaOperand index = a.base.isZeroReg() ? IsaOperand::rz() : ori::component(a.base, 0);
-  auto to = elements(f, ops[0]);
-  for (unsigned e = 0; e < to.size(); ++e) {
-    if (to[e]->is(OperandKind::Sink)) continue;
-    IsaOperand d = f.dest(*to[e]);
-    for (unsigned w = 0; w * 8 < bytes; ++w) {
-      const unsigned n = std::min(bytes, 8u);
-      IsaOperand part = ori::component(d, 2 * w, n == 8 ? 2 : 1);
-      IsaOperand target = part;
-      // The base may be what the first element overwrites.
-      f.emit(IsaOp::LDC, {target, IsaOperand::immediate(static_cast<std::int32_t>(bank)), index, IsaOperand::immediate(static_cast<std::int32_t>(a.offset + e * bytes + 8 * w))},
-             {{IsaMod::Size, memSize(type, n)}});
-      if (d.width > part.width && bytes < 8) f.copy(ori::component(d, 1), Value::constant(0, 1));
-    }
-  }
-}
-
 /// Widens a loaded 8-, 16- or 32-bit value to the register, where that is wider.
 void widen(FunctionLowering& f, IsaOperand d, Type type) {
   if (d.width < 2 || bitWidth(type) > 32) return;
@@ -116,32 +104,70 @@ void widen(FunctionLowering& f, IsaOperand d, Type type) {
     f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
-ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, const Address& a, std::int64_t extra, MemSize size) {
+/// ld.param of a kernel and ld.const: c[bank][base + offset].
+void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  const unsigned bytes = std::max(1u, bitWidth(type) / 8);
+  const int bank = space == StateSpace::Param ? 0 : 3;
+  const Address a = f.address(ops[1], space);
+  auto to = elements(f, ops[0]);
+  IsaOperand index = a.base.isZeroReg() ? IsaOperand::rz() : ori::component(a.base, 0);
+  if (!index.isZeroReg() && (to.size() > 1 || bytes > 8)) {
+    // The first part must not overwrite where the second is to be found.
+    const IsaOperand kept = f.newR();
+    f.copy(kept, Value::of(index));
+    index = kept;
+  }
+  for (unsigned e = 0; e < to.size(); ++e) {
+    if (to[e]->is(OperandKind::Sink)) continue;
+    const IsaOperand d = f.dest(*to[e]);
+    const unsigned each = std::min(bytes, 8u);
+    for (unsigned w = 0; w * 8 < bytes; ++w) {
+      const auto at = static_cast<std::int32_t>(a.offset + e * bytes + 8 * w);
+      f.emit(
+          IsaOp::LDC,
+          {ori::component(d, 2 * w, each == 8 ? 2 : 1), IsaOperand::immediate(bank), index, IsaOperand::immediate(at)},
+          {{IsaMod::Size, memSize(type, each)}});
+    }
+    widen(f, d, type);
+  }
+}
+
+ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, const Address& a,
+                     std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
   case StateSpace::Shared: return f.emit(IsaOp::LDS, {d, a.base, a.uniform, offset}, {sizeMod});
-  case StateSpace::Local: return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
+  case StateSpace::Local:
+    return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
   case StateSpace::Global: {
     MemOrder order = orderOf(form);
     // .nc: nobody writes the location while the kernel runs.
     if (form.has(Mod::Nc)) order = MemOrder::Constant;
-    const unsigned prefetch = form.has(Mod::L2Prefetch64) ? 1 : form.has(Mod::L2Prefetch128) ? 2 : form.has(Mod::L2Prefetch256) ? 3 : 0;
+    const unsigned prefetch = form.has(Mod::L2Prefetch64)    ? 1
+                              : form.has(Mod::L2Prefetch128) ? 2
+                              : form.has(Mod::L2Prefetch256) ? 3
+                                                             : 0;
     return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, order}, {IsaMod::Evict, evictOf(form)}, {IsaMod::Prefetch, prefetch}});
   }
   default:
-    return f.emit(IsaOp::LD, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand(), offset},
+    return f.emit(IsaOp::LD, {d, f.globalDescriptor(), a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
   }
 }
 
-void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand data, const Address& a, std::int64_t extra, MemSize size) {
+void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand data, const Address& a,
+               std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
   case StateSpace::Shared: f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}); break;
-  case StateSpace::Local: f.emit(IsaOp::STL, {a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}}); break;
+  case StateSpace::Local:
+    f.emit(IsaOp::STL, {a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
+    break;
   case StateSpace::Global:
     f.emit(IsaOp::STG, {f.globalDescriptor(), a.base, IsaOperand(), offset, data},
            {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
@@ -155,20 +181,32 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
 
 /// What this file cannot say yet about an access.
 bool refuse(FunctionLowering& f, const Form& form) {
-  const Mod semantics = form.semantics();
-  if (semantics == Mod::Acquire || semantics == Mod::Release || form.has(Mod::Mmio) || form.has(Mod::L2CacheHint) ||
-      form.get(Slot::EvictL2) != Mod::None || form.get(Slot::Space) == Mod::SharedCluster || form.has(Mod::Unified)) {
+  if (form.has(Mod::Mmio) || form.has(Mod::L2CacheHint) || form.get(Slot::EvictL2) != Mod::None ||
+      form.get(Slot::Space) == Mod::SharedCluster || form.has(Mod::Unified)) {
     f.unsupported(std::string(f.opcodeText()));
     return true;
   }
   return false;
 }
 
-} // namespace
+/// A parameter of a function or of a call, named as such.
+bool namesCallParam(FunctionLowering& f, const Operand& address) {
+  return address.addressBase() == OperandKind::Variable && f.isCallParam(address.variableId());
+}
 
-void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
+void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
   const StateSpace space = form.space();
-  if (refuse(f, form)) return;
+  if (const Operand& from = f.operands(i)[1]; space == StateSpace::Param && namesCallParam(f, from)) {
+    auto to = elements(f, f.operands(i)[0]);
+    const unsigned each = bitWidth(form.type()) / 8;
+    for (unsigned e = 0; e < to.size(); ++e) {
+      if (to[e]->is(OperandKind::Sink)) continue;
+      const IsaOperand d = f.dest(*to[e]);
+      f.loadCallParam(d, from.variableId(), from.offset() + e * each, form.type());
+      widen(f, d, form.type());
+    }
+    return;
+  }
   if (space == StateSpace::Param || space == StateSpace::Const) {
     loadConstant(f, i, form, space);
     return;
@@ -217,11 +255,18 @@ void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
-void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+void storeTo(FunctionLowering& f, const Instruction& i, const Form& form) {
   const StateSpace space = form.space();
-  if (refuse(f, form)) return;
   if (space == StateSpace::Param) {
-    f.unsupported(std::string(f.opcodeText()));
+    const Operand& to = f.operands(i)[0];
+    if (!namesCallParam(f, to)) {
+      f.unsupported(std::string(f.opcodeText()));
+      return;
+    }
+    auto from = elements(f, f.operands(i)[1]);
+    for (unsigned e = 0; e < from.size(); ++e)
+      f.storeCallParam(to.variableId(), to.offset() + e * (bitWidth(form.type()) / 8), form.type(),
+                       f.source(*from[e], form.type()));
     return;
   }
   auto ops = f.operands(i);
@@ -241,7 +286,8 @@ void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
     if (bytes >= 4) {
       for (unsigned e = 0; e < piece.count; ++e) {
         Value v = f.source(*from[piece.first + e], type);
-        f.copy(ori::component(run, e * bytes / 4, bytes / 4), v.isConstant() ? v : Value::of(ori::component(v.reg(), 0, bytes / 4)));
+        f.copy(ori::component(run, e * bytes / 4, bytes / 4),
+               v.isConstant() ? v : Value::of(ori::component(v.reg(), 0, bytes / 4)));
       }
     } else {
       // Put the elements of each word together, two at a time.
@@ -266,6 +312,20 @@ void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+} // namespace
+
+void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (refuse(f, form)) return;
+  loadFrom(f, i, form);
+  if (form.semantics() == Mod::Acquire) emitAcquireFence(f, form.scope());
+}
+
+void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (refuse(f, form)) return;
+  if (form.semantics() == Mod::Release) emitReleaseFence(f, form.scope());
+  storeTo(f, i, form);
+}
+
 /// Prefetches of global memory; those of local memory and of descriptors are not supported.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
   enum { ToL1 = 0, ToL2 = 1, ToL2EvictLast = 9 };
@@ -276,7 +336,10 @@ void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) 
     return;
   }
   const Address a = f.address(f.operands(i)[0], form.space());
-  f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)}, {{IsaMod::Func, evictLast ? ToL2EvictLast : level == Mod::L1 ? ToL1 : ToL2}});
+  f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)},
+         {{IsaMod::Func, evictLast          ? ToL2EvictLast
+                         : level == Mod::L1 ? ToL1
+                                            : ToL2}});
 }
 
 } // namespace orias::ptx

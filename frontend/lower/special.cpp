@@ -20,8 +20,9 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   };
   auto bank0 = [&](std::uint32_t offset, unsigned words = 1) {
     IsaOperand r = newR(words);
-    emit(IsaOp::LDC, {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
-                  {{IsaMod::Size, words == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
+    emit(IsaOp::LDC,
+         {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
+         {{IsaMod::Size, words == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
     return Value::of(r);
   };
   auto counter = [&](std::int32_t number, unsigned words) {
@@ -33,14 +34,32 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   auto bits = [&](std::int32_t number, unsigned shift, unsigned width) {
     IsaOperand shifted = newR(), r = newR();
     emit(IsaOp::SHF, {shifted, IsaOperand::rz(), imm(shift), hardware(number).word(0)},
-                  {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
-    emit(IsaOp::LOP3, {IsaOperand::pt(), r, shifted, imm((1 << width) - 1), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+    emit(IsaOp::LOP3,
+         {IsaOperand::pt(), r, shifted, imm((1 << width) - 1), IsaOperand::rz(), imm(0xc0), IsaOperand::pt().notted()});
     return Value::of(r);
+  };
+  /// Which cluster of the grid the CTA lies in: the quotient, by way of floating-point numbers, which are exact enough
+  /// here.
+  auto clusterId = [&] {
+    IsaOperand cta = newR(), product = newR(), id = newR();
+    builder_.emit(IsaOp::I2F, {cta, hardware(kSrCtaIdX + static_cast<std::int32_t>(axis)).word(0)},
+                  {{IsaMod::DstFmt, isa::Fmt::F32}, {IsaMod::SrcFmt, isa::IntFmt::U32}});
+    builder_.emit(IsaOp::FMUL, {product, cta, bank0(kBankClusterReciprocal + 4 * axis).word(0)});
+    builder_.emit(IsaOp::F2I, {id, product},
+                  {{IsaMod::DstFmt, isa::IntFmt::U32},
+                   {IsaMod::SrcFmt, isa::Fmt::F32},
+                   {IsaMod::Round, isa::RoundInt::Trunc},
+                   {IsaMod::Ntz, 1}});
+    return id;
   };
   if (part == Component::W) {
     // The fourth component exists for old programs and is 0.
     return Value::constant(0, 1);
   }
+  if (reg >= SpecialRegister::EnvReg && reg <= SpecialRegister::EnvRegLast)
+    return bank0(kBankEnvReg +
+                 4 * (static_cast<std::uint32_t>(reg) - static_cast<std::uint32_t>(SpecialRegister::EnvReg)));
   switch (reg) {
   case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));
   case SpecialRegister::CtaId: return hardware(kSrCtaIdX + static_cast<std::int32_t>(axis));
@@ -62,6 +81,29 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::GlobalTimerLo: return counter(kSrGlobalTimerLo, 1);
   case SpecialRegister::GlobalTimerHi: return counter(kSrGlobalTimerLo + 1, 1);
   case SpecialRegister::DynamicSmemSize: return bank0(target().dynamicSharedSizeOffset());
+  case SpecialRegister::TotalSmemSize: {
+    // What the hardware gave, less what the system keeps.
+    IsaOperand r = newR(), kept = bank0(target().totalSharedSizeOffset()).word(0);
+    builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
+                                 IsaOperand::rz()});
+    return Value::of(r);
+  }
+  case SpecialRegister::NSmId: return bank0(kBankSmCount);
+  case SpecialRegister::GridId: return bank0(kBankGridId, 2);
+  case SpecialRegister::CurrentGraphExec: return bank0(kBankGraphExec, 2);
+  case SpecialRegister::NClusterId: return bank0(kBankClusters + 4 * axis);
+  case SpecialRegister::ClusterNCtaId: return bank0(kBankClusterShape + 4 * axis);
+  case SpecialRegister::ClusterNCtaRank: return bank0(kBankClusterSize);
+  case SpecialRegister::ClusterCtaRank: return hardware(kSrCgaCtaId);
+  case SpecialRegister::ClusterId: return Value::of(clusterId());
+  case SpecialRegister::ClusterCtaId: {
+    IsaOperand r = newR(), shape = bank0(kBankClusterShape + 4 * axis).word(0), before = newR();
+    builder_.emit(IsaOp::IMAD, {before, clusterId(), shape, IsaOperand::rz()});
+    builder_.emit(IsaOp::IADD3,
+                  {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrCtaIdX + static_cast<std::int32_t>(axis)).word(0),
+                   before.negated(), IsaOperand::rz()});
+    return Value::of(r);
+  }
   default: unsupported(fmt::format("the special register read by {}", opcodeText())); return Value::constant(0, 1);
   }
 }

@@ -10,7 +10,8 @@ inline constexpr std::int32_t kSrVirtId = 3;
 inline constexpr std::int32_t kSrVirtCfg = 2;
 inline constexpr std::int32_t kSrTidX = 33; ///< y and z follow
 inline constexpr std::int32_t kSrCtaIdX = 37;
-inline constexpr std::int32_t kSrSWinHi = 50;
+inline constexpr std::int32_t kSrSWinHi = 47;
+inline constexpr std::int32_t kSrSmemSize = 50;
 inline constexpr std::int32_t kSrEqMask = 56; ///< then lt, le, gt, ge
 inline constexpr std::int32_t kSrLtMask = 57;
 inline constexpr std::int32_t kSrLeMask = 58;
@@ -20,5 +21,15 @@ inline constexpr std::int32_t kSrVirtualSmId = 67;
 inline constexpr std::int32_t kSrClockLo = 80;
 inline constexpr std::int32_t kSrGlobalTimerLo = 82;
 inline constexpr std::int32_t kSrCgaCtaId = 136;
+
+// Places of constant bank 0 that hold special registers, beside those that isa::Target knows (observed for sm_90).
+inline constexpr std::uint32_t kBankGridId = 0x30; ///< 64 bits
+inline constexpr std::uint32_t kBankEnvReg = 0x40; ///< %envreg0; the others follow
+inline constexpr std::uint32_t kBankSmCount = 0x10c;
+inline constexpr std::uint32_t kBankClusterShape = 0x144;      ///< CTAs of a cluster, x; y and z follow
+inline constexpr std::uint32_t kBankClusterReciprocal = 0x150; ///< 1 / that as f32
+inline constexpr std::uint32_t kBankClusters = 0x15c;          ///< clusters of the grid
+inline constexpr std::uint32_t kBankClusterSize = 0x188;
+inline constexpr std::uint32_t kBankGraphExec = 0x190; ///< 64 bits
 
 } // namespace orias::ptx
