@@ -51,7 +51,8 @@ class Allocator {
       std::vector<std::string> faults = check(function_, state_.assignment);
       if (!faults.empty()) {
         std::string message = fmt::format("wrong register allocation in '{}':", function_.name());
-        for (const std::string& fault : faults) message += "\n  " + fault;
+        for (const std::string& fault : faults)
+          message += "\n  " + fault;
         throw InternalError(message);
       }
     }
@@ -94,12 +95,15 @@ class Allocator {
         if (canSpill(file)) victims = chooseSpills(function_, webs, ranges, usable(file, limit), placement.failed);
       }
       if (victims.empty())
-        return fmt::format("function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
-                           "launch bounds", function_.name(), fileName(file), limit);
-      for (std::uint32_t w : victims) spill(webs.all[w], file);
+        return fmt::format(
+            "function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
+            "launch bounds",
+            function_.name(), fileName(file), limit);
+      for (std::uint32_t w : victims)
+        spill(webs.all[w], file);
     }
-    return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling", function_.name(),
-                       fileName(file), limit, kMostRounds);
+    return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling",
+                       function_.name(), fileName(file), limit, kMostRounds);
   }
 
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
@@ -115,7 +119,8 @@ class Allocator {
     if (options_.singlePass || file != File::R) return best;
     for (unsigned attempt = 1; attempt < std::min(options_.noSpillAttempts, 2u); ++attempt) {
       Placement other = place(function_, webs, budget, Order::ByStart);
-      if (std::pair(other.failed.size(), other.used) < std::pair(best.failed.size(), best.used)) best = std::move(other);
+      if (std::pair(other.failed.size(), other.used) < std::pair(best.failed.size(), best.used))
+        best = std::move(other);
     }
     return best;
   }
@@ -136,8 +141,9 @@ class Allocator {
   void spill(const Web& web, File file) {
     if (options_.remark)
       for (auto [v, offset] : web.members)
-        options_.remark(function_.singleDef(v), fmt::format("spilled {} register{}{}", fileName(file),
-                        function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name),
+        options_.remark(function_.singleDef(v),
+                        fmt::format("spilled {} register{}{}", fileName(file),
+                                    function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name),
                         static_cast<std::int64_t>(web.spillCost * 100));
     spillWeb(function_, web, file, options_.remat, state_);
   }

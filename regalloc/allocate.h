@@ -9,19 +9,20 @@
 namespace orias::regalloc {
 
 struct AllocationOptions {
-  unsigned maxRegisters = 255;     ///< ceiling on the register count as reported (reserved registers included)
-  bool spillEverything = false;    ///< knob RegAllocSpillEverything
-  bool singlePass = false;         ///< knob RegAllocFastSinglePass (638)
-  unsigned noSpillAttempts = 2;    ///< knob RegAllocNoSpillAttempts (639)
-  std::uint64_t threshold = 50;    ///< knob RegAllocThreshold (684)
-  bool remat = true;               ///< knob RegAllocRematEnable
-  bool check = false;              ///< run the allocation checker; a fault is an InternalError
-  std::function<void(const ori::Instr*, std::string, std::int64_t)> remark; ///< one per spilled or rematerialised register
+  unsigned maxRegisters = 255;  ///< ceiling on the register count as reported (reserved registers included)
+  bool spillEverything = false; ///< knob RegAllocSpillEverything
+  bool singlePass = false;      ///< knob RegAllocFastSinglePass (638)
+  unsigned noSpillAttempts = 2; ///< knob RegAllocNoSpillAttempts (639)
+  std::uint64_t threshold = 50; ///< knob RegAllocThreshold (684)
+  bool remat = true;            ///< knob RegAllocRematEnable
+  bool check = false;           ///< run the allocation checker; a fault is an InternalError
+  std::function<void(const ori::Instr*, std::string, std::int64_t)>
+      remark; ///< one per spilled or rematerialised register
 };
 
-/// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and fills
-/// Function::stats. On failure (the ceiling is below what the instructions themselves need) returns a message that names the
-/// function, the file and the budget; the function is then of no further use. Empty on success.
+/// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and
+/// fills Function::stats. On failure (the ceiling is below what the instructions themselves need) returns a message
+/// that names the function, the file and the budget; the function is then of no further use. Empty on success.
 ///
 /// Order of the files: B, UP, P, UR, R, so that those that spill into R come before it.
 std::string allocateRegisters(ori::Function& function, const AllocationOptions& options);

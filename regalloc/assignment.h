@@ -11,25 +11,25 @@ namespace orias::regalloc {
 /// An instruction that spilling put in: it moves a value between a register and its place of refuge, or makes it again.
 struct SpillMove {
   enum class Kind : std::uint8_t {
-    Store,  ///< register to frame: operand `reg` goes to words `word`… of the spill area
-    Load,   ///< frame to register
-    Move,   ///< to or from a register of another file (P or UR kept in R): operand `from` becomes operand `reg`
-    Remat   ///< computes the value anew into operand `reg`
+    Store, ///< register to frame: operand `reg` goes to the words that the instruction's Frame operand names
+    Load,  ///< frame to register
+    Move,  ///< to or from a register of another file (P or UR kept in R): operand `from` becomes operand `reg`
+    Remat  ///< computes the value anew into operand `reg`
   };
   Kind kind;
-  std::uint8_t reg = 0;    ///< index of the register operand
-  std::uint8_t from = 0;   ///< Move: index of the source operand
-  std::uint32_t word = 0;  ///< Store, Load: number of the first 4-byte word of the spill area
+  std::uint8_t reg = 0;  ///< index of the register operand
+  std::uint8_t from = 0; ///< Move: index of the source operand
 };
 
-/// What the allocator decided, before the operands are rewritten. The checker reads this and nothing else of the allocator.
+/// What the allocator decided, before the operands are rewritten. The checker reads this and nothing else of the
+/// allocator.
 struct Assignment {
-  std::vector<std::uint32_t> physical; ///< first physical register, by virtual register; ~0 where it never holds anything
+  std::vector<std::uint32_t>
+      physical; ///< first physical register, by virtual register; ~0 where it never holds anything
   /// Temporaries of spill code stand for (a part of) another register: itself and 0 for all ordinary ones.
   std::vector<ori::VRegId> standsFor;
-  std::vector<std::uint8_t> partOf; ///< first component of standsFor
-  std::unordered_map<ori::InstrId, SpillMove> spillMoves;
-  std::uint32_t spillWords = 0;
+  std::vector<std::uint8_t> partOf;                       ///< first component of standsFor
+  std::unordered_map<ori::InstrId, SpillMove> spillMoves; ///< looked up only, never walked
 };
 
 } // namespace orias::regalloc

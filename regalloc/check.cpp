@@ -12,264 +12,498 @@
 namespace orias::regalloc {
 
 using isa::File;
+using ori::BlockId;
 using ori::Instr;
 using ori::Operand;
 
 namespace {
 
-using Unit = std::uint32_t;
-using UnitSet = std::vector<Unit>; // sorted
+using Unit = std::uint32_t;     // a component of a virtual register
+using Location = std::uint32_t; // a physical register or a word of a spill slot
 
-bool has(const UnitSet& set, Unit u) { return std::binary_search(set.begin(), set.end(), u); }
-void insert(UnitSet& set, Unit u) {
-  auto it = std::lower_bound(set.begin(), set.end(), u);
-  if (it == set.end() || *it != u) set.insert(it, u);
+constexpr std::uint32_t kNowhere = ~0u;
+constexpr std::size_t kMostFaults = 20;
+constexpr std::uint32_t kStackPointer = 1;
+/// Steps spent on finding divergent sides before the rest of the branches go unexamined.
+constexpr std::size_t kMostRegionSteps = 20'000'000;
+
+bool isWarpFile(File file) {
+  return file == File::UR || file == File::UP || file == File::B;
 }
-void remove(UnitSet& set, Unit u) {
-  auto it = std::lower_bound(set.begin(), set.end(), u);
-  if (it != set.end() && *it == u) set.erase(it);
+bool namesVirtual(const isa::Operand& o) {
+  return o.isVirtual() && o.reg != isa::Operand::kNoReg;
+}
+unsigned registersOf(const isa::Operand& o) {
+  return o.isReg() ? o.width : 1; // a bindless constant names one register, whatever the width of its data
 }
 
-/// What is known at a point of the program.
+template <typename T> bool has(const std::vector<T>& set, T x) {
+  return std::find(set.begin(), set.end(), x) != set.end();
+}
+template <typename T> void drop(std::vector<T>& set, T x) {
+  auto it = std::find(set.begin(), set.end(), x);
+  if (it == set.end()) return;
+  *it = set.back();
+  set.pop_back();
+}
+
+/// Who holds what, with both directions, so that each step costs what it changes.
+class Holdings {
+ public:
+  Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units) {}
+
+  bool holds(Location l, Unit u) const { return has(held_[l], u); }
+  const std::vector<Unit>& at(Location l) const { return held_[l]; }
+  void add(Location l, Unit u) {
+    if (holds(l, u)) return;
+    if (held_[l].empty()) used_.push_back(l);
+    held_[l].push_back(u);
+    where_[u].push_back(l);
+  }
+  void clear(Location l) {
+    for (Unit u : held_[l])
+      drop(where_[u], l);
+    held_[l].clear();
+  }
+  void forget(Unit u) {
+    for (Location l : where_[u])
+      drop(held_[l], u);
+    where_[u].clear();
+  }
+  void clearAll() {
+    for (Location l : used_)
+      clear(l);
+    used_.clear();
+  }
+  template <typename F> void forEach(F&& f) const {
+    for (Location l : used_)
+      for (Unit u : held_[l])
+        f(l, u);
+  }
+
+ private:
+  std::vector<std::vector<Unit>> held_;
+  std::vector<std::vector<Location>> where_;
+  std::vector<Location> used_; // may name some twice, and some that are empty again
+};
+
+/// What is known at the beginning of a block. Only of components that matter across blocks.
 struct State {
   bool reached = false;
-  std::vector<UnitSet> holds;   ///< by location
-  std::vector<bool> mayHaveValue; ///< by unit
+  std::vector<std::uint64_t> pairs; ///< (location, unit), sorted
+  std::vector<bool> mayHaveValue;   ///< by global number of the unit
 };
+
+std::uint64_t pairOf(Location l, Unit u) {
+  return std::uint64_t{l} << 32 | u;
+}
 
 class Checker {
  public:
   Checker(const ori::Function& function, const Assignment& assignment)
       : function_(function), assignment_(assignment), cfg_(function), in_(function.blockIdCount()) {
-    firstUnit_.resize(function.vregCount());
     for (ori::VRegId v = 0; v < function.vregCount(); ++v) {
-      firstUnit_[v] = units_;
-      units_ += function.vreg(v).width;
+      firstUnit_.push_back(unitCount_);
+      unitCount_ += function.vreg(v).width;
     }
-    std::uint32_t at = 0;
-    for (File file : {File::R, File::UR, File::P, File::UP, File::B}) {
+    Location at = 0;
+    for (File file : {File::R, File::P, File::UR, File::UP, File::B}) {
       fileBase_[static_cast<unsigned>(file)] = at;
+      if (file == File::UR) warpBegin_ = at;
       at += file == File::R ? 256 : file == File::UR ? 64 : 16;
     }
-    spillBase_ = at;
-    locations_ = at + assignment.spillWords;
+    warpEnd_ = at;
+    for (const ori::FrameObject& object : function.frame) {
+      objectBase_.push_back(at);
+      if (object.isSpill) at += (object.size + 3) / 4;
+    }
+    locationCount_ = at;
   }
 
   std::vector<std::string> run() {
     checkShapes();
     if (!faults_.empty()) return std::move(faults_);
-    flow(cfgEdges(), /*warpValues=*/false);
-    if (usesWarpValues()) flow(warpEdges(), /*warpValues=*/true);
+    findGlobalUnits();
+    warpEdges_.resize(function_.blockIdCount());
+    if (usesWarpValues()) findWarpEdges();
+    flow();
     return std::move(faults_);
   }
 
  private:
-  using Edges = std::vector<std::vector<ori::BlockId>>;
-
-  static bool isWarpFile(File file) { return file == File::UR || file == File::UP || file == File::B; }
-
   bool usesWarpValues() const {
     for (ori::VRegId v = 0; v < function_.vregCount(); ++v)
-      if (isWarpFile(function_.vreg(v).file) && assignment_.physical[v] != ~0u) return true;
+      if (isWarpFile(function_.vreg(v).file) && assignment_.physical[v] != kNowhere) return true;
     return false;
+  }
+
+  void fault(const Instr& instr, std::string text) {
+    if (faults_.size() < kMostFaults) faults_.push_back(fmt::format("{}: {}", ori::print(function_, instr), text));
   }
 
   void checkShapes() {
     for (ori::VRegId v = 0; v < function_.vregCount(); ++v) {
       const ori::VReg& reg = function_.vreg(v);
-      std::uint32_t p = assignment_.physical[v];
-      if (p == ~0u) continue;
-      unsigned limit = function_.module().target().registerCount(reg.file);
-      if (p + reg.width > limit) faults_.push_back(fmt::format("register {} is beyond the end of its file", p));
-      if (p % reg.align != 0) faults_.push_back(fmt::format("register {} is not aligned to {}", p, reg.align));
+      const std::uint32_t p = assignment_.physical[v];
+      if (p == kNowhere || faults_.size() >= kMostFaults) continue;
+      const unsigned limit = function_.module().target().registerCount(reg.file);
+      if (p + reg.width > limit)
+        faults_.push_back(fmt::format("virtual register {} in {}: beyond the end of its file", v, p));
+      else if (p % reg.align != 0)
+        faults_.push_back(fmt::format("virtual register {} in {}: not aligned to {}", v, p, reg.align));
     }
   }
 
-  Edges cfgEdges() const {
-    Edges edges(function_.blockIdCount());
-    for (const ori::Block* b : function_.layout())
-      for (ori::BlockId s : cfg_.successors(b->id)) edges[b->id].push_back(s);
-    return edges;
+  // --- what lives across blocks
+
+  /// A component whose references all stand in one block, the first of them a definition for sure, cannot bring a value
+  /// in or out of it.
+  void findGlobalUnits() {
+    std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
+    std::vector<bool> global(unitCount_, false);
+    auto see = [&](const Instr& instr, const Operand& o, bool startsValue) {
+      for (unsigned i = 0; i < registersOf(o); ++i) {
+        const Unit u = unitOf(o, i);
+        if (seenIn[u] == ori::kNoId ? !startsValue : seenIn[u] != instr.block->id) global[u] = true;
+        seenIn[u] = instr.block->id;
+      }
+    };
+    for (const ori::Block* block : function_.layout())
+      for (const Instr& instr : *block) {
+        for (const Operand& o : instr.refs())
+          if (namesVirtual(o) && !o.isDef) see(instr, o, false);
+        // Spill code moves values that come from elsewhere.
+        const bool startsValue = !instr.isGuarded() && !spillMove(instr);
+        for (const Operand& o : instr.refs())
+          if (namesVirtual(o) && o.isDef) see(instr, o, startsValue);
+        // The definition of what is made anew is gone: take it that there is a value from the beginning on.
+        if (const SpillMove* move = spillMove(instr); move && move->kind == SpillMove::Kind::Remat)
+          for (unsigned i = 0; i < instr.op_(move->reg).width; ++i)
+            madeAnew_.push_back(unitOf(instr.op_(move->reg), i));
+      }
+    globalNumber_.assign(unitCount_, kNowhere);
+    for (Unit u = 0; u < unitCount_; ++u)
+      if (global[u]) {
+        globalNumber_[u] = static_cast<std::uint32_t>(globalUnits_.size());
+        globalUnits_.push_back(u);
+      }
   }
 
-  Edges warpEdges() const {
-    Edges edges = cfgEdges();
+  // --- edges
+
+  /// From the ends of each side of a divergent branch to the beginnings of its other sides.
+  void findWarpEdges() {
     const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
-    for (const ori::Block* b : function_.layout()) {
-      auto sides = cfg_.successors(b->id);
-      if (sides.size() < 2) continue;
-      const ori::BlockId meet = postDominators.idom(b->id);
-      std::vector<bool> seen(function_.blockIdCount(), false);
-      std::vector<ori::BlockId> work(sides.begin(), sides.end());
-      while (!work.empty()) {
-        ori::BlockId at = work.back();
-        work.pop_back();
-        if (at == meet || seen[at]) continue;
-        seen[at] = true;
-        auto next = cfg_.successors(at);
-        bool leaves = next.empty();
-        for (ori::BlockId s : next) {
-          leaves |= s == meet;
-          work.push_back(s);
+    std::vector<std::uint32_t> mark(function_.blockIdCount(), 0);
+    std::uint32_t stamp = 0;
+    std::size_t steps = 0;
+    for (BlockId branch : cfg_.reversePostOrder()) {
+      auto sides = cfg_.successors(branch);
+      if (sides.size() < 2 || steps > kMostRegionSteps) continue;
+      const BlockId meet = postDominators.idom(branch);
+      if (std::count_if(sides.begin(), sides.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
+      for (BlockId first : sides) {
+        if (first == meet) continue;
+        std::vector<BlockId> side{first};
+        mark[first] = ++stamp;
+        for (std::size_t i = 0; i < side.size(); ++i) {
+          auto next = cfg_.successors(side[i]);
+          bool leaves = next.empty();
+          for (BlockId s : next) {
+            leaves |= s == meet;
+            if (s == meet || mark[s] == stamp) continue;
+            mark[s] = stamp;
+            side.push_back(s);
+          }
+          if (!leaves) continue;
+          for (BlockId other : sides)
+            if (other != meet && other != first) warpEdges_[side[i]].push_back(other);
         }
-        if (leaves)
-          for (ori::BlockId side : sides)
-            if (side != meet) edges[at].push_back(side);
+        steps += side.size();
       }
     }
-    return edges;
+    for (auto& targets : warpEdges_) {
+      std::sort(targets.begin(), targets.end());
+      targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
+    }
   }
 
-  Unit canonical(const isa::Operand& o, unsigned i) const {
+  // --- names
+
+  const SpillMove* spillMove(const Instr& instr) const {
+    auto it = assignment_.spillMoves.find(instr.id);
+    return it == assignment_.spillMoves.end() ? nullptr : &it->second;
+  }
+  Unit unitOf(const isa::Operand& o, unsigned i) const {
     return firstUnit_[assignment_.standsFor[o.reg]] + assignment_.partOf[o.reg] + o.sub + i;
   }
-  std::uint32_t location(const isa::Operand& o, unsigned i) const {
-    return fileBase_[static_cast<unsigned>(o.file)] + assignment_.physical[o.reg] + o.sub + i;
+  bool hasPlace(const isa::Operand& o) const { return assignment_.physical[o.reg] != kNowhere; }
+  std::uint32_t numberOf(const isa::Operand& o, unsigned i) const {
+    return (o.isVirtual() ? assignment_.physical[o.reg] + o.sub : o.reg) + i;
   }
-  bool concerns(const isa::Operand& o) const { return o.isReg() && o.isVirtual() && isWarpFile(o.file) == warpValues_; }
+  Location locationOf(const isa::Operand& o, unsigned i) const {
+    return fileBase_[static_cast<unsigned>(o.file)] + numberOf(o, i);
+  }
 
-  void flow(const Edges& edges, bool warpValues) {
-    warpValues_ = warpValues;
-    for (State& s : in_) s = State{};
+  // --- data flow
+
+  void flow() {
+    Holdings holdings(locationCount_, unitCount_);
+    mayHaveValue_.assign(unitCount_, false);
     State& entry = in_[function_.entry()->id];
     entry.reached = true;
-    entry.holds.resize(locations_);
-    entry.mayHaveValue.assign(units_, false);
-    std::vector<ori::BlockId> work{function_.entry()->id};
-    std::vector<bool> queued(function_.blockIdCount(), false);
-    while (!work.empty()) {
-      ori::BlockId b = work.back();
-      work.pop_back();
-      queued[b] = false;
-      State state = in_[b];
-      for (Instr& instr : *function_.block(b)) step(instr, state, nullptr);
-      for (ori::BlockId s : edges[b])
-        if (meet(in_[s], state) && !queued[s]) {
-          queued[s] = true;
-          work.push_back(s);
-        }
+    entry.mayHaveValue.assign(globalUnits_.size(), false);
+    for (Unit u : madeAnew_)
+      if (globalNumber_[u] != kNowhere) entry.mayHaveValue[globalNumber_[u]] = true;
+
+    std::vector<bool> dirty(function_.blockIdCount(), false);
+    dirty[function_.entry()->id] = true;
+    for (bool again = true; again;) {
+      again = false;
+      for (BlockId b : cfg_.reversePostOrder()) {
+        if (!dirty[b] || !in_[b].reached) continue;
+        dirty[b] = false;
+        load(in_[b], holdings);
+        for (Instr& instr : *function_.block(b))
+          step(instr, holdings, false);
+        const State out = store(holdings);
+        auto pass = [&](BlockId to, bool warpOnly) {
+          if (warpOnly && !in_[to].reached) {
+            dirty[b] = again = true; // its branch comes later in this order
+            return;
+          }
+          if (!meet(in_[to], out, warpOnly)) return;
+          dirty[to] = again = true;
+        };
+        for (BlockId s : cfg_.successors(b))
+          pass(s, false);
+        for (BlockId s : warpEdges_[b])
+          pass(s, true);
+      }
     }
-    for (const ori::Block* block : function_.layout()) {
-      if (!in_[block->id].reached) continue;
-      State state = in_[block->id];
-      for (Instr& instr : *block) step(instr, state, &faults_);
+    for (BlockId b : cfg_.reversePostOrder()) {
+      load(in_[b], holdings);
+      for (Instr& instr : *function_.block(b))
+        step(instr, holdings, true);
     }
   }
 
-  bool meet(State& into, const State& from) const {
+  void load(const State& state, Holdings& holdings) {
+    holdings.clearAll();
+    for (std::uint64_t pair : state.pairs)
+      holdings.add(static_cast<Location>(pair >> 32), static_cast<Unit>(pair));
+    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
+      mayHaveValue_[globalUnits_[g]] = state.mayHaveValue[g];
+  }
+
+  State store(const Holdings& holdings) const {
+    State out;
+    out.reached = true;
+    holdings.forEach([&](Location l, Unit u) {
+      if (globalNumber_[u] != kNowhere) out.pairs.push_back(pairOf(l, u));
+    });
+    std::sort(out.pairs.begin(), out.pairs.end());
+    out.pairs.erase(std::unique(out.pairs.begin(), out.pairs.end()), out.pairs.end());
+    out.mayHaveValue.resize(globalUnits_.size());
+    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
+      out.mayHaveValue[g] = mayHaveValue_[globalUnits_[g]];
+    return out;
+  }
+
+  /// Intersects `into` with `from`; of the registers of the warp only, when the edge is no edge for threads.
+  bool meet(State& into, const State& from, bool warpOnly) const {
     if (!into.reached) {
       into = from;
       return true;
     }
-    bool changed = false;
-    for (std::uint32_t l = 0; l < locations_; ++l) {
-      if (into.holds[l] == from.holds[l]) continue;
-      UnitSet both;
-      for (Unit u : into.holds[l])
-        if (has(from.holds[l], u) || !from.mayHaveValue[u]) both.push_back(u);
-      for (Unit u : from.holds[l])
-        if (!has(into.holds[l], u) && !into.mayHaveValue[u]) insert(both, u);
-      if (both != into.holds[l]) {
-        into.holds[l] = std::move(both);
-        changed = true;
+    auto concerned = [&](std::uint64_t pair) {
+      const auto l = static_cast<Location>(pair >> 32);
+      return !warpOnly || (l >= warpBegin_ && l < warpEnd_);
+    };
+    auto mayHave = [&](const State& state, std::uint64_t pair) {
+      return state.mayHaveValue[globalNumber_[static_cast<Unit>(pair)]];
+    };
+    std::vector<std::uint64_t> both;
+    auto a = into.pairs.begin();
+    auto b = from.pairs.begin();
+    while (a != into.pairs.end() || b != from.pairs.end()) {
+      if (b == from.pairs.end() || (a != into.pairs.end() && *a < *b)) {
+        if (!concerned(*a) || !mayHave(from, *a)) both.push_back(*a);
+        ++a;
+      } else if (a == into.pairs.end() || *b < *a) {
+        if (concerned(*b) && !mayHave(into, *b)) both.push_back(*b);
+        ++b;
+      } else {
+        both.push_back(*a);
+        ++a;
+        ++b;
       }
     }
-    for (Unit u = 0; u < units_; ++u)
-      if (from.mayHaveValue[u] && !into.mayHaveValue[u]) into.mayHaveValue[u] = changed = true;
+    bool changed = both != into.pairs;
+    into.pairs = std::move(both);
+    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
+      if (from.mayHaveValue[g] && !into.mayHaveValue[g] && (!warpOnly || isWarpUnit(globalUnits_[g])))
+        into.mayHaveValue[g] = changed = true;
     return changed;
   }
 
-  void dropEverywhere(State& state, Unit u) const {
-    for (UnitSet& set : state.holds) remove(set, u);
+  bool isWarpUnit(Unit u) const {
+    const auto v = std::upper_bound(firstUnit_.begin(), firstUnit_.end(), u) - firstUnit_.begin() - 1;
+    return isWarpFile(function_.vreg(static_cast<ori::VRegId>(v)).file);
   }
 
-  void step(const Instr& instr, State& state, std::vector<std::string>* faults) {
-    auto move = assignment_.spillMoves.find(instr.id);
-    const SpillMove* spill = move == assignment_.spillMoves.end() ? nullptr : &move->second;
+  // --- one instruction
 
-    if (faults)
+  void step(const Instr& instr, Holdings& holdings, bool report) {
+    const SpillMove* move = spillMove(instr);
+    if (report) {
       for (const Operand& o : instr.refs())
-        if (concerns(o) && !o.isDef) checkUse(instr, o, state, *faults);
-
-    if (spill) {
-      stepSpill(instr, *spill, state);
+        if (namesVirtual(o) && !o.isDef) checkUse(instr, o, holdings);
+      checkResults(instr);
+      if (move) checkSpillCode(instr, *move);
+    }
+    if (move) {
+      stepSpill(instr, *move, holdings);
       return;
     }
-    const bool plainCopy = instr.op == ori::Op::COPY && !instr.isGuarded() && concerns(instr.op_(0)) && concerns(instr.op_(1)) &&
-                           instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).inverted();
-    std::vector<UnitSet> copied;
+    const bool plainCopy = instr.op == ori::Op::COPY && !instr.isGuarded() && instr.op_(1).isReg() &&
+                           namesVirtual(instr.op_(1)) && namesVirtual(instr.op_(0)) &&
+                           instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).abs() &&
+                           !instr.op_(1).inverted();
+    copied_.clear();
     if (plainCopy)
       for (unsigned i = 0; i < instr.op_(1).width; ++i)
-        copied.push_back(assignment_.physical[instr.op_(1).reg] == ~0u ? UnitSet{} : state.holds[location(instr.op_(1), i)]);
+        copied_.push_back(hasPlace(instr.op_(1)) ? holdings.at(locationOf(instr.op_(1), i)) : std::vector<Unit>{});
 
     for (const Operand& o : instr.refs()) {
-      if (!concerns(o) || !o.isDef || assignment_.physical[o.reg] == ~0u) continue;
+      if (!o.isReg() || !o.isDef || o.isZeroReg()) continue;
       for (unsigned i = 0; i < o.width; ++i) {
-        const Unit u = canonical(o, i);
-        UnitSet& held = state.holds[location(o, i)];
-        const bool oldSurvives = !instr.isGuarded() || has(held, u) || !state.mayHaveValue[u];
-        dropEverywhere(state, u);
-        held.clear();
-        if (plainCopy) {
-          held = copied[i];
-          remove(held, u);
+        if (!o.isVirtual()) {
+          holdings.clear(locationOf(o, i));
+          continue;
         }
-        if (oldSurvives) insert(held, u);
-        state.mayHaveValue[u] = true;
+        const Unit u = unitOf(o, i);
+        if (!hasPlace(o)) {
+          holdings.forget(u);
+          mayHaveValue_[u] = true;
+          continue;
+        }
+        const Location l = locationOf(o, i);
+        const bool complete = !instr.isGuarded() || holdings.holds(l, u) || !mayHaveValue_[u];
+        holdings.forget(u);
+        holdings.clear(l);
+        if (plainCopy && i < copied_.size())
+          for (Unit other : copied_[i])
+            if (other != u) holdings.add(l, other);
+        if (complete) holdings.add(l, u);
+        mayHaveValue_[u] = true;
       }
     }
   }
 
-  void stepSpill(const Instr& instr, const SpillMove& spill, State& state) {
-    const Operand& reg = instr.op_(spill.reg);
-    const bool mine = isWarpFile(reg.file) == warpValues_ ||
-                      (spill.kind == SpillMove::Kind::Move && isWarpFile(instr.op_(spill.from).file) == warpValues_);
-    if (!mine || assignment_.physical[reg.reg] == ~0u) return;
+  /// The word of a spill slot that component i of a load or store touches; kNowhere when it is none.
+  Location wordOf(const Instr& instr, unsigned i) const {
+    for (const Operand& o : instr.ops()) {
+      if (o.kind != isa::Operand::Kind::Frame) continue;
+      const ori::FrameObject& object = function_.frame[o.reg];
+      const std::int64_t byte = std::int64_t{o.imm} + 4 * i;
+      if (!object.isSpill || byte < 0 || byte % 4 != 0 || byte + 4 > object.size) return kNowhere;
+      return objectBase_[o.reg] + static_cast<Location>(byte / 4);
+    }
+    return kNowhere;
+  }
+
+  void stepSpill(const Instr& instr, const SpillMove& move, Holdings& holdings) {
+    const Operand& reg = instr.op_(move.reg);
+    if (!hasPlace(reg)) return;
+    auto take = [&](Location to, Location from) {
+      if (to == from) return;
+      copied_.assign(1, holdings.at(from));
+      // Where the guard is false the old contents stay.
+      if (instr.isGuarded()) std::erase_if(copied_[0], [&](Unit u) { return !holdings.holds(to, u); });
+      holdings.clear(to);
+      for (Unit u : copied_[0])
+        holdings.add(to, u);
+    };
     for (unsigned i = 0; i < reg.width; ++i) {
-      const std::uint32_t word = spillBase_ + spill.word + i;
-      switch (spill.kind) {
-      case SpillMove::Kind::Store: {
-        // Under a guard the word keeps what it held where the guard is false; both are the value when it held it before.
-        UnitSet now = state.holds[location(reg, i)];
-        if (instr.isGuarded()) {
-          const Unit u = canonical(reg, i);
-          if (!has(state.holds[word], u) && state.mayHaveValue[u] && !has(now, u)) now.clear();
-        }
-        state.holds[word] = std::move(now);
+      const Location l = locationOf(reg, i);
+      switch (move.kind) {
+      case SpillMove::Kind::Store:
+        if (const Location word = wordOf(instr, i); word != kNowhere) take(word, l);
+        break;
+      case SpillMove::Kind::Load:
+        if (const Location word = wordOf(instr, i); word != kNowhere)
+          take(l, word);
+        else
+          holdings.clear(l);
+        break;
+      case SpillMove::Kind::Move:
+        if (hasPlace(instr.op_(move.from)))
+          take(l, locationOf(instr.op_(move.from), i));
+        else
+          holdings.clear(l);
+        break;
+      case SpillMove::Kind::Remat:
+        holdings.clear(l);
+        holdings.add(l, unitOf(reg, i));
+        mayHaveValue_[unitOf(reg, i)] = true;
         break;
       }
-      case SpillMove::Kind::Load: state.holds[location(reg, i)] = state.holds[word]; break;
-      case SpillMove::Kind::Move: state.holds[location(reg, i)] = state.holds[location(instr.op_(spill.from), i)]; break;
-      case SpillMove::Kind::Remat: state.holds[location(reg, i)] = {canonical(reg, i)}; break;
+    }
+  }
+
+  void checkUse(const Instr& instr, const Operand& o, const Holdings& holdings) {
+    // The register that keeps a value of another file has none of its own: what it holds is checked at the move's
+    // result.
+    for (unsigned i = 0; i < registersOf(o); ++i) {
+      const Unit u = unitOf(o, i);
+      if (!mayHaveValue_[u]) continue;
+      if (!hasPlace(o)) return fault(instr, "reads a register that has a value but no place");
+      if (holdings.holds(locationOf(o, i), u)) continue;
+      return fault(instr, fmt::format("register {} does not hold component {} of virtual register {}", numberOf(o, i),
+                                      o.sub + i, o.reg));
+    }
+  }
+
+  void checkResults(const Instr& instr) {
+    std::vector<Location> results;
+    for (const Operand& o : instr.refs()) {
+      if (!o.isReg() || !o.isDef || o.isZeroReg() || (o.isVirtual() && !hasPlace(o))) continue;
+      for (unsigned i = 0; i < o.width; ++i) {
+        if (has(results, locationOf(o, i))) return fault(instr, "two results in one register");
+        results.push_back(locationOf(o, i));
+        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kStackPointer && !function_.frame.empty())
+          return fault(instr, "overwrites the stack pointer");
       }
     }
   }
 
-  void checkUse(const Instr& instr, const Operand& o, const State& state, std::vector<std::string>& faults) const {
-    for (unsigned i = 0; i < o.width; ++i) {
-      const Unit u = canonical(o, i);
-      if (!state.mayHaveValue[u]) continue;
-      if (assignment_.physical[o.reg] == ~0u) {
-        faults.push_back(fmt::format("{}: reads a register that has a value but no place", ori::print(function_, instr)));
-        return;
-      }
-      if (has(state.holds[location(o, i)], u)) continue;
-      faults.push_back(fmt::format("{}: register {} does not hold component {} of virtual register {}", ori::print(function_, instr),
-                                   assignment_.physical[o.reg] + o.sub + i, o.sub + i, o.reg));
-      return;
-    }
+  void checkSpillCode(const Instr& instr, const SpillMove& move) {
+    if (move.kind != SpillMove::Kind::Store && move.kind != SpillMove::Kind::Load) return;
+    const unsigned width = instr.op_(move.reg).width;
+    for (unsigned i = 0; i < width; ++i)
+      if (wordOf(instr, i) == kNowhere) return fault(instr, "spill code outside of its slot");
+    for (const Operand& o : instr.ops())
+      if (o.kind == isa::Operand::Kind::Frame &&
+          (o.imm % (4 * static_cast<std::int32_t>(width)) != 0 || function_.frame[o.reg].align % (4 * width) != 0))
+        return fault(instr, "spill code not aligned to its width");
   }
 
   const ori::Function& function_;
   const Assignment& assignment_;
   ori::Cfg cfg_;
-  std::vector<State> in_;
+  std::vector<State> in_; // by block
   std::vector<Unit> firstUnit_;
-  Unit units_ = 0;
-  std::uint32_t fileBase_[isa::kFileCount] = {};
-  std::uint32_t spillBase_ = 0;
-  std::uint32_t locations_ = 0;
-  bool warpValues_ = false;
+  Unit unitCount_ = 0;
+  std::vector<Unit> globalUnits_, madeAnew_;
+  std::vector<std::uint32_t> globalNumber_; // by unit
+  std::vector<bool> mayHaveValue_;          // by unit, at the current instruction
+  std::vector<std::vector<BlockId>> warpEdges_;
+  std::vector<std::vector<Unit>> copied_; // scratch
+  Location fileBase_[isa::kFileCount] = {};
+  Location warpBegin_ = 0, warpEnd_ = 0;
+  std::vector<Location> objectBase_; // by frame object
+  Location locationCount_ = 0;
   std::vector<std::string> faults_;
 };
 

@@ -7,9 +7,9 @@
 
 namespace orias::regalloc {
 
-/// The allocation checker: proves that every use reads the value that its definition wrote, along every path, by abstract
-/// interpretation. It knows nothing of live ranges. The state maps each location (physical register, spill word) to the set of
-/// virtual components whose current value it holds:
+/// The allocation checker: proves that every use reads the value that its definition wrote, along every path, by
+/// abstract interpretation. It knows nothing of live ranges. The state maps each location (physical register, word of a
+/// spill slot) to the set of virtual components whose current value it holds:
 ///
 ///   definition of u in location l:  u leaves all other locations, l := {u}
 ///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations
@@ -18,11 +18,12 @@ namespace orias::regalloc {
 ///   join of paths:                  intersection, where a component without a value on one path counts as held there
 ///   use of u in l:                  a fault unless l holds u, or u can have no value here
 ///
-/// (the scheme of regalloc2's checker, with sets for coalesced copies). Values of the warp (UR, UP, B) are checked on a graph
-/// with further edges: from each end of a divergent side to the beginnings of the others, since those run in any order.
-/// Also checked: alignment, numbers within the file.
+/// (the scheme of regalloc2's checker, with sets for coalesced copies). For the registers of the warp (UR, UP, B) there
+/// are further edges: from each end of a divergent side to the beginnings of the others, since those run in any order.
+/// Also checked: alignment, numbers within the file, results of one instruction on top of each other, spill code that
+/// leaves its slot, the stack pointer.
 ///
-/// Returns the faults, each with its instruction; empty when the allocation is right.
+/// Returns the faults, each with its instruction, at most 20; empty when the allocation is right.
 std::vector<std::string> check(const ori::Function& function, const Assignment& assignment);
 
 } // namespace orias::regalloc

@@ -17,7 +17,9 @@ namespace {
 constexpr std::uint32_t kStackGranule = 8;
 constexpr std::uint32_t kStackPointer = 1;
 
-std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) { return (value + align - 1) / align * align; }
+std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
+  return (value + align - 1) / align * align;
+}
 } // namespace
 
 unsigned layOutFrame(ori::Function& function) {
@@ -52,11 +54,12 @@ void insertPrologue(ori::Function& function, unsigned frameBytes) {
   ori::Block* entry = function.entry();
   ori::Builder b = entry->first ? ori::Builder::before(function, entry->first) : ori::Builder(function, entry);
   b.setSource({});
-  b.emit(isa::Op::LDC, {sp, IsaOperand::immediate(0), IsaOperand::rz(),
-                        IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
+  b.emit(isa::Op::LDC,
+         {sp, IsaOperand::immediate(0), IsaOperand::rz(),
+          IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
          {{isa::Mod::Size, isa::MemSize::B32}});
-  b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp, IsaOperand::immediate(-static_cast<std::int32_t>(frameBytes)),
-                          IsaOperand::rz()});
+  b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp,
+                          IsaOperand::immediate(-static_cast<std::int32_t>(frameBytes)), IsaOperand::rz()});
 }
 
 } // namespace orias::regalloc

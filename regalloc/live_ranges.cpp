@@ -16,7 +16,8 @@ using ori::Operand;
 
 std::uint64_t Range::length() const {
   std::uint64_t sum = 0;
-  for (Segment s : segments_) sum += s.end - s.start;
+  for (Segment s : segments_)
+    sum += s.end - s.start;
   return sum;
 }
 
@@ -33,14 +34,24 @@ bool Range::overlaps(const Range& other) const {
   return false;
 }
 
+bool Range::covers(const Range& other) const {
+  auto a = segments_.begin();
+  for (Segment s : other.segments_) {
+    while (a != segments_.end() && a->end < s.end)
+      ++a;
+    if (a == segments_.end() || a->start > s.start) return false;
+  }
+  return true;
+}
+
 bool Range::contains(Point point) const {
   auto it = std::upper_bound(segments_.begin(), segments_.end(), point, [](Point p, Segment s) { return p < s.end; });
   return it != segments_.end() && it->start <= point;
 }
 
 void Range::add(Segment segment) {
-  auto first = std::lower_bound(segments_.begin(), segments_.end(), segment.start,
-                                [](Segment s, Point p) { return s.end < p; });
+  auto first =
+      std::lower_bound(segments_.begin(), segments_.end(), segment.start, [](Segment s, Point p) { return s.end < p; });
   auto last = first;
   while (last != segments_.end() && last->start <= segment.end) {
     segment.start = std::min(segment.start, last->start);
@@ -57,13 +68,14 @@ void Range::add(Segment segment) {
 
 void Range::unite(const Range& other) {
   if (other.segments_.size() <= 2) {
-    for (Segment s : other.segments_) add(s);
+    for (Segment s : other.segments_)
+      add(s);
     return;
   }
   std::vector<Segment> all;
   all.reserve(segments_.size() + other.segments_.size());
-  std::merge(segments_.begin(), segments_.end(), other.segments_.begin(), other.segments_.end(), std::back_inserter(all),
-             [](Segment a, Segment b) { return a.start < b.start; });
+  std::merge(segments_.begin(), segments_.end(), other.segments_.begin(), other.segments_.end(),
+             std::back_inserter(all), [](Segment a, Segment b) { return a.start < b.start; });
   segments_.clear();
   for (Segment s : all) {
     if (!segments_.empty() && s.start <= segments_.back().end)
@@ -71,6 +83,19 @@ void Range::unite(const Range& other) {
     else
       segments_.push_back(s);
   }
+}
+
+void Range::addBefore(Segment segment) {
+  if (!segments_.empty() && segments_.back().start <= segment.end) {
+    segments_.back().start = std::min(segments_.back().start, segment.start);
+    segments_.back().end = std::max(segments_.back().end, segment.end);
+  } else {
+    segments_.push_back(segment);
+  }
+}
+
+void Range::reverse() {
+  std::reverse(segments_.begin(), segments_.end());
 }
 
 LiveRanges::LiveRanges(const Function& function, File file) {
@@ -97,27 +122,13 @@ void LiveRanges::numberInstructions(const Function& function) {
 
 namespace {
 
-bool isWarpFile(File file) { return file == File::UR || file == File::UP || file == File::B; }
-
-bool isOf(const isa::Operand& o, File file) { return o.isReg(file) && o.isVirtual(); }
-
-/// The blocks that run between a divergent branch and the point where all its sides have met again.
-std::vector<ori::BlockId> divergentRegion(const ori::Cfg& cfg, ori::BlockId branch, ori::BlockId meet,
-                                          std::vector<std::uint32_t>& mark, std::uint32_t stamp) {
-  std::vector<ori::BlockId> region;
-  for (ori::BlockId s : cfg.successors(branch))
-    if (s != meet && mark[s] != stamp) {
-      mark[s] = stamp;
-      region.push_back(s);
-    }
-  for (std::size_t i = 0; i < region.size(); ++i)
-    for (ori::BlockId s : cfg.successors(region[i]))
-      if (s != meet && mark[s] != stamp) {
-        mark[s] = stamp;
-        region.push_back(s);
-      }
-  return region;
+bool isWarpFile(File file) {
+  return file == File::UR || file == File::UP || file == File::B;
 }
+
+/// Looking at regions costs branches times blocks in the worst case; above this many steps, the rest of the branches
+/// count as if all of their sides were the whole function.
+constexpr std::size_t kMostRegionSteps = 20'000'000;
 
 } // namespace
 
@@ -125,7 +136,6 @@ void LiveRanges::build(const Function& function, File file) {
   const ori::Cfg cfg(function);
   const ori::Liveness liveness(cfg);
   const ori::Components& components = liveness.components();
-  const std::size_t blockCount = function.blockIdCount();
   auto forEachUnitIn = [&](const ori::SparseBits& live, auto&& f) {
     live.forEach([&](ori::CompId c) {
       if (components.isVirtual(c) && components.file(c) == file) f(firstUnit_[components.vreg(c)] + components.sub(c));
@@ -135,7 +145,8 @@ void LiveRanges::build(const Function& function, File file) {
   // A walk over each block from its end gives the segments. `liveUntil` is the end of the segment that is being built.
   std::vector<Point> liveUntil(units_.size(), 0);
   std::vector<std::uint32_t> open;
-  for (const Block* block : function.layout()) {
+  for (auto at = function.layout().rbegin(); at != function.layout().rend(); ++at) {
+    const Block* block = *at;
     if (block->empty()) continue;
     const Point top = 2 * number_[block->first->id];
     const Point bottom = 2 * number_[block->last->id] + 2;
@@ -149,60 +160,94 @@ void LiveRanges::build(const Function& function, File file) {
     for (Instr* instr = block->last; instr; instr = instr->prev) {
       const Point use = 2 * number_[instr->id];
       for (const Operand& o : instr->refs())
-        if (isOf(o, file) && o.isDef)
-          for (unsigned i = 0; i < o.width; ++i) {
+        if (namesVirtual(o, file) && o.isDef)
+          for (unsigned i = 0; i < registersOf(o); ++i) {
             const std::uint32_t u = firstUnit_[o.reg] + o.sub + i;
+            const bool isRead = liveUntil[u] != 0;
             begin(u, use + 2); // a result that nobody reads still needs a place
-            if (instr->isGuarded() && !liveness.startsLife(*instr, components.of(o.reg, o.sub + i))) continue;
-            units_[u].add({use + 1, liveUntil[u]});
+            const bool maySurvive =
+                isRead && instr->isGuarded() && !liveness.startsLife(*instr, components.of(o.reg, o.sub + i));
+            if (maySurvive) continue;
+            units_[u].addBefore({use + 1, liveUntil[u]});
             liveUntil[u] = 0;
           }
       for (const Operand& o : instr->refs())
-        if (isOf(o, file) && !o.isDef)
-          for (unsigned i = 0; i < o.width; ++i) begin(firstUnit_[o.reg] + o.sub + i, use + 1);
+        if (namesVirtual(o, file) && !o.isDef)
+          for (unsigned i = 0; i < registersOf(o); ++i)
+            begin(firstUnit_[o.reg] + o.sub + i, use + 1);
     }
     for (std::uint32_t u : open) {
-      if (liveUntil[u] != 0) units_[u].add({top, liveUntil[u]});
+      if (liveUntil[u] != 0) units_[u].addBefore({top, liveUntil[u]});
       liveUntil[u] = 0;
     }
   }
-  if (isWarpFile(file)) extendOverDivergence(function, cfg, blockCount);
+  for (Range& unit : units_)
+    unit.reverse();
+  if (isWarpFile(file)) extendOverDivergence(function, cfg);
 }
 
-/// Values of the warp are live throughout each divergent region in which they are live somewhere.
-void LiveRanges::extendOverDivergence(const Function& function, const ori::Cfg& cfg, std::size_t blockCount) {
+/// What lives on one side of a divergent branch lives throughout the other sides. Values inside one block need no more
+/// room themselves: they stay clear of what has been extended over them.
+void LiveRanges::extendOverDivergence(const Function& function, const ori::Cfg& cfg) {
+  auto isLocal = [&](const Range& range) {
+    return range.empty() || instrAt(range.start())->block == instrAt(range.end() - 1)->block;
+  };
+  if (std::all_of(units_.begin(), units_.end(), isLocal)) return;
+
   const ori::DomTree postDominators = ori::DomTree::postDominators(cfg);
-  std::vector<std::uint32_t> mark(blockCount, 0);
+  std::vector<std::uint32_t> mark(function.blockIdCount(), 0);
   std::uint32_t stamp = 0;
-  std::vector<std::vector<Segment>> regions;
+  std::size_t steps = 0;
+  auto pointsOf = [&](const Block& block) {
+    return Segment{2 * number_[block.first->id], 2 * number_[block.last->id] + 2};
+  };
+  std::vector<std::vector<Range>> branches; // their sides
   for (const Block* branch : function.layout()) {
     if (cfg.successors(branch->id).size() < 2) continue;
-    Range region;
-    for (ori::BlockId b : divergentRegion(cfg, branch->id, postDominators.idom(branch->id), mark, ++stamp)) {
-      const Block* block = function.block(b);
-      if (!block->empty()) region.add({2 * number_[block->first->id], 2 * number_[block->last->id] + 2});
+    const ori::BlockId meet = postDominators.idom(branch->id);
+    std::vector<Range> sides;
+    for (ori::BlockId first : cfg.successors(branch->id)) {
+      if (first == meet) continue;
+      if (steps > kMostRegionSteps) {
+        sides.emplace_back().add({0, pointCount_});
+        continue;
+      }
+      ++stamp;
+      std::vector<ori::BlockId> side{first};
+      mark[first] = stamp;
+      for (std::size_t i = 0; i < side.size(); ++i)
+        for (ori::BlockId s : cfg.successors(side[i])) {
+          if (s == meet || mark[s] == stamp) continue;
+          mark[s] = stamp;
+          side.push_back(s);
+        }
+      steps += side.size();
+      std::vector<Segment> segments;
+      for (ori::BlockId b : side)
+        if (!function.block(b)->empty()) segments.push_back(pointsOf(*function.block(b)));
+      std::sort(segments.begin(), segments.end(), [](Segment a, Segment b) { return a.start > b.start; });
+      Range& range = sides.emplace_back();
+      for (Segment s : segments)
+        range.addBefore(s);
+      range.reverse();
     }
-    regions.emplace_back(region.segments().begin(), region.segments().end());
+    if (sides.size() >= 2) branches.push_back(std::move(sides));
   }
   for (Range& unit : units_) {
-    if (unit.empty()) continue;
+    if (isLocal(unit)) continue;
     for (bool changed = true; changed;) {
       changed = false;
-      for (const auto& segments : regions) {
-        Range region;
-        region.segments_ = segments;
-        // What begins and ends inside one block of the region disturbs only what is live there anyway.
-        if (!unit.overlaps(region) || isInsideOneBlock(unit)) continue;
-        const std::uint64_t before = unit.length();
-        unit.unite(region);
-        changed |= unit.length() != before;
-      }
+      for (const std::vector<Range>& sides : branches)
+        for (std::size_t i = 0; i < sides.size(); ++i) {
+          if (!unit.overlaps(sides[i])) continue;
+          for (std::size_t j = 0; j < sides.size(); ++j) {
+            if (i == j || unit.covers(sides[j])) continue;
+            unit.unite(sides[j]);
+            changed = true;
+          }
+        }
     }
   }
-}
-
-bool LiveRanges::isInsideOneBlock(const Range& range) const {
-  return instrAt(range.start())->block == instrAt(range.end() - 1)->block;
 }
 
 bool LiveRanges::isLiveAnywhere(ori::VRegId reg) const {
@@ -222,7 +267,8 @@ std::vector<std::uint32_t> LiveRanges::pressure() const {
     }
   std::vector<std::uint32_t> out(order_.size());
   std::int32_t now = 0;
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<std::uint32_t>(now += change[i]);
+  for (std::size_t i = 0; i < out.size(); ++i)
+    out[i] = static_cast<std::uint32_t>(now += change[i]);
   return out;
 }
 

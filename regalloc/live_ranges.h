@@ -12,8 +12,8 @@ class Cfg;
 
 namespace orias::regalloc {
 
-/// Program points. Instruction number i (in layout order) reads its sources at point 2i and writes its results at 2i + 1, so a
-/// result may take the register of a source that dies there.
+/// Program points. Instruction number i (in layout order) reads its sources at point 2i and writes its results at 2i +
+/// 1, so a result may take the register of a source that dies there.
 using Point = std::uint32_t;
 
 struct Segment {
@@ -33,20 +33,32 @@ class Range {
   std::uint64_t length() const;
   bool overlaps(const Range& other) const;
   bool contains(Point point) const;
+  bool covers(const Range& other) const;
   void add(Segment segment); ///< anywhere
   void unite(const Range& other);
+  /// For building from the end: no segment that is there ends up behind `segment`, once reverse() has been called.
+  void addBefore(Segment segment);
+  void reverse();
 
  private:
-  friend class LiveRanges;
   std::vector<Segment> segments_;
 };
 
+/// Whether an operand names a virtual register of a file: as itself, or as the base of a bindless constant.
+inline bool namesVirtual(const isa::Operand& o, isa::File file) {
+  return o.isVirtual() && o.file == file && o.reg != isa::Operand::kNoReg;
+}
+/// How many registers it names. The width of a bindless constant is that of the data.
+inline unsigned registersOf(const isa::Operand& o) {
+  return o.isReg() ? o.width : 1;
+}
+
 /// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
 ///
-/// A guarded definition does not end the range above it (the old value may survive it), and a value is live only where some
-/// definition can have reached: a register that is only ever written under guards does not stretch to the entry.
-/// The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, all sides of the branch run one
-/// after the other in any order, so a value that is live on one side is live throughout the divergent region.
+/// A guarded definition does not end the range above it (the old value may survive it), and a value is live only where
+/// some definition can have reached: a register that is only ever written under guards does not stretch to the entry.
+/// The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, the sides of the branch
+/// run one after the other in any order, so a value that is live on one side is live throughout the other sides.
 class LiveRanges {
  public:
   LiveRanges(const ori::Function& function, isa::File file);
@@ -64,12 +76,11 @@ class LiveRanges {
  private:
   void numberInstructions(const ori::Function& function);
   void build(const ori::Function& function, isa::File file);
-  void extendOverDivergence(const ori::Function& function, const ori::Cfg& cfg, std::size_t blockCount);
-  bool isInsideOneBlock(const Range& range) const;
+  void extendOverDivergence(const ori::Function& function, const ori::Cfg& cfg);
 
   std::vector<std::uint32_t> firstUnit_; // by vreg
   std::vector<Range> units_;
-  std::vector<std::uint32_t> number_;    // by instruction id
+  std::vector<std::uint32_t> number_; // by instruction id
   std::vector<ori::Instr*> order_;
   Point pointCount_ = 0;
 };

@@ -1,6 +1,7 @@
 #include "regalloc/slots.h"
 
 #include <algorithm>
+#include <bit>
 #include <numeric>
 
 namespace orias::regalloc {
@@ -8,38 +9,43 @@ namespace orias::regalloc {
 using ori::Instr;
 using ori::Operand;
 
+namespace {
+
+/// Calls f(index of the word, mask of the bits) for the words that a segment touches, until f returns false.
+template <typename F> void forEachWord(Segment s, F&& f) {
+  for (Point at = s.start; at < s.end;) {
+    const Point next = std::min<Point>((at | 63) + 1, s.end);
+    const std::uint64_t mask = (~std::uint64_t{0} >> (64 - (next - at))) << (at & 63);
+    if (!f(at / 64, mask)) return;
+    at = next;
+  }
+}
+
+} // namespace
+
 std::uint64_t SlotOccupancy::overlap(const Range& range, std::uint64_t enough) const {
   std::uint64_t sum = 0;
   for (Segment s : range.segments()) {
-    auto it = taken_.upper_bound(s.start);
-    if (it != taken_.begin()) --it;
-    for (; it != taken_.end() && it->first < s.end; ++it) {
-      Point from = std::max(it->first, s.start), to = std::min(it->second, s.end);
-      if (from < to) sum += to - from;
-      if (sum >= enough) return sum;
-    }
+    if (s.start / 64 >= taken_.size() || sum >= enough) break;
+    forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
+      if (word >= taken_.size()) return false;
+      sum += static_cast<std::uint64_t>(std::popcount(taken_[word] & mask));
+      return sum < enough;
+    });
   }
   return sum;
 }
 
 void SlotOccupancy::occupy(const Range& range) {
-  for (Segment s : range.segments()) {
-    auto next = taken_.lower_bound(s.start);
-    if (next != taken_.begin() && std::prev(next)->second == s.start) {
-      auto before = std::prev(next);
-      before->second = s.end;
-      if (next != taken_.end() && next->first == s.end) {
-        before->second = next->second;
-        taken_.erase(next);
-      }
-    } else if (next != taken_.end() && next->first == s.end) {
-      Point end = next->second;
-      taken_.erase(next);
-      taken_.emplace(s.start, end);
-    } else {
-      taken_.emplace(s.start, s.end);
-    }
-  }
+  if (range.empty()) return;
+  const std::size_t needed = (range.end() + 63) / 64;
+  // In steps of a half again: values come in the order of the program.
+  if (needed > taken_.size()) taken_.resize(std::max(needed, taken_.size() + taken_.size() / 2));
+  for (Segment s : range.segments())
+    forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
+      taken_[word] |= mask;
+      return true;
+    });
 }
 
 namespace {
@@ -72,7 +78,8 @@ class Placer {
   }
 
   Placement run(Order order) {
-    for (std::uint32_t id : orderOf(webs_, order)) placeWeb(id);
+    for (std::uint32_t id : orderOf(webs_, order))
+      placeWeb(id);
     return std::move(placement_);
   }
 
@@ -127,17 +134,19 @@ class Placer {
 
   std::int64_t secondary(const Web& web, std::uint32_t base) const {
     std::int64_t cost = 0;
-    if (base + web.width > placement_.used) cost += kNewRegister * static_cast<std::int64_t>(base + web.width - placement_.used);
-    for (std::uint32_t wish : wishes_) cost -= wish == base ? kCopyAffinity : 0;
+    if (base + web.width > placement_.used)
+      cost += kNewRegister * static_cast<std::int64_t>(base + web.width - placement_.used);
+    for (std::uint32_t wish : wishes_)
+      cost -= wish == base ? kCopyAffinity : 0;
     return cost;
   }
 
   std::uint64_t primary(const Web& web, std::uint32_t base) const {
     std::uint64_t weight = 0;
-    for (unsigned i = 0; i < web.width && weight < budget_.threshold; ++i) {
+    for (unsigned i = 0; i < web.width && weight == 0; ++i) {
       if (web.components[i].empty()) continue;
       if (base + i < budget_.reserved.size() && budget_.reserved[base + i]) return budget_.threshold;
-      weight += slots_[base + i].overlap(web.components[i], budget_.threshold);
+      weight = slots_[base + i].overlap(web.components[i], 1);
     }
     return weight;
   }

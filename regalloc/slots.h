@@ -3,29 +3,28 @@
 #include "regalloc/webs.h"
 
 #include <cstdint>
-#include <map>
 #include <vector>
 
 namespace orias::regalloc {
 
 inline constexpr std::uint32_t kNoSlot = ~0u;
 
-/// When a physical register is taken: which points, by how many values at the most one.
+/// When a physical register is taken: one bit for each point, so that asking costs little however many values come and
+/// go.
 class SlotOccupancy {
  public:
   /// Length of the overlap with what is placed here, in points; stops counting at `enough`.
   std::uint64_t overlap(const Range& range, std::uint64_t enough) const;
   void occupy(const Range& range);
-  bool empty() const { return taken_.empty(); }
 
  private:
-  std::map<Point, Point> taken_; // start -> end, disjoint, adjacent ones merged
+  std::vector<std::uint64_t> taken_; // grows with the last point taken
 };
 
 struct SlotBudget {
-  unsigned limit = 0;                 ///< slots 0 .. limit-1
-  std::vector<bool> reserved;         ///< slots that nobody gets (the stack pointer)
-  std::uint64_t threshold = 50;       ///< knob RegAllocThreshold
+  unsigned limit = 0;           ///< slots 0 .. limit-1
+  std::vector<bool> reserved;   ///< slots that nobody gets (the stack pointer)
+  std::uint64_t threshold = 50; ///< knob RegAllocThreshold
 };
 
 /// The order in which webs are given slots.
@@ -40,9 +39,10 @@ struct Placement {
   unsigned used = 0;                 ///< highest slot in use + 1
 };
 
-/// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot is the
-/// length over which it is already taken (it must be zero to be chosen), the secondary one adds up soft wishes: to stay within
-/// the registers already used, to sit where a copy's other end sits, to avoid the bank of a partner operand.
+/// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot
+/// is the length over which it is already taken (it must be zero to be chosen), the secondary one adds up soft wishes:
+/// to stay within the registers already used, to sit where a copy's other end sits, to avoid the bank of a partner
+/// operand.
 Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order);
 
 } // namespace orias::regalloc

@@ -17,7 +17,9 @@ using ori::Operand;
 using ori::VRegId;
 using IsaOperand = isa::Operand;
 
-SpillState::SpillState(const ori::Function& function) { grow(function); }
+SpillState::SpillState(const ori::Function& function) {
+  grow(function);
+}
 
 void SpillState::grow(const ori::Function& function) {
   for (auto v = static_cast<VRegId>(unspillable.size()); v < function.vregCount(); ++v) {
@@ -39,7 +41,8 @@ struct Event {
 /// Registers that a web occupies at its widest; a run with gaps still needs the whole run.
 std::vector<Segment> envelope(const Web& web) {
   Range all;
-  for (const Range& r : web.components) all.unite(r);
+  for (const Range& r : web.components)
+    all.unite(r);
   return {all.segments().begin(), all.segments().end()};
 }
 
@@ -89,11 +92,13 @@ std::vector<std::uint32_t> chooseSpills(const ori::Function&, const Webs& webs, 
   std::uint32_t victim = ~0u;
   for (std::uint32_t f : failed) {
     Range wanted;
-    for (const Range& r : webs.all[f].components) wanted.unite(r);
+    for (const Range& r : webs.all[f].components)
+      wanted.unite(r);
     for (std::uint32_t w = 0; w < webs.all.size(); ++w) {
       if (webs.all[w].spillCost >= least) continue;
       bool inTheWay = w == f;
-      for (const Range& r : webs.all[w].components) inTheWay = inTheWay || wanted.overlaps(r);
+      for (const Range& r : webs.all[w].components)
+        inTheWay = inTheWay || wanted.overlaps(r);
       if (!inTheWay) continue;
       least = webs.all[w].spillCost;
       victim = w;
@@ -126,7 +131,8 @@ class Spiller {
     }
     for (auto [v, offset] : web_.members) {
       offset_ = offset;
-      for (Instr* instr : ownersOf(v)) rewrite(instr, v);
+      for (Instr* instr : ownersOf(v))
+        rewrite(instr, v);
     }
   }
 
@@ -134,7 +140,8 @@ class Spiller {
   /// Instructions that name the register, each once, in a stable order.
   std::vector<Instr*> ownersOf(VRegId v) const {
     std::vector<Instr*> owners;
-    for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef) owners.push_back(o->owner);
+    for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef)
+      owners.push_back(o->owner);
     std::sort(owners.begin(), owners.end(), [](const Instr* a, const Instr* b) { return a->id < b->id; });
     owners.erase(std::unique(owners.begin(), owners.end()), owners.end());
     return owners;
@@ -145,7 +152,8 @@ class Spiller {
     Instr* def = function_.singleDef(v);
     if (!def || def->isGuarded() || state_.assignment.spillMoves.count(def->id)) return nullptr;
     const isa::InstrDesc& row = isa::desc(def->op);
-    for (isa::Flag flag : {isa::Flag::Pseudo, isa::Flag::Load, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::SideEffect,
+    if (row.has(isa::Flag::Pseudo) && def->op != Op::COPY) return nullptr;
+    for (isa::Flag flag : {isa::Flag::Load, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::SideEffect,
                            isa::Flag::Convergent, isa::Flag::Volatile, isa::Flag::Branch})
       if (row.has(flag)) return nullptr;
     unsigned defs = 0;
@@ -165,7 +173,7 @@ class Spiller {
   void rematerialise(VRegId v, Instr* def) {
     for (Instr* instr : ownersOf(v)) {
       if (instr == def) continue;
-      const IsaOperand temp = newTemp(v, 0, function_.vreg(v).width, 0);
+      const IsaOperand temp = newTemp(v, 0, function_.vreg(v).width);
       std::vector<IsaOperand> operands;
       unsigned defIndex = 0;
       for (unsigned i = 0; i < def->operandCount; ++i) {
@@ -178,7 +186,7 @@ class Spiller {
       Instr* again = function_.create(def->op, operands, def->source);
       again->mods = def->mods;
       function_.insertBefore(instr, again);
-      state_.assignment.spillMoves[again->id] = {SpillMove::Kind::Remat, static_cast<std::uint8_t>(defIndex), 0, 0};
+      state_.assignment.spillMoves[again->id] = {SpillMove::Kind::Remat, static_cast<std::uint8_t>(defIndex), 0};
       forEachRefOf(instr, v, [&](unsigned index, const Operand& o) {
         IsaOperand use = o.value();
         use.reg = temp.reg;
@@ -197,13 +205,11 @@ class Spiller {
     object.isSpill = true;
     frameObject_ = static_cast<std::uint32_t>(function_.frame.size());
     function_.frame.push_back(object);
-    firstWord_ = state_.assignment.spillWords;
-    state_.assignment.spillWords += web_.width;
     state_.usesFrame = true;
   }
 
   /// A temporary that stands for `width` components of v from `sub`.
-  IsaOperand newTemp(VRegId v, unsigned sub, unsigned width, unsigned) {
+  IsaOperand newTemp(VRegId v, unsigned sub, unsigned width) {
     const VRegId t = function_.newVReg(file_, width);
     state_.grow(function_);
     state_.unspillable[t] = true;
@@ -214,9 +220,9 @@ class Spiller {
 
   template <typename F> void forEachRefOf(Instr* instr, VRegId v, F&& f) {
     for (unsigned i = 0; i < instr->operandCount; ++i)
-      if (instr->op_(i).isReg() && instr->op_(i).isVirtual() && instr->op_(i).reg == v) f(i, instr->op_(i));
+      if (namesVirtual(instr->op_(i), file_) && instr->op_(i).reg == v) f(i, instr->op_(i));
     const Operand& guard = instr->guard();
-    if (guard.isReg() && guard.isVirtual() && guard.reg == v) f(kGuardIndex, guard);
+    if (namesVirtual(guard, file_) && guard.reg == v) f(kGuardIndex, guard);
   }
 
   void replace(Instr* instr, unsigned index, const IsaOperand& value) {
@@ -246,11 +252,13 @@ class Spiller {
         defs.push_back(index);
         return;
       }
-      auto known = std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.sub == o.sub && u.width == o.width; });
+      const unsigned width = registersOf(o);
+      auto known =
+          std::find_if(uses.begin(), uses.end(), [&](const Use& u) { return u.sub == o.sub && u.width == width; });
       if (known == uses.end()) {
-        IsaOperand temp = newTemp(v, o.sub, o.width, 0);
-        emitLoad(instr, temp, o.sub, o.width);
-        uses.push_back({o.sub, o.width, temp});
+        IsaOperand temp = newTemp(v, o.sub, width);
+        emitLoad(instr, temp, o.sub, width);
+        uses.push_back({o.sub, width, temp});
         known = uses.end() - 1;
       }
       IsaOperand use = o.value();
@@ -260,7 +268,7 @@ class Spiller {
     });
     for (unsigned index : defs) {
       const IsaOperand old = instr->op_(index).value();
-      IsaOperand temp = newTemp(v, old.sub, old.width, 0);
+      IsaOperand temp = newTemp(v, old.sub, old.width);
       // Where the guard is false the old value stays: bring it into the temporary first.
       if (instr->isGuarded()) emitLoad(instr, temp, old.sub, old.width);
       function_.setOperand(instr, index, temp);
@@ -281,8 +289,8 @@ class Spiller {
   /// A copy inside the web: the value is read and stored under its new name, for the checker's sake a load and a store.
   void aliasCopy(Instr* instr) {
     const IsaOperand to = instr->op_(0).value(), from = instr->op_(1).value();
-    IsaOperand loaded = newTemp(from.reg, from.sub, from.width, 0);
-    IsaOperand stored = newTemp(to.reg, to.sub, to.width, 0);
+    IsaOperand loaded = newTemp(from.reg, from.sub, from.width);
+    IsaOperand stored = newTemp(to.reg, to.sub, to.width);
     auto offsetOfMember = [&](VRegId v) {
       for (auto [m, offset] : web_.members)
         if (m == v) return offset;
@@ -301,7 +309,7 @@ class Spiller {
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* load = memoryAccess(Op::LDL, ori::component(temp, at - sub, n), at, n);
         function_.insertBefore(where, load);
-        note(load, SpillMove::Kind::Load, "Rd", at);
+        note(load, SpillMove::Kind::Load, "Rd");
         state_.loadBytes += 4 * n;
       });
     else
@@ -314,7 +322,7 @@ class Spiller {
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* store = memoryAccess(Op::STL, ori::component(temp, at - sub, n), at, n);
         function_.insertAfter(last, store);
-        note(store, SpillMove::Kind::Store, "Rb", at);
+        note(store, SpillMove::Kind::Store, "Rb");
         state_.storeBytes += 4 * n;
         last = store;
       });
@@ -327,7 +335,8 @@ class Spiller {
   template <typename F> void forEachPiece(unsigned sub, unsigned width, F&& f) const {
     for (unsigned at = sub; at < sub + width;) {
       unsigned n = 4;
-      while (n > 1 && ((offset_ + at) % n != 0 || at + n > sub + width)) n /= 2;
+      while (n > 1 && ((offset_ + at) % n != 0 || at + n > sub + width))
+        n /= 2;
       f(at, n);
       at += n;
     }
@@ -355,24 +364,26 @@ class Spiller {
     return static_cast<unsigned>(index);
   }
 
-  void note(Instr* instr, SpillMove::Kind kind, std::string_view slotName, unsigned at) {
-    state_.assignment.spillMoves[instr->id] = {kind, static_cast<std::uint8_t>(slot(isa::desc(instr->op), slotName)), 0,
-                                               firstWord_ + offset_ + at};
+  void note(Instr* instr, SpillMove::Kind kind, std::string_view slotName) {
+    state_.assignment.spillMoves[instr->id] = {kind, static_cast<std::uint8_t>(slot(isa::desc(instr->op), slotName)),
+                                               0};
   }
 
   /// P := (R != 0); UR := R.
   void moveFromRefuge(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
-      IsaOperand from = refugePart(temp, sub + i, i);
+      IsaOperand from = refugePart(sub + i);
       ori::Builder b = ori::Builder::before(function_, where);
       if (file_ == File::P) {
-        Instr* move = b.emit(Op::ISETP, {temp, IsaOperand::pt(), from, IsaOperand::rz(), IsaOperand::pt()},
-                             {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2, 0};
+        Instr* move = b.emit(
+            Op::ISETP, {temp, IsaOperand::pt(), from, IsaOperand::rz(), IsaOperand::pt()},
+            {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2};
       } else {
         Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), ori::component(temp, i), from});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "URd")),
-                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "Ra")), 0};
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move,
+                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "URd")),
+                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "Ra"))};
       }
     }
   }
@@ -380,20 +391,20 @@ class Spiller {
   /// R := P ? 1 : 0; R := UR.
   void moveToRefuge(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
-      IsaOperand to = refugePart(temp, sub + i, i);
+      IsaOperand to = refugePart(sub + i);
       ori::Builder b = ori::Builder::after(function_, after);
       if (file_ == File::P) {
         Instr* move = b.emit(Op::SEL, {to, IsaOperand::rz(), IsaOperand::immediate(1), temp.notted()});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3, 0};
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3};
       } else {
         Instr* move = b.emit(Op::MOV, {to, ori::component(temp, i)});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 1, 0};
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 1};
       }
     }
   }
 
   /// The register of file R that keeps component `at` of the member.
-  IsaOperand refugePart(const IsaOperand&, unsigned at, unsigned) { return function_.part(refuge_, offset_ + at); }
+  IsaOperand refugePart(unsigned at) const { return function_.part(refuge_, offset_ + at); }
 
   static constexpr unsigned kGuardIndex = ~0u;
 
@@ -403,7 +414,6 @@ class Spiller {
   SpillState& state_;
   unsigned offset_ = 0; // of the member at hand
   std::uint32_t frameObject_ = 0;
-  std::uint32_t firstWord_ = 0;
   VRegId refuge_ = ori::kNoId;
 };
 

@@ -19,7 +19,9 @@ namespace {
 /// Union-find whose members carry an offset to their representative.
 class Chains {
  public:
-  explicit Chains(std::size_t count) : parent_(count), offset_(count, 0) { std::iota(parent_.begin(), parent_.end(), 0u); }
+  explicit Chains(std::size_t count) : parent_(count), offset_(count, 0) {
+    std::iota(parent_.begin(), parent_.end(), 0u);
+  }
 
   struct Place {
     VRegId root;
@@ -68,9 +70,13 @@ struct CopyPair {
   double weight;
 };
 
-double weightOf(const Instr& instr) { return std::pow(10.0, std::min<int>(instr.block->loopDepth, 6)); }
+double weightOf(const Instr& instr) {
+  return std::pow(10.0, std::min<int>(instr.block->loopDepth, 6));
+}
 
-int modulo(int a, int m) { return ((a % m) + m) % m; }
+int modulo(int a, int m) {
+  return ((a % m) + m) % m;
+}
 
 } // namespace
 
@@ -84,7 +90,8 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     if (reg.file != file || !ranges.isLiveAnywhere(v)) continue;
     live[v] = true;
     shapes[v].align = reg.align;
-    for (unsigned i = 0; i < reg.width; ++i) shapes[v].components.push_back(ranges.component(v, i));
+    for (unsigned i = 0; i < reg.width; ++i)
+      shapes[v].components.push_back(ranges.component(v, i));
   }
 
   if (options.coalesce) {
@@ -98,7 +105,8 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
         if (live[to.reg] && live[from.reg])
           copies.push_back({to.reg, from.reg, static_cast<int>(to.sub) - static_cast<int>(from.sub), weightOf(instr)});
       }
-    std::stable_sort(copies.begin(), copies.end(), [](const CopyPair& a, const CopyPair& b) { return a.weight > b.weight; });
+    std::stable_sort(copies.begin(), copies.end(),
+                     [](const CopyPair& a, const CopyPair& b) { return a.weight > b.weight; });
 
     for (const CopyPair& copy : copies) {
       // Spill temporaries stay short: joining them to a long chain would undo the spill.
@@ -119,12 +127,15 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
       if (modulo(phaseA - phaseB, static_cast<int>(std::min(a.align, b.align))) != 0) continue;
       bool conflict = false;
       for (int r = std::max(lowA, lowB); r < std::min(highA, highB) && !conflict; ++r)
-        conflict = a.components[static_cast<std::size_t>(r - lowA)].overlaps(b.components[static_cast<std::size_t>(r - lowB)]);
+        conflict =
+            a.components[static_cast<std::size_t>(r - lowA)].overlaps(b.components[static_cast<std::size_t>(r - lowB)]);
       if (conflict) continue;
 
       std::vector<Range> joined(static_cast<std::size_t>(high - low));
-      for (int r = lowA; r < highA; ++r) joined[static_cast<std::size_t>(r - low)] = std::move(a.components[static_cast<std::size_t>(r - lowA)]);
-      for (int r = lowB; r < highB; ++r) joined[static_cast<std::size_t>(r - low)].unite(b.components[static_cast<std::size_t>(r - lowB)]);
+      for (int r = lowA; r < highA; ++r)
+        joined[static_cast<std::size_t>(r - low)] = std::move(a.components[static_cast<std::size_t>(r - lowA)]);
+      for (int r = lowB; r < highB; ++r)
+        joined[static_cast<std::size_t>(r - low)].unite(b.components[static_cast<std::size_t>(r - lowB)]);
       a.components = std::move(joined);
       a.low = low;
       a.alignPhase = a.align >= b.align ? phaseA : phaseB;
@@ -149,7 +160,8 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
       const int lead = modulo(shape.alignPhase + shape.low, static_cast<int>(shape.align));
       web.align = shape.align;
       web.components.resize(static_cast<std::size_t>(lead));
-      for (Range& r : shape.components) web.components.push_back(std::move(r));
+      for (Range& r : shape.components)
+        web.components.push_back(std::move(r));
       web.width = static_cast<unsigned>(web.components.size());
       shape.low -= lead;
       web.start = ~0u;
@@ -169,10 +181,12 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     bool spillable = true;
     for (auto [v, offset] : web.members) {
       if (!options.unspillable.empty() && options.unspillable[v]) spillable = false;
-      for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef) weight += weightOf(*o->owner);
+      for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
+        weight += weightOf(*o->owner);
     }
     std::uint64_t length = 1;
-    for (const Range& r : web.components) length += r.length();
+    for (const Range& r : web.components)
+      length += r.length();
     web.spillCost = spillable ? weight / static_cast<double>(length) : std::numeric_limits<double>::infinity();
   }
   return webs;

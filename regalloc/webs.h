@@ -6,14 +6,14 @@
 
 namespace orias::regalloc {
 
-/// A set of virtual registers that share one run of physical registers: members of a coalesced chain of copies, each at an
-/// offset inside the run.
+/// A set of virtual registers that share one run of physical registers: members of a coalesced chain of copies, each at
+/// an offset inside the run.
 struct Web {
   unsigned width = 1;
   unsigned align = 1;
-  std::vector<Range> components; ///< where each register of the run is occupied
+  std::vector<Range> components;                         ///< where each register of the run is occupied
   std::vector<std::pair<ori::VRegId, unsigned>> members; ///< with their offsets
-  double spillCost = 0;          ///< references weighted by 10^loop depth, over the live length; infinite: cannot be spilled
+  double spillCost = 0; ///< references weighted by 10^loop depth, over the live length; infinite: cannot be spilled
   Point start = 0;
 };
 
@@ -29,7 +29,8 @@ struct WebOptions {
   std::vector<bool> unspillable; ///< by virtual register (temporaries of spill code)
 };
 
-/// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not conflict.
+/// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not
+/// conflict.
 Webs buildWebs(const ori::Function& function, isa::File file, const LiveRanges& ranges, const WebOptions& options);
 
 } // namespace orias::regalloc

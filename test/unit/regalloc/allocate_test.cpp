@@ -1,0 +1,275 @@
+#include "allocation.h"
+
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+
+using namespace orias;
+using namespace orias::regalloc;
+using namespace orias::regalloc::test;
+using isa::File;
+
+namespace {
+
+struct Allocated {
+  std::unique_ptr<ori::Module> module;
+  std::string problem;
+  ori::Function& function() const { return *module->functions.front(); }
+  std::string text() const { return test::text(function()); }
+  const ori::FunctionStats& stats() const { return function().stats; }
+};
+
+Allocated allocated(std::string_view body, const AllocationOptions& options = {}) {
+  Allocated a{ori::test::kernel(body), {}};
+  a.problem = test::allocate(a.function(), options);
+  return a;
+}
+
+AllocationOptions budget(unsigned registers) {
+  AllocationOptions options;
+  options.maxRegisters = registers;
+  return options;
+}
+
+/// `count` values that are all live at once, then stored one after the other.
+std::string manyLive(unsigned count, std::string_view definition = "S2R %r{}, SR_TID.X;\n") {
+  std::string body = ".L0:\n";
+  for (unsigned i = 0; i < count; ++i) {
+    std::string line(definition);
+    line.replace(line.find("{}"), 2, std::to_string(i));
+    body += line;
+  }
+  for (unsigned i = 0; i < count; ++i)
+    body += "STS [%r" + std::to_string(i) + "], %r" + std::to_string(count - 1 - i) + ";\n";
+  return body + "EXIT;\n";
+}
+
+} // namespace
+
+TEST_CASE("straight-line code takes as few registers as are live at once") {
+  auto a = allocated(
+      ".L0:\n S2R %r0, SR_TID.X;\n IADD3 %r1, %r0, 1, RZ;\n IADD3 %r2, %r1, %r0, RZ;\n STS [%r0], %r2;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().registers == 2 + 2);
+  CHECK(a.stats().frameBytes == 0);
+}
+
+TEST_CASE("pairs and quads are aligned, and their parts may be written one by one") {
+  auto a = allocated(
+      "  reg %r1:2, %r2:4;\n.L0:\n  S2R %r0, SR_TID.X;\n  IMAD.WIDE %r1:2, %r0, 4, c[0x0][0x210]:2;\n"
+      "  LDS.128 %r2:4, [%r0];\n  MOV %r2.1, 7;\n  STS.128 [%r1.0], %r2:4;\n  STS.64 [%r0], %r1:2;\n  EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().registers <= 8 + 2);
+}
+
+TEST_CASE("a copy and its source share a register when neither is in the other's way") {
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n COPY %r1, %r0;\n STS [%r1], %r1;\n EXIT;\n");
+  CHECK(contains(a.text(), "COPY R0, R0;"));
+  // Here the source lives on, and changes.
+  auto b = allocated(".L0:\n S2R %r0, SR_TID.X;\n COPY %r1, %r0;\n IADD3 %r0, %r0, 1, RZ;\n STS [%r1], %r0;\n EXIT;\n");
+  CHECK(b.problem == "");
+  CHECK(b.stats().registers == 2 + 2);
+}
+
+TEST_CASE("a value that goes round a loop keeps one register") {
+  auto a = allocated(
+      ".L0:\n COPY %r0, 0;\n -> .L1;\n"
+      ".L1 depth 1:\n IADD3 %r1, %r0, 1, RZ;\n ISETP.LT.U32.AND %p2, PT, %r1, 9, PT;\n COPY %r0, %r1;\n @%p2 BRA .L1;\n"
+      " -> .L2;\n.L2:\n STS [%r0], %r0;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(contains(a.text(), "COPY R0, R0;"));
+  CHECK(a.stats().registers == 1 + 2);
+}
+
+TEST_CASE("a guarded definition leaves the old value where it is") {
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 3;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n"
+                     " @%p2 MOV %r1, 4;\n IADD3 %r3, %r0, 1, RZ;\n STS [%r3], %r1;\n EXIT;\n");
+  CHECK(a.problem == "");
+}
+
+TEST_CASE("a register written under guards only is not live before") {
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n"
+                     " IADD3 %r3, %r0, 1, RZ;\n STS [%r0], %r3;\n @%p2 LDS %r1, [RZ];\n @%p2 STS [RZ], %r1;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().registers == 2 + 2);
+}
+
+TEST_CASE("a result that nobody reads overwrites nothing") {
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 5;\n @%p3 MOV %r2, 6;\n STS [%r0], %r0;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(!contains(a.text(), "MOV R0,"));
+}
+
+TEST_CASE("a register without a definition can be read") {
+  auto a = allocated("  reg %r1:2;\n.L0:\n MOV %r1.0, 5;\n STS.64 [%r0], %r1:2;\n EXIT;\n");
+  CHECK(a.problem == "");
+}
+
+TEST_CASE("the base of a bindless constant is a register like another") {
+  auto a = allocated(".L0:\n S2UR %ur1, SR_CTAID.X;\n S2UR %ur2, SR_CTAID.Y;\n"
+                     " MOV %r3, cx[%ur1][0x10];\n MOV %r4, %ur2;\n STS [%r3], %r4;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(contains(a.text(), "cx[UR0"));
+  CHECK(contains(a.text(), "S2UR UR1"));
+}
+
+TEST_CASE("more predicates than there are go to registers") {
+  std::string body = ".L0:\n S2R %r0, SR_TID.X;\n";
+  for (unsigned i = 1; i <= 12; ++i)
+    body += " ISETP.LT.U32.AND %p" + std::to_string(i) + ", PT, %r0, " + std::to_string(i) + ", PT;\n";
+  for (unsigned i = 1; i <= 12; ++i)
+    body += " @%p" + std::to_string(i) + " STS [%r0], " + "%r0;\n";
+  auto a = allocated(body + " EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().predicates <= 7);
+  CHECK(contains(a.text(), "SEL "));
+  CHECK(a.stats().frameBytes == 0);
+}
+
+TEST_CASE("more uniform registers than there are go to registers") {
+  std::string body = ".L0:\n S2R %r0, SR_TID.X;\n";
+  for (unsigned i = 1; i <= 80; ++i)
+    body += " S2UR %ur" + std::to_string(i) + ", SR_CTAID.X;\n";
+  for (unsigned i = 1; i <= 80; ++i)
+    body += " IADD3 %r0, %r0, %ur" + std::to_string(i) + ", RZ;\n";
+  auto a = allocated(body + " STS [%r0], %r0;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().uniformRegisters <= 63);
+  CHECK(contains(a.text(), "R2UR "));
+}
+
+TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
+  // Each side has one that lives across its blocks, and lanes of both may be under way at once.
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
+                     ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n BRA .L5;\n"
+                     ".L3:\n S2UR %ur3, SR_CTAID.Y;\n -> .L4;\n.L4:\n IADD3 %r0, %r0, %ur3, RZ;\n -> .L5;\n"
+                     ".L5:\n STS [%r0], %r0;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().uniformRegisters == 2);
+}
+
+TEST_CASE("a branch with one side keeps values of the warp no longer than needed") {
+  auto a =
+      allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
+                ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n S2UR %ur3, SR_CTAID.Y;\n"
+                " IADD3 %r0, %r0, %ur3, RZ;\n -> .L3;\n.L3:\n STS [%r0], %r0;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().uniformRegisters == 1);
+}
+
+TEST_CASE("barriers of sibling regions differ") {
+  const std::string side = [] {
+    return std::string(
+        " BSSY %bN, .LJ;\n @%p1 BRA .LJ;\n -> .LM;\n.LM:\n STS [%r0], %r0;\n -> .LJ;\n.LJ:\n BSYNC %bN;\n");
+  }();
+  auto with = [&](std::string n, std::string m, std::string j) {
+    std::string s = side;
+    for (auto [from, to] : {std::pair{std::string("bN"), "b" + n}, {"LM", "L" + m}, {"LJ", "L" + j}})
+      for (std::size_t at; (at = s.find(from)) != std::string::npos;)
+        s.replace(at, from.size(), to);
+    return s;
+  };
+  auto a =
+      allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
+                ".L1:\n" +
+                with("10", "20", "21") + " BRA .L9;\n.L3:\n" + with("11", "22", "23") + " -> .L9;\n.L9:\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(contains(a.text(), "BSSY B0"));
+  CHECK(contains(a.text(), "BSSY B1"));
+}
+
+TEST_CASE("every budget that can be met is met, with spilling") {
+  for (unsigned registers : {255u, 32u, 16u, 12u, 8u, 6u}) {
+    CAPTURE(registers);
+    auto a = allocated(manyLive(40), budget(registers));
+    CHECK(a.problem == "");
+    CHECK(a.stats().registers <= registers);
+    CHECK((a.stats().spillStoreBytes > 0) == (registers < 42));
+    CHECK((a.stats().frameBytes > 0) == (registers < 42));
+    CHECK(a.stats().frameBytes % 8 == 0);
+    if (a.stats().frameBytes) CHECK(contains(a.text(), "LDC R1, "));
+  }
+}
+
+TEST_CASE("tuples spill as rows of their own width") {
+  std::string body = "  reg";
+  for (unsigned i = 1; i <= 8; ++i)
+    body += std::string(i > 1 ? "," : "") + " %r" + std::to_string(i) + ":4";
+  body += ";\n.L0:\n S2R %r0, SR_TID.X;\n";
+  for (unsigned i = 1; i <= 8; ++i)
+    body += " LDS.128 %r" + std::to_string(i) + ":4, [%r0];\n";
+  for (unsigned i = 1; i <= 8; ++i)
+    body += " STS.128 [%r0], %r" + std::to_string(i) + ":4;\n";
+  for (unsigned registers : {255u, 24u, 16u, 12u}) {
+    CAPTURE(registers);
+    auto a = allocated(body + " EXIT;\n", budget(registers));
+    CHECK(a.problem == "");
+    if (registers < 32) CHECK(contains(a.text(), "STL.128"));
+  }
+}
+
+TEST_CASE("what cannot be done is an error that names the function, the file and the budget") {
+  auto a = allocated("  reg %r1:4;\n.L0:\n LDS.128 %r1:4, [RZ];\n STS.128 [RZ], %r1:4;\n EXIT;\n", budget(5));
+  CHECK(contains(a.problem, "'k'"));
+  CHECK(contains(a.problem, " R registers"));
+  CHECK(contains(a.problem, "3"));
+  // Barriers have nowhere to go.
+  std::string body = ".L0:\n";
+  for (unsigned i = 1; i <= 17; ++i)
+    body += " BSSY %b" + std::to_string(i) + ", .L1;\n";
+  body += " -> .L1;\n.L1:\n";
+  for (unsigned i = 1; i <= 17; ++i)
+    body +=
+        " BSYNC %b" + std::to_string(i) + ";\n -> .L" + std::to_string(i + 1) + ";\n.L" + std::to_string(i + 1) + ":\n";
+  auto b = allocated(body + " EXIT;\n");
+  CHECK(contains(b.problem, " B registers"));
+}
+
+TEST_CASE("the knob spills everything") {
+  AllocationOptions options;
+  options.spillEverything = true;
+  options.remat = false;
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n IADD3 %r1, %r0, 1, RZ;\n STS [%r0], %r1;\n EXIT;\n", options);
+  CHECK(a.problem == "");
+  CHECK(countOf(a.text(), "STL ") == 2);
+  CHECK(a.stats().spillStoreBytes == 8);
+  CHECK(a.stats().spillLoadBytes == 12);
+  CHECK(a.stats().frameBytes == 8);
+}
+
+TEST_CASE("constants are made again instead of stored") {
+  const std::string body = manyLive(20, "MOV %r{}, 77;\n");
+  auto a = allocated(body, budget(8));
+  CHECK(a.problem == "");
+  CHECK(a.stats().spillStoreBytes == 0);
+  CHECK(a.stats().frameBytes == 0);
+  AllocationOptions without = budget(8);
+  without.remat = false;
+  auto b = allocated(body, without);
+  CHECK(b.problem == "");
+  CHECK(b.stats().spillStoreBytes > 0);
+}
+
+TEST_CASE("the frame: alignment, order, prologue, and a stack pointer that nobody takes") {
+  auto a = allocated(
+      "  frame \"small\" size 4 align 4;\n  frame \"big\" size 16 align 16;\n.L0:\n"
+      " S2R %r0, SR_TID.X;\n S2R %r2, SR_TID.Y;\n STL [R1+frame[0]], %r0;\n STL [R1+frame[1]+4], %r2;\n EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(a.stats().frameBytes == 32);
+  CHECK(a.function().frame[1].offset == 0);
+  CHECK(a.function().frame[0].offset == 16);
+  CHECK(contains(a.text(), "STL [R1+0x10], R0;"));
+  CHECK(contains(a.text(), "STL [R1+4], R2;"));
+  CHECK(contains(a.text(), "IADD3 R1, R1, -0x20, RZ;"));
+  CHECK(a.stats().registers == 3 + 2);
+}
+
+TEST_CASE("a remark for each register that is spilled") {
+  unsigned remarks = 0;
+  AllocationOptions options = budget(8);
+  options.remark = [&](const ori::Instr*, const std::string& text, std::int64_t) {
+    remarks += contains(text, "spilled R");
+  };
+  auto a = allocated(manyLive(20), options);
+  CHECK(a.problem == "");
+  CHECK(remarks >= 13);
+}

@@ -1,0 +1,210 @@
+#include "allocation.h"
+
+#include "encoder/isa/desc.h"
+#include "regalloc/check.h"
+#include "regalloc/live_ranges.h"
+#include "regalloc/spill.h"
+#include "regalloc/webs.h"
+
+using namespace orias;
+using namespace orias::regalloc;
+using namespace orias::regalloc::test;
+using isa::File;
+
+namespace {
+
+/// A function and an assignment that is made by hand, so that faults can be planted in it. Virtual register n is %rn.
+struct Plan {
+  std::unique_ptr<ori::Module> module;
+  Assignment assignment;
+
+  Plan(std::string_view body, std::vector<std::uint32_t> physical) : module(ori::test::kernel(body)) {
+    SpillState state(function());
+    assignment = state.assignment;
+    assignment.physical = std::move(physical);
+    assignment.physical.resize(function().vregCount(), ~0u);
+  }
+  ori::Function& function() const { return *module->functions.front(); }
+  std::vector<std::string> faults() const { return check(function(), assignment); }
+  std::string all() const {
+    std::string text;
+    for (const std::string& f : faults())
+      text += f + "\n";
+    return text;
+  }
+};
+
+constexpr const char* kStraight = ".L0:\n S2R %r0, SR_TID.X;\n S2R %r1, SR_TID.Y;\n IADD3 %r2, %r0, %r1, RZ;\n"
+                                  " STS [%r0], %r2;\n EXIT;\n";
+
+constexpr const char* kLoop =
+    ".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 0;\n -> .L1;\n"
+    ".L1:\n IADD3 %r1, %r1, %r0, RZ;\n ISETP.LT.U32.AND %p2, PT, %r1, 9, PT;\n MOV %r3, %r1;\n"
+    " STS [%r3], %r3;\n @%p2 BRA .L1;\n -> .L2;\n.L2:\n STS [%r0], %r1;\n EXIT;\n";
+
+/// %r0 spilled by hand in a straight piece of code; the others where they are told.
+struct SpillPlan : Plan {
+  SpillPlan()
+      : Plan("  reg %r1:2;\n.L0:\n S2R %r0, SR_TID.X;\n MOV %r1.0, 5;\n MOV %r1.1, 6;\n STS [%r0], %r0;\n STS.64 "
+             "[%r0], %r1:2;\n EXIT;\n",
+             {}) {
+    SpillState state(function());
+    const LiveRanges ranges(function(), File::R);
+    const Webs webs = buildWebs(function(), File::R, ranges, {});
+    for (const Web& web : webs.all)
+      spillWeb(function(), web, File::R, false, state);
+    state.grow(function());
+    assignment = state.assignment;
+    // Everything in a register of its own: right in any case.
+    for (ori::VRegId v = 0; v < function().vregCount(); ++v)
+      assignment.physical.push_back(2 * v + 2);
+  }
+  ori::Instr* nth(isa::Op op, unsigned n) const {
+    for (ori::Block* block : function().layout())
+      for (ori::Instr& instr : *block)
+        if (instr.op == op && n-- == 0) return &instr;
+    REQUIRE(false);
+    return nullptr;
+  }
+  unsigned frameOperand(const ori::Instr& instr) const {
+    for (unsigned i = 0; i < instr.operandCount; ++i)
+      if (instr.op_(i).kind == isa::Operand::Kind::Frame) return i;
+    REQUIRE(false);
+    return 0;
+  }
+};
+
+} // namespace
+
+TEST_CASE("right assignments have no faults") {
+  CHECK(Plan(kStraight, {0, 1, 2}).all() == "");
+  CHECK(Plan(kStraight, {0, 1, 1}).all() == ""); // a result over a source that dies
+  CHECK(Plan(kLoop, {0, 1, 0, 2}).all() == "");
+  CHECK(SpillPlan().all() == "");
+}
+
+TEST_CASE("two values in one register at once") {
+  CHECK(contains(Plan(kStraight, {0, 0, 2}).all(), "register 0 does not hold component 0 of virtual register 0"));
+  CHECK(contains(Plan(kStraight, {0, 1, 0}).all(), "STS"));
+  // Only the next round of the loop suffers.
+  CHECK(Plan(kLoop, {0, 1, 0, 0}).all() != "");
+}
+
+TEST_CASE("a copy may sit where its source is, for as long as both are the same") {
+  constexpr const char* body = ".L0:\n S2R %r0, SR_TID.X;\n COPY %r1, %r0;\n STS [%r0], %r1;\n IADD3 %r1, %r1, 1, "
+                               "RZ;\n STS [%rX], %r1;\n EXIT;\n";
+  std::string good = body, bad = body;
+  good.replace(good.find("%rX"), 3, "%r1");
+  bad.replace(bad.find("%rX"), 3, "%r0");
+  CHECK(Plan(good, {4, 4}).all() == "");
+  CHECK(contains(Plan(bad, {4, 4}).all(), "virtual register 0"));
+  CHECK(Plan(bad, {4, 5}).all() == "");
+}
+
+TEST_CASE("a result that nobody reads still destroys") {
+  constexpr const char* body = ".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 5;\n STS [%r0], %r0;\n EXIT;\n";
+  CHECK(Plan(body, {0, 1}).all() == "");
+  CHECK(Plan(body, {0, 0}).all() != "");
+  CHECK(Plan(body, {0, ~0u}).all() == "");
+}
+
+TEST_CASE("guarded definitions keep the old value only in the same register") {
+  constexpr const char* body =
+      "  reg %r1;\n.L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 3;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n"
+      " MOV %r3, %r0;\n @%p2 MOV %r1, 4;\n STS [%r3], %r1;\n EXIT;\n";
+  CHECK(Plan(body, {0, 1, 0, 2}).all() == "");
+  CHECK(contains(Plan(body, {0, 1, 0, 1}).all(), "STS"));
+}
+
+TEST_CASE("a value with no place, a tuple out of line, a number beyond the file") {
+  CHECK(contains(Plan(kStraight, {0, ~0u, 2}).all(), "has a value but no place"));
+  CHECK(contains(Plan(kStraight, {0, 255, 2}).all(), "beyond the end"));
+  constexpr const char* pair = "  reg %r1:2;\n.L0:\n S2R %r0, SR_TID.X;\n IMAD.WIDE %r1:2, %r0, 4, c[0x0][0x210]:2;\n "
+                               "STS.64 [%r0], %r1:2;\n EXIT;\n";
+  CHECK(Plan(pair, {0, 2}).all() == "");
+  CHECK(contains(Plan(pair, {0, 3}).all(), "not aligned to 2"));
+  CHECK(contains(Plan(pair, {3, 2}).all(), "virtual register 0")); // the high word lies over the address
+}
+
+TEST_CASE("two results of one instruction in one place") {
+  constexpr const char* body =
+      ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, %p2, %r0, 9, PT;\n @%p2 STS [%r0], %r0;\n EXIT;\n";
+  CHECK(Plan(body, {0, 0, 1}).all() == "");
+  CHECK(contains(Plan(body, {0, 0, 0}).all(), "two results in one register"));
+}
+
+TEST_CASE("values that meet from two sides must meet in one place") {
+  // Both sides define %r1; what is in the register at the join is it on either path.
+  constexpr const char* body =
+      ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n @%p2 BRA .L2;\n -> .L1;\n"
+      ".L1:\n MOV %r1, 1;\n MOV %r3, 7;\n STS [%r0], %r3;\n BRA .L3;\n.L2:\n MOV %r1, 2;\n -> .L3;\n"
+      ".L3:\n STS [%r0], %r1;\n EXIT;\n";
+  CHECK(Plan(body, {0, 1, 0, 2}).all() == "");
+  CHECK(contains(Plan(body, {0, 1, 0, 1}).all(), "virtual register 1"));
+}
+
+TEST_CASE("values of the warp on two sides of a branch") {
+  constexpr const char* body =
+      ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n @%p2 BRA .L2;\n -> "
+      ".L1;\n"
+      ".L1:\n MOV %r4, %ur1;\n STS [%r0], %r4;\n BRA .L3;\n"
+      ".L2:\n S2UR %ur3, SR_CTAID.Y;\n MOV %r4, %ur3;\n STS [%r0], %r4;\n -> .L3;\n.L3:\n EXIT;\n";
+  CHECK(Plan(body, {0, 0, 0, 1, 1}).all() == "");
+  // For a thread %ur1 is dead on the side that writes %ur3, but the other side may run afterwards.
+  CHECK(contains(Plan(body, {0, 0, 0, 0, 1}).all(), "virtual register 1"));
+}
+
+TEST_CASE("a spill store that is missing") {
+  SpillPlan plan;
+  ori::Instr* store = plan.nth(isa::Op::STL, 0);
+  plan.function().erase(store);
+  CHECK(plan.all() != "");
+}
+
+TEST_CASE("a spill load that is missing") {
+  SpillPlan plan;
+  plan.function().erase(plan.nth(isa::Op::LDL, 0));
+  CHECK(plan.all() != "");
+}
+
+TEST_CASE("spill code that names another word or another slot") {
+  SpillPlan plan;
+  // The second half of the pair goes where the first is.
+  ori::Instr* store = plan.nth(isa::Op::STL, 2);
+  const unsigned at = plan.frameOperand(*store);
+  isa::Operand where = store->op_(at).value();
+  where.imm ^= 4;
+  plan.function().setOperand(store, at, where);
+  CHECK(plan.all() != "");
+
+  SpillPlan other;
+  ori::Instr* load = other.nth(isa::Op::LDL, 0);
+  isa::Operand slot = load->op_(other.frameOperand(*load)).value();
+  slot.reg ^= 1;
+  other.function().setOperand(load, other.frameOperand(*load), slot);
+  CHECK(other.all() != "");
+
+  SpillPlan outside;
+  load = outside.nth(isa::Op::LDL, 0);
+  slot = load->op_(outside.frameOperand(*load)).value();
+  slot.imm += 64;
+  outside.function().setOperand(load, outside.frameOperand(*load), slot);
+  CHECK(contains(outside.all(), "outside of its slot"));
+}
+
+TEST_CASE("a temporary that is overwritten between load and use") {
+  SpillPlan plan;
+  // All temporaries in one register: the pair's and the address' collide.
+  for (std::uint32_t& p : plan.assignment.physical)
+    p = 2;
+  CHECK(plan.all() != "");
+}
+
+TEST_CASE("the stack pointer's register is taken") {
+  SpillPlan plan;
+  for (ori::VRegId v = 0; v < plan.function().vregCount(); ++v)
+    if (plan.function().vreg(v).width == 1) {
+      plan.assignment.physical[v] = 1;
+    }
+  CHECK(contains(plan.all(), "stack pointer"));
+}
