@@ -1,6 +1,7 @@
 #include "phases/phases.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/loops.h"
@@ -21,13 +22,11 @@ using ori::kNoId;
 
 namespace {
 
-/// Branches nest at most this deep inside barriers; the hardware has 16. What is deeper runs diverged, which is slower, not wrong.
-constexpr unsigned kMostBarriers = 15;
-
 /// One pair of BSSY and BSYNC: threads that leave `from` on different ways meet in front of `meet`.
 struct Region {
   BlockId from;
   BlockId meet;
+  unsigned barrier = 0;
 };
 
 class Synchroniser {
@@ -38,7 +37,7 @@ class Synchroniser {
 
   bool run() {
     std::vector<Region> regions = findRegions();
-    limitDepth(regions);
+    assignBarriers(regions);
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
     std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
@@ -93,17 +92,27 @@ class Synchroniser {
     return true;
   }
 
-  void limitDepth(std::vector<Region>& regions) const {
-    auto covers = [&](const Region& outer, const Region& inner) {
-      return dominators_.dominates(outer.from, inner.from) && postDominators_.dominates(outer.meet, inner.from) &&
-             !(outer.from == inner.from && outer.meet == inner.meet);
-    };
-    if (regions.size() <= kMostBarriers) return;
+  /// Gives each region the lowest barrier that no region uses which can be under way at the same time. A barrier belongs to the
+  /// warp, and the sides of a branch run in any order, so that is every region but those that one has to leave before entering the
+  /// other. Where 16 barriers are not enough, the threads stay diverged, which is slower, not wrong.
+  void assignBarriers(std::vector<Region>& regions) {
+    std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
+      return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
+    });
+    const unsigned count = context_.target.registerCount(isa::File::B);
     std::vector<Region> kept;
-    for (const Region& r : regions) {
-      unsigned depth = 0;
-      for (const Region& other : regions) depth += covers(other, r);
-      if (depth < kMostBarriers) kept.push_back(r);
+    for (Region r : regions) {
+      std::uint32_t taken = 0;
+      for (const Region& other : kept) {
+        const bool oneBehindTheOther =
+            dominators_.dominates(other.meet, r.from) || dominators_.dominates(r.meet, other.from);
+        if (!oneBehindTheOther) taken |= 1u << other.barrier;
+      }
+      while (taken >> r.barrier & 1) ++r.barrier;
+      if (r.barrier < count)
+        kept.push_back(r);
+      else
+        context_.remarks.refused(function_.block(r.meet)->first, "threads do not reconverge here: all barriers are in use");
     }
     regions = std::move(kept);
   }
@@ -111,7 +120,7 @@ class Synchroniser {
   void insert(const Region& region) {
     Block* from = function_.block(region.from);
     Block* meet = function_.block(region.meet);
-    const Operand barrier = function_.use(function_.newVReg(isa::File::B));
+    const Operand barrier = Operand::physical(isa::File::B, region.barrier);
 
     // The BSYNC gets a block of its own; BSSY names the block behind it (observed).
     Block* sync = function_.newBlockAfter(layoutPredecessor(meet));
@@ -170,8 +179,8 @@ class Synchroniser {
 } // namespace
 
 /// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of the block
-/// that post-dominates them (public notes on sm_90: bssy.md, bsync.md; the placement of both was observed). The barriers are
-/// virtual registers of file B; allocation keeps those apart that are in use at once.
+/// that post-dominates them (public notes on sm_90: bssy.md, bsync.md; the placement of both was observed). Barriers are given
+/// numbers here: their nesting is known now, and they have no use that allocation could weigh.
 bool oriDoSyncronization(Function& function, PhaseContext& context) { return Synchroniser(function, context).run(); }
 
 } // namespace orias::phases
