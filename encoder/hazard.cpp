@@ -134,8 +134,8 @@ class Checker {
       if (operand.isReg() && !operand.isZeroReg() && operand.file != File::R) isConditional = true;
       if (operand.kind != isa::Operand::Kind::Label || !row.has(isa::Flag::Branch)) continue;
       const std::int64_t to = static_cast<std::int64_t>(index) + 1 + operand.imm / 16;
-      // RET names the function that it leaves, which is no place to go to.
-      const bool goesThere = !row.mnemonic.starts_with("RET");
+      // RET names the function that it leaves, and BRX the base of its register: neither is where it goes.
+      const bool goesThere = !row.mnemonic.starts_with("RET") && !row.mnemonic.starts_with("BRX");
       if (goesThere && to >= 0 && to < static_cast<std::int64_t>(steps_.size()))
         step.target = static_cast<std::uint32_t>(to);
     }
