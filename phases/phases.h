@@ -9,6 +9,7 @@ namespace orias::phases {
 
 bool oriCheckInitialProgram(ori::Function&, PhaseContext&);
 bool analyzeControlFlow(ori::Function&, PhaseContext&);
+bool convertUnsupportedOps(ori::Function&, PhaseContext&);
 bool setControlFlowOpLastInBB(ori::Function&, PhaseContext&);
 bool earlyOriSimpleLiveDead(ori::Function&, PhaseContext&);
 bool oriSanitize(ori::Function&, PhaseContext&);

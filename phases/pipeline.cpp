@@ -14,6 +14,8 @@ constexpr PhaseInfo kPipeline[] = {
      "faults of lowering show before anything builds on them"},
     {"3", "AnalyzeControlFlow", S::Setup, 0, 4, kNeeded, analyzeControlFlow,
      "everything behind it assumes reachable blocks and known loop depths"},
+    {"5", "ConvertUnsupportedOps", S::Setup, 0, 4, kNeeded, convertUnsupportedOps,
+     "the optimiser sees what divisions and roots are made of"},
     {"6", "SetControlFlowOpLastInBB", S::Setup, 0, 4, kNeeded, setControlFlowOpLastInBB,
      "analyses see control flow at block ends only"},
     {"10", "EarlyOriSimpleLiveDead", S::Setup, 0, 4, kOptional, earlyOriSimpleLiveDead,

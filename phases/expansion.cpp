@@ -1,0 +1,185 @@
+#include "phases/expansion.h"
+
+#include <bit>
+
+namespace orias::phases {
+
+using isa::Mod;
+using isa::ModValue;
+using isa::Op;
+
+namespace {
+
+const isa::Operand kTrue = isa::Operand::pt();
+const isa::Operand kFalse = isa::Operand::pt().notted();
+const ModValue kU32{Mod::Type, isa::IntType::U32};
+
+} // namespace
+
+isa::Operand Expansion::constant(std::uint32_t bits) {
+  if (!bits) return Operand::rz();
+  Operand r = newR();
+  b_.emit(Op::MOV, {r, imm(bits)});
+  return r;
+}
+
+isa::Operand Expansion::pair(Operand lowWord, Operand highWord) {
+  Operand r = newR(2);
+  b_.copy(low(r), lowWord);
+  b_.copy(high(r), highWord);
+  return r;
+}
+
+isa::Operand Expansion::add(Operand a, Operand b) {
+  Operand r = newR();
+  b_.emit(Op::IADD3, {r, kTrue, kTrue, a, b, Operand::rz()});
+  return r;
+}
+
+isa::Operand Expansion::multiply(Operand a, Operand b) {
+  return multiplyAdd(a, b, Operand::rz());
+}
+
+isa::Operand Expansion::multiplyAdd(Operand a, Operand b, Operand c) {
+  Operand r = newR();
+  b_.emit(Op::IMAD, {r, a, b, c}, {kU32});
+  return r;
+}
+
+isa::Operand Expansion::multiplyHigh(Operand a, Operand b) {
+  Operand r = newR();
+  b_.emit(Op::IMAD_HI, {r, kTrue, a, b, Operand::rz()}, {kU32});
+  return r;
+}
+
+isa::Operand Expansion::multiplyWide(Operand a, Operand b, Operand addend) {
+  Operand r = newR(2);
+  b_.emit(Op::IMAD_WIDE, {r, kTrue, a, b, addend}, {kU32});
+  return r;
+}
+
+isa::Operand Expansion::logic(Operand a, Operand b, std::uint32_t lut) {
+  Operand r = newR();
+  b_.emit(Op::LOP3, {kTrue, r, a, b, Operand::rz(), Operand::immediate(static_cast<std::int32_t>(lut)), kFalse});
+  return r;
+}
+
+isa::Operand Expansion::signMask(Operand a) {
+  Operand r = newR();
+  b_.emit(Op::SHF, {r, Operand::rz(), imm(31), a},
+          {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
+  return r;
+}
+
+isa::Operand Expansion::absolute(Operand a) {
+  Operand r = newR();
+  b_.emit(Op::IABS, {r, a});
+  return r;
+}
+
+isa::Operand Expansion::extend16(Operand a, bool isSigned) {
+  Operand r = newR();
+  b_.emit(Op::PRMT, {r, a, imm(isSigned ? 0x9910 : 0x5410), Operand::rz()});
+  return r;
+}
+
+isa::Operand Expansion::select(Operand p, Operand a, Operand b) {
+  Operand r = newR();
+  b_.emit(Op::SEL, {r, a, b, p});
+  return r;
+}
+
+isa::Operand Expansion::compare(isa::ICmp cmp, Operand a, Operand b, bool isSigned) {
+  Operand p = b_.newP();
+  b_.emit(
+      Op::ISETP, {p, kTrue, a, b, kTrue},
+      {{Mod::Cmp, cmp}, {Mod::Type, isSigned ? isa::IntType::S32 : isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+isa::Operand Expansion::add64(Operand a, Operand b) {
+  Operand r = newR(2);
+  b_.emit(Op::IADD64, {r, a, b});
+  return r;
+}
+
+isa::Operand Expansion::multiply64(Operand a, Operand b) {
+  Operand r = newR(2);
+  b_.emit(Op::IMUL64, {r, a, b});
+  return r;
+}
+
+isa::Operand Expansion::multiplyHigh64(Operand a, Operand b) {
+  // Schoolbook on 32-bit digits; no sum exceeds 64 bits since (2^32-1)^2 + 2(2^32-1) = 2^64-1.
+  const Operand zero = Operand::rz();
+  Operand t0 = multiplyWide(low(a), low(b));
+  Operand t1 = multiplyWide(high(a), low(b), pair(high(t0), zero));
+  Operand t2 = multiplyWide(low(a), high(b), pair(low(t1), zero));
+  return multiplyWide(high(a), high(b), add64(pair(high(t1), zero), pair(high(t2), zero)));
+}
+
+isa::Operand Expansion::notLess64(Operand a, Operand b) {
+  Operand lowResult = compare(isa::ICmp::GE, low(a), low(b)), p = b_.newP();
+  b_.emit(Op::ISETP_EX, {p, kTrue, high(a), high(b), kTrue, lowResult},
+          {{Mod::Cmp, isa::ICmp::GE}, kU32, {Mod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+isa::Operand Expansion::select64(Operand p, Operand a, Operand b) {
+  Operand r = newR(2);
+  for (unsigned w = 0; w < 2; ++w)
+    b_.emit(Op::SEL, {ori::component(r, w), ori::component(a, w), ori::component(b, w), p});
+  return r;
+}
+
+isa::Operand Expansion::negateWhere64(Operand a, Operand mask) {
+  return add64(pair(bitXor(low(a), mask), bitXor(high(a), mask)), pair(mask, mask).negated());
+}
+
+isa::Operand Expansion::mufu(isa::Mufu function, Operand a) {
+  Operand r = newR();
+  b_.emit(Op::MUFU, {r, a}, {{Mod::Func, function}});
+  return r;
+}
+
+isa::Operand Expansion::flush(Operand a) {
+  Operand r = newR();
+  b_.emit(Op::FADD, {r, a, Operand::rz().negated()}, {{Mod::Ftz, 1}});
+  return r;
+}
+
+isa::Operand Expansion::toF64(Operand f32) {
+  Operand r = newR(2);
+  b_.emit(Op::F2F_64, {r, f32}, {{Mod::DstFmt, isa::Fmt::F64}, {Mod::SrcFmt, isa::Fmt::F32}});
+  return r;
+}
+
+isa::Operand Expansion::toF32(Operand f64, isa::Rnd rounding) {
+  Operand r = newR();
+  b_.emit(Op::F2F_64, {r, f64}, {{Mod::DstFmt, isa::Fmt::F32}, {Mod::SrcFmt, isa::Fmt::F64}, {Mod::Rnd, rounding}});
+  return r;
+}
+
+isa::Operand Expansion::dmul(Operand a, Operand b) {
+  Operand r = newR(2);
+  b_.emit(Op::DMUL, {r, a, b});
+  return r;
+}
+
+isa::Operand Expansion::dfma(Operand a, Operand b, Operand c) {
+  Operand r = newR(2);
+  b_.emit(Op::DFMA, {r, a, b, c});
+  return r;
+}
+
+isa::Operand Expansion::f64High(double value) {
+  return imm(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32));
+}
+
+void Expansion::give(Operand result) {
+  b_.setGuard(macro_->guard().value());
+  b_.copy(macro_->op_(0).value(), result);
+  function_.erase(macro_);
+}
+
+} // namespace orias::phases

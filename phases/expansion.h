@@ -1,0 +1,76 @@
+#pragma once
+
+#include "encoder/isa/mods.h"
+#include "ori/builder.h"
+
+namespace orias::phases {
+
+/// Emits the sequences that stand for macro instructions: short names for what they are made of. Everything is computed
+/// into fresh registers, without a guard; give() at the end writes the macro's result under its guard and removes the
+/// macro.
+class Expansion {
+ public:
+  using Operand = isa::Operand;
+
+  Expansion(ori::Function& function, ori::Instr* macro)
+      : function_(function), macro_(macro), b_(ori::Builder::before(function, macro)) {}
+
+  static Operand imm(std::uint32_t bits) {
+    return bits ? Operand::immediate(static_cast<std::int32_t>(bits)) : Operand::rz();
+  }
+  Operand newR(unsigned words = 1) { return b_.newR(words); }
+  /// A constant in a register.
+  Operand constant(std::uint32_t bits);
+  Operand pair(Operand low, Operand high);
+  static Operand low(Operand pair) { return ori::component(pair, 0); }
+  static Operand high(Operand pair) { return ori::component(pair, 1); }
+
+  // 32-bit integers
+  Operand add(Operand a, Operand b);
+  Operand multiply(Operand a, Operand b);
+  Operand multiplyAdd(Operand a, Operand b, Operand c);
+  Operand multiplyHigh(Operand a, Operand b);
+  /// The 64-bit product of two words plus a pair.
+  Operand multiplyWide(Operand a, Operand b, Operand addend = Operand::rz(2));
+  Operand logic(Operand a, Operand b, std::uint32_t lut);
+  Operand bitAnd(Operand a, Operand b) { return logic(a, b, 0xc0); }
+  Operand bitXor(Operand a, Operand b) { return logic(a, b, 0x3c); }
+  Operand signMask(Operand a); ///< all ones for negative a
+  Operand absolute(Operand a);
+  Operand extend16(Operand a, bool isSigned);
+  Operand select(Operand p, Operand a, Operand b); ///< p ? a : b; a is a register
+  Operand compare(isa::ICmp cmp, Operand a, Operand b, bool isSigned = false);
+
+  // pairs
+  Operand add64(Operand a, Operand b);
+  Operand multiply64(Operand a, Operand b);
+  Operand multiplyHigh64(Operand a, Operand b); ///< unsigned
+  Operand notLess64(Operand a, Operand b);      ///< predicate a >= b, unsigned
+  Operand select64(Operand p, Operand a, Operand b);
+  /// a where mask is 0, -a where it is all ones.
+  Operand negateWhere64(Operand a, Operand mask);
+
+  // floating point
+  Operand mufu(isa::Mufu function, Operand a);
+  Operand flush(Operand a); ///< f32 subnormals become zero
+  Operand toF64(Operand f32);
+  Operand toF32(Operand f64, isa::Rnd rounding);
+  Operand dmul(Operand a, Operand b);
+  Operand dfma(Operand a, Operand b, Operand c);
+  static Operand f64High(double value); ///< an immediate: only its high word may be other than zero
+
+  void give(Operand result);
+  ori::Builder& builder() { return b_; }
+
+ private:
+  ori::Function& function_;
+  ori::Instr* macro_;
+  ori::Builder b_;
+};
+
+/// IDIV, IREM.
+void expandIntegerDivision(ori::Function& function, ori::Instr* macro);
+/// FDIV, FRCP, FSQRT of f32.
+void expandFloatMacro(ori::Function& function, ori::Instr* macro);
+
+} // namespace orias::phases

@@ -1,0 +1,121 @@
+#include "encoder/isa/desc.h"
+#include "phases/expansion.h"
+
+#include <bit>
+
+// Integer division without a divider: a reciprocal of the divisor as a fixed-point number y <= Y = 2^n / b, made from
+// the f32 reciprocal and improved by y += y * (2^n - b * y) / 2^n, then q = y * a / 2^n and a remainder to correct it
+// by.
+//
+// y never exceeds Y: the conversion rounds b up, the scaling rounds down, and the scale is less than 2^n by 2^-21, more
+// than what MUFU.RCP may be too large (1 ulp, 2^-23). Hence 2^n - b * y is at least 0 and n bits hold it. With that, y
+// starts with an error of at most d0 = 2^-20 Y + 1, and one step leaves d^2 / Y + 1 (the 1 for truncation). n = 32:
+// after one step d < 1.01 + 1/Y. n = 64: after two steps d < 1.01 + 1.44/Y for Y >= 5; for a smaller Y d0 is below 1.01
+// to begin with. q is less than a / b by d * a / 2^n and a truncation, so the quotient is too small by at most 2, which
+// two conditional steps put right. Division by zero gives some value.
+
+namespace orias::phases {
+
+using isa::ICmp;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+
+namespace {
+
+struct Quotient {
+  Operand quotient, remainder;
+};
+
+/// 2^n (1 - 2^-21) as f32 bits.
+constexpr std::uint32_t scaleBits(unsigned n) {
+  return std::bit_cast<std::uint32_t>(0x1.fffffp0f) + ((n - 1) << 23);
+}
+
+/// y <= 2^n / b, one or two words.
+Operand firstReciprocal(Expansion& e, Operand b, unsigned n) {
+  ori::Builder& builder = e.builder();
+  const bool wide = n == 64;
+  Operand real = e.newR(), scaled = e.newR(), y = e.newR(n / 32);
+  builder.emit(wide ? Op::I2F_64 : Op::I2F, {real, b},
+               {{Mod::DstFmt, isa::Fmt::F32},
+                {Mod::SrcFmt, wide ? isa::IntFmt::U64 : isa::IntFmt::U32},
+                {Mod::Rnd, isa::Rnd::RP}});
+  Operand reciprocal = e.mufu(isa::Mufu::RCP, real);
+  builder.emit(Op::FMUL, {scaled, reciprocal, Expansion::imm(scaleBits(n))}, {{Mod::Rnd, isa::Rnd::RZ}});
+  builder.emit(wide ? Op::F2I_64 : Op::F2I, {y, scaled},
+               {{Mod::DstFmt, wide ? isa::IntFmt::U64 : isa::IntFmt::U32},
+                {Mod::SrcFmt, isa::Fmt::F32},
+                {Mod::Round, isa::RoundInt::Trunc},
+                {Mod::Ntz, wide ? 0 : 1}});
+  return y;
+}
+
+Quotient divide32(Expansion& e, Operand a, Operand b) {
+  Operand y = firstReciprocal(e, b, 32);
+  Operand missing = e.multiply(e.add(Operand::rz(), b.negated()), y);
+  y = e.add(y, e.multiplyHigh(y, missing));
+  Operand q = e.multiplyHigh(y, a);
+  Operand r = e.add(a, e.multiply(q, b).negated());
+  for (int step = 0; step < 2; ++step) {
+    Operand p = e.compare(ICmp::GE, r, b);
+    r = e.select(p, e.add(r, b.negated()), r);
+    q = e.select(p, e.add(q, Expansion::imm(1)), q);
+  }
+  return {q, r};
+}
+
+Quotient divide64(Expansion& e, Operand a, Operand b) {
+  Operand y = firstReciprocal(e, b, 64);
+  const Operand zero = Operand::rz(2);
+  Operand minusB = e.add64(zero, b.negated());
+  for (int step = 0; step < 2; ++step)
+    y = e.add64(y, e.multiplyHigh64(y, e.multiply64(minusB, y)));
+  Operand q = e.multiplyHigh64(y, a);
+  Operand r = e.add64(a, e.multiply64(q, b).negated());
+  Operand one = e.pair(e.constant(1), Operand::rz());
+  for (int step = 0; step < 2; ++step) {
+    Operand p = e.notLess64(r, b);
+    r = e.select64(p, e.add64(r, b.negated()), r);
+    q = e.select64(p, e.add64(q, one), q);
+  }
+  return {q, r};
+}
+
+} // namespace
+
+void expandIntegerDivision(ori::Function& function, ori::Instr* macro) {
+  Expansion e(function, macro);
+  const bool wantsRemainder = macro->op == Op::IREM;
+  const auto type = isa::modAs<isa::MacroType>(*macro, Mod::MacroType);
+  Operand a = macro->op_(1).value(), b = macro->op_(2).value();
+  if (type == isa::MacroType::U64 || type == isa::MacroType::S64) {
+    if (type == isa::MacroType::U64) {
+      Quotient result = divide64(e, a, b);
+      e.give(wantsRemainder ? result.remainder : result.quotient);
+      return;
+    }
+    // The remainder has the sign of the dividend, the quotient is negative where the signs differ.
+    Operand signA = e.signMask(Expansion::high(a)), signB = e.signMask(Expansion::high(b));
+    Quotient result = divide64(e, e.negateWhere64(a, signA), e.negateWhere64(b, signB));
+    e.give(wantsRemainder ? e.negateWhere64(result.remainder, signA)
+                          : e.negateWhere64(result.quotient, e.bitXor(signA, signB)));
+    return;
+  }
+  const bool isSigned = type == isa::MacroType::S16 || type == isa::MacroType::S32;
+  if (type == isa::MacroType::U16 || type == isa::MacroType::S16) {
+    a = e.extend16(a, isSigned);
+    b = e.extend16(b, isSigned);
+  }
+  if (!isSigned) {
+    Quotient result = divide32(e, a, b);
+    e.give(wantsRemainder ? result.remainder : result.quotient);
+    return;
+  }
+  Quotient result = divide32(e, e.absolute(a), e.absolute(b));
+  Operand magnitude = wantsRemainder ? result.remainder : result.quotient;
+  Operand negative = e.compare(ICmp::LT, wantsRemainder ? a : e.bitXor(a, b), Operand::rz(), true);
+  e.give(e.select(negative, e.add(Operand::rz(), magnitude.negated()), magnitude));
+}
+
+} // namespace orias::phases
