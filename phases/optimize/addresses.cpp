@@ -1,0 +1,169 @@
+// Addresses: sums move into the addressing modes of memory instructions.
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/optimize/rewriter.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isUnused(const Operand& result) {
+  return result.isNone() || result.isZeroReg();
+}
+bool isAbsent(const Operand& source) {
+  return source.isNone() || source.isZeroReg();
+}
+
+/// The value of a pair of known words.
+std::optional<std::int64_t> constantPair(const Rewriter& rw, const Operand& o) {
+  if (!o.isReg() || o.width != 2) return std::nullopt;
+  Operand plain = o;
+  plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
+  const auto low = rw.constantOf(ori::component(plain, 0)), high = rw.constantOf(ori::component(plain, 1));
+  if (!low || !high) return std::nullopt;
+  const std::uint64_t bits = static_cast<std::uint64_t>(*high) << 32 | *low;
+  return static_cast<std::int64_t>(o.neg() ? 0 - bits : bits);
+}
+
+bool isAlignedPair(const ori::Function& function, const Operand& o) {
+  return o.isZeroReg() ||
+         (o.isReg(File::R) && o.isVirtual() && o.width == 2 && o.sub % 2 == 0 && function.vreg(o.reg).align % 2 == 0);
+}
+
+bool fitsAll(const Instr& instr, const std::vector<Operand>& operands) {
+  return isa::fits(instr.op, instr.mods, operands);
+}
+
+/// An address of one word as a sum: a register, a uniform register, and a number.
+struct Sum {
+  Operand base = Operand::rz();
+  Operand uniform = Operand::zero(File::UR);
+  std::int64_t offset = 0;
+
+  /// False when there is no room for the term, or when it cannot be read later.
+  bool add(const Rewriter& rw, const Operand& term) {
+    if (term.neg() || term.inverted() || term.abs()) {
+      Operand plain = term;
+      plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
+      const auto bits = rw.constantOf(plain);
+      if (!bits || term.inverted() || term.abs()) return false;
+      offset -= static_cast<std::int32_t>(*bits);
+      return true;
+    }
+    if (term.isZeroReg()) return true;
+    if (const auto bits = rw.constantOf(term)) {
+      offset += static_cast<std::int32_t>(*bits);
+      return true;
+    }
+    if (!term.isReg() || !rw.isStable(term)) return false;
+    Operand& place = term.file == File::UR ? uniform : base;
+    if (!place.isZeroReg()) return false;
+    place = term;
+    return true;
+  }
+};
+
+/// A register that is a copy of a uniform one stands for that.
+Operand uniformSource(const Rewriter& rw, const Operand& o) {
+  const Definition def = rw.definition(o);
+  if (!def || o.width != 1 || !isa::desc(def.instr->op).has(isa::Flag::Copy) || def.instr->op_(0).width != 1) return o;
+  const Operand source = def.instr->op_(1).value();
+  return source.isReg(File::UR) && rw.isStable(source) ? source : o;
+}
+
+/// The terms of an address register; false when it is no sum that helps.
+bool decompose(const Rewriter& rw, const Operand& address, Sum& sum) {
+  const Operand uniform = uniformSource(rw, address);
+  if (uniform.file == File::UR || rw.constantOf(uniform)) return sum.add(rw, uniform);
+  const Instr* add = rw.producer(address, Op::IADD3);
+  if (!add) return false;
+  for (unsigned i = 3; i < 6; ++i) {
+    const Operand term = add->op_(i).value();
+    if (!sum.add(rw, term.isReg(File::R) && !term.neg() ? uniformSource(rw, term) : term)) return false;
+  }
+  return true;
+}
+
+} // namespace
+
+/// a * b + c: a product of words to a pair (with nothing added yet) that only a 64-bit sum reads.
+bool foldWideAddress(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD64 || !isAlignedPair(rw.function(), instr.op_(0).value())) return false;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand product = instr.op_(i).value(), addend = instr.op_(3 - i).value();
+    if (!product.isVirtual() || product.neg() || addend.neg() || !addend.isReg(File::R) || addend.isZeroReg()) continue;
+    const Instr* wide = rw.producer(product, Op::IMAD_WIDE);
+    if (!wide || !isUnused(wide->op_(1).value()) || !wide->op_(4).isZeroReg() || !rw.hasOneUse(product)) continue;
+    if (!isAlignedPair(rw.function(), addend) || product.reg == addend.reg) continue;
+    const Operand a = wide->op_(2).value(), b = wide->op_(3).value();
+    if ((a.isReg() && !rw.isStable(a)) || (b.isReg() && !rw.isStable(b))) continue;
+    const isa::ModValue type{isa::Mod::Type, isa::modAs<isa::IntType>(*wide, isa::Mod::Type)};
+    rw.rewrite(instr, Op::IMAD_WIDE, {instr.op_(0).value(), Operand::pt(), a, b, addend}, {type});
+    return true;
+  }
+  return false;
+}
+
+/// [x + constant] for an address pair x + constant. Both sums are modulo 2^64.
+bool foldOffset(Rewriter& rw, Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
+  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
+  Operand at = instr.op_(static_cast<unsigned>(offset)).value();
+  if (base.width != 2 || !base.isVirtual() || !(at.isImm() || at.isNone())) return false;
+  const Instr* add = rw.producer(base, Op::IADD64);
+  if (!add) return false;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const auto constant = constantPair(rw, add->op_(i).value());
+    const Operand rest = add->op_(3 - i).value();
+    if (!constant || rest.neg() || !isAlignedPair(rw.function(), rest) || rest.isZeroReg() || !rw.isStable(rest))
+      continue;
+    constexpr std::int64_t kFar = 1 << 24;
+    if (*constant < -kFar || *constant > kFar) continue;
+    at = Operand::immediate(static_cast<std::int32_t>(at.imm + *constant));
+    if (!Rewriter::fitsWith(instr, static_cast<unsigned>(offset), at)) continue;
+    rw.setOperand(instr, static_cast<unsigned>(offset), at);
+    rw.setOperand(instr, static_cast<unsigned>(address), rest);
+    return true;
+  }
+  return false;
+}
+
+/// [x + UR + constant] in shared and local memory, whose addresses are one word.
+bool foldUniformBase(Rewriter& rw, Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const int address = row.slotIndex("Ra"), uniform = row.slotIndex("URb"), offset = row.slotIndex("offset");
+  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  if (isa::getMod(instr.op, instr.mods, isa::Mod::AddrScale) != 0 || row.modIndex(isa::Mod::E) >= 0) return false;
+  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
+  const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
+  if (base.width != 1 || !base.isReg(File::R) || !base.isVirtual() || !(at.isImm() || at.isNone())) return false;
+  Sum sum;
+  sum.offset = at.imm;
+  const Operand before = uniform < 0 ? Operand::zero(File::UR) : instr.op_(static_cast<unsigned>(uniform)).value();
+  if (!before.isNone() && !before.isZeroReg()) sum.uniform = before;
+  if (!decompose(rw, base, sum)) return false;
+  constexpr std::int64_t kFar = 1 << 24;
+  if (sum.offset < -kFar || sum.offset > kFar || (uniform < 0 && !isAbsent(sum.uniform))) return false;
+  std::vector<Operand> operands;
+  for (const ori::Operand& o : instr.ops())
+    operands.push_back(o.value());
+  operands[static_cast<unsigned>(address)] = sum.base;
+  operands[static_cast<unsigned>(offset)] = Operand::immediate(static_cast<std::int32_t>(sum.offset));
+  if (uniform >= 0 && !isAbsent(sum.uniform)) operands[static_cast<unsigned>(uniform)] = sum.uniform;
+  if (!fitsAll(instr, operands)) return false;
+  for (unsigned i = 0; i < operands.size(); ++i)
+    if (operands[i] != instr.op_(i).value()) rw.setOperand(instr, i, operands[i]);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,200 @@
+// Two operations in one: sums of three, products with a sum, shifted sums, and logic of three inputs.
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/rewriter.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isUnused(const Operand& result) {
+  return result.isNone() || result.isZeroReg();
+}
+
+/// An IADD3 whose carries nobody wants.
+bool isPlainSum(const Instr& instr) {
+  return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
+}
+
+bool isMovable(const Rewriter& rw, const Operand& o) {
+  return o.isReg() ? rw.isStable(o) : o.isImm() || (o.isConst() && o.reg == Operand::kNoReg);
+}
+
+/// The addends of a plain sum that are not zero.
+std::vector<Operand> addends(const Instr& sum) {
+  std::vector<Operand> terms;
+  for (unsigned i = 3; i < 6; ++i)
+    if (!sum.op_(i).isZeroReg()) terms.push_back(sum.op_(i).value());
+  return terms;
+}
+
+/// Makes the instruction the sum of up to three terms, in whichever order the machine takes them.
+bool becomeSum(Rewriter& rw, Instr& instr, std::vector<Operand> terms) {
+  terms.resize(3, Operand::rz());
+  unsigned immediates = 0;
+  for (const Operand& o : terms)
+    immediates += !o.isReg() || o.file != File::R;
+  // One operand may be something else than a register, and that stands in the middle.
+  if (immediates > 1) return false;
+  for (unsigned i = 0; i < 3; ++i)
+    if (!terms[i].isReg(File::R)) std::swap(terms[i], terms[1]);
+  if (terms[0].isZeroReg()) std::swap(terms[0], terms[2]);
+  std::vector<Operand> operands{instr.op_(0).value(), Operand::pt(), Operand::pt(), terms[0], terms[1], terms[2]};
+  unsigned negated = 0;
+  for (const Operand& o : terms)
+    negated += o.neg();
+  if (negated > 1 || !isa::fits(Op::IADD3, isa::makeInst(Op::IADD3).mods, operands)) return false;
+  rw.rewrite(instr, Op::IADD3, {operands[0], operands[1], operands[2], terms[0], terms[1], terms[2]});
+  return true;
+}
+
+/// What a term of a sum is worth when its only reader takes over its work.
+Instr* loneTerm(const Rewriter& rw, const Operand& term, Op op) {
+  if (!term.isReg(File::R) || !term.isVirtual() || term.neg()) return nullptr;
+  Instr* instr = rw.producer(term, op);
+  if (!instr || !rw.hasOneUse(term)) return nullptr;
+  for (const ori::Operand& o : instr->ops())
+    if (!o.isDef && !isMovable(rw, o.value())) return nullptr;
+  return instr;
+}
+
+/// (a << n) + b, with n from 1 to 31.
+bool becomeShiftedSum(Rewriter& rw, Instr& instr, const Instr& shift, const Operand& other) {
+  const bool isPlainLeft = isa::modAs<isa::ShiftDir>(shift, isa::Mod::ShiftDir) == isa::ShiftDir::L &&
+                           isa::modAs<isa::ShiftType>(shift, isa::Mod::ShiftType) == isa::ShiftType::U32 &&
+                           isa::getMod(shift.op, shift.mods, isa::Mod::Hi) == 0 && shift.op_(3).isZeroReg();
+  const auto count = rw.constantOf(shift.op_(2).value());
+  const Operand value = shift.op_(1).value();
+  if (!isPlainLeft || !count || *count == 0 || *count > 31 || value.neg()) return false;
+  const std::vector<Operand> operands{instr.op_(0).value(), Operand::pt(), value, other,
+                                      Operand::immediate(static_cast<std::int32_t>(*count))};
+  if (!isa::fits(Op::LEA, isa::makeInst(Op::LEA).mods, operands)) return false;
+  rw.rewrite(instr, Op::LEA, {operands[0], operands[1], operands[2], operands[3], operands[4]});
+  return true;
+}
+
+} // namespace
+
+/// A sum takes over the sum, the product or the shift that one of its terms is, when nobody else reads that.
+bool combineSums(Rewriter& rw, Instr& instr) {
+  if (!isPlainSum(instr)) return false;
+  const std::vector<Operand> terms = addends(instr);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    std::vector<Operand> others = terms;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
+    if (Instr* inner = loneTerm(rw, terms[i], Op::IADD3); inner && isPlainSum(*inner)) {
+      std::vector<Operand> all = others;
+      for (const Operand& o : addends(*inner))
+        all.push_back(o);
+      if (all.size() <= 3 && becomeSum(rw, instr, all)) return true;
+    }
+    if (others.size() != 1) continue;
+    if (Instr* product = loneTerm(rw, terms[i], Op::IMAD); product && product->op_(3).isZeroReg()) {
+      const Operand d = instr.op_(0).value(), a = product->op_(1).value(), b = product->op_(2).value();
+      const std::vector<Operand> operands{d, a, b, others[0]};
+      const isa::ModValue type{isa::Mod::Type, isa::modAs<isa::IntType>(*product, isa::Mod::Type)};
+      if (isa::fits(Op::IMAD, product->mods, operands)) {
+        rw.rewrite(instr, Op::IMAD, {d, a, b, others[0]}, {type});
+        return true;
+      }
+    }
+    if (Instr* shift = loneTerm(rw, terms[i], Op::SHF))
+      if (becomeShiftedSum(rw, instr, *shift, others[0])) return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// The inputs of two tables together: at most three, all different.
+class LogicInputs {
+ public:
+  /// The number of the input, or 3 when there is no room.
+  unsigned add(const Operand& o) {
+    const auto at = std::find(inputs_.begin(), inputs_.end(), o);
+    if (at != inputs_.end()) return static_cast<unsigned>(at - inputs_.begin());
+    if (inputs_.size() == 3) return 3;
+    inputs_.push_back(o);
+    return static_cast<unsigned>(inputs_.size() - 1);
+  }
+  std::vector<Operand>& all() { return inputs_; }
+
+ private:
+  std::vector<Operand> inputs_;
+};
+
+/// Whether a table looks at its input `i` at all.
+bool dependsOn(unsigned lut, unsigned i) {
+  const unsigned bit = 4u >> i;
+  for (unsigned row = 0; row < 8; ++row)
+    if ((lut >> row & 1) != (lut >> (row ^ bit) & 1)) return true;
+  return false;
+}
+
+} // namespace
+
+/// LOP3 of a LOP3 that nobody else reads: one table, when there are not more than three inputs in all.
+bool combineLogic(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::LOP3 || !isUnused(instr.op_(0).value())) return false;
+  const auto outerLut = static_cast<unsigned>(instr.op_(5).imm);
+  for (unsigned inner = 0; inner < 3; ++inner) {
+    const Operand term = instr.op_(2 + inner).value();
+    if (!term.isReg(File::R) || !term.isVirtual() || !dependsOn(outerLut, inner)) continue;
+    const Instr* source = rw.producer(term, Op::LOP3, 1);
+    if (!source || !isUnused(source->op_(0).value()) || !rw.hasOneUse(term)) continue;
+    const auto innerLut = static_cast<unsigned>(source->op_(5).imm);
+    LogicInputs inputs;
+    std::array<unsigned, 3> outerFrom{}, innerFrom{}; // which of the new inputs each old one is
+    bool isPossible = true;
+    for (unsigned i = 0; i < 3; ++i) {
+      if (dependsOn(innerLut, i)) {
+        innerFrom[i] = inputs.add(source->op_(2 + i).value());
+        isPossible &= innerFrom[i] < 3 && isMovable(rw, source->op_(2 + i).value());
+      }
+      if (i != inner && dependsOn(outerLut, i)) {
+        outerFrom[i] = inputs.add(instr.op_(2 + i).value());
+        isPossible &= outerFrom[i] < 3;
+      }
+    }
+    if (!isPossible) continue;
+    std::vector<Operand>& all = inputs.all();
+    all.resize(3, Operand::rz());
+    // An immediate or constant stands in the middle; only one fits there.
+    std::array<unsigned, 3> place{0, 1, 2};
+    for (unsigned i = 0; i < 3; ++i)
+      if (!all[i].isReg(File::R)) std::swap(place[i], place[1]);
+    std::array<Operand, 3> placed;
+    for (unsigned i = 0; i < 3; ++i)
+      placed[place[i]] = all[i];
+    unsigned lut = 0;
+    for (unsigned row = 0; row < 8; ++row) {
+      auto bitOf = [&](unsigned input) { return row >> (2 - place[input]) & 1; };
+      unsigned innerRow = 0, outerRow = 0;
+      for (unsigned i = 0; i < 3; ++i)
+        innerRow |= (dependsOn(innerLut, i) ? bitOf(innerFrom[i]) : 0) << (2 - i);
+      for (unsigned i = 0; i < 3; ++i)
+        outerRow |= (i == inner               ? innerLut >> innerRow & 1
+                     : dependsOn(outerLut, i) ? bitOf(outerFrom[i])
+                                              : 0)
+                    << (2 - i);
+      lut |= (outerLut >> outerRow & 1) << row;
+    }
+    const Operand table = Operand::immediate(static_cast<std::int32_t>(lut));
+    const std::vector<Operand> operands{Operand::pt(), instr.op_(1).value(),  placed[0], placed[1], placed[2],
+                                        table,         Operand::pt().notted()};
+    if (!isa::fits(Op::LOP3, isa::makeInst(Op::LOP3).mods, operands)) continue;
+    rw.rewrite(instr, Op::LOP3,
+               {operands[0], operands[1], operands[2], operands[3], operands[4], operands[5], operands[6]});
+    return true;
+  }
+  return false;
+}
+
+} // namespace orias::phases

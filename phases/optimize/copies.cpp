@@ -1,0 +1,239 @@
+// Copies: whoever reads the result of a COPY or MOV reads its source instead, where the instruction takes that.
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/optimize/rewriter.h"
+
+#include <array>
+#include <bit>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// What one component is a copy of; nothing when it is no copy, or of something that may change.
+std::optional<Operand> sourceOf(const Rewriter& rw, const Operand& use, unsigned index) {
+  const Definition def = rw.definition(use, index);
+  if (!def || !isa::desc(def.instr->op).has(isa::Flag::Copy) || def.slot != 0) return std::nullopt;
+  const Instr& copy = *def.instr;
+  // A MOV may be for some lanes of each quad only.
+  if (copy.operandCount > 2 && !copy.op_(2).isNone() && copy.op_(2).imm != 15) return std::nullopt;
+  const Operand source = copy.op_(1).value();
+  if (source.half != Operand::Half::None || source.neg() || source.abs()) return std::nullopt;
+  if (source.isReg()) {
+    if (!rw.isStable(source)) return std::nullopt;
+    return ori::component(source, def.index);
+  }
+  const bool isPlainConst = source.isConst() && source.reg == Operand::kNoReg;
+  if (copy.op_(0).width == 1 && (source.isImm() || isPlainConst)) return source;
+  return std::nullopt;
+}
+
+/// Registers of an operand that is several wide stand next to each other, aligned to their number.
+bool isAligned(const ori::Function& function, const Operand& o) {
+  const unsigned align = ori::defaultAlign(o.width);
+  return !o.isVirtual() || (o.sub % align == 0 && function.vreg(o.reg).align % align == 0);
+}
+
+/// What the whole operand is a copy of, without the operand's own modifiers.
+std::optional<Operand> copiedValue(const Rewriter& rw, const Operand& use) {
+  std::optional<Operand> all = sourceOf(rw, use, 0);
+  if (!all || use.width == 1) return all;
+  const bool isZero = all->isZeroReg() || (all->isImm() && all->imm == 0);
+  if (!isZero && (!all->isReg() || all->isZeroReg())) return std::nullopt;
+  for (unsigned k = 1; k < use.width; ++k) {
+    const std::optional<Operand> part = sourceOf(rw, use, k);
+    if (!part) return std::nullopt;
+    if (isZero ? !(part->isZeroReg() || (part->isImm() && part->imm == 0)) : *part != ori::component(*all, k))
+      return std::nullopt;
+  }
+  if (isZero) return Operand::zero(use.file, use.width);
+  all->width = use.width;
+  return isAligned(rw.function(), *all) ? all : std::nullopt;
+}
+
+/// Immediates mean the same as a register that holds them only in plain integer and float operations.
+bool takesPlainImmediates(const Instr& instr, unsigned slot) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (instr.op == Op::SHFL) return true;
+  if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma && row.pipe != isa::Pipe::Uniform) return false;
+  if (row.modIndex(isa::Mod::Byte) >= 0) return false;
+  switch (row.texts[slot].style) {
+  case isa::Style::Hex:
+  case isa::Style::SignedHex:
+  case isa::Style::ByType:
+  case isa::Style::F32: return true;
+  default: return false;
+  }
+}
+
+/// The value with the modifiers of the operand that it replaces; nothing when it cannot have them.
+std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const Operand& use, Operand value) {
+  constexpr std::uint8_t kModifiers = Operand::kNeg | Operand::kAbs | Operand::kNot;
+  if (value.isImm() && value.imm == 0 && use.file == File::R) value = Operand::rz();
+  if (!value.isImm()) {
+    if (value.isConst() && use.half != Operand::Half::None) return std::nullopt;
+    // Sources of copies have at most an inversion, of predicates.
+    value.flags = static_cast<std::uint8_t>(value.flags ^ (use.flags & kModifiers));
+    value.half = use.half;
+    return value;
+  }
+  if (use.half != Operand::Half::None) return std::nullopt;
+  auto bits = static_cast<std::uint32_t>(value.imm);
+  if (isa::desc(instr.op).texts[slot].style == isa::Style::F32) {
+    if (use.abs()) bits &= 0x7fffffffu;
+    if (use.neg()) bits ^= 0x80000000u;
+    if (use.inverted()) return std::nullopt;
+  } else {
+    if (use.abs()) return std::nullopt;
+    if (use.neg()) bits = 0u - bits;
+    if (use.inverted()) bits = ~bits;
+  }
+  value.imm = static_cast<std::int32_t>(bits);
+  return value;
+}
+
+/// Puts a value where a register was. Registers of the same file go anywhere, other things where the table says so.
+bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
+  const Operand use = instr.op_(slot).value();
+  const std::optional<Operand> value = withModifiersOf(instr, slot, use, source);
+  if (!value) return false;
+  const bool isPseudo = isa::desc(instr.op).isPseudo();
+  if (isPseudo) {
+    // Phis meet registers; whether the other pseudo instructions take anything else is left to their expansion.
+    if (!value->isReg(use.file) || (instr.op == Op::PHI && value->isZeroReg())) return false;
+    if (instr.op == Op::PHI && value->inverted()) return false;
+  } else {
+    if (value->isImm() && !takesPlainImmediates(instr, slot)) return false;
+    if (value->isConst() && isa::desc(instr.op).pipe == isa::Pipe::Uniform) return false;
+    // Truth values stay in the condition of a branch: taking them out is a change of control flow.
+    if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
+    if (!Rewriter::fitsWith(instr, slot, *value)) return false;
+  }
+  rw.setOperand(instr, slot, *value);
+  return true;
+}
+
+/// The first two sources, when they may change places.
+std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!row.has(isa::Flag::Commutative) || row.isPseudo()) return std::nullopt;
+  const int a = row.slotIndex("Ra"), b = row.slotIndex("Rb");
+  if (a < 0 || b < 0) return std::nullopt;
+  return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
+}
+
+/// An immediate or constant that only the other of two commuting sources can be.
+bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
+  const auto pair = commutingSlots(instr);
+  if (!pair || slot != (*pair)[0] || source.isReg()) return false;
+  const unsigned other = (*pair)[1];
+  const Operand a = instr.op_(slot).value(), b = instr.op_(other).value();
+  if (!b.isReg(File::R)) return false;
+  const isa::SlotDesc &slotA = isa::desc(instr.op).slots[slot], &slotB = isa::desc(instr.op).slots[other];
+  for (const auto& [operand, to] : {std::pair{a, slotB}, std::pair{b, slotA}})
+    if ((operand.neg() && !to.canNeg) || (operand.abs() && !to.canAbs) || (operand.inverted() && !to.canNot))
+      return false;
+  rw.function().setOperand(&instr, slot, b);
+  rw.function().setOperand(&instr, other, a);
+  if (replaceUse(rw, instr, other, source)) return true;
+  rw.function().setOperand(&instr, slot, a);
+  rw.function().setOperand(&instr, other, b);
+  return false;
+}
+
+bool propagateIntoGuard(Rewriter& rw, Instr& instr) {
+  const Operand guard = instr.guard().value();
+  if (!guard.isVirtual()) return false;
+  std::optional<Operand> value = copiedValue(rw, guard);
+  if (!value || value->file != guard.file) return false;
+  if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
+  if (guard.inverted()) *value = value->notted();
+  rw.setGuard(instr, *value);
+  return true;
+}
+
+} // namespace
+
+bool propagateCopies(Rewriter& rw, Instr& instr) {
+  bool isChanged = propagateIntoGuard(rw, instr);
+  for (unsigned i = 0; i < instr.operandCount; ++i) {
+    // A copy of a copy of a copy: as far back as it goes. Copies that come round (of unreachable code) end somewhere.
+    for (unsigned steps = 0; steps < 16; ++steps) {
+      const Operand use = instr.op_(i).value();
+      if (instr.op_(i).isDef || !use.isReg() || !use.isVirtual()) break;
+      const std::optional<Operand> value = copiedValue(rw, use);
+      if (!value || !(replaceUse(rw, instr, i, *value) || replaceSwapped(rw, instr, i, *value))) break;
+      isChanged = true;
+    }
+  }
+  return isChanged;
+}
+
+/// LDC of one word at a fixed place, all of whose readers can name the constant themselves.
+bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
+  constexpr unsigned kMostUses = 8;
+  if (instr.op != Op::LDC || instr.isGuarded()) return false;
+  const Operand result = instr.op_(0).value(), bank = instr.op_(1).value(), index = instr.op_(2).value(),
+                offset = instr.op_(3).value();
+  const auto size = isa::MemSize{isa::getMod(instr.op, instr.mods, isa::Mod::Size)};
+  if (size != isa::MemSize::B32 && size != isa::MemSize::B64) return false;
+  if (!result.isVirtual() || rw.function().vreg(result.reg).multiDef) return false;
+  if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg()) || offset.imm % 4 != 0) return false;
+  auto constantFor = [&](const ori::Operand& use) -> std::optional<Operand> {
+    if (use.width != 1 || use.sub < result.sub || use.sub >= result.sub + result.width) return std::nullopt;
+    return Operand::constant(static_cast<unsigned>(bank.imm), offset.imm + 4 * (use.sub - result.sub));
+  };
+  std::vector<ori::Operand*> uses;
+  for (ori::Operand* o = rw.function().vreg(result.reg).refs; o; o = o->nextRef) {
+    if (o->isDef) {
+      if (o->owner != &instr) return false;
+      continue;
+    }
+    Instr& user = *o->owner;
+    const std::optional<Operand> value = constantFor(*o);
+    if (!value || uses.size() == kMostUses || o < user.operands) return false;
+    const auto slot = static_cast<unsigned>(o - user.operands);
+    const isa::InstrDesc& row = isa::desc(user.op);
+    if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma) return false;
+    const std::optional<Operand> full = withModifiersOf(user, slot, o->value(), *value);
+    if (!full || !Rewriter::fitsWith(user, slot, *full)) return false;
+    uses.push_back(o);
+  }
+  // One instruction may read it twice; then only the first fits, and the load stays for the other.
+  bool isChanged = false;
+  for (ori::Operand* o : uses)
+    isChanged |= replaceUse(rw, *o->owner, static_cast<unsigned>(o - o->owner->operands), *constantFor(*o));
+  return isChanged;
+}
+
+/// A phi all of whose sources are one value (or itself) is a copy of that.
+bool simplifyPhi(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::PHI) return false;
+  std::optional<Operand> value;
+  for (unsigned i = 1; i + 1 < instr.operandCount; i += 2) {
+    const Operand o = instr.op_(i).value();
+    if (o == instr.op_(0).value()) continue;
+    if (!o.isReg() || o.isZeroReg() || o.inverted() || !rw.isStable(o)) return false;
+    if (value && *value != o) return false;
+    value = o;
+  }
+  if (!value || value->width != instr.op_(0).width) return false;
+  // Copies stand behind the phis.
+  Instr* last = &instr;
+  while (last->next && last->next->op == Op::PHI)
+    last = last->next;
+  if (last != &instr) {
+    rw.function().unlink(&instr);
+    rw.function().insertAfter(last, &instr);
+  }
+  rw.becomeCopy(instr, *value);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,98 @@
+#pragma once
+
+// What the rules of the general optimiser work on: a function in SSA form, who defines what, and a worklist.
+
+#include "ori/function.h"
+
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+/// Where a component comes from: operand `slot` of `instr`, and which component of that operand it is.
+struct Definition {
+  ori::Instr* instr = nullptr;
+  std::uint8_t slot = 0;
+  std::uint8_t index = 0;
+  explicit operator bool() const { return instr != nullptr; }
+};
+
+/// Lets rules look at definitions and change instructions, and calls them until nothing changes. In partial SSA form
+/// only.
+class Rewriter {
+ public:
+  /// Tries to improve one instruction by what its operands are; true when it changed something. It may erase the
+  /// instruction.
+  using Rule = bool (*)(Rewriter&, ori::Instr&);
+
+  explicit Rewriter(ori::Function& function);
+
+  /// Applies the rules, in their order, to all instructions until none applies, at most `maxRounds` times over what
+  /// changed. Drops what is dead on the way. True when anything changed.
+  bool run(std::span<const Rule> rules, std::int64_t maxRounds);
+
+  ori::Function& function() const { return function_; }
+
+  // --- questions
+
+  /// The only definition of component `index` of a register operand, when it is known: not under a guard, not of a
+  /// register with several definitions, not of a physical register.
+  Definition definition(const isa::Operand& operand, unsigned index = 0) const;
+  /// The instruction whose result `slot` is exactly this operand; null otherwise.
+  ori::Instr* producer(const isa::Operand& operand, isa::Op op, unsigned slot = 0) const;
+  /// Nobody but one operand names the register besides its definitions.
+  bool hasOneUse(const isa::Operand& operand) const;
+  /// The bits of a 32-bit value that is known: an immediate, RZ, or a register that a move sets to one.
+  std::optional<std::uint32_t> constantOf(const isa::Operand& operand) const;
+  /// The same for a predicate (with its inversion).
+  std::optional<bool> truthOf(const isa::Operand& operand) const;
+  /// A register that holds the same value wherever it can be read: it can move to another place. Uniform registers that
+  /// a loop redefines do not, since lanes leave the loop at different times.
+  bool isStable(const isa::Operand& operand) const;
+
+  // --- changes
+
+  void setOperand(ori::Instr& instr, unsigned slot, const isa::Operand& value);
+  void setGuard(ori::Instr& instr, const isa::Operand& value);
+  /// Another opcode and operands; the same results. Modifiers not given have their defaults.
+  void rewrite(ori::Instr& instr, isa::Op op, std::initializer_list<isa::Operand> operands,
+               std::initializer_list<isa::ModValue> mods = {});
+  /// Makes it a copy of `value` into the result in slot 0 (or `slot`).
+  void becomeCopy(ori::Instr& instr, const isa::Operand& value, unsigned slot = 0);
+  /// Whether the instruction would be legal with another operand.
+  static bool fitsWith(const ori::Instr& instr, unsigned slot, const isa::Operand& value);
+
+ private:
+  void record(ori::Instr& instr);
+  void forget(ori::Instr& instr);
+  void enqueue(ori::Instr* instr);
+  void changed(ori::Instr& instr);
+  bool eraseIfDead(ori::Instr& instr);
+  void enqueueDefinitions(const isa::Operand& operand);
+
+  ori::Function& function_;
+  std::vector<std::uint32_t> first_; // the first component of each virtual register
+  std::vector<Definition> defs_;     // by component
+  std::vector<ori::Instr*> next_;    // the worklist
+  std::vector<bool> isQueued_;       // by instruction id
+  bool entryRunsOnce_ = true;
+};
+
+// The families of rules. Each file says what its rules do.
+
+bool propagateCopies(Rewriter&, ori::Instr&);       ///< copies.cpp
+bool propagateConstantLoad(Rewriter&, ori::Instr&); ///< copies.cpp
+bool simplifyPhi(Rewriter&, ori::Instr&);           ///< copies.cpp
+bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
+bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
+bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
+bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
+bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
+bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
+bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
+
+/// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
+bool numberValues(ori::Function& function);
+
+} // namespace orias::phases

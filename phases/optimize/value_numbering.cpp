@@ -1,0 +1,100 @@
+// Common subexpressions: scoped by the dominator tree, each value is known by the instruction that computed it first.
+
+#include "encoder/isa/desc.h"
+#include "ori/analysis/dominators.h"
+#include "ori/builder.h"
+#include "phases/optimize/rewriter.h"
+#include "phases/removable.h"
+
+#include <string>
+#include <unordered_map>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Computes from its operands alone, the same each time, for each lane by itself.
+bool isPure(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  for (Flag flag :
+       {Flag::Load, Flag::Volatile, Flag::Convergent, Flag::Uniform, Flag::UniformGuard, Flag::Copy, Flag::Variadic})
+    if (row.has(flag)) return false;
+  return !instr.isGuarded() && isRemovable(instr) && instr.op != Op::UNDEF && instr.op != Op::B2R_RESULT;
+}
+
+void append(std::string& key, const Operand& o) {
+  auto put = [&](auto value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
+  put(o.kind), put(o.file), put(o.width), put(o.flags), put(o.sub), put(o.bank), put(o.half), put(o.reg), put(o.imm);
+}
+
+/// Everything that decides the results, as bytes; empty when an operand may change between two executions.
+std::string keyOf(const Rewriter& rw, const Instr& instr) {
+  std::string key;
+  key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
+  key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) >> 8));
+  key.append(reinterpret_cast<const char*>(instr.mods.data()), instr.mods.size());
+  for (const ori::Operand& o : instr.ops()) {
+    if (o.isDef) {
+      if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || rw.function().vreg(o.reg).multiDef)) return {};
+      key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
+      continue;
+    }
+    const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
+    if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return {};
+    append(key, o.value());
+  }
+  return key;
+}
+
+/// There are seven predicates: they are not kept across blocks.
+bool definesPredicate(const Instr& instr) {
+  for (const ori::Operand& o : instr.ops())
+    if (o.isDef && o.isReg(File::P) && !o.isZeroReg()) return true;
+  return false;
+}
+
+/// Its results become copies of the earlier ones.
+void replaceBy(ori::Function& function, Instr& instr, const Instr& earlier) {
+  ori::Builder b = ori::Builder::before(function, &instr);
+  b.setSource(instr.source);
+  for (unsigned i = 0; i < instr.operandCount; ++i) {
+    const ori::Operand& o = instr.op_(i);
+    if (o.isDef && o.isReg() && !o.isZeroReg()) b.copy(o.value(), earlier.op_(i).value());
+  }
+  function.erase(&instr);
+}
+
+} // namespace
+
+bool numberValues(ori::Function& function) {
+  const Rewriter rw(function);
+  const ori::Cfg cfg(function);
+  const ori::DomTree tree = ori::DomTree::dominators(cfg);
+  // In preorder: once a subtree is left, what was computed in it never dominates again.
+  std::unordered_map<std::string, std::vector<Instr*>> known;
+  bool isChanged = false;
+  for (ori::BlockId id : tree.preorder())
+    function.forEachSafe(*function.block(id), [&](Instr& instr) {
+      if (!isPure(instr)) return;
+      const std::string key = keyOf(rw, instr);
+      if (key.empty()) return;
+      std::vector<Instr*>& earlier = known[key];
+      while (!earlier.empty() && !tree.dominates(earlier.back()->block->id, id))
+        earlier.pop_back();
+      if (earlier.empty() || (earlier.back()->block != instr.block && definesPredicate(instr))) {
+        earlier.push_back(&instr);
+        return;
+      }
+      replaceBy(function, instr, *earlier.back());
+      isChanged = true;
+    });
+  return isChanged;
+}
+
+} // namespace orias::phases
