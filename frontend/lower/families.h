@@ -92,6 +92,11 @@ void lowerRedux(FunctionLowering&, const Instruction&, const Form&);
 void lowerActivemask(FunctionLowering&, const Instruction&, const Form&);
 void lowerElect(FunctionLowering&, const Instruction&, const Form&);
 
+// matrix.cpp
+void lowerLdmatrix(FunctionLowering&, const Instruction&, const Form&);
+void lowerStmatrix(FunctionLowering&, const Instruction&, const Form&);
+void lowerMma(FunctionLowering&, const Instruction&, const Form&);
+
 // control.cpp
 void lowerBra(FunctionLowering&, const Instruction&, const Form&);
 void lowerExit(FunctionLowering&, const Instruction&, const Form&);

@@ -94,6 +94,10 @@ HandlerEntry handlerFor(Op op) {
   case Op::Activemask: return {lowerActivemask, direct};
   case Op::Elect: return {lowerElect, direct};
 
+  case Op::Ldmatrix: return {lowerLdmatrix, direct};
+  case Op::Stmatrix: return {lowerStmatrix, direct};
+  case Op::Mma: return {lowerMma, direct};
+
   case Op::Trap:
   case Op::Brkpt: return {lowerTrap, direct};
   case Op::Bra: return {lowerBra, direct};

@@ -1,0 +1,127 @@
+// Matrix instructions of a warp on registers, and the loads and stores of their fragments.
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/sync.h"
+
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+namespace {
+
+std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand) {
+  return operand.is(OperandKind::Vector) ? f.parts(operand) : std::span(&operand, 1);
+}
+
+/// The elements of a fragment in consecutive registers, as the instructions want them.
+IsaOperand gathered(FunctionLowering& f, const Operand& fragment, Type element) {
+  auto elements = elementsOf(f, fragment);
+  const unsigned each = FunctionLowering::wordsOf(element);
+  const IsaOperand run = f.newR(each * static_cast<unsigned>(elements.size()));
+  for (unsigned e = 0; e < elements.size(); ++e)
+    f.copy(ori::component(run, e * each, each), f.source(elements[e], element));
+  return run;
+}
+
+void scatter(FunctionLowering& f, const Operand& fragment, IsaOperand run) {
+  auto elements = elementsOf(f, fragment);
+  const unsigned each = run.width / static_cast<unsigned>(elements.size());
+  for (unsigned e = 0; e < elements.size(); ++e)
+    if (!elements[e].is(OperandKind::Sink)) f.copy(f.dest(elements[e]), Value::of(ori::component(run, e * each, each)));
+}
+
+void wholeWarp(FunctionLowering& f) {
+  synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
+}
+
+/// 0, 1, 2 for one, two, four matrices.
+unsigned countCode(const Form& form) {
+  switch (form.get(Slot::Count)) {
+  case Mod::X2: return 1;
+  case Mod::X4: return 2;
+  default: return 0;
+  }
+}
+
+bool isMatrixOf16Bits(const Form& form) {
+  return form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16;
+}
+
+} // namespace
+
+void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (!isMatrixOf16Bits(form) || form.space() != StateSpace::Shared) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const Address a = f.address(ops[1], StateSpace::Shared);
+  const IsaOperand run = f.newR(1u << countCode(form));
+  f.emit(IsaOp::LDSM, {run, a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset))},
+         {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  scatter(f, ops[0], run);
+  f.endUnguarded(join);
+}
+
+void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (!isMatrixOf16Bits(form) || form.space() != StateSpace::Shared) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const Address a = f.address(ops[0], StateSpace::Shared);
+  f.emit(
+      IsaOp::STSM,
+      {a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset)), gathered(f, ops[1], Type::B32)},
+      {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  f.endUnguarded(join);
+}
+
+void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2), typeC = form.type(3);
+  const MatrixShape shape = form.shape;
+  auto ops = f.operands(i);
+  IsaOp op = IsaOp::NOP;
+  std::vector<isa::ModValue> mods;
+  // Floating-point: one source format for both matrices, sums in f16 or f32.
+  const bool isHalf = typeA == Type::F16 || typeA == Type::BF16;
+  if (typeA == typeB && typeC == typeD && (typeD == Type::F32 || (typeD == Type::F16 && typeA == Type::F16)) &&
+      (isHalf || typeA == Type::TF32)) {
+    if (isHalf && shape == MatrixShape{16, 8, 16}) op = IsaOp::HMMA_16816;
+    if (shape == MatrixShape{16, 8, 8}) op = IsaOp::HMMA_1688;
+    mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
+            {IsaMod::SrcFmt, typeA == Type::BF16   ? 1
+                             : typeA == Type::TF32 ? 2
+                                                   : 0}};
+  }
+  // Bytes, summed in 32 bits.
+  const auto isByte = [](Type t) { return t == Type::S8 || t == Type::U8; };
+  if (isByte(typeA) && isByte(typeB) && typeD == Type::S32 && typeC == Type::S32) {
+    if (shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16832;
+    if (shape == MatrixShape{16, 8, 16}) op = IsaOp::IMMA_16816;
+    mods = {{IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
+            {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
+            {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}};
+  }
+  if (op == IsaOp::NOP || ops.size() != 4 || form.get(Slot::Layout) != Mod::Row ||
+      form.get(Slot::LayoutB) != Mod::Col || form.get(Slot::Sparsity) != Mod::None) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const IsaOperand a = gathered(f, ops[1], Type::B32), b = gathered(f, ops[2], Type::B32),
+                   c = gathered(f, ops[3], Type::B32);
+  const IsaOperand d = f.newR(c.width);
+  f.emit(op, {d, a, b, c}, mods);
+  scatter(f, ops[0], d);
+  f.endUnguarded(join);
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,26 @@
+#include "lowered.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias::ptx;
+
+TEST_CASE("fragments are loaded into runs of registers") {
+  const std::string text = lowered("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1,%r2,%r3,%r4}, [%r5+64];"
+                                   "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r1,%r2};");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"WARPSYNC.ALL", "LDSM.16.MT88.4 %", "+0x40]", "STSM.16.M88.2 ["}));
+}
+
+TEST_CASE("products of halves and bytes") {
+  CHECK(inOrder(lowered("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+                        "{%r5,%r6}, {%f1,%f2,%f3,%f4};"),
+                {"HMMA.16816.F32.BF16 %"}));
+  CHECK(inOrder(
+      lowered("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8};"),
+      {"HMMA.16816.F16 %"}));
+  CHECK(inOrder(lowered("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
+                        "{%r5,%r6}, {%r7,%r8,%r9,%r10};"),
+                {"IMMA.16832.S8.U8"}));
+  CHECK(inOrder(lowered("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1,%fd2}, {%fd3}, {%fd4}, {%fd1,%fd2};"),
+                {"not supported yet"}));
+}
