@@ -15,10 +15,16 @@ namespace {
 const IsaOperand kNoCarry = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-bool isFloat(Type type) { return typeClass(type) == TypeClass::Float; }
-bool isSigned(Type type) { return typeClass(type) == TypeClass::Signed; }
+bool isFloat(Type type) {
+  return typeClass(type) == TypeClass::Float;
+}
+bool isSigned(Type type) {
+  return typeClass(type) == TypeClass::Signed;
+}
 
-isa::IntType intType(Type type) { return isSigned(type) ? isa::IntType::S32 : isa::IntType::U32; }
+isa::IntType intType(Type type) {
+  return isSigned(type) ? isa::IntType::S32 : isa::IntType::U32;
+}
 
 isa::MacroType macroType(Type type) {
   switch (type) {
@@ -31,14 +37,15 @@ isa::MacroType macroType(Type type) {
   }
 }
 
-/// d = a +- b on 32 bits, clamped to the signed range: a result whose sign differs from those of both addends has overflowed.
+/// d = a +- b on 32 bits, clamped to the signed range: a result whose sign differs from those of both addends has
+/// overflowed.
 void addSaturating(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool subtract) {
   a = f.inReg(a);
   b = f.inReg(b);
   IsaOperand sum = f.newR(), overflow = f.newR(), limit = f.newR(), p = f.newP();
   f.emit(IsaOp::IADD3, {sum, kNoCarry, kNoCarry, a, subtract ? b.negated() : b, IsaOperand::rz()});
   // (a ^ sum) & (b ^ sum) for addition, (a ^ sum) & (a ^ b) for subtraction; lut inputs a=0xf0 b=0xcc c=0xaa.
-  f.emit(IsaOp::LOP3, {kNoCarry, overflow, a, b, sum, f.imm(subtract ? 0x18 : 0x42) , kFalse});
+  f.emit(IsaOp::LOP3, {kNoCarry, overflow, a, b, sum, f.imm(subtract ? 0x18 : 0x42), kFalse});
   f.emit(IsaOp::ISETP, {p, kNoCarry, overflow, IsaOperand::rz(), IsaOperand::pt()},
          {{IsaMod::Cmp, isa::ICmp::LT}, {IsaMod::Type, isa::IntType::S32}, {IsaMod::Bool, isa::BoolOp::AND}});
   // a < 0 ? 0x80000000 : 0x7fffffff
@@ -86,8 +93,8 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, f.inReg(a.word(0)), right, IsaOperand::rz()});
 }
 
-/// add.cc addc sub.cc subc. The carry flag is a predicate; a subtraction leaves it as the hardware does, "no borrow", and the next
-/// reader inverts it where it wants the other sense.
+/// add.cc addc sub.cc subc. The carry flag is a predicate; a subtraction leaves it as the hardware does, "no borrow",
+/// and the next reader inverts it where it wants the other sense.
 void lowerCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -104,9 +111,11 @@ void lowerCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
     IsaOperand link = last ? out : f.newP();
     IsaOperand left = f.inReg(a.word(w)), right = f.inReg(b.word(w));
     if (chained)
-      f.emit(IsaOp::IADD3_X, {ori::component(d, w), link, kNoCarry, left, subtract ? right.notted() : right, IsaOperand::rz(), in, kFalse});
+      f.emit(IsaOp::IADD3_X, {ori::component(d, w), link, kNoCarry, left, subtract ? right.notted() : right,
+                              IsaOperand::rz(), in, kFalse});
     else
-      f.emit(IsaOp::IADD3, {ori::component(d, w), link, kNoCarry, left, subtract ? right.negated() : right, IsaOperand::rz()});
+      f.emit(IsaOp::IADD3,
+             {ori::component(d, w), link, kNoCarry, left, subtract ? right.negated() : right, IsaOperand::rz()});
     chained = true;
     in = link;
   }
@@ -131,7 +140,8 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   const Type wideType = !mad ? Type::None : form.mode() == Mod::Wide ? (bits == 32 ? Type::U64 : Type::U32) : type;
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);
-  Value c = mad ? f.source(ops[3], wideType) : Value::constant(0, bits == 64 || (form.mode() == Mod::Wide && bits == 32) ? 2 : 1);
+  Value c = mad ? f.source(ops[3], wideType)
+                : Value::constant(0, bits == 64 || (form.mode() == Mod::Wide && bits == 32) ? 2 : 1);
   IsaOperand d = f.dest(ops[0]);
   const ModValue sign{IsaMod::Type, intType(type)};
   if (bits == 64) {
@@ -150,7 +160,13 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
     IsaOperand left = f.inReg(a.word(0));
     switch (form.mode()) {
     case Mod::Wide: f.emit(IsaOp::IMAD_WIDE, {d, kNoCarry, left, b.word(0), f.inReg(c)}, {sign}); break;
-    case Mod::Hi: f.emit(IsaOp::IMAD_HI, {d, kNoCarry, left, b.word(0), c.word(0)}, {sign}); break;
+    case Mod::Hi: {
+      // The third source of IMAD.HI counts from bit 0 of the product; the addend of mad.hi does not.
+      IsaOperand high = mad ? f.newR() : d;
+      f.emit(IsaOp::IMAD_HI, {high, kNoCarry, left, b.word(0), IsaOperand::rz()}, {sign});
+      if (mad) f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, high, f.inReg(c.word(0)), IsaOperand::rz()});
+      break;
+    }
     default: f.emit(IsaOp::IMAD, {d, left, b.word(0), c.word(0)}, {{IsaMod::Type, isa::IntType::U32}}); break;
     }
     return;
@@ -183,9 +199,11 @@ void lowerMadCarry(FunctionLowering& f, const Instruction& i, const Form& form) 
   Value a = f.source(ops[1], type), b = f.source(ops[2], type), c = f.source(ops[3], type);
   IsaOperand d = f.dest(ops[0]), product = f.newR();
   if (form.mode() == Mod::Hi)
-    f.emit(IsaOp::IMAD_HI, {product, kNoCarry, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()}, {{IsaMod::Type, intType(type)}});
+    f.emit(IsaOp::IMAD_HI, {product, kNoCarry, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()},
+           {{IsaMod::Type, intType(type)}});
   else
-    f.emit(IsaOp::IMAD, {product, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()}, {{IsaMod::Type, isa::IntType::U32}});
+    f.emit(IsaOp::IMAD, {product, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()},
+           {{IsaMod::Type, isa::IntType::U32}});
   const bool carryIn = form.op == Op::Madc;
   IsaOperand in = carryIn ? f.carry(false) : kFalse;
   IsaOperand out = form.has(Mod::Cc) ? f.newCarry(false) : kNoCarry;
@@ -205,7 +223,9 @@ void lowerMul24(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.emit(IsaOp::SHF, {shifted, f.inReg(f.source(o, type).word(0)), f.imm(8), IsaOperand::rz()},
            {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
     f.emit(IsaOp::SHF, {r, IsaOperand::rz(), f.imm(8), shifted},
-           {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isSigned(type) ? isa::ShiftType::S32 : isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+           {{IsaMod::ShiftDir, isa::ShiftDir::R},
+            {IsaMod::ShiftType, isSigned(type) ? isa::ShiftType::S32 : isa::ShiftType::U32},
+            {IsaMod::Hi, 1}});
     return r;
   };
   if (form.sat()) {
@@ -235,7 +255,8 @@ void lowerDivRem(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   auto ops = f.operands(i);
   IsaOperand a = f.inReg(f.source(ops[1], type)), b = f.inReg(f.source(ops[2], type));
-  f.emit(form.op == Op::Div ? IsaOp::IDIV : IsaOp::IREM, {f.dest(ops[0]), a, b}, {{IsaMod::MacroType, macroType(type)}});
+  f.emit(form.op == Op::Div ? IsaOp::IDIV : IsaOp::IREM, {f.dest(ops[0]), a, b},
+         {{IsaMod::MacroType, macroType(type)}});
 }
 
 void lowerAbsNeg(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -265,7 +286,8 @@ void lowerAbsNeg(FunctionLowering& f, const Instruction& i, const Form& form) {
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
   f.copy(ori::component(sign, 1), Value::of(ori::component(sign, 0)));
   for (unsigned w = 0; w < 2; ++w)
-    f.emit(IsaOp::LOP3, {kNoCarry, ori::component(flipped, w), ori::component(from, w), ori::component(sign, 0), IsaOperand::rz(), f.imm(0x3c), kFalse});
+    f.emit(IsaOp::LOP3, {kNoCarry, ori::component(flipped, w), ori::component(from, w), ori::component(sign, 0),
+                         IsaOperand::rz(), f.imm(0x3c), kFalse});
   f.emit(IsaOp::IADD64, {d, flipped, sign.negated()});
 }
 
@@ -292,7 +314,8 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   // The predicate chooses: true for the minimum.
   f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX,
-         {d, f.inReg(f.extended(a, type)), f.extended(b, type), minimum ? IsaOperand::pt() : kFalse}, {{IsaMod::Type, intType(type)}});
+         {d, f.inReg(f.extended(a, type)), f.extended(b, type), minimum ? IsaOperand::pt() : kFalse},
+         {{IsaMod::Type, intType(type)}});
 }
 
 /// sad: c + |a - b|.
