@@ -119,10 +119,21 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
   return true;
 }
 
-/// The first two sources, when they may change places.
+/// The comparison that says the same of swapped operands.
+isa::ICmp mirrored(isa::ICmp comparison) {
+  switch (comparison) {
+  case isa::ICmp::LT: return isa::ICmp::GT;
+  case isa::ICmp::GT: return isa::ICmp::LT;
+  case isa::ICmp::LE: return isa::ICmp::GE;
+  case isa::ICmp::GE: return isa::ICmp::LE;
+  default: return comparison;
+  }
+}
+
+/// The first two sources, when they may change places (those of a comparison, if it is turned around).
 std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (!row.has(isa::Flag::Commutative) || row.isPseudo()) return std::nullopt;
+  if ((!row.has(isa::Flag::Commutative) && instr.op != Op::ISETP) || row.isPseudo()) return std::nullopt;
   const int a = row.slotIndex("Ra"), b = row.slotIndex("Rb");
   if (a < 0 || b < 0) return std::nullopt;
   return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
@@ -141,7 +152,11 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
       return false;
   rw.function().setOperand(&instr, slot, b);
   rw.function().setOperand(&instr, other, a);
-  if (replaceUse(rw, instr, other, source)) return true;
+  if (replaceUse(rw, instr, other, source)) {
+    if (instr.op == Op::ISETP)
+      isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
+    return true;
+  }
   rw.function().setOperand(&instr, slot, a);
   rw.function().setOperand(&instr, other, b);
   return false;

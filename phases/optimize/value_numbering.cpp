@@ -19,8 +19,16 @@ using ori::Instr;
 
 namespace {
 
+/// Who and where a thread is never changes: SR_LANEID, SR_TID.*, SR_CTAID.*.
+bool readsFixedRegister(const Instr& instr) {
+  if (instr.op != Op::S2R || !instr.op_(1).isImm()) return false;
+  const int number = instr.op_(1).imm;
+  return number == 0 || (number >= 33 && number <= 35) || (number >= 37 && number <= 39);
+}
+
 /// Computes from its operands alone, the same each time, for each lane by itself.
 bool isPure(const Instr& instr) {
+  if (readsFixedRegister(instr)) return !instr.isGuarded();
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (Flag flag :
        {Flag::Load, Flag::Volatile, Flag::Convergent, Flag::Uniform, Flag::UniformGuard, Flag::Copy, Flag::Variadic})

@@ -65,6 +65,12 @@ TEST_CASE("copies of registers, numbers and constants go into their uses") {
   CHECK(has(optimized(body("  MOV %r2, 1.0f;\n  FADD %r1, %r90, -%r2;\n  STS [%r91], %r1;\n")), "FADD %r1, %r90, -1"));
 }
 
+TEST_CASE("a comparison turns around when only its second source can be a number") {
+  const std::string text =
+      optimized(body("  MOV %r2, 5;\n  ISETP.LE.AND %p3, PT, %r2, %r90, PT;\n  @%p3 STS [%r91], %r90;\n"));
+  CHECK(has(text, "ISETP.GE.AND %p3, PT, %r90, 5, PT;"));
+}
+
 TEST_CASE("pairs are copied word by word") {
   const std::string text =
       optimized(body("  COPY %r2.0, %r92.0;\n  COPY %r2.1, %r92.1;\n  STS.64 [%r91], %r2:2;\n", ", %r2:2"));
@@ -185,6 +191,8 @@ TEST_CASE("what a dominating instruction has computed is not computed again; loa
   CHECK(lacks(numbered(body("  ISETP.LT.AND %p3, PT, %r90, %r91, PT;\n  IADD3 %r1, %r90, %r91, RZ;\n  @%p3 IADD3 %r2, "
                             "%r90, %r91, RZ;\n  @%p3 STS [%r1], %r2;\n")),
               "COPY"));
+  CHECK(has(numbered(body("  S2R %r1, SR_TID.X;\n  STS [%r1], %r90;\n")), "COPY %r1, %r90;"));
+  CHECK(lacks(numbered(body("  S2R %r1, SR_CLOCKLO;\n  S2R %r2, SR_CLOCKLO;\n  STS [%r1], %r2;\n")), "COPY"));
   // Neither of two branches dominates the other.
   const std::string branches =
       ".L0:\n  S2R %r90, SR_TID.X;\n  ISETP.LT.AND %p3, PT, %r90, 5, PT;\n  @%p3 BRA .L2;\n  -> .L1;\n.L1:\n"
