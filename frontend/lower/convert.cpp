@@ -267,9 +267,22 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
                      (to == Type::F16 || to == Type::BF16 || to == Type::F32 || to == Type::F64);
   const bool halfResult = to == Type::F16 || to == Type::BF16;
-  if (!known || (halfResult && form.sat()) || (from == Type::BF16 && to == Type::F64)) return refuse();
+  const bool clampsHalf =
+      to == Type::F16 && form.sat() && (from == Type::F32 || from == Type::F16) && !roundsToIntegral(form);
+  if (!known || (halfResult && form.sat() && !clampsHalf) || (from == Type::BF16 && to == Type::F64)) return refuse();
   IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
   const bool wide = to == Type::F64 || from == Type::F64;
+  if (clampsHalf) {
+    IsaOperand half = from == Type::F16 ? a : f.newR();
+    if (from == Type::F32)
+      f.emit(IsaOp::F2F, {half, a},
+             {{IsaMod::DstFmt, isa::Fmt::F16}, {IsaMod::SrcFmt, isa::Fmt::F32}, {IsaMod::Rnd, rounding(form)}, ftz});
+    half.half = IsaOperand::Half::H0H0;
+    IsaOperand zero = IsaOperand::rz().negated();
+    zero.half = IsaOperand::Half::H0H0;
+    f.emit(IsaOp::HADD2, {d, half, zero}, {{IsaMod::Sat, 1}});
+    return;
+  }
   if (to == from) {
     if (roundsToIntegral(form)) {
       if (to == Type::BF16) return refuse();

@@ -95,7 +95,7 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
   auto ops = f.operands(i);
   const Type type = form.type();
   if ((type != Type::F32 && type != Type::F64) || form.typeCount() > 1) {
-    f.unsupported(std::string(f.opcodeText()));
+    lowerHalfArith(f, i, form);
     return;
   }
   const bool wide = type == Type::F64;

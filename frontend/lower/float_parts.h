@@ -1,11 +1,14 @@
 #pragma once
 
-#include "frontend/lower/function_lowering.h"
+#include "frontend/lower/families.h"
 
 namespace orias::ptx {
 
 /// d := the smaller or larger of two f64; a NaN only where both are.
 void minMaxF64(FunctionLowering& f, isa::Operand d, isa::Operand a, isa::Operand b, bool minimum);
+
+/// add sub mul fma abs neg min max of f16, bf16 and pairs of them.
+void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form);
 
 /// Whether the later expansion of macro instructions (phase 5) has an exact sequence for this one.
 bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz);

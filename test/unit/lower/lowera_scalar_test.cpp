@@ -78,6 +78,12 @@ TEST_CASE("conversions") {
   CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
 }
 
+TEST_CASE("halves are read from the low half, pairs whole") {
+  CHECK(contains(lowered("add.f16 %h1, %h2, %h3;"), "H0_H0"));
+  CHECK_FALSE(contains(lowered("fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), "H0_H0"));
+  CHECK(contains(lowered("max.NaN.bf16x2 %r1, %r2, %r3;"), "HMNMX2"));
+}
+
 TEST_CASE("what has no exact sequence is refused") {
   CHECK(contains(lowered("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;"), "not supported yet"));
 }
