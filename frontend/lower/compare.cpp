@@ -56,6 +56,13 @@ bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const 
   const TypeClass cls = typeClass(type);
   if (cls == TypeClass::Float) {
     const ModValue comparison{IsaMod::Cmp, floatComparison(cmp)};
+    if (type == Type::F16 || type == Type::BF16) {
+      IsaOperand left = f.sourceReg(aOp, Type::B16), right = f.sourceReg(bOp, Type::B16);
+      left.half = right.half = IsaOperand::Half::H0H0;
+      f.emit(IsaOp::HSETP2, {p, q, left, right, c},
+             {comparison, boolean, {IsaMod::Bf16, type == Type::BF16 ? 2 : 0}, {IsaMod::Ftz, ftz ? 1 : 0}});
+      return true;
+    }
     Value a = f.source(aOp, type), b = f.source(bOp, type);
     if (type == Type::F32)
       f.emit(IsaOp::FSETP, {p, q, f.inReg(a.word(0)), b.word(0), c}, {comparison, boolean, {IsaMod::Ftz, ftz ? 1 : 0}});
