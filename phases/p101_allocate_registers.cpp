@@ -13,7 +13,6 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.spillEverything = context.knobs.enabled(Knob::RegAllocSpillEverything);
   options.singlePass = context.knobs.enabled(Knob::RegAllocFastSinglePass);
   options.noSpillAttempts = static_cast<unsigned>(context.knobs.get(Knob::RegAllocNoSpillAttempts));
-  options.threshold = static_cast<std::uint64_t>(context.knobs.get(Knob::RegAllocThreshold));
   options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
   options.check = context.checkAllocation;
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {

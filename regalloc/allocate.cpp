@@ -87,12 +87,17 @@ class Allocator {
         for (std::uint32_t w = 0; w < webs.all.size(); ++w)
           if (webs.all[w].spillCost < 1e300) victims.push_back(w);
       } else {
-        Placement placement = bestPlacement(webs, file, limit);
-        if (placement.failed.empty()) {
-          keep(webs, placement, file);
-          return {};
+        // With more values live at once than there are registers, no order of placing them helps.
+        std::vector<std::uint32_t> failed;
+        if (!canSpill(file) || ranges.mostLive() <= limit) {
+          Placement placement = bestPlacement(webs, file, limit);
+          if (placement.failed.empty()) {
+            keep(webs, placement, file);
+            return {};
+          }
+          failed = std::move(placement.failed);
         }
-        if (canSpill(file)) victims = chooseSpills(function_, webs, ranges, usable(file, limit), placement.failed);
+        if (canSpill(file)) victims = chooseSpills(webs, usable(file, limit), failed);
       }
       if (victims.empty())
         return fmt::format(
@@ -110,7 +115,7 @@ class Allocator {
   unsigned usable(File file, unsigned limit) const { return file == File::R ? limit - 1 : limit; }
 
   Placement bestPlacement(const Webs& webs, File file, unsigned limit) const {
-    SlotBudget budget{limit, {}, options_.threshold};
+    SlotBudget budget{limit, {}};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;

@@ -13,7 +13,6 @@ struct AllocationOptions {
   bool spillEverything = false; ///< knob RegAllocSpillEverything
   bool singlePass = false;      ///< knob RegAllocFastSinglePass (638)
   unsigned noSpillAttempts = 2; ///< knob RegAllocNoSpillAttempts (639)
-  std::uint64_t threshold = 50; ///< knob RegAllocThreshold (684)
   bool remat = true;            ///< knob RegAllocRematEnable
   bool check = false;           ///< run the allocation checker; a fault is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>

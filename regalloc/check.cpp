@@ -25,7 +25,7 @@ constexpr std::uint32_t kNowhere = ~0u;
 constexpr std::size_t kMostFaults = 20;
 constexpr std::uint32_t kStackPointer = 1;
 /// Steps spent on finding divergent sides before the rest of the branches go unexamined.
-constexpr std::size_t kMostRegionSteps = 20'000'000;
+constexpr std::size_t kMostRegionSteps = 4'000'000;
 
 bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;

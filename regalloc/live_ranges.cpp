@@ -21,8 +21,15 @@ std::uint64_t Range::length() const {
   return sum;
 }
 
+std::vector<Segment>::const_iterator Range::firstEndingAfter(Point point) const {
+  return std::upper_bound(segments_.begin(), segments_.end(), point, [](Point p, Segment s) { return p < s.end; });
+}
+
 bool Range::overlaps(const Range& other) const {
-  auto a = segments_.begin(), b = other.segments_.begin();
+  if (empty() || other.empty()) return false;
+  // Both may be long lists that have to do with each other in one place only.
+  auto a = firstEndingAfter(other.start());
+  auto b = other.firstEndingAfter(start());
   while (a != segments_.end() && b != other.segments_.end()) {
     if (a->end <= b->start)
       ++a;
@@ -35,7 +42,8 @@ bool Range::overlaps(const Range& other) const {
 }
 
 bool Range::covers(const Range& other) const {
-  auto a = segments_.begin();
+  if (other.empty()) return true;
+  auto a = firstEndingAfter(other.start());
   for (Segment s : other.segments_) {
     while (a != segments_.end() && a->end < s.end)
       ++a;
@@ -45,7 +53,7 @@ bool Range::covers(const Range& other) const {
 }
 
 bool Range::contains(Point point) const {
-  auto it = std::upper_bound(segments_.begin(), segments_.end(), point, [](Point p, Segment s) { return p < s.end; });
+  const auto it = firstEndingAfter(point);
   return it != segments_.end() && it->start <= point;
 }
 
@@ -67,7 +75,7 @@ void Range::add(Segment segment) {
 }
 
 void Range::unite(const Range& other) {
-  if (other.segments_.size() <= 2) {
+  if (other.segments_.size() * 8 <= segments_.size() + 16) {
     for (Segment s : other.segments_)
       add(s);
     return;
@@ -128,7 +136,7 @@ bool isWarpFile(File file) {
 
 /// Looking at regions costs branches times blocks in the worst case; above this many steps, the rest of the branches
 /// count as if all of their sides were the whole function.
-constexpr std::size_t kMostRegionSteps = 20'000'000;
+constexpr std::size_t kMostRegionSteps = 4'000'000;
 
 } // namespace
 
@@ -257,19 +265,17 @@ bool LiveRanges::isLiveAnywhere(ori::VRegId reg) const {
   return false;
 }
 
-std::vector<std::uint32_t> LiveRanges::pressure() const {
-  std::vector<std::int32_t> change(order_.size() + 1, 0);
+unsigned LiveRanges::mostLive() const {
+  std::vector<std::int32_t> change(pointCount_ + 1, 0);
   for (const Range& range : units_)
     for (Segment s : range.segments()) {
-      // Counted at instruction i when live at either of its points.
-      change[s.start / 2] += 1;
-      change[std::min<std::size_t>((s.end - 1) / 2 + 1, order_.size())] -= 1;
+      ++change[s.start];
+      --change[s.end];
     }
-  std::vector<std::uint32_t> out(order_.size());
-  std::int32_t now = 0;
-  for (std::size_t i = 0; i < out.size(); ++i)
-    out[i] = static_cast<std::uint32_t>(now += change[i]);
-  return out;
+  std::int32_t now = 0, most = 0;
+  for (std::int32_t c : change)
+    most = std::max(most, now += c);
+  return static_cast<unsigned>(most);
 }
 
 } // namespace orias::regalloc

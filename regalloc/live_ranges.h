@@ -41,6 +41,8 @@ class Range {
   void reverse();
 
  private:
+  std::vector<Segment>::const_iterator firstEndingAfter(Point point) const;
+
   std::vector<Segment> segments_;
 };
 
@@ -69,8 +71,8 @@ class LiveRanges {
   /// The point at which the instruction reads its sources.
   Point usePoint(const ori::Instr& instr) const { return 2 * number_[instr.id]; }
   Point defPoint(const ori::Instr& instr) const { return 2 * number_[instr.id] + 1; }
-  /// Registers live at each use point, widths counted, as one array by instruction number.
-  std::vector<std::uint32_t> pressure() const;
+  /// The most components that are live at one point.
+  unsigned mostLive() const;
   ori::Instr* instrAt(Point point) const { return order_[point / 2]; }
 
  private:

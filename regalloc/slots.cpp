@@ -1,7 +1,6 @@
 #include "regalloc/slots.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 namespace orias::regalloc {
@@ -23,17 +22,17 @@ template <typename F> void forEachWord(Segment s, F&& f) {
 
 } // namespace
 
-std::uint64_t SlotOccupancy::overlap(const Range& range, std::uint64_t enough) const {
-  std::uint64_t sum = 0;
+bool SlotOccupancy::overlaps(const Range& range) const {
+  bool found = false;
   for (Segment s : range.segments()) {
-    if (s.start / 64 >= taken_.size() || sum >= enough) break;
+    if (s.start / 64 >= taken_.size() || found) break;
     forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
       if (word >= taken_.size()) return false;
-      sum += static_cast<std::uint64_t>(std::popcount(taken_[word] & mask));
-      return sum < enough;
+      found = (taken_[word] & mask) != 0;
+      return !found;
     });
   }
-  return sum;
+  return found;
 }
 
 void SlotOccupancy::occupy(const Range& range) {
@@ -92,7 +91,7 @@ class Placer {
     for (std::uint32_t base = 0; base + web.width <= budget_.limit; base += web.align) {
       std::int64_t cost = secondary(web, base);
       if (best != kNoSlot && cost >= bestCost) continue;
-      if (primary(web, base) != 0) continue;
+      if (!isFree(web, base)) continue;
       best = base;
       bestCost = cost;
       // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
@@ -141,14 +140,14 @@ class Placer {
     return cost;
   }
 
-  std::uint64_t primary(const Web& web, std::uint32_t base) const {
-    std::uint64_t weight = 0;
-    for (unsigned i = 0; i < web.width && weight == 0; ++i) {
+  /// The primary weight is zero.
+  bool isFree(const Web& web, std::uint32_t base) const {
+    for (unsigned i = 0; i < web.width; ++i) {
       if (web.components[i].empty()) continue;
-      if (base + i < budget_.reserved.size() && budget_.reserved[base + i]) return budget_.threshold;
-      weight = slots_[base + i].overlap(web.components[i], 1);
+      if (base + i < budget_.reserved.size() && budget_.reserved[base + i]) return false;
+      if (slots_[base + i].overlaps(web.components[i])) return false;
     }
-    return weight;
+    return true;
   }
 
   const ori::Function& function_;

@@ -13,8 +13,7 @@ inline constexpr std::uint32_t kNoSlot = ~0u;
 /// go.
 class SlotOccupancy {
  public:
-  /// Length of the overlap with what is placed here, in points; stops counting at `enough`.
-  std::uint64_t overlap(const Range& range, std::uint64_t enough) const;
+  bool overlaps(const Range& range) const;
   void occupy(const Range& range);
 
  private:
@@ -22,9 +21,8 @@ class SlotOccupancy {
 };
 
 struct SlotBudget {
-  unsigned limit = 0;           ///< slots 0 .. limit-1
-  std::vector<bool> reserved;   ///< slots that nobody gets (the stack pointer)
-  std::uint64_t threshold = 50; ///< knob RegAllocThreshold
+  unsigned limit = 0;         ///< slots 0 .. limit-1
+  std::vector<bool> reserved; ///< slots that nobody gets (the stack pointer)
 };
 
 /// The order in which webs are given slots.
@@ -40,9 +38,8 @@ struct Placement {
 };
 
 /// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot
-/// is the length over which it is already taken (it must be zero to be chosen), the secondary one adds up soft wishes:
-/// to stay within the registers already used, to sit where a copy's other end sits, to avoid the bank of a partner
-/// operand.
+/// is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes: to stay
+/// within the registers already used, to sit where a copy's other end sits.
 Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order);
 
 } // namespace orias::regalloc

@@ -31,6 +31,9 @@ void SpillState::grow(const ori::Function& function) {
 
 namespace {
 
+/// Tuples without a place that one round makes room for; looking for that costs a walk over all webs each.
+constexpr std::size_t kMostTuplesAtOnce = 32;
+
 /// Start or end of a web's life in the sweep over the program.
 struct Event {
   Point at;
@@ -48,8 +51,7 @@ std::vector<Segment> envelope(const Web& web) {
 
 } // namespace
 
-std::vector<std::uint32_t> chooseSpills(const ori::Function&, const Webs& webs, const LiveRanges&, unsigned limit,
-                                        std::span<const std::uint32_t> failed) {
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed) {
   std::vector<Event> events;
   for (std::uint32_t w = 0; w < webs.all.size(); ++w)
     for (Segment s : envelope(webs.all[w])) {
@@ -87,24 +89,28 @@ std::vector<std::uint32_t> chooseSpills(const ori::Function&, const Webs& webs, 
   }
   if (!victims.empty()) return victims;
 
-  // Enough registers in number, but no aligned run for a tuple: give up the cheapest web in the way.
-  double least = std::numeric_limits<double>::infinity();
-  std::uint32_t victim = ~0u;
-  for (std::uint32_t f : failed) {
+  // Enough registers in number, but no aligned run for a tuple: for each, the cheapest web in the way.
+  for (std::uint32_t f : failed.first(std::min<std::size_t>(failed.size(), kMostTuplesAtOnce))) {
     Range wanted;
     for (const Range& r : webs.all[f].components)
       wanted.unite(r);
-    for (std::uint32_t w = 0; w < webs.all.size(); ++w) {
-      if (webs.all[w].spillCost >= least) continue;
-      bool inTheWay = w == f;
-      for (const Range& r : webs.all[w].components)
-        inTheWay = inTheWay || wanted.overlaps(r);
-      if (!inTheWay) continue;
+    double least = std::numeric_limits<double>::infinity();
+    std::uint32_t victim = ~0u;
+    bool isHelped = false;
+    for (std::uint32_t w = 0; w < webs.all.size() && !isHelped; ++w) {
+      if (webs.all[w].spillCost >= least && !spilled[w]) continue;
+      const auto& components = webs.all[w].components;
+      if (w != f &&
+          std::none_of(components.begin(), components.end(), [&](const Range& r) { return wanted.overlaps(r); }))
+        continue;
+      isHelped = spilled[w];
       least = webs.all[w].spillCost;
       victim = w;
     }
+    if (isHelped || victim == ~0u) continue;
+    spilled[victim] = true;
+    victims.push_back(victim);
   }
-  if (victim != ~0u) victims.push_back(victim);
   return victims;
 }
 

@@ -23,10 +23,9 @@ struct SpillState {
 };
 
 /// The webs to give up so that no point needs more than `limit` registers: at each point above it, the cheapest ones
-/// live there. When pressure is not the obstacle (tuples that find no aligned run), the cheapest of `failed` and what
-/// overlaps them.
-std::vector<std::uint32_t> chooseSpills(const ori::Function& function, const Webs& webs, const LiveRanges& ranges,
-                                        unsigned limit, std::span<const std::uint32_t> failed);
+/// live there. When pressure is not the obstacle (tuples that find no aligned run), for each of `failed` the cheapest
+/// of what overlaps it, itself included.
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed);
 
 /// Takes all members of a web out of their register file: R to local memory (or recomputed where that is cheap and
 /// `remat`), P and UR to registers of file R. Each reference gets a temporary of its own that lives for one
