@@ -73,6 +73,28 @@ bool hasModuleData(const ori::Module& module) {
   return !module.variables.empty() || !module.addressSlots.empty();
 }
 
+/// Refuses what the chip has no room for: static shared memory of a kernel, constants of a module.
+void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnostics& diags) {
+  const isa::Target& target = module.target();
+  for (const ptx::Function& function : source.functions) {
+    const ori::Function* made = module.findFunction(source.names.text(function.name));
+    if (made && made->sharedBytes > target.maxStaticShared())
+      diags.error(function.loc,
+                  fmt::format("'{}' uses {} bytes of static shared memory; {} are the most", made->name(),
+                              made->sharedBytes, target.maxStaticShared()),
+                  "more can be had at launch, as an .extern .shared array without a size");
+  }
+  for (const ori::Variable& variable : module.variables) {
+    if (variable.constOffset < 0 ||
+        static_cast<std::uint64_t>(variable.constOffset) + variable.size <= target.maxConstantBank())
+      continue;
+    for (const ptx::Variable& declared : source.variables)
+      if (source.names.text(declared.name) == variable.name)
+        diags.error(declared.loc, fmt::format("the constants of a module have {} bytes at most; '{}' does not fit",
+                                              target.maxConstantBank(), variable.name));
+  }
+}
+
 } // namespace
 
 Compilation::Compilation(std::span<const Input> inputs, const Options& options)
@@ -137,6 +159,7 @@ void Compilation::lower() {
   const Source* withData = nullptr;
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags);
+    if (!source.diags.hasErrors()) checkMemory(*source.ptx, *source.ori, source.diags);
     if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
     // Places in constant banks are given out module by module, so two of them would overlap.
     if (withData)

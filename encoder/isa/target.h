@@ -104,6 +104,7 @@ class Target {
   /// CTAs may come in clusters, which fences have to know.
   bool hasClusters() const { return facts_.smVersion >= 90; }
   std::uint32_t maxStaticShared() const { return 48 * 1024; }
+  std::uint32_t maxConstantBank() const { return 64 * 1024; }
   std::uint32_t maxSharedPerBlock() const { return facts_.maxSharedPerBlock; } ///< dynamic memory included
 
   // --- registers
