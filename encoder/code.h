@@ -28,17 +28,17 @@ struct FunctionCode {
   std::vector<isa::Word> words;
   /// The instruction that each word comes from; null for the padding. As long as `words`.
   std::vector<const ori::Instr*> origin;
-  std::vector<std::uint32_t> exitOffsets;  ///< byte offsets of EXIT
-  std::vector<std::uint32_t> coopOffsets;  ///< byte offsets of instructions that exchange values between lanes
-  std::vector<LiveCounts> registerMap;     ///< by word; filled by phase 149
-  bool wantListing = false;                ///< asks phase 155 for `listing`
+  std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT
+  std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
+  std::vector<LiveCounts> registerMap;    ///< by word; filled by phase 149
+  bool wantListing = false;               ///< asks phase 155 for `listing`
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };
 
-/// Encodes an allocated function whose control fields are set and whose fall-throughs are adjacent. Labels become distances. Behind
-/// the last instruction come a branch to itself and NOPs, as ptxas does, so that prefetching finds code.
-/// An instruction that the table cannot encode is an InternalError that names it.
+/// Encodes an allocated function whose control fields are set and whose fall-throughs are adjacent. Labels become
+/// distances. Behind the last instruction come a branch to itself and NOPs, as ptxas does, so that prefetching finds
+/// code. An instruction that the table cannot encode is an InternalError that names it.
 FunctionCode emitWords(const ori::Function& function);
 
 /// How many registers of each file are live behind each word; nothing is behind the padding.

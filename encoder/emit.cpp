@@ -102,11 +102,13 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
     }
     const ori::Instr* origin = code.origin[i];
     if (origin && decoded->op != origin->op) {
-      differences.push_back(fmt::format("{:#06x}: '{}' decodes as {}", offset, ori::print(function, *origin), isa::desc(decoded->op).name));
+      differences.push_back(fmt::format("{:#06x}: '{}' decodes as {}", offset, ori::print(function, *origin),
+                                        isa::desc(decoded->op).name));
       continue;
     }
     const isa::EncodeResult again = isa::encode(*decoded, target);
-    if (!again || again.word != code.words[i]) differences.push_back(fmt::format("{:#06x}: decodes, but encodes to another word", offset));
+    if (!again || again.word != code.words[i])
+      differences.push_back(fmt::format("{:#06x}: decodes, but encodes to another word", offset));
   }
   return differences;
 }

@@ -15,7 +15,9 @@ namespace orias::encoder {
 namespace {
 
 std::string provenance(const ori::Instr& instr, const std::vector<std::string_view>& phaseNumbers) {
-  auto number = [&](unsigned index) { return index < phaseNumbers.size() ? std::string(phaseNumbers[index]) : std::string("?"); };
+  auto number = [&](unsigned index) {
+    return index < phaseNumbers.size() ? std::string(phaseNumbers[index]) : std::string("?");
+  };
   std::string out = number(instr.createdBy);
   if (instr.changedBy && instr.changedBy->phase != instr.createdBy) out += "<" + number(instr.changedBy->phase);
   return out;
@@ -57,7 +59,8 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
   h.frameBytes = stats.frameBytes;
   h.spillStoreBytes = stats.spillStoreBytes;
   h.spillLoadBytes = stats.spillLoadBytes;
-  h.instructions = static_cast<unsigned>(code.origin.size() - static_cast<std::size_t>(std::count(code.origin.begin(), code.origin.end(), nullptr)));
+  h.instructions = static_cast<unsigned>(
+      code.origin.size() - static_cast<std::size_t>(std::count(code.origin.begin(), code.origin.end(), nullptr)));
   constexpr unsigned kUsualBlock = 256;
   const auto& bounds = function.bounds.reqntid[0] ? function.bounds.reqntid : function.bounds.maxntid;
   h.threadsPerBlock = bounds[0] ? bounds[0] * std::max(1u, bounds[1]) * std::max(1u, bounds[2]) : kUsualBlock;
@@ -76,10 +79,12 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
 
 } // namespace
 
-FunctionListing makeListing(const ori::Function& function, const FunctionCode& code, std::vector<std::string_view> phaseNumbers) {
+FunctionListing makeListing(const ori::Function& function, const FunctionCode& code,
+                            std::vector<std::string_view> phaseNumbers) {
   FunctionListing listing;
   listing.header = makeHeader(function, code);
-  const std::vector<LiveCounts> computed = code.registerMap.empty() ? registerMap(function, code) : std::vector<LiveCounts>();
+  const std::vector<LiveCounts> computed =
+      code.registerMap.empty() ? registerMap(function, code) : std::vector<LiveCounts>();
   const std::vector<LiveCounts>& live = code.registerMap.empty() ? computed : code.registerMap;
 
   std::vector<isa::Inst> decoded;
@@ -90,7 +95,8 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
     if (target >= 0) labels[target];
   }
   unsigned count = 0;
-  for (auto& [offset, name] : labels) name = fmt::format(".L_x_{}", count++);
+  for (auto& [offset, name] : labels)
+    name = fmt::format(".L_x_{}", count++);
 
   for (std::size_t i = 0; i < code.words.size(); ++i) {
     ListingRow row;

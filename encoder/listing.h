@@ -14,15 +14,15 @@ namespace orias::encoder {
 struct ListingRow {
   std::uint32_t offset = 0;
   isa::Word word;
-  std::string text;      ///< as nvdisasm prints it, guard included, labels as `(.L_x_3)
-  std::string label;     ///< ".L_x_3" when a branch leads here
+  std::string text;  ///< as nvdisasm prints it, guard included, labels as `(.L_x_3)
+  std::string label; ///< ".L_x_3" when a branch leads here
   isa::Control control;
-  std::string reuse;     ///< operands marked .reuse, one character each of "ABC" or '-'
-  LiveCounts live{}; ///< registers live behind it, by file
-  bool uniform = false;  ///< on the uniform datapath
+  std::string reuse;    ///< operands marked .reuse, one character each of "ABC" or '-'
+  LiveCounts live{};    ///< registers live behind it, by file
+  bool uniform = false; ///< on the uniform datapath
   bool padding = false;
   std::uint32_t ptxLine = 0;
-  std::string phases;    ///< numbers of the phases that made and changed it: "0", "13<74"
+  std::string phases; ///< numbers of the phases that made and changed it: "0", "13<74"
 };
 
 /// What stands above the rows of a function.
@@ -35,7 +35,7 @@ struct ListingHeader {
   unsigned instructions = 0;
   unsigned threadsPerBlock = 0; ///< that the occupancy is computed for
   unsigned warpsPerSm = 0, maxWarpsPerSm = 0;
-  std::string occupancyLimit;   ///< what keeps further blocks out
+  std::string occupancyLimit; ///< what keeps further blocks out
 };
 
 struct FunctionListing {
@@ -44,12 +44,13 @@ struct FunctionListing {
 };
 
 /// Decodes the words of a function. `phaseNumbers` are the numbers of the pipeline's phases, by index.
-FunctionListing makeListing(const ori::Function& function, const FunctionCode& code, std::vector<std::string_view> phaseNumbers);
+FunctionListing makeListing(const ori::Function& function, const FunctionCode& code,
+                            std::vector<std::string_view> phaseNumbers);
 
 /// Address and instruction only.
 std::string renderPlain(const FunctionListing& listing);
-/// For people, at most 132 columns: control fields, live registers, uniform mark, PTX line and provenance; PTX lines are shown where
-/// they begin. `ptx` is the text that the line numbers refer to.
+/// For people, at most 132 columns: control fields, live registers, uniform mark, PTX line and provenance; PTX lines
+/// are shown where they begin. `ptx` is the text that the line numbers refer to.
 std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx);
 /// The same facts as one JSON object.
 std::string renderJson(const FunctionListing& listing, std::string_view ptx);

@@ -24,8 +24,10 @@ std::vector<std::string_view> splitLines(std::string_view text) {
 std::string ptxText(const std::vector<std::string_view>& lines, std::uint32_t line) {
   if (line == 0 || line > lines.size()) return {};
   std::string_view text = lines[line - 1];
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t'))
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\r' || text.back() == '\t'))
+    text.remove_suffix(1);
   std::string out(text.substr(0, kPtxColumns));
   for (char& c : out)
     if (c == '\t') c = ' ';
@@ -38,18 +40,19 @@ std::string barrier(std::uint8_t number) {
 
 std::string waits(std::uint8_t mask) {
   std::string out;
-  for (unsigned i = 0; i < 6; ++i) out += mask >> i & 1 ? static_cast<char>('0' + i) : '-';
+  for (unsigned i = 0; i < 6; ++i)
+    out += mask >> i & 1 ? static_cast<char>('0' + i) : '-';
   return out;
 }
 
 std::string renderHeader(const ListingHeader& h) {
   std::string out = fmt::format("// {} {} for {}\n", h.isKernel ? "kernel" : "function", h.name, h.arch);
-  out += fmt::format("// {} instructions, {} registers ({} uniform, {} predicates), {} barriers\n", h.instructions, h.registers,
-                     h.uniformRegisters, h.predicates, h.barriers);
-  out += fmt::format("// bytes: {} shared, {} constant, {} local; spills: {} stored, {} loaded\n", h.sharedBytes, h.constantBytes,
-                     h.frameBytes, h.spillStoreBytes, h.spillLoadBytes);
-  out += fmt::format("// occupancy with {} threads per block: {} of {} warps, limited by {}\n", h.threadsPerBlock, h.warpsPerSm,
-                     h.maxWarpsPerSm, h.occupancyLimit);
+  out += fmt::format("// {} instructions, {} registers ({} uniform, {} predicates), {} barriers\n", h.instructions,
+                     h.registers, h.uniformRegisters, h.predicates, h.barriers);
+  out += fmt::format("// bytes: {} shared, {} constant, {} local; spills: {} stored, {} loaded\n", h.sharedBytes,
+                     h.constantBytes, h.frameBytes, h.spillStoreBytes, h.spillLoadBytes);
+  out += fmt::format("// occupancy with {} threads per block: {} of {} warps, limited by {}\n", h.threadsPerBlock,
+                     h.warpsPerSm, h.maxWarpsPerSm, h.occupancyLimit);
   return out;
 }
 
@@ -69,8 +72,8 @@ std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx
   std::string out = renderHeader(listing.header);
   out += fmt::format("{}:\n", listing.header.name);
   // stall, yield, write and read scoreboard, waits, reuse | live R, UR, P | u = uniform datapath | PTX line, phases
-  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1}   {:>6} {}\n", "// at", "instruction", kTextColumns,
-                     "st", "y", "w", "r", "waits", "reu", "R", "UR", "P", "line", "phases");
+  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1}   {:>6} {}\n", "// at", "instruction",
+                     kTextColumns, "st", "y", "w", "r", "waits", "reu", "R", "UR", "P", "line", "phases");
   std::uint32_t lastLine = 0;
   for (const ListingRow& row : listing.rows) {
     if (row.padding && row.text == "NOP") continue; // only fills the section
@@ -80,8 +83,8 @@ std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx
       lastLine = row.ptxLine;
     }
     out += fmt::format("{:04x}   {:<{}} {:>2} {} {} {} {} {}", row.offset, row.text, kTextColumns, row.control.stall,
-                       row.control.yield ? 'y' : '-', barrier(row.control.writeBarrier), barrier(row.control.readBarrier),
-                       waits(row.control.waitMask), row.reuse);
+                       row.control.yield ? 'y' : '-', barrier(row.control.writeBarrier),
+                       barrier(row.control.readBarrier), waits(row.control.waitMask), row.reuse);
     if (!row.padding)
       out += fmt::format(" {:>3} {:>2} {:>1} {} {:>6} {}", row.live[static_cast<unsigned>(isa::File::R)],
                          row.live[static_cast<unsigned>(isa::File::UR)], row.live[static_cast<unsigned>(isa::File::P)],
@@ -128,7 +131,8 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
     if (row.padding) {
       r["padding"] = true;
     } else {
-      r["live"] = {{"R", row.live[0]}, {"UR", row.live[1]}, {"P", row.live[2]}, {"UP", row.live[3]}, {"B", row.live[4]}};
+      r["live"] = {
+          {"R", row.live[0]}, {"UR", row.live[1]}, {"P", row.live[2]}, {"UP", row.live[3]}, {"B", row.live[4]}};
       r["uniform"] = row.uniform;
       r["phases"] = row.phases;
       if (row.ptxLine) {

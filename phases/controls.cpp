@@ -12,7 +12,7 @@ namespace {
 
 /// Bit 109 says "go on with this warp". ptxas sets it unless the warp is going to stall for a result.
 bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
-  constexpr unsigned kIssueStall = 2; // what the pipes themselves ask for
+  constexpr unsigned kIssueStall = 2;      // what the pipes themselves ask for
   constexpr unsigned kLongestGoingOn = 11; // with the bit, longer stalls are no code (observed: nvdisasm refuses them)
   if (stall > kLongestGoingOn) return false;
   return stall <= kIssueStall || target.isScoreboarded(f.latencyClass) || f.latencyClass == isa::LatencyClass::Branch ||

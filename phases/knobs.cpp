@@ -29,24 +29,30 @@ const KnobInfo* findKnob(std::string_view nameOrNumber) {
 }
 
 std::string_view trim(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\r')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r')) text.remove_suffix(1);
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t' || text.front() == '\r'))
+    text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
   return text;
 }
 
 } // namespace
 
-std::span<const KnobInfo> allKnobs() { return kKnobs; }
+std::span<const KnobInfo> allKnobs() {
+  return kKnobs;
+}
 
 Knobs::Knobs() {
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = kKnobs[i].defaultValue;
+  for (std::size_t i = 0; i < values_.size(); ++i)
+    values_[i] = kKnobs[i].defaultValue;
 }
 
 void Knobs::set(std::string_view nameOrNumber, std::string_view value) {
   const KnobInfo* knob = findKnob(nameOrNumber);
   if (!knob) {
     NearestName nearest(nameOrNumber);
-    for (const KnobInfo& k : kKnobs) nearest.offer(k.name);
+    for (const KnobInfo& k : kKnobs)
+      nearest.offer(k.name);
     throw Error(nearest.best().empty()
                     ? fmt::format("unknown knob '{}'; --list-knobs lists them", nameOrNumber)
                     : fmt::format("unknown knob '{}'; did you mean '{}'?", nameOrNumber, nearest.best()));
@@ -69,7 +75,8 @@ void Knobs::set(std::string_view nameOrNumber, std::string_view value) {
 
 void Knobs::setFromText(std::string_view assignment) {
   std::size_t equals = assignment.find('=');
-  if (equals == std::string_view::npos) throw Error(fmt::format("a knob is set by NAME=VALUE, not by '{}'", assignment));
+  if (equals == std::string_view::npos)
+    throw Error(fmt::format("a knob is set by NAME=VALUE, not by '{}'", assignment));
   set(trim(assignment.substr(0, equals)), trim(assignment.substr(equals + 1)));
 }
 
@@ -89,12 +96,12 @@ void Knobs::setFromList(std::string_view text) {
 }
 
 std::string Knobs::list() {
-  std::string out = fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", "knob", "number", "type", "default", "range",
-                                "phase", "what it does");
+  std::string out = fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", "knob", "number", "type", "default",
+                                "range", "phase", "what it does");
   for (const KnobInfo& k : kKnobs)
-    out += fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", k.name, k.number ? fmt::format("{}", k.number) : "-",
-                       k.type == KnobType::Bool ? "bool" : "int", k.defaultValue,
-                       fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text);
+    out += fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", k.name,
+                       k.number ? fmt::format("{}", k.number) : "-", k.type == KnobType::Bool ? "bool" : "int",
+                       k.defaultValue, fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text);
   return out;
 }
 

@@ -38,8 +38,8 @@ class Knobs {
   std::int64_t get(Knob knob) const { return values_[static_cast<std::size_t>(knob)]; }
   bool enabled(Knob knob) const { return get(knob) != 0; }
 
-  /// Sets a knob by its name or its number. Throws orias::Error when there is no such knob (naming the nearest one), or when
-  /// the value is not of its type or out of its range.
+  /// Sets a knob by its name or its number. Throws orias::Error when there is no such knob (naming the nearest one), or
+  /// when the value is not of its type or out of its range.
   void set(std::string_view nameOrNumber, std::string_view value);
   /// "NAME=VALUE", the form of --knob. Throws orias::Error.
   void setFromText(std::string_view assignment);

@@ -17,8 +17,8 @@ std::vector<std::string_view> lines(std::string_view text) {
   return out;
 }
 
-/// The furthest-reaching paths of Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986), up to a
-/// bound on the number of differences; past it everything in between counts as changed.
+/// The furthest-reaching paths of Myers' greedy algorithm ("An O(ND) Difference Algorithm and Its Variations", 1986),
+/// up to a bound on the number of differences; past it everything in between counts as changed.
 constexpr int kMostDifferences = 2000;
 
 } // namespace
@@ -26,9 +26,12 @@ constexpr int kMostDifferences = 2000;
 std::string lineDiff(std::string_view beforeText, std::string_view afterText) {
   std::vector<std::string_view> a = lines(beforeText), b = lines(afterText);
   std::size_t prefix = 0;
-  while (prefix < a.size() && prefix < b.size() && a[prefix] == b[prefix]) ++prefix;
+  while (prefix < a.size() && prefix < b.size() && a[prefix] == b[prefix])
+    ++prefix;
   std::size_t suffix = 0;
-  while (suffix + prefix < a.size() && suffix + prefix < b.size() && a[a.size() - 1 - suffix] == b[b.size() - 1 - suffix]) ++suffix;
+  while (suffix + prefix < a.size() && suffix + prefix < b.size() &&
+         a[a.size() - 1 - suffix] == b[b.size() - 1 - suffix])
+    ++suffix;
   const int n = static_cast<int>(a.size() - prefix - suffix), m = static_cast<int>(b.size() - prefix - suffix);
   auto lineA = [&](int i) { return a[prefix + static_cast<std::size_t>(i)]; };
   auto lineB = [&](int j) { return b[prefix + static_cast<std::size_t>(j)]; };
@@ -41,8 +44,10 @@ std::string lineDiff(std::string_view beforeText, std::string_view afterText) {
   for (int d = 0; d <= most && found < 0; ++d) {
     trace.push_back(furthest);
     for (int k = -d; k <= d; k += 2) {
-      int x = k == -d || (k != d && at(furthest, k - 1) < at(furthest, k + 1)) ? at(furthest, k + 1) : at(furthest, k - 1) + 1;
-      while (x < n && x - k < m && x - k >= 0 && lineA(x) == lineB(x - k)) ++x;
+      int x = k == -d || (k != d && at(furthest, k - 1) < at(furthest, k + 1)) ? at(furthest, k + 1)
+                                                                               : at(furthest, k - 1) + 1;
+      while (x < n && x - k < m && x - k >= 0 && lineA(x) == lineB(x - k))
+        ++x;
       at(furthest, k) = x;
       if (x >= n && x - k >= m) {
         found = d;
@@ -57,8 +62,10 @@ std::string lineDiff(std::string_view beforeText, std::string_view afterText) {
   };
   std::vector<Edit> edits;
   if (found < 0) {
-    for (int i = 0; i < n; ++i) edits.push_back({'-', lineA(i)});
-    for (int j = 0; j < m; ++j) edits.push_back({'+', lineB(j)});
+    for (int i = 0; i < n; ++i)
+      edits.push_back({'-', lineA(i)});
+    for (int j = 0; j < m; ++j)
+      edits.push_back({'+', lineB(j)});
   } else {
     int x = n, y = m;
     for (int d = found; d > 0; --d) {
@@ -67,7 +74,8 @@ std::string lineDiff(std::string_view beforeText, std::string_view afterText) {
       bool down = k == -d || (k != d && at(v, k - 1) < at(v, k + 1));
       int fromK = down ? k + 1 : k - 1;
       int fromX = at(v, fromK), fromY = fromX - fromK;
-      while (x > fromX && y > fromY && x > 0 && y > 0 && lineA(x - 1) == lineB(y - 1)) --x, --y;
+      while (x > fromX && y > fromY && x > 0 && y > 0 && lineA(x - 1) == lineB(y - 1))
+        --x, --y;
       if (down)
         edits.push_back({'+', lineB(--y)});
       else

@@ -16,7 +16,9 @@ namespace orias::phases {
 
 namespace {
 
-bool sameText(std::string_view a, std::string_view b) { return a.size() == b.size() && editDistance(a, b) == 0; }
+bool sameText(std::string_view a, std::string_view b) {
+  return a.size() == b.size() && editDistance(a, b) == 0;
+}
 
 std::string_view stageName(Stage stage) {
   switch (stage) {
@@ -37,7 +39,8 @@ std::string_view stageName(Stage stage) {
 /// "013-GeneralOptimizeEarly", "037b-..."; sorts like the numbers.
 std::string fileStem(const PhaseInfo& phase) {
   std::size_t digits = 0;
-  while (digits < phase.number.size() && phase.number[digits] >= '0' && phase.number[digits] <= '9') ++digits;
+  while (digits < phase.number.size() && phase.number[digits] >= '0' && phase.number[digits] <= '9')
+    ++digits;
   return fmt::format("{}{}-{}", std::string(digits < 3 ? 3 - digits : 0, '0'), phase.number, phase.name);
 }
 
@@ -45,7 +48,8 @@ std::string fileStem(const PhaseInfo& phase) {
 std::string fileNamePart(std::string_view name) {
   std::string out(name.substr(0, 100));
   for (char& c : out)
-    if (!(c == '_' || c == '$' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+    if (!(c == '_' || c == '$' || c == '.' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+          (c >= 'A' && c <= 'Z')))
       c = '_';
   return out;
 }
@@ -58,7 +62,8 @@ std::vector<const PhaseInfo*> resolve(const std::vector<std::string>& names) {
   std::vector<const PhaseInfo*> out;
   for (const std::string& name : names) {
     if (sameText(name, "all")) {
-      for (const PhaseInfo& phase : pipeline()) out.push_back(&phase);
+      for (const PhaseInfo& phase : pipeline())
+        out.push_back(&phase);
     } else {
       out.push_back(&requirePhase(name));
     }
@@ -71,7 +76,8 @@ std::vector<const PhaseInfo*> resolve(const std::vector<std::string>& names) {
 const PhaseInfo* findPhase(std::string_view numberOrName) {
   // A number may have leading zeros, as in the names of dump files.
   std::string_view bare = numberOrName;
-  while (bare.size() > 1 && bare.front() == '0' && bare[1] >= '0' && bare[1] <= '9') bare.remove_prefix(1);
+  while (bare.size() > 1 && bare.front() == '0' && bare[1] >= '0' && bare[1] <= '9')
+    bare.remove_prefix(1);
   for (const PhaseInfo& phase : pipeline())
     if (sameText(phase.number, bare) || sameText(phase.name, numberOrName)) return &phase;
   return nullptr;
@@ -80,7 +86,8 @@ const PhaseInfo* findPhase(std::string_view numberOrName) {
 const PhaseInfo& requirePhase(std::string_view numberOrName) {
   if (const PhaseInfo* phase = findPhase(numberOrName)) return *phase;
   NearestName nearest(numberOrName);
-  for (const PhaseInfo& phase : pipeline()) nearest.offer(phase.name);
+  for (const PhaseInfo& phase : pipeline())
+    nearest.offer(phase.name);
   throw Error(nearest.best().empty()
                   ? fmt::format("unknown phase '{}'; --list-phases lists them", numberOrName)
                   : fmt::format("unknown phase '{}'; did you mean '{}'?", numberOrName, nearest.best()));
@@ -91,7 +98,8 @@ PhaseManager::PhaseManager(const PipelineOptions& options) : options_(options) {
   std::vector<const PhaseInfo*> after = resolve(options.dumpAfter);
   std::vector<const PhaseInfo*> disabled = resolve(options.disabled);
   for (const PhaseInfo* phase : disabled)
-    if (!phase->optional) throw Error(fmt::format("phase {} {} cannot be disabled: the code needs it", phase->number, phase->name));
+    if (!phase->optional)
+      throw Error(fmt::format("phase {} {} cannot be disabled: the code needs it", phase->number, phase->name));
   const PhaseInfo* start = options.startFrom.empty() ? nullptr : &requirePhase(options.startFrom);
   const PhaseInfo* stop = options.stopAfter.empty() ? nullptr : &requirePhase(options.stopAfter);
   for (const PhaseInfo& phase : pipeline()) {
@@ -124,14 +132,16 @@ class PhaseManager::PhaseScope {
   void showChanges() {
     std::string diff = lineDiff(textBefore_, ori::print(function_));
     if (!diff.empty() && manager_.options_.dump)
-      manager_.options_.dump(fmt::format("// {}: changed by {} {}\n{}", function_.name(), plan_.phase->number, plan_.phase->name, diff));
+      manager_.options_.dump(
+          fmt::format("// {}: changed by {} {}\n{}", function_.name(), plan_.phase->number, plan_.phase->name, diff));
   }
 
   void verify() {
     const std::vector<ori::VerifyFault> faults = ori::verify(function_);
     if (!ori::hasErrors(faults)) return;
-    throw InternalError(fmt::format("phase {} {} broke function '{}':\n{}\nbefore it the function was:\n{}", plan_.phase->number,
-                                    plan_.phase->name, function_.name(), ori::render(faults), textBefore_));
+    throw InternalError(fmt::format("phase {} {} broke function '{}':\n{}\nbefore it the function was:\n{}",
+                                    plan_.phase->number, plan_.phase->name, function_.name(), ori::render(faults),
+                                    textBefore_));
   }
 
   PhaseManager& manager_;
@@ -150,9 +160,11 @@ bool PhaseManager::run(ori::Function& function, PhaseContext& context) {
   return options_.stopAfter.empty() || &requirePhase(options_.stopAfter) == &pipeline().back();
 }
 
-void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& function, std::string_view when, const std::string& text) {
+void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& function, std::string_view when,
+                            const std::string& text) {
   if (options_.dumpDir.empty()) {
-    if (options_.dump) options_.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, function.name(), text));
+    if (options_.dump)
+      options_.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, function.name(), text));
     return;
   }
   std::string path = fmt::format("{}/{}{}.{}.ori", options_.dumpDir, fileStem(phase), when == "before" ? ".before" : "",
@@ -173,7 +185,8 @@ std::string listPhases() {
     std::string levels = phase.highestO < 4 ? fmt::format("O{}-O{}", phase.lowestO, phase.highestO)
                          : phase.lowestO    ? fmt::format("O{}+", phase.lowestO)
                                             : "always";
-    out += fmt::format("  {:>4} {:<30} {:<7} {:<9} {}\n", phase.number, phase.name, levels, phase.optional ? "optional" : "needed", phase.why);
+    out += fmt::format("  {:>4} {:<30} {:<7} {:<9} {}\n", phase.number, phase.name, levels,
+                       phase.optional ? "optional" : "needed", phase.why);
   }
   return out;
 }
@@ -191,7 +204,8 @@ std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction) 
   for (const auto& [phase, total] : totals)
     out += fmt::format("{:>4} {:<30} {:>10.3f} {:>6.1f}% {:>8}\n", phase->number, phase->name,
                        static_cast<double>(total.first.count()) / 1e6,
-                       all.count() ? 100.0 * static_cast<double>(total.first.count()) / static_cast<double>(all.count()) : 0.0,
+                       all.count() ? 100.0 * static_cast<double>(total.first.count()) / static_cast<double>(all.count())
+                                   : 0.0,
                        total.second);
   out += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", "total", static_cast<double>(all.count()) / 1e6);
   return out;

@@ -11,14 +11,14 @@ namespace orias::phases {
 
 /// What the user wants to see of the pipeline, and which part of it runs. Phases are named by number or name.
 struct PipelineOptions {
-  std::vector<std::string> dumpAfter;  ///< "all" for every phase
+  std::vector<std::string> dumpAfter; ///< "all" for every phase
   std::vector<std::string> dumpBefore;
-  std::string dumpDir;                 ///< dumps go to files NNN-Name.<function>.ori here; empty: to `dump`
-  bool printChanged = false;           ///< after each phase that changed something, the changed lines
-  std::string stopAfter;               ///< the phases behind this one do not run
+  std::string dumpDir;       ///< dumps go to files NNN-Name.<function>.ori here; empty: to `dump`
+  bool printChanged = false; ///< after each phase that changed something, the changed lines
+  std::string stopAfter;     ///< the phases behind this one do not run
   std::vector<std::string> disabled;
-  std::string startFrom;               ///< the phases before this one do not run
-  bool verifyEach = false;             ///< verify after every phase; a failure throws InternalError with the dump from before
+  std::string startFrom;   ///< the phases before this one do not run
+  bool verifyEach = false; ///< verify after every phase; a failure throws InternalError with the dump from before
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
 };
 
@@ -28,8 +28,8 @@ struct PhaseTime {
   bool changed = false;
 };
 
-/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases or disable one that the code
-/// needs, InternalError when a phase breaks the function.
+/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases or disable one that the
+/// code needs, InternalError when a phase breaks the function.
 class PhaseManager {
  public:
   explicit PhaseManager(const PipelineOptions& options);

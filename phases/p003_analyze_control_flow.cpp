@@ -6,7 +6,8 @@
 
 namespace orias::phases {
 
-/// Phase 3. Drops what control cannot reach, and writes each block's loop depth, by which later phases weigh what they do.
+/// Phase 3. Drops what control cannot reach, and writes each block's loop depth, by which later phases weigh what they
+/// do.
 bool analyzeControlFlow(ori::Function& function, PhaseContext&) {
   const bool changed = ori::removeUnreachableBlocks(function);
   const ori::Cfg cfg(function);

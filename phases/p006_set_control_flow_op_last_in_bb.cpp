@@ -3,8 +3,8 @@
 
 namespace orias::phases {
 
-/// Phase 6. Lowering and the expansions may leave a branch or exit in the middle of a block; the block is split behind it. What
-/// stands behind an unconditional one is dead and goes with phase 15.
+/// Phase 6. Lowering and the expansions may leave a branch or exit in the middle of a block; the block is split behind
+/// it. What stands behind an unconditional one is dead and goes with phase 15.
 bool setControlFlowOpLastInBB(ori::Function& function, PhaseContext&) {
   bool changed = false;
   // Blocks made by splitting stand right behind in the layout and are looked at in their turn.

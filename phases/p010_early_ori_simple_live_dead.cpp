@@ -16,12 +16,13 @@ bool isDead(const ori::Function& function, const ori::Instr& instr) {
 
 } // namespace
 
-/// Phase 10. Removes instructions whose results nobody names, and then those that only they needed. Looks at use lists only, not at
-/// control flow: quick, for the leftovers of lowering.
+/// Phase 10. Removes instructions whose results nobody names, and then those that only they needed. Looks at use lists
+/// only, not at control flow: quick, for the leftovers of lowering.
 bool earlyOriSimpleLiveDead(ori::Function& function, PhaseContext&) {
   std::vector<ori::Instr*> work;
   for (ori::Block* block : function.layout())
-    for (ori::Instr& instr : *block) work.push_back(&instr);
+    for (ori::Instr& instr : *block)
+      work.push_back(&instr);
   // An instruction can come up twice, once it has been erased (its block is gone then).
   bool changed = false;
   std::vector<ori::VRegId> freed;

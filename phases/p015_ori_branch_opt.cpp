@@ -15,7 +15,9 @@ using ori::kNoId;
 
 namespace {
 
-bool isPlainBranch(const Instr* instr) { return instr && instr->op == isa::Op::BRA; }
+bool isPlainBranch(const Instr* instr) {
+  return instr && instr->op == isa::Op::BRA;
+}
 
 /// Where control ends up that enters `id`: through blocks that do nothing but go on.
 BlockId finalTarget(const Function& function, BlockId id) {
@@ -32,7 +34,9 @@ BlockId finalTarget(const Function& function, BlockId id) {
   return id;
 }
 
-bool hasPhis(const Block& block) { return block.first && block.first->op == isa::Op::PHI; }
+bool hasPhis(const Block& block) {
+  return block.first && block.first->op == isa::Op::PHI;
+}
 
 bool thread(Function& function, Block* block) {
   bool changed = false;
@@ -71,8 +75,8 @@ bool fold(Function& function, Block* block) {
 
 } // namespace
 
-/// Phase 15. Branches to branches go to their end, branches that decide nothing go, unreachable blocks are dropped, and a block joins
-/// the one that only it leads to.
+/// Phase 15. Branches to branches go to their end, branches that decide nothing go, unreachable blocks are dropped, and
+/// a block joins the one that only it leads to.
 bool oriBranchOpt(Function& function, PhaseContext&) {
   bool changedAtAll = false;
   for (bool changed = true; changed;) {

@@ -27,7 +27,8 @@ bool oriPerformLiveDead(ori::Function& function, PhaseContext&) {
         cursor.step();
       }
     }
-    for (ori::Instr* instr : dead) function.erase(instr);
+    for (ori::Instr* instr : dead)
+      function.erase(instr);
     changed = !dead.empty();
     changedAtAll |= changed;
   }

@@ -13,8 +13,8 @@ namespace {
 
 const Operand kFalse = Operand::pt().notted();
 
-/// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair first where a
-/// source may be the destination, since the high word is read after the low one is written.
+/// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair
+/// first where a source may be the destination, since the high word is read after the low one is written.
 class PairExpander {
  public:
   explicit PairExpander(ori::Function& function) : function_(function) {}
@@ -57,13 +57,15 @@ class PairExpander {
       // The machine negates one of the two.
       Operand t = b.newR(2), carry = b.newP();
       b.emit(Op::IADD3, {component(t, 0), carry, Operand::pt(), Operand::rz(), component(a, 0), Operand::rz()});
-      b.emit(Op::IADD3_X, {component(t, 1), Operand::pt(), Operand::pt(), Operand::rz(), inverted(component(a, 1)), Operand::rz(), carry, kFalse});
+      b.emit(Op::IADD3_X, {component(t, 1), Operand::pt(), Operand::pt(), Operand::rz(), inverted(component(a, 1)),
+                           Operand::rz(), carry, kFalse});
       a = t;
     }
     if (a.neg()) std::swap(a, c);
     Operand sum = b.newR(2), carry = b.newP();
     b.emit(Op::IADD3, {component(sum, 0), carry, Operand::pt(), component(a, 0), component(c, 0), Operand::rz()});
-    b.emit(Op::IADD3_X, {component(sum, 1), Operand::pt(), Operand::pt(), component(a, 1), inverted(component(c, 1)), Operand::rz(), carry, kFalse});
+    b.emit(Op::IADD3_X, {component(sum, 1), Operand::pt(), Operand::pt(), component(a, 1), inverted(component(c, 1)),
+                         Operand::rz(), carry, kFalse});
     finish(instr, b, sum);
   }
 
@@ -86,7 +88,10 @@ class PairExpander {
 
 } // namespace
 
-/// Phase 45. 64-bit integer arithmetic, which optimisation has seen as single operations so far, becomes chains of 32-bit ones.
-bool midExpansion(ori::Function& function, PhaseContext&) { return PairExpander(function).run(); }
+/// Phase 45. 64-bit integer arithmetic, which optimisation has seen as single operations so far, becomes chains of
+/// 32-bit ones.
+bool midExpansion(ori::Function& function, PhaseContext&) {
+  return PairExpander(function).run();
+}
 
 } // namespace orias::phases

@@ -42,7 +42,8 @@ class Synchroniser {
     std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
     });
-    for (const Region& region : regions) insert(region);
+    for (const Region& region : regions)
+      insert(region);
     return !regions.empty();
   }
 
@@ -73,14 +74,16 @@ class Synchroniser {
     for (auto [meet, from] : regionOf) {
       BlockId d = from;
       // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
-      while (d != kNoId && loops_.innermost(d) != loopInFrontOf(meet)) d = dominators_.idom(d);
+      while (d != kNoId && loops_.innermost(d) != loopInFrontOf(meet))
+        d = dominators_.idom(d);
       // Every thread that sets it comes to wait for it (or exits), and nobody waits who has not set it.
       const bool sound = d != kNoId && d != meet && dominators_.strictlyDominates(d, meet) &&
                          postDominators_.strictlyDominates(meet, d) && entriesComeFrom(d, meet);
       if (sound)
         regions.push_back({d, meet});
       else
-        context_.remarks.refused(function_.block(meet)->first, "threads do not reconverge here: the code is not nested");
+        context_.remarks.refused(function_.block(meet)->first,
+                                 "threads do not reconverge here: the code is not nested");
     }
     return regions;
   }
@@ -92,9 +95,10 @@ class Synchroniser {
     return true;
   }
 
-  /// Gives each region the lowest barrier that no region uses which can be under way at the same time. A barrier belongs to the
-  /// warp, and the sides of a branch run in any order, so that is every region but those that one has to leave before entering the
-  /// other. Where 16 barriers are not enough, the threads stay diverged, which is slower, not wrong.
+  /// Gives each region the lowest barrier that no region uses which can be under way at the same time. A barrier
+  /// belongs to the warp, and the sides of a branch run in any order, so that is every region but those that one has to
+  /// leave before entering the other. Where 16 barriers are not enough, the threads stay diverged, which is slower, not
+  /// wrong.
   void assignBarriers(std::vector<Region>& regions) {
     std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
@@ -108,11 +112,13 @@ class Synchroniser {
             dominators_.dominates(other.meet, r.from) || dominators_.dominates(r.meet, other.from);
         if (!oneBehindTheOther) taken |= 1u << other.barrier;
       }
-      while (taken >> r.barrier & 1) ++r.barrier;
+      while (taken >> r.barrier & 1)
+        ++r.barrier;
       if (r.barrier < count)
         kept.push_back(r);
       else
-        context_.remarks.refused(function_.block(r.meet)->first, "threads do not reconverge here: all barriers are in use");
+        context_.remarks.refused(function_.block(r.meet)->first,
+                                 "threads do not reconverge here: all barriers are in use");
     }
     regions = std::move(kept);
   }
@@ -127,7 +133,8 @@ class Synchroniser {
     std::vector<BlockId> entries;
     for (BlockId p : currentPredecessors(meet))
       if (!isBackEdge(p, region.meet)) entries.push_back(p);
-    for (BlockId p : entries) redirect(function_.block(p), meet, sync);
+    for (BlockId p : entries)
+      redirect(function_.block(p), meet, sync);
     sync->fallthrough = meet->id;
     sync->loopDepth = from->loopDepth;
     ori::Builder atSync(function_, sync);
@@ -178,9 +185,11 @@ class Synchroniser {
 
 } // namespace
 
-/// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of the block
-/// that post-dominates them (public notes on sm_90: bssy.md, bsync.md; the placement of both was observed). Barriers are given
-/// numbers here: their nesting is known now, and they have no use that allocation could weigh.
-bool oriDoSyncronization(Function& function, PhaseContext& context) { return Synchroniser(function, context).run(); }
+/// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of
+/// the block that post-dominates them (public notes on sm_90: bssy.md, bsync.md; the placement of both was observed).
+/// Barriers are given numbers here: their nesting is known now, and they have no use that allocation could weigh.
+bool oriDoSyncronization(Function& function, PhaseContext& context) {
+  return Synchroniser(function, context).run();
+}
 
 } // namespace orias::phases

@@ -5,8 +5,8 @@
 
 namespace orias::phases {
 
-/// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the ceiling that
-/// options and launch bounds give.
+/// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the
+/// ceiling that options and launch bounds give.
 bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   regalloc::AllocationOptions options;
   options.maxRegisters = context.maxRegisters;

@@ -25,7 +25,8 @@ void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
     break;
   case File::P:
     // PT & PT & from: the table of "third input" is 0xaa.
-    b.emit(isa::Op::PLOP3, {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
+    b.emit(isa::Op::PLOP3,
+           {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
     break;
   default: ORIAS_UNREACHABLE("a copy of this register file");
   }
@@ -33,8 +34,8 @@ void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
 
 } // namespace
 
-/// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which nothing is
-/// overwritten before it is read; copies of a register onto itself go.
+/// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
+/// nothing is overwritten before it is read; copies of a register onto itself go.
 bool get64bRegComponents(ori::Function& function, PhaseContext&) {
   bool changed = false;
   for (ori::Block* block : function.layout())
@@ -42,7 +43,8 @@ bool get64bRegComponents(ori::Function& function, PhaseContext&) {
       next = instr->next;
       if (instr->op != isa::Op::COPY) continue;
       const Operand to = instr->op_(0).value(), from = instr->op_(1).value();
-      const bool same = to.isReg() && from.isReg() && to.file == from.file && to.reg == from.reg && !from.inverted() && !from.neg();
+      const bool same =
+          to.isReg() && from.isReg() && to.file == from.file && to.reg == from.reg && !from.inverted() && !from.neg();
       if (!same) {
         ori::Builder b = ori::Builder::before(function, instr);
         b.setGuard(instr->guard().value());

@@ -13,8 +13,8 @@ bool oriRemoveNopCode(ori::Function& function, PhaseContext&) {
       bool useless = instr->op == isa::Op::NOP;
       if (row.has(isa::Flag::Copy) && instr->op_(0).isReg() && instr->op_(1).isReg()) {
         const ori::Operand &to = instr->op_(0), &from = instr->op_(1);
-        useless = to.file == from.file && to.reg == from.reg && to.isVirtual() == from.isVirtual() && to.sub == from.sub &&
-                  to.width == from.width && !from.neg() && !from.abs() && !from.inverted();
+        useless = to.file == from.file && to.reg == from.reg && to.isVirtual() == from.isVirtual() &&
+                  to.sub == from.sub && to.width == from.width && !from.neg() && !from.abs() && !from.inverted();
       }
       if (!useless) continue;
       function.erase(instr);

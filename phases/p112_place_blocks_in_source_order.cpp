@@ -3,8 +3,8 @@
 
 namespace orias::phases {
 
-/// Phase 112. The machine falls through to the next word only: branches are added, or turned around, so that every fall-through is
-/// the next block of the layout, which is that of the source.
+/// Phase 112. The machine falls through to the next word only: branches are added, or turned around, so that every
+/// fall-through is the next block of the layout, which is that of the source.
 bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext&) {
   ori::makeFallthroughsAdjacent(function);
   return true;

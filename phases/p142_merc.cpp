@@ -15,22 +15,27 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;
   std::string message = "the words of '" + function.name() + "' do not read back:";
-  for (const std::string& d : differences) message += "\n  " + d;
+  for (const std::string& d : differences)
+    message += "\n  " + d;
   throw InternalError(message);
 }
 
-/// Phase 149. How many registers are live behind each word: what a reader of the listing looks at to see where pressure comes from.
+/// Phase 149. How many registers are live behind each word: what a reader of the listing looks at to see where pressure
+/// comes from.
 bool calcRegisterMap(ori::Function& function, PhaseContext& context) {
   context.code.registerMap = encoder::registerMap(function, context.code);
   return false;
 }
 
-/// Phase 155. The rows of the listing, made by decoding the final words again; rendered by the caller, who has the PTX text.
+/// Phase 155. The rows of the listing, made by decoding the final words again; rendered by the caller, who has the PTX
+/// text.
 bool dumpNVuCodeText(ori::Function& function, PhaseContext& context) {
   if (!context.code.wantListing) return false;
   std::vector<std::string_view> numbers;
-  for (const PhaseInfo& phase : pipeline()) numbers.push_back(phase.number);
-  context.code.listing = std::make_shared<const encoder::FunctionListing>(encoder::makeListing(function, context.code, numbers));
+  for (const PhaseInfo& phase : pipeline())
+    numbers.push_back(phase.number);
+  context.code.listing =
+      std::make_shared<const encoder::FunctionListing>(encoder::makeListing(function, context.code, numbers));
   return false;
 }
 

@@ -24,9 +24,9 @@ namespace orias::phases {
 struct PhaseContext {
   const isa::Target& target;
   const Knobs& knobs;
-  unsigned optLevel;          ///< 0..4
-  unsigned maxRegisters;      ///< ceiling for R from options and launch bounds; 255 when nothing bounds it
-  bool checkAllocation;       ///< run the allocation checker behind phase 101
+  unsigned optLevel;     ///< 0..4
+  unsigned maxRegisters; ///< ceiling for R from options and launch bounds; 255 when nothing bounds it
+  bool checkAllocation;  ///< run the allocation checker behind phase 101
   Remarks& remarks;
   Diagnostics& diagnostics;
   encoder::FunctionCode& code; ///< the words and the listing: written by stage 10

@@ -2,8 +2,8 @@
 
 #include "phases/phase.h"
 
-// The phases of the pipeline, one function each; pipeline.cpp puts them in order. Each is defined in pNNN_its_name.cpp, where its
-// comment says what it does.
+// The phases of the pipeline, one function each; pipeline.cpp puts them in order. Each is defined in pNNN_its_name.cpp,
+// where its comment says what it does.
 
 namespace orias::phases {
 

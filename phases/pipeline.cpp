@@ -7,8 +7,8 @@ namespace {
 constexpr bool kNeeded = false, kOptional = true;
 using S = Stage;
 
-// The whole list, in the order in which the phases run. Numbers and names follow the public inventory of ptxas 13.0. A line:
-// number, name, stage, lowest -O, highest -O, may be disabled, function, why it stands here.
+// The whole list, in the order in which the phases run. Numbers and names follow the public inventory of ptxas 13.0. A
+// line: number, name, stage, lowest -O, highest -O, may be disabled, function, why it stands here.
 constexpr PhaseInfo kPipeline[] = {
     {"0", "OriCheckInitialProgram", S::Setup, 0, 4, kOptional, oriCheckInitialProgram,
      "faults of lowering show before anything builds on them"},
@@ -35,7 +35,8 @@ constexpr PhaseInfo kPipeline[] = {
      "64-bit arithmetic has been folded as a whole by now; its words are optimised from here on"},
     {"46", "GeneralOptimizeMid2", S::Middle, 1, 4, kOptional, generalOptimizeMid,
      "the words of expanded arithmetic have zeros and copies among them"},
-    {"49", "GvnCse", S::Middle, 1, 4, kOptional, gvnCse, "equal operations look equal once their operands are simplified"},
+    {"49", "GvnCse", S::Middle, 1, 4, kOptional, gvnCse,
+     "equal operations look equal once their operands are simplified"},
     {"58", "GeneralOptimizeLate", S::LateOptimisation, 1, 4, kOptional, generalOptimizeMid,
      "the copies that value numbering made go"},
     {"61", "OriPerformLiveDeadThird", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
@@ -68,12 +69,16 @@ constexpr PhaseInfo kPipeline[] = {
      "the same without cleverness, for -O0"},
     {"142", "MercEncodeAndDecode", S::Words, 0, 4, kNeeded, mercEncodeAndDecode,
      "words, read back and compared: a wrong row of the table ends the compilation"},
-    {"149", "CalcRegisterMap", S::Words, 0, 4, kOptional, calcRegisterMap, "counts what is live behind each final word"},
-    {"155", "DumpNVuCodeText", S::Words, 0, 4, kOptional, dumpNVuCodeText, "the listing shows the words as they are now"},
+    {"149", "CalcRegisterMap", S::Words, 0, 4, kOptional, calcRegisterMap,
+     "counts what is live behind each final word"},
+    {"155", "DumpNVuCodeText", S::Words, 0, 4, kOptional, dumpNVuCodeText,
+     "the listing shows the words as they are now"},
 };
 
 } // namespace
 
-std::span<const PhaseInfo> pipeline() { return kPipeline; }
+std::span<const PhaseInfo> pipeline() {
+  return kPipeline;
+}
 
 } // namespace orias::phases

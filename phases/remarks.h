@@ -13,7 +13,7 @@ struct Remark {
   std::string_view phase; ///< number, e.g. "74"
   bool done = true;       ///< false: considered and refused
   std::string message;
-  std::int64_t cost = 0;  ///< in the unit that the message names
+  std::int64_t cost = 0; ///< in the unit that the message names
   std::uint32_t ptxLine = 0;
 };
 
@@ -25,7 +25,9 @@ class Remarks {
   bool wanted() const { return wanted_; }
 
   void setPhase(std::string_view number) { phase_ = number; }
-  void did(const ori::Instr* where, std::string message, std::int64_t cost = 0) { add(true, where, std::move(message), cost); }
+  void did(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
+    add(true, where, std::move(message), cost);
+  }
   void refused(const ori::Instr* where, std::string message, std::int64_t cost = 0) {
     add(false, where, std::move(message), cost);
   }

@@ -8,7 +8,8 @@ namespace orias::phases {
 /// Nothing would be missed but the results: no memory is written, no lane or barrier waited for, no control passed on.
 inline bool isRemovable(const ori::Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  for (isa::Flag flag : {isa::Flag::SideEffect, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::Fence, isa::Flag::Branch, isa::Flag::Terminator})
+  for (isa::Flag flag : {isa::Flag::SideEffect, isa::Flag::Store, isa::Flag::Atomic, isa::Flag::Fence,
+                         isa::Flag::Branch, isa::Flag::Terminator})
     if (row.has(flag)) return false;
   return true;
 }

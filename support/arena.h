@@ -12,7 +12,8 @@
 
 namespace orias {
 
-/// A bump allocator. Objects live until the arena dies; destructors do not run, so only trivially destructible types go in.
+/// A bump allocator. Objects live until the arena dies; destructors do not run, so only trivially destructible types go
+/// in.
 class Arena {
  public:
   Arena() = default;
@@ -31,26 +32,25 @@ class Arena {
     return chunks_.back().get() + at;
   }
 
-  template <typename T, typename... Args>
-  T* make(Args&&... args) {
+  template <typename T, typename... Args> T* make(Args&&... args) {
     static_assert(std::is_trivially_destructible_v<T>);
     return new (allocate(sizeof(T), alignof(T))) T(std::forward<Args>(args)...);
   }
 
   /// An array of `count` value-initialised objects.
-  template <typename T>
-  std::span<T> makeArray(std::size_t count) {
+  template <typename T> std::span<T> makeArray(std::size_t count) {
     static_assert(std::is_trivially_destructible_v<T>);
     if (count == 0) return {};
     T* first = static_cast<T*>(allocate(sizeof(T) * count, alignof(T)));
-    for (std::size_t i = 0; i < count; ++i) new (first + i) T();
+    for (std::size_t i = 0; i < count; ++i)
+      new (first + i) T();
     return {first, count};
   }
 
-  template <typename T>
-  std::span<T> copyArray(std::span<const T> from) {
+  template <typename T> std::span<T> copyArray(std::span<const T> from) {
     std::span<T> to = makeArray<T>(from.size());
-    for (std::size_t i = 0; i < from.size(); ++i) to[i] = from[i];
+    for (std::size_t i = 0; i < from.size(); ++i)
+      to[i] = from[i];
     return to;
   }
 

@@ -39,14 +39,17 @@ class BitSet {
     return changed != 0;
   }
   void intersect(const BitSet& other) {
-    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= other.words_[w];
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      words_[w] &= other.words_[w];
   }
   void subtract(const BitSet& other) {
-    for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= ~other.words_[w];
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      words_[w] &= ~other.words_[w];
   }
   std::size_t count() const {
     std::size_t n = 0;
-    for (std::uint64_t w : words_) n += static_cast<std::size_t>(std::popcount(w));
+    for (std::uint64_t w : words_)
+      n += static_cast<std::size_t>(std::popcount(w));
     return n;
   }
   /// Calls f(i) for each member in ascending order.

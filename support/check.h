@@ -22,10 +22,12 @@ class InternalError : public std::logic_error {
 
 } // namespace orias
 
-/// An invariant of the program; stays on in release builds. ORIAS_CHECK(cond) or ORIAS_CHECK(cond, std::string message).
+/// An invariant of the program; stays on in release builds. ORIAS_CHECK(cond) or ORIAS_CHECK(cond, std::string
+/// message).
 #define ORIAS_CHECK(condition, ...)                                                                                    \
   do {                                                                                                                 \
-    if (!(condition)) [[unlikely]] ::orias::failCheck(#condition, __FILE__, __LINE__ __VA_OPT__(, ) __VA_ARGS__);      \
+    if (!(condition)) [[unlikely]]                                                                                     \
+      ::orias::failCheck(#condition, __FILE__, __LINE__ __VA_OPT__(, ) __VA_ARGS__);                                   \
   } while (false)
 
 #define ORIAS_UNREACHABLE(message) ::orias::failCheck("unreachable", __FILE__, __LINE__, message)

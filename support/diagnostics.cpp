@@ -30,7 +30,9 @@ void Diagnostics::warning(SourceLoc loc, std::string message, std::string hint) 
   add(Severity::Warning, loc, std::move(message), std::move(hint));
 }
 
-void Diagnostics::note(SourceLoc loc, std::string message) { add(Severity::Note, loc, std::move(message), {}); }
+void Diagnostics::note(SourceLoc loc, std::string message) {
+  add(Severity::Note, loc, std::move(message), {});
+}
 
 void Diagnostics::add(Severity severity, SourceLoc loc, std::string message, std::string hint) {
   all_.push_back({severity, loc, std::move(message), std::move(hint)});
@@ -40,7 +42,8 @@ std::string Diagnostics::render() const {
   // One pass over the text finds the starts of all lines that are needed.
   std::vector<const Diagnostic*> sorted;
   sorted.reserve(all_.size());
-  for (const Diagnostic& d : all_) sorted.push_back(&d);
+  for (const Diagnostic& d : all_)
+    sorted.push_back(&d);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Diagnostic* a, const Diagnostic* b) {
     return a->loc.line != b->loc.line ? a->loc.line < b->loc.line : a->loc.column < b->loc.column;
   });
@@ -54,7 +57,8 @@ std::string Diagnostics::render() const {
       if (!d->hint.empty()) out += fmt::format("{}: note: {}\n", fileName_, d->hint);
       continue;
     }
-    out += fmt::format("{}:{}:{}: {}: {}\n", fileName_, d->loc.line, d->loc.column, severityName(d->severity), d->message);
+    out +=
+        fmt::format("{}:{}:{}: {}: {}\n", fileName_, d->loc.line, d->loc.column, severityName(d->severity), d->message);
     while (line < d->loc.line && pos < text_.size()) {
       std::size_t eol = text_.find('\n', pos);
       pos = eol == std::string_view::npos ? text_.size() : eol + 1;
@@ -78,7 +82,8 @@ std::string Diagnostics::render() const {
     }
     if (!d->hint.empty()) out += fmt::format("{}:{}:{}: note: {}\n", fileName_, d->loc.line, d->loc.column, d->hint);
   }
-  if (errors_ > kMaxErrors) out += fmt::format("{}: error: {} more errors not shown\n", fileName_, errors_ - kMaxErrors);
+  if (errors_ > kMaxErrors)
+    out += fmt::format("{}: error: {} more errors not shown\n", fileName_, errors_ - kMaxErrors);
   return out;
 }
 

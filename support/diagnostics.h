@@ -24,8 +24,8 @@ struct Diagnostic {
   std::string hint; ///< what would be right; printed as a note, may be empty
 };
 
-/// Collects what is to be told about one source text, and prints it as `file:line:column: severity: message` with the line
-/// and a caret. Past `kMaxErrors` errors further ones are only counted.
+/// Collects what is to be told about one source text, and prints it as `file:line:column: severity: message` with the
+/// line and a caret. Past `kMaxErrors` errors further ones are only counted.
 class Diagnostics {
  public:
   static constexpr unsigned kMaxErrors = 100;

@@ -6,12 +6,15 @@
 namespace orias {
 
 namespace {
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+char lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
 } // namespace
 
 unsigned editDistance(std::string_view a, std::string_view b) {
   std::vector<unsigned> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<unsigned>(j);
+  for (std::size_t j = 0; j <= b.size(); ++j)
+    row[j] = static_cast<unsigned>(j);
   for (std::size_t i = 1; i <= a.size(); ++i) {
     unsigned diagonal = row[0];
     row[0] = static_cast<unsigned>(i);

@@ -15,7 +15,9 @@ namespace {
 /// Offsets of loads and stores are signed 24-bit numbers.
 constexpr std::int64_t kLowestOffset = -(1 << 23), kHighestOffset = (1 << 23) - 1;
 
-bool fitsOffset(std::int64_t offset) { return offset >= kLowestOffset && offset <= kHighestOffset; }
+bool fitsOffset(std::int64_t offset) {
+  return offset >= kLowestOffset && offset <= kHighestOffset;
+}
 
 } // namespace
 
@@ -72,10 +74,12 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     where.kind = IsaOperand::Kind::Frame;
     where.reg = frameObject_[index(id)];
     where.imm = static_cast<std::int32_t>(offset);
-    builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
+    builder_.emit(IsaOp::IADD3,
+                  {r, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
     return Value::of(r);
   }
-  case StateSpace::Const: return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
+  case StateSpace::Const:
+    return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
   case StateSpace::Param: {
     if (isCallParam(id)) {
       unsupported(fmt::format("the address of the parameter '{}', which is kept in registers", module().text(v.name)));
@@ -116,7 +120,9 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
   };
   a.offset = operand.offset();
   switch (operand.addressBase()) {
-  case OperandKind::Register: setBase(source(Operand::reg(operand.registerId(), operand.component()), narrow ? Type::U32 : Type::U64)); break;
+  case OperandKind::Register:
+    setBase(source(Operand::reg(operand.registerId(), operand.component()), narrow ? Type::U32 : Type::U64));
+    break;
   case OperandKind::Variable: {
     const VariableId id = operand.variableId();
     const Variable& v = module().variable(id);

@@ -48,7 +48,8 @@ isa::BoolOp boolOp(Mod m) {
   return m == Mod::Or ? isa::BoolOp::OR : m == Mod::Xor ? isa::BoolOp::XOR : isa::BoolOp::AND;
 }
 
-/// Predicates p and q of `a cmp b`, each combined with c: p = cmp op c, q = !cmp op c. False when the type is not supported.
+/// Predicates p and q of `a cmp b`, each combined with c: p = cmp op c, q = !cmp op c. False when the type is not
+/// supported.
 bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const Operand& bOp, bool ftz, IsaOperand p,
              IsaOperand q, Mod combine, IsaOperand c) {
   const ModValue boolean{IsaMod::Bool, boolOp(combine)};
@@ -79,11 +80,13 @@ bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const 
     IsaOperand left = f.inReg(a), low = f.newP();
     f.emit(IsaOp::ISETP, {low, IsaOperand::pt(), ori::component(left, 0), b.word(0), IsaOperand::pt()},
            {comparison, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
-    f.emit(IsaOp::ISETP_EX, {p, q, ori::component(left, 1), b.word(1), c, low}, {comparison, {IsaMod::Type, sign}, boolean});
+    f.emit(IsaOp::ISETP_EX, {p, q, ori::component(left, 1), b.word(1), c, low},
+           {comparison, {IsaMod::Type, sign}, boolean});
     return true;
   }
-  f.emit(IsaOp::ISETP, {p, q, f.inReg(f.extended(a, bits == 16 && cls == TypeClass::Bits ? Type::U16 : type)),
-                        f.extended(b, bits == 16 && cls == TypeClass::Bits ? Type::U16 : type), c},
+  f.emit(IsaOp::ISETP,
+         {p, q, f.inReg(f.extended(a, bits == 16 && cls == TypeClass::Bits ? Type::U16 : type)),
+          f.extended(b, bits == 16 && cls == TypeClass::Bits ? Type::U16 : type), c},
          {comparison, {IsaMod::Type, sign}, boolean});
   return true;
 }
@@ -95,7 +98,8 @@ void lowerSetp(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool combined = ops.size() > 3;
   IsaOperand c = combined ? f.predicate(ops[3]) : IsaOperand::pt();
   IsaOperand p = f.destPredicate(ops[0], 0), q = f.destPredicate(ops[0], 1);
-  if (!compare(f, form.type(), form.compare(), ops[1], ops[2], form.ftz(), p, q, combined ? form.boolOp() : Mod::And, c))
+  if (!compare(f, form.type(), form.compare(), ops[1], ops[2], form.ftz(), p, q, combined ? form.boolOp() : Mod::And,
+               c))
     f.unsupported(std::string(f.opcodeText()));
 }
 
@@ -105,8 +109,8 @@ void lowerSet(FunctionLowering& f, const Instruction& i, const Form& form) {
   IsaOperand c = combined ? f.predicate(ops[3]) : IsaOperand::pt();
   IsaOperand p = f.newP(), d = f.dest(ops[0]);
   const Type to = form.type(0), from = form.type(1);
-  if (bitWidth(to) != 32 ||
-      !compare(f, from, form.compare(), ops[1], ops[2], form.ftz(), p, IsaOperand::pt(), combined ? form.boolOp() : Mod::And, c)) {
+  if (bitWidth(to) != 32 || !compare(f, from, form.compare(), ops[1], ops[2], form.ftz(), p, IsaOperand::pt(),
+                                     combined ? form.boolOp() : Mod::And, c)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -140,10 +144,12 @@ void lowerSlct(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Type type = form.type(0), choice = form.type(1);
   IsaOperand p = f.newP();
   if (choice == Type::F32)
-    f.emit(IsaOp::FSETP, {p, IsaOperand::pt(), f.inReg(f.source(ops[3], choice).word(0)), IsaOperand::rz(), IsaOperand::pt()},
+    f.emit(IsaOp::FSETP,
+           {p, IsaOperand::pt(), f.inReg(f.source(ops[3], choice).word(0)), IsaOperand::rz(), IsaOperand::pt()},
            {{IsaMod::Cmp, isa::FCmp::GE}, {IsaMod::Bool, isa::BoolOp::AND}, {IsaMod::Ftz, form.ftz() ? 1 : 0}});
   else
-    f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), f.inReg(f.source(ops[3], choice).word(0)), IsaOperand::rz(), IsaOperand::pt()},
+    f.emit(IsaOp::ISETP,
+           {p, IsaOperand::pt(), f.inReg(f.source(ops[3], choice).word(0)), IsaOperand::rz(), IsaOperand::pt()},
            {{IsaMod::Cmp, isa::ICmp::GE}, {IsaMod::Type, isa::IntType::S32}, {IsaMod::Bool, isa::BoolOp::AND}});
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);
   IsaOperand d = f.dest(ops[0]);

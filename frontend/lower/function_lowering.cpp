@@ -15,7 +15,9 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) { return (value + align - 1) / align * align; }
+constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
+  return (value + align - 1) / align * align;
+}
 
 } // namespace
 
@@ -35,7 +37,8 @@ void FunctionLowering::run() {
   layOutParams();
   layOutVariables();
   blockOf_.assign(in_->labels.size(), nullptr);
-  for (const Statement& statement : in_->statements) lowerStatement(statement);
+  for (const Statement& statement : in_->statements)
+    lowerStatement(statement);
   // A body may end without ret; the closing brace returns.
   if (blockIsOpen()) {
     builder_.setSource({in_->endLoc.line, 0});
@@ -78,7 +81,8 @@ void FunctionLowering::layOutParams() {
 void FunctionLowering::layOutVariables() {
   sharedOffset_.assign(module().variables.size(), kNoId);
   frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of these functions, and module-scope shared ones that they name, get their places in the order of declaration.
+  // Variables of these functions, and module-scope shared ones that they name, get their places in the order of
+  // declaration.
   std::vector<bool> named(module().variables.size(), false);
   for (const Function* body : bodies()) {
     for (const Operand& o : body->operands)
@@ -115,7 +119,8 @@ void FunctionLowering::layOutVariables() {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
-  for (std::uint32_t id : dynamic) sharedOffset_[id] = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, 1u));
+  for (std::uint32_t id : dynamic)
+    sharedOffset_[id] = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, 1u));
 }
 
 void FunctionLowering::lowerStatement(const Statement& statement) {
@@ -159,8 +164,8 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
   }
 }
 
-/// Results of a guarded pure instruction were computed into temporaries without the guard. A single instruction takes the guard
-/// itself, a sequence ends in guarded copies.
+/// Results of a guarded pure instruction were computed into temporaries without the guard. A single instruction takes
+/// the guard itself, a sequence ends in guarded copies.
 void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
   ori::Instr* first = lastBefore ? lastBefore->next : builder_.block()->first;
   if (first && first == builder_.block()->last) {
@@ -173,7 +178,8 @@ void FunctionLowering::finishStaged(ori::Instr* lastBefore) {
     out_.setGuard(first, guard());
   } else {
     builder_.setGuard(guard());
-    for (const Staged& s : staged_) builder_.emit(IsaOp::COPY, {s.destination, s.result});
+    for (const Staged& s : staged_)
+      builder_.emit(IsaOp::COPY, {s.destination, s.result});
     builder_.setGuard(IsaOperand::pt());
   }
   staged_.clear();
@@ -195,7 +201,8 @@ isa::Operand FunctionLowering::dest(const Operand& operand) {
   if (operand.component() >= Component::X && operand.component() <= Component::W) {
     const Register& reg = in_->registers[index(operand.registerId())];
     const unsigned words = wordsOf(reg.type);
-    target = ori::component(target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
+    target = ori::component(
+        target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
   }
   if (!staging_) return target;
   for (const Staged& s : staged_)
@@ -207,7 +214,8 @@ isa::Operand FunctionLowering::dest(const Operand& operand) {
 
 isa::Operand FunctionLowering::destPredicate(const Operand& operand, unsigned which) {
   RegisterId id = operand.is(OperandKind::Pair) && which ? operand.secondRegister() : operand.registerId();
-  if (operand.is(OperandKind::Sink) || id == RegisterId::None || (which && !operand.is(OperandKind::Pair))) return IsaOperand::pt();
+  if (operand.is(OperandKind::Sink) || id == RegisterId::None || (which && !operand.is(OperandKind::Pair)))
+    return IsaOperand::pt();
   return dest(Operand::reg(id));
 }
 
@@ -224,20 +232,23 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     IsaOperand reg = out_.use(vregOf_[index(operand.registerId())]);
     if (operand.component() >= Component::X && operand.component() <= Component::W) {
       const unsigned n = wordsOf(in_->registers[index(operand.registerId())].type);
-      reg = ori::component(reg, n * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), n);
+      reg = ori::component(reg, n * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)),
+                           n);
     }
     return Value::of(reg);
   }
   case OperandKind::Int: {
     if (typeClass(type) == TypeClass::Float && type == Type::F32)
       return Value::constant(std::bit_cast<std::uint32_t>(static_cast<float>(operand.intValue())), 1);
-    if (type == Type::F64) return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.intValue())), 2);
+    if (type == Type::F64)
+      return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.intValue())), 2);
     std::uint64_t bits = operand.bits();
     if (words == 1) bits &= 0xffffffffu;
     return Value::constant(bits, words);
   }
   case OperandKind::Float32: {
-    if (type == Type::F64) return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.float32Value())), 2);
+    if (type == Type::F64)
+      return Value::constant(std::bit_cast<std::uint64_t>(static_cast<double>(operand.float32Value())), 2);
     return Value::constant(operand.bits() & 0xffffffffu, words);
   }
   case OperandKind::Float64: {
@@ -250,14 +261,17 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     if (v.words() >= words) return v.words() == words ? v : Value::of(ori::component(inReg(v), 0));
     IsaOperand wide = newR(words);
     builder_.emit(IsaOp::COPY, {ori::component(wide, 0), inReg(v)});
-    for (unsigned i = 1; i < words; ++i) builder_.emit(IsaOp::COPY, {ori::component(wide, i), IsaOperand::rz()});
+    for (unsigned i = 1; i < words; ++i)
+      builder_.emit(IsaOp::COPY, {ori::component(wide, i), IsaOperand::rz()});
     return Value::of(wide);
   }
   default: unsupported(fmt::format("this kind of operand of {}", opcodeText())); return Value::constant(0, words);
   }
 }
 
-isa::Operand FunctionLowering::sourceReg(const Operand& operand, Type type) { return inReg(source(operand, type)); }
+isa::Operand FunctionLowering::sourceReg(const Operand& operand, Type type) {
+  return inReg(source(operand, type));
+}
 
 isa::Operand FunctionLowering::inReg(IsaOperand word) {
   if (word.isReg(File::R) && !word.neg() && !word.abs() && !word.inverted()) return word;
@@ -280,20 +294,24 @@ void FunctionLowering::copy(IsaOperand destination, const Value& value) {
     builder_.emit(IsaOp::COPY, {destination, ori::component(value.reg(), 0, destination.width)});
     return;
   }
-  for (unsigned i = 0; i < destination.width; ++i) builder_.emit(IsaOp::MOV, {ori::component(destination, i), value.word(i)});
+  for (unsigned i = 0; i < destination.width; ++i)
+    builder_.emit(IsaOp::MOV, {ori::component(destination, i), value.word(i)});
 }
 
-ori::Instr* FunctionLowering::emit(IsaOp op, std::initializer_list<IsaOperand> operands, std::initializer_list<ModValue> mods) {
+ori::Instr* FunctionLowering::emit(IsaOp op, std::initializer_list<IsaOperand> operands,
+                                   std::initializer_list<ModValue> mods) {
   return emit(op, std::vector<IsaOperand>(operands), std::span<const ModValue>(mods.begin(), mods.size()));
 }
 
 ori::Instr* FunctionLowering::emit(IsaOp op, std::vector<IsaOperand> operands, std::span<const ModValue> mods) {
   isa::Inst trial = isa::makeInst(op);
-  for (ModValue m : mods) ORIAS_CHECK(isa::setMod(trial, m));
+  for (ModValue m : mods)
+    ORIAS_CHECK(isa::setMod(trial, m));
   const isa::InstrDesc& row = isa::desc(op);
   // imm(0) is RZ, which is right where registers stand; pure number fields want the number.
   for (unsigned i = 0; i < operands.size() && i < row.slotCount; ++i)
-    if (operands[i].isZeroReg() && operands[i].file == File::R && !(row.slots[i].accepts & isa::kAcceptsReg) && (row.slots[i].accepts & isa::kAcceptsImm))
+    if (operands[i].isZeroReg() && operands[i].file == File::R && !(row.slots[i].accepts & isa::kAcceptsReg) &&
+        (row.slots[i].accepts & isa::kAcceptsImm))
       operands[i] = IsaOperand::immediate(0);
   if (!row.isPseudo() && !isa::fits(op, trial.mods, operands)) {
     auto movable = [](const IsaOperand& o) { return o.isImm() || o.isConst(); };

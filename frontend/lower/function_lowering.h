@@ -22,8 +22,8 @@ struct ModuleLayout {
   ori::Module* out = nullptr;
   const Module* in = nullptr;
   const FormTable* forms = nullptr;
-  std::vector<std::uint32_t> symbolOf;    ///< by VariableId: index into ori::Module::symbols, kNoId if none
-  std::vector<std::int64_t> constOffset;  ///< by VariableId: offset in constant bank 3, -1 if none
+  std::vector<std::uint32_t> symbolOf;   ///< by VariableId: index into ori::Module::symbols, kNoId if none
+  std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
 };
 
 /// A source value: words that are registers or known bits. 64-bit constants need no register until a word is used.
@@ -62,12 +62,13 @@ class Value {
   bool isReg_ = false;
 };
 
-/// An address as memory instructions take it: a base register (RZ: none), an optional uniform register, an offset in bytes.
+/// An address as memory instructions take it: a base register (RZ: none), an optional uniform register, an offset in
+/// bytes.
 struct Address {
   isa::Operand base = isa::Operand::rz();
   isa::Operand uniform;
   std::int64_t offset = 0;
-  bool isFrame = false;             ///< offset is within frame object `frameObject`, base is the stack pointer
+  bool isFrame = false; ///< offset is within frame object `frameObject`, base is the stack pointer
   std::uint32_t frameObject = 0;
 };
 
@@ -90,8 +91,8 @@ class FunctionLowering {
   /// Words that a value of the type takes in file R: 1, 2 or 4.
   static unsigned wordsOf(Type type);
 
-  /// The value of a register, constant, special register or symbol address, read as `type`. Floating-point constants become the
-  /// bits of `type`.
+  /// The value of a register, constant, special register or symbol address, read as `type`. Floating-point constants
+  /// become the bits of `type`.
   Value source(const Operand& operand, Type type);
   /// As source(), in a register (of file R, as wide as the type).
   isa::Operand sourceReg(const Operand& operand, Type type);
@@ -105,8 +106,8 @@ class FunctionLowering {
   isa::Operand dest(const Operand& operand);
   isa::Operand destPredicate(const Operand& pairOrRegister, unsigned which = 0);
 
-  /// Emits with operands where the table does not take them (an immediate in a register slot, two constants) moved to registers
-  /// first.
+  /// Emits with operands where the table does not take them (an immediate in a register slot, two constants) moved to
+  /// registers first.
   ori::Instr* emit(IsaOp op, std::initializer_list<isa::Operand> operands, std::initializer_list<ModValue> mods = {});
   ori::Instr* emit(IsaOp op, std::vector<isa::Operand> operands, std::span<const ModValue> mods);
   /// destination := value, word by word or as one wide copy.
@@ -132,8 +133,8 @@ class FunctionLowering {
   std::uint32_t sharedOffset(VariableId id) const { return sharedOffset_[index(id)]; }
   std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
 
-  /// The carry flag of the extended-precision instructions, in the sense that the reader wants: "carry" for additions, "no
-  /// borrow" for subtractions. It does not live across labels and branches.
+  /// The carry flag of the extended-precision instructions, in the sense that the reader wants: "carry" for additions,
+  /// "no borrow" for subtractions. It does not live across labels and branches.
   isa::Operand carry(bool asNoBorrow);
   isa::Operand newCarry(bool asNoBorrow);
 
@@ -149,8 +150,8 @@ class FunctionLowering {
   void inlineCall(const Instruction& call);
 
   ori::Block* blockOf(LabelId label);
-  /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if the
-  /// terminator is guarded.
+  /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
+  /// the terminator is guarded.
   void endBlock(const ori::Instr* terminator);
   /// A block that has no place yet: see enter().
   ori::Block* newBlock() { return out_.newBlock(); }
@@ -225,7 +226,7 @@ class FunctionLowering {
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   ori::Block* returnTo_ = nullptr;
-  std::vector<const Function*> inlining_;                  // from the kernel to the innermost callee
+  std::vector<const Function*> inlining_;                // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_; // by VariableId, 32 bits each
 };
 

@@ -14,7 +14,8 @@ void compare64(FunctionLowering& f, IsaOperand p, IsaOperand a, IsaOperand b, is
 
 void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool isSigned) {
   const ModValue u32{IsaMod::Type, isa::IntType::U32};
-  const IsaOperand a0 = ori::component(a, 0), a1 = ori::component(a, 1), b0 = ori::component(b, 0), b1 = ori::component(b, 1);
+  const IsaOperand a0 = ori::component(a, 0), a1 = ori::component(a, 1), b0 = ori::component(b, 0),
+                   b1 = ori::component(b, 1);
   // Schoolbook on 32-bit digits; no sum exceeds 64 bits since (2^32-1)^2 + 2(2^32-1) = 2^64-1.
   auto widened = [&](IsaOperand low) {
     IsaOperand r = f.newR(2);
@@ -35,7 +36,8 @@ void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand 
     f.emit(IsaOp::SHF, {mask, IsaOperand::rz(), f.imm(31), ori::component(sign, 1)},
            {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
     for (unsigned w = 0; w < 2; ++w)
-      f.emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(r, w), mask, ori::component(value, w), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
+      f.emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(r, w), mask, ori::component(value, w), IsaOperand::rz(),
+                           f.imm(0xc0), IsaOperand::pt().notted()});
     return r;
   };
   IsaOperand once = f.newR(2);

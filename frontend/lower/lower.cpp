@@ -21,7 +21,9 @@ ori::Linkage linkageOf(Linkage linkage) {
 }
 
 /// Constant bank 3 is filled in the order visible, weak, local (observed; see encoder/cubin/README.md).
-int constOrder(const Variable& v) { return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2; }
+int constOrder(const Variable& v) {
+  return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2;
+}
 
 class ModuleLowering {
  public:
@@ -62,11 +64,13 @@ class ModuleLowering {
       out.align = v.align;
       out.size = v.byteSize();
       layout_.symbolOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
-      out_->symbols.push_back({ori::Symbol::Kind::Variable, out.name, static_cast<std::uint32_t>(out_->variables.size())});
+      out_->symbols.push_back(
+          {ori::Symbol::Kind::Variable, out.name, static_cast<std::uint32_t>(out_->variables.size())});
       out_->variables.push_back(std::move(out));
     }
-    std::stable_sort(constants.begin(), constants.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return constOrder(in_.variables[a]) < constOrder(in_.variables[b]); });
+    std::stable_sort(constants.begin(), constants.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return constOrder(in_.variables[a]) < constOrder(in_.variables[b]);
+    });
     std::int64_t at = 0;
     for (std::uint32_t id : constants) {
       const Variable& v = in_.variables[id];
@@ -88,10 +92,12 @@ class ModuleLowering {
     out.init.resize(out.size, 0);
     for (const InitAddress& a : v.initAddresses) {
       if (a.variable == VariableId::None || a.mask != 0 || layout_.symbolOf[index(a.variable)] == kNoId) {
-        diagnostics_.error(v.loc, fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
+        diagnostics_.error(v.loc,
+                           fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
         return;
       }
-      out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size, layout_.symbolOf[index(a.variable)], a.addend, a.generic});
+      out.relocations.push_back(
+          {static_cast<std::uint32_t>(a.at), a.size, layout_.symbolOf[index(a.variable)], a.addend, a.generic});
     }
   }
 
@@ -100,7 +106,8 @@ class ModuleLowering {
       if (out_->files.size() <= file.index) out_->files.resize(file.index + 1);
       out_->files[file.index] = std::string(in_.text(file.name));
     }
-    for (const DebugLoc& loc : in_.debugLocs) out_->locs.push_back({loc.file, loc.line, loc.column});
+    for (const DebugLoc& loc : in_.debugLocs)
+      out_->locs.push_back({loc.file, loc.line, loc.column});
   }
 
   void lowerKernel(const Function& function) {

@@ -42,10 +42,12 @@ void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from,
   IsaOperand d = f.dest(to);
   // The parts are read before the destination is written: one may be the destination.
   std::vector<Value> values;
-  for (const Operand& part : parts) values.push_back(f.source(part, partType));
+  for (const Operand& part : parts)
+    values.push_back(f.source(part, partType));
   IsaOperand whole = f.newR(d.width);
   if (bits >= 32) {
-    for (unsigned i = 0; i < parts.size(); ++i) f.copy(ori::component(whole, i * bits / 32, bits / 32), values[i]);
+    for (unsigned i = 0; i < parts.size(); ++i)
+      f.copy(ori::component(whole, i * bits / 32, bits / 32), values[i]);
   } else {
     // Bytes and halves: PRMT puts two parts together at a time.
     for (unsigned w = 0; w < d.width; ++w) {
@@ -54,7 +56,8 @@ void lowerPackedMov(FunctionLowering& f, const Operand& to, const Operand& from,
       if (perWord == 2 || parts.size() < 4) {
         IsaOperand high = parts.size() > 1 ? values[w * 2 + 1].word(0) : IsaOperand::rz();
         const int selector = bits == 16 ? 0x5410 : 0x7640;
-        f.emit(IsaOp::PRMT, {word, f.inReg(values[w * 2].word(0)), f.imm(selector == 0x7640 ? 0x0040 : selector), high});
+        f.emit(IsaOp::PRMT,
+               {word, f.inReg(values[w * 2].word(0)), f.imm(selector == 0x7640 ? 0x0040 : selector), high});
       } else {
         IsaOperand low = f.newR(), high = f.newR();
         f.emit(IsaOp::PRMT, {low, f.inReg(values[w * 4].word(0)), f.imm(0x0040), values[w * 4 + 1].word(0)});
@@ -78,7 +81,8 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   if (form.vectorSize() > 1 && ops[0].is(OperandKind::Vector) && ops[1].is(OperandKind::Vector)) {
     std::vector<Value> values;
-    for (const Operand& part : f.parts(ops[1])) values.push_back(f.source(part, type));
+    for (const Operand& part : f.parts(ops[1]))
+      values.push_back(f.source(part, type));
     auto to = f.parts(ops[0]);
     for (unsigned k = 0; k < to.size(); ++k)
       if (!to[k].is(OperandKind::Sink)) f.copy(f.dest(to[k]), values[k]);
@@ -96,7 +100,8 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
   IsaOperand d = f.dest(ops[0]);
   if (d.isZeroReg()) return;
   // A special register or a shared address is 32 bits wide; the upper half of a wider destination is zero.
-  for (unsigned w = value.words(); w < d.width; ++w) f.copy(ori::component(d, w), Value::constant(0, 1));
+  for (unsigned w = value.words(); w < d.width; ++w)
+    f.copy(ori::component(d, w), Value::constant(0, 1));
   f.copy(ori::component(d, 0, std::min<unsigned>(value.words(), d.width)), value);
 }
 
@@ -114,7 +119,8 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   Value value = f.source(ops[1], type);
   auto windowBase = [&](std::uint32_t offset) {
     IsaOperand base = f.newR(2);
-    f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)}, {{IsaMod::Size, isa::MemSize::B64}});
+    f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)},
+           {{IsaMod::Size, isa::MemSize::B64}});
     return base;
   };
   switch (space) {
@@ -155,7 +161,8 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
     return;
   }
   auto ops = f.operands(i);
-  f.emit(IsaOp::QSPC, {f.destPredicate(ops[0]), IsaOperand::rz(), f.sourceReg(ops[1], Type::U64), IsaOperand::immediate(0)},
+  f.emit(IsaOp::QSPC,
+         {f.destPredicate(ops[0]), IsaOperand::rz(), f.sourceReg(ops[1], Type::U64), IsaOperand::immediate(0)},
          {{IsaMod::Sub, space == Mod::Local ? InLocal : InShared}});
 }
 

@@ -3,8 +3,9 @@
 //   hazard_cubins [--mutate] [--show=N] file.cubin ...
 //
 // With --mutate it breaks every instruction's control word in turn, by shortening the stall or dropping one scoreboard
-// from the wait mask, and counts how often the checker notices. ptxas leaves some slack, so that not every change breaks
-// something; the share that is noticed shows whether the checker sees at all. Exits 1 when an unbroken cubin has violations.
+// from the wait mask, and counts how often the checker notices. ptxas leaves some slack, so that not every change
+// breaks something; the share that is noticed shows whether the checker sees at all. Exits 1 when an unbroken cubin has
+// violations.
 
 #include "encoder/cubin/elf_file.h"
 #include "encoder/hazard.h"
@@ -110,7 +111,8 @@ int main(int argc, char** argv) {
       if (isMutating && report.violations.empty()) mutate(words, *target, totals);
     }
   }
-  for (const auto& [opcode, count] : totals.unknownOpcodes) std::printf("no row: %s %u\n", opcode.c_str(), count);
+  for (const auto& [opcode, count] : totals.unknownOpcodes)
+    std::printf("no row: %s %u\n", opcode.c_str(), count);
   std::printf("files %lu, words %lu, unknown %lu, violations %lu\n", totals.files, totals.words, totals.unknown,
               totals.violations);
   if (isMutating)

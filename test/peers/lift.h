@@ -1,6 +1,7 @@
 #pragma once
 
-// Machine words as an allocated Ori function again, so that phases behind allocation can be tried on the code of others.
+// Machine words as an allocated Ori function again, so that phases behind allocation can be tried on the code of
+// others.
 
 #include "encoder/isa/codec.h"
 #include "ori/function.h"
@@ -11,9 +12,9 @@
 
 namespace orias::test {
 
-/// Appends the words to `function`, one block for each target and each end of a block. False when there is a word without a
-/// row, or control flow that words alone do not tell (calls, returns, branches to a register). Control fields are dropped, and
-/// so are NOPs.
+/// Appends the words to `function`, one block for each target and each end of a block. False when there is a word
+/// without a row, or control flow that words alone do not tell (calls, returns, branches to a register). Control fields
+/// are dropped, and so are NOPs.
 inline bool lift(std::span<const isa::Word> words, ori::Function& function) {
   std::vector<isa::Inst> insts;
   for (const isa::Word& word : words) {
@@ -39,7 +40,8 @@ inline bool lift(std::span<const isa::Word> words, ori::Function& function) {
     if (row.has(isa::Flag::Terminator)) starts[i + 1] = nullptr;
   }
   starts.erase(insts.size());
-  for (auto& [at, block] : starts) block = function.newBlock();
+  for (auto& [at, block] : starts)
+    block = function.newBlock();
   ori::Block* block = nullptr;
   for (std::size_t i = 0; i < insts.size(); ++i) {
     if (const auto start = starts.find(i); start != starts.end()) {

@@ -25,7 +25,8 @@ TEST_CASE("diagnostics come out in the order of the text") {
 
 TEST_CASE("errors past the limit are counted, not kept") {
   Diagnostics diags("f", "");
-  for (unsigned i = 0; i < Diagnostics::kMaxErrors + 5; ++i) diags.error({1, 1}, "e");
+  for (unsigned i = 0; i < Diagnostics::kMaxErrors + 5; ++i)
+    diags.error({1, 1}, "e");
   CHECK(diags.errorCount() == Diagnostics::kMaxErrors + 5);
   CHECK(diags.all().size() == Diagnostics::kMaxErrors);
   CHECK(diags.render().find("5 more errors") != std::string::npos);
