@@ -1,0 +1,141 @@
+#pragma once
+
+#include "tools/launch/memory.h"
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// One launch of one kernel, as data: what a launch file (README.md, launch.schema.json) says, what an engine gets, and
+// what it gives back. Knows neither PTX nor SASS.
+
+namespace orias::launch {
+
+struct Dim3 {
+  std::uint32_t x = 1, y = 1, z = 1;
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+/// How the elements of a buffer are written and compared.
+enum class ElementType : std::uint8_t { U8, S8, U16, S16, U32, S32, U64, S64, F16, BF16, F32, F64 };
+unsigned elementBytes(ElementType type);
+std::string_view elementName(ElementType type); ///< "f32"
+
+/// How close a result has to be. Both 0: the same bits (except that every NaN equals every NaN).
+struct Tolerance {
+  double absolute = 0;
+  double relative = 0;
+};
+
+/// What the elements of a buffer must be after the run.
+struct Expectation {
+  std::vector<std::byte> bytes; ///< elements from the start of the buffer; may be shorter than the buffer
+  Tolerance tolerance;
+};
+
+/// Memory that the kernel gets a pointer to.
+struct Buffer {
+  std::string name;
+  ElementType type = ElementType::U32;
+  std::uint64_t elements = 0;
+  std::vector<std::byte> initial; ///< empty: uninitialised (reads as zero), else as long as the buffer
+  std::optional<Expectation> expected;
+  Tolerance tolerance;     ///< for comparisons between two engines
+  std::uint64_t print = 0; ///< how many elements to show after the run
+};
+
+/// One kernel parameter, in order: the address of a buffer, or raw bytes.
+struct Argument {
+  int buffer = -1;              ///< index into Launch::buffers
+  std::int64_t offset = 0;      ///< bytes, added to the buffer's address
+  std::vector<std::byte> bytes; ///< when `buffer` is -1
+};
+
+struct Launch {
+  std::string name; ///< for messages
+  std::string file; ///< the program, relative to the launch file: .ptx, .cubin or .ori; may be empty
+  std::string kernel;
+  Dim3 grid, block;
+  std::uint32_t dynamicShared = 0; ///< bytes
+  std::vector<Buffer> buffers;
+  std::vector<Argument> arguments;
+};
+
+/// Reads a launch file. Paths in it are relative to its folder. Throws orias::Error naming the place
+/// ("buffers[1].type").
+Launch readLaunchFile(const std::string& path);
+/// The same from text; `folder` is where paths in it start.
+Launch parseLaunch(std::string_view json, const std::string& folder);
+
+/// Where a kernel parameter lies, from the start of the parameter space.
+struct ParameterPlace {
+  std::uint32_t offset = 0;
+  std::uint32_t size = 0;
+};
+
+/// The device's memory for one launch. Every engine that runs the same launch gets the same addresses.
+class Device {
+ public:
+  static constexpr std::uint64_t kGlobalBase = 0x7f0000000000;
+
+  /// Allocates and fills the buffers. `trackInitialised`: see Memory.
+  explicit Device(const Launch& launch, bool trackInitialised = false);
+
+  /// The bytes of the kernel's parameter space. Throws orias::Error when the arguments do not fit the parameters.
+  std::vector<std::byte> parameterBytes(std::span<const ParameterPlace> places) const;
+  /// The bytes of a buffer as they are now.
+  std::span<const std::byte> bufferBytes(std::size_t buffer) const;
+
+  const Launch& launch;
+  /// Buffers first, in order; then what the engine puts there: module variables, by their names.
+  mutable Memory global;
+};
+
+/// How far a run may go, and what it reports.
+struct RunOptions {
+  std::uint64_t instructionBudget = 2'000'000'000; ///< per launch, thread instructions; beyond it the run is an error
+  bool memcheck = false;                           ///< report misaligned, out-of-bounds and uninitialised accesses
+  bool racecheck = false;                          ///< report conflicting accesses to shared memory between barriers
+  bool timing = false;                             ///< results become visible after their latency only (SASS)
+  bool trace = false;                              ///< one line per instruction to RunResult::trace
+  bool stats = false;
+};
+
+/// Something that a checker found, or why the run stopped.
+struct Report {
+  std::string kind;  ///< "memcheck", "racecheck", "trap", "budget", "unsupported", "deadlock", ...
+  std::string where; ///< instruction and its place: "kernel+0x120 LDG.E R2, ...", "file.ptx:12:3 ld.global.u32 ..."
+  std::string text;
+  std::uint32_t count = 1; ///< how often (the same kind at the same instruction)
+};
+
+struct RunResult {
+  bool completed = false;      ///< every thread has exited
+  std::vector<Report> reports; ///< why not, first; then findings of the checkers
+  std::uint64_t threadInstructions = 0;
+  std::uint64_t warpInstructions = 0; ///< 0 for engines without warps
+  std::string trace;
+  std::vector<std::pair<std::string, double>> stats; ///< name and figure, in the order in which they are to be shown
+};
+
+/// A difference between a buffer and what it should be.
+struct Mismatch {
+  std::string buffer;
+  std::uint64_t index = 0; ///< of the element
+  std::uint64_t count = 0; ///< how many elements of this buffer differ
+  std::string got, wanted; ///< as text
+};
+
+/// Compares buffers with the launch's expectations: one entry for each buffer that differs.
+std::vector<Mismatch> checkExpected(const Device& device);
+/// Compares all allocations that both have (buffers by their types and tolerances, module variables bytewise).
+std::vector<Mismatch> compare(const Device& got, const Device& wanted);
+/// "1.5 -2 3": the first `count` elements.
+std::string elementsText(ElementType type, std::span<const std::byte> bytes, std::uint64_t count);
+
+} // namespace orias::launch
