@@ -38,12 +38,21 @@ struct Expectation {
   Tolerance tolerance;
 };
 
+/// The address of a buffer inside other bytes.
+struct Pointer {
+  std::uint64_t at = 0;    ///< where it lies, in bytes
+  int buffer = 0;          ///< index into Launch::buffers
+  std::int64_t offset = 0; ///< bytes, added to the buffer's address
+};
+inline constexpr std::uint64_t kPointerBytes = 8;
+
 /// Memory that the kernel gets a pointer to.
 struct Buffer {
   std::string name;
   ElementType type = ElementType::U32;
   std::uint64_t elements = 0;
   std::vector<std::byte> initial; ///< empty: uninitialised (reads as zero), else as long as the buffer
+  std::vector<Pointer> pointers;  ///< put into the content when the addresses are known
   std::optional<Expectation> expected;
   Tolerance tolerance;     ///< for comparisons between two engines
   std::uint64_t print = 0; ///< how many elements to show after the run
@@ -51,9 +60,11 @@ struct Buffer {
 
 /// One kernel parameter, in order: the address of a buffer, or raw bytes.
 struct Argument {
-  int buffer = -1;              ///< index into Launch::buffers
-  std::int64_t offset = 0;      ///< bytes, added to the buffer's address
-  std::vector<std::byte> bytes; ///< when `buffer` is -1
+  int buffer = -1;               ///< index into Launch::buffers
+  std::int64_t offset = 0;       ///< bytes, added to the buffer's address
+  std::vector<std::byte> bytes;  ///< when `buffer` is -1
+  std::vector<Pointer> pointers; ///< inside `bytes`
+  std::string name;              ///< for messages and formulas; may be empty
 };
 
 struct Launch {
@@ -91,9 +102,15 @@ class Device {
   /// The bytes of a buffer as they are now.
   std::span<const std::byte> bufferBytes(std::size_t buffer) const;
 
+  /// Where a pointer points to.
+  std::uint64_t address(const Pointer& pointer) const;
+
   const Launch& launch;
   /// Buffers first, in order; then what the engine puts there: module variables, by their names.
   mutable Memory global;
+
+ private:
+  void putPointers(std::span<const Pointer> pointers, std::byte* bytes) const;
 };
 
 /// How far a run may go, and what it reports.

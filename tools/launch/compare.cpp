@@ -1,0 +1,74 @@
+#include "tools/launch/element.h"
+#include "tools/launch/launch.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::launch {
+
+namespace {
+
+/// Collects the differences between two ranges of the same memory.
+void compareElements(std::string_view name, ElementType type, std::span<const std::byte> got,
+                     std::span<const std::byte> wanted, const Tolerance& tolerance, std::vector<Mismatch>& into) {
+  const std::size_t width = elementBytes(type);
+  const std::size_t count = std::min(got.size(), wanted.size()) / width;
+  Mismatch mismatch{std::string(name), 0, 0, {}, {}};
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::byte* a = got.data() + i * width;
+    const std::byte* b = wanted.data() + i * width;
+    if (elementsAgree(type, a, b, tolerance)) continue;
+    if (mismatch.count++ == 0) {
+      mismatch.index = i;
+      mismatch.got = elementText(type, a);
+      mismatch.wanted = elementText(type, b);
+    }
+  }
+  if (mismatch.count) into.push_back(std::move(mismatch));
+}
+
+std::span<const std::byte> bytesOf(const Device& device, const Allocation& allocation) {
+  return {device.global.at(allocation.address, allocation.size), static_cast<std::size_t>(allocation.size)};
+}
+
+} // namespace
+
+std::vector<Mismatch> checkExpected(const Device& device) {
+  std::vector<Mismatch> found;
+  for (std::size_t i = 0; i < device.launch.buffers.size(); ++i) {
+    const Buffer& buffer = device.launch.buffers[i];
+    if (!buffer.expected) continue;
+    compareElements(buffer.name, buffer.type, device.bufferBytes(i), buffer.expected->bytes, buffer.expected->tolerance,
+                    found);
+  }
+  return found;
+}
+
+std::vector<Mismatch> compare(const Device& got, const Device& wanted) {
+  std::vector<Mismatch> found;
+  const auto& buffers = got.launch.buffers;
+  for (std::size_t i = 0; i < buffers.size(); ++i)
+    compareElements(buffers[i].name, buffers[i].type, got.bufferBytes(i), wanted.bufferBytes(i), buffers[i].tolerance,
+                    found);
+  // Behind the buffers: module variables, which an engine may have put there in another order, or not at all.
+  for (std::size_t i = buffers.size(); i < got.global.allocations().size(); ++i) {
+    const Allocation& allocation = got.global.allocations()[i];
+    const Allocation* other = wanted.global.find(allocation.name);
+    if (!other) continue;
+    compareElements(allocation.name, ElementType::U8, bytesOf(got, allocation), bytesOf(wanted, *other), {}, found);
+  }
+  return found;
+}
+
+std::string elementsText(ElementType type, std::span<const std::byte> bytes, std::uint64_t count) {
+  const std::size_t width = elementBytes(type);
+  count = std::min<std::uint64_t>(count, bytes.size() / width);
+  std::string text;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i) text += ' ';
+    text += elementText(type, bytes.data() + i * width);
+  }
+  return text;
+}
+
+} // namespace orias::launch

@@ -1,0 +1,73 @@
+#include "support/check.h"
+#include "tools/launch/launch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace orias::launch {
+
+Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), global(kGlobalBase, trackInitialised) {
+  for (const Buffer& buffer : launch.buffers) {
+    const std::uint64_t size = buffer.elements * elementBytes(buffer.type);
+    ORIAS_CHECK(buffer.initial.empty() || buffer.initial.size() == size, "a buffer's content has another size");
+    const std::uint64_t address = global.allocate(buffer.name, size);
+    if (buffer.initial.empty()) continue;
+    std::memcpy(global.at(address, size), buffer.initial.data(), size);
+    global.initialise(address, size);
+  }
+  // When all have their addresses.
+  for (std::size_t i = 0; i < launch.buffers.size(); ++i) {
+    const Allocation& allocation = global.allocations()[i];
+    putPointers(launch.buffers[i].pointers, global.at(allocation.address, allocation.size));
+    for (const Pointer& pointer : launch.buffers[i].pointers)
+      global.initialise(allocation.address + pointer.at, kPointerBytes);
+  }
+}
+
+std::uint64_t Device::address(const Pointer& pointer) const {
+  const Allocation& target = global.allocations()[static_cast<std::size_t>(pointer.buffer)];
+  return target.address + static_cast<std::uint64_t>(pointer.offset);
+}
+
+void Device::putPointers(std::span<const Pointer> pointers, std::byte* bytes) const {
+  for (const Pointer& pointer : pointers) {
+    const std::uint64_t value = address(pointer);
+    std::memcpy(bytes + pointer.at, &value, kPointerBytes);
+  }
+}
+
+std::vector<std::byte> Device::parameterBytes(std::span<const ParameterPlace> places) const {
+  const auto& arguments = launch.arguments;
+  if (arguments.size() != places.size())
+    throw Error(fmt::format("kernel '{}' takes {} arguments; the launch gives {}", launch.kernel, places.size(),
+                            arguments.size()));
+  std::size_t size = 0;
+  for (const ParameterPlace& place : places)
+    size = std::max<std::size_t>(size, std::size_t{place.offset} + place.size);
+  std::vector<std::byte> bytes(size);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    const Argument& argument = arguments[i];
+    const ParameterPlace& place = places[i];
+    const std::size_t given = argument.buffer >= 0 ? kPointerBytes : argument.bytes.size();
+    if (given != place.size)
+      throw Error(fmt::format("argument {} of kernel '{}' has {} bytes; the launch gives {}", i, launch.kernel,
+                              place.size, given));
+    std::byte* at = bytes.data() + place.offset;
+    if (argument.buffer >= 0) {
+      const Pointer pointer{0, argument.buffer, argument.offset};
+      putPointers({&pointer, 1}, at);
+      continue;
+    }
+    std::copy(argument.bytes.begin(), argument.bytes.end(), at);
+    putPointers(argument.pointers, at);
+  }
+  return bytes;
+}
+
+std::span<const std::byte> Device::bufferBytes(std::size_t buffer) const {
+  const Allocation& allocation = global.allocations()[buffer];
+  return {global.at(allocation.address, allocation.size), static_cast<std::size_t>(allocation.size)};
+}
+
+} // namespace orias::launch
