@@ -7,9 +7,9 @@
 
 Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers and
 instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly (nvdisasm accepts
-every word and prints what our listing prints). Prints a summary; --tsv and --json write every figure. Peers that this machine
-lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm, nvdisasm refuses a word, or
-a file fails what --require names.
+every word and prints what our listing prints; many files in one run of nvdisasm). Prints a summary; --tsv and --json write
+every figure. Peers that this machine lacks are left out, and the summary says so. The exit status is 1 if a listing differs from
+nvdisasm, nvdisasm refuses a word, or a file fails what --require names.
 """
 import argparse
 import collections
@@ -29,6 +29,7 @@ import sass
 import tools
 
 CHECKS = ("front", "assemble", "quality", "speed", "disassembly")
+BATCH_BYTES = 4 << 20  # code disassembled at once; nvdisasm wants some 60 bytes of memory for each of these
 
 
 def target_of(source):
@@ -49,6 +50,7 @@ class Comparison:
         self.cubin = pathlib.Path(scratch) / (stem + ".cubin")
         self.peer_cubin = pathlib.Path(scratch) / (stem + ".ptxas.cubin")
         self.listing = pathlib.Path(scratch) / (stem + ".sass")
+        self.kept_cubin = options.ptxas_cubins and options.ptxas_cubins / pathlib.Path(self.name).with_suffix(".cubin")
         self.row = {"file": self.name, "bytes": source.stat().st_size, "sm": self.sm}
         self.kernels = collections.defaultdict(dict)
 
@@ -71,24 +73,25 @@ class Comparison:
         self.row["assemble"] = outcome.ok and self.cubin.exists()
         if self.row["assemble"]:
             self.row["spill_bytes"] = reports.spill_bytes(outcome.errors)
-            for function, count in reports.registers(outcome.errors + outcome.output).items():
-                self.kernels[function]["registers"] = count
-            for function, code in elf.code(self.cubin.read_bytes()).items():
-                self.kernels[function]["instructions"] = sass.instruction_count(code)
+            self.figures("", self.cubin.read_bytes())
         else:
             self.row["reasons"] = self.reasons(outcome)
 
+    def figures(self, prefix, cubin):
+        """Registers and instructions of each function of a cubin."""
+        for function, count in elf.registers(cubin).items():
+            self.kernels[function][prefix + "registers"] = count
+        for function, code in elf.code(cubin).items():
+            self.kernels[function][prefix + "instructions"] = sass.instruction_count(code)
+
     def quality(self):
-        """The same figures from ptxas -O3."""
-        if not self.options.ptxas:
-            return
-        outcome = tools.run([self.options.ptxas, "-O3", f"-arch={self.sm}", "-v", str(self.source), "-o", str(self.peer_cubin)], self.options.limit)
-        self.row["ptxas"] = outcome.ok
-        if outcome.ok:
-            for function, count in reports.registers(outcome.errors).items():
-                self.kernels[function]["ptxas_registers"] = count
-            for function, code in elf.code(self.peer_cubin.read_bytes()).items():
-                self.kernels[function]["ptxas_instructions"] = sass.instruction_count(code)
+        """The same figures from ptxas -O3, or from the cubin that it made earlier."""
+        if self.kept_cubin and self.kept_cubin.exists():
+            self.figures("ptxas_", self.kept_cubin.read_bytes())
+        elif self.options.ptxas:
+            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", str(self.source), "-o", str(self.peer_cubin)]
+            if tools.run(command, self.options.limit).ok:
+                self.figures("ptxas_", self.peer_cubin.read_bytes())
         for figure in ("registers", "instructions"):
             pairs = [(k[figure], k["ptxas_" + figure]) for k in self.kernels.values() if figure in k and "ptxas_" + figure in k]
             if pairs:
@@ -106,25 +109,12 @@ class Comparison:
                 self.row[prefix + "kilobytes"] = outcome.peak_kilobytes
 
     def disassembly(self):
-        """Every word through nvdisasm, and its text against our listing."""
-        if not self.options.nvdisasm or not self.row.get("assemble"):
-            return
-        ours = {} if self.options.self else listing.parse(self.listing.read_text())
-        words, refused, differences = 0, [], []
-        for function, code in elf.code(self.cubin.read_bytes()).items():
-            theirs, bad = sass.disassemble(self.options.nvdisasm, code, self.sm, self.cubin.with_suffix(".bin"))
-            words += len(code) // sass.WORD
-            refused += [f"{function}+{address:#x}" for address in bad]
-            if self.options.self:
-                continue
-            mine = ours.get(function, {})
-            for address in sorted(set(theirs) | set(mine)):
-                expected, got = theirs.get(address, "(nothing)"), mine.get(address, "(nothing)")
-                if address not in bad and sass.squeeze(expected) != sass.squeeze(got):
-                    differences.append(f"{function}+{address:#x}: nvdisasm {expected!r}, listing {got!r}")
-        self.row["words"] = words
-        self.row["refused_words"] = refused
-        self.row["listing_differences"] = differences
+        """Keeps the code, and our listing of it, for the run of nvdisasm over many files."""
+        self.functions = []
+        if self.options.nvdisasm and self.row.get("assemble"):
+            ours = {} if self.options.self else listing.parse(self.listing.read_text())
+            self.functions = [(name, code, ours.get(name)) for name, code in elf.code(self.cubin.read_bytes()).items()]
+            self.row.update(words=sum(len(code) // sass.WORD for _, code, _ in self.functions), refused_words=[], listing_differences=[])
 
     def reasons(self, outcome):
         if outcome.status is None:
@@ -144,7 +134,49 @@ class Comparison:
         self.row["kernels"] = dict(self.kernels)
         for path in (self.cubin, self.peer_cubin, self.listing):
             path.unlink(missing_ok=True)
-        return self.row
+        return self
+
+
+def disassemble_batch(comparisons, sm, scratch, options):
+    """Every word of some files through nvdisasm, and its text against our listing."""
+    batch = sass.Batch(options.nvdisasm, sm, pathlib.Path(scratch) / "batch.bin")
+    placed = [(c.row, batch.add(code), len(code), name, mine) for c in comparisons for name, code, mine in c.functions]
+    theirs, refused = batch.run()
+    for row, base, size, name, mine in placed:
+        ours = {} if mine is None else mine.at(base)
+        for address in range(base, base + size, sass.WORD):
+            place = f"{name}+{address - base:#x}"
+            if address in refused:
+                row["refused_words"].append(place)
+                continue
+            expected, got = theirs.get(address, "(nothing)"), ours.get(address, "(nothing)")
+            if sass.squeeze(expected) != sass.squeeze(got) and not options.self:
+                row["listing_differences"].append(f"{place}: nvdisasm {expected!r}, listing {got!r}")
+
+
+class Disassembly:
+    """Gathers files, by chip, until there is enough for a run of nvdisasm."""
+
+    def __init__(self, scratch, options):
+        self.scratch, self.options = scratch, options
+        self.waiting = collections.defaultdict(list)
+
+    def add(self, comparison):
+        files = self.waiting[comparison.sm]
+        files.append(comparison)
+        if sum(len(code) for c in files for _, code, _ in c.functions) >= BATCH_BYTES:
+            self.flush(comparison.sm)
+
+    def flush(self, sm):
+        files = self.waiting.pop(sm)
+        if any(c.functions for c in files):
+            disassemble_batch(files, sm, self.scratch, self.options)
+        for comparison in files:
+            comparison.functions = []
+
+    def finish(self):
+        for sm in sorted(self.waiting):
+            self.flush(sm)
 
 
 def geometric_mean(ratios):
@@ -251,6 +283,7 @@ def parse_arguments():
     parser.add_argument("--plan", type=int, default=0, help="print this many steps of the order in which to widen orias")
     parser.add_argument("--differences", type=int, default=5, help="how many differences of a file the summary shows")
     parser.add_argument("--require", default="", help="exit with 1 unless every file passes these: front, assemble")
+    parser.add_argument("--ptxas-cubins", type=pathlib.Path, help="cubins of ptxas -O3, named like the files: quality runs ptxas for others")
     parser.add_argument("--tsv", help="write one line per file here")
     parser.add_argument("--json", help="write everything here, kernels too")
     options = parser.parse_args()
@@ -286,7 +319,13 @@ def main():
     if not pairs:
         sys.exit("no files")
     with tempfile.TemporaryDirectory() as scratch, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        rows = list(pool.map(lambda pair: Comparison(*pair, scratch, options).run(), pairs))
+        disassembly = Disassembly(scratch, options)
+        rows = []
+        for comparison in pool.map(lambda pair: Comparison(*pair, scratch, options).run(), pairs):
+            rows.append(comparison.row)
+            if "disassembly" in options.checks:
+                disassembly.add(comparison)
+        disassembly.finish()
     if options.tsv:
         write_tsv(options.tsv, rows)
     if options.json:

@@ -18,3 +18,25 @@ def sections(data):
 def code(data):
     """The code of a cubin: {kernel or function: bytes}."""
     return {name[len(".text.") :]: content for name, content in sections(data) if name.startswith(".text.")}
+
+
+REGCOUNT = 0x2F04  # EIATTR_REGCOUNT with the format of a sized value: symbol and number
+
+
+def registers(data):
+    """The registers that the loader reserves for each function, from the attributes in .nv.info."""
+    parts = dict(sections(data))
+    symbols, strings = parts[".symtab"], parts[".strtab"]
+
+    def name(symbol):
+        start = struct.unpack_from("<I", symbols, 24 * symbol)[0]
+        return strings[start : strings.index(b"\0", start)].decode()
+
+    attributes, found, at = parts.get(".nv.info", b""), {}, 0
+    while at < len(attributes):
+        kind, size = struct.unpack_from("<HH", attributes, at)
+        if kind == REGCOUNT:
+            symbol, count = struct.unpack_from("<II", attributes, at + 4)
+            found[name(symbol)] = count
+        at += 4 + (size if kind & 0xFF == 4 else 0)
+    return found

@@ -7,27 +7,34 @@ ROW = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(.*?)\s*;$")
 REFERENCE = re.compile(r"`\((\.L\w*)\)|(\.L\w*)")
 
 
+class Function:
+    """The rows of one function; branches name labels."""
+
+    def __init__(self):
+        self.rows, self.labels = {}, {}
+
+    def at(self, base):
+        """{address: text} with labels as addresses, which is what nvdisasm prints of raw code that starts at `base`."""
+
+        def address(match):
+            label = match.group(1) or match.group(2)
+            return f"{base + self.labels[label]:#x}" if label in self.labels else match.group(0)
+
+        return {base + a: REFERENCE.sub(address, text) for a, text in self.rows.items()}
+
+
 def parse(text):
-    """{function: {address: instruction text}}, with labels as addresses, which is what nvdisasm prints of raw code."""
-    functions = {}
-    rows, labels, waiting = {}, {}, []
+    """{name: Function}."""
+    functions, function, waiting = {}, Function(), []
     for line in text.splitlines():
         if match := FUNCTION.match(line):
-            rows, labels, waiting = {}, {}, []
-            functions[match.group(1)] = (rows, labels)
+            function = functions[match.group(1)] = Function()
+            waiting = []
         elif match := LABEL.match(line):
             waiting.append(match.group(1))
         elif match := ROW.search(line):
             address = int(match.group(1), 16)
-            rows[address] = match.group(2)
-            labels.update((label, address) for label in waiting)
+            function.rows[address] = match.group(2)
+            function.labels.update((label, address) for label in waiting)
             waiting = []
-
-    def resolve(instruction, labels):
-        def address(match):
-            label = match.group(1) or match.group(2)
-            return f"{labels[label]:#x}" if label in labels else match.group(0)
-
-        return REFERENCE.sub(address, instruction)
-
-    return {name: {a: resolve(t, labels) for a, t in rows.items()} for name, (rows, labels) in functions.items()}
+    return functions

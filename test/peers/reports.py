@@ -1,21 +1,8 @@
 """What ptxas and orias say on standard error: figures of -v, errors, and what is not supported."""
 import re
 
-FUNCTION = re.compile(r"(?:Compiling entry function|Function properties for|Function) '?([\w$.]+)'?")
-REGISTERS = re.compile(r"Used (\d+) registers")
 SPILLS = re.compile(r"(\d+) bytes spill stores, (\d+) bytes spill loads")
 ERROR = re.compile(r"^(?:(?P<place>[^\s:]+(?::\d+:\d+)?): )?(?:fatal )?error: (?P<text>.*)$", re.MULTILINE)
-
-
-def registers(errors):
-    """{function: registers} from the lines that -v prints."""
-    found, name = {}, None
-    for line in errors.splitlines():
-        if match := FUNCTION.search(line):
-            name = match.group(1)
-        elif (match := REGISTERS.search(line)) and name:
-            found[name] = int(match.group(1))
-    return found
 
 
 def spill_bytes(errors):
