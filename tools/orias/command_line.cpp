@@ -1,6 +1,6 @@
 #include "tools/orias/command_line.h"
 
-#include "tools/orias/files.h"
+#include "tools/common/files.h"
 #include "tools/orias/option_table.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ void appendList(std::vector<std::string>& list, std::string_view value) {
 
 std::string readOptionFile(const OptionSpec& option, const std::string& name) {
   try {
-    return readWholeFile(name);
+    return tools::readWholeFile(name);
   } catch (const Error& e) {
     throw UsageError(fmt::format("{}: {}", option.display(), e.what()));
   }

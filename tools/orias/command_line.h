@@ -1,7 +1,7 @@
 #pragma once
 
 #include "orias/options.h"
-#include "support/check.h"
+#include "tools/common/program.h"
 
 #include <optional>
 #include <span>
@@ -10,11 +10,7 @@
 
 namespace orias::driver {
 
-/// The command line makes no sense; exit status 2.
-class UsageError : public Error {
- public:
-  using Error::Error;
-};
+using tools::UsageError;
 
 struct InputSource {
   std::string name;                ///< a file's name, `-` for standard input; only shown if there is a text

@@ -3,8 +3,8 @@
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
+#include "tools/common/files.h"
 #include "tools/orias/command_line.h"
-#include "tools/orias/files.h"
 #include "tools/orias/help.h"
 #include "tools/orias/report.h"
 #include "tools/orias/reproduce.h"
@@ -12,19 +12,19 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
-#include <new>
 
 namespace orias::driver {
 
+using tools::complain;
+using tools::print;
+using tools::readWholeFile;
+using tools::writeWholeFile;
+
 namespace {
 
-void print(std::FILE* to, std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), to);
-}
-
-void complain(std::string_view kind, std::string_view message) {
-  print(stderr, fmt::format("orias: {}: {}\n", kind, message));
-}
+constexpr std::string_view kProgram = "orias";
+constexpr std::string_view kFaultNote =
+    "this is a fault of orias; --reproduce=DIR saves what is needed to look into it";
 
 void listVersions() {
   for (std::string_view version : acceptedPtxVersions())
@@ -35,7 +35,7 @@ void listVersions() {
 bool tellWarnings(const CommandLine& line) {
   if (line.options.disableWarnings) return true;
   for (const std::string& warning : line.warnings)
-    complain(line.options.warningsAreErrors ? "error" : "warning", warning);
+    complain(kProgram, line.options.warningsAreErrors ? "error" : "warning", warning);
   return line.warnings.empty() || !line.options.warningsAreErrors;
 }
 
@@ -70,7 +70,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   print(stdout, result.phaseText);
   print(stderr, result.diagnostics);
   if (result.status == Status::InternalFault) {
-    complain("note", "this is a fault of orias; --reproduce=DIR saves what is needed to look into it");
+    complain(kProgram, "note", kFaultNote);
     return ExitStatus::InternalFault;
   }
   if (result.status == Status::InputErrors) return ExitStatus::InputErrors;
@@ -101,22 +101,7 @@ ExitStatus run(std::span<const std::string> words) {
 } // namespace
 
 ExitStatus runDriver(std::span<const std::string> words) {
-  try {
-    return run(words);
-  } catch (const UsageError& e) {
-    complain("error", e.what());
-    return ExitStatus::UsageErrors;
-  } catch (const Error& e) {
-    complain("error", e.what());
-    return ExitStatus::InputErrors;
-  } catch (const std::bad_alloc&) {
-    complain("error", "out of memory");
-    return ExitStatus::InternalFault;
-  } catch (const std::exception& e) {
-    complain("internal error", e.what());
-    complain("note", "this is a fault of orias; --reproduce=DIR saves what is needed to look into it");
-    return ExitStatus::InternalFault;
-  }
+  return tools::runProgram(kProgram, kFaultNote, [&] { return run(words); });
 }
 
 } // namespace orias::driver

@@ -1,12 +1,13 @@
 #pragma once
 
+#include "tools/common/program.h"
+
 #include <span>
 #include <string>
 
 namespace orias::driver {
 
-/// What the program's exit status says.
-enum class ExitStatus : int { Done = 0, InputErrors = 1, UsageErrors = 2, InternalFault = 3 };
+using tools::ExitStatus;
 
 /// The whole program, without its name in `words`: reads, assembles, writes, and tells about it on standard error.
 ExitStatus runDriver(std::span<const std::string> words);

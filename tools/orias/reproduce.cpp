@@ -1,6 +1,6 @@
 #include "tools/orias/reproduce.h"
 
-#include "tools/orias/files.h"
+#include "tools/common/files.h"
 #include "tools/orias/help.h"
 
 #include <filesystem>
@@ -9,6 +9,7 @@
 namespace orias::driver {
 
 namespace fs = std::filesystem;
+using tools::writeWholeFile;
 
 void writeReproducer(const CommandLine& line, std::span<const Input> inputs) {
   fs::path directory = line.reproduceDirectory;

@@ -1,12 +1,12 @@
 #include "support/check.h"
-#include "tools/orias/files.h"
+#include "tools/common/files.h"
 
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
 
-using namespace orias::driver;
+using namespace orias::tools;
 namespace fs = std::filesystem;
 
 namespace {

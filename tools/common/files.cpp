@@ -1,4 +1,4 @@
-#include "tools/orias/files.h"
+#include "tools/common/files.h"
 
 #include "support/check.h"
 
@@ -10,7 +10,7 @@
 #include <memory>
 #include <unistd.h>
 
-namespace orias::driver {
+namespace orias::tools {
 
 namespace fs = std::filesystem;
 
@@ -81,4 +81,4 @@ std::string readWholeFile(const std::string& path) {
   return text;
 }
 
-} // namespace orias::driver
+} // namespace orias::tools

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace orias::driver {
+namespace orias::tools {
 
 /// Writes a file whole or not at all: into a temporary file next to it, which then takes its name. What is not a
 /// regular file (`/dev/null`, a pipe) is written in place. Throws orias::Error.
@@ -15,4 +15,4 @@ void writeWholeFile(const std::string& path, std::string_view text);
 /// Reads all of a file, or of standard input for `-`. Throws orias::Error.
 std::string readWholeFile(const std::string& path);
 
-} // namespace orias::driver
+} // namespace orias::tools
