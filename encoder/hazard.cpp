@@ -1,13 +1,12 @@
 #include "encoder/hazard.h"
 
+#include "encoder/control_flow.h"
 #include "encoder/isa/codec.h"
 #include "encoder/isa/print.h"
-#include "encoder/isa/word.h"
 
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
-#include <optional>
 
 namespace orias::hazard {
 
@@ -62,15 +61,10 @@ struct Step {
   isa::Inst inst;
   LatencyClass latencyClass = LatencyClass::None;
   bool isKnown = false;
-  bool fallsThrough = true;
-  bool isCall = false;
-  std::optional<std::uint32_t> target;
   Guard guard;
 };
 
-struct Block {
-  std::uint32_t first = 0, end = 0; ///< indices of steps
-  std::vector<std::uint32_t> successors;
+struct Block : encoder::FlowBlock {
   State entry;
   bool isReached = false;
 };
@@ -78,8 +72,8 @@ struct Block {
 class Checker {
  public:
   Checker(std::span<const isa::Word> words, const isa::Target& target) : target_(target) {
-    decodeAll(words);
-    buildBlocks();
+    for (encoder::FlowBlock& block : encoder::flowBlocks(decodeAll(words)))
+      blocks_.push_back({std::move(block), {}, false});
   }
 
   Report run() {
@@ -96,76 +90,27 @@ class Checker {
 
  private:
   // --- the program
-  // ----------------------------------------------------------------------------------------------------
 
-  void decodeAll(std::span<const isa::Word> words) {
+  std::vector<encoder::Flow> decodeAll(std::span<const isa::Word> words) {
     steps_.resize(words.size());
+    std::vector<encoder::Flow> flows(words.size());
     for (std::uint32_t i = 0; i < words.size(); ++i) {
       Step& step = steps_[i];
       if (auto inst = isa::decode(words[i])) {
         step.inst = *inst;
         step.isKnown = true;
         step.latencyClass = isa::latencyClassOf(inst->op, inst->mods);
-        readControlFlow(i);
+        flows[i] = encoder::flowOf(*inst, i, static_cast<std::uint32_t>(words.size()));
+        if (!inst->guard.isZeroReg()) step.guard = {unitOf(inst->guard.file, inst->guard.reg), inst->guard.inverted()};
       } else {
-        step.inst.control = controlOf(words[i]);
+        step.inst.control = isa::controlOf(words[i]);
         report_.unknown.push_back(i);
       }
     }
-  }
-
-  /// The control fields lie in the same bits of every word.
-  static isa::Control controlOf(const isa::Word& word) {
-    const auto field = [&](unsigned pos, unsigned width) {
-      return static_cast<std::uint8_t>(isa::getBits(word, pos, width));
-    };
-    return {field(105, 4), field(109, 1) != 0, field(110, 3), field(113, 3), field(116, 6)};
-  }
-
-  void readControlFlow(std::uint32_t index) {
-    Step& step = steps_[index];
-    const isa::Inst& inst = step.inst;
-    const isa::InstrDesc& row = isa::desc(inst.op);
-    if (!inst.guard.isZeroReg()) step.guard = {unitOf(inst.guard.file, inst.guard.reg), inst.guard.inverted()};
-    bool isConditional = !inst.guard.isZeroReg();
-    for (unsigned i = 0; i < inst.operandCount; ++i) {
-      const isa::Operand& operand = inst.operands[i];
-      // A branch may have a second condition, or one on a uniform register (BRA.DIV).
-      if (operand.isReg() && !operand.isZeroReg() && operand.file != File::R) isConditional = true;
-      if (operand.kind != isa::Operand::Kind::Label || !row.has(isa::Flag::Branch)) continue;
-      const std::int64_t to = static_cast<std::int64_t>(index) + 1 + operand.imm / 16;
-      // RET names the function that it leaves, and BRX the base of its register: neither is where it goes.
-      const bool goesThere = !row.mnemonic.starts_with("RET") && !row.mnemonic.starts_with("BRX");
-      if (goesThere && to >= 0 && to < static_cast<std::int64_t>(steps_.size()))
-        step.target = static_cast<std::uint32_t>(to);
-    }
-    step.isCall = row.mnemonic.starts_with("CALL");
-    step.fallsThrough = step.isCall || !row.has(isa::Flag::Terminator) || isConditional;
-  }
-
-  void buildBlocks() {
-    const auto count = static_cast<std::uint32_t>(steps_.size());
-    std::vector<char> isLeader(count + 1, 0);
-    isLeader[0] = 1;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (steps_[i].target) isLeader[*steps_[i].target] = 1;
-      if (steps_[i].target || !steps_[i].fallsThrough || steps_[i].isCall) isLeader[i + 1] = 1;
-    }
-    std::vector<std::uint32_t> blockAt(count + 1, 0);
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (isLeader[i]) blocks_.push_back({i, i, {}, {}, false});
-      blocks_.back().end = i + 1;
-      blockAt[i] = static_cast<std::uint32_t>(blocks_.size() - 1);
-    }
-    for (Block& block : blocks_) {
-      const Step& last = steps_[block.end - 1];
-      if (last.fallsThrough && block.end < count) block.successors.push_back(blockAt[block.end]);
-      if (last.target) block.successors.push_back(blockAt[*last.target]);
-    }
+    return flows;
   }
 
   // --- data flow
-  // ------------------------------------------------------------------------------------------------------
 
   void solve() {
     if (blocks_.empty()) return;
@@ -174,8 +119,8 @@ class Checker {
     // Blocks that only a register leads to (BRX, returns) have no edge here; they start with nothing under way.
     std::vector<char> isTarget(blocks_.size(), 0);
     for (const Block& block : blocks_)
-      for (std::uint32_t s : block.successors)
-        isTarget[s] = 1;
+      for (const encoder::FlowEdge& edge : block.successors)
+        isTarget[edge.to] = 1;
     for (std::uint32_t b = static_cast<std::uint32_t>(blocks_.size()); b-- > 0;) {
       if (isTarget[b] && b != 0) continue;
       blocks_[b].isReached = true;
@@ -187,16 +132,15 @@ class Checker {
       work.pop_back();
       isQueued[at] = 0;
       const State exit = walk(blocks_[at], blocks_[at].entry);
-      const Step& last = steps_[blocks_[at].end - 1];
-      for (std::uint32_t s : blocks_[at].successors) {
-        Block& to = blocks_[s];
+      for (const encoder::FlowEdge& edge : blocks_[at].successors) {
+        Block& to = blocks_[edge.to];
         // What the callee leaves under way is not followed back.
-        const bool isAfterCall = last.isCall && to.first == blocks_[at].end;
+        const bool isAfterCall = edge.kind == encoder::FlowEdge::Kind::AfterCall;
         const bool changed = join(to.entry, isAfterCall ? State{} : exit) || !to.isReached;
         to.isReached = true;
-        if (changed && !isQueued[s]) {
-          isQueued[s] = 1;
-          work.push_back(s);
+        if (changed && !isQueued[edge.to]) {
+          isQueued[edge.to] = 1;
+          work.push_back(edge.to);
         }
       }
     }
@@ -252,7 +196,6 @@ class Checker {
   }
 
   // --- one instruction
-  // ------------------------------------------------------------------------------------------------
 
   void execute(std::uint32_t index) {
     const Step& step = steps_[index];

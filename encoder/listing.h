@@ -4,9 +4,15 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace orias::cubin {
+struct Abi;
+struct Function;
+} // namespace orias::cubin
 
 namespace orias::encoder {
 
@@ -21,6 +27,7 @@ struct ListingRow {
   LiveCounts live{};    ///< registers live behind it, by file
   bool uniform = false; ///< on the uniform datapath
   bool padding = false;
+  bool data = false; ///< no row of the table has this word; `text` is `.word`
   std::uint32_t ptxLine = 0;
   std::string phases; ///< numbers of the phases that made and changed it: "0", "13<74"
 };
@@ -31,7 +38,8 @@ struct ListingHeader {
   std::string arch;
   bool isKernel = true;
   unsigned registers = 0, uniformRegisters = 0, predicates = 0, barriers = 0;
-  unsigned sharedBytes = 0, constantBytes = 0, frameBytes = 0, spillStoreBytes = 0, spillLoadBytes = 0;
+  unsigned sharedBytes = 0, constantBytes = 0, frameBytes = 0;
+  std::optional<unsigned> spillStoreBytes, spillLoadBytes; ///< a cubin does not tell
   unsigned instructions = 0;
   unsigned threadsPerBlock = 0; ///< that the occupancy is computed for
   unsigned warpsPerSm = 0, maxWarpsPerSm = 0;
@@ -41,17 +49,26 @@ struct ListingHeader {
 struct FunctionListing {
   ListingHeader header;
   std::vector<ListingRow> rows;
+  bool hasOrigins = true; ///< the rows know their PTX lines and phases
 };
 
 /// Decodes the words of a function. `phaseNumbers` are the numbers of the pipeline's phases, by index.
 FunctionListing makeListing(const ori::Function& function, const FunctionCode& code,
                             std::vector<std::string_view> phaseNumbers);
 
+/// The listing of a function of a cubin, from nothing but what the file says. Live registers are worked out again from
+/// the words, so that they are guesses where calls and branches go where the file does not tell.
+FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& abi, const isa::Target& target);
+
+struct RenderOptions {
+  bool rawWords = false; ///< the 128 bits of each word behind its text
+};
+
 /// Address and instruction only.
-std::string renderPlain(const FunctionListing& listing);
+std::string renderPlain(const FunctionListing& listing, RenderOptions options = {});
 /// For people, at most 132 columns: control fields, live registers, uniform mark, PTX line and provenance; PTX lines
 /// are shown where they begin. `ptx` is the text that the line numbers refer to.
-std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx);
+std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx, RenderOptions options = {});
 /// The same facts as one JSON object.
 std::string renderJson(const FunctionListing& listing, std::string_view ptx);
 

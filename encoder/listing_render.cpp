@@ -49,31 +49,44 @@ std::string renderHeader(const ListingHeader& h) {
   std::string out = fmt::format("// {} {} for {}\n", h.isKernel ? "kernel" : "function", h.name, h.arch);
   out += fmt::format("// {} instructions, {} registers ({} uniform, {} predicates), {} barriers\n", h.instructions,
                      h.registers, h.uniformRegisters, h.predicates, h.barriers);
-  out += fmt::format("// bytes: {} shared, {} constant, {} local; spills: {} stored, {} loaded\n", h.sharedBytes,
-                     h.constantBytes, h.frameBytes, h.spillStoreBytes, h.spillLoadBytes);
+  out += fmt::format("// bytes: {} shared, {} constant, {} local", h.sharedBytes, h.constantBytes, h.frameBytes);
+  if (h.spillStoreBytes && h.spillLoadBytes)
+    out += fmt::format("; spills: {} stored, {} loaded", *h.spillStoreBytes, *h.spillLoadBytes);
+  out += '\n';
   out += fmt::format("// occupancy with {} threads per block: {} of {} warps, limited by {}\n", h.threadsPerBlock,
                      h.warpsPerSm, h.maxWarpsPerSm, h.occupancyLimit);
   return out;
 }
 
+std::string hex(const isa::Word& word) {
+  return fmt::format("0x{:016x}{:016x}", word.hi, word.lo);
+}
+
+constexpr std::string_view kDataNote = " // not in the instruction table";
+
 } // namespace
 
-std::string renderPlain(const FunctionListing& listing) {
+std::string renderPlain(const FunctionListing& listing, RenderOptions options) {
   std::string out = fmt::format("{}:\n", listing.header.name);
   for (const ListingRow& row : listing.rows) {
     if (!row.label.empty()) out += row.label + ":\n";
-    out += fmt::format("        /*{:04x}*/ {} ;\n", row.offset, row.text);
+    out += fmt::format("        /*{:04x}*/ {} ;", row.offset, row.text);
+    if (row.data) out += kDataNote;
+    if (options.rawWords) out += fmt::format(" /* {} */", hex(row.word));
+    out += '\n';
   }
   return out;
 }
 
-std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx) {
+std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx, RenderOptions options) {
   const std::vector<std::string_view> lines = splitLines(ptx);
   std::string out = renderHeader(listing.header);
   out += fmt::format("{}:\n", listing.header.name);
   // stall, yield, write and read scoreboard, waits, reuse | live R, UR, P | u = uniform datapath | PTX line, phases
-  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1}   {:>6} {}\n", "// at", "instruction",
-                     kTextColumns, "st", "y", "w", "r", "waits", "reu", "R", "UR", "P", "line", "phases");
+  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1}", "// at", "instruction", kTextColumns,
+                     "st", "y", "w", "r", "waits", "reu", "R", "UR", "P");
+  if (listing.hasOrigins) out += fmt::format("   {:>6} {}", "line", "phases");
+  out += '\n';
   std::uint32_t lastLine = 0;
   for (const ListingRow& row : listing.rows) {
     if (row.padding && row.text == "NOP") continue; // only fills the section
@@ -86,9 +99,12 @@ std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx
                        row.control.yield ? 'y' : '-', barrier(row.control.writeBarrier),
                        barrier(row.control.readBarrier), waits(row.control.waitMask), row.reuse);
     if (!row.padding)
-      out += fmt::format(" {:>3} {:>2} {:>1} {} {:>6} {}", row.live[static_cast<unsigned>(isa::File::R)],
+      out += fmt::format(" {:>3} {:>2} {:>1} {}", row.live[static_cast<unsigned>(isa::File::R)],
                          row.live[static_cast<unsigned>(isa::File::UR)], row.live[static_cast<unsigned>(isa::File::P)],
-                         row.uniform ? 'u' : ' ', row.ptxLine, row.phases);
+                         row.uniform ? 'u' : ' ');
+    if (!row.padding && listing.hasOrigins) out += fmt::format(" {:>6} {}", row.ptxLine, row.phases);
+    if (options.rawWords) out += fmt::format(" /* {} */", hex(row.word));
+    if (row.data) out += kDataNote;
     out += '\n';
   }
   return out;
@@ -108,17 +124,17 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
                                 {"sharedBytes", h.sharedBytes},
                                 {"constantBytes", h.constantBytes},
                                 {"frameBytes", h.frameBytes},
-                                {"spillStoreBytes", h.spillStoreBytes},
-                                {"spillLoadBytes", h.spillLoadBytes},
                                 {"occupancy",
                                  {{"threadsPerBlock", h.threadsPerBlock},
                                   {"warps", h.warpsPerSm},
                                   {"maxWarps", h.maxWarpsPerSm},
                                   {"limit", h.occupancyLimit}}}};
+  if (h.spillStoreBytes) out["spillStoreBytes"] = *h.spillStoreBytes;
+  if (h.spillLoadBytes) out["spillLoadBytes"] = *h.spillLoadBytes;
   auto& rows = out["code"] = nlohmann::ordered_json::array();
   for (const ListingRow& row : listing.rows) {
     nlohmann::ordered_json r = {{"offset", row.offset},
-                                {"word", fmt::format("0x{:016x}{:016x}", row.word.hi, row.word.lo)},
+                                {"word", hex(row.word)},
                                 {"text", row.text},
                                 {"control",
                                  {{"stall", row.control.stall},
@@ -128,13 +144,14 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
                                   {"waits", waits(row.control.waitMask)},
                                   {"reuse", row.reuse}}}};
     if (!row.label.empty()) r["label"] = row.label;
+    if (row.data) r["data"] = true;
     if (row.padding) {
       r["padding"] = true;
     } else {
       r["live"] = {
           {"R", row.live[0]}, {"UR", row.live[1]}, {"P", row.live[2]}, {"UP", row.live[3]}, {"B", row.live[4]}};
       r["uniform"] = row.uniform;
-      r["phases"] = row.phases;
+      if (listing.hasOrigins) r["phases"] = row.phases;
       if (row.ptxLine) {
         r["line"] = row.ptxLine;
         r["ptx"] = ptxText(lines, row.ptxLine);

@@ -1,5 +1,6 @@
 # How lit runs the tests of test/phases and test/cli. In RUN lines:
-#   %orias      the program              %s, %S, %t   the test, its folder, a scratch name
+#   %orias      the program orias        %s, %S, %t   the test, its folder, a scratch name
+#   %dis        the program orias-dis
 #   %examples   the folder examples/     %status N    runs the rest of the line and fails unless it exits with N
 import os
 
@@ -12,6 +13,7 @@ config.test_source_root = os.path.join(config.source_dir, config.suite)
 config.test_exec_root = os.path.join(config.build_dir, "lit", config.suite)
 config.substitutions += [
     ("%orias", config.orias),
+    ("%dis", config.orias + "-dis"),
     ("%examples", config.examples),
     ("%status", config.python + " " + os.path.join(config.source_dir, "cli", "status.py")),
 ]

@@ -114,16 +114,21 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
   }
   inst.guard = Operand::physical(d.guardFile(), static_cast<std::uint32_t>(getBits(w, 12, 3)));
   if (getBits(w, 15, 1) != 0) inst.guard.flags = Operand::kNot;
-  Control& c = inst.control;
-  c.stall = static_cast<std::uint8_t>(getBits(w, 105, 4));
-  c.yield = getBits(w, 109, 1) != 0;
-  c.writeBarrier = static_cast<std::uint8_t>(getBits(w, 110, 3));
-  c.readBarrier = static_cast<std::uint8_t>(getBits(w, 113, 3));
-  c.waitMask = static_cast<std::uint8_t>(getBits(w, 116, 6));
+  inst.control = controlOf(w);
   return true;
 }
 
 } // namespace
+
+Control controlOf(const Word& word) {
+  Control c;
+  c.stall = static_cast<std::uint8_t>(getBits(word, 105, 4));
+  c.yield = getBits(word, 109, 1) != 0;
+  c.writeBarrier = static_cast<std::uint8_t>(getBits(word, 110, 3));
+  c.readBarrier = static_cast<std::uint8_t>(getBits(word, 113, 3));
+  c.waitMask = static_cast<std::uint8_t>(getBits(word, 116, 6));
+  return c;
+}
 
 std::optional<Inst> decode(const Word& word) {
   const OpcodeIndex& index = opcodeIndex();

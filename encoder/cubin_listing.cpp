@@ -1,0 +1,58 @@
+#include "encoder/cubin_code.h"
+#include "encoder/isa/target.h"
+#include "encoder/listing_rows.h"
+#include "encoder/word_liveness.h"
+
+namespace orias::encoder {
+
+namespace {
+
+/// Behind the last instruction stand a branch to itself and NOPs, which nobody executes.
+std::size_t endOfCode(const std::vector<ListingRow>& rows) {
+  std::size_t end = rows.size();
+  while (end > 0 && rows[end - 1].text == "NOP")
+    --end;
+  if (end > 0 && !rows[end - 1].label.empty() && rows[end - 1].text == "BRA " + rows[end - 1].label) --end;
+  return end;
+}
+
+unsigned threadsPerBlock(const cubin::Function& function) {
+  const auto& bounds = function.requiredThreads ? function.requiredThreads : function.maxThreads;
+  return bounds ? bounds->x * bounds->y * bounds->z : 0;
+}
+
+} // namespace
+
+FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& abi, const isa::Target& target) {
+  const std::vector<isa::Word> words = wordsOf(function);
+  std::map<std::uint32_t, std::string> names;
+  for (const cubin::InnerFunction& inner : function.inner)
+    names[inner.offset] = inner.name;
+
+  FunctionListing listing;
+  listing.hasOrigins = false;
+  listing.rows = listingRows(words, names);
+  const WordLiveness liveness = livenessOf(words, indirectTargetsOf(function), target);
+  const std::size_t end = endOfCode(listing.rows);
+  for (std::size_t i = 0; i < listing.rows.size(); ++i) {
+    listing.rows[i].live = liveness.live[i];
+    listing.rows[i].padding = i >= end;
+  }
+
+  ListingHeader& h = listing.header;
+  h.name = function.name;
+  h.arch = std::string(target.name());
+  h.isKernel = function.isEntry;
+  h.registers = function.registerCount;
+  h.uniformRegisters = liveness.used[static_cast<unsigned>(isa::File::UR)];
+  h.predicates = liveness.used[static_cast<unsigned>(isa::File::P)];
+  h.barriers = function.barrierCount;
+  h.sharedBytes = function.staticSharedSize;
+  h.constantBytes = cubin::parameterBase(abi, function.parameterSize) + function.parameterSize;
+  h.frameBytes = function.frameSize;
+  h.instructions = static_cast<unsigned>(end);
+  setOccupancy(h, threadsPerBlock(function), target);
+  return listing;
+}
+
+} // namespace orias::encoder

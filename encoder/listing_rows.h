@@ -1,0 +1,20 @@
+#pragma once
+
+// What all listings have in common, wherever their words come from.
+
+#include "encoder/listing.h"
+
+#include <map>
+#include <span>
+
+namespace orias::encoder {
+
+/// The rows of the words by themselves: text, labels, control fields. `names` are names of places, by byte offset; the
+/// other targets of branches are numbered.
+std::vector<ListingRow> listingRows(std::span<const isa::Word> words,
+                                    const std::map<std::uint32_t, std::string>& names);
+
+/// Fills in the occupancy; 0 threads: of a usual block.
+void setOccupancy(ListingHeader& header, unsigned threadsPerBlock, const isa::Target& target);
+
+} // namespace orias::encoder

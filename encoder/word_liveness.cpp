@@ -1,0 +1,153 @@
+#include "encoder/word_liveness.h"
+
+#include "encoder/isa/codec.h"
+#include "encoder/isa/effects.h"
+
+#include <algorithm>
+#include <bitset>
+#include <numeric>
+
+namespace orias::encoder {
+
+namespace {
+
+// One dense number for each register of each file.
+constexpr std::array<unsigned, isa::kFileCount> kRegisters{256, 64, 8, 8, 16};
+constexpr std::array<unsigned, isa::kFileCount> kFirst{0, 256, 320, 328, 336};
+constexpr unsigned kUnits = 352;
+static_assert(kFirst.back() + kRegisters.back() == kUnits);
+using Units = std::bitset<kUnits>;
+
+struct Step {
+  Units reads, writes;
+  bool isCertain = true; ///< without a guard
+};
+
+class Solver {
+ public:
+  Solver(std::span<const isa::Word> words, const IndirectTargets& indirect, const isa::Target& target) {
+    readSteps(words, target);
+    const std::vector<Flow> flows = flowsOf(words);
+    blocks_ = flowBlocks(flows, indirect);
+    successors_.resize(blocks_.size());
+    linkBlocks(flows);
+  }
+
+  WordLiveness run() {
+    result_.live.resize(steps_.size());
+    const std::vector<Units> written = maybeWritten();
+    const std::vector<Units> liveOut = liveOutOfBlocks();
+    for (std::size_t b = 0; b < blocks_.size(); ++b)
+      count(blocks_[b], written[b], liveOut[b]);
+    return std::move(result_);
+  }
+
+ private:
+  void readSteps(std::span<const isa::Word> words, const isa::Target& target) {
+    steps_.resize(words.size());
+    for (std::size_t i = 0; i < words.size(); ++i) {
+      const auto inst = isa::decode(words[i]);
+      if (!inst) continue;
+      steps_[i].isCertain = inst->guard.isZeroReg();
+      isa::forEachTouch(*inst, target, [&](const isa::Touch& touch) {
+        const auto file = static_cast<unsigned>(touch.file);
+        if (touch.reg >= kRegisters[file]) return;
+        (touch.isDef ? steps_[i].writes : steps_[i].reads).set(kFirst[file] + touch.reg);
+        result_.used[file] = std::max(result_.used[file], touch.reg + 1);
+      });
+    }
+  }
+
+  void linkBlocks(const std::vector<Flow>& flows) {
+    std::vector<std::uint32_t> blockAt(steps_.size());
+    std::vector<std::uint32_t> afterCalls;
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+      std::fill(blockAt.begin() + blocks_[b].first, blockAt.begin() + blocks_[b].end, b);
+      for (const FlowEdge& edge : blocks_[b].successors) {
+        successors_[b].push_back(edge.to);
+        if (edge.kind == FlowEdge::Kind::AfterCall) afterCalls.push_back(edge.to);
+      }
+    }
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+      const Flow& last = flows[blocks_[b].end - 1];
+      if (last.callee) successors_[b].push_back(blockAt[*last.callee]);
+      if (last.isReturn) successors_[b].insert(successors_[b].end(), afterCalls.begin(), afterCalls.end());
+    }
+  }
+
+  /// By block: what may have been written before it.
+  std::vector<Units> maybeWritten() const {
+    std::vector<Units> in(blocks_.size());
+    std::vector<std::uint32_t> work(blocks_.size());
+    std::iota(work.rbegin(), work.rend(), 0);
+    while (!work.empty()) {
+      const std::uint32_t b = work.back();
+      work.pop_back();
+      Units out = in[b];
+      for (std::uint32_t i = blocks_[b].first; i < blocks_[b].end; ++i)
+        out |= steps_[i].writes;
+      for (std::uint32_t s : successors_[b]) {
+        if ((out & ~in[s]).none()) continue;
+        in[s] |= out;
+        work.push_back(s);
+      }
+    }
+    return in;
+  }
+
+  static void stepUp(Units& live, const Step& step) {
+    if (step.isCertain) live &= ~step.writes;
+    live |= step.reads;
+  }
+
+  std::vector<Units> liveOutOfBlocks() const {
+    std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size());
+    for (std::uint32_t b = 0; b < blocks_.size(); ++b)
+      for (std::uint32_t s : successors_[b])
+        predecessors[s].push_back(b);
+    std::vector<Units> out(blocks_.size());
+    std::vector<std::uint32_t> work(blocks_.size());
+    std::iota(work.begin(), work.end(), 0);
+    while (!work.empty()) {
+      const std::uint32_t b = work.back();
+      work.pop_back();
+      Units live = out[b];
+      for (std::uint32_t i = blocks_[b].end; i-- > blocks_[b].first;)
+        stepUp(live, steps_[i]);
+      for (std::uint32_t p : predecessors[b]) {
+        if ((live & ~out[p]).none()) continue;
+        out[p] |= live;
+        work.push_back(p);
+      }
+    }
+    return out;
+  }
+
+  void count(const FlowBlock& block, Units written, Units live) {
+    std::vector<Units> liveBehind(block.end - block.first);
+    for (std::uint32_t i = block.end; i-- > block.first;) {
+      liveBehind[i - block.first] = live;
+      stepUp(live, steps_[i]);
+    }
+    for (std::uint32_t i = block.first; i < block.end; ++i) {
+      written |= steps_[i].writes;
+      const Units here = liveBehind[i - block.first] & written;
+      for (unsigned file = 0; file < isa::kFileCount; ++file)
+        for (unsigned r = 0; r < kRegisters[file]; ++r)
+          result_.live[i][file] += here[kFirst[file] + r];
+    }
+  }
+
+  std::vector<Step> steps_;
+  std::vector<FlowBlock> blocks_;
+  std::vector<std::vector<std::uint32_t>> successors_; // calls and returns included
+  WordLiveness result_;
+};
+
+} // namespace
+
+WordLiveness livenessOf(std::span<const isa::Word> words, const IndirectTargets& indirect, const isa::Target& target) {
+  return Solver(words, indirect, target).run();
+}
+
+} // namespace orias::encoder

@@ -1,0 +1,123 @@
+#include "tools/orias-dis/command_line.h"
+
+#include "support/nearest.h"
+#include "tools/common/program.h"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+#include <map>
+#include <sstream>
+
+namespace orias::dis {
+
+namespace po = boost::program_options;
+using tools::UsageError;
+
+namespace {
+
+constexpr const char* kInput = "input";
+
+const po::options_description& shownOptions() {
+  static const po::options_description all = [] {
+    po::options_description result("Options", 80, 50);
+    result.add_options()("kernel,k", po::value<std::vector<std::string>>()->value_name("NAME"),
+                         "only this function; may be repeated")(
+        "listing-format", po::value<std::string>()->value_name("FORMAT"), "plain, annotated (the default) or json")(
+        "json", "the same as --listing-format=json")("raw", "the 128 bits of each word behind its text")(
+        "cfg", po::value<std::string>()->value_name("FORMAT"),
+        "the control flow graph instead of the listing: text, or dot for Graphviz")(
+        "check-hazards",
+        "check instead of listing: report each dependence that the control words do not keep, and exit "
+        "with 1 when there is one")("help,h", "print this text");
+    return result;
+  }();
+  return all;
+}
+
+/// The choice that `value` names. Throws UsageError for another word.
+template <typename T>
+T choose(std::string_view option, const std::string& value, const std::map<std::string, T>& choices) {
+  if (const auto found = choices.find(value); found != choices.end()) return found->second;
+  std::string all;
+  for (const auto& [name, choice] : choices)
+    all += fmt::format("{}'{}'", all.empty() ? "" : ", ", name);
+  throw UsageError(fmt::format("option '{}' cannot be '{}'; it can be {}", option, value, all));
+}
+
+[[noreturn]] void failUnknown(const std::string& word) {
+  std::vector<std::string> names; // NearestName keeps views
+  for (const auto& option : shownOptions().options())
+    names.push_back("--" + option->long_name());
+  NearestName nearest(word);
+  for (const std::string& name : names)
+    nearest.offer(name);
+  throw UsageError(fmt::format("unknown option '{}'; {}", word,
+                               nearest.best().empty() ? "--help lists all of them"
+                                                      : fmt::format("did you mean '{}'?", nearest.best())));
+}
+
+po::variables_map readWords(std::span<const std::string> words) {
+  po::options_description all = shownOptions();
+  all.add_options()(kInput, po::value<std::vector<std::string>>());
+  po::positional_options_description files;
+  files.add(kInput, -1);
+  using namespace po::command_line_style;
+  constexpr int kStyle = unix_style & ~allow_guessing;
+  po::variables_map values;
+  try {
+    const std::vector<std::string> args(words.begin(), words.end());
+    po::store(po::command_line_parser(args).options(all).positional(files).style(kStyle).run(), values);
+  } catch (const po::unknown_option& e) {
+    failUnknown(e.get_option_name().substr(0, e.get_option_name().find('=')));
+  } catch (const po::error& e) {
+    throw UsageError(e.what());
+  }
+  return values;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(std::span<const std::string> words) {
+  using Show = CommandLine::Show;
+  const po::variables_map values = readWords(words);
+  CommandLine line;
+  if (values.count("help")) {
+    line.show = Show::Help;
+    return line;
+  }
+  const auto textOf = [&](const char* option) { return values[option].as<std::string>(); };
+  if (values.count("kernel")) line.kernels = values["kernel"].as<std::vector<std::string>>();
+  if (values.count("listing-format"))
+    line.format = choose<CommandLine::Format>("--listing-format", textOf("listing-format"),
+                                              {{"annotated", CommandLine::Format::Annotated},
+                                               {"json", CommandLine::Format::Json},
+                                               {"plain", CommandLine::Format::Plain}});
+  if (values.count("json")) line.format = CommandLine::Format::Json;
+  line.rawWords = values.count("raw") != 0;
+  if (values.count("cfg") && values.count("check-hazards"))
+    throw UsageError("--cfg and --check-hazards do not go together");
+  if (values.count("check-hazards")) line.show = Show::Hazards;
+  if (values.count("cfg")) {
+    line.show = Show::Graph;
+    line.graphFormat = choose<CommandLine::GraphFormat>(
+        "--cfg", textOf("cfg"), {{"dot", CommandLine::GraphFormat::Dot}, {"text", CommandLine::GraphFormat::Text}});
+  }
+  if (!values.count(kInput)) throw UsageError("no cubin is named; --help tells more");
+  const auto& inputs = values[kInput].as<std::vector<std::string>>();
+  if (inputs.size() != 1) throw UsageError("one cubin at a time");
+  line.input = inputs.front();
+  return line;
+}
+
+std::string helpText() {
+  std::ostringstream out;
+  out << "Usage: orias-dis [options] FILE.cubin\n\n"
+         "Shows the code of a cubin for sm_75 to sm_90, of orias or of ptxas.\n\n"
+      << shownOptions()
+      << "\nExit status: 0 done, 1 a cubin that cannot be read or hazards in it, 2 errors in the command line, 3 a "
+         "fault of "
+         "orias-dis.\n";
+  return out.str();
+}
+
+} // namespace orias::dis
