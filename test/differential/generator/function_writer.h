@@ -1,0 +1,158 @@
+#pragma once
+
+#include "test/differential/generator/profile.h"
+#include "test/differential/generator/random.h"
+#include "test/differential/generator/values.h"
+
+#include <fmt/format.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace orias::generator {
+
+/// A device function that has been generated.
+struct Callee {
+  std::string name;
+  std::vector<Kind> parameters;
+  Kind result = Kind::B32;
+};
+
+/// What the functions of a module share.
+struct ModuleText {
+  std::string suffix; ///< of every name at module scope
+  std::string functions;
+  std::vector<Callee> callees;
+  unsigned threads = 32;         ///< of a block
+  unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
+  unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
+  bool usesLocal = false, usesShared = false;
+};
+/// Bytes from one thread's record to the next.
+unsigned recordBytes(const ModuleText& module);
+
+/// The mask of a whole warp.
+inline constexpr const char* kAllLanes = "0xffffffff";
+
+/// Where the text stands.
+struct Context {
+  bool blockUniform = true;              ///< all threads of the block come here together: barriers are allowed
+  std::string mask;                      ///< exactly these lanes of the warp come here together; empty: not known
+  bool mayExit = true;                   ///< a thread may exit here: nobody waits for it on another way to this place
+  unsigned depth = 0;                    ///< of nesting
+  unsigned repetitions = 1;              ///< how often this runs at most
+  std::string breakLabel, continueLabel; ///< of a loop that threads may leave one by one
+};
+
+/// Writes the body of one function: statements that read only what has been written, end, and give the same values
+/// however they are compiled.
+class FunctionWriter {
+ public:
+  FunctionWriter(std::uint64_t seed, const Profile& profile, ModuleText& module, bool isKernel);
+
+  /// The text of a kernel with its parameters; of a device function, which is also added to the module's callees.
+  std::string kernel(const std::string& name);
+  void deviceFunction(const std::string& name);
+
+ private:
+  // Text, registers and operands.
+  template <typename... Args> void emit(fmt::format_string<Args...> format, Args&&... args) {
+    code_ += "  ";
+    fmt::format_to(std::back_inserter(code_), format, std::forward<Args>(args)...);
+    code_ += ";\n";
+  }
+  void label(const std::string& name) { code_ += name + ":\n"; }
+  std::string newLabel() { return fmt::format("L{}", labels_++); }
+  /// A register that holds nothing yet and is in no pool.
+  std::string fresh(Kind kind);
+  Value& addValue(Kind kind, std::string name, bool uniform, bool fixed = false);
+  /// A value to read: a register, or (numbers only, sometimes) a literal.
+  std::string read(Kind kind);
+  std::string readRegister(Kind kind);
+  std::string readPredicate(bool mayNegate);
+  /// A predicate with the same value in all threads of the block; empty if there is none.
+  std::string uniformPredicate();
+  std::string literal(Kind kind);
+  /// A divisor that is not zero.
+  std::string divisor(Kind kind);
+  /// The operand for a letter of instruction_table.cpp.
+  std::string operand(char letter);
+  /// The register for a result: a new value, or one that is overwritten. To be asked for after the operands were read.
+  std::string result(Kind kind);
+  /// Sometimes "@%p1 ", and then the result has to be an old value: its name; both empty otherwise.
+  std::pair<std::string, std::string> guard(Kind kind);
+  std::string overwritable(Kind kind);
+  std::string declarations() const;
+
+  // Blocks and statements.
+  void block(const Context& inner, unsigned statements);
+  unsigned innerStatements() { return random_.between(1, context().depth < 2 ? 5 : 3); }
+  void statement();
+  void write(Statement statement);
+  bool possible(Statement statement) const;
+  void tableInstruction(Statement group);
+  Context& context() { return contexts_.back(); }
+  const Context& context() const { return contexts_.back(); }
+  Context inner() const;
+  /// Threads may have gone: no barrier and no warp operation may count on them any more.
+  void forgetThreads();
+
+  // arithmetic.cpp
+  void carryChain();
+  void pack();
+  void bits();
+  std::string canonicalBits(Kind kind, const std::string& value);
+  std::string wide(Kind kind, const std::string& value);
+  void fold();
+  void foldValue(Kind kind, const std::string& value);
+
+  // control.cpp
+  void branch();
+  void switchStatement();
+  void uniformLoop();
+  void divergentLoop();
+  void gotoStatement();
+  void twoEntryLoop();
+  void leaveLoop();
+  void exitStatement();
+  void call();
+
+  // memory.cpp
+  void store();
+  void storeValue(Kind kind, const std::string& value);
+  void loadInput();
+  void loadTable();
+  void ownMemory(Statement where);
+  void storeTo(const std::string& space, const std::string& address, unsigned bytes);
+  void loadFrom(const std::string& space, const std::string& address, unsigned bytes, bool readOnly);
+  void exchange();
+
+  // atomic.cpp
+  void sharedAtomic();
+  void globalAtomic();
+  void commutativeAtomic(const char* space, const std::string& address, std::string_view operation, Kind kind);
+  void ownAtomic();
+
+  // warp.cpp
+  void shuffle();
+  void vote();
+
+  // function_text.cpp
+  void firstValues();
+  void showValues();
+  std::string addresses() const;
+
+  Random random_;
+  const Profile& profile_;
+  ModuleText& module_;
+  const bool isKernel_;
+  std::string code_;
+  unsigned registers_[kKindCount] = {};
+  unsigned labels_ = 0;
+  Values values_;
+  std::vector<Context> contexts_;
+  bool readUniform_ = true; ///< everything that was read since the last result was uniform
+};
+
+} // namespace orias::generator

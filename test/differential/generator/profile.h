@@ -1,0 +1,63 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace orias::generator {
+
+/// What a statement of a generated kernel is; a profile says how often each is chosen.
+enum class Statement : std::uint8_t {
+  Integer16,     ///< one instruction of the table, by the group of its row
+  Integer32,     //
+  Integer64,     //
+  Packed,        ///< pairs of 16-bit numbers and dot products in 32 bits
+  IntegerCast,   //
+  Float32,       //
+  Float64,       //
+  FloatCast,     //
+  Predicate,     //
+  Carry,         ///< a chain of add.cc, addc …
+  Pack,          ///< registers to halves and back
+  Bits,          ///< the bits of a float, or a float of bits
+  Fold,          ///< a value into the checksum
+  Store,         ///< a value to a slot of its own
+  If,            //
+  Switch,        //
+  UniformLoop,   //
+  DivergentLoop, //
+  Goto,          ///< forward jumps, some into the middle of another region
+  TwoEntryLoop,  //
+  Exit,          //
+  Call,          //
+  LoadInput,     //
+  LoadTable,     ///< module variables: .const and .global with initialisers
+  Scratch,       ///< loads and stores in the thread's own part of global memory
+  Local,         ///< the same in .local
+  OwnShared,     ///< the same in the thread's own part of .shared
+  Exchange,      ///< through shared memory, with barriers
+  SharedAtomic,  //
+  GlobalAtomic,  //
+  OwnAtomic,     ///< atomics on memory that only this thread has; the results are used
+  Shuffle,       //
+  Vote,          //
+  Count
+};
+inline constexpr std::size_t kStatements = static_cast<std::size_t>(Statement::Count);
+
+/// What kind of kernels to make.
+struct Profile {
+  std::string_view name;
+  std::array<std::uint8_t, kStatements> weights{};
+  unsigned statements = 40; ///< at top level, at most
+  unsigned depth = 2;       ///< of nesting
+  std::uint8_t weight(Statement s) const { return weights[static_cast<std::size_t>(s)]; }
+};
+
+/// "integer", "control", "memory", "float", "warp", "mixed".
+std::span<const Profile> profiles();
+/// Null when there is none of that name.
+const Profile* findProfile(std::string_view name);
+
+} // namespace orias::generator
