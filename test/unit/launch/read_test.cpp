@@ -313,6 +313,20 @@ TEST_CASE("errors name the place") {
   CHECK_THROWS_WITH_AS(readLaunchFile("no_such_file.json"), "'no_such_file.json' cannot be read", Error);
 }
 
+TEST_CASE("the launch files of the examples can be read, and say what to expect") {
+  for (const std::string name : {"saxpy", "transpose", "reduction", "histogram", "stencil", "collatz"}) {
+    CAPTURE(name);
+    const Launch launch = readLaunchFile(ORIAS_SOURCE_DIR "/examples/" + name + ".json");
+    CHECK(launch.name == name);
+    CHECK(launch.file == name + ".ptx");
+    const auto expects = [](const Buffer& buffer) { return buffer.expected.has_value(); };
+    CHECK(std::any_of(launch.buffers.begin(), launch.buffers.end(), expects));
+  }
+  // 0 + 1 + ... + 12 is 78: 384 times, and 0 7 1 8 2 9 3 10 behind them.
+  const Launch sum = readLaunchFile(ORIAS_SOURCE_DIR "/examples/reduction.json");
+  CHECK(elementsText(ElementType::F32, sum.buffers[1].expected->bytes, 1) == "29992");
+}
+
 TEST_CASE("the schema describes exactly the keys that the reader knows") {
   std::ifstream file(ORIAS_SOURCE_DIR "/tools/launch/launch.schema.json");
   const auto schema = nlohmann::json::parse(file);
