@@ -10,6 +10,11 @@ if(ORIAS_SANITIZE)
                                                  -fno-sanitize-recover=all)
   target_link_options(orias_options INTERFACE -fsanitize=address,undefined)
 endif()
+if(ORIAS_FUZZ)
+  target_compile_options(orias_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
+                                                 -fno-sanitize-recover=all)
+  target_link_options(orias_options INTERFACE -fsanitize=address,undefined)
+endif()
 
 # orias_library(NAME [DEPENDS lib...]): all .cpp files of the current folder (not of its subfolders).
 # A folder may hold only headers for a while; it is an interface library then.
