@@ -3,13 +3,11 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/cfg.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/convergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 
 #include <algorithm>
-#include <map>
 
 namespace orias::phases {
 
@@ -18,16 +16,9 @@ using ori::Block;
 using ori::BlockId;
 using ori::Function;
 using ori::Instr;
-using ori::kNoId;
+using Region = ori::ConvergenceRegion;
 
 namespace {
-
-/// One pair of BSSY and BSYNC: threads that leave `from` on different ways meet in front of `meet`.
-struct Region {
-  BlockId from;
-  BlockId meet;
-  unsigned barrier = 0;
-};
 
 class Synchroniser {
  public:
@@ -36,15 +27,22 @@ class Synchroniser {
         postDominators_(ori::DomTree::postDominators(cfg_)), loops_(cfg_, dominators_) {}
 
   bool run() {
-    std::vector<Region> regions = findRegions();
-    assignBarriers(regions);
+    std::vector<bool> isDivergent(cfg_.idCount());
+    for (BlockId b : cfg_.reversePostOrder())
+      isDivergent[b] = mayDiverge(*function_.block(b));
+    ori::ConvergencePlan plan = ori::planConvergence(cfg_, dominators_, postDominators_, loops_,
+                                                     context_.target.registerCount(isa::File::B), isDivergent);
+    for (const ori::MissedMeeting& missed : plan.missed)
+      context_.remarks.refused(function_.block(missed.meet)->first,
+                               missed.outOfBarriers ? "threads do not reconverge here: all barriers are in use"
+                                                    : "threads do not reconverge here: the code is not nested");
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
-    std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
+    std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
     });
-    for (const Region& region : regions)
+    for (const Region& region : plan.regions)
       insert(region);
-    return !regions.empty();
+    return !plan.regions.empty();
   }
 
  private:
@@ -52,75 +50,6 @@ class Synchroniser {
     const Instr* last = block.last;
     if (!last || !ori::isTerminator(last->op) || cfg_.successors(block.id).size() < 2) return false;
     return !isa::desc(last->op).has(isa::Flag::Uniform);
-  }
-
-  /// The loop that a BSYNC in front of `meet` belongs to: in front of a header is outside of its loop.
-  ori::LoopId loopInFrontOf(BlockId meet) const {
-    ori::LoopId loop = loops_.innermost(meet);
-    return loop != kNoId && loops_.isHeader(meet) ? loops_.loop(loop).parent : loop;
-  }
-
-  /// For each block where sides of divergent branches meet, one region that covers all of those branches.
-  std::vector<Region> findRegions() {
-    std::map<BlockId, BlockId> regionOf; // meet -> from
-    for (BlockId b : cfg_.reversePostOrder()) {
-      if (!mayDiverge(*function_.block(b))) continue;
-      const BlockId meet = postDominators_.idom(b);
-      if (meet == kNoId || meet == postDominators_.root()) continue; // nothing but the end of the program
-      auto [at, isNew] = regionOf.emplace(meet, b);
-      if (!isNew) at->second = dominators_.commonDominator(at->second, b);
-    }
-    std::vector<Region> regions;
-    for (auto [meet, from] : regionOf) {
-      BlockId d = from;
-      // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
-      while (d != kNoId && loops_.innermost(d) != loopInFrontOf(meet))
-        d = dominators_.idom(d);
-      // Every thread that sets it comes to wait for it (or exits), and nobody waits who has not set it.
-      const bool sound = d != kNoId && d != meet && dominators_.strictlyDominates(d, meet) &&
-                         postDominators_.strictlyDominates(meet, d) && entriesComeFrom(d, meet);
-      if (sound)
-        regions.push_back({d, meet});
-      else
-        context_.remarks.refused(function_.block(meet)->first,
-                                 "threads do not reconverge here: the code is not nested");
-    }
-    return regions;
-  }
-
-  /// All ways into `meet`, but for the back edges of its own loop, come from blocks under `d`.
-  bool entriesComeFrom(BlockId d, BlockId meet) const {
-    for (BlockId p : cfg_.predecessors(meet))
-      if (!dominators_.dominates(d, p) || (cfg_.isRetreating(p, meet) && !loops_.isHeader(meet))) return false;
-    return true;
-  }
-
-  /// Gives each region the lowest barrier that no region uses which can be under way at the same time. A barrier
-  /// belongs to the warp, and the sides of a branch run in any order, so that is every region but those that one has to
-  /// leave before entering the other. Where 16 barriers are not enough, the threads stay diverged, which is slower, not
-  /// wrong.
-  void assignBarriers(std::vector<Region>& regions) {
-    std::stable_sort(regions.begin(), regions.end(), [&](const Region& a, const Region& b) {
-      return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
-    });
-    const unsigned count = context_.target.registerCount(isa::File::B);
-    std::vector<Region> kept;
-    for (Region r : regions) {
-      std::uint32_t taken = 0;
-      for (const Region& other : kept) {
-        const bool oneBehindTheOther =
-            dominators_.dominates(other.meet, r.from) || dominators_.dominates(r.meet, other.from);
-        if (!oneBehindTheOther) taken |= 1u << other.barrier;
-      }
-      while (taken >> r.barrier & 1)
-        ++r.barrier;
-      if (r.barrier < count)
-        kept.push_back(r);
-      else
-        context_.remarks.refused(function_.block(r.meet)->first,
-                                 "threads do not reconverge here: all barriers are in use");
-    }
-    regions = std::move(kept);
   }
 
   void insert(const Region& region) {

@@ -97,6 +97,8 @@ enum class Flag : std::uint32_t {
   ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
   UniformGuard = 1 << 15, ///< the guard is a uniform predicate
   Variadic = 1 << 14,     ///< any number of operands (PHI)
+  Varying = 1 << 16,      ///< its results differ from lane to lane, whatever it reads
+  WarpWide = 1 << 17,     ///< all lanes that execute it together get the same results, whatever they read
 };
 
 /// What the latency tables are indexed by. The classes follow Mesa NAK's sm_80/sm_100 split (see the latency data's

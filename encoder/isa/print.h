@@ -30,5 +30,8 @@ Style styleOf(const Inst& inst, unsigned slot);
 std::string specialRegisterName(unsigned number);
 /// The number of a special register; -1 when there is none of this name.
 int specialRegisterNumber(std::string_view name);
+/// Whether all lanes of a warp read the same from it: what belongs to the block, the grid or the multiprocessor. False
+/// for numbers that nobody has described, and for counters, which each lane may read at its own time.
+bool isWarpUniform(unsigned specialRegister);
 
 } // namespace orias::isa

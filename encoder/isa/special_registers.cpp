@@ -35,4 +35,22 @@ int specialRegisterNumber(std::string_view name) {
   return -1;
 }
 
+bool isWarpUniform(unsigned specialRegister) {
+  // By the names that nvdisasm prints, and what the PTX manual says of the registers that are lowered to them.
+  struct Interval {
+    unsigned first, last;
+  };
+  constexpr Interval kUniform[] = {
+      {2, 3},     // VIRTCFG, VIRTID: the number of warps, and which one this is
+      {37, 39},   // CTAID
+      {46, 55},   // the windows and sizes of shared and local memory
+      {67, 67},   // VIRTUALSMID
+      {136, 137}, // the block's rank in its cluster
+      {255, 255}  // SRZ
+  };
+  for (const Interval& i : kUniform)
+    if (specialRegister >= i.first && specialRegister <= i.last) return true;
+  return false;
+}
+
 } // namespace orias::isa

@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ori/analysis/loops.h"
+
+#include <vector>
+
+namespace orias::ori {
+
+/// One pair of BSSY and BSYNC: lanes that leave `from` on different ways meet in front of `meet`.
+struct ConvergenceRegion {
+  BlockId from = kNoId;
+  BlockId meet = kNoId;
+  unsigned barrier = 0;
+};
+
+/// A block where the sides of divergent branches meet, but no barrier makes their lanes wait for each other.
+struct MissedMeeting {
+  BlockId meet = kNoId;
+  bool outOfBarriers = false; ///< else the code is not nested
+};
+
+/// Where the lanes of a warp come together again. Phase 99 makes it so; the divergence analysis relies on it.
+struct ConvergencePlan {
+  std::vector<ConvergenceRegion> regions;
+  std::vector<MissedMeeting> missed;
+};
+
+/// Plans for each block where sides of divergent branches meet one region that covers all of those branches. A region
+/// is sound when every lane that sets its barrier comes to wait for it (or exits), and nobody waits who has not set it.
+/// `isDivergent` is indexed by block id: lanes may leave that block on different ways.
+ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
+                                const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent);
+
+} // namespace orias::ori
