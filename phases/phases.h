@@ -19,6 +19,7 @@ bool generateMovPhi(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);
+bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
 bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);

@@ -1,0 +1,306 @@
+#include "ori/analysis/divergence.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/print.h"
+#include "encoder/isa/target.h"
+#include "ori/analysis/convergence.h"
+#include "ori/module.h"
+
+#include <algorithm>
+
+namespace orias::ori {
+
+namespace {
+
+/// Blocks looked at for the sides of divergent branches before the analysis takes everything for divergent.
+constexpr std::size_t kMostSteps = 4'000'000;
+constexpr unsigned kWarpSize = 32;
+constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
+
+bool isWarpFile(File file) {
+  return file == File::UR || file == File::UP || file == File::B;
+}
+
+/// All lanes of a warp have the same y and z where rows of the block are whole warps.
+bool hasWholeRows(const Function& function) {
+  return function.bounds.reqntid[0] != 0 && function.bounds.reqntid[0] % kWarpSize == 0;
+}
+
+bool readsVaryingSpecial(const Function& function, const Instr& instr, unsigned slot) {
+  const std::int32_t number = instr.op_(slot).imm;
+  if (number > kThreadX && number <= kThreadZ && hasWholeRows(function)) return false;
+  return !isa::isWarpUniform(static_cast<unsigned>(number));
+}
+
+/// The results differ whatever the registers hold that are read.
+bool isSource(const Function& function, const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.has(isa::Flag::Varying) || row.has(isa::Flag::Atomic)) return true;
+  for (unsigned i = 0; i < row.slotCount; ++i)
+    if (row.texts[i].style == isa::Style::SpecialReg && readsVaryingSpecial(function, instr, i)) return true;
+  if (!row.has(isa::Flag::Load) || row.modIndex(isa::Mod::Order) < 0) return false;
+  // Each lane performs a strong load of its own.
+  const auto order = isa::modAs<isa::MemOrder>(instr, isa::Mod::Order);
+  return order != isa::MemOrder::Weak && order != isa::MemOrder::Constant;
+}
+
+} // namespace
+
+/// Facts only ever go from uniform to divergent, so a worklist ends.
+class Divergence::Solver {
+ public:
+  explicit Solver(Divergence& result)
+      : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(DomTree::dominators(cfg_)),
+        postDominators_(DomTree::postDominators(cfg_)), loops_(cfg_, dominators_), frontier_(cfg_, dominators_),
+        joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
+
+  void run() {
+    findMultiplyDefined();
+    for (BlockId id : cfg_.reversePostOrder())
+      for (Instr& instr : *function_.block(id))
+        visit(instr);
+    drain();
+    // Where no barrier can be put, the lanes stay apart for good.
+    for (bool changed = true; changed;) {
+      changed = false;
+      const ConvergencePlan plan = planConvergence(cfg_, dominators_, postDominators_, loops_,
+                                                   function_.module().target().registerCount(File::B), r_.branches_);
+      for (const MissedMeeting& missed : plan.missed)
+        changed |= poison(missed.meet);
+      drain();
+    }
+  }
+
+ private:
+  /// Registers that lanes find written by one of several definitions.
+  void findMultiplyDefined() {
+    isMultiple_.assign(function_.vregCount(), false);
+    std::vector<std::uint32_t> first(function_.vregCount() + 1, 0);
+    for (VRegId v = 0; v < function_.vregCount(); ++v)
+      first[v + 1] = first[v] + function_.vreg(v).width;
+    std::vector<bool> seen(first.back());
+    for (const Block* block : function_.layout())
+      for (const Instr& instr : *block)
+        for (const Operand& o : instr.ops()) {
+          if (!o.isDef || !o.isVirtual()) continue;
+          for (unsigned i = 0; i < o.width; ++i) {
+            const std::size_t c = first[o.reg] + o.sub + i;
+            if (seen[c]) isMultiple_[o.reg] = true;
+            seen[c] = true;
+          }
+        }
+  }
+
+  void drain() {
+    while (!work_.empty()) {
+      const VRegId v = work_.back();
+      work_.pop_back();
+      function_.forEachUse(v, [&](Operand& use) { visit(*use.owner); });
+    }
+  }
+
+  void diverge(VRegId v) {
+    if (r_.registers_[v] || isWarpFile(function_.vreg(v).file)) return;
+    r_.registers_[v] = true;
+    work_.push_back(v);
+  }
+
+  void divergeResults(const Instr& instr) {
+    for (const Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual()) diverge(o.reg);
+  }
+
+  bool readsDivergent(const Instr& instr) const {
+    return std::any_of(instr.ops().begin(), instr.ops().end(),
+                       [&](const Operand& o) { return !o.isDef && !r_.isUniform(o); });
+  }
+
+  void visit(const Instr& instr) {
+    if (!cfg_.isReachable(instr.block->id)) return;
+    const bool isGuardDivergent = !r_.isUniform(instr.guard());
+    const bool reads = readsDivergent(instr);
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    if (isGuardDivergent || isSource(function_, instr) || (reads && !row.has(isa::Flag::WarpWide)))
+      divergeResults(instr);
+    if (instr.op == Op::PHI && joins_[instr.block->id]) divergeMerge(instr);
+    if ((isGuardDivergent || reads) && isTerminator(instr.op)) branchApart(instr.block->id);
+    // Lanes that wait for lanes of different masks go on apart.
+    if (reads && row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence)) poison(instr.block->id);
+  }
+
+  /// A phi of one value, whichever way it comes from, merges nothing.
+  void divergeMerge(const Instr& phi) {
+    for (unsigned i = 3; i + 1 < phi.operandCount; i += 2)
+      if (phi.op_(i).value() != phi.op_(1).value()) return divergeResults(phi);
+  }
+
+  // --- control
+
+  void branchApart(BlockId b) {
+    if (r_.branches_[b] || cfg_.successors(b).size() < 2) return;
+    r_.branches_[b] = true;
+    if (steps_ > kMostSteps) return giveUp();
+
+    const BlockId meet = postDominators_.idom(b);
+    const std::vector<BlockId> region = reachable(cfg_.successors(b), meet);
+    steps_ += region.size();
+    const bool isCyclic = mark_[b] == stamp_;
+    std::vector<BlockId> merging;
+    if (isCyclic) {
+      // Lanes of several rounds are under way at once: any two edges may bring some of each.
+      for (BlockId id : region)
+        if (entriesFromRegion(id, b) > 1) merging.push_back(id);
+      if (meet < cfg_.idCount() && entriesFromRegion(meet, b) > 1) merging.push_back(meet);
+    } else {
+      merging = frontier_.compute(cfg_.successors(b), [&](BlockId id) { return id == meet || mark_[id] == stamp_; });
+    }
+    if (isCyclic) divergeBehindCycle(b, region);
+    for (BlockId id : region)
+      setApart(id);
+    for (BlockId id : merging)
+      setJoin(id);
+  }
+
+  /// What can be reached from `from` without passing `stop`; marks it with a new stamp.
+  std::vector<BlockId> reachable(std::span<const BlockId> from, BlockId stop) {
+    ++stamp_;
+    std::vector<BlockId> found;
+    auto add = [&](BlockId id) {
+      if (id == stop || mark_[id] == stamp_) return;
+      mark_[id] = stamp_;
+      found.push_back(id);
+    };
+    for (BlockId id : from)
+      add(id);
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (BlockId next : cfg_.successors(found[i]))
+        add(next);
+    return found;
+  }
+
+  unsigned entriesFromRegion(BlockId id, BlockId branch) const {
+    unsigned count = 0;
+    for (BlockId p : cfg_.predecessors(id))
+      if (p == branch || mark_[p] == stamp_) ++count;
+    return count;
+  }
+
+  /// Lanes go round through `b` different numbers of times: what the blocks of the cycle define is not the same for
+  /// those who read it behind the cycle.
+  void divergeBehindCycle(BlockId b, const std::vector<BlockId>& region) {
+    std::vector<BlockId> cycle{b};
+    back_[b] = stamp_;
+    for (std::size_t i = 0; i < cycle.size(); ++i)
+      for (BlockId p : cfg_.predecessors(cycle[i])) {
+        if (mark_[p] != stamp_ || back_[p] == stamp_) continue;
+        back_[p] = stamp_;
+        cycle.push_back(p);
+      }
+    steps_ += region.size();
+    for (BlockId id : cycle)
+      for (const Instr& instr : *function_.block(id))
+        for (const Operand& def : instr.ops()) {
+          if (!def.isDef || !def.isVirtual() || r_.registers_[def.reg]) continue;
+          bool isReadBehind = false;
+          function_.forEachUse(def.reg, [&](Operand& use) { isReadBehind |= back_[use.owner->block->id] != stamp_; });
+          if (isReadBehind) diverge(def.reg);
+        }
+  }
+
+  void setApart(BlockId id) {
+    if (r_.apart_[id]) return;
+    r_.apart_[id] = true;
+    for (const Instr& instr : *function_.block(id))
+      for (const Operand& def : instr.ops())
+        if (def.isDef && def.isVirtual() && isMerged(def.reg, id)) diverge(def.reg);
+  }
+
+  /// Registers in SSA form are merged by phis. All others may keep what only some lanes wrote.
+  bool isMerged(VRegId v, BlockId definedIn) const {
+    if (isMultiple_[v] || function_.vreg(v).multiDef) return true;
+    if (function_.ssa) return false;
+    bool leaves = false;
+    function_.forEachUse(v, [&](Operand& use) { leaves |= use.owner->block->id != definedIn; });
+    return leaves;
+  }
+
+  void setJoin(BlockId id) {
+    if (joins_[id]) return;
+    joins_[id] = true;
+    for (const Instr& instr : *function_.block(id)) {
+      if (instr.op != Op::PHI) break;
+      divergeMerge(instr);
+    }
+  }
+
+  /// From here on lanes run apart, and nothing brings them together.
+  bool poison(BlockId from) {
+    if (isPoisoned_.empty()) isPoisoned_.assign(cfg_.idCount(), false);
+    if (isPoisoned_[from]) return false;
+    bool changed = false;
+    std::vector<BlockId> work{from};
+    isPoisoned_[from] = true;
+    while (!work.empty()) {
+      const BlockId id = work.back();
+      work.pop_back();
+      changed |= !r_.apart_[id];
+      setApart(id);
+      if (cfg_.predecessors(id).size() > 1) setJoin(id);
+      for (BlockId next : cfg_.successors(id))
+        if (!isPoisoned_[next]) {
+          isPoisoned_[next] = true;
+          work.push_back(next);
+        }
+    }
+    return changed;
+  }
+
+  void giveUp() {
+    for (BlockId id : cfg_.reversePostOrder()) {
+      setApart(id);
+      setJoin(id);
+      for (const Instr& instr : *function_.block(id))
+        for (const Operand& def : instr.ops()) {
+          if (!def.isDef || !def.isVirtual()) continue;
+          function_.forEachUse(def.reg, [&](Operand& use) {
+            if (use.owner->block->id != id) diverge(def.reg);
+          });
+        }
+    }
+  }
+
+  Divergence& r_;
+  const Cfg& cfg_;
+  const Function& function_;
+  DomTree dominators_, postDominators_;
+  Loops loops_;
+  IteratedFrontier frontier_;
+  std::vector<bool> isMultiple_; // by register
+  std::vector<bool> joins_;      // by block: phis there merge the sides of a divergent branch
+  std::vector<bool> isPoisoned_; // by block
+  std::vector<std::uint32_t> mark_, back_;
+  std::uint32_t stamp_ = 0;
+  std::size_t steps_ = 0;
+  std::vector<VRegId> work_;
+};
+
+Divergence::Divergence(const Cfg& cfg)
+    : cfg_(&cfg), registers_(cfg.function().vregCount()), branches_(cfg.idCount()), apart_(cfg.idCount()) {
+  Solver(*this).run();
+}
+
+bool Divergence::isUniform(const isa::Operand& operand) const {
+  if (!operand.isReg() || isWarpFile(operand.file) || operand.isZeroReg()) return true;
+  return operand.isVirtual() && !registers_[operand.reg];
+}
+
+bool storeDivergence(Function& function, const Divergence& divergence) {
+  bool changed = false;
+  for (VRegId v = 0; v < function.vregCount(); ++v) {
+    changed |= function.vreg(v).divergent != divergence.isDivergent(v);
+    function.vreg(v).divergent = divergence.isDivergent(v);
+  }
+  return changed;
+}
+
+} // namespace orias::ori

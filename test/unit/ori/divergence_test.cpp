@@ -1,0 +1,111 @@
+#include "ori/analysis/divergence.h"
+
+#include "helpers.h"
+
+using namespace orias;
+using namespace orias::ori;
+
+namespace {
+
+/// Which of %r0 .. are uniform in a kernel, as "u" and "v", and which blocks, as "U" and "V".
+std::string registersOf(std::string_view body) {
+  const auto module = test::kernel(body);
+  const Function& f = *module->functions.front();
+  const Cfg cfg(f);
+  const Divergence divergence(cfg);
+  std::string text;
+  for (VRegId v = 0; v < f.vregCount(); ++v)
+    text += divergence.isDivergent(v) ? 'v' : 'u';
+  return text;
+}
+
+std::string blocksOf(std::string_view body) {
+  const auto module = test::kernel(body);
+  const Function& f = *module->functions.front();
+  const Cfg cfg(f);
+  const Divergence divergence(cfg);
+  std::string text;
+  for (const Block* block : f.layout())
+    text += divergence.isUniformBlock(block->id) ? 'U' : 'V';
+  return text;
+}
+
+} // namespace
+
+TEST_CASE("seeds: what the lanes of a warp have of their own") {
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  S2R %r2, SR_LANEID;\n  EXIT;\n") == "vuv");
+  CHECK(registersOf("  ssa;\n.L0:\n  S2R %r0, SR_LTMASK;\n  CS2R.32 %r1, SR_CLOCKLO;\n  EXIT;\n") == "vv");
+  CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  SHFL.IDX PT, %r1, %r0, 0, 31;\n  EXIT;\n") == "uv");
+  CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  ATOMS.ADD %r1, [%r0], %r0;\n  EXIT;\n") == "uv");
+}
+
+TEST_CASE(
+    "memory: shared loads are as uniform as their address; local memory is private; strong loads are each lane's own") {
+  CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  LDS %r1, [%r0];\n  LDL %r2, [%r0];\n  EXIT;\n") == "uuv");
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  LDS %r1, [%r0];\n  EXIT;\n") == "vv");
+  const std::string load = "  reg %r0:2, %ur2:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n"
+                           "  ULDC.64 %ur2:2, c[0x0][0x208]:2;\n  LDG.E";
+  CHECK(registersOf(load + " %r1, desc[%ur2:2][%r0:2];\n  EXIT;\n") == "uuu");
+  CHECK(registersOf(load + ".STRONG.GPU %r1, desc[%ur2:2][%r0:2];\n  EXIT;\n") == "uvu");
+}
+
+TEST_CASE("rows of whole warps have one y and z") {
+  const std::string body = ".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_TID.Y;\n  S2R %r2, SR_TID.Z;\n  EXIT;\n";
+  CHECK(registersOf(body) == "vvv");
+  CHECK(registersOf("  reqntid 64 2 2;\n" + body) == "vuu");
+  CHECK(registersOf("  reqntid 48 2 2;\n" + body) == "vvv");
+}
+
+TEST_CASE("data: a result differs when a source, or the guard, does; a vote is the same for all") {
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  IADD3 %r2, %r0, %r1, RZ;\n"
+                    "  IADD3 %r3, %r1, %r1, RZ;\n  EXIT;\n") == "vuvu");
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 MOV %r2, 1;\n"
+                    "  VOTE.ANY %r3, PT, %p1;\n  EXIT;\n") == "vvvu");
+}
+
+TEST_CASE("a merge of uniform values behind a divergent branch is divergent, behind a uniform one it is not") {
+  const std::string body = ":\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 BRA .L2;\n  -> .L1;\n.L1:\n  MOV %r2, 1;\n"
+                           "  -> .L3;\n.L2:\n  MOV %r3, 2;\n  -> .L3;\n.L3:\n"
+                           "  MOV.PHI %r4, [.L1: %r2], [.L2: %r3];\n  MOV.PHI %r5, [.L1: 7], [.L2: 7];\n  EXIT;\n";
+  const std::string varying = "  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n" + body.substr(2);
+  const std::string uniform = "  ssa;\n.L0:\n  S2R %r0, SR_CTAID.X;\n" + body.substr(2);
+  CHECK(registersOf(varying) == "vvuuvu");
+  CHECK(registersOf(uniform) == "uuuuuu");
+  CHECK(blocksOf(varying) == "UVVU");
+  CHECK(blocksOf(uniform) == "UUUU");
+}
+
+TEST_CASE("outside of SSA form a register written on one side is divergent") {
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  MOV %r1, 1;\n  ISETP.GT.AND %p2, PT, %r0, 5, PT;\n"
+                    "  @%p2 BRA .L2;\n  -> .L1;\n.L1:\n  MOV %r1, 2;\n  MOV %r3, 3;\n  MOV %r4, %r3;\n  -> .L2;\n"
+                    ".L2:\n  STS [%r1], %r4;\n  EXIT;\n") == "vvvuv");
+}
+
+TEST_CASE("temporal divergence: a count is uniform within a loop, and divergent behind it") {
+  const std::string loop = "  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n.L1:\n  MOV.PHI %r1, [.L0: 0], [.L1: %r2];\n"
+                           "  IADD3 %r2, %r1, 1, RZ;\n  ISETP.GT.AND %p3, PT, %r2, %r0, PT;\n  @!%p3 BRA .L1;\n"
+                           "  -> .L2;\n.L2:\n";
+  CHECK(registersOf(loop + "  EXIT;\n") == "vuuv");
+  CHECK(registersOf(loop + "  STS [RZ], %r2;\n  EXIT;\n").substr(2, 1) == "v");
+  CHECK(blocksOf(loop + "  EXIT;\n") == "UVU");
+}
+
+TEST_CASE("exits of a loop at different times merge") {
+  // Lanes leave at .L1 by their number, at .L2 all together, and meet in .L3 with constants.
+  CHECK(registersOf("  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  -> .L1;\n.L1:\n"
+                    "  MOV.PHI %r2, [.L0: 0], [.L2: %r3];\n  IADD3 %r3, %r2, 1, RZ;\n"
+                    "  ISETP.GT.AND %p4, PT, %r3, %r0, PT;\n  @%p4 BRA .L3;\n  -> .L2;\n.L2:\n"
+                    "  ISETP.GT.AND %p5, PT, %r3, %r1, PT;\n  @!%p5 BRA .L1;\n  -> .L3;\n.L3:\n"
+                    "  MOV.PHI %r6, [.L1: 1], [.L2: 2];\n  EXIT;\n") == "vuuuvuv");
+}
+
+TEST_CASE("an exit under a guard leaves the rest together") {
+  CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 EXIT;\n  -> .L1;\n.L1:\n"
+                 "  EXIT;\n") == "UU");
+}
+
+TEST_CASE("lanes that nothing brings together stay apart") {
+  // Each lane waits for the lanes of a mask of its own.
+  CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  -> .L1;\n.L1:\n"
+                 "  WARPSYNC PT, %r0;\n  -> .L2;\n.L2:\n  EXIT;\n") == "UVV");
+}
