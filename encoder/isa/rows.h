@@ -95,95 +95,123 @@ struct Slot {
   bool noReuse = false;  ///< read by a unit that does not use the operand cache
 
   constexpr Slot named(std::string_view name) const {
-    return with([&](Slot& s) { s.desc.name = name; });
+    Slot s = *this;
+    s.desc.name = name;
+    return s;
   }
   constexpr Slot wide(WidthRule rule) const {
-    return with([&](Slot& s) { s.desc.width = rule; });
+    Slot s = *this;
+    s.desc.width = rule;
+    return s;
   }
   constexpr Slot two() const { return wide(WidthRule::Two); }
   constexpr Slot neg() const {
-    return with([](Slot& s) { s.desc.canNeg = true; });
+    Slot s = *this;
+    s.desc.canNeg = true;
+    return s;
   }
   constexpr Slot abs() const {
-    return with([](Slot& s) { s.desc.canAbs = true; });
+    Slot s = *this;
+    s.desc.canAbs = true;
+    return s;
   }
   constexpr Slot negAbs() const { return neg().abs(); }
   /// Bitwise inversion, in the bit of the negation.
   constexpr Slot inv() const {
-    return with([](Slot& s) { s.desc.canNot = true; });
+    Slot s = *this;
+    s.desc.canNot = true;
+    return s;
   }
   constexpr Slot style(Style style) const {
-    return with([&](Slot& s) { s.text.style = style; });
+    Slot s = *this;
+    s.text.style = style;
+    return s;
   }
   constexpr Slot f32() const { return style(Style::F32); }
   constexpr Slot unsignedImm() const { return style(Style::Hex); }
   constexpr Slot f64() const { return two().style(Style::F64); }
   /// Packed halves: has the two bits of Operand::half, and C's modifiers stand one bit higher.
   constexpr Slot half() const {
-    return with([](Slot& s) { s.wantHalf = s.fp16Bits = true; });
+    Slot s = *this;
+    s.wantHalf = s.fp16Bits = true;
+    return s;
   }
   constexpr Slot uncached() const {
-    return with([](Slot& s) { s.noReuse = true; });
+    Slot s = *this;
+    s.noReuse = true;
+    return s;
   }
   constexpr Slot fp16C() const {
-    return with([](Slot& s) { s.fp16Bits = true; });
+    Slot s = *this;
+    s.fp16Bits = true;
+    return s;
   }
   constexpr Slot f16() const { return style(Style::F16x2).half(); }
   constexpr Slot reusable(unsigned bit) const {
-    return with([&](Slot& s) { s.field.reuse = static_cast<std::uint8_t>(bit); });
+    Slot s = *this;
+    s.field.reuse = static_cast<std::uint8_t>(bit);
+    return s;
   }
   /// Written behind the register.
   constexpr Slot after(std::string_view text) const {
-    return with([&](Slot& s) { s.text.after = text; });
+    Slot s = *this;
+    s.text.after = text;
+    return s;
   }
   /// Written twice: the instruction reads two fields of one register.
   constexpr Slot twice() const {
-    return with([](Slot& s) { s.text.twice = true; });
+    Slot s = *this;
+    s.text.twice = true;
+    return s;
   }
   /// Not written when it is the default.
   constexpr Slot opt() const {
-    return with([](Slot& s) {
-      s.text.omitDefault = true;
-      s.desc.accepts |= kAcceptsNone;
-    });
+    Slot s = *this;
+    s.text.omitDefault = true;
+    s.desc.accepts |= kAcceptsNone;
+    return s;
   }
   /// Absent in some form; that form is taken unless an operand is given.
   constexpr Slot mayMiss() const {
-    return with([](Slot& s) {
-      s.desc.accepts |= kAcceptsNone;
-      s.def = Operand{};
-    });
+    Slot s = *this;
+    s.desc.accepts |= kAcceptsNone;
+    s.def = Operand{};
+    return s;
   }
   constexpr Slot hidden() const {
-    return with([](Slot& s) {
-      s.text.omitPrinted = true;
-      s.desc.accepts |= kAcceptsNone;
-    });
+    Slot s = *this;
+    s.text.omitPrinted = true;
+    s.desc.accepts |= kAcceptsNone;
+    return s;
   }
   constexpr Slot late() const {
-    return with([](Slot& s) { s.desc.readLate = true; });
+    Slot s = *this;
+    s.desc.readLate = true;
+    return s;
   }
   /// Written after a space, without a comma.
   constexpr Slot glued() const {
-    return with([](Slot& s) { s.text.glued = true; });
+    Slot s = *this;
+    s.text.glued = true;
+    return s;
   }
   constexpr Slot before(std::string_view text) const {
-    return with([&](Slot& s) { s.text.before = text; });
+    Slot s = *this;
+    s.text.before = text;
+    return s;
   }
   constexpr Slot in(Bracket bracket) const {
-    return with([&](Slot& s) { s.text.bracket = bracket; });
+    Slot s = *this;
+    s.text.bracket = bracket;
+    return s;
   }
   constexpr Slot defaultsTo(Operand operand) const {
-    return with([&](Slot& s) { s.def = operand; });
+    Slot s = *this;
+    s.def = operand;
+    return s;
   }
   /// Default !PT.
   constexpr Slot orFalse() const { return defaultsTo(def.notted()); }
-
-  template <typename F> constexpr Slot with(F change) const {
-    Slot copy = *this;
-    change(copy);
-    return copy;
-  }
 };
 
 // --- fields
