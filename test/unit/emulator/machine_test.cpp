@@ -1,0 +1,112 @@
+#include "encoder/isa/parse.h"
+#include "encoder/isa/target.h"
+#include "tools/emulator/emulator.h"
+
+#include <cstring>
+#include <doctest/doctest.h>
+#include <initializer_list>
+
+// Memory, control and the checkers, on SASS text: no instruction here needs a function of encoder/isa/semantics.
+
+using namespace orias;
+
+namespace {
+
+/// 256 bytes of shared memory and one pointer parameter.
+emu::Program program(std::initializer_list<const char*> lines) {
+  emu::Program p;
+  p.kernel = "k";
+  p.target = isa::Target::find("sm_90");
+  p.hasConvergenceBarriers = true;
+  p.rows = {256, 64, 8, 8, 16};
+  p.parameters = {{0, 8}};
+  p.staticShared = 256;
+  std::uint32_t address = 0;
+  for (const char* line : lines) {
+    const isa::ParseResult parsed = isa::parse(line, {address});
+    REQUIRE_MESSAGE(parsed, line << ": " << parsed.error);
+    address += 16;
+    emu::Instruction& i = p.code.emplace_back();
+    i.inst = parsed.inst;
+    for (unsigned s = 0; s < i.inst.operandCount; ++s)
+      if (isa::Operand& o = i.inst.operands[s]; o.kind == isa::Operand::Kind::Label)
+        o.reg = (address + static_cast<std::uint32_t>(o.imm)) / 16;
+  }
+  return p;
+}
+
+struct Ran {
+  launch::RunResult result;
+  std::uint32_t out[2] = {};
+  /// The kind of the first report.
+  std::string kind() const { return result.reports.empty() ? "" : result.reports[0].kind; }
+};
+
+Ran run(const emu::Program& p, const launch::RunOptions& options = {}) {
+  launch::Launch launch;
+  launch.kernel = "k";
+  launch.grid = {2, 1, 1};
+  launch.block = {64, 1, 1};
+  launch.buffers.push_back({"out", launch::ElementType::U32, 2, std::vector<std::byte>(8), {}, {}, 0});
+  launch::Argument pointer;
+  pointer.buffer = 0;
+  launch.arguments.push_back(pointer);
+  launch::Device device(launch, options.memcheck);
+  Ran ran;
+  ran.result = emu::run(p, device, options);
+  std::memcpy(ran.out, device.bufferBytes(0).data(), sizeof ran.out);
+  return ran;
+}
+
+/// One warp reads what the other wrote, behind a barrier or not.
+emu::Program exchange(bool hasBarrier) {
+  return program({"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "STS [R0.X4+0x400], R0",
+                  hasBarrier ? "BAR.SYNC.DEFER_BLOCKING 0x0" : "NOP", "LDS R4, [0x404]", "EXIT"});
+}
+
+launch::RunOptions checking() {
+  launch::RunOptions options;
+  options.memcheck = options.racecheck = true;
+  return options;
+}
+
+} // namespace
+
+TEST_CASE("lanes part, meet, and add up what they have") {
+  const Ran ran =
+      run(program({"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "R2P PR, R0, 0x1",
+                   "BSSY B0, 0x80", "@P0 BRA 0x70", "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R0", "BSYNC B0", "EXIT"}));
+  CHECK(ran.result.completed);
+  CHECK(ran.out[0] == 2 * (0 + 62) * 32 / 2); // the even threads of both CTAs
+}
+
+TEST_CASE("racecheck flags an exchange without a barrier, and nothing else") {
+  CHECK(run(exchange(true), checking()).result.reports.empty());
+  CHECK(run(exchange(false), checking()).kind() == "racecheck");
+}
+
+TEST_CASE("a store behind shared memory is found; without memcheck it ends the run") {
+  const emu::Program p = program({"S2R R0, SR_TID.X", "STS [R0.X4+0x404], R0", "EXIT"});
+  const Ran checked = run(p, checking());
+  CHECK(checked.result.completed);
+  REQUIRE(checked.result.reports.size() == 1);
+  CHECK(checked.kind() == "memcheck");
+  CHECK(checked.result.reports[0].count == 2); // the last thread of each CTA
+  const Ran plain = run(p);
+  CHECK_FALSE(plain.result.completed);
+  CHECK(plain.kind() == "memcheck");
+}
+
+TEST_CASE("memcheck finds reads of shared memory that nobody wrote") {
+  CHECK(run(program({"LDS R4, [0x400]", "EXIT"}), checking()).kind() == "memcheck");
+  CHECK(run(program({"LDS R4, [0x400]", "EXIT"})).result.reports.empty());
+}
+
+TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
+  launch::RunOptions few;
+  few.instructionBudget = 10000;
+  CHECK(run(program({"BRA 0x0", "EXIT"}), few).kind() == "budget");
+  CHECK(run(program({"BPT.TRAP 0x1", "EXIT"})).kind() == "trap");
+  CHECK(run(program({"BAR.SYNC.DEFER_BLOCKING 0x1, 0x60", "EXIT"})).kind() == "deadlock");
+  CHECK(run(program({"LDC.64 R2, c[0x0][0x210]", "CALL.ABS.NOINC R2", "EXIT"})).kind() == "memcheck");
+}

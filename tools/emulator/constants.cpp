@@ -1,0 +1,131 @@
+#include "tools/emulator/constants.h"
+
+#include "encoder/isa/target.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+/// Dynamic shared memory starts at a multiple of this at least (observed: what the driver aligns it to).
+constexpr std::uint32_t kDynamicAlignment = 16;
+
+void put32(std::vector<std::byte>& bank, std::size_t offset, std::uint32_t value) {
+  if (bank.size() < offset + 4) bank.resize(offset + 4);
+  std::memcpy(bank.data() + offset, &value, 4);
+}
+void put64(std::vector<std::byte>& bank, std::size_t offset, std::uint64_t value) {
+  put32(bank, offset, static_cast<std::uint32_t>(value));
+  put32(bank, offset + 4, static_cast<std::uint32_t>(value >> 32));
+}
+
+std::uint32_t alignUp(std::uint32_t value, std::uint32_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+} // namespace
+
+std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch) {
+  std::uint32_t bytes = program.staticShared;
+  if (launch.dynamicShared != 0)
+    bytes = alignUp(bytes, std::max(program.sharedAlignment, kDynamicAlignment)) + launch.dynamicShared;
+  return program.target->sharedBase() + bytes;
+}
+
+Constants::Constants(const Program& program, launch::Device& device) : device_(device), program_(program) {
+  placeVariables(program);
+  std::vector<std::byte>& bank3 = banks_[3];
+  for (const Variable& v : program.variables) {
+    std::vector<std::byte> bytes = v.init;
+    bytes.resize(v.size);
+    apply(bytes, v.relocations);
+    if (v.isConstant) {
+      bank3.resize(std::max<std::size_t>(bank3.size(), v.offset + v.size));
+      std::copy(bytes.begin(), bytes.end(), bank3.begin() + static_cast<std::ptrdiff_t>(v.offset));
+    } else if (v.size != 0) {
+      const std::uint64_t address = device.global.find(v.name)->address;
+      std::copy(bytes.begin(), bytes.end(), device.global.at(address, v.size));
+      device.global.initialise(address, v.size);
+    }
+  }
+  banks_[2] = program.constants2;
+  apply(banks_[2], program.constants2Relocations);
+  banks_[4].resize(8 * program.addressTable.size());
+  apply(banks_[4], program.addressTable);
+  fillSystemBank(program);
+}
+
+void Constants::placeVariables(const Program& program) {
+  for (const Variable& v : program.variables)
+    if (!v.isConstant && !device_.global.find(v.name))
+      device_.global.allocate(v.name, v.size, std::max<std::uint64_t>(v.alignment, 16));
+}
+
+std::uint64_t Constants::valueOf(const Relocation& relocation) const {
+  const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
+  if (const launch::Allocation* found = device_.global.find(relocation.symbol)) return plus(found->address);
+  for (const Variable& v : program_.variables)
+    if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);
+  return plus(kDriverFunctions);
+}
+
+void Constants::apply(std::vector<std::byte>& bytes, const std::vector<Relocation>& relocations) const {
+  for (const Relocation& r : relocations) {
+    ORIAS_CHECK(r.offset + r.bytes <= bytes.size());
+    const std::uint64_t value = valueOf(r) >> (r.isHigh ? 32 : 0);
+    std::memcpy(bytes.data() + r.offset, &value, r.bytes);
+  }
+}
+
+/// Bank 0: what the driver tells a kernel (places: isa::Target, and the public notes on LDC of sm_90), then its
+/// parameters.
+void Constants::fillSystemBank(const Program& program) {
+  const isa::Target& target = *program.target;
+  const launch::Launch& launch = device_.launch;
+  std::vector<std::byte>& bank = banks_[0];
+  bank.resize(target.paramBase());
+  const std::uint32_t block[3] = {launch.block.x, launch.block.y, launch.block.z};
+  const std::uint32_t grid[3] = {launch.grid.x, launch.grid.y, launch.grid.z};
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    put32(bank, target.ntidOffset(axis), block[axis]);
+    put32(bank, target.nctaidOffset(axis), grid[axis]);
+  }
+  put64(bank, target.sharedWindowOffset(), kSharedWindow);
+  put64(bank, target.localWindowOffset(), kLocalWindow);
+  put64(bank, target.constWindowOffset(), kConstantWindow);
+  put32(bank, target.stackPointerOffset(), kLocalTop);
+  put32(bank, target.dynamicSharedSizeOffset(), launch.dynamicShared);
+  if (target.hasClusters()) {
+    put32(bank, target.totalSharedSizeOffset(), target.sharedBase());
+    // Clusters of one CTA: shape, its reciprocal, how many there are, size.
+    constexpr std::size_t kProcessorCount = 0x10c, kShape = 0x144, kReciprocal = 0x150, kClusters = 0x15c,
+                          kSize = 0x188;
+    put32(bank, kProcessorCount, kProcessors);
+    for (unsigned axis = 0; axis < 3; ++axis) {
+      put32(bank, kShape + 4 * axis, 1);
+      put32(bank, kReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(1.0f));
+      put32(bank, kClusters + 4 * axis, grid[axis]);
+    }
+    put32(bank, kSize, 1);
+  }
+  const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
+  bank.insert(bank.end(), parameters.begin(), parameters.end());
+}
+
+std::optional<std::uint64_t> Constants::read(unsigned number, std::int64_t offset, unsigned bytes) const {
+  const std::vector<std::byte>& bank = banks_[number];
+  // The last word of a bank may be read whole.
+  const std::size_t size = (bank.size() + 7) / 8 * 8;
+  if (offset < 0 || static_cast<std::uint64_t>(offset) + bytes > size || offset % bytes != 0) return std::nullopt;
+  std::uint64_t value = 0;
+  const auto at = static_cast<std::size_t>(offset);
+  if (at < bank.size()) std::memcpy(&value, bank.data() + at, std::min<std::size_t>(bytes, bank.size() - at));
+  return value;
+}
+
+} // namespace orias::emu

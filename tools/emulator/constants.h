@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tools/emulator/program.h"
+
+#include <array>
+#include <optional>
+
+namespace orias::emu {
+
+// Where the windows of generic addresses are. The hardware's are elsewhere and differ from launch to launch; here they
+// only must not meet launch::Device::kGlobalBase.
+inline constexpr std::uint64_t kSharedWindow = 0x7e0000000000;
+inline constexpr std::uint64_t kLocalWindow = 0x7d0000000000;
+inline constexpr std::uint64_t kConstantWindow = 0x7c0000000000;
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
+/// Local addresses of a thread end here; its stack grows down from here.
+inline constexpr std::uint32_t kLocalTop = 0xfffd00;
+/// Functions of the driver have addresses from here on, so that a call of one is recognised.
+inline constexpr std::uint64_t kDriverFunctions = 0x7b0000000000;
+/// Multiprocessors of the machine: what %nsmid says.
+inline constexpr std::uint32_t kProcessors = 132;
+
+/// The constant banks of a launch.
+class Constants {
+ public:
+  /// Allocates and fills module variables in device memory, then fills banks 0, 2, 3 and 4.
+  Constants(const Program& program, launch::Device& device);
+
+  /// `bytes` bytes (4 or less: low part of the result) of c[bank][offset]; nothing outside the bank.
+  std::optional<std::uint64_t> read(unsigned bank, std::int64_t offset, unsigned bytes) const;
+  /// The same with the address of bank 3 in the generic window.
+  const std::vector<std::byte>& bank(unsigned number) const { return banks_[number]; }
+
+  /// The address that a relocation stands for; 0 for a symbol that nobody defines.
+  std::uint64_t valueOf(const Relocation& relocation) const;
+
+ private:
+  void placeVariables(const Program& program);
+  void fillSystemBank(const Program& program);
+  void apply(std::vector<std::byte>& bytes, const std::vector<Relocation>& relocations) const;
+
+  launch::Device& device_;
+  const Program& program_;
+  std::array<std::vector<std::byte>, 32> banks_;
+};
+
+/// All shared memory of a CTA: the system's part, static and dynamic.
+std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch);
+
+} // namespace orias::emu

@@ -1,0 +1,120 @@
+// Barriers of the CTA. A warp has arrived when all of its lanes have that have not exited; it counts as 32 threads
+// then, as the manual of PTX says.
+
+#include "tools/emulator/machine.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+enum class Func : std::uint8_t { Popc, And, Or };
+
+struct Kind {
+  bool waits = true;
+  bool reduces = false;
+  bool isPacked = false; ///< number and count in one register
+};
+
+Kind kindOf(isa::Op op) {
+  switch (op) {
+  case isa::Op::BAR_SYNC_R: return {true, false, true};
+  case isa::Op::BAR_ARV: return {false, false, false};
+  case isa::Op::BAR_ARV_R: return {false, false, true};
+  case isa::Op::BAR_RED: return {true, true, false};
+  case isa::Op::BAR_RED_R: return {true, true, true};
+  default: return {};
+  }
+}
+
+} // namespace
+
+void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) {
+    ++path().pc;
+    return;
+  }
+  const Kind kind = kindOf(op.inst.op);
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  std::uint32_t number = word(op, 0, 0, lane), count = 0;
+  if (kind.isPacked) {
+    count = number >> 16 & 0xfff;
+    number &= 0xf;
+  } else {
+    count = word(op, 1, 0, lane);
+  }
+  if (number >= barriers_.size()) return stop("memcheck", fmt::format("there is no barrier {}", number));
+  CtaBarrier& barrier = barriers_[number];
+  Warp& w = warp();
+  if (count != 0) barrier.needed = (count + kLanes - 1) / kLanes * kLanes;
+  if (kind.reduces) {
+    const std::uint32_t holds = predicateMask(op, op.predicate) & lanes;
+    barrier.trueCount += static_cast<std::uint32_t>(std::popcount(holds));
+    barrier.allTrue &= holds == lanes;
+  }
+  barrier.lanes[w.index] |= lanes;
+  if (kind.waits) {
+    const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
+    wait(lanes, Path::State::AtCtaBarrier, 0, number);
+    if (others != 0) path().pc = pc + 1;
+  } else {
+    ++path().pc;
+  }
+  checkBarrier(number);
+}
+
+void Machine::checkBarrier(std::uint32_t number) {
+  CtaBarrier& barrier = barriers_[number];
+  bool isOver = true, someArrived = false;
+  for (const auto& w : warps_) {
+    std::uint32_t& arrived = barrier.lanes[w->index];
+    if (arrived != 0 && (w->live & ~arrived) == 0) {
+      arrived = 0;
+      barrier.arrived += kLanes;
+      barrier.complete[w->index] = true;
+    }
+    someArrived |= barrier.complete[w->index];
+    if (w->live != 0 && !barrier.complete[w->index]) isOver = false;
+  }
+  if (barrier.needed != 0) isOver = barrier.arrived >= barrier.needed;
+  if (!isOver || !someArrived) return;
+  for (const auto& w : warps_) {
+    for (Path& p : w->paths) {
+      if (p.state != Path::State::AtCtaBarrier || p.barrier != number) continue;
+      p.state = Path::State::Ready;
+      ++p.pc;
+      // The kind of reduction is that of the instruction at which the lanes wait.
+      const Operation& at = code_[p.pc - 1];
+      w->barrierCount = barrier.trueCount;
+      w->barrierAnswer = static_cast<Func>(isa::getMod(at.inst, isa::Mod::Func)) == Func::And ? barrier.allTrue
+                                                                                              : barrier.trueCount != 0;
+    }
+  }
+  barrier.needed = barrier.arrived = barrier.trueCount = 0;
+  barrier.allTrue = true;
+  barrier.complete.assign(warpCount_, false);
+  if (options_.racecheck) races_.barrier();
+}
+
+void Machine::checkBarriers() {
+  for (std::uint32_t number = 0; number < barriers_.size(); ++number) {
+    const CtaBarrier& barrier = barriers_[number];
+    bool isUsed = barrier.arrived != 0;
+    for (const std::uint32_t lanes : barrier.lanes)
+      isUsed |= lanes != 0;
+    if (isUsed) checkBarrier(number);
+  }
+}
+
+/// B2R.RESULT: of the last BAR.RED of the warp.
+void Machine::barrierResult(const Operation& op, std::uint32_t lanes) {
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    setWord(op, op.result, 0, lane, warp().barrierCount);
+    setWord(op, 1, 0, lane, warp().barrierAnswer ? 1 : 0);
+  }
+}
+
+} // namespace orias::emu

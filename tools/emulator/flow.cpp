@@ -1,0 +1,351 @@
+// Where lanes go on: branches, exits, and meeting again.
+
+#include "tools/emulator/machine.h"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+constexpr std::uint32_t kWordBytes = 16;
+
+std::uint32_t firstLane(std::uint32_t mask) {
+  return static_cast<std::uint32_t>(std::countr_zero(mask));
+}
+
+} // namespace
+
+void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t block) {
+  Warp& w = warp();
+  Path& here = path();
+  const std::uint32_t stay = here.mask & ~lanes;
+  if (code_.hasPhis())
+    for (std::uint32_t rest = here.mask; rest != 0; rest &= rest - 1)
+      w.from[firstLane(rest)] = block;
+  const bool isBackward = lanes != 0 && target <= here.pc;
+  if (lanes == 0) {
+    ++here.pc;
+  } else if (stay == 0) {
+    here.pc = target;
+  } else {
+    // Those that go on take this path; the others wait for their turn.
+    Path other{target, lanes};
+    here.mask = stay;
+    ++here.pc;
+    w.paths.push_back(other);
+  }
+  countTurn(isBackward);
+}
+
+void Machine::branch(const Operation& op, std::uint32_t lanes) {
+  jump(lanes & predicateMask(op, op.predicate), op.target, op.block);
+}
+
+/// BRA.DIV: taken by all when not all lanes of the mask are here.
+void Machine::branchDivided(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  const int mask = 1; // the slots: predicate, mask, target
+  const bool isDivided = (uniformWord(op, mask, 0) & warp().live & ~path().mask) != 0;
+  jump(isDivided ? lanes : 0, op.target, op.block);
+}
+
+/// BRX, RET, CALL.REL Ra: to a base plus a register; the lanes may go to different places.
+void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  Path& here = path();
+  const std::uint32_t stay = here.mask & ~lanes, next = here.pc + 1;
+  std::int64_t base = 0;
+  for (unsigned s = 0; s < op.inst.operandCount; ++s)
+    if (const isa::Operand& o = op.inst.operands[s]; o.kind == isa::Operand::Kind::Label)
+      base = o.reg != isa::Operand::kNoReg ? std::int64_t{o.reg} * kWordBytes : std::int64_t{next} * kWordBytes + o.imm;
+  std::vector<Path> fresh;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = firstLane(rest);
+    const auto byte = static_cast<std::uint64_t>(base + static_cast<std::int64_t>(value64(op, op.base, lane)));
+    if (byte >= kDriverFunctions && byte < kConstantWindow)
+      return stop("unsupported", "a call of a function of the driver");
+    if (byte % kWordBytes != 0 || byte / kWordBytes >= code_.size())
+      return stop("memcheck", fmt::format("a jump to {:#x}, where there is no code", byte));
+    const auto target = static_cast<std::uint32_t>(byte / kWordBytes);
+    const auto same = std::find_if(fresh.begin(), fresh.end(), [&](const Path& p) { return p.pc == target; });
+    if (same != fresh.end())
+      same->mask |= 1u << lane;
+    else
+      fresh.push_back({target, 1u << lane});
+  }
+  if (fresh.empty()) {
+    here.pc = next;
+    return;
+  }
+  const bool isBackward = fresh[0].pc < next;
+  if (stay != 0) {
+    here.mask = stay;
+    here.pc = next;
+  } else {
+    here = fresh.back();
+    fresh.pop_back();
+  }
+  warp().paths.insert(warp().paths.end(), fresh.begin(), fresh.end());
+  countTurn(isBackward);
+}
+
+/// CALL.REL to a label. The return address is in registers already.
+void Machine::call(const Operation& op, std::uint32_t lanes) {
+  jump(lanes & predicateMask(op, op.predicate), op.target, op.block);
+}
+
+void Machine::exit(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  Warp& w = warp();
+  Path& here = path();
+  w.live &= ~lanes;
+  here.mask &= ~lanes;
+  ++here.pc;
+  if (here.mask == 0) {
+    w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(w.current));
+    w.current = 0;
+    isSwitching_ = true;
+  }
+  if (lanes == 0) return;
+  releaseWaiting();
+  checkBarriers();
+}
+
+void Machine::trap(const Operation& op, std::uint32_t lanes) {
+  if (lanes != 0) return stop("trap", "the program stops itself");
+  (void)op;
+  ++path().pc;
+}
+
+// --- convergence barriers
+// ---------------------------------------------------------------------------------------------
+
+/// BSSY: these lanes will meet.
+void Machine::armBarrier(const Operation& op, std::uint32_t lanes) {
+  std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    masks[firstLane(rest)] = lanes;
+  ++path().pc;
+}
+
+/// BREAK: these lanes will not come; the others need not wait for them.
+void Machine::leaveBarrier(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t members = masks[firstLane(rest)];
+    for (std::uint32_t m = members; m != 0; m &= m - 1)
+      masks[firstLane(m)] &= ~(1u << firstLane(rest));
+    masks[firstLane(rest)] = 0;
+  }
+  ++path().pc;
+  if (lanes != 0) releaseWaiting();
+}
+
+void Machine::wait(std::uint32_t lanes, Path::State state, std::uint32_t wanted, std::uint32_t barrier) {
+  Path& here = path();
+  Path waiting{here.pc, lanes, state, wanted, barrier};
+  if (lanes == here.mask) {
+    here = waiting;
+    isSwitching_ = true;
+    return;
+  }
+  here.mask &= ~lanes;
+  warp().paths.push_back(waiting);
+}
+
+/// BSYNC: waits for the lanes of the barrier.
+void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  const std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+  const std::uint32_t others = path().mask & ~lanes;
+  const std::uint32_t pc = path().pc;
+  // Nearly always all are here.
+  std::uint32_t stillToWait = lanes;
+  while (stillToWait != 0) {
+    const std::uint32_t members = masks[firstLane(stillToWait)];
+    std::uint32_t alike = 0;
+    for (std::uint32_t rest = stillToWait; rest != 0; rest &= rest - 1)
+      if (masks[firstLane(rest)] == members) alike |= 1u << firstLane(rest);
+    stillToWait &= ~alike;
+    if ((members & warp().live & ~alike) == 0 && alike == path().mask) {
+      ++path().pc;
+      return;
+    }
+    wait(alike, Path::State::AtConvergence, members, op.barrier);
+  }
+  if (others != 0) path().pc = pc + 1;
+  releaseWaiting();
+}
+
+/// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask.
+void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
+  const bool isAll = op.base < 0;
+  std::uint32_t stillToWait = lanes;
+  while (stillToWait != 0) {
+    const std::uint32_t wanted = isAll ? ~0u : word(op, op.base, 0, firstLane(stillToWait));
+    std::uint32_t alike = 0;
+    for (std::uint32_t rest = stillToWait; rest != 0; rest &= rest - 1)
+      if (isAll || word(op, op.base, 0, firstLane(rest)) == wanted) alike |= 1u << firstLane(rest);
+    stillToWait &= ~alike;
+    if ((wanted & warp().live & ~alike) == 0 && alike == path().mask) {
+      ++path().pc;
+      return;
+    }
+    wait(alike, Path::State::AtWarpSync, wanted, 0);
+  }
+  if (others != 0) path().pc = pc + 1;
+  releaseWaiting();
+}
+
+void Machine::releaseWaiting() {
+  Warp& w = warp();
+  bool someWereReleased = false;
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < w.paths.size(); ++i) {
+      const Path first = w.paths[i];
+      if (first.state != Path::State::AtConvergence && first.state != Path::State::AtWarpSync) continue;
+      const std::uint32_t* masks = w.b.data() + std::size_t{first.barrier} * kLanes;
+      const bool isBarrier = first.state == Path::State::AtConvergence;
+      // BREAK may have changed whom a waiting lane waits for.
+      const auto wantedBy = [&](const Path& p) { return isBarrier ? masks[firstLane(p.mask)] : p.wanted; };
+      const std::uint32_t wanted = wantedBy(first) & w.live;
+      std::uint32_t here = 0;
+      const auto belongs = [&](const Path& p) {
+        return p.state == first.state && (!isBarrier || p.barrier == first.barrier) && (wantedBy(p) & w.live) == wanted;
+      };
+      for (const Path& p : w.paths)
+        if (belongs(p)) here |= p.mask;
+      if ((wanted & ~here) != 0) continue;
+      // All are there: those at the same instruction go on as one.
+      std::vector<Path> released;
+      std::vector<Path> kept;
+      const std::size_t current = w.current;
+      Path running = current < w.paths.size() ? w.paths[current] : Path{};
+      for (const Path& p : w.paths) {
+        if (!belongs(p)) {
+          kept.push_back(p);
+          continue;
+        }
+        const auto same =
+            std::find_if(released.begin(), released.end(), [&](const Path& r) { return r.pc == p.pc + 1; });
+        if (same != released.end())
+          same->mask |= p.mask;
+        else
+          released.push_back({p.pc + 1, p.mask});
+      }
+      kept.insert(kept.end(), released.begin(), released.end());
+      w.paths = std::move(kept);
+      w.current = 0;
+      for (std::size_t k = 0; k < w.paths.size(); ++k)
+        if ((w.paths[k].mask & running.mask) != 0) w.current = k;
+      someWereReleased = again = true;
+      break;
+    }
+  }
+  if (someWereReleased && !w.paths.empty() && path().state == Path::State::Ready && !stopped_) return;
+  if (w.paths.empty() || path().state != Path::State::Ready) isSwitching_ = true;
+}
+
+/// YIELD and NANOSLEEP: others may go first.
+void Machine::giveWay(const Operation&, std::uint32_t lanes) {
+  ++path().pc;
+  if (lanes == 0 || meetsAnywhere_) return;
+  isSwitching_ = givesWay_ = true;
+}
+
+void Machine::readBarrier(const Operation& op, std::uint32_t lanes) {
+  std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+  const bool clears = isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = firstLane(rest);
+    setWord(op, op.result, 0, lane, masks[lane]);
+    if (clears) masks[lane] = 0;
+  }
+}
+
+void Machine::writeBarrier(const Operation& op, std::uint32_t lanes) {
+  std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    masks[firstLane(rest)] = word(op, op.base, 0, firstLane(rest));
+}
+
+// --- Ori before phase 99: lanes meet at the start of any block
+// ---------------------------------------------------------
+
+void Machine::mergePaths() {
+  Warp& w = warp();
+  for (std::size_t i = 0; i < w.paths.size(); ++i) {
+    if (i == w.current || w.paths[i].state != Path::State::Ready || w.paths[i].pc != path().pc) continue;
+    path().mask |= w.paths[i].mask;
+    w.paths.erase(w.paths.begin() + static_cast<std::ptrdiff_t>(i));
+    if (w.current > i) --w.current;
+    --i;
+  }
+}
+
+void Machine::enterBlock() {
+  mergePaths();
+  if (turn_ < patience_) return;
+  for (const Path& p : warp().paths)
+    if (p.state == Path::State::Ready && p.pc < path().pc) isSwitching_ = true;
+}
+
+/// The phis of a block: each lane takes the values for the block that it comes from.
+void Machine::phis(const Operation& op, std::uint32_t lanes) {
+  Warp& w = warp();
+  const PhiGroup& group = program_.phis[static_cast<std::size_t>(op.phis)];
+  const auto sourceOf = [&](unsigned lane) {
+    const auto found = std::find(group.predecessors.begin(), group.predecessors.end(), w.from[lane]);
+    return static_cast<std::size_t>(found - group.predecessors.begin());
+  };
+  const auto read = [&](const Code::Place& p, unsigned extra, unsigned lane) -> std::uint32_t {
+    if (!p.isRegister || p.isZero) return static_cast<std::uint32_t>(p.constant >> (32 * std::min(extra, 1u)));
+    switch (p.file) {
+    case isa::File::R: return w.row(p.row + extra)[lane];
+    case isa::File::P: return w.p[p.row] >> lane & 1;
+    case isa::File::UR: return w.u[p.row + extra];
+    case isa::File::UP: return w.up[p.row];
+    case isa::File::B: return w.b[p.row * kLanes + lane];
+    }
+    return 0;
+  };
+  struct Target {
+    Write write;
+    std::size_t value;
+  };
+  phiValues_.clear();
+  std::vector<Target> targets;
+  for (const PhiGroup::Phi& phi : group.phis) {
+    const Code::Place to = code_.place(phi.result);
+    for (unsigned k = 0; k < phi.result.width; ++k) {
+      const From file = to.file == isa::File::P    ? From::Predicate
+                        : to.file == isa::File::UR ? From::Uniform
+                        : to.file == isa::File::UP ? From::UniformPredicate
+                                                   : From::Lane;
+      targets.push_back({{0, 0, file, isa::Access::Port::Main, to.row + k}, phiValues_.size()});
+      phiValues_.resize(phiValues_.size() + kLanes);
+      for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        const std::uint32_t lane = firstLane(rest);
+        const std::size_t from = sourceOf(lane);
+        if (from >= phi.values.size())
+          return stop("unsupported", "a block is entered from where its phis know nothing");
+        const isa::Operand& value = phi.values[from];
+        std::uint32_t bits = value.isNone() ? 0 : read(code_.place(value), k, lane);
+        if (value.isReg() && value.inverted() && !value.isZeroReg()) bits ^= 1;
+        phiValues_[targets.back().value + lane] = bits;
+      }
+    }
+  }
+  for (const Target& t : targets)
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      store(t.write, firstLane(rest), phiValues_[t.value + firstLane(rest)]);
+}
+
+} // namespace orias::emu

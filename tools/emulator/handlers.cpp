@@ -1,0 +1,132 @@
+// Which function of the machine executes what. Everything else has a lane or warp function in encoder/isa/semantics.
+
+#include "tools/emulator/machine.h"
+
+namespace orias::emu {
+
+using isa::Op;
+
+Operation::Handler handlerOf(Op op) {
+  switch (op) {
+  // Control flow.
+  case Op::BRA: return &Machine::branch;
+  case Op::BRA_DIV: return &Machine::branchDivided;
+  case Op::BRX:
+  case Op::RET:
+  case Op::CALL_REL_R:
+  case Op::CALL_ABS_R: return &Machine::branchIndexed;
+  case Op::CALL_REL: return &Machine::call;
+  case Op::EXIT: return &Machine::exit;
+  case Op::BSSY: return &Machine::armBarrier;
+  case Op::BSYNC: return &Machine::convergeAt;
+  case Op::BREAK: return &Machine::leaveBarrier;
+  case Op::WARPSYNC:
+  case Op::WARPSYNC_ALL:
+  case Op::WARPSYNC_COLLECTIVE:
+  case Op::WARPSYNC_COLLECTIVE_ALL: return &Machine::warpSync;
+  case Op::YIELD:
+  case Op::NANOSLEEP: return &Machine::giveWay;
+  case Op::BPT: return &Machine::trap;
+  case Op::BMOV_R: return &Machine::readBarrier;
+  case Op::BMOV_B: return &Machine::writeBarrier;
+  case Op::PHI: return &Machine::phis;
+
+  // Barriers of the CTA.
+  case Op::BAR_SYNC:
+  case Op::BAR_SYNC_R:
+  case Op::BAR_ARV:
+  case Op::BAR_ARV_R:
+  case Op::BAR_RED:
+  case Op::BAR_RED_R: return &Machine::ctaBarrier;
+  case Op::B2R_RESULT: return &Machine::barrierResult;
+
+  // Memory.
+  case Op::LDG:
+  case Op::LD:
+  case Op::LDS:
+  case Op::LDL: return &Machine::load;
+  case Op::STG:
+  case Op::ST:
+  case Op::STS:
+  case Op::STL: return &Machine::storeMemory;
+  case Op::LDC: return &Machine::loadConstant;
+  case Op::ULDC:
+  case Op::ULDC_INDEXED: return &Machine::loadConstantUniform;
+  case Op::LDSM: return &Machine::loadMatrix;
+  case Op::STSM: return &Machine::storeMatrix;
+  case Op::LDGSTS: return &Machine::copyToShared;
+  case Op::QSPC: return &Machine::whichSpace;
+  case Op::ATOMG:
+  case Op::ATOM:
+  case Op::ATOMS:
+  case Op::REDG: return &Machine::atomic;
+  case Op::ATOMG_CAS:
+  case Op::ATOM_CAS:
+  case Op::ATOMS_CAS: return &Machine::atomicSwap;
+  case Op::ATOMG_FLOAT:
+  case Op::ATOM_FLOAT:
+  case Op::REDG_FLOAT: return &Machine::atomicFloat;
+  case Op::ATOMS_POPC_INC: return &Machine::atomicCount;
+
+  // Special registers and moves between files.
+  case Op::S2R:
+  case Op::CS2R: return &Machine::readSpecial;
+  case Op::S2UR: return &Machine::readSpecialUniform;
+  case Op::R2UR: return &Machine::toUniform;
+  case Op::R2UR_OR: return &Machine::orToUniform;
+  case Op::P2R: return &Machine::predicatesToRegister;
+  case Op::R2P: return &Machine::registerToPredicates;
+  case Op::COPY:
+  case Op::UNDEF: return &Machine::copy;
+  case Op::LEPC: return &Machine::codeAddress;
+
+  // Memory is always up to date, copies are done at once, and launches stand alone: nothing to wait for.
+  case Op::NOP:
+  case Op::MEMBAR:
+  case Op::ERRBAR:
+  case Op::CGAERRBAR:
+  case Op::CCTL:
+  case Op::CCTL_IVALL:
+  case Op::FENCE_VIEW_ASYNC:
+  case Op::LDGDEPBAR:
+  case Op::DEPBAR_LE:
+  case Op::PMTRIG:
+  case Op::PREEXIT:
+  case Op::ACQBULK:
+  case Op::ENDCOLLECTIVE:
+  case Op::CONV_ALLOC: return &Machine::nothing;
+  default: return nullptr;
+  }
+}
+
+bool isFlow(Op op) {
+  switch (op) {
+  case Op::BRA:
+  case Op::BRA_DIV:
+  case Op::BRX:
+  case Op::RET:
+  case Op::CALL_REL:
+  case Op::CALL_REL_R:
+  case Op::CALL_ABS_R:
+  case Op::EXIT:
+  case Op::BSSY:
+  case Op::BSYNC:
+  case Op::BREAK:
+  case Op::WARPSYNC:
+  case Op::WARPSYNC_ALL:
+  case Op::WARPSYNC_COLLECTIVE:
+  case Op::WARPSYNC_COLLECTIVE_ALL:
+  case Op::YIELD:
+  case Op::NANOSLEEP:
+  case Op::BPT:
+  case Op::BAR_SYNC:
+  case Op::BAR_SYNC_R:
+  case Op::BAR_ARV:
+  case Op::BAR_ARV_R:
+  case Op::BAR_RED:
+  case Op::BAR_RED_R: return true;
+  default: return false;
+  }
+}
+
+} // namespace orias::emu

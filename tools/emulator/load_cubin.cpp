@@ -1,0 +1,113 @@
+// From the file to a program: decodes the words and gathers what the kernel needs.
+
+#include "encoder/cubin/cubin.h"
+#include "encoder/isa/codec.h"
+#include "encoder/isa/target.h"
+#include "support/check.h"
+#include "tools/emulator/program.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+using isa::File;
+using isa::Operand;
+
+constexpr std::size_t kWordBytes = 16;
+/// What a kernel that calls functions gets for its stack: the file does not know how deep they go.
+constexpr std::uint32_t kStackOfCalls = 8192;
+constexpr std::uint32_t kStackAlignment = 16;
+
+Relocation convert(const cubin::Relocation& r) {
+  using Type = cubin::RelocationType;
+  Relocation out{r.offset, 8, false, r.symbol, r.addend};
+  switch (r.type) {
+  case Type::Abs64:
+  case Type::Generic64: break;
+  case Type::Abs32:
+  case Type::Generic32:
+  case Type::Abs32Lo32: out.bytes = 4; break;
+  case Type::Abs32Hi32:
+    out.bytes = 4;
+    out.isHigh = true;
+    break;
+  default: throw Error(fmt::format("a relocation of type {} is not known", static_cast<std::uint32_t>(r.type)));
+  }
+  return out;
+}
+
+std::vector<Relocation> convert(const std::vector<cubin::Relocation>& all) {
+  std::vector<Relocation> out;
+  for (const cubin::Relocation& r : all)
+    out.push_back(convert(r));
+  return out;
+}
+
+/// Distances become places in the code. What leads out of it keeps its distance: indirect branches have bases.
+void resolveLabels(Program& program) {
+  const auto count = static_cast<std::int64_t>(program.code.size());
+  for (std::int64_t at = 0; at < count; ++at) {
+    isa::Inst& inst = program.code[static_cast<std::size_t>(at)].inst;
+    for (unsigned s = 0; s < inst.operandCount; ++s) {
+      Operand& o = inst.operands[s];
+      if (o.kind != Operand::Kind::Label) continue;
+      const std::int64_t byte = (at + 1) * static_cast<std::int64_t>(kWordBytes) + o.imm;
+      if (byte % static_cast<std::int64_t>(kWordBytes) != 0 || byte < 0 || byte >= count * 16) continue;
+      o.reg = static_cast<std::uint32_t>(byte / static_cast<std::int64_t>(kWordBytes));
+    }
+  }
+}
+
+} // namespace
+
+Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
+  const cubin::Module module = cubin::read(file);
+  const auto found = std::find_if(module.functions.begin(), module.functions.end(),
+                                  [&](const cubin::Function& f) { return f.name == kernel; });
+  if (found == module.functions.end()) throw Error(fmt::format("the cubin has no kernel '{}'", kernel));
+  const cubin::Function& function = *found;
+
+  Program program;
+  program.kernel = function.name;
+  for (const isa::Target& target : isa::Target::all())
+    if (target.elfFlags() == module.abi.elfFlags) program.target = &target;
+  if (!program.target) throw Error("the cubin is for a chip that is not known");
+
+  program.code.resize(function.code.size() / kWordBytes);
+  for (std::size_t i = 0; i < program.code.size(); ++i) {
+    Instruction& to = program.code[i];
+    std::memcpy(&to.word, function.code.data() + i * kWordBytes, kWordBytes);
+    if (const auto inst = isa::decode(to.word))
+      to.inst = *inst;
+    else
+      to.isKnown = false;
+  }
+  program.hasConvergenceBarriers = true;
+  resolveLabels(program);
+  program.rows = {256, 64, 8, 8, 16};
+
+  for (const cubin::Parameter& p : function.parameters)
+    program.parameters.push_back({p.offset, p.size});
+  program.staticShared = function.staticSharedSize;
+  program.sharedAlignment = function.sharedAlignment;
+  program.localBytes = std::max({function.frameSize, function.minStackSize, function.maxStackSize.value_or(0)});
+  if (!function.inner.empty()) program.localBytes += kStackOfCalls;
+  program.localBytes = (program.localBytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
+  for (const cubin::Variable& v : module.variables) {
+    if (!v.defined) continue;
+    program.variables.push_back({v.name, v.space == cubin::Variable::Space::Constant, v.size, v.alignment, v.offset,
+                                 v.init, convert(v.relocations)});
+  }
+  for (std::size_t i = 0; i < module.addressTable.size(); ++i)
+    program.addressTable.push_back({8 * i, 8, false, module.addressTable[i].symbol, module.addressTable[i].addend});
+  program.constants2 = function.constant2;
+  program.constants2Relocations = convert(function.constant2Relocations);
+  program.codeRelocations = convert(function.relocations);
+  return program;
+}
+
+} // namespace orias::emu

@@ -1,0 +1,190 @@
+// From Ori, at any phase, to a program: blocks become one run of instructions.
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "support/check.h"
+#include "tools/emulator/program.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace orias::emu {
+
+namespace {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+
+constexpr std::uint32_t kStackAlignment = 16;
+/// Virtual registers follow the physical ones.
+constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalRows = {256, 64, 8, 8, 16};
+
+std::uint32_t alignUp(std::uint32_t value, std::uint32_t alignment) {
+  return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
+}
+
+class Loader {
+ public:
+  Loader(const ori::Module& module, const ori::Function& function) : module_(module), function_(function) {}
+
+  Program load() {
+    program_.kernel = function_.name();
+    program_.target = &module_.target();
+    program_.isOri = true;
+    program_.function = &function_;
+    placeRegisters();
+    placeFrame();
+    const auto& layout = function_.layout();
+    start_.assign(function_.blockIdCount(), 0);
+    for (std::size_t i = 0; i < layout.size(); ++i)
+      addBlock(*layout[i], i + 1 < layout.size() ? layout[i + 1] : nullptr);
+    for (Instruction& i : program_.code)
+      for (unsigned s = 0; s < i.inst.operandCount; ++s)
+        if (Operand& o = i.inst.operands[s]; o.kind == Operand::Kind::Label) o.reg = start_[o.reg];
+    describe();
+    return std::move(program_);
+  }
+
+ private:
+  void placeRegisters() {
+    program_.rows = kPhysicalRows;
+    program_.rowOfVReg.resize(function_.vregCount());
+    for (ori::VRegId v = 0; v < function_.vregCount(); ++v) {
+      std::uint32_t& rows = program_.rows[static_cast<std::size_t>(function_.vreg(v).file)];
+      program_.rowOfVReg[v] = rows;
+      rows += function_.vreg(v).width;
+    }
+  }
+
+  /// Objects without a place get one behind those that have; the stack pointer is below them all then.
+  void placeFrame() {
+    std::uint32_t end = 0;
+    bool isLaidOut = true;
+    for (const ori::FrameObject& object : function_.frame) {
+      if (object.offset >= 0) end = std::max(end, static_cast<std::uint32_t>(object.offset) + object.size);
+      isLaidOut &= object.offset >= 0;
+    }
+    for (const ori::FrameObject& object : function_.frame) {
+      if (object.offset >= 0) {
+        offsets_.push_back(object.offset);
+        continue;
+      }
+      end = alignUp(end, object.align);
+      offsets_.push_back(static_cast<std::int32_t>(end));
+      end += object.size;
+    }
+    end = alignUp(std::max(end, function_.stats.frameBytes), kStackAlignment);
+    program_.localBytes = end;
+    program_.frameBytes = isLaidOut ? 0 : end;
+  }
+
+  Operand convert(Operand o) const {
+    if (o.kind != Operand::Kind::Frame) return o;
+    const std::int32_t offset = offsets_.at(o.reg) + o.imm;
+    Operand number = Operand::immediate(offset);
+    number.flags = o.flags;
+    return number;
+  }
+
+  Instruction& add(const ori::Block& block) {
+    Instruction& i = program_.code.emplace_back();
+    i.block = block.id;
+    i.startsBlock = start_[block.id] == program_.code.size() - 1;
+    return i;
+  }
+
+  void addBlock(const ori::Block& block, const ori::Block* next) {
+    start_[block.id] = static_cast<std::uint32_t>(program_.code.size());
+    const ori::Instr* instr = block.first;
+    if (instr && instr->op == Op::PHI) {
+      PhiGroup group;
+      for (; instr && instr->op == Op::PHI; instr = instr->next)
+        addPhi(group, *instr);
+      Instruction& i = add(block);
+      i.inst = isa::makeInst(Op::PHI);
+      i.inst.operandCount = 0;
+      i.phis = static_cast<std::int32_t>(program_.phis.size());
+      program_.phis.push_back(std::move(group));
+    }
+    for (; instr; instr = instr->next) {
+      Instruction& i = add(block);
+      i.origin = instr;
+      i.inst = isa::makeInst(instr->op);
+      i.inst.mods = instr->mods;
+      i.inst.guard = instr->guard();
+      i.inst.control = instr->control;
+      ORIAS_CHECK(instr->operandCount <= isa::kMaxOperands);
+      i.inst.operandCount = static_cast<std::uint8_t>(instr->operandCount);
+      for (unsigned s = 0; s < instr->operandCount; ++s)
+        i.inst.operands[s] = convert(instr->op_(s).value());
+      program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
+    }
+    const ori::Instr* last = block.last;
+    const bool goesOn = !last || !ori::isTerminator(last->op) || ori::isConditional(*last);
+    if (!goesOn) return;
+    // Each block has an instruction of its own, so that one can tell by the last instruction where a lane came from.
+    if (block.fallthrough == ori::kNoId) {
+      add(block).isKnown = false;
+    } else if (!next || next->id != block.fallthrough || block.empty()) {
+      Instruction& i = add(block);
+      i.inst = isa::makeInst(Op::BRA);
+      i.inst.operands[1] = Operand::label(block.fallthrough);
+    }
+  }
+
+  static void addPhi(PhiGroup& group, const ori::Instr& instr) {
+    PhiGroup::Phi phi;
+    phi.result = instr.op_(0).value();
+    const bool isFirst = group.predecessors.empty();
+    if (!isFirst) phi.values.resize(group.predecessors.size());
+    for (unsigned s = 1; s + 1 < instr.operandCount; s += 2) {
+      const std::uint32_t from = instr.op_(s + 1).reg;
+      auto at = std::find(group.predecessors.begin(), group.predecessors.end(), from);
+      if (at == group.predecessors.end()) {
+        group.predecessors.push_back(from);
+        for (PhiGroup::Phi& other : group.phis)
+          other.values.emplace_back();
+        phi.values.resize(group.predecessors.size());
+        at = group.predecessors.end() - 1;
+      }
+      phi.values[static_cast<std::size_t>(at - group.predecessors.begin())] = instr.op_(s).value();
+    }
+    group.phis.push_back(std::move(phi));
+  }
+
+  void describe() {
+    for (const ori::KernelParam& p : function_.params)
+      program_.parameters.push_back({p.offset, p.size});
+    program_.staticShared = function_.sharedBytes;
+    program_.sharedAlignment = function_.sharedAlign;
+    for (const ori::Variable& v : module_.variables) {
+      if (v.linkage == ori::Linkage::External) continue;
+      Variable out{v.name, v.space == ori::Space::Const, v.size, v.align, 0, {}, {}};
+      out.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(v.constOffset, 0));
+      for (const std::uint8_t byte : v.init)
+        out.init.push_back(std::byte{byte});
+      for (const ori::DataRelocation& r : v.relocations)
+        out.relocations.push_back({r.offset, r.size, false, module_.symbols[r.symbol].name, r.addend});
+      program_.variables.push_back(std::move(out));
+    }
+    for (std::size_t i = 0; i < module_.addressSlots.size(); ++i)
+      program_.addressTable.push_back({8 * i, 8, false, module_.symbols[module_.addressSlots[i]].name, 0});
+  }
+
+  const ori::Module& module_;
+  const ori::Function& function_;
+  Program program_;
+  std::vector<std::uint32_t> start_;  ///< of each block
+  std::vector<std::int32_t> offsets_; ///< of each frame object
+};
+
+} // namespace
+
+Program loadOri(const ori::Module& module, const ori::Function& function) {
+  return Loader(module, function).load();
+}
+
+} // namespace orias::emu

@@ -1,0 +1,359 @@
+// CTAs, warps, and the loop that executes.
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "support/check.h"
+#include "tools/emulator/emulator.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+/// A path that has run this many instructions lets others run at its next branch backward: they may be those that it
+/// spins for. Lanes that meet at blocks lose their meeting by it, so those wait far longer.
+constexpr std::uint32_t kTurn = 4096;
+constexpr std::uint32_t kLongTurn = 1 << 20;
+constexpr std::uint32_t kMaxThreads = 1024;
+
+/// Calls f(lane) for each bit of a mask.
+template <typename F> void forEachLane(std::uint32_t lanes, F&& f) {
+  for (; lanes != 0; lanes &= lanes - 1)
+    f(static_cast<unsigned>(std::countr_zero(lanes)));
+}
+
+} // namespace
+
+launch::RunResult run(const Program& program, launch::Device& device, const launch::RunOptions& options) {
+  return Machine(program, device, options).run();
+}
+
+Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options)
+    : program_(program), device_(device), options_(options), constants_(program, device), code_(program, constants_),
+      meetsAnywhere_(program.isOri && !program.hasConvergenceBarriers) {
+  const launch::Dim3 block = device.launch.block;
+  if (block.count() == 0 || block.count() > kMaxThreads)
+    throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
+  threads_ = static_cast<std::uint32_t>(block.count());
+  warpCount_ = (threads_ + kLanes - 1) / kLanes;
+  localBase_ = kLocalTop - program.localBytes;
+  for (unsigned w = 0; w < warpCount_; ++w)
+    warps_.push_back(std::make_unique<Warp>());
+}
+
+launch::RunResult Machine::run() {
+  const launch::Dim3 grid = device_.launch.grid;
+  try {
+    runGrid(grid);
+  } catch (const Error& error) { // a use of an instruction that its function refuses
+    stop("unsupported", error.what());
+  }
+  result_.completed = !stopped_;
+  return std::move(result_);
+}
+
+void Machine::runGrid(launch::Dim3 grid) {
+  for (std::uint32_t z = 0; z < grid.z && !stopped_; ++z)
+    for (std::uint32_t y = 0; y < grid.y && !stopped_; ++y)
+      for (std::uint32_t x = 0; x < grid.x && !stopped_; ++x)
+        runCta({x, y, z});
+}
+
+void Machine::startWarp(unsigned index) {
+  Warp& w = *warps_[index];
+  const auto& rows = code_.rows();
+  const auto rowsOf = [&](isa::File file) { return std::size_t{rows[static_cast<std::size_t>(file)]}; };
+  w.index = index;
+  w.firstThread = index * kLanes;
+  const std::uint32_t count = std::min(threads_ - w.firstThread, kLanes);
+  w.live = count == kLanes ? ~0u : (1u << count) - 1;
+  w.r.assign(std::max<std::size_t>(rowsOf(isa::File::R), 2) * kLanes, 0);
+  w.u.assign(rowsOf(isa::File::UR), 0);
+  w.p.assign(rowsOf(isa::File::P), 0);
+  w.up.assign(rowsOf(isa::File::UP), 0);
+  w.p[isa::kPT] = ~0u;
+  w.up[isa::kUPT] = 1;
+  w.b.assign(rowsOf(isa::File::B) * kLanes, 0);
+  w.from.fill(~0u);
+  w.paths.assign(1, Path{0, w.live});
+  w.current = 0;
+  w.patience = 0;
+  if (program_.frameBytes != 0) std::fill_n(w.row(1), kLanes, kLocalTop - program_.frameBytes);
+}
+
+void Machine::startCta() {
+  for (unsigned w = 0; w < warpCount_; ++w)
+    startWarp(w);
+  for (CtaBarrier& barrier : barriers_) {
+    barrier = CtaBarrier{};
+    barrier.lanes.assign(warpCount_, 0);
+    barrier.complete.assign(warpCount_, false);
+  }
+  const std::uint32_t base = program_.target->sharedBase();
+  shared_.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
+  locals_.assign(threads_, FlatMemory());
+  if (options_.racecheck) races_.start(shared_.size());
+}
+
+void Machine::runCta(launch::Dim3 cta) {
+  cta_ = cta;
+  startCta();
+  while (!stopped_) {
+    bool someRan = false, someLive = false;
+    for (unsigned w = 0; w < warpCount_ && !stopped_; ++w) {
+      if (warps_[w]->live == 0) continue;
+      someLive = true;
+      if (!warps_[w]->isReady()) continue;
+      someRan = true;
+      runWarp(*warps_[w]);
+    }
+    if (!someLive) return;
+    if (!someRan) reportDeadlock();
+  }
+}
+
+bool Machine::choosePath() {
+  Warp& w = warp();
+  if (w.paths.empty()) return false;
+  patience_ = 0;
+  if (meetsAnywhere_ && !givesWay_) {
+    // The lanes that are farthest behind catch up with the others.
+    std::size_t best = w.paths.size();
+    for (std::size_t i = 0; i < w.paths.size(); ++i)
+      if (w.paths[i].state == Path::State::Ready && (best == w.paths.size() || w.paths[i].pc < w.paths[best].pc))
+        best = i;
+    w.current = best;
+    return best != w.paths.size();
+  }
+  for (std::size_t step = givesWay_ ? 1 : 0; step <= w.paths.size(); ++step) {
+    const std::size_t i = (w.current + step) % w.paths.size();
+    if (w.paths[i].state != Path::State::Ready) continue;
+    w.current = i;
+    return true;
+  }
+  return false;
+}
+
+void Machine::runWarp(Warp& w) {
+  warp_ = &w;
+  turn_ = 0;
+  givesWay_ = isSwitching_ = false;
+  patience_ = w.patience;
+  w.patience = 0;
+  if (patience_ == 0 && !choosePath()) return;
+  while (!stopped_) {
+    Path& here = path();
+    at_ = here.pc;
+    if (at_ >= code_.size()) return stop("unsupported", "control leaves the code");
+    const Operation& op = code_[at_];
+    ++result_.warpInstructions;
+    result_.threadInstructions += static_cast<std::uint64_t>(std::popcount(here.mask));
+    if (result_.threadInstructions > options_.instructionBudget)
+      return stop("budget", fmt::format("more than {} thread instructions", options_.instructionBudget));
+    ++turn_;
+    const std::uint32_t lanes = guardMask(op);
+    if (op.isFlow) {
+      resolve(op);
+      (this->*op.handler)(op, lanes);
+    } else {
+      if (lanes != 0) execute(op, lanes);
+      ++here.pc;
+    }
+    if (program_.isOri && !stopped_ && !isSwitching_) {
+      Path& now = path();
+      if (now.pc < code_.size() && code_[now.pc].startsBlock) {
+        if (!op.isFlow && code_.hasPhis()) forEachLane(now.mask, [&](unsigned lane) { w.from[lane] = op.block; });
+        if (meetsAnywhere_ && w.paths.size() > 1) enterBlock();
+      }
+    }
+    if (isSwitching_) {
+      isSwitching_ = false;
+      if (!choosePath()) return;
+      if (!givesWay_) continue;
+      givesWay_ = false;
+      turn_ = 0;
+      patience_ = kTurn;
+      if (warpCount_ == 1) continue;
+      w.patience = patience_;
+      return;
+    }
+  }
+}
+
+void Machine::countTurn(bool isBackward) {
+  if (!isBackward || turn_ < (meetsAnywhere_ ? kLongTurn : kTurn)) return;
+  isSwitching_ = givesWay_ = true;
+}
+
+std::uint32_t Machine::guardMask(const Operation& op) const {
+  const Warp& w = *warp_;
+  const std::uint32_t mask = w.paths[w.current].mask;
+  if (!op.isGuarded) return mask;
+  std::uint32_t holds = op.guardFrom == From::UniformPredicate ? (w.up[op.guardRow] != 0 ? ~0u : 0) : w.p[op.guardRow];
+  if (op.guardIsInverted) holds = ~holds;
+  return mask & holds;
+}
+
+void Machine::execute(const Operation& op, std::uint32_t lanes) {
+  if (op.isUnknown) return stop("unsupported", "this instruction is not known");
+  resolve(op);
+  if (op.handler)
+    (this->*op.handler)(op, lanes);
+  else if (op.isUniform && op.lane)
+    uniformly(op);
+  else if (op.lane)
+    perLane(op, lanes);
+  else if (op.warp)
+    perWarp(op, lanes);
+  else
+    stop("unsupported", fmt::format("{} is not modelled", isa::desc(op.inst.op).name));
+}
+
+void Machine::resolve(const Operation& op) {
+  Warp& w = warp();
+  for (unsigned i = 0; i < op.readCount; ++i) {
+    const Read& read = op.reads[i];
+    switch (read.from) {
+    case From::Lane: rows_[i] = w.row(read.row); break;
+    case From::Predicate: bits_[i] = w.p[read.row]; break;
+    case From::Uniform: bits_[i] = w.u[read.row]; break;
+    case From::UniformPredicate: bits_[i] = w.up[read.row]; break;
+    }
+  }
+}
+
+void Machine::store(const Write& write, unsigned lane, std::uint32_t value) {
+  Warp& w = warp();
+  switch (write.to) {
+  case From::Lane: w.row(write.row)[lane] = value; break;
+  case From::Predicate: w.p[write.row] = (w.p[write.row] & ~(1u << lane)) | (value & 1) << lane; break;
+  case From::Uniform: w.u[write.row] = value; break;
+  case From::UniformPredicate: w.up[write.row] = value & 1; break;
+  }
+}
+
+void Machine::perLane(const Operation& op, std::uint32_t lanes) {
+  isa::LaneValues values = op.preset;
+  for (unsigned i = 0; i < op.readCount; ++i)
+    if (const Read& read = op.reads[i]; read.from == From::Uniform || read.from == From::UniformPredicate)
+      values[read.slot].w[read.word] = bits_[i];
+  forEachLane(lanes, [&](unsigned lane) {
+    for (unsigned i = 0; i < op.readCount; ++i) {
+      const Read& read = op.reads[i];
+      if (read.from == From::Lane)
+        values[read.slot].w[read.word] = rows_[i][lane];
+      else if (read.from == From::Predicate)
+        values[read.slot].w[read.word] = bits_[i] >> lane & 1;
+    }
+    op.lane(op.inst, values);
+    for (unsigned i = 0; i < op.writeCount; ++i) {
+      const Write& write = op.writes[i];
+      store(write, lane, values[write.slot].w[write.word]);
+    }
+  });
+}
+
+void Machine::uniformly(const Operation& op) {
+  isa::LaneValues values = op.preset;
+  for (unsigned i = 0; i < op.readCount; ++i)
+    values[op.reads[i].slot].w[op.reads[i].word] = bits_[i];
+  op.lane(op.inst, values);
+  for (unsigned i = 0; i < op.writeCount; ++i)
+    store(op.writes[i], 0, values[op.writes[i].slot].w[op.writes[i].word]);
+}
+
+void Machine::perWarp(const Operation& op, std::uint32_t lanes) {
+  warpValues_.active = lanes;
+  forEachLane(lanes, [&](unsigned lane) {
+    isa::LaneValues& values = warpValues_.lane[lane];
+    for (unsigned slot = 0; slot < op.inst.operandCount; ++slot)
+      if (op.firstRead[slot] < 0) values[slot] = op.preset[slot];
+    for (unsigned i = 0; i < op.readCount; ++i) {
+      const Read& read = op.reads[i];
+      values[read.slot].w[read.word] = read.from == From::Lane        ? rows_[i][lane]
+                                       : read.from == From::Predicate ? bits_[i] >> lane & 1
+                                                                      : bits_[i];
+    }
+  });
+  op.warp(op.inst, warpValues_);
+  forEachLane(lanes, [&](unsigned lane) {
+    for (unsigned i = 0; i < op.writeCount; ++i) {
+      const Write& write = op.writes[i];
+      // A uniform result is that of the first lane.
+      const bool isUniform = write.to == From::Uniform || write.to == From::UniformPredicate;
+      if (isUniform && lane != static_cast<unsigned>(std::countr_zero(lanes))) continue;
+      store(write, lane, warpValues_.lane[lane][write.slot].w[write.word]);
+    }
+  });
+}
+
+std::uint32_t Machine::word(const Operation& op, int slot, unsigned number, unsigned lane) const {
+  if (slot < 0) return 0;
+  const auto s = static_cast<std::size_t>(slot);
+  if (op.firstRead[s] < 0) return op.preset[s].w[number];
+  const auto i = static_cast<std::size_t>(op.firstRead[s]) + number;
+  if (i >= op.readCount || op.reads[i].slot != s) return 0;
+  switch (op.reads[i].from) {
+  case From::Lane: return rows_[i][lane];
+  case From::Predicate: return bits_[i] >> lane & 1;
+  default: return bits_[i];
+  }
+}
+
+std::uint32_t Machine::uniformWord(const Operation& op, int slot, unsigned number) const {
+  return word(op, slot, number, 0);
+}
+
+std::uint32_t Machine::predicateMask(const Operation& op, int slot) const {
+  if (slot < 0) return ~0u;
+  const auto s = static_cast<std::size_t>(slot);
+  const isa::Operand& operand = op.inst.operands[s];
+  if (operand.isNone()) return ~0u;
+  std::uint32_t mask = 0;
+  if (op.firstRead[s] < 0)
+    mask = op.preset[s].w[0] != 0 ? ~0u : 0;
+  else if (const auto i = static_cast<std::size_t>(op.firstRead[s]); op.reads[i].from == From::Predicate)
+    mask = bits_[i];
+  else
+    mask = bits_[i] != 0 ? ~0u : 0;
+  return operand.inverted() ? ~mask : mask;
+}
+
+void Machine::setWord(const Operation& op, int slot, unsigned number, unsigned lane, std::uint32_t value) {
+  if (slot < 0 || op.firstWrite[static_cast<std::size_t>(slot)] < 0) return;
+  const auto i = static_cast<std::size_t>(op.firstWrite[static_cast<std::size_t>(slot)]) + number;
+  if (i < op.writeCount && op.writes[i].slot == slot) store(op.writes[i], lane, value);
+}
+
+void Machine::stop(std::string kind, std::string text) {
+  if (stopped_) return;
+  stopped_ = isSwitching_ = true;
+  result_.reports.insert(result_.reports.begin(), {std::move(kind), program_.text(at_), std::move(text), 1});
+}
+
+void Machine::finding(const char* kind, std::string text) {
+  std::string where = program_.text(at_);
+  for (launch::Report& report : result_.reports)
+    if (report.kind == kind && report.where == where) {
+      ++report.count;
+      return;
+    }
+  result_.reports.push_back({kind, std::move(where), std::move(text), 1});
+}
+
+void Machine::reportDeadlock() {
+  std::string text;
+  for (const auto& w : warps_)
+    for (const Path& p : w->paths) {
+      at_ = p.pc;
+      text += fmt::format("{}CTA ({}, {}, {}) warp {} lanes {:#x} at {}", text.empty() ? "" : "; ", cta_.x, cta_.y,
+                          cta_.z, w->index, p.mask, program_.text(p.pc));
+    }
+  stop("deadlock", "nobody can go on: " + text);
+}
+
+} // namespace orias::emu

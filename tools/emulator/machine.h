@@ -1,0 +1,175 @@
+#pragma once
+
+#include "tools/emulator/address_space.h"
+#include "tools/emulator/operation.h"
+#include "tools/emulator/race_check.h"
+#include "tools/emulator/warp.h"
+#include "tools/launch/launch.h"
+
+#include <memory>
+
+namespace orias::emu {
+
+/// A barrier of the CTA.
+struct CtaBarrier {
+  std::uint32_t needed = 0;         ///< threads; 0: all of the CTA
+  std::uint32_t arrived = 0;        ///< threads of warps that are complete
+  std::vector<std::uint32_t> lanes; ///< by warp: lanes that have arrived since the warp was last complete
+  std::vector<bool> complete;       ///< by warp
+  std::uint32_t trueCount = 0;      ///< BAR.RED: threads whose predicate was true
+  bool allTrue = true;
+};
+
+/// Runs the CTAs of a launch one after another, the warps of a CTA in turns, and the paths of a warp one at a time.
+/// Everything is deterministic: a warp gives way at barriers and, after a while, at branches backward.
+class Machine {
+ public:
+  Machine(const Program& program, launch::Device& device, const launch::RunOptions& options);
+  launch::RunResult run();
+
+ private:
+  friend Operation::Handler handlerOf(isa::Op op);
+
+  // --- machine.cpp: CTAs, warps, the loop
+  void runGrid(launch::Dim3 grid);
+  void runCta(launch::Dim3 cta);
+  void startCta();
+  void startWarp(unsigned index);
+  void runWarp(Warp& warp);
+  bool choosePath();
+  void execute(const Operation& op, std::uint32_t lanes);
+  void perLane(const Operation& op, std::uint32_t lanes);
+  void perWarp(const Operation& op, std::uint32_t lanes);
+  void uniformly(const Operation& op);
+  std::uint32_t guardMask(const Operation& op) const;
+  void countTurn(bool isBackward);
+
+  // --- reports
+  /// Ends the run.
+  void stop(std::string kind, std::string text);
+  /// Something that a checker found.
+  void finding(const char* kind, std::string text);
+  void reportDeadlock();
+
+  // --- operands of the current operation
+  void resolve(const Operation& op);
+  std::uint32_t word(const Operation& op, int slot, unsigned word, unsigned lane) const;
+  std::uint64_t value64(const Operation& op, int slot, unsigned lane) const {
+    return word(op, slot, 0, lane) | std::uint64_t{word(op, slot, 1, lane)} << 32;
+  }
+  /// The lanes for which the predicate in `slot` holds, inversion applied.
+  std::uint32_t predicateMask(const Operation& op, int slot) const;
+  void setWord(const Operation& op, int slot, unsigned word, unsigned lane, std::uint32_t value);
+  void setPredicate(const Operation& op, int slot, unsigned lane, bool value);
+  void store(const Write& write, unsigned lane, std::uint32_t value);
+  std::uint32_t uniformWord(const Operation& op, int slot, unsigned word) const;
+
+  // --- flow.cpp: where lanes go on
+  void branch(const Operation& op, std::uint32_t lanes);
+  void branchDivided(const Operation& op, std::uint32_t lanes);
+  void branchIndexed(const Operation& op, std::uint32_t lanes);
+  void call(const Operation& op, std::uint32_t lanes);
+  void exit(const Operation& op, std::uint32_t lanes);
+  void armBarrier(const Operation& op, std::uint32_t lanes);
+  void convergeAt(const Operation& op, std::uint32_t lanes);
+  void leaveBarrier(const Operation& op, std::uint32_t lanes);
+  void warpSync(const Operation& op, std::uint32_t lanes);
+  void giveWay(const Operation& op, std::uint32_t lanes);
+  void trap(const Operation& op, std::uint32_t lanes);
+  void readBarrier(const Operation& op, std::uint32_t lanes);
+  void writeBarrier(const Operation& op, std::uint32_t lanes);
+  void phis(const Operation& op, std::uint32_t lanes);
+  /// Lanes of the current path leave it for `target`.
+  void jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t block);
+  /// Lets go all that wait and need wait no longer.
+  void releaseWaiting();
+  /// Lanes wait at the current instruction as a path of their own.
+  void wait(std::uint32_t lanes, Path::State state, std::uint32_t wanted, std::uint32_t barrier);
+  void mergePaths();
+  void enterBlock();
+
+  // --- cta_barrier.cpp
+  void ctaBarrier(const Operation& op, std::uint32_t lanes);
+  void barrierResult(const Operation& op, std::uint32_t lanes);
+  void checkBarrier(std::uint32_t number);
+  void checkBarriers();
+
+  // --- access.cpp: loads and stores
+  void load(const Operation& op, std::uint32_t lanes);
+  void storeMemory(const Operation& op, std::uint32_t lanes);
+  void loadConstant(const Operation& op, std::uint32_t lanes);
+  void loadConstantUniform(const Operation& op, std::uint32_t lanes);
+  void loadMatrix(const Operation& op, std::uint32_t lanes);
+  void storeMatrix(const Operation& op, std::uint32_t lanes);
+  void copyToShared(const Operation& op, std::uint32_t lanes);
+  void whichSpace(const Operation& op, std::uint32_t lanes);
+  std::uint64_t addressOf(const Operation& op, unsigned lane) const;
+  Space spaceOf(isa::Op op) const;
+  /// Both report faults; `out` is zero then, or the store is not done.
+  bool readMemory(Space space, std::uint64_t address, unsigned lane, std::span<std::byte> out, bool isAtomic = false);
+  bool writeMemory(Space space, std::uint64_t address, unsigned lane, std::span<const std::byte> in,
+                   bool isAtomic = false);
+  static Space spaceOfGeneric(std::uint64_t address);
+  FlatMemory& localOf(unsigned lane);
+  /// A checker's hook: an access to shared memory.
+  void noteShared(std::uint64_t address, std::span<const std::byte> data, bool isWrite, bool isAtomic);
+  void fault(launch::Fault fault, Space space, std::uint64_t address, unsigned lane, std::size_t size, bool isWrite);
+
+  // --- atomics.cpp
+  void atomic(const Operation& op, std::uint32_t lanes);
+  void atomicSwap(const Operation& op, std::uint32_t lanes);
+  void atomicFloat(const Operation& op, std::uint32_t lanes);
+  void atomicCount(const Operation& op, std::uint32_t lanes);
+  bool canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, unsigned bytes) const;
+  void setAtomicResult(const Operation& op, unsigned lane, bool wasDone, std::span<const std::uint32_t> old);
+
+  // --- special.cpp: special registers and moves between files
+  void readSpecial(const Operation& op, std::uint32_t lanes);
+  void readSpecialUniform(const Operation& op, std::uint32_t lanes);
+  void toUniform(const Operation& op, std::uint32_t lanes);
+  void orToUniform(const Operation& op, std::uint32_t lanes);
+  void predicatesToRegister(const Operation& op, std::uint32_t lanes);
+  void registerToPredicates(const Operation& op, std::uint32_t lanes);
+  void copy(const Operation& op, std::uint32_t lanes);
+  void codeAddress(const Operation& op, std::uint32_t lanes);
+  void nothing(const Operation& op, std::uint32_t lanes);
+  std::uint64_t specialRegister(unsigned number, unsigned lane);
+
+  Warp& warp() { return *warp_; }
+  const Warp& warp() const { return *warp_; }
+  Path& path() { return warp_->paths[warp_->current]; }
+
+  const Program& program_;
+  launch::Device& device_;
+  const launch::RunOptions& options_;
+  Constants constants_;
+  Code code_;
+  launch::RunResult result_;
+
+  // --- the CTA that runs
+  launch::Dim3 cta_;
+  std::uint32_t threads_ = 0;
+  unsigned warpCount_ = 0;
+  std::vector<std::unique_ptr<Warp>> warps_;
+  std::array<CtaBarrier, 16> barriers_;
+  FlatMemory shared_;
+  RaceCheck races_;
+  std::vector<FlatMemory> locals_; ///< by thread; empty until used
+  std::uint32_t localBase_ = 0;
+
+  // --- the warp that runs
+  Warp* warp_ = nullptr;
+  std::uint32_t at_ = 0;       ///< index of the current operation
+  bool stopped_ = false;       ///< the run is over
+  bool isSwitching_ = false;   ///< choose another path (or warp)
+  bool givesWay_ = false;      ///< another warp is to run
+  std::uint32_t turn_ = 0;     ///< instructions since the warp's turn began
+  std::uint32_t patience_ = 0; ///< instructions for which lanes that are farther behind have to wait
+  bool meetsAnywhere_ = false; ///< lanes meet at the start of any block
+  isa::WarpValues warpValues_;
+  std::array<const std::uint32_t*, 24> rows_{};
+  std::array<std::uint32_t, 24> bits_{};
+  std::vector<std::uint32_t> phiValues_;
+};
+
+} // namespace orias::emu

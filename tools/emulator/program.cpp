@@ -1,0 +1,34 @@
+#include "tools/emulator/program.h"
+
+#include "encoder/isa/print.h"
+#include "ori/print.h"
+
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+constexpr std::size_t kWordBytes = 16;
+}
+
+std::string Program::text(std::size_t index) const {
+  if (index >= code.size()) return fmt::format("{}+{:#x} (behind the code)", kernel, index * kWordBytes);
+  const Instruction& i = code[index];
+  if (!isOri) {
+    const std::uint64_t address = index * kWordBytes;
+    if (!i.isKnown) return fmt::format("{}+{:#x} {:#018x} {:#018x}", kernel, address, i.word.lo, i.word.hi);
+    isa::Inst inst = i.inst;
+    for (unsigned s = 0; s < inst.operandCount; ++s) // back to distances
+      if (isa::Operand& o = inst.operands[s]; o.kind == isa::Operand::Kind::Label && o.reg != isa::Operand::kNoReg) {
+        o.imm = static_cast<std::int32_t>((std::int64_t{o.reg} - static_cast<std::int64_t>(index) - 1) *
+                                          static_cast<std::int64_t>(kWordBytes));
+        o.reg = isa::Operand::kNoReg;
+      }
+    return fmt::format("{}+{:#x} {}", kernel, address, isa::print(inst, {address, {}}));
+  }
+  if (i.origin) return fmt::format("{} .L{} {}", kernel, i.block, ori::print(*function, *i.origin));
+  if (i.phis >= 0) return fmt::format("{} .L{} (phis)", kernel, i.block);
+  return fmt::format("{} .L{} (end of block)", kernel, i.block);
+}
+
+} // namespace orias::emu

@@ -1,0 +1,103 @@
+#pragma once
+
+#include "encoder/isa/isa.h"
+#include "tools/launch/launch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::ori {
+class Function;
+class Module;
+struct Instr;
+} // namespace orias::ori
+
+namespace orias::emu {
+
+/// "The address of `symbol` + `addend` stands here."
+struct Relocation {
+  std::uint64_t offset = 0; ///< from the start of the thing that it belongs to
+  unsigned bytes = 8;       ///< 4 or 8
+  bool isHigh = false;      ///< 4 bytes: the high half
+  std::string symbol;
+  std::int64_t addend = 0;
+};
+
+/// A variable of the module in global or constant memory.
+struct Variable {
+  std::string name;
+  bool isConstant = false;
+  std::uint64_t size = 0;
+  std::uint64_t alignment = 1;
+  std::uint64_t offset = 0; ///< constant ones: in bank 3
+  std::vector<std::byte> init;
+  std::vector<Relocation> relocations;
+};
+
+/// The phis at the start of a block: they read all their sources before any writes.
+struct PhiGroup {
+  struct Phi {
+    isa::Operand result;
+    std::vector<isa::Operand> values; ///< one for each predecessor; None is undefined
+  };
+  std::vector<std::uint32_t> predecessors; ///< blocks
+  std::vector<Phi> phis;
+};
+
+/// One instruction of the code. Labels name instructions by their place in Program::code (Operand::reg).
+struct Instruction {
+  isa::Inst inst;
+  bool isKnown = true; ///< false: a word that the table cannot decode, or the end of a block that has none
+  isa::Word word;
+  std::int32_t phis = -1;             ///< PHI: index into Program::phis
+  std::uint32_t block = 0;            ///< Ori: the block
+  bool startsBlock = false;           ///< Ori: the first of its block
+  const ori::Instr* origin = nullptr; ///< Ori: null for branches that the loader added
+};
+
+/// Code that the machine can run, and what a launch has to know about it. SASS and Ori look the same here: registers
+/// are rows of the lane's (warp's) files; those of Ori that are virtual follow the physical ones.
+class Program {
+ public:
+  std::string kernel;
+  const isa::Target* target = nullptr;
+  bool isOri = false;
+  /// There are convergence barriers in the code: lanes meet at those. Otherwise (Ori before phase 99) they meet at the
+  /// start of any block.
+  bool hasConvergenceBarriers = false;
+  std::vector<Instruction> code;
+  std::vector<PhiGroup> phis;
+  /// The first row of each virtual register in its file, and the number of rows of each file.
+  std::vector<std::uint32_t> rowOfVReg;
+  std::array<std::uint32_t, isa::kFileCount> rows{};
+
+  std::vector<launch::ParameterPlace> parameters;
+  std::uint32_t staticShared = 0; ///< bytes, without the system's
+  std::uint32_t sharedAlignment = 1;
+  std::uint32_t localBytes = 0; ///< stack of a thread
+  /// Code before phase 101 finds its stack pointer set up: this far below the top.
+  std::uint32_t frameBytes = 0;
+  std::vector<Variable> variables;
+  std::vector<Relocation> addressTable; ///< constant bank 4
+  std::vector<std::byte> constants2;    ///< constant bank 2
+  std::vector<Relocation> constants2Relocations;
+  std::vector<Relocation> codeRelocations; ///< immediates; offsets count 16 bytes for each instruction
+
+  /// "kernel+0x120 LDG.E R2, desc[UR4][R2.64]", for messages.
+  std::string text(std::size_t index) const;
+
+  /// Null for SASS. text() reads it, so it must not change before the program is done with.
+  const ori::Function* function = nullptr;
+};
+
+/// The kernel of a cubin, ours or ptxas'. Throws orias::Error when there is none of this name, or for a damaged file.
+Program loadCubin(std::span<const std::byte> cubin, std::string_view kernel);
+
+/// A kernel at any phase. The function must stay as it is while the program is used.
+Program loadOri(const ori::Module& module, const ori::Function& function);
+
+} // namespace orias::emu

@@ -1,0 +1,144 @@
+// Special registers, and moves between register files.
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/print.h"
+#include "encoder/isa/target.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+/// Predicates that P2R and R2P can name.
+constexpr std::uint32_t kPredicates = 0x7f;
+
+} // namespace
+
+/// Numbers: encoder/isa/special_registers.inc. What a program may ask for has a value of which it can know nothing
+/// (which multiprocessor, what time) gets a simple one.
+std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
+  const launch::Dim3 block = device_.launch.block;
+  const std::uint32_t thread = warp().firstThread + lane;
+  const std::uint32_t bit = 1u << lane;
+  switch (number) {
+  case 0: return lane;                             // LANEID
+  case 2: return std::uint64_t{warpCount_} << 8;   // VIRTCFG: warps of the multiprocessor in bits 8..15
+  case 3: return std::uint64_t{warp().index} << 8; // VIRTID: the warp in bits 8..14
+  case 32: return thread % block.x | (thread / block.x % block.y) << 16 | (thread / block.x / block.y) << 26; // TID
+  case 33: return thread % block.x;
+  case 34: return thread / block.x % block.y;
+  case 35: return thread / block.x / block.y;
+  case 37: return cta_.x;
+  case 38: return cta_.y;
+  case 39: return cta_.z;
+  case 46: return kLocalWindow >> 32;  // LWINHI
+  case 47: return kSharedWindow >> 32; // SWINHI
+  case 48: return kSharedWindow & 0xffffffff;
+  case 50: return program_.target->sharedBase() + shared_.size(); // SMEMSZ
+  case 52: return kLocalWindow & 0xffffffff;
+  case 56: return bit;
+  case 57: return bit - 1;
+  case 58: return bit | (bit - 1);
+  case 59: return ~(bit | (bit - 1));
+  case 60: return ~(bit - 1);
+  case 67: return 0; // VIRTUALSMID
+  case 80:
+  case 82: return result_.warpInstructions; // CLOCK, GLOBALTIMER: 64 bits
+  case 81:
+  case 83: return result_.warpInstructions >> 32;
+  case 136: return 0; // CgaCtaId: clusters have one CTA
+  case 255: return 0;
+  default: stop("unsupported", fmt::format("the special register {}", isa::specialRegisterName(number))); return 0;
+  }
+}
+
+void Machine::readSpecial(const Operation& op, std::uint32_t lanes) {
+  const auto number = static_cast<unsigned>(op.inst.operands[1].imm);
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint64_t value = specialRegister(number, lane);
+    setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(value));
+    setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(value >> 32));
+  }
+}
+
+void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const std::uint64_t value = specialRegister(static_cast<unsigned>(op.inst.operands[1].imm), lane);
+  setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(value));
+}
+
+/// R2UR: what the first active lane has.
+void Machine::toUniform(const Operation& op, std::uint32_t lanes) {
+  if (op.firstWrite[0] >= 0) return stop("unsupported", "R2UR with a predicate result");
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  setWord(op, op.result, 0, lane, word(op, op.base, 0, lane));
+}
+
+/// R2UR.OR: the bits of all lanes.
+void Machine::orToUniform(const Operation& op, std::uint32_t lanes) {
+  if (op.firstWrite[0] >= 0) return stop("unsupported", "R2UR.OR with a predicate result");
+  std::uint32_t all = 0;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+    all |= word(op, op.base, 0, static_cast<unsigned>(std::countr_zero(rest)));
+  setWord(op, op.result, 0, 0, all);
+}
+
+/// P2R: Ra with one byte replaced by the predicates of the mask.
+void Machine::predicatesToRegister(const Operation& op, std::uint32_t lanes) {
+  const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint32_t mask = word(op, op.data, 0, lane) & kPredicates;
+    std::uint32_t bits = 0;
+    for (unsigned p = 0; p < isa::kPT; ++p)
+      bits |= (warp().p[p] >> lane & 1) << p;
+    const std::uint32_t other = word(op, op.base, 0, lane) & ~(0xffu << shift);
+    setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
+  }
+}
+
+/// R2P: the predicates of the mask from one byte of Ra.
+void Machine::registerToPredicates(const Operation& op, std::uint32_t lanes) {
+  const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint32_t mask = word(op, op.data, 0, lane) & kPredicates;
+    const std::uint32_t bits = word(op, op.base, 0, lane) >> shift;
+    for (unsigned p = 0; p < isa::kPT; ++p)
+      if ((mask >> p & 1) != 0) store({0, 0, From::Predicate, isa::Access::Port::Main, p}, lane, bits >> p & 1);
+  }
+}
+
+/// COPY: between registers of any file, a predicate also as 0 or 1 (UNDEF has no source and leaves what is there).
+void Machine::copy(const Operation& op, std::uint32_t lanes) {
+  if (op.inst.operandCount < 2) return;
+  const isa::Operand& from = op.inst.operands[1];
+  const bool isPredicate = from.isReg(isa::File::P) || from.isReg(isa::File::UP);
+  for (unsigned i = 0; i < op.writeCount; ++i) {
+    const Write& write = op.writes[i];
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      std::uint32_t value = word(op, 1, write.word, lane);
+      if (isPredicate && from.inverted()) value ^= 1;
+      store(write, lane, value);
+    }
+  }
+}
+
+/// LEPC: the address of a place in the code, which starts at 0 here.
+void Machine::codeAddress(const Operation& op, std::uint32_t lanes) {
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    setWord(op, op.result, 0, lane, op.target * 16);
+    setWord(op, op.result, 1, lane, 0);
+  }
+}
+
+void Machine::nothing(const Operation&, std::uint32_t) {}
+
+} // namespace orias::emu

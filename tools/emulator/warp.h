@@ -1,0 +1,53 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace orias::emu {
+
+inline constexpr unsigned kLanes = 32;
+
+/// Lanes that are at the same place and go on together.
+struct Path {
+  enum class State : std::uint8_t {
+    Ready,
+    AtConvergence, ///< a BSYNC, for the lanes of the barrier
+    AtWarpSync,    ///< a WARPSYNC, for the lanes of `wanted`
+    AtCtaBarrier   ///< a BAR
+  };
+  std::uint32_t pc = 0;
+  std::uint32_t mask = 0;
+  State state = State::Ready;
+  std::uint32_t wanted = 0;
+  std::uint32_t barrier = 0; ///< row of the convergence barrier, or number of the CTA's
+};
+
+/// The registers and lanes of one warp.
+struct Warp {
+  unsigned index = 0;
+  std::uint32_t live = 0;        ///< lanes that exist and have not exited
+  std::uint32_t firstThread = 0; ///< of the CTA
+  std::vector<std::uint32_t> r;  ///< [row * 32 + lane]
+  std::vector<std::uint32_t> p;  ///< [row]: one bit for each lane
+  std::vector<std::uint32_t> u;  ///< uniform registers
+  std::vector<std::uint32_t> up; ///< uniform predicates: 0 or 1
+  std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes that the lane meets at the convergence barrier
+  std::array<std::uint32_t, kLanes> from{}; ///< block that the lane was in before this one
+  std::vector<Path> paths;
+  std::size_t current = 0; ///< the path that runs
+  /// The current path was chosen out of turn and goes on for this many instructions when the warp runs next.
+  std::uint32_t patience = 0;
+  /// Results of the last BAR.RED.
+  std::uint32_t barrierCount = 0;
+  bool barrierAnswer = false;
+
+  std::uint32_t* row(std::uint32_t index) { return r.data() + std::size_t{index} * kLanes; }
+  bool isReady() const {
+    for (const Path& path : paths)
+      if (path.state == Path::State::Ready) return true;
+    return false;
+  }
+};
+
+} // namespace orias::emu
