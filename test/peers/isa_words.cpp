@@ -1,6 +1,6 @@
-// Reads lines "lo hi text" (a word in hexadecimal and what nvdisasm prints for it), decodes, re-encodes and prints each
-// word, and reports what differs. Used by isa_roundtrip.py; exits 1 when a decoded word does not re-encode or prints
-// differently.
+// Reads lines "count lo hi text" (how often a word occurs, the word in hexadecimal and what nvdisasm prints for it),
+// decodes, re-encodes and prints each word, and reports what differs. Used by isa_roundtrip.py; exits 1 when a decoded
+// word does not re-encode or prints differently.
 //
 // nvdisasm's names of branch targets are passed through: both sides write `@`, and the distance is checked by
 // re-encoding.
@@ -23,10 +23,12 @@ using namespace orias::isa;
 
 namespace {
 
+/// Words of a kind: different ones, and how often they occur together.
 struct Bucket {
-  unsigned count = 0;
+  unsigned long count = 0, weight = 0;
   std::vector<std::string> examples;
-  void add(std::string example) {
+  void add(unsigned long times, std::string example) {
+    weight += times;
     if (++count <= 3) examples.push_back(std::move(example));
   }
 };
@@ -51,12 +53,12 @@ void report(const char* title, const Buckets& buckets, unsigned limit) {
   std::vector<const Buckets::value_type*> sorted;
   for (const auto& b : buckets)
     sorted.push_back(&b);
-  std::stable_sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->second.count > b->second.count; });
+  std::stable_sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->second.weight > b->second.weight; });
   if (!sorted.empty()) std::printf("%s\n", title);
   for (std::size_t i = 0; i < sorted.size() && i < limit; ++i) {
-    std::printf("  %7u  %s\n", sorted[i]->second.count, sorted[i]->first.c_str());
+    std::printf("  %8lu %7lu  %s\n", sorted[i]->second.weight, sorted[i]->second.count, sorted[i]->first.c_str());
     for (const std::string& e : sorted[i]->second.examples)
-      std::printf("             %s\n", e.c_str());
+      std::printf("                    %s\n", e.c_str());
   }
 }
 
@@ -68,32 +70,35 @@ int main(int argc, char** argv) {
   std::istream& in = argc > 1 ? file : std::cin;
   const unsigned limit = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 20;
 
-  unsigned long total = 0, decoded = 0, reencoded = 0, alike = 0, parsed = 0;
+  unsigned long total = 0, weight = 0, decodedWeight = 0, decoded = 0, reencoded = 0, alike = 0, parsed = 0;
   Buckets unknown, recodeErrors, printErrors, parseErrors;
   std::string line;
   while (std::getline(in, line)) {
     Word w;
     char* rest = nullptr;
-    w.lo = std::strtoull(line.c_str(), &rest, 16);
+    const unsigned long times = std::strtoul(line.c_str(), &rest, 10);
+    w.lo = std::strtoull(rest, &rest, 16);
     w.hi = std::strtoull(rest, &rest, 16);
     while (*rest == ' ')
       ++rest;
     const std::string text = rest;
     ++total;
+    weight += times;
 
     char key[64];
     const unsigned bit91 = static_cast<unsigned>(w.hi >> 27 & 1);
     std::snprintf(key, sizeof key, "%u%03x", bit91, static_cast<unsigned>(w.lo & 0xfff));
     const std::optional<Inst> inst = decode(w);
     if (!inst) {
-      unknown[key].add(line);
+      unknown[key].add(times, line);
       continue;
     }
     ++decoded;
+    decodedWeight += times;
     const EncodeResult again = encode(*inst);
     const std::string name(desc(inst->op).name);
     if (!again || again.word != w) {
-      recodeErrors[name].add(line + (again ? "" : "  -> " + again.error));
+      recodeErrors[name].add(times, line + (again ? "" : "  -> " + again.error));
       continue;
     }
     ++reencoded;
@@ -102,16 +107,16 @@ int main(int argc, char** argv) {
     if (named) options.labelName = [](std::uint64_t) { return std::string("`()"); };
     const std::string ours = print(*inst, options);
     if (squeeze(ours) != squeeze(text)) {
-      printErrors[name].add(text + "   ours: " + ours + "   " + line.substr(0, 33));
+      printErrors[name].add(times, text + "   ours: " + ours + "   " + line.substr(line.find(' ') + 1, 33));
       continue;
     }
     ++alike;
     const std::string hexText = print(*inst);
     const ParseResult p = parse(hexText);
     if (!p)
-      parseErrors[name].add(hexText + "   " + p.error);
+      parseErrors[name].add(times, hexText + "   " + p.error);
     else if (print(p.inst) != hexText)
-      parseErrors[name].add(hexText + "   parsed: " + print(p.inst));
+      parseErrors[name].add(times, hexText + "   parsed: " + print(p.inst));
     else
       ++parsed;
   }
@@ -119,8 +124,11 @@ int main(int argc, char** argv) {
   report("decoded, but encoded to something else:", recodeErrors, limit);
   report("printed differently:", printErrors, limit);
   report("not parsed again:", parseErrors, limit);
+  auto percent = [](unsigned long part, unsigned long all) {
+    return all == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(all);
+  };
+  std::printf("instructions %lu, decoded %lu (%.3f%%)\n", weight, decodedWeight, percent(decodedWeight, weight));
   std::printf("words %lu, decoded %lu (%.3f%%), re-encoded %lu, printed alike %lu, parsed %lu\n", total, decoded,
-              total == 0 ? 0.0 : 100.0 * static_cast<double>(decoded) / static_cast<double>(total), reencoded, alike,
-              parsed);
+              percent(decoded, total), reencoded, alike, parsed);
   return reencoded == decoded && alike == decoded && parsed == decoded ? 0 : 1;
 }
