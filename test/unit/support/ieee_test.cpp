@@ -76,7 +76,11 @@ template <typename T, typename Word> void compareWithHost() {
       volatile T sum, product, fused, quotient, root; // computed inside the mode
       {
         HostRounding mode(r);
-        sum = a + b, product = a * b, fused = std::fma(a, b, c), quotient = a / b, root = std::sqrt(a);
+        sum = a + b;
+        product = a * b;
+        fused = std::fma(a, b, c);
+        quotient = a / b;
+        root = std::sqrt(a);
       }
       CAPTURE(a);
       CAPTURE(b);
@@ -298,7 +302,8 @@ TEST_CASE("integers become floats rounded once") {
       volatile double wide;
       {
         HostRounding mode(r);
-        narrow = static_cast<float>(v), wide = static_cast<double>(v);
+        narrow = static_cast<float>(v);
+        wide = static_cast<double>(v);
         // The host has no conversion of unsigned words; long double holds them exactly.
         const volatile long double exact = static_cast<std::uint64_t>(v);
         fromUnsigned = static_cast<float>(exact);
