@@ -1,0 +1,142 @@
+// Single-precision arithmetic.
+
+#include "encoder/isa/semantics/functions.h"
+#include "encoder/isa/semantics/lane.h"
+
+#include <cmath>
+
+namespace orias::isa::semantics {
+
+namespace {
+
+bool flushes(const Lane& lane) {
+  return lane.modAs<Ftz>(Mod::Ftz) != Ftz::None;
+}
+
+/// .FMZ: a product with a zero factor is +0, whatever the other is.
+bool isZeroProduct(const Lane& lane, float a, float b) {
+  return lane.modAs<Ftz>(Mod::Ftz) == Ftz::FMZ && (a == 0 || b == 0);
+}
+
+/// The factor that FMUL's scale multiplies the result by.
+double scaleOf(const Lane& lane) {
+  // !|D8|D4|D2|1|M2|M4|M8
+  return std::ldexp(1.0, static_cast<int>(lane.mod(Mod::Sub)) - 4);
+}
+
+/// Half of MUFU: the high word of the result of a function on a double whose high word is given.
+template <typename Function> std::uint32_t onHighWord(Bits highWord, Function function) {
+  const double value = ieee::doubleOf(ieee::flush(Format::F64, highWord << 32));
+  return static_cast<std::uint32_t>(ieee::bitsOf(function(value)) >> 32);
+}
+
+int exponentOf(Bits f32) {
+  return static_cast<int>(f32 >> 23 & 0xff);
+}
+
+} // namespace
+
+void fadd(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  lane.setF32(0, ieee::add(lane.f32(1, flush), lane.f32(2, flush), lane.rounding()), flush, lane.mod(Mod::Sat) != 0);
+}
+
+void fmul(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane), saturates = lane.mod(Mod::Sat) != 0;
+  const float a = lane.f32(1, flush), b = lane.f32(2, flush);
+  if (isZeroProduct(lane, a, b)) return lane.set(0, 0);
+  const double scale = scaleOf(lane);
+  // A double holds the product and its scaling exactly.
+  const float product = scale == 1 ? ieee::mul(a, b, lane.rounding())
+                                   : ieee::toFloat(ieee::toDouble(a) * ieee::toDouble(b) * scale, lane.rounding());
+  lane.setF32(0, product, flush, saturates);
+}
+
+void ffma(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane), saturates = lane.mod(Mod::Sat) != 0;
+  const float a = lane.f32(1, flush), b = lane.f32(2, flush), c = lane.f32(3, flush);
+  const float sum =
+      isZeroProduct(lane, a, b) ? ieee::add(0.0f, c, lane.rounding()) : ieee::fma(a, b, c, lane.rounding());
+  lane.setF32(0, sum, flush, saturates);
+}
+
+void fmnmx(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane), nanWins = lane.mod(Mod::Nan) != 0;
+  const float a = lane.f32(1, flush), b = lane.f32(2, flush);
+  float result = lane.pred(3) ? ieee::minimum(a, b, nanWins) : ieee::maximum(a, b, nanWins);
+  if (lane.mod(Mod::XorSign) != 0 && result == result) {
+    // ptxas writes |Ra| and |Rb| as operands and gets the signs from what the registers hold.
+    const Bits sign = (lane.raw(1) ^ lane.raw(2)) & 0x80000000;
+    result = ieee::floatOf((ieee::bitsOf(result) & 0x7fffffff) | sign);
+  }
+  lane.set(0, static_cast<std::uint32_t>(ieee::bitsOf(result)));
+}
+
+void fsel(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Bits chosen = lane.number(lane.pred(3) ? 1 : 2, Format::F32, flushes(lane));
+  lane.set(0, static_cast<std::uint32_t>(chosen));
+}
+
+void fsetp(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  const bool result = compares(lane.modAs<FCmp>(Mod::Cmp), Format::F32, lane.number(2, Format::F32, flush),
+                               lane.number(3, Format::F32, flush));
+  lane.setComparison(0, result, lane.pred(4));
+}
+
+void fset(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  const bool result = compares(lane.modAs<FCmp>(Mod::Cmp), Format::F32, lane.number(1, Format::F32, flush),
+                               lane.number(2, Format::F32, flush));
+  lane.set(0, lane.combine(result, lane.pred(3)) ? 0x3f800000 : 0);
+}
+
+void mufu(const Inst& inst, LaneValues& values) {
+  // The results' last bits are ours (support/ieee.h). Subnormal operands and results are zero, except those of TANH:
+  // ptxas scales around all the others where PTX wants subnormals.
+  Lane lane(inst, values);
+  if (lane.mod(Mod::FuncFmt) != 0) {
+    // EX2 and TANH of one half; what the upper half of the result holds is not known, and code does not read it.
+    const Format format = lane.mod(Mod::FuncFmt) == 1 ? Format::F16 : Format::BF16;
+    const float a = ieee::floatOf(ieee::convert(Format::F32, format, lane.number(1, format)));
+    const auto function = lane.modAs<Mufu>(Mod::Func);
+    if (function != Mufu::EX2 && function != Mufu::TANH) refuse(inst, "this function of a half");
+    const float exact = function == Mufu::EX2 ? ieee::approx::ex2(a) : ieee::approx::tanh(a);
+    return lane.set(0, static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact))));
+  }
+  const float a = lane.f32(1, true);
+  float result = 0;
+  switch (lane.modAs<Mufu>(Mod::Func)) {
+  case Mufu::COS: result = ieee::approx::cosTurns(a); break;
+  case Mufu::SIN: result = ieee::approx::sinTurns(a); break;
+  case Mufu::EX2: result = ieee::approx::ex2(a); break;
+  case Mufu::LG2: result = ieee::approx::lg2(a); break;
+  case Mufu::RCP: result = ieee::approx::rcp(a); break;
+  case Mufu::RSQ: result = ieee::approx::rsqrt(a); break;
+  case Mufu::SQRT: result = ieee::approx::sqrt(a); break;
+  case Mufu::TANH: return lane.setF32(0, ieee::approx::tanh(lane.f32(1, false)), false, false);
+  case Mufu::RCP64H: return lane.set(0, onHighWord(lane.number(1, Format::F32), [](double v) { return ieee::rcp(v); }));
+  case Mufu::RSQ64H:
+    return lane.set(0, onHighWord(lane.number(1, Format::F32),
+                                  [](double v) { return ieee::div(1.0, ieee::sqrt(v), Rounding::TowardZero); }));
+  }
+  lane.setF32(0, result, true, false);
+}
+
+void fchk(const Inst& inst, LaneValues& values) {
+  // True sends a division to the general routine, which divides anything. The exact condition is not public; ours is
+  // true wherever a step of the fast sequence (reciprocal, quotient, remainder) could leave the normal numbers.
+  Lane lane(inst, values);
+  const int a = exponentOf(lane.number(1, Format::F32)), b = exponentOf(lane.number(2, Format::F32));
+  const bool isRegular = a > 24 && a < 255 && b > 1 && b < 253 && a - b < 126 && a - b > -125;
+  lane.setPred(0, !isRegular);
+}
+
+} // namespace orias::isa::semantics

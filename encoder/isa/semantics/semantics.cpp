@@ -1,0 +1,99 @@
+#include "encoder/isa/semantics/semantics.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/semantics/functions.h"
+#include "encoder/isa/semantics/lane.h"
+
+#include <array>
+
+namespace orias::isa {
+
+namespace {
+
+constexpr std::size_t kOps = static_cast<std::size_t>(Op::kCount);
+
+struct Functions {
+  std::array<LaneFunction, kOps> lane{};
+  std::array<WarpFunction, kOps> warp{};
+};
+
+constexpr Functions kFunctions = [] {
+  Functions f;
+#define ORIAS_LANE(op, function, slots) f.lane[static_cast<std::size_t>(Op::op)] = semantics::function;
+#define ORIAS_WARP(op, function, slots) f.warp[static_cast<std::size_t>(Op::op)] = semantics::function;
+#define ORIAS_MACHINE(op)
+#include "encoder/isa/semantics/functions.inc"
+#undef ORIAS_LANE
+#undef ORIAS_WARP
+#undef ORIAS_MACHINE
+  return f;
+}();
+
+/// Is the operand in `slot` an f64?
+bool isDouble(const InstrDesc& d, const Inst& inst, unsigned slot) {
+  if (d.texts[slot].style == Style::F64) return true;
+  switch (d.slots[slot].width) {
+  case WidthRule::SrcFmt: return modAs<Fmt>(inst, Mod::SrcFmt) == Fmt::F64;
+  case WidthRule::MacroType: return modAs<MacroType>(inst, Mod::MacroType) == MacroType::F64;
+  default: return false;
+  }
+}
+
+/// Is the operand in `slot` an unsigned integer of 64 bits?
+bool isUnsigned64(const InstrDesc& d, const Inst& inst, unsigned slot) {
+  switch (d.slots[slot].width) {
+  case WidthRule::SrcInt: return modAs<IntFmt>(inst, Mod::SrcFmt) == IntFmt::U64;
+  case WidthRule::MacroType: return modAs<MacroType>(inst, Mod::MacroType) == MacroType::U64;
+  default: return false;
+  }
+}
+
+} // namespace
+
+LaneFunction laneFunction(Op op) {
+  return kFunctions.lane[static_cast<std::size_t>(op)];
+}
+
+WarpFunction warpFunction(Op op) {
+  return kFunctions.warp[static_cast<std::size_t>(op)];
+}
+
+LaneValue immediateValue(const Inst& inst, unsigned slot) {
+  const InstrDesc& d = desc(inst.op);
+  const std::int64_t value = inst.operands[slot].imm;
+  const auto bits = static_cast<std::uint32_t>(value);
+  if (isDouble(d, inst, slot)) return LaneValue::of64(std::uint64_t{bits} << 32);
+  // Of a copy, the destination says how wide it is.
+  const unsigned width = operandWidth(inst, slot);
+  const unsigned registers = width != 0 ? width : inst.operands[0].width;
+  if (registers < 2 || isUnsigned64(d, inst, slot)) return LaneValue::of(bits);
+  return LaneValue::of64(static_cast<std::uint64_t>(value));
+}
+
+namespace semantics {
+
+void refuse(const Inst& inst, const char* what) {
+  throw Error("the emulator does not know " + std::string(desc(inst.op).mnemonic) + " with " + what);
+}
+
+bool compares(FCmp comparison, Format format, Bits a, Bits b) {
+  if (comparison == FCmp::F || comparison == FCmp::T) return comparison == FCmp::T;
+  const bool isUnordered = ieee::isNan(format, a) || ieee::isNan(format, b);
+  if (comparison == FCmp::NUM || comparison == FCmp::NAN_) return (comparison == FCmp::NAN_) == isUnordered;
+  // LT to GE, then the same with "or unordered".
+  const auto code = static_cast<unsigned>(comparison);
+  if (isUnordered) return code >= static_cast<unsigned>(FCmp::LTU);
+  // A double holds any of the formats.
+  const auto value = [&](Bits bits) { return ieee::doubleOf(ieee::convert(Format::F64, format, bits)); };
+  const double x = value(a), y = value(b);
+  return ((code & 1) != 0 && x < y) || ((code & 2) != 0 && x == y) || ((code & 4) != 0 && x > y);
+}
+
+bool compares(ICmp comparison, std::int64_t a, std::int64_t b) {
+  const auto code = static_cast<unsigned>(comparison);
+  return ((code & 1) != 0 && a < b) || ((code & 2) != 0 && a == b) || ((code & 4) != 0 && a > b);
+}
+
+} // namespace semantics
+
+} // namespace orias::isa
