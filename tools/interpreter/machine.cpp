@@ -1,0 +1,247 @@
+#include "tools/interpreter/machine.h"
+
+#include "tools/interpreter/special.h"
+#include "tools/interpreter/text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace orias::interp {
+
+namespace {
+
+/// Instructions of one thread before the next one has its turn. Only programs that spin notice it.
+constexpr std::int64_t kTurn = 20'000;
+/// Turns of a block before the next block starts beside it: blocks that wait for others get on.
+constexpr std::uint64_t kPatience = 100;
+/// Local memory and nesting that a thread may use.
+constexpr std::uint64_t kMaxLocalBytes = std::uint64_t{1} << 24;
+constexpr std::size_t kMaxFrames = 10'000;
+
+} // namespace
+
+// ---- Frames
+
+void enter(Thread& t, const Code& code, const CallSite* site) {
+  if (t.frames.size() >= kMaxFrames) throw Stop{"stack", "calls are nested too deeply"};
+  Frame frame;
+  frame.code = &code;
+  frame.returnTo = t.next;
+  frame.site = site;
+  frame.base = t.frames.empty() ? 0 : t.frame().base + t.frame().code->slots();
+  frame.localBefore = t.localTop;
+  frame.localBase = (t.localTop + 15) / 16 * 16;
+  if (frame.localBase + code.frameBytes > kMaxLocalBytes) throw Stop{"stack", "the stack is full"};
+  t.localTop = frame.localBase + code.frameBytes;
+  if (t.local.bytes.size() < t.localTop) t.local.resize(t.localTop, t.machine->options.memcheck);
+  std::fill(t.local.bytes.begin() + static_cast<std::ptrdiff_t>(frame.localBase),
+            t.local.bytes.begin() + static_cast<std::ptrdiff_t>(t.localTop), std::byte{0});
+  if (!t.local.written.empty())
+    std::fill(t.local.written.begin() + static_cast<std::ptrdiff_t>(frame.localBase),
+              t.local.written.begin() + static_cast<std::ptrdiff_t>(t.localTop), false);
+
+  const std::size_t end = frame.base + code.slots();
+  if (t.slots.size() < end) t.slots.resize(end);
+  t.r = t.slots.data() + frame.base;
+  std::fill(t.r, t.r + code.registerSlots, 0);
+  std::copy(code.constants.begin(), code.constants.end(), t.r + code.registerSlots);
+  for (const Code::FrameAddress& f : code.frameAddresses)
+    t.r[f.slot] = frame.localBase + f.offset;
+  for (const Code::SpecialSlot& s : code.specials)
+    t.r[s.slot] = specialRegister(t, s.reg, s.component);
+  t.frames.push_back(frame);
+  t.next = code.insts.data();
+}
+
+void leave(Thread& t) {
+  if (t.frames.size() == 1) return exitThread(t);
+  const Frame frame = t.frame();
+  t.frames.pop_back();
+  t.next = frame.returnTo;
+  t.localTop = frame.localBefore;
+  t.r = t.slots.data() + t.frame().base;
+}
+
+void exitThread(Thread& t) {
+  t.state = ThreadState::Exited;
+  t.warp->live &= ~(1u << t.lane);
+  --t.cta->live;
+  checkLanes(*t.warp);
+  checkBarriers(*t.cta);
+}
+
+// ---- Running
+
+Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
+                 std::vector<std::byte> params)
+    : program(program), device(device), options(options), params(std::move(params)) {}
+
+void Machine::startCta() {
+  const launch::Dim3& grid = device.launch.grid;
+  const launch::Dim3& block = device.launch.block;
+  auto cta = std::make_unique<Cta>();
+  cta->id = {static_cast<std::uint32_t>(nextCta_ % grid.x), static_cast<std::uint32_t>(nextCta_ / grid.x % grid.y),
+             static_cast<std::uint32_t>(nextCta_ / grid.x / grid.y)};
+  ++nextCta_;
+  const auto count = static_cast<std::uint32_t>(block.count());
+  cta->live = count;
+  cta->shared.resize(program.dynamicShared + device.launch.dynamicShared, options.memcheck);
+  cta->warps.resize((count + 31) / 32);
+  cta->threads.resize(count);
+  for (Barrier& barrier : cta->barriers)
+    barrier.pending.resize(cta->warps.size());
+  for (std::uint32_t i = 0; i < count; ++i) {
+    Thread& t = cta->threads[i];
+    Warp& warp = cta->warps[i / 32];
+    t.cta = cta.get();
+    t.warp = &warp;
+    t.machine = this;
+    t.index = i;
+    t.lane = i % 32;
+    t.tid = {i % block.x, i / block.x % block.y, i / block.x / block.y};
+    warp.index = i / 32;
+    warp.lanes[t.lane] = &t;
+    warp.live |= 1u << t.lane;
+  }
+  for (Thread& t : cta->threads)
+    enter(t, *program.kernel, nullptr);
+  active_.push_back(std::move(cta));
+}
+
+launch::RunResult Machine::run() {
+  const std::uint64_t ctas = device.launch.grid.count();
+  while (!stopped_) {
+    if (active_.empty()) {
+      if (nextCta_ == ctas) break;
+      startCta();
+    }
+    bool moved = false;
+    for (std::size_t i = 0; i < active_.size() && !stopped_; ++i)
+      moved |= runRound(*active_[i]);
+    std::erase_if(active_, [](const auto& cta) { return cta->live == 0; });
+    const bool impatient =
+        std::all_of(active_.begin(), active_.end(), [](const auto& cta) { return cta->turns >= kPatience; });
+    if (stopped_ || active_.empty()) continue;
+    if (nextCta_ < ctas && (impatient || !moved))
+      startCta();
+    else if (!moved)
+      reportDeadlock();
+  }
+  result_.completed = !stopped_;
+  return std::move(result_);
+}
+
+/// A turn for every thread of the block that is ready; false if there was none.
+bool Machine::runRound(Cta& cta) {
+  bool moved = false;
+  ++cta.turns;
+  for (Warp& warp : cta.warps) {
+    for (Thread* t : warp.lanes) {
+      if (!t || t->state != ThreadState::Ready) continue;
+      moved = true;
+      runTurn(*t);
+      if (stopped_) return true;
+    }
+    moved |= releaseGathered(warp);
+  }
+  return moved;
+}
+
+void Machine::runTurn(Thread& t) {
+  t.left = kTurn;
+  t.uncounted = 0;
+  std::int64_t given = kTurn;
+  const std::uint64_t rest = options.instructionBudget - result_.threadInstructions;
+  if (rest < static_cast<std::uint64_t>(given)) t.left = given = static_cast<std::int64_t>(rest) + 1;
+  std::int64_t done = 0;
+  const Inst* at = t.next;
+  try {
+    // `left` is counted down by steps; yield() sets it to 0, so what was done is counted apart.
+    while (t.state == ThreadState::Ready && t.left > 0) {
+      at = t.next++;
+      --t.left;
+      ++done;
+      if (at->guard >= 0 && (t.r[at->guard] != 0) == at->guardNegated) continue;
+      at->run(t, *at);
+      if (options.trace) trace(t, *at);
+    }
+    result_.threadInstructions += static_cast<std::uint64_t>(done - t.uncounted);
+    if (result_.threadInstructions > options.instructionBudget)
+      throw Stop{"budget", fmt::format("the launch takes more than {} thread instructions", options.instructionBudget)};
+  } catch (const Stop& why) {
+    t.inst = at;
+    stop(t, why);
+  }
+}
+
+// ---- What is told
+
+std::string Machine::threadName(const Thread& t) {
+  return fmt::format("block ({},{},{}), thread ({},{},{})", t.cta->id.x, t.cta->id.y, t.cta->id.z, t.tid.x, t.tid.y,
+                     t.tid.z);
+}
+
+std::string Machine::placeOf(const Thread& t) const {
+  const Inst& inst = t.inst ? *t.inst : t.next[-1];
+  const ptx::Function& function = *t.frames.back().code->function;
+  if (inst.origin >= function.instructions.size()) return std::string(program.module->text(function.name));
+  const ptx::Instruction& instruction = function.instructions[inst.origin];
+  const std::string& file = device.launch.file;
+  return fmt::format("{}:{}:{} {}", file.empty() ? "ptx" : file, instruction.loc.line, instruction.loc.column,
+                     instructionText(*program.module, function, instruction));
+}
+
+void Machine::report(const Thread& t, std::string kind, std::string text) {
+  std::string where = placeOf(t);
+  const auto [it, isNew] = reportAt_.try_emplace(kind + "\n" + where, result_.reports.size());
+  if (!isNew) {
+    ++result_.reports[it->second].count;
+    return;
+  }
+  result_.reports.push_back({std::move(kind), std::move(where), std::move(text) + " in " + threadName(t), 1});
+}
+
+void Machine::stop(const Thread& t, const Stop& why) {
+  stopped_ = true;
+  result_.reports.insert(result_.reports.begin(), {why.kind, placeOf(t), why.text + " in " + threadName(t), 1});
+}
+
+void Machine::reportDeadlock() {
+  constexpr std::size_t kShown = 8;
+  stopped_ = true;
+  std::vector<std::pair<std::string, std::vector<std::string>>> waits; // place and threads
+  const Thread* first = nullptr;
+  for (const auto& cta : active_)
+    for (const Thread& t : cta->threads) {
+      if (t.state != ThreadState::Waiting) continue;
+      if (!first) first = &t;
+      std::string place = placeOf(t);
+      auto it = std::find_if(waits.begin(), waits.end(), [&](const auto& w) { return w.first == place; });
+      if (it == waits.end()) it = waits.insert(waits.end(), {std::move(place), {}});
+      it->second.push_back(threadName(t));
+    }
+  std::string text = "no thread can go on;";
+  for (const auto& [place, threads] : waits) {
+    text += fmt::format(
+        " {} at {} wait:", threads.size() == 1 ? "one thread" : fmt::format("{} threads", threads.size()), place);
+    for (std::size_t i = 0; i < std::min(threads.size(), kShown); ++i)
+      text += (i ? "; " : " ") + threads[i];
+    text += threads.size() > kShown ? "; ..." : ".";
+  }
+  launch::Report report{"deadlock", first ? placeOf(*first) : std::string(), std::move(text), 1};
+  result_.reports.insert(result_.reports.begin(), std::move(report));
+}
+
+void Machine::trace(Thread& t, const Inst& inst) {
+  const Inst* before = t.inst;
+  t.inst = &inst;
+  const bool sameFrame = !t.frames.empty() && inst.origin < t.frames.back().code->function->instructions.size();
+  result_.trace += fmt::format("({},{},{}) ({},{},{}) {}", t.cta->id.x, t.cta->id.y, t.cta->id.z, t.tid.x, t.tid.y,
+                               t.tid.z, sameFrame ? placeOf(t) : "");
+  if (inst.d != kSink) result_.trace += fmt::format(" -> {:#x}", t.r[inst.d]);
+  result_.trace += '\n';
+  t.inst = before;
+}
+
+} // namespace orias::interp

@@ -1,0 +1,213 @@
+#pragma once
+
+#include "tools/interpreter/program.h"
+#include "tools/launch/launch.h"
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+// The state of a running launch: machine, blocks of threads (CTAs), warps, threads.
+
+namespace orias::interp {
+
+class Machine;
+struct Cta;
+struct Warp;
+
+// Generic addresses: windows onto the other spaces, outside of which is global memory. Functions have addresses too.
+inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 36;
+inline constexpr std::uint64_t kCodeBase = 0x7a0000000000;
+inline constexpr std::uint64_t kLocalWindow = 0x7b0000000000;
+inline constexpr std::uint64_t kSharedWindow = 0x7c0000000000;
+inline constexpr std::uint64_t kParamWindow = 0x7d0000000000;
+/// Stands for the start of dynamic shared memory while the size of the static one is not known.
+inline constexpr std::uint64_t kExternShared = 0x790000000000;
+static_assert(kParamWindow + kWindowBytes <= launch::Device::kGlobalBase);
+
+enum class Space : std::uint8_t { Generic, Global, Shared, Local, Param };
+
+/// Ends the run. Thrown by handlers, caught by the scheduler, which adds the place.
+struct Stop {
+  std::string kind;
+  std::string text;
+};
+
+/// Bytes of one thread's or one block's own memory.
+struct OwnMemory {
+  std::vector<std::byte> bytes;
+  std::vector<bool> written; ///< empty without memcheck
+
+  void resize(std::size_t size, bool track) {
+    bytes.resize(size);
+    if (track) written.resize(size);
+  }
+};
+
+enum class ThreadState : std::uint8_t { Ready, Waiting, Exited };
+
+/// What a waiting thread waits for.
+enum class Wait : std::uint8_t {
+  None,
+  Lanes,   ///< the lanes of Thread::waitMask
+  Gather,  ///< whoever else of the warp comes here (activemask)
+  Barrier, ///< a barrier of the block: its warp, then the others
+  Cluster, ///< barrier.cluster.wait
+};
+
+struct Frame {
+  const Code* code = nullptr;
+  const Inst* returnTo = nullptr;
+  const CallSite* site = nullptr;
+  std::size_t base = 0;          ///< of the slots, in Thread::slots
+  std::uint64_t localBase = 0;   ///< of the frame's bytes in local memory
+  std::uint64_t localBefore = 0; ///< size of local memory before the call
+};
+
+struct Thread {
+  std::uint64_t* r = nullptr; ///< slots of the current frame
+  const Inst* next = nullptr; ///< to be executed next
+  std::int64_t left = 0;      ///< instructions before another thread has its turn
+  std::int64_t uncounted = 0; ///< internal steps of this turn, which are no PTX instructions
+  const Inst* inst = nullptr; ///< while waiting or stopping: the instruction that does
+  Cta* cta = nullptr;
+  Warp* warp = nullptr;
+  Machine* machine = nullptr;
+  bool carry = false;
+  ThreadState state = ThreadState::Ready;
+  Wait wait = Wait::None;
+  std::uint32_t waitMask = 0;
+  std::uint64_t clusterPhase = ~std::uint64_t{0}; ///< in which it arrived at the cluster's barrier
+  std::uint32_t lane = 0;
+  std::uint32_t index = 0; ///< in the block
+  launch::Dim3 tid;
+  std::vector<std::uint64_t> slots;
+  std::vector<Frame> frames;
+  OwnMemory local;
+  std::uint64_t localTop = 0; ///< bytes in use
+
+  Frame& frame() { return frames.back(); }
+  /// Gives the others a turn.
+  void yield() { left = 0; }
+};
+
+struct Warp {
+  std::array<Thread*, 32> lanes{};
+  std::uint32_t index = 0;
+  std::uint32_t live = 0; ///< lanes that have not exited
+};
+
+/// A barrier of a block (bar, barrier): warps arrive as a whole.
+struct Barrier {
+  std::uint32_t arrived = 0;          ///< threads, counted in whole warps
+  std::uint32_t expected = 0;         ///< 0: all threads of the block
+  std::vector<std::uint32_t> pending; ///< by warp: lanes that have come while others of the warp have not
+  std::vector<Thread*> waiting;       ///< of warps that have arrived
+};
+
+struct Cta {
+  launch::Dim3 id;
+  std::vector<Thread> threads;
+  std::vector<Warp> warps;
+  std::uint32_t live = 0;
+  OwnMemory shared;
+  std::array<Barrier, 16> barriers;
+  std::uint32_t clusterArrived = 0; ///< threads at barrier.cluster.arrive in this phase
+  std::uint64_t clusterPhase = 0;
+  std::uint64_t turns = 0;
+};
+
+/// A launch while it runs.
+class Machine {
+ public:
+  Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
+          std::vector<std::byte> params);
+  launch::RunResult run();
+
+  /// A finding that does not end the run.
+  void report(const Thread& thread, std::string kind, std::string text);
+  /// "kernel.ptx:12:3 ld.global.u32 %r1, [%rd1]".
+  std::string placeOf(const Thread& thread) const;
+  /// "block (0,0,0), thread (3,0,0)".
+  static std::string threadName(const Thread& thread);
+
+  /// Thread instructions so far; what the clocks show.
+  std::uint64_t executed() const { return result_.threadInstructions; }
+
+  const Program& program;
+  launch::Device& device;
+  const launch::RunOptions& options;
+  std::vector<std::byte> params; ///< the kernel's parameter space
+
+ private:
+  void startCta();
+  bool runRound(Cta& cta);
+  void runTurn(Thread& thread);
+  void trace(Thread& thread, const Inst& inst);
+  void stop(const Thread& thread, const Stop& why);
+  void reportDeadlock();
+
+  launch::RunResult result_;
+  std::map<std::string, std::size_t> reportAt_; ///< kind and place → index
+  std::vector<std::unique_ptr<Cta>> active_;
+  std::uint64_t nextCta_ = 0;
+  bool stopped_ = false;
+};
+
+// --- frames (machine.cpp) -------------------------------------------------------------------------------------------
+
+/// Makes a frame for `code` and continues at its start.
+void enter(Thread& thread, const Code& code, const CallSite* site);
+/// Takes the top frame away; the thread has exited when it was the last.
+void leave(Thread& thread);
+/// Ends the thread; whoever waits for it need not any more.
+void exitThread(Thread& thread);
+
+// --- synchronisation (sync.cpp) -------------------------------------------------------------------------------------
+
+/// Waits until all live lanes of `mask` execute this instruction (the same opcode with the same mask), then runs
+/// Inst::group for them.
+void meetLanes(Thread& thread, const Inst& inst, std::uint32_t mask);
+/// Waits until no other lane of the warp can go on, then runs Inst::group for those that wait at this instruction.
+void gatherLanes(Thread& thread, const Inst& inst);
+/// Runs the groups of lanes that need not wait any more; called when a thread has exited.
+void checkLanes(Warp& warp);
+/// Ends the waiting of lanes that gather (activemask); true if there were any.
+bool releaseGathered(Warp& warp);
+/// Completes barriers that wait only for threads that have exited.
+void checkBarriers(Cta& cta);
+
+// --- values ---------------------------------------------------------------------------------------------------------
+
+template <typename T> T get(const Thread& thread, std::uint32_t slot) {
+  const std::uint64_t bits = thread.r[slot];
+  if constexpr (std::is_same_v<T, float>)
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+  else if constexpr (std::is_same_v<T, double>)
+    return std::bit_cast<double>(bits);
+  else if constexpr (std::is_same_v<T, bool>)
+    return bits != 0;
+  else
+    return static_cast<T>(bits);
+}
+
+/// Slots hold values zero-extended.
+template <typename T> void put(Thread& thread, std::uint32_t slot, T value) {
+  if constexpr (std::is_same_v<T, float>)
+    thread.r[slot] = std::bit_cast<std::uint32_t>(value);
+  else if constexpr (std::is_same_v<T, double>)
+    thread.r[slot] = std::bit_cast<std::uint64_t>(value);
+  else if constexpr (std::is_same_v<T, bool>)
+    thread.r[slot] = value;
+  else
+    thread.r[slot] = static_cast<std::make_unsigned_t<T>>(value);
+}
+
+} // namespace orias::interp

@@ -1,0 +1,113 @@
+#pragma once
+
+#include "frontend/module.h"
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+// What the interpreter executes: PTX with all names resolved and all opcodes chosen, once for each function. Every
+// operand is a slot of the thread's current frame; constants and special registers that do not change have slots too,
+// which are filled when the frame is made.
+
+namespace orias::interp {
+
+struct Thread;
+struct Inst;
+
+/// What an instruction does to the thread that executes it.
+using Handler = void (*)(Thread& thread, const Inst& inst);
+
+/// The lanes of a warp that execute an instruction together; null where a lane does not take part.
+using Lanes = std::span<Thread* const, 32>;
+/// What an instruction of several lanes does once all of them have come: Thread::inst is each lane's own instruction.
+using GroupHandler = void (*)(Lanes lanes);
+
+/// Slot 0 of every frame: written by what nobody reads.
+inline constexpr std::uint32_t kSink = 0;
+
+struct Inst {
+  Handler run = nullptr;
+  std::uint32_t d = kSink, e = kSink; ///< destinations
+  std::uint32_t a = kSink, b = kSink, c = kSink;
+  std::int32_t guard = -1; ///< slot of the predicate, -1: none
+  bool guardNegated = false;
+  std::uint8_t width = 0;   ///< meaning by handler: bits of a register, of an element
+  std::uint16_t option = 0; ///< meaning by handler
+  std::uint32_t origin = 0; ///< index into ptx::Function::instructions
+  std::int64_t imm = 0;     ///< an address' offset, a branch's target, …
+  GroupHandler group = nullptr;
+  std::span<const std::uint32_t> list; ///< slots of vectors and fragments
+  const void* detail = nullptr;        ///< CallSite, branch table, …
+};
+
+/// Where a parameter or result of a function lies in its frame: a slot, or bytes of the local frame.
+struct Place {
+  bool inMemory = false;
+  std::uint32_t slot = kSink;
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+};
+
+struct Code {
+  const ptx::Function* function = nullptr;
+  std::vector<Inst> insts;
+
+  // The frame: slots, the last of which are constants, and bytes of local memory.
+  std::uint32_t registerSlots = 0;
+  std::vector<std::uint64_t> constants;
+  struct FrameAddress {
+    std::uint32_t slot;
+    std::uint64_t offset;
+  };
+  std::vector<FrameAddress> frameAddresses; ///< slots that hold addresses in the local frame
+  struct SpecialSlot {
+    std::uint32_t slot;
+    ptx::SpecialRegister reg;
+    unsigned component;
+  };
+  std::vector<SpecialSlot> specials;
+  std::uint64_t frameBytes = 0;
+
+  std::vector<Place> params, returns;
+
+  std::uint32_t slots() const { return registerSlots + static_cast<std::uint32_t>(constants.size()); }
+
+  // Storage of Inst::list and Inst::detail.
+  std::deque<std::vector<std::uint32_t>> lists;
+  std::deque<std::shared_ptr<void>> details;
+};
+
+/// Inst::detail of a call.
+struct CallSite {
+  const Code* callee = nullptr; ///< null: the address in slot Inst::a
+  std::vector<Place> args, returns;
+};
+
+/// A kernel and all that it can call.
+struct Program {
+  const ptx::Module* module = nullptr;
+  const Code* kernel = nullptr;
+  std::map<ptx::FunctionId, std::unique_ptr<Code>> functions;
+  std::map<std::uint64_t, const Code*> byAddress; ///< functions with a body
+  std::uint64_t staticShared = 0;                 ///< bytes of the variables that are used
+  std::uint64_t dynamicShared = 0;                ///< where extern variables start
+  struct ParameterPlace {
+    std::uint64_t offset = 0, size = 0;
+  };
+  std::vector<ParameterPlace> kernelParams;
+  std::uint64_t kernelParamBytes = 0;
+
+  /// The variables of .const, which lie in global memory: start and end.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> constants;
+  bool isConstant(std::uint64_t address) const {
+    for (const auto& [from, to] : constants)
+      if (address >= from && address < to) return true;
+    return false;
+  }
+};
+
+} // namespace orias::interp

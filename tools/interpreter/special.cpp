@@ -1,0 +1,53 @@
+#include "tools/interpreter/special.h"
+
+namespace orias::interp {
+
+namespace {
+
+/// What the launch does not say: the first of as many multiprocessors as an H100 has.
+constexpr std::uint32_t kMultiprocessors = 132;
+
+std::uint64_t part(const launch::Dim3& value, unsigned component) {
+  switch (component) {
+  case 0: return value.x;
+  case 1: return value.y;
+  case 2: return value.z;
+  default: return 0;
+  }
+}
+
+} // namespace
+
+std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigned component) {
+  using S = ptx::SpecialRegister;
+  const launch::Launch& launch = t.machine->device.launch;
+  const std::uint32_t self = 1u << t.lane;
+  const std::uint64_t shared = t.machine->program.dynamicShared + launch.dynamicShared;
+  switch (reg) {
+  case S::Tid: return part(t.tid, component);
+  case S::Ntid: return part(launch.block, component);
+  case S::LaneId: return t.lane;
+  case S::WarpId: return t.warp->index;
+  case S::NWarpId: return t.cta->warps.size();
+  case S::CtaId: return part(t.cta->id, component);
+  case S::NCtaId: return part(launch.grid, component);
+  case S::NSmId: return kMultiprocessors;
+  case S::LaneMaskEq: return self;
+  case S::LaneMaskLe: return self | (self - 1);
+  case S::LaneMaskLt: return self - 1;
+  case S::LaneMaskGe: return ~(self - 1) & 0xffffffff;
+  case S::LaneMaskGt: return ~(self - 1) & ~self & 0xffffffff;
+  // Clusters of one block.
+  case S::ClusterId: return part(t.cta->id, component);
+  case S::NClusterId: return part(launch.grid, component);
+  case S::ClusterNCtaId: return component < 3 ? 1 : 0;
+  case S::ClusterNCtaRank: return 1;
+  case S::DynamicSmemSize: return launch.dynamicShared;
+  case S::TotalSmemSize:
+  case S::AggrSmemSize: return shared;
+  // %smid, %gridid, %envreg, %pm, %cluster_ctaid, %reserved_smem_offset and what else has no meaning here.
+  default: return 0;
+  }
+}
+
+} // namespace orias::interp

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "tools/interpreter/machine.h"
+
+namespace orias::interp {
+
+/// The value of a special register that does not change while the thread runs.
+std::uint64_t specialRegister(const Thread& thread, ptx::SpecialRegister reg, unsigned component);
+
+} // namespace orias::interp

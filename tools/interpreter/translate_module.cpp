@@ -1,0 +1,147 @@
+#include "support/check.h"
+#include "tools/interpreter/translate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace orias::interp {
+
+using ptx::StateSpace;
+
+namespace {
+
+std::uint64_t roundUp(std::uint64_t value, std::uint64_t align) {
+  return (value + align - 1) / align * align;
+}
+
+std::uint64_t alignOf(const ptx::Variable& variable) {
+  return std::max<std::uint64_t>(variable.align, 1);
+}
+
+/// Dynamic shared memory starts at a multiple of this.
+constexpr std::uint64_t kDynamicSharedAlign = 16;
+
+} // namespace
+
+void unsupported(Thread&, const Inst&) {
+  throw Stop{"unsupported", "the interpreter does not know this instruction"};
+}
+
+std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Memory& global) {
+  auto program = std::make_unique<Program>();
+  program->module = &module;
+  ModuleTranslator(module, global, *program).translate(kernel);
+  return program;
+}
+
+void ModuleTranslator::translate(std::string_view kernelName) {
+  const ptx::Function* kernel = nullptr;
+  ptx::FunctionId kernelId = ptx::FunctionId::None;
+  for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
+    if (module.text(module.functions[i].name) != kernelName || !module.functions[i].isEntry) continue;
+    kernel = &module.functions[i];
+    kernelId = ptx::FunctionId(i);
+  }
+  if (!kernel || !kernel->hasBody) throw Error(fmt::format("the module has no kernel '{}'", kernelName));
+  layOutKernelParams(*kernel);
+  allocateGlobals();
+  program_.kernel = codeOf(kernelId);
+  initialise();
+  for (std::size_t i = 0; i < waiting_.size(); ++i) {
+    const ptx::FunctionId id = waiting_[i];
+    FunctionTranslator(*this, module.function(id), *program_.functions.at(id)).translate();
+  }
+  // Static variables are known now; extern ones come behind them.
+  const std::uint64_t dynamic = roundUp(program_.staticShared, kDynamicSharedAlign);
+  for (const auto& [id, code] : program_.functions)
+    for (std::uint64_t& value : code->constants)
+      if (value >= kExternShared && value - kExternShared < kWindowBytes) value = value - kExternShared + dynamic;
+  program_.dynamicShared = dynamic;
+}
+
+void ModuleTranslator::layOutKernelParams(const ptx::Function& kernel) {
+  std::uint64_t at = 0;
+  for (const ptx::Parameter& p : kernel.params) {
+    const ptx::Variable& variable = module.variable(p.variable);
+    at = roundUp(at, alignOf(variable));
+    kernelParams_[p.variable] = at;
+    program_.kernelParams.push_back({at, variable.byteSize()});
+    at += variable.byteSize();
+  }
+  program_.kernelParamBytes = at;
+}
+
+void ModuleTranslator::allocateGlobals() {
+  for (std::uint32_t i = 0; i < module.variables.size(); ++i) {
+    const ptx::Variable& v = module.variables[i];
+    if (v.space != StateSpace::Global && v.space != StateSpace::Const) continue;
+    if (v.linkage == ptx::Linkage::Extern || v.incomplete) continue;
+    std::string name(module.text(v.name));
+    // Variables of functions may share a name; the first has it for itself.
+    if (global_.find(name)) name += fmt::format("@{}", i);
+    const std::uint64_t at = global_.allocate(name, std::max<std::uint64_t>(v.byteSize(), 1), alignOf(v));
+    global_.initialise(at, v.byteSize());
+    addresses_[ptx::VariableId(i)] = at;
+    if (v.space == StateSpace::Const) program_.constants.push_back({at, at + v.byteSize()});
+  }
+}
+
+/// Fills the variables: bytes first, then the addresses in them.
+void ModuleTranslator::initialise() {
+  for (std::uint32_t i = 0; i < module.variables.size(); ++i) {
+    const ptx::Variable& v = module.variables[i];
+    const auto it = addresses_.find(ptx::VariableId(i));
+    if (it == addresses_.end() || !v.hasInitializer) continue;
+    std::byte* bytes = global_.at(it->second, v.byteSize());
+    ORIAS_CHECK(bytes || v.byteSize() == 0);
+    for (std::size_t k = 0; k < v.init.size(); ++k)
+      bytes[k] = std::byte{v.init[k]};
+    for (const ptx::InitAddress& address : v.initAddresses) {
+      std::uint64_t value = 0;
+      if (address.function != ptx::FunctionId::None) {
+        codeOf(address.function);
+        value = addressOf(address.function);
+      } else {
+        value = addressOf(address.variable);
+        if (address.generic && module.variable(address.variable).space == StateSpace::Shared) value += kSharedWindow;
+      }
+      value += static_cast<std::uint64_t>(address.addend);
+      if (address.mask != 0) value = value >> 8 * (address.mask - 1) & 0xff;
+      for (unsigned k = 0; k < address.size; ++k)
+        bytes[address.at + k] = static_cast<std::byte>(value >> 8 * k);
+    }
+  }
+}
+
+const Code* ModuleTranslator::codeOf(ptx::FunctionId id) {
+  const ptx::Function* function = &module.function(id);
+  if (function->aliasee != ptx::FunctionId::None) return codeOf(function->aliasee);
+  if (!function->hasBody) return nullptr;
+  std::unique_ptr<Code>& code = program_.functions[id];
+  if (!code) {
+    code = std::make_unique<Code>();
+    waiting_.push_back(id);
+  }
+  program_.byAddress[addressOf(id)] = code.get();
+  return code.get();
+}
+
+std::uint64_t ModuleTranslator::addressOf(ptx::VariableId id) {
+  if (const auto it = kernelParams_.find(id); it != kernelParams_.end()) return it->second;
+  if (const auto it = addresses_.find(id); it != addresses_.end()) return it->second;
+  const ptx::Variable& v = module.variable(id);
+  std::uint64_t at = 0; // what is not defined here has no address: using it faults
+  if (v.space == StateSpace::Shared) {
+    if (v.linkage == ptx::Linkage::Extern) {
+      at = kExternShared;
+    } else {
+      at = roundUp(program_.staticShared, alignOf(v));
+      program_.staticShared = at + v.byteSize();
+    }
+  }
+  addresses_[id] = at;
+  return at;
+}
+
+} // namespace orias::interp
