@@ -188,7 +188,8 @@ class RowParser {
         const std::string_view name = m.name(v);
         if (name == "!") continue;
         if (name.empty()) {
-          if (unnamed < 0) unnamed = static_cast<int>(v);
+          // Of several such values, the default.
+          if (unnamed < 0 || v == m.defaultValue) unnamed = static_cast<int>(v);
           continue;
         }
         const std::size_t n = matchParts(name, parts, part);

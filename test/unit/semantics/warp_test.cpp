@@ -1,0 +1,83 @@
+#include "evaluate.h"
+
+using namespace orias;
+using isa::WarpValues;
+using test::Machine;
+
+namespace {
+
+/// Runs an instruction with `value(lane)` in its Use slot `slot`, and `others` in further slots.
+WarpValues run(const std::string& text, std::uint32_t active, unsigned slot, std::uint32_t (*value)(unsigned)) {
+  const isa::Inst inst = Machine::parse(text);
+  WarpValues warp;
+  warp.active = active;
+  for (unsigned i = 0; i < 32; ++i) {
+    for (unsigned s = 0; s < inst.operandCount; ++s)
+      if (inst.operands[s].isImm()) warp.lane[i][s] = isa::immediateValue(inst, s);
+    warp.lane[i][slot] = isa::LaneValue::of(value(i));
+  }
+  const isa::WarpFunction function = isa::warpFunction(inst.op);
+  REQUIRE((function != nullptr));
+  function(inst, warp);
+  return warp;
+}
+
+std::uint32_t identity(unsigned lane) {
+  return lane;
+}
+
+} // namespace
+
+TEST_CASE("SHFL within the warp and within segments") {
+  WarpValues w = run("SHFL.UP PT, R0, R1, 0x1, RZ", ~0u, 2, identity);
+  CHECK(w.lane[5][1].w[0] == 4);
+  CHECK(w.lane[0][1].w[0] == 0);
+  CHECK(w.lane[0][0].w[0] == 0);
+  w = run("SHFL.DOWN PT, R0, R1, 0x4, 0x1f", ~0u, 2, identity);
+  CHECK(w.lane[5][1].w[0] == 9);
+  CHECK(w.lane[30][1].w[0] == 30);
+  CHECK(w.lane[30][0].w[0] == 0);
+  w = run("SHFL.BFLY PT, R0, R1, 0x10, 0x1f", ~0u, 2, identity);
+  CHECK(w.lane[3][1].w[0] == 19);
+  w = run("SHFL.IDX PT, R0, R1, 0x2, 0x181f", ~0u, 2, identity);
+  CHECK(w.lane[3][1].w[0] == 2);
+  CHECK(w.lane[13][1].w[0] == 10);
+}
+
+TEST_CASE("VOTE, MATCH and REDUX see the active lanes only") {
+  const auto isOdd = [](unsigned i) { return i & 1; };
+  WarpValues w = run("VOTE.ANY R0, P0, P1", 0xff, 2, isOdd);
+  CHECK(w.lane[0][0].w[0] == 0xaa);
+  CHECK(w.lane[0][1].w[0] == 1);
+  w = run("VOTE.ALL R0, P0, P1", 0xaa, 2, isOdd);
+  CHECK(w.lane[1][1].w[0] == 1);
+  w = run("VOTE.EQ R0, P0, !P1", 0x0f, 2, isOdd);
+  CHECK(w.lane[1][1].w[0] == 0);
+  CHECK(w.lane[1][0].w[0] == 0x5);
+  w = run("MATCH.ANY R0, R1", 0xff, 1, isOdd);
+  CHECK(w.lane[2][0].w[0] == 0x55);
+  w = run("MATCH.ALL P0, R0, R1", 0xff, 2, isOdd);
+  CHECK(w.lane[2][0].w[0] == 0);
+  w = run("REDUX.SUM UR4, R1", 0xf0, 1, identity);
+  CHECK(w.lane[4][0].w[0] == 22);
+  w = run("REDUX.MIN.S32 UR4, R1", 0xff, 1, [](unsigned i) { return 0u - i; });
+  CHECK(w.lane[0][0].w[0] == 0xfffffff9);
+  w = run("REDUX.MIN UR4, R1", 0xfe, 1, [](unsigned i) { return 0u - i; });
+  CHECK(w.lane[1][0].w[0] == 0xfffffff9);
+  w = run("REDUX UR4, R1", 0x6, 1, [](unsigned i) { return i | 8; });
+  CHECK(w.lane[1][0].w[0] == 8);
+}
+
+TEST_CASE("ELECT takes the lowest lane; MOVM transposes") {
+  WarpValues w = run("ELECT P0, UR4, PT", 0xf8, 2, [](unsigned) { return 1u; });
+  CHECK(w.lane[5][1].w[0] == 3);
+  CHECK(w.lane[3][0].w[0] == 1);
+  CHECK(w.lane[5][0].w[0] == 0);
+  // Lane 4r + c/2 holds elements c and c + 1 of row r: 16r + c.
+  w = run("MOVM.16.MT88 R0, R1", ~0u, 1, [](unsigned i) {
+    const unsigned first = i / 4 * 16 + i % 4 * 2;
+    return first | (first + 1) << 16;
+  });
+  CHECK(w.lane[0][0].w[0] == 0x00100000);
+  CHECK(w.lane[9][0].w[0] == 0x00320022);
+}
