@@ -91,7 +91,8 @@ std::optional<std::uint64_t> parseFloat(std::string_view text, FloatFormat forma
   const std::uint64_t signBit = negative ? sign : 0;
   if (rest == "INF") return signBit | infinity;
   if (rest == "QNAN") return signBit | infinity | (std::uint64_t{1} << (l.mantissaBits - 1));
-  if (rest == "SNAN") return signBit | infinity | 1;
+  // Not the lowest bit: an immediate has only the high half of an f64.
+  if (rest == "SNAN") return signBit | infinity | (std::uint64_t{1} << (l.mantissaBits - 2));
   const std::string owned(rest);
   char* end = nullptr;
   const double value = std::strtod(owned.c_str(), &end);
