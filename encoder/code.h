@@ -28,7 +28,7 @@ struct FunctionCode {
   std::vector<isa::Word> words;
   /// The instruction that each word comes from; null for the padding. As long as `words`.
   std::vector<const ori::Instr*> origin;
-  std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT
+  std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT, from phase 147
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<LiveCounts> registerMap;    ///< by word; filled by phase 149
   bool wantListing = false;               ///< asks phase 155 for `listing`
@@ -37,9 +37,12 @@ struct FunctionCode {
 };
 
 /// Encodes an allocated function whose control fields are set and whose fall-throughs are adjacent. Labels become
-/// distances. Behind the last instruction come a branch to itself and NOPs, as ptxas does, so that prefetching finds
-/// code. An instruction that the table cannot encode is an InternalError that names it.
-FunctionCode emitWords(const ori::Function& function);
+/// distances. An instruction that the table cannot encode is an InternalError that names it.
+FunctionCode encodeInstructions(const ori::Function& function);
+
+/// Makes words the text of a function: notes where it exits and where lanes exchange values, and puts a branch to
+/// itself and NOPs behind the last instruction, as ptxas does, so that prefetching finds code.
+void finishText(const ori::Function& function, FunctionCode& code);
 
 /// How many registers of each file are live behind each word; nothing is behind the padding.
 std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);

@@ -72,22 +72,29 @@ void appendTail(FunctionCode& code, const isa::Target& target) {
 
 } // namespace
 
-FunctionCode emitWords(const ori::Function& function) {
+FunctionCode encodeInstructions(const ori::Function& function) {
   const isa::Target& target = function.module().target();
   const std::vector<std::uint32_t> blockOffset = blockOffsets(function);
   FunctionCode code;
   for (const ori::Block* block : function.layout())
     for (ori::Instr& instr : *block) {
-      const std::uint32_t offset = code.byteSize();
-      const isa::InstrDesc& row = isa::desc(instr.op);
-      if (instr.op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
-      if (row.has(isa::Flag::Convergent) && !row.has(isa::Flag::Branch)) code.coopOffsets.push_back(offset);
-      code.words.push_back(encodeOrThrow(machineInst(instr, blockOffset, offset), target,
+      code.words.push_back(encodeOrThrow(machineInst(instr, blockOffset, code.byteSize()), target,
                                          fmt::format("'{}' in '{}'", ori::print(function, instr), function.name())));
       code.origin.push_back(&instr);
     }
-  appendTail(code, target);
   return code;
+}
+
+void finishText(const ori::Function& function, FunctionCode& code) {
+  code.exitOffsets.clear();
+  code.coopOffsets.clear();
+  for (std::size_t i = 0; i < code.origin.size(); ++i) {
+    const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
+    const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
+    if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
+    if (row.has(isa::Flag::Convergent) && !row.has(isa::Flag::Branch)) code.coopOffsets.push_back(offset);
+  }
+  appendTail(code, function.module().target());
 }
 
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code) {

@@ -300,6 +300,7 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   instr->operandCount = static_cast<std::uint16_t>(values.size());
   instr->op = op;
   instr->mods = defaultMods(isa::desc(op));
+  instr->mayContract = false;
   for (unsigned i = 0; i < values.size(); ++i) {
     instr->operands[i] = Operand{}; // its old links are gone already
     assign(instr, instr->operands[i], values[i], isDefSlot(op, i));

@@ -53,6 +53,8 @@ struct Instr {
   std::uint16_t createdBy = 0; ///< pipeline index of the phase that made it
   std::array<std::uint8_t, isa::kMaxMods> mods{};
   isa::Control control;
+  /// A multiplication or addition whose writer lets the two become one fused operation.
+  bool mayContract = false;
   std::uint16_t operandCount = 0;
   Operand* operands = nullptr; ///< `operandCount` of them; operands[-1] is the guard
   Block* block = nullptr;

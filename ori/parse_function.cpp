@@ -336,16 +336,19 @@ class FunctionParser {
     instr->mods = row.mods;
     if (!guard.isNone()) function_.setGuard(instr, guard);
     function_.append(block_, instr);
-    if (in_.take("{")) control(instr->control);
+    if (in_.take("{")) control(*instr);
     in_.expect(";");
     instr->createdBy = 0;
     instr->changedBy = nullptr;
     if (in_.take("#")) notes(*instr);
   }
 
-  void control(isa::Control& control) {
+  void control(Instr& instr) {
+    isa::Control& control = instr.control;
     while (!in_.take("}")) {
-      if (in_.take("stall")) {
+      if (in_.take("contract")) {
+        instr.mayContract = true;
+      } else if (in_.take("stall")) {
         in_.expect("=");
         control.stall = static_cast<std::uint8_t>(in_.integer(0, 15));
       } else if (in_.take("yield")) {
@@ -360,7 +363,7 @@ class FunctionParser {
         in_.expect("=");
         control.waitMask = static_cast<std::uint8_t>(in_.integer(0, 63));
       } else {
-        in_.fail("expected a scheduling field", "stall=, yield, wr=, rd= or wait=");
+        in_.fail("expected a scheduling field", "stall=, yield, wr=, rd=, wait= or contract");
       }
     }
   }

@@ -227,9 +227,13 @@ void putPhi(Out& out, const Function* function, const Instr& phi) {
   }
 }
 
-void putControl(Out& out, const isa::Control& control) {
-  if (control == isa::Control{}) return;
-  put(out, " {{stall={}", control.stall);
+void putControl(Out& out, const Instr& instr) {
+  const isa::Control& control = instr.control;
+  const bool isControlled = control != isa::Control{};
+  if (!isControlled && !instr.mayContract) return;
+  put(out, " {");
+  if (instr.mayContract) put(out, isControlled ? "contract " : "contract");
+  if (isControlled) put(out, "stall={}", control.stall);
   if (control.yield) put(out, " yield");
   if (control.writeBarrier != isa::Control::kNoBarrier) put(out, " wr={}", control.writeBarrier);
   if (control.readBarrier != isa::Control::kNoBarrier) put(out, " rd={}", control.readBarrier);
@@ -254,7 +258,7 @@ void putInstr(Out& out, const Function* function, const Instr& instr) {
     putPhi(out, function, instr);
   else
     putOperands(out, function, instr);
-  putControl(out, instr.control);
+  putControl(out, instr);
 }
 
 void putNotes(Out& out, const Instr& instr) {

@@ -158,7 +158,7 @@ void Compilation::check() {
 void Compilation::lower() {
   const Source* withData = nullptr;
   for (Source& source : sources_) {
-    source.ori = ptx::lower(*source.ptx, *target_, source.diags);
+    source.ori = ptx::lower(*source.ptx, *target_, source.diags, {.contractFma = options_.contractFma});
     if (!source.diags.hasErrors()) checkMemory(*source.ptx, *source.ori, source.diags);
     if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
     // Places in constant banks are given out module by module, so two of them would overlap.

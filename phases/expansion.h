@@ -70,7 +70,9 @@ class Expansion {
 
 /// IDIV, IREM.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro);
-/// FDIV, FRCP, FSQRT of f32.
+/// FDIV, FRCP, FSQRT of f32, exactly rounded.
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
+/// Whether the instruction is a macro that phase 8 expands.
+bool isApproximation(const ori::Instr& instr);
 
 } // namespace orias::phases

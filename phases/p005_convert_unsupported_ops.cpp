@@ -15,7 +15,10 @@ bool convertUnsupportedOps(ori::Function& function, PhaseContext&) {
       case isa::Op::IREM: expandIntegerDivision(function, instr); break;
       case isa::Op::FDIV:
       case isa::Op::FRCP:
-      case isa::Op::FSQRT: expandFloatMacro(function, instr); break;
+      case isa::Op::FSQRT:
+        if (isApproximation(*instr)) continue; // phase 8
+        expandFloatMacro(function, instr);
+        break;
       default: continue;
       }
       changed = true;

@@ -1,4 +1,4 @@
-// Phases 142, 149 and 155: from instructions to words, a look back, and what people see of them.
+// Phases 142, 147, 149 and 155: from instructions to words, a look back, and what people see of them.
 
 #include "encoder/code.h"
 #include "encoder/listing.h"
@@ -10,7 +10,7 @@ namespace orias::phases {
 /// Phase 142. Encodes every instruction, decodes the words and compares: what the table writes it must be able to read.
 bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   const bool wantListing = context.code.wantListing;
-  context.code = encoder::emitWords(function);
+  context.code = encoder::encodeInstructions(function);
   context.code.wantListing = wantListing;
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;
@@ -18,6 +18,13 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   for (const std::string& d : differences)
     message += "\n  " + d;
   throw InternalError(message);
+}
+
+/// Phase 147. The words become the text of the function: its end, its padding, and the places that the driver must
+/// know.
+bool mercGenerateSassUCode(ori::Function& function, PhaseContext& context) {
+  encoder::finishText(function, context.code);
+  return true;
 }
 
 /// Phase 149. How many registers are live behind each word: what a reader of the listing looks at to see where pressure

@@ -11,8 +11,10 @@ bool oriCheckInitialProgram(ori::Function&, PhaseContext&);
 bool analyzeControlFlow(ori::Function&, PhaseContext&);
 bool convertUnsupportedOps(ori::Function&, PhaseContext&);
 bool setControlFlowOpLastInBB(ori::Function&, PhaseContext&);
+bool oriCreateMacroInsts(ori::Function&, PhaseContext&);
 bool earlyOriSimpleLiveDead(ori::Function&, PhaseContext&);
 bool oriSanitize(ori::Function&, PhaseContext&);
+bool generalOptimizeEarly(ori::Function&, PhaseContext&);
 bool oriBranchOpt(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool generateMovPhi(ori::Function&, PhaseContext&);
@@ -33,6 +35,7 @@ bool postSchedule(ori::Function&, PhaseContext&);
 bool advancedScoreboardsAndOpexes(ori::Function&, PhaseContext&);
 bool processO0WaitsAndSBs(ori::Function&, PhaseContext&);
 bool mercEncodeAndDecode(ori::Function&, PhaseContext&);
+bool mercGenerateSassUCode(ori::Function&, PhaseContext&);
 bool calcRegisterMap(ori::Function&, PhaseContext&);
 bool dumpNVuCodeText(ori::Function&, PhaseContext&);
 

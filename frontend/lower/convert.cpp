@@ -2,6 +2,7 @@
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/float_parts.h"
+#include "frontend/lower/modifiers.h"
 
 #include <bit>
 
@@ -42,24 +43,6 @@ isa::Fmt floatFmt(Type t) {
   }
 }
 
-isa::Rnd rounding(const Form& form) {
-  switch (form.rounding()) {
-  case Mod::Rz: return isa::Rnd::RZ;
-  case Mod::Rm: return isa::Rnd::RM;
-  case Mod::Rp: return isa::Rnd::RP;
-  default: return isa::Rnd::RN;
-  }
-}
-
-isa::RoundInt integralRounding(const Form& form) {
-  switch (form.rounding()) {
-  case Mod::Rzi: return isa::RoundInt::Trunc;
-  case Mod::Rmi: return isa::RoundInt::Floor;
-  case Mod::Rpi: return isa::RoundInt::Ceil;
-  default: return isa::RoundInt::Round;
-  }
-}
-
 bool roundsToIntegral(const Form& form) {
   const Mod m = form.rounding();
   return m == Mod::Rni || m == Mod::Rzi || m == Mod::Rmi || m == Mod::Rpi;
@@ -90,7 +73,7 @@ IsaOperand clampWord(FunctionLowering& f, IsaOperand a, std::int64_t limit, bool
 }
 
 std::int64_t smallest(Type t) {
-  return isSigned(t) ? -(std::int64_t{1} << (bitWidth(t) - 1)) : 0;
+  return isSigned(t) ? static_cast<std::int64_t>(~std::uint64_t{0} << (bitWidth(t) - 1)) : 0;
 }
 std::uint64_t largest(Type t) {
   return ~std::uint64_t{0} >> (64 - bitWidth(t) + (isSigned(t) ? 1 : 0));

@@ -1,10 +1,10 @@
-// Floating-point arithmetic of f32 and f64, and the approximate functions. The sequences are those that ptxas emits for
-// sm_90.
+// Floating-point arithmetic of f32 and f64. Divisions and functions become macros, which phases 5 and 8 expand.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/float_parts.h"
+#include "frontend/lower/modifiers.h"
 
-#include <bit>
+#include <array>
 
 namespace orias::ptx {
 
@@ -12,59 +12,39 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr float kSmallestNormal = 0x1p-126f;
 const IsaOperand kTrue = IsaOperand::pt();
 const IsaOperand kFalse = IsaOperand::pt().notted();
 
-IsaOperand real(float value) {
-  return FunctionLowering::imm(std::bit_cast<std::int32_t>(value));
+/// Whether phases 5 and 8 have a sequence for this macro.
+bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz) {
+  const bool isApproximate = kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full;
+  if (type == Type::F64) return isApproximate && ftz && (macro == IsaOp::FRCP || macro == IsaOp::FRSQRT);
+  if (type != Type::F32) return false;
+  if (isApproximate) return true;
+  // Flushing after a directed rounding is not the same as flushing before it, and the manual does not say which; only a
+  // square root is never subnormal.
+  if (macro == IsaOp::FDIV || macro == IsaOp::FRCP) return !ftz || kind == isa::MacroKind::RN;
+  return macro == IsaOp::FSQRT;
 }
 
-isa::Rnd rounding(const Form& form) {
-  switch (form.rounding()) {
-  case Mod::Rz: return isa::Rnd::RZ;
-  case Mod::Rm: return isa::Rnd::RM;
-  case Mod::Rp: return isa::Rnd::RP;
-  default: return isa::Rnd::RN;
+/// An operation on floats that a phase expands: its result, then one or two sources.
+void emitMacro(FunctionLowering& f, const Instruction& i, const Form& form, IsaOp macro) {
+  const Type type = form.type();
+  if (!supportsMacro(macro, type, macroKind(form), form.ftz())) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
   }
-}
-
-isa::MacroKind macroKind(const Form& form) {
-  switch (form.rounding()) {
-  case Mod::Rz: return isa::MacroKind::RZ;
-  case Mod::Rm: return isa::MacroKind::RM;
-  case Mod::Rp: return isa::MacroKind::RP;
-  default: return isa::MacroKind::RN;
-  }
-}
-
-/// p := |a| cmp limit.
-IsaOperand compareMagnitude(FunctionLowering& f, IsaOperand a, isa::FCmp cmp, float limit, bool ftz = false) {
-  IsaOperand p = f.newP();
-  f.emit(IsaOp::FSETP, {p, kTrue, a.absolute(), real(limit), kTrue},
-         {{IsaMod::Cmp, cmp}, {IsaMod::Bool, isa::BoolOp::AND}, {IsaMod::Ftz, ftz ? 1 : 0}});
-  return p;
-}
-
-void multiply(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool ftz = false) {
-  f.emit(IsaOp::FMUL, {d, a, b}, {{IsaMod::Ftz, ftz ? 1 : 0}});
-}
-
-/// r *= factor where p holds.
-void scaleWhere(FunctionLowering& f, IsaOperand p, IsaOperand r, float factor, bool ftz = false) {
-  f.b().setGuard(p);
-  multiply(f, r, r, real(factor), ftz);
-  f.b().setGuard(kTrue);
-}
-
-IsaOperand copyOf(FunctionLowering& f, IsaOperand a) {
-  IsaOperand r = f.newR();
-  f.copy(r, Value::of(a));
-  return r;
-}
-
-void mufu(FunctionLowering& f, IsaOperand d, IsaOperand a, isa::Mufu function) {
-  f.emit(IsaOp::MUFU, {d, a}, {{IsaMod::Func, function}});
+  auto ops = f.operands(i);
+  std::vector<IsaOperand> sources;
+  for (std::size_t k = 1; k < ops.size(); ++k)
+    sources.push_back(f.sourceReg(ops[k], type));
+  std::vector<IsaOperand> operands{f.dest(ops[0])};
+  operands.insert(operands.end(), sources.begin(), sources.end());
+  const std::array<ModValue, 3> mods{
+      {{IsaMod::MacroType, type == Type::F64 ? isa::MacroType::F64 : isa::MacroType::F32},
+       {IsaMod::MacroKind, macroKind(form)},
+       {IsaMod::Ftz, form.ftz() ? 1 : 0}}};
+  f.emit(macro, operands, mods);
 }
 
 } // namespace
@@ -80,14 +60,6 @@ void minMaxF64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bo
   f.emit(IsaOp::LOP3, {kTrue, quiet, ori::component(b, 1), f.imm(0x80000), IsaOperand::rz(), f.imm(0xfc), kFalse});
   f.emit(IsaOp::SEL, {ori::component(result, 1), quiet, high, quieten});
   f.copy(d, Value::of(result));
-}
-
-bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz) {
-  if (type != Type::F32 || kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full) return false;
-  // Flushing after a directed rounding is not the same as flushing before it, and the manual does not say which; only a
-  // square root is never subnormal.
-  if (macro == IsaOp::FDIV || macro == IsaOp::FRCP) return !ftz || kind == isa::MacroKind::RN;
-  return macro == IsaOp::FSQRT;
 }
 
 /// add sub mul fma mad abs neg min max.
@@ -109,16 +81,20 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
     mods.push_back(ftz);
     mods.push_back({IsaMod::Sat, form.sat() ? 1 : 0});
   }
+  // The manual lets mul and add without a rounding modifier become one operation.
+  const bool mayContract = f.options().contractFma && form.rounding() == Mod::None;
   IsaOperand a = operand(1);
   switch (form.op) {
   case Op::Add:
   case Op::Sub: {
     IsaOperand b = f.inReg(operand(2));
     if (form.op == Op::Sub) b = b.negated();
-    f.emit(wide ? IsaOp::DADD : IsaOp::FADD, {f.dest(ops[0]), a, b}, mods);
+    f.emit(wide ? IsaOp::DADD : IsaOp::FADD, {f.dest(ops[0]), a, b}, mods)->mayContract = mayContract;
     return;
   }
-  case Op::Mul: f.emit(wide ? IsaOp::DMUL : IsaOp::FMUL, {f.dest(ops[0]), a, operand(2)}, mods); return;
+  case Op::Mul:
+    f.emit(wide ? IsaOp::DMUL : IsaOp::FMUL, {f.dest(ops[0]), a, operand(2)}, mods)->mayContract = mayContract;
+    return;
   case Op::Fma:
   case Op::Mad: {
     IsaOperand b = operand(2), c = operand(3);
@@ -157,139 +133,32 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
   f.unsupported(std::string(f.opcodeText()));
 }
 
-/// div. The correctly rounded ones become macros.
+/// div.
 void lowerFloatDivision(FunctionLowering& f, const Instruction& i, const Form& form) {
-  auto ops = f.operands(i);
-  const Type type = form.type();
-  IsaOperand a = f.sourceReg(ops[1], type), b = f.sourceReg(ops[2], type);
-  const bool ftz = form.ftz();
-  if (form.rounding() != Mod::Approx && form.rounding() != Mod::Full) {
-    if (!supportsMacro(IsaOp::FDIV, type, macroKind(form), ftz)) {
-      f.unsupported(std::string(f.opcodeText()));
-      return;
-    }
-    f.emit(IsaOp::FDIV, {f.dest(ops[0]), a, b},
-           {{IsaMod::MacroType, type == Type::F64 ? isa::MacroType::F64 : isa::MacroType::F32},
-            {IsaMod::MacroKind, macroKind(form)},
-            {IsaMod::Ftz, ftz ? 1 : 0}});
-    return;
-  }
-  // a * (1/b), both scaled alike where the reciprocal would be flushed to zero or overflow.
-  IsaOperand dividend = a, divisor = b;
-  if (!ftz || form.rounding() == Mod::Full) {
-    dividend = copyOf(f, a);
-    divisor = copyOf(f, b);
-    auto scaleBoth = [&](IsaOperand p, float factor) {
-      scaleWhere(f, p, divisor, factor, ftz);
-      scaleWhere(f, p, dividend, factor, ftz);
-    };
-    if (form.rounding() == Mod::Full) scaleBoth(compareMagnitude(f, b, isa::FCmp::GT, 0x1p126f, ftz), 0.25f);
-    if (!ftz) scaleBoth(compareMagnitude(f, b, isa::FCmp::GEU, kSmallestNormal).notted(), 0x1p24f);
-  }
-  IsaOperand reciprocal = f.newR();
-  mufu(f, reciprocal, divisor, isa::Mufu::RCP);
-  multiply(f, f.dest(ops[0]), reciprocal, dividend, ftz);
+  emitMacro(f, i, form, IsaOp::FDIV);
 }
 
 /// rcp sqrt rsqrt sin cos lg2 ex2 tanh.
 void lowerFloatFunction(FunctionLowering& f, const Instruction& i, const Form& form) {
-  auto ops = f.operands(i);
-  const Type type = form.type();
-  if (type != Type::F32 && type != Type::F64) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
-  const bool wide = type == Type::F64, ftz = form.ftz();
-  if (form.rounding() != Mod::Approx || (wide && !ftz)) {
-    const IsaOp macro = form.op == Op::Rcp ? IsaOp::FRCP : form.op == Op::Sqrt ? IsaOp::FSQRT : IsaOp::FRSQRT;
-    const isa::MacroKind kind = form.rounding() == Mod::Approx ? isa::MacroKind::Approx : macroKind(form);
-    if (!supportsMacro(macro, type, kind, ftz)) {
-      f.unsupported(std::string(f.opcodeText()));
-      return;
-    }
-    IsaOperand a = f.sourceReg(ops[1], type);
-    f.emit(macro, {f.dest(ops[0]), a},
-           {{IsaMod::MacroType, wide ? isa::MacroType::F64 : isa::MacroType::F32},
-            {IsaMod::MacroKind, kind},
-            {IsaMod::Ftz, ftz ? 1 : 0}});
-    return;
-  }
-  IsaOperand a = f.sourceReg(ops[1], type), d = f.dest(ops[0]);
-  if (wide) {
-    // Of the high word, as defined; the low word of the result is 0.
-    IsaOperand result = f.newR(2);
-    mufu(f, ori::component(result, 1), ori::component(a, 1),
-         form.op == Op::Rcp ? isa::Mufu::RCP64H : isa::Mufu::RSQ64H);
-    f.copy(ori::component(result, 0), Value::constant(0, 1));
-    f.copy(d, Value::of(result));
-    return;
-  }
-  // The unit takes subnormal inputs for zero and flushes subnormal results: scale them away from there and back.
-  auto scaled = [&](isa::Mufu function, float down) {
-    if (ftz) {
-      mufu(f, d, a, function);
-      return;
-    }
-    IsaOperand x = copyOf(f, a), y = f.newR();
-    IsaOperand small = compareMagnitude(f, a, isa::FCmp::GEU, kSmallestNormal).notted();
-    scaleWhere(f, small, x, 0x1p24f);
-    mufu(f, y, x, function);
-    if (function == isa::Mufu::LG2) {
-      f.b().setGuard(small);
-      f.emit(IsaOp::FADD, {y, y, real(down)});
-      f.b().setGuard(kTrue);
-    } else {
-      scaleWhere(f, small, y, down);
-    }
-    f.copy(d, Value::of(y));
-  };
   switch (form.op) {
-  case Op::Tanh: mufu(f, d, a, isa::Mufu::TANH); return;
-  case Op::Sin:
-  case Op::Cos: {
-    // The unit wants turns.
-    IsaOperand turns = f.newR();
-    f.emit(IsaOp::FMUL, {turns, a, real(0.15915493667125701904f)}, {{IsaMod::Rnd, isa::Rnd::RZ}});
-    mufu(f, d, turns, form.op == Op::Sin ? isa::Mufu::SIN : isa::Mufu::COS);
-    return;
-  }
-  case Op::Rsqrt: scaled(isa::Mufu::RSQ, 0x1p12f); return;
-  case Op::Sqrt: scaled(isa::Mufu::SQRT, 0x1p-12f); return;
-  case Op::Lg2: scaled(isa::Mufu::LG2, -24.0f); return;
-  case Op::Ex2: {
-    if (ftz) {
-      mufu(f, d, a, isa::Mufu::EX2);
+  case Op::Rcp: emitMacro(f, i, form, IsaOp::FRCP); return;
+  case Op::Sqrt: emitMacro(f, i, form, IsaOp::FSQRT); return;
+  case Op::Rsqrt: emitMacro(f, i, form, IsaOp::FRSQRT); return;
+  case Op::Lg2: emitMacro(f, i, form, IsaOp::FLG2); return;
+  case Op::Ex2: emitMacro(f, i, form, IsaOp::FEX2); return;
+  case Op::Sin: emitMacro(f, i, form, IsaOp::FSIN); return;
+  case Op::Cos: emitMacro(f, i, form, IsaOp::FCOS); return;
+  case Op::Tanh:
+    if (form.type() == Type::F32) {
+      auto ops = f.operands(i);
+      IsaOperand a = f.sourceReg(ops[1], Type::F32);
+      f.emit(IsaOp::MUFU, {f.dest(ops[0]), a}, {{IsaMod::Func, isa::Mufu::TANH}});
       return;
     }
-    // 2^x = (2^(x/2))^2
-    IsaOperand x = copyOf(f, a), y = f.newR(), low = f.newP();
-    f.emit(IsaOp::FSETP, {low, kTrue, a, real(-126.0f), kTrue},
-           {{IsaMod::Cmp, isa::FCmp::GEU}, {IsaMod::Bool, isa::BoolOp::AND}});
-    scaleWhere(f, low.notted(), x, 0.5f);
-    mufu(f, y, x, isa::Mufu::EX2);
-    f.b().setGuard(low.notted());
-    multiply(f, y, y, y);
-    f.b().setGuard(kTrue);
-    f.copy(d, Value::of(y));
-    return;
+    break;
+  default: break;
   }
-  case Op::Rcp: {
-    if (ftz) {
-      mufu(f, d, a, isa::Mufu::RCP);
-      return;
-    }
-    IsaOperand up = f.newR(), scale = f.newR(), x = f.newR(), y = f.newR();
-    IsaOperand normal = compareMagnitude(f, a, isa::FCmp::GEU, kSmallestNormal);
-    IsaOperand large = compareMagnitude(f, a, isa::FCmp::GT, 0x1p126f);
-    f.emit(IsaOp::FSEL, {up, f.inReg(real(0x1p24f)), real(1.0f), normal.notted()});
-    f.emit(IsaOp::FSEL, {scale, up, real(0.25f), large.notted()});
-    multiply(f, x, a, scale);
-    mufu(f, y, x, isa::Mufu::RCP);
-    multiply(f, d, scale, y);
-    return;
-  }
-  default: f.unsupported(std::string(f.opcodeText())); return;
-  }
+  f.unsupported(std::string(f.opcodeText()));
 }
 
 /// testp: the class of a number, from the bits of its magnitude. As in ptxas, zero is normal.

@@ -10,7 +10,4 @@ void minMaxF64(FunctionLowering& f, isa::Operand d, isa::Operand a, isa::Operand
 /// add sub mul fma abs neg min max of f16, bf16 and pairs of them.
 void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form);
 
-/// Whether the later expansion of macro instructions (phase 5) has an exact sequence for this one.
-bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz);
-
 } // namespace orias::ptx

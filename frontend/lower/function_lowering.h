@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "frontend/instr_form_table.h"
+#include "frontend/lower/lower.h"
 #include "frontend/module.h"
 #include "ori/builder.h"
 #include "ori/module.h"
@@ -22,6 +23,7 @@ struct ModuleLayout {
   ori::Module* out = nullptr;
   const Module* in = nullptr;
   const FormTable* forms = nullptr;
+  LowerOptions options;
   std::vector<std::uint32_t> symbolOf;   ///< by VariableId: index into ori::Module::symbols, kNoId if none
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
 };
@@ -83,6 +85,7 @@ class FunctionLowering {
   ori::Builder& b() { return builder_; }
   ori::Function& out() { return out_; }
   const Module& module() const { return *layout_.in; }
+  const LowerOptions& options() const { return layout_.options; }
   const isa::Target& target() const { return out_.module().target(); }
   std::span<const Operand> operands(const Instruction& i) const { return in_->operandsOf(i); }
   std::span<const Operand> parts(const Operand& group) const { return in_->parts(group); }

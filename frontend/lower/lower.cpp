@@ -27,11 +27,12 @@ int constOrder(const Variable& v) {
 
 class ModuleLowering {
  public:
-  ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics)
+  ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
       : in_(in), diagnostics_(diagnostics), forms_(in), out_(std::make_unique<ori::Module>(target)) {
     layout_.out = out_.get();
     layout_.in = &in;
     layout_.forms = &forms_;
+    layout_.options = options;
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -134,8 +135,9 @@ class ModuleLowering {
 
 } // namespace
 
-std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics) {
-  return ModuleLowering(module, target, diagnostics).run();
+std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
+                                   const LowerOptions& options) {
+  return ModuleLowering(module, target, diagnostics, options).run();
 }
 
 } // namespace orias::ptx

@@ -7,6 +7,10 @@
 
 namespace orias::ptx {
 
+struct LowerOptions {
+  bool contractFma = true; ///< mul and add without a rounding modifier may become one fused operation
+};
+
 /// Translates a checked PTX module to Ori, one Ori function per kernel. Registers become virtual registers (one for
 /// each PTX register, several definitions), statements become instructions on SASS opcodes and pseudo instructions that
 /// later phases expand. What is not supported yet is an error "not supported yet: ..." at its place; the result is of
@@ -15,6 +19,7 @@ namespace orias::ptx {
 /// Values in registers of file R: a 16- or 8-bit register occupies one 32-bit register whose upper bits are
 /// unspecified, so that whoever looks at them extends first; 64-bit ones are aligned pairs, 128-bit ones aligned quads,
 /// predicates are P.
-std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics);
+std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
+                                   const LowerOptions& options = {});
 
 } // namespace orias::ptx

@@ -101,9 +101,11 @@ std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const 
 /// Puts a value where a register was. Registers of the same file go anywhere, other things where the table says so.
 bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
   const Operand use = instr.op_(slot).value();
+  const bool isPseudo = isa::desc(instr.op).isPseudo();
+  // Only a zero is a register too. Nor can a phi's operands be looked up: they are more than its row has slots.
+  if (isPseudo && source.isImm() && source.imm != 0) return false;
   const std::optional<Operand> value = withModifiersOf(instr, slot, use, source);
   if (!value) return false;
-  const bool isPseudo = isa::desc(instr.op).isPseudo();
   if (isPseudo) {
     // Phis meet registers; whether the other pseudo instructions take anything else is left to their expansion.
     if (!value->isReg(use.file) || (instr.op == Op::PHI && value->isZeroReg())) return false;
@@ -198,7 +200,7 @@ bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
                 offset = instr.op_(3).value();
   const auto size = isa::MemSize{isa::getMod(instr.op, instr.mods, isa::Mod::Size)};
   if (size != isa::MemSize::B32 && size != isa::MemSize::B64) return false;
-  if (!result.isVirtual() || rw.function().vreg(result.reg).multiDef) return false;
+  if (!result.isVirtual() || !rw.isSingle(result.reg)) return false;
   if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg()) || offset.imm % 4 != 0) return false;
   auto constantFor = [&](const ori::Operand& use) -> std::optional<Operand> {
     if (use.width != 1 || use.sub < result.sub || use.sub >= result.sub + result.width) return std::nullopt;

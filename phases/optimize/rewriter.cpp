@@ -1,6 +1,7 @@
 #include "phases/optimize/rewriter.h"
 
 #include "encoder/isa/desc.h"
+#include "phases/optimize/single_values.h"
 #include "phases/removable.h"
 
 namespace orias::phases {
@@ -10,7 +11,7 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-Rewriter::Rewriter(ori::Function& function) : function_(function) {
+Rewriter::Rewriter(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {
   first_.reserve(function.vregCount() + 1);
   std::uint32_t count = 0;
   for (ori::VRegId id = 0; id < function.vregCount(); ++id) {
@@ -31,7 +32,7 @@ Rewriter::Rewriter(ori::Function& function) : function_(function) {
 void Rewriter::record(Instr& instr) {
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     const ori::Operand& o = instr.op_(i);
-    if (!o.isDef || !o.isReg() || !o.isVirtual() || function_.vreg(o.reg).multiDef) continue;
+    if (!o.isDef || !o.isReg() || !o.isVirtual() || !isSingle(o.reg)) continue;
     for (unsigned k = 0; k < o.width; ++k)
       defs_[first_[o.reg] + o.sub + k] =
           instr.isGuarded() ? Definition{}
@@ -100,7 +101,7 @@ std::optional<bool> Rewriter::truthOf(const Operand& operand) const {
 
 bool Rewriter::isStable(const Operand& operand) const {
   if (operand.isZeroReg()) return true;
-  if (!operand.isVirtual() || function_.vreg(operand.reg).multiDef) return false;
+  if (!operand.isVirtual() || !isSingle(operand.reg)) return false;
   if (operand.file == File::R || operand.file == File::P) return true;
   if (operand.file == File::B) return false;
   for (unsigned k = 0; k < operand.width; ++k) {

@@ -18,8 +18,8 @@ struct Definition {
   explicit operator bool() const { return instr != nullptr; }
 };
 
-/// Lets rules look at definitions and change instructions, and calls them until nothing changes. In partial SSA form
-/// only.
+/// Lets rules look at definitions and change instructions, and calls them until nothing changes. Made for partial SSA
+/// form; before it, only registers that are like those of SSA form (single_values.h) are looked through.
 class Rewriter {
  public:
   /// Tries to improve one instruction by what its operands are; true when it changed something. It may erase the
@@ -50,6 +50,8 @@ class Rewriter {
   /// A register that holds the same value wherever it can be read: it can move to another place. Uniform registers that
   /// a loop redefines do not, since lanes leave the loop at different times.
   bool isStable(const isa::Operand& operand) const;
+  /// A virtual register that has one value wherever it can be read.
+  bool isSingle(ori::VRegId id) const { return id < isSingle_.size() ? isSingle_[id] : function_.ssa; }
 
   // --- changes
 
@@ -72,6 +74,7 @@ class Rewriter {
   void enqueueDefinitions(const isa::Operand& operand);
 
   ori::Function& function_;
+  std::vector<bool> isSingle_;       // by virtual register
   std::vector<std::uint32_t> first_; // the first component of each virtual register
   std::vector<Definition> defs_;     // by component
   std::vector<ori::Instr*> next_;    // the worklist
@@ -91,6 +94,7 @@ bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
+bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
 
 /// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
 bool numberValues(ori::Function& function);

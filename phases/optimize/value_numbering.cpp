@@ -49,7 +49,7 @@ std::string keyOf(const Rewriter& rw, const Instr& instr) {
   key.append(reinterpret_cast<const char*>(instr.mods.data()), instr.mods.size());
   for (const ori::Operand& o : instr.ops()) {
     if (o.isDef) {
-      if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || rw.function().vreg(o.reg).multiDef)) return {};
+      if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || !rw.isSingle(o.reg))) return {};
       key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
       continue;
     }
@@ -68,7 +68,8 @@ bool definesPredicate(const Instr& instr) {
 }
 
 /// Its results become copies of the earlier ones.
-void replaceBy(ori::Function& function, Instr& instr, const Instr& earlier) {
+void replaceBy(ori::Function& function, Instr& instr, Instr& earlier) {
+  earlier.mayContract &= instr.mayContract;
   ori::Builder b = ori::Builder::before(function, &instr);
   b.setSource(instr.source);
   for (unsigned i = 0; i < instr.operandCount; ++i) {

@@ -111,7 +111,7 @@ int main(int argc, char** argv) {
             return phases::orderByLatency(region, graph, *target);
           });
       phases::assignControls(function, options);
-      const encoder::FunctionCode code = encoder::emitWords(function);
+      const encoder::FunctionCode code = encoder::encodeInstructions(function);
       const hazard::Report report = hazard::check(code.words, *target);
       violations += report.violations.size();
       unsigned shown = 0;

@@ -15,7 +15,7 @@ namespace orias::ptx {
 namespace {
 
 /// The Ori text of a kernel with this body, or what was reported.
-std::string lowered(std::string_view body) {
+std::string lowered(std::string_view body, const LowerOptions& options = {}) {
   const std::string text =
       std::string(".version 8.8\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p) {\n"
                   ".reg .b16 %h<4>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<8>;\n.reg .f32 %f<8>;\n.reg .f64 %fd<8>;\n"
@@ -24,7 +24,7 @@ std::string lowered(std::string_view body) {
   Diagnostics diagnostics("t.ptx", text);
   std::unique_ptr<Module> module = parse(text, diagnostics);
   std::unique_ptr<ori::Module> result;
-  if (!diagnostics.hasErrors()) result = lower(*module, *isa::Target::find("sm_90"), diagnostics);
+  if (!diagnostics.hasErrors()) result = lower(*module, *isa::Target::find("sm_90"), diagnostics, options);
   if (diagnostics.hasErrors()) return "error: " + diagnostics.all().front().message;
   return ori::print(*result);
 }
@@ -60,11 +60,20 @@ TEST_CASE("bit fields take the low byte of position and length") {
   CHECK(contains(lowered("bfi.b32 %r1, %r2, %r3, %r4, %r5;"), "BMSK"));
 }
 
-TEST_CASE("approximations scale subnormals away unless they are flushed") {
-  CHECK(contains(lowered("lg2.approx.f32 %f1, %f2;"), "FSETP"));
-  CHECK_FALSE(contains(lowered("lg2.approx.ftz.f32 %f1, %f2;"), "FSETP"));
+TEST_CASE("functions become macros") {
+  CHECK(contains(lowered("lg2.approx.f32 %f1, %f2;"), "FLG2.F32.APPROX %"));
+  CHECK(contains(lowered("lg2.approx.ftz.f32 %f1, %f2;"), "FLG2.F32.APPROX.FTZ %"));
+  CHECK(contains(lowered("rsqrt.approx.f64 %fd1, %fd2;"), "error: not supported yet"));
   CHECK(contains(lowered("div.rn.f32 %f1, %f2, %f3;"), "FDIV"));
   CHECK(contains(lowered("min.f64 %fd1, %fd2, %fd3;"), "DSETP.MIN"));
+}
+
+TEST_CASE("mul and add without a rounding modifier may be contracted, unless --fmad=false") {
+  CHECK(contains(lowered("mul.f32 %f1, %f2, %f3;"), "{contract}"));
+  CHECK(contains(lowered("sub.f64 %fd1, %fd2, %fd3;"), "{contract}"));
+  CHECK_FALSE(contains(lowered("mul.rn.f32 %f1, %f2, %f3;"), "{contract}"));
+  CHECK_FALSE(contains(lowered("add.rz.f32 %f1, %f2, %f3;"), "{contract}"));
+  CHECK_FALSE(contains(lowered("mul.f32 %f1, %f2, %f3;", {.contractFma = false}), "{contract}"));
 }
 
 TEST_CASE("conversions") {

@@ -29,7 +29,7 @@ struct Program {
   }
   std::vector<isa::Word> words(phases::ControlOptions options = {}) {
     phases::assignControls(function, options);
-    return encoder::emitWords(function).words;
+    return encoder::encodeInstructions(function).words;
   }
   std::vector<const ori::Instr*> instrs() const {
     std::vector<const ori::Instr*> all;

@@ -13,11 +13,20 @@ bool optimize(ori::Function& function, const PhaseContext& context, std::span<co
 
 } // namespace
 
-/// Phase 29. Copies, constants, simplification and addresses, while 64-bit arithmetic is still whole. Loads of
-/// constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add to.
+/// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
+/// written once, in front of all their uses, are looked through.
+bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
+  static constexpr std::array<Rewriter::Rule, 3> kRules{propagateCopies, foldConstants, simplifyAlgebra};
+  return optimize(function, context, kRules);
+}
+
+/// Phase 29. Copies, constants, simplification and addresses, while 64-bit arithmetic is still whole; products go into
+/// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
+/// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 7> kRules{
-      simplifyPhi, propagateCopies, foldConstants, simplifyAlgebra, foldWideAddress, foldOffset, foldUniformBase};
+  static constexpr std::array<Rewriter::Rule, 8> kRules{simplifyPhi,     propagateCopies, foldConstants,
+                                                        simplifyAlgebra, foldWideAddress, foldOffset,
+                                                        foldUniformBase, contractProducts};
   return optimize(function, context, kRules);
 }
 

@@ -1,0 +1,41 @@
+#pragma once
+
+#include "encoder/isa/mods.h"
+#include "frontend/instr_form.h"
+
+// Modifiers of PTX as those of the instruction table.
+
+namespace orias::ptx {
+
+inline isa::Rnd rounding(const Form& form) {
+  switch (form.rounding()) {
+  case Mod::Rz: return isa::Rnd::RZ;
+  case Mod::Rm: return isa::Rnd::RM;
+  case Mod::Rp: return isa::Rnd::RP;
+  default: return isa::Rnd::RN;
+  }
+}
+
+/// Rounding to an integral value.
+inline isa::RoundInt integralRounding(const Form& form) {
+  switch (form.rounding()) {
+  case Mod::Rzi: return isa::RoundInt::Trunc;
+  case Mod::Rmi: return isa::RoundInt::Floor;
+  case Mod::Rpi: return isa::RoundInt::Ceil;
+  default: return isa::RoundInt::Round;
+  }
+}
+
+/// How exact a macro is.
+inline isa::MacroKind macroKind(const Form& form) {
+  switch (form.rounding()) {
+  case Mod::Rz: return isa::MacroKind::RZ;
+  case Mod::Rm: return isa::MacroKind::RM;
+  case Mod::Rp: return isa::MacroKind::RP;
+  case Mod::Approx: return isa::MacroKind::Approx;
+  case Mod::Full: return isa::MacroKind::Full;
+  default: return isa::MacroKind::RN;
+  }
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,180 @@
+// The approximate functions of PTX: one operation of the special function unit each, and what must be done around it.
+// The sequences are those that ptxas emits for sm_90 (observed).
+
+#include "encoder/isa/desc.h"
+#include "phases/expansion.h"
+#include "phases/phases.h"
+#include "support/check.h"
+
+#include <bit>
+
+namespace orias::phases {
+
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+
+namespace {
+
+constexpr float kSmallestNormal = 0x1p-126f;
+const Operand kTrue = Operand::pt();
+
+Operand real(float value) {
+  return Expansion::imm(std::bit_cast<std::uint32_t>(value));
+}
+
+/// Expands one macro. The unit takes subnormal inputs for zero and flushes subnormal results; without .ftz the input is
+/// scaled away from there, and the result back, where that matters.
+class Approximation {
+ public:
+  Approximation(ori::Function& function, ori::Instr* macro)
+      : macro_(*macro), e_(function, macro), b_(e_.builder()),
+        isFlushing_(isa::getMod(macro->op, macro->mods, Mod::Ftz) != 0) {}
+
+  void run() {
+    const Operand a = macro_.op_(1).value();
+    e_.give(isa::modAs<isa::MacroType>(macro_, Mod::MacroType) == isa::MacroType::F64 ? ofHighWord(a) : ofWord(a));
+  }
+
+ private:
+  Operand ofWord(Operand a) {
+    switch (macro_.op) {
+    case Op::FDIV: return quotient(a, macro_.op_(2).value());
+    case Op::FRCP: return reciprocal(a);
+    case Op::FRSQRT: return scaled(isa::Mufu::RSQ, a, 0x1p12f);
+    case Op::FSQRT: return scaled(isa::Mufu::SQRT, a, 0x1p-12f);
+    case Op::FLG2: return scaled(isa::Mufu::LG2, a, -24.0f);
+    case Op::FEX2: return power(a);
+    case Op::FSIN: return ofTurns(isa::Mufu::SIN, a);
+    case Op::FCOS: return ofTurns(isa::Mufu::COS, a);
+    default: ORIAS_UNREACHABLE("an approximation of this operation");
+    }
+  }
+
+  /// For f64 PTX defines the approximation as one of the high word; the low word of the result is 0.
+  Operand ofHighWord(Operand a) {
+    const isa::Mufu function = macro_.op == Op::FRCP ? isa::Mufu::RCP64H : isa::Mufu::RSQ64H;
+    Operand high = e_.mufu(function, Expansion::high(a));
+    return e_.pair(Operand::rz(), high);
+  }
+
+  /// a * (1/b), both scaled alike where the reciprocal would be flushed to zero or overflow.
+  Operand quotient(Operand a, Operand b) {
+    const bool isFull = isa::modAs<isa::MacroKind>(macro_, Mod::MacroKind) == isa::MacroKind::Full;
+    if (!isFlushing_ || isFull) {
+      Operand dividend = copyOf(a), divisor = copyOf(b);
+      auto scaleBoth = [&](Operand where, float factor) {
+        scaleWhere(where, divisor, factor);
+        scaleWhere(where, dividend, factor);
+      };
+      if (isFull) scaleBoth(compareMagnitude(b, isa::FCmp::GT, 0x1p126f), 0.25f);
+      if (!isFlushing_) scaleBoth(isTiny(b), 0x1p24f);
+      a = dividend;
+      b = divisor;
+    }
+    return product(e_.mufu(isa::Mufu::RCP, b), a);
+  }
+
+  Operand reciprocal(Operand a) {
+    if (isFlushing_) return e_.mufu(isa::Mufu::RCP, a);
+    Operand up = e_.newR(), scale = e_.newR();
+    Operand normal = compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal);
+    Operand large = compareMagnitude(a, isa::FCmp::GT, 0x1p126f);
+    b_.emit(Op::FSEL, {up, e_.constant(std::bit_cast<std::uint32_t>(0x1p24f)), real(1.0f), normal.notted()});
+    b_.emit(Op::FSEL, {scale, up, real(0.25f), large.notted()});
+    return product(scale, e_.mufu(isa::Mufu::RCP, product(a, scale)));
+  }
+
+  /// A function of a * 2^24 where a is subnormal, put right by `down`: a factor, or what to add to a logarithm.
+  Operand scaled(isa::Mufu function, Operand a, float down) {
+    if (isFlushing_) return e_.mufu(function, a);
+    Operand x = copyOf(a), tiny = isTiny(a);
+    scaleWhere(tiny, x, 0x1p24f);
+    Operand y = e_.mufu(function, x);
+    if (function != isa::Mufu::LG2) {
+      scaleWhere(tiny, y, down);
+      return y;
+    }
+    b_.setGuard(tiny);
+    b_.emit(Op::FADD, {y, y, real(down)});
+    b_.setGuard(kTrue);
+    return y;
+  }
+
+  /// 2^a, as the square of 2^(a/2) where that is subnormal.
+  Operand power(Operand a) {
+    if (isFlushing_) return e_.mufu(isa::Mufu::EX2, a);
+    Operand x = copyOf(a), high = b_.newP();
+    b_.emit(Op::FSETP, {high, kTrue, a, real(-126.0f), kTrue},
+            {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
+    scaleWhere(high.notted(), x, 0.5f);
+    Operand y = e_.mufu(isa::Mufu::EX2, x);
+    b_.setGuard(high.notted());
+    b_.emit(Op::FMUL, {y, y, y});
+    b_.setGuard(kTrue);
+    return y;
+  }
+
+  /// The unit wants turns instead of radians.
+  Operand ofTurns(isa::Mufu function, Operand a) {
+    Operand turns = e_.newR();
+    b_.emit(Op::FMUL, {turns, a, real(0.15915493667125701904f)}, {{Mod::Rnd, isa::Rnd::RZ}});
+    return e_.mufu(function, turns);
+  }
+
+  Operand copyOf(Operand a) {
+    Operand r = e_.newR();
+    b_.copy(r, a);
+    return r;
+  }
+
+  Operand product(Operand a, Operand b) {
+    Operand r = e_.newR();
+    b_.emit(Op::FMUL, {r, a, b}, {{Mod::Ftz, isFlushing_ ? 1 : 0}});
+    return r;
+  }
+
+  /// A predicate: |a| cmp limit.
+  Operand compareMagnitude(Operand a, isa::FCmp cmp, float limit) {
+    Operand p = b_.newP();
+    b_.emit(Op::FSETP, {p, kTrue, a.absolute(), real(limit), kTrue},
+            {{Mod::Cmp, cmp}, {Mod::Bool, isa::BoolOp::AND}, {Mod::Ftz, isFlushing_ ? 1 : 0}});
+    return p;
+  }
+  Operand isTiny(Operand a) { return compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal).notted(); }
+
+  /// r *= factor where p holds.
+  void scaleWhere(Operand p, Operand r, float factor) {
+    b_.setGuard(p);
+    b_.emit(Op::FMUL, {r, r, real(factor)}, {{Mod::Ftz, isFlushing_ ? 1 : 0}});
+    b_.setGuard(kTrue);
+  }
+
+  const ori::Instr& macro_;
+  Expansion e_;
+  ori::Builder& b_;
+  bool isFlushing_;
+};
+
+} // namespace
+
+bool isApproximation(const ori::Instr& instr) {
+  if (isa::desc(instr.op).modIndex(Mod::MacroKind) < 0) return false;
+  const auto kind = isa::modAs<isa::MacroKind>(instr, Mod::MacroKind);
+  return kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full;
+}
+
+/// Phase 8. The functions that PTX defines as approximations become instructions of the special function unit and the
+/// scaling around them.
+bool oriCreateMacroInsts(ori::Function& function, PhaseContext&) {
+  bool changed = false;
+  for (ori::Block* block : function.layout())
+    function.forEachSafe(*block, [&](ori::Instr& instr) {
+      if (!isApproximation(instr)) return;
+      Approximation(function, &instr).run();
+      changed = true;
+    });
+  return changed;
+}
+
+} // namespace orias::phases
