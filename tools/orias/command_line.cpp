@@ -87,6 +87,7 @@ bool isFileOption(Option id) {
   case Option::OutputFile:
   case Option::Listing:
   case Option::Remarks:
+  case Option::CheckEach:
   case Option::DumpDir:
   case Option::KnobSetting:
   case Option::KnobsFile:
@@ -322,6 +323,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
       options.knobs.push_back(readOptionFile(option, name));
     break;
   case Option::Reproduce: line_.reproduceDirectory = value; break;
+  case Option::CheckEach: line_.checkEachLaunch = value; break;
   default:
     ORIAS_CHECK(option.effect != Effect::Full, option.display());
     if (option.effect == Effect::NotYet && value != "false")

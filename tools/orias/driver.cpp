@@ -3,6 +3,7 @@
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
+#include "tools/check_each/check_each.h"
 #include "tools/common/files.h"
 #include "tools/orias/command_line.h"
 #include "tools/orias/help.h"
@@ -51,6 +52,22 @@ void writeOutputs(const CommandLine& line, const Result& result) {
   if (!result.cubin.empty()) writeWholeFile(line.outputFile, result.cubin);
 }
 
+ExitStatus runCheckEach(const CommandLine& line, std::span<const Input> inputs) {
+  if (inputs.size() != 1) throw UsageError("--check-each takes one input");
+  check_each::CheckOptions options;
+  options.assemble = line.options;
+  const launch::Launch launch = launch::readLaunchFile(line.checkEachLaunch);
+  const check_each::Verdict verdict = check_each::checkEach(inputs[0].text, launch, options);
+  if (verdict.ok)
+    print(stdout, fmt::format("{}: {} states of '{}' give the results of the PTX\n", inputs[0].name, verdict.checked,
+                              launch.kernel));
+  else
+    print(stdout, fmt::format("{}: {}", inputs[0].name, verdict.text));
+  if (verdict.skipped)
+    complain(kProgram, "note", fmt::format("{} states could not be run by the emulator", verdict.skipped));
+  return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
+}
+
 ExitStatus assembleAll(const CommandLine& line) {
   std::vector<std::string> texts;
   texts.reserve(line.inputs.size()); // the views below point into it
@@ -60,6 +77,8 @@ ExitStatus assembleAll(const CommandLine& line) {
     inputs.push_back({source.name == "-" ? "<standard input>" : source.name, texts.back()});
   }
   if (!line.reproduceDirectory.empty()) writeReproducer(line, inputs);
+
+  if (!line.checkEachLaunch.empty()) return runCheckEach(line, inputs);
 
   Result result;
   try {

@@ -1,0 +1,103 @@
+#include "ori/function.h"
+#include "phases/phase.h"
+#include "support/check.h"
+#include "tools/check_each/check_each.h"
+
+#include <doctest/doctest.h>
+#include <fstream>
+#include <iterator>
+
+using namespace orias;
+using namespace orias::check_each;
+
+namespace {
+
+/// p[i] = p[i] * 5 + 7, if i is below 40.
+constexpr std::string_view kKernel = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .pred %q; .reg .b64 %p, %o; .reg .b32 %v, %i;
+  ld.param.u64 %p, [p];
+  mov.u32 %i, %tid.x;
+  setp.ge.u32 %q, %i, 40;
+  @%q bra done;
+  mul.wide.u32 %o, %i, 4;
+  add.u64 %p, %p, %o;
+  ld.global.u32 %v, [%p];
+  mad.lo.u32 %v, %v, 5, 7;
+  st.global.u32 [%p], %v;
+done:
+  ret;
+}
+)";
+
+launch::Launch launchOf() {
+  return launch::parseLaunch(R"({"kernel": "k", "grid": 1, "block": 64, "arguments": [{"buffer": "b"}],
+      "buffers": [{"name": "b", "type": "u32", "count": 64, "init": {"generator": "ramp"}}]})",
+                             ".");
+}
+
+/// Makes the first 7 among the operands an 8.
+bool breakImmediate(ori::Function& function) {
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block)
+      for (unsigned i = 0; i < instr.operandCount; ++i) {
+        isa::Operand value = instr.op_(i).value();
+        if (value.kind != isa::Operand::Kind::Imm || value.imm != 7) continue;
+        value.imm = 8;
+        function.setOperand(&instr, i, value);
+        return true;
+      }
+  return false;
+}
+
+} // namespace
+
+TEST_CASE("check-each flags nothing where nothing is wrong") {
+  for (const unsigned level : {0u, 3u}) {
+    CheckOptions options;
+    options.assemble.optLevel = level;
+    const Verdict verdict = checkEach(kKernel, launchOf(), options);
+    CHECK_MESSAGE(verdict.ok, verdict.text);
+    CHECK(verdict.checked >= 5);
+    CHECK(verdict.skipped == 0);
+  }
+}
+
+TEST_CASE("check-each names the phase that broke the code, whichever it is") {
+  for (const std::string_view culprit : {"3", "16", "46", "61", "94", "101", "107"}) {
+    CAPTURE(culprit);
+    CheckOptions options;
+    bool planted = false;
+    options.plant = [&](const phases::PhaseInfo& phase, ori::Function& function) {
+      if (phase.number == culprit) planted = breakImmediate(function);
+    };
+    const Verdict verdict = checkEach(kKernel, launchOf(), options);
+    REQUIRE(planted);
+    CHECK_FALSE(verdict.ok);
+    CHECK(verdict.phase.substr(0, verdict.phase.find(' ')) == culprit);
+    CHECK(verdict.text.find("b[0] is 8, should be 7; 40 elements differ") != std::string::npos);
+    CHECK(verdict.text.find("\n-") != std::string::npos); // the line that it changed
+    CHECK(verdict.text.find("\n+") != std::string::npos);
+  }
+}
+
+TEST_CASE("check-each takes what lowering made for lowering's") {
+  CheckOptions options;
+  options.plant = [](const phases::PhaseInfo& phase, ori::Function& function) {
+    if (phase.number == "0") breakImmediate(function);
+  };
+  CHECK(checkEach(kKernel, launchOf(), options).phase == "lowering");
+}
+
+TEST_CASE("check-each says why it cannot check") {
+  launch::Launch launch = launchOf();
+  launch.kernel = "other";
+  CHECK_THROWS_AS(checkEach(kKernel, launch), Error);
+  CHECK_THROWS_AS(checkEach("rubbish", launchOf()), Error);
+  CheckOptions options;
+  options.run.instructionBudget = 10;
+  CHECK_THROWS_AS(checkEach(kKernel, launchOf(), options), Error);
+}

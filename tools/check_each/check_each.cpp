@@ -1,0 +1,121 @@
+#include "tools/check_each/check_each.h"
+
+#include "frontend/check.h"
+#include "frontend/parse.h"
+#include "ori/function.h"
+#include "ori/print.h"
+#include "orias/compilation.h"
+#include "orias/orias.h"
+#include "support/check.h"
+#include "tools/emulator/emulator.h"
+#include "tools/interpreter/interpreter.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::check_each {
+
+namespace {
+
+std::string describe(const launch::Report& report) {
+  return fmt::format("{}: {}: {}", report.kind, report.where, report.text);
+}
+
+bool cannotRun(const launch::RunResult& result) {
+  return std::any_of(result.reports.begin(), result.reports.end(),
+                     [](const launch::Report& r) { return r.kind == "unsupported"; });
+}
+
+/// Runs the PTX itself on `device`.
+void runReference(std::string_view text, launch::Device& device, const launch::RunOptions& options) {
+  Diagnostics diagnostics("input.ptx", text);
+  const auto module = ptx::parse(text, diagnostics);
+  if (!diagnostics.hasErrors()) ptx::check(*module, {}, diagnostics);
+  if (diagnostics.hasErrors()) throw Error(diagnostics.render());
+  const launch::RunResult result = interp::run(*module, device, options);
+  if (result.completed) return;
+  throw Error(
+      fmt::format("the PTX interpreter does not get through the kernel, so there is nothing to compare with: {}",
+                  result.reports.empty() ? "" : describe(result.reports.front())));
+}
+
+/// Looks at one kernel's states on their way through the compiler.
+class Checker {
+ public:
+  Checker(const launch::Launch& launch, const CheckOptions& options, const launch::Device& reference)
+      : launch_(launch), options_(options), reference_(reference) {}
+
+  void afterPhase(const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
+    if (options_.plant) options_.plant(phase, function);
+    if (!verdict_.ok || function.name() != launch_.kernel) return;
+    std::string now = ori::print(function);
+    if (now == before_) return;
+    // What the first phase found and left alone is what lowering made.
+    const std::string name = before_.empty() && !changed ? "lowering" : fmt::format("{} {}", phase.number, phase.name);
+    check(emu::loadOri(function.module(), function), name);
+    if (!verdict_.ok && !before_.empty()) verdict_.text += "changed by it:\n" + phases::lineDiff(before_, now);
+    before_ = std::move(now);
+  }
+
+  void check(const emu::Program& program, const std::string& name) {
+    launch::Device device(launch_);
+    const launch::RunResult result = emu::run(program, device, options_.run);
+    if (cannotRun(result)) {
+      ++verdict_.skipped;
+      return;
+    }
+    ++verdict_.checked;
+    if (!result.completed)
+      return fail(name, fmt::format("the kernel does not end as it should: {}\n",
+                                    result.reports.empty() ? "" : describe(result.reports.front())));
+    const auto differences = launch::compare(device, reference_);
+    if (differences.empty()) return;
+    std::string text;
+    for (const launch::Mismatch& m : differences)
+      text +=
+          fmt::format("{}[{}] is {}, should be {}; {} elements differ\n", m.buffer, m.index, m.got, m.wanted, m.count);
+    fail(name, text);
+  }
+
+  void fail(const std::string& phase, const std::string& what) {
+    verdict_.ok = false;
+    verdict_.phase = phase;
+    verdict_.text = fmt::format("{}: the first state that gives another result\n{}", phase, what);
+  }
+
+  Verdict& verdict() { return verdict_; }
+
+ private:
+  const launch::Launch& launch_;
+  const CheckOptions& options_;
+  const launch::Device& reference_;
+  std::string before_;
+  Verdict verdict_;
+};
+
+} // namespace
+
+Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options) {
+  launch::Device reference(launch);
+  runReference(ptxText, reference, options.run);
+
+  Options assembleOptions = options.assemble;
+  assembleOptions.threads = 1;
+  const Input input{"input.ptx", ptxText};
+  Compilation compilation(std::span(&input, 1), assembleOptions);
+  Checker checker(launch, options, reference);
+  compilation.observePhases([&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
+    checker.afterPhase(phase, function, changed);
+  });
+  const Result result = compilation.run();
+  Verdict& verdict = checker.verdict();
+  if (!verdict.ok) return verdict;
+  if (result.status == Status::InputErrors) throw Error(result.diagnostics);
+  if (result.status == Status::InternalFault)
+    checker.fail("compilation", result.diagnostics);
+  else
+    checker.check(emu::loadCubin(result.cubin, launch.kernel), "encoding");
+  return verdict;
+}
+
+} // namespace orias::check_each
