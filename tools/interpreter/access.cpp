@@ -98,13 +98,4 @@ void store(Thread& t, Space to, std::uint64_t generic, std::span<const std::byte
   }
 }
 
-std::byte* atomicBytes(Thread& t, Space at, std::uint64_t generic, std::uint64_t size) {
-  const auto [space, address] = locate(at, generic);
-  if (space != Space::Global) return ownBytes(t, space, address, size);
-  if (address % size != 0) misaligned(space, address, size);
-  std::byte* bytes = t.machine->device.global.at(address, size);
-  if (!bytes) outOfBounds(t, space, address, size, 0);
-  return bytes;
-}
-
 } // namespace orias::interp

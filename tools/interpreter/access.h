@@ -17,8 +17,6 @@ Location locate(Space space, std::uint64_t address);
 /// run; reading what nobody wrote is reported (memcheck).
 void load(Thread& thread, Space space, std::uint64_t address, std::span<std::byte> out);
 void store(Thread& thread, Space space, std::uint64_t address, std::span<const std::byte> in);
-/// Bytes that are read and written at once (atomics).
-std::byte* atomicBytes(Thread& thread, Space space, std::uint64_t address, std::uint64_t size);
 
 template <typename T> T loadAs(Thread& thread, Space space, std::uint64_t address) {
   T value;

@@ -157,6 +157,7 @@ bool translateLogic(FunctionTranslator& t);
 bool translateCompare(FunctionTranslator& t);
 bool translateMove(FunctionTranslator& t);
 bool translateMemory(FunctionTranslator& t);
+bool translateAtomic(FunctionTranslator& t);
 bool translateControl(FunctionTranslator& t);
 bool translateSync(FunctionTranslator& t);
 bool translateWarp(FunctionTranslator& t);
