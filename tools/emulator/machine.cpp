@@ -38,6 +38,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   const launch::Dim3 block = device.launch.block;
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
+  if (options.timing) throw Error("the emulator does not model latencies: a run with timing is refused");
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;
@@ -53,7 +54,28 @@ launch::RunResult Machine::run() {
     stop("unsupported", error.what());
   }
   result_.completed = !stopped_;
+  if (options_.stats) reportStats();
   return std::move(result_);
+}
+
+void Machine::count(const Operation& op, std::uint32_t mask, std::uint32_t lanes) {
+  ++issued_[static_cast<std::size_t>(isa::desc(op.inst.op).pipe)];
+  if ((warp().live & ~mask) != 0) ++issuedDivided_;
+  if (lanes == 0) ++issuedIdle_;
+}
+
+void Machine::reportStats() {
+  constexpr std::array<const char*, kPipes> kNames = {"other", "alu", "fma", "fp64", "fp16",    "mma",
+                                                      "xu",    "lsu", "tex", "cbu",  "uniform", "adu"};
+  const auto add = [&](std::string name, std::uint64_t figure) {
+    result_.stats.emplace_back(std::move(name), static_cast<double>(figure));
+  };
+  add("warp instructions", result_.warpInstructions);
+  add("thread instructions", result_.threadInstructions);
+  for (std::size_t pipe = 0; pipe < kPipes; ++pipe)
+    if (issued_[pipe] != 0) add(fmt::format("issued to {}", kNames[pipe]), issued_[pipe]);
+  add("issued while the warp was divided", issuedDivided_);
+  add("issued with no lane enabled", issuedIdle_);
 }
 
 void Machine::runGrid(launch::Dim3 grid) {
@@ -156,6 +178,10 @@ void Machine::runWarp(Warp& w) {
       return stop("budget", fmt::format("more than {} thread instructions", options_.instructionBudget));
     ++turn_;
     const std::uint32_t lanes = guardMask(op);
+    if (options_.trace)
+      result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_.x, cta_.y, cta_.z, w.index, lanes,
+                                   program_.text(at_));
+    if (options_.stats) count(op, here.mask, lanes);
     if (op.isFlow) {
       resolve(op);
       (this->*op.handler)(op, lanes);

@@ -45,6 +45,8 @@ class Machine {
   void countTurn(bool isBackward);
 
   // --- reports
+  void count(const Operation& op, std::uint32_t mask, std::uint32_t lanes);
+  void reportStats();
   /// Ends the run.
   void stop(std::string kind, std::string text);
   /// Something that a checker found.
@@ -170,6 +172,12 @@ class Machine {
   std::array<const std::uint32_t*, 24> rows_{};
   std::array<std::uint32_t, 24> bits_{};
   std::vector<std::uint32_t> phiValues_;
+
+  // --- figures, with RunOptions::stats
+  static constexpr std::size_t kPipes = static_cast<std::size_t>(isa::Pipe::Adu) + 1;
+  std::array<std::uint64_t, kPipes> issued_{};
+  std::uint64_t issuedDivided_ = 0; ///< by a path that is not the whole warp
+  std::uint64_t issuedIdle_ = 0;    ///< under a guard that holds for nobody
 };
 
 } // namespace orias::emu

@@ -1,7 +1,9 @@
 #include "encoder/isa/parse.h"
 #include "encoder/isa/target.h"
+#include "support/check.h"
 #include "tools/emulator/emulator.h"
 
+#include <algorithm>
 #include <cstring>
 #include <doctest/doctest.h>
 #include <initializer_list>
@@ -109,4 +111,15 @@ TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
   CHECK(run(program({"BPT.TRAP 0x1", "EXIT"})).kind() == "trap");
   CHECK(run(program({"BAR.SYNC.DEFER_BLOCKING 0x1, 0x60", "EXIT"})).kind() == "deadlock");
   CHECK(run(program({"LDC.64 R2, c[0x0][0x210]", "CALL.ABS.NOINC R2", "EXIT"})).kind() == "memcheck");
+}
+
+TEST_CASE("figures and traces count what runs; timing is refused") {
+  launch::RunOptions options;
+  options.stats = options.trace = true;
+  const Ran ran = run(exchange(true), options);
+  REQUIRE(!ran.result.stats.empty());
+  CHECK(ran.result.stats[0].second == 2 * 2 * 6); // CTAs, warps, instructions
+  CHECK(std::count(ran.result.trace.begin(), ran.result.trace.end(), '\n') == 2 * 2 * 6);
+  options.timing = true;
+  CHECK_THROWS_AS(run(exchange(true), options), Error);
 }
