@@ -32,6 +32,12 @@ class Compilation {
   Compilation(const Compilation&) = delete;
   Compilation& operator=(const Compilation&) = delete;
 
+  /// Has a look at every function after every phase (PipelineOptions::afterPhase). With several threads the functions'
+  /// calls come from several threads.
+  void observePhases(decltype(phases::PipelineOptions::afterPhase) observer) {
+    pipeline_.afterPhase = std::move(observer);
+  }
+
   /// The whole road, once.
   Result run();
 

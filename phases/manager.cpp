@@ -123,6 +123,7 @@ class PhaseManager::PhaseScope {
     auto start = std::chrono::steady_clock::now();
     bool changed = plan_.phase->run(function_, context_);
     manager_.times_.push_back({plan_.phase, std::chrono::steady_clock::now() - start, changed});
+    if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
     if (manager_.options_.printChanged && changed) showChanges();
     if (plan_.dumpAfter) manager_.emitDump(*plan_.phase, function_, "after", ori::print(function_));
     if (manager_.options_.verifyEach) verify();

@@ -20,6 +20,9 @@ struct PipelineOptions {
   std::string startFrom;   ///< the phases before this one do not run
   bool verifyEach = false; ///< verify after every phase; a failure throws InternalError with the dump from before
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
+  /// Called after every phase that ran, with whether it says that it changed something; before the verifier. For tools
+  /// that look at the function between the phases; tests plant faults through it.
+  std::function<void(const PhaseInfo&, ori::Function&, bool changed)> afterPhase;
 };
 
 struct PhaseTime {

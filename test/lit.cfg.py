@@ -1,6 +1,7 @@
 # How lit runs the tests of test/phases and test/cli. In RUN lines:
 #   %orias      the program orias        %s, %S, %t   the test, its folder, a scratch name
 #   %dis        the program orias-dis
+#   %run        the program orias-run
 #   %examples   the folder examples/     %status N    runs the rest of the line and fails unless it exits with N
 import os
 
@@ -14,6 +15,7 @@ config.test_exec_root = os.path.join(config.build_dir, "lit", config.suite)
 config.substitutions += [
     ("%orias", config.orias),
     ("%dis", config.orias + "-dis"),
+    ("%run", config.orias + "-run"),
     ("%examples", config.examples),
     ("%status", config.python + " " + os.path.join(config.source_dir, "cli", "status.py")),
 ]

@@ -1,0 +1,129 @@
+#include "tools/orias-run/command_line.h"
+
+#include "support/nearest.h"
+#include "tools/common/program.h"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace orias::run {
+
+namespace po = boost::program_options;
+using tools::UsageError;
+
+namespace {
+
+constexpr const char* kInput = "input";
+using Words = std::vector<std::string>;
+
+const po::options_description& shownOptions() {
+  static const po::options_description all = [] {
+    po::options_description result("Options", 100, 60);
+    result.add_options()("assemble", "assemble the PTX with orias first, and run the cubin");
+    result.add_options()("opt-level,O", po::value<unsigned>()->value_name("N"),
+                         "with --assemble: 0 to 4, 3 is the default");
+    result.add_options()("maxrregcount", po::value<unsigned>()->value_name("N"), "with --assemble: the most registers");
+    result.add_options()("knob", po::value<Words>()->value_name("NAME=VALUE"), "with --assemble; may be repeated");
+    result.add_options()("disable-phase", po::value<Words>()->value_name("PHASE"), "with --assemble; may be repeated");
+    result.add_options()("compare", po::value<std::string>()->value_name("FILE"),
+                         "run this program too, and compare what the two leave in memory");
+    result.add_options()("memcheck", "report accesses that are out of bounds, misaligned or of uninitialised memory");
+    result.add_options()("racecheck", "report accesses to shared memory that conflict between barriers");
+    result.add_options()("timing", "results become visible only after their latency (.cubin)");
+    result.add_options()("stats", "count instructions and the like");
+    result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value(""),
+                         "write each instruction down; to standard output without a file");
+    result.add_options()("budget", po::value<std::uint64_t>()->value_name("N"),
+                         "stop after so many thread instructions; 2000000000 is the default");
+    result.add_options()("json", "the report as JSON");
+    result.add_options()("help,h", "print this text");
+    return result;
+  }();
+  return all;
+}
+
+[[noreturn]] void failUnknown(const std::string& word) {
+  Words names; // NearestName keeps views
+  for (const auto& option : shownOptions().options())
+    names.push_back("--" + option->long_name());
+  NearestName nearest(word);
+  for (const std::string& name : names)
+    nearest.offer(name);
+  throw UsageError(fmt::format("unknown option '{}'; {}", word,
+                               nearest.best().empty() ? "--help lists all of them"
+                                                      : fmt::format("did you mean '{}'?", nearest.best())));
+}
+
+po::variables_map readWords(std::span<const std::string> words) {
+  po::options_description all = shownOptions();
+  all.add_options()(kInput, po::value<Words>());
+  po::positional_options_description files;
+  files.add(kInput, -1);
+  using namespace po::command_line_style;
+  constexpr int kStyle = unix_style & ~allow_guessing;
+  po::variables_map values;
+  try {
+    const Words args(words.begin(), words.end());
+    po::store(po::command_line_parser(args).options(all).positional(files).style(kStyle).run(), values);
+  } catch (const po::unknown_option& e) {
+    failUnknown(e.get_option_name().substr(0, e.get_option_name().find('=')));
+  } catch (const po::error& e) {
+    throw UsageError(e.what());
+  }
+  return values;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(std::span<const std::string> words) {
+  const po::variables_map values = readWords(words);
+  CommandLine line;
+  if (values.count("help")) {
+    line.help = true;
+    return line;
+  }
+  const auto has = [&](const char* name) { return values.count(name) != 0; };
+  line.assemble = has("assemble");
+  for (const char* name : {"opt-level", "maxrregcount", "knob", "disable-phase"})
+    if (has(name) && !line.assemble) throw UsageError(fmt::format("--{} needs --assemble", name));
+  if (has("opt-level")) {
+    line.assembleOptions.optLevel = values["opt-level"].as<unsigned>();
+    if (line.assembleOptions.optLevel > 4) throw UsageError("--opt-level goes from 0 to 4");
+  }
+  if (has("maxrregcount")) line.assembleOptions.maxRegisters = values["maxrregcount"].as<unsigned>();
+  if (has("knob")) line.assembleOptions.knobs = values["knob"].as<Words>();
+  if (has("disable-phase")) line.assembleOptions.phases.disabled = values["disable-phase"].as<Words>();
+  if (has("compare")) line.compareWith = values["compare"].as<std::string>();
+  line.run.memcheck = has("memcheck");
+  line.run.racecheck = has("racecheck");
+  line.run.timing = has("timing");
+  line.run.stats = has("stats");
+  line.json = has("json");
+  if (has("trace")) {
+    line.run.trace = true;
+    line.traceFile = values["trace"].as<std::string>();
+  }
+  if (has("budget")) line.run.instructionBudget = values["budget"].as<std::uint64_t>();
+  if (!has(kInput)) throw UsageError("no launch file is named; --help tells more");
+  const auto& inputs = values[kInput].as<Words>();
+  if (inputs.size() > 2) throw UsageError("a launch file and at most one program are wanted");
+  line.launchFile = inputs[0];
+  if (inputs.size() == 2) line.program = inputs[1];
+  return line;
+}
+
+std::string helpText() {
+  std::ostringstream out;
+  out << "Usage: orias-run [options] LAUNCH.json [FILE]\n\n"
+         "Runs a kernel on this computer's processor and compares what it leaves in memory with what the launch file\n"
+         "expects. FILE, or else the program that the launch file names, decides what runs: .ptx the PTX interpreter,\n"
+         ".cubin and .ori (at any phase) the emulator.\n\n"
+      << shownOptions()
+      << "\nExit status: 0 results as expected, 1 wrong results, findings, or inputs that cannot be read, 2 errors in "
+         "the\n"
+         "command line, 3 a fault of orias-run.\n";
+  return out.str();
+}
+
+} // namespace orias::run

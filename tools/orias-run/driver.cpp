@@ -1,0 +1,72 @@
+#include "tools/orias-run/driver.h"
+
+#include "tools/common/files.h"
+#include "tools/orias-run/command_line.h"
+#include "tools/orias-run/engine.h"
+#include "tools/orias-run/report.h"
+
+#include <chrono>
+#include <filesystem>
+#include <fmt/format.h>
+
+namespace orias::run {
+
+using tools::ExitStatus;
+
+namespace {
+
+constexpr std::string_view kProgram = "orias-run";
+constexpr std::string_view kFaultNote =
+    "this is a fault of orias-run; the launch file and the program are needed to look into it";
+
+/// The file to run: the one named on the command line, or the launch's, which is relative to the launch file.
+std::string programOf(const CommandLine& line, const launch::Launch& launch) {
+  if (!line.program.empty()) return line.program;
+  if (launch.file.empty())
+    throw tools::UsageError(fmt::format("'{}' names no program; name one behind it", line.launchFile));
+  return (std::filesystem::path(line.launchFile).parent_path() / launch.file).string();
+}
+
+ExitStatus run(std::span<const std::string> words) {
+  const CommandLine line = parseCommandLine(words);
+  if (line.help) {
+    tools::print(stdout, helpText());
+    return ExitStatus::Done;
+  }
+  const launch::Launch launch = launch::readLaunchFile(line.launchFile);
+  const auto engine =
+      makeEngine(programOf(line, launch), launch.kernel, line.assemble ? &line.assembleOptions : nullptr);
+
+  Outcome outcome;
+  launch::Device device(launch, line.run.memcheck);
+  const auto start = std::chrono::steady_clock::now();
+  outcome.result = engine->run(device, line.run);
+  outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  // What an incomplete run left says nothing.
+  if (outcome.result.completed) outcome.wrong = launch::checkExpected(device);
+
+  if (!line.compareWith.empty()) {
+    outcome.compared = true;
+    launch::Device other(launch, line.run.memcheck);
+    const launch::RunResult second = makeEngine(line.compareWith, launch.kernel, nullptr)->run(other, line.run);
+    for (launch::Report report : second.reports) {
+      report.where = fmt::format("{}: {}", line.compareWith, report.where);
+      outcome.result.reports.push_back(std::move(report));
+    }
+    if (outcome.result.completed && second.completed) outcome.different = launch::compare(device, other);
+  }
+
+  if (line.traceFile && line.traceFile->empty()) tools::print(stdout, outcome.result.trace);
+  if (line.traceFile && !line.traceFile->empty())
+    tools::writeWholeFile(*line.traceFile, std::string_view(outcome.result.trace));
+  tools::print(stdout, line.json ? renderJson(outcome, device) : renderText(outcome, device));
+  return outcome.good() ? ExitStatus::Done : ExitStatus::InputErrors;
+}
+
+} // namespace
+
+ExitStatus runDriver(std::span<const std::string> words) {
+  return tools::runProgram(kProgram, kFaultNote, [&] { return run(words); });
+}
+
+} // namespace orias::run
