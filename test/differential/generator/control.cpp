@@ -42,7 +42,7 @@ void FunctionWriter::switchStatement() {
     labels.push_back(newLabel());
   const std::string endLabel = newLabel();
   std::string inRange = fresh(Kind::Pred);
-  if (random_.percent(40)) {
+  if (random_.percent(profile_.weight(Statement::Unusual) ? 40 : 0)) {
     std::string list, table = newLabel();
     for (const std::string& name : labels)
       list += (list.empty() ? "" : ", ") + name;

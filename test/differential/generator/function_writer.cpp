@@ -249,7 +249,7 @@ void FunctionWriter::write(Statement statement) {
   case Statement::Integer16:
   case Statement::Integer32:
   case Statement::Integer64:
-  case Statement::Packed:
+  case Statement::Unusual:
   case Statement::IntegerCast:
   case Statement::Float32:
   case Statement::Float64:

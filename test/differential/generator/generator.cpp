@@ -80,8 +80,10 @@ Buffer makeBuffer(const char* name, ElementType type, std::uint64_t elements) {
 }
 
 void addArguments(launch::Launch& launch, Random& random) {
-  for (int buffer = 0; buffer < static_cast<int>(launch.buffers.size()); ++buffer)
-    launch.arguments.push_back({buffer, 0, {}});
+  for (int buffer = 0; buffer < static_cast<int>(launch.buffers.size()); ++buffer) {
+    launch::Argument& argument = launch.arguments.emplace_back();
+    argument.buffer = buffer;
+  }
   const auto scalar = [&](auto value) {
     launch::Argument argument;
     append(argument.bytes, value);

@@ -12,7 +12,7 @@ enum class Statement : std::uint8_t {
   Integer16,     ///< one instruction of the table, by the group of its row
   Integer32,     //
   Integer64,     //
-  Packed,        ///< pairs of 16-bit numbers and dot products in 32 bits
+  Unusual,       ///< what hardly any program uses: packed halves, dot products, odd roundings
   IntegerCast,   //
   Float32,       //
   Float64,       //
@@ -55,7 +55,8 @@ struct Profile {
   std::uint8_t weight(Statement s) const { return weights[static_cast<std::size_t>(s)]; }
 };
 
-/// "integer", "control", "memory", "float", "warp", "mixed".
+/// "integer", "control", "memory", "float", "warp", "mixed"; "unusual" has the instructions that hardly any program
+/// uses.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.
 const Profile* findProfile(std::string_view name);
