@@ -302,12 +302,14 @@ class Spiller {
         if (m == v) return offset;
       return 0u;
     };
+    const unsigned offsetAtHand = offset_; // the member at hand has more references to come
     offset_ = offsetOfMember(from.reg);
     emitLoad(instr, loaded, from.sub, from.width);
     function_.setOperand(instr, 1, loaded);
     function_.setOperand(instr, 0, stored);
     offset_ = offsetOfMember(to.reg);
     emitStore(instr, stored, to.sub, to.width);
+    offset_ = offsetAtHand;
   }
 
   void emitLoad(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {

@@ -273,3 +273,19 @@ TEST_CASE("a remark for each register that is spilled") {
   CHECK(a.problem == "");
   CHECK(remarks >= 13);
 }
+
+TEST_CASE("a spilled pair that is copied into a row is read from its own place before the copy too") {
+  // The copy comes first in the text, so its references are rewritten before the others.
+  std::string body =
+      "  reg %r100:2, %r101:2, %r102:4;\n"
+      ".L0:\n  S2R %r99, SR_TID.X;\n  LDS.64 %r100:2, [%r99];\n  LDS.64 %r101:2, [%r99+8];\n  BRA .L2;\n"
+      ".L1:\n  COPY %r102.0:2, %r101:2;\n  COPY %r102.2:2, %r100:2;\n  STS.128 [%r99], %r102:4;\n  EXIT;\n"
+      ".L2:\n  IADD3 %r98, %r100.0, %r100.1, RZ;\n";
+  for (unsigned i = 0; i < 12; ++i)
+    body += "  S2R %r" + std::to_string(i) + ", SR_TID.X;\n";
+  for (unsigned i = 0; i < 12; ++i)
+    body += "  STS [%r" + std::to_string(i) + "], %r" + std::to_string(11 - i) + ";\n";
+  body += "  STS [%r98], %r98;\n  BRA .L1;\n";
+  for (unsigned registers = 12; registers <= 24; ++registers)
+    CHECK(allocated(body, budget(registers)).problem == "");
+}
