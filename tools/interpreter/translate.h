@@ -152,6 +152,9 @@ class ModuleTranslator {
 
 // The families. Each translates the instruction at hand if it is one of its own, and says whether it was.
 bool translateInteger(FunctionTranslator& t);
+bool translateFloat(FunctionTranslator& t);
+bool translateFloatApprox(FunctionTranslator& t);
+bool translateConvert(FunctionTranslator& t);
 bool translateBits(FunctionTranslator& t);
 bool translateLogic(FunctionTranslator& t);
 bool translateCompare(FunctionTranslator& t);

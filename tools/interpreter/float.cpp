@@ -1,0 +1,167 @@
+#include "tools/interpreter/float.h"
+
+// Floating-point arithmetic that is rounded once, minima, signs and tests, in all precisions (manual: "Floating Point
+// Instructions", "Half Precision Floating Point Instructions").
+
+namespace orias::interp {
+
+namespace {
+
+using ieee::Bits;
+using ieee::Format;
+using ptx::Form;
+using ptx::Mod;
+using ptx::Op;
+using ptx::Type;
+
+/// f(a, …) on float and double, which is fast, and on the bits of other formats.
+template <Format F, typename Operation, typename... Operands> Bits onValues(Operation operation, Operands... operands) {
+  if constexpr (F == Format::F32)
+    return ieee::bitsOf(operation(ieee::floatOf(operands)...));
+  else if constexpr (F == Format::F64)
+    return ieee::bitsOf(operation(ieee::doubleOf(operands)...));
+  else
+    return operation(F, operands...);
+}
+
+struct Add {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    return onValues<F>([&](auto... x) { return ieee::add(x..., mode.rounding); }, a, b);
+  }
+};
+struct Sub {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    return Add::apply<F>(a, b ^ kFloatSign<F>, 0, mode);
+  }
+};
+struct Mul {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    return onValues<F>([&](auto... x) { return ieee::mul(x..., mode.rounding); }, a, b);
+  }
+};
+struct Fma {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits c, const FloatMode& mode) {
+    return onValues<F>([&](auto... x) { return ieee::fma(x..., mode.rounding); }, a, b, c);
+  }
+};
+struct Div {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    return onValues<F>([&](auto... x) { return ieee::div(x..., mode.rounding); }, a, b);
+  }
+};
+struct Sqrt {
+  template <Format F> static Bits apply(Bits a, Bits, Bits, const FloatMode& mode) {
+    return onValues<F>([&](auto... x) { return ieee::sqrt(x..., mode.rounding); }, a);
+  }
+};
+struct Rcp {
+  template <Format F> static Bits apply(Bits a, Bits, Bits, const FloatMode& mode) {
+    return Div::apply<F>(ieee::fromUnsigned(F, 1), a, 0, mode);
+  }
+};
+
+/// A number whose sign has been changed. A NaN of single or double precision becomes the canonical one, as of
+/// arithmetic; one of half precision keeps its payload.
+template <Format F> Bits withSign(Bits value) {
+  constexpr bool isArithmetic = F == Format::F32 || F == Format::F64;
+  return isArithmetic && ieee::isNan(F, value) ? ieee::canonicalNan(F) : value;
+}
+struct Abs {
+  template <Format F> static Bits apply(Bits a, Bits, Bits, const FloatMode&) {
+    return withSign<F>(a & ~kFloatSign<F>);
+  }
+};
+struct Neg {
+  template <Format F> static Bits apply(Bits a, Bits, Bits, const FloatMode&) { return withSign<F>(a ^ kFloatSign<F>); }
+};
+/// The sign of the first, the magnitude of the second.
+struct Copysign {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode&) {
+    return (a & kFloatSign<F>) | (b & ~kFloatSign<F>);
+  }
+};
+
+/// .xorsign.abs: of the magnitudes, with the product of the signs.
+template <bool Least> struct Extremum {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    const auto choose = [&](Bits x, Bits y) {
+      return Least ? ieee::minimum(F, x, y, mode.nan) : ieee::maximum(F, x, y, mode.nan);
+    };
+    if (!mode.xorsign) return choose(a, b);
+    const Bits magnitude = choose(a & ~kFloatSign<F>, b & ~kFloatSign<F>);
+    return ieee::isNan(F, magnitude) ? magnitude : magnitude | ((a ^ b) & kFloatSign<F>);
+  }
+};
+
+// ---- testp: the class of a number, by its magnitude. Zero counts as normal.
+
+template <Format F> constexpr Bits kInfinity = F == Format::F32 ? 0x7f800000 : 0x7ff0000000000000;
+template <Format F> constexpr Bits kLeastNormal = F == Format::F32 ? 0x00800000 : 0x0010000000000000;
+
+struct IsFinite {
+  template <Format F> static bool holds(Bits magnitude) { return magnitude < kInfinity<F>; }
+};
+struct IsInfinite {
+  template <Format F> static bool holds(Bits magnitude) { return magnitude == kInfinity<F>; }
+};
+struct IsNumber {
+  template <Format F> static bool holds(Bits magnitude) { return magnitude <= kInfinity<F>; }
+};
+struct IsNotANumber {
+  template <Format F> static bool holds(Bits magnitude) { return magnitude > kInfinity<F>; }
+};
+struct IsSubnormal {
+  template <Format F> static bool holds(Bits magnitude) { return magnitude != 0 && magnitude < kLeastNormal<F>; }
+};
+struct IsNormal {
+  template <Format F> static bool holds(Bits magnitude) {
+    return IsFinite::holds<F>(magnitude) && !IsSubnormal::holds<F>(magnitude);
+  }
+};
+
+template <typename Test, Format F> void testp(Thread& t, const Inst& i) {
+  put(t, i.d, Test::template holds<F>(t.r[i.a] & kFloatMask<F> & ~kFloatSign<F>));
+}
+template <typename Test> Handler testpHandler(Type type) {
+  return type == Type::F32 ? Handler{&testp<Test, Format::F32>} : Handler{&testp<Test, Format::F64>};
+}
+Handler testpHandler(Mod query, Type type) {
+  switch (query) {
+  case Mod::Finite: return testpHandler<IsFinite>(type);
+  case Mod::Infinite: return testpHandler<IsInfinite>(type);
+  case Mod::Number: return testpHandler<IsNumber>(type);
+  case Mod::NotANumber: return testpHandler<IsNotANumber>(type);
+  case Mod::Normal: return testpHandler<IsNormal>(type);
+  case Mod::Subnormal: return testpHandler<IsSubnormal>(type);
+  default: return nullptr;
+  }
+}
+
+} // namespace
+
+bool translateFloat(FunctionTranslator& t) {
+  const Form& f = t.form();
+  const Type type = f.type();
+  if (!formatOf(type) || f.has(Mod::Oob)) return false;
+  const bool isApproximate = f.rounding() == Mod::Approx || f.rounding() == Mod::Full;
+  if (isApproximate) return false; // float_approx.cpp
+  switch (f.op) {
+  case Op::Add: return emitFloat(t, floatHandler<Add>(type), 2);
+  case Op::Sub: return emitFloat(t, floatHandler<Sub>(type), 2);
+  case Op::Mul: return emitFloat(t, floatHandler<Mul>(type), 2);
+  case Op::Fma:
+  case Op::Mad: return emitFloat(t, floatHandler<Fma>(type), 3);
+  case Op::Div: return emitFloat(t, floatHandler<Div>(type), 2);
+  case Op::Rcp: return emitFloat(t, floatHandler<Rcp>(type), 1);
+  case Op::Sqrt: return emitFloat(t, floatHandler<Sqrt>(type), 1);
+  case Op::Abs: return emitFloat(t, floatHandler<Abs>(type), 1);
+  case Op::Neg: return emitFloat(t, floatHandler<Neg>(type), 1);
+  case Op::Copysign: return emitFloat(t, floatHandler<Copysign>(type), 2);
+  case Op::Min: return emitFloat(t, floatHandler<Extremum<true>>(type), 2);
+  case Op::Max: return emitFloat(t, floatHandler<Extremum<false>>(type), 2);
+  case Op::Testp: return emitWith(t, testpHandler(f.get(ptx::Slot::Query), type), {type});
+  default: return false;
+  }
+}
+
+} // namespace orias::interp
