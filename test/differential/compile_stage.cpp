@@ -26,6 +26,7 @@ const char* outcomeName(Outcome outcome) {
   case Outcome::Good: return "good";
   case Outcome::Unsupported: return "not supported";
   case Outcome::Rejected: return "rejected";
+  case Outcome::Mismatch: return "mismatch";
   case Outcome::Fault: return "internal fault";
   case Outcome::Count: break;
   }

@@ -10,7 +10,7 @@
 
 namespace orias::differential {
 
-enum class Outcome : std::uint8_t { Good, Unsupported, Rejected, Fault, Count };
+enum class Outcome : std::uint8_t { Good, Unsupported, Rejected, Mismatch, Fault, Count };
 const char* outcomeName(Outcome outcome);
 
 /// What the assembler made of a program.

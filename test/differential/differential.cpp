@@ -1,4 +1,5 @@
 #include "test/differential/compile_stage.h"
+#include "test/differential/run_stage.h"
 
 #include <boost/program_options.hpp>
 #include <fmt/core.h>
@@ -17,11 +18,14 @@ namespace {
 using namespace orias;
 using differential::Compiled;
 using differential::Outcome;
+using differential::Reference;
 
 struct Settings {
   const generator::Profile* profile = nullptr;
   std::uint64_t first = 1, count = 100;
   std::string writeFolder; ///< where the programs go that fail; empty: nowhere
+  bool run = false;        ///< run what was assembled, and compare with the PTX interpreter
+  bool ptxas = false;      ///< the same with ptxas' cubin
   Options options;
 };
 
@@ -41,6 +45,8 @@ Settings readSettings(int argc, char** argv) {
   add("knob", po::value(&settings.options.knobs), "NAME=VALUE");
   add("disable-phase", po::value(&settings.options.phases.disabled), "a phase that does not run");
   add("verify-each", po::bool_switch(&settings.options.phases.verifyEach), "the verifier after every phase");
+  add("run", po::bool_switch(&settings.run), "run the cubin on the emulator and compare with the PTX interpreter");
+  add("ptxas", po::bool_switch(&settings.ptxas), "run the cubin and the one that ptxas makes on the emulator");
   add("write", po::value(&settings.writeFolder), "a folder for the programs that fail");
   po::variables_map values;
   po::store(po::parse_command_line(argc, argv, known), values);
@@ -66,7 +72,12 @@ int run(const Settings& settings) {
   std::map<std::string, std::uint64_t> unsupported;
   for (std::uint64_t seed = settings.first; seed < settings.first + settings.count; ++seed) {
     const generator::Program program = generator::generate(seed, *settings.profile);
-    const Compiled compiled = differential::compile(program, settings.options);
+    Compiled compiled = differential::compile(program, settings.options);
+    const std::vector<std::byte> cubin = std::move(compiled.cubin);
+    if (settings.run && compiled.outcome == Outcome::Good)
+      compiled = differential::compareRuns(program, cubin, Reference::Interpreter);
+    if (settings.ptxas && compiled.outcome == Outcome::Good)
+      compiled = differential::compareRuns(program, cubin, Reference::Ptxas);
     ++tally[static_cast<std::size_t>(compiled.outcome)];
     if (compiled.outcome == Outcome::Good) continue;
     if (compiled.outcome == Outcome::Unsupported) {
@@ -82,7 +93,7 @@ int run(const Settings& settings) {
   for (const auto& [reason, count] : unsupported)
     fmt::print("  {:5} {}\n", count, reason);
   const auto of = [&](Outcome outcome) { return tally[static_cast<std::size_t>(outcome)]; };
-  return of(Outcome::Rejected) + of(Outcome::Fault) == 0 ? 0 : 1;
+  return of(Outcome::Rejected) + of(Outcome::Mismatch) + of(Outcome::Fault) == 0 ? 0 : 1;
 }
 
 } // namespace
