@@ -82,6 +82,22 @@ float approximateQuotient(float a, float b, MacroKind kind) {
   return ieee::mul(a, ieee::approx::rcp(b));
 }
 
+/// A macro that has no exact form.
+template <typename Approximate> void approximation(const Inst& inst, LaneValues& values, Approximate approximate) {
+  compute(
+      inst, values,
+      [&](auto a, auto, Rounding) {
+        refuse(inst, "this function, exactly rounded");
+        return a;
+      },
+      [&](float a, float, MacroKind) { return approximate(a); });
+}
+
+/// An angle in full turns, as phase 8 hands it to MUFU, which takes subnormal numbers for zero.
+float turns(float radians) {
+  return ieee::flush(ieee::mul(radians, 0.15915493667125701904f, Rounding::TowardZero));
+}
+
 } // namespace
 
 void iadd64(const Inst& inst, LaneValues& values) {
@@ -125,13 +141,23 @@ void fsqrt(const Inst& inst, LaneValues& values) {
 }
 
 void frsqrt(const Inst& inst, LaneValues& values) {
-  compute(
-      inst, values,
-      [&](auto a, auto, Rounding) {
-        refuse(inst, "an exactly rounded reciprocal root");
-        return a;
-      },
-      [](float a, float, MacroKind) { return ieee::approx::rsqrt(a); });
+  approximation(inst, values, [](float a) { return ieee::approx::rsqrt(a); });
+}
+
+void flg2(const Inst& inst, LaneValues& values) {
+  approximation(inst, values, [](float a) { return ieee::approx::lg2(a); });
+}
+
+void fex2(const Inst& inst, LaneValues& values) {
+  approximation(inst, values, [](float a) { return ieee::approx::ex2(a); });
+}
+
+void fsin(const Inst& inst, LaneValues& values) {
+  approximation(inst, values, [](float a) { return ieee::flush(ieee::approx::sinTurns(turns(a))); });
+}
+
+void fcos(const Inst& inst, LaneValues& values) {
+  approximation(inst, values, [](float a) { return ieee::flush(ieee::approx::cosTurns(turns(a))); });
 }
 
 } // namespace orias::isa::semantics

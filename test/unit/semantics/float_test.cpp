@@ -166,3 +166,19 @@ TEST_CASE("packed halves") {
 TEST_CASE("what is not known is refused, not guessed") {
   CHECK_THROWS_AS(result("FLO.U32 R0, P0, R1", 1), orias::Error);
 }
+
+TEST_CASE("approximate functions as macros compute what MUFU does in phase 8's sequences") {
+  CHECK(onFloats("FLG2.F32.APPROX R0, R1", 8) == bits(3.0f));
+  CHECK(onFloats("FLG2.F32.APPROX R0, R1", 0x1p-140f) == bits(-140.0f));
+  CHECK(onFloats("FLG2.F32.APPROX.FTZ R0, R1", 0x1p-140f) == bits(-kInfinity));
+  CHECK(onFloats("FEX2.F32.APPROX R0, R1", -130) == bits(0x1p-130f));
+  CHECK(onFloats("FEX2.F32.APPROX.FTZ R0, R1", -130) == 0);
+  CHECK(onFloats("FRSQRT.F32.APPROX R0, R1", 0x1p-140f) == bits(0x1p70f));
+  for (const float angle : {0.0f, 1.0f, -2.5f, 0x1p-130f}) {
+    Machine m;
+    m.set(1, bits(angle)).run("FMUL.RZ R2, R1, 0.15915493667125701904").run("MUFU.SIN R0, R2").run("MUFU.COS R3, R2");
+    CHECK(onFloats("FSIN.F32.APPROX R0, R1", angle) == m.r(0));
+    CHECK(onFloats("FCOS.F32.APPROX R0, R1", angle) == m.r(3));
+  }
+  CHECK_THROWS_AS(onFloats("FLG2.F32.RN R0, R1", 8), orias::Error);
+}
