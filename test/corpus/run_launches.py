@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Runs every launch of the corpus: by the PTX interpreter, as our cubin (-O0 and -O3), and as ptxas' cubin where ptxas is there.
+Cubins run with timing: their control words have to be right, too.
 
 run_launches.py ORIAS_RUN LAUNCH.json...
 
@@ -21,13 +22,13 @@ def ptxas():
 def ways(launch, program, compiler, folder):
     """The command lines behind the name of orias-run, by the name of the way."""
     yield "ptx", [launch]
-    yield "orias -O3", ["--assemble", launch]
-    yield "orias -O0", ["--assemble", "-O0", launch]
+    yield "orias -O3", ["--assemble", "--timing", launch]
+    yield "orias -O0", ["--assemble", "--timing", "-O0", launch]
     if compiler:
         cubin = os.path.join(folder, os.path.relpath(program).replace(os.sep, "_") + ".cubin")  # names occur twice
         if not os.path.exists(cubin):
             subprocess.run([compiler, "-arch=sm_90", program, "-o", cubin], check=True)
-        yield "ptxas", [launch, cubin]
+        yield "ptxas", ["--timing", launch, cubin]
 
 
 def main():

@@ -38,7 +38,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   const launch::Dim3 block = device.launch.block;
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
-  if (options.timing) throw Error("the emulator does not model latencies: a run with timing is refused");
+  if (options.timing) timing_.emplace(program, code_);
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;
@@ -118,6 +118,7 @@ void Machine::startCta() {
   const std::uint32_t base = program_.target->sharedBase();
   shared_.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
   locals_.assign(threads_, FlatMemory());
+  if (timing_) timing_->startCta(warpCount_);
   if (options_.racecheck) races_.start(shared_.size());
 }
 
@@ -177,18 +178,21 @@ void Machine::runWarp(Warp& w) {
     if (result_.threadInstructions > options_.instructionBudget)
       return stop("budget", fmt::format("more than {} thread instructions", options_.instructionBudget));
     ++turn_;
+    if (timing_) timing_->issue(w, at_);
     const std::uint32_t lanes = guardMask(op);
     if (options_.trace)
       result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_.x, cta_.y, cta_.z, w.index, lanes,
                                    program_.text(at_));
     if (options_.stats) count(op, here.mask, lanes);
     if (op.isFlow) {
-      resolve(op);
+      resolve(op, lanes);
+      if (timing_) timing_->begin(lanes);
       (this->*op.handler)(op, lanes);
     } else {
       if (lanes != 0) execute(op, lanes);
       ++here.pc;
     }
+    if (timing_) endTimed();
     if (program_.isOri && !stopped_ && !isSwitching_) {
       Path& now = path();
       if (now.pc < code_.size() && code_[now.pc].startsBlock) {
@@ -215,18 +219,40 @@ void Machine::countTurn(bool isBackward) {
   isSwitching_ = givesWay_ = true;
 }
 
-std::uint32_t Machine::guardMask(const Operation& op) const {
+void Machine::endTimed() {
+  timing_->end();
+  const std::uint32_t here = at_;
+  isReplaying_ = true;
+  for (const Timing::Replay& replay : timing_->replays()) {
+    const Operation& op = code_[replay.at];
+    // An atomic would be done twice; that it was disturbed is in the report.
+    if (!op.isFlow && !isa::desc(op.inst.op).has(isa::Flag::Atomic)) execute(op, replay.lanes);
+  }
+  isReplaying_ = false;
+  at_ = here;
+  for (std::string& text : timing_->findings())
+    finding("timing", std::move(text));
+  timing_->findings().clear();
+}
+
+std::uint32_t Machine::guardMask(const Operation& op) {
   const Warp& w = *warp_;
   const std::uint32_t mask = w.paths[w.current].mask;
   if (!op.isGuarded) return mask;
   std::uint32_t holds = op.guardFrom == From::UniformPredicate ? (w.up[op.guardRow] != 0 ? ~0u : 0) : w.p[op.guardRow];
+  if (timing_) {
+    holds = op.guardFrom == From::UniformPredicate ? w.up[op.guardRow] : holds;
+    holds = timing_->guardBits(op, holds, mask);
+    if (op.guardFrom == From::UniformPredicate) holds = holds != 0 ? ~0u : 0;
+  }
   if (op.guardIsInverted) holds = ~holds;
   return mask & holds;
 }
 
 void Machine::execute(const Operation& op, std::uint32_t lanes) {
   if (op.isUnknown) return stop("unsupported", "this instruction is not known");
-  resolve(op);
+  resolve(op, lanes);
+  if (timing_ && !isReplaying_) timing_->begin(lanes);
   if (op.handler)
     (this->*op.handler)(op, lanes);
   else if (op.isUniform && op.lane)
@@ -239,7 +265,7 @@ void Machine::execute(const Operation& op, std::uint32_t lanes) {
     stop("unsupported", fmt::format("{} is not modelled", isa::desc(op.inst.op).name));
 }
 
-void Machine::resolve(const Operation& op) {
+void Machine::resolve(const Operation& op, std::uint32_t lanes) {
   Warp& w = warp();
   for (unsigned i = 0; i < op.readCount; ++i) {
     const Read& read = op.reads[i];
@@ -249,6 +275,13 @@ void Machine::resolve(const Operation& op) {
     case From::Uniform: bits_[i] = w.u[read.row]; break;
     case From::UniformPredicate: bits_[i] = w.up[read.row]; break;
     }
+  }
+  if (!timing_ || isReplaying_) return;
+  for (unsigned i = 0; i < op.readCount; ++i) {
+    if (op.reads[i].from == From::Lane)
+      rows_[i] = timing_->rowSeen(op, i, rows_[i], lanes);
+    else
+      bits_[i] = timing_->wordSeen(op, i, bits_[i], lanes);
   }
 }
 

@@ -3,10 +3,12 @@
 #include "tools/emulator/address_space.h"
 #include "tools/emulator/operation.h"
 #include "tools/emulator/race_check.h"
+#include "tools/emulator/timing.h"
 #include "tools/emulator/warp.h"
 #include "tools/launch/launch.h"
 
 #include <memory>
+#include <optional>
 
 namespace orias::emu {
 
@@ -41,8 +43,10 @@ class Machine {
   void perLane(const Operation& op, std::uint32_t lanes);
   void perWarp(const Operation& op, std::uint32_t lanes);
   void uniformly(const Operation& op);
-  std::uint32_t guardMask(const Operation& op) const;
+  std::uint32_t guardMask(const Operation& op);
   void countTurn(bool isBackward);
+  /// Timing: the instruction is over. Those that it disturbed run again, and what was wrong is reported.
+  void endTimed();
 
   // --- reports
   void count(const Operation& op, std::uint32_t mask, std::uint32_t lanes);
@@ -54,7 +58,7 @@ class Machine {
   void reportDeadlock();
 
   // --- operands of the current operation
-  void resolve(const Operation& op);
+  void resolve(const Operation& op, std::uint32_t lanes);
   std::uint32_t word(const Operation& op, int slot, unsigned word, unsigned lane) const;
   std::uint64_t value64(const Operation& op, int slot, unsigned lane) const {
     return word(op, slot, 0, lane) | std::uint64_t{word(op, slot, 1, lane)} << 32;
@@ -168,6 +172,8 @@ class Machine {
   std::uint32_t turn_ = 0;     ///< instructions since the warp's turn began
   std::uint32_t patience_ = 0; ///< instructions for which lanes that are farther behind have to wait
   bool meetsAnywhere_ = false; ///< lanes meet at the start of any block
+  std::optional<Timing> timing_;
+  bool isReplaying_ = false; ///< an instruction runs again, with the newest values
   isa::WarpValues warpValues_;
   std::array<const std::uint32_t*, 24> rows_{};
   std::array<std::uint32_t, 24> bits_{};

@@ -91,12 +91,19 @@ void Machine::orToUniform(const Operation& op, std::uint32_t lanes) {
 /// P2R: Ra with one byte replaced by the predicates of the mask.
 void Machine::predicatesToRegister(const Operation& op, std::uint32_t lanes) {
   const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);
+  const std::uint32_t named = op.preset[static_cast<std::size_t>(op.data)].w[0];
+  std::array<std::uint32_t, isa::kPT> predicates{};
+  for (unsigned p = 0; p < isa::kPT; ++p) {
+    predicates[p] = warp().p[p];
+    if (timing_ && !isReplaying_ && (named >> p & 1) != 0)
+      predicates[p] = timing_->predicateBits(p, predicates[p], lanes);
+  }
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint32_t mask = word(op, op.data, 0, lane) & kPredicates;
     std::uint32_t bits = 0;
     for (unsigned p = 0; p < isa::kPT; ++p)
-      bits |= (warp().p[p] >> lane & 1) << p;
+      bits |= (predicates[p] >> lane & 1) << p;
     const std::uint32_t other = word(op, op.base, 0, lane) & ~(0xffu << shift);
     setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
   }

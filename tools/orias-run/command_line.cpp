@@ -30,7 +30,8 @@ const po::options_description& shownOptions() {
                          "run this program too, and compare what the two leave in memory");
     result.add_options()("memcheck", "report accesses that are out of bounds, misaligned or of uninitialised memory");
     result.add_options()("racecheck", "report accesses to shared memory that conflict between barriers");
-    result.add_options()("timing", "results become visible only after their latency (.cubin)");
+    result.add_options()("timing", "results become visible only after their latency, or after a wait for their "
+                                   "scoreboard; a wrong control word gives wrong results and a report (.cubin)");
     result.add_options()("stats", "count instructions and the like");
     result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value(""),
                          "write each instruction down; to standard output without a file");

@@ -37,6 +37,9 @@ ExitStatus run(std::span<const std::string> words) {
   const auto engine =
       makeEngine(programOf(line, launch), launch.kernel, line.assemble ? &line.assembleOptions : nullptr);
 
+  if (line.run.timing && !engine->canTime())
+    throw tools::UsageError("--timing needs control words: name a .cubin, or use --assemble");
+
   Outcome outcome;
   launch::Device device(launch, line.run.memcheck);
   const auto start = std::chrono::steady_clock::now();
@@ -48,7 +51,10 @@ ExitStatus run(std::span<const std::string> words) {
   if (!line.compareWith.empty()) {
     outcome.compared = true;
     launch::Device other(launch, line.run.memcheck);
-    const launch::RunResult second = makeEngine(line.compareWith, launch.kernel, nullptr)->run(other, line.run);
+    const auto otherEngine = makeEngine(line.compareWith, launch.kernel, nullptr);
+    launch::RunOptions otherOptions = line.run;
+    otherOptions.timing &= otherEngine->canTime();
+    const launch::RunResult second = otherEngine->run(other, otherOptions);
     for (launch::Report report : second.reports) {
       report.where = fmt::format("{}: {}", line.compareWith, report.where);
       outcome.result.reports.push_back(std::move(report));

@@ -38,6 +38,7 @@ class PtxEngine final : public Engine {
 class CubinEngine final : public Engine {
  public:
   CubinEngine(std::span<const std::byte> cubin, const std::string& kernel) : program_(emu::loadCubin(cubin, kernel)) {}
+  bool canTime() const override { return true; }
   launch::RunResult run(launch::Device& device, const launch::RunOptions& options) const override {
     return emu::run(program_, device, options);
   }

@@ -12,6 +12,8 @@ namespace orias::run {
 class Engine {
  public:
   virtual ~Engine() = default;
+  /// Can it model latencies? Only words have control words.
+  virtual bool canTime() const { return false; }
   /// Throws orias::Error when the launch does not fit the program.
   virtual launch::RunResult run(launch::Device& device, const launch::RunOptions& options) const = 0;
 };

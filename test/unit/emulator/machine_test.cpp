@@ -1,64 +1,15 @@
-#include "encoder/isa/parse.h"
-#include "encoder/isa/target.h"
 #include "support/check.h"
-#include "tools/emulator/emulator.h"
+#include "test/unit/emulator/sass.h"
 
 #include <algorithm>
-#include <cstring>
 #include <doctest/doctest.h>
-#include <initializer_list>
 
 // Memory, control and the checkers, on SASS text: no instruction here needs a function of encoder/isa/semantics.
 
 using namespace orias;
+using namespace orias::emu;
 
 namespace {
-
-/// 256 bytes of shared memory and one pointer parameter.
-emu::Program program(std::initializer_list<const char*> lines) {
-  emu::Program p;
-  p.kernel = "k";
-  p.target = isa::Target::find("sm_90");
-  p.hasConvergenceBarriers = true;
-  p.rows = {256, 64, 8, 8, 16};
-  p.parameters = {{0, 8}};
-  p.staticShared = 256;
-  std::uint32_t address = 0;
-  for (const char* line : lines) {
-    const isa::ParseResult parsed = isa::parse(line, {address});
-    REQUIRE_MESSAGE(parsed, line << ": " << parsed.error);
-    address += 16;
-    emu::Instruction& i = p.code.emplace_back();
-    i.inst = parsed.inst;
-    for (unsigned s = 0; s < i.inst.operandCount; ++s)
-      if (isa::Operand& o = i.inst.operands[s]; o.kind == isa::Operand::Kind::Label)
-        o.reg = (address + static_cast<std::uint32_t>(o.imm)) / 16;
-  }
-  return p;
-}
-
-struct Ran {
-  launch::RunResult result;
-  std::uint32_t out[2] = {};
-  /// The kind of the first report.
-  std::string kind() const { return result.reports.empty() ? "" : result.reports[0].kind; }
-};
-
-Ran run(const emu::Program& p, const launch::RunOptions& options = {}) {
-  launch::Launch launch;
-  launch.kernel = "k";
-  launch.grid = {2, 1, 1};
-  launch.block = {64, 1, 1};
-  launch.buffers.push_back({"out", launch::ElementType::U32, 2, std::vector<std::byte>(8), {}, {}, 0});
-  launch::Argument pointer;
-  pointer.buffer = 0;
-  launch.arguments.push_back(pointer);
-  launch::Device device(launch, options.memcheck);
-  Ran ran;
-  ran.result = emu::run(p, device, options);
-  std::memcpy(ran.out, device.bufferBytes(0).data(), sizeof ran.out);
-  return ran;
-}
 
 /// One warp reads what the other wrote, behind a barrier or not.
 emu::Program exchange(bool hasBarrier) {
@@ -113,13 +64,11 @@ TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
   CHECK(run(program({"LDC.64 R2, c[0x0][0x210]", "CALL.ABS.NOINC R2", "EXIT"})).kind() == "memcheck");
 }
 
-TEST_CASE("figures and traces count what runs; timing is refused") {
+TEST_CASE("figures and traces count what runs") {
   launch::RunOptions options;
   options.stats = options.trace = true;
   const Ran ran = run(exchange(true), options);
   REQUIRE(!ran.result.stats.empty());
   CHECK(ran.result.stats[0].second == 2 * 2 * 6); // CTAs, warps, instructions
   CHECK(std::count(ran.result.trace.begin(), ran.result.trace.end(), '\n') == 2 * 2 * 6);
-  options.timing = true;
-  CHECK_THROWS_AS(run(exchange(true), options), Error);
 }

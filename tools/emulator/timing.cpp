@@ -1,0 +1,379 @@
+#include "tools/emulator/timing.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+using isa::Access;
+using isa::File;
+using isa::LatencyClass;
+
+namespace {
+
+/// Fixed-latency classes that stand for the writers of a file: a read lingers when one of them has to wait for it.
+constexpr std::array<LatencyClass, 4> kWriters = {LatencyClass::Alu, LatencyClass::Fma, LatencyClass::Fp16,
+                                                  LatencyClass::Fp64};
+constexpr std::array<LatencyClass, 3> kUniformWriters = {LatencyClass::Udp, LatencyClass::Umov, LatencyClass::R2ur};
+
+template <std::size_t N>
+bool someHaveToWait(const isa::Target& target, File file, Access reader, const std::array<LatencyClass, N>& writers) {
+  return std::any_of(writers.begin(), writers.end(),
+                     [&](LatencyClass c) { return target.warLatency(file, reader, {c}).cycles > 1; });
+}
+
+} // namespace
+
+Timing::Timing(const Program& program, const Code& code) : program_(program), target_(*program.target) {
+  if (program.isOri) throw Error("a run with timing needs control words: it takes cubins, not Ori");
+  steps_.resize(code.size());
+  for (std::uint32_t i = 0; i < code.size(); ++i)
+    if (!code[i].isUnknown) add(code[i].inst, steps_[i]);
+}
+
+void Timing::add(const isa::Inst& inst, Step& step) {
+  step.latencyClass = isa::latencyClassOf(inst.op, inst.mods);
+  step.first = static_cast<std::uint32_t>(touches_.size());
+  isa::forEachTouch(inst, target_, [&](const isa::Touch& t) {
+    if (t.file == File::B) return;
+    Touch touch;
+    touch.unit = unitOf(t.file, t.reg);
+    touch.isDef = t.isDef;
+    touch.isLate = t.isLate;
+    touch.access = t.access;
+    if (t.operand && t.operand != &inst.guard) {
+      touch.isNamed = true;
+      touch.slot = static_cast<std::uint8_t>(t.operand - inst.operands.data());
+      touch.word = static_cast<std::uint8_t>(t.reg - t.operand->reg);
+    }
+    if (!t.isDef && !t.isLate) {
+      if (t.file == File::R) touch.lingers = someHaveToWait(target_, t.file, t.access, kWriters);
+      if (t.file == File::UR) touch.lingers = someHaveToWait(target_, t.file, t.access, kUniformWriters);
+    }
+    touches_.push_back(touch);
+  });
+  step.end = static_cast<std::uint32_t>(touches_.size());
+  if (step.latencyClass == LatencyClass::Depbar) {
+    const int scoreboard = isa::desc(inst.op).slotIndex("sb"), count = isa::desc(inst.op).slotIndex("count");
+    if (scoreboard < 0 || count < 0) return;
+    step.waitScoreboard = static_cast<std::int8_t>(inst.operands[static_cast<unsigned>(scoreboard)].imm);
+    step.waitCount = static_cast<std::uint8_t>(inst.operands[static_cast<unsigned>(count)].imm);
+  }
+}
+
+void Timing::startCta(unsigned warps) {
+  clocks_.resize(warps);
+  for (Clock& clock : clocks_) {
+    clock.now = clock.nextArrival = 0;
+    clock.pending.clear();
+    clock.count.fill(0);
+    clock.rows.clear();
+    clock.freeRows.clear();
+  }
+}
+
+// --- what is under way
+
+template <typename Ends> void Timing::remove(Ends&& ends) {
+  Clock& clock = *clock_;
+  std::erase_if(clock.pending, [&](const Pending& p) {
+    if (!ends(p)) return false;
+    --clock.count[p.unit];
+    if (p.isWrite) clock.freeRows.push_back(p.values);
+    return true;
+  });
+}
+
+void Timing::issue(Warp& warp, std::uint32_t at) {
+  warp_ = &warp;
+  clock_ = &clocks_[warp.index];
+  at_ = at;
+  replays_.clear();
+  lost_.clear();
+  Clock& clock = *clock_;
+  const std::int64_t now = clock.now;
+  const Step& step = steps_[at];
+  if (const std::uint8_t mask = program_.code[at].inst.control.waitMask; mask != 0 && !clock.pending.empty()) {
+    const auto delay = static_cast<std::int64_t>(target_.scoreboardDelay());
+    remove([&](const Pending& p) {
+      if (!p.isLate) return false;
+      for (unsigned s = 0; s < kScoreboards; ++s)
+        if ((p.cover & mask & 1u << s) != 0 && now - p.coveredSince[s] >= delay) return true;
+      return false;
+    });
+  }
+  if (step.waitScoreboard >= 0) waitForCount(step);
+  if (now >= clock.nextArrival) {
+    const auto longest = static_cast<std::int64_t>(target_.maxFixedLatency());
+    clock.nextArrival = now + longest;
+    remove([&](const Pending& p) {
+      if (p.isLate) return false;
+      if (now - p.issued >= longest) return true;
+      clock.nextArrival = std::min(clock.nextArrival, p.issued + longest);
+      return false;
+    });
+  }
+}
+
+/// DEPBAR.LE: at most so many of the instructions that took the scoreboard are still under way.
+void Timing::waitForCount(const Step& step) {
+  const auto scoreboard = static_cast<std::uint8_t>(step.waitScoreboard);
+  remove([&](const Pending& p) {
+    if (!p.isLate) return false;
+    if (step.waitCount == 0) return (p.cover & bit(scoreboard)) != 0;
+    return p.scoreboard == scoreboard && p.younger >= step.waitCount &&
+           target_.completionQueue(p.access.latencyClass) != 0;
+  });
+}
+
+std::uint32_t* Timing::row(Unit unit) {
+  const std::uint32_t index = unit & 0xff;
+  switch (fileOf(unit)) {
+  case File::P: return &warp_->p[index];
+  case File::UR: return &warp_->u[index];
+  case File::UP: return &warp_->up[index];
+  default: return warp_->row(index);
+  }
+}
+
+std::uint32_t Timing::keep(Unit unit) {
+  Clock& clock = *clock_;
+  if (clock.freeRows.empty()) {
+    clock.freeRows.push_back(static_cast<std::uint32_t>(clock.rows.size()));
+    clock.rows.emplace_back();
+  }
+  const std::uint32_t at = clock.freeRows.back();
+  clock.freeRows.pop_back();
+  std::copy_n(row(unit), fileOf(unit) == File::R ? kLanes : 1, clock.rows[at].begin());
+  return at;
+}
+
+// --- reading
+
+const Timing::Touch* Timing::touchOf(const Operation& op, unsigned read) const {
+  const Read& r = op.reads[read];
+  const Step& step = steps_[at_];
+  for (std::uint32_t i = step.first; i < step.end; ++i) {
+    const Touch& t = touches_[i];
+    if (t.isNamed && !t.isDef && t.slot == r.slot && t.word == r.word) return &t;
+  }
+  return nullptr;
+}
+
+bool Timing::isVisible(const Pending& p, const Access& reader) const {
+  return !p.isLate && clock_->now - p.issued >= target_.rawLatency(fileOf(p.unit), p.access, reader).cycles;
+}
+
+template <typename F> void Timing::forEachUnseen(Unit unit, const Access& reader, std::uint32_t lanes, F&& f) {
+  if (clock_->count[unit] == 0) return;
+  for (auto p = clock_->pending.rbegin(); p != clock_->pending.rend() && lanes != 0; ++p) {
+    if (p->unit != unit || !p->isWrite || (p->lanes & lanes) == 0) continue;
+    // What was written before a write that has arrived cannot be seen any more.
+    if (isVisible(*p, reader)) {
+      lanes &= ~p->lanes;
+      continue;
+    }
+    const unsigned needed = p->isLate ? 0 : target_.rawLatency(fileOf(unit), p->access, reader).cycles;
+    report(*p, needed, "is read");
+    f(*p, p->lanes & lanes);
+  }
+}
+
+const std::uint32_t* Timing::rowSeen(const Operation& op, unsigned index, const std::uint32_t* row,
+                                     std::uint32_t lanes) {
+  const Unit unit = unitOf(File::R, op.reads[index].row);
+  if (clock_->count[unit] == 0) return row;
+  const Touch* touch = touchOf(op, index);
+  ORIAS_CHECK(touch, "an operand that is read has no dependence");
+  Row& seen = seen_[index];
+  bool isCopied = false;
+  forEachUnseen(unit, touch->access, lanes, [&](const Pending& p, std::uint32_t unseen) {
+    if (!isCopied) std::copy_n(row, kLanes, seen.begin());
+    isCopied = true;
+    for (std::uint32_t rest = unseen; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(rest));
+      seen[lane] = clock_->rows[p.values][lane];
+    }
+  });
+  return isCopied ? seen.data() : row;
+}
+
+std::uint32_t Timing::bitsSeen(Unit unit, const Access& reader, std::uint32_t bits, std::uint32_t lanes) {
+  const bool isByLane = fileOf(unit) == File::P;
+  forEachUnseen(unit, reader, isByLane ? lanes : ~0u, [&](const Pending& p, std::uint32_t unseen) {
+    const std::uint32_t old = clock_->rows[p.values][0];
+    bits = isByLane ? (bits & ~unseen) | (old & unseen) : old;
+  });
+  return bits;
+}
+
+std::uint32_t Timing::wordSeen(const Operation& op, unsigned index, std::uint32_t word, std::uint32_t lanes) {
+  const Read& read = op.reads[index];
+  const File file = read.from == From::Predicate ? File::P : read.from == From::Uniform ? File::UR : File::UP;
+  const Unit unit = unitOf(file, read.row);
+  if (clock_->count[unit] == 0) return word;
+  const Touch* touch = touchOf(op, index);
+  ORIAS_CHECK(touch, "an operand that is read has no dependence");
+  return bitsSeen(unit, touch->access, word, lanes);
+}
+
+std::uint32_t Timing::guardBits(const Operation& op, std::uint32_t bits, std::uint32_t lanes) {
+  const File file = op.guardFrom == From::UniformPredicate ? File::UP : File::P;
+  return bitsSeen(unitOf(file, op.guardRow), {steps_[at_].latencyClass, Access::Port::Guard}, bits, lanes);
+}
+
+std::uint32_t Timing::predicateBits(unsigned predicate, std::uint32_t bits, std::uint32_t lanes) {
+  return bitsSeen(unitOf(File::P, predicate), {steps_[at_].latencyClass}, bits, lanes);
+}
+
+// --- writing
+
+void Timing::begin(std::uint32_t lanes) {
+  const Step& step = steps_[at_];
+  if (lanes == 0) return;
+  for (std::uint32_t i = step.first; i < step.end; ++i)
+    if (touches_[i].isDef) checkWrite(touches_[i], lanes);
+  // Reads first: a register that the instruction both reads and writes is no conflict with itself.
+  for (std::uint32_t i = step.first; i < step.end; ++i)
+    if (const Touch& t = touches_[i]; !t.isDef && (t.isLate || t.lingers)) track(t, lanes);
+  for (std::uint32_t i = step.first; i < step.end; ++i) {
+    if (!touches_[i].isDef) continue;
+    std::uint32_t stays = lanes;
+    for (const Lost& lost : lost_)
+      if (lost.unit == touches_[i].unit) stays &= ~lost.lanes;
+    if (stays != 0) track(touches_[i], stays);
+  }
+}
+
+void Timing::checkWrite(const Touch& touch, std::uint32_t lanes) {
+  if (clock_->count[touch.unit] == 0) return;
+  const bool isByLane = fileOf(touch.unit) == File::R || fileOf(touch.unit) == File::P;
+  std::uint32_t lost = 0;
+  for (const Pending& p : clock_->pending)
+    if (p.unit == touch.unit && (!isByLane || (p.lanes & lanes) != 0))
+      checkOverwrite(touch, p, isByLane ? p.lanes & lanes : ~0u, lost);
+  if (lost == 0) return;
+  Lost entry{touch.unit, lost, {}};
+  std::copy_n(row(touch.unit), fileOf(touch.unit) == File::R ? kLanes : 1, entry.values.begin());
+  lost_.push_back(entry);
+}
+
+void Timing::checkOverwrite(const Touch& touch, const Pending& p, std::uint32_t lanes, std::uint32_t& lost) {
+  unsigned needed = 0;
+  if (p.isLate) {
+    // Units that work in order cannot overtake themselves.
+    const LatencyClass first = p.access.latencyClass, second = touch.access.latencyClass;
+    const unsigned queue = p.isWrite ? target_.completionQueue(first) : target_.readQueue(first);
+    const unsigned own = p.isWrite ? target_.completionQueue(second) : target_.readQueue(second);
+    if (touch.isLate && queue != 0 && queue == own) return;
+  } else {
+    const isa::Latency latency = p.isWrite ? target_.wawLatency(fileOf(touch.unit), p.access, touch.access)
+                                           : target_.warLatency(fileOf(touch.unit), p.access, touch.access);
+    if (clock_->now - p.issued >= latency.cycles) return;
+    needed = latency.cycles;
+  }
+  report(p, needed, p.isWrite ? "is written again" : "is overwritten while it is still to be read");
+  if (p.isWrite) {
+    lost |= lanes;
+    return;
+  }
+  for (Replay& r : replays_)
+    if (r.at == p.producer) {
+      r.lanes |= lanes;
+      return;
+    }
+  replays_.push_back({p.producer, lanes & p.lanes});
+}
+
+void Timing::track(const Touch& touch, std::uint32_t lanes) {
+  const isa::Control& control = program_.code[at_].inst.control;
+  Clock& clock = *clock_;
+  Pending p;
+  p.unit = touch.unit;
+  p.isWrite = touch.isDef;
+  p.isLate = touch.isLate;
+  p.access = touch.access;
+  p.producer = at_;
+  p.lanes = fileOf(touch.unit) == File::R || fileOf(touch.unit) == File::P ? lanes : ~0u;
+  p.issued = clock.now;
+  p.coveredSince.fill(clock.now);
+  if (touch.isLate) {
+    p.scoreboard = touch.isDef ? control.writeBarrier : control.readBarrier;
+    p.cover = bit(control.writeBarrier);
+    // An atomic's predicate (was it done at all?) is there when the operands have been read.
+    const bool isEarly = touch.access.latencyClass == LatencyClass::Atomic && fileOf(touch.unit) == File::P;
+    if (!touch.isDef || isEarly) p.cover |= bit(control.readBarrier);
+  } else {
+    clock.nextArrival = std::min(clock.nextArrival, clock.now + static_cast<std::int64_t>(target_.maxFixedLatency()));
+  }
+  if (touch.isDef) {
+    p.values = keep(touch.unit);
+  } else {
+    // The newest read stands for earlier ones of the same instruction.
+    remove([&](const Pending& old) {
+      return !old.isWrite && old.unit == p.unit && old.producer == at_ && old.lanes == p.lanes;
+    });
+  }
+  ++clock.count[p.unit];
+  clock.pending.push_back(p);
+}
+
+void Timing::end() {
+  for (const Lost& lost : lost_) {
+    std::uint32_t* to = row(lost.unit);
+    if (fileOf(lost.unit) == File::R) {
+      for (std::uint32_t rest = lost.lanes; rest != 0; rest &= rest - 1)
+        to[std::countr_zero(rest)] = lost.values[static_cast<std::size_t>(std::countr_zero(rest))];
+    } else if (fileOf(lost.unit) == File::P) {
+      *to = (*to & ~lost.lanes) | (lost.values[0] & lost.lanes);
+    } else {
+      *to = lost.values[0];
+    }
+  }
+  takeScoreboards();
+  // A stall of 0 lets the pipeline run empty.
+  const std::uint8_t stall = program_.code[at_].inst.control.stall;
+  clock_->now += stall != 0 ? stall : target_.maxFixedLatency();
+}
+
+/// What came earlier in the same queue is over when this instruction is, even one whose guard holds for nobody: it
+/// passes through the queue all the same.
+void Timing::takeScoreboards() {
+  const isa::Control& control = program_.code[at_].inst.control;
+  const std::uint8_t written = bit(control.writeBarrier), read = bit(control.readBarrier);
+  if ((written | read) == 0) return;
+  const LatencyClass own = steps_[at_].latencyClass;
+  const unsigned completes = target_.completionQueue(own), reads = target_.readQueue(own);
+  for (Pending& p : clock_->pending) {
+    if (!p.isLate || (p.producer == at_ && p.issued == clock_->now)) continue;
+    if (const std::uint8_t taken = bit(p.scoreboard); taken != 0 && (taken == written || taken == read))
+      p.younger += p.younger < 63 ? 1 : 0;
+    const LatencyClass earlier = p.access.latencyClass;
+    std::uint8_t more = 0;
+    if (completes != 0 && completes == target_.completionQueue(earlier)) more |= written;
+    if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) more |= written | read;
+    for (unsigned s = 0; s < kScoreboards; ++s)
+      if ((more & ~p.cover) >> s & 1) p.coveredSince[s] = clock_->now;
+    p.cover |= more;
+  }
+}
+
+void Timing::report(const Pending& p, unsigned needed, const char* what) {
+  static constexpr std::array<const char*, isa::kFileCount> kPrefix = {"R", "UR", "P", "UP", "B"};
+  const std::string name = fmt::format("{}{}", kPrefix[p.unit >> 8], p.unit & 0xff);
+  const std::string by = program_.text(p.producer);
+  const char* verb = p.isWrite ? "written" : "read";
+  if (p.isLate)
+    findings_.push_back(
+        fmt::format("{} {} without a wait for the scoreboard of {}, by which it is {}", name, what, by, verb));
+  else
+    findings_.push_back(fmt::format("{} {} {} cycles after {}, by which it is {}; that takes {}", name, what,
+                                    clock_->now - p.issued, by, verb, needed));
+}
+
+} // namespace orias::emu
