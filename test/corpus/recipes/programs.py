@@ -1,0 +1,120 @@
+"""Small programs with known answers: search, sorting, hashing, games, fractals, bodies, sparse matrices."""
+import math
+
+from recipes import rounding as fp
+from recipes.data import Buffer, Scalar, integers, launch, reals, s32, u32
+
+
+@launch("binary_search", "lowerBound", grid=2, block=64)
+def lower_bound():
+    table, keys = sorted(integers("s32", 77, 1, -500, 500)), integers("s32", 100, 2, -600, 600)
+    return [Buffer("sorted", "s32", table), Scalar("s32", 77), Buffer("keys", "s32", keys),
+            Buffer("out", "s32", expected=[sum(v < key for v in table) for key in keys]), Scalar("s32", 100)]
+
+
+@launch("edit_distance", "editDistance", block=32)
+def edit_distance():
+    pattern, words = integers("s8", 12, 3, 97, 100), integers("s8", 512, 4, 97, 100)
+    out = []
+    for t in range(32):
+        word = words[16 * t:16 * t + 16]
+        row = list(range(17))
+        for i, letter in enumerate(pattern, 1):
+            last, row = row, [i]
+            for j in range(1, 17):
+                row.append(min(last[j - 1] + (letter != word[j - 1]), last[j] + 1, row[j - 1] + 1))
+        out.append(row[16])
+    return [Buffer("words", "s8", words), Buffer("pattern", "s8", pattern), Scalar("s32", 12),
+            Buffer("out", "u16", expected=out)]
+
+
+@launch("game_of_life", "step", grid=[2, 3], block=[16, 8])
+def game_of_life():
+    width, height = 30, 20
+    cells = integers("u8", width * height, 5, 0, 1)
+    out = []
+    for y in range(height):
+        for x in range(width):
+            n = sum(cells[(y + dy) % height * width + (x + dx) % width] for dy in (-1, 0, 1) for dx in (-1, 0, 1) if dx or dy)
+            out.append(int(n == 3 or (n == 2 and cells[y * width + x])))
+    return [Buffer("in", "u8", cells), Buffer("out", "u8", expected=out), Scalar("s32", width), Scalar("s32", height)]
+
+
+@launch("histogram", "histogram", grid=3, block=64)
+def histogram_shared():
+    return [Buffer("data", "u8", count=1000, init={"generator": "bits", "seed": 6}),
+            Buffer("bins", "u32", count=256, init="i", expected="i + sum(k, 0, 1000, data[k] == i)"), Scalar("s32", 1000)]
+
+
+@launch("mandelbrot", "mandelbrot", grid=[2, 12], block=16)
+def mandelbrot():
+    width, height, x0, y0, step, limit = 32, 12, -2.0, fp.of(-1.1), fp.of(0.09), 60
+    out = []
+    for py in range(height):
+        for px in range(width):
+            cx, cy = fp.fma(float(px), step, x0), fp.fma(float(py), step, y0)
+            x = y = xx = yy = 0.0
+            n = 0
+            while n < limit and fp.add(xx, yy) < 4.0:
+                t = fp.add(cx, fp.sub(xx, yy))
+                y = fp.fma(fp.add(x, x), y, cy)
+                x, n = t, n + 1
+                xx, yy = fp.mul(x, x), fp.mul(y, y)
+            out.append(n)
+    return [Buffer("out", "u8", expected=out), Scalar("s32", width), Scalar("f32", x0), Scalar("f32", y0),
+            Scalar("f32", step), Scalar("s32", limit)]
+
+
+@launch("nbody", "forces", grid=2, block=64, about="Sums of 128 terms, each with the error of rsqrt.approx (2^-22.9) three times.")
+def nbody():
+    n, bodies = 128, reals(512, 7, -4.0, 4.0)
+    out = []
+    for i in range(n):
+        me = bodies[4 * i:4 * i + 3]
+        force = [0.0, 0.0, 0.0]
+        for j in range(n):
+            d = [b - m for b, m in zip(bodies[4 * j:4 * j + 3], me)]
+            w = bodies[4 * j + 3] / math.sqrt(sum(v * v for v in d) + 1e-3) ** 3
+            force = [f + v * w for f, v in zip(force, d)]
+        out += force
+    return [Buffer("bodies", "f32", bodies), Buffer("out", "f32", expected=[fp.of(v) for v in out],
+                                                    tolerance={"absolute": 2e-3, "relative": 1e-4}), Scalar("s32", n)]
+
+
+@launch("spmv", "spmv", grid=2, block=32)
+def sparse_matrix():
+    n, rows, columns = 50, [0], []
+    lengths = integers("s32", n, 8, 0, 9)
+    for k, length in enumerate(lengths):
+        columns += sorted({(k * 7 + j * j * 3) % n for j in range(length)})
+        rows.append(len(columns))
+    values, x = reals(len(columns), 9, bits=53), reals(n, 10, bits=53)
+    y = []
+    for r in range(n):
+        s = 0.0
+        for j in range(rows[r], rows[r + 1]):
+            s = fp.fma(values[j], x[columns[j]], s, "f64")
+        y.append(s)
+    return [Buffer("rows", "s32", rows), Buffer("columns", "s32", columns), Buffer("values", "f64", values),
+            Buffer("x", "f64", x), Buffer("y", "f64", expected=y), Scalar("s32", n)]
+
+
+@launch("stencil", "stencil", grid=[2, 3], block=[16, 8], about="Quarters of whole numbers: exact in every order.")
+def stencil_plane():
+    width, height = 25, 18
+    a = [float(v) for v in integers("s32", width * height, 11, -1000, 1000)]
+    out = []
+    for i, v in enumerate(a):
+        x, y = i % width, i // width
+        if x in (0, width - 1) or y in (0, height - 1):
+            out.append(v)
+        else:
+            out.append(0.25 * (a[i - 1] + a[i + 1] + a[i - width] + a[i + width]) - 0.125 * v)
+    return [Buffer("in", "f64", a), Buffer("out", "f64", expected=out), Scalar("s32", width), Scalar("s32", height)]
+
+
+@launch("vector_add", "vectorAdd", grid=2, block=48)
+def vector_add_edges():
+    a, b = [x for x in reals(90, 12)], [x for x in reals(90, 13, -1e30, 1e30)]
+    return [Buffer("a", "f32", a), Buffer("b", "f32", b), Buffer("c", "f32", expected=[fp.add(x, y) for x, y in zip(a, b)]),
+            Scalar("s32", 90)]
