@@ -144,6 +144,8 @@ bool mergeBlocks(Function& function) {
     // which are those of the last block of the chain.
     BlockId end = block->id;
     while (cfg.successors(end).size() == 1) {
+      // Behind an EXIT that only some lanes take, a block of its own begins.
+      if (block->last && block->last->op == Op::EXIT) break;
       const BlockId next = cfg.successors(end).front();
       if (next == cfg.entry() || next == block->id || gone[next] || cfg.predecessors(next).size() != 1) break;
       absorb(function, block, function.block(next));

@@ -73,17 +73,54 @@ bool fold(Function& function, Block* block) {
   return false;
 }
 
+/// A block that does nothing but end all lanes that come.
+bool isPlainExit(const Block& block) {
+  const Instr* exit = block.first;
+  return exit && exit == block.last && exit->op == isa::Op::EXIT && !ori::isConditional(*exit) &&
+         isa::modAs<std::uint8_t>(*exit, isa::Mod::Sub) == 0;
+}
+
+/// A branch that leads some lanes to their end becomes an EXIT under its condition. Who goes on is not divided then:
+/// behind the test of `if (i >= n) return;` the warp runs on as one, with fewer lanes. In loops the branch stays: the
+/// loop keeps its way out, which its analyses look for.
+bool exitUnderGuard(Function& function, PhaseContext& context, Block* block) {
+  Instr* branch = block->last;
+  if (!isPlainBranch(branch) || !branch->isGuarded() || block->fallthrough == kNoId) return false;
+  const Block* taken = function.block(branch->op_(1).reg);
+  const Block* other = function.block(block->fallthrough);
+  const bool takenEnds = isPlainExit(*taken), otherEnds = isPlainExit(*other);
+  if (!takenEnds && !otherEnds) return false;
+  const Operand& pp = branch->op_(0);
+  const bool hasSecondCondition = !(pp.isNone() || (pp.isZeroReg() && !pp.inverted()));
+  if (hasSecondCondition || hasPhis(*taken) || hasPhis(*other)) {
+    context.remarks.refused(branch, "a branch to EXIT stays: it has a second condition");
+    return false;
+  }
+  if (block->loopDepth != 0) {
+    context.remarks.refused(branch, "a branch to EXIT stays: it is the way out of a loop");
+    return false;
+  }
+  const Operand guard = takenEnds ? branch->guard().value() : branch->guard().value().notted();
+  context.remarks.did(branch, "a branch to EXIT becomes a guarded EXIT");
+  block->fallthrough = takenEnds ? other->id : taken->id;
+  const Operand operands[] = {Operand::pt()};
+  function.rewrite(branch, isa::Op::EXIT, operands);
+  function.setGuard(branch, guard);
+  return true;
+}
+
 } // namespace
 
-/// Phase 15. Branches to branches go to their end, branches that decide nothing go, unreachable blocks are dropped, and
-/// a block joins the one that only it leads to.
-bool oriBranchOpt(Function& function, PhaseContext&) {
+/// Phase 15. Branches to branches go to their end, branches that decide nothing go, branches to EXIT become guarded
+/// EXITs, unreachable blocks are dropped, and a block joins the one that only it leads to.
+bool oriBranchOpt(Function& function, PhaseContext& context) {
   bool changedAtAll = false;
   for (bool changed = true; changed;) {
     changed = false;
     for (Block* block : function.layout()) {
       changed |= fold(function, block);
       changed |= thread(function, block);
+      changed |= exitUnderGuard(function, context, block);
     }
     changed |= ori::removeUnreachableBlocks(function);
     changed |= ori::mergeBlocks(function);

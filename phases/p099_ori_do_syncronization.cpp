@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/convergence.h"
+#include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 
@@ -27,9 +28,15 @@ class Synchroniser {
         postDominators_(ori::DomTree::postDominators(cfg_)), loops_(cfg_, dominators_) {}
 
   bool run() {
+    // The branches that all lanes take alike need no barrier, and the analysis, which phase 74 relied on, knows the
+    // meetings that are planned here.
+    const ori::Divergence divergence(cfg_);
     std::vector<bool> isDivergent(cfg_.idCount());
-    for (BlockId b : cfg_.reversePostOrder())
-      isDivergent[b] = mayDiverge(*function_.block(b));
+    for (BlockId b : cfg_.reversePostOrder()) {
+      isDivergent[b] = divergence.branchesApart(b);
+      if (!isDivergent[b] && cfg_.successors(b).size() > 1)
+        context_.remarks.did(function_.block(b)->last, "no barrier: all threads of a warp leave here on the same way");
+    }
     ori::ConvergencePlan plan = ori::planConvergence(cfg_, dominators_, postDominators_, loops_,
                                                      context_.target.registerCount(isa::File::B), isDivergent);
     for (const ori::MissedMeeting& missed : plan.missed)
@@ -46,12 +53,6 @@ class Synchroniser {
   }
 
  private:
-  bool mayDiverge(const Block& block) const {
-    const Instr* last = block.last;
-    if (!last || !ori::isTerminator(last->op) || cfg_.successors(block.id).size() < 2) return false;
-    return !isa::desc(last->op).has(isa::Flag::Uniform);
-  }
-
   void insert(const Region& region) {
     Block* from = function_.block(region.from);
     Block* meet = function_.block(region.meet);
