@@ -1,10 +1,16 @@
-// Operations all of whose inputs are known: their result is a constant.
+// Operations all of whose inputs are known: their result is a constant. What they compute is asked of
+// encoder/isa/semantics, which executes the same instructions in the emulator.
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/semantics/semantics.h"
 #include "phases/optimize/rewriter.h"
+#include "support/check.h"
+
+#include <algorithm>
 
 namespace orias::phases {
 
+using isa::File;
 using isa::Mod;
 using isa::Op;
 using isa::Operand;
@@ -12,107 +18,85 @@ using ori::Instr;
 
 namespace {
 
-using Word = std::uint32_t;
-
 bool isUnused(const Operand& result) {
   return result.isNone() || result.isZeroReg();
 }
 
-/// The value of a source, with its modifiers; integers only.
-std::optional<Word> valueOf(const Rewriter& rw, const Operand& o) {
-  Operand plain = o;
-  plain.flags = static_cast<std::uint8_t>(plain.flags & ~(Operand::kNeg | Operand::kNot));
-  std::optional<Word> v = rw.constantOf(plain);
-  if (!v) return v;
-  if (o.inverted()) v = ~*v;
-  if (o.neg()) v = 0u - *v;
-  return v;
+/// The only result that somebody reads, when it is one word of a file that can hold a constant; -1 otherwise.
+int onlyResult(const Rewriter& rw, const Instr& instr) {
+  int only = -1;
+  for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+    const ori::Operand& o = instr.op_(slot);
+    if (!o.isDef || isUnused(o.value())) continue;
+    if (o.isVirtual() && !rw.function().hasUses(o.reg)) continue;
+    const bool fits = (o.isReg(File::R) && o.width == 1) || o.isReg(File::P);
+    if (only >= 0 || !fits) return -1;
+    only = static_cast<int>(slot);
+  }
+  return only;
 }
 
-template <std::size_t N>
-bool valuesOf(const Rewriter& rw, const Instr& instr, unsigned first, std::array<Word, N>& values) {
-  for (unsigned i = 0; i < N; ++i) {
-    const auto v = valueOf(rw, instr.op_(first + i).value());
-    if (!v) return false;
-    values[i] = *v;
+/// The bits that a source reads, without its modifiers, which the semantics function applies.
+std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst, unsigned slot) {
+  Operand plain = inst.operands[slot];
+  if (plain.isNone()) return isa::LaneValue{};
+  if (plain.isImm()) return isa::immediateValue(inst, slot);
+  if (!plain.isReg()) return std::nullopt;
+  plain.flags = static_cast<std::uint8_t>(plain.flags & ~(Operand::kNeg | Operand::kAbs | Operand::kNot));
+  plain.half = Operand::Half::None;
+  if (plain.file == File::P) {
+    const std::optional<bool> truth = rw.truthOf(plain);
+    if (truth) return isa::LaneValue::of(*truth ? 1 : 0);
+    return std::nullopt;
   }
+  if (plain.file == File::R && plain.isZeroReg()) return isa::LaneValue{};
+  if (const auto word = rw.constantOf(plain)) return isa::LaneValue::of(*word);
+  return std::nullopt;
+}
+
+/// What the instruction makes of sources that are all known.
+std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, isa::LaneFunction function) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  isa::Inst inst;
+  inst.op = instr.op;
+  inst.operandCount = static_cast<std::uint8_t>(instr.operandCount);
+  std::copy_n(instr.mods.begin(), inst.mods.size(), inst.mods.begin());
+  isa::LaneValues values{};
+  for (unsigned slot = 0; slot < instr.operandCount; ++slot)
+    inst.operands[slot] = instr.op_(slot).value();
+  for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+    if (slot < row.slotCount && row.slots[slot].role == isa::Role::Def) continue;
+    const auto value = valueOf(rw, inst, slot);
+    if (!value) return std::nullopt;
+    values[slot] = *value;
+  }
+  if (!isa::isExact(inst, values)) return std::nullopt;
+  try {
+    function(inst, values);
+  } catch (const Error&) { // a use whose meaning is not known well enough
+    return std::nullopt;
+  }
+  return values;
+}
+
+bool foldKnown(Rewriter& rw, Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.has(isa::Flag::Copy) || row.has(isa::Flag::SideEffect)) return false;
+  const isa::LaneFunction function = isa::laneFunction(instr.op);
+  if (!function || instr.operandCount < 2) return false; // UNDEF has no sources
+  const int result = onlyResult(rw, instr);
+  if (result < 0) return false;
+  const auto values = evaluate(rw, instr, function);
+  if (!values) return false;
+  const auto slot = static_cast<unsigned>(result);
+  const std::uint32_t word = (*values)[slot].w[0];
+  const bool isPredicate = instr.op_(slot).isReg(File::P);
+  const Operand truth = (word & 1) != 0 ? Operand::pt() : Operand::pt().notted();
+  rw.becomeCopy(instr, isPredicate ? truth : Operand::immediate(static_cast<std::int32_t>(word)), slot);
   return true;
 }
 
-Word shift(Word value, Word count, isa::ShiftDir direction, bool isSigned) {
-  if (direction == isa::ShiftDir::L) return count > 31 ? 0 : value << count;
-  const auto s = static_cast<std::int32_t>(value);
-  if (isSigned) return static_cast<Word>(s >> (count > 31 ? 31 : count));
-  return count > 31 ? 0 : value >> count;
-}
-
-/// Each nibble of the selector chooses one of eight bytes, or with its high bit set eight times that byte's sign.
-Word permute(Word a, Word b, Word selector) {
-  const std::uint64_t bytes = static_cast<std::uint64_t>(b) << 32 | a;
-  Word result = 0;
-  for (unsigned i = 0; i < 4; ++i) {
-    const Word nibble = selector >> (4 * i) & 15;
-    Word byte = static_cast<Word>(bytes >> (8 * (nibble & 7)) & 0xff);
-    if (nibble & 8) byte = byte & 0x80 ? 0xff : 0;
-    result |= byte << (8 * i);
-  }
-  return result;
-}
-
-bool compare(isa::ICmp comparison, isa::IntType type, Word a, Word b) {
-  // The order of signed numbers is that of unsigned ones with the sign turned around.
-  if (type == isa::IntType::S32) a ^= 0x80000000u, b ^= 0x80000000u;
-  switch (comparison) {
-  case isa::ICmp::F: return false;
-  case isa::ICmp::LT: return a < b;
-  case isa::ICmp::EQ: return a == b;
-  case isa::ICmp::LE: return a <= b;
-  case isa::ICmp::GT: return a > b;
-  case isa::ICmp::NE: return a != b;
-  case isa::ICmp::GE: return a >= b;
-  case isa::ICmp::T: return true;
-  }
-  return false;
-}
-
-/// The word that the instruction computes, when it is known.
-std::optional<Word> evaluate(const Rewriter& rw, const Instr& instr) {
-  switch (instr.op) {
-  case Op::IADD3: {
-    std::array<Word, 3> v{};
-    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value()) || !valuesOf(rw, instr, 3, v))
-      return std::nullopt;
-    return v[0] + v[1] + v[2];
-  }
-  case Op::IMAD: {
-    std::array<Word, 3> v{};
-    if (!valuesOf(rw, instr, 1, v)) return std::nullopt;
-    return v[0] * v[1] + v[2];
-  }
-  case Op::PRMT: {
-    std::array<Word, 3> v{};
-    if (isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
-    // Rb is the selector.
-    if (!valuesOf(rw, instr, 1, v)) return std::nullopt;
-    return permute(v[0], v[2], v[1]);
-  }
-  case Op::SHF: {
-    const auto direction = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir);
-    const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
-    const bool high = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
-    if (type != isa::ShiftType::U32 && type != isa::ShiftType::S32) return std::nullopt;
-    // The two plain shifts: the low word to the left, the high word to the right.
-    const bool isLeft = direction == isa::ShiftDir::L && !high, isRight = direction == isa::ShiftDir::R && high;
-    if (!isLeft && !isRight) return std::nullopt;
-    const auto value = valueOf(rw, instr.op_(isLeft ? 1 : 3).value()), count = valueOf(rw, instr.op_(2).value());
-    if (!value || !count) return std::nullopt;
-    const Word bits = isa::getMod(instr.op, instr.mods, Mod::Wrap) ? *count & 31 : *count;
-    return shift(*value, bits, direction, type == isa::ShiftType::S32);
-  }
-  default: return std::nullopt;
-  }
-}
-
+/// A choice of which the condition is known, or between two that are the same.
 bool foldSelect(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::SEL) return false;
   const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
@@ -124,21 +108,16 @@ bool foldSelect(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-bool foldComparison(Rewriter& rw, Instr& instr) {
+/// No unsigned number is below zero.
+bool foldComparisonWithZero(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::ISETP || !isUnused(instr.op_(1).value())) return false;
-  const auto a = valueOf(rw, instr.op_(2).value()), b = valueOf(rw, instr.op_(3).value());
-  const auto other = rw.truthOf(instr.op_(4).value());
   const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
-  bool isTrue = false;
-  if (a && b) {
-    isTrue = compare(comparison, isa::modAs<isa::IntType>(instr, Mod::Type), *a, *b);
-  } else if (b && *b == 0 && isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::U32 &&
-             (comparison == isa::ICmp::GE || comparison == isa::ICmp::LT)) {
-    isTrue = comparison == isa::ICmp::GE;
-  } else {
-    return false;
-  }
-  if (!other) return false;
+  if (isa::modAs<isa::IntType>(instr, Mod::Type) != isa::IntType::U32) return false;
+  if (comparison != isa::ICmp::GE && comparison != isa::ICmp::LT) return false;
+  const auto bound = rw.constantOf(instr.op_(3).value());
+  const auto other = rw.truthOf(instr.op_(4).value());
+  if (!bound || *bound != 0 || !other) return false;
+  bool isTrue = comparison == isa::ICmp::GE;
   switch (isa::modAs<isa::BoolOp>(instr, Mod::Bool)) {
   case isa::BoolOp::AND: isTrue = isTrue && *other; break;
   case isa::BoolOp::OR: isTrue = isTrue || *other; break;
@@ -151,11 +130,7 @@ bool foldComparison(Rewriter& rw, Instr& instr) {
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
-  if (const std::optional<Word> value = evaluate(rw, instr)) {
-    rw.becomeCopy(instr, Operand::immediate(static_cast<std::int32_t>(*value)));
-    return true;
-  }
-  return foldSelect(rw, instr) || foldComparison(rw, instr);
+  return foldKnown(rw, instr) || foldSelect(rw, instr) || foldComparisonWithZero(rw, instr);
 }
 
 } // namespace orias::phases

@@ -58,6 +58,24 @@ WarpFunction warpFunction(Op op) {
   return kFunctions.warp[static_cast<std::size_t>(op)];
 }
 
+bool isExact(const Inst& inst, const LaneValues& values) {
+  switch (inst.op) {
+  case Op::MUFU:
+  case Op::FCHK: return false;
+  case Op::IDIV:
+  case Op::IREM: {
+    const auto type = modAs<MacroType>(inst, Mod::MacroType);
+    if (type == MacroType::U64 || type == MacroType::S64) return values[2].u64() != 0;
+    const bool isNarrow = type == MacroType::U16 || type == MacroType::S16;
+    return (values[2].w[0] & (isNarrow ? 0xffffu : ~0u)) != 0;
+  }
+  default: break;
+  }
+  if (desc(inst.op).modIndex(Mod::MacroKind) < 0) return true;
+  const auto kind = modAs<MacroKind>(inst, Mod::MacroKind);
+  return kind != MacroKind::Approx && kind != MacroKind::Full;
+}
+
 LaneValue immediateValue(const Inst& inst, unsigned slot) {
   const InstrDesc& d = desc(inst.op);
   const std::int64_t value = inst.operands[slot].imm;

@@ -34,6 +34,10 @@ using LaneFunction = void (*)(const Inst& inst, LaneValues& values);
 /// The function of an instruction that computes each lane for itself, or null (memory, control, warp-wide, special).
 LaneFunction laneFunction(Op op);
 
+/// Whether the lane function gives just what every machine gives for these sources: it is no approximation whose last
+/// bits are ours (README.md), and no division by zero, which PTX leaves open.
+bool isExact(const Inst& inst, const LaneValues& values);
+
 /// The operands of the 32 lanes of a warp.
 struct WarpValues {
   std::uint32_t active = 0; ///< lanes that execute; only their Def slots are set

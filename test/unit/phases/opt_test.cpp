@@ -107,6 +107,30 @@ TEST_CASE("constants are folded") {
             "STS [%r91], %r91;"));
 }
 
+TEST_CASE("any operation of known sources is folded, with its modifiers") {
+  auto stored = [](std::string lines) { return optimized(body(lines + "  STS [%r91], %r1;\n")); };
+  CHECK(has(stored("  MOV %r2, 2.5f;\n  FADD %r1, %r2, -1.0f;\n"), "MOV %r1, 0x3fc00000"));
+  CHECK(has(stored("  MOV %r2, 1.0f;\n  FFMA.RP %r1, %r2, 0x33000000, %r2;\n"), "MOV %r1, 0x3f800001"));
+  CHECK(has(stored("  MOV %r2, 0xf0;\n  LOP3.LUT %r1, %r2, 0x3c, RZ, 0x30, !PT;\n"), "MOV %r1, 0xc0"));
+  CHECK(has(stored("  MOV %r2, 0xf0;\n  POPC %r1, ~%r2;\n"), "MOV %r1, 0x1c"));
+  CHECK(has(stored("  MOV %r2, -7;\n  IDIV.S32 %r1, %r2, 2;\n"), "MOV %r1, -3"));
+  // A predicate among the sources, and one as the result.
+  CHECK(has(stored("  MOV %r2, 2.5f;\n  FSETP.GT.AND %p3, PT, %r2, 1.0f, PT;\n  SEL %r1, %r90, %r91, %p3;\n"),
+            "STS [%r91], %r90;"));
+  // Two results that are both read stay.
+  CHECK(has(stored("  MOV %r2, -1;\n  IADD3 %r1, %p3, PT, %r2, 0x1, RZ;\n  @%p3 STS [%r91], %r90;\n"), "IADD3"));
+}
+
+TEST_CASE("what the machine may compute otherwise is not folded") {
+  auto stored = [](std::string lines) { return optimized(body(lines + "  STS [%r91], %r1;\n")); };
+  CHECK(has(stored("  MOV %r2, 3.0f;\n  MUFU.RCP %r1, %r2;\n"), "MUFU.RCP %r1"));
+  CHECK(has(stored("  MOV %r2, 3.0f;\n  FDIV.F32.APPROX %r1, %r2, %r2;\n"), "FDIV"));
+  CHECK(has(stored("  MOV %r2, 7;\n  IDIV.S32 %r1, %r2, 0;\n"), "IDIV"));
+  CHECK(has(stored("  MOV %r2, 7;\n  IREM.U32 %r1, %r2, RZ;\n"), "IREM"));
+  // A use that its semantics function refuses.
+  CHECK(has(stored("  MOV %r2, 3.0f;\n  FLG2.F32.RN %r1, %r2;\n"), "FLG2"));
+}
+
 TEST_CASE("operations that do nothing go") {
   auto stored = [](std::string lines) { return optimized(body(lines + "  STS [%r91], %r1;\n")); };
   CHECK(has(stored("  IADD3 %r1, %r90, RZ, RZ;\n"), "STS [%r91], %r90;"));
