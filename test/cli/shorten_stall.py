@@ -1,4 +1,4 @@
-"""shorten_stall.py LISTING.json CUBIN BROKEN MNEMONIC: sets every stall from the first MNEMONIC up to the next branch to 1."""
+"""shorten_stall.py LISTING.json CUBIN BROKEN MNEMONIC: sets every stall from the first MNEMONIC up to the next branch or EXIT to 1."""
 import json
 import sys
 
@@ -10,7 +10,7 @@ for row in json.load(open(listing))[0]["code"]:
     started |= row["text"].startswith(mnemonic)
     if not started:
         continue
-    if "BRA" in row["text"]:
+    if "BRA" in row["text"] or "EXIT" in row["text"]:
         break
     word = int(row["word"], 16)
     old = word.to_bytes(16, "little")
