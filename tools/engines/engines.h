@@ -1,0 +1,53 @@
+#pragma once
+
+#include "orias/options.h"
+#include "tools/launch/launch.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+// The ways in which a PTX kernel can be run here, made comparable: each of them ends in the same few ways.
+
+namespace orias::engines {
+
+/// How an engine, a compiler or a whole comparison ended. The later, the worse.
+enum class Outcome : std::uint8_t {
+  Good,
+  Unsupported, ///< an instruction that is not known here: says nothing about right or wrong
+  Rejected,    ///< the program has errors, or does not run to its end (a fault, a deadlock, the budget)
+  Mismatch,    ///< memory is different
+  Fault,       ///< of the program that should have told: an internal error, or a peer that cannot be started
+  Count
+};
+const char* outcomeName(Outcome outcome);
+
+struct Verdict {
+  Outcome outcome = Outcome::Good;
+  std::string reason; ///< without line numbers and addresses where that is possible, so that equal reasons count as one
+  bool isGood() const { return outcome == Outcome::Good; }
+};
+
+/// Runs the PTX itself on `device`.
+Verdict interpret(std::string_view ptx, launch::Device& device, const launch::RunOptions& options = {});
+
+/// A cubin, or why there is none.
+struct Compiled {
+  Verdict verdict;
+  std::vector<std::byte> cubin;
+};
+/// By orias. Throws orias::Error for options that make no sense.
+Compiled assemble(std::string_view ptx, const Options& options = {});
+/// By ptxas, which is looked for in $ORIAS_PEERS_DIR, then on the PATH; `options` as its command line takes them.
+Compiled assembleWithPtxas(std::string_view ptx, const std::string& options = "-arch=sm_90");
+
+/// Runs the kernel of the device's launch out of a cubin.
+Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options = {});
+
+/// What two runs left: Good or Mismatch.
+Verdict compare(const launch::Device& got, const launch::Device& wanted);
+
+} // namespace orias::engines
