@@ -9,7 +9,9 @@ std::string FunctionWriter::kernel(const std::string& name) {
   context().mask = module_.threads % 32 == 0 ? kAllLanes : "%mask";
   module_.recordBytes = 16; // %hash and %sum
   firstValues();
-  const unsigned count = random_.between(profile_.statements / 4, profile_.statements);
+  // Rather small than large: more programs in the same time, and a failure is easier to read.
+  const unsigned most = random_.percent(70) ? profile_.statements / 2 : profile_.statements;
+  const unsigned count = random_.between(profile_.statements / 8, most);
   for (unsigned i = 0; i < count; ++i)
     statement();
   showValues();

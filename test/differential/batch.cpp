@@ -1,0 +1,186 @@
+#include "test/differential/batch.h"
+
+#include "tools/check_each/check_each.h"
+#include "tools/launch/write.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <deque>
+
+namespace orias::differential {
+
+using engines::Outcome;
+using engines::Verdict;
+
+namespace {
+
+/// Adds the time of a scope to a sum.
+class Clock {
+ public:
+  Clock(Times& times, Work work) : sum_(times[static_cast<std::size_t>(work)]) {}
+  ~Clock() { sum_ += std::chrono::steady_clock::now() - start_; }
+  Clock(const Clock&) = delete;
+  Clock& operator=(const Clock&) = delete;
+
+ private:
+  std::chrono::nanoseconds& sum_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+launch::RunOptions limits() {
+  launch::RunOptions options;
+  options.instructionBudget = 50'000'000;
+  return options;
+}
+
+/// A program on its way through the engines.
+struct Job {
+  generator::Program program;
+  std::string text;
+  ProgramResult result;
+  /// What the memory has to be: as the interpreter left it.
+  std::optional<launch::Device> wanted;
+
+  explicit Job(const Case& which) : program(generator::generate(which.seed, *which.profile)) {
+    text = generator::moduleText({&program, 1});
+    result.name = program.launch.name;
+  }
+  void note(const std::string& who, const Verdict& verdict) {
+    if (!verdict.isGood()) result.findings.push_back({verdict.outcome, who, verdict.reason});
+  }
+  /// The first thing that can run the program says what is right.
+  void judge(const std::string& who, launch::Device&& device) {
+    if (!wanted)
+      wanted.emplace(std::move(device));
+    else
+      note(who, engines::compare(device, *wanted));
+  }
+};
+
+void emulate(Job& job, const std::string& who, std::span<const std::byte> cubin) {
+  launch::Device device(job.program.launch);
+  const Verdict verdict = engines::emulate(cubin, device, limits());
+  if (verdict.isGood())
+    job.judge(who, std::move(device));
+  else
+    job.note(who + ", run", verdict);
+}
+
+void assembleAndRun(Job& job, const Variant& variant, const Settings& settings, Times& times) {
+  const std::string who = variant.name.empty() ? "ours" : "ours " + variant.name;
+  engines::Compiled compiled;
+  {
+    const Clock clock(times, Work::Assemble);
+    compiled = engines::assemble(job.text, variant.options);
+  }
+  job.note(who, compiled.verdict);
+  if (!settings.run || !compiled.verdict.isGood()) return;
+  const Clock clock(times, Work::Emulate);
+  emulate(job, who, compiled.cubin);
+}
+
+void checkEach(Job& job, const Variant& variant, Times& times) {
+  const Clock clock(times, Work::EachPhase);
+  check_each::CheckOptions options;
+  options.assemble = variant.options;
+  options.run = limits();
+  const std::string who = fmt::format("each phase{}{}", variant.name.empty() ? "" : " ", variant.name);
+  try {
+    const check_each::Verdict verdict = check_each::checkEach(job.text, job.program.launch, options);
+    if (verdict.ok) return;
+    const std::string first = verdict.text.substr(verdict.text.find('\n') + 1);
+    job.note(who, {Outcome::Mismatch, fmt::format("{}: {}", verdict.phase, first.substr(0, first.find('\n')))});
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    const bool isUnsupported =
+        text.find("not supported") != std::string::npos || text.find("unsupported") != std::string::npos;
+    job.note(who, {isUnsupported ? Outcome::Unsupported : Outcome::Rejected, text.substr(0, text.find('\n'))});
+  }
+}
+
+/// One call for all programs: a call's start takes longer than a kernel does.
+void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
+  const std::string options = "-arch=sm_90 " + settings.ptxasOptions;
+  std::vector<generator::Program> programs;
+  for (Job& job : jobs)
+    programs.push_back(job.program);
+  engines::Compiled all;
+  {
+    const Clock clock(times, Work::Ptxas);
+    all = engines::assembleWithPtxas(generator::moduleText(programs), options);
+  }
+  for (Job& job : jobs) {
+    engines::Compiled alone;
+    if (!all.verdict.isGood()) { // one of them is to blame
+      const Clock clock(times, Work::Ptxas);
+      alone = engines::assembleWithPtxas(job.text, options);
+      job.note("ptxas", alone.verdict);
+      if (!alone.verdict.isGood()) continue;
+    }
+    const Clock clock(times, Work::EmulatePtxas);
+    emulate(job, "ptxas", all.verdict.isGood() ? all.cubin : alone.cubin);
+  }
+}
+
+} // namespace
+
+const char* workName(Work work) {
+  constexpr const char* kNames[kWorks] = {"generating",
+                                          "interpreter",
+                                          "orias",
+                                          "emulator, our cubins",
+                                          "after each phase",
+                                          "ptxas",
+                                          "emulator, ptxas' cubins"};
+  return kNames[static_cast<std::size_t>(work)];
+}
+
+bool isFailure(Outcome outcome) {
+  return outcome != Outcome::Good && outcome != Outcome::Unsupported;
+}
+
+Outcome ProgramResult::outcome() const {
+  Outcome worst = Outcome::Good;
+  for (const Finding& finding : findings)
+    worst = std::max(worst, finding.outcome);
+  return worst;
+}
+
+std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings& settings, Times& times) {
+  std::deque<Job> jobs; // a device refers to its launch, so jobs must not move
+  for (const Case& which : cases) {
+    const Clock clock(times, Work::Generate);
+    jobs.emplace_back(which);
+  }
+  for (Job& job : jobs) {
+    if (settings.run || settings.ptxas) {
+      const Clock clock(times, Work::Interpret);
+      launch::Device device(job.program.launch);
+      const Verdict verdict = engines::interpret(job.text, device, limits());
+      job.note("interpreter", verdict);
+      if (verdict.isGood()) job.wanted.emplace(std::move(device));
+    }
+    for (std::size_t i = 0; i < settings.variants.size(); ++i) {
+      if (settings.rotate && i != job.program.seed % settings.variants.size()) continue;
+      if (settings.eachPhase)
+        checkEach(job, settings.variants[i], times);
+      else
+        assembleAndRun(job, settings.variants[i], settings, times);
+    }
+  }
+  if (settings.ptxas) runPtxas(jobs, settings, times);
+  std::vector<ProgramResult> results;
+  for (Job& job : jobs) {
+    if (!settings.writeFolder.empty() && isFailure(job.result.outcome())) {
+      job.program.launch.file =
+          fmt::format("{}-{}.ptx", job.result.name.substr(0, job.result.name.find(':')), job.program.seed);
+      job.result.text = job.text;
+      job.result.launchFile = launch::writeLaunch(job.program.launch);
+    }
+    results.push_back(std::move(job.result));
+  }
+  return results;
+}
+
+} // namespace orias::differential
