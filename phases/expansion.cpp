@@ -59,8 +59,12 @@ isa::Operand Expansion::multiplyWide(Operand a, Operand b, Operand addend) {
 }
 
 isa::Operand Expansion::logic(Operand a, Operand b, std::uint32_t lut) {
+  return logic(a, b, Operand::rz(), lut);
+}
+
+isa::Operand Expansion::logic(Operand a, Operand b, Operand c, std::uint32_t lut) {
   Operand r = newR();
-  b_.emit(Op::LOP3, {kTrue, r, a, b, Operand::rz(), Operand::immediate(static_cast<std::int32_t>(lut)), kFalse});
+  b_.emit(Op::LOP3, {kTrue, r, a, b, c, Operand::immediate(static_cast<std::int32_t>(lut)), kFalse});
   return r;
 }
 
@@ -160,20 +164,47 @@ isa::Operand Expansion::toF32(Operand f64, isa::Rnd rounding) {
   return r;
 }
 
-isa::Operand Expansion::dmul(Operand a, Operand b) {
+isa::Operand Expansion::dmul(Operand a, Operand b, isa::Rnd rounding) {
   Operand r = newR(2);
-  b_.emit(Op::DMUL, {r, a, b});
+  b_.emit(Op::DMUL, {r, a, b}, {{Mod::Rnd, rounding}});
   return r;
 }
 
-isa::Operand Expansion::dfma(Operand a, Operand b, Operand c) {
+isa::Operand Expansion::dfma(Operand a, Operand b, Operand c, isa::Rnd rounding) {
   Operand r = newR(2);
-  b_.emit(Op::DFMA, {r, a, b, c});
+  b_.emit(Op::DFMA, {r, a, b, c}, {{Mod::Rnd, rounding}});
   return r;
+}
+
+isa::Operand Expansion::dcompare(isa::FCmp cmp, Operand a, Operand b, isa::BoolOp combine, Operand other) {
+  Operand p = b_.newP();
+  b_.emit(Op::DSETP, {p, kTrue, a, b, other}, {{Mod::Cmp, cmp}, {Mod::Bool, combine}});
+  return p;
 }
 
 isa::Operand Expansion::f64High(double value) {
   return imm(static_cast<std::uint32_t>(std::bit_cast<std::uint64_t>(value) >> 32));
+}
+
+void Expansion::leaveWhere(Operand condition) {
+  const Operand guard = macro_->guard().value();
+  if (!guard.isZeroReg()) {
+    constexpr std::int32_t kAnd = 0xc0;
+    Operand both = b_.newP();
+    b_.emit(Op::PLOP3, {both, kTrue, condition, guard, kTrue, Operand::immediate(kAnd), Operand::immediate(0)});
+    condition = both;
+  }
+  ori::Block* aside = function_.newBlock();
+  b_.setGuard(condition);
+  ori::Instr* branch = b_.branch(aside);
+  b_.setGuard(kTrue);
+  returnTo_ = function_.splitAfter(branch);
+  b_.setBlock(aside);
+}
+
+void Expansion::comeBack() {
+  b_.branch(returnTo_);
+  b_ = ori::Builder::before(function_, macro_);
 }
 
 void Expansion::give(Operand result) {

@@ -7,7 +7,8 @@ namespace orias::phases {
 
 /// Emits the sequences that stand for macro instructions: short names for what they are made of. Everything is computed
 /// into fresh registers, without a guard; give() at the end writes the macro's result under its guard and removes the
-/// macro.
+/// macro. A rare case may be computed aside, in a block of its own at the end of the function: leaveWhere() and
+/// comeBack().
 class Expansion {
  public:
   using Operand = isa::Operand;
@@ -33,6 +34,7 @@ class Expansion {
   /// The 64-bit product of two words plus a pair.
   Operand multiplyWide(Operand a, Operand b, Operand addend = Operand::rz(2));
   Operand logic(Operand a, Operand b, std::uint32_t lut);
+  Operand logic(Operand a, Operand b, Operand c, std::uint32_t lut);
   Operand bitAnd(Operand a, Operand b) { return logic(a, b, 0xc0); }
   Operand bitXor(Operand a, Operand b) { return logic(a, b, 0x3c); }
   Operand signMask(Operand a); ///< all ones for negative a
@@ -55,9 +57,17 @@ class Expansion {
   Operand flush(Operand a); ///< f32 subnormals become zero
   Operand toF64(Operand f32);
   Operand toF32(Operand f64, isa::Rnd rounding);
-  Operand dmul(Operand a, Operand b);
-  Operand dfma(Operand a, Operand b, Operand c);
+  Operand dmul(Operand a, Operand b, isa::Rnd rounding = isa::Rnd::RN);
+  Operand dfma(Operand a, Operand b, Operand c, isa::Rnd rounding = isa::Rnd::RN);
+  /// A predicate: a cmp b, combined with `other`.
+  Operand dcompare(isa::FCmp cmp, Operand a, Operand b, isa::BoolOp combine = isa::BoolOp::AND,
+                   Operand other = Operand::pt());
   static Operand f64High(double value); ///< an immediate: only its high word may be other than zero
+
+  /// Where `condition` holds (and the macro's guard), control goes to a new block, into which everything is emitted up
+  /// to comeBack(). That returns here; both ways must leave their result in the same register.
+  void leaveWhere(Operand condition);
+  void comeBack();
 
   void give(Operand result);
   ori::Builder& builder() { return b_; }
@@ -66,12 +76,19 @@ class Expansion {
   ori::Function& function_;
   ori::Instr* macro_;
   ori::Builder b_;
+  ori::Block* returnTo_ = nullptr;
 };
 
 /// IDIV, IREM.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro);
+/// How the macro's result is rounded.
+isa::Rnd roundingOf(const ori::Instr& macro);
 /// FDIV, FRCP, FSQRT of f32, exactly rounded.
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
+/// The same of f64, and the approximate FRSQRT of f64 that knows subnormals. May add blocks.
+void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
+/// Whether that is who expands it.
+bool isDoubleMacro(const ori::Instr& instr);
 /// Whether the instruction is a macro that phase 8 expands.
 bool isApproximation(const ori::Instr& instr);
 

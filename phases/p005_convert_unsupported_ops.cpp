@@ -1,29 +1,42 @@
 #include "phases/expansion.h"
 #include "phases/phases.h"
 
+#include <vector>
+
 namespace orias::phases {
 
-/// Phase 5. Operations that the machine does not have become sequences of those that it has, in place and without
-/// branches.
+namespace {
+
+bool needsExpansion(const ori::Instr& instr) {
+  switch (instr.op) {
+  case isa::Op::IDIV:
+  case isa::Op::IREM: return true;
+  case isa::Op::FDIV:
+  case isa::Op::FRCP:
+  case isa::Op::FSQRT:
+  case isa::Op::FRSQRT: return isDoubleMacro(instr) || !isApproximation(instr); // phase 8 does approximations
+  default: return false;
+  }
+}
+
+} // namespace
+
+/// Phase 5. Operations that the machine does not have become sequences of those that it has. The expansions are in
+/// place; those of f64 leave their rare cases to blocks at the end of the function.
 bool convertUnsupportedOps(ori::Function& function, PhaseContext&) {
-  bool changed = false;
+  std::vector<ori::Instr*> macros;
   for (ori::Block* block : function.layout())
-    for (ori::Instr *instr = block->first, *next; instr; instr = next) {
-      next = instr->next;
-      switch (instr->op) {
-      case isa::Op::IDIV:
-      case isa::Op::IREM: expandIntegerDivision(function, instr); break;
-      case isa::Op::FDIV:
-      case isa::Op::FRCP:
-      case isa::Op::FSQRT:
-        if (isApproximation(*instr)) continue; // phase 8
-        expandFloatMacro(function, instr);
-        break;
-      default: continue;
-      }
-      changed = true;
-    }
-  return changed;
+    for (ori::Instr& instr : *block)
+      if (needsExpansion(instr)) macros.push_back(&instr);
+  for (ori::Instr* macro : macros) {
+    if (isDoubleMacro(*macro))
+      expandDoubleMacro(function, macro);
+    else if (macro->op == isa::Op::IDIV || macro->op == isa::Op::IREM)
+      expandIntegerDivision(function, macro);
+    else
+      expandFloatMacro(function, macro);
+  }
+  return !macros.empty();
 }
 
 } // namespace orias::phases

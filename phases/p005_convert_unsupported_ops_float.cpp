@@ -28,15 +28,6 @@ namespace {
 
 const Operand kTrue = Operand::pt();
 
-isa::Rnd rounding(const ori::Instr& macro) {
-  switch (isa::modAs<isa::MacroKind>(macro, Mod::MacroKind)) {
-  case isa::MacroKind::RM: return isa::Rnd::RM;
-  case isa::MacroKind::RP: return isa::Rnd::RP;
-  case isa::MacroKind::RZ: return isa::Rnd::RZ;
-  default: return isa::Rnd::RN;
-  }
-}
-
 /// a / b in f64, for a and b that were f32.
 Operand quotient(Expansion& e, Operand a, Operand b) {
   const Operand one = Expansion::f64High(1.0);
@@ -69,6 +60,15 @@ Operand root(Expansion& e, Operand a) {
 
 } // namespace
 
+isa::Rnd roundingOf(const ori::Instr& macro) {
+  switch (isa::modAs<isa::MacroKind>(macro, Mod::MacroKind)) {
+  case isa::MacroKind::RM: return isa::Rnd::RM;
+  case isa::MacroKind::RP: return isa::Rnd::RP;
+  case isa::MacroKind::RZ: return isa::Rnd::RZ;
+  default: return isa::Rnd::RN;
+  }
+}
+
 void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   ORIAS_CHECK(isa::modAs<isa::MacroType>(*macro, Mod::MacroType) == isa::MacroType::F32);
   Expansion e(function, macro);
@@ -79,7 +79,7 @@ void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   };
   Operand a = source(1), result;
   if (macro->op == Op::FSQRT) {
-    result = e.toF32(root(e, e.toF64(a)), rounding(*macro));
+    result = e.toF32(root(e, e.toF64(a)), roundingOf(*macro));
     // Zeros and infinity are their own roots.
     Operand zero = e.builder().newP(), self = e.builder().newP();
     constexpr std::uint32_t kInfinity = 0x7f800000;
@@ -99,7 +99,7 @@ void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
     dividend = e.toF64(a);
     divisor = e.toF64(source(2));
   }
-  result = e.toF32(quotient(e, dividend, divisor), rounding(*macro));
+  result = e.toF32(quotient(e, dividend, divisor), roundingOf(*macro));
   e.give(ftz ? e.flush(result) : result);
 }
 

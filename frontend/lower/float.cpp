@@ -18,7 +18,7 @@ const IsaOperand kFalse = IsaOperand::pt().notted();
 /// Whether phases 5 and 8 have a sequence for this macro.
 bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz) {
   const bool isApproximate = kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full;
-  if (type == Type::F64) return isApproximate && ftz && (macro == IsaOp::FRCP || macro == IsaOp::FRSQRT);
+  if (type == Type::F64) return !isApproximate || macro == IsaOp::FRSQRT || (ftz && macro == IsaOp::FRCP);
   if (type != Type::F32) return false;
   if (isApproximate) return true;
   // Flushing after a directed rounding is not the same as flushing before it, and the manual does not say which; only a

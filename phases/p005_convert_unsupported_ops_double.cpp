@@ -1,0 +1,252 @@
+#include "encoder/isa/desc.h"
+#include "phases/expansion.h"
+#include "support/check.h"
+
+// Exactly rounded quotients, reciprocals and square roots of f64.
+//
+// Quotient (Markstein; Cornea, Harrison and Tang; Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). A seed
+// y0 = (1/b)(1 - e0) becomes y = 1/b to within half a unit of its last place. Then q0 = a y, and each step
+// q' = q + (a - b q) y has an exact remainder and lands on a/b + (a/b - q)(b y - 1) before it is rounded. With b in
+// [1, 2) the first step brings q to half a unit, 2^-53 of a quotient in [1, 2), so the second is off by at most
+// 2^-53 b 2^-54. The numbers where rounding changes have 54 bits: a/b is one of them exactly or 2^-105 / b away from it
+// (a - m b is a multiple of 2^-105), which is farther where b^2 < 4 (1 - 2^-50). Closer to 2 lies b = 2 - 2^-52 k, and
+// 1/b is 2^-54 k + 2^-107 k^2 above 1/2: with even k nearly a number and y is that; with odd k next to a middle between
+// two, of which y must be the upper one. It is, as the error of y before its rounding, (1/2) 2^-105, is below k^2
+// 2^-107 for k >= 3 (|e0| < 2^-18), and for k = 1 the correction is rounded up. Directed roundings change at numbers of
+// 53 bits, which is easier.
+//
+// Root: with g = sqrt(a) to half a unit (u = 2^-53 of g in [1, 2)) and h = (1 + n) / (2 sqrt a), g + (a - g^2) h is off
+// by -u^2 / (2 sqrt a) + u n. Midpoints m of 54 bits: a - m^2 = j 2^-106 with j = 4 i - 1, and i is even since a 2^104
+// and k (k + 1) are. i = 0 needs 2^52 to divide k (k + 1): only a = 1 + 2^-52 and 4 - 2^-51 (and their multiples by
+// powers of 4), where the offset has the sign that helps. Else |j| >= 7, and n may be up to 3 u / sqrt a: h is better.
+//
+// What the tests in test/exact run, with seeds wrong by 2^-18, is this code.
+
+namespace orias::phases {
+
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+
+namespace {
+
+const Operand kTrue = Operand::pt();
+
+/// A pair whose low word is 0.
+Operand wide(Expansion& e, Operand high) {
+  return e.pair(Operand::rz(), high);
+}
+
+/// Newton steps for 1 / b from the seed's high word; `third` (of three) is good to half a unit, `second` to little
+/// more.
+struct Reciprocal {
+  Operand second, third;
+};
+
+Reciprocal reciprocal(Expansion& e, Operand b, Operand seed) {
+  const Operand one = Expansion::f64High(1.0), minusB = b.negated();
+  Operand y0 = wide(e, seed);
+  Operand e0 = e.dfma(minusB, y0, one);
+  Operand second = e.dfma(y0, e.dfma(e0, e0, e0), y0);
+  Operand e1 = e.dfma(minusB, second, one);
+  return {second, e.dfma(second, e.dfma(e1, e1, e1, isa::Rnd::RP), second)};
+}
+
+/// The last approximation of a / b, within half a unit, what is left of a, and 1 / b.
+struct Division {
+  Operand q, remainder, y;
+  /// The quotient: q with what is missing.
+  Operand rounded(Expansion& e, isa::Rnd rounding) const { return e.dfma(remainder, y, q, rounding); }
+};
+
+Division divide(Expansion& e, Operand a, Operand b, Operand seed) {
+  const Reciprocal y = reciprocal(e, b, seed);
+  const Operand minusB = b.negated();
+  Operand q0 = e.dmul(a, y.second);
+  Operand q1 = e.dfma(e.dfma(minusB, q0, a), y.third, q0);
+  return {q1, e.dfma(minusB, q1, a), y.third};
+}
+
+Operand seedOf(Expansion& e, Operand b) {
+  return e.mufu(isa::Mufu::RCP64H, Expansion::high(b));
+}
+
+/// Bits 20 to 30 of the high word.
+Operand exponentField(Expansion& e, Operand high) {
+  Operand shifted = e.newR();
+  e.builder().emit(Op::SHF, {shifted, Operand::rz(), Expansion::imm(20), high},
+                   {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::U32}, {Mod::Hi, 1}});
+  return e.bitAnd(shifted, Expansion::imm(0x7ff));
+}
+
+/// A finite number as mantissa times a power of two.
+struct Normalised {
+  Operand mantissa; ///< in [1, 2), with the sign
+  Operand field;    ///< of the exponent, 0 for zeros, 0x7ff for infinity and NaN
+  Operand exponent; ///< the field as it would be without a lower end
+};
+
+Normalised normalise(Expansion& e, Operand x) {
+  Operand isTiny = e.compare(isa::ICmp::EQ, e.bitAnd(Expansion::high(x), Expansion::imm(0x7ff00000)), Operand::rz());
+  Operand up = e.select64(isTiny, e.dmul(x, Expansion::f64High(0x1p54)), x);
+  Operand field = exponentField(e, Expansion::high(up));
+  constexpr std::uint32_t kAndOr = 0xea;
+  Operand high = e.logic(Expansion::high(up), Expansion::imm(0x800fffff), e.constant(0x3ff00000), kAndOr);
+  return {e.pair(Expansion::low(up), high), field, e.select(isTiny, e.add(field, Expansion::imm(-54u)), field)};
+}
+
+/// Is the number neither 0 nor infinite nor NaN, and `other`?
+Operand isRegular(Expansion& e, const Normalised& x, Operand other) {
+  Operand p = e.builder().newP();
+  e.builder().emit(Op::ISETP, {p, kTrue, e.add(x.field, Expansion::imm(~0u)), Expansion::imm(0x7fe), other},
+                   {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+Operand clamped(Expansion& e, Operand x, std::int32_t limit) {
+  const auto up = static_cast<std::uint32_t>(limit), down = static_cast<std::uint32_t>(-limit);
+  Operand notHigh = e.select(e.compare(isa::ICmp::LT, x, Expansion::imm(up), true), x, Expansion::imm(up));
+  return e.select(e.compare(isa::ICmp::GT, notHigh, Expansion::imm(down), true), notHigh, Expansion::imm(down));
+}
+
+/// a / b for any a and b. The quotient of the mantissas is scaled by two multiplications of which only the second
+/// rounds. Where the result is subnormal, it must not round what is already rounded: the quotient is then replaced by a
+/// number strictly between the same two neighbours of 53 bits, (q + one unit) (1 - 2^-53) with q rounded toward zero;
+/// the multiplication knows it in full, and loses at least one of the 53 bits.
+Operand divideAny(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
+  const Normalised na = normalise(e, a), nb = normalise(e, b);
+  Operand regularB = isRegular(e, nb, kTrue), regular = isRegular(e, na, regularB);
+
+  // 1/0, 1/infinity and 1/NaN come from the same unit; a NaN may differ from infinity in its low word only.
+  Operand anyLow = e.select(e.compare(isa::ICmp::NE, Expansion::low(b), Operand::rz()), e.constant(1), Operand::rz());
+  Operand high = e.select(regularB, Expansion::high(nb.mantissa), e.logic(Expansion::high(b), anyLow, 0xfc));
+  Operand seed = e.mufu(isa::Mufu::RCP64H, high);
+  Operand crude = e.dmul(a, wide(e, seed));
+
+  const Division division = divide(e, na.mantissa, nb.mantissa, seed);
+  Operand nearest = division.rounded(e, rounding), truncated = division.rounded(e, isa::Rnd::RZ);
+  Operand exponent = e.newR();
+  e.builder().emit(Op::IADD3, {exponent, kTrue, kTrue, na.exponent, nb.exponent.negated(), Operand::rz()});
+  Operand field = e.add(exponentField(e, Expansion::high(truncated)), exponent);
+  Operand isSubnormal = e.compare(isa::ICmp::LT, field, Expansion::imm(1), true);
+  Operand between = e.dcompare(isa::FCmp::NE, e.dfma(nb.mantissa.negated(), truncated, na.mantissa), Operand::rz(2),
+                               isa::BoolOp::AND, isSubnormal);
+  Operand minusOne = e.select(between, e.constant(~0u), Operand::rz());
+  Operand one64 = e.pair(minusOne, minusOne);
+
+  Operand value = e.add64(e.select64(isSubnormal, truncated, nearest), one64.negated());
+  Operand scale = clamped(e, exponent, 1200), half = e.newR(), rest = e.newR();
+  e.builder().emit(Op::SHF, {half, Operand::rz(), Expansion::imm(1), scale},
+                   {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
+  e.builder().emit(Op::IADD3, {rest, kTrue, kTrue, scale, half.negated(), Operand::rz()});
+  const Operand unit = Expansion::imm(0x00100000);
+  Operand first = e.pair(Expansion::low(value), e.multiplyAdd(half, unit, Expansion::high(value)));
+  Operand second = e.add64(wide(e, e.multiplyAdd(rest, unit, e.constant(0x3ff00000))), one64);
+  return e.select64(regular, e.dmul(first, second, rounding), crude);
+}
+
+Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
+  Operand result = e.newR(2);
+  e.builder().copy(result, divide(e, a, b, seedOf(e, b)).rounded(e, rounding));
+  // The remainders are exact where a >= 2^-969, the reciprocal and the quotient normal where b < 2^1017 and the result
+  // is in between. As floats, high words compare as the numbers do, and 0 b + q is NaN for too large a b.
+  Operand seen = e.newR(), inside = e.builder().newP(), regular = e.builder().newP();
+  e.builder().emit(Op::FFMA, {seen, Operand::rz(), Expansion::high(b), Expansion::high(result)});
+  e.builder().emit(Op::FSETP, {inside, kTrue, seen.absolute(), Expansion::imm(0x00100000), kTrue},
+                   {{Mod::Cmp, isa::FCmp::GT}, {Mod::Bool, isa::BoolOp::AND}});
+  e.builder().emit(Op::FSETP, {regular, kTrue, Expansion::high(a).absolute(), Expansion::imm(0x03600000), inside},
+                   {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
+  e.leaveWhere(regular.notted());
+  e.builder().copy(result, divideAny(e, a, b, rounding));
+  e.comeBack();
+  return result;
+}
+
+/// 1 / b: the steps of a division whose first quotients are the reciprocal itself.
+Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
+  Operand y = reciprocal(e, b, seedOf(e, b)).third, result = e.newR(2);
+  e.builder().copy(result, e.dfma(e.dfma(b.negated(), y, Expansion::f64High(1.0)), y, y, rounding));
+  // Normal, and below 2^1022 for a normal result. Doubling the high word drops the sign.
+  Operand twice = e.newR(), high = Expansion::high(b);
+  e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, high, Expansion::imm(-0x00200000u), high});
+  e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u))));
+  e.builder().copy(result, divideAny(e, wide(e, e.constant(0x3ff00000)), b, rounding));
+  e.comeBack();
+  return result;
+}
+
+/// 1 / sqrt(a) for a number brought up from the lower end, and that number.
+struct InverseRoot {
+  Operand isTiny; ///< a was multiplied by 2^108
+  Operand a, seed, error, y;
+};
+
+InverseRoot inverseRoot(Expansion& e, Operand given) {
+  InverseRoot r;
+  r.isTiny = e.compare(isa::ICmp::LT, Expansion::high(given), Expansion::imm(0x03600000), true);
+  Operand up = e.select(r.isTiny, e.constant(0x46b00000), e.constant(0x3ff00000)); // 2^108 or 1
+  r.a = e.dmul(given, wide(e, up));
+  r.seed = wide(e, e.mufu(isa::Mufu::RSQ64H, Expansion::high(r.a)));
+  // y0 (1 - e)^(-1/2) up to the third power of e = 1 - a y0^2
+  r.error = e.dfma(r.a.negated(), e.dmul(r.seed, r.seed), Expansion::f64High(1.0));
+  Operand c2 = wide(e, e.constant(0x3fd80000)), c1 = wide(e, e.constant(0x3fe00000)); // 3/8, 1/2
+  Operand series = e.dfma(r.error, e.dfma(r.error, Expansion::f64High(0.3125), c2), c1);
+  r.y = e.dfma(series, e.dmul(r.seed, r.error), r.seed);
+  return r;
+}
+
+Operand root(Expansion& e, Operand given, isa::Rnd rounding) {
+  const InverseRoot r = inverseRoot(e, given);
+  Operand g = e.dmul(r.a, r.y);
+  Operand h = e.pair(Expansion::low(r.y), e.add(Expansion::high(r.y), Expansion::imm(-0x00100000u)));
+  g = e.dfma(e.dfma(g.negated(), g, r.a), h, g);
+  g = e.dfma(e.dfma(g.negated(), g, r.a), h, g, rounding);
+  Operand down = e.select(r.isTiny, e.constant(0x3c900000), e.constant(0x3ff00000)); // 2^-54 or 1
+  Operand result = e.dmul(g, wide(e, down));
+  // Zeros and infinity are their own roots.
+  Operand zero = e.dcompare(isa::FCmp::EQ, given, Operand::rz(2));
+  Operand self = e.dcompare(isa::FCmp::EQ, given, Expansion::imm(0x7ff00000), isa::BoolOp::OR, zero);
+  return e.select64(self, given, result);
+}
+
+/// 1 / sqrt(a), not exactly rounded; zeros, infinity and negative numbers get what the unit says.
+Operand approximateInverseRoot(Expansion& e, Operand given) {
+  const InverseRoot r = inverseRoot(e, given);
+  Operand down = e.select(r.isTiny, e.constant(0x43500000), e.constant(0x3ff00000)); // 2^54 or 1
+  Operand result = e.dmul(r.y, wide(e, down));
+  Operand known = e.dcompare(isa::FCmp::NUM, r.error, r.error);
+  Operand computed = e.dcompare(isa::FCmp::NAN_, given, given, isa::BoolOp::OR, known);
+  return e.select64(computed, result, r.seed);
+}
+
+} // namespace
+
+bool isDoubleMacro(const ori::Instr& instr) {
+  if (isa::desc(instr.op).modIndex(Mod::MacroKind) < 0) return false;
+  if (isa::modAs<isa::MacroType>(instr, Mod::MacroType) != isa::MacroType::F64) return false;
+  // With .ftz the approximation is one operation of the unit (phase 8).
+  return !isApproximation(instr) || (instr.op == Op::FRSQRT && !isa::getMod(instr.op, instr.mods, Mod::Ftz));
+}
+
+void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
+  Expansion e(function, macro);
+  const isa::Rnd rounding = roundingOf(*macro);
+  // The words of a source are looked at: it may have no sign to apply. Adding -0 changes no number.
+  auto source = [&](unsigned i) {
+    Operand o = macro->op_(i).value();
+    if (!o.neg() && !o.abs()) return o;
+    Operand r = e.newR(2);
+    e.builder().emit(Op::DADD, {r, Operand::rz(2).negated(), o});
+    return r;
+  };
+  Operand a = source(1);
+  switch (macro->op) {
+  case Op::FDIV: return e.give(quotient(e, a, source(2), rounding));
+  case Op::FRCP: return e.give(inverse(e, a, rounding));
+  case Op::FSQRT: return e.give(root(e, a, rounding));
+  case Op::FRSQRT: return e.give(approximateInverseRoot(e, a));
+  default: ORIAS_UNREACHABLE("an f64 macro of this operation");
+  }
+}
+
+} // namespace orias::phases

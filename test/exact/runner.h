@@ -1,0 +1,55 @@
+#pragma once
+
+#include "encoder/isa/semantics/semantics.h"
+#include "ori/function.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace orias::exact {
+
+/// Executes a function of Ori that only computes: no memory, one lane. Made once and run many times.
+class Runner {
+ public:
+  /// Registers `a` and `b` are pairs that hold the arguments, `result` is where the result is at the end. The function
+  /// ends where a block has no successor.
+  Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori::VRegId result);
+
+  /// Added to the results of MUFU.RCP64H and RSQ64H, which are high words, unless they are 0, infinite or NaN.
+  int seedError = 0;
+
+  std::uint64_t run(std::uint64_t a, std::uint64_t b);
+  /// Whether the last run left the first block's straight way.
+  bool wentAside() const { return wentAside_; }
+
+ private:
+  /// Where an operand's words are in the machine's memory, or the bits that it has in the code.
+  struct Slot {
+    std::uint32_t place = 0;
+    std::uint8_t words = 0; ///< 0: a constant
+    isa::LaneValue constant;
+  };
+  struct Step {
+    isa::Inst inst;
+    isa::LaneFunction function = nullptr; ///< null: a jump
+    std::array<Slot, isa::kMaxOperands> slots;
+    std::uint8_t count = 0, defs = 0; ///< bit i of defs: operand i is written
+    Slot guard;
+    bool guardInverted = false, hasGuard = false;
+    bool isSeed = false;
+    std::uint32_t target = 0; ///< of a jump: index of a step
+  };
+
+  Slot slotOf(const isa::Operand& operand) const;
+  void read(const Slot& slot, isa::LaneValue& value) const;
+  bool holds(const Step& step) const;
+
+  std::vector<std::uint32_t> base_; // by VRegId
+  std::vector<std::uint32_t> words_;
+  std::vector<Step> steps_;
+  std::array<std::uint32_t, 3> ends_{}; // of a, b, result
+  bool wentAside_ = false;
+};
+
+} // namespace orias::exact
