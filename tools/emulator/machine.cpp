@@ -44,6 +44,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   localBase_ = kLocalTop - program.localBytes;
   for (unsigned w = 0; w < warpCount_; ++w)
     warps_.push_back(std::make_unique<Warp>());
+  takeClaims();
 }
 
 launch::RunResult Machine::run() {
@@ -55,6 +56,7 @@ launch::RunResult Machine::run() {
   }
   result_.completed = !stopped_;
   if (options_.stats) reportStats();
+  if (hasClaims_) result_.stats.emplace_back("uniform reads compared", static_cast<double>(claimsCompared_));
   return std::move(result_);
 }
 
@@ -184,6 +186,7 @@ void Machine::runWarp(Warp& w) {
       result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_.x, cta_.y, cta_.z, w.index, lanes,
                                    program_.text(at_));
     if (options_.stats) count(op, here.mask, lanes);
+    if (hasClaims_) checkBlockClaim(op);
     if (op.isFlow) {
       resolve(op, lanes);
       if (timing_) timing_->begin(lanes);
@@ -276,6 +279,7 @@ void Machine::resolve(const Operation& op, std::uint32_t lanes) {
     case From::UniformPredicate: bits_[i] = w.up[read.row]; break;
     }
   }
+  if (hasClaims_) checkClaims(op, lanes);
   if (!timing_ || isReplaying_) return;
   for (unsigned i = 0; i < op.readCount; ++i) {
     if (op.reads[i].from == From::Lane)

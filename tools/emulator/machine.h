@@ -48,6 +48,12 @@ class Machine {
   /// Timing: the instruction is over. Those that it disturbed run again, and what was wrong is reported.
   void endTimed();
 
+  // --- uniform_check.cpp: what somebody calls uniform
+  void takeClaims();
+  void checkClaims(const Operation& op, std::uint32_t lanes);
+  void checkClaim(const Operation& op, unsigned read, std::uint32_t lanes);
+  void checkBlockClaim(const Operation& op);
+
   // --- reports
   void count(const Operation& op, std::uint32_t mask, std::uint32_t lanes);
   void reportStats();
@@ -173,7 +179,11 @@ class Machine {
   std::uint32_t patience_ = 0; ///< instructions for which lanes that are farther behind have to wait
   bool meetsAnywhere_ = false; ///< lanes meet at the start of any block
   std::optional<Timing> timing_;
-  bool isReplaying_ = false; ///< an instruction runs again, with the newest values
+  bool hasClaims_ = false;
+  std::vector<std::uint32_t> claimOfRegister_,
+      claimOfPredicate_;             ///< by row: the virtual register called uniform, or none
+  std::uint64_t claimsCompared_ = 0; ///< reads by two lanes and more
+  bool isReplaying_ = false;         ///< an instruction runs again, with the newest values
   isa::WarpValues warpValues_;
   std::array<const std::uint32_t*, 24> rows_{};
   std::array<std::uint32_t, 24> bits_{};

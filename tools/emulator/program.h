@@ -85,6 +85,10 @@ class Program {
   std::vector<Relocation> addressTable; ///< constant bank 4
   std::vector<std::byte> constants2;    ///< constant bank 2
   std::vector<Relocation> constants2Relocations;
+  /// What somebody calls uniform, to be checked while the code runs: virtual registers (of the files R and P) that all
+  /// lanes read alike when they read them together, and blocks that all lanes of a warp run together. By id; empty:
+  /// nobody says anything.
+  std::vector<bool> uniformRegisters, uniformBlocks;
   std::vector<Relocation> codeRelocations; ///< immediates; offsets count 16 bytes for each instruction
 
   /// "kernel+0x120 LDG.E R2, desc[UR4][R2.64]", for messages.

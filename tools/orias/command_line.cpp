@@ -88,6 +88,7 @@ bool isFileOption(Option id) {
   case Option::Listing:
   case Option::Remarks:
   case Option::CheckEach:
+  case Option::CheckUniform:
   case Option::DumpDir:
   case Option::KnobSetting:
   case Option::KnobsFile:
@@ -324,6 +325,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
     break;
   case Option::Reproduce: line_.reproduceDirectory = value; break;
   case Option::CheckEach: line_.checkEachLaunch = value; break;
+  case Option::CheckUniform: line_.checkUniformLaunch = value; break;
   default:
     ORIAS_CHECK(option.effect != Effect::Full, option.display());
     if (option.effect == Effect::NotYet && value != "false")

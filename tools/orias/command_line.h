@@ -31,6 +31,7 @@ struct CommandLine {
   std::string remarksFile;
   std::string reproduceDirectory;
   std::string checkEachLaunch;          ///< a launch file; empty: assemble
+  std::string checkUniformLaunch;       ///< the same
   std::vector<std::string> optionWords; ///< the options in their long form, without those that only name files
   std::vector<std::string> warnings;    ///< what is odd about the command line itself
   friend bool operator==(const CommandLine&, const CommandLine&) = default;

@@ -4,6 +4,7 @@
 #include "phases/knobs.h"
 #include "phases/manager.h"
 #include "tools/check_each/check_each.h"
+#include "tools/check_each/check_uniform.h"
 #include "tools/common/files.h"
 #include "tools/orias/command_line.h"
 #include "tools/orias/help.h"
@@ -68,6 +69,21 @@ ExitStatus runCheckEach(const CommandLine& line, std::span<const Input> inputs) 
   return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
 }
 
+ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> inputs) {
+  if (inputs.size() != 1) throw UsageError("--check-uniform takes one input");
+  check_each::CheckOptions options;
+  options.assemble = line.options;
+  const launch::Launch launch = launch::readLaunchFile(line.checkUniformLaunch);
+  const check_each::UniformVerdict verdict = check_each::checkUniform(inputs[0].text, launch, options);
+  print(stdout, verdict.text);
+  print(stdout, fmt::format("{}: {} of {} registers of '{}' are called uniform in {} states; {} reads compared, {}\n",
+                            inputs[0].name, verdict.uniformRegisters, verdict.registers, launch.kernel, verdict.checked,
+                            verdict.compared, verdict.ok ? "all alike" : "not all alike"));
+  if (verdict.skipped)
+    complain(kProgram, "note", fmt::format("{} states could not be run by the emulator", verdict.skipped));
+  return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
+}
+
 ExitStatus assembleAll(const CommandLine& line) {
   std::vector<std::string> texts;
   texts.reserve(line.inputs.size()); // the views below point into it
@@ -79,6 +95,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   if (!line.reproduceDirectory.empty()) writeReproducer(line, inputs);
 
   if (!line.checkEachLaunch.empty()) return runCheckEach(line, inputs);
+  if (!line.checkUniformLaunch.empty()) return runCheckUniform(line, inputs);
 
   Result result;
   try {

@@ -1,0 +1,101 @@
+#include "ori/function.h"
+#include "phases/phase.h"
+#include "support/check.h"
+#include "tools/check_each/check_uniform.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias;
+using namespace orias::check_each;
+
+namespace {
+
+/// A loop that lanes leave at different times: its counter is uniform within, the trip count and the sum are not.
+constexpr std::string_view kKernel = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p, .param .u32 n) {
+  .reg .pred %q; .reg .b64 %p, %o; .reg .b32 %v, %i, %k, %n;
+  ld.param.u64 %p, [p];
+  ld.param.u32 %n, [n];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %o, %i, 4;
+  add.u64 %p, %p, %o;
+  mov.u32 %v, 0;
+  mov.u32 %k, 0;
+again:
+  mad.lo.u32 %v, %v, 3, %k;
+  add.u32 %k, %k, %n;
+  setp.lt.u32 %q, %k, %i;
+  @%q bra again;
+  st.global.u32 [%p], %v;
+  ret;
+}
+)";
+
+launch::Launch launchOf() {
+  return launch::parseLaunch(R"({"kernel": "k", "grid": 2, "block": 64,
+      "arguments": [{"buffer": "b"}, {"type": "u32", "value": 3}],
+      "buffers": [{"name": "b", "type": "u32", "count": 64, "init": {"generator": "ramp"}}]})",
+                             ".");
+}
+
+/// Calls the first register uniform that is not and that `chosen` holds for; false when there is none.
+template <typename F> bool lieAbout(ori::Function& function, F chosen) {
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block)
+      for (const ori::Operand& o : instr.ops())
+        if (o.isDef && o.isVirtual() && function.vreg(o.reg).divergent && function.hasUses(o.reg) && chosen(instr, o)) {
+          function.vreg(o.reg).divergent = false;
+          return true;
+        }
+  return false;
+}
+
+bool isResultOf(const ori::Instr& instr, isa::Op op) {
+  return instr.op == op;
+}
+
+} // namespace
+
+TEST_CASE("check-uniform finds nothing in what the analysis says") {
+  const UniformVerdict verdict = checkUniform(kKernel, launchOf());
+  CHECK_MESSAGE(verdict.ok, verdict.text);
+  CHECK(verdict.checked == 2);
+  CHECK(verdict.skipped == 0);
+  CHECK(verdict.uniformRegisters > 0);
+  CHECK(verdict.uniformRegisters < verdict.registers);
+  CHECK(verdict.compared > 0);
+}
+
+TEST_CASE("check-uniform finds a register that is called uniform and is not") {
+  const auto plant = [](auto chosen) {
+    bool planted = false;
+    CheckOptions options;
+    options.plant = [&](const phases::PhaseInfo& phase, ori::Function& function) {
+      if (phase.number == "70") planted = lieAbout(function, chosen);
+    };
+    const UniformVerdict verdict = checkUniform(kKernel, launchOf(), options);
+    REQUIRE(planted);
+    CHECK_FALSE(verdict.ok);
+    CHECK_MESSAGE(verdict.text.find("70 OriPropagateVarying") == 0, verdict.text);
+    CHECK_MESSAGE(verdict.text.find("is called uniform; ") != std::string::npos, verdict.text);
+  };
+  // A thread's number; the condition under which lanes leave the loop; what differs behind it only (temporal
+  // divergence).
+  plant([](const ori::Instr& instr, const ori::Operand&) { return isResultOf(instr, isa::Op::S2R); });
+  plant([](const ori::Instr&, const ori::Operand& o) { return o.file == isa::File::P; });
+  plant([](const ori::Instr& instr, const ori::Operand& o) {
+    return isResultOf(instr, isa::Op::IMAD) && o.file == isa::File::R;
+  });
+}
+
+TEST_CASE("check-uniform says why it cannot check") {
+  launch::Launch launch = launchOf();
+  launch.kernel = "other";
+  CHECK_THROWS_AS(checkUniform(kKernel, launch), Error);
+  CheckOptions options;
+  options.assemble.optLevel = 0;
+  CHECK_THROWS_AS(checkUniform(kKernel, launchOf(), options), Error);
+}
