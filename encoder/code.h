@@ -23,6 +23,9 @@ struct FunctionListing;
 /// Registers live behind an instruction, by file.
 using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
+/// Whether the lanes of a warp that run an instruction together get the same results or, if it has none, do the same.
+enum class LaneMark : std::uint8_t { Unknown, Uniform, Varying };
+
 /// The machine code of one function: what the cubin holds, and what the listing is made from.
 struct FunctionCode {
   std::vector<isa::Word> words;
@@ -31,6 +34,7 @@ struct FunctionCode {
   std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT, from phase 147
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<LiveCounts> registerMap;    ///< by word; filled by phase 149
+  std::vector<LaneMark> laneMarks;        ///< by instruction id; filled for a listing by phase 101
   bool wantListing = false;               ///< asks phase 155 for `listing`
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
@@ -46,6 +50,9 @@ void finishText(const ori::Function& function, FunctionCode& code);
 
 /// How many registers of each file are live behind each word; nothing is behind the padding.
 std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);
+
+/// The marks of the instructions of a function in virtual registers, by id: in physical ones nobody can tell any more.
+std::vector<LaneMark> laneMarks(const ori::Function& function);
 
 /// The words as instructions again, compared with what they were made from: one message for each difference.
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code);

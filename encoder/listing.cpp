@@ -58,6 +58,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
     ListingRow& row = listing.rows[i];
     if (const ori::Instr* origin = code.origin[i]) {
       row.live = live[i];
+      if (origin->id < code.laneMarks.size()) row.lanes = code.laneMarks[origin->id];
       row.ptxLine = origin->source.ptxLine;
       row.phases = provenance(*origin, phaseNumbers);
     } else {

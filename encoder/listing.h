@@ -26,6 +26,7 @@ struct ListingRow {
   std::string reuse;    ///< operands marked .reuse, one character each of "ABC" or '-'
   LiveCounts live{};    ///< registers live behind it, by file
   bool uniform = false; ///< on the uniform datapath
+  LaneMark lanes = LaneMark::Unknown;
   bool padding = false;
   bool data = false; ///< no row of the table has this word; `text` is `.word`
   std::uint32_t ptxLine = 0;
@@ -64,11 +65,12 @@ struct RenderOptions {
   bool rawWords = false; ///< the 128 bits of each word behind its text
 };
 
-/// Address and instruction only.
+/// Address and instruction only, as nvdisasm prints them.
 std::string renderPlain(const FunctionListing& listing, RenderOptions options = {});
-/// For people, at most 132 columns: control fields, live registers, uniform mark, PTX line and provenance; PTX lines
-/// are shown where they begin. `ptx` is the text that the line numbers refer to.
-std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx, RenderOptions options = {});
+/// For people: control fields, live registers, the mark of the lanes, PTX line, provenance and the word; PTX lines are
+/// shown where they begin. Rows fit into 132 columns, but for the longest instructions. `ptx` is the text that the line
+/// numbers refer to.
+std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx);
 /// The same facts as one JSON object.
 std::string renderJson(const FunctionListing& listing, std::string_view ptx);
 

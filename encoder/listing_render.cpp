@@ -7,7 +7,8 @@ namespace orias::encoder {
 
 namespace {
 
-constexpr std::size_t kTextColumns = 60;
+constexpr std::size_t kTextColumns = 44;
+constexpr std::size_t kLiveColumns = 11, kOriginColumns = 15;
 constexpr std::size_t kPtxColumns = 100;
 
 std::vector<std::string_view> splitLines(std::string_view text) {
@@ -45,6 +46,17 @@ std::string waits(std::uint8_t mask) {
   return out;
 }
 
+/// U: on the uniform datapath; u: the same in all lanes; v: not; blank: not known.
+char laneMark(const ListingRow& row) {
+  if (row.uniform) return 'U';
+  switch (row.lanes) {
+  case LaneMark::Uniform: return 'u';
+  case LaneMark::Varying: return 'v';
+  case LaneMark::Unknown: break;
+  }
+  return ' ';
+}
+
 std::string renderHeader(const ListingHeader& h) {
   std::string out = fmt::format("// {} {} for {}\n", h.isKernel ? "kernel" : "function", h.name, h.arch);
   out += fmt::format("// {} instructions, {} registers ({} uniform, {} predicates), {} barriers\n", h.instructions,
@@ -78,15 +90,15 @@ std::string renderPlain(const FunctionListing& listing, RenderOptions options) {
   return out;
 }
 
-std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx, RenderOptions options) {
+std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx) {
   const std::vector<std::string_view> lines = splitLines(ptx);
   std::string out = renderHeader(listing.header);
   out += fmt::format("{}:\n", listing.header.name);
-  // stall, yield, write and read scoreboard, waits, reuse | live R, UR, P | u = uniform datapath | PTX line, phases
-  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1}", "// at", "instruction", kTextColumns,
-                     "st", "y", "w", "r", "waits", "reu", "R", "UR", "P");
-  if (listing.hasOrigins) out += fmt::format("   {:>6} {}", "line", "phases");
-  out += '\n';
+  // stall, yield, write and read scoreboard, waits, reuse | live R, UR, P | lanes | PTX line, phases | word
+  out += fmt::format("{:<6} {:<{}} {:>2} {} {} {} {:<6} {:<3} {:>3} {:>2} {:>1} {}", "// at", "instruction",
+                     kTextColumns, "st", "y", "w", "r", "waits", "reu", "R", "UR", "P", "l");
+  if (listing.hasOrigins) out += fmt::format(" {:>6} {:<7}", "line", "phases");
+  out += " word\n";
   std::uint32_t lastLine = 0;
   for (const ListingRow& row : listing.rows) {
     if (row.padding && row.text == "NOP") continue; // only fills the section
@@ -98,12 +110,14 @@ std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx
     out += fmt::format("{:04x}   {:<{}} {:>2} {} {} {} {} {}", row.offset, row.text, kTextColumns, row.control.stall,
                        row.control.yield ? 'y' : '-', barrier(row.control.writeBarrier),
                        barrier(row.control.readBarrier), waits(row.control.waitMask), row.reuse);
-    if (!row.padding)
+    if (row.padding)
+      out += std::string(kLiveColumns + (listing.hasOrigins ? kOriginColumns : 0), ' ');
+    else
       out += fmt::format(" {:>3} {:>2} {:>1} {}", row.live[static_cast<unsigned>(isa::File::R)],
                          row.live[static_cast<unsigned>(isa::File::UR)], row.live[static_cast<unsigned>(isa::File::P)],
-                         row.uniform ? 'u' : ' ');
-    if (!row.padding && listing.hasOrigins) out += fmt::format(" {:>6} {}", row.ptxLine, row.phases);
-    if (options.rawWords) out += fmt::format(" /* {} */", hex(row.word));
+                         laneMark(row));
+    if (!row.padding && listing.hasOrigins) out += fmt::format(" {:>6} {:<7}", row.ptxLine, row.phases);
+    out += fmt::format(" {:016x}{:016x}", row.word.hi, row.word.lo);
     if (row.data) out += kDataNote;
     out += '\n';
   }
@@ -150,7 +164,8 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
     } else {
       r["live"] = {
           {"R", row.live[0]}, {"UR", row.live[1]}, {"P", row.live[2]}, {"UP", row.live[3]}, {"B", row.live[4]}};
-      r["uniform"] = row.uniform;
+      r["uniformDatapath"] = row.uniform;
+      if (row.lanes != LaneMark::Unknown) r["lanes"] = row.lanes == LaneMark::Uniform ? "uniform" : "varying";
       if (listing.hasOrigins) r["phases"] = row.phases;
       if (row.ptxLine) {
         r["line"] = row.ptxLine;

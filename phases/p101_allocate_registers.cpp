@@ -1,3 +1,4 @@
+#include "encoder/code.h"
 #include "encoder/isa/target.h"
 #include "phases/phases.h"
 #include "regalloc/allocate.h"
@@ -6,7 +7,8 @@
 namespace orias::phases {
 
 /// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the
-/// ceiling that options and launch bounds give.
+/// ceiling that options and launch bounds give. Notes for the listing which values vary between lanes, while there are
+/// values.
 bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   regalloc::AllocationOptions options;
   options.maxRegisters = context.maxRegisters;
@@ -18,6 +20,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);
   };
+  if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);
   if (!problem.empty()) context.diagnostics.error({}, problem);
   return true;

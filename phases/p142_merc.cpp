@@ -9,9 +9,10 @@ namespace orias::phases {
 
 /// Phase 142. Encodes every instruction, decodes the words and compares: what the table writes it must be able to read.
 bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
-  const bool wantListing = context.code.wantListing;
-  context.code = encoder::encodeInstructions(function);
-  context.code.wantListing = wantListing;
+  encoder::FunctionCode code = encoder::encodeInstructions(function);
+  code.wantListing = context.code.wantListing;
+  code.laneMarks = std::move(context.code.laneMarks);
+  context.code = std::move(code);
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;
   std::string message = "the words of '" + function.name() + "' do not read back:";

@@ -22,8 +22,9 @@ const po::options_description& shownOptions() {
     po::options_description result("Options", 80, 50);
     result.add_options()("kernel,k", po::value<std::vector<std::string>>()->value_name("NAME"),
                          "only this function; may be repeated")(
-        "listing-format", po::value<std::string>()->value_name("FORMAT"), "plain, annotated (the default) or json")(
-        "json", "the same as --listing-format=json")("raw", "the 128 bits of each word behind its text")(
+        "listing-format", po::value<std::string>()->value_name("FORMAT"),
+        "plain, annotated (the default) or json")("json", "the same as --listing-format=json")(
+        "raw", "the 128 bits of each word behind its text in a plain listing (the others always have them)")(
         "cfg", po::value<std::string>()->value_name("FORMAT"),
         "the control flow graph instead of the listing: text, or dot for Graphviz")(
         "check-hazards",

@@ -39,10 +39,9 @@ std::vector<const cubin::Function*> chooseFunctions(const cubin::Module& module,
 }
 
 std::string render(const encoder::FunctionListing& listing, const CommandLine& line) {
-  const encoder::RenderOptions options{.rawWords = line.rawWords};
   switch (line.format) {
-  case CommandLine::Format::Plain: return encoder::renderPlain(listing, options);
-  case CommandLine::Format::Annotated: return encoder::renderAnnotated(listing, {}, options);
+  case CommandLine::Format::Plain: return encoder::renderPlain(listing, {.rawWords = line.rawWords});
+  case CommandLine::Format::Annotated: return encoder::renderAnnotated(listing, {});
   case CommandLine::Format::Json: return encoder::renderJson(listing, {});
   }
   return {};

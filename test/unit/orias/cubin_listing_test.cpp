@@ -35,7 +35,7 @@ TEST_CASE("a cubin's listing says what the compilation's said") {
         CHECK_MESSAGE(read[fact] == made[f][fact], fact);
       REQUIRE(read["code"].size() == made[f]["code"].size());
       for (std::size_t i = 0; i < read["code"].size(); ++i)
-        for (const char* fact : {"offset", "word", "text", "label", "control", "padding", "uniform", "live"})
+        for (const char* fact : {"offset", "word", "text", "label", "control", "padding", "uniformDatapath", "live"})
           CHECK_MESSAGE(read["code"][i].value(fact, nlohmann::json()) ==
                             made[f]["code"][i].value(fact, nlohmann::json()),
                         fact << " of " << made[f]["code"][i].dump());

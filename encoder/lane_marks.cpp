@@ -1,0 +1,33 @@
+#include "encoder/code.h"
+#include "ori/analysis/divergence.h"
+
+#include <algorithm>
+
+namespace orias::encoder {
+
+namespace {
+
+LaneMark markOf(const ori::Instr& instr, const ori::Divergence& divergence) {
+  const auto differs = [&](const ori::Operand& operand) { return !divergence.isUniform(operand); };
+  const auto isResult = [](const ori::Operand& operand) { return operand.isDef && !operand.isZeroReg(); };
+  bool varies = differs(instr.guard());
+  if (std::ranges::any_of(instr.ops(), isResult))
+    varies |= std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) { return isResult(o) && differs(o); });
+  else
+    varies |= std::ranges::any_of(instr.ops(), differs);
+  return varies ? LaneMark::Varying : LaneMark::Uniform;
+}
+
+} // namespace
+
+std::vector<LaneMark> laneMarks(const ori::Function& function) {
+  const ori::Cfg cfg(function);
+  const ori::Divergence divergence(cfg);
+  std::vector<LaneMark> marks(function.instrIdCount(), LaneMark::Unknown);
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      marks[instr.id] = markOf(instr, divergence);
+  return marks;
+}
+
+} // namespace orias::encoder
