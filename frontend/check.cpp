@@ -5,10 +5,12 @@
 namespace orias::ptx {
 
 bool check(Module& module, const CheckOptions& options, Diagnostics& diags) {
-  const unsigned before = diags.errorCount();
-  checkDeclarations(module, options, diags);
+  const bool isWhole = !diags.hasErrors();
+  // Without a version everything would be too new.
+  if (!isWhole && (module.version == Version{} || module.target.arch.number == 0)) return false;
+  if (isWhole) checkDeclarations(module, options, diags);
   checkInstructions(module, options, diags);
-  return diags.errorCount() == before;
+  return !diags.hasErrors();
 }
 
 } // namespace orias::ptx

@@ -36,6 +36,7 @@ class CallChecker {
   std::string check(const Instruction& instruction) {
     const CallParts parts = callParts(function_, instruction);
     if (!parts.callee) return "Arguments mismatch for instruction 'call'";
+    if (isUnresolved(parts)) return {};
     Signature signature;
     if (std::string problem = findSignature(parts, signature); !problem.empty()) return problem;
 
@@ -53,6 +54,13 @@ class CallChecker {
   }
 
  private:
+  /// The targets begin with an undeclared name, which the parser has reported.
+  bool isUnresolved(const CallParts& parts) const {
+    if (!parts.prototype || !parts.prototype->is(OperandKind::TargetList)) return false;
+    const TargetList& list = module_.targetLists[index(parts.prototype->targetListId())];
+    return !list.targets.empty() && list.targets.front() == kNoId;
+  }
+
   std::string findSignature(const CallParts& parts, Signature& signature) const {
     if (parts.callee->is(OperandKind::Function)) {
       if (parts.prototype) return "Argument of instruction 'call': must be register";

@@ -150,9 +150,8 @@ void Compilation::parse() {
 void Compilation::check() {
   ptx::CheckOptions options;
   options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
-  // A module with syntax errors is incomplete; checking it would blame the user for what is missing.
   for (Source& source : sources_)
-    if (!source.diags.hasErrors()) ptx::check(*source.ptx, options, source.diags);
+    ptx::check(*source.ptx, options, source.diags);
 }
 
 void Compilation::lower() {
