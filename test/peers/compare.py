@@ -106,6 +106,8 @@ class Comparison:
                 command = [program, *arguments, f"-arch={self.sm}", str(self.source), "-o", str(self.cubin)]
                 outcome = tools.best(command, self.options.repeat, self.options.limit)
                 self.row[prefix + "seconds"] = outcome.seconds
+                if self.options.jobs == 1:
+                    self.row[prefix + "cpu_seconds"] = outcome.cpu_seconds
                 self.row[prefix + "kilobytes"] = outcome.peak_kilobytes
 
     def disassembly(self):
@@ -245,7 +247,9 @@ def summary(rows, options):
         lines += ranked_reasons(rows, "reasons", options.reasons)
         if options.plan:
             lines += ["files that assemble once these, in this order, are done:"] + plan(rows, options.plan)
-    for figure, what in (("registers", "registers"), ("instructions", "instructions"), ("seconds", "time"), ("kilobytes", "peak memory")):
+    figures = (("registers", "registers"), ("instructions", "instructions"), ("seconds", "time"),
+               ("cpu_seconds", "processor time"), ("kilobytes", "peak memory"))
+    for figure, what in figures:
         lines.append(ratio_line(rows, figure, what))
     if any("words" in r for r in rows):
         refused = sum(len(r.get("refused_words", [])) for r in rows)
@@ -259,7 +263,7 @@ def summary(rows, options):
 
 def write_tsv(path, rows):
     columns = ["file", "bytes", "sm", "front", "assemble", "registers", "ptxas_registers", "instructions", "ptxas_instructions",
-               "spill_bytes", "seconds", "ptxas_seconds", "kilobytes", "ptxas_kilobytes", "front_seconds", "front_kilobytes", "words"]
+               "spill_bytes", "seconds", "ptxas_seconds", "cpu_seconds", "ptxas_cpu_seconds", "kilobytes", "ptxas_kilobytes", "front_seconds", "front_kilobytes", "words"]
     with open(path, "w") as out:
         out.write("\t".join(columns + ["reasons"]) + "\n")
         for row in rows:
