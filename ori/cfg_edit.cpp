@@ -34,6 +34,12 @@ unsigned labelSlot(const Instr& branch) {
   ORIAS_UNREACHABLE("a branch without a label");
 }
 
+/// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a guarded
+/// EXIT or RET ends some threads.
+bool onlyGoesOn(const Block& block) {
+  return !block.last || !isTerminator(block.last->op) || block.last->op == Op::BRA;
+}
+
 /// Takes the instructions of `from`'s only successor `to` over.
 void absorb(Function& function, Block* from, Block* to) {
   if (from->last && isTerminator(from->last->op)) function.erase(from->last);
@@ -143,9 +149,7 @@ bool mergeBlocks(Function& function) {
     // Follow the chain: the successor of what has just been absorbed is the next candidate. `cfg` knows the old edges,
     // which are those of the last block of the chain.
     BlockId end = block->id;
-    while (cfg.successors(end).size() == 1) {
-      // Behind an EXIT that only some lanes take, a block of its own begins.
-      if (block->last && block->last->op == Op::EXIT) break;
+    while (cfg.successors(end).size() == 1 && onlyGoesOn(*block)) {
       const BlockId next = cfg.successors(end).front();
       if (next == cfg.entry() || next == block->id || gone[next] || cfg.predecessors(next).size() != 1) break;
       absorb(function, block, function.block(next));

@@ -32,8 +32,8 @@ bool splitCriticalEdges(Function& function);
 /// Erases what the entry does not reach, and the phi sources that came from there; true when there was any.
 bool removeUnreachableBlocks(Function& function);
 
-/// Where a block has one successor, whose only predecessor it is, takes over its instructions and erases it. True when
-/// there were any such pairs.
+/// Where a block has one successor, whose only predecessor it is, takes over its instructions and erases it; not where
+/// the block ends with more than a branch (some threads exit there). True when there were any such pairs.
 bool mergeBlocks(Function& function);
 
 /// Removes the phi sources that come from `predecessor`.
