@@ -1,0 +1,139 @@
+// Products of matrices that the registers of a warp hold: D = A B + C. A has 8 or 16 rows, B 8 columns; the PTX manual
+// draws how the lanes hold them (fragments of mma). README.md says how ours adds.
+
+#include "encoder/isa/semantics/functions.h"
+#include "encoder/isa/semantics/lane.h"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace orias::isa::semantics {
+
+namespace {
+
+constexpr unsigned kLanes = 32;
+constexpr unsigned kColumns = 8;
+enum Slot : unsigned { kD, kA, kB, kC };
+
+/// A matrix product: A is rows x depth, of elements of `bits` bits.
+struct Shape {
+  unsigned rows, depth, bits;
+
+  /// Neighbours along k in one word; words are registers, or pairs of them for f64.
+  unsigned packed() const { return bits >= 32 ? 1 : 32 / bits; }
+};
+
+/// Where an element stands: bits [index * width, ...) of a lane's registers.
+struct Place {
+  unsigned lane, index;
+};
+
+/// Eight rows of four lanes; four words along k in each, then the other eight rows, then the next words along k.
+Place placeInA(const Shape& s, unsigned row, unsigned k) {
+  const unsigned p = s.packed();
+  return {row % 8 * 4 + k / p % 4, k % p + p * (row / 8 + s.rows / 8 * (k / (4 * p)))};
+}
+Place placeInB(const Shape& s, unsigned k, unsigned column) {
+  const unsigned p = s.packed();
+  return {column * 4 + k / p % 4, k % p + p * (k / (4 * p))};
+}
+/// C and D, whatever their width: pairs of neighbours.
+Place placeInC(unsigned row, unsigned column) {
+  return {row % 8 * 4 + column / 2, row / 8 * 2 + column % 2};
+}
+
+std::uint64_t read(const WarpValues& warp, Slot slot, Place at, unsigned bits) {
+  const auto& words = warp.lane[at.lane][slot].w;
+  if (bits == 64) return words[2 * at.index] | std::uint64_t{words[2 * at.index + 1]} << 32;
+  const unsigned first = at.index * bits;
+  return words[first / 32] >> first % 32 & (~0u >> (32 - bits));
+}
+
+void write(WarpValues& warp, Place at, unsigned bits, std::uint64_t value) {
+  auto& words = warp.lane[at.lane][kD].w;
+  if (bits == 64) {
+    words[2 * at.index] = static_cast<std::uint32_t>(value);
+    words[2 * at.index + 1] = static_cast<std::uint32_t>(value >> 32);
+    return;
+  }
+  const unsigned first = at.index * bits, shift = first % 32;
+  const std::uint32_t mask = ~0u >> (32 - bits) << shift;
+  words[first / 32] = (words[first / 32] & ~mask) | (static_cast<std::uint32_t>(value) << shift & mask);
+}
+
+/// D = the dot product of a row and a column, given as their bits, and an element of C.
+template <typename Dot>
+void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned sumBits, Dot dot) {
+  if (warp.active != ~0u) refuse(inst, "lanes missing");
+  std::array<std::uint64_t, 32> a{}, b{};
+  for (unsigned row = 0; row < shape.rows; ++row)
+    for (unsigned column = 0; column < kColumns; ++column) {
+      for (unsigned k = 0; k < shape.depth; ++k) {
+        a[k] = read(warp, kA, placeInA(shape, row, k), shape.bits);
+        b[k] = read(warp, kB, placeInB(shape, k, column), shape.bits);
+      }
+      const Place at = placeInC(row, column);
+      write(warp, at, sumBits, dot(a, b, read(warp, kC, at, sumBits)));
+    }
+}
+
+using Row = std::array<std::uint64_t, 32>;
+
+void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
+  constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32};
+  const Format format = kFormats[getMod(inst, Mod::SrcFmt)];
+  const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
+  const Shape shape{16, depth, format == Format::TF32 ? 32u : 16u};
+  const auto value = [](Format from, Bits bits) { return ieee::doubleOf(ieee::convert(Format::F64, from, bits)); };
+  multiply(inst, warp, shape, sumFormat == Format::F32 ? 32 : 16, [&](const Row& a, const Row& b, Bits c) -> Bits {
+    double sum = 0;
+    for (unsigned k = 0; k < depth; ++k)
+      sum += value(format, a[k]) * value(format, b[k]); // no product rounds
+    const Bits total = ieee::bitsOf(sum + value(sumFormat, c));
+    return ieee::isNan(Format::F64, total) ? ieee::canonicalNan(sumFormat)
+                                           : ieee::convert(sumFormat, Format::F64, total);
+  });
+}
+
+void multiplyBytes(const Inst& inst, WarpValues& warp, unsigned depth) {
+  const bool aIsSigned = getMod(inst, Mod::SrcFmt) != 0, bIsSigned = getMod(inst, Mod::DstFmt) != 0;
+  const bool saturates = getMod(inst, Mod::Sat) != 0;
+  const auto value = [](std::uint64_t byte, bool isSigned) {
+    return isSigned ? signedOf(byte, 8) : static_cast<std::int64_t>(byte);
+  };
+  multiply(inst, warp, {16, depth, 8}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
+    std::int64_t sum = signedOf(c, 32);
+    for (unsigned k = 0; k < depth; ++k)
+      sum += value(a[k], aIsSigned) * value(b[k], bIsSigned);
+    using Limits = std::numeric_limits<std::int32_t>;
+    if (saturates) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
+    return static_cast<std::uint64_t>(sum);
+  });
+}
+
+} // namespace
+
+void hmma16816(const Inst& inst, WarpValues& warp) {
+  multiplyHalf(inst, warp, 16);
+}
+void hmma1688(const Inst& inst, WarpValues& warp) {
+  multiplyHalf(inst, warp, 8);
+}
+void imma16832(const Inst& inst, WarpValues& warp) {
+  multiplyBytes(inst, warp, 32);
+}
+void imma16816(const Inst& inst, WarpValues& warp) {
+  multiplyBytes(inst, warp, 16);
+}
+
+void dmma884(const Inst& inst, WarpValues& warp) {
+  const auto rounding = static_cast<Rounding>(getMod(inst, Mod::Rnd));
+  multiply(inst, warp, {8, 4, 64}, 64, [&](const Row& a, const Row& b, Bits c) {
+    for (unsigned k = 0; k < 4; ++k)
+      c = ieee::fma(Format::F64, a[k], b[k], c, rounding);
+    return c;
+  });
+}
+
+} // namespace orias::isa::semantics

@@ -1,0 +1,78 @@
+// Products of matrices: where each element stands is written out again here, lane by lane, as the PTX manual draws it.
+
+#include "evaluate.h"
+#include "support/ieee.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias;
+using isa::WarpValues;
+using test::Machine;
+
+namespace {
+
+enum : unsigned { kD, kA, kB, kC };
+
+void run(const std::string& text, WarpValues& warp) {
+  const isa::Inst inst = Machine::parse(text);
+  const isa::WarpFunction function = isa::warpFunction(inst.op);
+  REQUIRE((function != nullptr));
+  function(inst, warp);
+}
+
+} // namespace
+
+TEST_CASE("HMMA.16816: A times the identity is A") {
+  WarpValues w;
+  w.active = ~0u;
+  const auto half = [](unsigned value) { return std::uint32_t{ieee::floatToHalf(static_cast<float>(value))}; };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (unsigned r = 0; r < 4; ++r) {
+      const unsigned row = g + 8 * (r % 2), column = 2 * t + 8 * (r / 2);
+      w.lane[lane][kA].w[r] = half(16 * row + column) | half(16 * row + column + 1) << 16;
+    }
+    // B is 16 x 8: ones where k = column, held as k = 2 t and 2 t + 1, then 8 more; column g.
+    w.lane[lane][kB].w[0] = (2 * t == g ? 0x3c00u : 0) | (2 * t + 1 == g ? 0x3c000000u : 0);
+    w.lane[lane][kB].w[1] = 0;
+    for (unsigned k = 0; k < 4; ++k)
+      w.lane[lane][kC].w[k] = test::bits(0.5f);
+  }
+  run("HMMA.16816.F32 R0, R4, R8, R12", w);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (unsigned k = 0; k < 4; ++k)
+      CHECK(w.lane[lane][kD].w[k] == test::bits(static_cast<float>(16 * (g + 8 * (k / 2)) + 2 * t + k % 2) + 0.5f));
+  }
+}
+
+TEST_CASE("IMMA counts signs, and wraps unless it saturates") {
+  WarpValues w;
+  w.active = ~0u;
+  for (auto& lane : w.lane) {
+    lane[kA].w = {0x80808080, 0x80808080, 0x80808080, 0x80808080};
+    lane[kB].w = {0xffffffff, 0xffffffff, 0, 0};
+    lane[kC].w = {0, 0x7fffffff, 0, 0};
+  }
+  WarpValues saturated = w;
+  run("IMMA.16832.S8.S8 R0, R4.ROW, R8.COL, R12", w);
+  CHECK(w.lane[9][kD].w[0] == 32 * 128);
+  CHECK(w.lane[9][kD].w[1] == 0x7fffffffu + 32 * 128);
+  run("IMMA.16832.U8.S8 R0, R4.ROW, R8.COL, R12", w);
+  CHECK(w.lane[9][kD].w[0] == static_cast<std::uint32_t>(-32 * 128));
+  run("IMMA.16832.S8.S8.SAT R0, R4.ROW, R8.COL, R12", saturated);
+  CHECK(saturated.lane[9][kD].w[1] == 0x7fffffff);
+}
+
+TEST_CASE("DMMA: row times column") {
+  WarpValues w;
+  w.active = ~0u;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    w.lane[lane][kA] = isa::LaneValue::of64(test::bits(static_cast<double>(lane % 4)));
+    w.lane[lane][kB] = isa::LaneValue::of64(test::bits(static_cast<double>(lane / 4)));
+  }
+  run("DMMA.8x8x4 R0, R4, R8, RZ", w);
+  const auto& d = w.lane[6][kD].w; // row 1, columns 4 and 5
+  CHECK((d[0] | std::uint64_t{d[1]} << 32) == test::bits(24.0));
+  CHECK((d[2] | std::uint64_t{d[3]} << 32) == test::bits(30.0));
+}
