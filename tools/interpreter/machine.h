@@ -71,6 +71,14 @@ struct Frame {
   std::uint64_t localBefore = 0; ///< size of local memory before the call
 };
 
+/// A copy (cp.async) that has been read and not yet written.
+struct AsyncCopy {
+  Space space;
+  std::uint64_t address;
+  std::array<std::byte, 16> bytes;
+  std::uint8_t size;
+};
+
 struct Thread {
   std::uint64_t* r = nullptr; ///< slots of the current frame
   const Inst* next = nullptr; ///< to be executed next
@@ -92,6 +100,8 @@ struct Thread {
   std::vector<Frame> frames;
   OwnMemory local;
   std::uint64_t localTop = 0; ///< bytes in use
+  std::vector<AsyncCopy> copies;
+  std::vector<std::size_t> copyGroups; ///< where each group that is not complete ends in `copies`
 
   Frame& frame() { return frames.back(); }
   /// Gives the others a turn.

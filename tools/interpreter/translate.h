@@ -164,6 +164,9 @@ bool translateAtomic(FunctionTranslator& t);
 bool translateControl(FunctionTranslator& t);
 bool translateSync(FunctionTranslator& t);
 bool translateWarp(FunctionTranslator& t);
+bool translateMatrix(FunctionTranslator& t);
+bool translateMatrixMemory(FunctionTranslator& t);
+bool translateAsync(FunctionTranslator& t);
 
 /// Stops the run: the instruction is not implemented.
 void unsupported(Thread& thread, const Inst& inst);

@@ -99,7 +99,7 @@ void FunctionTranslator::translateInstruction(const ptx::Instruction& instructio
   constexpr Family kFamilies[] = {translateInteger, translateFloat,  translateFloatApprox, translateConvert,
                                   translateBits,    translateLogic,  translateCompare,     translateMove,
                                   translateMemory,  translateAtomic, translateControl,     translateSync,
-                                  translateWarp};
+                                  translateWarp,    translateMatrix, translateAsync};
   const std::size_t before = code_.insts.size();
   for (Family family : kFamilies)
     if (family(*this)) return;
