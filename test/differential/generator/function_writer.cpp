@@ -104,6 +104,14 @@ std::string FunctionWriter::divisor(Kind kind) {
   return odd;
 }
 
+std::string FunctionWriter::byte() {
+  std::string value = operand('c');
+  if (!value.starts_with('%')) return value;
+  std::string low = fresh(Kind::B32);
+  emit("and.b32 {}, {}, 255", low, value);
+  return low;
+}
+
 std::string FunctionWriter::operand(char letter) {
   switch (letter) {
   case 'h': return read(Kind::B16);
@@ -116,6 +124,7 @@ std::string FunctionWriter::operand(char letter) {
   case 'c':
     return random_.percent(40) ? fmt::format("{}", random_.below(random_.percent(80) ? 33 : 256))
                                : readRegister(Kind::B32);
+  case 'b': return byte();
   case 'R': return readRegister(Kind::B32);
   case 'K': return divisor(Kind::B16);
   case 'N': return divisor(Kind::B32);

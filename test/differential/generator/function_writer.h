@@ -76,6 +76,8 @@ class FunctionWriter {
   std::string literal(Kind kind);
   /// A divisor that is not zero.
   std::string divisor(Kind kind);
+  /// A number 0 … 255, or a register that holds one.
+  std::string byte();
   /// The operand for a letter of instruction_table.cpp.
   std::string operand(char letter);
   /// The register for a result: a new value, or one that is overwritten. To be asked for after the operands were read.

@@ -15,8 +15,8 @@ using enum Statement;
 //   q       predicate, perhaps negated                  P  (result) one predicate or two, "p|q"
 //   K N M   16, 32 and 64 bits for a divisor: never zero
 //   c       32 bits, a number of them 0 … 255
-//   R       32 bits in a register, no number
-//   x       a table of lop3: a number of 8 bits
+//   b       32 bits, 0 … 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
+//   bits R       32 bits in a register, no number x       a table of lop3: a number of 8 bits
 // Braces stand for one row for each of the words in them.
 struct Line {
   Statement group;
@@ -78,8 +78,8 @@ constexpr Line kLines[] = {
     {Integer64, "bfind{,.shiftamt}.{u64,s64}", "r=l"},
     {Integer64, "{and,or,xor}.b64", "l=ll"},
     {Integer64, "{shl.b64,shr.u64,shr.s64,shr.b64}", "l=lr"},
-    {Integer64, "bfe.{u64,s64}", "l=lcc"},
-    {Integer64, "bfi.b64", "l=llcc"},
+    {Integer64, "bfe.{u64,s64}", "l=lbb"},
+    {Integer64, "bfi.b64", "l=llbb"},
     {Integer64, "{div,rem}.{u64,s64}", "l=lM"},
     {Integer64, "selp.{b64,u64,s64}", "l=llp"},
     {Integer64, "slct.{b64,u64,s64}.s32", "l=llr"},
