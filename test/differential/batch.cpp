@@ -1,6 +1,6 @@
 #include "test/differential/batch.h"
 
-#include "tools/check_each/check_each.h"
+#include "tools/check_each/check_uniform.h"
 #include "tools/launch/write.h"
 
 #include <fmt/format.h>
@@ -58,9 +58,11 @@ struct Job {
   }
 };
 
-void emulate(Job& job, const std::string& who, std::span<const std::byte> cubin) {
+void emulate(Job& job, const std::string& who, std::span<const std::byte> cubin, const Settings& settings) {
   launch::Device device(job.program.launch);
-  const Verdict verdict = engines::emulate(cubin, device, limits());
+  launch::RunOptions options = limits();
+  options.timing = settings.timing;
+  const Verdict verdict = engines::emulate(cubin, device, options);
   if (verdict.isGood())
     job.judge(who, std::move(device));
   else
@@ -77,26 +79,42 @@ void assembleAndRun(Job& job, const Variant& variant, const Settings& settings, 
   job.note(who, compiled.verdict);
   if (!settings.run || !compiled.verdict.isGood()) return;
   const Clock clock(times, Work::Emulate);
-  emulate(job, who, compiled.cubin);
+  emulate(job, who, compiled.cubin, settings);
 }
 
-void checkEach(Job& job, const Variant& variant, Times& times) {
-  const Clock clock(times, Work::EachPhase);
+/// What one of the checkers of tools/check_each says; `check` makes its verdict a line, empty when all is well.
+template <typename Check> void checkPhases(Job& job, const std::string& who, const Variant& variant, Check check) {
   check_each::CheckOptions options;
   options.assemble = variant.options;
   options.run = limits();
-  const std::string who = fmt::format("each phase{}{}", variant.name.empty() ? "" : " ", variant.name);
+  const std::string name = variant.name.empty() ? who : who + " " + variant.name;
   try {
-    const check_each::Verdict verdict = check_each::checkEach(job.text, job.program.launch, options);
-    if (verdict.ok) return;
-    const std::string first = verdict.text.substr(verdict.text.find('\n') + 1);
-    job.note(who, {Outcome::Mismatch, fmt::format("{}: {}", verdict.phase, first.substr(0, first.find('\n')))});
+    const std::string wrong = check(options);
+    if (!wrong.empty()) job.note(name, {Outcome::Mismatch, wrong});
   } catch (const std::exception& error) {
     const std::string text = error.what();
     const bool isUnsupported =
         text.find("not supported") != std::string::npos || text.find("unsupported") != std::string::npos;
-    job.note(who, {isUnsupported ? Outcome::Unsupported : Outcome::Rejected, text.substr(0, text.find('\n'))});
+    job.note(name, {isUnsupported ? Outcome::Unsupported : Outcome::Rejected, text.substr(0, text.find('\n'))});
   }
+}
+
+void checkEach(Job& job, const Variant& variant, Times& times) {
+  const Clock clock(times, Work::EachPhase);
+  checkPhases(job, "each phase", variant, [&](const check_each::CheckOptions& options) -> std::string {
+    const check_each::Verdict verdict = check_each::checkEach(job.text, job.program.launch, options);
+    if (verdict.ok) return "";
+    const std::string first = verdict.text.substr(verdict.text.find('\n') + 1);
+    return fmt::format("{}: {}", verdict.phase, first.substr(0, first.find('\n')));
+  });
+}
+
+void checkUniform(Job& job, const Variant& variant, Times& times) {
+  const Clock clock(times, Work::EachPhase);
+  checkPhases(job, "uniform", variant, [&](const check_each::CheckOptions& options) {
+    const check_each::UniformVerdict verdict = check_each::checkUniform(job.text, job.program.launch, options);
+    return verdict.text.substr(0, verdict.text.find('\n'));
+  });
 }
 
 /// One call for all programs: a call's start takes longer than a kernel does.
@@ -119,7 +137,7 @@ void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
       if (!alone.verdict.isGood()) continue;
     }
     const Clock clock(times, Work::EmulatePtxas);
-    emulate(job, "ptxas", all.verdict.isGood() ? all.cubin : alone.cubin);
+    emulate(job, "ptxas", all.verdict.isGood() ? all.cubin : alone.cubin, settings);
   }
 }
 
@@ -163,6 +181,7 @@ std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings&
     }
     for (std::size_t i = 0; i < settings.variants.size(); ++i) {
       if (settings.rotate && i != job.program.seed % settings.variants.size()) continue;
+      if (settings.checkUniform) checkUniform(job, settings.variants[i], times);
       if (settings.eachPhase)
         checkEach(job, settings.variants[i], times);
       else

@@ -97,6 +97,9 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   add("ptxas", po::bool_switch(&settings.ptxas), "the same with the cubin that ptxas makes");
   add("ptxas-options", po::value(&settings.ptxasOptions)->default_value(""), "for ptxas: \"-O1\"");
   add("each-phase", po::bool_switch(&settings.eachPhase), "run the kernel after every phase and after encoding");
+  add("timing", po::bool_switch(&settings.timing), "results of cubins show only after their latency");
+  add("check-uniform", po::bool_switch(&settings.checkUniform),
+      "run the kernel after phases 53 and 70, and check what they call uniform");
   add("opt-level,O", po::value(&base.optLevel)->default_value(3), "0 … 4");
   add("maxrregcount", po::value(&base.maxRegisters)->default_value(0), "registers of a thread");
   add("knob", po::value(&base.knobs), "NAME=VALUE");

@@ -31,6 +31,8 @@ struct Settings {
   bool run = false;                     ///< run what was assembled, and compare with the PTX interpreter
   bool ptxas = false;                   ///< run what ptxas makes, and compare with the PTX interpreter
   bool eachPhase = false;               ///< run the kernel after every phase
+  bool timing = false;                  ///< cubins run with timing: control words have to be right
+  bool checkUniform = false;            ///< check what the analysis of divergence calls uniform
   bool progress = false;
   unsigned jobs = 1;        ///< threads
   unsigned batch = 50;      ///< programs of a batch, which is what a thread takes and ptxas gets in one call

@@ -126,11 +126,15 @@ bool Machine::readMemory(Space space, std::uint64_t address, unsigned lane, std:
     break;
   }
   case Space::Constant: {
-    const auto value = constants_.read(3, static_cast<std::int64_t>(address), static_cast<unsigned>(out.size()));
-    if (value && out.size() <= 8)
-      std::memcpy(out.data(), &*value, out.size());
-    else
-      result = launch::Fault::OutOfBounds;
+    if (address % out.size() != 0) result = launch::Fault::Misaligned;
+    for (std::size_t k = 0; k < out.size() && result == launch::Fault::None; k += 8) {
+      const auto bytes = std::min<std::size_t>(out.size() - k, 8);
+      const auto value = constants_.read(3, static_cast<std::int64_t>(address + k), static_cast<unsigned>(bytes));
+      if (value)
+        std::memcpy(out.data() + k, &*value, bytes);
+      else
+        result = launch::Fault::OutOfBounds;
+    }
     break;
   }
   default: result = device_.global.read(address, out); break;

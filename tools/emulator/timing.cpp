@@ -81,8 +81,15 @@ void Timing::startCta(unsigned warps) {
 
 template <typename Ends> void Timing::remove(Ends&& ends) {
   Clock& clock = *clock_;
+  // A scoreboard may tell of a write while an older one of fixed latency is still under way: nobody will see that one.
+  for (std::size_t i = 1; i < clock.pending.size(); ++i) {
+    const Pending& newer = clock.pending[i];
+    if (!newer.isWrite || !newer.isLate || clock.count[newer.unit] < 2 || !ends(newer)) continue;
+    for (std::size_t k = 0; k < i; ++k)
+      if (Pending& older = clock.pending[k]; older.isWrite && older.unit == newer.unit) older.lanes &= ~newer.lanes;
+  }
   std::erase_if(clock.pending, [&](const Pending& p) {
-    if (!ends(p)) return false;
+    if (p.lanes != 0 && !ends(p)) return false;
     --clock.count[p.unit];
     if (p.isWrite) clock.freeRows.push_back(p.values);
     return true;
@@ -110,13 +117,10 @@ void Timing::issue(Warp& warp, std::uint32_t at) {
   if (step.waitScoreboard >= 0) waitForCount(step);
   if (now >= clock.nextArrival) {
     const auto longest = static_cast<std::int64_t>(target_.maxFixedLatency());
+    remove([&](const Pending& p) { return !p.isLate && now - p.issued >= longest; });
     clock.nextArrival = now + longest;
-    remove([&](const Pending& p) {
-      if (p.isLate) return false;
-      if (now - p.issued >= longest) return true;
-      clock.nextArrival = std::min(clock.nextArrival, p.issued + longest);
-      return false;
-    });
+    for (const Pending& p : clock.pending)
+      if (!p.isLate) clock.nextArrival = std::min(clock.nextArrival, p.issued + longest);
   }
 }
 

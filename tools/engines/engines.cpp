@@ -41,7 +41,7 @@ std::string instructionName(const std::string& where) {
 }
 
 Verdict judge(const launch::RunResult& result) {
-  if (result.completed) return {};
+  if (result.completed && result.reports.empty()) return {}; // what a checker found is no good either
   const launch::Report report = result.reports.empty() ? launch::Report{} : result.reports.front();
   if (report.kind == "unsupported") return {Outcome::Unsupported, instructionName(report.where)};
   return {Outcome::Rejected, fmt::format("{}: {} ({})", report.kind, report.text, report.where)};

@@ -165,6 +165,18 @@ TEST_CASE("timing: guards and predicates are read late enough, or have their old
   checkFaulty(saved(1), "P0 is read 1 cycles after");
 }
 
+TEST_CASE("timing: a wait for the newer of two writes hides the older one") {
+  // Guards see what ISETP writes after 13 cycles; SHFL has written the predicate since.
+  checkClean(timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
+                    {"LDC.64 R2, c[0x0][0x210]", takes(0)},
+                    {"MOV R4, 0x15", stalls(5)},
+                    {"ISETP.NE.U32.AND P1, PT, RZ, RZ, PT", stalls(6)},
+                    {"SHFL.IDX P1, R5, R4, 0x0, 0x1f", takes(1)},
+                    {"@!P1 MOV R4, 0x2", stalls(5, 0b10)},
+                    {"STG.E desc[UR4][R2.64], R4", takes(kNone, 2, 1)},
+                    {"EXIT", stalls(5, 0b100)}}));
+}
+
 TEST_CASE("timing: uniform registers have latencies too") {
   const auto uniform = [](std::uint8_t stall) {
     return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
