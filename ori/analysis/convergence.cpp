@@ -37,15 +37,54 @@ class Planner {
     for (auto [meet, from] : regionOf) {
       BlockId d = from;
       // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
-      while (d != kNoId && loops_.innermost(d) != loopInFrontOf(meet))
+      while (d != kNoId && (loops_.innermost(d) != loopInFrontOf(meet) || setsTwice(d, meet)))
         d = dominators_.idom(d);
       const bool isSound = d != kNoId && d != meet && dominators_.strictlyDominates(d, meet) &&
-                           postDominators_.strictlyDominates(meet, d) && entriesComeFrom(d, meet);
+                           postDominators_.strictlyDominates(meet, d) && entriesComeFrom(d, meet) &&
+                           !waitsTwice(d, meet);
       if (isSound)
         plan_.regions.push_back({d, meet, 0});
       else
         plan_.missed.push_back({meet, false});
     }
+  }
+
+  /// Whether a lane that set the barrier in `d` may come to `d` again without waiting in front of `meet`. In natural
+  /// loops it cannot, when both stand in the same one; a cycle with several entries is no natural loop.
+  bool setsTwice(BlockId d, BlockId meet) const {
+    return !loops_.isReducible() && anyWay(d, [&](BlockId from, BlockId to) {
+      return to == d ? Way::Found : isWait(from, to, meet) ? Way::Ends : Way::GoesOn;
+    });
+  }
+
+  /// Whether a lane that waited in front of `meet` may come there again without setting the barrier in `d`.
+  bool waitsTwice(BlockId d, BlockId meet) const {
+    return !loops_.isReducible() && anyWay(meet, [&](BlockId from, BlockId to) {
+      return to == d ? Way::Ends : isWait(from, to, meet) ? Way::Found : Way::GoesOn;
+    });
+  }
+
+  /// The BSYNC stands on the ways into `meet` that are no back edges.
+  bool isWait(BlockId from, BlockId to, BlockId meet) const { return to == meet && !cfg_.isRetreating(from, to); }
+
+  enum class Way : std::uint8_t { GoesOn, Ends, Found };
+
+  /// Follows all ways from a block; `look(from, to)` says what an edge means.
+  template <typename Look> bool anyWay(BlockId start, const Look& look) const {
+    std::vector<bool> seen(cfg_.idCount());
+    std::vector<BlockId> work = {start};
+    while (!work.empty()) {
+      const BlockId at = work.back();
+      work.pop_back();
+      for (BlockId next : cfg_.successors(at)) {
+        const Way way = look(at, next);
+        if (way == Way::Found) return true;
+        if (way == Way::Ends || seen[next]) continue;
+        seen[next] = true;
+        work.push_back(next);
+      }
+    }
+    return false;
   }
 
   /// All ways into `meet`, but for the back edges of its own loop, come from blocks under `d`.

@@ -120,3 +120,23 @@ TEST_CASE("lanes leave a loop at different times, and vote behind it") {
           return sum + ballot;
         });
 }
+
+TEST_CASE("16 bytes of a constant through a generic pointer") {
+  const std::string table = ".const .align 16 .b32 t[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n";
+  std::string text =
+      kernel("", "mov.u64 %rd6, t; cvta.const.u64 %rd6, %rd6; ld.v4.u32 {%r6, %r7, %r8, %r9}, [%rd6+16];\n"
+                 "add.u32 %r6, %r6, %r9; st.global.u32 [%rd5], %r6;");
+  text.insert(text.find(".visible"), table);
+  const Result whole = assemble(text); // a dump of a function does not hold the module's variables
+  REQUIRE_MESSAGE(whole.status == Status::Ok, whole.diagnostics);
+  CHECK(run(emu::loadCubin(whole.cubin, "k")) == std::vector<std::uint32_t>(kCount, 5 + 8));
+}
+
+TEST_CASE("lanes leave a loop with two entries at different times, and vote behind it") {
+  check(kernel("", "mov.u32 %r6, 0; mov.u32 %r7, %r5; and.b32 %r8, %r1, 1; setp.eq.u32 %p1, %r8, 0;\n"
+                   "@%p1 bra middle;\nhead: add.u32 %r6, %r6, 3;\n"
+                   "middle: sub.s32 %r7, %r7, 1; setp.ge.s32 %p2, %r7, 0; @%p2 bra head;\n"
+                   "setp.ge.u32 %p3, %r6, 0; vote.sync.ballot.b32 %r9, %p3, 0xffffffff;\n"
+                   "not.b32 %r9, %r9; add.u32 %r6, %r6, %r9; st.global.u32 [%rd5], %r6;"),
+        [](std::uint32_t i) { return 3 * (input(i) + (i % 2)); });
+}
