@@ -31,7 +31,7 @@ struct Verdict {
   bool isGood() const { return outcome == Outcome::Good; }
 };
 
-/// Runs the PTX itself on `device`.
+/// Runs the PTX itself on `device`. What a checker finds (RunOptions::memcheck) is Rejected.
 Verdict interpret(std::string_view ptx, launch::Device& device, const launch::RunOptions& options = {});
 
 /// A cubin, or why there is none.
@@ -44,7 +44,7 @@ Compiled assemble(std::string_view ptx, const Options& options = {});
 /// By ptxas, which is looked for in $ORIAS_PEERS_DIR, then on the PATH; `options` as its command line takes them.
 Compiled assembleWithPtxas(std::string_view ptx, const std::string& options = "-arch=sm_90");
 
-/// Runs the kernel of the device's launch out of a cubin.
+/// Runs the kernel of the device's launch out of a cubin; as interpret().
 Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options = {});
 
 /// What two runs left: Good or Mismatch.
