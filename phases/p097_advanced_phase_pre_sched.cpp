@@ -103,8 +103,8 @@ class RegionPressure {
 /// Goodman and Hsu's idea: while registers are plenty, issue what the longest path waits for; when they are short, what
 /// frees most of them.
 std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region, const DependenceGraph& graph,
-                                            std::array<RegionPressure, 3> pressures, const isa::Target& target,
-                                            std::array<unsigned, 3> limits) {
+                                            std::array<RegionPressure, 4> pressures, const isa::Target& target,
+                                            std::array<unsigned, 4> limits) {
   constexpr unsigned kMargin = 4;
   constexpr std::size_t kCandidates = 48; // looked at in each step, so that wide code does not cost its square
   const std::vector<unsigned> length = pathLengths(region, graph, target);
@@ -114,7 +114,7 @@ std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region,
     if ((open[n] = graph.predecessorCount(n)) == 0) ready.push_back(n);
   RegionPressure& pressure = pressures[0];
   const unsigned allowed = std::max(limits[0], pressure.live());
-  std::array<RegionPressure, 3> asWritten = pressures;
+  std::array<RegionPressure, 4> asWritten = pressures;
   for (std::uint32_t n = 0; n < region.size(); ++n)
     for (RegionPressure& p : asWritten)
       p.issue(n);
@@ -160,10 +160,11 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   const unsigned limit = wanted != 0 ? wanted : registersUpToCliff(most, context);
 
   // The first file guides the order; the others only must not get worse than their files are large.
-  constexpr std::array<isa::File, 3> kFiles = {isa::File::R, isa::File::P, isa::File::UR};
+  constexpr std::array<isa::File, 4> kFiles = {isa::File::R, isa::File::P, isa::File::UR, isa::File::UP};
   constexpr unsigned kSpare = 1; // for the allocator's own moves
-  const std::array<unsigned, 3> limits = {limit, context.target.registerCount(isa::File::P) - kSpare,
-                                          context.target.registerCount(isa::File::UR) - kSpare};
+  const std::array<unsigned, 4> limits = {limit, context.target.registerCount(isa::File::P) - kSpare,
+                                          context.target.registerCount(isa::File::UR) - kSpare,
+                                          context.target.registerCount(isa::File::UP) - kSpare};
   bool changed = false;
   std::vector<ori::FileCounts> liveBefore(function.instrIdCount());
   LastReads lastReads;
@@ -193,8 +194,9 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
         const unsigned live = liveBefore[region.front()->id][static_cast<unsigned>(file)];
         return RegionPressure(region, liveness, lastReads, file, live);
       };
-      return orderForPressure(region, graph, {follow(kFiles[0]), follow(kFiles[1]), follow(kFiles[2])}, context.target,
-                              limits);
+      return orderForPressure(region, graph,
+                              {follow(kFiles[0]), follow(kFiles[1]), follow(kFiles[2]), follow(kFiles[3])},
+                              context.target, limits);
     });
     for (CompId c : read)
       lastReads.of[c] = 0;

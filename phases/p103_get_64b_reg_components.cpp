@@ -23,9 +23,13 @@ void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
     else
       b.emit(isa::Op::UMOV, {to, from});
     break;
+  case File::UP:
+    b.emit(isa::Op::UPLOP3, {to, Operand::zero(File::UP), Operand::zero(File::UP), Operand::zero(File::UP), from,
+                             Operand::immediate(0xaa), Operand::immediate(0)});
+    break;
   case File::P:
     // PT & PT & from: the table of "third input" is 0xaa.
-    b.emit(isa::Op::PLOP3,
+    b.emit(from.isReg(File::UP) ? isa::Op::PLOP3_U : isa::Op::PLOP3,
            {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
     break;
   default: ORIAS_UNREACHABLE("a copy of this register file");

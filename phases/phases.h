@@ -24,6 +24,7 @@ bool gvnCse(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
 bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
+bool convertToUniformReg(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);
 bool oriDoSyncronization(ori::Function&, PhaseContext&);
 bool allocateRegisters(ori::Function&, PhaseContext&);

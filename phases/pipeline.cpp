@@ -53,6 +53,8 @@ constexpr PhaseInfo kPipeline[] = {
      "the last snapshot in SSA form, where merges can be seen"},
     {"73", "ConvertAllMovPhiToMov", S::LateOptimisation, 1, 4, kNeeded, convertAllMovPhiToMov,
      "scheduling and allocation want real moves"},
+    {"74", "ConvertToUniformReg", S::LateOptimisation, 1, 4, kOptional, convertToUniformReg,
+     "copies stand for the phis now, and registers for the lanes are still to be given out"},
     {"84", "OriPerformLiveDeadFourth", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
      "copies made when leaving SSA form may be dead"},
     {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kNeeded, finalInspectionPass,

@@ -71,7 +71,7 @@ class Allocator {
     return limit;
   }
 
-  bool canSpill(File file) const { return file == File::R || file == File::P || file == File::UR; }
+  bool canSpill(File file) const { return file != File::B; }
 
   std::string allocateFile(File file) {
     const unsigned limit = limitOf(file);

@@ -132,7 +132,7 @@ class Spiller {
     if (file_ == File::R) {
       newFrameObject();
     } else {
-      refuge_ = function_.newVReg(File::R, web_.width);
+      refuge_ = function_.newVReg(refugeFile(), web_.width);
       state_.grow(function_);
     }
     for (auto [v, offset] : web_.members) {
@@ -377,7 +377,10 @@ class Spiller {
                                                0};
   }
 
-  /// P := (R != 0); UR := R.
+  /// Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
+  File refugeFile() const { return file_ == File::UP ? File::UR : File::R; }
+
+  /// P := (R != 0); UP := (UR != 0); UR := R.
   void moveFromRefuge(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
       IsaOperand from = refugePart(sub + i);
@@ -385,6 +388,12 @@ class Spiller {
       if (file_ == File::P) {
         Instr* move = b.emit(
             Op::ISETP, {temp, IsaOperand::pt(), from, IsaOperand::rz(), IsaOperand::pt()},
+            {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2};
+      } else if (file_ == File::UP) {
+        Instr* move = b.emit(
+            Op::UISETP,
+            {temp, IsaOperand::zero(File::UP), from, IsaOperand::zero(File::UR), IsaOperand::zero(File::UP)},
             {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
         state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2};
       } else {
@@ -396,13 +405,16 @@ class Spiller {
     }
   }
 
-  /// R := P ? 1 : 0; R := UR.
+  /// R := P ? 1 : 0; UR := UP ? 1 : 0; R := UR.
   void moveToRefuge(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
       IsaOperand to = refugePart(sub + i);
       ori::Builder b = ori::Builder::after(function_, after);
       if (file_ == File::P) {
         Instr* move = b.emit(Op::SEL, {to, IsaOperand::rz(), IsaOperand::immediate(1), temp.notted()});
+        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3};
+      } else if (file_ == File::UP) {
+        Instr* move = b.emit(Op::USEL, {to, IsaOperand::zero(File::UR), IsaOperand::immediate(1), temp.notted()});
         state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3};
       } else {
         Instr* move = b.emit(Op::MOV, {to, ori::component(temp, i)});
@@ -411,7 +423,7 @@ class Spiller {
     }
   }
 
-  /// The register of file R that keeps component `at` of the member.
+  /// The register of the refuge that keeps component `at` of the member.
   IsaOperand refugePart(unsigned at) const { return function_.part(refuge_, offset_ + at); }
 
   static constexpr unsigned kGuardIndex = ~0u;

@@ -1,0 +1,19 @@
+#include "encoder/isa/target.h"
+#include "ori/analysis/divergence.h"
+#include "phases/phases.h"
+#include "phases/uniform/convert.h"
+
+namespace orias::phases {
+
+/// Phase 74. What all lanes of a warp compute alike is computed once, on the uniform datapath, and kept in one register
+/// of the warp instead of one for each lane. phases/uniform/plan.h has the conditions. Copies have replaced the phis
+/// already: every definition and use is in sight. Knob UniformRegMode (687): 0 leaves all values where they are.
+bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
+  if (!context.target.hasUniformDatapath() || !context.knobs.enabled(Knob::UniformRegMode)) return false;
+  const ori::Cfg cfg(function);
+  const ori::Divergence divergence(cfg);
+  const UniformPlan plan = planUniform(function, divergence, context);
+  return convertToUniform(function, plan) != 0;
+}
+
+} // namespace orias::phases

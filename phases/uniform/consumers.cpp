@@ -1,0 +1,172 @@
+#include "phases/uniform/consumers.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+
+InstrDraft::InstrDraft(const ori::Instr& instr) : op(instr.op), mods(instr.mods) {
+  for (const ori::Operand& o : instr.ops())
+    operands.push_back(o.value());
+}
+
+namespace {
+
+bool fits(const InstrDraft& draft) {
+  return isa::fits(draft.op, draft.mods, draft.operands);
+}
+
+/// A truth table of three inputs with two of them swapped; input 0 is the highest bit of the row's number.
+std::uint8_t swapInputs(std::uint8_t lut, unsigned a, unsigned b) {
+  std::uint8_t swapped = 0;
+  for (unsigned row = 0; row < 8; ++row) {
+    const unsigned bitA = row >> (2 - a) & 1, bitB = row >> (2 - b) & 1;
+    unsigned from = row & ~(1u << (2 - a) | 1u << (2 - b));
+    from |= bitA << (2 - b) | bitB << (2 - a);
+    if (lut >> from & 1) swapped = static_cast<std::uint8_t>(swapped | 1u << row);
+  }
+  return swapped;
+}
+
+/// x < y is y > x.
+std::uint8_t mirrored(std::uint8_t cmp) {
+  switch (static_cast<isa::ICmp>(cmp)) {
+  case isa::ICmp::LT: return static_cast<std::uint8_t>(isa::ICmp::GT);
+  case isa::ICmp::GT: return static_cast<std::uint8_t>(isa::ICmp::LT);
+  case isa::ICmp::LE: return static_cast<std::uint8_t>(isa::ICmp::GE);
+  case isa::ICmp::GE: return static_cast<std::uint8_t>(isa::ICmp::LE);
+  default: return cmp;
+  }
+}
+
+/// Swaps what stands in two source slots so that the result stays the same; false when the instruction does not allow
+/// it. Knows the table's word for it (Flag::Commutative) and the families where something else must turn with them.
+bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
+  const isa::InstrDesc& row = isa::desc(draft.op);
+  const int ra = row.slotIndex("Ra"), rb = row.slotIndex("Rb"), rc = row.slotIndex("Rc");
+  const auto isPair = [&](int x, int y) {
+    return x >= 0 && y >= 0 &&
+           ((a == static_cast<unsigned>(x) && b == static_cast<unsigned>(y)) ||
+            (a == static_cast<unsigned>(y) && b == static_cast<unsigned>(x)));
+  };
+  const auto done = [&] {
+    std::swap(draft.operands[a], draft.operands[b]);
+    return true;
+  };
+  const int lut = row.slotIndex("lut");
+  if (lut >= 0) {
+    // LOP3 and PLOP3: all inputs are alike.
+    const int first = ra >= 0 ? ra : row.slotIndex("Pp");
+    const unsigned i = a - static_cast<unsigned>(first), j = b - static_cast<unsigned>(first);
+    if (first < 0 || i > 2 || j > 2) return false;
+    for (const std::string_view name : {"lut", "lut2"}) {
+      const int at = row.slotIndex(name);
+      if (at < 0) continue;
+      Operand& table = draft.operands[static_cast<unsigned>(at)];
+      table.imm = swapInputs(static_cast<std::uint8_t>(table.imm), i, j);
+    }
+    return done();
+  }
+  if (row.has(isa::Flag::Commutative)) {
+    const bool isSum = draft.op == Op::IADD3 || draft.op == Op::IADD3_X;
+    return isPair(ra, rb) || (isSum && (isPair(rb, rc) || isPair(ra, rc))) ? done() : false;
+  }
+  if (draft.op == Op::ISETP && isPair(ra, rb)) {
+    const int cmp = row.modIndex(isa::Mod::Cmp);
+    draft.mods[static_cast<unsigned>(cmp)] = mirrored(draft.mods[static_cast<unsigned>(cmp)]);
+    return done();
+  }
+  if (draft.op == Op::SEL && isPair(ra, rb)) {
+    Operand& predicate = draft.operands[static_cast<unsigned>(row.slotIndex("Pp"))];
+    predicate.flags ^= Operand::kNot;
+    return done();
+  }
+  return false;
+}
+
+/// [x] becomes [UR], where the address has room for a uniform part.
+bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
+  const isa::InstrDesc& row = isa::desc(draft.op);
+  const int uniform = row.slotIndex("URb");
+  if (uniform < 0 || row.texts[slot].bracket != isa::Bracket::Address || value.width != 1) return false;
+  if ((value.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot)) != 0) return false;
+  if (isa::getMod(draft.op, draft.mods, isa::Mod::AddrScale) != 0) return false;
+  Operand& place = draft.operands[static_cast<unsigned>(uniform)];
+  if (!place.isNone() && !place.isZeroReg()) return false;
+  InstrDraft trial = draft;
+  trial.operands[static_cast<unsigned>(uniform)] = value;
+  trial.operands[slot] = Operand::rz();
+  if (!fits(trial)) return false;
+  draft = std::move(trial);
+  return true;
+}
+
+/// PLOP3 has a row of its own for a uniform third input.
+bool placeInPredicateLogic(InstrDraft& draft, unsigned slot, const Operand& value) {
+  if (draft.op != Op::PLOP3) return false;
+  const auto last = static_cast<unsigned>(isa::desc(draft.op).slotIndex("Pr"));
+  InstrDraft trial = draft;
+  if (slot != last && !swapSources(trial, slot, last)) return false;
+  trial.operands[last] = value;
+  trial.op = Op::PLOP3_U;
+  if (!fits(trial)) return false;
+  draft = std::move(trial);
+  return true;
+}
+
+} // namespace
+
+bool placeUniform(InstrDraft& draft, unsigned slot, const Operand& value) {
+  const isa::InstrDesc& row = isa::desc(draft.op);
+  if (row.isPseudo()) return false;
+  InstrDraft trial = draft;
+  trial.operands[slot] = value;
+  if (fits(trial)) {
+    draft = std::move(trial);
+    return true;
+  }
+  for (unsigned other = 0; other < row.slotCount; ++other) {
+    if (other == slot || row.slots[other].role != isa::Role::Use) continue;
+    InstrDraft swapped = trial;
+    if (!swapSources(swapped, slot, other) || !fits(swapped)) continue;
+    draft = std::move(swapped);
+    return true;
+  }
+  return placeInAddress(draft, slot, value) || placeInPredicateLogic(draft, slot, value);
+}
+
+bool placeInstead(InstrDraft& draft, const Operand& old, const Operand& value) {
+  const isa::InstrDesc& row = isa::desc(draft.op);
+  for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
+    const Operand& there = draft.operands[slot];
+    const bool isIt = there.isReg(old.file) && there.isVirtual() && there.reg == old.reg && there.sub == old.sub &&
+                      there.width == old.width && there.flags == old.flags;
+    if (isIt && (slot >= row.slotCount || row.slots[slot].role == isa::Role::Use))
+      return placeUniform(draft, slot, value);
+  }
+  return false;
+}
+
+void commit(ori::Function& function, ori::Instr& instr, const InstrDraft& draft) {
+  if (draft.op != instr.op) {
+    function.rewrite(&instr, draft.op, draft.operands);
+  } else {
+    for (unsigned i = 0; i < draft.operands.size(); ++i) {
+      const isa::Operand& now = instr.op_(i).value();
+      const isa::Operand& then = draft.operands[i];
+      const bool isSame = now.kind == then.kind && now.file == then.file && now.reg == then.reg &&
+                          now.sub == then.sub && now.width == then.width && now.flags == then.flags &&
+                          now.imm == then.imm;
+      if (!isSame) function.setOperand(&instr, i, then);
+    }
+  }
+  instr.mods = draft.mods;
+}
+
+} // namespace orias::phases

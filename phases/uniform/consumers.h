@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ori/function.h"
+
+#include <array>
+#include <vector>
+
+namespace orias::phases {
+
+/// An instruction that is being changed on paper.
+struct InstrDraft {
+  explicit InstrDraft(const ori::Instr& instr);
+
+  isa::Op op;
+  std::array<std::uint8_t, isa::kMaxMods> mods;
+  std::vector<isa::Operand> operands;
+};
+
+/// Puts the uniform register `value` where `slot` reads a register, if some form of the instruction takes it there: as
+/// it is, with two sources swapped (and the comparison, table or predicate turned around with them), or as the uniform
+/// part of an address. Leaves the draft alone and returns false otherwise. `value` carries the marks (negation ...) of
+/// the operand that it replaces. Slots of the draft may have changed places afterwards.
+bool placeUniform(InstrDraft& draft, unsigned slot, const isa::Operand& value);
+
+/// The same for the first source of the draft that is the register operand `old`, wherever it stands by now.
+bool placeInstead(InstrDraft& draft, const isa::Operand& old, const isa::Operand& value);
+
+/// Makes the instruction what the draft says.
+void commit(ori::Function& function, ori::Instr& instr, const InstrDraft& draft);
+
+} // namespace orias::phases

@@ -1,0 +1,218 @@
+#include "phases/uniform/convert.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+#include "ori/builder.h"
+#include "phases/uniform/consumers.h"
+
+#include <map>
+#include <tuple>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+class Converter {
+ public:
+  Converter(ori::Function& function, const UniformPlan& plan) : function_(function), plan_(plan) {}
+
+  unsigned run() {
+    makeRegisters();
+    for (ori::Block* block : function_.layout())
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        if (instr.id < plan_.forms.size()) convert(instr);
+        if (!instr.next) forget();
+      });
+    return moved_;
+  }
+
+ private:
+  void makeRegisters() {
+    const auto count = static_cast<VRegId>(function_.vregCount());
+    uniform_.assign(count, ori::kNoId);
+    for (VRegId v = 0; v < count; ++v) {
+      if (!plan_.moves[v]) continue;
+      const ori::VReg reg = function_.vreg(v);
+      uniform_[v] = function_.newVReg(reg.file == File::P ? File::UP : File::UR, reg.width, reg.name);
+      function_.vreg(uniform_[v]).divergent = false;
+      oldOf_[uniform_[v]] = v;
+    }
+  }
+
+  void convert(Instr& instr) {
+    if (plan_.isMoving(instr)) {
+      move(instr);
+    } else {
+      feed(instr);
+    }
+    forgetWritten(instr);
+  }
+
+  /// The operand in the uniform register of its value.
+  Operand inUniform(Operand o) const {
+    o.file = o.file == File::P ? File::UP : File::UR;
+    o.reg = uniform_[o.reg];
+    return o;
+  }
+  static Operand withMarksOf(Operand to, const Operand& from) {
+    to.flags |= static_cast<std::uint8_t>(from.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
+    return to;
+  }
+  static Operand plain(Operand o) {
+    o.flags &= static_cast<std::uint8_t>(~(Operand::kNeg | Operand::kAbs | Operand::kNot));
+    return o;
+  }
+
+  /// The instruction goes to the uniform datapath.
+  void move(Instr& instr) {
+    const UniformForm& form = *plan_.forms[instr.id];
+    std::vector<Operand> operands = form.operands;
+    for (unsigned i = 0; i < operands.size(); ++i) {
+      Operand& o = operands[i];
+      switch (form.sources[i]) {
+      case UniformSource::Keep:
+        if (plan_.isMoving(o)) o = inUniform(o);
+        break;
+      case UniformSource::Register: o = plan_.isMoving(o) ? inUniform(o) : bring(instr, o); break;
+      case UniformSource::LoadConstant: o = loadConstant(instr, form, i); break;
+      case UniformSource::MoveImmediate: o = moveImmediate(instr, o); break;
+      }
+    }
+    function_.rewrite(&instr, form.op, operands);
+    instr.mods = form.mods;
+    function_.setGuard(&instr, Operand::zero(isa::desc(form.op).guardFile()));
+    ++moved_;
+  }
+
+  /// The instruction stays, and reads values that have moved.
+  void feed(Instr& instr) {
+    InstrDraft draft(instr);
+    bool changed = false;
+    std::vector<Operand> refused;
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      const ori::Operand& o = instr.op_(i);
+      if (o.isDef || !plan_.isMoving(o.value())) continue;
+      if (instr.op == Op::COPY && !o.neg() && !o.inverted()) { // copies go from any file to any
+        draft.operands[i] = inUniform(o.value());
+        changed = true;
+      } else if (placeInstead(draft, o.value(), inUniform(o.value()))) {
+        changed = true;
+      } else {
+        refused.push_back(o.value());
+      }
+    }
+    for (const Operand& o : refused)
+      for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
+        Operand& there = draft.operands[slot];
+        if (!there.isReg(o.file) || !there.isVirtual() || there.reg != o.reg || there.sub != o.sub ||
+            there.width != o.width || there.flags != o.flags)
+          continue;
+        there = withMarksOf(spread(instr, plain(o)), o);
+        changed = true;
+      }
+    if (changed) commit(function_, instr, draft);
+    const ori::Operand& guard = instr.guard();
+    if (plan_.isMoving(guard.value()))
+      function_.setGuard(&instr, withMarksOf(spread(instr, plain(guard.value())), guard.value()));
+  }
+
+  // --- bridges; each serves the rest of its block, or until its source changes
+
+  using Key = std::tuple<VRegId, unsigned, unsigned>; // register, first component, components
+
+  /// From the warp to the lanes.
+  Operand spread(Instr& where, const Operand& o) {
+    const Key key{o.reg, o.sub, o.width};
+    if (auto known = spread_.find(key); known != spread_.end()) return known->second;
+    const Operand to = function_.use(function_.newVReg(o.file, o.width, function_.vreg(o.reg).name));
+    builder(where).copy(to, inUniform(o));
+    return spread_[key] = to;
+  }
+
+  /// From the lanes, which agree, to the warp.
+  Operand bring(Instr& where, const Operand& o) {
+    const Operand source = plain(o);
+    const Key key{o.reg, o.sub, o.width};
+    auto known = brought_.find(key);
+    if (known == brought_.end()) {
+      const File file = o.file == File::P ? File::UP : File::UR;
+      const Operand to = function_.use(function_.newVReg(file, o.width));
+      ori::Builder b = builder(where);
+      if (file == File::UP)
+        b.emit(Op::VOTEU, {Operand::zero(File::UR), to, source}, {{isa::Mod::VoteMode, isa::VoteMode::ANY}});
+      else
+        for (unsigned c = 0; c < o.width; ++c)
+          b.emit(Op::R2UR, {Operand::pt(), ori::component(to, c), ori::component(source, c)});
+      known = brought_.emplace(key, to).first;
+    }
+    return withMarksOf(known->second, o);
+  }
+
+  Operand loadConstant(Instr& where, const UniformForm& form, unsigned slot) {
+    const Operand& o = form.operands[slot];
+    const unsigned width = isa::operandWidth(form.op, form.mods, slot);
+    const Key key{o.bank, static_cast<unsigned>(o.imm), width};
+    auto known = constants_.find(key);
+    if (known == constants_.end()) {
+      const Operand to = function_.use(function_.newVReg(File::UR, width));
+      builder(where).emit(Op::ULDC, {to, Operand::constant(o.bank, o.imm, width)},
+                          {{isa::Mod::Size, width == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
+      known = constants_.emplace(key, to).first;
+    }
+    return withMarksOf(known->second, o);
+  }
+
+  Operand moveImmediate(Instr& where, const Operand& o) {
+    const Operand to = function_.use(function_.newVReg(File::UR));
+    builder(where).emit(Op::UMOV, {to, o});
+    return to;
+  }
+
+  ori::Builder builder(Instr& where) {
+    ori::Builder b = ori::Builder::before(function_, &where);
+    b.setSource(where.source);
+    return b;
+  }
+
+  void forget() {
+    spread_.clear();
+    brought_.clear();
+    constants_.clear();
+  }
+
+  /// Bridges of what the instruction writes are out of date. A value that moved is known by its old register.
+  void forgetWritten(const Instr& instr) {
+    for (const ori::Operand& o : instr.ops()) {
+      if (!o.isDef || !o.isVirtual()) continue;
+      const auto drop = [&](std::map<Key, Operand>& bridges, VRegId v) {
+        bridges.erase(bridges.lower_bound({v, 0, 0}), bridges.lower_bound({v + 1, 0, 0}));
+      };
+      drop(brought_, o.reg);
+      if (o.file == File::UR || o.file == File::UP) {
+        const auto old = oldOf_.find(o.reg);
+        if (old != oldOf_.end()) drop(spread_, old->second);
+      }
+    }
+  }
+
+  ori::Function& function_;
+  const UniformPlan& plan_;
+  std::vector<VRegId> uniform_; // by old register
+  std::map<VRegId, VRegId> oldOf_;
+  std::map<Key, Operand> spread_, brought_, constants_;
+  unsigned moved_ = 0;
+};
+
+} // namespace
+
+unsigned convertToUniform(ori::Function& function, const UniformPlan& plan) {
+  return Converter(function, plan).run();
+}
+
+} // namespace orias::phases

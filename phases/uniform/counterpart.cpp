@@ -1,0 +1,182 @@
+#include "phases/uniform/counterpart.h"
+
+#include "encoder/isa/desc.h"
+
+#include <algorithm>
+#include <string>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+
+namespace {
+
+/// Special registers that ptxas reads into uniform ones (observed).
+constexpr std::array<std::int32_t, 4> kUniformSpecials = {37, 38, 39, 136}; // SR_CTAID.X .Y .Z, SR_CgaCtaId
+
+constexpr auto kNoOp = static_cast<Op>(~0u);
+
+/// By vector row: the row with the same name and a U, in front or, for those with a 2 or of votes, where it stands
+/// there.
+std::vector<Op> findCounterparts() {
+  std::vector<Op> found;
+  for (const isa::InstrDesc& row : isa::allInstrs()) {
+    const std::string name(row.name);
+    const isa::InstrDesc* uniform = isa::findByName("U" + name);
+    if (!uniform && name == "S2R") uniform = isa::findByName("S2UR");
+    if (!uniform) {
+      uniform = isa::findByName(name + "U");
+      if (uniform && uniform->pipe != isa::Pipe::Uniform) uniform = nullptr;
+    }
+    found.push_back(uniform ? uniform->op : kNoOp);
+  }
+  return found;
+}
+
+const isa::InstrDesc* counterpartRow(Op op) {
+  static const std::vector<Op> table = findCounterparts();
+  const Op found = table[static_cast<std::size_t>(op)];
+  return found == kNoOp ? nullptr : &isa::desc(found);
+}
+
+/// The slot of the vector row that a slot of the uniform row stands for; -1 when there is none.
+int slotOf(const isa::InstrDesc& vector, std::string_view name) {
+  const int exact = vector.slotIndex(name);
+  if (exact >= 0 || name.empty() || name[0] != 'U') return exact;
+  return vector.slotIndex(name.substr(1));
+}
+
+Operand asUniform(Operand o) {
+  if (o.isReg() && !o.isVirtual() && o.isZeroReg()) {
+    if (o.file == File::R) {
+      o.file = File::UR;
+      o.reg = isa::kURZ;
+    } else if (o.file == File::P) {
+      o.file = File::UP;
+      o.reg = isa::kUPT;
+    }
+  }
+  return o;
+}
+
+std::optional<UniformForm> constantLoad(const Operand& to, const Operand& constant, isa::MemSize size) {
+  if (constant.reg != Operand::kNoReg) return std::nullopt; // bindless
+  UniformForm form{Op::ULDC, {}, {to, constant}, {UniformSource::Keep, UniformSource::Keep}};
+  form.mods = isa::makeInst(Op::ULDC).mods;
+  if (!isa::setMod(Op::ULDC, form.mods, {isa::Mod::Size, size})) return std::nullopt;
+  return form;
+}
+
+/// LDC names bank, register and offset one by one, ULDC has one operand for them.
+std::optional<UniformForm> ofConstantLoad(const ori::Instr& instr) {
+  const Operand &bank = instr.op_(1), &index = instr.op_(2), &offset = instr.op_(3);
+  const bool isDirect = index.isNone() || index.isZeroReg();
+  if (!isDirect || !bank.isImm() || !(offset.isImm() || offset.isNone())) return std::nullopt;
+  if (isa::getMod(instr.op, instr.mods, isa::Mod::Sub) != 0) return std::nullopt;
+  const std::int32_t at = offset.isNone() ? 0 : offset.imm;
+  if (at < 0) return std::nullopt;
+  const unsigned width = isa::operandWidth(instr.op, instr.mods, 0);
+  return constantLoad(instr.op_(0).value(), Operand::constant(static_cast<unsigned>(bank.imm), at, width),
+                      isa::modAs<isa::MemSize>(instr, isa::Mod::Size));
+}
+
+/// Copies of a constant bank are loads; all other copies stay what they are, in another file.
+std::optional<UniformForm> ofCopy(const ori::Instr& instr) {
+  const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
+  if (from.isConst())
+    return to.width > 2 ? std::nullopt
+                        : constantLoad(to.value(), from.value(), to.width == 2 ? isa::MemSize::B64 : isa::MemSize::B32);
+  if (instr.op != Op::COPY || from.neg() || from.abs() || from.inverted()) return std::nullopt;
+  if (!from.isReg() && !from.isImm()) return std::nullopt;
+  const bool isVector = from.isReg() && !from.isZeroReg() && (from.file == File::R || from.file == File::P);
+  return UniformForm{Op::COPY,
+                     instr.mods,
+                     {to.value(), asUniform(from.value())},
+                     {UniformSource::Keep, isVector ? UniformSource::Register : UniformSource::Keep}};
+}
+
+/// Fills form.sources: what each operand needs so that the row has a form for all of them together.
+bool findSources(UniformForm& form) {
+  const isa::InstrDesc& row = isa::desc(form.op);
+  std::vector<Operand> trial = form.operands;
+  form.sources.assign(form.operands.size(), UniformSource::Keep);
+  for (unsigned i = 0; i < trial.size(); ++i) {
+    const isa::SlotDesc& slot = row.slots[i];
+    if (slot.file != File::UR && slot.file != File::UP) continue;
+    const auto stand = [&](unsigned width) {
+      const std::uint8_t marks = trial[i].flags & (Operand::kNeg | Operand::kAbs | Operand::kNot);
+      trial[i] = Operand::virt(slot.file, 0, width);
+      trial[i].flags |= marks;
+    };
+    if (trial[i].isReg() && trial[i].file != slot.file) {
+      if (slot.role == isa::Role::Use) form.sources[i] = UniformSource::Register;
+      stand(trial[i].width);
+    } else if (trial[i].isConst()) {
+      if (trial[i].reg != Operand::kNoReg) return false;
+      const unsigned width = isa::operandWidth(form.op, form.mods, i);
+      if (width > 2) return false;
+      form.sources[i] = UniformSource::LoadConstant;
+      stand(width);
+    } else if (!trial[i].isImm() && !trial[i].isNone() && !trial[i].isReg()) {
+      return false;
+    }
+  }
+  // Numbers that stand where only registers do, or where another number stands already.
+  for (unsigned i = 0; !isa::fits(form.op, form.mods, trial); ++i) {
+    if (i == trial.size()) return false;
+    const isa::SlotDesc& slot = row.slots[i];
+    if (!trial[i].isImm() || slot.file != File::UR || isa::operandWidth(form.op, form.mods, i) != 1) continue;
+    if ((slot.accepts & isa::kAcceptsReg) == 0) continue;
+    form.sources[i] = UniformSource::MoveImmediate;
+    trial[i] = Operand::virt(File::UR, 0, 1);
+  }
+  return true;
+}
+
+} // namespace
+
+std::optional<UniformForm> uniformForm(const ori::Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.has(isa::Flag::ConstLoad)) return instr.op == Op::LDC ? ofConstantLoad(instr) : std::nullopt;
+  if (instr.op == Op::COPY || (row.has(isa::Flag::Copy) && instr.op_(1).isConst())) return ofCopy(instr);
+  const isa::InstrDesc* uniform = counterpartRow(instr.op);
+  if (!uniform) return std::nullopt;
+
+  UniformForm form;
+  form.op = uniform->op;
+  form.mods = isa::makeInst(form.op).mods;
+  // What the uniform row lacks must have its usual value.
+  for (unsigned i = 0; i < row.modCount; ++i) {
+    const isa::ModDesc& mod = row.mods[i];
+    const bool isSet = uniform->modIndex(mod.kind) >= 0 && isa::setMod(form.op, form.mods, {mod.kind, instr.mods[i]});
+    if (!isSet && instr.mods[i] != mod.defaultValue) return std::nullopt;
+  }
+  std::vector<bool> isNamed(row.slotCount, false);
+  for (const isa::SlotDesc& slot : uniform->slotList()) {
+    const int from = slotOf(row, slot.name);
+    if (from < 0) return std::nullopt;
+    isNamed[static_cast<unsigned>(from)] = true;
+    form.operands.push_back(slot.file == File::R || slot.file == File::P
+                                ? instr.op_(static_cast<unsigned>(from)).value()
+                                : asUniform(instr.op_(static_cast<unsigned>(from)).value()));
+  }
+  // Immediate-only slots have file R in the table: nothing to change there.
+  for (unsigned i = 0; i < row.slotCount; ++i) {
+    const Operand& o = instr.op_(i);
+    if (isNamed[i] || o.isNone()) continue;
+    const Operand& usual = row.defaults[i];
+    if (o.kind != usual.kind || o.imm != usual.imm || o.reg != usual.reg) return std::nullopt;
+  }
+  for (unsigned i = 0; i < form.operands.size(); ++i) {
+    const Operand& o = form.operands[i];
+    const bool isSpecial = uniform->texts[i].style == isa::Style::SpecialReg;
+    if (isSpecial && std::find(kUniformSpecials.begin(), kUniformSpecials.end(), o.imm) == kUniformSpecials.end())
+      return std::nullopt;
+  }
+  if (!findSources(form)) return std::nullopt;
+  return form;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,424 @@
+#include "phases/uniform/plan.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "phases/uniform/consumers.h"
+#include "phases/uniform/pressure.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <set>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Operand;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// Uniform predicates that may be live at once: few, as there are seven and the carries of sums need some.
+constexpr int kMostPredicates = 3;
+/// Uniform registers kept free for descriptors, bridges and what scheduling stretches.
+constexpr int kSpareRegisters = 12;
+constexpr unsigned kPools = 3;
+
+/// What an instruction more in this block costs, or one less saves: eight times as much in each deeper loop.
+std::int64_t weightOf(const ori::Block& block) {
+  return std::int64_t{1} << 3 * std::min<unsigned>(block.loopDepth, 6);
+}
+
+/// R2UR and VOTEU take an issue slot and a long way.
+constexpr std::int64_t kToUniform = 2;
+constexpr std::int64_t kToVector = 1;
+
+/// Values that can only move together, since instructions write several of them.
+struct Unit {
+  std::vector<VRegId> values;
+  std::vector<Instr*> writers;
+  bool isIn = false;
+};
+
+struct Cost {
+  std::int64_t gain = 0;
+  std::array<std::int64_t, kPools> sources{}; ///< bridges for the first, second, third source
+  std::int64_t consumers = 0;
+  std::int64_t total() const { return std::accumulate(sources.begin(), sources.end(), consumers); }
+  bool pays() const { return total() < gain; }
+};
+
+class Planner {
+ public:
+  Planner(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context)
+      : function_(function), divergence_(divergence), context_(context) {
+    plan_.moves.assign(function.vregCount(), false);
+    plan_.forms.resize(function.instrIdCount());
+    overridesCategories_ = context.knobs.enabled(Knob::UniformRegKernelNameOverride) &&
+                           function.name().find("cutlass") != std::string::npos;
+  }
+
+  UniformPlan run() {
+    findForms();
+    findUnits();
+    if (units_.empty()) return std::move(plan_);
+    drop();
+    choose();
+    for (const Unit& unit : units_)
+      if (unit.isIn) tellTaken(unit);
+    return std::move(plan_);
+  }
+
+ private:
+  // --- who could move: 1, 2, 4, 5
+
+  void findForms() {
+    for (const ori::Block* block : function_.layout()) {
+      if (!divergence_.cfg().isReachable(block->id)) continue;
+      for (Instr& instr : *block) {
+        if (!writesVector(instr)) continue;
+        std::optional<UniformForm> form = uniformForm(instr);
+        if (!form) continue; // no uniform instruction does that: too many to tell of
+        if (const char* reason = obstacle(instr, *form)) {
+          context_.remarks.refused(&instr, fmt::format("{} stays: {}", nameOf(instr), reason));
+          continue;
+        }
+        plan_.forms[instr.id] = std::move(form);
+      }
+    }
+  }
+
+  static std::string nameOf(const Instr& instr) { return std::string(isa::desc(instr.op).mnemonic); }
+
+  static bool writesVector(const Instr& instr) {
+    return std::any_of(instr.ops().begin(), instr.ops().end(), [](const ori::Operand& o) {
+      return o.isDef && o.isVirtual() && (o.file == File::R || o.file == File::P);
+    });
+  }
+
+  const char* obstacle(const Instr& instr, const UniformForm& form) const {
+    if (!divergence_.isUniformBlock(instr.block->id)) return "(5) it runs under divergent control";
+    if (instr.isGuarded()) return "(5) it has a guard";
+    const isa::InstrDesc& row = isa::desc(form.op);
+    for (unsigned i = 0; i < form.operands.size(); ++i) {
+      const Operand& o = form.operands[i];
+      const bool isDef = i < row.slotCount && row.slots[i].role == isa::Role::Def;
+      if (isDef && o.isReg() && !o.isVirtual() && !o.isZeroReg()) return "(1) it writes a fixed register";
+      if (isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return "(5) its result differs between lanes";
+      if (form.sources[i] == UniformSource::Register && !divergence_.isUniform(o))
+        return "(5) a source differs between lanes";
+    }
+    return nullptr;
+  }
+
+  /// Null when the value can move if its consumers allow it.
+  const char* obstacle(VRegId v) const {
+    const ori::VReg& reg = function_.vreg(v);
+    if (reg.file != File::R && reg.file != File::P) return "(1) it is no register of file R or P";
+    if (reg.width > 2) return "(1) it is wider than a pair";
+    if (divergence_.isDivergent(v)) return "(5) it differs between lanes";
+    const char* reason = nullptr;
+    const Instr* writer = nullptr;
+    unsigned writers = 0;
+    function_.forEachDef(v, [&](ori::Operand& def) {
+      writers += writer != def.owner;
+      writer = def.owner;
+      if (!plan_.forms[writer->id]) reason = "(2) not all that write it have a uniform form";
+    });
+    if (reason || !writer) return reason ? reason : "(2) nobody writes it";
+    function_.forEachUse(v, [&](ori::Operand& use) {
+      if (reg.file == File::P && (writers > 1 || use.owner->block != writer->block))
+        reason = "(5) uniform predicates stay within a block";
+      const isa::Pipe pipe = isa::desc(use.owner->op).pipe;
+      if ((pipe == isa::Pipe::Mma || pipe == isa::Pipe::Tex) && !overridesCategories_)
+        reason = "(4) matrix and texture instructions read it";
+    });
+    return reason;
+  }
+
+  void findUnits() {
+    std::vector<VRegId> parent(function_.vregCount());
+    std::iota(parent.begin(), parent.end(), VRegId{0});
+    const auto find = [&](VRegId v) {
+      while (parent[v] != v)
+        v = parent[v] = parent[parent[v]];
+      return v;
+    };
+    std::vector<bool> isGood(function_.vregCount(), false);
+    forEachWriter([&](Instr& instr) {
+      VRegId first = ori::kNoId;
+      for (const ori::Operand& o : instr.ops()) {
+        if (!o.isDef || !o.isVirtual()) continue;
+        if (first == ori::kNoId) first = o.reg;
+        parent[find(o.reg)] = find(first);
+      }
+    });
+    std::vector<bool> isBad(function_.vregCount(), false);
+    for (VRegId v = 0; v < function_.vregCount(); ++v) {
+      const ori::VReg& reg = function_.vreg(v);
+      if ((reg.file != File::R && reg.file != File::P) || !reg.refs) continue;
+      const char* reason = obstacle(v);
+      isGood[v] = !reason;
+      if (!reason) continue;
+      isBad[find(v)] = true;
+      if (reason[1] == '4')
+        context_.remarks.refused(function_.singleDef(v), fmt::format("{} stays: {}", text(v), reason));
+    }
+    unitOf_.assign(function_.vregCount(), ori::kNoId);
+    std::vector<std::uint32_t> unitOfRoot(function_.vregCount(), ori::kNoId);
+    for (VRegId v = 0; v < function_.vregCount(); ++v) {
+      if (!isGood[v] || isBad[find(v)]) continue;
+      std::uint32_t& unit = unitOfRoot[find(v)];
+      if (unit == ori::kNoId) {
+        unit = static_cast<std::uint32_t>(units_.size());
+        units_.emplace_back().isIn = true;
+      }
+      unitOf_[v] = unit;
+      units_[unit].values.push_back(v);
+      plan_.moves[v] = true;
+    }
+    forEachWriter([&](Instr& instr) {
+      for (const ori::Operand& o : instr.ops())
+        if (o.isDef && o.isVirtual() && unitOf_[o.reg] != ori::kNoId) {
+          units_[unitOf_[o.reg]].writers.push_back(&instr);
+          break;
+        }
+    });
+  }
+
+  template <typename F> void forEachWriter(F&& f) const {
+    for (const ori::Block* block : function_.layout())
+      for (Instr& instr : *block)
+        if (plan_.forms[instr.id]) f(instr);
+  }
+
+  // --- what it costs: 3
+
+  /// Bridges to the uniform file in front of a writer, by the position of the source.
+  void addSources(const Instr& writer, Cost& cost) const {
+    const UniformForm& form = *plan_.forms[writer.id];
+    const std::int64_t weight = weightOf(*writer.block);
+    unsigned position = 0;
+    for (unsigned i = 0; i < form.operands.size(); ++i) {
+      const UniformSource need = form.sources[i];
+      const Operand& o = form.operands[i];
+      std::int64_t bridge = 0;
+      if (need == UniformSource::Register && !plan_.isMoving(o))
+        bridge = kToUniform * o.width;
+      else if (need == UniformSource::LoadConstant || need == UniformSource::MoveImmediate)
+        bridge = 1;
+      cost.sources[std::min(position, kPools - 1)] += bridge * weight;
+      const isa::InstrDesc& row = isa::desc(form.op);
+      position += i < row.slotCount && row.slots[i].role == isa::Role::Use && o.isReg();
+    }
+  }
+
+  /// A walk over who reads the value. Those that move with it cost nothing, nor do those with a form for uniform
+  /// registers; one bridge serves all others of a block.
+  std::int64_t consumerCost(VRegId v) const {
+    std::int64_t cost = 0;
+    std::set<ori::BlockId> bridged;
+    std::set<ori::InstrId> visited;
+    function_.forEachUse(v, [&](ori::Operand& use) {
+      const Instr& instr = *use.owner;
+      if (!visited.insert(instr.id).second || plan_.isMoving(instr)) return;
+      if (takes(instr, v)) return;
+      if (bridged.insert(instr.block->id).second) cost += kToVector * function_.vreg(v).width * weightOf(*instr.block);
+    });
+    return cost;
+  }
+
+  /// Whether the instruction, which does not move, reads v and all other moving values as uniform registers, or at
+  /// least v among those that it has room for.
+  bool takes(const Instr& instr, VRegId v) const {
+    if (instr.guard().isVirtual() && instr.guard().reg == v) return false;
+    InstrDraft draft(instr);
+    bool isTaken = true;
+    // Values come in the order of their slots, as in the rewriting.
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      const ori::Operand& o = instr.op_(i);
+      if (o.isDef || !plan_.isMoving(o)) continue;
+      Operand uniform = o.value();
+      uniform.file = o.file == File::P ? File::UP : File::UR;
+      const bool isPlaced = placeInstead(draft, o.value(), uniform);
+      if (o.reg == v) isTaken &= isPlaced;
+    }
+    return isTaken;
+  }
+
+  Cost costOf(const Unit& unit) const {
+    Cost cost;
+    for (const Instr* writer : unit.writers) {
+      cost.gain += weightOf(*writer->block);
+      addSources(*writer, cost);
+    }
+    for (VRegId v : unit.values)
+      cost.consumers += consumerCost(v);
+    return cost;
+  }
+
+  void setIn(Unit& unit, bool isIn) {
+    unit.isIn = isIn;
+    for (VRegId v : unit.values)
+      plan_.moves[v] = isIn;
+  }
+
+  /// Drops what does not pay, until all that is left does.
+  void drop() {
+    std::vector<std::uint32_t> work(units_.size());
+    std::iota(work.rbegin(), work.rend(), 0u);
+    std::vector<bool> isQueued(units_.size(), true);
+    while (!work.empty()) {
+      const std::uint32_t id = work.back();
+      work.pop_back();
+      isQueued[id] = false;
+      Unit& unit = units_[id];
+      if (!unit.isIn) continue;
+      const Cost cost = costOf(unit);
+      if (cost.pays()) continue;
+      context_.remarks.refused(unit.writers.front(),
+                               fmt::format("{} stays: (3) moving saves {}, its bridges cost {}",
+                                           text(unit.values.front()), cost.gain, cost.total()),
+                               cost.total());
+      setIn(unit, false);
+      forEachNeighbour(unit, [&](std::uint32_t other) {
+        if (isQueued[other]) return;
+        isQueued[other] = true;
+        work.push_back(other);
+      });
+    }
+  }
+
+  /// Units whose costs depend on this one: what its writers read, what its readers write, and what these read besides.
+  template <typename F> void forEachNeighbour(const Unit& unit, F&& f) const {
+    const auto all = [&](const Instr& instr) {
+      for (const ori::Operand& o : instr.refs())
+        if (o.isVirtual() && o.reg < unitOf_.size() && unitOf_[o.reg] != ori::kNoId) f(unitOf_[o.reg]);
+    };
+    for (const Instr* writer : unit.writers)
+      all(*writer);
+    for (VRegId v : unit.values)
+      function_.forEachUse(v, [&](ori::Operand& use) { all(*use.owner); });
+  }
+
+  // --- whom the registers suffice for
+
+  void choose() {
+    const regalloc::LiveRanges vector(function_, File::R), predicates(function_, File::P);
+    PointPressure registers(vector.pointCount()), predicateCount(vector.pointCount());
+    const auto addAll = [&](File file, PointPressure& pressure) {
+      const regalloc::LiveRanges ranges(function_, file);
+      for (VRegId v = 0; v < function_.vregCount(); ++v)
+        if (function_.vreg(v).file == file)
+          for (unsigned c = 0; c < function_.vreg(v).width; ++c)
+            pressure.add(ranges.component(v, c), 1);
+    };
+    addAll(File::UR, registers);
+    addAll(File::UP, predicateCount);
+    const int limit = std::max(0, static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters);
+    const auto attempts = static_cast<std::uint32_t>(context_.knobs.get(Knob::UniformRegMaxAttempts));
+    std::vector<bool> isTaken(units_.size(), false);
+    for (std::uint32_t attempt = 0; attempt < attempts; ++attempt) {
+      bool isAnyLeft = false, isAnyRefused = false;
+      std::array<std::set<std::tuple<std::int64_t, ori::InstrId, std::uint32_t>>, kPools> pools;
+      for (std::uint32_t id = 0; id < units_.size(); ++id) {
+        const Unit& unit = units_[id];
+        if (!unit.isIn || isTaken[id]) continue;
+        isAnyLeft = true;
+        if (divergence_.cfg().rpoIndex(unit.writers.front()->block->id) % attempts != attempt) continue;
+        const Cost cost = costOf(unit);
+        for (unsigned p = 0; p < kPools; ++p)
+          pools[p].insert({cost.sources[p] + cost.consumers, unit.writers.front()->id, id});
+      }
+      if (!isAnyLeft) break;
+      // The cheapest of all pools comes up; who has come up in each is taken.
+      std::vector<std::uint8_t> seen(units_.size(), 0);
+      for (;;) {
+        auto* best = &pools[0];
+        for (auto& pool : pools)
+          if (!pool.empty() && (best->empty() || *pool.begin() < *best->begin())) best = &pool;
+        if (best->empty()) break;
+        const std::uint32_t id = std::get<2>(*best->begin());
+        best->erase(best->begin());
+        if (++seen[id] < kPools) continue;
+        Unit& unit = units_[id];
+        if (fits(unit, vector, predicates, registers, predicateCount, limit)) {
+          isTaken[id] = true;
+          continue;
+        }
+        isAnyRefused = true;
+        context_.remarks.refused(unit.writers.front(),
+                                 fmt::format("{} stays: the uniform registers are in use", text(unit.values.front())));
+        setIn(unit, false);
+      }
+      if (isAnyRefused) drop();
+    }
+    for (std::uint32_t id = 0; id < units_.size(); ++id)
+      if (!isTaken[id]) setIn(units_[id], false);
+    drop();
+  }
+
+  /// Takes the registers of a unit, if there are enough where it lives.
+  bool fits(const Unit& unit, const regalloc::LiveRanges& vector, const regalloc::LiveRanges& predicates,
+            PointPressure& registers, PointPressure& predicateCount, int limit) const {
+    const auto forAll = [&](auto&& f) {
+      for (VRegId v : unit.values) {
+        const bool isPredicate = function_.vreg(v).file == File::P;
+        for (unsigned c = 0; c < function_.vreg(v).width; ++c)
+          f((isPredicate ? predicates : vector).component(v, c), isPredicate ? predicateCount : registers,
+            isPredicate ? kMostPredicates : limit);
+      }
+    };
+    bool isWithin = true;
+    forAll([&](const regalloc::Range& range, PointPressure& pressure, int most) {
+      pressure.add(range, 1);
+      isWithin &= pressure.highest(range) <= most;
+    });
+    if (!isWithin) forAll([](const regalloc::Range& range, PointPressure& pressure, int) { pressure.add(range, -1); });
+    return isWithin;
+  }
+
+  // --- remarks
+
+  std::string text(VRegId v) const {
+    const ori::VReg& reg = function_.vreg(v);
+    const Instr* def = nullptr;
+    function_.forEachDef(v, [&](ori::Operand& o) { def = o.owner; });
+    return fmt::format("{}{}{}", def ? nameOf(*def) : "value", reg.name.empty() ? "" : " of ", reg.name);
+  }
+
+  void tellTaken(const Unit& unit) {
+    if (!context_.remarks.wanted()) return;
+    const Cost cost = costOf(unit);
+    for (const Instr* writer : unit.writers)
+      context_.remarks.did(
+          writer, fmt::format("{} becomes {}", nameOf(*writer), isa::desc(plan_.forms[writer->id]->op).mnemonic),
+          cost.total());
+    if (overridesCategories_)
+      context_.remarks.did(unit.writers.front(), "operand categories are ignored in this kernel, for its name");
+  }
+
+  const ori::Function& function_;
+  const ori::Divergence& divergence_;
+  PhaseContext& context_;
+  bool overridesCategories_ = false;
+  std::vector<Unit> units_;
+  std::vector<std::uint32_t> unitOf_; // by virtual register
+  UniformPlan plan_;
+};
+
+} // namespace
+
+bool UniformPlan::isMoving(const ori::Instr& instr) const {
+  if (!forms[instr.id]) return false;
+  return std::any_of(instr.ops().begin(), instr.ops().end(),
+                     [&](const ori::Operand& o) { return o.isDef && isMoving(o.value()); });
+}
+
+UniformPlan planUniform(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context) {
+  return Planner(function, divergence, context).run();
+}
+
+} // namespace orias::phases

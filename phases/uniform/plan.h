@@ -1,0 +1,34 @@
+#pragma once
+
+#include "ori/analysis/divergence.h"
+#include "phases/phase.h"
+#include "phases/uniform/counterpart.h"
+
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+/// Which values go to the uniform datapath.
+struct UniformPlan {
+  std::vector<bool> moves;                       ///< by virtual register (of the files R and P)
+  std::vector<std::optional<UniformForm>> forms; ///< by instruction id: what those that write them become
+  bool isMoving(const isa::Operand& o) const { return o.isReg() && o.isVirtual() && moves[o.reg]; }
+  /// All results of the instruction move, so it moves itself.
+  bool isMoving(const ori::Instr& instr) const;
+};
+
+/// Chooses the values. Each needs the five of the literature at once:
+/// 1. it is a virtual register of file R or P, as all that its instructions write besides;
+/// 2. each instruction that writes it has a uniform form;
+/// 3. its consumers take uniform registers, or bridges to them cost less than the instructions that move;
+/// 4. no consumer is of an excluded category: matrices and textures, whose operands stay as they are;
+/// 5. bridges can be placed: it is the same in all lanes, and so are the sources of what writes it, which stands in a
+///    block that the lanes run together, not under a guard.
+/// All that pass 1, 2, 4 and 5 are taken for moved at first, then the ones that do not pay are dropped, and those next
+/// to them judged again, until all do: so a chain is moved whole or up to where it pays. What is left enters three
+/// pools, one for each source position, ordered by the bridges needed there; it is taken when it has come up in all of
+/// them, while the uniform registers last. Attempts (knob 862) take turns over the blocks. Decisions are remarks.
+UniformPlan planUniform(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context);
+
+} // namespace orias::phases
