@@ -48,7 +48,7 @@ Constants::Constants(const Program& program, launch::Device& device) : device_(d
       bank3.resize(std::max<std::size_t>(bank3.size(), v.offset + v.size));
       std::copy(bytes.begin(), bytes.end(), bank3.begin() + static_cast<std::ptrdiff_t>(v.offset));
     } else if (v.size != 0) {
-      const std::uint64_t address = device.global.find(v.name)->address;
+      const std::uint64_t address = device.variable(v.name)->address;
       std::copy(bytes.begin(), bytes.end(), device.global.at(address, v.size));
       device.global.initialise(address, v.size);
     }
@@ -62,13 +62,13 @@ Constants::Constants(const Program& program, launch::Device& device) : device_(d
 
 void Constants::placeVariables(const Program& program) {
   for (const Variable& v : program.variables)
-    if (!v.isConstant && !device_.global.find(v.name))
+    if (!v.isConstant && !device_.variable(v.name))
       device_.global.allocate(v.name, v.size, std::max<std::uint64_t>(v.alignment, 16));
 }
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
-  if (const launch::Allocation* found = device_.global.find(relocation.symbol)) return plus(found->address);
+  if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);
   return plus(kDriverFunctions);

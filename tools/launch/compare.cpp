@@ -33,6 +33,11 @@ std::span<const std::byte> bytesOf(const Device& device, const Allocation& alloc
 
 } // namespace
 
+bool endedAsExpected(const Launch& launch, const RunResult& result) {
+  if (launch.stops.empty()) return result.completed;
+  return !result.completed && !result.reports.empty() && result.reports[0].kind == launch.stops;
+}
+
 std::vector<Mismatch> checkExpected(const Device& device) {
   std::vector<Mismatch> found;
   for (std::size_t i = 0; i < device.launch.buffers.size(); ++i) {
@@ -40,6 +45,15 @@ std::vector<Mismatch> checkExpected(const Device& device) {
     if (!buffer.expected) continue;
     compareElements(buffer.name, buffer.type, device.bufferBytes(i), buffer.expected->bytes, buffer.expected->tolerance,
                     found);
+  }
+  for (const VariableExpectation& wanted : device.launch.variables) {
+    const Allocation* variable = device.variable(wanted.name);
+    if (!variable || variable->size < wanted.expected.bytes.size())
+      found.push_back({wanted.name, 0, 1, variable ? fmt::format("{} bytes", variable->size) : "not there",
+                       fmt::format("{} bytes", wanted.expected.bytes.size())});
+    else
+      compareElements(wanted.name, wanted.type, bytesOf(device, *variable), wanted.expected.bytes,
+                      wanted.expected.tolerance, found);
   }
   return found;
 }
@@ -53,7 +67,7 @@ std::vector<Mismatch> compare(const Device& got, const Device& wanted) {
   // Behind the buffers: module variables, which an engine may have put there in another order, or not at all.
   for (std::size_t i = buffers.size(); i < got.global.allocations().size(); ++i) {
     const Allocation& allocation = got.global.allocations()[i];
-    const Allocation* other = wanted.global.find(allocation.name);
+    const Allocation* other = wanted.variable(allocation.name);
     if (!other) continue;
     compareElements(allocation.name, ElementType::U8, bytesOf(got, allocation), bytesOf(wanted, *other), {}, found);
   }

@@ -25,6 +25,13 @@ Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), gl
   }
 }
 
+const Allocation* Device::variable(std::string_view name) const {
+  const auto& all = global.allocations();
+  const auto found = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(launch.buffers.size()), all.end(),
+                                  [&](const Allocation& a) { return a.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::uint64_t Device::address(const Pointer& pointer) const {
   const Allocation& target = global.allocations()[static_cast<std::size_t>(pointer.buffer)];
   return target.address + static_cast<std::uint64_t>(pointer.offset);

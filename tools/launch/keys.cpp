@@ -6,8 +6,9 @@ namespace orias::launch {
 
 namespace {
 
-constexpr std::string_view kLaunch[] = {"$schema", "name",  "description",   "file",    "kernel",
-                                        "grid",    "block", "dynamicShared", "buffers", "arguments"};
+constexpr std::string_view kLaunch[] = {"$schema", "name",          "description", "file",      "kernel",    "grid",
+                                        "block",   "dynamicShared", "buffers",     "arguments", "variables", "stops"};
+constexpr std::string_view kVariable[] = {"name", "type", "expected", "tolerance"};
 constexpr std::string_view kBuffer[] = {"name", "type", "count", "init", "expected", "tolerance", "print"};
 constexpr std::string_view kTolerance[] = {"absolute", "relative"};
 constexpr std::string_view kArgument[] = {"name",   "type",   "value", "count",  "init",
@@ -26,10 +27,11 @@ constexpr std::string_view kFormula[] = {"generator", "formula"};
 constexpr std::string_view kPointers[] = {"generator", "targets"};
 
 constexpr ObjectKeys kObjects[] = {
-    {"launch", kLaunch},   {"buffer", kBuffer}, {"tolerance", kTolerance}, {"argument", kArgument},
-    {"pointer", kPointer}, {"zeros", kZeros},   {"constant", kConstant},   {"ramp", kRamp},
-    {"random", kRandom},   {"bits", kSeeded},   {"permutation", kSeeded},  {"edges", kSeeded},
-    {"values", kValues},   {"file", kFile},     {"formula", kFormula},     {"pointers", kPointers},
+    {"launch", kLaunch},     {"buffer", kBuffer},   {"tolerance", kTolerance}, {"argument", kArgument},
+    {"variable", kVariable}, {"pointer", kPointer}, {"zeros", kZeros},         {"constant", kConstant},
+    {"ramp", kRamp},         {"random", kRandom},   {"bits", kSeeded},         {"permutation", kSeeded},
+    {"edges", kSeeded},      {"values", kValues},   {"file", kFile},           {"formula", kFormula},
+    {"pointers", kPointers},
 };
 
 } // namespace

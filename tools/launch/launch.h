@@ -67,6 +67,13 @@ struct Argument {
   std::string name;              ///< for messages and formulas; may be empty
 };
 
+/// A variable of the module and what it must hold after the run.
+struct VariableExpectation {
+  std::string name; ///< in the PTX
+  ElementType type = ElementType::U32;
+  Expectation expected;
+};
+
 struct Launch {
   std::string name; ///< for messages
   std::string file; ///< the program, relative to the launch file: .ptx, .cubin or .ori; may be empty
@@ -75,6 +82,8 @@ struct Launch {
   std::uint32_t dynamicShared = 0; ///< bytes
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
+  std::vector<VariableExpectation> variables;
+  std::string stops; ///< the kind of report that the run must stop with ("trap"); empty: it must complete
 };
 
 /// Reads a launch file. Paths in it are relative to its folder. Throws orias::Error naming the place
@@ -101,6 +110,9 @@ class Device {
   std::vector<std::byte> parameterBytes(std::span<const ParameterPlace> places) const;
   /// The bytes of a buffer as they are now.
   std::span<const std::byte> bufferBytes(std::size_t buffer) const;
+
+  /// A module variable that the engine put there; null when there is none of that name.
+  const Allocation* variable(std::string_view name) const;
 
   /// Where a pointer points to.
   std::uint64_t address(const Pointer& pointer) const;
@@ -148,7 +160,9 @@ struct Mismatch {
   std::string got, wanted; ///< as text
 };
 
-/// Compares buffers with the launch's expectations: one entry for each buffer that differs.
+/// Did the run end as the launch says: completed, or stopped in the way that it names?
+bool endedAsExpected(const Launch& launch, const RunResult& result);
+/// Compares buffers and variables with the launch's expectations: one entry for each that differs.
 std::vector<Mismatch> checkExpected(const Device& device);
 /// Compares all allocations that both have (buffers by their types and tolerances, module variables bytewise).
 std::vector<Mismatch> compare(const Device& got, const Device& wanted);

@@ -48,6 +48,15 @@ class Reader {
       fillBuffer(buffers->item(i), i);
     for (std::size_t i = 0; buffers && i < buffers->size(); ++i)
       expect(buffers->item(i), launch_.buffers[i]);
+    if (const auto stops = root_.find("stops")) {
+      launch_.stops = stops->text();
+      constexpr std::string_view kKinds[] = {"trap", "memcheck", "budget", "deadlock"};
+      if (std::find(std::begin(kKinds), std::end(kKinds), launch_.stops) == std::end(kKinds))
+        stops->fail("a launch stops with trap, memcheck, budget or deadlock");
+    }
+    const auto variables = root_.find("variables");
+    for (std::size_t i = 0; variables && i < variables->size(); ++i)
+      readVariable(variables->item(i));
     return std::move(launch_);
   }
 
@@ -96,6 +105,28 @@ class Reader {
     node.fail("\"count\" is missing");
   }
 
+  static Tolerance tolerance(const JsonNode& of) {
+    Tolerance result;
+    if (const auto node = of.find("tolerance")) {
+      node->allowKeys(keysOf("tolerance"));
+      if (const auto absolute = node->find("absolute")) result.absolute = absolute->real();
+      if (const auto relative = node->find("relative")) result.relative = relative->real();
+    }
+    return result;
+  }
+
+  /// Only a list or one value: nothing else says how many elements there are.
+  void readVariable(const JsonNode& node) {
+    node.allowKeys(keysOf("variable"));
+    VariableExpectation variable;
+    variable.name = node.at("name").text();
+    variable.type = elementType(node.at("type"));
+    const JsonNode expected = node.at("expected");
+    const std::size_t count = expected.isArray() ? expected.size() : 1;
+    variable.expected = {generate(expected, variable.type, count, true, context_), tolerance(node)};
+    launch_.variables.push_back(std::move(variable));
+  }
+
   void declareBuffer(const JsonNode& node) {
     node.allowKeys(keysOf("buffer"));
     Buffer buffer;
@@ -105,11 +136,7 @@ class Reader {
     buffer.elements = elementCount(node, buffer.type, kMaxBufferBytes);
     totalBytes_ += buffer.elements * elementBytes(buffer.type);
     if (totalBytes_ > kMaxBytes) node.fail("the buffers take more than 4 GiB");
-    if (const auto tolerance = node.find("tolerance")) {
-      tolerance->allowKeys(keysOf("tolerance"));
-      if (const auto absolute = tolerance->find("absolute")) buffer.tolerance.absolute = absolute->real();
-      if (const auto relative = tolerance->find("relative")) buffer.tolerance.relative = relative->real();
-    }
+    buffer.tolerance = tolerance(node);
     if (const auto print = node.find("print"))
       buffer.print =
           print->value().is_boolean() ? (print->boolean() ? buffer.elements : 0) : print->count(0, ~std::uint64_t{0});

@@ -47,6 +47,7 @@ ExitStatus run(std::span<const std::string> words) {
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // What an incomplete run left says nothing.
   if (outcome.result.completed) outcome.wrong = launch::checkExpected(device);
+  outcome.endedAsExpected = launch::endedAsExpected(launch, outcome.result);
 
   if (!line.compareWith.empty()) {
     outcome.compared = true;

@@ -47,15 +47,16 @@ std::string renderText(const Outcome& outcome, const launch::Device& device) {
   std::string_view verdict = "as expected";
   const auto expects = [](const launch::Buffer& b) { return b.expected.has_value(); };
   const auto& buffers = device.launch.buffers;
-  if (!outcome.result.completed)
-    verdict = "did not complete";
+  if (!outcome.endedAsExpected)
+    verdict = outcome.result.completed ? "completed, which it should not" : "did not complete";
   else if (!outcome.wrong.empty())
     verdict = "wrong results";
   else if (!outcome.different.empty())
     verdict = "the programs differ";
-  else if (!outcome.result.reports.empty())
+  else if (outcome.hasFindings())
     verdict = "findings";
-  else if (!std::any_of(buffers.begin(), buffers.end(), expects))
+  else if (device.launch.stops.empty() && device.launch.variables.empty() &&
+           !std::any_of(buffers.begin(), buffers.end(), expects))
     verdict = outcome.compared ? "the programs agree" : "done; the launch file expects nothing";
   return out + fmt::format("{}: {} ({} thread instructions)\n", device.launch.name, verdict,
                            outcome.result.threadInstructions);

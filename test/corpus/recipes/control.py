@@ -284,3 +284,8 @@ for _kind, _letter in (("s32", "i"), ("s16", "s"), ("s64", "x"), ("f32", "f"), (
         return template("axpby", kind, 9, -4, x, y)
     _recipe.__name__ = "template_" + _kind
     launch("templates", f"_Z5axpbyI{_letter}EvT_PKS0_S0_PS0_i", grid=2, block=40)(_recipe)
+
+
+@launch("assertions", "checked", stops="trap", about="A negative index: the kernel traps.")
+def checked_trap():
+    return [Buffer("in", "s32", [k - 1 for k in range(32)]), Buffer("out", "s32", init=0, count=32), Scalar("s32", 32)]

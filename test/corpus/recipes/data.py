@@ -44,7 +44,8 @@ class Buffer:
 
     def text(self):
         words = [f'"name": "{self.name}", "type": "{self.kind}"']
-        if not isinstance(self.init, list) or len(self.init) != self.count:
+        has_count = self.kernel_sees and (not isinstance(self.init, list) or len(self.init) != self.count)
+        if has_count:
             words.append(f'"count": {self.count}')
         for key in ("init", "expected"):
             part = getattr(self, key)
@@ -61,8 +62,8 @@ class Buffer:
 class Variable(Buffer):
     """A module variable and what it must hold after the launch."""
 
-    def argument(self):
-        return None
+    def __init__(self, name, kind, expected):
+        super().__init__(name, kind, expected=expected, kernel_sees=False)
 
 
 class Scalar:
@@ -119,8 +120,7 @@ def render(name):
         parts.append('  "buffers": [\n' + ",\n".join(indented(b.text()) for b in buffers) + "\n  ]")
     if variables:
         parts.append('  "variables": [\n' + ",\n".join(indented(v.text()) for v in variables) + "\n  ]")
-    words = [a.argument() for a in arguments if not (isinstance(a, Buffer) and not a.kernel_sees)]
-    words = [w for w in words if w]
+    words = [a.argument() for a in arguments if not isinstance(a, Variable)]
     if words:
         parts.append(wrapped('  "arguments": [', ", ".join(words), "]"))
     return "{\n" + ",\n".join(parts) + "\n}\n"

@@ -241,3 +241,17 @@ def generic_pointers():
 def generic_spaces():
     return [Buffer("p", "s32", init=[1, 2, 3]),
             Buffer("out", "s32", count=32, init="i", expected="i % 3 == 0 ? 1 : i % 3 == 1 ? 2 : 4")]
+
+
+@launch("module_variables", "readModule", block=32)
+def module_read():
+    table, text = [10, 20, 30, 0, 0], b"orias\tPTX\0\0\0"
+    out = [table[i] + text[i] for i in range(5)] + [9] * 3 + [42 + 20, 10 + 20, 0 + 20] + [9] * 5 + [42] * 32
+    sums = [1.5 + 100 - 1 + ord("a") + 3.0, 2.5e-10 - 200 + 2 + ord("b") - 0.0]
+    return [Buffer("out", "s32", init=9, expected=out), Buffer("outD", "f64", expected=sums),
+            Variable("zeroed", "f32", expected=[42.0] * 32 + [0.0] * 224), Variable("counter", "s32", expected=[42])]
+
+
+@launch("module_variables", "bumpModule", block=5)
+def module_bump():
+    return [Variable("counter", "s32", expected=[43]), Variable("table", "s32", expected=[10, 1, 2, 3, 4])]

@@ -187,3 +187,35 @@ TEST_CASE("16-bit floats round to nearest even and saturate to infinity") {
   CHECK(halfText(ElementType::BF16, -0.0) == "-0");
   CHECK(halfText(ElementType::F16, std::nan("")) == "nan");
 }
+
+TEST_CASE("module variables are found behind the buffers, even under a buffer's name") {
+  Launch launch = twoBuffers();
+  launch.variables = {{"a", ElementType::U32, {bytesOf<std::uint32_t>({7}), {}}}};
+  Device device(launch);
+  CHECK(device.variable("a") == nullptr);
+  REQUIRE(checkExpected(device).size() == 1);
+  CHECK(checkExpected(device)[0].got == "not there");
+  const std::uint64_t address = device.global.allocate("a", 8);
+  REQUIRE(device.variable("a") != nullptr);
+  CHECK(device.variable("a")->address == address);
+  CHECK(checkExpected(device)[0].wanted == "7");
+  const std::uint32_t seven = 7;
+  std::memcpy(device.global.at(address, 4), &seven, 4);
+  CHECK(checkExpected(device).empty());
+}
+
+TEST_CASE("a launch that must stop is not well when it completes") {
+  Launch launch;
+  RunResult result;
+  result.completed = true;
+  CHECK(endedAsExpected(launch, result));
+  launch.stops = "trap";
+  CHECK(!endedAsExpected(launch, result));
+  result.completed = false;
+  result.reports = {{"memcheck", "", ""}};
+  CHECK(!endedAsExpected(launch, result));
+  result.reports[0].kind = "trap";
+  CHECK(endedAsExpected(launch, result));
+  launch.stops.clear();
+  CHECK(!endedAsExpected(launch, result));
+}

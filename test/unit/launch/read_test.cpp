@@ -348,3 +348,15 @@ TEST_CASE("the schema describes exactly the keys that the reader knows") {
     }
   }
 }
+
+TEST_CASE("what a launch leaves in variables, and how it stops") {
+  const Launch launch = parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "stops": "trap", "variables": [
+      {"name": "table", "type": "s16", "expected": [1, -2]}, {"name": "x", "type": "f32", "expected": 2.5}]})",
+                                    ".");
+  CHECK(launch.stops == "trap");
+  REQUIRE(launch.variables.size() == 2);
+  CHECK(hex(launch.variables[0].expected.bytes) == "0100feff");
+  CHECK(hex(launch.variables[1].expected.bytes) == "00002040");
+  CHECK(errorOf(R"({"kernel": "k", "grid": 1, "block": 1, "stops": "never"})").find("trap, memcheck") !=
+        std::string::npos);
+}
