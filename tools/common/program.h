@@ -9,7 +9,8 @@
 namespace orias::tools {
 
 /// What a program's exit status says.
-enum class ExitStatus : int { Done = 0, InputErrors = 1, UsageErrors = 2, InternalFault = 3 };
+/// Skipped: what is needed is not on this computer.
+enum class ExitStatus : int { Done = 0, InputErrors = 1, UsageErrors = 2, InternalFault = 3, Skipped = 77 };
 
 /// The command line makes no sense; exit status 2.
 class UsageError : public Error {

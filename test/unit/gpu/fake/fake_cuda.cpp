@@ -1,0 +1,153 @@
+// A CUDA driver for tests: the functions that orias-gpu uses, on this computer's memory. It writes its calls down in
+// the file that $FAKE_CUDA_LOG names, and runs kernels that it knows by their names; $FAKE_CUDA_DEVICES is how many
+// devices there are (1).
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+using Handle = void*;
+
+constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kLaunchFailed = 719;
+
+std::uint32_t counter = 42; // a variable of every module
+bool hasFailed = false;     // a kernel has trapped: every call fails from then on
+char function[64];          // the one that was asked for last
+
+void log(const std::string& text) {
+  const char* path = std::getenv("FAKE_CUDA_LOG");
+  if (!path) return;
+  if (std::FILE* file = std::fopen(path, "a")) {
+    std::fprintf(file, "%s\n", text.c_str());
+    std::fclose(file);
+  }
+}
+
+int answer() {
+  return hasFailed ? kLaunchFailed : kSuccess;
+}
+
+template <typename T> T parameter(void** parameters, unsigned index) {
+  T value;
+  std::memcpy(&value, parameters[index], sizeof value);
+  return value;
+}
+
+} // namespace
+
+extern "C" {
+
+int cuInit(unsigned) {
+  return kSuccess;
+}
+int cuDriverGetVersion(int* version) {
+  *version = 13000;
+  return kSuccess;
+}
+int cuGetErrorName(int error, const char** name) {
+  *name = error == kLaunchFailed ? "CUDA_ERROR_LAUNCH_FAILED" : error == kNotFound ? "CUDA_ERROR_NOT_FOUND" : nullptr;
+  return *name ? kSuccess : kInvalidValue;
+}
+int cuDeviceGetCount(int* count) {
+  const char* devices = std::getenv("FAKE_CUDA_DEVICES");
+  *count = devices ? std::atoi(devices) : 1;
+  return kSuccess;
+}
+int cuDeviceGet(int* device, int) {
+  *device = 0;
+  return kSuccess;
+}
+int cuDeviceGetName(char* name, int length, int) {
+  std::snprintf(name, static_cast<std::size_t>(length), "Fake GPU");
+  return kSuccess;
+}
+int cuDeviceGetAttribute(int* value, int attribute, int) {
+  *value = attribute == 75 ? 9 : 0;
+  return kSuccess;
+}
+int cuCtxCreate_v2(Handle* context, unsigned, int) {
+  *context = &counter;
+  return kSuccess;
+}
+int cuCtxDestroy_v2(Handle) {
+  return answer();
+}
+int cuCtxSynchronize() {
+  return answer();
+}
+int cuModuleLoadData(Handle* module, const void* image) {
+  *module = &counter;
+  return std::memcmp(image, "\177ELF", 4) == 0 ? answer() : kInvalidValue;
+}
+int cuModuleGetFunction(Handle* into, Handle, const char* name) {
+  std::snprintf(function, sizeof function, "%s", name);
+  *into = function;
+  return answer();
+}
+int cuModuleGetGlobal_v2(std::uint64_t* address, std::size_t* size, Handle, const char* name) {
+  if (std::strcmp(name, "counter") != 0) return kNotFound;
+  *address = reinterpret_cast<std::uintptr_t>(&counter);
+  *size = sizeof counter;
+  return answer();
+}
+int cuFuncGetAttribute(int* value, int attribute, Handle) {
+  *value = attribute == 4 ? 24 : 0;
+  return answer();
+}
+int cuFuncSetAttribute(Handle, int attribute, int value) {
+  log("cuFuncSetAttribute " + std::to_string(attribute) + " " + std::to_string(value));
+  return answer();
+}
+int cuMemAlloc_v2(std::uint64_t* address, std::size_t size) {
+  *address = reinterpret_cast<std::uintptr_t>(std::malloc(size));
+  log("cuMemAlloc " + std::to_string(size));
+  return answer();
+}
+int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t size) {
+  std::memcpy(reinterpret_cast<void*>(to), from, size);
+  return answer();
+}
+int cuMemcpyDtoH_v2(void* to, std::uint64_t from, std::size_t size) {
+  std::memcpy(to, reinterpret_cast<void*>(from), size);
+  return answer();
+}
+int cuMemsetD8_v2(std::uint64_t to, unsigned char value, std::size_t size) {
+  std::memset(reinterpret_cast<void*>(to), value, size);
+  return answer();
+}
+int cuLaunchKernel(Handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
+                   unsigned blockZ, unsigned sharedBytes, Handle, void** parameters, void**) {
+  std::string text = std::string("cuLaunchKernel ") + function;
+  for (unsigned number : {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes})
+    text += " " + std::to_string(number);
+  log(text);
+  const std::string name = function;
+  if (name == "addOne") {
+    auto* data = reinterpret_cast<std::uint32_t*>(parameter<std::uint64_t>(parameters, 0));
+    for (std::uint32_t i = 0; i < parameter<std::uint32_t>(parameters, 1); ++i)
+      ++data[i];
+  }
+  if (name == "count") ++counter;
+  if (name == "stop") hasFailed = true;
+  return kSuccess; // a kernel that traps is not known to have done so yet
+}
+int cuEventCreate(Handle* event, unsigned) {
+  *event = &counter;
+  return answer();
+}
+int cuEventRecord(Handle, Handle) {
+  return answer();
+}
+int cuEventSynchronize(Handle) {
+  return answer();
+}
+int cuEventElapsedTime(float* milliseconds, Handle, Handle) {
+  *milliseconds = 0.0125f;
+  return answer();
+}
+
+} // extern "C"

@@ -1,0 +1,89 @@
+#include "tools/gpu/command_line.h"
+
+#include "tools/common/program.h"
+
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <sstream>
+
+namespace orias::gpu {
+
+namespace po = boost::program_options;
+using tools::UsageError;
+
+namespace {
+
+constexpr const char* kInput = "input";
+using Words = std::vector<std::string>;
+
+po::options_description shownOptions() {
+  po::options_description result("Options", 100, 60);
+  result.add_options()("opt-level,O", po::value<unsigned>()->value_name("N"), "of our cubin: 0 to 4, 3 is the default");
+  result.add_options()("ptxas", "run the cubin that ptxas makes, too: $ORIAS_PEERS_DIR/ptxas or the one on the PATH");
+  result.add_options()("cubin", po::value<Words>()->value_name("FILE"), "run this cubin, too; may be repeated");
+  result.add_options()("repeat", po::value<unsigned>()->value_name("N"),
+                       "timed launches; 20 is the default, 0 checks the results only");
+  result.add_options()("warm-up", po::value<unsigned>()->value_name("N"), "launches before those; 3 is the default");
+  result.add_options()("library", po::value<std::string>()->value_name("FILE"),
+                       "the CUDA driver; $ORIAS_CUDA_DRIVER or libcuda.so.1 without it");
+  result.add_options()("help,h", "print this text");
+  return result;
+}
+
+po::variables_map readWords(std::span<const std::string> words) {
+  po::options_description all = shownOptions();
+  all.add_options()(kInput, po::value<Words>());
+  po::positional_options_description files;
+  files.add(kInput, -1);
+  using namespace po::command_line_style;
+  po::variables_map values;
+  try {
+    const Words args(words.begin(), words.end());
+    const auto style = unix_style & ~allow_guessing;
+    po::store(po::command_line_parser(args).options(all).positional(files).style(style).run(), values);
+  } catch (const po::error& e) {
+    throw UsageError(e.what());
+  }
+  return values;
+}
+
+} // namespace
+
+CommandLine parseCommandLine(std::span<const std::string> words) {
+  const po::variables_map values = readWords(words);
+  const auto has = [&](const char* name) { return values.count(name) != 0; };
+  CommandLine line;
+  line.help = has("help");
+  if (line.help) return line;
+  if (has("opt-level")) {
+    line.assembleOptions.optLevel = values["opt-level"].as<unsigned>();
+    if (line.assembleOptions.optLevel > 4) throw UsageError("--opt-level goes from 0 to 4");
+  }
+  line.withPtxas = has("ptxas");
+  if (has("cubin")) line.cubins = values["cubin"].as<Words>();
+  if (has("repeat")) line.timing.repetitions = values["repeat"].as<unsigned>();
+  if (has("warm-up")) line.timing.warmUps = values["warm-up"].as<unsigned>();
+  const char* library = std::getenv("ORIAS_CUDA_DRIVER");
+  line.library = has("library") ? values["library"].as<std::string>() : library ? library : "libcuda.so.1";
+  if (!has(kInput)) throw UsageError("no launch file is named; --help tells more");
+  line.launchFiles = values[kInput].as<Words>();
+  if (!line.cubins.empty() && line.launchFiles.size() > 1) throw UsageError("--cubin goes with one launch file");
+  return line;
+}
+
+std::string helpText() {
+  std::ostringstream out;
+  out << "Usage: orias-gpu [options] LAUNCH.json...\n\n"
+         "Runs launches on the first GPU of this computer: from the cubin that orias makes of the launch's PTX, and\n"
+         "from others. Compares what they leave in memory with what the launch file expects and with the PTX\n"
+         "interpreter, and times the kernels.\n\n"
+      << shownOptions()
+      << "\nExit status: 0 results as expected, 1 wrong results or inputs that cannot be read, 2 errors in the "
+         "command\n"
+         "line, 3 a fault of orias-gpu, 77 there is no GPU.\n";
+  return out.str();
+}
+
+} // namespace orias::gpu

@@ -1,0 +1,177 @@
+#include "tools/gpu/gpu_run.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace orias::gpu {
+
+namespace {
+
+/// Beyond this a kernel has to be told that it may have so much.
+constexpr std::uint32_t kDefaultDynamicShared = 48 * 1024;
+
+/// The kind of report that an emulator would give for a fault of a kernel; null for other errors.
+const char* faultKind(int code) {
+  switch (code) {
+  case 700:                    // illegal address
+  case 716:                    // misaligned address
+  case 717:                    // invalid address space
+  case 718: return "memcheck"; // invalid program counter
+  case 702: return "budget";   // timeout
+  case 710:                    // assert
+  case 715:                    // illegal instruction
+  case 719: return "trap";     // launch failure
+  default: return nullptr;
+  }
+}
+
+/// One launch on the device.
+class Session {
+ public:
+  Session(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device)
+      : cuda_(cuda), launch_(device.launch), device_(device) {
+    ORIAS_CUDA_CALL(cuda_, cuModuleLoadData, &module_, cubin.data());
+    ORIAS_CUDA_CALL(cuda_, cuModuleGetFunction, &function_, module_, launch_.kernel.c_str());
+    if (launch_.dynamicShared > kDefaultDynamicShared)
+      ORIAS_CUDA_CALL(cuda_, cuFuncSetAttribute, function_, kMaxDynamicShared, static_cast<int>(launch_.dynamicShared));
+    for (const launch::Buffer& buffer : launch_.buffers) {
+      DevicePointer address = 0;
+      ORIAS_CUDA_CALL(cuda_, cuMemAlloc_v2, &address, std::max<std::size_t>(bytesOf(buffer), 1));
+      addresses_.push_back(address);
+    }
+    makeArguments();
+  }
+
+  unsigned attribute(int which) const {
+    int value = 0;
+    ORIAS_CUDA_CALL(cuda_, cuFuncGetAttribute, &value, which, function_);
+    return static_cast<unsigned>(value);
+  }
+
+  /// Puts the initial contents into the buffers; those without one are zero, as in the emulator.
+  void fillBuffers() const {
+    for (std::size_t i = 0; i < launch_.buffers.size(); ++i) {
+      const launch::Buffer& buffer = launch_.buffers[i];
+      if (bytesOf(buffer) == 0) continue;
+      if (buffer.initial.empty()) {
+        ORIAS_CUDA_CALL(cuda_, cuMemsetD8_v2, addresses_[i], 0, bytesOf(buffer));
+        continue;
+      }
+      std::vector<std::byte> content = buffer.initial;
+      putPointers(buffer.pointers, content);
+      ORIAS_CUDA_CALL(cuda_, cuMemcpyHtoD_v2, addresses_[i], content.data(), content.size());
+    }
+  }
+
+  void start() {
+    std::vector<void*> parameters;
+    for (std::vector<std::byte>& argument : arguments_)
+      parameters.push_back(argument.data());
+    ORIAS_CUDA_CALL(cuda_, cuLaunchKernel, function_, launch_.grid.x, launch_.grid.y, launch_.grid.z, launch_.block.x,
+                    launch_.block.y, launch_.block.z, launch_.dynamicShared, nullptr, parameters.data(), nullptr);
+  }
+
+  double timedMicroseconds(Handle before, Handle after) {
+    ORIAS_CUDA_CALL(cuda_, cuEventRecord, before, nullptr);
+    start();
+    ORIAS_CUDA_CALL(cuda_, cuEventRecord, after, nullptr);
+    ORIAS_CUDA_CALL(cuda_, cuEventSynchronize, after);
+    float milliseconds = 0;
+    ORIAS_CUDA_CALL(cuda_, cuEventElapsedTime, &milliseconds, before, after);
+    return 1000.0 * static_cast<double>(milliseconds);
+  }
+
+  /// Copies buffers and variables to `device_`.
+  void fetch() const {
+    for (std::size_t i = 0; i < launch_.buffers.size(); ++i) {
+      const launch::Buffer& buffer = launch_.buffers[i];
+      if (bytesOf(buffer) == 0) continue;
+      const launch::Allocation to = device_.global.allocations()[i];
+      std::byte* bytes = device_.global.at(to.address, to.size);
+      ORIAS_CUDA_CALL(cuda_, cuMemcpyDtoH_v2, bytes, addresses_[i], bytesOf(buffer));
+      // Addresses differ between engines; those that the kernel left alone become the ones of `device_`.
+      for (const launch::Pointer& p : buffer.pointers) {
+        const std::uint64_t ours = device_.address(p), theirs = addressOf(p);
+        if (std::memcmp(bytes + p.at, &theirs, sizeof theirs) == 0) std::memcpy(bytes + p.at, &ours, sizeof ours);
+      }
+    }
+    for (const launch::VariableExpectation& variable : launch_.variables) {
+      DevicePointer from = 0;
+      std::size_t size = 0;
+      ORIAS_CUDA_CALL(cuda_, cuModuleGetGlobal_v2, &from, &size, module_, variable.name.c_str());
+      const std::uint64_t to = device_.global.allocate(variable.name, size);
+      ORIAS_CUDA_CALL(cuda_, cuMemcpyDtoH_v2, device_.global.at(to, size), from, size);
+    }
+  }
+
+ private:
+  static std::size_t bytesOf(const launch::Buffer& buffer) {
+    return buffer.elements * launch::elementBytes(buffer.type);
+  }
+  std::uint64_t addressOf(const launch::Pointer& pointer) const {
+    return addresses_[static_cast<std::size_t>(pointer.buffer)] + static_cast<std::uint64_t>(pointer.offset);
+  }
+  void putPointers(std::span<const launch::Pointer> pointers, std::span<std::byte> into) const {
+    for (const launch::Pointer& p : pointers) {
+      const std::uint64_t value = addressOf(p);
+      std::memcpy(into.data() + p.at, &value, sizeof value);
+    }
+  }
+  void makeArguments() {
+    for (const launch::Argument& argument : launch_.arguments) {
+      std::vector<std::byte> bytes = argument.bytes;
+      if (argument.buffer >= 0) {
+        bytes.resize(launch::kPointerBytes);
+        const launch::Pointer pointer{0, argument.buffer, argument.offset};
+        putPointers({&pointer, 1}, bytes);
+      } else {
+        putPointers(argument.pointers, bytes);
+      }
+      arguments_.push_back(std::move(bytes));
+    }
+  }
+
+  const Cuda& cuda_;
+  const launch::Launch& launch_;
+  launch::Device& device_;
+  Handle module_ = nullptr, function_ = nullptr;
+  std::vector<DevicePointer> addresses_;          ///< of the buffers
+  std::vector<std::vector<std::byte>> arguments_; ///< their bytes, one by one
+};
+
+} // namespace
+
+GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device,
+                const TimingOptions& timing) {
+  Session session(cuda, cubin, device);
+  GpuRun run;
+  run.registers = session.attribute(kRegisters);
+  run.localBytes = session.attribute(kLocalBytes);
+  session.fillBuffers();
+  try {
+    session.start();
+    ORIAS_CUDA_CALL(cuda, cuCtxSynchronize);
+  } catch (const CudaError& error) {
+    const char* kind = faultKind(error.code);
+    if (!kind) throw;
+    run.result.reports.push_back({kind, device.launch.kernel, error.what(), 1});
+    return run;
+  }
+  run.result.completed = true;
+  session.fetch();
+
+  Handle before = nullptr, after = nullptr;
+  if (timing.repetitions != 0) {
+    ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);
+    ORIAS_CUDA_CALL(cuda, cuEventCreate, &after, 0);
+  }
+  for (unsigned i = 0; timing.repetitions != 0 && i < timing.warmUps + timing.repetitions; ++i) {
+    session.fillBuffers();
+    const double time = session.timedMicroseconds(before, after);
+    if (i >= timing.warmUps) run.microseconds.push_back(time);
+  }
+  std::sort(run.microseconds.begin(), run.microseconds.end());
+  return run;
+}
+
+} // namespace orias::gpu

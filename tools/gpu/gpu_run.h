@@ -1,0 +1,32 @@
+#pragma once
+
+#include "tools/gpu/cuda.h"
+#include "tools/launch/launch.h"
+
+#include <span>
+#include <vector>
+
+namespace orias::gpu {
+
+struct TimingOptions {
+  unsigned warmUps = 3;
+  unsigned repetitions = 20; ///< 0: the launch is only run once, for its results
+};
+
+/// How a launch went on the device.
+struct GpuRun {
+  launch::RunResult result;         ///< completed, or the report of a fault
+  unsigned registers = 0;           ///< of a thread
+  unsigned localBytes = 0;          ///< of a thread
+  std::vector<double> microseconds; ///< of each repetition, in rising order
+
+  double median() const { return microseconds.empty() ? 0 : microseconds[microseconds.size() / 2]; }
+};
+
+/// Runs a launch from a cubin. What it leaves in buffers and in the variables that the launch names comes back in
+/// `device`. Every repetition starts from the same contents and is timed by events around the kernel alone. A fault of
+/// the kernel is in the result; throws CudaError for everything else that fails (a cubin that does not load, ...).
+GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device,
+                const TimingOptions& timing);
+
+} // namespace orias::gpu
