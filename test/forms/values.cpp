@@ -1,0 +1,221 @@
+#include "test/forms/values.h"
+
+#include "frontend/types.h"
+
+#include <array>
+#include <bit>
+#include <cstring>
+#include <span>
+
+namespace orias::forms {
+
+using launch::ElementType;
+using ptx::Op;
+using ptx::Type;
+using ptx::TypeClass;
+
+namespace {
+
+/// SplitMix64 (Steele, Lea, Flood 2014).
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t below(std::uint64_t n) { return next() % n; }
+
+ private:
+  std::uint64_t state_;
+};
+
+/// A binary format by the widths of its fields.
+struct Format {
+  unsigned exponentBits, fractionBits;
+};
+
+std::optional<Format> formatOf(Type type) {
+  switch (type) {
+  case Type::F16:
+  case Type::F16x2: return Format{5, 10};
+  case Type::BF16:
+  case Type::BF16x2: return Format{8, 7};
+  case Type::F32:
+  case Type::TF32: return Format{8, 23};
+  case Type::F64: return Format{11, 52};
+  default: return std::nullopt;
+  }
+}
+
+/// A float: special, or a random one near 1, or any.
+std::uint64_t floatValue(Format format, Random& random) {
+  const auto [exponentBits, fractionBits] = format;
+  const std::uint64_t sign = random.below(2) << (exponentBits + fractionBits);
+  const std::uint64_t one = ((std::uint64_t{1} << (exponentBits - 1)) - 1) << fractionBits;
+  const std::uint64_t infinity = ((std::uint64_t{1} << exponentBits) - 1) << fractionBits;
+  const std::uint64_t step = std::uint64_t{1} << fractionBits, fraction = random.next() & (step - 1);
+  const std::uint64_t half = step >> 1;
+  switch (random.below(16)) {
+  case 0: return sign;                                                    // zero
+  case 1: return sign | infinity;                                         //
+  case 2: return sign | infinity | half | (fraction >> 2);                // not a number
+  case 3: return sign | 1;                                                // the least
+  case 4: return sign | fraction;                                         // subnormal
+  case 5: return sign | step;                                             // the least normal
+  case 6: return sign | (infinity - 1);                                   // the greatest
+  case 7: return sign | (one + (random.below(3) << fractionBits) + half); // 1.5, 3, 6: ties for rounding
+  case 8: return sign | (one + 31 * (step % infinity) % infinity);
+  case 9: return sign | (random.next() & (infinity | (step - 1))); // any
+  default: return sign | ((one + random.below(12) * step - 4 * step) + fraction);
+  }
+}
+
+/// A small whole number or quarter as a float: sums and products of many are exact.
+std::uint64_t smallFloat(Format format, Random& random) {
+  static constexpr std::array<double, 8> kSmall = {0, 1, -1, 2, -2, 0.5, 3, -4};
+  const double value = kSmall[random.below(kSmall.size())];
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
+  const std::uint64_t sign = bits >> 63 << (format.exponentBits + format.fractionBits);
+  const std::int64_t exponent = static_cast<std::int64_t>(bits >> 52 & 0x7ff) - 1023;
+  if (value == 0) return sign;
+  const std::int64_t bias = (std::int64_t{1} << (format.exponentBits - 1)) - 1;
+  return sign | static_cast<std::uint64_t>(exponent + bias) << format.fractionBits |
+         (bits & ((std::uint64_t{1} << 52) - 1)) >> (52 - format.fractionBits);
+}
+
+std::uint64_t integerValue(unsigned bits, Random& random) {
+  const std::uint64_t top = std::uint64_t{1} << (bits - 1);
+  switch (random.below(12)) {
+  case 0: return 0;
+  case 1: return 1;
+  case 2: return ~std::uint64_t{0};
+  case 3: return top;
+  case 4: return top - 1;
+  case 5: return random.below(70); // shift amounts
+  case 6: return random.next() & 0xff;
+  case 7: return ~random.below(256);
+  case 8: return random.next() >> random.below(64);
+  default: return random.next();
+  }
+}
+
+/// The format of a matrix operand's elements, by its letter.
+Type matrixElement(const Statement& statement, std::string_view operand) {
+  const ptx::Form& form = statement.form;
+  const bool hasFour = form.typeCount() >= 4;
+  if (operand == "a") return form.type(hasFour ? 1 : 0);
+  if (operand == "b") return form.type(hasFour ? 2 : 0);
+  return form.type(hasFour ? 3 : form.typeCount() - 1);
+}
+
+bool isMatrix(Op op) {
+  return op == Op::Mma || op == Op::WmmaMma;
+}
+
+bool isBarrier(Op op) {
+  return op == Op::BarSync || op == Op::BarRed || op == Op::BarrierSync || op == Op::BarrierRed;
+}
+
+/// The bits that fit in a register, for types that two halves share.
+std::uint64_t packed(std::uint64_t low, std::uint64_t high, Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2 ? low | high << 16 : low;
+}
+
+/// One value that the instruction has a meaning for.
+std::uint64_t value(const Statement& statement, const Use& use, Random& random) {
+  const Op op = statement.form.op;
+  if (use.operand == "mask") return 0xffffffff;
+  if (use.operand == "stride") return 32;
+  if (isBarrier(op) && use.type != Type::Pred) return use.operand == "b" ? 64 : 1;
+  if (use.type == Type::Pred) return random.below(2);
+  if (isMatrix(op)) {
+    const Type element = matrixElement(statement, use.operand);
+    const auto format = formatOf(element);
+    if (!format) return random.next();
+    const std::uint64_t low = smallFloat(*format, random), high = smallFloat(*format, random);
+    return ptx::bitWidth(element) == 16 ? low | high << 16 : low;
+  }
+  const bool isFloat = formatOf(use.type).has_value();
+  if (op == Op::Match) return random.below(3);
+  if (op == Op::Nanosleep) return random.below(20);
+  if (op == Op::Fns && use.operand == "b") return random.below(32);
+  if (op == Op::Fns && use.operand == "c") return random.below(9) - 4;
+  if ((op == Op::Mapa || op == Op::Getctarank) && use.operand == "b") return 0;
+  if (op == Op::Mul24 || op == Op::Mad24) {
+    const std::uint64_t bits = integerValue(24, random);
+    const bool isSigned = ptx::typeClass(statement.form.type()) == TypeClass::Signed;
+    if (use.operand == "c") return integerValue(32, random);
+    return isSigned ? static_cast<std::uint64_t>(static_cast<std::int64_t>(bits << 40) >> 40) : bits & 0xffffff;
+  }
+  if (op == Op::Sin || op == Op::Cos) { // far from 0 the manual bounds no error
+    const float angle = (static_cast<float>(random.below(20000)) - 10000) / 1600;
+    return std::bit_cast<std::uint32_t>(angle);
+  }
+  if (isFloat) {
+    const ptx::Type type = use.type;
+    const Format format = *formatOf(type);
+    return packed(floatValue(format, random), floatValue(format, random), type);
+  }
+  const unsigned bits = ptx::bitWidth(use.type);
+  std::uint64_t number = integerValue(bits > 64 ? 64 : bits, random);
+  if ((op == Op::Div || op == Op::Rem) && use.operand == "b") {
+    const std::uint64_t mask = bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+    if ((number & mask) == 0 || (number & mask) == mask) number = 1 + random.below(100);
+  }
+  return number;
+}
+
+void append(std::vector<std::byte>& bytes, std::uint64_t value, unsigned size) {
+  const std::size_t at = bytes.size();
+  bytes.resize(at + size);
+  std::memcpy(bytes.data() + at, &value, size < 8 ? size : 8);
+}
+
+} // namespace
+
+ElementType elementOf(Type type) {
+  switch (type) {
+  case Type::F16:
+  case Type::F16x2: return ElementType::F16;
+  case Type::BF16:
+  case Type::BF16x2: return ElementType::BF16;
+  case Type::F32:
+  case Type::TF32: return ElementType::F32;
+  case Type::F64: return ElementType::F64;
+  default: break;
+  }
+  const unsigned bits = ptx::bitWidth(type);
+  return bits <= 8 ? ElementType::U8 : bits <= 16 ? ElementType::U16 : bits <= 32 ? ElementType::U32 : ElementType::U64;
+}
+
+std::vector<std::byte> sourceValues(const Statement& statement, const Use& use, unsigned lanes, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::byte> bytes;
+  const unsigned bits = ptx::bitWidth(use.type), size = bits <= 8 ? 1 : bits / 8;
+  for (unsigned lane = 0; lane < lanes; ++lane) {
+    append(bytes, value(statement, use, random), size < 8 ? size : 8);
+    if (size == 16) append(bytes, random.next(), 8);
+  }
+  return bytes;
+}
+
+ElementType memoryElement(const Statement& statement) {
+  const Op op = statement.form.op;
+  return op == Op::Atom || op == Op::Red ? elementOf(statement.form.type()) : ElementType::U32;
+}
+
+std::vector<std::byte> memoryValues(const Statement& statement, std::size_t bytes, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::byte> memory;
+  const auto format = formatOf(statement.form.type());
+  const unsigned size = launch::elementBytes(memoryElement(statement));
+  while (memory.size() < bytes)
+    append(memory, format && memoryElement(statement) != ElementType::U32 ? smallFloat(*format, random) : random.next(),
+           size);
+  return memory;
+}
+
+} // namespace orias::forms
