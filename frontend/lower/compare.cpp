@@ -48,6 +48,20 @@ isa::BoolOp boolOp(Mod m) {
   return m == Mod::Or ? isa::BoolOp::OR : m == Mod::Xor ? isa::BoolOp::XOR : isa::BoolOp::AND;
 }
 
+bool isPacked(Type type) {
+  return type == Type::F16x2 || type == Type::BF16x2;
+}
+
+/// What set writes for true: 1.0, or all ones.
+std::int32_t truthOf(Type type) {
+  switch (type) {
+  case Type::F16: return 0x3c00;
+  case Type::BF16: return 0x3f80;
+  case Type::F32: return 0x3f800000;
+  default: return bitWidth(type) == 16 ? 0xffff : -1;
+  }
+}
+
 /// Predicates p and q of `a cmp b`, each combined with c: p = cmp op c, q = !cmp op c. False when the type is not
 /// supported.
 bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const Operand& bOp, bool ftz, IsaOperand p,
@@ -57,11 +71,16 @@ bool compare(FunctionLowering& f, Type type, Mod cmp, const Operand& aOp, const 
   const TypeClass cls = typeClass(type);
   if (cls == TypeClass::Float) {
     const ModValue comparison{IsaMod::Cmp, floatComparison(cmp)};
-    if (type == Type::F16 || type == Type::BF16) {
+    if (bits == 16) {
       IsaOperand left = f.sourceReg(aOp, Type::B16), right = f.sourceReg(bOp, Type::B16);
       left.half = right.half = IsaOperand::Half::H0H0;
       f.emit(IsaOp::HSETP2, {p, q, left, right, c},
              {comparison, boolean, {IsaMod::Bf16, type == Type::BF16 ? 2 : 0}, {IsaMod::Ftz, ftz ? 1 : 0}});
+      return true;
+    }
+    if (isPacked(type)) { // p is of the low halves, q of the high ones
+      f.emit(IsaOp::HSETP2, {p, q, f.sourceReg(aOp, Type::B32), f.sourceReg(bOp, Type::B32), c},
+             {comparison, boolean, {IsaMod::Bf16, type == Type::BF16x2 ? 2 : 0}, {IsaMod::Ftz, ftz ? 1 : 0}});
       return true;
     }
     Value a = f.source(aOp, type), b = f.source(bOp, type);
@@ -103,20 +122,33 @@ void lowerSetp(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.unsupported(std::string(f.opcodeText()));
 }
 
+/// set of packed halves: a result in each half.
+void lowerSetPacked(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const bool combined = ops.size() > 3, isBrain = form.type(1) == Type::BF16x2;
+  f.emit(IsaOp::HSET2,
+         {f.dest(ops[0]), f.sourceReg(ops[1], Type::B32), f.sourceReg(ops[2], Type::B32),
+          combined ? f.predicate(ops[3]) : IsaOperand::pt()},
+         {{IsaMod::Cmp, floatComparison(form.compare())},
+          {IsaMod::Bool, boolOp(combined ? form.boolOp() : Mod::And)},
+          {IsaMod::Bf16, isBrain ? 2 : 0},
+          {IsaMod::BoolF, isPacked(form.type(0)) ? 1 : 0},
+          {IsaMod::Ftz, form.ftz() ? 1 : 0}});
+}
+
 void lowerSet(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (isPacked(form.type(1))) return lowerSetPacked(f, i, form);
   auto ops = f.operands(i);
   const bool combined = ops.size() > 3;
   IsaOperand c = combined ? f.predicate(ops[3]) : IsaOperand::pt();
   IsaOperand p = f.newP(), d = f.dest(ops[0]);
   const Type to = form.type(0), from = form.type(1);
-  if (bitWidth(to) != 32 || !compare(f, from, form.compare(), ops[1], ops[2], form.ftz(), p, IsaOperand::pt(),
-                                     combined ? form.boolOp() : Mod::And, c)) {
+  if (bitWidth(to) > 32 || !compare(f, from, form.compare(), ops[1], ops[2], form.ftz(), p, IsaOperand::pt(),
+                                    combined ? form.boolOp() : Mod::And, c)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  constexpr std::int32_t kOne = 0x3f800000;
-  IsaOperand truth = typeClass(to) == TypeClass::Float ? f.imm(kOne) : f.imm(-1);
-  f.emit(IsaOp::SEL, {d, IsaOperand::rz(), truth, p.notted()});
+  f.emit(IsaOp::SEL, {d, IsaOperand::rz(), f.imm(truthOf(to)), p.notted()});
 }
 
 void lowerSelp(FunctionLowering& f, const Instruction& i, const Form& form) {

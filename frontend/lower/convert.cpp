@@ -268,7 +268,6 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   if (to == from) {
     if (roundsToIntegral(form)) {
-      if (to == Type::BF16) return refuse();
       IsaOperand result = form.sat() ? f.newR(wide ? 2 : 1) : d;
       f.emit(wide ? IsaOp::FRND_64 : IsaOp::FRND, {result, a},
              {{IsaMod::DstFmt, floatFmt(to)},

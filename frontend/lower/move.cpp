@@ -161,8 +161,13 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
     return;
   }
   auto ops = f.operands(i);
-  f.emit(IsaOp::QSPC,
-         {f.destPredicate(ops[0]), IsaOperand::rz(), f.sourceReg(ops[1], Type::U64), IsaOperand::immediate(0)},
+  const bool isNarrow = bitWidth(f.typeOf(ops[1])) == 32;
+  IsaOperand address = isNarrow ? f.newR(2) : f.sourceReg(ops[1], Type::U64);
+  if (isNarrow) {
+    f.copy(ori::component(address, 0), f.source(ops[1], Type::U32));
+    f.copy(ori::component(address, 1), Value::constant(0, 1));
+  }
+  f.emit(IsaOp::QSPC, {f.destPredicate(ops[0]), IsaOperand::rz(), address, IsaOperand::immediate(0)},
          {{IsaMod::Sub, space == Mod::Local ? InLocal : InShared}});
 }
 

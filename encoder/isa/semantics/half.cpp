@@ -118,9 +118,12 @@ void hmnmx2(const Inst& inst, LaneValues& values) {
         wantsLess ? ieee::minimum(packed.format(), a, b, nanWins) : ieee::maximum(packed.format(), a, b, nanWins);
     // As in FMNMX, the signs are those of the registers.
     if (lane.mod(Mod::XorSign) != 0 && !ieee::isNan(packed.format(), result)) {
-      if (lane.operand(1).half != Operand::Half::None || lane.operand(2).half != Operand::Half::None)
-        refuse(inst, "signs of selected halves");
-      result = (result & 0x7fff) | ((lane.raw(1) ^ lane.raw(2)) >> (16 * i) & 0x8000);
+      const auto bits = [&](unsigned slot) {
+        const Operand::Half half = lane.operand(slot).half;
+        const unsigned which = half == Operand::Half::H0H0 ? 0 : half == Operand::Half::H1H1 ? 1 : i;
+        return lane.raw(slot) >> (16 * which);
+      };
+      result = (result & 0x7fff) | ((bits(1) ^ bits(2)) & 0x8000);
     }
     return result;
   });
