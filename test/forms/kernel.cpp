@@ -159,9 +159,7 @@ class Writer {
   }
 
   /// tf32 lies in untyped registers.
-  Type resultType(const Use& use) const {
-    return statement_.form.type() == Type::TF32 ? Type::TF32 : use.type;
-  }
+  Type resultType(const Use& use) const { return statement_.form.type() == Type::TF32 ? Type::TF32 : use.type; }
 
   std::string results() {
     std::string text;

@@ -60,49 +60,55 @@ Verdict judgeForm(ptx::Module& module, Diagnostics& diags) {
   return {isTarget ? Outcome::OtherTarget : Outcome::NoForm, message};
 }
 
-Verdict judgeAssembly(const Result& result) {
+Verdict assembled(const Kernel& kernel, std::string_view arch, std::vector<std::byte>& cubin) {
+  Options options;
+  options.arch = arch;
+  options.contractFma = false;
+  Result result = assemble(kernel.text, options);
+  cubin = std::move(result.cubin);
   if (result.status == Status::Ok) return {};
   const std::size_t at = result.diagnostics.find("not supported yet");
   const std::string line = result.diagnostics.substr(0, result.diagnostics.find('\n'));
   return {at == std::string::npos ? Outcome::Fault : Outcome::Unsupported, line};
 }
 
-Verdict judgeKernel(const Statement& statement, std::string_view arch, std::uint64_t seed, bool ptxas) {
-  const Kernel kernel = kernelFor(statement, arch, seed);
-  Diagnostics diags(statement.opcode, kernel.text);
-  const auto module = ptx::parse(kernel.text, diags);
+/// Runs a cubin and compares the memory that it leaves.
+Verdict judgeCubin(std::string_view whose, std::span<const std::byte> cubin, const launch::Launch& launch,
+                   const launch::Device& wanted) {
+  launch::Device got(launch);
+  const Verdict verdict = judgeRun(whose, emu::run(emu::loadCubin(cubin, launch.kernel), got));
+  return verdict.outcome == Outcome::Agrees ? judgeMemory(whose, got, wanted) : verdict;
+}
+
+Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Settings& settings,
+                     std::string_view whyNotRun) {
+  Diagnostics diags(interpreted.launch.name, interpreted.text);
+  const auto module = ptx::parse(interpreted.text, diags);
   if (Verdict verdict = judgeForm(*module, diags); verdict.outcome != Outcome::Agrees) return verdict;
+  std::vector<std::byte> cubin;
+  if (Verdict verdict = assembled(emulated, settings.arch, cubin); verdict.outcome != Outcome::Agrees) return verdict;
+  if (!whyNotRun.empty()) return {Outcome::Assembled, std::string(whyNotRun)};
 
-  Options options;
-  options.arch = arch;
-  options.contractFma = false;
-  const Result result = assemble(kernel.text, options);
-  if (Verdict verdict = judgeAssembly(result); verdict.outcome != Outcome::Agrees) return verdict;
-  if (std::string_view why = whyNotAlone(statement); !why.empty()) return {Outcome::Assembled, std::string(why)};
-
-  launch::Device wanted(kernel.launch), got(kernel.launch);
+  launch::Device wanted(interpreted.launch);
   if (Verdict verdict = judgeRun("interpreter", interp::run(*module, wanted)); verdict.outcome != Outcome::Agrees)
     return verdict;
-  if (Verdict verdict = judgeRun("emulator", emu::run(emu::loadCubin(result.cubin, "k"), got));
-      verdict.outcome != Outcome::Agrees)
-    return verdict;
-  if (Verdict verdict = judgeMemory("emulator", got, wanted); verdict.outcome != Outcome::Agrees || !ptxas)
-    return verdict;
-
-  const std::vector<std::byte> cubin = ptxasCubin(kernel.text, arch);
+  const Verdict ours = judgeCubin("our cubin", cubin, emulated.launch, wanted);
+  if (ours.outcome != Outcome::Agrees || !settings.ptxas) return ours;
+  cubin = ptxasCubin(emulated.text, settings.arch);
   if (cubin.empty()) return {Outcome::Fault, "ptxas refuses it"};
-  launch::Device peers(kernel.launch);
-  if (Verdict verdict = judgeRun("ptxas' cubin", emu::run(emu::loadCubin(cubin, "k"), peers));
-      verdict.outcome != Outcome::Agrees)
-    return verdict;
-  return judgeMemory("ptxas' cubin", peers, wanted);
+  return judgeCubin("ptxas' cubin", cubin, emulated.launch, wanted);
 }
 
 } // namespace
 
-Verdict judge(const Statement& statement, std::string_view arch, std::uint64_t seed, bool ptxas) {
+Verdict judge(const Statement& statement, const Settings& settings) {
+  const Kernel kernel = kernelFor(statement, settings.arch, settings.seed);
+  return judge(kernel, kernel, settings, whyNotAlone(statement));
+}
+
+Verdict judge(const Kernel& interpreted, const Kernel& emulated, const Settings& settings, std::string_view whyNotRun) {
   try {
-    return judgeKernel(statement, arch, seed, ptxas);
+    return judgeKernels(interpreted, emulated, settings, whyNotRun);
   } catch (const std::exception& error) {
     return {Outcome::Fault, error.what()};
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "test/forms/statement.h"
+#include "test/forms/kernel.h"
 
 #include <string>
 #include <string_view>
@@ -24,8 +24,18 @@ struct Verdict {
   std::string reason; ///< the error, the difference, the engine that cannot; empty where it agrees
 };
 
-/// Runs the statement's kernel on the PTX interpreter and, assembled, on the emulator; with `ptxas` also the cubin that
-/// ptxas makes, against ours.
-Verdict judge(const Statement& statement, std::string_view arch, std::uint64_t seed, bool ptxas);
+struct Settings {
+  std::string arch = "sm_90a";
+  std::uint64_t seed = 1; ///< of the values
+  bool ptxas = false;     ///< also the cubin that ptxas makes, against the interpreter
+};
+
+/// Runs the statement's kernel on the PTX interpreter and, assembled, on the emulator.
+Verdict judge(const Statement& statement, const Settings& settings);
+
+/// The same with two kernels that should be alike, which the test of this checker plants a difference in. With
+/// `whyNotRun` they are only assembled.
+Verdict judge(const Kernel& interpreted, const Kernel& emulated, const Settings& settings,
+              std::string_view whyNotRun = {});
 
 } // namespace orias::forms

@@ -141,6 +141,10 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
   const bool isFloat = formatOf(use.type).has_value();
   if (op == Op::Match) return random.below(3);
   if (op == Op::Nanosleep) return random.below(20);
+  const bool isField = op == Op::Bfe || op == Op::Bfi;
+  if (isField &&
+      (use.operand == "e" || use.operand == (op == Op::Bfe ? "b" : "c") || (op == Op::Bfe && use.operand == "c")))
+    return random.below(random.below(4) ? 70 : 256); // position and length
   if (op == Op::Fns && use.operand == "b") return random.below(32);
   if (op == Op::Fns && use.operand == "c") return random.below(9) - 4;
   if ((op == Op::Mapa || op == Op::Getctarank) && use.operand == "b") return 0;
