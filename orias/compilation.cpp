@@ -108,7 +108,9 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
   for (const std::string& setting : options.knobs)
     knobs_.setFromList(setting);
-  phases::PhaseManager{pipeline_}; // throws for phases that there are not
+  for (const std::string& binding : options.boundParams)
+    phases::parseParamBinding(binding); // throws; the jobs read them
+  phases::PhaseManager{pipeline_};      // throws for phases that there are not
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
     sources_.push_back({&input, Diagnostics(input.name, input.text), nullptr, nullptr});

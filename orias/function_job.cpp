@@ -57,6 +57,9 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   phases::PipelineOptions options = pipeline;
   options.dump = [this](const std::string& text) { dumped_ += text; };
   phases::PhaseManager manager(options);
+  std::vector<phases::ParamBinding> bindings;
+  for (const std::string& binding : options_.boundParams)
+    bindings.push_back(phases::parseParamBinding(binding));
   phases::PhaseContext context{.target = function_.module().target(),
                                .knobs = knobs_,
                                .optLevel = options_.optLevel,
@@ -64,7 +67,8 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .checkAllocation = options_.phases.verifyEach,
                                .remarks = remarks_,
                                .diagnostics = diagnostics_,
-                               .code = code_};
+                               .code = code_,
+                               .bindings = bindings};
   try {
     finished_ = manager.run(function_, context);
   } catch (const InternalError& e) {

@@ -45,7 +45,8 @@ struct Options {
   ListingFormat listingFormat = ListingFormat::Annotated;
   std::vector<std::string>
       knobs; ///< `NAME=VALUE`, several separated by commas or line ends; the last setting of a knob holds
-  bool wantRemarks = false; ///< fill Result::remarks
+  std::vector<std::string> boundParams; ///< `KERNEL.INDEX=VALUE`: parameters whose values are known
+  bool wantRemarks = false;             ///< fill Result::remarks
   PhaseOptions phases;
   friend bool operator==(const Options&, const Options&) = default;
 };

@@ -4,6 +4,8 @@
 #include "regalloc/allocate.h"
 #include "support/diagnostics.h"
 
+#include <fmt/format.h>
+
 namespace orias::phases {
 
 /// Phase 101, AdvancedPhaseAllocReg: the fat-point allocator (regalloc/README.md) under the knobs of the user and the
@@ -23,6 +25,10 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);
   if (!problem.empty()) context.diagnostics.error({}, problem);
+  if (problem.empty() && !context.knobs.enabled(Knob::UniformRegMode) && function.stats.uniformRegisters != 0)
+    context.diagnostics.warning({}, fmt::format("Uniform registers were disallowed, but the compiler required ({}) "
+                                                "uniform registers for correct code generation.",
+                                                function.stats.uniformRegisters));
   return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "ori/function.h"
 #include "phases/knobs.h"
+#include "phases/param_binding.h"
 #include "phases/remarks.h"
 
 #include <span>
@@ -29,7 +30,8 @@ struct PhaseContext {
   bool checkAllocation;  ///< run the allocation checker behind phase 101
   Remarks& remarks;
   Diagnostics& diagnostics;
-  encoder::FunctionCode& code; ///< the words and the listing: written by stage 10
+  encoder::FunctionCode& code;              ///< the words and the listing: written by stage 10
+  std::span<const ParamBinding> bindings{}; ///< parameters whose values are known, of all kernels
 };
 
 enum class Stage : std::uint8_t {

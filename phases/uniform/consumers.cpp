@@ -49,7 +49,10 @@ std::uint8_t mirrored(std::uint8_t cmp) {
 /// it. Knows the table's word for it (Flag::Commutative) and the families where something else must turn with them.
 bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   const isa::InstrDesc& row = isa::desc(draft.op);
-  const int ra = row.slotIndex("Ra"), rb = row.slotIndex("Rb"), rc = row.slotIndex("Rc");
+  const auto source = [&](std::string_view vector, std::string_view uniform) {
+    return row.slotIndex(row.has(isa::Flag::Uniform) ? uniform : vector);
+  };
+  const int ra = source("Ra", "URa"), rb = source("Rb", "URb"), rc = source("Rc", "URc");
   const auto isPair = [&](int x, int y) {
     return x >= 0 && y >= 0 &&
            ((a == static_cast<unsigned>(x) && b == static_cast<unsigned>(y)) ||
@@ -62,7 +65,7 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   const int lut = row.slotIndex("lut");
   if (lut >= 0) {
     // LOP3 and PLOP3: all inputs are alike.
-    const int first = ra >= 0 ? ra : row.slotIndex("Pp");
+    const int first = ra >= 0 ? ra : source("Pp", "UPp");
     const unsigned i = a - static_cast<unsigned>(first), j = b - static_cast<unsigned>(first);
     if (first < 0 || i > 2 || j > 2) return false;
     for (const std::string_view name : {"lut", "lut2"}) {
@@ -74,16 +77,17 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
     return done();
   }
   if (row.has(isa::Flag::Commutative)) {
-    const bool isSum = draft.op == Op::IADD3 || draft.op == Op::IADD3_X;
+    const bool isSum =
+        draft.op == Op::IADD3 || draft.op == Op::IADD3_X || draft.op == Op::UIADD3 || draft.op == Op::UIADD3_X;
     return isPair(ra, rb) || (isSum && (isPair(rb, rc) || isPair(ra, rc))) ? done() : false;
   }
-  if (draft.op == Op::ISETP && isPair(ra, rb)) {
+  if ((draft.op == Op::ISETP || draft.op == Op::UISETP) && isPair(ra, rb)) {
     const int cmp = row.modIndex(isa::Mod::Cmp);
     draft.mods[static_cast<unsigned>(cmp)] = mirrored(draft.mods[static_cast<unsigned>(cmp)]);
     return done();
   }
-  if (draft.op == Op::SEL && isPair(ra, rb)) {
-    Operand& predicate = draft.operands[static_cast<unsigned>(row.slotIndex("Pp"))];
+  if ((draft.op == Op::SEL || draft.op == Op::USEL) && isPair(ra, rb)) {
+    Operand& predicate = draft.operands[static_cast<unsigned>(source("Pp", "UPp"))];
     predicate.flags ^= Operand::kNot;
     return done();
   }

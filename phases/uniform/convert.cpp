@@ -29,6 +29,9 @@ class Converter {
         if (instr.id < plan_.forms.size()) convert(instr);
         if (!instr.next) forget();
       });
+    for (ori::Block* block : function_.layout())
+      for (Instr& instr : *block)
+        if (isa::desc(instr.op).has(isa::Flag::Uniform)) foldNumbers(instr);
     return moved_;
   }
 
@@ -120,6 +123,20 @@ class Converter {
     const ori::Operand& guard = instr.guard();
     if (plan_.isMoving(guard.value()))
       function_.setGuard(&instr, withMarksOf(spread(instr, plain(guard.value())), guard.value()));
+  }
+
+  /// Numbers that UMOV has put into registers of their own stand in the instruction itself, where it has room.
+  void foldNumbers(Instr& instr) {
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      const ori::Operand& o = instr.op_(i);
+      if (o.isDef || !o.isReg(File::UR) || !o.isVirtual() || o.width != 1 || o.neg() || o.abs() || o.inverted())
+        continue;
+      if (function_.vreg(o.reg).width != 1) continue;
+      const Instr* def = function_.singleDef(o.reg);
+      if (!def || def->op != Op::UMOV || def->isGuarded() || !def->op_(1).isImm()) continue;
+      InstrDraft draft(instr);
+      if (placeInstead(draft, o.value(), def->op_(1).value())) commit(function_, instr, draft);
+    }
   }
 
   // --- bridges; each serves the rest of its block, or until its source changes

@@ -319,6 +319,10 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
     line_.remarksFile = value;
     break;
   case Option::KnobSetting: options.knobs.push_back(value); break;
+  case Option::BindParam:
+    for (const std::string& binding : split(value, ','))
+      options.boundParams.push_back(binding);
+    break;
   case Option::KnobsFile:
     for (const std::string& name : split(value, ','))
       options.knobs.push_back(readOptionFile(option, name));
