@@ -262,11 +262,13 @@ void Machine::loadMatrix(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "LDSM with lanes missing");
   const unsigned matrices = 1u << isa::getMod(op.inst, isa::Mod::Size);
   const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  // All of them before the first result, which may go to the addresses' register.
+  std::uint16_t all[4][8][8];
+  for (unsigned row = 0; row < 8 * matrices; ++row)
+    if (!readMemory(Space::Shared, addressOf(op, row), row, std::as_writable_bytes(std::span(all[row / 8][row % 8]))))
+      return;
   for (unsigned m = 0; m < matrices; ++m) {
-    std::uint16_t rows[8][8];
-    for (unsigned r = 0; r < 8; ++r)
-      if (!readMemory(Space::Shared, addressOf(op, 8 * m + r), 8 * m + r, std::as_writable_bytes(std::span(rows[r]))))
-        return;
+    const auto& rows = all[m];
     for (unsigned lane = 0; lane < kLanes; ++lane) {
       const unsigned r = lane / 4, c = 2 * (lane % 4);
       const std::uint32_t low = isTransposed ? rows[c][r] : rows[r][c];

@@ -51,15 +51,16 @@ std::uint64_t addressIn(const Thread& t) {
 void loadSmall(Lanes lanes) {
   needAll(lanes);
   const Inst& first = *lanes[0]->inst;
-  for (unsigned m = 0; m < first.width; ++m) {
-    Small matrix;
-    for (unsigned r = 0; r < 8; ++r) {
-      Thread& t = *lanes[8 * m + r];
-      load(t, static_cast<Space>(first.option & 0xff), addressIn(t), std::as_writable_bytes(std::span(matrix.at[r])));
-    }
-    for (Thread* t : lanes)
-      t->r[t->inst->list[m]] = pairOf(matrix, t->lane, (first.option & kTransposed) != 0);
+  // All of them before the first result, which may go to the addresses' register.
+  Small matrices[4];
+  for (unsigned row = 0; row < 8u * first.width; ++row) {
+    Thread& t = *lanes[row];
+    load(t, static_cast<Space>(first.option & 0xff), addressIn(t),
+         std::as_writable_bytes(std::span(matrices[row / 8].at[row % 8])));
   }
+  for (unsigned m = 0; m < first.width; ++m)
+    for (Thread* t : lanes)
+      t->r[t->inst->list[m]] = pairOf(matrices[m], t->lane, (first.option & kTransposed) != 0);
 }
 
 void storeSmall(Lanes lanes) {

@@ -84,6 +84,11 @@ TEST_CASE("ldmatrix, stmatrix and movmatrix") {
   CHECK(plain.out[5] == (11u << 16 | 10));
   const Ran turned = runBody(fill + "ldmatrix.sync.aligned.m8n8.x1.trans.shared.b16 {%r0}, [%rd3];", 32);
   CHECK(turned.out[5] == ((3u * 8 + 1) << 16 | (2 * 8 + 1)));
+  // The address' register may take a result.
+  const Ran reused =
+      runBody(fill + "cvt.u32.u64 %r4, %rd3; ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r4,%r0}, [%r4];", 32);
+  REQUIRE(reused.result.completed);
+  CHECK(reused.out == plain.out);
   const Ran moved = runBody(fill + "movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r1;", 32);
   CHECK(moved.out == turned.out);
   const Ran stored = runBody(fill + "stmatrix.sync.aligned.m8n8.x1.trans.shared.b16 [%rd3+512], {%r1}; bar.sync 0; "
