@@ -1,4 +1,6 @@
 """Small programs with known answers: search, sorting, hashing, games, fractals, bodies, sparse matrices."""
+import base64
+import hashlib
 import math
 
 from recipes import rounding as fp
@@ -118,3 +120,119 @@ def vector_add_edges():
     a, b = [x for x in reals(90, 12)], [x for x in reals(90, 13, -1e30, 1e30)]
     return [Buffer("a", "f32", a), Buffer("b", "f32", b), Buffer("c", "f32", expected=[fp.add(x, y) for x, y in zip(a, b)]),
             Scalar("s32", 90)]
+
+
+@launch("convolution", "convolve", grid=[2, 3], block=[16, 8], about="Whole numbers over 256: exact in every order.")
+def convolution():
+    width, height, row = 30, 20, (1, 4, 6, 4, 1)
+    a = [float(v) for v in integers("s32", width * height, 14, -1000, 1000)]
+
+    def at(x, y):
+        return a[y * width + x] if 0 <= x < width and 0 <= y < height else 0.0
+
+    out = [sum(row[dy] * row[dx] * at(x + dx - 2, y + dy - 2) for dy in range(5) for dx in range(5)) / 256
+           for y in range(height) for x in range(width)]
+    return [Buffer("in", "f32", a), Buffer("out", "f32", expected=out), Scalar("s32", width), Scalar("s32", height)]
+
+
+@launch("softmax", "softmax", grid=3, block=64, about="Exponentials by ex2.approx: 2^-22 each, more for large arguments.")
+def softmax():
+    columns, a, out = 100, reals(300, 15), []
+    for r in range(3):
+        row = [math.exp(v) for v in a[100 * r:100 * r + 100]]
+        out += [fp.of(v / sum(row)) for v in row]
+    return [Buffer("in", "f32", a), Buffer("out", "f32", expected=out, tolerance={"absolute": 1e-9, "relative": 1e-5}),
+            Scalar("s32", columns)]
+
+
+@launch("softmax", "layerNorm", grid=3, block=64, about="Sums of 100 in any order, and rsqrt.approx.")
+def layer_norm():
+    columns, a, out = 100, reals(300, 16), []
+    scale, shift = reals(100, 17, 0.5, 2.0), reals(100, 18)
+    for r in range(3):
+        row = a[100 * r:100 * r + 100]
+        mean = sum(row) / columns
+        factor = 1 / math.sqrt(sum(v * v for v in row) / columns - mean * mean + 1e-5)
+        out += [fp.of((v - mean) * factor * w + b) for v, w, b in zip(row, scale, shift)]
+    return [Buffer("in", "f32", a), Buffer("scale", "f32", scale), Buffer("shift", "f32", shift),
+            Buffer("out", "f32", expected=out, tolerance={"absolute": 2e-5, "relative": 1e-5}), Scalar("s32", columns)]
+
+
+@launch("monte_carlo", "quarterCircle", grid=2, block=32)
+def monte_carlo():
+    state, draws, hits = 0x123456789ABCDEF, 25, []
+    states = []
+    for _ in range(64):
+        states.append(state)
+        for _ in range(1000):
+            state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+    for state in states:
+        inside = 0
+        for _ in range(draws):
+            point = []
+            for _ in range(2):
+                state = (state * 6364136223846793005 + 1442695040888963407) % 2 ** 64
+                point.append(state >> 40)
+            inside += point[0] ** 2 + point[1] ** 2 < 2 ** 48
+        hits.append(inside)
+    return [Scalar("u64", 0x123456789ABCDEF), Scalar("s32", draws), Buffer("hits", "u32", expected=hits),
+            Buffer("total", "u32", [0], expected=[sum(hits)])]
+
+
+@launch("graph_bfs", "bfsStep", grid=2, block=64)
+def graph_bfs():
+    n, depth, rows, columns = 100, 1, [0], []
+    degrees, targets = integers("s32", n, 19, 0, 6), iter(integers("s32", 700, 20, 0, n - 1))
+    for degree in degrees:
+        columns += [next(targets) for _ in range(degree)]
+        rows.append(len(columns))
+    level = [-1 if v % 3 else v // 3 % 2 for v in range(n)]
+    after = list(level)
+    for v in range(n):
+        if level[v] == depth:
+            for w in columns[rows[v]:rows[v + 1]]:
+                after[w] = depth + 1 if after[w] == -1 else after[w]
+    found = sum(a != b for a, b in zip(level, after))
+    return [Buffer("rows", "s32", rows), Buffer("columns", "s32", columns), Buffer("level", "s32", level, expected=after),
+            Scalar("s32", depth), Scalar("s32", n), Buffer("found", "s32", [0], expected=[found])]
+
+
+@launch("sha256", "sha256", block=32)
+def sha256():
+    length, text = 43, bytes(integers("u8", 43 * 32, 21))
+    out = []
+    for t in range(32):
+        digest = hashlib.sha256(text[length * t:length * t + length]).digest()
+        out += [int.from_bytes(digest[4 * k:4 * k + 4], "big") for k in range(8)]
+    return [Buffer("text", "u8", list(text)), Scalar("s32", length), Buffer("digest", "u32", expected=out)]
+
+
+@launch("base64", "base64", grid=2, block=64)
+def base64_text():
+    text = bytes(integers("u8", 250, 22))
+    return [Buffer("in", "u8", list(text)), Buffer("out", "s8", expected=list(base64.b64encode(text))), Scalar("s32", 250)]
+
+
+def big_numbers(seed):
+    words = integers("u32", 8 * 32, seed)
+    return words, [sum(words[8 * t + k] << 32 * k for k in range(8)) for t in range(32)]
+
+
+@launch("big_integer", "multiplyBig")
+def big_multiply():
+    (a, x), (b, y) = big_numbers(23), big_numbers(24)
+    return [Buffer("a", "u32", a), Buffer("b", "u32", b),
+            Buffer("out", "u32", expected=[p * q >> 32 * k & 0xFFFFFFFF for p, q in zip(x, y) for k in range(16)])]
+
+
+@launch("big_integer", "addBig")
+def big_add():
+    (a, x), (b, y) = big_numbers(25), big_numbers(26)
+    return [Buffer("a", "u32", a), Buffer("b", "u32", b),
+            Buffer("out", "u32", expected=[p + q >> 32 * k & 0xFFFFFFFF for p, q in zip(x, y) for k in range(9)])]
+
+
+@launch("memory_barrier", "phases", block=64)
+def barrier_phases():
+    a = integers("s32", 128, 27)
+    return [Buffer("in", "s32", a), Buffer("out", "s32", expected=a[63::-1] + a[127:63:-1])]
