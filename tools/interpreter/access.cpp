@@ -65,6 +65,28 @@ void check(Thread& t, launch::Fault fault, std::uint64_t address, std::uint64_t 
   }
 }
 
+/// Racecheck: looks at an access that went well. `data`: what is written, empty for a read.
+void watch(Thread& t, Space space, std::uint64_t address, std::size_t size, std::span<const std::byte> data) {
+  Races& races = *t.cta->races;
+  const bool isWrite = !data.empty();
+  const Races::Strength strength = t.machine->strengthOf(t);
+  if (space == Space::Shared) {
+    if (const auto other = races.note(t.index, address, size, data, strength)) {
+      const launch::Dim3 at = t.cta->threads[other->thread].tid;
+      t.machine->report(t, "racecheck",
+                        fmt::format("{} shared address {:#x}, which thread ({},{},{}) {} and nothing orders the two,",
+                                    isWrite ? "writes" : "reads", other->offset, at.x, at.y, at.z,
+                                    other->withWrite ? "wrote" : "read"));
+    }
+  }
+  if (!strength.isStrong) return;
+  const std::uint64_t place = space == Space::Shared ? kSharedWindow + address : address;
+  if (isWrite)
+    races.strongWrite(t.index, place, strength);
+  else
+    races.strongRead(t.index, place, strength);
+}
+
 } // namespace
 
 Location locate(Space space, std::uint64_t address) {
@@ -77,7 +99,11 @@ Location locate(Space space, std::uint64_t address) {
 
 void load(Thread& t, Space from, std::uint64_t generic, std::span<std::byte> out) {
   const auto [space, address] = locate(from, generic);
-  if (space == Space::Global) return check(t, t.machine->device.global.read(address, out), address, out.size());
+  if (space == Space::Global) {
+    check(t, t.machine->device.global.read(address, out), address, out.size());
+    if (t.cta->races) watch(t, space, address, out.size(), {});
+    return;
+  }
   std::memcpy(out.data(), ownBytes(t, space, address, out.size()), out.size());
   if (const OwnMemory* memory = tracked(t, space)) {
     const auto from = memory->written.begin() + static_cast<std::ptrdiff_t>(address);
@@ -85,17 +111,23 @@ void load(Thread& t, Space from, std::uint64_t generic, std::span<std::byte> out
         from + static_cast<std::ptrdiff_t>(out.size()))
       uninitialised(t, space, address, out.size());
   }
+  if (t.cta->races && space == Space::Shared) watch(t, space, address, out.size(), {});
 }
 
 void store(Thread& t, Space to, std::uint64_t generic, std::span<const std::byte> in) {
   const auto [space, address] = locate(to, generic);
-  if (space == Space::Global) return check(t, t.machine->device.global.write(address, in), address, in.size());
+  if (space == Space::Global) {
+    check(t, t.machine->device.global.write(address, in), address, in.size());
+    if (t.cta->races) watch(t, space, address, in.size(), in);
+    return;
+  }
   if (space == Space::Param) throw Stop{"memcheck", "write to a kernel parameter"};
   std::memcpy(ownBytes(t, space, address, in.size()), in.data(), in.size());
   if (OwnMemory* memory = tracked(t, space)) {
     const auto from = memory->written.begin() + static_cast<std::ptrdiff_t>(address);
     std::fill(from, from + static_cast<std::ptrdiff_t>(in.size()), true);
   }
+  if (t.cta->races && space == Space::Shared) watch(t, space, address, in.size(), in);
 }
 
 } // namespace orias::interp

@@ -8,11 +8,6 @@ namespace orias::interp {
 
 launch::RunResult run(const ptx::Module& module, launch::Device& device, const launch::RunOptions& options) {
   const launch::Launch& launch = device.launch;
-  if (options.racecheck) {
-    launch::RunResult result;
-    result.reports.push_back({"unsupported", launch.kernel, "the interpreter does not look for races"});
-    return result;
-  }
   if (launch.block.count() == 0 || launch.block.count() > 1024) throw Error("a block has between 1 and 1024 threads");
   const std::unique_ptr<Program> program = translate(module, launch.kernel, device.global);
   std::vector<launch::ParameterPlace> places;

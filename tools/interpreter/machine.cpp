@@ -75,7 +75,9 @@ void exitThread(Thread& t) {
 
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
                  std::vector<std::byte> params)
-    : program(program), device(device), options(options), params(std::move(params)) {}
+    : program(program), device(device), options(options), params(std::move(params)) {
+  if (options.racecheck) forms_ = std::make_unique<ptx::FormTable>(*program.module);
+}
 
 void Machine::startCta() {
   const launch::Dim3& grid = device.launch.grid;
@@ -88,6 +90,7 @@ void Machine::startCta() {
   cta->live = count;
   cta->shared.resize(program.dynamicShared + device.launch.dynamicShared, options.memcheck);
   cta->warps.resize((count + 31) / 32);
+  if (options.racecheck) cta->races = std::make_unique<Races>(cta->warps.size(), cta->shared.bytes.size());
   cta->threads.resize(count);
   for (Barrier& barrier : cta->barriers)
     barrier.pending.resize(cta->warps.size());
@@ -167,12 +170,44 @@ void Machine::runTurn(Thread& t) {
       if (options.trace) trace(t, *at);
     }
     result_.threadInstructions += static_cast<std::uint64_t>(done - t.uncounted);
+    if (options.progress) options.progress->tell(result_.threadInstructions, nextCta_);
     if (result_.threadInstructions > options.instructionBudget)
       throw Stop{"budget", fmt::format("the launch takes more than {} thread instructions", options.instructionBudget)};
   } catch (const Stop& why) {
     t.inst = at;
     stop(t, why);
   }
+}
+
+// ---- Races
+
+Races::Strength Machine::strengthOf(const Thread& t) {
+  const Inst& inst = t.inst ? *t.inst : t.next[-1];
+  const auto [known, isNew] = strengths_.try_emplace(&inst);
+  const ptx::Function& function = *t.frames.back().code->function;
+  if (!isNew || inst.origin >= function.instructions.size()) return known->second;
+  const ptx::Form& form = forms_->form(function.instructions[inst.origin]);
+  using ptx::Mod;
+  using ptx::Op;
+  Races::Strength& s = known->second;
+  switch (form.op) {
+  case Op::MbarrierInit:
+  case Op::MbarrierInval:
+  case Op::MbarrierArrive:
+  case Op::MbarrierArriveDrop:
+  case Op::MbarrierExpectTx:
+  case Op::MbarrierCompleteTx:
+  case Op::MbarrierTestWait:
+  case Op::MbarrierTryWait:
+  case Op::CpAsyncMbarrierArrive:
+  case Op::CpAsyncBulk: s = {true, true, true}; break;
+  default:
+    s.acquires = form.has(Mod::Acquire) || form.has(Mod::AcqRel);
+    s.releases = form.has(Mod::Release) || form.has(Mod::AcqRel);
+    s.isStrong = s.acquires || s.releases || form.has(Mod::Relaxed) || form.has(Mod::Volatile) || form.op == Op::Atom ||
+                 form.op == Op::Red;
+  }
+  return s;
 }
 
 // ---- What is told

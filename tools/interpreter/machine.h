@@ -1,6 +1,8 @@
 #pragma once
 
+#include "frontend/instr_form_table.h"
 #include "tools/interpreter/program.h"
+#include "tools/interpreter/races.h"
 #include "tools/launch/launch.h"
 
 #include <array>
@@ -132,6 +134,7 @@ struct Cta {
   std::uint32_t clusterArrived = 0; ///< threads at barrier.cluster.arrive in this phase
   std::uint64_t clusterPhase = 0;
   std::uint64_t turns = 0;
+  std::unique_ptr<Races> races; ///< with RunOptions::racecheck
 };
 
 /// A launch while it runs.
@@ -145,6 +148,8 @@ class Machine {
   void report(const Thread& thread, std::string kind, std::string text);
   /// "kernel.ptx:12:3 ld.global.u32 %r1, [%rd1]".
   std::string placeOf(const Thread& thread) const;
+  /// What the memory model says of the instruction that the thread executes (racecheck).
+  Races::Strength strengthOf(const Thread& thread);
   /// "block (0,0,0), thread (3,0,0)".
   static std::string threadName(const Thread& thread);
 
@@ -165,7 +170,9 @@ class Machine {
   void reportDeadlock();
 
   launch::RunResult result_;
-  std::map<std::string, std::size_t> reportAt_; ///< kind and place → index
+  std::unique_ptr<ptx::FormTable> forms_;                      ///< racecheck
+  std::unordered_map<const Inst*, Races::Strength> strengths_; ///< what strengthOf found
+  std::map<std::string, std::size_t> reportAt_;                ///< kind and place → index
   std::vector<std::unique_ptr<Cta>> active_;
   std::uint64_t nextCta_ = 0;
   bool stopped_ = false;

@@ -124,6 +124,10 @@ std::uint32_t liveWarps(const Cta& cta) {
       std::count_if(cta.warps.begin(), cta.warps.end(), [](const Warp& w) { return w.live != 0; }));
 }
 
+std::size_t numberOf(const Cta& cta, const Barrier& barrier) {
+  return static_cast<std::size_t>(&barrier - cta.barriers.data());
+}
+
 /// Ends the barrier's phase if all have come.
 void tryComplete(Cta& cta, Barrier& barrier) {
   if (barrier.arrived == 0) return;
@@ -133,6 +137,11 @@ void tryComplete(Cta& cta, Barrier& barrier) {
   barrier.waiting.clear();
   barrier.arrived = barrier.expected = 0;
   reduce(waiting);
+  if (cta.races) {
+    for (const Thread* t : waiting)
+      cta.races->leave(t->warp->index, numberOf(cta, barrier));
+    cta.races->reset(numberOf(cta, barrier));
+  }
   for (Thread* t : waiting)
     release(*t);
 }
@@ -142,6 +151,7 @@ void tryWarp(Cta& cta, Barrier& barrier, Warp& warp) {
   std::uint32_t& pending = barrier.pending[warp.index];
   if (pending == 0 || (warp.live & ~pending) != 0) return;
   barrier.arrived += 32;
+  if (cta.races) cta.races->arrive(warp.index, numberOf(cta, barrier));
   for (unsigned k = 0; k < 32; ++k) {
     if (!(pending >> k & 1) || !(warp.live >> k & 1)) continue;
     Thread& t = *warp.lanes[k];
@@ -178,6 +188,13 @@ void completeCluster(Cta& cta) {
   if (cta.clusterArrived < cta.live) return;
   cta.clusterArrived = 0;
   ++cta.clusterPhase;
+  if (cta.races) {
+    for (const Warp& warp : cta.warps)
+      cta.races->arrive(warp.index, Races::kCluster);
+    for (const Warp& warp : cta.warps)
+      cta.races->leave(warp.index, Races::kCluster);
+    cta.races->reset(Races::kCluster);
+  }
   for (Thread& t : cta.threads)
     if (t.state == ThreadState::Waiting && t.wait == Wait::Cluster) release(t);
 }
@@ -191,6 +208,16 @@ void clusterWait(Thread& t, const Inst& i) {
 }
 
 void nothing(Thread&, const Inst&) {}
+
+void fence(Thread& t, const Inst&) {
+  if (t.cta->races) t.cta->races->fence(t.index);
+}
+
+/// All lanes of a bar.warp.sync have come.
+void lanesMet(Lanes lanes) {
+  for (const Thread* t : lanes)
+    if (t && t->cta->races) return t->cta->races->warpSync(t->warp->index);
+}
 
 void warpSync(Thread& t, const Inst& i) {
   meetLanes(t, i, get<std::uint32_t>(t, i.a));
@@ -239,14 +266,16 @@ bool translateSync(FunctionTranslator& t) {
     return emitBarrier(t, 1, f.has(Mod::Popc) ? kRedPopc : f.has(Mod::And) ? kRedAnd : kRedOr);
   case Op::BarWarpSync: {
     const std::uint32_t mask = t.use(0, Type::B32);
-    t.emit(&warpSync).a = mask;
+    Inst& inst = t.emit(&warpSync);
+    inst.a = mask;
+    inst.group = &lanesMet;
     return true;
   }
   case Op::BarrierClusterArrive: t.emit(&clusterArrive); return true;
   case Op::BarrierClusterWait: t.emit(&clusterWait); return true;
   case Op::Membar:
+  case Op::Fence: t.emit(&fence); return true;
   case Op::MembarProxy:
-  case Op::Fence:
   case Op::FenceMbarrierInit:
   case Op::FenceProxy:
   case Op::Griddepcontrol: t.emit(&nothing); return true;

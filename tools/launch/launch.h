@@ -125,6 +125,14 @@ class Device {
   void putPointers(std::span<const Pointer> pointers, std::byte* bytes) const;
 };
 
+/// Is told how far a long run has come.
+class Progress {
+ public:
+  virtual ~Progress() = default;
+  /// Called every so many instructions, far more often than anybody can read. `ctas`: how many have started.
+  virtual void tell(std::uint64_t threadInstructions, std::uint64_t ctas) = 0;
+};
+
 /// How far a run may go, and what it reports.
 struct RunOptions {
   std::uint64_t instructionBudget = 2'000'000'000; ///< per launch, thread instructions; beyond it the run is an error
@@ -132,7 +140,8 @@ struct RunOptions {
   bool racecheck = false;                          ///< report conflicting accesses to shared memory between barriers
   bool timing = false;                             ///< results become visible after their latency only (SASS)
   bool trace = false;                              ///< one line per instruction to RunResult::trace
-  bool stats = false;
+  bool stats = false;                              ///< figures to RunResult::stats
+  Progress* progress = nullptr;                    ///< may be null
 };
 
 /// Something that a checker found, or why the run stopped.

@@ -125,12 +125,4 @@ TEST_CASE("vectors and 128 bits are told to be unsupported") {
   CHECK(runBody(".reg .b128 %q<3>; atom.global.exch.b128 %q0, [%rd7], %q1;").kind() == "unsupported");
 }
 
-TEST_CASE("who asks for races is told that nobody looks for them") {
-  launch::RunOptions options;
-  options.racecheck = true;
-  const Ran ran = runBody("mov.u32 %r0, 1;", 1, options);
-  CHECK(!ran.result.completed);
-  CHECK(ran.kind() == "unsupported");
-}
-
 } // namespace orias::interp

@@ -1,0 +1,42 @@
+#include "run.h"
+
+// Each kind of wrong access is found, and right ones are not.
+
+namespace orias::interp {
+
+namespace {
+
+std::string kindOf(const std::string& body) {
+  launch::RunOptions options;
+  options.memcheck = true;
+  return runBody("mov.u32 %r14, s; mov.u32 %r0, 0; " + body, 1, options).kind();
+}
+
+} // namespace
+
+TEST_CASE("memcheck: out of bounds") {
+  CHECK(kindOf("ld.global.u32 %r1, [%rd7+4092];") == "");
+  CHECK(kindOf("ld.global.u32 %r1, [%rd7+4096];") == "memcheck");
+  CHECK(kindOf("st.global.u32 [%rd7+-4], 1;") == "memcheck");
+  CHECK(kindOf("st.shared.u32 [%r14+4092], 1;") == "");
+  CHECK(kindOf("st.shared.u32 [%r14+4096], 1;") == "memcheck");
+}
+
+TEST_CASE("memcheck: misaligned") {
+  CHECK(kindOf("ld.global.u16 %r1, [%rd7+2];") == "");
+  CHECK(kindOf("ld.global.u32 %r1, [%rd7+2];") == "memcheck");
+  CHECK(kindOf("st.shared.v2.u32 [%r14+8], {%r0, %r0};") == "");
+  CHECK(kindOf("st.shared.v2.u32 [%r14+4], {%r0, %r0};") == "memcheck");
+}
+
+TEST_CASE("memcheck: bytes that nobody wrote") {
+  CHECK(kindOf("st.shared.u32 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "");
+  CHECK(kindOf("ld.shared.u32 %r1, [%r14];") == "memcheck");
+  CHECK(kindOf("st.shared.u16 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "memcheck"); // half of it
+  CHECK(kindOf("{ .local .align 4 .b8 l[8]; st.local.u32 [l], 1; ld.local.u32 %r1, [l]; }") == "");
+  CHECK(kindOf("{ .local .align 4 .b8 l[8]; ld.local.u32 %r1, [l+4]; }") == "memcheck");
+  // Without the option it is no fault.
+  CHECK(runBody("mov.u32 %r14, s; ld.shared.u32 %r0, [%r14];").kind() == "");
+}
+
+} // namespace orias::interp

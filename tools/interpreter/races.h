@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+namespace orias::interp {
+
+/// Watches the shared memory of one block: two threads touch a byte, at least one writes it, not both by strong
+/// operations (atomic, volatile, relaxed, ...), and nothing orders them. What orders is what the PTX manual says:
+/// barriers of the block for the warps that take part, bar.warp.sync (and nothing else) between lanes of a warp,
+/// mbarrier, and a release that an acquire has seen, be it by fences.
+///
+/// Order is kept warp by warp with vector clocks: a thread that waits for another orders its whole warp. Of the readers
+/// of a byte three are remembered. Both can hide a race, neither can invent one. Two lanes that write the same value
+/// are no race.
+class Races {
+ public:
+  /// What the memory model knows of an access.
+  struct Strength {
+    bool isStrong = false;
+    bool acquires = false, releases = false;
+  };
+  struct Conflict {
+    std::uint32_t thread = 0; ///< of the other access
+    bool withWrite = false;   ///< the other access was a write
+    std::size_t offset = 0;   ///< of the byte
+  };
+
+  Races(std::size_t warps, std::size_t sharedBytes);
+
+  /// An access to shared memory; the first conflict that it makes. `data`: what is written, empty for a read.
+  std::optional<Conflict> note(std::uint32_t thread, std::size_t offset, std::size_t size,
+                               std::span<const std::byte> data, Strength strength);
+  /// A strong access to any memory, at its generic address: what orders threads.
+  void strongRead(std::uint32_t thread, std::uint64_t address, Strength strength);
+  void strongWrite(std::uint32_t thread, std::uint64_t address, Strength strength);
+  void fence(std::uint32_t thread);
+
+  /// A warp has come to a barrier of the block; once all have, those that wait leave it.
+  void arrive(std::uint32_t warp, std::size_t barrier);
+  void leave(std::uint32_t warp, std::size_t barrier);
+  void reset(std::size_t barrier);
+  /// bar.warp.sync.
+  void warpSync(std::uint32_t warp) { ++phase_[warp]; }
+
+  static constexpr std::size_t kBarriers = 17; ///< those of the block, and that of the cluster
+  static constexpr std::size_t kCluster = 16;
+
+ private:
+  static constexpr unsigned kWarps = 32;
+  using Clock = std::array<std::uint32_t, kWarps>;
+
+  struct Stamp {
+    std::uint16_t thread = 0xffff;
+    bool isStrong = false;
+    std::uint32_t clock = 0; ///< of its warp
+    std::uint32_t phase = 0; ///< of its warp: lanes are in order when it has changed
+    bool exists() const { return thread != 0xffff; }
+  };
+  struct Byte {
+    Stamp write;
+    std::array<Stamp, 3> reads; ///< the last one; one of another warp; one of another lane
+    std::byte value{};
+  };
+
+  static void join(Clock& to, const Clock& from);
+  bool isOrdered(const Stamp& before, std::uint32_t thread) const;
+  void acquire(std::uint32_t warp, const Clock& from);
+
+  std::vector<Clock> clocks_;   ///< by warp
+  std::vector<Clock> fenced_;   ///< by warp: as they were at its last fence
+  std::vector<Clock> observed_; ///< by warp: what relaxed reads have seen, and the next fence acquires
+  std::vector<std::uint32_t> phase_;
+  std::array<Clock, kBarriers> barriers_{};
+  std::unordered_map<std::uint64_t, Clock> places_; ///< by address: what strong writes have released
+  std::vector<Byte> bytes_;
+};
+
+} // namespace orias::interp
