@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <bit>
 #include <map>
+#include <set>
 #include <string>
 
 namespace orias::test {
@@ -20,6 +21,12 @@ inline std::uint32_t bits(float value) {
 }
 inline std::uint64_t bits(double value) {
   return std::bit_cast<std::uint64_t>(value);
+}
+
+/// The rows of which a test of this program has executed a function.
+inline std::set<isa::Op>& rowsTested() {
+  static std::set<isa::Op> rows;
+  return rows;
 }
 
 /// Registers by number, predicates by 1000 + number. Pairs are two registers.
@@ -62,6 +69,7 @@ struct Machine {
     CAPTURE(text);
     const isa::Inst inst = parse(text);
     const isa::LaneFunction function = isa::laneFunction(inst.op);
+    rowsTested().insert(inst.op);
     REQUIRE((function != nullptr));
     isa::LaneValues values{};
     const auto slots = isa::desc(inst.op).slotList();

@@ -16,6 +16,7 @@ enum : unsigned { kD, kA, kB, kC };
 void run(const std::string& text, WarpValues& warp) {
   const isa::Inst inst = Machine::parse(text);
   const isa::WarpFunction function = isa::warpFunction(inst.op);
+  test::rowsTested().insert(inst.op);
   REQUIRE((function != nullptr));
   function(inst, warp);
 }
@@ -75,4 +76,31 @@ TEST_CASE("DMMA: row times column") {
   const auto& d = w.lane[6][kD].w; // row 1, columns 4 and 5
   CHECK((d[0] | std::uint64_t{d[1]} << 32) == test::bits(24.0));
   CHECK((d[2] | std::uint64_t{d[3]} << 32) == test::bits(30.0));
+}
+
+TEST_CASE("the smaller shapes: HMMA.1688 and IMMA.16816") {
+  WarpValues w;
+  w.active = ~0u;
+  const auto half = [](unsigned value) { return std::uint32_t{ieee::floatToHalf(static_cast<float>(value))}; };
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    for (unsigned r = 0; r < 2; ++r)
+      w.lane[lane][kA].w[r] = half(8 * (g + 8 * r) + 2 * t) | half(8 * (g + 8 * r) + 2 * t + 1) << 16;
+    w.lane[lane][kB].w[0] = (2 * t == g ? 0x3c00u : 0) | (2 * t + 1 == g ? 0x3c000000u : 0); // the identity
+    w.lane[lane][kC].w = {};
+  }
+  run("HMMA.1688.F32 R0, R4, R8, R12", w);
+  for (unsigned lane = 0; lane < 32; ++lane)
+    for (unsigned k = 0; k < 4; ++k)
+      CHECK(w.lane[lane][kD].w[k] ==
+            test::bits(static_cast<float>(8 * (lane / 4 + 8 * (k / 2)) + 2 * (lane % 4) + k % 2)));
+
+  for (auto& lane : w.lane) {
+    lane[kA].w = {0x80808080, 0x80808080, 0, 0};
+    lane[kB].w = {0xffffffff, 0, 0, 0};
+    lane[kC].w = {1, 0, 0, 0};
+  }
+  run("IMMA.16816.S8.S8 R0, R4.ROW, R8.COL, R12", w);
+  CHECK(w.lane[5][kD].w[0] == 16 * 128 + 1);
+  CHECK(w.lane[5][kD].w[3] == 16 * 128);
 }
