@@ -187,6 +187,29 @@ FlatMemory& Machine::localOf(unsigned lane) {
   return local;
 }
 
+void Machine::countAccess(const Operation& op, std::uint32_t lanes) {
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const bool isAtomic = row.has(isa::Flag::Atomic);
+  if (op.base < 0 || (!isAtomic && !row.has(isa::Flag::Load) && !row.has(isa::Flag::Store))) return;
+  unsigned size = op.size != 0 ? op.size : 4;
+  // Each lane names a row of a matrix.
+  if (op.inst.op == Op::LDSM || op.inst.op == Op::STSM) {
+    size = kMaxAccess;
+    lanes &= ~std::uint32_t{0} >> (32 - (8u << isa::getMod(op.inst, isa::Mod::Size)));
+  }
+  lanes &= predicateMask(op, op.predicate);
+  if (lanes == 0) return;
+  std::array<std::uint64_t, kLanes> addresses{};
+  Space space = spaceOf(op.inst.op);
+  const Space named = space;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    addresses[lane] = addressOf(op, lane);
+    if (named == Space::Generic) space = resolveGeneric(addresses[lane]);
+  }
+  figures_->access(warp().index, space, size, lanes, addresses);
+}
+
 void Machine::load(const Operation& op, std::uint32_t lanes) {
   if (op.inst.op == Op::LDG && op.firstWrite[0] >= 0) // what it means is not known
     return stop("unsupported", "a load with a predicate result");

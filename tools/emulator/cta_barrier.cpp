@@ -80,9 +80,11 @@ void Machine::checkBarrier(std::uint32_t number) {
   }
   if (barrier.needed != 0) isOver = barrier.arrived >= barrier.needed;
   if (!isOver || !someArrived) return;
+  std::vector<unsigned> waited;
   for (const auto& w : warps_) {
     for (Path& p : w->paths) {
       if (p.state != Path::State::AtCtaBarrier || p.barrier != number) continue;
+      if (waited.empty() || waited.back() != w->index) waited.push_back(w->index);
       p.state = Path::State::Ready;
       ++p.pc;
       // The kind of reduction is that of the instruction at which the lanes wait.
@@ -96,6 +98,7 @@ void Machine::checkBarrier(std::uint32_t number) {
   barrier.allTrue = true;
   barrier.complete.assign(warpCount_, false);
   if (options_.racecheck) races_.barrier();
+  if (figures_) figures_->meet(waited);
 }
 
 void Machine::checkBarriers() {

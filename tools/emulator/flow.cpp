@@ -32,6 +32,7 @@ void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t bloc
     here.pc = target;
   } else {
     // Those that go on take this path; the others wait for their turn.
+    if (figures_) figures_->divide();
     Path other{target, lanes};
     here.mask = stay;
     ++here.pc;
@@ -81,6 +82,7 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
     return;
   }
   const bool isBackward = fresh[0].pc < next;
+  if (figures_ && (stay != 0 || fresh.size() > 1)) figures_->divide();
   if (stay != 0) {
     here.mask = stay;
     here.pc = next;

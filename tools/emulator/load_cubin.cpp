@@ -92,6 +92,7 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
 
   for (const cubin::Parameter& p : function.parameters)
     program.parameters.push_back({p.offset, p.size});
+  program.registers = function.registerCount;
   program.staticShared = function.staticSharedSize;
   program.sharedAlignment = function.sharedAlignment;
   program.localBytes = std::max({function.frameSize, function.minStackSize, function.maxStackSize.value_or(0)});

@@ -19,6 +19,8 @@ namespace {
 constexpr std::uint32_t kTurn = 4096;
 constexpr std::uint32_t kLongTurn = 1 << 20;
 constexpr std::uint32_t kMaxThreads = 1024;
+/// Warp instructions between two calls of RunOptions::progress.
+constexpr std::uint64_t kProgressStep = 1 << 16;
 
 /// Calls f(lane) for each bit of a mask.
 template <typename F> void forEachLane(std::uint32_t lanes, F&& f) {
@@ -39,6 +41,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
   if (options.timing) timing_.emplace(program, code_);
+  if (options.stats) figures_.emplace(program, code_);
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;
@@ -55,29 +58,9 @@ launch::RunResult Machine::run() {
     stop("unsupported", error.what());
   }
   result_.completed = !stopped_;
-  if (options_.stats) reportStats();
+  if (figures_) result_.stats = figures_->report(device_.launch);
   if (hasClaims_) result_.stats.emplace_back("uniform reads compared", static_cast<double>(claimsCompared_));
   return std::move(result_);
-}
-
-void Machine::count(const Operation& op, std::uint32_t mask, std::uint32_t lanes) {
-  ++issued_[static_cast<std::size_t>(isa::desc(op.inst.op).pipe)];
-  if ((warp().live & ~mask) != 0) ++issuedDivided_;
-  if (lanes == 0) ++issuedIdle_;
-}
-
-void Machine::reportStats() {
-  constexpr std::array<const char*, kPipes> kNames = {"other", "alu", "fma", "fp64", "fp16",    "mma",
-                                                      "xu",    "lsu", "tex", "cbu",  "uniform", "adu"};
-  const auto add = [&](std::string name, std::uint64_t figure) {
-    result_.stats.emplace_back(std::move(name), static_cast<double>(figure));
-  };
-  add("warp instructions", result_.warpInstructions);
-  add("thread instructions", result_.threadInstructions);
-  for (std::size_t pipe = 0; pipe < kPipes; ++pipe)
-    if (issued_[pipe] != 0) add(fmt::format("issued to {}", kNames[pipe]), issued_[pipe]);
-  add("issued while the warp was divided", issuedDivided_);
-  add("issued with no lane enabled", issuedIdle_);
 }
 
 void Machine::runGrid(launch::Dim3 grid) {
@@ -121,11 +104,13 @@ void Machine::startCta() {
   shared_.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
   locals_.assign(threads_, FlatMemory());
   if (timing_) timing_->startCta(warpCount_);
+  if (figures_) figures_->startCta(warpCount_);
   if (options_.racecheck) races_.start(shared_.size());
 }
 
 void Machine::runCta(launch::Dim3 cta) {
   cta_ = cta;
+  ++ctasStarted_;
   startCta();
   while (!stopped_) {
     bool someRan = false, someLive = false;
@@ -136,9 +121,10 @@ void Machine::runCta(launch::Dim3 cta) {
       someRan = true;
       runWarp(*warps_[w]);
     }
-    if (!someLive) return;
+    if (!someLive) break;
     if (!someRan) reportDeadlock();
   }
+  if (figures_) figures_->endCta();
 }
 
 bool Machine::choosePath() {
@@ -179,13 +165,15 @@ void Machine::runWarp(Warp& w) {
     result_.threadInstructions += static_cast<std::uint64_t>(std::popcount(here.mask));
     if (result_.threadInstructions > options_.instructionBudget)
       return stop("budget", fmt::format("more than {} thread instructions", options_.instructionBudget));
+    if (options_.progress && result_.warpInstructions % kProgressStep == 0)
+      options_.progress->tell(result_.threadInstructions, ctasStarted_);
     ++turn_;
     if (timing_) timing_->issue(w, at_);
     const std::uint32_t lanes = guardMask(op);
     if (options_.trace)
       result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_.x, cta_.y, cta_.z, w.index, lanes,
                                    program_.text(at_));
-    if (options_.stats) count(op, here.mask, lanes);
+    if (figures_) figures_->issue(w.index, at_, w.live, here.mask, lanes);
     if (hasClaims_) checkBlockClaim(op);
     if (op.isFlow) {
       resolve(op, lanes);
@@ -256,6 +244,7 @@ void Machine::execute(const Operation& op, std::uint32_t lanes) {
   if (op.isUnknown) return stop("unsupported", "this instruction is not known");
   resolve(op, lanes);
   if (timing_ && !isReplaying_) timing_->begin(lanes);
+  if (figures_ && !isReplaying_) countAccess(op, lanes);
   if (op.handler)
     (this->*op.handler)(op, lanes);
   else if (op.isUniform && op.lane)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tools/emulator/address_space.h"
+#include "tools/emulator/figures.h"
 #include "tools/emulator/operation.h"
 #include "tools/emulator/race_check.h"
 #include "tools/emulator/timing.h"
@@ -55,8 +56,8 @@ class Machine {
   void checkBlockClaim(const Operation& op);
 
   // --- reports
-  void count(const Operation& op, std::uint32_t mask, std::uint32_t lanes);
-  void reportStats();
+  /// Figures: the addresses of a memory instruction.
+  void countAccess(const Operation& op, std::uint32_t lanes);
   /// Ends the run.
   void stop(std::string kind, std::string text);
   /// Something that a checker found.
@@ -160,6 +161,7 @@ class Machine {
 
   // --- the CTA that runs
   launch::Dim3 cta_;
+  std::uint64_t ctasStarted_ = 0;
   std::uint32_t threads_ = 0;
   unsigned warpCount_ = 0;
   std::vector<std::unique_ptr<Warp>> warps_;
@@ -189,11 +191,7 @@ class Machine {
   std::array<std::uint32_t, 24> bits_{};
   std::vector<std::uint32_t> phiValues_;
 
-  // --- figures, with RunOptions::stats
-  static constexpr std::size_t kPipes = static_cast<std::size_t>(isa::Pipe::Adu) + 1;
-  std::array<std::uint64_t, kPipes> issued_{};
-  std::uint64_t issuedDivided_ = 0; ///< by a path that is not the whole warp
-  std::uint64_t issuedIdle_ = 0;    ///< under a guard that holds for nobody
+  std::optional<Figures> figures_; ///< with RunOptions::stats
 };
 
 } // namespace orias::emu

@@ -76,6 +76,7 @@ class Program {
   std::array<std::uint32_t, isa::kFileCount> rows{};
 
   std::vector<launch::ParameterPlace> parameters;
+  std::uint32_t registers = 0;    ///< of a thread, as the cubin says
   std::uint32_t staticShared = 0; ///< bytes, without the system's
   std::uint32_t sharedAlignment = 1;
   std::uint32_t localBytes = 0; ///< stack of a thread

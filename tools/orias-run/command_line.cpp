@@ -32,11 +32,15 @@ const po::options_description& shownOptions() {
     result.add_options()("racecheck", "report accesses to shared memory that conflict between barriers");
     result.add_options()("timing", "results become visible only after their latency, or after a wait for their "
                                    "scoreboard; a wrong control word gives wrong results and a report (.cubin)");
-    result.add_options()("stats", "count instructions and the like");
+    result.add_options()(
+        "stats",
+        "count instructions by pipe, stall cycles, divergence, bank conflicts and sectors, and estimate the cycles (an "
+        "estimate of ours: tools/emulator/README.md)");
     result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value(""),
                          "write each instruction down; to standard output without a file");
     result.add_options()("budget", po::value<std::uint64_t>()->value_name("N"),
                          "stop after so many thread instructions; 2000000000 is the default");
+    result.add_options()("progress", "say on standard error how far a long run is, even if that is no terminal");
     result.add_options()("json", "the report as JSON");
     result.add_options()("help,h", "print this text");
     return result;
@@ -101,6 +105,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   line.run.timing = has("timing");
   line.run.stats = has("stats");
   line.json = has("json");
+  line.progress = has("progress");
   if (has("trace")) {
     line.run.trace = true;
     line.traceFile = values["trace"].as<std::string>();

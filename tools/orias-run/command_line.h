@@ -20,6 +20,7 @@ struct CommandLine {
   launch::RunOptions run;
   std::optional<std::string> traceFile; ///< empty: standard output
   bool json = false;
+  bool progress = false; ///< a line on standard error even where that is no terminal
 };
 
 /// Reads the words after the program's name. Throws tools::UsageError.

@@ -3,6 +3,7 @@
 #include "tools/common/files.h"
 #include "tools/orias-run/command_line.h"
 #include "tools/orias-run/engine.h"
+#include "tools/orias-run/progress.h"
 #include "tools/orias-run/report.h"
 
 #include <chrono>
@@ -42,8 +43,12 @@ ExitStatus run(std::span<const std::string> words) {
 
   Outcome outcome;
   launch::Device device(launch, line.run.memcheck);
+  launch::RunOptions options = line.run;
+  std::optional<ProgressLine> progress;
+  if (line.progress || ProgressLine::isTerminal()) options.progress = &progress.emplace(launch);
   const auto start = std::chrono::steady_clock::now();
-  outcome.result = engine->run(device, line.run);
+  outcome.result = engine->run(device, options);
+  progress.reset();
   outcome.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   // What an incomplete run left says nothing.
   if (outcome.result.completed) outcome.wrong = launch::checkExpected(device);

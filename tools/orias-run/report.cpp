@@ -43,7 +43,7 @@ std::string renderText(const Outcome& outcome, const launch::Device& device) {
   for (const launch::Mismatch& m : outcome.different)
     out += line(m, "and the other program has");
   for (const auto& [name, figure] : outcome.result.stats)
-    out += fmt::format("{:<40} {:>16}\n", name, figure);
+    out += fmt::format("{:<40} {:>16.8g}\n", name, figure);
   std::string_view verdict = "as expected";
   const auto expects = [](const launch::Buffer& b) { return b.expected.has_value(); };
   const auto& buffers = device.launch.buffers;

@@ -55,6 +55,60 @@ TEST_CASE("memcheck finds reads of shared memory that nobody wrote") {
   CHECK(run(program({"LDS R4, [0x400]", "EXIT"})).result.reports.empty());
 }
 
+TEST_CASE("memcheck: each kind of wrong access to global memory, and right ones") {
+  const auto kindOf = [](const char* access) {
+    const Ran ran =
+        run(program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", access, "EXIT"}), checking());
+    CHECK(ran.result.completed);
+    return ran.kind();
+  };
+  // The buffer has 8 bytes, all written.
+  CHECK(kindOf("LDG.E R4, desc[UR4][R2.64+0x4]") == "");
+  CHECK(kindOf("LDG.E.64 R4, desc[UR4][R2.64]") == "");
+  CHECK(kindOf("STG.E desc[UR4][R2.64], RZ") == "");
+  CHECK(kindOf("LDG.E R4, desc[UR4][R2.64+0x8]") == "memcheck"); // behind its end
+  CHECK(kindOf("STG.E desc[UR4][R2.64+-0x4], RZ") == "memcheck");
+  CHECK(kindOf("LDG.E R4, desc[UR4][R2.64+0x2]") == "memcheck"); // misaligned
+  CHECK(kindOf("STG.E.64 desc[UR4][R2.64+0x4], R4") == "memcheck");
+  CHECK(kindOf("REDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x1], R4") == "memcheck");
+}
+
+TEST_CASE("memcheck: global memory that nobody wrote") {
+  const Program p =
+      program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "LDG.E R4, desc[UR4][R2.64]", "EXIT"});
+  launch::Launch launch;
+  launch.block = {1, 1, 1};
+  launch.buffers.push_back({"out", launch::ElementType::U32, 2, {}, {}, {}, 0});
+  launch.arguments.resize(1);
+  launch.arguments[0].buffer = 0;
+  for (const bool checks : {true, false}) {
+    launch::RunOptions options;
+    options.memcheck = checks;
+    launch::Device device(launch, checks);
+    CHECK(emu::run(p, device, options).reports.size() == (checks ? 1 : 0));
+  }
+}
+
+TEST_CASE("racecheck: reads before writes, two writes, and atomics") {
+  const auto kindOf = [](const char* first, const char* between, const char* second) {
+    return run(program({"S2R R0, SR_TID.X", "LOP3.LUT R1, R0, 0x20, RZ, 0x3c, !PT", "SHF.L.U32 R0, R0, 0x2, RZ",
+                        "SHF.L.U32 R1, R1, 0x2, RZ", first, between, second, "EXIT"}),
+               [] {
+                 launch::RunOptions options;
+                 options.racecheck = true;
+                 return options;
+               }())
+        .kind();
+  };
+  const char* barrier = "BAR.SYNC.DEFER_BLOCKING 0x0";
+  CHECK(kindOf("LDS R4, [R1+0x400]", barrier, "STS [R0+0x400], R0") == "");
+  CHECK(kindOf("LDS R4, [R1+0x400]", "NOP", "STS [R0+0x400], R0") == "racecheck");
+  CHECK(kindOf("STS [R0+0x400], R0", barrier, "STS [R1+0x400], R0") == "");
+  CHECK(kindOf("STS [R0+0x400], R0", "NOP", "STS [R1+0x400], R0") == "racecheck");
+  CHECK(kindOf("ATOMS.ADD RZ, [0x400], R0", "NOP", "ATOMS.ADD RZ, [0x400], R0") == "");
+  CHECK(kindOf("ATOMS.ADD RZ, [0x400], R0", "NOP", "LDS R4, [0x400]") == "racecheck");
+}
+
 TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
   launch::RunOptions few;
   few.instructionBudget = 10000;

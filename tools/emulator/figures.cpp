@@ -1,0 +1,185 @@
+#include "tools/emulator/figures.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
+#include "encoder/isa/target.h"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+namespace {
+
+constexpr unsigned kBanks = 32, kSectorBytes = 32;
+/// Cycles until an instruction of a queue has read its sources. Nobody has published them; this is in their order.
+constexpr std::uint64_t kSourceCycles = 12;
+
+constexpr std::array<const char*, 12> kPipeNames = {"other", "alu", "fma", "fp64", "fp16",    "mma",
+                                                    "xu",    "lsu", "tex", "cbu",  "uniform", "adu"};
+
+/// Passes through shared memory that lanes of 4 bytes need: each bank gives one word in a pass. Wider accesses go in
+/// groups of lanes that ask for 128 bytes together.
+unsigned wavefronts(unsigned size, std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses,
+                    unsigned& ideal) {
+  const unsigned words = std::max(size / 4, 1u), group = 32 / words;
+  unsigned total = 0;
+  for (unsigned first = 0; first < 32; first += group) {
+    std::array<std::array<std::uint64_t, 32>, kBanks> seen;
+    std::array<unsigned, kBanks> count{};
+    unsigned most = 0;
+    for (unsigned lane = first; lane < first + group; ++lane) {
+      if ((lanes >> lane & 1) == 0) continue;
+      for (unsigned w = 0; w < words; ++w) {
+        const std::uint64_t word = addresses[lane] / 4 + w;
+        const auto bank = static_cast<std::size_t>(word % kBanks);
+        const auto end = seen[bank].begin() + count[bank];
+        if (std::find(seen[bank].begin(), end, word) != end) continue;
+        seen[bank][count[bank]++] = word;
+        most = std::max(most, count[bank]);
+      }
+    }
+    total += most;
+    ideal += most != 0 ? 1 : 0;
+  }
+  return total;
+}
+
+unsigned sectors(std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses) {
+  std::array<std::uint64_t, 32> seen;
+  std::size_t count = 0;
+  for (; lanes != 0; lanes &= lanes - 1) // accesses are aligned: none lies in two sectors
+    seen[count++] = addresses[static_cast<std::size_t>(std::countr_zero(lanes))] / kSectorBytes;
+  std::sort(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count));
+  return static_cast<unsigned>(std::unique(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count)) -
+                               seen.begin());
+}
+
+} // namespace
+
+void Figures::startCta(unsigned warps) {
+  clocks_.assign(warps, {});
+  schedulers_ = {};
+}
+
+void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::uint32_t mask, std::uint32_t lanes) {
+  ++issued_[static_cast<std::size_t>(isa::desc(code_[at].inst.op).pipe)];
+  ++instructions_;
+  lanes_ += static_cast<std::uint64_t>(std::popcount(lanes));
+  if ((live & ~mask) != 0) ++dividedIssues_;
+  if (lanes == 0) ++idleIssues_;
+  if (!program_.isOri) advance(clocks_[warp], schedulers_[warp % kSchedulers], at);
+}
+
+/// The warp waits for its scoreboards, issues, and may go on after its stall count.
+void Figures::advance(Clock& clock, Scheduler& scheduler, std::uint32_t at) {
+  const isa::Inst& inst = code_[at].inst;
+  const isa::Target& target = *program_.target;
+  const isa::Control& control = program_.code[at].inst.control;
+  const isa::LatencyClass own = isa::latencyClassOf(inst.op, inst.mods);
+  std::uint64_t start = clock.now;
+  for (unsigned s = 0; s < kScoreboards; ++s)
+    if ((control.waitMask >> s & 1) != 0) start = std::max(start, clock.ready[s]);
+  scoreboardStalls_ += start - clock.now;
+  const unsigned stall = control.stall != 0 ? control.stall : target.maxFixedLatency();
+  fixedStalls_ += stall - 1;
+  clock.now = start + stall;
+  if (control.writeBarrier < kScoreboards)
+    clock.ready[control.writeBarrier] =
+        std::max(clock.ready[control.writeBarrier], start + target.expectedLatency(own));
+  if (control.readBarrier < kScoreboards)
+    clock.ready[control.readBarrier] = std::max(
+        clock.ready[control.readBarrier], start + std::min<std::uint64_t>(kSourceCycles, target.expectedLatency(own)));
+  clock.scoreboard = control.writeBarrier;
+  ++scheduler.issued;
+  scheduler.busy[static_cast<std::size_t>(isa::desc(inst.op).pipe)] += std::max(target.issueCycles(own), 1u);
+}
+
+void Figures::access(unsigned warp, Space space, unsigned size, std::uint32_t lanes,
+                     const std::array<std::uint64_t, 32>& addresses) {
+  if (space == Space::Constant || lanes == 0) return;
+  unsigned ideal = 0;
+  const unsigned parts = space == Space::Shared ? wavefronts(size, lanes, addresses, ideal) : sectors(lanes, addresses);
+  Traffic& traffic = space == Space::Shared ? shared_ : space == Space::Local ? local_ : global_;
+  ++traffic.requests;
+  traffic.parts += parts;
+  traffic.ideal += ideal;
+  if (space != Space::Shared || parts <= ideal || program_.isOri) return;
+  // Further passes keep the unit busy, and the result comes later.
+  Clock& clock = clocks_[warp];
+  if (clock.scoreboard < kScoreboards) clock.ready[clock.scoreboard] += parts - ideal;
+  schedulers_[warp % kSchedulers].busy[static_cast<std::size_t>(isa::Pipe::Lsu)] += parts - ideal;
+}
+
+void Figures::meet(std::span<const unsigned> warps) {
+  std::uint64_t last = 0;
+  for (const unsigned w : warps)
+    last = std::max(last, clocks_[w].now);
+  for (const unsigned w : warps) {
+    barrierStalls_ += last - clocks_[w].now;
+    clocks_[w].now = last;
+  }
+}
+
+void Figures::endCta() {
+  std::uint64_t latency = 0, busy = 0;
+  for (const Clock& clock : clocks_)
+    latency = std::max(latency, clock.now);
+  for (const Scheduler& scheduler : schedulers_)
+    busy = std::max({busy, scheduler.issued, *std::max_element(scheduler.busy.begin(), scheduler.busy.end())});
+  ++ctas_;
+  latency_ += latency;
+  busy_ += busy;
+}
+
+/// Each multiprocessor runs as many CTAs at once as fit. A batch of them takes as long as one of them alone, or as long
+/// as the busiest unit has work for all of them.
+double Figures::estimatedCycles(const launch::Launch& launch) const {
+  const isa::Occupancy fits = program_.target->occupancy(
+      static_cast<unsigned>(launch.block.count()), program_.registers, program_.staticShared + launch.dynamicShared);
+  const std::uint64_t together = std::max(fits.blocksPerSm, 1u);
+  const std::uint64_t ofOne = (launch.grid.count() + kProcessors - 1) / kProcessors; // CTAs of a multiprocessor
+  const double latency = static_cast<double>(latency_) / static_cast<double>(ctas_);
+  const double busy = static_cast<double>(busy_) / static_cast<double>(ctas_);
+  const auto batch = [&](std::uint64_t count) { return std::max(latency, busy * static_cast<double>(count)); };
+  double cycles = static_cast<double>(ofOne / together) * batch(together);
+  if (ofOne % together != 0) cycles += batch(ofOne % together);
+  return cycles;
+}
+
+std::vector<std::pair<std::string, double>> Figures::report(const launch::Launch& launch) const {
+  std::vector<std::pair<std::string, double>> all;
+  const auto add = [&](std::string name, std::uint64_t figure) {
+    all.emplace_back(std::move(name), static_cast<double>(figure));
+  };
+  const auto ratio = [&](std::string name, std::uint64_t a, std::uint64_t b) {
+    if (b != 0) all.emplace_back(std::move(name), static_cast<double>(a) / static_cast<double>(b));
+  };
+  add("warp instructions", instructions_);
+  ratio("lanes enabled per instruction", lanes_, instructions_);
+  for (std::size_t pipe = 0; pipe < kPipes; ++pipe)
+    if (issued_[pipe] != 0) add(fmt::format("issued to {}", kPipeNames[pipe]), issued_[pipe]);
+  add("branches that divided a warp", divided_);
+  add("issued while the warp was divided", dividedIssues_);
+  add("issued with no lane enabled", idleIssues_);
+  if (shared_.requests != 0) {
+    add("shared requests", shared_.requests);
+    add("shared wavefronts", shared_.parts);
+    add("shared bank conflicts", shared_.parts - shared_.ideal);
+  }
+  if (global_.requests != 0) {
+    add("global requests", global_.requests);
+    add("global sectors", global_.parts);
+    ratio("global sectors per request", global_.parts, global_.requests);
+  }
+  if (local_.requests != 0) add("local requests", local_.requests);
+  if (program_.isOri || ctas_ == 0) return all;
+  add("stall cycles, fixed", fixedStalls_);
+  add("stall cycles, scoreboards", scoreboardStalls_);
+  add("stall cycles, barriers", barrierStalls_);
+  all.emplace_back("estimated cycles", estimatedCycles(launch));
+  return all;
+}
+
+} // namespace orias::emu
