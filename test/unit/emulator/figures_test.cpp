@@ -79,15 +79,3 @@ TEST_CASE("stats: estimated cycles follow stall counts, scoreboards and the laun
   CHECK(figure(waits, "estimated cycles") == latency + 4);
   CHECK(figure(waits, "stall cycles, scoreboards") == 4 * (latency - 2));
 }
-
-TEST_CASE("what is called uniform is checked") {
-  Program p = program({"S2R R0, SR_TID.X", "R2P PR, R0, 0x1", "@P0 BRA 0x40", "NOP", "EXIT"});
-  p.code[3].startsBlock = p.code[4].startsBlock = true;
-  p.code[3].block = 1;
-  p.code[4].block = 2;
-  p.isOri = true; // only Ori has blocks
-  p.uniformBlocks = {false, false, false};
-  CHECK(run(p).result.reports.empty());
-  p.uniformBlocks = {false, true, false};
-  CHECK(run(p).kind() == "uniform");
-}

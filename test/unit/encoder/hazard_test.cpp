@@ -95,6 +95,16 @@ TEST_CASE("hazard: opposite guards exclude each other") {
   CHECK(violations({{"@P0 IADD3 R2, R3, R4, RZ", 1}, {"@P0 IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}).size() == 1);
 }
 
+TEST_CASE("hazard: two writes in the wrong order") {
+  checkPair({{"IADD3 R2, R3, R6, RZ", 6}, {"LDG.E R2, desc[UR4][R4.64]", 2, 0}, {"EXIT", 5, 7, 7, 1}}, 0,
+            {"IADD3 R2, R3, R6, RZ", 5}, Kind::Waw, 0, 1);
+}
+
+TEST_CASE("hazard: a source is overwritten while the matrix unit reads it") {
+  checkPair({{"HMMA.16816.F32 R0, R4, R8, R12", 7}, {"IADD3 R4, R20, R21, RZ", 1}, {"EXIT", 5}}, 0,
+            {"HMMA.16816.F32 R0, R4, R8, R12", 6}, Kind::War, 0, 1);
+}
+
 TEST_CASE("hazard: across branches, on the shortest way") {
   // The loop's last write is read at its top: BRA takes 5 cycles, R2 needs 10.
   const std::vector<Line> loop = {{"DADD R2, R4, R6", 10}, {"DADD R4, R2, R6", 4}, {"@P0 BRA 0x0", 5}, {"EXIT", 5}};
