@@ -4,8 +4,12 @@
 #include "tools/common/files.h"
 #include "tools/launch/write.h"
 
+#include <algorithm>
+#include <bit>
 #include <cctype>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fmt/format.h>
 
@@ -22,6 +26,36 @@ std::string withoutNumbers(const std::string& reason) {
   while (end < reason.size() && !std::isdigit(static_cast<unsigned char>(reason[end])))
     ++end;
   return reason.substr(0, end);
+}
+
+template <typename Float, typename Bits> bool areNans(std::span<const std::byte> a, std::span<const std::byte> b) {
+  const auto isNan = [](std::span<const std::byte> bytes) {
+    Bits bits;
+    std::memcpy(&bits, bytes.data(), sizeof bits);
+    return std::isnan(std::bit_cast<Float>(bits));
+  };
+  return isNan(a) && isNan(b);
+}
+
+/// Whether some bytes differ, and are not two NaNs: which bits a NaN has is up to the one who makes it, and what made
+/// them all alike goes early when a program gets smaller.
+bool differ(std::span<const std::byte> got, std::span<const std::byte> wanted) {
+  for (std::size_t at = 0; at < wanted.size(); at += 4) {
+    const std::size_t size = std::min<std::size_t>(4, wanted.size() - at);
+    if (std::memcmp(got.data() + at, wanted.data() + at, size) == 0) continue;
+    const std::size_t pair = at / 8 * 8;
+    const bool isNan =
+        (size == 4 && areNans<float, std::uint32_t>(got.subspan(at, 4), wanted.subspan(at, 4))) ||
+        (pair + 8 <= wanted.size() && areNans<double, std::uint64_t>(got.subspan(pair, 8), wanted.subspan(pair, 8)));
+    if (!isNan) return true;
+  }
+  return false;
+}
+
+bool buffersDiffer(const launch::Device& got, const launch::Device& wanted) {
+  for (std::size_t i = 0; i < wanted.launch.buffers.size(); ++i)
+    if (differ(got.bufferBytes(i), wanted.bufferBytes(i))) return true;
+  return false;
 }
 
 void replaceAll(std::string& text, std::string_view what, const std::string& by) {
@@ -62,7 +96,7 @@ std::string EngineOracle::failure(const std::string& ptx, const launch::Launch& 
   const Verdict reference = run(trial_.reference, ptx, wanted);
   if (!reference.isGood()) return {};
   Verdict verdict = run(trial_.subject, ptx, got);
-  if (verdict.isGood()) verdict = engines::compare(got, wanted);
+  if (verdict.isGood() && buffersDiffer(got, wanted)) verdict.outcome = Outcome::Mismatch;
   if (verdict.isGood() || hasRace(ptx, launch)) return {};
   if (verdict.outcome == Outcome::Mismatch) return outcomeName(Outcome::Mismatch);
   return fmt::format("{}: {}", outcomeName(verdict.outcome), withoutNumbers(verdict.reason));

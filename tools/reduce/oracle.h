@@ -27,7 +27,7 @@ struct Trial {
 
 /// Fails where the subject does: it leaves another memory than the reference, faults, deadlocks, cannot be assembled.
 /// Programs that the reference does not get through, or that read what nobody wrote, or that have a race in shared
-/// memory, do not fail, however different their results: they mean nothing.
+/// memory, do not fail, however different their results: they mean nothing. Nor do different bits of two NaNs count.
 class EngineOracle final : public Oracle {
  public:
   explicit EngineOracle(Trial trial) : trial_(std::move(trial)) {}
