@@ -1,4 +1,5 @@
 #include "test/differential/generator/function_writer.h"
+#include "test/differential/generator/instruction_table.h"
 
 namespace orias::generator {
 
@@ -114,6 +115,22 @@ void FunctionWriter::bits() {
     std::string canonical = canonicalBits(floatKind, readRegister(floatKind));
     addValue(bitsKind, canonical, false);
   }
+}
+
+/// Every NaN in a register with one or two halves becomes the same one.
+void FunctionWriter::canonicalHalves(const Row& row, const std::string& value) {
+  const char* type = row.opcode.find("bf16") != std::string::npos ? "bf16" : "f16";
+  const auto canonical = [&](const std::string& half) {
+    std::string isNan = fresh(Kind::Pred);
+    emit("setp.nan.{} {}, {}, {}", type, isNan, half, half);
+    emit("selp.b16 {}, 0x7fff, {}, {}", half, half, isNan);
+  };
+  if (row.opcode.find("x2") == std::string::npos) return canonical(value);
+  std::string low = fresh(Kind::B16), high = fresh(Kind::B16);
+  emit("mov.b32 {{{}, {}}}, {}", low, high, value);
+  canonical(low);
+  canonical(high);
+  emit("mov.b32 {}, {{{}, {}}}", value, low, high);
 }
 
 /// The value as 64 bits.

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 namespace orias::generator {
 
@@ -104,11 +105,11 @@ std::string FunctionWriter::divisor(Kind kind) {
   return odd;
 }
 
-std::string FunctionWriter::byte() {
-  std::string value = operand('c');
-  if (!value.starts_with('%')) return value;
-  std::string low = fresh(Kind::B32);
-  emit("and.b32 {}, {}, 255", low, value);
+std::string FunctionWriter::bounded(unsigned most) {
+  if (random_.percent(40))
+    return fmt::format("{}", random_.below(random_.percent(80) ? std::min(most, 32u) + 1 : most + 1));
+  std::string value = readRegister(Kind::B32), low = fresh(Kind::B32);
+  emit("and.b32 {}, {}, {}", low, value, most);
   return low;
 }
 
@@ -124,7 +125,9 @@ std::string FunctionWriter::operand(char letter) {
   case 'c':
     return random_.percent(40) ? fmt::format("{}", random_.below(random_.percent(80) ? 33 : 256))
                                : readRegister(Kind::B32);
-  case 'b': return byte();
+  case 'b': return bounded(255);
+  case 's': return bounded(31);
+  case 'H': return readRegister(Kind::B16);
   case 'R': return readRegister(Kind::B32);
   case 'K': return divisor(Kind::B16);
   case 'N': return divisor(Kind::B32);
@@ -180,9 +183,11 @@ void FunctionWriter::tableInstruction(Statement group) {
     emit("{} {}|{}{}", row.opcode, first, second, operands);
     return;
   }
-  auto [prefix, name] = guard(kind);
+  std::string prefix, name;
+  if (mayBeGuarded(row)) std::tie(prefix, name) = guard(kind);
   if (name.empty()) name = result(kind);
   emit("{}{} {}{}", prefix, row.opcode, name, operands);
+  if (group == Statement::Half) canonicalHalves(row, name);
 }
 
 // ---- Blocks and statements
@@ -263,6 +268,8 @@ void FunctionWriter::write(Statement statement) {
   case Statement::Float32:
   case Statement::Float64:
   case Statement::FloatCast:
+  case Statement::Half:
+  case Statement::HalfCast:
   case Statement::Predicate: return tableInstruction(statement);
   case Statement::Carry: return carryChain();
   case Statement::Pack: return pack();

@@ -12,6 +12,8 @@
 
 namespace orias::generator {
 
+struct Row;
+
 /// A device function that has been generated.
 struct Callee {
   std::string name;
@@ -76,8 +78,8 @@ class FunctionWriter {
   std::string literal(Kind kind);
   /// A divisor that is not zero.
   std::string divisor(Kind kind);
-  /// A number 0 … 255, or a register that holds one.
-  std::string byte();
+  /// A number 0 … `most`, or a register that holds one; `most` is one less than a power of two.
+  std::string bounded(unsigned most);
   /// The operand for a letter of instruction_table.cpp.
   std::string operand(char letter);
   /// The register for a result: a new value, or one that is overwritten. To be asked for after the operands were read.
@@ -107,6 +109,7 @@ class FunctionWriter {
   std::string canonicalBits(Kind kind, const std::string& value);
   std::string wide(Kind kind, const std::string& value);
   void fold();
+  void canonicalHalves(const Row& row, const std::string& value);
   void foldValue(Kind kind, const std::string& value);
 
   // control.cpp

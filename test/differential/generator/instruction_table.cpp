@@ -15,8 +15,11 @@ using enum Statement;
 //   q       predicate, perhaps negated                  P  (result) one predicate or two, "p|q"
 //   K N M   16, 32 and 64 bits for a divisor: never zero
 //   c       32 bits, a number of them 0 … 255
-//   b       32 bits, 0 … 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
-//   bits R       32 bits in a register, no number x       a table of lop3: a number of 8 bits
+//   b       32 bits, 0 ... 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
+//           bits
+//   s       32 bits, 0 ... 31: ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1
+//   R H     32 and 16 bits in a register, no number
+//   x       a table of lop3: a number of 8 bits
 // Braces stand for one row for each of the words in them.
 struct Line {
   Statement group;
@@ -53,7 +56,8 @@ constexpr Line kLines[] = {
     {Integer32, "{and,or,xor}.b32", "r=rr"},
     {Integer32, "{and,or,xor}.b32", "r=rr"},
     {Integer32, "{shl.b32,shr.u32,shr.s32,shr.b32}", "r=rr"},
-    {Integer32, "bfe.{u32,s32}", "r=rcc"},
+    {Integer32, "bfe.u32", "r=rcc"},
+    {Integer32, "bfe.s32", "r=rsc"},
     {Integer32, "bfi.b32", "r=rrcc"},
     {Integer32, "prmt.b32", "r=rrr"},
     {Integer32, "prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "r=rrr"},
@@ -110,10 +114,12 @@ constexpr Line kLines[] = {
     {Float32, "fma.rn.f32", "f=fff"},
     {Float32, "{min,max}{,.ftz}{,.NaN}.f32", "f=ff"},
     {Float32, "{abs,neg}{,.ftz}.f32", "f=f"},
-    {Unusual, "div.{rz,rm,rp}{,.ftz}.f32", "f=ff"},
+    {Float32, "div.{rz,rm,rp}.f32", "f=ff"},
+    {Unusual, "div.{rz,rm,rp}.ftz.f32", "f=ff"},
     {Float32, "div.rn.ftz.f32", "f=ff"},
     {Float32, "div.rn.f32", "f=ff"},
-    {Unusual, "{sqrt,rcp}.{rz,rm,rp}{,.ftz}.f32", "f=f"},
+    {Float32, "{sqrt,rcp}.{rz,rm,rp}.f32", "f=f"},
+    {Unusual, "{sqrt,rcp}.{rz,rm,rp}.ftz.f32", "f=f"},
     {Float32, "{sqrt,rcp}.rn.ftz.f32", "f=f"},
     {Float32, "{sqrt,rcp}.rn.f32", "f=f"},
     {Float32, "copysign.f32", "f=ff"},
@@ -125,11 +131,34 @@ constexpr Line kLines[] = {
     {Float64, "fma.{rn,rz,rm,rp}.f64", "d=ddd"},
     {Float64, "{min,max}.f64", "d=dd"},
     {Float64, "{abs,neg}.f64", "d=d"},
-    {Unusual, "div.{rn,rz,rm,rp}.f64", "d=dd"},
-    {Unusual, "{sqrt,rcp}.{rn,rz,rm,rp}.f64", "d=d"},
+    {Float64, "div.{rn,rz,rm,rp}.f64", "d=dd"},
+    {Float64, "{sqrt,rcp}.{rn,rz,rm,rp}.f64", "d=d"},
     {Float64, "copysign.f64", "d=dd"},
     {Float64, "selp.f64", "d=ddp"},
     {Float64, "slct.f64.s32", "d=ddr"},
+
+    {Half, "{add,sub,mul}.rn{,.ftz}{,.sat}.f16", "h=HH"},
+    {Half, "{add,sub,mul}.rn{,.ftz}{,.sat}.f16x2", "r=RR"},
+    {Half, "fma.rn{,.ftz}{,.sat,.relu}.f16", "h=HHH"},
+    {Half, "fma.rn{,.ftz}{,.sat,.relu}.f16x2", "r=RRR"},
+    {Half, "{min,max}{,.ftz}{,.NaN}.f16", "h=HH"},
+    {Half, "{min,max}{,.NaN}.bf16", "h=HH"},
+    {Half, "{min,max}{,.ftz}{,.NaN}.f16x2", "r=RR"},
+    {Half, "{min,max}{,.NaN}.bf16x2", "r=RR"},
+    {Half, "{abs,neg}.{f16,bf16}", "h=H"},
+    {Half, "{abs,neg}.{f16x2,bf16x2}", "r=R"},
+    {Half, "{add,sub,mul}.rn.bf16", "h=HH"},
+    {Half, "{add,sub,mul}.rn.bf16x2", "r=RR"},
+    {Half, "fma.rn{,.relu}.bf16", "h=HHH"},
+    {Half, "fma.rn{,.relu}.bf16x2", "r=RRR"},
+    {Half, "cvt.{rn,rz}{,.relu}.{f16,bf16}.f32", "h=f"},
+    {Half, "cvt.{rn,rz}{,.relu}.{f16x2,bf16x2}.f32", "r=ff"},
+    {Half, "cvt.{rn,rz,rm,rp}.f16.{u32,s32}", "h=r"},
+    {HalfCast, "cvt.f32.{f16,bf16}", "f=H"},
+    {HalfCast, "cvt.f64.f16", "d=H"},
+    {HalfCast, "cvt.{rni,rzi,rmi,rpi}.{u32,s32}.f16", "r=H"},
+    {HalfCast, "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,num,nan}{,.ftz}.f16", "p=HH"},
+    {HalfCast, "setp.{eq,lt,geu,nan}.bf16", "p=HH"},
 
     {FloatCast, "cvt.{rn,rz,rm,rp}.f32.{u16,s16,u8,s8}", "f=h"},
     {FloatCast, "cvt.{rn,rz,rm,rp}.f32.{u32,s32}", "f=r"},
@@ -193,6 +222,10 @@ void expand(const std::string& opcode, std::string_view operands, std::vector<Ro
 using Groups = std::array<std::vector<std::vector<Row>>, kStatements>;
 
 } // namespace
+
+bool mayBeGuarded(const Row& row) {
+  return !row.opcode.starts_with("testp.") && !row.opcode.starts_with("set.");
+}
 
 std::span<const std::vector<Row>> lines(Statement group) {
   static const Groups groups = [] {

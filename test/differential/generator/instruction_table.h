@@ -19,4 +19,8 @@ struct Row {
 /// however many rows it has, so that what has few modifiers is not drowned by what has many.
 std::span<const std::vector<Row>> lines(Statement group);
 
+/// Whether ptxas may be given the instruction with a guard: ptxas 13.0 drops the guard of `testp`, and that of parts of
+/// what it makes of `set` (seen where the guard is a constant and where it is not).
+bool mayBeGuarded(const Row& row);
+
 } // namespace orias::generator

@@ -17,6 +17,8 @@ enum class Statement : std::uint8_t {
   Float32,       //
   Float64,       //
   FloatCast,     //
+  Half,          ///< f16 and bf16 results, single or packed; every NaN becomes the same one
+  HalfCast,      ///< of f16 and bf16, to something else
   Predicate,     //
   Carry,         ///< a chain of add.cc, addc …
   Pack,          ///< registers to halves and back
@@ -55,8 +57,8 @@ struct Profile {
   std::uint8_t weight(Statement s) const { return weights[static_cast<std::size_t>(s)]; }
 };
 
-/// "integer", "control", "memory", "float", "warp", "mixed"; "unusual" has the instructions that hardly any program
-/// uses.
+/// "integer", "control", "memory", "float", "half", "warp", "mixed"; "unusual" has the instructions that hardly any
+/// program uses.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.
 const Profile* findProfile(std::string_view name);
