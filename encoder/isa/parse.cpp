@@ -246,7 +246,7 @@ class RowParser {
       if (!constant(o)) return false;
     } else if (!takeRegister(c_, o)) {
       if ((sd.accepts & kAcceptsLabel) != 0) {
-        if (!label(o)) return false;
+        if (!label(slot, o)) return false;
       } else if (!immediate(slot, o)) {
         return false;
       }
@@ -308,11 +308,12 @@ class RowParser {
     return true;
   }
 
-  bool label(Operand& o) {
+  bool label(unsigned slot, Operand& o) {
     std::int64_t target = 0;
     if (!c_.takeInteger(target)) return false;
     o.kind = Operand::Kind::Label;
-    o.imm = static_cast<std::int32_t>(target - static_cast<std::int64_t>(options_.address) - 16);
+    const bool isDistance = styleOf(inst_, slot) == Style::SignedHex;
+    o.imm = static_cast<std::int32_t>(isDistance ? target : target - static_cast<std::int64_t>(options_.address) - 16);
     return true;
   }
 

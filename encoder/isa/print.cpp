@@ -127,7 +127,7 @@ struct Printer {
       hex(s, o.imm);
       s += ']';
       break;
-    case Operand::Kind::Label: label(o); break;
+    case Operand::Kind::Label: label(slot, o); break;
     default: s += '?'; break;
     }
     // The half of what is no R stands inside the bars.
@@ -146,7 +146,8 @@ struct Printer {
     if (o.half == Operand::Half::F32) s += ".F32";
   }
 
-  void label(const Operand& o) {
+  void label(unsigned slot, const Operand& o) {
+    if (styleOf(inst, slot) == Style::SignedHex) return hex(s, o.imm);
     const std::uint64_t target = options.address + 16 + static_cast<std::uint64_t>(static_cast<std::int64_t>(o.imm));
     if (options.labelName) {
       const std::string name = options.labelName(target);

@@ -391,6 +391,7 @@ constexpr Slot offset(unsigned pos = 40, unsigned width = 24) {
 constexpr Slot bar(Role role, unsigned pos) {
   return slot(role == Role::Def ? "Bd" : "Ba", role, bits(Enc::Bar, pos, 4));
 }
+/// Written as the place that it means; with Style::SignedHex as the distance.
 constexpr Slot label(unsigned pos, unsigned width, unsigned pos2 = 0, unsigned width2 = 0) {
   FieldEnc f = splitBits(Enc::Label, pos, width, pos2, width2);
   f.scale = 2;

@@ -7,16 +7,14 @@
 // breaks something; the share that is noticed shows whether the checker sees at all. Exits 1 when an unbroken cubin has
 // violations.
 
-#include "encoder/cubin/elf_file.h"
 #include "encoder/hazard.h"
 #include "encoder/isa/word.h"
+#include "test/peers/cubin_code.h"
 
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
 
@@ -24,26 +22,11 @@ using namespace orias;
 
 namespace {
 
-const isa::Target* targetOf(std::uint32_t elfFlags) {
-  for (const isa::Target& target : isa::Target::all())
-    if (target.elfFlags() == elfFlags) return &target;
-  return nullptr;
-}
-
 struct Totals {
   unsigned long files = 0, words = 0, unknown = 0, violations = 0;
   unsigned long stalls = 0, stallsNoticed = 0, waits = 0, waitsNoticed = 0;
   std::map<std::string, unsigned> unknownOpcodes;
 };
-
-std::vector<isa::Word> wordsOf(const cubin::ElfSection& section) {
-  std::vector<isa::Word> words(section.data.size() / 16);
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    std::memcpy(&words[i].lo, section.data.data() + 16 * i, 8);
-    std::memcpy(&words[i].hi, section.data.data() + 16 * i + 8, 8);
-  }
-  return words;
-}
 
 /// Breaks each word of the function in turn. Quadratic, so it takes every n-th instruction of large functions.
 void mutate(std::vector<isa::Word> words, const isa::Target& target, Totals& totals) {
@@ -84,16 +67,11 @@ int main(int argc, char** argv) {
       show = static_cast<unsigned>(std::atoi(argv[a] + 7));
       continue;
     }
-    std::ifstream in(argv[a], std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
-    const isa::Target* target = targetOf(elf.flags);
-    if (target == nullptr) continue;
+    const test::CubinCode code = test::codeOf(argv[a]);
+    if (code.target == nullptr) continue;
     ++totals.files;
-    for (const cubin::ElfSection& section : elf.sections) {
-      if (!section.name.starts_with(".text")) continue;
-      const std::vector<isa::Word> words = wordsOf(section);
-      const hazard::Report report = hazard::check(words, *target);
+    for (const auto& [section, words] : code.sections) {
+      const hazard::Report report = hazard::check(words, *code.target);
       totals.words += words.size();
       totals.unknown += report.unknown.size();
       totals.violations += report.violations.size();
@@ -106,9 +84,9 @@ int main(int argc, char** argv) {
       unsigned shown = 0;
       for (const hazard::Violation& violation : report.violations) {
         if (shown++ == show) break;
-        std::printf("%s %s: %s\n", argv[a], section.name.c_str(), hazard::describe(violation, words).c_str());
+        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, words).c_str());
       }
-      if (isMutating && report.violations.empty()) mutate(words, *target, totals);
+      if (isMutating && report.violations.empty()) mutate(words, *code.target, totals);
     }
   }
   for (const auto& [opcode, count] : totals.unknownOpcodes)

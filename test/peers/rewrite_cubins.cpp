@@ -7,12 +7,12 @@
 // Exits 1 when the checker complains about ours.
 
 #include "encoder/code.h"
-#include "encoder/cubin/elf_file.h"
 #include "encoder/hazard.h"
 #include "encoder/isa/word.h"
 #include "ori/module.h"
 #include "phases/controls.h"
 #include "phases/list_schedule.h"
+#include "test/peers/cubin_code.h"
 #include "test/peers/lift.h"
 
 #include <algorithm>
@@ -20,19 +20,11 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
 #include <string>
 
 using namespace orias;
 
 namespace {
-
-const isa::Target* targetOf(std::uint32_t elfFlags) {
-  for (const isa::Target& target : isa::Target::all())
-    if (target.elfFlags() == elfFlags) return &target;
-  return nullptr;
-}
 
 struct Cost {
   unsigned long cycles = 0, waits = 0, nops = 0;
@@ -86,19 +78,10 @@ int main(int argc, char** argv) {
       show = static_cast<unsigned>(std::atoi(argv[a] + 7));
       continue;
     }
-    std::ifstream in(argv[a], std::ios::binary);
-    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-    const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
-    const isa::Target* target = targetOf(elf.flags);
-    if (target == nullptr) continue;
-    for (const cubin::ElfSection& section : elf.sections) {
-      if (!section.name.starts_with(".text")) continue;
-      std::vector<isa::Word> words(section.data.size() / 16);
-      for (std::size_t i = 0; i < words.size(); ++i) {
-        std::memcpy(&words[i].lo, section.data.data() + 16 * i, 8);
-        std::memcpy(&words[i].hi, section.data.data() + 16 * i + 8, 8);
-      }
-      ori::Module module(*target);
+    const test::CubinCode cubin = test::codeOf(argv[a]);
+    for (const auto& [section, words] : cubin.sections) {
+      const isa::Target& target = *cubin.target;
+      ori::Module module(target);
       ori::Function& function = module.newFunction("f", true);
       if (!test::lift(words, function)) {
         ++skipped;
@@ -107,21 +90,21 @@ int main(int argc, char** argv) {
       ++functions;
       if (isReordering)
         for (ori::Block* block : function.layout())
-          phases::scheduleBlock(function, *block, *target, [&](auto region, const phases::DependenceGraph& graph) {
-            return phases::orderByLatency(region, graph, *target);
+          phases::scheduleBlock(function, *block, target, [&](auto region, const phases::DependenceGraph& graph) {
+            return phases::orderByLatency(region, graph, target);
           });
       phases::assignControls(function, options);
       const encoder::FunctionCode code = encoder::encodeInstructions(function);
-      const hazard::Report report = hazard::check(code.words, *target);
+      const hazard::Report report = hazard::check(code.words, target);
       violations += report.violations.size();
       unsigned shown = 0;
       for (const hazard::Violation& violation : report.violations) {
         if (shown++ == show) break;
-        std::printf("%s %s: %s\n", argv[a], section.name.c_str(), hazard::describe(violation, code.words).c_str());
+        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, code.words).c_str());
       }
       for (auto [words_, sum] : {std::pair(std::span<const isa::Word>(words), &theirs),
                                  std::pair(std::span<const isa::Word>(code.words), &ours)}) {
-        const Cost cost = costOf(words_, *target);
+        const Cost cost = costOf(words_, target);
         sum->estimate += cost.estimate;
         sum->cycles += cost.cycles;
         sum->waits += cost.waits;
