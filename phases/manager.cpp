@@ -8,6 +8,7 @@
 #include "support/nearest.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fmt/format.h>
 #include <fstream>
 #include <map>
@@ -168,6 +169,8 @@ void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& functio
       options_.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, function.name(), text));
     return;
   }
+  std::error_code ignored; // a folder that cannot be made shows when the file is written
+  std::filesystem::create_directories(options_.dumpDir, ignored);
   std::string path = fmt::format("{}/{}{}.{}.ori", options_.dumpDir, fileStem(phase), when == "before" ? ".before" : "",
                                  fileNamePart(function.name()));
   std::ofstream file(path, std::ios::binary);
