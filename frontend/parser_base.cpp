@@ -19,7 +19,8 @@ bool isSyncRule(std::size_t rule) {
          rule == PtxParser::RuleSectionItem;
 }
 
-bool startsModuleItem(std::size_t type) {
+/// What stands at module scope only: in a body it tells that a closing brace is missing.
+bool isModuleOnly(std::size_t type) {
   switch (type) {
   case PtxParser::ENTRY:
   case PtxParser::FUNC:
@@ -27,16 +28,22 @@ bool startsModuleItem(std::size_t type) {
   case PtxParser::EXTERN:
   case PtxParser::WEAK:
   case PtxParser::COMMON:
+  case PtxParser::SECTION:
+  case PtxParser::ALIAS: return true;
+  default: return false;
+  }
+}
+
+bool startsModuleItem(std::size_t type) {
+  switch (type) {
   case PtxParser::GLOBAL:
   case PtxParser::CONST:
   case PtxParser::SHARED:
   case PtxParser::ALIGN:
   case PtxParser::ATTRIBUTE:
-  case PtxParser::ALIAS:
   case PtxParser::FILE:
-  case PtxParser::PRAGMA:
-  case PtxParser::SECTION: return true;
-  default: return type == antlr4::Token::EOF;
+  case PtxParser::PRAGMA: return true;
+  default: return isModuleOnly(type) || type == antlr4::Token::EOF;
   }
 }
 
@@ -89,21 +96,6 @@ bool continuesBlock(std::size_t type) {
   case PtxParser::FILE:
   case PtxParser::PRAGMA: return true;
   default: return type == antlr4::Token::EOF;
-  }
-}
-
-/// What stands at module scope only: in a body it tells that a closing brace is missing.
-bool isModuleOnly(std::size_t type) {
-  switch (type) {
-  case PtxParser::ENTRY:
-  case PtxParser::FUNC:
-  case PtxParser::VISIBLE:
-  case PtxParser::EXTERN:
-  case PtxParser::WEAK:
-  case PtxParser::COMMON:
-  case PtxParser::SECTION:
-  case PtxParser::ALIAS: return true;
-  default: return false;
   }
 }
 

@@ -6,9 +6,11 @@
 // edges bring. Waits are only ever added, so that it ends.
 
 #include "phases/controls.h"
-#include "support/bit_set.h"
 
 #include <algorithm>
+#include <array>
+#include <bitset>
+#include <vector>
 
 namespace orias::phases {
 
@@ -65,12 +67,21 @@ class Assigner {
   // --- who needs a scoreboard
   // -----------------------------------------------------------------------------------------
 
+  using Units = std::bitset<kUnitCount>;
+
+  /// True when that added something.
+  static bool unite(Units& into, const Units& more) {
+    const bool isNew = (more & ~into).any();
+    into |= more;
+    return isNew;
+  }
+
   /// For each block: which registers some later block touches, and which it writes.
   void findLaterTouches() {
     const std::size_t count = code_.blocks.size();
-    std::vector<BitSet> touched(count, BitSet(kUnitCount)), written(count, BitSet(kUnitCount));
-    laterTouched_.assign(count, BitSet(kUnitCount));
-    laterWritten_.assign(count, BitSet(kUnitCount));
+    std::vector<Units> touched(count), written(count);
+    laterTouched_.assign(count, {});
+    laterWritten_.assign(count, {});
     for (std::size_t b = 0; b < count; ++b)
       for (std::uint32_t i = code_.blocks[b].first; i < code_.blocks[b].end; ++i)
         for (const FlatTouch& t : code_.touches(code_.instrs[i])) {
@@ -81,8 +92,8 @@ class Assigner {
       changed = false;
       for (std::size_t b = count; b-- > 0;)
         for (std::uint32_t s : code_.blocks[b].successors) {
-          changed |= laterTouched_[b].unite(touched[s]) | laterTouched_[b].unite(laterTouched_[s]);
-          changed |= laterWritten_[b].unite(written[s]) | laterWritten_[b].unite(laterWritten_[s]);
+          changed |= unite(laterTouched_[b], touched[s] | laterTouched_[s]);
+          changed |= unite(laterWritten_[b], written[s] | laterWritten_[s]);
         }
     }
   }
@@ -318,7 +329,7 @@ class Assigner {
   std::uint8_t groupScoreboard_ = kNoScoreboard;
   State state_;
   std::array<User, 8> users_{};
-  std::vector<BitSet> laterTouched_, laterWritten_;  // by block
+  std::vector<Units> laterTouched_, laterWritten_;   // by block
   std::vector<std::uint32_t> nextTouch_, nextWrite_; // by instruction of the block
 };
 

@@ -45,17 +45,19 @@ unsigned countCode(const Form& form) {
   }
 }
 
-bool isMatrixOf16Bits(const Form& form) {
-  return form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16;
+/// What ldmatrix and stmatrix have in common: matrices of 16-bit elements, to or from shared memory. False, and said,
+/// for others.
+bool isMatrixCopy(FunctionLowering& f, const Form& form) {
+  const bool isKnown =
+      form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16 && form.space() == StateSpace::Shared;
+  if (!isKnown) f.unsupported(std::string(f.opcodeText()));
+  return isKnown;
 }
 
 } // namespace
 
 void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isMatrixOf16Bits(form) || form.space() != StateSpace::Shared) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
+  if (!isMatrixCopy(f, form)) return;
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
@@ -68,10 +70,7 @@ void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
 }
 
 void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isMatrixOf16Bits(form) || form.space() != StateSpace::Shared) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
+  if (!isMatrixCopy(f, form)) return;
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
