@@ -21,10 +21,10 @@ struct ModInfo {
 };
 
 constexpr auto kModInfos = [] {
-  std::array infos{
-#define PTX_MOD(name, text, slot) ModInfo{text, Mod::name, Slot::slot},
+  auto infos = std::to_array<ModInfo>({
+#define PTX_MOD(name, text, slot) {text, Mod::name, Slot::slot},
 #include "frontend/instr_modifiers.def"
-  };
+  });
   std::sort(infos.begin(), infos.end(), [](const ModInfo& a, const ModInfo& b) { return a.text < b.text; });
   return infos;
 }();
@@ -42,11 +42,11 @@ struct OpInfo {
 };
 
 constexpr auto kOpInfos = [] {
-  std::array infos{
-#define PTX_OP(name, text) OpInfo{text, Op::name},
-#define PTX_ALIAS(name, text) OpInfo{text, Op::name},
+  auto infos = std::to_array<OpInfo>({
+#define PTX_OP(name, text) {text, Op::name},
+#define PTX_ALIAS(name, text) {text, Op::name},
 #include "frontend/instr_ops.def"
-  };
+  });
   std::sort(infos.begin(), infos.end(), [](const OpInfo& a, const OpInfo& b) { return a.text < b.text; });
   return infos;
 }();

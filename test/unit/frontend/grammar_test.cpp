@@ -4,7 +4,10 @@
 #include "frontend/lexer.h"
 #include "frontend/token_stream.h"
 
+#include <BaseErrorListener.h>
 #include <algorithm>
+#include <atn/DecisionState.h>
+#include <atn/LL1Analyzer.h>
 #include <doctest/doctest.h>
 #include <filesystem>
 #include <fstream>
