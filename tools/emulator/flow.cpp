@@ -42,15 +42,19 @@ void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t bloc
 }
 
 void Machine::branch(const Operation& op, std::uint32_t lanes) {
-  jump(lanes & predicateMask(op, op.predicate), op.target, op.block);
+  lanes &= predicateMask(op, op.predicate);
+  if (isa::getMod(op.inst, isa::Mod::Sub2) != 0 && lanes != 0 && lanes != path().mask)
+    return stop("unsupported", "BRA.U where the lanes do not agree");
+  jump(lanes, op.target, op.block);
 }
 
-/// BRA.DIV: taken by all when not all lanes of the mask are here.
+/// BRA.DIV: taken by all unless the lanes of the mask are here, and the guard holds for each of them. The guard cannot
+/// be a usual one: ptxas makes it false where lanes want different masks, which is when the other way must be taken.
 void Machine::branchDivided(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const int mask = 1; // the slots: predicate, mask, target
-  const bool isDivided = (uniformWord(op, mask, 0) & warp().live & ~path().mask) != 0;
-  jump(isDivided ? lanes : 0, op.target, op.block);
+  const bool isDivided = (uniformWord(op, mask, 0) & warp().live & ~lanes) != 0;
+  jump(isDivided ? path().mask : 0, op.target, op.block);
 }
 
 /// BRX, RET, CALL.REL Ra: to a base plus a register; the lanes may go to different places.

@@ -74,9 +74,13 @@ void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
 
 /// R2UR: what the first active lane has.
 void Machine::toUniform(const Operation& op, std::uint32_t lanes) {
-  if (op.firstWrite[0] >= 0) return stop("unsupported", "R2UR with a predicate result");
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  setWord(op, op.result, 0, lane, word(op, op.base, 0, lane));
+  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  const std::uint32_t value = word(op, op.base, 0, first);
+  setWord(op, op.result, 0, first, value);
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    setWord(op, 0, 0, lane, word(op, op.base, 0, lane) != value ? 1 : 0);
+  }
 }
 
 /// R2UR.OR: the bits of all lanes.

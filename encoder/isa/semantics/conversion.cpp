@@ -3,6 +3,8 @@
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
 
+#include <algorithm>
+
 namespace orias::isa::semantics {
 
 namespace {
@@ -90,6 +92,15 @@ void i2fp(const Inst& inst, LaneValues& values) {
   lane.set(0,
            static_cast<std::uint32_t>(isSignedSource ? ieee::fromSigned(Format::F32, signedOf(v, 32), lane.rounding())
                                                      : ieee::fromUnsigned(Format::F32, v, lane.rounding())));
+}
+
+void i2i(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const auto to = lane.modAs<IntFmt>(Mod::DstFmt);
+  const int bits = static_cast<int>(bitsOfInt(to));
+  const std::int32_t low = isSigned(to) ? -(1 << (bits - 1)) : 0;
+  const std::int32_t high = isSigned(to) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  lane.set(0, static_cast<std::uint32_t>(std::clamp(lane.s32(1), low, high)));
 }
 
 void f2fp(const Inst& inst, LaneValues& values) {

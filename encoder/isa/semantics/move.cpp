@@ -13,6 +13,13 @@ std::uint32_t pickByte(std::uint64_t bytes, unsigned index, bool sign) {
   return sign ? ((byte & 0x80) != 0 ? 0xff : 0) : byte;
 }
 
+/// The results of PLOP3 from its two tables.
+void lookUp(Lane& lane, bool a, bool b, bool c) {
+  const unsigned index = (a ? 4u : 0u) | (b ? 2u : 0u) | (c ? 1u : 0u);
+  lane.setPred(0, (lane.raw(5) >> index & 1) != 0);
+  lane.setPred(1, (lane.raw(6) >> index & 1) != 0);
+}
+
 } // namespace
 
 void mov(const Inst& inst, LaneValues& values) {
@@ -66,9 +73,12 @@ void prmt(const Inst& inst, LaneValues& values) {
 
 void plop3(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  const unsigned index = (lane.pred(2) ? 4u : 0u) | (lane.pred(3) ? 2u : 0u) | (lane.pred(4) ? 1u : 0u);
-  lane.setPred(0, (lane.raw(5) >> index & 1) != 0);
-  lane.setPred(1, (lane.raw(6) >> index & 1) != 0);
+  lookUp(lane, lane.pred(2), lane.pred(3), lane.pred(4));
+}
+
+void plop3Sign(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  lookUp(lane, lane.s32(2) < 0, lane.s32(3) < 0, lane.s32(4) < 0);
 }
 
 } // namespace orias::isa::semantics

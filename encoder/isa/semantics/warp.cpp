@@ -115,11 +115,12 @@ void redux(const Inst& inst, WarpValues& warp) {
   setInAll(warp, 0, result);
 }
 
-void r2ur(const Inst& inst, WarpValues& warp) {
-  // Of the first active lane; code uses it where all hold the same.
+void r2ur(const Inst&, WarpValues& warp) {
+  // Of the first active lane; the predicate says which lanes hold another value.
   if (warp.active == 0) return;
-  if (!Lane(inst, warp.lane[0]).isUnused(0)) refuse(inst, "a predicate result");
-  setInAll(warp, 1, warp.lane[static_cast<unsigned>(std::countr_zero(warp.active))][2].w[0]);
+  const std::uint32_t value = warp.lane[static_cast<unsigned>(std::countr_zero(warp.active))][2].w[0];
+  forEachActive(warp, [&](unsigned i) { warp.lane[i][0] = LaneValue::of(warp.lane[i][2].w[0] != value ? 1 : 0); });
+  setInAll(warp, 1, value);
 }
 
 void r2urOr(const Inst& inst, WarpValues& warp) {

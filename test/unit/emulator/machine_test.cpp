@@ -33,6 +33,20 @@ TEST_CASE("lanes part, meet, and add up what they have") {
   CHECK(ran.out[0] == 2 * (0 + 62) * 32 / 2); // the even threads of both CTAs
 }
 
+TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under its guard") {
+  // Lanes 0 ... 15 and 16 ... 31 want different masks, so no one instruction can do for both.
+  const auto wayOf = [](const char* guarded) {
+    return run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
+                        "UMOV UR6, 0xffffffff", "R2P PR, R0, 0x10", guarded, "EXIT", "MOV R1, 0x1",
+                        "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", "EXIT"}))
+        .out[0];
+  };
+  constexpr unsigned kThreads = 128;
+  CHECK(wayOf("BRA.DIV UR6, 0x70") == 0);
+  CHECK(wayOf("@!P4 BRA.DIV UR6, 0x70") == kThreads);
+  CHECK(wayOf("@PT BRA.DIV UR6, 0x70") == 0);
+}
+
 TEST_CASE("racecheck flags an exchange without a barrier, and nothing else") {
   CHECK(run(exchange(true), checking()).result.reports.empty());
   CHECK(run(exchange(false), checking()).kind() == "racecheck");

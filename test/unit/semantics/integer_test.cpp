@@ -111,6 +111,31 @@ TEST_CASE("logic by tables, and what predicate they give") {
   CHECK(!m.p(4));
 }
 
+TEST_CASE("PLOP3 of the signs of registers says how a sum overflowed") {
+  // So ptxas saturates: the signs of both operands and of the sum.
+  const auto overflows = [](const char* text, std::uint32_t a, std::uint32_t b, std::uint32_t sum) {
+    return Machine().set(1, a).set(2, b).set(3, sum).run(text).p(0);
+  };
+  const char* const tooLarge = "PLOP3.LUT P0, PT, R1.SIGN, R2.SIGN, R3.SIGN, 0x2, 0x0";
+  CHECK(overflows(tooLarge, 0x7fffffff, 1, 0x80000000));
+  CHECK_FALSE(overflows(tooLarge, 0x80000000, 0xffffffff, 0x7fffffff));
+  CHECK_FALSE(overflows(tooLarge, 1, 1, 2));
+  const char* const tooSmall = "PLOP3.LUT P0, PT, R1.SIGN, R2.SIGN, R3.SIGN, 0x40, 0x0";
+  CHECK(overflows(tooSmall, 0x80000000, 0xffffffff, 0x7fffffff));
+  CHECK_FALSE(overflows(tooSmall, 0x7fffffff, 1, 0x80000000));
+  CHECK(overflows("PLOP3.LUT PT, P0, R1.SIGN, R2.SIGN, R3.SIGN, 0x0, 0x8", 1, 0x80000000, 0x80000001));
+}
+
+TEST_CASE("I2I clamps to fewer bits") {
+  CHECK(result("I2I.S8.S32.SAT R0, R1", 200) == 127);
+  CHECK(result("I2I.S8.S32.SAT R0, R1", 0xffffff00) == 0xffffff80);
+  CHECK(result("I2I.U8.S32.SAT R0, R1", 300) == 255);
+  CHECK(result("I2I.U8.S32.SAT R0, R1", 0xffffffff) == 0);
+  CHECK(result("I2I.U16.S32.SAT R0, R1", 0x12345) == 0xffff);
+  CHECK(result("I2I.S16.S32.SAT R0, R1", 0x80000000) == 0xffff8000);
+  CHECK(result("I2I.S16.S32.SAT R0, R1", 0xfffffffe) == 0xfffffffe);
+}
+
 TEST_CASE("bits: counting, finding, reversing, masking, extending") {
   CHECK(result("POPC R0, R1", 0xf0f0f0f1) == 17);
   CHECK(result("POPC R0, ~R1", 0xf0f0f0f1) == 15);

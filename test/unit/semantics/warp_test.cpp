@@ -69,6 +69,14 @@ TEST_CASE("VOTE, MATCH and REDUX see the active lanes only") {
   CHECK(w.lane[1][0].w[0] == 8);
 }
 
+TEST_CASE("R2UR takes the first active lane's value, and says which lanes have another one") {
+  const WarpValues w = run("R2UR P0, UR4, R1", 0xf0, 2, [](unsigned i) { return i < 6 ? 3u : 7u; });
+  CHECK(w.lane[4][1].w[0] == 3);
+  CHECK(w.lane[4][0].w[0] == 0);
+  CHECK(w.lane[5][0].w[0] == 0);
+  CHECK(w.lane[6][0].w[0] == 1);
+}
+
 TEST_CASE("ELECT takes the lowest lane; MOVM transposes") {
   WarpValues w = run("ELECT P0, UR4, PT", 0xf8, 2, [](unsigned) { return 1u; });
   CHECK(w.lane[5][1].w[0] == 3);
