@@ -65,10 +65,12 @@ class Converter {
   }
   static Operand withMarksOf(Operand to, const Operand& from) {
     to.flags |= static_cast<std::uint8_t>(from.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
+    to.half = from.half;
     return to;
   }
   static Operand plain(Operand o) {
     o.flags &= static_cast<std::uint8_t>(~(Operand::kNeg | Operand::kAbs | Operand::kNot));
+    o.half = Operand::Half::None;
     return o;
   }
 
@@ -114,7 +116,7 @@ class Converter {
       for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
         Operand& there = draft.operands[slot];
         if (!there.isReg(o.file) || !there.isVirtual() || there.reg != o.reg || there.sub != o.sub ||
-            there.width != o.width || there.flags != o.flags)
+            there.width != o.width || there.flags != o.flags || there.half != o.half)
           continue;
         there = withMarksOf(spread(instr, plain(o)), o);
         changed = true;
