@@ -15,8 +15,9 @@ inline Arch compiledFor(const Module& module, const CheckOptions& options) {
   return options.arch.number != 0 ? options.arch : module.target.arch;
 }
 
-/// Checks a parsed module: its declarations here, then its instructions (check_instr.h). True if nothing is wrong. Where
-/// the parser has found errors, only the instructions that it could read are checked: the declarations are not complete.
+/// Checks a parsed module: its declarations here, then its instructions (check_instr.h). True if nothing is wrong.
+/// Where the parser has found errors, only the instructions that it could read are checked: the declarations are not
+/// complete.
 bool check(Module& module, const CheckOptions& options, Diagnostics& diags);
 
 /// The part of check() that looks at directives, variables and functions: what needs which `.version` and `.target`,

@@ -34,8 +34,8 @@ unsigned labelSlot(const Instr& branch) {
   ORIAS_UNREACHABLE("a branch without a label");
 }
 
-/// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a guarded
-/// EXIT or RET ends some threads.
+/// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a
+/// guarded EXIT or RET ends some threads.
 bool onlyGoesOn(const Block& block) {
   return !block.last || !isTerminator(block.last->op) || block.last->op == Op::BRA;
 }

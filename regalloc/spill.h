@@ -28,8 +28,8 @@ struct SpillState {
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed);
 
 /// Takes all members of a web out of their register file: R to local memory (or recomputed where that is cheap and
-/// `remat`), P and UR to registers of file R, UP to those of UR. Each reference gets a temporary of its own that lives for one
-/// instruction.
+/// `remat`), P and UR to registers of file R, UP to those of UR. Each reference gets a temporary of its own that lives
+/// for one instruction.
 void spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state);
 
 } // namespace orias::regalloc
