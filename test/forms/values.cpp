@@ -1,6 +1,7 @@
 #include "test/forms/values.h"
 
 #include "frontend/types.h"
+#include "tools/launch/random.h"
 
 #include <array>
 #include <bit>
@@ -10,27 +11,12 @@
 namespace orias::forms {
 
 using launch::ElementType;
+using launch::Random;
 using ptx::Op;
 using ptx::Type;
 using ptx::TypeClass;
 
 namespace {
-
-/// SplitMix64 (Steele, Lea, Flood 2014).
-class Random {
- public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
-  std::uint64_t below(std::uint64_t n) { return next() % n; }
-
- private:
-  std::uint64_t state_;
-};
 
 /// A binary format by the widths of its fields.
 struct Format {
@@ -56,7 +42,7 @@ std::uint64_t floatValue(Format format, Random& random) {
   const std::uint64_t sign = random.below(2) << (exponentBits + fractionBits);
   const std::uint64_t one = ((std::uint64_t{1} << (exponentBits - 1)) - 1) << fractionBits;
   const std::uint64_t infinity = ((std::uint64_t{1} << exponentBits) - 1) << fractionBits;
-  const std::uint64_t step = std::uint64_t{1} << fractionBits, fraction = random.next() & (step - 1);
+  const std::uint64_t step = std::uint64_t{1} << fractionBits, fraction = random.bits() & (step - 1);
   const std::uint64_t half = step >> 1;
   switch (random.below(16)) {
   case 0: return sign;                                                    // zero
@@ -68,7 +54,7 @@ std::uint64_t floatValue(Format format, Random& random) {
   case 6: return sign | (infinity - 1);                                   // the greatest
   case 7: return sign | (one + (random.below(3) << fractionBits) + half); // 1.5, 3, 6: ties for rounding
   case 8: return sign | (one + 31 * (step % infinity) % infinity);
-  case 9: return sign | (random.next() & (infinity | (step - 1))); // any
+  case 9: return sign | (random.bits() & (infinity | (step - 1))); // any
   default: return sign | ((one + random.below(12) * step - 4 * step) + fraction);
   }
 }
@@ -95,10 +81,10 @@ std::uint64_t integerValue(unsigned bits, Random& random) {
   case 3: return top;
   case 4: return top - 1;
   case 5: return random.below(70); // shift amounts
-  case 6: return random.next() & 0xff;
+  case 6: return random.bits() & 0xff;
   case 7: return ~random.below(256);
-  case 8: return random.next() >> random.below(64);
-  default: return random.next();
+  case 8: return random.bits() >> random.below(64);
+  default: return random.bits();
   }
 }
 
@@ -134,7 +120,7 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
   if (isMatrix(op)) {
     const Type element = matrixElement(statement, use.operand);
     const auto format = formatOf(element);
-    if (!format) return random.next();
+    if (!format) return random.bits();
     const std::uint64_t low = smallFloat(*format, random), high = smallFloat(*format, random);
     return ptx::bitWidth(element) == 16 ? low | high << 16 : low;
   }
@@ -201,7 +187,7 @@ std::vector<std::byte> sourceValues(const Statement& statement, const Use& use, 
   const unsigned bits = ptx::bitWidth(use.type), size = bits <= 8 ? 1 : bits / 8;
   for (unsigned lane = 0; lane < lanes; ++lane) {
     append(bytes, value(statement, use, random), size < 8 ? size : 8);
-    if (size == 16) append(bytes, random.next(), 8);
+    if (size == 16) append(bytes, random.bits(), 8);
   }
   return bytes;
 }
@@ -217,7 +203,7 @@ std::vector<std::byte> memoryValues(const Statement& statement, std::size_t byte
   const auto format = formatOf(statement.form.type());
   const unsigned size = launch::elementBytes(memoryElement(statement));
   while (memory.size() < bytes)
-    append(memory, format && memoryElement(statement) != ElementType::U32 ? smallFloat(*format, random) : random.next(),
+    append(memory, format && memoryElement(statement) != ElementType::U32 ? smallFloat(*format, random) : random.bits(),
            size);
   return memory;
 }
