@@ -33,6 +33,7 @@ struct FunctionCode {
   std::vector<const ori::Instr*> origin;
   std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT, from phase 147
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
+  std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls of code elsewhere
   std::vector<LiveCounts> registerMap;    ///< by word; filled by phase 149
   std::vector<LaneMark> laneMarks;        ///< by instruction id; filled for a listing by phase 101
   bool wantListing = false;               ///< asks phase 155 for `listing`

@@ -88,9 +88,11 @@ FunctionCode encodeInstructions(const ori::Function& function) {
 void finishText(const ori::Function& function, FunctionCode& code) {
   code.exitOffsets.clear();
   code.coopOffsets.clear();
+  code.callOffsets.clear();
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
+    if (code.origin[i]->op == isa::Op::CALL_ABS_R) code.callOffsets.push_back(offset);
     if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
     if (row.has(isa::Flag::Convergent) && !row.has(isa::Flag::Branch)) code.coopOffsets.push_back(offset);
   }

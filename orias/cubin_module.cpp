@@ -54,6 +54,22 @@ cubin::Bytes bytesOf(std::span<const isa::Word> words) {
   return bytes;
 }
 
+/// The functions elsewhere whose addresses the code fetches from bank 4, in the order of their slots.
+std::vector<std::string> externalsOf(const ori::Function& function) {
+  const ori::Module& module = function.module();
+  std::vector<bool> isUsed(module.addressSlots.size(), false);
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      if (instr.op == isa::Op::LDC && instr.op_(1).value() == isa::Operand::immediate(4))
+        isUsed[static_cast<std::size_t>(instr.op_(3).value().imm) / 8] = true;
+  std::vector<std::string> names;
+  for (std::size_t slot = 0; slot < isUsed.size(); ++slot) {
+    const ori::Symbol& symbol = module.symbols[module.addressSlots[slot]];
+    if (isUsed[slot] && symbol.kind == ori::Symbol::Kind::ExternFunction) names.push_back(symbol.name);
+  }
+  return names;
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -65,7 +81,13 @@ cubin::Function describe(const CodedFunction& coded) {
   out.maxRegisters = coded.maxRegisters;
   out.barrierCount = function.stats.barriers;
   out.frameSize = out.minStackSize = function.stats.frameBytes;
-  out.maxStackSize = function.stats.frameBytes;
+  out.externals = externalsOf(function);
+  out.syscallOffsets = code.callOffsets;
+  // How much stack a callee takes is not known here.
+  if (out.externals.empty())
+    out.maxStackSize = function.stats.frameBytes;
+  else
+    out.crsStackSize = 0;
   out.staticSharedSize = function.sharedBytes;
   out.sharedAlignment = function.sharedAlign;
   out.seesDynamicShared = function.usesDynamicShared;

@@ -7,8 +7,12 @@
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "regalloc/call_abi.h"
+#include "regalloc/calls.h"
+#include "support/diagnostics.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace orias::phases {
 
@@ -37,12 +41,22 @@ class Synchroniser {
       if (!isDivergent[b] && cfg_.successors(b).size() > 1)
         context_.remarks.did(function_.block(b)->last, "no barrier: all threads of a warp leave here on the same way");
     }
-    ori::ConvergencePlan plan = ori::planConvergence(cfg_, dominators_, postDominators_, loops_,
-                                                     context_.target.registerCount(isa::File::B), isDivergent);
-    for (const ori::MissedMeeting& missed : plan.missed)
+    // Lanes that wait while others call something wait at a barrier that the callee leaves alone.
+    if (regalloc::hasCalls(function_))
+      while (!regalloc::survivesCall(isa::File::B, firstBarrier_))
+        ++firstBarrier_;
+    ori::ConvergencePlan plan =
+        ori::planConvergence(cfg_, dominators_, postDominators_, loops_,
+                             context_.target.registerCount(isa::File::B) - firstBarrier_, isDivergent);
+    for (const ori::MissedMeeting& missed : plan.missed) {
+      // Phase 74 was told of all barriers.
+      if (missed.outOfBarriers && firstBarrier_ != 0)
+        context_.diagnostics.error(
+            {}, fmt::format("not supported yet: calls inside so many branches in '{}'", function_.name()));
       context_.remarks.refused(function_.block(missed.meet)->first,
                                missed.outOfBarriers ? "threads do not reconverge here: all barriers are in use"
                                                     : "threads do not reconverge here: the code is not nested");
+    }
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
@@ -56,7 +70,7 @@ class Synchroniser {
   void insert(const Region& region) {
     Block* from = function_.block(region.from);
     Block* meet = function_.block(region.meet);
-    const Operand barrier = Operand::physical(isa::File::B, region.barrier);
+    const Operand barrier = Operand::physical(isa::File::B, firstBarrier_ + region.barrier);
 
     // The BSYNC gets a block of its own; BSSY names the block behind it (observed).
     Block* sync = function_.newBlockAfter(layoutPredecessor(meet));
@@ -111,6 +125,7 @@ class Synchroniser {
   ori::DomTree dominators_;
   ori::DomTree postDominators_;
   ori::Loops loops_;
+  unsigned firstBarrier_ = 0;
 };
 
 } // namespace

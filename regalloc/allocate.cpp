@@ -2,6 +2,8 @@
 
 #include "encoder/isa/target.h"
 #include "ori/module.h"
+#include "regalloc/call_abi.h"
+#include "regalloc/calls.h"
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
 #include "regalloc/slots.h"
@@ -36,8 +38,10 @@ std::string_view fileName(File file) {
 class Allocator {
  public:
   Allocator(Function& function, const AllocationOptions& options)
-      : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u) {
-    state_.usesFrame = !function.frame.empty();
+      : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
+        hasCalls_(hasCalls(function)) {
+    // Whoever is called finds its stack below ours.
+    state_.usesFrame = !function.frame.empty() || hasCalls_;
   }
 
   std::string run() {
@@ -81,6 +85,7 @@ class Allocator {
       const LiveRanges ranges(function_, file);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
       if (webs.all.empty()) return {};
+      const Range calls = callRange(ranges);
       std::vector<std::uint32_t> victims;
       if (everything) {
         everything = false;
@@ -90,14 +95,18 @@ class Allocator {
         // With more values live at once than there are registers, no order of placing them helps.
         std::vector<std::uint32_t> failed;
         if (!canSpill(file) || ranges.mostLive() <= limit) {
-          Placement placement = bestPlacement(webs, file, limit);
+          Placement placement = bestPlacement(webs, file, limit, calls);
           if (placement.failed.empty()) {
             keep(webs, placement, file);
             return {};
           }
           failed = std::move(placement.failed);
         }
-        if (canSpill(file)) victims = chooseSpills(webs, usable(file, limit), failed);
+        // No other value makes room for one that has to survive a call.
+        if (canSpill(file) && hasCalls_)
+          std::copy_if(failed.begin(), failed.end(), std::back_inserter(victims),
+                       [&](std::uint32_t w) { return isLiveAcross(webs.all[w], calls); });
+        if (canSpill(file) && victims.empty()) victims = chooseSpills(webs, usable(file, limit), failed);
       }
       if (victims.empty())
         return fmt::format(
@@ -114,8 +123,23 @@ class Allocator {
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
   unsigned usable(File file, unsigned limit) const { return file == File::R ? limit - 1 : limit; }
 
-  Placement bestPlacement(const Webs& webs, File file, unsigned limit) const {
-    SlotBudget budget{limit, {}};
+  /// Where calls write their results: what is live there besides has to survive them.
+  Range callRange(const LiveRanges& ranges) const {
+    Range calls;
+    if (!hasCalls_) return calls;
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        if (isCall(instr)) calls.add({ranges.defPoint(instr), ranges.defPoint(instr) + 1});
+    return calls;
+  }
+
+  static bool isLiveAcross(const Web& web, const Range& calls) {
+    return web.spillCost < 1e300 &&
+           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) { return r.overlaps(calls); });
+  }
+
+  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const Range& calls) const {
+    SlotBudget budget{limit, {}, file, calls};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
@@ -162,10 +186,14 @@ class Allocator {
         if (instr.guard().isVirtual()) function_.setGuard(&instr, physicalOf(instr.guard()));
       }
     function_.allocated = true;
+    if (hasCalls_) {
+      expandCalls(function_);
+      highestR_ = std::max(highestR_, kRegistersOfCalls);
+    }
     function_.stats.spillStoreBytes = state_.storeBytes;
     function_.stats.spillLoadBytes = state_.loadBytes;
     function_.stats.frameBytes = layOutFrame(function_);
-    if (function_.stats.frameBytes) {
+    if (function_.stats.frameBytes || hasCalls_) {
       insertPrologue(function_, function_.stats.frameBytes);
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }
@@ -185,6 +213,7 @@ class Allocator {
   const AllocationOptions& options_;
   SpillState state_;
   std::vector<std::uint32_t> physical_;
+  const bool hasCalls_;
   unsigned highestR_ = 0;
 };
 

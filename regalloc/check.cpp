@@ -5,6 +5,8 @@
 #include "ori/analysis/dominators.h"
 #include "ori/module.h"
 #include "ori/print.h"
+#include "regalloc/call_abi.h"
+#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -370,6 +372,7 @@ class Checker {
                            namesVirtual(instr.op_(1)) && namesVirtual(instr.op_(0)) &&
                            instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).abs() &&
                            !instr.op_(1).inverted();
+    if (isCall(instr)) forgetAtCall(holdings);
     copied_.clear();
     if (plainCopy)
       for (unsigned i = 0; i < instr.op_(1).width; ++i)
@@ -399,6 +402,13 @@ class Checker {
         mayHaveValue_[u] = true;
       }
     }
+  }
+
+  /// Registers that a callee may change hold nothing that we know.
+  void forgetAtCall(Holdings& holdings) const {
+    for (File file : {File::R, File::P, File::UR, File::UP, File::B})
+      for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r)
+        if (!survivesCall(file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
   }
 
   /// The word of a spill slot that component i of a load or store touches; kNowhere when it is none.

@@ -58,6 +58,7 @@ void insertPrologue(ori::Function& function, unsigned frameBytes) {
          {sp, IsaOperand::immediate(0), IsaOperand::rz(),
           IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
          {{isa::Mod::Size, isa::MemSize::B32}});
+  if (frameBytes == 0) return;
   b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp,
                           IsaOperand::immediate(-static_cast<std::int32_t>(frameBytes)), IsaOperand::rz()});
 }

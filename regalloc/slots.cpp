@@ -1,5 +1,7 @@
 #include "regalloc/slots.h"
 
+#include "regalloc/call_abi.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -74,6 +76,8 @@ class Placer {
   Placer(const ori::Function& function, const Webs& webs, const SlotBudget& budget)
       : function_(function), webs_(webs), budget_(budget), slots_(budget.limit) {
     placement_.slotOf.assign(webs.all.size(), kNoSlot);
+    for (std::uint32_t r = 0; r < budget.limit; ++r)
+      if (!survivesCall(budget.file, r)) slots_[r].occupy(budget.calls);
   }
 
   Placement run(Order order) {

@@ -23,6 +23,8 @@ class SlotOccupancy {
 struct SlotBudget {
   unsigned limit = 0;         ///< slots 0 .. limit-1
   std::vector<bool> reserved; ///< slots that nobody gets (the stack pointer)
+  isa::File file = isa::File::R;
+  Range calls; ///< where code elsewhere runs, which some registers do not survive
 };
 
 /// The order in which webs are given slots.

@@ -112,6 +112,24 @@ void FunctionLowering::storeCallParam(VariableId id, std::int64_t offset, Type t
   emit(IsaOp::PRMT, {whole, whole, imm(selector), inReg(value.word(0))});
 }
 
+std::vector<Value> FunctionLowering::argumentWords(const Operand& argument, VariableId param) {
+  std::vector<Value> words;
+  const Variable& wanted = module().variable(param);
+  if (argument.is(OperandKind::Variable) && isCallParam(argument.variableId())) {
+    const std::uint64_t bytes = std::min(wanted.byteSize(), module().variable(argument.variableId()).byteSize());
+    for (std::uint64_t w = 0; w < (bytes + 3) / 4; ++w)
+      words.push_back(Value::of(callParamWord(argument.variableId(), w)));
+  } else if (wanted.type == Type::Pred) {
+    unsupported("a predicate passed to a function");
+  } else {
+    const Value whole = source(argument, wanted.type);
+    for (unsigned w = 0; w < whole.words(); ++w)
+      words.push_back(whole.isConstant() ? Value::constant(whole.bits() >> (32 * w) & 0xffffffffu, 1)
+                                         : Value::of(whole.word(w)));
+  }
+  return words;
+}
+
 void FunctionLowering::inlineCall(const Instruction& call) {
   const CallParts parts = callParts(*in_, call);
   if (!parts.callee->is(OperandKind::Function)) {
@@ -120,10 +138,6 @@ void FunctionLowering::inlineCall(const Instruction& call) {
   }
   const Function& callee = module().function(parts.callee->functionId());
   const std::string name(module().text(callee.name));
-  if (!callee.hasBody) {
-    unsupported(fmt::format("a call of '{}', which has no body here", name));
-    return;
-  }
   if (in_ == &callee || std::find(inlining_.begin(), inlining_.end(), &callee) != inlining_.end()) {
     unsupported(fmt::format("the recursive function '{}'", name));
     return;
@@ -134,28 +148,17 @@ void FunctionLowering::inlineCall(const Instruction& call) {
     unsupported(fmt::format("this call of '{}'", name));
     return;
   }
+  if (!callee.hasBody) {
+    callExternal(parts.callee->functionId(), args, results);
+    return;
+  }
   const auto wordCount = [&](VariableId id) { return (module().variable(id).byteSize() + 3) / 4; };
 
   ori::Block* join = beginUnguarded();
   // The arguments are read before any parameter is written.
   std::vector<std::vector<Value>> values;
-  for (std::size_t n = 0; n < args.size(); ++n) {
-    const VariableId param = callee.params[n].variable;
-    std::vector<Value> words;
-    if (args[n].is(OperandKind::Variable) && isCallParam(args[n].variableId())) {
-      const std::uint64_t count = std::min(wordCount(param), wordCount(args[n].variableId()));
-      for (std::uint64_t w = 0; w < count; ++w)
-        words.push_back(Value::of(callParamWord(args[n].variableId(), w)));
-    } else if (module().variable(param).type == Type::Pred) {
-      unsupported("a predicate passed to a function");
-    } else {
-      const Value whole = source(args[n], module().variable(param).type);
-      for (unsigned w = 0; w < whole.words(); ++w)
-        words.push_back(whole.isConstant() ? Value::constant(whole.bits() >> (32 * w) & 0xffffffffu, 1)
-                                           : Value::of(whole.word(w)));
-    }
-    values.push_back(std::move(words));
-  }
+  for (std::size_t n = 0; n < args.size(); ++n)
+    values.push_back(argumentWords(args[n], callee.params[n].variable));
   // A result that goes straight to a register of the caller.
   std::vector<IsaOperand> direct(results.size());
   for (std::size_t n = 0; n < results.size(); ++n)

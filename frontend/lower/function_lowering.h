@@ -24,6 +24,7 @@ struct ModuleLayout {
   const Module* in = nullptr;
   const FormTable* forms = nullptr;
   LowerOptions options;
+  std::vector<std::uint32_t> externOf;   ///< by FunctionId: the same for functions without a body
   std::vector<std::uint32_t> symbolOf;   ///< by VariableId: index into ori::Module::symbols, kNoId if none
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
 };
@@ -151,6 +152,8 @@ class FunctionLowering {
   void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
   /// The body of the callee in place of the call.
   void inlineCall(const Instruction& call);
+  /// A call of code that is not in this module (external_call.cpp).
+  void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
 
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
@@ -189,6 +192,8 @@ class FunctionLowering {
   /// The kernel and all functions that it calls, each once, callers first.
   std::vector<const Function*> bodies();
   isa::Operand callParamWord(VariableId id, std::size_t word);
+  /// The words of an argument for `param`; none where it cannot be passed, which is reported.
+  std::vector<Value> argumentWords(const Operand& argument, VariableId param);
   /// Everything that belongs to the function whose body is being lowered.
   struct Activation {
     const Function* function;

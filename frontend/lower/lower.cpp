@@ -43,6 +43,7 @@ class ModuleLowering {
       return std::move(out_);
     }
     declareVariables();
+    declareExternals();
     lowerDebugPlaces();
     for (const Function& function : in_.functions)
       if (function.isEntry && function.hasBody) lowerKernel(function);
@@ -82,6 +83,17 @@ class ModuleLowering {
     }
     for (std::uint32_t id = 0; id < in_.variables.size(); ++id)
       if (layout_.symbolOf[id] != kNoId && in_.variables[id].hasInitializer) initialise(id);
+  }
+
+  /// Functions without a body, which others may provide.
+  void declareExternals() {
+    layout_.externOf.assign(in_.functions.size(), kNoId);
+    for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
+      const Function& function = in_.functions[id];
+      if (function.isEntry || function.hasBody) continue;
+      layout_.externOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
+      out_->symbols.push_back({ori::Symbol::Kind::ExternFunction, std::string(in_.text(function.name)), id});
+    }
   }
 
   ori::Variable& outOf(std::uint32_t id) { return out_->variables[out_->symbols[layout_.symbolOf[id]].index]; }

@@ -71,7 +71,10 @@ std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);
-  return plus(kDriverFunctions);
+  // A function of the driver, or nothing: known by the first place that names it.
+  for (std::size_t i = 0; i < program_.addressTable.size(); ++i)
+    if (program_.addressTable[i].symbol == relocation.symbol) return plus(kDriverFunctions + i * kDriverFunctionBytes);
+  return plus(kDriverFunctions + program_.addressTable.size() * kDriverFunctionBytes);
 }
 
 void Constants::apply(std::vector<std::byte>& bytes, const std::vector<Relocation>& relocations) const {

@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
 inline constexpr std::uint32_t kLocalTop = 0xfffd00;
 /// Functions of the driver have addresses from here on, so that a call of one is recognised.
 inline constexpr std::uint64_t kDriverFunctions = 0x7b0000000000;
+/// From one of them to the next.
+inline constexpr std::uint64_t kDriverFunctionBytes = 16;
 /// Multiprocessors of the machine: what %nsmid says.
 inline constexpr std::uint32_t kProcessors = 132;
 

@@ -70,8 +70,11 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = firstLane(rest);
     const auto byte = static_cast<std::uint64_t>(base + static_cast<std::int64_t>(value64(op, op.base, lane)));
-    if (byte >= kDriverFunctions && byte < kConstantWindow)
-      return stop("unsupported", "a call of a function of the driver");
+    if (byte >= kDriverFunctions && byte < kConstantWindow) {
+      callDriverAt(byte, lanes);
+      here.pc = next;
+      return;
+    }
     if (byte % kWordBytes != 0 || byte / kWordBytes >= code_.size())
       return stop("memcheck", fmt::format("a jump to {:#x}, where there is no code", byte));
     const auto target = static_cast<std::uint32_t>(byte / kWordBytes);

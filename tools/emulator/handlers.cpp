@@ -78,6 +78,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::R2P: return &Machine::registerToPredicates;
   case Op::COPY:
   case Op::UNDEF: return &Machine::copy;
+  case Op::CALL_EXTERN: return &Machine::callExternal;
   case Op::LEPC: return &Machine::codeAddress;
 
   // Memory is always up to date, copies are done at once, and launches stand alone: nothing to wait for.

@@ -6,8 +6,10 @@
 #include "tools/emulator/race_check.h"
 #include "tools/emulator/timing.h"
 #include "tools/emulator/warp.h"
+#include "tools/launch/driver_functions.h"
 #include "tools/launch/launch.h"
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -106,6 +108,17 @@ class Machine {
   void barrierResult(const Operation& op, std::uint32_t lanes);
   void checkBarrier(std::uint32_t number);
   void checkBarriers();
+
+  // --- driver_call.cpp: functions of the driver
+  /// CALL.EXTERN, before allocation.
+  void callExternal(const Operation& op, std::uint32_t lanes);
+  /// A call of an address that is none of ours: arguments and result in registers from R4 on.
+  void callDriverAt(std::uint64_t address, std::uint32_t lanes);
+  /// The symbol of a slot of constant bank 4.
+  const launch::DriverFunction* driverFunctionOf(std::size_t slot);
+  /// One lane's call; the arguments are words, each at a multiple of its size. The result, 0 where there is none.
+  std::uint64_t callDriver(const launch::DriverFunction& function, unsigned lane,
+                           const std::function<std::uint32_t(unsigned)>& argumentWord);
 
   // --- access.cpp: loads and stores
   void load(const Operation& op, std::uint32_t lanes);

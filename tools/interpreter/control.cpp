@@ -1,9 +1,11 @@
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
+#include "tools/launch/driver_functions.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 // Branches, calls, the end of threads, and the stack.
 
@@ -89,11 +91,40 @@ void ret(Thread& t, const Inst&) {
   leave(t);
 }
 
-/// A function that the runtime provides.
-void callOutside(Thread&, const Inst& i) {
-  const auto& name = *static_cast<const std::string*>(i.detail);
-  if (name == "__assertfail") throw Stop{"assert", "an assertion of the program fails"};
-  throw Stop{"unsupported", fmt::format("the function '{}' is not defined in this module", name)};
+/// A function that the driver provides.
+void callOutside(Thread& t, const Inst& i) {
+  const auto& site = *static_cast<const CallSite*>(i.detail);
+  if (!site.outside) throw Stop{"unsupported", "the function is not defined in this module"};
+  launch::DriverCall outside;
+  outside.function = site.outside;
+  outside.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {})", t.tid.x, t.tid.y, t.tid.z, t.cta->id.x,
+                               t.cta->id.y, t.cta->id.z);
+  for (std::size_t k = 0; k < site.args.size() && k < site.outside->arguments.size(); ++k) {
+    const Place& place = site.args[k];
+    std::uint64_t value = place.inMemory ? 0 : t.slots[t.frame().base + place.slot];
+    if (place.inMemory)
+      std::memcpy(&value, frameBytes(t, t.frame(), place), std::min<std::uint64_t>(place.size, sizeof value));
+    outside.arguments.push_back(value);
+  }
+  if (outside.arguments.size() != site.outside->arguments.size())
+    throw Stop{"call", "the callee takes another number of arguments"};
+  outside.read = [&](std::uint64_t address, std::span<std::byte> out) {
+    load(t, Space::Generic, address, out);
+    return true;
+  };
+  const launch::DriverResult result = launch::callDriver(outside, t.machine->device.global, t.machine->printed());
+  if (!result.failure.empty()) throw Stop{site.outside->name == "__assertfail" ? "assert" : "driver", result.failure};
+  if (site.returns.empty()) return;
+  const Place& place = site.returns[0];
+  if (!place.inMemory) {
+    t.slots[t.frame().base + place.slot] = result.value;
+    return;
+  }
+  std::memcpy(frameBytes(t, t.frame(), place), &result.value, std::min<std::uint64_t>(place.size, sizeof result.value));
+  if (!t.local.written.empty()) {
+    const auto at = t.local.written.begin() + static_cast<std::ptrdiff_t>(t.frame().localBase + place.offset);
+    std::fill(at, at + static_cast<std::ptrdiff_t>(place.size), true);
+  }
 }
 
 bool translateCall(FunctionTranslator& t) {
@@ -124,7 +155,9 @@ bool translateCall(FunctionTranslator& t) {
     site.callee = t.moduleTranslator().codeOf(parts.callee->functionId());
     if (!site.callee) {
       const ptx::Function& function = t.module().function(parts.callee->functionId());
-      t.emit(&callOutside).detail = t.keep(std::string(t.module().text(function.name)));
+      site.outside = launch::driverFunction(t.module().text(function.name));
+      const CallSite* kept = t.keepSite(std::move(site));
+      t.emit(&callOutside).detail = kept;
       return true;
     }
   } else {

@@ -155,6 +155,7 @@ class Machine {
 
   /// Thread instructions so far; what the clocks show.
   std::uint64_t executed() const { return result_.threadInstructions; }
+  std::string& printed() { return result_.printed; }
 
   const Program& program;
   launch::Device& device;

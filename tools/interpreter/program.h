@@ -13,6 +13,10 @@
 // operand is a slot of the thread's current frame; constants and special registers that do not change have slots too,
 // which are filled when the frame is made.
 
+namespace orias::launch {
+struct DriverFunction;
+}
+
 namespace orias::interp {
 
 struct Thread;
@@ -83,7 +87,8 @@ struct Code {
 
 /// Inst::detail of a call.
 struct CallSite {
-  const Code* callee = nullptr; ///< null: the address in slot Inst::a
+  const Code* callee = nullptr;                    ///< null: the address in slot Inst::a
+  const launch::DriverFunction* outside = nullptr; ///< what the driver provides instead
   std::vector<Place> args, returns;
 };
 

@@ -158,6 +158,7 @@ struct RunResult {
   std::uint64_t threadInstructions = 0;
   std::uint64_t warpInstructions = 0; ///< 0 for engines without warps
   std::string trace;
+  std::string printed;                               ///< by vprintf, in the order in which the engine ran the threads
   std::vector<std::pair<std::string, double>> stats; ///< name and figure, in the order in which they are to be shown
 };
 

@@ -68,6 +68,7 @@ ExitStatus run(std::span<const std::string> words) {
     if (outcome.result.completed && second.completed) outcome.different = launch::compare(device, other);
   }
 
+  if (!line.json) tools::print(stdout, outcome.result.printed);
   if (line.traceFile && line.traceFile->empty()) tools::print(stdout, outcome.result.trace);
   if (line.traceFile && !line.traceFile->empty())
     tools::writeWholeFile(*line.traceFile, std::string_view(outcome.result.trace));

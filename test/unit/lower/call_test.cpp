@@ -67,3 +67,16 @@ TEST_CASE("recursion and functions without a body are refused") {
                 {"not supported yet: the recursive function 'f'"}));
   CHECK(inOrder(lowered("call f, ();", ".extern .func f();\n"), {"not supported yet: a call of 'f'"}));
 }
+
+TEST_CASE("the driver's functions are called, with words at multiples of their sizes") {
+  const std::string text = lowered(R"({
+  .param .b32 p0; .param .b64 p1; .param .b32 q0;
+  st.param.b32 [p0], %r1;
+  st.param.b64 [p1], %rd1;
+  call (q0), vprintf, (p0, p1);
+  ld.param.b32 %r2, [q0];
+})",
+                                   ".extern .func (.param .b32 r) vprintf(.param .b32 a, .param .b64 b);\n");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"COPY", "COPY", "COPY", "COPY", "CALL.EXTERN", ", 0"}));
+}

@@ -1,0 +1,76 @@
+// Calls of functions that the driver provides: arguments and result are words in registers.
+
+#include "frontend/lower/function_lowering.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// What the driver links to every program (observed: the names that ptxas accepts without a definition).
+constexpr std::array<std::string_view, 5> kDriverFunctions{"vprintf", "malloc", "free", "__assertfail",
+                                                           "cudaGraphSetConditional"};
+/// Words of arguments that go in registers.
+constexpr std::size_t kMostWords = 10;
+
+} // namespace
+
+void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
+  const Function& callee = module().function(id);
+  const std::string name(module().text(callee.name));
+  if (std::find(kDriverFunctions.begin(), kDriverFunctions.end(), name) == kDriverFunctions.end()) {
+    unsupported(fmt::format("a call of '{}', which has no body here", name));
+    return;
+  }
+  std::uint64_t resultWords = 0;
+  for (const Parameter& p : callee.returns)
+    resultWords += (module().variable(p.variable).byteSize() + 3) / 4;
+  if (results.size() > 1 || resultWords > 4 || resultWords == 3) {
+    unsupported(fmt::format("the result of '{}'", name));
+    return;
+  }
+
+  ori::Block* join = beginUnguarded();
+  // Each argument stands at a multiple of its alignment.
+  std::vector<Value> words;
+  for (std::size_t n = 0; n < args.size(); ++n) {
+    const Variable& param = module().variable(callee.params[n].variable);
+    while (words.size() % std::clamp<std::size_t>(param.align / 4, 1, 4) != 0)
+      words.push_back(Value::constant(0, 1));
+    const std::vector<Value> value = argumentWords(args[n], callee.params[n].variable);
+    words.insert(words.end(), value.begin(), value.end());
+  }
+  if (words.size() > kMostWords) {
+    unsupported(fmt::format("so many arguments of '{}'", name));
+    return;
+  }
+  const std::uint32_t slot = out_.module().addressSlot(layout_.externOf[index(id)]);
+  const IsaOperand result = resultWords ? newR(static_cast<unsigned>(resultWords)) : IsaOperand::rz();
+  std::vector<IsaOperand> operands{result, IsaOperand::immediate(static_cast<std::int32_t>(slot))};
+  for (std::size_t at = 0; at < words.size();) {
+    const std::size_t left = words.size() - at;
+    const unsigned width = left >= 3 ? 4 : static_cast<unsigned>(left);
+    const IsaOperand tuple = newR(width);
+    for (unsigned w = 0; w < width; ++w, ++at)
+      copy(ori::component(tuple, w), at < words.size() ? words[at] : Value::constant(0, 1));
+    operands.push_back(tuple);
+  }
+  while (operands.size() < 5)
+    operands.push_back(IsaOperand::rz());
+  builder_.emit(IsaOp::CALL_EXTERN, std::span<const IsaOperand>(operands));
+  if (!results.empty() && resultWords != 0) {
+    if (!results[0].is(OperandKind::Variable))
+      copy(dest(results[0]), Value::of(result));
+    else
+      for (unsigned w = 0; w < resultWords; ++w)
+        copy(callParamWord(results[0].variableId(), w), Value::of(ori::component(result, w)));
+  }
+  endUnguarded(join);
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,77 @@
+// Calls of functions that the driver provides.
+
+#include "tools/emulator/machine.h"
+
+#include <bit>
+#include <fmt/format.h>
+
+namespace orias::emu {
+
+const launch::DriverFunction* Machine::driverFunctionOf(std::size_t slot) {
+  const std::string name = slot < program_.addressTable.size() ? program_.addressTable[slot].symbol : "";
+  const launch::DriverFunction* function = launch::driverFunction(name);
+  if (!function) stop("unsupported", fmt::format("a call of '{}', which is not in the program", name));
+  return function;
+}
+
+std::uint64_t Machine::callDriver(const launch::DriverFunction& function, unsigned lane,
+                                  const std::function<std::uint32_t(unsigned)>& argumentWord) {
+  launch::DriverCall call;
+  call.function = &function;
+  unsigned at = 0;
+  for (unsigned bytes : function.arguments) {
+    const unsigned words = bytes / 4;
+    at = (at + words - 1) / words * words;
+    std::uint64_t value = argumentWord(at);
+    if (words == 2) value |= std::uint64_t{argumentWord(at + 1)} << 32;
+    call.arguments.push_back(value);
+    at += words;
+  }
+  const std::uint32_t thread = warp().firstThread + lane;
+  const launch::Dim3 block = device_.launch.block;
+  call.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {})", thread % block.x, thread / block.x % block.y,
+                            thread / block.x / block.y, cta_.x, cta_.y, cta_.z);
+  call.read = [&](std::uint64_t address, std::span<std::byte> out) {
+    return readMemory(Space::Generic, address, lane, out, false);
+  };
+  const launch::DriverResult result = launch::callDriver(call, device_.global, result_.printed);
+  if (!result.failure.empty()) stop(function.name == "__assertfail" ? "assert" : "driver", result.failure);
+  return result.value;
+}
+
+void Machine::callExternal(const Operation& op, std::uint32_t lanes) {
+  const launch::DriverFunction* function = driverFunctionOf(static_cast<std::size_t>(op.inst.operands[1].imm) / 8);
+  if (!function) return;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint64_t value = callDriver(*function, lane, [&](unsigned at) {
+      unsigned slot = 2;
+      while (slot + 1 < op.inst.operandCount && at >= op.inst.operands[slot].width)
+        at -= op.inst.operands[slot++].width;
+      return word(op, static_cast<int>(slot), at, lane);
+    });
+    for (unsigned i = 0; i < op.writeCount; ++i)
+      store(op.writes[i], lane, static_cast<std::uint32_t>(value >> 32 * op.writes[i].word));
+  }
+}
+
+void Machine::callDriverAt(std::uint64_t address, std::uint32_t lanes) {
+  constexpr unsigned kFirst = 4, kLast = 15;
+  const launch::DriverFunction* function = driverFunctionOf((address - kDriverFunctions) / kDriverFunctionBytes);
+  if (!function) return;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const auto reg = [&](unsigned r) -> std::uint32_t& { return warp().row(r)[lane]; };
+    const std::uint64_t value = callDriver(*function, lane, [&](unsigned at) { return reg(kFirst + at); });
+    // What a callee need not keep: whoever relies on it shall see.
+    constexpr std::uint32_t kSpoilt = 0xbadca11;
+    for (unsigned r : {0u, 3u, 20u, 21u})
+      reg(r) = kSpoilt;
+    for (unsigned r = kFirst; r <= kLast; ++r)
+      reg(r) = kSpoilt;
+    for (unsigned w = 0; w < function->result / 4; ++w)
+      reg(kFirst + w) = static_cast<std::uint32_t>(value >> 32 * w);
+  }
+}
+
+} // namespace orias::emu
