@@ -29,6 +29,7 @@ void lowerCarry(FunctionLowering&, const Instruction&, const Form&);
 void lowerMulMad(FunctionLowering&, const Instruction&, const Form&);
 void lowerMadCarry(FunctionLowering&, const Instruction&, const Form&);
 void lowerMul24(FunctionLowering&, const Instruction&, const Form&);
+void lowerDotProduct(FunctionLowering&, const Instruction&, const Form&);
 void lowerSad(FunctionLowering&, const Instruction&, const Form&);
 void lowerDivRem(FunctionLowering&, const Instruction&, const Form&);
 void lowerAbsNeg(FunctionLowering&, const Instruction&, const Form&);

@@ -16,6 +16,8 @@ HandlerEntry handlerFor(Op op) {
   case Op::Mul24:
   case Op::Mad24: return {lowerMul24};
   case Op::Sad: return {lowerSad};
+  case Op::Dp4a:
+  case Op::Dp2a: return {lowerDotProduct};
   case Op::Div:
   case Op::Rem: return {lowerDivRem};
   case Op::Abs:

@@ -318,6 +318,18 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
          {{IsaMod::Type, intType(type)}});
 }
 
+/// dp4a, dp2a: c plus the sum of products of bytes, or of halves with the low or high bytes.
+void lowerDotProduct(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const auto isSigned = [&](unsigned k) { return typeClass(form.type(k)) == TypeClass::Signed ? 1 : 0; };
+  const ModValue left{IsaMod::SrcFmt, isSigned(0)}, right{IsaMod::DstFmt, isSigned(1)};
+  IsaOperand a = f.sourceReg(ops[1], Type::B32), b = f.sourceReg(ops[2], Type::B32), c = f.sourceReg(ops[3], Type::B32);
+  if (form.op == Op::Dp4a)
+    f.emit(IsaOp::IDP_4A, {f.dest(ops[0]), a, b, c}, {left, right});
+  else
+    f.emit(IsaOp::IDP_2A, {f.dest(ops[0]), a, b, c}, {left, right, {IsaMod::Sub, form.mode() == Mod::Hi ? 1 : 0}});
+}
+
 /// sad: c + |a - b|.
 void lowerSad(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
