@@ -2,52 +2,30 @@
 
 #include "frontend/check.h"
 #include "frontend/parse.h"
-#include "orias/orias.h"
 #include "support/check.h"
 #include "test/forms/kernel.h"
-#include "tools/emulator/emulator.h"
-#include "tools/interpreter/interpreter.h"
+#include "tools/engines/engines.h"
 
-#include <cstdlib>
 #include <exception>
-#include <filesystem>
 #include <fmt/format.h>
-#include <fstream>
 #include <span>
-#include <unistd.h>
 
 namespace orias::forms {
 
 namespace {
 
-/// What the run says, when it did not end well.
-Verdict judgeRun(std::string_view engine, const launch::RunResult& result) {
-  if (result.completed) return {};
-  const launch::Report report = result.reports.empty() ? launch::Report{} : result.reports.front();
-  const Outcome outcome = report.kind == "unsupported" ? Outcome::NoEngine : Outcome::Differs;
-  return {outcome, fmt::format("{}: {}: {} ({})", engine, report.kind, report.text, report.where)};
-}
-
-Verdict judgeMemory(std::string_view engine, const launch::Device& got, const launch::Device& wanted) {
-  const std::vector<launch::Mismatch> different = launch::compare(got, wanted);
-  if (different.empty()) return {};
-  const launch::Mismatch& first = different.front();
-  return {Outcome::Differs, fmt::format("{}: {}[{}] is {}, not {}; {} differ", engine, first.buffer, first.index,
-                                        first.got, first.wanted, first.count)};
-}
-
-std::vector<std::byte> ptxasCubin(const std::string& text, std::string_view arch) {
-  const auto base = std::filesystem::temp_directory_path() / fmt::format("orias-forms-{}", ::getpid());
-  const std::string ptx = base.string() + ".ptx", cubin = base.string() + ".cubin";
-  std::ofstream(ptx) << text;
-  const std::string command = fmt::format("ptxas -arch={} --fmad=false '{}' -o '{}' >/dev/null 2>&1", arch, ptx, cubin);
-  if (std::system(command.c_str()) != 0) return {};
-  std::ifstream in(cubin, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-  std::filesystem::remove(ptx);
-  std::filesystem::remove(cubin);
-  const auto view = std::as_bytes(std::span(bytes));
-  return {view.begin(), view.end()};
+/// What it says of a form that `who` ended so on a kernel that passed our checks.
+Verdict judgeRun(std::string_view who, const engines::Verdict& verdict) {
+  const auto named = [&](Outcome outcome) { return Verdict{outcome, fmt::format("{}: {}", who, verdict.reason)}; };
+  switch (verdict.outcome) {
+  case engines::Outcome::Good: return {};
+  case engines::Outcome::Unsupported: return named(Outcome::NoEngine);
+  case engines::Outcome::Rejected:
+  case engines::Outcome::Mismatch: return named(Outcome::Differs);
+  case engines::Outcome::Fault:
+  case engines::Outcome::Count: break;
+  }
+  return named(Outcome::Fault);
 }
 
 /// Whether it is one of the target's forms; Agrees if so.
@@ -60,24 +38,18 @@ Verdict judgeForm(ptx::Module& module, Diagnostics& diags) {
   return {isTarget ? Outcome::OtherTarget : Outcome::NoForm, message};
 }
 
-Verdict assembled(const Kernel& kernel, std::string_view arch, std::vector<std::byte>& cubin) {
-  Options options;
-  options.arch = arch;
-  options.contractFma = false;
-  Result result = assemble(kernel.text, options);
-  cubin = std::move(result.cubin);
-  if (result.status == Status::Ok) return {};
-  const std::size_t at = result.diagnostics.find("not supported yet");
-  const std::string line = result.diagnostics.substr(0, result.diagnostics.find('\n'));
-  return {at == std::string::npos ? Outcome::Fault : Outcome::Unsupported, line};
+/// What it says of a form that orias assembles its kernel so, or does not.
+Verdict judgeAssembly(const engines::Verdict& verdict) {
+  if (verdict.isGood()) return {};
+  return {verdict.outcome == engines::Outcome::Unsupported ? Outcome::Unsupported : Outcome::Fault, verdict.reason};
 }
 
 /// Runs a cubin and compares the memory that it leaves.
 Verdict judgeCubin(std::string_view whose, std::span<const std::byte> cubin, const launch::Launch& launch,
                    const launch::Device& wanted) {
   launch::Device got(launch);
-  const Verdict verdict = judgeRun(whose, emu::run(emu::loadCubin(cubin, launch.kernel), got));
-  return verdict.outcome == Outcome::Agrees ? judgeMemory(whose, got, wanted) : verdict;
+  const engines::Verdict run = engines::emulate(cubin, got);
+  return judgeRun(whose, run.isGood() ? engines::compare(got, wanted) : run);
 }
 
 Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Settings& settings,
@@ -85,18 +57,24 @@ Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Se
   Diagnostics diags(interpreted.launch.name, interpreted.text);
   const auto module = ptx::parse(interpreted.text, diags);
   if (Verdict verdict = judgeForm(*module, diags); verdict.outcome != Outcome::Agrees) return verdict;
-  std::vector<std::byte> cubin;
-  if (Verdict verdict = assembled(emulated, settings.arch, cubin); verdict.outcome != Outcome::Agrees) return verdict;
+
+  Options options;
+  options.arch = settings.arch;
+  options.contractFma = false;
+  const engines::Compiled ours = engines::assemble(emulated.text, options);
+  if (Verdict verdict = judgeAssembly(ours.verdict); verdict.outcome != Outcome::Agrees) return verdict;
   if (!whyNotRun.empty()) return {Outcome::Assembled, std::string(whyNotRun)};
 
   launch::Device wanted(interpreted.launch);
-  if (Verdict verdict = judgeRun("interpreter", interp::run(*module, wanted)); verdict.outcome != Outcome::Agrees)
-    return verdict;
-  const Verdict ours = judgeCubin("our cubin", cubin, emulated.launch, wanted);
-  if (ours.outcome != Outcome::Agrees || !settings.ptxas) return ours;
-  cubin = ptxasCubin(emulated.text, settings.arch);
-  if (cubin.empty()) return {Outcome::Fault, "ptxas refuses it"};
-  return judgeCubin("ptxas' cubin", cubin, emulated.launch, wanted);
+  const engines::Verdict interpretation = engines::interpret(interpreted.text, wanted);
+  if (!interpretation.isGood()) return judgeRun("interpreter", interpretation);
+  Verdict verdict = judgeCubin("our cubin", ours.cubin, emulated.launch, wanted);
+  if (verdict.outcome != Outcome::Agrees || !settings.ptxas) return verdict;
+
+  const engines::Compiled theirs =
+      engines::assembleWithPtxas(emulated.text, fmt::format("-arch={} --fmad=false", settings.arch));
+  if (!theirs.verdict.isGood()) return {Outcome::Fault, "ptxas: " + theirs.verdict.reason};
+  return judgeCubin("ptxas' cubin", theirs.cubin, emulated.launch, wanted);
 }
 
 } // namespace

@@ -8,17 +8,6 @@
 
 namespace orias::forms {
 
-namespace {
-
-/// "f.ptx:3:7: error: not supported yet: 'tex'" without its place.
-std::string withoutPlace(const std::string& reason) {
-  for (const std::string_view mark : {"error: ", "unsupported: "})
-    if (const std::size_t at = reason.find(mark); at != std::string::npos) return reason.substr(at + mark.size());
-  return reason;
-}
-
-} // namespace
-
 unsigned Table::Line::forms() const {
   unsigned sum = 0;
   for (unsigned count : counts)
@@ -35,7 +24,7 @@ void Table::add(const Statement& statement, const Verdict& verdict) {
   ++line.counts[static_cast<std::size_t>(verdict.outcome)];
   const bool isReason = verdict.outcome != Outcome::Agrees && verdict.outcome != Outcome::NoForm &&
                         verdict.outcome != Outcome::OtherTarget;
-  if (isReason && line.why.empty()) line.why = withoutPlace(verdict.reason);
+  if (isReason && line.why.empty()) line.why = verdict.reason;
 }
 
 std::string Table::summary() const {
