@@ -86,6 +86,9 @@ class FunctionTranslator {
   ptx::Type registerType(ptx::RegisterId id) const { return function_.registers[index(id)].type; }
 
  private:
+  /// Adds the slots of a register that is named whole; false for any other operand.
+  bool addRegister(const ptx::Operand& part, std::vector<std::uint32_t>& slots) const;
+  std::span<const ptx::Operand> partsOf(unsigned i) const;
   void translateInstruction(const ptx::Instruction& instruction);
   void translateSignature();
   void finish();

@@ -297,47 +297,38 @@ std::span<const std::uint32_t> FunctionTranslator::list(std::vector<std::uint32_
   return code_.lists.back();
 }
 
-std::span<const std::uint32_t> FunctionTranslator::uses(unsigned i, Type type) {
+bool FunctionTranslator::addRegister(const Operand& part, std::vector<std::uint32_t>& slots) const {
+  if (!part.is(OperandKind::Register) || part.component() != Component::None) return false;
+  const unsigned count = slotsOf(function_.registers[index(part.registerId())]);
+  for (unsigned k = 0; k < count; ++k)
+    slots.push_back(registerSlot(part.registerId()) + k);
+  return true;
+}
+
+std::span<const Operand> FunctionTranslator::partsOf(unsigned i) const {
   const Operand& o = operands_[i];
+  return o.is(OperandKind::Vector) ? std::span<const Operand>(function_.parts(o)) : std::span(&o, 1);
+}
+
+std::span<const std::uint32_t> FunctionTranslator::uses(unsigned i, Type type) {
   std::vector<std::uint32_t> slots;
-  const auto add = [&](const Operand& part) {
-    if (part.is(OperandKind::Register) && part.component() == Component::None) {
-      const ptx::Register& reg = function_.registers[index(part.registerId())];
-      for (unsigned k = 0; k < slotsOf(reg); ++k)
-        slots.push_back(registerSlot(part.registerId()) + k);
-    } else if (part.is(OperandKind::Special) && part.component() == Component::None) {
+  for (const Operand& part : partsOf(i)) {
+    if (addRegister(part, slots)) continue;
+    if (part.is(OperandKind::Special) && part.component() == Component::None) {
       for (unsigned k = 0; k < ptx::specialRegisterInfo(part.specialRegister()).vectorSize; ++k)
         slots.push_back(special(part.specialRegister(), k));
     } else {
       slots.push_back(useOf(part, type));
       if (bitWidth(type) == 128) slots.push_back(constant(0));
     }
-  };
-  if (o.is(OperandKind::Vector))
-    for (const Operand& part : function_.parts(o))
-      add(part);
-  else
-    add(o);
+  }
   return list(std::move(slots));
 }
 
 std::span<const std::uint32_t> FunctionTranslator::defs(unsigned i, Type type) {
-  const Operand& o = operands_[i];
   std::vector<std::uint32_t> slots;
-  const auto add = [&](const Operand& part) {
-    if (part.is(OperandKind::Register) && part.component() == Component::None) {
-      const ptx::Register& reg = function_.registers[index(part.registerId())];
-      for (unsigned k = 0; k < slotsOf(reg); ++k)
-        slots.push_back(registerSlot(part.registerId()) + k);
-    } else {
-      slots.insert(slots.end(), bitWidth(type) == 128 ? 2 : 1, defOf(part));
-    }
-  };
-  if (o.is(OperandKind::Vector))
-    for (const Operand& part : function_.parts(o))
-      add(part);
-  else
-    add(o);
+  for (const Operand& part : partsOf(i))
+    if (!addRegister(part, slots)) slots.insert(slots.end(), bitWidth(type) == 128 ? 2 : 1, defOf(part));
   return list(std::move(slots));
 }
 
