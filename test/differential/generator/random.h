@@ -1,23 +1,19 @@
 #pragma once
 
-#include <cstddef>
+#include "tools/launch/random.h"
+
 #include <cstdint>
 #include <iterator>
 
 namespace orias::generator {
 
-/// A stream of random numbers that is the same everywhere: SplitMix64 (Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", 2014). Distributions of the standard library differ between its implementations.
+/// The random choices of the generator. Its programs are named by their seeds, so what these functions give for a seed
+/// is never changed.
 class Random {
  public:
-  explicit Random(std::uint64_t seed) : state_(seed) {}
+  explicit Random(std::uint64_t seed) : stream_(seed) {}
 
-  std::uint64_t next() {
-    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
-    return z ^ (z >> 31);
-  }
+  std::uint64_t next() { return stream_.bits(); }
   /// 0 … bound - 1.
   std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>((next() >> 32) * bound >> 32); }
   /// low … high, both included.
@@ -28,7 +24,7 @@ class Random {
   }
 
  private:
-  std::uint64_t state_;
+  launch::Random stream_;
 };
 
 } // namespace orias::generator
