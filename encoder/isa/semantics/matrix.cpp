@@ -12,7 +12,6 @@ namespace orias::isa::semantics {
 
 namespace {
 
-constexpr unsigned kLanes = 32;
 constexpr unsigned kColumns = 8;
 enum Slot : unsigned { kD, kA, kB, kC };
 
