@@ -70,9 +70,7 @@ const po::options_description& description() {
         result.add_options()(names.c_str(), "");
         continue;
       }
-      auto* value = po::value<std::string>(); // the description owns it from here on
-      if (option.takes == Takes::GluedText) value->implicit_value("");
-      result.add_options()(names.c_str(), value, "");
+      result.add_options()(names.c_str(), po::value<std::string>(), "");
     }
     return result;
   }();
@@ -145,10 +143,12 @@ void Parser::parse(std::span<const std::string> words, unsigned depth) {
   for (const std::string& word : words) {
     onlyFiles = onlyFiles || word == "--";
     // Boost would take `-ofoo` for `-o foo`, and write a file that nobody asked for.
-    bool isOption = !onlyFiles && word.size() > 1 && word[0] == '-';
-    if (isOption && !findOption(nameOf(word)) && !isGluedNumber(word)) failUnknown(word);
-    // A lone -O means the default level, and does not take the next word; --opt-level does.
-    args.push_back(word == "-O" ? "-O3" : word);
+    const bool isOption = !onlyFiles && word.size() > 1 && word[0] == '-';
+    const OptionSpec* option = isOption ? findOption(nameOf(word)) : nullptr;
+    if (isOption && !option && !isGluedNumber(word)) failUnknown(word);
+    // Neither a lone -O, which means the default level, nor a lone --listing takes the next word; --opt-level does.
+    const bool isAlone = option && option->takes == Takes::GluedText && word.find('=') == std::string::npos;
+    args.push_back(word == "-O" ? "-O3" : isAlone ? word + "=-" : word);
   }
 
   using namespace po::command_line_style;

@@ -27,7 +27,7 @@ struct CommandLine {
   std::vector<InputSource> inputs;
   std::string outputFile = "elf.o";
   bool verbose = false;
-  std::optional<std::string> listingFile; ///< `-` or empty: standard output
+  std::optional<std::string> listingFile; ///< `-`: standard output
   std::string remarksFile;
   std::string reproduceDirectory;
   std::string checkEachLaunch;          ///< a launch file; empty: assemble

@@ -44,7 +44,7 @@ bool tellWarnings(const CommandLine& line) {
 /// Writes what was asked for. Nothing is written unless everything went well.
 void writeOutputs(const CommandLine& line, const Result& result) {
   if (line.listingFile) {
-    if (line.listingFile->empty() || *line.listingFile == "-")
+    if (*line.listingFile == "-")
       print(stdout, result.listing);
     else
       writeWholeFile(*line.listingFile, result.listing);

@@ -14,7 +14,7 @@ enum class Takes : std::uint8_t {
   Number,    ///< an unsigned number
   Registers, ///< a number, `archmin` or `archmax`
   Text,      ///< one word
-  GluedText, ///< a word after `=`, which may be left out
+  GluedText, ///< a file after `=`; left out, it is `-`, standard output
   List,      ///< words separated by commas; the option may be repeated
   Choice,    ///< one of OptionSpec::choices
 };
