@@ -1,5 +1,6 @@
 #include "tools/gpu/command_line.h"
 
+#include "tools/common/options.h"
 #include "tools/common/program.h"
 
 #include <boost/program_options.hpp>
@@ -15,7 +16,6 @@ using tools::UsageError;
 
 namespace {
 
-constexpr const char* kInput = "input";
 using Words = std::vector<std::string>;
 
 po::options_description shownOptions() {
@@ -32,27 +32,10 @@ po::options_description shownOptions() {
   return result;
 }
 
-po::variables_map readWords(std::span<const std::string> words) {
-  po::options_description all = shownOptions();
-  all.add_options()(kInput, po::value<Words>());
-  po::positional_options_description files;
-  files.add(kInput, -1);
-  using namespace po::command_line_style;
-  po::variables_map values;
-  try {
-    const Words args(words.begin(), words.end());
-    const auto style = unix_style & ~allow_guessing;
-    po::store(po::command_line_parser(args).options(all).positional(files).style(style).run(), values);
-  } catch (const po::error& e) {
-    throw UsageError(e.what());
-  }
-  return values;
-}
-
 } // namespace
 
 CommandLine parseCommandLine(std::span<const std::string> words) {
-  const po::variables_map values = readWords(words);
+  const po::variables_map values = tools::readOptions(shownOptions(), words);
   const auto has = [&](const char* name) { return values.count(name) != 0; };
   CommandLine line;
   line.help = has("help");
@@ -67,8 +50,8 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (has("warm-up")) line.timing.warmUps = values["warm-up"].as<unsigned>();
   const char* library = std::getenv("ORIAS_CUDA_DRIVER");
   line.library = has("library") ? values["library"].as<std::string>() : library ? library : "libcuda.so.1";
-  if (!has(kInput)) throw UsageError("no launch file is named; --help tells more");
-  line.launchFiles = values[kInput].as<Words>();
+  if (!has(tools::kInputs)) throw UsageError("no launch file is named; --help tells more");
+  line.launchFiles = values[tools::kInputs].as<Words>();
   if (!line.cubins.empty() && line.launchFiles.size() > 1) throw UsageError("--cubin goes with one launch file");
   return line;
 }

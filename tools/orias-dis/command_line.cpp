@@ -1,6 +1,6 @@
 #include "tools/orias-dis/command_line.h"
 
-#include "support/nearest.h"
+#include "tools/common/options.h"
 #include "tools/common/program.h"
 
 #include <boost/program_options.hpp>
@@ -14,8 +14,6 @@ namespace po = boost::program_options;
 using tools::UsageError;
 
 namespace {
-
-constexpr const char* kInput = "input";
 
 const po::options_description& shownOptions() {
   static const po::options_description all = [] {
@@ -45,42 +43,11 @@ T choose(std::string_view option, const std::string& value, const std::map<std::
   throw UsageError(fmt::format("option '{}' cannot be '{}'; it can be {}", option, value, all));
 }
 
-[[noreturn]] void failUnknown(const std::string& word) {
-  std::vector<std::string> names; // NearestName keeps views
-  for (const auto& option : shownOptions().options())
-    names.push_back("--" + option->long_name());
-  NearestName nearest(word);
-  for (const std::string& name : names)
-    nearest.offer(name);
-  throw UsageError(fmt::format("unknown option '{}'; {}", word,
-                               nearest.best().empty() ? "--help lists all of them"
-                                                      : fmt::format("did you mean '{}'?", nearest.best())));
-}
-
-po::variables_map readWords(std::span<const std::string> words) {
-  po::options_description all = shownOptions();
-  all.add_options()(kInput, po::value<std::vector<std::string>>());
-  po::positional_options_description files;
-  files.add(kInput, -1);
-  using namespace po::command_line_style;
-  constexpr int kStyle = unix_style & ~allow_guessing;
-  po::variables_map values;
-  try {
-    const std::vector<std::string> args(words.begin(), words.end());
-    po::store(po::command_line_parser(args).options(all).positional(files).style(kStyle).run(), values);
-  } catch (const po::unknown_option& e) {
-    failUnknown(e.get_option_name().substr(0, e.get_option_name().find('=')));
-  } catch (const po::error& e) {
-    throw UsageError(e.what());
-  }
-  return values;
-}
-
 } // namespace
 
 CommandLine parseCommandLine(std::span<const std::string> words) {
   using Show = CommandLine::Show;
-  const po::variables_map values = readWords(words);
+  const po::variables_map values = tools::readOptions(shownOptions(), words);
   CommandLine line;
   if (values.count("help")) {
     line.show = Show::Help;
@@ -103,8 +70,8 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
     line.graphFormat = choose<CommandLine::GraphFormat>(
         "--cfg", textOf("cfg"), {{"dot", CommandLine::GraphFormat::Dot}, {"text", CommandLine::GraphFormat::Text}});
   }
-  if (!values.count(kInput)) throw UsageError("no cubin is named; --help tells more");
-  const auto& inputs = values[kInput].as<std::vector<std::string>>();
+  if (!values.count(tools::kInputs)) throw UsageError("no cubin is named; --help tells more");
+  const auto& inputs = values[tools::kInputs].as<std::vector<std::string>>();
   if (inputs.size() != 1) throw UsageError("one cubin at a time");
   line.input = inputs.front();
   return line;

@@ -1,6 +1,6 @@
 #include "tools/orias-run/command_line.h"
 
-#include "support/nearest.h"
+#include "tools/common/options.h"
 #include "tools/common/program.h"
 
 #include <boost/program_options.hpp>
@@ -14,7 +14,6 @@ using tools::UsageError;
 
 namespace {
 
-constexpr const char* kInput = "input";
 using Words = std::vector<std::string>;
 
 const po::options_description& shownOptions() {
@@ -36,7 +35,7 @@ const po::options_description& shownOptions() {
         "stats",
         "count instructions by pipe, stall cycles, divergence, bank conflicts and sectors, and estimate the cycles (an "
         "estimate of ours: tools/emulator/README.md)");
-    result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value(""),
+    result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
                          "write each instruction down; to standard output without a file");
     result.add_options()("budget", po::value<std::uint64_t>()->value_name("N"),
                          "stop after so many thread instructions; 2000000000 is the default");
@@ -48,41 +47,10 @@ const po::options_description& shownOptions() {
   return all;
 }
 
-[[noreturn]] void failUnknown(const std::string& word) {
-  Words names; // NearestName keeps views
-  for (const auto& option : shownOptions().options())
-    names.push_back("--" + option->long_name());
-  NearestName nearest(word);
-  for (const std::string& name : names)
-    nearest.offer(name);
-  throw UsageError(fmt::format("unknown option '{}'; {}", word,
-                               nearest.best().empty() ? "--help lists all of them"
-                                                      : fmt::format("did you mean '{}'?", nearest.best())));
-}
-
-po::variables_map readWords(std::span<const std::string> words) {
-  po::options_description all = shownOptions();
-  all.add_options()(kInput, po::value<Words>());
-  po::positional_options_description files;
-  files.add(kInput, -1);
-  using namespace po::command_line_style;
-  constexpr int kStyle = unix_style & ~allow_guessing;
-  po::variables_map values;
-  try {
-    const Words args(words.begin(), words.end());
-    po::store(po::command_line_parser(args).options(all).positional(files).style(kStyle).run(), values);
-  } catch (const po::unknown_option& e) {
-    failUnknown(e.get_option_name().substr(0, e.get_option_name().find('=')));
-  } catch (const po::error& e) {
-    throw UsageError(e.what());
-  }
-  return values;
-}
-
 } // namespace
 
 CommandLine parseCommandLine(std::span<const std::string> words) {
-  const po::variables_map values = readWords(words);
+  const po::variables_map values = tools::readOptions(shownOptions(), words);
   CommandLine line;
   if (values.count("help")) {
     line.help = true;
@@ -111,8 +79,8 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
     line.traceFile = values["trace"].as<std::string>();
   }
   if (has("budget")) line.run.instructionBudget = values["budget"].as<std::uint64_t>();
-  if (!has(kInput)) throw UsageError("no launch file is named; --help tells more");
-  const auto& inputs = values[kInput].as<Words>();
+  if (!has(tools::kInputs)) throw UsageError("no launch file is named; --help tells more");
+  const auto& inputs = values[tools::kInputs].as<Words>();
   if (inputs.size() > 2) throw UsageError("a launch file and at most one program are wanted");
   line.launchFile = inputs[0];
   if (inputs.size() == 2) line.program = inputs[1];

@@ -18,7 +18,7 @@ struct CommandLine {
   bool assemble = false;   ///< run the cubin that orias makes of the PTX
   Options assembleOptions; ///< how
   launch::RunOptions run;
-  std::optional<std::string> traceFile; ///< empty: standard output
+  std::optional<std::string> traceFile; ///< `-`: standard output
   bool json = false;
   bool progress = false; ///< a line on standard error even where that is no terminal
 };

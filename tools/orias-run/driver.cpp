@@ -69,8 +69,8 @@ ExitStatus run(std::span<const std::string> words) {
   }
 
   if (!line.json) tools::print(stdout, outcome.result.printed);
-  if (line.traceFile && line.traceFile->empty()) tools::print(stdout, outcome.result.trace);
-  if (line.traceFile && !line.traceFile->empty())
+  if (line.traceFile && *line.traceFile == "-") tools::print(stdout, outcome.result.trace);
+  if (line.traceFile && *line.traceFile != "-")
     tools::writeWholeFile(*line.traceFile, std::string_view(outcome.result.trace));
   tools::print(stdout, line.json ? renderJson(outcome, device) : renderText(outcome, device));
   return outcome.good() ? ExitStatus::Done : ExitStatus::InputErrors;

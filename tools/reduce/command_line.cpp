@@ -1,5 +1,6 @@
 #include "tools/reduce/command_line.h"
 
+#include "tools/common/options.h"
 #include "tools/common/program.h"
 
 #include <boost/program_options.hpp>
@@ -48,19 +49,7 @@ po::options_description shownOptions() {
 
 CommandLine parseCommandLine(std::span<const std::string> words) {
   const po::options_description shown = shownOptions();
-  po::options_description all = shown;
-  all.add_options()("input", po::value<Words>());
-  po::positional_options_description files;
-  files.add("input", -1);
-  constexpr int kStyle = po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
-  po::variables_map values;
-  try {
-    po::store(
-        po::command_line_parser(Words(words.begin(), words.end())).options(all).positional(files).style(kStyle).run(),
-        values);
-  } catch (const po::error& error) {
-    throw UsageError(error.what());
-  }
+  const po::variables_map values = tools::readOptions(shown, words);
   CommandLine line;
   if (values.count("help")) {
     std::ostringstream text;
@@ -71,7 +60,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
     line.helpText = text.str();
     return line;
   }
-  const Words inputs = values.count("input") ? values["input"].as<Words>() : Words{};
+  const Words inputs = values.count(tools::kInputs) ? values[tools::kInputs].as<Words>() : Words{};
   if (inputs.size() != 2) throw UsageError("a PTX file and a launch file are wanted");
   line.input = inputs[0];
   line.launch = inputs[1];
