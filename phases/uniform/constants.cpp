@@ -1,0 +1,175 @@
+#include "phases/uniform/constants.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/analysis/dominators.h"
+#include "ori/analysis/liveness.h"
+#include "ori/builder.h"
+#include "phases/uniform/consumers.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+
+namespace {
+
+/// Uniform registers kept free for what scheduling stretches and calls take.
+constexpr int kSpareRegisters = 8;
+
+/// A double word of a constant bank, and who reads it.
+struct DoubleWord {
+  unsigned bank = 0;
+  std::int32_t offset = 0; ///< of its first byte
+  bool isWordRead[2] = {false, false};
+  std::vector<Instr*> readers;
+  std::int64_t weight = 0;        ///< readers, those in loops more
+  BlockId dominator = ori::kNoId; ///< of all readers
+  Operand loaded;                 ///< the register with the words that are read
+
+  unsigned width() const { return isWordRead[0] && isWordRead[1] ? 2 : 1; }
+  std::int32_t firstByte() const { return isWordRead[0] ? offset : offset + 4; }
+};
+
+class ConstantMover {
+ public:
+  ConstantMover(ori::Function& function, const ori::Divergence& divergence, PhaseContext& context)
+      : function_(function), divergence_(divergence), context_(context),
+        dominators_(ori::DomTree::dominators(divergence.cfg())) {}
+
+  unsigned run() {
+    for (Block* block : function_.layout()) {
+      if (!divergence_.cfg().isReachable(block->id)) continue;
+      for (Instr& instr : *block)
+        find(instr);
+    }
+    if (words_.empty()) return 0;
+
+    std::vector<DoubleWord*> order;
+    for (auto& [key, word] : words_)
+      order.push_back(&word);
+    std::stable_sort(order.begin(), order.end(),
+                     [](const DoubleWord* a, const DoubleWord* b) { return a->weight > b->weight; });
+    const ori::Liveness liveness(divergence_.cfg());
+    const unsigned used = computePressure(function_, liveness).maximum[static_cast<unsigned>(File::UR)];
+    int room = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters - static_cast<int>(used);
+    for (DoubleWord* word : order) {
+      // Pairs stand at even numbers, so a single word may cost the one beside it.
+      if (room < 2) {
+        context_.remarks.refused(
+            word->readers.front(),
+            fmt::format("c[{:#x}][{:#x}] stays: the uniform registers are in use", word->bank, word->firstByte()));
+        continue;
+      }
+      room -= 2;
+      load(*word);
+      for (Instr* reader : word->readers)
+        changed_ += replace(*reader, *word);
+    }
+    return changed_;
+  }
+
+ private:
+  static bool isCandidate(const Instr& instr, unsigned slot) {
+    const ori::Operand& o = instr.op_(slot);
+    if (o.isDef || !o.isConst() || o.reg != Operand::kNoReg || o.imm < 0) return false;
+    const unsigned width = isa::operandWidth(instr.op, instr.mods, slot);
+    return (width == 1 && o.imm % 4 == 0) || (width == 2 && o.imm % 8 == 0);
+  }
+
+  /// The operand that would stand there, with the marks of the constant.
+  static Operand uniform(const Operand& o, Operand reg) {
+    reg.flags |= static_cast<std::uint8_t>(o.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
+    reg.half = o.half;
+    return reg;
+  }
+
+  void find(Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    // Loads of constants and copies have forms of their own, and are the cheapest way to file R.
+    if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::ConstLoad) || row.has(isa::Flag::Copy) || row.isPseudo())
+      return;
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      if (!isCandidate(instr, slot)) continue;
+      const Operand& o = instr.op_(slot);
+      const unsigned width = isa::operandWidth(instr.op, instr.mods, slot);
+      InstrDraft draft(instr);
+      if (!placeUniform(draft, slot, uniform(o, Operand::virt(File::UR, 0, width)))) {
+        context_.remarks.refused(
+            &instr, fmt::format("{} keeps its constant: no form has a uniform register there", row.mnemonic));
+        continue;
+      }
+      const std::int32_t start = o.imm / 8 * 8;
+      DoubleWord& word = words_[{o.bank, start}];
+      word.bank = o.bank;
+      word.offset = start;
+      word.isWordRead[o.imm % 8 / 4] = true;
+      if (width == 2) word.isWordRead[1] = true;
+      if (word.readers.empty() || word.readers.back() != &instr) word.readers.push_back(&instr);
+      word.weight += std::int64_t{1} << 3 * std::min<unsigned>(instr.block->loopDepth, 6);
+      word.dominator =
+          word.dominator == ori::kNoId ? instr.block->id : dominators_.commonDominator(word.dominator, instr.block->id);
+    }
+  }
+
+  /// The place of the load: the closest block above all readers that the warp runs together and that is in no loop.
+  void load(DoubleWord& word) {
+    BlockId at = word.dominator;
+    while (dominators_.idom(at) != ori::kNoId &&
+           (!divergence_.isUniformBlock(at) || function_.block(at)->loopDepth != 0))
+      at = dominators_.idom(at);
+    Block* block = function_.block(at);
+    Instr* where = block->last && ori::isTerminator(block->last->op) ? block->last : nullptr;
+    for (Instr* reader : word.readers)
+      if (reader->block == block) {
+        where = reader; // readers stand in the order of the blocks' instructions
+        break;
+      }
+    word.loaded = function_.use(function_.newVReg(File::UR, word.width()));
+    function_.vreg(word.loaded.reg).divergent = false;
+    ori::Builder b = where ? ori::Builder::before(function_, where) : ori::Builder(function_, block);
+    b.setSource(word.readers.front()->source);
+    Instr* uldc = b.emit(Op::ULDC, {word.loaded, Operand::constant(word.bank, word.firstByte(), word.width())},
+                         {{isa::Mod::Size, word.width() == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
+    context_.remarks.did(
+        uldc, fmt::format("ULDC of c[{:#x}][{:#x}] for {} readers", word.bank, word.firstByte(), word.readers.size()));
+  }
+
+  unsigned replace(Instr& instr, const DoubleWord& word) {
+    unsigned changed = 0;
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      const ori::Operand& o = instr.op_(slot);
+      if (!isCandidate(instr, slot) || o.bank != word.bank || o.imm / 8 * 8 != word.offset) continue;
+      const unsigned width = isa::operandWidth(instr.op, instr.mods, slot);
+      const auto first = static_cast<unsigned>(o.imm - word.firstByte()) / 4;
+      InstrDraft draft(instr);
+      if (!placeUniform(draft, slot, uniform(o.value(), ori::component(word.loaded, first, width)))) continue;
+      commit(function_, instr, draft);
+      ++changed;
+    }
+    return changed;
+  }
+
+  ori::Function& function_;
+  const ori::Divergence& divergence_;
+  PhaseContext& context_;
+  ori::DomTree dominators_;
+  std::map<std::pair<unsigned, std::int32_t>, DoubleWord> words_; // by bank and offset
+  unsigned changed_ = 0;
+};
+
+} // namespace
+
+unsigned moveConstantOperands(ori::Function& function, const ori::Divergence& divergence, PhaseContext& context) {
+  return ConstantMover(function, divergence, context).run();
+}
+
+} // namespace orias::phases
