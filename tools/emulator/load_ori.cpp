@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/loops.h"
 #include "ori/module.h"
 #include "support/check.h"
 #include "tools/emulator/program.h"
@@ -37,10 +38,10 @@ class Loader {
     program_.function = &function_;
     placeRegisters();
     placeFrame();
-    const auto& layout = function_.layout();
+    const std::vector<const ori::Block*> order = orderOfBlocks();
     start_.assign(function_.blockIdCount(), 0);
-    for (std::size_t i = 0; i < layout.size(); ++i)
-      addBlock(*layout[i], i + 1 < layout.size() ? layout[i + 1] : nullptr);
+    for (std::size_t i = 0; i < order.size(); ++i)
+      addBlock(*order[i], i + 1 < order.size() ? order[i + 1] : nullptr);
     for (Instruction& i : program_.code)
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         if (Operand& o = i.inst.operands[s]; o.kind == Operand::Kind::Label) o.reg = start_[o.reg];
@@ -57,6 +58,26 @@ class Loader {
       program_.rowOfVReg[v] = rows;
       rows += function_.vreg(v).width;
     }
+  }
+
+  /// While there are no convergence barriers, the machine lets those lanes go first whose instruction stands first, so
+  /// that the others meet them: blocks have to stand behind those that lead to them then, and what leaves a loop behind
+  /// all of it. The layout may have a rare case at its end.
+  std::vector<const ori::Block*> orderOfBlocks() const {
+    const std::vector<ori::Block*>& layout = function_.layout();
+    std::vector<const ori::Block*> order(layout.begin(), layout.end());
+    for (const ori::Block* block : layout)
+      for (const ori::Instr& instr : *block)
+        if (instr.op == Op::BSSY) return order;
+    const ori::Cfg cfg(function_);
+    const ori::DomTree dominators = ori::DomTree::dominators(cfg);
+    const ori::Loops loops(cfg, dominators);
+    std::vector<std::size_t> place(function_.blockIdCount(), loops.order().size());
+    for (std::size_t i = 0; i < loops.order().size(); ++i)
+      place[loops.order()[i]] = i;
+    std::stable_sort(order.begin(), order.end(),
+                     [&](const ori::Block* a, const ori::Block* b) { return place[a->id] < place[b->id]; });
+    return order;
   }
 
   /// Objects without a place get one behind those that have; the stack pointer is below them all then.
