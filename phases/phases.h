@@ -19,6 +19,8 @@ bool generalOptimizeEarly(ori::Function&, PhaseContext&);
 bool oriBranchOpt(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool generateMovPhi(ori::Function&, PhaseContext&);
+bool analyzeUniformsForSpeculation(ori::Function&, PhaseContext&);
+bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);

@@ -1,0 +1,25 @@
+#include "encoder/isa/desc.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+namespace orias::phases {
+
+/// Phase 27. Which constant loads may run on ways on which the program would not have come to them. The answer depends
+/// on the instruction alone (phases/speculation.h), so that phases 28, 56 and 63 ask for it anew instead of trusting a
+/// mark that something in between may have outdated; here it is reported. Changes nothing.
+bool analyzeUniformsForSpeculation(ori::Function& function, PhaseContext& context) {
+  if (!context.remarks.wanted()) return false;
+  for (const ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block) {
+      if (!isa::desc(instr.op).has(isa::Flag::ConstLoad)) continue;
+      if (speculationOf(function, instr) == Speculation::Free)
+        context.remarks.did(&instr, "a constant load may be speculated: its address is known");
+      else
+        context.remarks.refused(&instr, instr.isGuarded() ? "a constant load may not be speculated: it has a guard"
+                                                          : "a constant load may not be speculated: its index may lie "
+                                                            "outside the bank");
+    }
+  return false;
+}
+
+} // namespace orias::phases

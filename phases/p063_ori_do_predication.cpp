@@ -1,0 +1,260 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/divergence.h"
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+/// PLOP3 of (a, b, c) is c ? a : b.
+constexpr std::int32_t kSelectTable = 0xe4;
+/// Rounds over the function: what has been straightened is the side of the branch around it.
+constexpr unsigned kMostRounds = 4;
+
+/// A branch with one or two short sides that lead to the same place.
+struct Candidate {
+  Block* head = nullptr;
+  Block* taken = nullptr;  ///< the side run when the guard of the branch holds; null when that way is empty
+  Block* passed = nullptr; ///< the other
+  Block* meet = nullptr;
+};
+
+class Predicator {
+ public:
+  Predicator(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), divergence_(cfg_), predecessors_(cfg_.idCount()),
+        isGone_(function.blockIdCount(), false) {
+    for (BlockId id : cfg_.reversePostOrder())
+      predecessors_[id] = static_cast<unsigned>(cfg_.predecessors(id).size());
+  }
+
+  /// One round, inner branches first.
+  bool run() {
+    const auto order = cfg_.reversePostOrder();
+    bool changed = false;
+    for (std::size_t i = order.size(); i-- > 0;) {
+      if (isGone_[order[i]]) continue;
+      const std::optional<Candidate> candidate = find(function_.block(order[i]));
+      if (!candidate || !pays(*candidate)) continue;
+      convert(*candidate);
+      changed = true;
+    }
+    if (changed) function_.eraseBlocks(isGone_);
+    return changed;
+  }
+
+ private:
+  static bool isPlain(const Operand& condition) {
+    return condition.isNone() || (condition.isZeroReg() && !condition.inverted());
+  }
+
+  /// The only successor of a block that may become a side; kNoId when it has another end.
+  static BlockId next(const Block& block) {
+    const Instr* last = block.last;
+    if (!last || !ori::isTerminator(last->op)) return block.fallthrough;
+    if (last->op != Op::BRA || ori::isConditional(*last) || last->isGuarded()) return kNoId;
+    return last->op_(1).reg;
+  }
+
+  bool isSide(const Block& block, const Block& head) const {
+    return &block != &head && predecessors_[block.id] == 1 && block.id != cfg_.entry() &&
+           !(block.first && block.first->op == Op::PHI);
+  }
+
+  std::optional<Candidate> find(Block* head) const {
+    const Instr* branch = head->last;
+    if (!branch || branch->op != Op::BRA || !branch->isGuarded() || !isPlain(branch->op_(0)) ||
+        head->fallthrough == kNoId)
+      return std::nullopt;
+    const ori::Operand& guard = branch->guard();
+    if (guard.file != File::P || !guard.isVirtual() || function_.vreg(guard.reg).multiDef) return std::nullopt;
+    Block* taken = function_.block(branch->op_(1).reg);
+    Block* passed = function_.block(head->fallthrough);
+    if (taken == passed) return std::nullopt;
+    const BlockId takenNext = isSide(*taken, *head) ? next(*taken) : kNoId;
+    const BlockId passedNext = isSide(*passed, *head) ? next(*passed) : kNoId;
+    Candidate found{head, nullptr, nullptr, nullptr};
+    if (takenNext != kNoId && takenNext == passedNext) {
+      found.taken = taken;
+      found.passed = passed;
+      found.meet = function_.block(takenNext);
+    } else if (takenNext == passed->id) {
+      found.taken = taken;
+      found.meet = passed;
+    } else if (passedNext == taken->id) {
+      found.passed = passed;
+      found.meet = taken;
+    } else {
+      return std::nullopt;
+    }
+    if (found.meet == head) return std::nullopt; // a loop without a way out
+    return found;
+  }
+
+  bool refuse(const Candidate& c, std::string why) const {
+    context_.remarks.refused(c.head->last, "a branch stays: " + why);
+    return false;
+  }
+
+  /// The sides may move, and take fewer slots than a branch is worth.
+  bool pays(const Candidate& c) const {
+    unsigned slots = 0;
+    for (const Block* side : {c.taken, c.passed}) {
+      if (!side) continue;
+      for (const Instr& instr : *side) {
+        if (&instr == side->last && ori::isTerminator(instr.op)) continue;
+        const Speculation speculation = speculationOf(function_, instr);
+        if (speculation == Speculation::Never)
+          return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
+        if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
+        // What is loaded lives until somebody chooses: wide loads would take many registers.
+        slots += speculation == Speculation::Guarded ? std::max(1u, resultWords(instr)) : issueSlots(instr);
+      }
+    }
+    for (const Instr& phi : *c.meet) {
+      if (phi.op != Op::PHI) break;
+      const ori::Operand& result = phi.op_(0);
+      if (result.file != File::R && result.file != File::P) return refuse(c, "a value of the warp is merged behind it");
+      if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged behind it");
+      const Operand* values[2] = {valueFrom(phi, sourceOf(c, c.taken)), valueFrom(phi, sourceOf(c, c.passed))};
+      if (values[0] && values[1] && !values[0]->isNone() && !values[1]->isNone() && *values[0] != *values[1])
+        slots += result.width;
+    }
+    const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
+    const bool isDivergent = divergence_.branchesApart(c.head->id);
+    const unsigned limit = isDivergent ? most : most / 2;
+    if (slots > limit)
+      return refuse(c, fmt::format("{} slots of code, at most {} under a {} branch", slots, limit,
+                                   isDivergent ? "divergent" : "uniform"));
+    context_.remarks.did(c.head->last, "a branch becomes predicates", slots);
+    return true;
+  }
+
+  static unsigned resultWords(const Instr& instr) {
+    unsigned words = 0;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isReg(File::R) && !o.isZeroReg()) words += o.width;
+    return words;
+  }
+
+  /// Where the phis of the meeting see a way come from.
+  static BlockId sourceOf(const Candidate& c, const Block* side) { return side ? side->id : c.head->id; }
+
+  static const Operand* valueFrom(const Instr& phi, BlockId from) {
+    for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
+      if (phi.op_(i + 1).reg == from) return &phi.op_(i).value();
+    return nullptr;
+  }
+
+  void convert(const Candidate& c) {
+    Instr* branch = c.head->last;
+    const Operand condition = branch->guard().value();
+    const bool inverted = condition.inverted();
+    Operand holds = condition;
+    holds.flags &= static_cast<std::uint8_t>(~Operand::kNot);
+    move(c.taken, branch, inverted ? holds.notted() : holds);
+    move(c.passed, branch, inverted ? holds : holds.notted());
+
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(branch->source);
+    for (Instr& phi : *c.meet) {
+      if (phi.op != Op::PHI) break;
+      const Operand* yes = valueFrom(phi, sourceOf(c, c.taken));
+      const Operand* no = valueFrom(phi, sourceOf(c, c.passed));
+      const Operand merged = select(b, phi.op_(0).value(), *yes, *no, inverted ? holds.notted() : holds);
+      const BlockId kept = sourceOf(c, c.taken);
+      for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
+        if (phi.op_(i + 1).reg == kept) {
+          function_.setOperand(&phi, i, merged);
+          break;
+        }
+    }
+    ori::removePhiSource(function_, c.meet, sourceOf(c, c.passed));
+    if (sourceOf(c, c.taken) != c.head->id) function_.renamePhiSource(c.meet, c.taken->id, c.head->id);
+    function_.erase(branch);
+    c.head->fallthrough = c.meet->id;
+    --predecessors_[c.meet->id];
+    for (Block* side : {c.taken, c.passed})
+      if (side) isGone_[side->id] = true;
+  }
+
+  /// The instructions of a side go in front of the branch: those that touch memory under the condition of the side.
+  void move(Block* side, Instr* branch, const Operand& guard) {
+    if (!side) return;
+    if (side->last && ori::isTerminator(side->last->op)) function_.erase(side->last);
+    function_.forEachSafe(*side, [&](Instr& instr) {
+      const bool needsGuard = speculationOf(function_, instr) == Speculation::Guarded;
+      function_.unlink(&instr);
+      function_.insertBefore(branch, &instr);
+      if (needsGuard) function_.setGuard(&instr, guard);
+    });
+    side->fallthrough = kNoId;
+  }
+
+  /// `holds ? yes : no`, as an operand. What is undefined on one way is what the other says.
+  Operand select(ori::Builder& b, const Operand& result, const Operand& yes, const Operand& no, const Operand& holds) {
+    if (yes.isNone() || yes == no) return no;
+    if (no.isNone()) return yes;
+    const Operand to = function_.use(function_.newVReg(result.file, result.width, function_.vreg(result.reg).name));
+    if (result.file == File::P) {
+      b.emit(Op::PLOP3, {to, Operand::pt(), yes, no, holds, Operand::immediate(kSelectTable), Operand::immediate(0)});
+      return to;
+    }
+    for (unsigned w = 0; w < result.width; ++w) {
+      Operand first = ori::component(yes, w), second = ori::component(no, w), which = holds;
+      if (!first.isReg()) { // the first source is a register
+        std::swap(first, second);
+        which.flags ^= Operand::kNot;
+      }
+      if (!first.isReg()) {
+        const Operand held = b.newR();
+        b.emit(Op::MOV, {held, first});
+        first = held;
+      }
+      b.emit(Op::SEL, {ori::component(to, w), first, second, which});
+    }
+    return to;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::Divergence divergence_;
+  std::vector<unsigned> predecessors_; // by block; kept up to date
+  std::vector<bool> isGone_;           // by block
+};
+
+} // namespace
+
+/// Phase 63. Short branches become straight code: what computes runs in all lanes, what touches memory under the
+/// condition of the branch, and SEL (PLOP3 for predicates) chooses between the values of the two ways. In SSA form the
+/// guarded definitions are single: for the lanes that do not run them the value is undefined, and the SEL does not take
+/// it. Divergent branches are worth more slots (knob PredicationMaxSlots) than uniform ones, which need no barrier and
+/// skip what they do not take. 0 leaves all branches.
+bool oriDoPredication(ori::Function& function, PhaseContext& context) {
+  if (context.knobs.get(Knob::PredicationMaxSlots) == 0) return false;
+  bool changed = false;
+  for (unsigned round = 0; round < kMostRounds; ++round) {
+    if (!Predicator(function, context).run()) break;
+    ori::mergeBlocks(function);
+    changed = true;
+  }
+  return changed;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,55 @@
+#include "phases/speculation.h"
+
+#include "encoder/isa/desc.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Op;
+
+namespace {
+
+bool hasAny(const isa::InstrDesc& row, std::initializer_list<Flag> flags) {
+  return std::any_of(flags.begin(), flags.end(), [&](Flag flag) { return row.has(flag); });
+}
+
+} // namespace
+
+bool isSafeConstantLoad(const ori::Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.has(Flag::Copy)) return instr.op_(1).isConst() && instr.op_(1).reg == isa::Operand::kNoReg;
+  if (instr.op != Op::LDC) return false;
+  const ori::Operand &bank = instr.op_(1), &index = instr.op_(2), &offset = instr.op_(3);
+  return bank.isImm() && (index.isNone() || index.isZeroReg()) && (offset.isImm() || offset.isNone());
+}
+
+Speculation speculationOf(const ori::Function& function, const ori::Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (instr.isGuarded() || instr.op == Op::PHI) return Speculation::Never;
+  if (hasAny(row, {Flag::Terminator, Flag::Branch, Flag::Fence, Flag::Convergent, Flag::WarpWide, Flag::Volatile,
+                   Flag::Uniform, Flag::UniformGuard}))
+    return Speculation::Never;
+  if (row.pipe == isa::Pipe::Mma || row.pipe == isa::Pipe::Tex) return Speculation::Never;
+  for (const ori::Operand& o : instr.ops()) {
+    if (!o.isReg() || !o.isDef || o.isZeroReg()) continue;
+    if (!o.isVirtual() || (o.file != File::R && o.file != File::P)) return Speculation::Never;
+    if (function.vreg(o.reg).multiDef) return Speculation::Never;
+  }
+  if (hasAny(row, {Flag::Load, Flag::Store, Flag::Atomic})) return Speculation::Guarded;
+  if (row.has(Flag::SideEffect)) return Speculation::Never;
+  if (row.has(Flag::ConstLoad)) return isSafeConstantLoad(instr) ? Speculation::Free : Speculation::Guarded;
+  for (const ori::Operand& o : instr.ops())
+    if (o.isConst() && o.reg != isa::Operand::kNoReg) return Speculation::Never; // bindless: its index is a UR
+  return Speculation::Free;
+}
+
+unsigned issueSlots(const ori::Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (instr.op == Op::UNDEF || instr.op == Op::PHI) return 0;
+  return row.pipe == isa::Pipe::Fp64 || row.pipe == isa::Pipe::Xu ? 4 : 1;
+}
+
+} // namespace orias::phases
