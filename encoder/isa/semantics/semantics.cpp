@@ -39,13 +39,17 @@ bool isDouble(const InstrDesc& d, const Inst& inst, unsigned slot) {
   }
 }
 
+/// Is the operand in `slot` an integer of 64 bits whose immediate has the high half? ptxas writes 5 << 32 as
+/// `I2F.F64.U64 R0, 0x5`, and takes a register for 5 (observed).
+bool hasHighImmediate(const InstrDesc& d, const Inst& inst, unsigned slot) {
+  if (d.slots[slot].width != WidthRule::SrcInt) return false;
+  const auto format = modAs<IntFmt>(inst, Mod::SrcFmt);
+  return format == IntFmt::U64 || format == IntFmt::S64;
+}
+
 /// Is the operand in `slot` an unsigned integer of 64 bits?
 bool isUnsigned64(const InstrDesc& d, const Inst& inst, unsigned slot) {
-  switch (d.slots[slot].width) {
-  case WidthRule::SrcInt: return modAs<IntFmt>(inst, Mod::SrcFmt) == IntFmt::U64;
-  case WidthRule::MacroType: return modAs<MacroType>(inst, Mod::MacroType) == MacroType::U64;
-  default: return false;
-  }
+  return d.slots[slot].width == WidthRule::MacroType && modAs<MacroType>(inst, Mod::MacroType) == MacroType::U64;
 }
 
 } // namespace
@@ -80,7 +84,7 @@ LaneValue immediateValue(const Inst& inst, unsigned slot) {
   const InstrDesc& d = desc(inst.op);
   const std::int64_t value = inst.operands[slot].imm;
   const auto bits = static_cast<std::uint32_t>(value);
-  if (isDouble(d, inst, slot)) return LaneValue::of64(std::uint64_t{bits} << 32);
+  if (isDouble(d, inst, slot) || hasHighImmediate(d, inst, slot)) return LaneValue::of64(std::uint64_t{bits} << 32);
   // Of a copy, the destination says how wide it is.
   const unsigned width = operandWidth(inst, slot);
   const unsigned registers = width != 0 ? width : inst.operands[0].width;

@@ -95,6 +95,12 @@ TEST_CASE("conversions of immediates, and rounding to an integer in f64") {
   CHECK(onPairs("FRND.F64 R0, R2", bits(2.5)) == bits(2.0));
 }
 
+TEST_CASE("the immediate of a 64-bit integer that becomes a number is its high half") {
+  CHECK(onPairs("I2F.F64.U64 R0, 0x5", 0) == bits(5.0 * 4294967296.0));
+  CHECK(onPairs("I2F.F64.S64 R0, 0x80000000", 0) == bits(-9223372036854775808.0));
+  CHECK(onWords("I2F.U64 R0, 0x5", 0) == bits(5.0f * 4294967296.0f));
+}
+
 TEST_CASE("packed sums of products, which may stop at zero") {
   // (1, -2) * (3, 3) + (1, 1) = (4, -5)
   const std::uint32_t a = 0xc0003c00, b = 0x42004200, c = 0x3c003c00;
