@@ -113,6 +113,21 @@ std::string FunctionWriter::bounded(unsigned most) {
   return low;
 }
 
+std::string FunctionWriter::selector() {
+  if (random_.percent(20)) return random_.percent(50) ? "0" : "-1";
+  std::string value = readRegister(Kind::B32), low = fresh(Kind::B32), made = fresh(Kind::B32);
+  emit("max.s32 {}, {}, -2139095040", low, value);
+  emit("min.s32 {}, {}, 2139095040", made, low);
+  return made;
+}
+
+std::string FunctionWriter::withKnownSign(Kind kind) {
+  const std::string bits = canonicalBits(kind, readRegister(kind));
+  std::string made = fresh(kind);
+  emit("mov.{} {}, {}", info(kind == Kind::F64 ? Kind::B64 : Kind::B32).type, made, bits);
+  return made;
+}
+
 std::string FunctionWriter::operand(char letter) {
   switch (letter) {
   case 'h': return read(Kind::B16);
@@ -127,6 +142,9 @@ std::string FunctionWriter::operand(char letter) {
                                : readRegister(Kind::B32);
   case 'b': return bounded(255);
   case 's': return bounded(31);
+  case 't': return selector();
+  case 'F': return withKnownSign(Kind::F32);
+  case 'D': return withKnownSign(Kind::F64);
   case 'H': return readRegister(Kind::B16);
   case 'R': return readRegister(Kind::B32);
   case 'K': return divisor(Kind::B16);

@@ -80,6 +80,10 @@ class FunctionWriter {
   std::string divisor(Kind kind);
   /// A number 0 … `most`, or a register that holds one; `most` is one less than a power of two.
   std::string bounded(unsigned most);
+  /// What slct compares with zero.
+  std::string selector();
+  /// A number; if it is a NaN, then the one of which everybody knows the sign.
+  std::string withKnownSign(Kind kind);
   /// The operand for a letter of instruction_table.cpp.
   std::string operand(char letter);
   /// The register for a result: a new value, or one that is overwritten. To be asked for after the operands were read.

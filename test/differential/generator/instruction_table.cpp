@@ -17,7 +17,9 @@ using enum Statement;
 //   c       32 bits, a number of them 0 … 255
 //   b       32 bits, 0 ... 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
 //           bits
-//   s       32 bits, 0 ... 31: ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1
+//   s       32 bits, 0 ... 31: ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, and inserts 0 bits for 32 of `bfi` at 1
+//   t       32 bits, as f32 neither NaN nor -0: ptxas 13.0 folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to 5
+//   F D     f32 and f64 in a register; the sign of a NaN is known
 //   R H     32 and 16 bits in a register, no number
 //   x       a table of lop3: a number of 8 bits
 // Braces stand for one row for each of the words in them.
@@ -39,7 +41,7 @@ constexpr Line kLines[] = {
     {Integer16, "sad.{u16,s16}", "h=hhh"},
     {Integer16, "{div,rem}.{u16,s16}", "h=hK"},
     {Integer16, "selp.{b16,u16,s16}", "h=hhp"},
-    {Integer16, "slct.{b16,u16,s16}.s32", "h=hhr"},
+    {Integer16, "slct.{b16,u16,s16}.s32", "h=hht"},
 
     {Integer32, "{add,sub,mul.lo,mul.hi,min,max}.{u32,s32}", "r=rr"},
     {Integer32, "{add,sub}.{u32,s32}", "r=rr"},
@@ -58,7 +60,7 @@ constexpr Line kLines[] = {
     {Integer32, "{shl.b32,shr.u32,shr.s32,shr.b32}", "r=rr"},
     {Integer32, "bfe.u32", "r=rcc"},
     {Integer32, "bfe.s32", "r=rsc"},
-    {Integer32, "bfi.b32", "r=rrcc"},
+    {Integer32, "bfi.b32", "r=rrcs"},
     {Integer32, "prmt.b32", "r=rrr"},
     {Integer32, "prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "r=rrr"},
     {Integer32, "lop3.b32", "r=rrrx"},
@@ -68,7 +70,7 @@ constexpr Line kLines[] = {
     {Integer32, "szext.{wrap,clamp}.{u32,s32}", "r=rr"},
     {Integer32, "bmsk.{wrap,clamp}.b32", "r=rr"},
     {Integer32, "selp.{b32,u32,s32}", "r=rrp"},
-    {Integer32, "slct.{b32,u32,s32}.s32", "r=rrr"},
+    {Integer32, "slct.{b32,u32,s32}.s32", "r=rrt"},
     {Unusual, "{min,max}.relu.s32", "r=rr"},
 
     {Integer64, "{add,sub,mul.lo,mul.hi,min,max}.{u64,s64}", "l=ll"},
@@ -86,7 +88,7 @@ constexpr Line kLines[] = {
     {Integer64, "bfi.b64", "l=llbb"},
     {Integer64, "{div,rem}.{u64,s64}", "l=lM"},
     {Integer64, "selp.{b64,u64,s64}", "l=llp"},
-    {Integer64, "slct.{b64,u64,s64}.s32", "l=llr"},
+    {Integer64, "slct.{b64,u64,s64}.s32", "l=llt"},
 
     {Unusual, "{add,min,max}.{u16x2,s16x2}", "r=RR"},
     {Unusual, "{min,max}.relu.s16x2", "r=RR"},
@@ -122,10 +124,10 @@ constexpr Line kLines[] = {
     {Unusual, "{sqrt,rcp}.{rz,rm,rp}.ftz.f32", "f=f"},
     {Float32, "{sqrt,rcp}.rn.ftz.f32", "f=f"},
     {Float32, "{sqrt,rcp}.rn.f32", "f=f"},
-    {Float32, "copysign.f32", "f=ff"},
+    {Float32, "copysign.f32", "f=Ff"},
     {Float32, "selp.f32", "f=ffp"},
     {Float32, "slct{,.ftz}.f32.f32", "f=fff"},
-    {Float32, "slct.f32.s32", "f=ffr"},
+    {Float32, "slct.f32.s32", "f=fft"},
 
     {Float64, "{add,sub,mul}.{rn,rz,rm,rp}.f64", "d=dd"},
     {Float64, "fma.{rn,rz,rm,rp}.f64", "d=ddd"},
@@ -133,9 +135,9 @@ constexpr Line kLines[] = {
     {Float64, "{abs,neg}.f64", "d=d"},
     {Float64, "div.{rn,rz,rm,rp}.f64", "d=dd"},
     {Float64, "{sqrt,rcp}.{rn,rz,rm,rp}.f64", "d=d"},
-    {Float64, "copysign.f64", "d=dd"},
+    {Float64, "copysign.f64", "d=Dd"},
     {Float64, "selp.f64", "d=ddp"},
-    {Float64, "slct.f64.s32", "d=ddr"},
+    {Float64, "slct.f64.s32", "d=ddt"},
 
     {Half, "{add,sub,mul}.rn{,.ftz}{,.sat}.f16", "h=HH"},
     {Half, "{add,sub,mul}.rn{,.ftz}{,.sat}.f16x2", "r=RR"},

@@ -8,6 +8,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <vector>
 
 using namespace orias;
 
@@ -67,4 +68,77 @@ TEST_CASE("positions and lengths of 64-bit bit fields are at most 255") {
     }
   }
   CHECK(registers > 0);
+}
+
+namespace {
+
+/// Splits "  @%p1 slct.s32.s32 %r1, %r2, 5, %r3;" into its operands; the result is the first one.
+std::vector<std::string> operandsOf(const std::string& line, const std::string& opcode) {
+  const std::size_t at = line.find(opcode);
+  if (at == std::string::npos) return {};
+  std::istringstream rest(line.substr(line.find(' ', at) + 1, line.rfind(';') - line.find(' ', at) - 1));
+  std::vector<std::string> operands;
+  for (std::string operand; std::getline(rest, operand, ',');)
+    operands.push_back(operand.substr(operand.find_first_not_of(' ')));
+  return operands;
+}
+
+/// Calls `see` with each line of some programs.
+template <typename See> void forLines(const char* profileName, See see) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    std::istringstream lines(generator::generate(seed, *generator::findProfile(profileName)).text);
+    see(std::string());
+    for (std::string line; std::getline(lines, line);)
+      see(line);
+  }
+}
+
+} // namespace
+
+// The interpreter's NaN and the hardware's have different signs, and neither is wrong.
+TEST_CASE("copysign takes no sign from any NaN") {
+  std::set<std::string> canonical, known;
+  unsigned seen = 0;
+  forLines("float", [&](const std::string& line) {
+    if (line.empty()) canonical.clear(), known.clear();
+    if (const auto o = operandsOf(line, "selp.b");
+        o.size() == 4 && (o[1] == "0x7fffffff" || o[1].starts_with("0x7ff80")))
+      canonical.insert(o[0]);
+    if (const auto o = operandsOf(line, "mov.b"); o.size() == 2 && canonical.contains(o[1])) known.insert(o[0]);
+    if (const auto o = operandsOf(line, "copysign."); !o.empty()) {
+      ++seen;
+      CHECK_MESSAGE(known.contains(o[1]), line);
+    }
+  });
+  CHECK(seen > 0);
+}
+
+// ptxas 13.0 folds slct with a number as if it compared an f32 with zero.
+TEST_CASE("what slct compares with zero is the same as an integer and as f32") {
+  std::set<std::string> bounded;
+  unsigned seen = 0;
+  forLines("integer", [&](const std::string& line) {
+    if (line.empty()) bounded.clear();
+    if (const auto o = operandsOf(line, "min.s32"); o.size() == 3 && o[2] == "2139095040") bounded.insert(o[0]);
+    if (const auto o = operandsOf(line, "slct."); !o.empty()) {
+      ++seen;
+      CHECK_MESSAGE((o[3] == "0" || o[3] == "-1" || bounded.contains(o[3])), line);
+    }
+  });
+  CHECK(seen > 0);
+}
+
+// ptxas 13.0 inserts len % 32 bits when position and length are numbers and the position is not 0.
+TEST_CASE("bfi inserts less than 32 bits") {
+  std::set<std::string> small;
+  unsigned seen = 0;
+  forLines("integer", [&](const std::string& line) {
+    if (line.empty()) small.clear();
+    if (const auto o = operandsOf(line, "and.b32"); o.size() == 3 && o[2] == "31") small.insert(o[0]);
+    if (const auto o = operandsOf(line, "bfi.b32"); !o.empty()) {
+      ++seen;
+      CHECK_MESSAGE((o[4][0] == '%' ? small.contains(o[4]) : std::stoi(o[4]) < 32), line);
+    }
+  });
+  CHECK(seen > 0);
 }
