@@ -19,16 +19,16 @@ const generator::Profile& requireProfile(const std::string& name) {
   throw Error(fmt::format("there is no profile '{}'", name));
 }
 
-/// Every profile that only uses what orias knows.
-std::vector<const generator::Profile*> supportedProfiles() {
+/// Every profile that only uses what orias knows and, with `ptxas`, what ptxas does right.
+std::vector<const generator::Profile*> supportedProfiles(bool ptxas) {
   std::vector<const generator::Profile*> all;
   for (const generator::Profile& profile : generator::profiles())
-    if (profile.name != "unusual") all.push_back(&profile);
+    if (profile.name != "unusual" && !(ptxas && profile.name == "alone")) all.push_back(&profile);
   return all;
 }
 
-std::vector<const generator::Profile*> namedProfiles(const std::string& names) {
-  if (names == "all") return supportedProfiles();
+std::vector<const generator::Profile*> namedProfiles(const std::string& names, bool ptxas) {
+  if (names == "all") return supportedProfiles(ptxas);
   std::vector<const generator::Profile*> named;
   for (std::size_t begin = 0; begin <= names.size();) {
     const std::size_t end = std::min(names.find(',', begin), names.size());
@@ -124,7 +124,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
     return std::nullopt;
   }
   if (settings.jobs == 0 || settings.batch == 0) throw Error("--jobs and --batch start at 1");
-  settings.profiles = namedProfiles(profiles);
+  settings.profiles = namedProfiles(profiles, settings.ptxas);
   if (!replay.empty()) settings.replay = readCases(replay);
   if (matrix) settings.variants = optionMatrix(base);
   if (disableEach) {

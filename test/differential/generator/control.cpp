@@ -183,8 +183,9 @@ void FunctionWriter::twoEntryLoop() {
   const std::string head = newLabel(), middle = newLabel();
   std::string bound = readRegister(Kind::B32), counter = fresh(Kind::B32), predicate = fresh(Kind::Pred);
   std::string entry = random_.percent(50) ? uniformPredicate() : std::string();
-  if (entry.empty()) {
-    entry = readPredicate(true);
+  const bool isApart = entry.empty();
+  if (isApart) entry = readPredicate(true);
+  if (isApart && !profile_.weight(Statement::Miscompiled)) {
     std::string thread = fresh(Kind::B32), own = fresh(Kind::B32);
     emit("mov.u32 {}, %tid.x", thread);
     emit("xor.b32 {}, {}, {}", own, bound, thread);

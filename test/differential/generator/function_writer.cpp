@@ -121,6 +121,22 @@ std::string FunctionWriter::selector() {
   return made;
 }
 
+std::string FunctionWriter::notLowest(Kind kind, std::int64_t least) {
+  std::string value = readRegister(kind), made = fresh(kind);
+  emit("max.s{} {}, {}, {}", kind == Kind::B16 ? 16 : kind == Kind::B32 ? 32 : 64, made, value, least);
+  return made;
+}
+
+std::string FunctionWriter::otherRegister(const std::string& operands) {
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    std::string name = readRegister(Kind::B32);
+    if ((operands + ",").find(", " + name + ",") == std::string::npos) return name;
+  }
+  std::string made = fresh(Kind::B32);
+  emit("not.b32 {}, {}", made, readRegister(Kind::B32));
+  return made;
+}
+
 std::string FunctionWriter::withKnownSign(Kind kind) {
   const std::string bits = canonicalBits(kind, readRegister(kind));
   std::string made = fresh(kind);
@@ -143,6 +159,9 @@ std::string FunctionWriter::operand(char letter) {
   case 'b': return bounded(255);
   case 's': return bounded(31);
   case 't': return selector();
+  case 'A': return notLowest(Kind::B16, -0x7fff);
+  case 'B': return notLowest(Kind::B32, -0x7fffffff);
+  case 'C': return notLowest(Kind::B64, -0x7fffffffffffffff);
   case 'F': return withKnownSign(Kind::F32);
   case 'D': return withKnownSign(Kind::F64);
   case 'H': return readRegister(Kind::B16);
@@ -189,7 +208,7 @@ void FunctionWriter::tableInstruction(Statement group) {
   readUniform_ = true;
   std::string operands;
   for (char letter : row.operands.substr(2))
-    operands += ", " + operand(letter);
+    operands += ", " + (letter == 'e' ? otherRegister(operands) : operand(letter));
   const bool isPair = row.operands[0] == 'P';
   const Kind kind = isPair ? Kind::Pred : kKinds[kLetters.find(row.operands[0])];
   if (isPair && random_.percent(15)) {
@@ -288,6 +307,7 @@ void FunctionWriter::write(Statement statement) {
   case Statement::FloatCast:
   case Statement::Half:
   case Statement::HalfCast:
+  case Statement::Miscompiled:
   case Statement::Predicate: return tableInstruction(statement);
   case Statement::Carry: return carryChain();
   case Statement::Pack: return pack();

@@ -82,6 +82,10 @@ class FunctionWriter {
   std::string bounded(unsigned most);
   /// What slct compares with zero.
   std::string selector();
+  /// The value of a register, at least `least`.
+  std::string notLowest(Kind kind, std::int64_t least);
+  /// A register that is not among the operands.
+  std::string otherRegister(const std::string& operands);
   /// A number; if it is a NaN, then the one of which everybody knows the sign.
   std::string withKnownSign(Kind kind);
   /// The operand for a letter of instruction_table.cpp.

@@ -17,8 +17,10 @@ using enum Statement;
 //   c       32 bits, a number of them 0 … 255
 //   b       32 bits, 0 ... 255: beyond that the manual does not allow positions and lengths, and ptxas cuts none of 64
 //           bits
-//   s       32 bits, 0 ... 31: ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, and inserts 0 bits for 32 of `bfi` at 1
-//   t       32 bits, as f32 neither NaN nor -0: ptxas 13.0 folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to 5
+//   s       32 bits, 0 ... 31
+//   t       32 bits, as f32 neither NaN nor -0
+//   A B C   16, 32 and 64 bits in a register, not the most negative number
+//   e       32 bits in a register that the instruction does not read a second time
 //   F D     f32 and f64 in a register; the sign of a NaN is known
 //   R H     32 and 16 bits in a register, no number
 //   x       a table of lop3: a number of 8 bits
@@ -34,10 +36,10 @@ constexpr Line kLines[] = {
     {Integer16, "mul.wide.{u16,s16}", "r=hh"},
     {Integer16, "mad.{lo,hi}.{u16,s16}", "h=hhh"},
     {Integer16, "mad.wide.{u16,s16}", "r=hhr"},
-    {Integer16, "{abs,neg}.s16", "h=h"},
+    {Integer16, "{abs,neg}.s16", "h=A"},
     {Integer16, "{not,cnot}.b16", "h=h"},
     {Integer16, "{and,or,xor}.b16", "h=hh"},
-    {Integer16, "{shl.b16,shr.u16,shr.s16,shr.b16}", "h=hr"},
+    {Integer16, "{shl.b16,shr.u16,shr.s16,shr.b16}", "h=hb"},
     {Integer16, "sad.{u16,s16}", "h=hhh"},
     {Integer16, "{div,rem}.{u16,s16}", "h=hK"},
     {Integer16, "selp.{b16,u16,s16}", "h=hhp"},
@@ -46,14 +48,13 @@ constexpr Line kLines[] = {
     {Integer32, "{add,sub,mul.lo,mul.hi,min,max}.{u32,s32}", "r=rr"},
     {Integer32, "{add,sub}.{u32,s32}", "r=rr"},
     {Integer32, "mul24.{lo,hi}.{u32,s32}", "r=rr"},
-    {Integer32, "{add,sub}.sat.s32", "r=rr"},
     {Integer32, "mad.lo.{u32,s32}", "r=rrr"},
     {Integer32, "mad.{lo,hi}.{u32,s32}", "r=rrr"},
     {Integer32, "mad24.{lo,hi}.{u32,s32}", "r=rrr"},
     {Unusual, "{mad,mad24}.hi.sat.s32", "r=rrr"},
     {Integer32, "sad.{u32,s32}", "r=rrr"},
-    {Integer32, "{abs,neg}.s32", "r=r"},
-    {Integer32, "{not,cnot,popc,clz,brev}.b32", "r=r"},
+    {Integer32, "{abs,neg}.s32", "r=B"},
+    {Integer32, "{not,popc,clz,brev}.b32", "r=r"},
     {Integer32, "bfind{,.shiftamt}.{u32,s32}", "r=r"},
     {Integer32, "{and,or,xor}.b32", "r=rr"},
     {Integer32, "{and,or,xor}.b32", "r=rr"},
@@ -63,8 +64,8 @@ constexpr Line kLines[] = {
     {Integer32, "bfi.b32", "r=rrcs"},
     {Integer32, "prmt.b32", "r=rrr"},
     {Integer32, "prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "r=rrr"},
-    {Integer32, "lop3.b32", "r=rrrx"},
-    {Integer32, "lop3.b32", "r=rrrx"},
+    {Integer32, "lop3.b32", "r=eeex"},
+    {Integer32, "lop3.b32", "r=eeex"},
     {Integer32, "shf.{l,r}.{wrap,clamp}.b32", "r=rrr"},
     {Integer32, "{div,rem}.{u32,s32}", "r=rN"},
     {Integer32, "szext.{wrap,clamp}.{u32,s32}", "r=rr"},
@@ -78,7 +79,7 @@ constexpr Line kLines[] = {
     {Integer64, "mad.wide.{u32,s32}", "l=rrl"},
     {Integer64, "mad.{lo,hi}.{u64,s64}", "l=lll"},
     {Integer64, "sad.{u64,s64}", "l=lll"},
-    {Integer64, "{abs,neg}.s64", "l=l"},
+    {Integer64, "{abs,neg}.s64", "l=C"},
     {Integer64, "{not,cnot,brev}.b64", "l=l"},
     {Integer64, "{popc,clz}.b64", "r=l"},
     {Integer64, "bfind{,.shiftamt}.{u64,s64}", "r=l"},
@@ -89,6 +90,25 @@ constexpr Line kLines[] = {
     {Integer64, "{div,rem}.{u64,s64}", "l=lM"},
     {Integer64, "selp.{b64,u64,s64}", "l=llp"},
     {Integer64, "slct.{b64,u64,s64}.s32", "l=llt"},
+
+    // ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, inserts no bit for 32 of bfi at 1, folds `slct.s32.s32 d, 7, 5,
+    // 0x7fffffff` to 5, takes other sums together with those that stop at the ends, takes the wrong bits of a lop3's
+    // table where an operand comes twice, shifts 16 bits by a number modulo 65536 or, for a cnot, by any register, and
+    // takes it that nothing is the most negative number whose absolute value or negation is asked for.
+    {Miscompiled, "bfe.s32", "r=rcc"},
+    {Miscompiled, "bfi.b32", "r=rrcc"},
+    {Miscompiled, "slct.{b16,u16,s16}.s32", "h=hhr"},
+    {Miscompiled, "slct.{b32,u32,s32}.s32", "r=rrr"},
+    {Miscompiled, "slct.{b64,u64,s64}.s32", "l=llr"},
+    {Miscompiled, "slct.f32.s32", "f=ffr"},
+    {Miscompiled, "slct.f64.s32", "d=ddr"},
+    {Miscompiled, "{add,sub}.sat.s32", "r=rr"},
+    {Miscompiled, "lop3.b32", "r=rrrx"},
+    {Miscompiled, "{shl.b16,shr.u16,shr.s16,shr.b16}", "h=hr"},
+    {Miscompiled, "cnot.b32", "r=r"},
+    {Miscompiled, "{abs,neg}.s16", "h=h"},
+    {Miscompiled, "{abs,neg}.s32", "r=r"},
+    {Miscompiled, "{abs,neg}.s64", "l=l"},
 
     {Unusual, "{add,min,max}.{u16x2,s16x2}", "r=RR"},
     {Unusual, "{min,max}.relu.s16x2", "r=RR"},

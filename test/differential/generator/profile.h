@@ -13,6 +13,7 @@ enum class Statement : std::uint8_t {
   Integer32,     //
   Integer64,     //
   Unusual,       ///< what hardly any program uses: packed halves, dot products, odd roundings
+  Miscompiled,   ///< what ptxas 13.0 gets wrong in some programs, or takes for undefined
   IntegerCast,   //
   Float32,       //
   Float64,       //
@@ -58,7 +59,7 @@ struct Profile {
 };
 
 /// "integer", "control", "memory", "float", "half", "warp", "mixed"; "unusual" has the instructions that hardly any
-/// program uses.
+/// program uses, "alone" those on which nobody can count on ptxas 13.0.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.
 const Profile* findProfile(std::string_view name);
