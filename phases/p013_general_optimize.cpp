@@ -24,17 +24,18 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 8> kRules{simplifyPhi,     propagateCopies, foldConstants,
-                                                        simplifyAlgebra, foldWideAddress, foldOffset,
-                                                        foldUniformBase, contractProducts};
+  static constexpr std::array<Rewriter::Rule, 10> kRules{
+      simplifyPhi,       propagateCopies, foldConstants, simplifyAlgebra, dropMasks,
+      combinePredicates, foldWideAddress, foldOffset,    foldUniformBase, contractProducts};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 10> kRules{
-      simplifyPhi,     propagateCopies, propagateConstantLoad, foldConstants, simplifyAlgebra,
-      foldWideAddress, foldOffset,      foldUniformBase,       combineSums,   combineLogic};
+  static constexpr std::array<Rewriter::Rule, 12> kRules{simplifyPhi,       propagateCopies, propagateConstantLoad,
+                                                         foldConstants,     simplifyAlgebra, dropMasks,
+                                                         combinePredicates, foldWideAddress, foldOffset,
+                                                         foldUniformBase,   combineSums,     combineLogic};
   return optimize(function, context, kRules);
 }
 

@@ -15,9 +15,6 @@ using ori::Instr;
 
 namespace {
 
-bool isUnused(const Operand& result) {
-  return result.isNone() || result.isZeroReg();
-}
 bool isAbsent(const Operand& source) {
   return source.isNone() || source.isZeroReg();
 }
@@ -94,14 +91,16 @@ bool decompose(const Rewriter& rw, const Operand& address, Sum& sum) {
 
 } // namespace
 
-/// a * b + c: a product of words to a pair (with nothing added yet) that only a 64-bit sum reads.
+/// a * b + c: a product of words to a pair (with nothing added yet) that a 64-bit sum reads. The sum alone takes two
+/// instructions, so it pays with a product that others read too; not with an offset that an address could take up.
 bool foldWideAddress(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD64 || !isAlignedPair(rw.function(), instr.op_(0).value())) return false;
   for (unsigned i = 1; i <= 2; ++i) {
     const Operand product = instr.op_(i).value(), addend = instr.op_(3 - i).value();
     if (!product.isVirtual() || product.neg() || addend.neg() || !addend.isReg(File::R) || addend.isZeroReg()) continue;
     const Instr* wide = rw.producer(product, Op::IMAD_WIDE);
-    if (!wide || !isUnused(wide->op_(1).value()) || !wide->op_(4).isZeroReg() || !rw.hasOneUse(product)) continue;
+    if (!wide || !isUnused(wide->op_(1).value()) || !wide->op_(4).isZeroReg()) continue;
+    if (!rw.hasOneUse(product) && constantPair(rw, addend)) continue;
     if (!isAlignedPair(rw.function(), addend) || product.reg == addend.reg) continue;
     const Operand a = wide->op_(2).value(), b = wide->op_(3).value();
     if ((a.isReg() && !rw.isStable(a)) || (b.isReg() && !rw.isStable(b))) continue;

@@ -14,10 +14,6 @@ using ori::Instr;
 
 namespace {
 
-bool isUnused(const Operand& result) {
-  return result.isNone() || result.isZeroReg();
-}
-
 /// Can be read later, as it is, by a copy.
 bool isCopyable(const Rewriter& rw, const Operand& o) {
   if (o.neg() || o.abs() || o.inverted() || o.half != Operand::Half::None) return false;
@@ -105,28 +101,6 @@ bool simplifyPermutation(Rewriter& rw, Instr& instr) {
   if (!isCopyable(rw, value)) return false;
   rw.becomeCopy(instr, value);
   return true;
-}
-
-/// What the table says of three operands starting at `first`; `known` tells the truth of one.
-template <typename Known> std::array<LutInput, 3> lutInputs(const Instr& instr, unsigned first, Known&& known) {
-  std::array<LutInput, 3> inputs;
-  for (unsigned i = 0; i < 3; ++i) {
-    Operand o = instr.op_(first + i).value();
-    inputs[i].known = known(o);
-    inputs[i].inverted = !inputs[i].known && o.inverted();
-    inputs[i].same = i;
-    if (inputs[i].known) continue;
-    if (o.inverted()) o = o.notted();
-    for (unsigned k = 0; k < i; ++k) {
-      Operand earlier = instr.op_(first + k).value();
-      if (earlier.inverted()) earlier = earlier.notted();
-      if (earlier == o && !inputs[k].known) {
-        inputs[i].same = inputs[k].same;
-        break;
-      }
-    }
-  }
-  return inputs;
 }
 
 bool simplifyLogic(Rewriter& rw, Instr& instr) {

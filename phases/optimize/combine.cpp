@@ -1,6 +1,7 @@
 // Two operations in one: sums of three, products with a sum, shifted sums, and logic of three inputs.
 
 #include "encoder/isa/desc.h"
+#include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
 
 #include <algorithm>
@@ -13,10 +14,6 @@ using isa::Operand;
 using ori::Instr;
 
 namespace {
-
-bool isUnused(const Operand& result) {
-  return result.isNone() || result.isZeroReg();
-}
 
 /// An IADD3 whose carries nobody wants.
 bool isPlainSum(const Instr& instr) {
@@ -129,14 +126,6 @@ class LogicInputs {
  private:
   std::vector<Operand> inputs_;
 };
-
-/// Whether a table looks at its input `i` at all.
-bool dependsOn(unsigned lut, unsigned i) {
-  const unsigned bit = 4u >> i;
-  for (unsigned row = 0; row < 8; ++row)
-    if ((lut >> row & 1) != (lut >> (row ^ bit) & 1)) return true;
-  return false;
-}
 
 } // namespace
 

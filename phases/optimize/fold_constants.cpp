@@ -18,10 +18,6 @@ using ori::Instr;
 
 namespace {
 
-bool isUnused(const Operand& result) {
-  return result.isNone() || result.isZeroReg();
-}
-
 /// The only result that somebody reads, when it is one word of a file that can hold a constant; -1 otherwise.
 int onlyResult(const Rewriter& rw, const Instr& instr) {
   int only = -1;
@@ -36,14 +32,18 @@ int onlyResult(const Rewriter& rw, const Instr& instr) {
   return only;
 }
 
+Operand withoutModifiers(Operand o) {
+  o.flags = static_cast<std::uint8_t>(o.flags & ~(Operand::kNeg | Operand::kAbs | Operand::kNot));
+  o.half = Operand::Half::None;
+  return o;
+}
+
 /// The bits that a source reads, without its modifiers, which the semantics function applies.
 std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst, unsigned slot) {
-  Operand plain = inst.operands[slot];
-  if (plain.isNone()) return isa::LaneValue{};
-  if (plain.isImm()) return isa::immediateValue(inst, slot);
-  if (!plain.isReg()) return std::nullopt;
-  plain.flags = static_cast<std::uint8_t>(plain.flags & ~(Operand::kNeg | Operand::kAbs | Operand::kNot));
-  plain.half = Operand::Half::None;
+  if (inst.operands[slot].isNone()) return isa::LaneValue{};
+  if (inst.operands[slot].isImm()) return isa::immediateValue(inst, slot);
+  if (!inst.operands[slot].isReg()) return std::nullopt;
+  const Operand plain = withoutModifiers(inst.operands[slot]);
   if (plain.file == File::P) {
     const std::optional<bool> truth = rw.truthOf(plain);
     if (truth) return isa::LaneValue::of(*truth ? 1 : 0);
@@ -54,8 +54,15 @@ std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst,
   return std::nullopt;
 }
 
+/// A source that is taken to be a known word.
+struct Assumption {
+  unsigned slot;
+  std::uint32_t word;
+};
+
 /// What the instruction makes of sources that are all known.
-std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, isa::LaneFunction function) {
+std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, isa::LaneFunction function,
+                                        std::optional<Assumption> assumption = std::nullopt) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   isa::Inst inst;
   inst.op = instr.op;
@@ -66,7 +73,8 @@ std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, 
     inst.operands[slot] = instr.op_(slot).value();
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     if (slot < row.slotCount && row.slots[slot].role == isa::Role::Def) continue;
-    const auto value = valueOf(rw, inst, slot);
+    const bool isAssumed = assumption && assumption->slot == slot;
+    const auto value = isAssumed ? isa::LaneValue::of(assumption->word) : valueOf(rw, inst, slot);
     if (!value) return std::nullopt;
     values[slot] = *value;
   }
@@ -79,11 +87,16 @@ std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, 
   return values;
 }
 
-bool foldKnown(Rewriter& rw, Instr& instr) {
+/// How to compute an instruction that only has a result; null for others.
+isa::LaneFunction functionOf(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.has(isa::Flag::Copy) || row.has(isa::Flag::SideEffect)) return false;
-  const isa::LaneFunction function = isa::laneFunction(instr.op);
-  if (!function || instr.operandCount < 2) return false; // UNDEF has no sources
+  if (row.has(isa::Flag::Copy) || row.has(isa::Flag::SideEffect)) return nullptr;
+  return instr.operandCount < 2 ? nullptr : isa::laneFunction(instr.op); // UNDEF has no sources
+}
+
+bool foldKnown(Rewriter& rw, Instr& instr) {
+  const isa::LaneFunction function = functionOf(instr);
+  if (!function) return false;
   const int result = onlyResult(rw, instr);
   if (result < 0) return false;
   const auto values = evaluate(rw, instr, function);
@@ -94,6 +107,46 @@ bool foldKnown(Rewriter& rw, Instr& instr) {
   const Operand truth = (word & 1) != 0 ? Operand::pt() : Operand::pt().notted();
   rw.becomeCopy(instr, isPredicate ? truth : Operand::immediate(static_cast<std::int32_t>(word)), slot);
   return true;
+}
+
+/// The choice between two known words in the same block that a source is.
+Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
+  const ori::Operand& source = reader.op_(slot);
+  if (source.isDef || !source.isReg(File::R) || !source.isVirtual() || source.width != 1) return nullptr;
+  Instr* choice = rw.producer(withoutModifiers(source.value()), Op::SEL);
+  if (!choice || choice->block != reader.block || !rw.isStable(choice->op_(3).value())) return nullptr;
+  return rw.constantOf(choice->op_(1).value()) && rw.constantOf(choice->op_(2).value()) ? choice : nullptr;
+}
+
+/// An operation whose only unknown source is a choice between two known words is such a choice itself; of truth, it is
+/// the condition.
+bool foldThroughChoice(Rewriter& rw, Instr& instr) {
+  const isa::LaneFunction function = functionOf(instr);
+  const int only = function && !instr.isGuarded() ? onlyResult(rw, instr) : -1;
+  if (only < 0) return false;
+  const auto result = static_cast<unsigned>(only);
+  for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+    const Instr* choice = knownChoice(rw, instr, slot);
+    if (!choice) continue;
+    const auto either = evaluate(rw, instr, function, Assumption{slot, *rw.constantOf(choice->op_(1).value())});
+    const auto other = evaluate(rw, instr, function, Assumption{slot, *rw.constantOf(choice->op_(2).value())});
+    if (!either || !other) continue;
+    const std::uint32_t a = (*either)[result].w[0], b = (*other)[result].w[0];
+    const Operand condition = choice->op_(3).value(), target = instr.op_(result).value();
+    const auto word = [](std::uint32_t bits) { return Operand::immediate(static_cast<std::int32_t>(bits)); };
+    if (target.isReg(File::P)) {
+      if ((a & 1) == (b & 1)) continue;
+      rw.becomeCopy(instr, a & 1 ? condition : condition.notted(), result);
+    } else if (a == 0) {
+      rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(b), condition});
+    } else if (b == 0) {
+      rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(a), condition.notted()});
+    } else {
+      continue; // a choice has room for one number only
+    }
+    return true;
+  }
+  return false;
 }
 
 /// A choice of which the condition is known, or between two that are the same.
@@ -130,7 +183,8 @@ bool foldComparisonWithZero(Rewriter& rw, Instr& instr) {
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
-  return foldKnown(rw, instr) || foldSelect(rw, instr) || foldComparisonWithZero(rw, instr);
+  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldSelect(rw, instr) ||
+         foldComparisonWithZero(rw, instr);
 }
 
 } // namespace orias::phases

@@ -2,6 +2,8 @@
 
 // Truth tables of three inputs, as LOP3 and PLOP3 have them: bit (a << 2 | b << 1 | c) is the result.
 
+#include "ori/function.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -28,6 +30,36 @@ inline std::uint8_t reduceLut(std::uint8_t lut, const std::array<LutInput, 3>& i
     if (lut >> real & 1) reduced = static_cast<std::uint8_t>(reduced | 1u << row);
   }
   return reduced;
+}
+
+/// Whether a table looks at its input `i` at all.
+inline bool dependsOn(unsigned lut, unsigned i) {
+  const unsigned bit = 4u >> i;
+  for (unsigned row = 0; row < 8; ++row)
+    if ((lut >> row & 1) != (lut >> (row ^ bit) & 1)) return true;
+  return false;
+}
+
+/// What an instruction's three operands from `first` on are to its table; `known` tells the truth of one.
+template <typename Known> std::array<LutInput, 3> lutInputs(const ori::Instr& instr, unsigned first, Known&& known) {
+  std::array<LutInput, 3> inputs;
+  for (unsigned i = 0; i < 3; ++i) {
+    isa::Operand o = instr.op_(first + i).value();
+    inputs[i].known = known(o);
+    inputs[i].inverted = !inputs[i].known && o.inverted();
+    inputs[i].same = i;
+    if (inputs[i].known) continue;
+    if (o.inverted()) o = o.notted();
+    for (unsigned k = 0; k < i; ++k) {
+      isa::Operand earlier = instr.op_(first + k).value();
+      if (earlier.inverted()) earlier = earlier.notted();
+      if (earlier == o && !inputs[k].known) {
+        inputs[i].same = inputs[k].same;
+        break;
+      }
+    }
+  }
+  return inputs;
 }
 
 /// The table of input i alone.

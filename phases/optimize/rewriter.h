@@ -18,6 +18,11 @@ struct Definition {
   explicit operator bool() const { return instr != nullptr; }
 };
 
+/// A result that nobody can read.
+inline bool isUnused(const isa::Operand& result) {
+  return result.isNone() || result.isZeroReg();
+}
+
 /// Lets rules look at definitions and change instructions, and calls them until nothing changes. Made for partial SSA
 /// form; before it, only registers that are like those of SSA form (single_values.h) are looked through.
 class Rewriter {
@@ -89,6 +94,8 @@ bool propagateConstantLoad(Rewriter&, ori::Instr&); ///< copies.cpp
 bool simplifyPhi(Rewriter&, ori::Instr&);           ///< copies.cpp
 bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
 bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
+bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
+bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp

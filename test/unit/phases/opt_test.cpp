@@ -141,7 +141,7 @@ TEST_CASE("operations that do nothing go") {
   CHECK(has(stored("  LOP3.LUT %r1, %r90, -1, RZ, 0xc0, !PT;\n"), "STS [%r91], %r90;"));   // x & ~0
 }
 
-TEST_CASE("a product that one sum reads is added to") {
+TEST_CASE("a product that sums read is added to") {
   const std::string declared = ", %r2:2, %r4:2";
   const std::string once = optimized(
       body("  IMAD.WIDE %r2:2, %r90, 4, RZ:2;\n  IADD64 %r4:2, %r92:2, %r2:2;\n  STS.64 [%r91], %r4:2;\n", declared));
@@ -150,7 +150,15 @@ TEST_CASE("a product that one sum reads is added to") {
   const std::string twice = optimized(body("  IMAD.WIDE %r2:2, %r90, 4, RZ:2;\n  IADD64 %r4:2, %r92:2, %r2:2;\n  "
                                            "STS.64 [%r91], %r4:2;\n  STS.64 [%r91], %r2:2;\n",
                                            declared));
-  CHECK(has(twice, "IADD64"));
+  CHECK(has(twice, "IMAD.WIDE %r4:2, %r90, 4, %r92:2;"));
+  CHECK(has(twice, "IMAD.WIDE %r2:2, %r90, 4, RZ:2;"));
+  CHECK(lacks(twice, "IADD64"));
+  // An address takes up the constant, and the product stays one.
+  const std::string near = optimized(body("  IMAD.WIDE %r2:2, %r90, 4, RZ:2;\n  MOV %r6.0, 16;\n  MOV %r6.1, RZ;\n  "
+                                          "IADD64 %r4:2, %r6:2, %r2:2;\n  LDG.E %r1, desc[%ur8:2][%r4:2];\n  "
+                                          "STS [%r91], %r1;\n  STS.64 [%r91], %r2:2;\n",
+                                          declared + ", %r6:2, %ur8:2"));
+  CHECK(has(near, "[%r2:2+0x10]"));
 }
 
 TEST_CASE("constants go into the offsets of addresses") {

@@ -1,0 +1,96 @@
+// Comparisons take over what is done with their truth: (a < b) and q is one instruction.
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/lut.h"
+#include "phases/optimize/rewriter.h"
+
+namespace orias::phases {
+
+using isa::BoolOp;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+constexpr unsigned kFirstSource = 2; ///< of a comparison: Ra, Rb, Pp; of a PLOP3: Pp, Pq, Pr
+
+/// (a ^ invertA) op (b ^ invertB), for a table of two inputs: bit (a << 1 | b) is the result.
+struct Connection {
+  BoolOp op;
+  bool invertA, invertB;
+};
+std::optional<Connection> connectionOf(unsigned table) {
+  for (const BoolOp op : {BoolOp::AND, BoolOp::OR, BoolOp::XOR})
+    for (unsigned invert = 0; invert < 4; ++invert) {
+      const bool invertA = invert & 1, invertB = invert & 2;
+      unsigned got = 0;
+      for (unsigned row = 0; row < 4; ++row) {
+        const bool a = ((row & 2) != 0) != invertA, b = ((row & 1) != 0) != invertB;
+        const bool result = op == BoolOp::AND ? a && b : op == BoolOp::OR ? a || b : a != b;
+        got |= static_cast<unsigned>(result) << row;
+      }
+      if (got == table) return Connection{op, invertA, invertB};
+    }
+  return std::nullopt;
+}
+
+/// A comparison in the same block whose truth is all that it says, to nobody else.
+Instr* loneComparison(const Rewriter& rw, const Instr& reader, const Operand& truth) {
+  for (const Op op : {Op::ISETP, Op::FSETP, Op::DSETP}) {
+    Instr* compare = rw.producer(truth, op);
+    if (!compare || compare->block != reader.block || !rw.hasOneUse(truth)) continue;
+    const Operand other = compare->op_(4).value();
+    if (!isUnused(compare->op_(1).value()) || !other.isZeroReg() || other.inverted()) return nullptr;
+    if (isa::modAs<BoolOp>(*compare, Mod::Bool) != BoolOp::AND) return nullptr;
+    for (unsigned i = kFirstSource; i < 4; ++i)
+      if (const Operand o = compare->op_(i).value(); o.isReg() && !rw.isStable(o)) return nullptr;
+    return compare;
+  }
+  return nullptr;
+}
+
+/// The comparison that is true when this one is false. Both kinds have the opposite of each as far from the end of
+/// their list as that is from its start; of floating-point numbers that is the unordered one.
+unsigned opposite(Op op, unsigned comparison) {
+  return (op == Op::ISETP ? 7u : 15u) - comparison;
+}
+
+} // namespace
+
+bool combinePredicates(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::PLOP3 || !isUnused(instr.op_(1).value())) return false;
+  const auto inputs = lutInputs(instr, kFirstSource, [&](const Operand& truth) { return rw.truthOf(truth); });
+  const std::uint8_t lut = reduceLut(static_cast<std::uint8_t>(instr.op_(5).imm), inputs);
+  std::vector<unsigned> used;
+  for (unsigned i = 0; i < 3; ++i)
+    if (dependsOn(lut, i)) used.push_back(i);
+  if (used.size() != 2) return false;
+  for (const auto& [mine, theirs] : {std::pair{used[0], used[1]}, std::pair{used[1], used[0]}}) {
+    Operand truth = instr.op_(kFirstSource + mine).value(), other = instr.op_(kFirstSource + theirs).value();
+    // The reduced table has seen the inversions: it is about the bare predicates.
+    if (truth.inverted()) truth = truth.notted();
+    if (other.inverted()) other = other.notted();
+    Instr* compare = loneComparison(rw, instr, truth);
+    if (!compare) continue;
+    unsigned table = 0;
+    for (unsigned row = 0; row < 4; ++row) {
+      const unsigned full = (row >> 1) << (2 - mine) | (row & 1) << (2 - theirs);
+      table |= (lut >> full & 1u) << row;
+    }
+    const auto connection = connectionOf(table);
+    if (!connection) continue;
+    const Op op = compare->op;
+    const Operand a = compare->op_(2).value(), b = compare->op_(3).value();
+    auto mods = compare->mods;
+    if (connection->invertA) isa::setMod(op, mods, {Mod::Cmp, opposite(op, isa::getMod(op, mods, Mod::Cmp))});
+    isa::setMod(op, mods, {Mod::Bool, connection->op});
+    rw.rewrite(instr, op, {instr.op_(0).value(), Operand::pt(), a, b, connection->invertB ? other.notted() : other});
+    instr.mods = mods;
+    return true;
+  }
+  return false;
+}
+
+} // namespace orias::phases
