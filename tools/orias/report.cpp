@@ -2,8 +2,8 @@
 
 #include "encoder/isa/target.h"
 
+#include <boost/range/adaptor/reversed.hpp>
 #include <fmt/format.h>
-#include <ranges>
 
 namespace orias::driver {
 
@@ -28,7 +28,7 @@ std::string verboseReport(const Result& result, const Options& options) {
   out += '\n';
 
   // ptxas goes through the functions from the last to the first (observed).
-  for (const FunctionReport& function : std::views::reverse(all.functions)) {
+  for (const FunctionReport& function : boost::adaptors::reverse(all.functions)) {
     if (function.isKernel)
       out += fmt::format("ptxas info    : Compiling entry function '{}' for '{}'\n", function.name, options.arch);
     out += fmt::format("ptxas info    : Function properties for {}\n"
@@ -48,7 +48,7 @@ std::string usageWarnings(const Result& result, const Options& options) {
   if (options.disableWarnings) return {};
   std::string_view head = options.warningsAreErrors ? "ptxas error   : " : "ptxas warning : ";
   std::string out;
-  for (const FunctionReport& function : std::views::reverse(result.statistics.functions)) {
+  for (const FunctionReport& function : boost::adaptors::reverse(result.statistics.functions)) {
     if (options.warnLocalMemory && function.frameBytes)
       out += fmt::format("{}Local memory used for function '{}', size of stack frame: {} bytes\n", head, function.name,
                          function.frameBytes);
