@@ -32,10 +32,11 @@ bool generalOptimize(ori::Function& function, PhaseContext& context) {
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 12> kRules{simplifyPhi,       propagateCopies, propagateConstantLoad,
+  static constexpr std::array<Rewriter::Rule, 13> kRules{simplifyPhi,       propagateCopies, propagateConstantLoad,
                                                          foldConstants,     simplifyAlgebra, dropMasks,
                                                          combinePredicates, foldWideAddress, foldOffset,
-                                                         foldUniformBase,   combineSums,     combineLogic};
+                                                         foldUniformBase,   combineSums,     combineLogic,
+                                                         combineTest};
   return optimize(function, context, kRules);
 }
 

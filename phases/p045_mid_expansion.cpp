@@ -1,6 +1,9 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
+
+#include <unordered_map>
 
 namespace orias::phases {
 
@@ -13,11 +16,55 @@ namespace {
 
 const Operand kFalse = Operand::pt().notted();
 
+/// (value << count) + other, of pairs.
+struct ShiftedSum {
+  Operand value, other;
+  std::int32_t count;
+};
+
+/// The pair whose words two funnel shifts to the left by the same known number make of it.
+std::optional<ShiftedSum> shiftedTerm(const Rewriter& rw, const Operand& term, const Operand& other) {
+  if (!term.isReg(isa::File::R) || !term.isVirtual() || term.neg() || other.neg()) return std::nullopt;
+  if (!other.isReg(isa::File::R) || other.isZeroReg()) return std::nullopt;
+  const Definition low = rw.definition(term, 0), high = rw.definition(term, 1);
+  for (const Definition& def : {low, high})
+    if (!def || def.instr->op != Op::SHF || isa::getMod(def.instr->op, def.instr->mods, isa::Mod::Wrap) != 0 ||
+        isa::modAs<isa::ShiftDir>(*def.instr, isa::Mod::ShiftDir) != isa::ShiftDir::L)
+      return std::nullopt;
+  const auto isHigh = [](const Instr& shift) { return isa::getMod(shift.op, shift.mods, isa::Mod::Hi) != 0; };
+  const Operand lowWord = low.instr->op_(1).value(), highWord = high.instr->op_(3).value();
+  const auto count = rw.constantOf(low.instr->op_(2).value());
+  if (isHigh(*low.instr) || !isHigh(*high.instr) || !count || *count == 0 || *count > 31) return std::nullopt;
+  if (rw.constantOf(high.instr->op_(2).value()) != count || high.instr->op_(1).value() != lowWord) return std::nullopt;
+  for (const Operand& word : {lowWord, highWord})
+    if (!word.isReg(isa::File::R) || word.neg() || !rw.isStable(word)) return std::nullopt;
+  if (!lowWord.isVirtual() || highWord.isZeroReg() || !highWord.isVirtual()) return std::nullopt;
+  if (ori::component(lowWord, 1) != highWord) return std::nullopt;
+  Operand value = lowWord;
+  value.width = 2;
+  return ShiftedSum{value, other, static_cast<std::int32_t>(*count)};
+}
+
+/// The 64-bit sums one term of which is shifted.
+std::unordered_map<const Instr*, ShiftedSum> shiftedSums(ori::Function& function) {
+  std::unordered_map<const Instr*, ShiftedSum> sums;
+  const Rewriter rw(function);
+  for (ori::Block* block : function.layout())
+    for (const Instr& instr : *block) {
+      if (instr.op != Op::IADD64) continue;
+      const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
+      auto sum = shiftedTerm(rw, a, b);
+      if (!sum) sum = shiftedTerm(rw, b, a);
+      if (sum) sums.emplace(&instr, *sum);
+    }
+  return sums;
+}
+
 /// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair
 /// first where a source may be the destination, since the high word is read after the low one is written.
 class PairExpander {
  public:
-  explicit PairExpander(ori::Function& function) : function_(function) {}
+  explicit PairExpander(ori::Function& function) : function_(function), shifted_(shiftedSums(function)) {}
 
   bool run() {
     bool changed = false;
@@ -52,6 +99,8 @@ class PairExpander {
   /// -a is ~a + 1: the low words take the negation, the high words the inversion and the carry.
   void expandAdd(Instr* instr) {
     ori::Builder b = ori::Builder::before(function_, instr);
+    if (const auto shifted = shifted_.find(instr); shifted != shifted_.end())
+      return finish(instr, b, shiftAndAdd(b, shifted->second));
     Operand a = instr->op_(1).value(), c = instr->op_(2).value();
     if (a.neg() && c.neg()) {
       // The machine negates one of the two.
@@ -69,6 +118,15 @@ class PairExpander {
     finish(instr, b, sum);
   }
 
+  /// The low words with a carry, and the high words, for which the shift takes bits of both.
+  static Operand shiftAndAdd(ori::Builder& b, const ShiftedSum& s) {
+    const Operand sum = b.newR(2), carry = b.newP(), count = Operand::immediate(s.count);
+    b.emit(Op::LEA, {component(sum, 0), carry, component(s.value, 0), component(s.other, 0), count});
+    b.emit(Op::LEA_HI_X, {component(sum, 1), Operand::pt(), component(s.value, 0), component(s.other, 1),
+                          component(s.value, 1), count, carry});
+    return sum;
+  }
+
   /// lo(a0 b0) + (a1 b0 + a0 b1) 2^32 + c
   void expandMultiply(Instr* instr, const Operand& addend) {
     ori::Builder b = ori::Builder::before(function_, instr);
@@ -84,6 +142,7 @@ class PairExpander {
   }
 
   ori::Function& function_;
+  std::unordered_map<const Instr*, ShiftedSum> shifted_;
 };
 
 } // namespace

@@ -5,6 +5,8 @@
 #include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
 
+#include <algorithm>
+
 namespace orias::phases {
 
 using isa::File;
@@ -91,6 +93,39 @@ bool simplifyShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// A shift of a pair by a whole word or more: one word of the pair is enough.
+bool simplifyLongShift(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::SHF || isa::getMod(instr.op, instr.mods, isa::Mod::Wrap) != 0) return false;
+  const auto given = rw.constantOf(instr.op_(2).value());
+  if (!given || *given < 32) return false;
+  const auto type = isa::modAs<isa::ShiftType>(instr, isa::Mod::ShiftType);
+  const bool isWide = type == isa::ShiftType::U64 || type == isa::ShiftType::S64;
+  const bool isSigned = type == isa::ShiftType::S32 || type == isa::ShiftType::S64;
+  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, isa::Mod::ShiftDir) == isa::ShiftDir::L;
+  const bool isHigh = isa::getMod(instr.op, instr.mods, isa::Mod::Hi) != 0;
+  const Operand result = instr.op_(0).value(), from = instr.op_(isLeft ? 1 : 3).value();
+  unsigned count = std::min(*given, isWide ? 64u : 32u) - 32;
+  // The half that the bits leave has none, or those of the sign.
+  const bool isEmptied = isLeft != isHigh || count == 32;
+  const bool isSign = isEmptied && !isLeft && isSigned;
+  if (isEmptied && !isSign) {
+    rw.becomeCopy(instr, Operand::immediate(0));
+    return true;
+  }
+  if (isSign) count = 31;
+  if (count == 0 ? !isCopyable(rw, from) : !from.isReg(File::R)) return false;
+  const Operand amount = Operand::immediate(static_cast<std::int32_t>(count));
+  const isa::ModValue direction{isa::Mod::ShiftDir, isLeft ? isa::ShiftDir::L : isa::ShiftDir::R};
+  const isa::ModValue fill{isa::Mod::ShiftType, isSigned && !isLeft ? isa::ShiftType::S32 : isa::ShiftType::U32};
+  if (count == 0)
+    rw.becomeCopy(instr, from);
+  else if (isLeft)
+    rw.rewrite(instr, Op::SHF, {result, from, amount, Operand::rz()}, {direction, fill});
+  else
+    rw.rewrite(instr, Op::SHF, {result, Operand::rz(), amount, from}, {direction, fill, {isa::Mod::Hi, 1}});
+  return true;
+}
+
 bool simplifyPermutation(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, isa::Mod::PrmtMode) != 0) return false;
   const auto selector = rw.constantOf(instr.op_(2).value());
@@ -148,8 +183,8 @@ bool simplifyPredicates(Rewriter& rw, Instr& instr) {
 
 bool simplifyAlgebra(Rewriter& rw, Instr& instr) {
   return simplifySum(rw, instr) || simplifyWideSum(rw, instr) || simplifyProduct(rw, instr) ||
-         narrowProduct(rw, instr) || simplifyShift(rw, instr) || simplifyPermutation(rw, instr) ||
-         simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
+         narrowProduct(rw, instr) || simplifyShift(rw, instr) || simplifyLongShift(rw, instr) ||
+         simplifyPermutation(rw, instr) || simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
 }
 
 } // namespace orias::phases

@@ -1,4 +1,5 @@
-// Comparisons take over what is done with their truth: (a < b) and q is one instruction.
+// Comparisons take over what is done with their truth: (a < b) and q is one instruction. Logic says itself whether it
+// has left a bit.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/lut.h"
@@ -57,7 +58,64 @@ unsigned opposite(Op op, unsigned comparison) {
   return (op == Op::ISETP ? 7u : 15u) - comparison;
 }
 
+/// The register that an ISETP compares with zero, alone, for equality.
+std::optional<Operand> testedForZero(const Rewriter& rw, const Instr& instr) {
+  if (instr.op != Op::ISETP || !isUnused(instr.op_(1).value())) return std::nullopt;
+  const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
+  if (comparison != isa::ICmp::EQ && comparison != isa::ICmp::NE) return std::nullopt;
+  if (isa::modAs<BoolOp>(instr, Mod::Bool) != BoolOp::AND || rw.truthOf(instr.op_(4).value()) != true)
+    return std::nullopt;
+  for (unsigned i = kFirstSource; i < 4; ++i) {
+    const Operand value = instr.op_(i).value(), other = instr.op_(5 - i).value();
+    if (rw.constantOf(other) == 0u && value.isReg(isa::File::R) && value.isVirtual() && !value.neg()) return value;
+  }
+  return std::nullopt;
+}
+
+/// Whether the use of a predicate can be turned around where it stands.
+bool canInvert(const ori::Operand& use) {
+  const Instr& user = *use.owner;
+  if (&use < user.operands) return true; // a guard
+  const auto slot = static_cast<unsigned>(&use - user.operands);
+  const isa::InstrDesc& row = isa::desc(user.op);
+  return !row.isPseudo() && slot < row.slotCount && row.slots[slot].canNot;
+}
+
+void invertUses(Rewriter& rw, const Operand& truth) {
+  std::vector<ori::Operand*> uses;
+  rw.function().forEachUse(truth.reg, [&](ori::Operand& use) { uses.push_back(&use); });
+  for (ori::Operand* use : uses) {
+    Instr& user = *use->owner;
+    if (use < user.operands)
+      rw.setGuard(user, use->value().notted());
+    else
+      rw.setOperand(user, static_cast<unsigned>(use - user.operands), use->value().notted());
+  }
+}
+
 } // namespace
+
+/// LOP3 into a register that is only asked whether it is zero.
+bool combineTest(Rewriter& rw, Instr& instr) {
+  const auto value = testedForZero(rw, instr);
+  if (!value || !rw.hasOneUse(*value)) return false;
+  const Instr* logic = rw.producer(*value, Op::LOP3, 1);
+  if (!logic || logic->block != instr.block || !isUnused(logic->op_(0).value())) return false;
+  for (unsigned i = 2; i < 5; ++i)
+    if (const Operand o = logic->op_(i).value(); o.isReg() && !rw.isStable(o)) return false;
+  const Operand truth = instr.op_(0).value();
+  const bool isZeroWanted = isa::modAs<isa::ICmp>(instr, Mod::Cmp) == isa::ICmp::EQ;
+  if (isZeroWanted) {
+    bool canAll = truth.isVirtual() && rw.isSingle(truth.reg) && !instr.isGuarded();
+    rw.function().forEachUse(truth.reg, [&](ori::Operand& use) { canAll = canAll && canInvert(use); });
+    if (!canAll) return false;
+  }
+  const auto source = [&](unsigned i) { return logic->op_(i).value(); };
+  rw.rewrite(instr, Op::LOP3,
+             {truth, Operand::rz(), source(2), source(3), source(4), source(5), Operand::pt().notted()});
+  if (isZeroWanted) invertUses(rw, truth);
+  return true;
+}
 
 bool combinePredicates(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::PLOP3 || !isUnused(instr.op_(1).value())) return false;

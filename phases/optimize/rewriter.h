@@ -96,6 +96,7 @@ bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
 bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
 bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
 bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
+bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
