@@ -46,6 +46,29 @@ Bits relu(Format format, Bits value) {
   return !ieee::isNan(format, value) && (value & 0x8000) != 0 ? 0 : value;
 }
 
+/// The half of Rc that a packed result has above it.
+std::uint32_t upperOf(const Lane& lane, unsigned slot) {
+  return lane.mod(Mod::Sub2) != 0 ? lane.raw(slot) >> 16 : lane.raw(slot);
+}
+
+/// Three numbers side by side: `high` above `low`, `bits` wide each, and `above` in the bits that remain.
+std::uint32_t packed(std::uint32_t high, std::uint32_t low, unsigned bits, std::uint32_t above) {
+  const std::uint32_t mask = (1u << bits) - 1;
+  const std::uint32_t pair = (high & mask) << bits | (low & mask);
+  return bits == 16 ? pair : above << 2 * bits | pair;
+}
+
+std::uint32_t clamped(std::int32_t value, unsigned bits, bool isSignedResult) {
+  const std::int32_t low = isSignedResult ? -(1 << (bits - 1)) : 0;
+  const std::int32_t high = isSignedResult ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
+  return static_cast<std::uint32_t>(std::clamp(value, low, high));
+}
+
+void packIntegers(Lane& lane, unsigned bits, bool isSignedResult, std::uint32_t above) {
+  lane.set(0,
+           packed(clamped(lane.s32(1), bits, isSignedResult), clamped(lane.s32(2), bits, isSignedResult), bits, above));
+}
+
 } // namespace
 
 void f2f(const Inst& inst, LaneValues& values) {
@@ -97,10 +120,7 @@ void i2fp(const Inst& inst, LaneValues& values) {
 void i2i(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const auto to = lane.modAs<IntFmt>(Mod::DstFmt);
-  const int bits = static_cast<int>(bitsOfInt(to));
-  const std::int32_t low = isSigned(to) ? -(1 << (bits - 1)) : 0;
-  const std::int32_t high = isSigned(to) ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
-  lane.set(0, static_cast<std::uint32_t>(std::clamp(lane.s32(1), low, high)));
+  lane.set(0, clamped(lane.s32(1), bitsOfInt(to), isSigned(to)));
 }
 
 void f2fp(const Inst& inst, LaneValues& values) {
@@ -112,6 +132,42 @@ void f2fp(const Inst& inst, LaneValues& values) {
     return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
   };
   lane.set(0, half(1) << 16 | half(2));
+}
+
+void f2fpMerge(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Format to = lane.mod(Mod::DstFmt) != 0 ? Format::BF16 : Format::F16;
+  const auto overflow = lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
+  Bits low = ieee::convert(to, Format::F32, lane.number(1, Format::F32), lane.rounding(), overflow);
+  if (lane.mod(Mod::Relu) != 0) low = relu(to, low);
+  lane.set(0, upperOf(lane, 2) << 16 | static_cast<std::uint32_t>(low));
+}
+
+void f2ip(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool isSignedResult = lane.mod(Mod::DstFmt) != 0;
+  const auto nan = lane.mod(Mod::Ntz) != 0 ? ieee::NanInteger::Zero : ieee::NanInteger::HighestBit;
+  const auto integer = [&](unsigned slot) {
+    return static_cast<std::uint32_t>(
+        ieee::toInteger(Format::F32, lane.number(slot, Format::F32), 8, isSignedResult, integralRounding(lane), nan));
+  };
+  lane.set(0, packed(integer(1), integer(2), 8, upperOf(lane, 3)));
+}
+
+void i2ip(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const auto to = lane.modAs<IntFmt>(Mod::DstFmt);
+  packIntegers(lane, bitsOfInt(to), isSigned(to), upperOf(lane, 3));
+}
+
+void i2ip4(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  packIntegers(lane, 4, lane.mod(Mod::DstFmt) != 0, lane.raw(3));
+}
+
+void i2ip2(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  packIntegers(lane, 2, lane.mod(Mod::DstFmt) != 0, lane.raw(3));
 }
 
 } // namespace orias::isa::semantics

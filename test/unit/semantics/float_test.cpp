@@ -144,6 +144,27 @@ TEST_CASE("conversions: rounding, clamping, NaN, parts of registers, order of ha
   CHECK(onFloats("F2FP.F16.F32.PACK_AB R0, R1, R2", 1, 2) == 0x3c004000);
   CHECK(onFloats("F2FP.BF16.F32.PACK_AB R0, R1, R2", 1, -2) == 0x3f80c000);
   CHECK(onFloats("F2FP.RELU.F16.F32.PACK_AB R0, R1, R2", 1, -2) == 0x3c000000);
+  CHECK(result("F2F.F16.BF16 R0, R1", 0x3fc0) == 0x3e00);
+  CHECK(result("F2F.F16.BF16 R0, R1", 0x7f7f) == 0x7c00);
+  CHECK(result("F2F.F16.BF16.RZ R0, R1", 0x7f7f) == 0x7bff);
+  CHECK(Machine().set(2, 0xbfc0).run("F2F.F64.BF16 R0, R2").r64(0) == bits(-1.5));
+}
+
+TEST_CASE("F2FP.MERGE_C converts one number and keeps a half of another register") {
+  CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", -2) == 0);
+  CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", 2) == 0x4000);
+  CHECK(onFloats("F2FP.SATFINITE.F16.F32.MERGE_C R0, R1, RZ", 1e9f) == 0x7bff);
+  CHECK(onFloats("F2FP.F16.F32.MERGE_C.RZ R0, R1, RZ", 1e9f) == 0x7bff);
+  CHECK(result("F2FP.F16.F32.MERGE_C R0, R1, R2", bits(1.0f), 0x1234abcd) == 0xabcd3c00);
+  CHECK(result("F2FP.F16.F32.MERGE_C R0, R1, R2.H1", bits(1.0f), 0x1234abcd) == 0x12343c00);
+}
+
+TEST_CASE("F2IP packs bytes") {
+  CHECK(onFloats("F2IP.U8.F32.NTZ R0, RZ, R1, RZ", 2.5f) == 2);
+  CHECK(onFloats("F2IP.U8.F32.TRUNC.NTZ R0, RZ, R1, RZ", 2.9f) == 2);
+  CHECK(onFloats("F2IP.U8.F32.NTZ R0, R1, R2, RZ", 300, -5) == 0xff00);
+  CHECK(onFloats("F2IP.S8.F32.NTZ R0, R1, R2, RZ", -1, 200) == 0xff7f);
+  CHECK(result("F2IP.U8.F32.NTZ R0, R1, R2, R3", 0x7fc00000, bits(1.0f), 0xaaaabbbb) == 0xbbbb0001);
 }
 
 TEST_CASE("packed halves") {

@@ -136,6 +136,18 @@ TEST_CASE("I2I clamps to fewer bits") {
   CHECK(result("I2I.S16.S32.SAT R0, R1", 0xfffffffe) == 0xfffffffe);
 }
 
+TEST_CASE("I2IP clamps two numbers and puts them side by side") {
+  CHECK(result("I2IP.U8.S32.SAT R0, R1, R2, R3", 300, 0xffffffff, 0x11112222) == 0x2222ff00);
+  CHECK(result("I2IP.U8.S32.SAT R0, R1, R2, R3.H1", 300, 0xffffffff, 0x11112222) == 0x1111ff00);
+  CHECK(result("I2IP.S8.S32.SAT R0, R1, R2, R3", 0xffffff00, 200, 0) == 0x807f);
+  CHECK(result("I2IP.S16.S32.SAT R0, R1, R2, RZ", 0xffffffff, 0x12345) == 0xffff7fff);
+  CHECK(result("I2IP.U16.S32.SAT R0, R1, R2, RZ", 5, 0x12345) == 0x5ffff);
+  CHECK(result("I2IP.U4.S32.SAT R0, R1, R2, R3.24", 20, 3, 0x00abcdef) == 0xabcdeff3);
+  CHECK(result("I2IP.S4.S32.SAT R0, R1, R2, R3.24", 20, 0xffffff00, 0) == 0x78);
+  CHECK(result("I2IP.S2.S32.SAT R0, R1, R2, R3.28", 5, 0xffffffff, 0x01234567) == 0x12345677);
+  CHECK(result("I2IP.U2.S32.SAT R0, R1, R2, R3.28", 5, 1, 0) == 0xd);
+}
+
 TEST_CASE("bits: counting, finding, reversing, masking, extending") {
   CHECK(result("POPC R0, R1", 0xf0f0f0f1) == 17);
   CHECK(result("POPC R0, ~R1", 0xf0f0f0f1) == 15);
