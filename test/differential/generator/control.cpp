@@ -171,8 +171,7 @@ void FunctionWriter::gotoStatement() {
   label(end);
 }
 
-// A loop that is entered at its head or in its middle. ptxas 13.0 counts rounds that are the same for all threads in
-// uniform registers, also when threads enter apart and so make them twice; then the rounds have to differ.
+// A loop that is entered at its head or in its middle.
 void FunctionWriter::twoEntryLoop() {
   Context body = inner();
   body.blockUniform = false;
@@ -182,17 +181,8 @@ void FunctionWriter::twoEntryLoop() {
   body.repetitions *= 4;
   const std::string head = newLabel(), middle = newLabel();
   std::string bound = readRegister(Kind::B32), counter = fresh(Kind::B32), predicate = fresh(Kind::Pred);
-  std::string entry = random_.percent(50) ? uniformPredicate() : std::string();
-  const bool isApart = entry.empty();
-  if (isApart) entry = readPredicate(true);
-  if (isApart && !profile_.weight(Statement::Miscompiled)) {
-    std::string thread = fresh(Kind::B32), own = fresh(Kind::B32);
-    emit("mov.u32 {}, %tid.x", thread);
-    emit("xor.b32 {}, {}, {}", own, bound, thread);
-    bound = own;
-  }
   emit("and.b32 {}, {}, 3", counter, bound);
-  emit("@{} bra {}", entry, middle);
+  emit("@{} bra {}", readPredicate(true), middle);
   label(head);
   block(body, random_.between(1, 3));
   label(middle);

@@ -127,6 +127,14 @@ std::string FunctionWriter::notLowest(Kind kind, std::int64_t least) {
   return made;
 }
 
+std::string FunctionWriter::ofThread() {
+  std::string value = readRegister(Kind::B32), lane = fresh(Kind::B32), made = fresh(Kind::B32);
+  emit("mov.u32 {}, %laneid", lane);
+  emit("xor.b32 {}, {}, {}", made, value, lane);
+  readUniform_ = false;
+  return made;
+}
+
 std::string FunctionWriter::otherRegister(const std::string& operands) {
   for (int attempt = 0; attempt < 20; ++attempt) {
     std::string name = readRegister(Kind::B32);
@@ -159,6 +167,7 @@ std::string FunctionWriter::operand(char letter) {
   case 'b': return bounded(255);
   case 's': return bounded(31);
   case 't': return selector();
+  case 'T': return ofThread();
   case 'A': return notLowest(Kind::B16, -0x7fff);
   case 'B': return notLowest(Kind::B32, -0x7fffffff);
   case 'C': return notLowest(Kind::B64, -0x7fffffffffffffff);

@@ -21,6 +21,7 @@ using enum Statement;
 //   t       32 bits, as f32 neither NaN nor -0
 //   A B C   16, 32 and 64 bits in a register, not the most negative number
 //   e       32 bits in a register that the instruction does not read a second time
+//   T       32 bits in a register, of which ptxas cannot think that all threads have the same
 //   F D     f32 and f64 in a register; the sign of a NaN is known
 //   R H     32 and 16 bits in a register, no number
 //   x       a table of lop3: a number of 8 bits
@@ -59,8 +60,8 @@ constexpr Line kLines[] = {
     {Integer32, "{and,or,xor}.b32", "r=rr"},
     {Integer32, "{and,or,xor}.b32", "r=rr"},
     {Integer32, "{shl.b32,shr.u32,shr.s32,shr.b32}", "r=rr"},
-    {Integer32, "bfe.u32", "r=rcc"},
-    {Integer32, "bfe.s32", "r=rsc"},
+    {Integer32, "bfe.u32", "r=Tcc"},
+    {Integer32, "bfe.s32", "r=Tsc"},
     {Integer32, "bfi.b32", "r=rrcs"},
     {Integer32, "prmt.b32", "r=rrr"},
     {Integer32, "prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "r=rrr"},
@@ -91,11 +92,13 @@ constexpr Line kLines[] = {
     {Integer64, "selp.{b64,u64,s64}", "l=llp"},
     {Integer64, "slct.{b64,u64,s64}.s32", "l=llt"},
 
-    // ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, inserts no bit for 32 of bfi at 1, folds `slct.s32.s32 d, 7, 5,
-    // 0x7fffffff` to 5, takes other sums together with those that stop at the ends, takes the wrong bits of a lop3's
-    // table where an operand comes twice, shifts 16 bits by a number modulo 65536 or, for a cnot, by any register, and
-    // takes it that nothing is the most negative number whose absolute value or negation is asked for.
-    {Miscompiled, "bfe.s32", "r=rcc"},
+    // ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, and reads a uniform register for a bfe of what all threads have at
+    // places that differ; inserts no bit for 32 of bfi at 1; folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to 5; takes other
+    // sums together with those that stop at the ends; takes the wrong bits of a lop3's table where an operand comes
+    // twice; shifts 16 bits by a number modulo 65536 or, for a cnot, by any register; forgets the .ftz of a `setp.and`
+    // that an exit depends on; and takes it that nothing is the most negative number whose absolute value or negation
+    // is asked for.
+    {Miscompiled, "bfe.{u32,s32}", "r=rcc"},
     {Miscompiled, "bfi.b32", "r=rrcc"},
     {Miscompiled, "slct.{b16,u16,s16}.s32", "h=hhr"},
     {Miscompiled, "slct.{b32,u32,s32}.s32", "r=rrr"},
@@ -106,6 +109,7 @@ constexpr Line kLines[] = {
     {Miscompiled, "lop3.b32", "r=rrrx"},
     {Miscompiled, "{shl.b16,shr.u16,shr.s16,shr.b16}", "h=hr"},
     {Miscompiled, "cnot.b32", "r=r"},
+    {Miscompiled, "setp.{lt,geu,num}.{and,or,xor}.ftz.f32", "P=ffq"},
     {Miscompiled, "{abs,neg}.s16", "h=h"},
     {Miscompiled, "{abs,neg}.s32", "r=r"},
     {Miscompiled, "{abs,neg}.s64", "l=l"},
@@ -211,7 +215,7 @@ constexpr Line kLines[] = {
     {Predicate, "setp.{ne,lt,ge}.{and,or,xor}.{u16,s16}", "P=hhq"},
     {Predicate, "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}{,.ftz}.f32", "P=ff"},
     {Predicate, "setp.{eq,ne,lt,le,gt,ge,equ,neu,ltu,leu,gtu,geu,num,nan}.f64", "P=dd"},
-    {Predicate, "setp.{lt,geu,num}.{and,or,xor}.{f32,ftz.f32}", "P=ffq"},
+    {Predicate, "setp.{lt,geu,num}.{and,or,xor}.f32", "P=ffq"},
     {Predicate, "setp.{gt,neu,nan}.{and,or,xor}.f64", "P=ddq"},
     {Predicate, "{and,or,xor}.pred", "p=pp"},
     {Predicate, "not.pred", "p=p"},

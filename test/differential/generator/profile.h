@@ -31,7 +31,7 @@ enum class Statement : std::uint8_t {
   UniformLoop,   //
   DivergentLoop, //
   Goto,          ///< forward jumps, some into the middle of another region
-  TwoEntryLoop,  //
+  TwoEntryLoop,  ///< which threads enter apart; ptxas 13.0 counts on it in uniform registers that they come together
   Exit,          //
   Call,          //
   LoadInput,     //
