@@ -20,6 +20,8 @@ bool oriBranchOpt(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool generateMovPhi(ori::Function&, PhaseContext&);
 bool analyzeUniformsForSpeculation(ori::Function&, PhaseContext&);
+bool sinkRemat(ori::Function&, PhaseContext&);
+bool speculativeHoistComInsts(ori::Function&, PhaseContext&);
 bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);

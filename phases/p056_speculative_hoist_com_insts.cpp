@@ -1,0 +1,148 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/cfg.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+
+namespace {
+
+/// Instructions of a side that are looked at: long blocks have little in common at their beginnings.
+constexpr unsigned kMostInstructions = 64;
+
+class Hoister {
+ public:
+  Hoister(ori::Function& function, PhaseContext& context) : function_(function), context_(context), cfg_(function) {}
+
+  bool run() {
+    bool changed = false;
+    const auto order = cfg_.reversePostOrder();
+    for (std::size_t i = order.size(); i-- > 0;)
+      changed |= hoistInto(order[i]);
+    return changed;
+  }
+
+ private:
+  bool hoistInto(BlockId id) {
+    const auto ways = cfg_.successors(id);
+    Block* head = function_.block(id);
+    if (ways.size() != 2 || !head->last || !ori::isTerminator(head->last->op)) return false;
+    for (BlockId way : ways)
+      if (cfg_.predecessors(way).size() != 1 || way == cfg_.entry() || way == id) return false;
+    Block* sides[2] = {function_.block(ways[0]), function_.block(ways[1])};
+    bool changed = false, isFirstQuiet = true;
+    unsigned seen = 0;
+    function_.forEachSafe(*sides[0], [&](Instr& instr) {
+      if (++seen > kMostInstructions) return;
+      const bool mayMove = isCandidate(instr, isFirstQuiet);
+      isFirstQuiet = isFirstQuiet && isQuiet(instr);
+      if (!mayMove || readsFrom(instr, *sides[0])) return;
+      Instr* twin = findTwin(instr, *sides[1]);
+      if (!twin) return;
+      context_.remarks.did(&instr, fmt::format("{}, which both sides of a branch begin with, runs before it",
+                                               isa::desc(instr.op).mnemonic));
+      function_.unlink(&instr);
+      function_.insertBefore(head->last, &instr);
+      for (unsigned i = 0; i < instr.operandCount; ++i) {
+        const ori::Operand& mine = instr.op_(i);
+        if (!mine.isDef || !mine.isVirtual()) continue;
+        merges_.push_back({twin->op_(i).reg, mine.reg});
+      }
+      function_.erase(twin);
+      for (const auto& [from, to] : merges_)
+        function_.replaceAllRefs(from, to);
+      merges_.clear();
+      changed = true;
+    });
+    return changed;
+  }
+
+  /// Later loads may be brought in front of it.
+  static bool isQuiet(const Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    const Flag loud[] = {Flag::Store, Flag::Atomic, Flag::Fence, Flag::Convergent, Flag::SideEffect, Flag::Branch};
+    return std::none_of(std::begin(loud), std::end(loud), [&](Flag flag) { return row.has(flag); });
+  }
+
+  /// What computes may run early. Loads run on both ways anyway, so they may come first if nobody writes before them.
+  bool isCandidate(const Instr& instr, bool isQuietBefore) const {
+    const Speculation speculation = speculationOf(function_, instr);
+    if (speculation == Speculation::Never) return false;
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    if (speculation == Speculation::Guarded) {
+      if (!isQuietBefore || row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect)) return false;
+      if (row.modIndex(isa::Mod::Order) >= 0) {
+        const auto order = isa::modAs<isa::MemOrder>(instr, isa::Mod::Order);
+        if (order != isa::MemOrder::Weak && order != isa::MemOrder::Constant) return false;
+      }
+    }
+    bool hasResult = false;
+    for (const ori::Operand& o : instr.ops()) {
+      if (!o.isDef || !o.isVirtual()) continue;
+      hasResult = true;
+      // Parts of registers would take the other parts with them.
+      if (o.sub != 0 || o.width != function_.vreg(o.reg).width || !function_.singleDef(o.reg)) return false;
+    }
+    return hasResult;
+  }
+
+  bool readsFrom(const Instr& instr, const Block& block) const {
+    return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
+      if (o.isDef || !o.isVirtual()) return false;
+      bool isThere = false;
+      function_.forEachDef(o.reg, [&](ori::Operand& def) { isThere |= def.owner->block == &block; });
+      return isThere;
+    });
+  }
+
+  Instr* findTwin(const Instr& instr, const Block& block) const {
+    unsigned seen = 0;
+    bool isQuietBefore = true;
+    for (Instr& other : block) {
+      if (++seen > kMostInstructions) return nullptr;
+      if (isSame(instr, other) && isCandidate(other, isQuietBefore)) return &other;
+      isQuietBefore = isQuietBefore && isQuiet(other);
+    }
+    return nullptr;
+  }
+
+  /// The same operation of the same values, into registers of the same shape.
+  bool isSame(const Instr& a, const Instr& b) const {
+    if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
+      return false;
+    for (unsigned i = 0; i < a.operandCount; ++i) {
+      const ori::Operand &x = a.op_(i), &y = b.op_(i);
+      if (x.isDef && x.isVirtual()) {
+        if (!y.isVirtual() || x.file != y.file || x.width != y.width || x.flags != y.flags) return false;
+        if (function_.vreg(x.reg).align != function_.vreg(y.reg).align) return false;
+      } else if (x.value() != y.value()) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  std::vector<std::pair<ori::VRegId, ori::VRegId>> merges_;
+};
+
+} // namespace
+
+/// Phase 56. What both sides of a branch compute alike is computed once, in front of it: value numbering does not see
+/// it, as neither side dominates the other. Chains come up one after the other.
+bool speculativeHoistComInsts(ori::Function& function, PhaseContext& context) {
+  return Hoister(function, context).run();
+}
+
+} // namespace orias::phases
