@@ -150,7 +150,7 @@ bool placeInstead(InstrDraft& draft, const Operand& old, const Operand& value) {
   for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
     const Operand& there = draft.operands[slot];
     const bool isIt = there.isReg(old.file) && there.isVirtual() && there.reg == old.reg && there.sub == old.sub &&
-                      there.width == old.width && there.flags == old.flags;
+                      there.width == old.width && there.flags == old.flags && there.half == old.half;
     if (isIt && (slot >= row.slotCount || row.slots[slot].role == isa::Role::Use))
       return placeUniform(draft, slot, value);
   }
@@ -166,7 +166,7 @@ void commit(ori::Function& function, ori::Instr& instr, const InstrDraft& draft)
       const isa::Operand& then = draft.operands[i];
       const bool isSame = now.kind == then.kind && now.file == then.file && now.reg == then.reg &&
                           now.sub == then.sub && now.width == then.width && now.flags == then.flags &&
-                          now.imm == then.imm;
+                          now.half == then.half && now.imm == then.imm;
       if (!isSame) function.setOperand(&instr, i, then);
     }
   }
