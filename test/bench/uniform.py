@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Counts the uniform datapath's part of the code of PTX files: ours, ours without some phase, and ptxas'.
+
+    uniform.py --orias orias --dis orias-dis --ptxas-cubins DIR [--options="--disable-phase=74"]... FOLDER
+
+For each setting one line: files, instructions (padding left out), the share on the uniform datapath (with the bridges
+S2UR, R2UR, VOTEU, REDUX), and the sums over all functions of the R, UR and P registers that the listings' headers name.
+`cubins` holds what ptxas made of the same files, under the same names. --opcodes also counts each uniform opcode.
+"""
+import argparse
+import collections
+import concurrent.futures
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+INSTRUCTION = re.compile(r"^[0-9a-f]{4,}\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)")
+HEADER = re.compile(r"^// \d+ instructions, (\d+) registers(?: \((.*?)\))?")
+BRIDGES = {"S2UR", "R2UR", "VOTEU", "REDUX"}
+
+
+def is_uniform(opcode):
+    return opcode.startswith("U") or opcode in BRIDGES
+
+
+def count(dis, cubin):
+    """Opcodes, and the registers of all functions by kind; None for a cubin that cannot be read."""
+    done = subprocess.run([dis, cubin], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        return None
+    opcodes, registers = collections.Counter(), collections.Counter()
+    for line in done.stdout.splitlines():
+        if found := INSTRUCTION.match(line):
+            opcodes[found.group(1)] += 1
+        elif found := HEADER.match(line):
+            registers["R"] += int(found.group(1))
+            for number, kind in re.findall(r"(\d+) (uniform|predicate)", found.group(2) or ""):
+                registers["UR" if kind == "uniform" else "P"] += int(number)
+    del opcodes["NOP"]
+    return opcodes, registers
+
+
+def assembled(arguments, options, source):
+    text = source.read_text(encoding="utf-8", errors="replace")[:4000]
+    arch = "sm_90a" if re.search(r"\.target\s+sm_90a", text) else "sm_90"
+    with tempfile.TemporaryDirectory() as folder:
+        cubin = os.path.join(folder, "a.cubin")
+        command = [arguments.orias, f"-arch={arch}", *options.split(), "-o", cubin, str(source)]
+        if subprocess.run(command, capture_output=True, check=False).returncode != 0:
+            return None
+        return count(arguments.dis, cubin)
+
+
+def tell(title, counts, show_opcodes):
+    opcodes, registers = collections.Counter(), collections.Counter()
+    for each in counts:
+        opcodes += each[0]
+        registers += each[1]
+    total = sum(opcodes.values())
+    uniform = sum(n for opcode, n in opcodes.items() if is_uniform(opcode))
+    print(f"{title:40} {len(counts):4} files {total:8} instructions  uniform {uniform:6} = {100 * uniform / total:5.2f}%"
+          f"   R {registers['R']:6}  UR {registers['UR']:6}  P {registers['P']:5}", flush=True)
+    if show_opcodes:
+        for opcode, n in opcodes.most_common():
+            if is_uniform(opcode):
+                print(f"    {opcode:10} {n:6}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--orias", default="orias")
+    parser.add_argument("--dis", default="orias-dis")
+    parser.add_argument("--ptxas-cubins", required=True, type=pathlib.Path)
+    parser.add_argument("--options", action="append", default=[], help="a setting besides the default one")
+    parser.add_argument("--max-bytes", type=int, default=100000)
+    parser.add_argument("--limit-files", type=int, default=100, help="this many, evenly over the files by name")
+    parser.add_argument("--opcodes", action="store_true")
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+
+    sources = [s for s in sorted(arguments.folder.rglob("*.ptx")) if s.stat().st_size <= arguments.max_bytes]
+    sources = sources[:: max(1, len(sources) // arguments.limit_files)][: arguments.limit_files]
+    cubins = {s: arguments.ptxas_cubins / s.relative_to(arguments.folder).with_suffix(".cubin") for s in sources}
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        settings = ["", *arguments.options]
+        ours = [list(pool.map(lambda s, o=o: assembled(arguments, o, s), sources)) for o in settings]
+        peers = list(pool.map(lambda s: count(arguments.dis, cubins[s]) if cubins[s].exists() else None, sources))
+    complete = [i for i in range(len(sources)) if peers[i] and all(each[i] for each in ours)]
+    tell("ptxas", [peers[i] for i in complete], arguments.opcodes)
+    for options, each in zip(settings, ours):
+        tell(f"orias {options}", [each[i] for i in complete], arguments.opcodes)
+
+
+if __name__ == "__main__":
+    main()
