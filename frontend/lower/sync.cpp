@@ -75,8 +75,16 @@ void emitAcquireFence(FunctionLowering& f, Mod scope) {
     f.emit(IsaOp::CCTL_IVALL, {});
 }
 
+namespace {
+
+bool isWholeWarp(const Value& mask) {
+  return mask.isConstant() && static_cast<std::uint32_t>(mask.bits()) == 0xffffffffu;
+}
+
+} // namespace
+
 void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive) {
-  if (mask.isConstant() && static_cast<std::uint32_t>(mask.bits()) == 0xffffffffu) {
+  if (isWholeWarp(mask)) {
     // Nothing has split the warp since it was last made whole in this block.
     for (const ori::Instr* i = f.b().block()->last; i; i = i->prev) {
       if (i->op == IsaOp::WARPSYNC) break;
@@ -125,7 +133,12 @@ void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
   ori::Block* join = f.beginUnguarded();
-  synchronizeWarp(f, f.source(f.operands(i)[0], Type::B32), false);
+  const Value mask = f.source(f.operands(i)[0], Type::B32);
+  // It orders memory, too: never left out because the lanes are together already.
+  if (isWholeWarp(mask))
+    f.emit(IsaOp::WARPSYNC_ALL, {});
+  else
+    synchronizeWarp(f, mask, false);
   f.endUnguarded(join);
 }
 

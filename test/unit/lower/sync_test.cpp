@@ -38,6 +38,13 @@ TEST_CASE("shuffles synchronise their lanes first") {
   CHECK(inOrder(text, {"WARPSYNC.ALL", "SHFL.DOWN %", ", 1, 0x1f", "WARPSYNC %", "SHFL.IDX PT"}));
 }
 
+TEST_CASE("a barrier of the warp behind a shuffle still orders memory") {
+  const std::string text = lowered("shfl.sync.down.b32 %r4, %r3, 1, 31, -1; st.shared.b32 [%r3], %r4; "
+                                   "bar.warp.sync -1; ld.shared.b32 %r5, [%r3+4];");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"WARPSYNC.ALL", "SHFL.DOWN", "STS", "WARPSYNC.ALL", "LDS"}));
+}
+
 TEST_CASE("votes of a mask in a register look at no other lanes") {
   const std::string text =
       lowered("vote.sync.ballot.b32 %r5, %p1, %r3; vote.sync.uni.pred %p2, !%p1, -1; redux.sync.min.s32 %r6, %r5, -1;");
