@@ -29,6 +29,7 @@ bool gvnCse(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeUniformAtomic(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
+bool optimizeSyncInstructions(ori::Function&, PhaseContext&);
 bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool convertToUniformReg(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);

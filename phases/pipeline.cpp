@@ -63,6 +63,8 @@ constexpr PhaseInfo kPipeline[] = {
      "values with one reader left can be combined with it"},
     {"70", "OriPropagateVaryingSecond", S::LateOptimisation, 1, 4, kOptional, oriPropagateVarying,
      "the last snapshot in SSA form, where merges can be seen"},
+    {"71", "OptimizeSyncInstructions", S::LateOptimisation, 2, 4, kOptional, optimizeSyncInstructions,
+     "branches are as they will be, and the divergent ones are known"},
     {"73", "ConvertAllMovPhiToMov", S::LateOptimisation, 1, 4, kNeeded, convertAllMovPhiToMov,
      "scheduling and allocation want real moves"},
     {"74", "ConvertToUniformReg", S::LateOptimisation, 1, 4, kOptional, convertToUniformReg,
