@@ -296,7 +296,7 @@ Operand ModuleBuilder::withComponent(Operand operand, std::string_view word, Sou
     const bool bytes = word[0] == 'b';
     const std::string_view digits = word.substr(1);
     const char last = bytes ? (digits.size() == 1 ? '3' : '7') : (digits.size() == 1 ? '1' : '3');
-    bool valid = digits.size() == 1 || digits.size() == (bytes ? 4u : 2u);
+    bool valid = digits.size() >= 1 && digits.size() <= (bytes ? 4u : 2u); // two and three bytes: a mask
     for (char d : digits)
       valid = valid && d >= '0' && d <= last;
     if (valid && digits.size() > 1) return Operand::selected(operand.registerId(), bytes, digits);

@@ -159,6 +159,7 @@ bool translateFloat(FunctionTranslator& t);
 bool translateFloatApprox(FunctionTranslator& t);
 bool translateConvert(FunctionTranslator& t);
 bool translateBits(FunctionTranslator& t);
+bool translateVideo(FunctionTranslator& t);
 bool translateLogic(FunctionTranslator& t);
 bool translateCompare(FunctionTranslator& t);
 bool translateMove(FunctionTranslator& t);

@@ -99,7 +99,7 @@ void FunctionTranslator::translateInstruction(const ptx::Instruction& instructio
   constexpr Family kFamilies[] = {translateInteger, translateFloat,  translateFloatApprox, translateConvert,
                                   translateBits,    translateLogic,  translateCompare,     translateMove,
                                   translateMemory,  translateAtomic, translateControl,     translateSync,
-                                  translateWarp,    translateMatrix, translateAsync};
+                                  translateWarp,    translateMatrix, translateAsync,       translateVideo};
   const std::size_t before = code_.insts.size();
   for (Family family : kFamilies)
     if (family(*this)) return;
