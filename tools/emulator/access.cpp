@@ -13,8 +13,6 @@ using isa::Op;
 
 namespace {
 
-constexpr unsigned kMaxAccess = 16;
-
 const char* nameOf(Space space) {
   switch (space) {
   case Space::Shared: return "shared";
@@ -315,27 +313,6 @@ void Machine::storeMatrix(const Operation& op, std::uint32_t lanes) {
     }
     for (unsigned r = 0; r < 8; ++r)
       if (!writeMemory(Space::Shared, addressOf(op, 8 * m + r), 8 * m + r, std::as_bytes(std::span(rows[r])))) return;
-  }
-}
-
-/// LDGSTS: from global to shared memory. Here it is done at once, which is one of the orders that a program must take
-/// into account. Without its predicate (ZFILL) or under a false one, zeros are written.
-void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
-  const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int to = row.slotIndex("Rs"), toOffset = row.slotIndex("sharedOffset"), from = row.slotIndex("Ra");
-  const std::uint32_t enabled = predicateMask(op, op.predicate);
-  const bool fillsZero = isa::getMod(op.inst, isa::Mod::Sub2) != 0;
-  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    std::byte bytes[kMaxAccess] = {};
-    const std::uint32_t target = word(op, to, 0, lane) + word(op, toOffset, 0, lane);
-    if ((enabled >> lane & 1) == 0) {
-      if (!fillsZero) return stop("unsupported", "LDGSTS under a false predicate");
-    } else {
-      const std::uint64_t source = value64(op, from, lane) + static_cast<std::uint64_t>(std::int64_t{op.offset});
-      readMemory(Space::Global, source, lane, {bytes, op.size});
-    }
-    if (!stopped_) writeMemory(Space::Shared, target, lane, {bytes, op.size});
   }
 }
 

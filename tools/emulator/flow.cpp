@@ -108,6 +108,8 @@ void Machine::call(const Operation& op, std::uint32_t lanes) {
 
 void Machine::exit(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
+  abandonCopies(lanes);
+  if (stopped_) return;
   Warp& w = warp();
   Path& here = path();
   w.live &= ~lanes;

@@ -55,6 +55,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::LDSM: return &Machine::loadMatrix;
   case Op::STSM: return &Machine::storeMatrix;
   case Op::LDGSTS: return &Machine::copyToShared;
+  case Op::LDGDEPBAR: return &Machine::endCopyGroup;
+  case Op::DEPBAR_LE: return &Machine::waitForCopies;
   case Op::QSPC: return &Machine::whichSpace;
   case Op::ATOMG:
   case Op::ATOM:
@@ -81,7 +83,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::CALL_EXTERN: return &Machine::callExternal;
   case Op::LEPC: return &Machine::codeAddress;
 
-  // Memory is always up to date, copies are done at once, and launches stand alone: nothing to wait for.
+  // Memory is always up to date, and launches stand alone: nothing to wait for.
   case Op::NOP:
   case Op::MEMBAR:
   case Op::ERRBAR:
@@ -89,8 +91,6 @@ Operation::Handler handlerOf(Op op) {
   case Op::CCTL:
   case Op::CCTL_IVALL:
   case Op::FENCE_VIEW_ASYNC:
-  case Op::LDGDEPBAR:
-  case Op::DEPBAR_LE:
   case Op::PMTRIG:
   case Op::PREEXIT:
   case Op::ACQBULK:

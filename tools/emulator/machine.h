@@ -127,7 +127,6 @@ class Machine {
   void loadConstantUniform(const Operation& op, std::uint32_t lanes);
   void loadMatrix(const Operation& op, std::uint32_t lanes);
   void storeMatrix(const Operation& op, std::uint32_t lanes);
-  void copyToShared(const Operation& op, std::uint32_t lanes);
   void whichSpace(const Operation& op, std::uint32_t lanes);
   std::uint64_t addressOf(const Operation& op, unsigned lane) const;
   Space spaceOf(isa::Op op) const;
@@ -140,6 +139,14 @@ class Machine {
   /// A checker's hook: an access to shared memory.
   void noteShared(std::uint64_t address, std::span<const std::byte> data, bool isWrite, bool isAtomic);
   void fault(launch::Fault fault, Space space, std::uint64_t address, unsigned lane, std::size_t size, bool isWrite);
+
+  // --- async_copy.cpp: copies beside the warp
+  void copyToShared(const Operation& op, std::uint32_t lanes);
+  void endCopyGroup(const Operation& op, std::uint32_t lanes);
+  void waitForCopies(const Operation& op, std::uint32_t lanes);
+  /// Writes what the lanes have under way, but for their `newestGroups` newest groups and what is in no group yet.
+  void finishCopies(std::uint32_t lanes, std::uint32_t newestGroups);
+  void abandonCopies(std::uint32_t lanes);
 
   // --- atomics.cpp
   void atomic(const Operation& op, std::uint32_t lanes);

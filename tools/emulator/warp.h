@@ -1,6 +1,9 @@
 #pragma once
 
+#include "encoder/isa/isa.h"
+
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -23,6 +26,18 @@ struct Path {
   std::uint32_t barrier = 0; ///< row of the convergence barrier, or number of the CTA's
 };
 
+/// The most bytes that one lane moves at once.
+inline constexpr unsigned kMaxAccess = 16;
+
+/// A copy to shared memory that is under way: read, and not written yet.
+struct PendingCopy {
+  std::uint32_t target = 0;
+  std::uint8_t bytes = 0;
+  std::uint8_t lane = 0;
+  std::uint32_t group = 0; ///< how many groups of the lane ended before it
+  std::array<std::byte, kMaxAccess> data{};
+};
+
 /// The registers and lanes of one warp.
 struct Warp {
   unsigned index = 0;
@@ -41,6 +56,11 @@ struct Warp {
   /// Results of the last BAR.RED.
   std::uint32_t barrierCount = 0;
   bool barrierAnswer = false;
+  /// LDGSTS: what nobody has waited for, in program order; how many groups each lane has ended; the scoreboard that
+  /// counts groups (none before phase 115).
+  std::vector<PendingCopy> copies;
+  std::array<std::uint32_t, kLanes> copyGroups{};
+  std::uint8_t copyScoreboard = isa::Control::kNoBarrier;
 
   std::uint32_t* row(std::uint32_t index) { return r.data() + std::size_t{index} * kLanes; }
   bool isReady() const {

@@ -123,6 +123,59 @@ TEST_CASE("racecheck: reads before writes, two writes, and atomics") {
   CHECK(kindOf("ATOMS.ADD RZ, [0x400], R0", "NOP", "LDS R4, [0x400]") == "racecheck");
 }
 
+namespace {
+
+/// Copies the first word of `out`, which is 7, to shared memory twice, in two groups, and adds up what the first thread
+/// of each CTA finds there.
+emu::Program copies(const char* wait) {
+  return program({"S2R R0, SR_TID.X",
+                  "LDC.64 R2, c[0x0][0x210]",
+                  "ULDC.64 UR4, c[0x0][0x208]",
+                  "MOV R6, 0x7",
+                  "STG.E desc[UR4][R2.64], R6",
+                  "MOV R5, 0x404",
+                  "STS [0x400], RZ",
+                  "STS [0x404], RZ",
+                  "BAR.SYNC.DEFER_BLOCKING 0x0",
+                  "ISETP.NE.AND P0, PT, R0, RZ, PT",
+                  "@P0 EXIT",
+                  "MOV R4, 0x400",
+                  "LDGSTS.E [R4], desc[UR4][R2.64]",
+                  "LDGDEPBAR",
+                  "LDGSTS.E [R5], desc[UR4][R2.64]",
+                  "LDGDEPBAR",
+                  wait,
+                  "LDS R8, [0x400]",
+                  "LDS R9, [0x404]",
+                  "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x4], R8",
+                  "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64+0x4], R9",
+                  "EXIT"});
+}
+
+} // namespace
+
+TEST_CASE("LDGSTS: a copy is there when its group was waited for, and not before") {
+  CHECK(run(copies("NOP")).out[1] == 0);
+  CHECK(run(copies("DEPBAR.LE SB0, 0x2")).out[1] == 0);
+  CHECK(run(copies("DEPBAR.LE SB0, 0x1")).out[1] == 2 * 7);
+  CHECK(run(copies("DEPBAR.LE SB0, 0x0")).out[1] == 2 * 14);
+}
+
+TEST_CASE("LDGSTS: memcheck finds a missing wait, and a copy to where no shared memory is") {
+  launch::RunOptions memcheck;
+  memcheck.memcheck = true;
+  const auto copy = [&](const char* address, const char* wait) {
+    return run(program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "STG.E desc[UR4][R2.64], RZ", address,
+                        "LDGSTS.E [R4], desc[UR4][R2.64]", "LDGDEPBAR", wait, "LDS R8, [0x400]",
+                        "STG.E desc[UR4][R2.64], R8", "EXIT"}),
+               memcheck);
+  };
+  constexpr const char* kInside = "MOV R4, 0x400";
+  CHECK(copy(kInside, "DEPBAR.LE SB0, 0x0").kind().empty());
+  CHECK(copy(kInside, "NOP").kind() == "memcheck");
+  CHECK(copy("MOV R4, 0x500", "NOP").kind() == "memcheck");
+}
+
 TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
   launch::RunOptions few;
   few.instructionBudget = 10000;
