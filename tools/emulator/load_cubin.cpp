@@ -1,7 +1,7 @@
 // From the file to a program: decodes the words and gathers what the kernel needs.
 
 #include "encoder/cubin/cubin.h"
-#include "encoder/isa/codec.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
 #include "support/check.h"
 #include "tools/emulator/program.h"
@@ -81,7 +81,7 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   for (std::size_t i = 0; i < program.code.size(); ++i) {
     Instruction& to = program.code[i];
     std::memcpy(&to.word, function.code.data() + i * kWordBytes, kWordBytes);
-    if (const auto inst = isa::decode(to.word))
+    if (const auto inst = isa::decodeFor(*program.target, to.word))
       to.inst = *inst;
     else
       to.isKnown = false;

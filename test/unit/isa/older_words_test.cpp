@@ -1,0 +1,62 @@
+#include "encoder/isa/older_words.h"
+
+#include "encoder/isa/print.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+// Words that ptxas emits for sm_80, and what nvdisasm prints for them there (descriptors it leaves out).
+
+using namespace orias;
+using namespace orias::isa;
+
+namespace {
+
+std::string textOn(const char* chip, std::uint64_t lo, std::uint64_t hi) {
+  const auto inst = decodeFor(*Target::find(chip), Word{lo, hi});
+  return inst ? print(*inst, {0x100, {}}) : "";
+}
+
+std::string old(std::uint64_t lo, std::uint64_t hi) {
+  return textOn("sm_80", lo, hi);
+}
+
+} // namespace
+
+TEST_CASE("words of sm_80: distances of branches are in one piece") {
+  CHECK(old(0xfffffff000007947, 0x000fc0000383ffff) == "BRA 0x100");
+  CHECK(old(0xffffff7000000947, 0x000fea000083ffff) == "@P0 BRA P1, 0x80");
+  CHECK(old(0x000002b000008947, 0x000fea0003800000) == "@!P0 BRA 0x3c0");
+  CHECK(old(0x0000024206008947, 0x004fea000b800000) == "@!P0 BRA.DIV UR6, 0x350");
+  CHECK(old(0x000000c000007945, 0x000fe20003800000) == "BSSY B0, 0x1d0");
+}
+
+TEST_CASE("words of sm_80: atomics number their types differently") {
+  CHECK(old(0x00000003060979a8, 0x000ea200081ee1c4) == "ATOMG.E.ADD.STRONG.GPU PT, R9, desc[UR4][R6.64], R3");
+  CHECK(old(0x0000000e0c0e79a8, 0x000ee200089eebc4) == "ATOMG.E.MIN.S64.STRONG.GPU PT, R14, desc[UR4][R12.64], R14");
+  CHECK(old(0x00000015060679a8, 0x000e6400081ee7c4) ==
+        "ATOMG.E.ADD.F32.FTZ.RN.STRONG.GPU PT, R6, desc[UR4][R6.64], R21");
+  CHECK(old(0x000000120a0a79a8, 0x000ea400081eedc4) == "ATOMG.E.ADD.F64.RN.STRONG.GPU PT, R10, desc[UR4][R10.64], R18");
+  CHECK(old(0x000000050200098e, 0x0001e8000c10e386) == "@P0 REDG.E.ADD.S32.STRONG.GPU desc[UR6][R2.64], R5");
+  CHECK(old(0x0000000002ff7f8c, 0x0001ea000d00003f) == "ATOMS.POPC.INC.32 RZ, [R2+URZ]");
+}
+
+TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 cannot say is refused") {
+  CHECK(old(0xffffffff00007948, 0x000fe20003800000) == "WARPSYNC.ALL");
+  CHECK(old(0x0000ffff00007948, 0x000fe20003800000).empty());
+  CHECK(old(0x000000337f007947, 0x000fea000b800000).empty()); // BRA.CONV ~URZ
+  CHECK(old(0x00000000000a734e, 0x002fe20000000000).empty()); // LEPC R10
+}
+
+TEST_CASE("words of sm_80: MUFU of half precision") {
+  CHECK(old(0x0000000400047308, 0x000e240000000800) == "MUFU.EX2 R4, R4");
+  CHECK(old(0x0000000400047308, 0x000e240000000a00) == "MUFU.EX2.F16 R4, R4");
+  CHECK(old(0x0000000400047308, 0x000e240000000900).empty());
+}
+
+TEST_CASE("each chip has its words: none of sm_75 are read, those of sm_90 as they are") {
+  CHECK(textOn("sm_75", 0x00000003060979a8, 0x000ea200081ee1c4).empty());
+  CHECK(textOn("sm_90", 0xfffffffc00fc7947, 0x000fc0000383ffff) == "BRA 0x100");
+  CHECK(old(0xfffffffc00fc7947, 0x000fc0000383ffff).empty());
+}
