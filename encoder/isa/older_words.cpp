@@ -81,6 +81,10 @@ std::optional<Word> asSm90(const Word& word) {
     if (getBits(word, 32, 32) != 0xffffffff) return std::nullopt;
     setBits(out, 32, 32, 0);
     return out;
+  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere
+    setBits(out, 24, 8, getBits(word, 32, 8));
+    setBits(out, 32, 8, getBits(word, 24, 8));
+    return out;
   case 0x34e: // LEPC of the next instruction
     return std::nullopt;
   default: return word;

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every launch of the corpus: by the PTX interpreter, as our cubin (-O0 and -O3), and as ptxas' cubin where ptxas is there.
-Cubins run with timing: their control words have to be right, too.
+"""Runs every launch of the corpus: by the PTX interpreter, as our cubin (-O0 and -O3), and where ptxas is there as its cubins for
+sm_90 and, of programs that sm_80 can run, for sm_80. Cubins for sm_90 run with timing: their control words have to be right, too.
 
 run_launches.py ORIAS_RUN LAUNCH.json...
 
@@ -11,6 +11,7 @@ import concurrent.futures
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -23,6 +24,16 @@ WAYS = {"ptx": [], "O3": ["--assemble", "--timing"], "O0": ["--assemble", "--tim
 def ptxas():
     folder = os.environ.get("ORIAS_PEERS_DIR", "")
     return shutil.which("ptxas", path=os.pathsep.join(filter(None, [folder, os.environ.get("PATH", "")])))
+
+
+def for_older_chip(program, folder):
+    """ptxas' cubin of the program for sm_80; None where it needs a newer chip."""
+    name = os.path.join(folder, pathlib.Path(program).stem)
+    text = pathlib.Path(program).read_text(encoding="utf-8")
+    pathlib.Path(name + ".ptx").write_text(re.sub(r"\.target\s+sm_90a?", ".target sm_80", text), encoding="utf-8")
+    words = [ptxas(), "-arch=sm_80", name + ".ptx", "-o", name + ".sm_80.cubin"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    return None if done.returncode else name + ".sm_80.cubin"
 
 
 def program_of(launch):
@@ -43,17 +54,22 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         programs = {launch: program_of(launch) for launch in launches}
         cubins = {p: os.path.join(folder, f"{k}.cubin") for k, p in enumerate(sorted(set(programs.values())))}
+        older = dict.fromkeys(cubins)
         if compiler:
+            older = dict(zip(cubins, pool.map(lambda p: for_older_chip(p, folder), cubins)))
             list(pool.map(lambda p: subprocess.run([compiler, "-arch=sm_90", p, "-o", cubins[p]], check=True), cubins))
 
         def run(task):
             launch, way = task
-            words = ["--timing", launch, cubins[programs[launch]]] if way == "ptxas" else WAYS[way] + [launch]
+            program = programs[launch]
+            peers = {"ptxas": ["--timing", launch, cubins[program]], "sm_80": [launch, older[program]]}
+            words = peers[way] if way in peers else WAYS[way] + [launch]
             done = subprocess.run([orias_run, *words], capture_output=True, text=True, check=False)
             return task, done.returncode, done.stdout + done.stderr
 
-        ways = list(WAYS) + (["ptxas"] if compiler else [])
-        for (launch, way), code, text in pool.map(run, [(launch, way) for launch in launches for way in ways]):
+        ways = list(WAYS) + (["ptxas", "sm_80"] if compiler else [])
+        tasks = [(launch, way) for launch in launches for way in ways if way != "sm_80" or older[programs[launch]]]
+        for (launch, way), code, text in pool.map(run, tasks):
             name = pathlib.Path(launch).stem
             is_allowed = (name, way) in allowed
             if code == 0:
