@@ -135,16 +135,6 @@ std::string FunctionWriter::ofThread() {
   return made;
 }
 
-std::string FunctionWriter::otherRegister(const std::string& operands) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    std::string name = readRegister(Kind::B32);
-    if ((operands + ",").find(", " + name + ",") == std::string::npos) return name;
-  }
-  std::string made = fresh(Kind::B32);
-  emit("not.b32 {}, {}", made, readRegister(Kind::B32));
-  return made;
-}
-
 std::string FunctionWriter::withKnownSign(Kind kind) {
   const std::string bits = canonicalBits(kind, readRegister(kind));
   std::string made = fresh(kind);
@@ -217,7 +207,7 @@ void FunctionWriter::tableInstruction(Statement group) {
   readUniform_ = true;
   std::string operands;
   for (char letter : row.operands.substr(2))
-    operands += ", " + (letter == 'e' ? otherRegister(operands) : operand(letter));
+    operands += ", " + operand(letter);
   const bool isPair = row.operands[0] == 'P';
   const Kind kind = isPair ? Kind::Pred : kKinds[kLetters.find(row.operands[0])];
   if (isPair && random_.percent(15)) {

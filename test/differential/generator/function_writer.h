@@ -86,8 +86,6 @@ class FunctionWriter {
   std::string notLowest(Kind kind, std::int64_t least);
   /// The value of a register, in another way for each lane.
   std::string ofThread();
-  /// A register that is not among the operands.
-  std::string otherRegister(const std::string& operands);
   /// A number; if it is a NaN, then the one of which everybody knows the sign.
   std::string withKnownSign(Kind kind);
   /// The operand for a letter of instruction_table.cpp.

@@ -20,7 +20,6 @@ using enum Statement;
 //   s       32 bits, 0 ... 31
 //   t       32 bits, as f32 neither NaN nor -0
 //   A B C   16, 32 and 64 bits in a register, not the most negative number
-//   e       32 bits in a register that the instruction does not read a second time
 //   T       32 bits in a register, of which ptxas cannot think that all threads have the same
 //   F D     f32 and f64 in a register; the sign of a NaN is known
 //   R H     32 and 16 bits in a register, no number
@@ -65,8 +64,6 @@ constexpr Line kLines[] = {
     {Integer32, "bfi.b32", "r=rrcs"},
     {Integer32, "prmt.b32", "r=rrr"},
     {Integer32, "prmt.b32.{f4e,b4e,rc8,ecl,ecr,rc16}", "r=rrr"},
-    {Integer32, "lop3.b32", "r=eeex"},
-    {Integer32, "lop3.b32", "r=eeex"},
     {Integer32, "shf.{l,r}.{wrap,clamp}.b32", "r=rrr"},
     {Integer32, "{div,rem}.{u32,s32}", "r=rN"},
     {Integer32, "szext.{wrap,clamp}.{u32,s32}", "r=rr"},
@@ -94,10 +91,10 @@ constexpr Line kLines[] = {
 
     // ptxas 13.0 folds `bfe.s32 d, 0, 218, 1` to -1, and reads a uniform register for a bfe of what all threads have at
     // places that differ; inserts no bit for 32 of bfi at 1; folds `slct.s32.s32 d, 7, 5, 0x7fffffff` to 5; takes other
-    // sums together with those that stop at the ends; takes the wrong bits of a lop3's table where an operand comes
-    // twice; shifts 16 bits by a number modulo 65536 or, for a cnot, by any register; forgets the .ftz of a `setp.and`
-    // that an exit depends on; and takes it that nothing is the most negative number whose absolute value or negation
-    // is asked for.
+    // sums together with those that stop at the ends; takes the wrong bits of a lop3's table where two operands
+    // are the same; shifts 16 bits by a number modulo 65536 or, for a cnot, by any register; forgets the .ftz of a
+    // `setp.and` that an exit depends on; and takes it that nothing is the most negative number whose absolute value or
+    // negation is asked for.
     {Miscompiled, "bfe.{u32,s32}", "r=rcc"},
     {Miscompiled, "bfi.b32", "r=rrcc"},
     {Miscompiled, "slct.{b16,u16,s16}.s32", "h=hhr"},
