@@ -1,5 +1,6 @@
 #include "ori/analysis/liveness.h"
 #include "phases/list_schedule.h"
+#include "phases/occupancy.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -12,14 +13,6 @@ namespace orias::phases {
 namespace {
 
 using ori::CompId;
-
-/// How many registers may be live before fewer warps fit on a multiprocessor than with `live` of them.
-unsigned registersUpToCliff(unsigned live, const PhaseContext& context) {
-  constexpr unsigned kUnit = 8; // registers are handed out in steps of eight per thread
-  const unsigned reserved = context.target.reservedRegisters();
-  const unsigned total = (live + reserved + kUnit - 1) / kUnit * kUnit;
-  return std::min(total - reserved, context.maxRegisters);
-}
 
 /// Where the values of a block are read last; positions count from 1, 0 = nowhere.
 struct LastReads {

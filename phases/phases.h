@@ -26,6 +26,7 @@ bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);
+bool oriHoistInvariants(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeUniformAtomic(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);

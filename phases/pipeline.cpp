@@ -61,6 +61,8 @@ constexpr PhaseInfo kPipeline[] = {
      "sides of branches are as short as they get, and phis say which values they choose between"},
     {"65", "GeneralOptimizeLate2", S::LateOptimisation, 1, 4, kOptional, generalOptimizeMid,
      "values with one reader left can be combined with it"},
+    {"66", "OriHoistInvariantsLate", S::LateOptimisation, 1, 4, kOptional, oriHoistInvariants,
+     "nothing combines instructions any more, so what leaves a loop is no longer wanted whole inside"},
     {"70", "OriPropagateVaryingSecond", S::LateOptimisation, 1, 4, kOptional, oriPropagateVarying,
      "the last snapshot in SSA form, where merges can be seen"},
     {"71", "OptimizeSyncInstructions", S::LateOptimisation, 2, 4, kOptional, optimizeSyncInstructions,
