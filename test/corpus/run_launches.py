@@ -26,9 +26,8 @@ def ptxas():
     return shutil.which("ptxas", path=os.pathsep.join(filter(None, [folder, os.environ.get("PATH", "")])))
 
 
-def for_older_chip(program, folder):
-    """ptxas' cubin of the program for sm_80; None where it needs a newer chip."""
-    name = os.path.join(folder, pathlib.Path(program).stem)
+def for_older_chip(program, name):
+    """ptxas' cubin of the program for sm_80, in files of that name; None where it needs a newer chip."""
     text = pathlib.Path(program).read_text(encoding="utf-8")
     pathlib.Path(name + ".ptx").write_text(re.sub(r"\.target\s+sm_90a?", ".target sm_80", text), encoding="utf-8")
     words = [ptxas(), "-arch=sm_80", name + ".ptx", "-o", name + ".sm_80.cubin"]
@@ -56,7 +55,7 @@ def main():
         cubins = {p: os.path.join(folder, f"{k}.cubin") for k, p in enumerate(sorted(set(programs.values())))}
         older = dict.fromkeys(cubins)
         if compiler:
-            older = dict(zip(cubins, pool.map(lambda p: for_older_chip(p, folder), cubins)))
+            older = dict(zip(cubins, pool.map(lambda p: for_older_chip(p, cubins[p].removesuffix(".cubin")), cubins)))
             list(pool.map(lambda p: subprocess.run([compiler, "-arch=sm_90", p, "-o", cubins[p]], check=True), cubins))
 
         def run(task):
