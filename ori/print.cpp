@@ -136,11 +136,13 @@ void putOperand(Out& out, const Function* function, const isa::Operand& o, isa::
   if (o.reuse()) put(out, ".reuse");
 }
 
-/// The mnemonic; where its text would be read as another instruction, the row's own name with the modifiers as numbers.
+/// The mnemonic; where its text would be read as another instruction, or is no single word, the row's own name with the
+/// modifiers as numbers.
 void putMnemonic(Out& out, const Instr& instr) {
   const std::string name = text::mnemonic(instr.op, instr.mods);
   const std::vector<text::Resolved> meanings = text::resolve(name);
-  if (meanings.size() == 1 && meanings[0].op == instr.op && meanings[0].mods == instr.mods) {
+  if (name.find(',') == std::string::npos && meanings.size() == 1 && meanings[0].op == instr.op &&
+      meanings[0].mods == instr.mods) {
     put(out, name);
     return;
   }

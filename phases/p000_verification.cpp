@@ -38,7 +38,8 @@ bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
   verifyOrThrow(function, "before scheduling, the function");
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
-      if (isa::desc(instr.op).isPseudo() && instr.op != isa::Op::COPY && instr.op != isa::Op::CALL_EXTERN)
+      if (isa::desc(instr.op).isPseudo() && instr.op != isa::Op::COPY && instr.op != isa::Op::CALL_EXTERN &&
+          instr.op != isa::Op::KEEP)
         context.diagnostics.error({instr.source.ptxLine, 1}, "not supported yet: " + ori::print(function, instr));
   return false;
 }

@@ -7,12 +7,8 @@
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
-#include "regalloc/call_abi.h"
-#include "regalloc/calls.h"
-#include "support/diagnostics.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 #include <map>
 
 namespace orias::phases {
@@ -42,18 +38,11 @@ class Synchroniser {
       if (!isDivergent[b] && cfg_.successors(b).size() > 1)
         context_.remarks.did(function_.block(b)->last, "no barrier: all threads of a warp leave here on the same way");
     }
-    // Lanes that wait while others call something wait at a barrier that the callee leaves alone.
-    if (regalloc::hasCalls(function_))
-      while (!regalloc::survivesCall(isa::File::B, firstBarrier_))
-        ++firstBarrier_;
+    const ori::BarrierRange barriers = ori::usableBarriers(function_);
+    firstBarrier_ = barriers.first;
     ori::ConvergencePlan plan =
-        ori::planConvergence(cfg_, dominators_, postDominators_, loops_,
-                             context_.target.registerCount(isa::File::B) - firstBarrier_, isDivergent);
+        ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent);
     for (const ori::MissedMeeting& missed : plan.missed) {
-      // Phase 74 was told of all barriers.
-      if (missed.outOfBarriers && firstBarrier_ != 0)
-        context_.diagnostics.error(
-            {}, fmt::format("not supported yet: calls inside so many branches in '{}'", function_.name()));
       context_.remarks.refused(function_.block(missed.meet)->first,
                                missed.outOfBarriers ? "threads do not reconverge here: all barriers are in use"
                                                     : "threads do not reconverge here: the code is not nested");

@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
+#include "phases/sequences.h"
 #include "support/check.h"
 
 #include <vector>
@@ -39,7 +40,8 @@ void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
 } // namespace
 
 /// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
-/// nothing is overwritten before it is read; copies of a register onto itself go.
+/// nothing is overwritten before it is read; copies of a register onto itself go. Then sequences are completed that
+/// must stay together (sequences.h).
 bool get64bRegComponents(ori::Function& function, PhaseContext&) {
   bool changed = false;
   for (ori::Block* block : function.layout())
@@ -62,6 +64,7 @@ bool get64bRegComponents(ori::Function& function, PhaseContext&) {
       function.erase(instr);
       changed = true;
     }
+  changed |= completeSequences(function);
   return changed;
 }
 

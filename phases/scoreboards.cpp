@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::uint8_t kNoScoreboard = isa::Control::kNoBarrier;
 constexpr std::uint32_t kFar = ~0u;
+constexpr std::uint8_t kDrainScoreboard = 5; ///< waited for at once, so that sharing it costs little
 
 /// A register that a queue has still to read or write.
 struct Outstanding {
@@ -42,6 +43,7 @@ class Assigner {
     for (FlatInstr& f : code_.instrs)
       f.instr->control = isa::Control{};
     findGroups();
+    findDrains();
     findLaterTouches();
     std::vector<State> entry(code_.blocks.size());
     std::vector<char> isDirty(code_.blocks.size(), 1);
@@ -124,7 +126,7 @@ class Assigner {
   void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
     const FlatBlock& block = code_.blocks[b];
     FlatInstr& f = code_.instrs[index];
-    if (!target_.isScoreboarded(f.latencyClass)) return;
+    if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) {
       f.instr->control.writeBarrier = groupScoreboard_;
       return;
@@ -149,6 +151,30 @@ class Assigner {
       const int slot = f.latencyClass == isa::LatencyClass::Depbar ? isa::desc(f.instr->op).slotIndex("sb") : -1;
       if (slot >= 0) groupScoreboard_ = static_cast<std::uint8_t>(f.instr->op_(static_cast<unsigned>(slot)).imm);
     }
+  }
+  /// Instructions that the next one has to wait for, whatever it touches.
+  void findDrains() {
+    drainsBefore_.assign(code_.instrs.size(), false);
+    for (const FlatBlock& block : code_.blocks)
+      for (std::uint32_t i = block.first; i < block.end; ++i) {
+        FlatInstr& f = code_.instrs[i];
+        const isa::InstrDesc& row = isa::desc(f.instr->op);
+        const bool isBeforeDrain = i + 1 < block.end && f.latencyClass == isa::LatencyClass::Fence &&
+                                   isa::desc(code_.instrs[i + 1].instr->op).has(isa::Flag::DrainsWrites);
+        if (row.has(isa::Flag::DrainsWrites))
+          f.instr->control.writeBarrier = kDrainScoreboard;
+        else if (row.has(isa::Flag::DrainsReads) || isBeforeDrain)
+          f.instr->control.readBarrier = kDrainScoreboard;
+        else
+          continue;
+        if (i + 1 < block.end) drainsBefore_[i + 1] = true;
+        for (std::uint32_t s : block.successors)
+          if (i + 1 == block.end) drainsBefore_[code_.blocks[s].first] = true;
+      }
+  }
+  bool drains(const FlatInstr& f) const {
+    const isa::Control& control = f.instr->control;
+    return control.writeBarrier == kDrainScoreboard || control.readBarrier == kDrainScoreboard;
   }
   bool closesGroup(const FlatInstr& f) const {
     return groupScoreboard_ != kNoScoreboard && f.latencyClass == isa::LatencyClass::AsyncCopy &&
@@ -216,7 +242,7 @@ class Assigner {
 
   void chooseSerial(std::uint32_t i) {
     FlatInstr& f = code_.instrs[i];
-    if (!target_.isScoreboarded(f.latencyClass)) return;
+    if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) f.instr->control.writeBarrier = groupScoreboard_;
     for (const FlatTouch& t : code_.touches(f)) {
       if (t.isDef)
@@ -230,6 +256,7 @@ class Assigner {
   void place(std::uint32_t index) {
     FlatInstr& f = code_.instrs[index];
     isa::Control& control = f.instr->control;
+    if (drainsBefore_[index]) control.waitMask |= bitOf(kDrainScoreboard);
     for (const FlatTouch& t : code_.touches(f))
       for (Outstanding& o : state_) {
         if (o.unit != t.unit || (!o.isWrite && !t.isDef) || passesInOrder(o, t, f)) continue;
@@ -327,6 +354,7 @@ class Assigner {
   const bool isSerial_;
   bool isFirstWalk_ = true;
   std::uint8_t groupScoreboard_ = kNoScoreboard;
+  std::vector<bool> drainsBefore_; // by instruction
   State state_;
   std::array<User, 8> users_{};
   std::vector<Units> laterTouched_, laterWritten_;   // by block

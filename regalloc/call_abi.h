@@ -1,6 +1,7 @@
 #pragma once
 
 #include "encoder/isa/operand.h"
+#include "ori/analysis/convergence.h"
 
 #include <cstdint>
 
@@ -21,7 +22,7 @@ constexpr bool survivesCall(isa::File file, std::uint32_t reg) {
   switch (file) {
   case isa::File::R: return !(reg == 0 || (reg >= 3 && reg < 16) || reg == kReturnAddress || reg == kReturnAddress + 1);
   case isa::File::UR: return reg >= 36;
-  case isa::File::B: return reg >= 6;
+  case isa::File::B: return reg >= ori::kBarriersOfCallees;
   case isa::File::P:
   case isa::File::UP: return false;
   }

@@ -59,11 +59,12 @@ enum class Style : std::uint8_t {
   Bf16x2,
   SpecialReg,
   Scoreboard,
+  GroupBarrier,
   Bare
 };
 
-/// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`.
-enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank };
+/// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`, `gdesc[UR4]`.
+enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank, MatrixDescriptor };
 
 struct SlotText {
   Style style = Style::Hex;
@@ -82,8 +83,10 @@ struct ModDesc {
   std::uint8_t pos = 0, width = 0;
   std::uint8_t pos2 = 0, width2 = 0; ///< high part of a split field
   std::uint8_t defaultValue = 0;
-  std::int8_t slot = -1;  ///< >= 0: written after this operand instead of after the mnemonic
-  std::string_view names; ///< by value, separated by '|'; an empty name is not written, "!" is no legal value
+  std::int8_t slot = -1; ///< >= 0: written after this operand instead of after the mnemonic
+  /// By value, separated by '|'. An empty name is not written, "!" is no legal value, and one that begins with a comma
+  /// is written as an operand of its own.
+  std::string_view names;
 
   /// Names when Mod::SrcFmt is a 16-bit format, if they differ then (a half of a register instead of a byte).
   std::string_view names16{};

@@ -56,6 +56,12 @@ enum class WidthRule : std::uint8_t {
   SrcInt,      ///< by Mod::SrcFmt, an IntFmt
   MatchSize,   ///< by Mod::Size of MATCH and others with a 64-bit flag
   Cs2r,        ///< by Mod::Size of CS2R
+  TexCoords,   ///< by Mod::Geometry of a texture: its coordinates
+  TexParams,   ///< by the modifiers of a texture: level, offset, comparison
+  TexLow,      ///< by Mod::Mask: the first two components that are wanted
+  TexHigh,     ///< by Mod::Mask: the others
+  SurfCoords,  ///< by Mod::Geometry of a surface
+  GmmaC,       ///< by Mod::Geometry and Mod::DstFmt of HGMMA: an accumulator
   MacroType    ///< by Mod::MacroType of a pseudo instruction
 };
 
@@ -97,6 +103,8 @@ enum class Flag : std::uint32_t {
   ConstLoad = 1 << 13,    ///< reads a constant bank (LDC, ULDC)
   UniformGuard = 1 << 15, ///< the guard is a uniform predicate
   Variadic = 1 << 14,     ///< any number of operands (PHI)
+  DrainsReads = 1 << 18,  ///< the next instruction waits until this one has read all that it reads
+  DrainsWrites = 1 << 19, ///< the next instruction waits until this one is done
   Varying = 1 << 16,      ///< its results differ from lane to lane, whatever it reads
   WarpWide = 1 << 17,     ///< all lanes that execute it together get the same results, whatever they read
 };

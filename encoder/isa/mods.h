@@ -55,6 +55,8 @@ enum class Mod : std::uint8_t {
   Fence,     ///< FenceKind
   Bf16,      ///< packed operands are bfloat16
   F32,       ///< accumulate in f32
+  Geometry,  ///< dimensions of a texture or surface; the shape of a product of a warp group
+  Mask,      ///< which components of a texel are wanted
   MacroType, ///< MacroType of a pseudo instruction
   MacroKind, ///< MacroKind of a pseudo instruction
   kCount

@@ -218,7 +218,7 @@ class RowParser {
   }
 
   bool group(unsigned begin, unsigned end) {
-    static constexpr std::string_view kOpen[] = {"", "[", "[", "desc[", "c["};
+    static constexpr std::string_view kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc["};
     if (!c_.take(kOpen[static_cast<unsigned>(d_.texts[begin].bracket)])) return false;
     for (unsigned i = begin; i < end; ++i) {
       inst_.operands[i] = d_.defaults[i];
@@ -233,7 +233,9 @@ class RowParser {
       }
       if (!taken) return false;
     } while (c_.take("+"));
-    return c_.take("]");
+    if (!c_.take("]")) return false;
+    if (d_.texts[begin].bracket == Bracket::MatrixDescriptor) suffixes(begin);
+    return true;
   }
 
   bool one(unsigned slot) {
@@ -259,22 +261,26 @@ class RowParser {
     if (sd.width == WidthRule::Address) c_.take(".64");
     if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
     if (!c_.take(d_.texts[slot].after)) return false;
-    for (unsigned i = 0; i < d_.modCount; ++i) {
-      const ModDesc& m = d_.mods[i];
-      if (m.slot != static_cast<int>(slot)) continue;
-      for (unsigned v = 0; v < m.valueCount(); ++v)
-        if (const std::string name(m.name(v, sourceBitsOf(inst_.op, inst_.mods)));
-            !name.empty() && name != "!" && c_.takeWord("." + name)) {
-          inst_.mods[i] = static_cast<std::uint8_t>(v);
-          break;
-        }
-    }
+    if (d_.texts[slot].bracket != Bracket::MatrixDescriptor) suffixes(slot);
     half(o);
     o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
     if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;
     if (!accepts(inst_.op, inst_.mods, slot, o)) return false;
     inst_.operands[slot] = o;
     return true;
+  }
+
+  void suffixes(unsigned slot) {
+    for (unsigned i = 0; i < d_.modCount; ++i) {
+      const ModDesc& m = d_.mods[i];
+      if (m.slot != static_cast<int>(slot)) continue;
+      for (unsigned v = 0; v < m.valueCount(); ++v) {
+        const std::string name(m.name(v, sourceBitsOf(inst_.op, inst_.mods)));
+        if (name.empty() || name == "!" || !c_.takeWord((name[0] == ',' ? "" : ".") + name)) continue;
+        inst_.mods[i] = static_cast<std::uint8_t>(v);
+        break;
+      }
+    }
   }
 
   void half(Operand& o) {
@@ -335,6 +341,9 @@ class RowParser {
       if (token.empty() || *end != 0) return false;
       break;
     }
+    case Style::GroupBarrier:
+      if (!c_.take("gsb") || !c_.takeInteger(value)) return false;
+      break;
     case Style::Scoreboard:
       if (!c_.take("SB") || !c_.takeInteger(value)) return false;
       break;

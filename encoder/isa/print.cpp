@@ -52,6 +52,7 @@ void immediate(std::string& s, const Operand& o, Style style) {
     break;
   }
   case Style::SpecialReg: s += specialRegisterName(bits); break;
+  case Style::GroupBarrier: fmt::format_to(Out(s), "gsb{}", bits); break;
   case Style::Scoreboard: fmt::format_to(Out(s), "SB{}", bits); break;
   case Style::Bare: fmt::format_to(Out(s), "{:x}", bits); break;
   }
@@ -104,7 +105,9 @@ struct Printer {
       const ModDesc& m = d.mods[i];
       if (m.slot != static_cast<int>(slot)) continue;
       const std::string_view name = m.name(inst.mods[i], sourceBitsOf(inst.op, inst.mods));
-      if (!name.empty()) s += '.', s += name;
+      if (name.empty()) continue;
+      if (!name.starts_with(',')) s += '.';
+      s += name;
     }
   }
 
@@ -136,7 +139,7 @@ struct Printer {
     if (is64BitAddress(slot)) s += ".64";
     if (o.reuse()) s += ".reuse";
     s += d.texts[slot].after;
-    suffixes(slot);
+    if (d.texts[slot].bracket != Bracket::MatrixDescriptor) suffixes(slot);
     if (o.isReg(File::R)) half(o);
   }
 
@@ -162,7 +165,7 @@ struct Printer {
   /// Prints the slots from `slot` on that share its brackets; returns the next one.
   unsigned bracketed(unsigned slot) {
     const Bracket bracket = d.texts[slot].bracket;
-    static constexpr const char* kOpen[] = {"", "[", "[", "desc[", "c["};
+    static constexpr const char* kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc["};
     unsigned end = slot;
     while (end < d.slotCount && d.texts[end].bracket == bracket)
       ++end;
@@ -176,6 +179,7 @@ struct Printer {
     }
     if (!any) one(slot);
     s += ']';
+    if (bracket == Bracket::MatrixDescriptor) suffixes(slot);
     return end;
   }
 

@@ -2,6 +2,7 @@
 #include "encoder/isa/rows.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace orias::isa {
 
@@ -119,6 +120,16 @@ unsigned registersOfAtomFloat(unsigned type) {
   }
 }
 
+/// The geometries of textures and of surfaces are numbered differently.
+unsigned textureCoordinates(unsigned geometry) {
+  static constexpr std::uint8_t kCount[] = {1, 2, 3, 3, 2, 3, 1, 4};
+  return kCount[geometry & 7];
+}
+unsigned surfaceCoordinates(unsigned geometry) {
+  static constexpr std::uint8_t kCount[] = {1, 1, 2, 2, 3, 3, 1, 1};
+  return kCount[geometry & 7];
+}
+
 unsigned registersOfMacroType(MacroType type) {
   switch (type) {
   case MacroType::U64:
@@ -151,6 +162,16 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::SrcInt: return value(Mod::SrcFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;
   case WidthRule::MatchSize:
   case WidthRule::Cs2r: return value(Mod::Size) != 0 ? 2 : 1;
+  case WidthRule::TexCoords: return textureCoordinates(value(Mod::Geometry));
+  case WidthRule::TexParams: {
+    const unsigned levels = value(Mod::Sub) >= 2 ? 1 : 0; // LB, LL
+    return std::max(1u, levels + value(Mod::Sub2) + value(Mod::Sub4));
+  }
+  // The wanted components stand together, two in the first registers.
+  case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 ? 2 : 1;
+  case WidthRule::TexHigh: return std::popcount(unsigned{value(Mod::Mask)}) == 4 ? 2 : 1;
+  case WidthRule::SurfCoords: return surfaceCoordinates(value(Mod::Geometry));
+  case WidthRule::GmmaC: return (value(Mod::Geometry) % 32 + 1) * (value(Mod::DstFmt) != 0 ? 4 : 2);
   case WidthRule::MacroType: return registersOfMacroType(static_cast<MacroType>(value(Mod::MacroType)));
   }
   return 1;

@@ -101,6 +101,43 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   }
 }
 
+std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& registerOperand) {
+  if (!registerOperand.is(OperandKind::Register) || registerOperand.component() != Component::None ||
+      !inlining_.empty())
+    return std::nullopt;
+  if (kernelParameters_.empty()) {
+    constexpr std::int64_t kUnknown = -1, kOther = -2;
+    kernelParameters_.assign(in_->registers.size(), kUnknown);
+    for (const Instruction& i : in_->instructions) {
+      auto ops = in_->operandsOf(i);
+      if (ops.empty()) continue;
+      // Whatever stands first may be written.
+      std::int64_t value = kOther;
+      if (ops.size() == 2 && i.guard == RegisterId::None && ops[0].is(OperandKind::Register) &&
+          ops[1].is(OperandKind::Address) && ops[1].addressBase() == OperandKind::Variable &&
+          module().variable(ops[1].variableId()).space == StateSpace::Param && !isCallParam(ops[1].variableId()) &&
+          layout_.forms->form(i).op == Op::Ld)
+        value = target().paramBase() + paramOffset(ops[1].variableId()) + ops[1].offset();
+      const auto write = [&](const Operand& o) {
+        for (const RegisterId reg :
+             {o.is(OperandKind::Register) || o.is(OperandKind::Pair) ? o.registerId() : RegisterId::None,
+              o.is(OperandKind::Pair) ? o.secondRegister() : RegisterId::None}) {
+          if (reg == RegisterId::None) continue;
+          std::int64_t& known = kernelParameters_[index(reg)];
+          known = known == kUnknown ? value : kOther;
+        }
+      };
+      if (!ops[0].isGroup()) write(ops[0]);
+      if (ops[0].isGroup())
+        for (const Operand& part : in_->parts(ops[0]))
+          write(part);
+    }
+  }
+  const std::int64_t at = kernelParameters_[index(registerOperand.registerId())];
+  if (at < 0) return std::nullopt;
+  return static_cast<std::uint32_t>(at);
+}
+
 Address FunctionLowering::address(const Operand& operand, StateSpace space) {
   Address a;
   const bool narrow = space == StateSpace::Shared || space == StateSpace::Local;

@@ -78,7 +78,9 @@ IsaOperand offsetOf(const Address& a) {
 /// What the operation makes of the old value, for the loops.
 IsaOperand combine(FunctionLowering& f, const Atomic& a, IsaOperand old) {
   const IsaOperand fresh = f.newR(a.words);
-  if (a.type == Type::F32) {
+  if (a.type == Type::F16x2 || a.type == Type::BF16x2) {
+    f.emit(IsaOp::HADD2, {fresh, old, a.value}, {{IsaMod::Bf16, a.type == Type::BF16x2 ? 1 : 0}});
+  } else if (a.type == Type::F32) {
     f.emit(IsaOp::FADD, {fresh, old, a.value});
   } else if (a.type == Type::F64) {
     f.emit(IsaOp::DADD, {fresh, old, a.value});
@@ -279,10 +281,8 @@ void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, un
   a.type = form.type();
   a.isFloat = typeClass(a.type) == TypeClass::Float;
   const unsigned bits = bitWidth(a.type);
-  const bool packed = a.type == Type::F16x2 || a.type == Type::BF16x2;
   if (bits < 32 || bits > 64 || form.vectorSize() > 1 || form.has(Mod::L2CacheHint) ||
-      form.get(Slot::Space) == Mod::SharedCluster || (packed && a.space != StateSpace::Global) ||
-      (a.isFloat && a.action != Mod::Add)) {
+      form.get(Slot::Space) == Mod::SharedCluster || (a.isFloat && a.action != Mod::Add)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }

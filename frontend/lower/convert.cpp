@@ -327,9 +327,38 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.emit(IsaOp::FADD, {d, result, IsaOperand::rz().negated()}, {ftz});
 }
 
-/// f32 to the 19 bits of tf32, in the place of an f32: rounded to nearest, ties away from zero.
+bool isFp8Pair(Type t) {
+  return t == Type::E4M3x2 || t == Type::E5M2x2;
+}
+
+/// Pairs of 8-bit numbers.
+void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  const ModValue relu{IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}, sat{IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0};
+  const ModValue format{IsaMod::DstFmt, to == Type::E4M3x2 ? 1 : 0};
+  if (to == Type::F16x2 && isFp8Pair(from)) {
+    f.emit(IsaOp::F2FP_UNPACK, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B16)},
+           {relu, {IsaMod::SrcFmt, from == Type::E4M3x2 ? 1 : 0}});
+  } else if (isFp8Pair(to) && from == Type::F16x2) {
+    f.emit(IsaOp::F2FP_FP8_F16, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B32), IsaOperand::rz()},
+           {relu, sat, format});
+  } else if (isFp8Pair(to) && from == Type::F32 && ops.size() == 3) {
+    const IsaOperand high = f.sourceReg(ops[1], from), low = f.source(ops[2], from).word(0);
+    f.emit(IsaOp::F2FP_FP8, {f.dest(ops[0]), high, low, IsaOperand::rz()}, {relu, sat, format});
+  } else {
+    f.unsupported(std::string(f.opcodeText()));
+  }
+}
+
+/// f32 to the 19 bits of tf32, in the place of an f32. To nearest with ties away from zero takes an addition.
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
+  if ((form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) && !form.has(Mod::Satfinite)) {
+    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), f.sourceReg(ops[1], Type::F32)},
+           {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
+    return;
+  }
   if (form.rounding() != Mod::Rna || form.has(Mod::Satfinite) || form.has(Mod::Relu)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
@@ -376,6 +405,8 @@ void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
     pack(f, i, form);
   else if (to == Type::TF32)
     toTf32(f, i, form);
+  else if (isFp8Pair(to) || isFp8Pair(from))
+    convertFp8(f, i, form);
   else if (isInteger(to) && isInteger(from))
     integerToInteger(f, i, form);
   else if (isFloat(to) && isInteger(from))

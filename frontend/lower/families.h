@@ -78,6 +78,33 @@ void lowerPrefetch(FunctionLowering&, const Instruction&, const Form&);
 void lowerAtom(FunctionLowering&, const Instruction&, const Form&);
 void lowerRed(FunctionLowering&, const Instruction&, const Form&);
 
+// texture.cpp
+void lowerTex(FunctionLowering&, const Instruction&, const Form&);
+void lowerSurfaceLoad(FunctionLowering&, const Instruction&, const Form&);
+void lowerSurfaceStore(FunctionLowering&, const Instruction&, const Form&);
+
+// async_copy.cpp
+void lowerCpAsync(FunctionLowering&, const Instruction&, const Form&);
+void lowerCpAsyncWait(FunctionLowering&, const Instruction&, const Form&);
+
+// video.cpp
+void lowerAbsoluteDifferences(FunctionLowering&, const Instruction&, const Form&);
+
+// mbarrier.cpp
+void lowerMbarrier(FunctionLowering&, const Instruction&, const Form&);
+void lowerMbarrierPendingCount(FunctionLowering&, const Instruction&, const Form&);
+void lowerBulkCopy(FunctionLowering&, const Instruction&, const Form&);
+void lowerProxyFence(FunctionLowering&, const Instruction&, const Form&);
+
+// wgmma.cpp
+void lowerWgmma(FunctionLowering&, const Instruction&, const Form&);
+void lowerWgmmaOrder(FunctionLowering&, const Instruction&, const Form&);
+
+// wmma.cpp
+void lowerWmmaLoad(FunctionLowering&, const Instruction&, const Form&);
+void lowerWmmaStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerWmmaMma(FunctionLowering&, const Instruction&, const Form&);
+
 // sync.cpp
 void lowerBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerWarpBarrier(FunctionLowering&, const Instruction&, const Form&);

@@ -8,6 +8,7 @@
 #include "ori/builder.h"
 #include "ori/module.h"
 
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -136,6 +137,8 @@ class FunctionLowering {
   /// Offset of a shared variable from that base.
   std::uint32_t sharedOffset(VariableId id) const { return sharedOffset_[index(id)]; }
   std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
+  /// Where in constant bank 0 the value of this register stands, if it is a parameter of the kernel and never changes.
+  std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
 
   /// The carry flag of the extended-precision instructions, in the sense that the reader wants: "carry" for additions,
   /// "no borrow" for subtractions. It does not live across labels and branches.
@@ -236,6 +239,7 @@ class FunctionLowering {
   ori::Block* returnTo_ = nullptr;
   std::vector<const Function*> inlining_;                // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_; // by VariableId, 32 bits each
+  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; filled when asked for
 };
 
 } // namespace orias::ptx

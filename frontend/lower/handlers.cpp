@@ -83,9 +83,7 @@ HandlerEntry handlerFor(Op op) {
   case Op::BarWarpSync: return {lowerWarpBarrier, direct};
   case Op::Membar:
   case Op::MembarProxy:
-  case Op::Fence:
-  case Op::FenceProxy:
-  case Op::FenceMbarrierInit: return {lowerMembar, direct};
+  case Op::Fence: return {lowerMembar, direct};
   case Op::Nanosleep: return {lowerNanosleep, direct};
   case Op::Griddepcontrol: return {lowerGridControl, direct};
 
@@ -99,6 +97,42 @@ HandlerEntry handlerFor(Op op) {
   case Op::Ldmatrix: return {lowerLdmatrix, direct};
   case Op::Stmatrix: return {lowerStmatrix, direct};
   case Op::Mma: return {lowerMma, direct};
+  case Op::WmmaLoad: return {lowerWmmaLoad, direct};
+  case Op::WmmaStore: return {lowerWmmaStore, direct};
+  case Op::WmmaMma: return {lowerWmmaMma, direct};
+
+  case Op::Vabsdiff2:
+  case Op::Vabsdiff4: return {lowerAbsoluteDifferences};
+
+  case Op::Tex:
+  case Op::Tld4: return {lowerTex, direct};
+  case Op::Suld: return {lowerSurfaceLoad, direct};
+  case Op::Sust: return {lowerSurfaceStore, direct};
+
+  case Op::FenceProxy:
+  case Op::FenceMbarrierInit: return {lowerProxyFence, direct};
+
+  case Op::MbarrierInit:
+  case Op::MbarrierInval:
+  case Op::MbarrierArrive:
+  case Op::MbarrierArriveDrop:
+  case Op::MbarrierExpectTx:
+  case Op::MbarrierCompleteTx:
+  case Op::MbarrierTestWait:
+  case Op::MbarrierTryWait:
+  case Op::CpAsyncMbarrierArrive: return {lowerMbarrier, direct};
+  case Op::MbarrierPendingCount: return {lowerMbarrierPendingCount};
+  case Op::CpAsyncBulk: return {lowerBulkCopy, direct};
+
+  case Op::WgmmaMmaAsync: return {lowerWgmma, direct};
+  case Op::WgmmaFence:
+  case Op::WgmmaCommitGroup:
+  case Op::WgmmaWaitGroup: return {lowerWgmmaOrder, direct};
+
+  case Op::CpAsync: return {lowerCpAsync, direct};
+  case Op::CpAsyncCommitGroup:
+  case Op::CpAsyncWaitGroup:
+  case Op::CpAsyncWaitAll: return {lowerCpAsyncWait, direct};
 
   case Op::Trap:
   case Op::Brkpt: return {lowerTrap, direct};

@@ -22,6 +22,10 @@ bool isSigned(Type type) {
   return typeClass(type) == TypeClass::Signed;
 }
 
+bool isPackedHalves(Type type) {
+  return type == Type::U16x2 || type == Type::S16x2;
+}
+
 isa::IntType intType(Type type) {
   return isSigned(type) ? isa::IntType::S32 : isa::IntType::U32;
 }
@@ -70,6 +74,13 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   auto ops = f.operands(i);
   const bool subtract = form.op == Op::Sub;
+  if (isPackedHalves(type)) {
+    if (f.target().hasVectorMinMax() && !subtract)
+      f.emit(IsaOp::VIADD_16X2, {f.dest(ops[0]), f.sourceReg(ops[1], type), f.source(ops[2], type).word(0)});
+    else
+      f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
   if (bitWidth(type) == 64) {
     Value a = f.source(ops[1], type), b = f.source(ops[2], type);
     IsaOperand d = f.dest(ops[0]);
@@ -298,8 +309,17 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   auto ops = f.operands(i);
-  if (type == Type::U16x2 || type == Type::S16x2 || form.has(Mod::Relu)) {
-    f.unsupported(std::string(f.opcodeText()));
+  if (isPackedHalves(type) || form.has(Mod::Relu)) {
+    if (!f.target().hasVectorMinMax()) {
+      f.unsupported(std::string(f.opcodeText()));
+      return;
+    }
+    enum { U32, S32, U16x2, S16x2 };
+    const int kind = type == Type::U16x2 ? U16x2 : type == Type::S16x2 ? S16x2 : isSigned(type) ? S32 : U32;
+    f.emit(IsaOp::VIMNMX,
+           {f.dest(ops[0]), f.sourceReg(ops[1], type), f.source(ops[2], type).word(0),
+            form.op == Op::Min ? IsaOperand::pt() : kFalse},
+           {{IsaMod::Type, kind}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
     return;
   }
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);

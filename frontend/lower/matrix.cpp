@@ -1,6 +1,7 @@
 // Matrix instructions of a warp on registers, and the loads and stores of their fragments.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/modifiers.h"
 #include "frontend/lower/sync.h"
 
 #include <fmt/format.h>
@@ -48,10 +49,17 @@ unsigned countCode(const Form& form) {
 /// What ldmatrix and stmatrix have in common: matrices of 16-bit elements, to or from shared memory. False, and said,
 /// for others.
 bool isMatrixCopy(FunctionLowering& f, const Form& form) {
-  const bool isKnown =
-      form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16 && form.space() == StateSpace::Shared;
+  const bool isKnown = form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16 &&
+                       (form.space() == StateSpace::Shared || form.space() == StateSpace::None);
   if (!isKnown) f.unsupported(std::string(f.opcodeText()));
   return isKnown;
+}
+
+/// The low word of a generic address of shared memory is the address there (observed; cvta makes them so).
+Address sharedAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
+  Address a = f.address(operand, form.space());
+  if (form.space() == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  return a;
 }
 
 } // namespace
@@ -61,7 +69,7 @@ void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = f.address(ops[1], StateSpace::Shared);
+  const Address a = sharedAddress(f, ops[1], form);
   const IsaOperand run = f.newR(1u << countCode(form));
   f.emit(IsaOp::LDSM, {run, a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset))},
          {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
@@ -74,7 +82,7 @@ void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = f.address(ops[0], StateSpace::Shared);
+  const Address a = sharedAddress(f, ops[0], form);
   f.emit(
       IsaOp::STSM,
       {a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset)), gathered(f, ops[1], Type::B32)},
@@ -104,9 +112,15 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (isByte(typeA) && isByte(typeB) && typeD == Type::S32 && typeC == Type::S32) {
     if (shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16832;
     if (shape == MatrixShape{16, 8, 16}) op = IsaOp::IMMA_16816;
+    if (shape == MatrixShape{8, 8, 16}) op = IsaOp::IMMA_8816;
     mods = {{IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
             {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
             {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}};
+  }
+  const Type word = typeA == Type::F64 ? Type::F64 : Type::B32;
+  if (typeA == Type::F64 && shape == MatrixShape{8, 8, 4}) {
+    op = IsaOp::DMMA_884;
+    mods = {{IsaMod::Rnd, rounding(form)}};
   }
   if (op == IsaOp::NOP || ops.size() != 4 || form.get(Slot::Layout) != Mod::Row ||
       form.get(Slot::LayoutB) != Mod::Col || form.get(Slot::Sparsity) != Mod::None) {
@@ -115,8 +129,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const IsaOperand a = gathered(f, ops[1], Type::B32), b = gathered(f, ops[2], Type::B32),
-                   c = gathered(f, ops[3], Type::B32);
+  const IsaOperand a = gathered(f, ops[1], word), b = gathered(f, ops[2], word), c = gathered(f, ops[3], word);
   const IsaOperand d = f.newR(c.width);
   f.emit(op, {d, a, b, c}, mods);
   scatter(f, ops[0], d);

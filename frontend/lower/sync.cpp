@@ -143,8 +143,7 @@ void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
 }
 
 void lowerMembar(FunctionLowering& f, const Instruction&, const Form& form) {
-  if (form.op == Op::FenceProxy || form.op == Op::MembarProxy || form.op == Op::FenceMbarrierInit ||
-      form.get(Slot::SyncRestrict) != Mod::None) {
+  if (form.op == Op::MembarProxy || form.get(Slot::SyncRestrict) != Mod::None) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }

@@ -1,6 +1,8 @@
 #include "ori/analysis/convergence.h"
 
+#include "encoder/isa/target.h"
 #include "ori/analysis/loop_meetings.h"
+#include "ori/module.h"
 
 #include <algorithm>
 #include <map>
@@ -224,6 +226,14 @@ class Planner {
 };
 
 } // namespace
+
+BarrierRange usableBarriers(const Function& function) {
+  const unsigned all = function.module().target().registerCount(File::B);
+  for (const Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == Op::CALL_EXTERN) return {kBarriersOfCallees, all - kBarriersOfCallees};
+  return {0, all};
+}
 
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
                                 const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent) {

@@ -33,6 +33,14 @@ struct ConvergencePlan {
   std::vector<MissedMeeting> missed;
 };
 
+/// The barriers that a function may use. Code that is called and is not ours uses the lower ones itself (observed for
+/// sm_90).
+struct BarrierRange {
+  unsigned first = 0, count = 0;
+};
+inline constexpr unsigned kBarriersOfCallees = 6;
+BarrierRange usableBarriers(const Function& function);
+
 /// Plans for each block where sides of divergent branches meet one region that covers all of those branches. A region
 /// is sound when every lane that sets its barrier comes to wait for it (or exits), and nobody waits who has not set it.
 /// `isDivergent` is indexed by block id: lanes may leave that block on different ways.

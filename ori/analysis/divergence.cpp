@@ -63,8 +63,8 @@ class Divergence::Solver {
     // Where no barrier can be put, the lanes stay apart for good.
     for (bool changed = true; changed;) {
       changed = false;
-      const ConvergencePlan plan = planConvergence(cfg_, dominators_, postDominators_, loops_,
-                                                   function_.module().target().registerCount(File::B), r_.branches_);
+      const ConvergencePlan plan =
+          planConvergence(cfg_, dominators_, postDominators_, loops_, usableBarriers(function_).count, r_.branches_);
       for (const MissedMeeting& missed : plan.missed)
         changed |= poison(missed.meet);
       drain();

@@ -41,6 +41,9 @@ Space Machine::spaceOf(Op op) const {
   case Op::STS:
   case Op::LDSM:
   case Op::STSM:
+  case Op::SYNCS_ARRIVE:
+  case Op::SYNCS_PHASECHK:
+  case Op::ARRIVES_LDGSTSBAR:
   case Op::ATOMS:
   case Op::ATOMS_CAS:
   case Op::ATOMS_POPC_INC: return Space::Shared;

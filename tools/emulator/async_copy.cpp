@@ -10,7 +10,8 @@
 
 namespace orias::emu {
 
-/// Without its predicate (ZFILL) or under a false one, zeros are written.
+/// Under a false predicate zeros are written. With ZFILL the source need not be aligned: as many bytes as it lies
+/// behind an aligned address are zeros, at the end.
 void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const int to = row.slotIndex("Rs"), toOffset = row.slotIndex("sharedOffset"), from = row.slotIndex("Ra");
@@ -24,11 +25,12 @@ void Machine::copyToShared(const Operation& op, std::uint32_t lanes) {
     copy.bytes = static_cast<std::uint8_t>(op.size);
     copy.lane = static_cast<std::uint8_t>(lane);
     copy.group = w.copyGroups[lane];
-    if ((enabled >> lane & 1) == 0) {
-      if (!fillsZero) return stop("unsupported", "LDGSTS under a false predicate");
-    } else {
+    if ((enabled >> lane & 1) != 0) {
       const std::uint64_t source = value64(op, from, lane) + static_cast<std::uint64_t>(std::int64_t{op.offset});
-      readMemory(Space::Global, source, lane, {copy.data.data(), op.size});
+      const std::uint64_t missing = fillsZero ? source % op.size : 0;
+      for (std::uint64_t k = 0; missing != 0 && k < op.size - missing; ++k)
+        readMemory(Space::Global, source - missing + k, lane, {copy.data.data() + k, 1});
+      if (missing == 0) readMemory(Space::Global, source, lane, {copy.data.data(), op.size});
     }
     if (!stopped_) w.copies.push_back(copy);
   }

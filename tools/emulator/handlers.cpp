@@ -70,6 +70,13 @@ Operation::Handler handlerOf(Op op) {
   case Op::REDG_FLOAT: return &Machine::atomicFloat;
   case Op::ATOMS_POPC_INC: return &Machine::atomicCount;
 
+  // Barriers in shared memory.
+  case Op::SYNCS_EXCH: return &Machine::initBarrier;
+  case Op::SYNCS_ARRIVE: return &Machine::arriveAtBarrier;
+  case Op::SYNCS_PHASECHK: return &Machine::checkBarrier;
+  case Op::ARRIVES_LDGSTSBAR: return &Machine::arriveAfterCopies;
+  case Op::UBLKCP_S_G: return &Machine::copyBulk;
+
   // Special registers and moves between files.
   case Op::S2R:
   case Op::CS2R: return &Machine::readSpecial;
@@ -91,10 +98,12 @@ Operation::Handler handlerOf(Op op) {
   case Op::CCTL:
   case Op::CCTL_IVALL:
   case Op::FENCE_VIEW_ASYNC:
+  case Op::SYNCS_CCTL_IV:
   case Op::PMTRIG:
   case Op::PREEXIT:
   case Op::ACQBULK:
   case Op::ENDCOLLECTIVE:
+  case Op::KEEP:
   case Op::CONV_ALLOC: return &Machine::nothing;
   default: return nullptr;
   }
@@ -120,6 +129,7 @@ bool isFlow(Op op) {
   case Op::YIELD:
   case Op::NANOSLEEP:
   case Op::BPT:
+  case Op::SYNCS_PHASECHK:
   case Op::BAR_SYNC:
   case Op::BAR_SYNC_R:
   case Op::BAR_ARV:

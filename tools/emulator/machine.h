@@ -120,6 +120,15 @@ class Machine {
   std::uint64_t callDriver(const launch::DriverFunction& function, unsigned lane,
                            const std::function<std::uint32_t(unsigned)>& argumentWord);
 
+  // --- mbarrier.cpp: barriers in shared memory
+  void initBarrier(const Operation& op, std::uint32_t lanes);
+  void arriveAtBarrier(const Operation& op, std::uint32_t lanes);
+  void checkBarrier(const Operation& op, std::uint32_t lanes);
+  void arriveAfterCopies(const Operation& op, std::uint32_t lanes);
+  void copyBulk(const Operation& op, std::uint32_t lanes);
+  /// Reads the word of a barrier, lets `change` work on it, and writes it back.
+  template <typename F> void changeBarrier(std::uint64_t address, unsigned lane, F change);
+
   // --- access.cpp: loads and stores
   void load(const Operation& op, std::uint32_t lanes);
   void storeMemory(const Operation& op, std::uint32_t lanes);

@@ -170,4 +170,51 @@ void i2ip2(const Inst& inst, LaneValues& values) {
   packIntegers(lane, 2, lane.mod(Mod::DstFmt) != 0, lane.raw(3));
 }
 
+namespace {
+
+Format fp8Of(const Lane& lane, Mod modifier) {
+  return lane.mod(modifier) != 0 ? Format::E4M3 : Format::E5M2;
+}
+
+/// Two 8-bit numbers, and above them the half of the last slot that is kept.
+void setFp8Pair(Lane& lane, unsigned kept, Format from, Bits high, Bits low) {
+  const Format to = fp8Of(lane, Mod::DstFmt);
+  const auto overflow = lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
+  const auto number = [&](Bits bits) {
+    const Bits v = ieee::convert(to, from, bits, Rounding::NearestEven, overflow);
+    // The sign stands in bit 7; NaN has no sign.
+    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 && (v & 0x80) != 0 && !ieee::isNan(to, v) ? 0 : v);
+  };
+  const std::uint32_t above = lane.raw(kept) >> (lane.mod(Mod::Byte) != 0 ? 16 : 0);
+  lane.set(0, above << 16 | number(high) << 8 | number(low));
+}
+
+} // namespace
+
+void f2fpFp8(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  setFp8Pair(lane, 3, Format::F32, lane.number(1, Format::F32), lane.number(2, Format::F32));
+}
+
+void f2fpFp8OfHalves(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  setFp8Pair(lane, 2, Format::F16, lane.raw(1) >> 16, lane.raw(1) & 0xffff);
+}
+
+void f2fpUnpack(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Format from = fp8Of(lane, Mod::SrcFmt);
+  const auto half = [&](unsigned shift) {
+    const Bits v = ieee::convert(Format::F16, from, lane.raw(1) >> shift & 0xff);
+    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::F16, v) : v);
+  };
+  lane.set(0, half(8) << 16 | half(0));
+}
+
+void f2fpTf32(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Bits v = ieee::convert(Format::TF32, Format::F32, lane.number(1, Format::F32), lane.rounding());
+  lane.set(0, static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::F32, v) : v));
+}
+
 } // namespace orias::isa::semantics

@@ -133,6 +133,12 @@ void viadd(const Inst& inst, LaneValues& values) {
   lane.set(0, lane.u32(1) + lane.u32(2));
 }
 
+void viadd16x2(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const std::uint32_t a = lane.u32(1), b = lane.u32(2);
+  lane.set(0, ((a + b) & 0xffff) | ((a & 0xffff0000) + (b & 0xffff0000)));
+}
+
 void imad(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   lane.set(0, lane.u32(1) * lane.u32(2) + lane.u32(3));

@@ -95,13 +95,13 @@ void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
   });
 }
 
-void multiplyBytes(const Inst& inst, WarpValues& warp, unsigned depth) {
+void multiplyBytes(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth) {
   const bool aIsSigned = getMod(inst, Mod::SrcFmt) != 0, bIsSigned = getMod(inst, Mod::DstFmt) != 0;
   const bool saturates = getMod(inst, Mod::Sat) != 0;
   const auto value = [](std::uint64_t byte, bool isSigned) {
     return isSigned ? signedOf(byte, 8) : static_cast<std::int64_t>(byte);
   };
-  multiply(inst, warp, {16, depth, 8}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
+  multiply(inst, warp, {rows, depth, 8}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
     std::int64_t sum = signedOf(c, 32);
     for (unsigned k = 0; k < depth; ++k)
       sum += value(a[k], aIsSigned) * value(b[k], bIsSigned);
@@ -120,10 +120,13 @@ void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
 }
 void imma16832(const Inst& inst, WarpValues& warp) {
-  multiplyBytes(inst, warp, 32);
+  multiplyBytes(inst, warp, 16, 32);
 }
 void imma16816(const Inst& inst, WarpValues& warp) {
-  multiplyBytes(inst, warp, 16);
+  multiplyBytes(inst, warp, 16, 16);
+}
+void imma8816(const Inst& inst, WarpValues& warp) {
+  multiplyBytes(inst, warp, 8, 16);
 }
 
 void dmma884(const Inst& inst, WarpValues& warp) {

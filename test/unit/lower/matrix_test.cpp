@@ -22,5 +22,7 @@ TEST_CASE("products of halves and bytes") {
                         "{%r5,%r6}, {%r7,%r8,%r9,%r10};"),
                 {"IMMA.16832.S8.U8"}));
   CHECK(inOrder(lowered("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%fd1,%fd2}, {%fd3}, {%fd4}, {%fd1,%fd2};"),
-                {"not supported yet"}));
+                {"DMMA.8x8x4 %"}));
+  CHECK(inOrder(lowered("mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.s8.s32 {%r1,%r2}, {%r3}, {%r4}, {%r1,%r2};"),
+                {"IMMA.8816.S8.S8.SAT %"}));
 }

@@ -93,8 +93,4 @@ TEST_CASE("halves are read from the low half, pairs whole") {
   CHECK(contains(lowered("max.NaN.bf16x2 %r1, %r2, %r3;"), "HMNMX2"));
 }
 
-TEST_CASE("what has no exact sequence is refused") {
-  CHECK(contains(lowered("cvt.rn.satfinite.e4m3x2.f32 %h1, %f1, %f2;"), "not supported yet"));
-}
-
 } // namespace orias::ptx

@@ -167,6 +167,20 @@ TEST_CASE("F2IP packs bytes") {
   CHECK(result("F2IP.U8.F32.NTZ R0, R1, R2, R3", 0x7fc00000, bits(1.0f), 0xaaaabbbb) == 0xbbbb0001);
 }
 
+TEST_CASE("numbers of eight bits, and tf32") {
+  // Eight bits: 1 is 0x38 in e4m3 (bias 7) and 0x3c in e5m2; 448 and 57344 are the greatest.
+  CHECK(onFloats("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R0, R1, R2, RZ", 1, -2) == 0x38c0);
+  CHECK(onFloats("F2FP.SATFINITE.E5M2.F32.PACK_AB_MERGE_C R0, R1, R2, RZ", 1, 1e30f) == 0x3c7b);
+  CHECK(onFloats("F2FP.SATFINITE.RELU.E4M3.F32.PACK_AB_MERGE_C R0, R1, R2, RZ", 1e30f, -2) == 0x7e00);
+  CHECK(result("F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C R0, R1, R2", 0x3c00c000, 0x1234) == 0x123438c0);
+  CHECK(result("F2FP.SATFINITE.E5M2.F16.UNPACK_B_MERGE_C R0, R1, R2.H1", 0x3c00c000, 0x12345678) == 0x12343cc0);
+  CHECK(result("F2FP.F16.E4M3.UNPACK_B R0, R1", 0x38c0) == 0x3c00c000);
+  CHECK(result("F2FP.RELU.F16.E5M2.UNPACK_B R0, R1", 0x3cc0) == 0x3c000000);
+  CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f801000) == 0x3f800000); // a tie, to even
+  CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f803000) == 0x3f804000);
+  CHECK(result("F2FP.TF32.F32.PACK_B.RZ R0, R1", 0x3f803fff) == 0x3f802000);
+}
+
 TEST_CASE("packed halves") {
   CHECK(result("HADD2 R0, R1, R2", 0x3c004000, 0x3c003c00) == 0x40004200);
   CHECK(result("HADD2 R0, R1.H0_H0, -R2.H1_H1", 0x3c004000, 0x3c000000) == 0x3c003c00);

@@ -103,4 +103,7 @@ TEST_CASE("the smaller shapes: HMMA.1688 and IMMA.16816") {
   run("IMMA.16816.S8.S8 R0, R4.ROW, R8.COL, R12", w);
   CHECK(w.lane[5][kD].w[0] == 16 * 128 + 1);
   CHECK(w.lane[5][kD].w[3] == 16 * 128);
+  run("IMMA.8816.S8.S8 R0, R4.ROW, R8.COL, R12", w);
+  CHECK(w.lane[5][kD].w[0] == 16 * 128 + 1);
+  CHECK(w.lane[5][kD].w[1] == 16 * 128);
 }

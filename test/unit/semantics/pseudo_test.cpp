@@ -71,6 +71,7 @@ TEST_CASE("division, reciprocal and root of numbers, rounded as they say") {
 }
 
 TEST_CASE("sums, extrema of three, and what carries into the high word") {
+  CHECK(onWords("VIADD.16x2 R0, R1, R2", 0x0001ffff, 0x00020001) == 0x00030000);
   CHECK(onWords("VIADD R0, R1, -R2", 5, 7) == static_cast<std::uint32_t>(-2));
   CHECK(onWords("VIMNMX3 R0, R1, R2, R3, PT", 5, static_cast<std::uint32_t>(-7), 9) == static_cast<std::uint32_t>(-7));
   CHECK(onWords("VIMNMX3.U32 R0, R1, R2, R3, !PT", 5, static_cast<std::uint32_t>(-7), 9) ==

@@ -1,0 +1,233 @@
+// Barriers in shared memory, bulk copies that report to them, and fences of the asynchronous proxy. All as ptxas does
+// it for sm_90. A barrier's word counts down: in its high half what one phase and the current one still expect, by
+// complements.
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/sync.h"
+#include "frontend/lower/uniform_loop.h"
+
+#include <array>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// What is added or counted (SYNCS.ARRIVE): arrivals A and bytes T, each none, one, or as a register says.
+enum class Count { Expect = 0, ArriveOne = 1, ByteOne = 2, ExpectOnly = 3, Complete = 4, ArriveMany = 5 };
+
+constexpr std::uint32_t kMostArrivals = 1u << 20;
+
+Address barrierAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
+  Address a = f.address(operand, form.space());
+  if (form.space() == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  if (a.uniform.isNone()) a.uniform = IsaOperand::zero(File::UR);
+  return a;
+}
+
+IsaOperand offsetOf(const Address& a) {
+  return IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
+}
+
+/// The whole address in one word, for what takes it from a uniform register.
+Value addressWord(FunctionLowering& f, const Address& a) {
+  if (a.base.isZeroReg() && a.offset == 0) return Value::of(a.uniform);
+  const IsaOperand sum = f.newR();
+  f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), f.inReg(f.imm(a.offset)), a.uniform, a.base});
+  return Value::of(sum);
+}
+
+IsaOperand shiftedLeft(FunctionLowering& f, IsaOperand word, unsigned by) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::SHF, {r, word, f.imm(by), IsaOperand::rz()},
+         {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+  return r;
+}
+
+bool isOfThisCta(const Form& form) {
+  return form.get(Slot::Space) != Mod::SharedCluster && (form.scope() == Mod::None || form.scope() == Mod::Cta);
+}
+
+void arrive(FunctionLowering& f, const Address& a, Count count, IsaOperand state, IsaOperand operand, bool drops,
+            bool wantsNothing) {
+  f.emit(IsaOp::SYNCS_ARRIVE, {state, a.base, a.uniform, offsetOf(a), operand},
+         {{IsaMod::Func, count}, {IsaMod::Sub3, drops ? 1 : 0}, {IsaMod::Sub2, wantsNothing ? 1 : 0}});
+}
+
+void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  const Address a = barrierAddress(f, ops[0], form);
+  const Value count = f.source(ops[1], Type::U32);
+  Value low, high;
+  if (count.isConstant()) {
+    const std::uint32_t left = kMostArrivals - static_cast<std::uint32_t>(count.bits());
+    low = Value::constant(left << 1, 1);
+    high = Value::constant(left << 11, 1);
+  } else {
+    const IsaOperand left = f.newR();
+    f.emit(IsaOp::IADD3,
+           {left, IsaOperand::pt(), IsaOperand::pt(), count.word(0).negated(), f.imm(kMostArrivals), IsaOperand::rz()});
+    low = Value::of(shiftedLeft(f, left, 1));
+    high = Value::of(shiftedLeft(f, left, 11));
+  }
+  const IsaOperand at = f.out().use(f.out().newVReg(File::UR)), word = f.out().use(f.out().newVReg(File::UR, 2));
+  const std::array<UniformWord, 3> uniform{UniformWord{at, addressWord(f, a)},
+                                           UniformWord{ori::component(word, 0), low},
+                                           UniformWord{ori::component(word, 1), high}};
+  forEachUniform(f, uniform, [&] {
+    // Once for all lanes that agree.
+    f.b().setGuard(IsaOperand::pt());
+    f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, 0}});
+    f.emit(IsaOp::SYNCS_EXCH, {IsaOperand::zero(File::UR, 2), at, f.imm(0), word});
+  });
+  f.endUnguarded(join);
+}
+
+void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (!isOfThisCta(form) || form.has(Mod::NoComplete)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  const Address a = barrierAddress(f, ops[1], form);
+  const IsaOperand state = ops[0].is(OperandKind::Sink) ? IsaOperand::rz(2) : f.dest(ops[0]);
+  const bool drops = form.op == Op::MbarrierArriveDrop;
+  if (form.has(Mod::ExpectTx)) {
+    arrive(f, a, Count::Expect, state, f.sourceReg(ops[2], Type::U32), drops, false);
+    return;
+  }
+  const Value count = ops.size() > 2 ? f.source(ops[2], Type::U32) : Value::constant(1, 1);
+  const bool isOne = count.isConstant() && count.bits() == 1;
+  arrive(f, a, isOne ? Count::ArriveOne : Count::ArriveMany, state, isOne ? IsaOperand::rz() : f.inReg(count), drops,
+         false);
+}
+
+void waitFor(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (!isOfThisCta(form)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  const Address a = barrierAddress(f, ops[1], form);
+  // The phase is the top bit of a state's high word. How long try_wait may wait is only a hint.
+  const IsaOperand phase = form.has(Mod::Parity) ? shiftedLeft(f, f.sourceReg(ops[2], Type::U32), 31)
+                                                 : ori::component(f.sourceReg(ops[2], Type::B64), 1);
+  f.emit(IsaOp::SYNCS_PHASECHK, {f.destPredicate(ops[0]), a.base, a.uniform, offsetOf(a), phase},
+         {{IsaMod::Sub, form.op == Op::MbarrierTryWait ? 1 : 0}});
+}
+
+} // namespace
+
+void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  switch (form.op) {
+  case Op::MbarrierInit: initialise(f, i, form); return;
+  case Op::MbarrierArrive:
+  case Op::MbarrierArriveDrop: arriveAt(f, i, form); return;
+  case Op::MbarrierTestWait:
+  case Op::MbarrierTryWait: waitFor(f, i, form); return;
+  case Op::MbarrierInval: {
+    const Address a = barrierAddress(f, ops[0], form);
+    f.emit(IsaOp::SYNCS_CCTL_IV, {a.base, a.uniform, offsetOf(a)});
+    return;
+  }
+  case Op::MbarrierExpectTx:
+  case Op::MbarrierCompleteTx: {
+    if (!isOfThisCta(form)) break;
+    const Count count = form.op == Op::MbarrierExpectTx ? Count::ExpectOnly : Count::Complete;
+    arrive(f, barrierAddress(f, ops[0], form), count, IsaOperand::rz(2), f.sourceReg(ops[1], Type::U32), false, true);
+    return;
+  }
+  case Op::CpAsyncMbarrierArrive: {
+    const Address a = barrierAddress(f, ops[0], form);
+    const bool isCounted = form.has(Mod::Noinc);
+    if (!isCounted) arrive(f, a, Count::ByteOne, IsaOperand::rz(2), IsaOperand::rz(), false, true);
+    enum { ArrivalCount = 1, TransactionCount = 2 };
+    f.emit(IsaOp::ARRIVES_LDGSTSBAR, {a.base, a.uniform, offsetOf(a)},
+           {{IsaMod::Sub, isCounted ? ArrivalCount : TransactionCount}});
+    return;
+  }
+  default: break;
+  }
+  f.unsupported(std::string(f.opcodeText()));
+}
+
+/// From the state of a barrier: how many arrivals were missing.
+void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const Form&) {
+  auto ops = f.operands(i);
+  const IsaOperand state = f.sourceReg(ops[1], Type::B64), shifted = f.newR(), left = f.newR();
+  f.emit(IsaOp::SHF, {shifted, IsaOperand::rz(), f.imm(11), ori::component(state, 1)},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), left, shifted, f.imm(kMostArrivals - 1), IsaOperand::rz(), f.imm(0xc0),
+                       IsaOperand::pt().notted()});
+  f.emit(IsaOp::IADD3,
+         {f.dest(ops[0]), IsaOperand::pt(), IsaOperand::pt(), left.negated(), f.imm(kMostArrivals), IsaOperand::rz()});
+}
+
+/// Bulk copies from global to shared memory. The unit that does them takes one at a time, from uniform registers.
+void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (form.space() != StateSpace::Shared || form.space2() != StateSpace::Global || ops.size() != 4 ||
+      form.get(Slot::Multicast) != Mod::None || form.has(Mod::L2CacheHint)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  const auto sum = [&](const Operand& operand) {
+    Address a = f.address(operand, StateSpace::Shared);
+    if (a.uniform.isNone()) a.uniform = IsaOperand::zero(File::UR);
+    return f.inReg(f.inReg(addressWord(f, a).word(0)));
+  };
+  const IsaOperand to = sum(ops[0]), barrier = sum(ops[3]);
+  const Address a = f.address(ops[1], StateSpace::Global);
+  IsaOperand from = f.inReg(Value::of(a.base));
+  if (a.offset != 0) {
+    const IsaOperand moved = f.newR(2);
+    f.emit(IsaOp::IADD64, {moved, from, f.inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
+    from = moved;
+  }
+  const IsaOperand size = f.newR(), units = f.newR();
+  f.emit(IsaOp::SHF, {size, IsaOperand::rz(), f.imm(4), f.sourceReg(ops[2], Type::U32)},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+  f.emit(IsaOp::LOP3,
+         {IsaOperand::pt(), units, size, f.imm(0xffff), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
+  // One lane after the other.
+  ori::Block* loop = f.newBlock();
+  f.enter(loop);
+  const IsaOperand mine = f.newP();
+  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), IsaOperand::pt()});
+  const IsaOperand target = f.out().use(f.out().newVReg(File::UR, 2)),
+                   source = f.out().use(f.out().newVReg(File::UR, 2)), length = f.out().use(f.out().newVReg(File::UR));
+  f.b().setGuard(mine);
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(target, 0), to});
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(target, 1), barrier});
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(source, 0), ori::component(from, 0)});
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(source, 1), ori::component(from, 1)});
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), length, units});
+  f.b().setGuard(IsaOperand::pt());
+  f.emit(IsaOp::UBLKCP_S_G, {target, source, length});
+  f.branchIf(mine.notted(), loop);
+  f.endUnguarded(join);
+}
+
+/// fence.proxy.async: what this thread wrote is seen by the copies and products that run beside it, and the other way
+/// round.
+void lowerProxyFence(FunctionLowering& f, const Instruction&, const Form& form) {
+  if (form.op == Op::FenceMbarrierInit) return; // stores to barriers are ordered by what tells the others of them
+  enum { Shared, Global };
+  const Mod space = form.get(Slot::Space);
+  if (form.get(Slot::Proxy) != Mod::Async || space == Mod::SharedCluster || form.get(Slot::SyncRestrict) != Mod::None) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  if (space != Mod::Global) {
+    f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, FenceKind::All}, {IsaMod::Scope, space == Mod::None ? 2 : 0}});
+    f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Shared}});
+  }
+  if (space != Mod::SharedCta && space != Mod::Shared) f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Global}});
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,56 @@
+// Values that must stand in uniform registers (uniform_loop.h).
+
+#include "frontend/lower/uniform_loop.h"
+
+#include <algorithm>
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, const std::function<void()>& emit) {
+  const auto isKnown = [](const UniformWord& w) {
+    return w.value.isConstant() || w.value.reg().isConst() || w.value.reg().file == isa::File::UR;
+  };
+  const auto emitKnown = [&] {
+    for (const UniformWord& w : words) {
+      if (!isKnown(w)) continue;
+      if (!w.value.isConstant() && w.value.reg().isConst()) {
+        f.emit(IsaOp::ULDC, {w.uniform, w.value.reg()});
+        continue;
+      }
+      const IsaOperand word = w.value.word(0);
+      f.emit(IsaOp::UMOV, {w.uniform, word.isZeroReg() ? IsaOperand::zero(isa::File::UR) : word});
+    }
+  };
+  if (std::all_of(words.begin(), words.end(), isKnown)) {
+    emitKnown();
+    emit();
+    return;
+  }
+  ori::Block* loop = f.newBlock();
+  f.enter(loop);
+  // R2UR takes the value of the first lane here, and tells each lane whether its own differs.
+  IsaOperand differs;
+  for (const UniformWord& w : words) {
+    if (isKnown(w)) continue;
+    const IsaOperand here = f.newP();
+    f.emit(IsaOp::R2UR, {here, w.uniform, w.value.word(0)});
+    if (differs.isNone()) {
+      differs = here;
+      continue;
+    }
+    const IsaOperand any = f.newP();
+    // LUT over three predicates, of which the last is true: either of the first two.
+    constexpr int kOr = 0xfc;
+    f.emit(IsaOp::PLOP3, {any, IsaOperand::pt(), differs, here, IsaOperand::pt(), f.imm(kOr), f.imm(0)});
+    differs = any;
+  }
+  emitKnown();
+  f.b().setGuard(differs.notted());
+  emit();
+  f.b().setGuard(IsaOperand::pt());
+  f.branchIf(differs, loop);
+}
+
+} // namespace orias::ptx

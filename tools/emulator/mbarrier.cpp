@@ -1,0 +1,147 @@
+// Barriers in shared memory (SYNCS) and what reports to them. What the machine keeps in a barrier's word is only known
+// in part; the rest is ours: the counts stand as complements, as pending_count and init of ptxas' code have them, and
+// the bytes that are expected in the bits between.
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+
+#include <bit>
+
+namespace orias::emu {
+
+using isa::Op;
+
+namespace {
+
+constexpr std::uint32_t kCounts = 1u << 20;
+constexpr unsigned kBytesBits = 22;
+
+/// pending: bits 43..62, expected: bits 1..20, both as 2^20 less the count; bytes: bits 21..42, signed; phase: bit 63.
+struct Word {
+  std::int64_t pending = 0, expected = 0, bytes = 0;
+  bool phase = false;
+
+  static Word decode(std::uint64_t bits) {
+    Word w;
+    w.expected = kCounts - static_cast<std::int64_t>(bits >> 1 & (kCounts - 1));
+    w.pending = kCounts - static_cast<std::int64_t>(bits >> 43 & (kCounts - 1));
+    // None is the complement's zero.
+    if (w.pending == kCounts) w.pending = 0;
+    if (w.expected == kCounts) w.expected = 0;
+    w.bytes = static_cast<std::int64_t>(bits << (64 - 21 - kBytesBits)) >> (64 - kBytesBits);
+    w.phase = bits >> 63 != 0;
+    return w;
+  }
+  std::uint64_t encode() const {
+    const auto complement = [](std::int64_t count) {
+      return static_cast<std::uint64_t>(kCounts - count) & (kCounts - 1);
+    };
+    return complement(expected) << 1 | complement(pending) << 43 |
+           (static_cast<std::uint64_t>(bytes) & ((1u << kBytesBits) - 1)) << 21 | std::uint64_t{phase} << 63;
+  }
+  void endPhaseIfDone() {
+    if (pending != 0 || bytes != 0) return;
+    phase = !phase;
+    pending = expected;
+  }
+};
+
+} // namespace
+
+template <typename F> void Machine::changeBarrier(std::uint64_t address, unsigned lane, F change) {
+  std::uint64_t bits = 0;
+  if (!readMemory(Space::Shared, address, lane, std::as_writable_bytes(std::span(&bits, 1)), true)) return;
+  Word w = Word::decode(bits);
+  change(w, bits);
+  bits = w.encode();
+  writeMemory(Space::Shared, address, lane, std::as_bytes(std::span(&bits, 1)), true);
+}
+
+/// SYNCS.EXCH: the same for all lanes.
+void Machine::initBarrier(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const std::uint64_t address = word(op, row.slotIndex("URa"), 0, lane) + static_cast<std::uint32_t>(op.offset);
+  const std::uint64_t bits = value64(op, row.slotIndex("URb"), lane);
+  writeMemory(Space::Shared, address, lane, std::as_bytes(std::span(&bits, 1)), true);
+}
+
+void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
+  enum { Expect, ArriveOne, ByteOne, ExpectOnly, Complete, ArriveMany };
+  const unsigned kind = isa::getMod(op.inst, isa::Mod::Func);
+  const bool drops = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
+  if (isa::getMod(op.inst, isa::Mod::Sub) != 0) return stop("unsupported", "SYNCS.ARRIVE of a mask");
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::int64_t operand = word(op, op.data, 0, lane);
+    changeBarrier(addressOf(op, lane), lane, [&](Word& w, std::uint64_t before) {
+      const std::int64_t arrivals = kind == ArriveMany ? operand : kind == Expect || kind == ArriveOne ? 1 : 0;
+      if (kind == Expect || kind == ExpectOnly) w.bytes += operand;
+      if (kind == ByteOne) ++w.bytes;
+      if (kind == Complete) w.bytes -= operand;
+      if (arrivals > w.pending) return stop("mbarrier", "more arrivals than a phase has");
+      w.pending -= arrivals;
+      if (drops) w.expected -= arrivals;
+      if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
+      setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(before));
+      setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(before >> 32));
+    });
+  }
+}
+
+/// SYNCS.PHASECHK: is the phase of the top bit over? Those that have to wait let others run.
+void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
+  ++path().pc;
+  bool waits = false;
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const bool asked = word(op, op.data, 0, lane) >> 31 != 0;
+    std::uint64_t bits = 0;
+    if (!readMemory(Space::Shared, addressOf(op, lane), lane, std::as_writable_bytes(std::span(&bits, 1)), true))
+      return;
+    const bool isOver = Word::decode(bits).phase != asked;
+    waits |= !isOver;
+    setWord(op, 0, 0, lane, isOver ? 1 : 0);
+  }
+  if (waits && !meetsAnywhere_) isSwitching_ = givesWay_ = true;
+}
+
+/// ARRIVES.LDGSTSBAR: the copies are done now, which is one of the moments that the machine may choose, so that it
+/// arrives, or its byte has come, at once.
+void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
+  enum { None, Arrival, Transaction };
+  abandonCopies(lanes);
+  const bool isArrival = isa::getMod(op.inst, isa::Mod::Sub) == Arrival;
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    changeBarrier(addressOf(op, lane), lane, [&](Word& w, std::uint64_t) {
+      (isArrival ? w.pending : w.bytes) -= 1;
+      w.endPhaseIfDone();
+    });
+  }
+}
+
+/// UBLKCP.S.G: at once, once for all lanes.
+void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const int to = row.slotIndex("URb");
+  const std::uint32_t target = word(op, to, 0, lane), barrier = word(op, to, 1, lane);
+  const std::uint64_t source = value64(op, row.slotIndex("URa"), lane);
+  const std::uint32_t units = word(op, row.slotIndex("URc"), 0, lane);
+  constexpr std::uint32_t kUnit = 16;
+  for (std::uint32_t k = 0; k < units && !stopped_; ++k) {
+    std::byte bytes[kUnit];
+    if (!readMemory(Space::Global, source + k * kUnit, lane, bytes)) return;
+    writeMemory(Space::Shared, target + k * kUnit, lane, bytes);
+  }
+  changeBarrier(barrier, lane, [&](Word& w, std::uint64_t) {
+    w.bytes -= std::int64_t{units} * kUnit;
+    w.endPhaseIfDone();
+  });
+}
+
+} // namespace orias::emu
