@@ -279,6 +279,9 @@ std::string_view whyNotAlone(const Statement& statement) {
     return "needs an object that the host makes";
   if (isOne({"cvta"}) && (form.get(ptx::Slot::Space) == Mod::Const))
     return "the window of constants is another in each engine";
+  if (isOne({"wmma"})) return "how fragments lie in registers is up to the implementation";
+  if (isOne({"ldmatrix", "stmatrix"}) && form.space() != StateSpace::Shared)
+    return "a generic address of shared memory is wanted";
   if (isOne({"discard"})) return "leaves memory undefined";
   if (isOne({"createpolicy"})) return "its result has no documented value";
   if (form.op == Op::St && form.space() == StateSpace::Param) return "part of a call";
