@@ -124,6 +124,7 @@ std::vector<Value> coordinatesOf(FunctionLowering& f, const Operand& operand, Ty
 
 constexpr std::uint32_t kCoarsest = 0xc2000000; ///< -32 as a level of detail, clamped by the texture (observed)
 constexpr std::int64_t kLastLayer = 0xffff;
+constexpr int kPlane = 1; ///< the number of two dimensions
 
 } // namespace
 
@@ -131,7 +132,7 @@ constexpr std::int64_t kLastLayer = 0xffff;
 void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   auto at = f.parts(ops[1]);
-  const auto geometry = geometryOf(form);
+  auto geometry = geometryOf(form);
   const Type coordinateType = form.type(1);
   const Mod mipmap = form.get(Slot::Mipmap);
   const bool isGather = form.op == Op::Tld4, isFetch = coordinateType == Type::S32;
@@ -139,9 +140,10 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   // Which of the operands behind the coordinates are there, they say by their kinds: offsets are integers.
   std::size_t next = 2;
   const bool hasLevel = mipmap == Mod::AtLevel;
+  const bool isLine = form.get(Slot::Geometry) == Mod::Dim1d && !isFetch;
   if (!geometry || geometry->texture < 0 || hasPredicate || mipmap == Mod::Grad || at.size() != 2 ||
       !ops[0].is(OperandKind::Vector) || bitWidth(form.type(0)) != 32 || form.type(0) == Type::F16x2 ||
-      (isGather && ops.size() > 2)) {
+      (isGather && ops.size() > 2) || (isLine && ops.size() > (hasLevel ? 3u : 2u))) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -151,6 +153,10 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   std::vector<Value> coordinates = coordinatesOf(f, at[1], coordinateType, *geometry);
   if (geometry->isArray) coordinates[0] = smaller(f, coordinates[0], kLastLayer);
   if (geometry->isCube) projectOnCube(f, std::span(coordinates).last(3));
+  if (isLine) { // is sampled as a plane, in its first row (observed)
+    coordinates.push_back(Value::constant(0, 1));
+    geometry->texture = kPlane;
+  }
 
   enum { kNone, kZero, kBias, kLevel };
   int level = kZero;
