@@ -101,6 +101,12 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   }
 }
 
+Address FunctionLowering::sharedAddress(const Operand& operand, StateSpace space) {
+  Address a = address(operand, space);
+  if (space == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  return a;
+}
+
 std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& registerOperand) {
   if (!registerOperand.is(OperandKind::Register) || registerOperand.component() != Component::None ||
       !inlining_.empty())
@@ -127,10 +133,11 @@ std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& re
           known = known == kUnknown ? value : kOther;
         }
       };
-      if (!ops[0].isGroup()) write(ops[0]);
       if (ops[0].isGroup())
         for (const Operand& part : in_->parts(ops[0]))
           write(part);
+      else
+        write(ops[0]);
     }
   }
   const std::int64_t at = kernelParameters_[index(registerOperand.registerId())];

@@ -55,13 +55,6 @@ bool isMatrixCopy(FunctionLowering& f, const Form& form) {
   return isKnown;
 }
 
-/// The low word of a generic address of shared memory is the address there (observed; cvta makes them so).
-Address sharedAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
-  Address a = f.address(operand, form.space());
-  if (form.space() == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
-  return a;
-}
-
 } // namespace
 
 void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -69,7 +62,7 @@ void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = sharedAddress(f, ops[1], form);
+  const Address a = f.sharedAddress(ops[1], form.space());
   const IsaOperand run = f.newR(1u << countCode(form));
   f.emit(IsaOp::LDSM, {run, a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset))},
          {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
@@ -82,7 +75,7 @@ void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
-  const Address a = sharedAddress(f, ops[0], form);
+  const Address a = f.sharedAddress(ops[0], form.space());
   f.emit(
       IsaOp::STSM,
       {a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset)), gathered(f, ops[1], Type::B32)},

@@ -21,8 +21,7 @@ enum class Count { Expect = 0, ArriveOne = 1, ByteOne = 2, ExpectOnly = 3, Compl
 constexpr std::uint32_t kMostArrivals = 1u << 20;
 
 Address barrierAddress(FunctionLowering& f, const Operand& operand, const Form& form) {
-  Address a = f.address(operand, form.space());
-  if (form.space() == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  Address a = f.sharedAddress(operand, form.space());
   if (a.uniform.isNone()) a.uniform = IsaOperand::zero(File::UR);
   return a;
 }
