@@ -41,11 +41,10 @@ class Synchroniser {
     firstBarrier_ = barriers.first;
     ori::ConvergencePlan plan =
         ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent);
-    for (const ori::MissedMeeting& missed : plan.missed) {
+    for (const ori::MissedMeeting& missed : plan.missed)
       context_.remarks.refused(function_.block(missed.meet)->first,
                                missed.outOfBarriers ? "threads do not reconverge here: all barriers are in use"
                                                     : "threads do not reconverge here: the code is not nested");
-    }
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
