@@ -5,6 +5,8 @@
 #include "encoder/isa/print.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -47,8 +49,8 @@ struct Pending {
   std::uint32_t producer = 0;
   std::int32_t issued = 0;  ///< cycles, counted from the start of the block
   std::uint8_t cover = 0;   ///< waiting for any of these scoreboards ends it
-  std::uint8_t younger = 0; ///< later instructions that took the same scoreboard (for DEPBAR.LE)
-  std::uint8_t scoreboard = kNoScoreboard;
+  std::uint8_t counted = 0; ///< those that an instruction of the same completion queue took: DEPBAR.LE may count
+  std::array<std::uint8_t, 6> younger{}; ///< for each of `counted`: how many of that queue took it still later
   Guard guard;
 
   auto key() const { return std::tuple(unit, producer, isWrite, isLate, access.port); }
@@ -163,10 +165,12 @@ class Checker {
         Pending both = *a;
         both.issued = std::max(a->issued, b->issued);
         both.cover = a->cover & b->cover;
-        both.younger = std::min(a->younger, b->younger);
+        both.counted = a->counted & b->counted;
+        for (std::size_t s = 0; s < both.younger.size(); ++s)
+          both.younger[s] = std::min(a->younger[s], b->younger[s]);
         if (!(a->guard == b->guard)) both.guard = {};
-        changed |= both.issued != a->issued || both.cover != a->cover || both.younger != a->younger ||
-                   !(both.guard == a->guard);
+        changed |= both.issued != a->issued || both.cover != a->cover || both.counted != a->counted ||
+                   both.younger != a->younger || !(both.guard == a->guard);
         merged.push_back(both);
         ++a;
         ++b;
@@ -238,7 +242,9 @@ class Checker {
     if (steps_[index].latencyClass == LatencyClass::Depbar) waitForCount(inst);
   }
 
-  /// DEPBAR.LE SBn, k: at most k of the instructions that took the scoreboard are still under way.
+  /// DEPBAR.LE SBn, k: at most k of the instructions that took the scoreboard are still under way. With k above 0 that
+  /// tells something of instructions that complete in order only: over are those that k younger ones of their queue
+  /// came after. What else took the scoreboard may be over as well, so it does not count.
   void waitForCount(const isa::Inst& inst) {
     const int scoreboardSlot = isa::desc(inst.op).slotIndex("sb");
     const int countSlot = isa::desc(inst.op).slotIndex("count");
@@ -248,7 +254,7 @@ class Checker {
     std::erase_if(state_, [&](const Pending& p) {
       if (!p.isLate) return false;
       if (count == 0) return (p.cover >> scoreboard & 1) != 0;
-      return p.scoreboard == scoreboard && p.younger >= count && target_.completionQueue(p.access.latencyClass) != 0;
+      return (p.counted >> scoreboard & 1) != 0 && p.younger[scoreboard] >= count;
     });
   }
 
@@ -302,8 +308,8 @@ class Checker {
     p.issued = now_;
     p.guard = steps_[index].guard;
     if (use.isLate) {
-      p.scoreboard = use.isDef ? control.writeBarrier : control.readBarrier;
       p.cover = bit(control.writeBarrier);
+      if (target_.completionQueue(use.access.latencyClass) != 0) p.counted = p.cover;
       // An atomic's predicate (was it done at all?) is there when the operands have been read; ptxas waits for just
       // that.
       const bool isEarly = use.access.latencyClass == LatencyClass::Atomic && fileOf(use.unit) == File::P;
@@ -326,11 +332,10 @@ class Checker {
     const unsigned reads = target_.readQueue(step.latencyClass);
     for (Pending& p : state_) {
       if (!p.isLate || p.producer == index) continue;
-      if (bit(p.scoreboard) == written || bit(p.scoreboard) == read) p.younger += p.younger < 63 ? 1 : 0;
       // What came earlier in the same queue is over when this one is. That holds even if its guard is false: ptxas
       // relies on the guarded instruction passing through the queue all the same.
       const LatencyClass earlier = p.access.latencyClass;
-      if (completes != 0 && completes == target_.completionQueue(earlier)) p.cover |= written;
+      if (completes != 0 && completes == target_.completionQueue(earlier)) countYounger(p, written);
       if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) p.cover |= written | read;
     }
     for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
@@ -342,6 +347,19 @@ class Checker {
       std::erase_if(state_, [&](const Pending& old) { return old.unit == p.unit; });
       state_.push_back(p);
     }
+  }
+
+  /// An instruction of the same queue as `p` took the scoreboard `written` (one bit, or none).
+  static void countYounger(Pending& p, std::uint8_t written) {
+    if (written == 0) return;
+    const auto s = static_cast<std::size_t>(std::countr_zero(written));
+    if ((p.counted & written) != 0) {
+      p.younger[s] += p.younger[s] < 63 ? 1 : 0;
+    } else {
+      p.counted |= written;
+      p.younger[s] = 0;
+    }
+    p.cover |= written;
   }
 
   void complain(Kind kind, const Pending& first, std::uint32_t second, unsigned needed, isa::Evidence evidence) {

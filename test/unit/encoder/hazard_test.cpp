@@ -90,6 +90,42 @@ TEST_CASE("hazard: shared memory answers in order") {
             .size() == 1);
 }
 
+TEST_CASE("hazard: textures answer in order, so that DEPBAR may count them") {
+  const Line older{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 1, 5}, younger{"TLD.LZ RZ, R3, R9, UR4, 0x0, 1D, 0x1", 2, 5};
+  const Line surface{"SULD.D.BA.2D.STRONG.SM.TRAP R6, [R10], UR4, 0x0", 2, 5};
+  const Line waitForAllButOne{"DEPBAR.LE SB5, 0x1", 4}, waitForAllButTwo{"DEPBAR.LE SB5, 0x2", 4};
+  const Line useOlder{"IADD3 R7, R2, R4, RZ", 1}, overwriteItsSource{"IADD3 R8, R4, R4, RZ", 1};
+  const Line useYounger{"IADD3 R7, R3, R4, RZ", 1}, end{"EXIT", 5};
+  checkPair({older, younger, waitForAllButOne, useOlder, end}, 3, useYounger, Kind::MissingWait, 1, 3);
+  checkPair({older, younger, waitForAllButOne, overwriteItsSource, end}, 2, waitForAllButTwo, Kind::MissingWait, 0, 3);
+  checkPair({older, younger, surface, waitForAllButTwo, useOlder, end}, 4, useYounger, Kind::MissingWait, 1, 4);
+  // An older one without a scoreboard of its own is over when the next one is.
+  const Line silent{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 1};
+  checkPair({silent, younger, surface, waitForAllButOne, useOlder, end}, 3, waitForAllButTwo, Kind::MissingWait, 0, 4);
+}
+
+TEST_CASE("hazard: what takes the scoreboard out of order does not count") {
+  // The load from global memory may be the one that is over.
+  const Line texture{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 1, 5}, load{"LDG.E R3, desc[UR6][R4.64]", 2, 5};
+  const Line use{"IADD3 R7, R2, R4, RZ", 1}, end{"EXIT", 5};
+  checkPair({texture, load, {"DEPBAR.LE SB5, 0x0", 4}, use, end}, 2, {"DEPBAR.LE SB5, 0x1", 4}, Kind::MissingWait, 0,
+            3);
+  checkPair({load, {"LDG.E R6, desc[UR6][R4.64]", 2, 5}, {"DEPBAR.LE SB5, 0x0", 4}, {"IADD3 R7, R3, R4, RZ", 1}, end},
+            2, {"DEPBAR.LE SB5, 0x1", 4}, Kind::MissingWait, 0, 3);
+}
+
+TEST_CASE("hazard: a count holds on every way to the wait") {
+  // Past the branch one texture is younger than the first, on the way through two are.
+  checkPair({{"TLD.LZ RZ, R2, R8, UR4, 0x0, 1D, 0x1", 2, 5},
+             {"@P0 BRA 0x30", 5},
+             {"TLD.LZ RZ, R3, R9, UR4, 0x0, 1D, 0x1", 2, 5},
+             {"TLD.LZ RZ, R6, R10, UR4, 0x0, 1D, 0x1", 2, 5},
+             {"DEPBAR.LE SB5, 0x1", 4},
+             {"IADD3 R7, R2, R4, RZ", 1},
+             {"EXIT", 5}},
+            4, {"DEPBAR.LE SB5, 0x2", 4}, Kind::MissingWait, 0, 5);
+}
+
 TEST_CASE("hazard: opposite guards exclude each other") {
   CHECK(violations({{"@P0 IADD3 R2, R3, R4, RZ", 1}, {"@!P0 IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}).empty());
   CHECK(violations({{"@P0 IADD3 R2, R3, R4, RZ", 1}, {"@P0 IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}}).size() == 1);
