@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -11,41 +12,56 @@ namespace orias::ori {
 
 namespace {
 
-/// A copy whose registers can become one: same file and width, and the same parts of both.
-bool isCandidate(const Function& function, const Instr& instr) {
+/// A copy of a register as it is.
+bool isPlainCopy(const Instr& instr) {
   if (instr.op != Op::COPY || instr.isGuarded()) return false;
   const Operand &to = instr.op_(0), &from = instr.op_(1);
-  if (!from.isReg() || !to.isReg() || !from.isVirtual() || !to.isVirtual()) return false;
-  if ((from.flags & ~isa::Operand::kLastUse) != isa::Operand::kVirtual || from.half != isa::Operand::Half::None)
-    return false;
-  return to.file == from.file && to.sub == from.sub && to.width == from.width &&
-         function.vreg(to.reg).width == function.vreg(from.reg).width;
+  return from.isReg() && to.isReg() && from.isVirtual() && to.isVirtual() &&
+         (from.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && from.half == isa::Operand::Half::None;
+}
+
+/// The same parts of registers of the same file and width.
+bool areAlike(const Function& function, const Operand& a, const Operand& b) {
+  return a.file == b.file && a.sub == b.sub && a.width == b.width &&
+         function.vreg(a.reg).width == function.vreg(b.reg).width;
+}
+
+/// A copy whose registers can become one.
+bool isCandidate(const Function& function, const Instr& instr) {
+  return isPlainCopy(instr) && areAlike(function, instr.op_(0), instr.op_(1));
 }
 
 /// Chaitin's aggressive coalescing, on the interference graph of the registers that candidates name. Two registers
 /// interfere when one is defined where the same part of the other is live, unless that definition copies the one to the
-/// other.
+/// other, or a value that the other has just got as well.
 class Coalescer {
  public:
   explicit Coalescer(Function& function) : function_(function), cfg_(function), liveness_(cfg_) {}
 
   unsigned run() {
+    findTwins();
     collect();
-    if (copies_.empty() || !buildGraph()) return 0;
+    if (copies_.empty()) return 0;
+    if (!buildGraph()) return 0;
     std::stable_sort(copies_.begin(), copies_.end(),
                      [](const Candidate& a, const Candidate& b) { return a.depth > b.depth; });
     for (const Candidate& copy : copies_)
-      merge(copy.instr->op_(0).reg, copy.instr->op_(1).reg);
+      merge(copy.instr->op_(0).reg, copy.other->op_(copy.otherSlot).reg);
     return apply();
   }
 
  private:
+  /// A copy, and the register that its result may be one with: its source, or the result of its twin.
   struct Candidate {
     Instr* instr;
+    const Instr* other;
+    unsigned otherSlot;
     std::uint32_t depth; ///< of loops
   };
   /// Interferences are counted up to here; each costs some tens of bytes.
   static constexpr std::size_t kMaxInterferences = 4'000'000;
+  /// Of one value; the nearest are looked at.
+  static constexpr unsigned kMostTwins = 16;
 
   void collect() {
     const Loops loops(cfg_, DomTree::dominators(cfg_));
@@ -53,14 +69,61 @@ class Coalescer {
     for (const Block* block : function_.layout()) {
       if (!cfg_.isReachable(block->id)) continue;
       for (Instr& instr : *block) {
-        if (!isCandidate(function_, instr)) continue;
-        copies_.push_back({&instr, loops.depth(block->id)});
-        isInvolved_[instr.op_(0).reg] = isInvolved_[instr.op_(1).reg] = true;
+        if (isCandidate(function_, instr)) add({&instr, &instr, 1, loops.depth(block->id)});
+        const Instr* twin = twinOf_[instr.id];
+        if (twin && areAlike(function_, instr.op_(0), twin->op_(0))) add({&instr, twin, 0, loops.depth(block->id)});
       }
     }
     parent_.resize(function_.vregCount());
     std::iota(parent_.begin(), parent_.end(), VRegId{0});
     neighbours_.resize(function_.vregCount());
+  }
+
+  void add(const Candidate& candidate) {
+    copies_.push_back(candidate);
+    isInvolved_[candidate.instr->op_(0).reg] = isInvolved_[candidate.other->op_(candidate.otherSlot).reg] = true;
+  }
+
+  /// A loop's result is copied for its next round and for the way out: twins, copies of one value in one row of copies,
+  /// with the same value in both registers. A row is all that is looked at, since there nothing else happens.
+  void findTwins() {
+    twinOf_.assign(function_.instrIdCount(), nullptr);
+    std::unordered_map<std::uint64_t, const Instr*> latest; // by part of the source
+    std::unordered_set<VRegId> sources;
+    std::unordered_set<std::uint64_t> results; // components
+    const auto component = [](const Operand& operand, unsigned k) {
+      return std::uint64_t{operand.reg} << 32 | (operand.sub + k);
+    };
+    for (const Block* block : function_.layout())
+      for (const Instr* instr = block->first; instr; instr = instr->next) {
+        const bool isCopy = isPlainCopy(*instr);
+        bool changesRow = isCopy && sources.count(instr->op_(0).reg) != 0;
+        for (unsigned k = 0; isCopy && k < instr->op_(0).width; ++k)
+          changesRow |= results.count(component(instr->op_(0), k)) != 0;
+        if ((!isCopy || changesRow) && !latest.empty()) {
+          latest.clear();
+          sources.clear();
+          results.clear();
+        }
+        if (!isCopy) continue;
+        const Operand& from = instr->op_(1);
+        sources.insert(from.reg);
+        for (unsigned k = 0; k < instr->op_(0).width; ++k)
+          results.insert(component(instr->op_(0), k));
+        const std::uint64_t part = std::uint64_t{from.reg} << 32 | std::uint64_t{from.sub} << 16 | from.width;
+        const Instr*& last = latest[part];
+        twinOf_[instr->id] = last;
+        last = instr;
+      }
+  }
+
+  /// Whether the result of a copy is, in all its parts, the value that an earlier copy of the row gave to `other`.
+  bool isTwin(const Instr& instr, VRegId other) const {
+    unsigned left = kMostTwins;
+    for (const Instr* twin = twinOf_[instr.id]; twin && left > 0; twin = twinOf_[twin->id], --left)
+      if (twin->op_(0).reg == other && twin->op_(0).sub == instr.op_(0).sub && twin->op_(0).width == instr.op_(0).width)
+        return true;
+    return false;
   }
 
   bool buildGraph() {
@@ -90,6 +153,7 @@ class Coalescer {
   std::size_t addEdge(const Instr& instr, const Operand& def, VRegId other, unsigned sub) {
     if (other == def.reg || !isInvolved_[other] || sub < def.sub || sub >= def.sub + def.width) return 0u;
     if (instr.op == Op::COPY && isCandidate(function_, instr) && instr.op_(1).reg == other) return 0u;
+    if (isTwin(instr, other)) return 0u;
     if (!neighbours_[def.reg].insert(other).second) return 0u;
     neighbours_[other].insert(def.reg);
     return 1u;
@@ -130,9 +194,49 @@ class Coalescer {
     }
     unsigned erased = 0;
     for (const Candidate& copy : copies_) {
-      if (copy.instr->op_(0).reg != copy.instr->op_(1).reg) continue;
+      if (copy.other != copy.instr || copy.instr->op_(0).reg != copy.instr->op_(1).reg) continue;
       function_.erase(copy.instr);
       ++erased;
+    }
+    return erased + eraseTwins();
+  }
+
+  /// What was copied to two registers that are one now is copied to it once.
+  unsigned eraseTwins() {
+    struct Part {
+      unsigned sub, width;
+      isa::Operand value;
+    };
+    std::unordered_map<VRegId, std::vector<Part>> parts; // what the row has given to each register
+    std::unordered_set<VRegId> sources;
+    unsigned erased = 0;
+    for (Block* block : function_.layout()) {
+      parts.clear();
+      sources.clear();
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        const bool isInRow = isPlainCopy(instr) && sources.count(instr.op_(0).reg) == 0;
+        if (!isInRow && !parts.empty()) {
+          parts.clear();
+          sources.clear();
+        }
+        if (!isPlainCopy(instr) || instr.op_(0).reg == instr.op_(1).reg) return;
+        const Operand &to = instr.op_(0), &from = instr.op_(1);
+        std::vector<Part>& known = parts[to.reg];
+        for (const Part& part : known)
+          if (part.sub == to.sub && part.width == to.width && part.value.reg == from.reg &&
+              part.value.sub == from.sub) {
+            function_.erase(&instr);
+            ++erased;
+            return;
+          }
+        known.erase(std::remove_if(known.begin(), known.end(),
+                                   [&](const Part& part) {
+                                     return part.sub < to.sub + to.width && to.sub < part.sub + part.width;
+                                   }),
+                    known.end());
+        known.push_back({to.sub, to.width, from.value()});
+        sources.insert(from.reg);
+      });
     }
     return erased;
   }
@@ -142,6 +246,7 @@ class Coalescer {
   Liveness liveness_;
   std::vector<Candidate> copies_;
   std::vector<bool> isInvolved_;
+  std::vector<const Instr*> twinOf_;                   // by instruction id: the last copy of the same value in the row
   std::vector<VRegId> parent_;                         // union-find
   std::vector<std::unordered_set<VRegId>> neighbours_; // of class representatives; never iterated where order shows
 };

@@ -94,6 +94,24 @@ TEST_CASE("a loop counter costs no copies") {
   CHECK(f.layout().size() == 3);
 }
 
+TEST_CASE("a result for the next round and for the way out is copied once") {
+  const auto module = test::kernel("  ssa;\n  reg %r1:2, %r4:2;\n"
+                                   ".L0:\n  COPY %r0, 0;\n  COPY %r1.0, 3;\n  COPY %r1.1, 0;\n"
+                                   "  ISETP.LT.AND %p2, PT, %r0, 10, PT;\n  @%p2 BRA .L2;\n  -> .L3;\n"
+                                   ".L3:\n  COPY %r8, 5;\n  -> .L1;\n"
+                                   ".L1:\n  MOV.PHI %r3, [.L3: %r8], [.L1: %r4.0];\n"
+                                   "  IADD64 %r4:2, %r1:2, %r1:2;\n  ISETP.LT.AND %p5, PT, %r3, 10, PT;\n"
+                                   "  @%p5 BRA .L1;\n  -> .L2;\n"
+                                   ".L2:\n  MOV.PHI %r6, [.L0: %r0], [.L1: %r4.0];\n  STS [RZ], %r6;\n  EXIT;\n");
+  Function& f = *module->functions[0];
+  destroySsa(f);
+  unsigned copiesOfResult = 0;
+  for (const Block* block : f.layout())
+    for (const Instr& instr : *block)
+      copiesOfResult += instr.op == Op::COPY && instr.op_(1).isVirtual() && instr.op_(1).reg == 4;
+  CHECK_MESSAGE(copiesOfResult == 1, print(f));
+}
+
 TEST_CASE("two values that swap in a loop need one copy more") {
   const auto module = test::kernel(".L0:\n  COPY %r0, 1;\n  COPY %r1, 2;\n  -> .L1;\n"
                                    ".L1:\n  COPY %r2, %r0;\n  COPY %r0, %r1;\n  COPY %r1, %r2;\n"
