@@ -99,6 +99,25 @@ struct IndirectBranch {
   friend bool operator==(const IndirectBranch&, const IndirectBranch&) = default;
 };
 
+/// A file that lines belong to.
+struct SourceFile {
+  std::string path;
+  std::uint64_t timestamp = 0, size = 0; ///< 0: not told
+  friend bool operator==(const SourceFile&, const SourceFile&) = default;
+};
+
+/// From this place on, up to the next row's, the code comes from that line.
+struct LineRow {
+  static constexpr std::uint32_t kPtx = ~0u; ///< the file of rows that lead to the PTX
+  std::uint32_t offset = 0;                  ///< of an instruction
+  std::uint32_t file = 0;                    ///< one of Module::sourceFiles
+  std::uint32_t line = 1;
+  /// Of an inlined function: which row of the same function is the call (counted from 1; 0: not inlined), and where the
+  /// name of the inlined function stands in Module::debugStrings.
+  std::uint32_t caller = 0, calleeName = 0;
+  friend bool operator==(const LineRow&, const LineRow&) = default;
+};
+
 /// A kernel, or a device function with code of its own. All code offsets are bytes from the start of `code`.
 struct Function {
   std::string name;
@@ -144,6 +163,8 @@ struct Function {
       warpWideOffsets;                    ///< EIATTR_INT_WARP_WIDE_INSTR_OFFSETS: VOTEs (VOTEU) of the compiler's own
   std::vector<Attribute> otherAttributes; ///< of `.nv.info.<k>` that have no field here, kept as they are
   std::vector<std::string> externals;     ///< functions it calls that are defined elsewhere
+  std::vector<LineRow> lines;             ///< to the source files, by rising offset; empty: not known
+  std::vector<LineRow> ptxLines;          ///< to Module::ptxText (`file` is LineRow::kPtx)
   friend bool operator==(const Function&, const Function&) = default;
 };
 
@@ -165,6 +186,9 @@ struct Module {
   std::vector<AddressSlot> addressTable; ///< constant bank 4
   std::uint8_t isaClass = 1;       ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
   std::vector<Function> functions; ///< in the order of their definitions
+  std::vector<SourceFile> sourceFiles;
+  Bytes debugStrings; ///< `.debug_str`
+  Bytes ptxText;      ///< `.nv_debug_ptx_txt`: the lines of the PTX, each ended by a zero byte
   friend bool operator==(const Module&, const Module&) = default;
 };
 

@@ -9,6 +9,7 @@
 #include "encoder/cubin/cubin.h"
 #include "encoder/cubin/debug_frame.h"
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/line_table.h"
 #include "encoder/cubin/names.h"
 #include "encoder/cubin/notes.h"
 #include "encoder/cubin/nv_info.h"
@@ -39,6 +40,7 @@ class Reader {
     readUnwindTable();
     readVariables();
     readAddressTable();
+    readLines();
     return std::move(module_);
   }
 
@@ -276,6 +278,16 @@ class Reader {
         if (relocation.offset / 8 < module_.addressTable.size())
           module_.addressTable[relocation.offset / 8] = {relocation.symbol, relocation.addend};
       return;
+    }
+  }
+
+  void readLines() {
+    for (std::size_t i = 0; i < file_.sections.size(); ++i) {
+      const ElfSection& section = file_.sections[i];
+      if (section.name == ".debug_line") readSourceLines(section.data, relocationsOf(i), module_);
+      if (section.name == ".nv_debug_line_sass") readPtxLines(section.data, relocationsOf(i), module_);
+      if (section.name == ".debug_str") module_.debugStrings = section.data;
+      if (section.name == ".nv_debug_ptx_txt") module_.ptxText = section.data;
     }
   }
 

@@ -8,6 +8,7 @@
 #include "encoder/cubin/cubin.h"
 #include "encoder/cubin/debug_frame.h"
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/line_table.h"
 #include "encoder/cubin/names.h"
 #include "encoder/cubin/notes.h"
 #include "encoder/cubin/nv_info.h"
@@ -19,7 +20,7 @@ namespace {
 /// Sections come in groups; within a group in the order of their making (observed, all chips).
 enum class Group {
   Tables,
-  DebugFrame,
+  Debug,
   Notes,
   Info,
   Compat,
@@ -69,6 +70,8 @@ class Writer {
     fillInfo();
     fillCallGraph();
     fillDebugFrame();
+    if (sourceLines_ != kNone) fillLineTable(sourceLines_, sourceLineTable(module_));
+    if (ptxLines_ != kNone) fillLineTable(ptxLines_, ptxLineTable(module_));
     return finish();
   }
 
@@ -103,6 +106,11 @@ class Writer {
     return index;
   }
 
+  SectionId addDebugSection(std::string name) {
+    debugSections_.push_back(addSection(Group::Debug, std::move(name), SHT_PROGBITS, 0, 1));
+    return debugSections_.back();
+  }
+
   void addSectionSymbol(SectionId id) { addSymbol(section(id).name, STT_SECTION, STB_LOCAL, id); }
 
   bool hasSymbol(const std::string& name) const { return symbolIndices_.contains(name); }
@@ -120,7 +128,13 @@ class Writer {
     addSection(Group::Tables, ".strtab", SHT_STRTAB, 0, 1);
     const SectionId symtab = addSection(Group::Tables, ".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym));
     section(symtab).link = kStringTable;
-    debugFrame_ = addSection(Group::DebugFrame, ".debug_frame", SHT_PROGBITS, 0, 1);
+    debugFrame_ = addDebugSection(".debug_frame");
+    if (!module_.sourceFiles.empty()) sourceLines_ = addDebugSection(".debug_line");
+    if (!module_.debugStrings.empty()) section(addDebugSection(".debug_str")).data = module_.debugStrings;
+    if (!module_.ptxText.empty()) {
+      ptxLines_ = addDebugSection(".nv_debug_line_sass");
+      section(addDebugSection(".nv_debug_ptx_txt")).data = module_.ptxText;
+    }
     const SectionId toolkit = addSection(Group::Notes, ".note.nv.tkinfo", SHT_NOTE, kFlagToolkitNote, 4);
     section(toolkit).data = toolkitNote(module_.producer);
     addSectionSymbol(toolkit);
@@ -223,7 +237,8 @@ class Writer {
   }
 
   void declareTrailer() {
-    if (!module_.functions.empty()) addSectionSymbol(debugFrame_);
+    for (SectionId id : debugSections_)
+      if (id != debugFrame_ || !module_.functions.empty()) addSectionSymbol(id);
     callGraph_ = addSection(Group::CallGraph, ".nv.callgraph", kTypeCallGraph, 0, 4, 8);
     section(callGraph_).link = kSymbolTable;
     addSectionSymbol(callGraph_);
@@ -363,6 +378,12 @@ class Writer {
     }
   }
 
+  void fillLineTable(SectionId target, LineTable table) {
+    section(target).data = std::move(table.bytes);
+    for (auto relocation = table.relocations.rbegin(); relocation != table.relocations.rend(); ++relocation)
+      relocate(target, *relocation);
+  }
+
   /// Notes a relocation; writeRelocations() makes the sections.
   void relocate(SectionId target, const Relocation& relocation) {
     if (section(target).data.size() < 4 || relocation.offset > section(target).data.size() - 4)
@@ -389,7 +410,9 @@ class Writer {
     if (target == ".nv.constant4") return 1;
     if (target == ".nv.constant3") return 2;
     if (target == ".nv.global.init") return 3;
-    return target == ".debug_frame" ? 4 : 0;
+    if (target == ".debug_line") return 4;
+    if (target == ".nv_debug_line_sass") return 5;
+    return target == ".debug_frame" ? 6 : 0;
   }
 
   void writeRelocationSection(SectionId target, bool rela) {
@@ -447,7 +470,8 @@ class Writer {
   std::vector<SectionId> symbolSections_;
   std::map<std::string, std::uint32_t> symbolIndices_;
   std::map<SectionId, std::vector<Relocation>> relocations_;
-  SectionId debugFrame_ = kNone;
+  std::vector<SectionId> debugSections_;
+  SectionId debugFrame_ = kNone, sourceLines_ = kNone, ptxLines_ = kNone;
   SectionId info_ = kNone;
   SectionId callGraph_ = kNone;
   bool sharedBaseSeen_ = false;

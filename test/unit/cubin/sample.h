@@ -87,6 +87,15 @@ inline Module sampleModule(unsigned smArch) {
   busy.otherAttributes = {noValueAttribute(AttributeId::WmmaUsed)};
   module.functions.push_back(busy);
 
+  module.sourceFiles = {{"/src/sample.cu", 1700000000, 300}, {"helper.cuh", 0, 0}, {"/src/inc/far.cuh", 0, 0}};
+  module.debugStrings = bytesOf({'_', 'Z', '2', 's', 'q', 'f', 0});
+  module.ptxText = bytesOf({0, '.', 'v', 'e', 'r', 's', 'i', 'o', 'n', ' ', '9', 0});
+  module.functions[0].lines = {{0, 0, 12}, {16, 0, 13}};
+  // An inlined call, steps of all sizes, a line twice and far back.
+  module.functions[1].lines = {{0, 0, 5},       {32, 0, 9},       {32, 1, 3, 2, 1}, {48, 0, 9},
+                               {64, 2, 100000}, {64, 1, 7, 5, 1}, {400, 0, 9},      {416, 0, 9}};
+  module.functions[1].ptxLines = {{0, LineRow::kPtx, 20}, {16, LineRow::kPtx, 2}, {496, LineRow::kPtx, 900}};
+
   Function local = emptyKernel("local");
   local.binding = Binding::Local;
   local.seesDynamicShared = true;
