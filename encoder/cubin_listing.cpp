@@ -3,6 +3,8 @@
 #include "encoder/listing_rows.h"
 #include "encoder/word_liveness.h"
 
+#include <algorithm>
+
 namespace orias::encoder {
 
 namespace {
@@ -21,9 +23,15 @@ unsigned threadsPerBlock(const cubin::Function& function) {
   return bounds ? bounds->x * bounds->y * bounds->z : 0;
 }
 
+/// The row of a line table that an instruction belongs to; null when it lies before the first.
+const cubin::LineRow* lineAt(const std::vector<cubin::LineRow>& rows, std::uint32_t offset) {
+  const auto next = std::ranges::upper_bound(rows, offset, {}, &cubin::LineRow::offset);
+  return next == rows.begin() ? nullptr : &*(next - 1);
+}
+
 } // namespace
 
-FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& abi, const isa::Target& target) {
+FunctionListing makeListing(const cubin::Function& function, const cubin::Module& module, const isa::Target& target) {
   const std::vector<isa::Word> words = wordsOf(function);
   std::map<std::uint32_t, std::string> names;
   for (const cubin::InnerFunction& inner : function.inner)
@@ -37,6 +45,12 @@ FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& a
   for (std::size_t i = 0; i < listing.rows.size(); ++i) {
     listing.rows[i].live = liveness.live[i];
     listing.rows[i].padding = i >= end;
+    if (i >= end) continue;
+    if (const cubin::LineRow* line = lineAt(function.ptxLines, listing.rows[i].offset))
+      listing.rows[i].ptxLine = line->line;
+    if (const cubin::LineRow* line = lineAt(function.lines, listing.rows[i].offset);
+        line && line->file < module.sourceFiles.size())
+      listing.rows[i].place = placeName(module.sourceFiles[line->file].path, line->line);
   }
 
   ListingHeader& h = listing.header;
@@ -48,11 +62,18 @@ FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& a
   h.predicates = liveness.used[static_cast<unsigned>(isa::File::P)];
   h.barriers = function.barrierCount;
   h.sharedBytes = function.staticSharedSize;
-  h.constantBytes = cubin::parameterBase(abi, function.parameterSize) + function.parameterSize;
+  h.constantBytes = cubin::parameterBase(module.abi, function.parameterSize) + function.parameterSize;
   h.frameBytes = function.frameSize;
   h.instructions = static_cast<unsigned>(end);
   setOccupancy(h, threadsPerBlock(function), target);
   return listing;
+}
+
+std::string ptxTextOf(const cubin::Module& module) {
+  std::string text;
+  for (std::byte byte : module.ptxText)
+    text += byte == std::byte{0} ? '\n' : static_cast<char>(byte);
+  return text;
 }
 
 } // namespace orias::encoder

@@ -43,6 +43,13 @@ ListingHeader makeHeader(const ori::Function& function, const FunctionCode& code
   return h;
 }
 
+/// The place of a `.loc`, by its number from 1.
+std::string placeOf(const ori::Module& module, std::uint32_t loc) {
+  if (loc == 0 || loc > module.locs.size()) return {};
+  const ori::LocEntry& entry = module.locs[loc - 1];
+  return entry.file < module.files.size() ? placeName(module.files[entry.file], entry.line) : std::string();
+}
+
 } // namespace
 
 FunctionListing makeListing(const ori::Function& function, const FunctionCode& code,
@@ -60,6 +67,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
       row.live = live[i];
       if (origin->id < code.laneMarks.size()) row.lanes = code.laneMarks[origin->id];
       row.ptxLine = origin->source.ptxLine;
+      row.place = placeOf(function.module(), origin->source.loc);
       row.phases = provenance(*origin, phaseNumbers);
     } else {
       row.padding = true;

@@ -10,8 +10,8 @@
 #include <vector>
 
 namespace orias::cubin {
-struct Abi;
 struct Function;
+struct Module;
 } // namespace orias::cubin
 
 namespace orias::encoder {
@@ -30,6 +30,7 @@ struct ListingRow {
   bool padding = false;
   bool data = false; ///< no row of the table has this word; `text` is `.word`
   std::uint32_t ptxLine = 0;
+  std::string place;  ///< file and line of the source, "saxpy.cu:12"; empty where the PTX has no `.loc`
   std::string phases; ///< numbers of the phases that made and changed it: "0", "13<74"
 };
 
@@ -50,7 +51,7 @@ struct ListingHeader {
 struct FunctionListing {
   ListingHeader header;
   std::vector<ListingRow> rows;
-  bool hasOrigins = true; ///< the rows know their PTX lines and phases
+  bool hasOrigins = true; ///< the rows know the phases that made them
 };
 
 /// Decodes the words of a function. `phaseNumbers` are the numbers of the pipeline's phases, by index.
@@ -59,7 +60,10 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
 
 /// The listing of a function of a cubin, from nothing but what the file says. Live registers are worked out again from
 /// the words, so that they are guesses where calls and branches go where the file does not tell.
-FunctionListing makeListing(const cubin::Function& function, const cubin::Abi& abi, const isa::Target& target);
+FunctionListing makeListing(const cubin::Function& function, const cubin::Module& module, const isa::Target& target);
+
+/// The text of the PTX that a cubin was made from, as far as it says (`-lineinfo`, or PTX with `.loc`); else empty.
+std::string ptxTextOf(const cubin::Module& module);
 
 struct RenderOptions {
   bool rawWords = false; ///< the 128 bits of each word behind its text

@@ -100,9 +100,14 @@ std::string renderAnnotated(const FunctionListing& listing, std::string_view ptx
   if (listing.hasOrigins) out += fmt::format(" {:>6} {:<7}", "line", "phases");
   out += " word\n";
   std::uint32_t lastLine = 0;
+  std::string_view lastPlace;
   for (const ListingRow& row : listing.rows) {
     if (row.padding && row.text == "NOP") continue; // only fills the section
     if (!row.label.empty()) out += row.label + ":\n";
+    if (!row.place.empty() && row.place != lastPlace) {
+      out += fmt::format("       // {}\n", row.place);
+      lastPlace = row.place;
+    }
     if (row.ptxLine && row.ptxLine != lastLine) {
       out += fmt::format("       // {}: {}\n", row.ptxLine, ptxText(lines, row.ptxLine));
       lastLine = row.ptxLine;
@@ -167,6 +172,7 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
       r["uniformDatapath"] = row.uniform;
       if (row.lanes != LaneMark::Unknown) r["lanes"] = row.lanes == LaneMark::Uniform ? "uniform" : "varying";
       if (listing.hasOrigins) r["phases"] = row.phases;
+      if (!row.place.empty()) r["place"] = row.place;
       if (row.ptxLine) {
         r["line"] = row.ptxLine;
         r["ptx"] = ptxText(lines, row.ptxLine);

@@ -76,6 +76,10 @@ std::vector<ListingRow> listingRows(std::span<const isa::Word> words,
   return rows;
 }
 
+std::string placeName(std::string_view path, std::uint32_t line) {
+  return fmt::format("{}:{}", path.substr(path.rfind('/') + 1), line);
+}
+
 void setOccupancy(ListingHeader& header, unsigned threadsPerBlock, const isa::Target& target) {
   constexpr unsigned kUsualBlock = 256;
   header.threadsPerBlock = threadsPerBlock != 0 ? threadsPerBlock : kUsualBlock;

@@ -14,6 +14,9 @@ namespace orias::encoder {
 std::vector<ListingRow> listingRows(std::span<const isa::Word> words,
                                     const std::map<std::uint32_t, std::string>& names);
 
+/// "saxpy.cu:12": a file without its folders, and a line.
+std::string placeName(std::string_view path, std::uint32_t line);
+
 /// Fills in the occupancy; 0 threads: of a usual block.
 void setOccupancy(ListingHeader& header, unsigned threadsPerBlock, const isa::Target& target);
 

@@ -8,6 +8,7 @@
 #include "ori/parse.h"
 #include "orias/cubin_module.h"
 #include "orias/function_job.h"
+#include "orias/line_tables.h"
 #include "orias/remarks_json.h"
 #include "support/check.h"
 #include "support/nearest.h"
@@ -224,6 +225,10 @@ void Compilation::writeCubin() {
   for (const auto& job : jobs_)
     functions.push_back({&job->function(), &job->code(), job->maxRegisters()});
   cubin::Module cubin = describeCubin(*module, functions);
+  std::vector<LineSource> described;
+  for (const Source& source : sources_)
+    if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
+  addLineTables(cubin, described, functions, options_.lineInfo);
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
       extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +

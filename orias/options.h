@@ -37,6 +37,7 @@ struct Options {
   bool contractFma = true;                  ///< allow a multiplication and an addition to become one fused operation
   std::vector<std::string> entries;         ///< the entry functions to assemble; empty: all
   unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
+  bool lineInfo = false;                    ///< tables from addresses to lines, also for PTX without a `.loc`
   bool disableWarnings = false;
   bool warningsAreErrors = false;
   bool warnSpills = false;

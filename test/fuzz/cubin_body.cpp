@@ -13,7 +13,7 @@ void fuzzCubin(std::span<const std::uint8_t> input) {
     cubin::readAttributes(std::as_bytes(input));
     const isa::Target& target = encoder::targetOf(module.abi);
     for (const cubin::Function& function : module.functions) {
-      const encoder::FunctionListing listing = encoder::makeListing(function, module.abi, target);
+      const encoder::FunctionListing listing = encoder::makeListing(function, module, target);
       encoder::renderAnnotated(listing, {});
       encoder::renderJson(listing, {});
       hazard::check(encoder::wordsOf(function), target);

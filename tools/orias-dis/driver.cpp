@@ -38,11 +38,11 @@ std::vector<const cubin::Function*> chooseFunctions(const cubin::Module& module,
   return chosen;
 }
 
-std::string render(const encoder::FunctionListing& listing, const CommandLine& line) {
+std::string render(const encoder::FunctionListing& listing, const std::string& ptx, const CommandLine& line) {
   switch (line.format) {
   case CommandLine::Format::Plain: return encoder::renderPlain(listing, {.rawWords = line.rawWords});
-  case CommandLine::Format::Annotated: return encoder::renderAnnotated(listing, {});
-  case CommandLine::Format::Json: return encoder::renderJson(listing, {});
+  case CommandLine::Format::Annotated: return encoder::renderAnnotated(listing, ptx);
+  case CommandLine::Format::Json: return encoder::renderJson(listing, ptx);
   }
   return {};
 }
@@ -91,11 +91,12 @@ ExitStatus run(std::span<const std::string> words) {
   if (line.show == CommandLine::Show::Hazards) return checkHazards(functions, target);
 
   const bool isJson = line.show == CommandLine::Show::Listing && line.format == CommandLine::Format::Json;
+  const std::string ptx = encoder::ptxTextOf(module);
   std::string out;
   for (const cubin::Function* function : functions) {
     if (!out.empty()) out += isJson ? ",\n" : "\n";
-    const encoder::FunctionListing listing = encoder::makeListing(*function, module.abi, target);
-    out += line.show == CommandLine::Show::Graph ? graphOf(*function, listing, line) : render(listing, line);
+    const encoder::FunctionListing listing = encoder::makeListing(*function, module, target);
+    out += line.show == CommandLine::Show::Graph ? graphOf(*function, listing, line) : render(listing, ptx, line);
   }
   tools::print(stdout, isJson ? "[\n" + out + "\n]\n" : out);
   return ExitStatus::Done;

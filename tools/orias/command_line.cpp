@@ -292,6 +292,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::Verbose: line_.verbose = true; break;
   case Option::DisableWarnings: options.disableWarnings = true; break;
   case Option::WarningAsError: options.warningsAreErrors = true; break;
+  case Option::LineInfo: options.lineInfo = true; break;
   case Option::WarnSpills: options.warnSpills = true; break;
   case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
   case Option::Listing:

@@ -126,20 +126,24 @@ TEST_CASE("ptxas' cubins come through reader and writer unchanged") {
   const fs::path cuobjdump = findPeer("cuobjdump");
   if (nvdisasm.empty() || cuobjdump.empty()) MESSAGE("skipped in part, no peer: nvdisasm or cuobjdump is not there");
   const Scratch scratch;
-  for (const std::string chip : {"75", "80", "86", "89", "90"}) {
+  const auto compare = [&](const std::string& chip, const std::string& source) {
     CAPTURE(chip);
+    CAPTURE(source);
     const fs::path theirs = scratch.path() / "ptxas.cubin";
     const fs::path ours = scratch.path() / "orias.cubin";
-    const std::string command = "\"" + ptxas.string() + "\" -arch sm_" + chip +
-                                " \"" ORIAS_SOURCE_DIR "/test/peers/cubin/kernels.ptx\" -o \"" + theirs.string() + "\"";
+    const std::string command = "\"" + ptxas.string() + "\" -arch sm_" + chip + " \"" ORIAS_SOURCE_DIR "/test/" +
+                                source + "\" -o \"" + theirs.string() + "\"";
     REQUIRE(std::system(command.c_str()) == 0);
     const auto original = bytesOf(theirs);
     const auto written = write(read(original));
     store(ours, written);
     CHECK(read(written) == read(original));
     checkSame(decodeElf(original), decodeElf(written));
-    if (!nvdisasm.empty()) CHECK(outputOf(nvdisasm, "-hex", ours) == outputOf(nvdisasm, "-hex", theirs));
+    if (!nvdisasm.empty()) CHECK(outputOf(nvdisasm, "-hex -gi", ours) == outputOf(nvdisasm, "-hex -gi", theirs));
     if (!cuobjdump.empty()) CHECK(outputOf(cuobjdump, "-sass", ours) == outputOf(cuobjdump, "-sass", theirs));
     if (!cuobjdump.empty()) CHECK(outputOf(cuobjdump, "-elf", ours).find("EIATTR_REGCOUNT") != std::string::npos);
-  }
+  };
+  for (const std::string chip : {"75", "80", "86", "89", "90"})
+    compare(chip, "peers/cubin/kernels.ptx");
+  compare("90", "cli/lines.ptx"); // with line tables
 }

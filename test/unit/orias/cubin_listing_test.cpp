@@ -28,7 +28,7 @@ TEST_CASE("a cubin's listing says what the compilation's said") {
     REQUIRE(module.functions.size() == made.size());
     for (std::size_t f = 0; f < made.size(); ++f) {
       const encoder::FunctionListing listing =
-          encoder::makeListing(module.functions[f], module.abi, encoder::targetOf(module.abi));
+          encoder::makeListing(module.functions[f], module, encoder::targetOf(module.abi));
       const auto read = nlohmann::json::parse(encoder::renderJson(listing, {}));
       for (const char* fact : {"name", "arch", "kernel", "instructions", "registers", "barriers", "sharedBytes",
                                "constantBytes", "frameBytes", "occupancy"})

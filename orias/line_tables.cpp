@@ -1,0 +1,207 @@
+#include "orias/line_tables.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <unordered_map>
+
+namespace orias {
+
+namespace {
+
+using ptx::DebugLocId;
+
+void append(cubin::Bytes& bytes, std::string_view text) {
+  for (char c : text)
+    bytes.push_back(static_cast<std::byte>(c));
+}
+
+/// The lines of a PTX file, each ended by a zero byte, as ptxas keeps them: without comments, indentation and the
+/// directives that the tables replace.
+void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
+  std::string line;
+  bool isInComment = false;
+  const auto finish = [&] {
+    const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
+    const std::string_view kept =
+        first == std::string::npos ? "" : std::string_view(line).substr(first, last + 1 - first);
+    const auto isDirective = [&](std::string_view name) {
+      return kept.starts_with(name) && kept.size() > name.size() &&
+             (kept[name.size()] == ' ' || kept[name.size()] == '\t');
+    };
+    if (!isDirective(".loc") && !isDirective(".file")) append(bytes, kept);
+    bytes.push_back(std::byte{0});
+    line.clear();
+  };
+  for (std::size_t at = 0; at < text.size(); ++at) {
+    const std::string_view here = text.substr(at, 2);
+    if (text[at] == '\n') {
+      finish();
+    } else if (isInComment) {
+      if (here != "*/") continue;
+      isInComment = false;
+      ++at;
+    } else if (here == "/*") {
+      isInComment = true;
+      ++at;
+    } else if (here == "//") {
+      at = std::min(text.find('\n', at), text.size()) - 1;
+    } else {
+      line += text[at];
+    }
+  }
+  if (!line.empty()) finish();
+}
+
+/// Puts an input's files, names and text into the cubin, and knows then what its `.loc` directives mean there.
+class SourceMap {
+ public:
+  SourceMap(const LineSource& source, cubin::Module& cubin) : ptx_(*source.ptx) {
+    for (const ptx::DebugFile& file : ptx_.files) {
+      fileOf_.emplace(file.index, static_cast<std::uint32_t>(cubin.sourceFiles.size()));
+      cubin.sourceFiles.push_back({std::string(ptx_.text(file.name)), file.timestamp, file.size});
+    }
+    for (const ptx::DebugSection& section : ptx_.sections)
+      if (ptx_.text(section.name) == ".debug_str") {
+        for (const ptx::SectionLabel& label : section.labels)
+          nameAt_.emplace(label.name, static_cast<std::uint32_t>(cubin.debugStrings.size() + label.at));
+        for (std::uint8_t byte : section.bytes)
+          cubin.debugStrings.push_back(std::byte{byte});
+      }
+    firstLine_ = static_cast<std::uint32_t>(std::ranges::count(cubin.ptxText, std::byte{0}));
+    appendPtxText(cubin.ptxText, source.text);
+    findCallers();
+  }
+
+  const ptx::DebugLoc& loc(DebugLocId id) const { return ptx_.debugLocs[index(id)]; }
+  const ptx::Function* function(std::string_view name) const {
+    for (const ptx::Function& function : ptx_.functions)
+      if (ptx_.text(function.name) == name) return &function;
+    return nullptr;
+  }
+  /// A line of the input, in the cubin's text.
+  std::uint32_t lineInText(std::uint32_t ptxLine) const { return firstLine_ + ptxLine; }
+
+  /// The call that an inlined place was reached by: the last `.loc` before it that is the place it names.
+  DebugLocId callerOf(DebugLocId id) const { return callers_[index(id)]; }
+
+  /// The row without its place and caller; nothing when the file was not declared.
+  std::optional<cubin::LineRow> rowOf(DebugLocId id) const {
+    const ptx::DebugLoc& loc = this->loc(id);
+    const auto file = fileOf_.find(loc.file);
+    if (file == fileOf_.end()) return std::nullopt;
+    cubin::LineRow row;
+    row.file = file->second;
+    row.line = loc.line;
+    if (const auto name = nameAt_.find(loc.functionName); name != nameAt_.end())
+      row.calleeName = name->second + loc.functionNameOffset;
+    return row;
+  }
+
+ private:
+  void findCallers() {
+    using Place = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+    std::map<Place, DebugLocId> last;
+    for (std::uint32_t i = 0; i < ptx_.debugLocs.size(); ++i) {
+      const ptx::DebugLoc& loc = ptx_.debugLocs[i];
+      const auto caller = last.find({loc.inlinedFile, loc.inlinedLine, loc.inlinedColumn});
+      callers_.push_back(loc.inlinedLine == 0 || caller == last.end() ? DebugLocId::None : caller->second);
+      last[{loc.file, loc.line, loc.column}] = DebugLocId(i);
+    }
+  }
+
+  const ptx::Module& ptx_;
+  std::vector<DebugLocId> callers_;                         ///< by `.loc`
+  std::unordered_map<std::uint32_t, std::uint32_t> fileOf_; ///< by the number in the PTX
+  std::unordered_map<ptx::NameId, std::uint32_t> nameAt_;   ///< labels in .debug_str
+  std::uint32_t firstLine_ = 0;                             ///< of the input, in the text
+};
+
+/// The rows of one function for the source files.
+class RowWriter {
+ public:
+  RowWriter(const SourceMap& map, cubin::Function& function) : map_(map), rows_(function.lines) {}
+
+  /// From `offset` on, the code comes from this place.
+  void enter(DebugLocId id, std::uint32_t offset) {
+    if (id == DebugLocId::None || id == current_) return;
+    current_ = id;
+    add(id, offset);
+  }
+
+ private:
+  /// The number of a row for the place; 0 when there can be none. An inlined place stands behind a row of its call, as
+  /// ptxas has it.
+  std::uint32_t add(DebugLocId id, std::uint32_t offset) {
+    std::optional<cubin::LineRow> row = map_.rowOf(id);
+    if (!row) return 0;
+    row->offset = offset;
+    if (const DebugLocId caller = map_.callerOf(id); caller != DebugLocId::None) {
+      const auto open = std::ranges::find(open_, caller, &Open::id);
+      row->caller = open != open_.end() ? open->row : add(caller, offset);
+      if (open != open_.end()) open_.erase(open + 1, open_.end());
+    } else {
+      open_.clear();
+    }
+    if (row->caller == 0) row->calleeName = 0;
+    if (!isLast(*row)) rows_.push_back(*row);
+    open_.push_back({id, static_cast<std::uint32_t>(rows_.size())});
+    return open_.back().row;
+  }
+
+  /// Is it what the last row says already?
+  bool isLast(cubin::LineRow row) const {
+    if (rows_.empty()) return false;
+    row.offset = rows_.back().offset;
+    return row == rows_.back();
+  }
+
+  /// The places that the code is in at the moment: the call, and what is inlined there.
+  struct Open {
+    DebugLocId id;
+    std::uint32_t row;
+  };
+
+  const SourceMap& map_;
+  std::vector<cubin::LineRow>& rows_;
+  std::vector<Open> open_;
+  DebugLocId current_ = DebugLocId::None;
+};
+
+void describeRows(const SourceMap& map, const CodedFunction& coded, cubin::Function& out) {
+  RowWriter source(map, out);
+  std::uint32_t ptxLine = 0;
+  const auto enter = [&](std::uint32_t line, DebugLocId loc, std::uint32_t offset) {
+    source.enter(loc, offset);
+    if (line == 0 || line == ptxLine) return;
+    ptxLine = line;
+    out.ptxLines.push_back({offset, cubin::LineRow::kPtx, map.lineInText(line)});
+  };
+  const std::vector<const ori::Instr*>& origin = coded.code->origin;
+  // What makes the frame belongs to the head of the function.
+  const bool startsElsewhere = !origin.empty() && origin[0] != nullptr && origin[0]->source.ptxLine != 0;
+  if (const ptx::Function* function = map.function(out.name); function && !startsElsewhere)
+    enter(function->loc.line, function->instructions.empty() ? DebugLocId::None : function->instructions[0].debugLoc,
+          0);
+  for (std::size_t i = 0; i < origin.size(); ++i) {
+    if (origin[i] == nullptr) continue;
+    const ori::Source& source = origin[i]->source;
+    enter(source.ptxLine, source.loc == 0 ? DebugLocId::None : DebugLocId(source.loc - 1),
+          static_cast<std::uint32_t>(i) * encoder::kWordBytes);
+  }
+}
+
+} // namespace
+
+void addLineTables(cubin::Module& cubin, std::span<const LineSource> sources, std::span<const CodedFunction> functions,
+                   bool isWanted) {
+  for (const LineSource& source : sources) {
+    if (!isWanted && source.ptx->debugLocs.empty()) continue;
+    const SourceMap map(source, cubin);
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      if (&functions[i].function->module() == source.ori) describeRows(map, functions[i], cubin.functions[i]);
+  }
+}
+
+} // namespace orias
