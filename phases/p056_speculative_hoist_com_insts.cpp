@@ -45,7 +45,7 @@ class Hoister {
       if (++seen > kMostInstructions) return;
       const bool mayMove = isCandidate(instr, isFirstQuiet);
       isFirstQuiet = isFirstQuiet && isQuiet(instr);
-      if (!mayMove || readsFrom(instr, *sides[0])) return;
+      if (!mayMove || readsFrom(instr, *sides[0]) || readsFrom(instr, *sides[1])) return;
       Instr* twin = findTwin(instr, *sides[1]);
       if (!twin) return;
       context_.remarks.did(&instr, fmt::format("{}, which both sides of a branch begin with, runs before it",
@@ -95,6 +95,7 @@ class Hoister {
     return hasResult;
   }
 
+  /// Does a side give one of the sources its value? Outside of SSA form the other side may, too.
   bool readsFrom(const Instr& instr, const Block& block) const {
     return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
       if (o.isDef || !o.isVirtual()) return false;
