@@ -19,15 +19,6 @@ void retarget(Function& function, Block* from, BlockId to, BlockId newTo) {
   if (from->fallthrough == to) from->fallthrough = newTo;
 }
 
-/// A branch to one label, conditional by its guard alone, or null.
-Instr* plainBranch(const Block& block) {
-  Instr* last = block.last;
-  if (!last || last->op != Op::BRA) return nullptr;
-  for (const Operand& operand : last->ops())
-    if (!operand.isLabel() && !operand.isNone() && !(operand.isZeroReg() && !operand.inverted())) return nullptr;
-  return last;
-}
-
 unsigned labelSlot(const Instr& branch) {
   for (unsigned i = 0; i < branch.operandCount; ++i)
     if (branch.op_(i).isLabel()) return i;
@@ -60,6 +51,14 @@ void absorb(Function& function, Block* from, Block* to) {
 }
 
 } // namespace
+
+Instr* plainBranch(const Block& block) {
+  Instr* last = block.last;
+  if (!last || last->op != Op::BRA) return nullptr;
+  for (const Operand& operand : last->ops())
+    if (!operand.isLabel() && !operand.isNone() && !(operand.isZeroReg() && !operand.inverted())) return nullptr;
+  return last;
+}
 
 void removePhiSource(Function& function, Block* block, BlockId predecessor) {
   for (Instr& phi : *block) {

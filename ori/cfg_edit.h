@@ -14,6 +14,9 @@ namespace orias::ori {
 /// An edge by the ids of its blocks.
 using EdgeIds = std::pair<BlockId, BlockId>;
 
+/// The branch at the end of a block, if it goes to one label under the condition of its guard alone; else null.
+Instr* plainBranch(const Block& block);
+
 /// Makes each edge from `from` to `to` go to `newTo`. The phis of `to` lose that predecessor; those of `newTo` are the
 /// caller's.
 void redirectEdge(Function& function, Block* from, Block* to, Block* newTo);

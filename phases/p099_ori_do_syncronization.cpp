@@ -9,6 +9,8 @@
 #include "ori/cfg_edit.h"
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 namespace orias::phases {
 
@@ -49,12 +51,49 @@ class Synchroniser {
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
     });
+    leaveEarly(plan.regions);
     for (const Region& region : plan.regions)
       insert(region);
     return !plan.regions.empty();
   }
 
  private:
+  /// BREAK on the edges that leave regions: under the condition of the branch, or on a block of its own.
+  void leaveEarly(const std::vector<Region>& regions) {
+    std::map<ori::EdgeIds, std::vector<unsigned>> barriersOf;
+    std::set<BlockId> meets;
+    for (const Region& region : regions)
+      meets.insert(region.meet);
+    for (const Region& region : regions)
+      for (const ori::EdgeIds& edge : region.leaving)
+        if (meets.count(edge.second) != 0 || !endsAtOnce(*function_.block(edge.second)))
+          barriersOf[edge].push_back(firstBarrier_ + region.barrier);
+    for (const auto& [edge, barriers] : barriersOf) {
+      Block* from = function_.block(edge.first);
+      ori::Builder builder(function_);
+      if (const Instr* branch = ori::plainBranch(*from); branch && branch->guard().isReg(isa::File::P)) {
+        Operand guard = branch->guard().value();
+        if (from->fallthrough == edge.second) guard.flags ^= Operand::kNot;
+        builder = ori::Builder::before(function_, from->last);
+        builder.setGuard(guard);
+      } else {
+        Block* middle = ori::splitEdge(function_, from, function_.block(edge.second));
+        splitFrom_[middle->id] = edge.first;
+        builder = ori::Builder(function_, middle);
+      }
+      if (from->last) builder.setSource(from->last->source);
+      for (unsigned barrier : barriers)
+        builder.emit(isa::Op::BREAK, {Operand::pt(), Operand::physical(isa::File::B, barrier)});
+      context_.remarks.did(from->last, "threads that leave here early are not waited for",
+                           static_cast<int>(barriers.size()));
+    }
+  }
+
+  /// Nobody waits for threads that have exited.
+  static bool endsAtOnce(const Block& block) {
+    return block.first && block.first->op == isa::Op::EXIT && !block.first->isGuarded();
+  }
+
   void insert(const Region& region) {
     Block* from = function_.block(region.from);
     Block* meet = function_.block(region.meet);
@@ -73,14 +112,22 @@ class Synchroniser {
     if (meet->first) atSync.setSource(meet->first->source);
     atSync.emit(isa::Op::BSYNC, {Operand::pt(), barrier});
 
-    ori::Builder atFrom = from->last && ori::isTerminator(from->last->op) ? ori::Builder::before(function_, from->last)
-                                                                          : ori::Builder(function_, from);
+    ori::Builder atFrom = whereBarriersAreSet(from);
     atFrom.emit(isa::Op::BSSY, {Operand::pt(), barrier, Operand::label(meet->id)});
     context_.remarks.did(from->last, "threads that leave here on different ways reconverge", 2);
   }
 
+  /// Where a block sets barriers: in front of its branch, and of BREAK under the condition of that branch.
+  ori::Builder whereBarriersAreSet(Block* block) {
+    ori::Instr* end = block->last && ori::isTerminator(block->last->op) ? block->last : nullptr;
+    while (end && end->prev && end->prev->op == isa::Op::BREAK)
+      end = end->prev;
+    return end ? ori::Builder::before(function_, end) : ori::Builder(function_, block);
+  }
+
   /// Blocks made by earlier insertions are not in the analyses; they lead where they were put.
   bool isBackEdge(BlockId p, BlockId meet) const {
+    if (const auto split = splitFrom_.find(p); split != splitFrom_.end()) p = split->second;
     return p < cfg_.idCount() && cfg_.isReachable(p) && cfg_.isRetreating(p, meet);
   }
 
@@ -114,12 +161,14 @@ class Synchroniser {
   ori::DomTree postDominators_;
   ori::Loops loops_;
   unsigned firstBarrier_ = 0;
+  std::map<BlockId, BlockId> splitFrom_; ///< for blocks on edges, the block that the edge came from
 };
 
 } // namespace
 
 /// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of
-/// the block that post-dominates them (public notes on sm_90: bssy.md, bsync.md; the placement of both was observed).
+/// the block that post-dominates them, BREAK where lanes leave a loop out of the middle of a region (public notes on
+/// sm_90: bssy.md, bsync.md, break.md; the placement of all three was observed).
 /// Barriers are given numbers here: their nesting is known now, and they have no use that allocation could weigh.
 bool oriDoSyncronization(Function& function, PhaseContext& context) {
   return Synchroniser(function, context).run();

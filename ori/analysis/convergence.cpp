@@ -1,14 +1,19 @@
 #include "ori/analysis/convergence.h"
 
 #include "encoder/isa/target.h"
+#include "ori/analysis/loop_meetings.h"
 #include "ori/module.h"
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace orias::ori {
 
 namespace {
+
+/// Steps on the ways through regions, over which it is not looked for circles.
+constexpr std::size_t kMostSteps = 4'000'000;
 
 class Planner {
  public:
@@ -17,7 +22,11 @@ class Planner {
 
   ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
     findRegions(isDivergent);
-    assignBarriers(barrierCount);
+    assignBarriers(barrierCount, 0);
+    const std::size_t needed = plan_.regions.size();
+    findRegionsInLoops(isDivergent);
+    assignBarriers(barrierCount, needed);
+    dropCircles();
     return std::move(plan_);
   }
 
@@ -37,25 +46,116 @@ class Planner {
       auto [at, isNew] = regionOf.emplace(meet, b);
       if (!isNew) at->second = dominators_.commonDominator(at->second, b);
     }
+    isNeeded_.assign(cfg_.idCount(), false);
     for (auto [meet, from] : regionOf) {
-      BlockId d = from;
-      // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
-      while (d != kNoId && (loops_.innermost(d) != loopInFrontOf(meet) || setsTwice(d, meet)))
-        d = dominators_.idom(d);
-      const bool isSound = d != kNoId && d != meet && dominators_.strictlyDominates(d, meet) &&
-                           postDominators_.strictlyDominates(meet, d) && entriesComeFrom(d, meet) &&
-                           !waitsTwice(d, meet);
-      if (isSound)
-        plan_.regions.push_back({d, meet, 0});
-      else
+      isNeeded_[meet] = true;
+      std::optional<ConvergenceRegion> region = regionFrom(from, meet);
+      if (region && !region->leaving.empty()) region->gathered = kNoId;
+      // Outside of loops, those that leave early never come here. In a loop they may, rounds later.
+      if (!region || (!region->leaving.empty() && loops_.innermost(region->from) != kNoId))
         plan_.missed.push_back({meet, false});
+      if (region) plan_.regions.push_back(std::move(*region));
     }
   }
 
-  /// Whether a lane that set the barrier in `d` may come to `d` again without waiting in front of `meet`. In natural
-  /// loops it cannot, when both stand in the same one; a cycle with several entries is no natural loop.
+  /// Where some lanes leave a loop in the middle of a round, its branches meet behind it: but those that stay shall not
+  /// go apart into the next round.
+  void findRegionsInLoops(const std::vector<bool>& isDivergent) {
+    if (!loops_.isReducible()) return;
+    struct Early {
+      BlockId from, gathered;
+    };
+    LoopMeetings meetings(cfg_, loops_);
+    std::map<BlockId, Early> regionOf; // by meet
+    for (BlockId b : cfg_.reversePostOrder()) {
+      if (!isDivergent[b]) continue;
+      const BlockId last = postDominators_.idom(b);
+      const bool neverMeets = last == kNoId || last == postDominators_.root();
+      for (LoopId loop = loops_.innermost(b); loop != kNoId && (neverMeets || !loops_.contains(loop, last));
+           loop = loops_.loop(loop).parent) {
+        // Inner loops are left at different times; of the blocks of this one, several ways must lead on.
+        if (loop == loops_.innermost(b) && waysWithin(loop, b) < 2) continue;
+        BlockId meet = meetings.next(loop, b);
+        while (meet != kNoId && loopInFrontOf(meet) != loop)
+          meet = meetings.next(loop, meet);
+        if (meet == kNoId) continue;
+        auto [at, isNew] = regionOf.try_emplace(meet, Early{b, neverMeets ? kNoId : last});
+        if (isNew) continue;
+        at->second.from = dominators_.commonDominator(at->second.from, b);
+        if (at->second.gathered != last) at->second.gathered = kNoId;
+      }
+    }
+    std::vector<bool> isPlanned(cfg_.idCount()), isForAll(cfg_.idCount());
+    for (const ConvergenceRegion& region : plan_.regions) {
+      isPlanned[region.meet] = true;
+      isForAll[region.meet] = region.leaving.empty();
+    }
+    for (const auto& [meet, early] : regionOf) {
+      std::optional<ConvergenceRegion> region;
+      if (!isPlanned[meet]) region = regionFrom(early.from, meet);
+      if (!region) continue;
+      region->gathered = early.gathered != kNoId && isForAll[early.gathered] ? early.gathered : kNoId;
+      plan_.regions.push_back(std::move(*region));
+    }
+  }
+
+  /// How many blocks of the loop lanes may go on to.
+  unsigned waysWithin(LoopId loop, BlockId b) const {
+    const auto successors = cfg_.successors(b);
+    return static_cast<unsigned>(
+        std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return loops_.contains(loop, s); }));
+  }
+
+  /// The smallest sound region that ends in front of `meet` and begins at `from` or at a block that dominates it.
+  std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) const {
+    for (BlockId d = from; d != kNoId; d = dominators_.idom(d)) {
+      // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
+      if (loops_.innermost(d) != loopInFrontOf(meet) || !dominators_.strictlyDominates(d, meet)) continue;
+      if (!entriesComeFrom(d, meet) || waitsTwice(d, meet)) return std::nullopt;
+      ConvergenceRegion region{d, meet, 0, {}, meet};
+      if (postDominators_.strictlyDominates(meet, d) && !setsTwice(d, meet)) return region;
+      if (loops_.isReducible() && findLeaving(region)) return region;
+    }
+    return std::nullopt;
+  }
+
+  /// Fills in the edges on which lanes leave; false where a lane may come back without having waited.
+  bool findLeaving(ConvergenceRegion& region) const {
+    // What leads to the meeting without passing its ends: `from` dominates all of it.
+    std::vector<bool> isInside(cfg_.idCount());
+    std::vector<BlockId> body{region.from};
+    isInside[region.from] = isInside[region.meet] = true;
+    auto add = [&](BlockId to) {
+      for (BlockId p : cfg_.predecessors(to))
+        if (cfg_.isReachable(p) && !isInside[p]) {
+          isInside[p] = true;
+          body.push_back(p);
+        }
+    };
+    for (BlockId p : cfg_.predecessors(region.meet))
+      if (cfg_.isReachable(p) && !cfg_.isRetreating(p, region.meet) && !isInside[p]) {
+        isInside[p] = true;
+        body.push_back(p);
+      }
+    for (std::size_t i = 1; i < body.size(); ++i)
+      add(body[i]);
+
+    const LoopId loop = loops_.innermost(region.from);
+    for (BlockId b : body)
+      for (BlockId s : cfg_.successors(b)) {
+        if (s == region.from) return false;
+        if (isInside[s]) continue;
+        if (loop != kNoId && loops_.contains(loop, s)) return false;
+        region.leaving.emplace_back(b, s);
+      }
+    return true;
+  }
+
+  /// Whether a lane that set the barrier in `d` may come to `d` again without waiting in front of `meet`: by a back
+  /// edge to a header that several loops have in common, or through a loop around that of `d`. Without loops it cannot.
   bool setsTwice(BlockId d, BlockId meet) const {
-    return !loops_.isReducible() && anyWay(d, [&](BlockId from, BlockId to) {
+    if (loops_.isReducible() && loops_.innermost(d) == kNoId) return false;
+    return anyWay(d, [&](BlockId from, BlockId to) {
       return to == d ? Way::Found : isWait(from, to, meet) ? Way::Ends : Way::GoesOn;
     });
   }
@@ -97,36 +197,97 @@ class Planner {
     return true;
   }
 
-  /// Gives each region the lowest barrier that no region uses which can be under way at the same time. A barrier
-  /// belongs to the warp, and the sides of a branch run in any order, so that is every region but those that one has to
-  /// leave before entering the other.
-  void assignBarriers(unsigned barrierCount) {
+  /// Gives each region from `first` on the lowest barrier that no region uses which can be under way at the same time.
+  /// A barrier belongs to the warp, and the sides of a branch run in any order, so that is every region but those that
+  /// all lanes have to leave before one enters the other. Without a barrier there is no region.
+  void assignBarriers(unsigned barrierCount, std::size_t first) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
-    std::stable_sort(regions.begin(), regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
+    const auto begin = regions.begin() + static_cast<std::ptrdiff_t>(first);
+    std::stable_sort(begin, regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
     });
-    std::vector<ConvergenceRegion> kept;
-    for (ConvergenceRegion r : regions) {
+    std::vector<ConvergenceRegion> kept(regions.begin(), begin);
+    for (std::size_t i = first; i < regions.size(); ++i) {
+      ConvergenceRegion& r = regions[i];
       std::uint32_t taken = 0;
-      for (const ConvergenceRegion& other : kept) {
-        const bool oneBehindTheOther =
-            dominators_.dominates(other.meet, r.from) || dominators_.dominates(r.meet, other.from);
-        if (!oneBehindTheOther) taken |= 1u << other.barrier;
-      }
+      for (const ConvergenceRegion& other : kept)
+        if (!isOver(other, r) && !isOver(r, other)) taken |= 1u << other.barrier;
       while (taken >> r.barrier & 1)
         ++r.barrier;
       if (r.barrier < barrierCount)
-        kept.push_back(r);
-      else
+        kept.push_back(std::move(r));
+      else if (first == 0)
         plan_.missed.push_back({r.meet, true});
     }
     regions = std::move(kept);
+  }
+
+  /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
+  /// wait for inside of the region. Regions that nobody leaves are nested; of the others, those in circles go.
+  void dropCircles() {
+    std::vector<ConvergenceRegion>& regions = plan_.regions;
+    const auto isLeft = [](const ConvergenceRegion& r) { return !r.leaving.empty(); };
+    if (std::none_of(regions.begin(), regions.end(), isLeft)) return;
+    std::vector<std::uint32_t> regionOf(cfg_.idCount(), kNoId); // by meet
+    for (std::uint32_t i = 0; i < regions.size(); ++i)
+      regionOf[regions[i].meet] = i;
+
+    std::vector<std::vector<std::uint32_t>> waitsFor(regions.size());
+    std::vector<std::uint32_t> seen(cfg_.idCount(), kNoId), holdsUp(regions.size(), 0);
+    std::vector<BlockId> work;
+    std::size_t steps = 0;
+    for (std::uint32_t i = 0; i < regions.size(); ++i) {
+      const ConvergenceRegion& r = regions[i];
+      work.assign(1, r.from);
+      while (!work.empty() && steps < kMostSteps) {
+        const BlockId at = work.back();
+        work.pop_back();
+        for (BlockId next : cfg_.successors(at)) {
+          ++steps;
+          const bool isMeeting = regionOf[next] != kNoId && isWait(at, next, next);
+          if (isMeeting && regionOf[next] == i) continue;
+          if (std::find(r.leaving.begin(), r.leaving.end(), std::pair(at, next)) != r.leaving.end()) continue;
+          if (isMeeting) waitsFor[i].push_back(regionOf[next]);
+          if (seen[next] == i) continue;
+          seen[next] = i;
+          work.push_back(next);
+        }
+      }
+      for (std::uint32_t other : waitsFor[i])
+        ++holdsUp[other];
+    }
+
+    // What no circle leads to is taken away until nothing changes.
+    std::vector<std::uint32_t> free;
+    for (std::uint32_t i = 0; i < regions.size(); ++i)
+      if (holdsUp[i] == 0) free.push_back(i);
+    std::vector<bool> isFree(regions.size());
+    while (!free.empty()) {
+      const std::uint32_t i = free.back();
+      free.pop_back();
+      isFree[i] = true;
+      for (std::uint32_t other : waitsFor[i])
+        if (--holdsUp[other] == 0) free.push_back(other);
+    }
+    std::vector<ConvergenceRegion> kept;
+    for (std::uint32_t i = 0; i < regions.size(); ++i)
+      if ((isFree[i] && steps < kMostSteps) || !isLeft(regions[i]))
+        kept.push_back(std::move(regions[i]));
+      else if (isNeeded_[regions[i].meet])
+        plan_.missed.push_back({regions[i].meet, false});
+    regions = std::move(kept);
+  }
+
+  /// Whether all lanes have met again behind the one region before any comes to the other.
+  bool isOver(const ConvergenceRegion& one, const ConvergenceRegion& other) const {
+    return one.gathered != kNoId && dominators_.dominates(one.gathered, other.from);
   }
 
   const Cfg& cfg_;
   const DomTree& dominators_;
   const DomTree& postDominators_;
   const Loops& loops_;
+  std::vector<bool> isNeeded_; ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
 };
 

@@ -2,15 +2,21 @@
 
 #include "ori/analysis/loops.h"
 
+#include <utility>
 #include <vector>
 
 namespace orias::ori {
 
-/// One pair of BSSY and BSYNC: lanes that leave `from` on different ways meet in front of `meet`.
+/// One pair of BSSY and BSYNC: lanes that leave `from` on different ways meet in front of `meet`. Lanes that leave the
+/// region elsewhere must not be waited for any more (BREAK).
 struct ConvergenceRegion {
   BlockId from = kNoId;
   BlockId meet = kNoId;
   unsigned barrier = 0;
+  std::vector<std::pair<BlockId, BlockId>> leaving; ///< the edges out of the region, but for those into `meet`
+  /// The block where all lanes have met again that set the barrier, those that left early as well: `meet` where no edge
+  /// leaves, else a meeting further on, or kNoId.
+  BlockId gathered = kNoId;
 };
 
 /// A block where the sides of divergent branches meet, but no barrier makes their lanes wait for each other.
@@ -19,7 +25,9 @@ struct MissedMeeting {
   bool outOfBarriers = false; ///< else the code is not nested
 };
 
-/// Where the lanes of a warp come together again. Phase 99 makes it so; the divergence analysis relies on it.
+/// Where the lanes of a warp come together again. Phase 99 makes it so; the divergence analysis relies on it for the
+/// immediate post-dominators of divergent branches, which are regions or missed. The regions besides are for lanes that
+/// stay in a loop which others leave.
 struct ConvergencePlan {
   std::vector<ConvergenceRegion> regions;
   std::vector<MissedMeeting> missed;
