@@ -88,7 +88,10 @@ void lowerCpAsync(FunctionLowering&, const Instruction&, const Form&);
 void lowerCpAsyncWait(FunctionLowering&, const Instruction&, const Form&);
 
 // video.cpp
-void lowerAbsoluteDifferences(FunctionLowering&, const Instruction&, const Form&);
+void lowerVideo(FunctionLowering&, const Instruction&, const Form&);
+void lowerVideoMad(FunctionLowering&, const Instruction&, const Form&);
+void lowerVideo2(FunctionLowering&, const Instruction&, const Form&);
+void lowerVideo4(FunctionLowering&, const Instruction&, const Form&);
 
 // mbarrier.cpp
 void lowerMbarrier(FunctionLowering&, const Instruction&, const Form&);

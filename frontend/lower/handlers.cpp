@@ -101,8 +101,29 @@ HandlerEntry handlerFor(Op op) {
   case Op::WmmaStore: return {lowerWmmaStore, direct};
   case Op::WmmaMma: return {lowerWmmaMma, direct};
 
+  case Op::Vadd:
+  case Op::Vsub:
+  case Op::Vabsdiff:
+  case Op::Vmin:
+  case Op::Vmax:
+  case Op::Vshl:
+  case Op::Vshr:
+  case Op::Vset: return {lowerVideo};
+  case Op::Vmad: return {lowerVideoMad};
+  case Op::Vadd2:
+  case Op::Vsub2:
+  case Op::Vavrg2:
   case Op::Vabsdiff2:
-  case Op::Vabsdiff4: return {lowerAbsoluteDifferences};
+  case Op::Vmin2:
+  case Op::Vmax2:
+  case Op::Vset2: return {lowerVideo2};
+  case Op::Vadd4:
+  case Op::Vsub4:
+  case Op::Vavrg4:
+  case Op::Vabsdiff4:
+  case Op::Vmin4:
+  case Op::Vmax4:
+  case Op::Vset4: return {lowerVideo4};
 
   case Op::Tex:
   case Op::Tld4: return {lowerTex, direct};

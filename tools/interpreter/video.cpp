@@ -17,6 +17,9 @@ using ptx::Op;
 using ptx::Operand;
 using ptx::Type;
 
+/// Exact for every shift and product of words.
+__extension__ using Wide = __int128;
+
 enum class Action : std::uint8_t { Add, Sub, Average, Difference, Min, Max, Shl, Shr, Compare };
 
 /// Some bits of a word.
@@ -58,9 +61,9 @@ const Video& videoOf(const Inst& inst) {
   return *static_cast<const Video*>(inst.detail);
 }
 
-std::int64_t clamp(std::int64_t value, unsigned bits, bool isSigned) {
-  const std::int64_t top = std::int64_t{1} << (isSigned ? bits - 1 : bits);
-  return std::clamp(value, isSigned ? -top : 0, top - 1);
+std::int64_t clamp(Wide value, unsigned bits, bool isSigned) {
+  const Wide top = Wide{1} << (isSigned ? bits - 1 : bits);
+  return static_cast<std::int64_t>(std::clamp(value, isSigned ? -top : Wide{0}, top - 1));
 }
 
 bool compares(Mod compare, std::int64_t a, std::int64_t b) {
@@ -74,7 +77,7 @@ bool compares(Mod compare, std::int64_t a, std::int64_t b) {
   }
 }
 
-std::int64_t compute(const Video& v, std::int64_t a, std::int64_t b) {
+Wide compute(const Video& v, std::int64_t a, std::int64_t b) {
   switch (v.action) {
   case Action::Add: return a + b;
   case Action::Sub: return a - b;
@@ -82,7 +85,7 @@ std::int64_t compute(const Video& v, std::int64_t a, std::int64_t b) {
   case Action::Difference: return a < b ? b - a : a - b;
   case Action::Min: return std::min(a, b);
   case Action::Max: return std::max(a, b);
-  case Action::Shl: return a * (std::int64_t{1} << b);
+  case Action::Shl: return a * (Wide{1} << b);
   case Action::Shr: return a >> b;
   case Action::Compare: break;
   }
@@ -94,8 +97,8 @@ void scalar(Thread& t, const Inst& i) {
   const std::int64_t a = v.a.of(get<std::uint32_t>(t, i.a), v.isSignedA);
   std::int64_t b = v.b.of(get<std::uint32_t>(t, i.b), v.isSignedB);
   if (v.action == Action::Shl || v.action == Action::Shr) b = v.wraps ? b & 31 : std::min<std::int64_t>(b, 32);
-  std::int64_t result = compute(v, a, b);
-  if (v.saturates) result = clamp(result, v.d.width, v.isSignedD);
+  const Wide exact = compute(v, a, b);
+  auto result = v.saturates ? clamp(exact, v.d.width, v.isSignedD) : static_cast<std::int64_t>(exact);
   const auto c = get<std::uint32_t>(t, i.c);
   if (v.merges) return put<std::uint32_t>(t, i.d, v.d.put(result, c));
   // The second operation is one of the destination's type.
@@ -120,8 +123,8 @@ void parallel(Thread& t, const Inst& i) {
   auto result = get<std::uint32_t>(t, i.c);
   for (unsigned k = 0; k < v.lanes; ++k) {
     if ((v.mask >> k & 1) == 0) continue;
-    std::int64_t lane = compute(v, select(v.laneA[k], v.isSignedA), select(v.laneB[k], v.isSignedB));
-    if (v.saturates) lane = clamp(lane, v.bits, v.isSignedD);
+    const Wide exact = compute(v, select(v.laneA[k], v.isSignedA), select(v.laneB[k], v.isSignedB));
+    const auto lane = v.saturates ? clamp(exact, v.bits, v.isSignedD) : static_cast<std::int64_t>(exact);
     if (v.second == Mod::Add)
       result += static_cast<std::uint32_t>(lane);
     else
@@ -134,15 +137,14 @@ void parallel(Thread& t, const Inst& i) {
 void multiplyAdd(Thread& t, const Inst& i) {
   const Video& v = videoOf(i);
   const bool isSignedProduct = v.isSignedA || v.isSignedB || v.negatesProduct;
-  __extension__ using Wide = __int128;
   Wide product =
       Wide{v.a.of(get<std::uint32_t>(t, i.a), v.isSignedA)} * v.b.of(get<std::uint32_t>(t, i.b), v.isSignedB);
   if (v.negatesProduct) product = -product;
   const std::int64_t c = Part{}.of(get<std::uint32_t>(t, i.c), isSignedProduct);
   const Wide sum = product + (v.negatesC ? -c : c) + (v.plusOne ? 1 : 0);
-  auto result = static_cast<std::int64_t>(sum >> v.shift);
+  const Wide scaled = sum >> v.shift;
   const bool isSignedResult = isSignedProduct || v.negatesC;
-  if (v.saturates) result = clamp(result, 32, isSignedResult);
+  const std::int64_t result = v.saturates ? clamp(scaled, 32, isSignedResult) : static_cast<std::int64_t>(scaled);
   put<std::uint32_t>(t, i.d, static_cast<std::uint32_t>(result));
 }
 

@@ -16,6 +16,7 @@ TEST_CASE("scalar video instructions: parts, saturation, a second operation, a m
   CHECK(value("vadd.s32.s32.s32.sat %r0.b1, %r1.b1, %r2.b0, %r3;") == 0x11227f44);
   CHECK(value("vadd.u32.u32.u32 %r0.h1, %r1.b1, %r2.b0, %r3;") == 0x00823344);
   CHECK(value("vshl.u32.u32.u32.clamp %r0, %r2.h0, %r3;") == 0);
+  CHECK(value("vshl.u32.u32.u32.sat.clamp %r0, %r1, %r3;") == 0xffffffff); // more than 63 bits
   CHECK(value("vshl.u32.u32.u32.wrap %r0, %r2.h0, %r3;") == 0x2030);
   CHECK(value("vshr.s32.s32.u32.clamp %r0, %r1, 40;") == 0xffffffff);
   CHECK(value("vset.s32.u32.lt %r0, %r1.b2, %r2.b0;") == 1);
@@ -31,6 +32,7 @@ TEST_CASE("vmad: negated products, plus one, scaled, saturated") {
   CHECK(value("vmad.u32.u32.u32.po %r0, %r1.b0, %r2.b0, %r2;") == 44 * 5 + 6);
   CHECK(value("vmad.u32.u32.u32.shr7 %r0, %r1, %r2, %r2;") == 11);
   CHECK(value("vmad.u32.u32.u32.sat %r0, %r3, %r2, %r2;") == 0xffffffff);
+  CHECK(value("vmad.u32.u32.u32.sat %r0, 0xffffffff, 0xffffffff, %r2;") == 0xffffffff);
   CHECK(value("vmad.s32.s32.u32.sat %r0, %r3, %r2, %r2;") == 0x80000000);
 }
 
