@@ -145,10 +145,6 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const bool mad = form.op == Op::Mad;
   const unsigned bits = bitWidth(type);
-  if (form.sat()) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   const Type wideType = !mad ? Type::None : form.mode() == Mod::Wide ? (bits == 32 ? Type::U64 : Type::U32) : type;
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);
   Value c = mad ? f.source(ops[3], wideType)
@@ -175,7 +171,10 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
       // The third source of IMAD.HI counts from bit 0 of the product; the addend of mad.hi does not.
       IsaOperand high = mad ? f.newR() : d;
       f.emit(IsaOp::IMAD_HI, {high, kNoCarry, left, b.word(0), IsaOperand::rz()}, {sign});
-      if (mad) f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, high, f.inReg(c.word(0)), IsaOperand::rz()});
+      if (form.sat())
+        addSaturating(f, d, high, c.word(0), false);
+      else if (mad)
+        f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, high, f.inReg(c.word(0)), IsaOperand::rz()});
       break;
     }
     default: f.emit(IsaOp::IMAD, {d, left, b.word(0), c.word(0)}, {{IsaMod::Type, isa::IntType::U32}}); break;
@@ -203,25 +202,31 @@ void lowerMulMad(FunctionLowering& f, const Instruction& i, const Form& form) {
 void lowerMadCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
-  if (bitWidth(type) != 32) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
+  const unsigned words = FunctionLowering::wordsOf(type);
   Value a = f.source(ops[1], type), b = f.source(ops[2], type), c = f.source(ops[3], type);
-  IsaOperand d = f.dest(ops[0]), product = f.newR();
-  if (form.mode() == Mod::Hi)
+  IsaOperand d = f.dest(ops[0]), product = f.newR(words);
+  if (words == 2 && form.mode() == Mod::Hi)
+    multiplyHigh64(f, product, f.inReg(a), f.inReg(b), isSigned(type));
+  else if (words == 2)
+    f.emit(IsaOp::IMUL64, {product, f.inReg(a), f.inReg(b)});
+  else if (form.mode() == Mod::Hi)
     f.emit(IsaOp::IMAD_HI, {product, kNoCarry, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()},
            {{IsaMod::Type, intType(type)}});
   else
     f.emit(IsaOp::IMAD, {product, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()},
            {{IsaMod::Type, isa::IntType::U32}});
   const bool carryIn = form.op == Op::Madc;
-  IsaOperand in = carryIn ? f.carry(false) : kFalse;
-  IsaOperand out = form.has(Mod::Cc) ? f.newCarry(false) : kNoCarry;
-  if (carryIn)
-    f.emit(IsaOp::IADD3_X, {d, out, kNoCarry, product, f.inReg(c.word(0)), IsaOperand::rz(), in, kFalse});
-  else
-    f.emit(IsaOp::IADD3, {d, out, kNoCarry, product, f.inReg(c.word(0)), IsaOperand::rz()});
+  IsaOperand in = carryIn ? f.carry(false) : IsaOperand();
+  const IsaOperand out = form.has(Mod::Cc) ? f.newCarry(false) : kNoCarry;
+  for (unsigned w = 0; w < words; ++w) {
+    const IsaOperand link = w + 1 == words ? out : f.newP();
+    const IsaOperand left = ori::component(product, w), right = f.inReg(c.word(w));
+    if (in.isNone())
+      f.emit(IsaOp::IADD3, {ori::component(d, w), link, kNoCarry, left, right, IsaOperand::rz()});
+    else
+      f.emit(IsaOp::IADD3_X, {ori::component(d, w), link, kNoCarry, left, right, IsaOperand::rz(), in, kFalse});
+    in = link;
+  }
 }
 
 /// mul24, mad24: the operands are the low 24 bits; the product has 48.
@@ -239,10 +244,6 @@ void lowerMul24(FunctionLowering& f, const Instruction& i, const Form& form) {
             {IsaMod::Hi, 1}});
     return r;
   };
-  if (form.sat()) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   IsaOperand a = low24(ops[1]), b = low24(ops[2]);
   IsaOperand c = mad ? f.inReg(f.source(ops[3], type).word(0)) : IsaOperand::rz();
   IsaOperand d = f.dest(ops[0]);
@@ -255,7 +256,10 @@ void lowerMul24(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::IMAD_WIDE, {product, kNoCarry, a, b, IsaOperand::rz(2)}, {{IsaMod::Type, intType(type)}});
   f.emit(IsaOp::SHF, {high, ori::component(product, 0), f.imm(16), ori::component(product, 1)},
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U64}});
-  if (mad) f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, high, c, IsaOperand::rz()});
+  if (form.sat())
+    addSaturating(f, d, high, c, false);
+  else if (mad)
+    f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, high, c, IsaOperand::rz()});
 }
 
 void lowerDivRem(FunctionLowering& f, const Instruction& i, const Form& form) {
