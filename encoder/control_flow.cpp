@@ -1,8 +1,8 @@
 #include "encoder/control_flow.h"
 
 #include "encoder/code.h"
-#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "encoder/isa/older_words.h"
 
 namespace orias::encoder {
 
@@ -28,11 +28,11 @@ Flow flowOf(const isa::Inst& inst, std::uint32_t index, std::uint32_t count) {
   return flow;
 }
 
-std::vector<Flow> flowsOf(std::span<const isa::Word> words) {
+std::vector<Flow> flowsOf(std::span<const isa::Word> words, const isa::Target& target) {
   const auto count = static_cast<std::uint32_t>(words.size());
   std::vector<Flow> flows(count);
   for (std::uint32_t i = 0; i < count; ++i)
-    if (const auto inst = isa::decode(words[i])) flows[i] = flowOf(*inst, i, count);
+    if (const auto inst = isa::decodeFor(target, words[i])) flows[i] = flowOf(*inst, i, count);
   return flows;
 }
 

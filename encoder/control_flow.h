@@ -3,6 +3,7 @@
 // Where control goes in machine words: for those who have nothing but the words.
 
 #include "encoder/isa/isa.h"
+#include "encoder/isa/target.h"
 
 #include <cstdint>
 #include <map>
@@ -24,8 +25,8 @@ struct Flow {
 
 /// The flow behind the word at `index` of `count`. Targets outside the words are left out.
 Flow flowOf(const isa::Inst& inst, std::uint32_t index, std::uint32_t count);
-/// Of all words; a word that the table has no row for falls through.
-std::vector<Flow> flowsOf(std::span<const isa::Word> words);
+/// Of all words, which are of that chip; a word that the table has no row for falls through.
+std::vector<Flow> flowsOf(std::span<const isa::Word> words, const isa::Target& target);
 
 struct FlowEdge {
   enum class Kind : std::uint8_t {

@@ -39,7 +39,7 @@ FunctionListing makeListing(const cubin::Function& function, const cubin::Module
 
   FunctionListing listing;
   listing.hasOrigins = false;
-  listing.rows = listingRows(words, names);
+  listing.rows = listingRows(words, names, target);
   const WordLiveness liveness = livenessOf(words, indirectTargetsOf(function), target);
   const std::size_t end = endOfCode(listing.rows);
   for (std::size_t i = 0; i < listing.rows.size(); ++i) {

@@ -1,7 +1,7 @@
 #include "encoder/hazard.h"
 
 #include "encoder/control_flow.h"
-#include "encoder/isa/codec.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/print.h"
 
 #include <algorithm>
@@ -98,7 +98,7 @@ class Checker {
     std::vector<encoder::Flow> flows(words.size());
     for (std::uint32_t i = 0; i < words.size(); ++i) {
       Step& step = steps_[i];
-      if (auto inst = isa::decode(words[i])) {
+      if (auto inst = isa::decodeFor(target_, words[i])) {
         step.inst = *inst;
         step.isKnown = true;
         step.latencyClass = isa::latencyClassOf(inst->op, inst->mods);
@@ -387,11 +387,11 @@ Report check(std::span<const isa::Word> words, const isa::Target& target) {
   return Checker(words, target).run();
 }
 
-std::string describe(const Violation& violation, std::span<const isa::Word> words) {
+std::string describe(const Violation& violation, std::span<const isa::Word> words, const isa::Target& target) {
   const auto text = [&](std::uint32_t index) {
     isa::PrintOptions options;
     options.address = 16ull * index;
-    const auto inst = isa::decode(words[index]);
+    const auto inst = isa::decodeFor(target, words[index]);
     return fmt::format("{:#06x} {}", 16 * index, inst ? isa::print(*inst, options) : "?");
   };
   static constexpr const char* kFilePrefix[] = {"R", "UR", "P", "UP", "B"};

@@ -44,6 +44,6 @@ struct Report {
 Report check(std::span<const isa::Word> words, const isa::Target& target);
 
 /// "0x0120 ISETP... -> 0x0130 @P0 BRA: P0 needs 13 cycles, has 5 (observed)".
-std::string describe(const Violation& violation, std::span<const isa::Word> words);
+std::string describe(const Violation& violation, std::span<const isa::Word> words, const isa::Target& target);
 
 } // namespace orias::hazard

@@ -60,7 +60,7 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
       code.registerMap.empty() ? registerMap(function, code) : std::vector<LiveCounts>();
   const std::vector<LiveCounts>& live = code.registerMap.empty() ? computed : code.registerMap;
 
-  listing.rows = listingRows(code.words, {});
+  listing.rows = listingRows(code.words, {}, function.module().target());
   for (std::size_t i = 0; i < listing.rows.size(); ++i) {
     ListingRow& row = listing.rows[i];
     if (const ori::Instr* origin = code.origin[i]) {

@@ -1,7 +1,7 @@
 #include "encoder/listing_rows.h"
 
-#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 
@@ -34,12 +34,12 @@ std::string reuseText(const isa::Inst& inst) {
 
 } // namespace
 
-std::vector<ListingRow> listingRows(std::span<const isa::Word> words,
-                                    const std::map<std::uint32_t, std::string>& names) {
+std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std::map<std::uint32_t, std::string>& names,
+                                    const isa::Target& target) {
   std::vector<std::optional<isa::Inst>> decoded;
   std::map<std::int64_t, std::string> labels(names.begin(), names.end());
   for (std::size_t i = 0; i < words.size(); ++i) {
-    decoded.push_back(isa::decode(words[i]));
+    decoded.push_back(isa::decodeFor(target, words[i]));
     if (!decoded.back()) continue;
     const std::int64_t target = labelTarget(*decoded.back(), static_cast<std::uint32_t>(i) * kWordBytes);
     if (target >= 0) labels[target];

@@ -9,10 +9,10 @@
 
 namespace orias::encoder {
 
-/// The rows of the words by themselves: text, labels, control fields. `names` are names of places, by byte offset; the
-/// other targets of branches are numbered.
-std::vector<ListingRow> listingRows(std::span<const isa::Word> words,
-                                    const std::map<std::uint32_t, std::string>& names);
+/// The rows of the words of that chip by themselves: text, labels, control fields. `names` are names of places, by byte
+/// offset; the other targets of branches are numbered.
+std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std::map<std::uint32_t, std::string>& names,
+                                    const isa::Target& target);
 
 /// "saxpy.cu:12": a file without its folders, and a line.
 std::string placeName(std::string_view path, std::uint32_t line);

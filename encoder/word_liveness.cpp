@@ -1,7 +1,7 @@
 #include "encoder/word_liveness.h"
 
-#include "encoder/isa/codec.h"
 #include "encoder/isa/effects.h"
+#include "encoder/isa/older_words.h"
 
 #include <algorithm>
 #include <bitset>
@@ -27,7 +27,7 @@ class Solver {
  public:
   Solver(std::span<const isa::Word> words, const IndirectTargets& indirect, const isa::Target& target) {
     readSteps(words, target);
-    const std::vector<Flow> flows = flowsOf(words);
+    const std::vector<Flow> flows = flowsOf(words, target);
     blocks_ = flowBlocks(flows, indirect);
     successors_.resize(blocks_.size());
     linkBlocks(flows);
@@ -46,7 +46,7 @@ class Solver {
   void readSteps(std::span<const isa::Word> words, const isa::Target& target) {
     steps_.resize(words.size());
     for (std::size_t i = 0; i < words.size(); ++i) {
-      const auto inst = isa::decode(words[i]);
+      const auto inst = isa::decodeFor(target, words[i]);
       if (!inst) continue;
       steps_[i].isCertain = inst->guard.isZeroReg();
       isa::forEachTouch(*inst, target, [&](const isa::Touch& touch) {

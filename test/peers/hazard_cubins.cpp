@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
       unsigned shown = 0;
       for (const hazard::Violation& violation : report.violations) {
         if (shown++ == show) break;
-        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, words).c_str());
+        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, words, *code.target).c_str());
       }
       if (isMutating && report.violations.empty()) mutate(words, *code.target, totals);
     }

@@ -100,7 +100,7 @@ int main(int argc, char** argv) {
       unsigned shown = 0;
       for (const hazard::Violation& violation : report.violations) {
         if (shown++ == show) break;
-        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, code.words).c_str());
+        std::printf("%s %s: %s\n", argv[a], section.c_str(), hazard::describe(violation, code.words, target).c_str());
       }
       for (auto [words_, sum] : {std::pair(std::span<const isa::Word>(words), &theirs),
                                  std::pair(std::span<const isa::Word>(code.words), &ours)}) {

@@ -1,7 +1,7 @@
 #include "tools/orias-dis/control_graph.h"
 
-#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "encoder/isa/older_words.h"
 
 #include <algorithm>
 #include <boost/graph/adjacency_list.hpp>
@@ -19,8 +19,8 @@ using Graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::bidirection
 class Recovery {
  public:
   Recovery(const encoder::FunctionListing& listing, std::span<const isa::Word> words,
-           const encoder::IndirectTargets& indirect)
-      : words_(words), flows_(encoder::flowsOf(words)) {
+           const encoder::IndirectTargets& indirect, const isa::Target& target)
+      : target_(target), words_(words), flows_(encoder::flowsOf(words, target)) {
     graph_.name = listing.header.name;
     const auto padding =
         std::find_if(listing.rows.begin(), listing.rows.end(), [](const auto& r) { return r.padding; });
@@ -91,7 +91,7 @@ class Recovery {
     std::map<std::uint32_t, ConvergenceStep> steps;
     const std::uint32_t end = graph_.nodes.back().end;
     for (std::uint32_t i = 0; i < end; ++i) {
-      const auto inst = isa::decode(words_[i]);
+      const auto inst = isa::decodeFor(target_, words_[i]);
       if (!inst || (inst->op != isa::Op::BSSY && inst->op != isa::Op::BSYNC)) continue;
       ConvergenceStep step;
       for (unsigned o = 0; o < inst->operandCount; ++o) {
@@ -140,6 +140,7 @@ class Recovery {
       graph_.nodes[n].regions.assign(open[n].begin(), open[n].end());
   }
 
+  const isa::Target& target_;
   std::span<const isa::Word> words_;
   std::vector<encoder::Flow> flows_;
   ControlGraph graph_;
@@ -148,8 +149,8 @@ class Recovery {
 } // namespace
 
 ControlGraph recoverGraph(const encoder::FunctionListing& listing, std::span<const isa::Word> words,
-                          const encoder::IndirectTargets& indirect) {
-  return Recovery(listing, words, indirect).run();
+                          const encoder::IndirectTargets& indirect, const isa::Target& target) {
+  return Recovery(listing, words, indirect, target).run();
 }
 
 } // namespace orias::dis

@@ -41,7 +41,7 @@ struct ControlGraph {
 
 /// `listing` is that of the same words; it says where the padding begins.
 ControlGraph recoverGraph(const encoder::FunctionListing& listing, std::span<const isa::Word> words,
-                          const encoder::IndirectTargets& indirect);
+                          const encoder::IndirectTargets& indirect, const isa::Target& target);
 
 /// For people: each block with its edges and regions.
 std::string renderText(const ControlGraph& graph, const encoder::FunctionListing& listing);

@@ -47,8 +47,10 @@ std::string render(const encoder::FunctionListing& listing, const std::string& p
   return {};
 }
 
-std::string graphOf(const cubin::Function& function, const encoder::FunctionListing& listing, const CommandLine& line) {
-  const ControlGraph graph = recoverGraph(listing, encoder::wordsOf(function), encoder::indirectTargetsOf(function));
+std::string graphOf(const cubin::Function& function, const encoder::FunctionListing& listing, const isa::Target& target,
+                    const CommandLine& line) {
+  const ControlGraph graph =
+      recoverGraph(listing, encoder::wordsOf(function), encoder::indirectTargetsOf(function), target);
   return line.graphFormat == CommandLine::GraphFormat::Dot ? renderDot(graph, listing) : renderText(graph, listing);
 }
 
@@ -58,7 +60,7 @@ std::string hazardsOf(const cubin::Function& function, const isa::Target& target
   const hazard::Report report = hazard::check(words, target);
   std::string out;
   for (const hazard::Violation& violation : report.violations) {
-    out += fmt::format("{}: {}", function.name, hazard::describe(violation, words));
+    out += fmt::format("{}: {}", function.name, hazard::describe(violation, words, target));
     if (violation.needed > violation.actual)
       out += fmt::format("; {} cycles are missing", violation.needed - violation.actual);
     out += '\n';
@@ -96,7 +98,8 @@ ExitStatus run(std::span<const std::string> words) {
   for (const cubin::Function* function : functions) {
     if (!out.empty()) out += isJson ? ",\n" : "\n";
     const encoder::FunctionListing listing = encoder::makeListing(*function, module, target);
-    out += line.show == CommandLine::Show::Graph ? graphOf(*function, listing, line) : render(listing, ptx, line);
+    out +=
+        line.show == CommandLine::Show::Graph ? graphOf(*function, listing, target, line) : render(listing, ptx, line);
   }
   tools::print(stdout, isJson ? "[\n" + out + "\n]\n" : out);
   return ExitStatus::Done;

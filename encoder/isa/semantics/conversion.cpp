@@ -41,9 +41,9 @@ void setNumber(Lane& lane, Format format, Bits value) {
   lane.set64(0, value);
 }
 
-/// Negative results become zero; NaN stays.
+/// Negative results become zero; NaN stays, in its canonical form.
 Bits relu(Format format, Bits value) {
-  return !ieee::isNan(format, value) && (value & 0x8000) != 0 ? 0 : value;
+  return ieee::maximum(format, value, 0, true);
 }
 
 /// The half of Rc that a packed result has above it.
@@ -182,8 +182,7 @@ void setFp8Pair(Lane& lane, unsigned kept, Format from, Bits high, Bits low) {
   const auto overflow = lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
   const auto number = [&](Bits bits) {
     const Bits v = ieee::convert(to, from, bits, Rounding::NearestEven, overflow);
-    // The sign stands in bit 7; NaN has no sign.
-    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 && (v & 0x80) != 0 && !ieee::isNan(to, v) ? 0 : v);
+    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
   };
   const std::uint32_t above = lane.raw(kept) >> (lane.mod(Mod::Byte) != 0 ? 16 : 0);
   lane.set(0, above << 16 | number(high) << 8 | number(low));
@@ -214,7 +213,7 @@ void f2fpUnpack(const Inst& inst, LaneValues& values) {
 void f2fpTf32(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const Bits v = ieee::convert(Format::TF32, Format::F32, lane.number(1, Format::F32), lane.rounding());
-  lane.set(0, static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::F32, v) : v));
+  lane.set(0, static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::TF32, v) : v));
 }
 
 } // namespace orias::isa::semantics

@@ -181,6 +181,7 @@ TEST_CASE("hazard: a violation as text") {
   const auto words = assemble({{"IADD3 R2, R3, R4, RZ", 3}, {"FFMA R5, R2, R4, R6", 1}, {"EXIT", 5}});
   const hazard::Report report = hazard::check(words, sm90());
   REQUIRE(report.violations.size() == 1);
-  CHECK(hazard::describe(report.violations[0], words) == "0x0000 IADD3 R2, R3, R4, RZ -> 0x0010 FFMA R5, R2, R4, R6: "
-                                                         "R2 is ready after 5 cycles, is read after 3 (observed)");
+  CHECK(hazard::describe(report.violations[0], words, sm90()) ==
+        "0x0000 IADD3 R2, R3, R4, RZ -> 0x0010 FFMA R5, R2, R4, R6: "
+        "R2 is ready after 5 cycles, is read after 3 (observed)");
 }

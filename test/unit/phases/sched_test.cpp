@@ -59,7 +59,7 @@ void checkClean(const std::vector<isa::Word>& words) {
   const hazard::Report report = hazard::check(words, sm90());
   CHECK(report.unknown.empty());
   for (const auto& violation : report.violations)
-    FAIL_CHECK(hazard::describe(violation, words));
+    FAIL_CHECK(hazard::describe(violation, words, sm90()));
 }
 
 const std::vector<std::vector<std::string>> kPrograms = {
