@@ -337,9 +337,9 @@ void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Type to = form.type(0), from = form.type(1);
   const ModValue relu{IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}, sat{IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0};
   const ModValue format{IsaMod::DstFmt, to == Type::E4M3x2 ? 1 : 0};
-  if (to == Type::F16x2 && isFp8Pair(from) && !form.has(Mod::Relu)) {
+  if (to == Type::F16x2 && isFp8Pair(from)) {
     f.emit(IsaOp::F2FP_UNPACK, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B16)},
-           {{IsaMod::SrcFmt, from == Type::E4M3x2 ? 1 : 0}});
+           {relu, {IsaMod::SrcFmt, from == Type::E4M3x2 ? 1 : 0}});
   } else if (isFp8Pair(to) && from == Type::F16x2) {
     f.emit(IsaOp::F2FP_FP8_F16, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B32), IsaOperand::rz()},
            {relu, sat, format});
@@ -354,12 +354,12 @@ void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
 /// f32 to the 19 bits of tf32, in the place of an f32. To nearest with ties away from zero takes an addition.
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  const bool isPlain = !form.has(Mod::Satfinite) && !form.has(Mod::Relu);
-  if ((form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) && isPlain) {
-    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), f.sourceReg(ops[1], Type::F32)}, {{IsaMod::Rnd, rounding(form)}});
+  if ((form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) && !form.has(Mod::Satfinite)) {
+    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), f.sourceReg(ops[1], Type::F32)},
+           {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
     return;
   }
-  if (form.rounding() != Mod::Rna || !isPlain) {
+  if (form.rounding() != Mod::Rna || form.has(Mod::Satfinite)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }

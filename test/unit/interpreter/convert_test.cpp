@@ -72,6 +72,17 @@ TEST_CASE("floating-point numbers change their format") {
   CHECK(of("cvt.rn.tf32.f32 %r0, %f1", 0x3f801000) == 0x3f800000);
 }
 
+TEST_CASE("cvt.relu makes negative numbers and -0 zero, and every NaN the canonical one") {
+  CHECK(of("cvt.rn.relu.tf32.f32 %r0, %f1", 0xbf800000) == 0);
+  CHECK(of("cvt.rz.relu.tf32.f32 %r0, %f1", 0x80000000) == 0);
+  CHECK(of("cvt.rz.relu.tf32.f32 %r0, %f1", 0x3f80bfff) == 0x3f80a000);
+  CHECK(of("cvt.rn.relu.tf32.f32 %r0, %f1", 0xffc01234) == 0x7fffffff);
+  CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1", 0x38c0) == 0x3c000000);
+  CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1", 0xff80) == 0x7fff0000);
+  CHECK(of("cvt.rn.satfinite.relu.e4m3x2.f32 %h0, %f1, %f2; cvt.u32.u16 %r0, %h0", 0xbf800000, 0xffc01234) == 0x7f);
+  CHECK(of("cvt.rn.satfinite.relu.e5m2x2.f16x2 %h0, %r1; cvt.u32.u16 %r0, %h0", 0xbc003c00) == 0x3c);
+}
+
 TEST_CASE("packed conversions put the first source above the second") {
   CHECK(of("cvt.rn.f16x2.f32 %r0, %f1, %f2", 0x3f800000, 0x40000000) == 0x3c004000);
   CHECK(of("cvt.rz.bf16x2.f32 %r0, %f1, %f2", 0x3f80ffff, 0xc0000000) == 0x3f80c000);

@@ -83,6 +83,8 @@ TEST_CASE("conversions") {
   CHECK(contains(lowered("cvt.rn.f16x2.f32 %r1, %f1, %f2;"), "F2FP.F16.F32.PACK_AB"));
   CHECK(contains(lowered("cvt.f32.f16 %f1, %h1;"), "HADD2.F32"));
   CHECK(contains(lowered("cvt.sat.s8.s32 %r1, %r2;"), "VIMNMX"));
+  CHECK(contains(lowered("cvt.rz.relu.tf32.f32 %r1, %f1;"), "F2FP.RELU.TF32.F32.PACK_B.RZ"));
+  CHECK(contains(lowered("cvt.rn.relu.f16x2.e4m3x2 %r1, %h1;"), "F2FP.RELU.F16.E4M3.UNPACK_B"));
   // A truncation into a 16-bit register leaves the upper half as it is.
   CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
 }

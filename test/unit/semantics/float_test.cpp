@@ -181,6 +181,17 @@ TEST_CASE("numbers of eight bits, and tf32") {
   CHECK(result("F2FP.TF32.F32.PACK_B.RZ R0, R1", 0x3f803fff) == 0x3f802000);
 }
 
+TEST_CASE("F2FP.RELU: negative numbers and -0 become 0, NaN becomes the one NaN, whatever bit is the sign") {
+  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0xbf800000) == 0);
+  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0x80000000) == 0);
+  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0x3f80a000) == 0x3f80a000); // bit 15 is no sign here
+  CHECK(result("F2FP.RELU.TF32.F32.PACK_B R0, R1", 0xffc01234) == 0x7fffffff);
+  CHECK(result("F2FP.RELU.F16.E4M3.UNPACK_B R0, R1", 0x38c0) == 0x3c000000);
+  CHECK(result("F2FP.RELU.F16.E4M3.UNPACK_B R0, R1", 0xff80) == 0x7fff0000);
+  CHECK(result("F2FP.SATFINITE.RELU.E4M3.F16.UNPACK_B_MERGE_C R0, R1, RZ", 0x3c00c000) == 0x3800);
+  CHECK(result("F2FP.SATFINITE.RELU.E4M3.F16.UNPACK_B_MERGE_C R0, R1, RZ", 0xfe00bc00) == 0x7f00);
+}
+
 TEST_CASE("packed halves") {
   CHECK(result("HADD2 R0, R1, R2", 0x3c004000, 0x3c003c00) == 0x40004200);
   CHECK(result("HADD2 R0, R1.H0_H0, -R2.H1_H1", 0x3c004000, 0x3c000000) == 0x3c003c00);
