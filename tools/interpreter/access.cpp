@@ -70,14 +70,22 @@ void watch(Thread& t, Space space, std::uint64_t address, std::size_t size, std:
   Races& races = *t.cta->races;
   const bool isWrite = !data.empty();
   const Races::Strength strength = t.machine->strengthOf(t);
-  if (space == Space::Shared) {
-    if (const auto other = races.note(t.index, address, size, data, strength)) {
-      const launch::Dim3 at = t.cta->threads[other->thread].tid;
-      t.machine->report(t, "racecheck",
-                        fmt::format("{} shared address {:#x}, which thread ({},{},{}) {} and nothing orders the two,",
-                                    isWrite ? "writes" : "reads", other->offset, at.x, at.y, at.z,
-                                    other->withWrite ? "wrote" : "read"));
-    }
+  const auto report = [&](std::uint64_t at, const std::string& other, bool withWrite) {
+    t.machine->report(t, "racecheck",
+                      fmt::format("{} {} address {:#x}, which {} {} and nothing orders the two,",
+                                  isWrite ? "writes" : "reads", spaceText(space), at, other,
+                                  withWrite ? "wrote" : "read"));
+  };
+  const auto memory = space == Space::Shared ? Races::Memory::Shared : Races::Memory::Global;
+  if (const auto other = races.note(t.index, memory, address, size, data, strength)) {
+    const launch::Dim3 at = t.cta->threads[other->thread].tid;
+    report(other->offset, fmt::format("thread ({},{},{})", at.x, at.y, at.z), other->withWrite);
+  }
+  if (space == Space::Global) {
+    BlockRaces& blocks = *t.machine->blockRaces;
+    if (strength.acquires) blocks.fence(t.cta->number);
+    if (const auto other = blocks.note(t.cta->number, address, size, data, strength.isStrong))
+      report(other->address, fmt::format("block {}", other->block), other->withWrite);
   }
   if (!strength.isStrong) return;
   const std::uint64_t place = space == Space::Shared ? kSharedWindow + address : address;

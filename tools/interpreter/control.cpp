@@ -58,10 +58,16 @@ void pass(Thread& t, const Frame& fromFrame, const Place& from, const Frame& toF
     toSlots[to.slot] = 0;
     std::memcpy(toSlots + to.slot, frameBytes(t, fromFrame, from), std::min<std::uint64_t>(from.size, 8));
   }
-  if (to.inMemory && !t.local.written.empty()) {
-    const auto at = t.local.written.begin() + static_cast<std::ptrdiff_t>(toFrame.localBase + to.offset);
-    std::fill(at, at + static_cast<std::ptrdiff_t>(to.size), true);
-  }
+  if (!to.inMemory || t.local.written.empty()) return;
+  // What nobody wrote stays so on the other side.
+  const auto writtenAt = [&](const Frame& frame, const Place& place) {
+    return t.local.written.begin() + static_cast<std::ptrdiff_t>(frame.localBase + place.offset);
+  };
+  const auto at = writtenAt(toFrame, to);
+  if (from.inMemory)
+    std::copy_n(writtenAt(fromFrame, from), std::min(from.size, to.size), at);
+  else
+    std::fill_n(at, to.size, true);
 }
 
 void call(Thread& t, const Inst& i) {

@@ -76,7 +76,9 @@ void exitThread(Thread& t) {
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
                  std::vector<std::byte> params)
     : program(program), device(device), options(options), params(std::move(params)) {
-  if (options.racecheck) forms_ = std::make_unique<ptx::FormTable>(*program.module);
+  if (!options.racecheck) return;
+  forms_ = std::make_unique<ptx::FormTable>(*program.module);
+  blockRaces = std::make_unique<BlockRaces>();
 }
 
 void Machine::startCta() {
@@ -85,7 +87,7 @@ void Machine::startCta() {
   auto cta = std::make_unique<Cta>();
   cta->id = {static_cast<std::uint32_t>(nextCta_ % grid.x), static_cast<std::uint32_t>(nextCta_ / grid.x % grid.y),
              static_cast<std::uint32_t>(nextCta_ / grid.x / grid.y)};
-  ++nextCta_;
+  cta->number = nextCta_++;
   const auto count = static_cast<std::uint32_t>(block.count());
   cta->live = count;
   cta->shared.resize(program.dynamicShared + device.launch.dynamicShared, options.memcheck);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/instr_form_table.h"
+#include "tools/interpreter/block_races.h"
 #include "tools/interpreter/program.h"
 #include "tools/interpreter/races.h"
 #include "tools/launch/launch.h"
@@ -125,6 +126,7 @@ struct Barrier {
 };
 
 struct Cta {
+  std::uint64_t number = 0; ///< in the order in which blocks start
   launch::Dim3 id;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
@@ -160,7 +162,8 @@ class Machine {
   const Program& program;
   launch::Device& device;
   const launch::RunOptions& options;
-  std::vector<std::byte> params; ///< the kernel's parameter space
+  std::vector<std::byte> params;          ///< the kernel's parameter space
+  std::unique_ptr<BlockRaces> blockRaces; ///< with RunOptions::racecheck
 
  private:
   void startCta();

@@ -9,7 +9,7 @@ constexpr std::uint32_t kLanes = 32;
 }
 
 Races::Races(std::size_t warps, std::size_t sharedBytes)
-    : clocks_(warps), fenced_(warps), observed_(warps), phase_(warps, 0), bytes_(sharedBytes) {
+    : clocks_(warps), fenced_(warps), observed_(warps), phase_(warps, 0), shared_(sharedBytes) {
   for (std::size_t w = 0; w < warps; ++w)
     clocks_[w][w] = 1;
 }
@@ -25,7 +25,7 @@ bool Races::isOrdered(const Stamp& before, std::uint32_t thread) const {
   return before.thread == thread || before.phase != phase_[to];
 }
 
-std::optional<Races::Conflict> Races::note(std::uint32_t thread, std::size_t offset, std::size_t size,
+std::optional<Races::Conflict> Races::note(std::uint32_t thread, Memory memory, std::uint64_t offset, std::size_t size,
                                            std::span<const std::byte> data, Strength strength) {
   std::optional<Conflict> conflict;
   const std::uint32_t warp = thread / kLanes;
@@ -33,11 +33,11 @@ std::optional<Races::Conflict> Races::note(std::uint32_t thread, std::size_t off
   const auto conflicts = [&](const Stamp& before) {
     return before.exists() && !(before.isStrong && strength.isStrong) && !isOrdered(before, thread);
   };
-  const auto report = [&](const Stamp& before, bool withWrite, std::size_t at) {
+  const auto report = [&](const Stamp& before, bool withWrite, std::uint64_t at) {
     if (!conflict) conflict = {before.thread, withWrite, at};
   };
-  for (std::size_t k = 0; k < size && offset + k < bytes_.size(); ++k) {
-    Byte& byte = bytes_[offset + k];
+  for (std::size_t k = 0; k < size; ++k) {
+    Byte& byte = memory == Memory::Shared ? shared_.at(offset + k) : global_[offset + k];
     const bool writesSame = !data.empty() && byte.write.thread / kLanes == warp && byte.value == data[k];
     if (conflicts(byte.write) && !writesSame) report(byte.write, true, offset + k);
     if (!data.empty()) {

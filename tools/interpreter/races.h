@@ -10,16 +10,17 @@
 
 namespace orias::interp {
 
-/// Watches the shared memory of one block: two threads touch a byte, at least one writes it, not both by strong
-/// operations (atomic, volatile, relaxed, ...), and nothing orders them. What orders is what the PTX manual says:
-/// barriers of the block for the warps that take part, bar.warp.sync (and nothing else) between lanes of a warp,
-/// mbarrier, and a release that an acquire has seen, be it by fences.
+/// Watches what the threads of one block do to shared and global memory: two threads touch a byte, at least one writes
+/// it, not both by strong operations (atomic, volatile, relaxed, ...), and nothing orders them. What orders is what the
+/// PTX manual says: barriers of the block for the warps that take part, bar.warp.sync (and nothing else) between lanes
+/// of a warp, mbarrier, and a release that an acquire has seen, be it by fences. (Different blocks: block_races.h.)
 ///
 /// Order is kept warp by warp with vector clocks: a thread that waits for another orders its whole warp. Of the readers
 /// of a byte three are remembered. Both can hide a race, neither can invent one. Two lanes that write the same value
 /// are no race.
 class Races {
  public:
+  enum class Memory : std::uint8_t { Shared, Global };
   /// What the memory model knows of an access.
   struct Strength {
     bool isStrong = false;
@@ -28,13 +29,13 @@ class Races {
   struct Conflict {
     std::uint32_t thread = 0; ///< of the other access
     bool withWrite = false;   ///< the other access was a write
-    std::size_t offset = 0;   ///< of the byte
+    std::uint64_t offset = 0; ///< of the byte: its address in that memory
   };
 
   Races(std::size_t warps, std::size_t sharedBytes);
 
-  /// An access to shared memory; the first conflict that it makes. `data`: what is written, empty for a read.
-  std::optional<Conflict> note(std::uint32_t thread, std::size_t offset, std::size_t size,
+  /// An access that went well; the first conflict that it makes. `data`: what is written, empty for a read.
+  std::optional<Conflict> note(std::uint32_t thread, Memory memory, std::uint64_t offset, std::size_t size,
                                std::span<const std::byte> data, Strength strength);
   /// A strong access to any memory, at its generic address: what orders threads.
   void strongRead(std::uint32_t thread, std::uint64_t address, Strength strength);
@@ -78,7 +79,8 @@ class Races {
   std::vector<std::uint32_t> phase_;
   std::array<Clock, kBarriers> barriers_{};
   std::unordered_map<std::uint64_t, Clock> places_; ///< by address: what strong writes have released
-  std::vector<Byte> bytes_;
+  std::vector<Byte> shared_;
+  std::unordered_map<std::uint64_t, Byte> global_;
 };
 
 } // namespace orias::interp

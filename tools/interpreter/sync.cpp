@@ -210,7 +210,9 @@ void clusterWait(Thread& t, const Inst& i) {
 void nothing(Thread&, const Inst&) {}
 
 void fence(Thread& t, const Inst&) {
-  if (t.cta->races) t.cta->races->fence(t.index);
+  if (!t.cta->races) return;
+  t.cta->races->fence(t.index);
+  t.machine->blockRaces->fence(t.cta->number);
 }
 
 /// All lanes of a bar.warp.sync have come.

@@ -1,5 +1,7 @@
 #include "tools/interpreter/handlers.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 
@@ -69,14 +71,19 @@ template <Mod Mode> bool source(U32 lane, U32 b, U32 c, U32& from) {
   return inRange;
 }
 
-/// A lane that takes no part is read as the reading lane itself (undefined in the manual).
+/// A lane that takes no part is read as the reading lane itself (undefined in the manual; memcheck tells).
 template <Mod Mode> void shfl(Lanes lanes) {
   std::array<U32, 32> values{};
   std::array<bool, 32> inRange{};
   forLanes(lanes, [&](Thread& t, const Inst& i) {
     U32 from = 0;
     inRange[t.lane] = source<Mode>(t.lane, get<U32>(t, i.b), get<U32>(t, i.c), from);
-    const Thread* other = lanes[from & 31] ? lanes[from & 31] : &t;
+    const Thread* other = lanes[from & 31];
+    if (!other) {
+      other = &t;
+      if (t.machine->options.memcheck)
+        t.machine->report(t, "memcheck", fmt::format("reads the value of lane {}, which takes no part,", from & 31));
+    }
     values[t.lane] = get<U32>(*other, other->inst->a);
   });
   forLanes(lanes, [&](Thread& t, const Inst& i) {

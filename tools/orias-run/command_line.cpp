@@ -28,7 +28,9 @@ const po::options_description& shownOptions() {
     result.add_options()("compare", po::value<std::string>()->value_name("FILE"),
                          "run this program too, and compare what the two leave in memory");
     result.add_options()("memcheck", "report accesses that are out of bounds, misaligned or of uninitialised memory");
-    result.add_options()("racecheck", "report accesses to shared memory that conflict between barriers");
+    result.add_options()(
+        "racecheck",
+        "report accesses to shared memory (.ptx: to global memory, too) that conflict and that nothing orders");
     result.add_options()("timing", "results become visible only after their latency, or after a wait for their "
                                    "scoreboard; a wrong control word gives wrong results and a report (.cubin)");
     result.add_options()(

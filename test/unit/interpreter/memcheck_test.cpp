@@ -35,6 +35,21 @@ TEST_CASE("memcheck: bytes that nobody wrote") {
   CHECK(kindOf("st.shared.u16 [%r14], 1; ld.shared.u32 %r1, [%r14];") == "memcheck"); // half of it
   CHECK(kindOf("{ .local .align 4 .b8 l[8]; st.local.u32 [l], 1; ld.local.u32 %r1, [l]; }") == "");
   CHECK(kindOf("{ .local .align 4 .b8 l[8]; ld.local.u32 %r1, [l+4]; }") == "memcheck");
+  // A lane that does not come has nothing to show.
+  CHECK(kindOf("shfl.sync.idx.b32 %r1, %r0, 0, 31, 1;") == "");
+  CHECK(kindOf("shfl.sync.idx.b32 %r1, %r0, 1, 31, 1;") == "memcheck");
+  // Nor is there something in what a function does not return.
+  const auto returned = [](const std::string& body) {
+    launch::RunOptions options;
+    options.memcheck = true;
+    return runModule(".func (.param .b32 x) f() {" + body +
+                         " ret; }\n.entry k(.param .u64 out) { .reg .b32 %r<2>; { .param .b32 y; call (y), f, (); "
+                         "ld.param.b32 %r0, [y]; } ret; }",
+                     1, 64, options)
+        .kind();
+  };
+  CHECK(returned("st.param.b32 [x], 1;") == "");
+  CHECK(returned("") == "memcheck");
   // Without the option it is no fault.
   CHECK(runBody("mov.u32 %r14, s; ld.shared.u32 %r0, [%r14];").kind() == "");
 }

@@ -105,4 +105,41 @@ TEST_CASE("racecheck: mbarrier orders those that wait for it") {
   CHECK(kindOf(exchange("")) == "racecheck");
 }
 
+TEST_CASE("racecheck: global memory, by the threads of one block") {
+  // %rd6 is the address of the word of the thread 32 away.
+  const std::string other = "ld.param.u64 %rd6, [out]; mad.wide.u32 %rd6, %r10, 4, %rd6; ";
+  CHECK(kindOf(other + "st.global.u32 [%rd7], %r15; bar.sync 0; ld.global.u32 %r0, [%rd6]; bar.sync 0;") == "");
+  CHECK(kindOf(other + "st.global.u32 [%rd7], %r15; ld.global.u32 %r0, [%rd6]; bar.sync 0;") == "racecheck");
+  CHECK(kindOf(other + "red.global.add.u32 [%rd7], 1; red.global.add.u32 [%rd6], 1; bar.sync 0;") == "");
+}
+
+TEST_CASE("racecheck: global memory, by different blocks") {
+  const auto blocks = [](const std::string& body) {
+    launch::RunOptions options;
+    options.racecheck = true;
+    return runModule(".entry k(.param .u64 out) { .reg .b32 %r<4>; .reg .b64 %rd<4>; .reg .pred %p<2>;\n"
+                     "ld.param.u64 %rd1, [out]; mov.u32 %r1, %ctaid.x; mad.wide.u32 %rd2, %r1, 4, %rd1;\n"
+                     "setp.ne.u32 %p1, %r1, 0;\n" +
+                         body + " ret; }",
+                     1, 64, options, 2)
+        .kind();
+  };
+  CHECK(blocks("st.global.u32 [%rd2], %r1;") == "");
+  CHECK(blocks("st.global.u32 [%rd1], %r1;") == "racecheck");
+  CHECK(blocks("st.global.u32 [%rd1], 7;") == ""); // the same value
+  CHECK(blocks("ld.global.u32 %r2, [%rd1];") == "");
+  CHECK(blocks("@!%p1 ld.global.u32 %r2, [%rd1]; @%p1 st.global.u32 [%rd1], 1;") == "racecheck");
+  CHECK(blocks("@%p1 ld.global.u32 %r2, [%rd1]; @!%p1 st.global.u32 [%rd1], 1;") == "racecheck");
+  CHECK(blocks("red.global.add.u32 [%rd1], 1;") == "");
+  // The one who comes last reads what all have written.
+  const std::string last = "st.global.u32 [%rd2+8], %r1; FENCE atom.global.add.u32 %r2, [%rd1], 1;\n"
+                           "setp.eq.u32 %p1, %r2, 1; @%p1 ld.global.u32 %r3, [%rd1+8];";
+  const auto with = [&](const char* fence) {
+    std::string text = last;
+    return text.replace(text.find("FENCE"), 5, fence);
+  };
+  CHECK(blocks(with("membar.gl;")) == "");
+  CHECK(blocks(with("")) == "racecheck");
+}
+
 } // namespace orias::interp
