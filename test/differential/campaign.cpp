@@ -24,6 +24,7 @@ using Seconds = std::chrono::duration<double>;
 struct Tally {
   std::array<std::uint64_t, static_cast<std::size_t>(Outcome::Count)> programs{};
   std::map<std::string, std::uint64_t> unsupported; ///< by who and why
+  std::map<std::string, std::uint64_t> known;       ///< by why: programs whose failures are all explained
 };
 
 /// Takes results in any order and tells of them in the order of the programs, so that the output of a campaign does not
@@ -43,7 +44,7 @@ class Report {
     waiting_.emplace(batch, std::move(results));
     for (auto next = waiting_.find(next_); next != waiting_.end(); next = waiting_.find(next_)) {
       for (const ProgramResult& result : next->second)
-        tell(result);
+        tell(withoutKnown(result));
       waiting_.erase(next);
       ++next_;
     }
@@ -58,16 +59,37 @@ class Report {
       fmt::print("\n");
       for (const auto& [reason, count] : tally.unsupported)
         fmt::print("  {:5} {}\n", count, reason);
+      for (const auto& [reason, count] : tally.known)
+        fmt::print("  {:5} good, but for what is known: {}\n", count, reason);
     }
     showTimes();
     return failed_ == 0;
   }
 
  private:
+  /// Takes away what is explained, and counts it. A program that is known to fail and does not is worth a word.
+  ProgramResult withoutKnown(ProgramResult result) {
+    if (settings_.known.empty()) return result;
+    std::string why;
+    std::erase_if(result.findings, [&](const Finding& finding) {
+      const auto found = settings_.known.find(result.name + " " + finding.who);
+      if (found == settings_.known.end() || !isFailure(finding.outcome)) return false;
+      why = found->second;
+      return true;
+    });
+    if (!why.empty())
+      ++tallies_[profileOf(result)].known[why];
+    else if (settings_.ptxas && settings_.known.contains(result.name + " ptxas"))
+      fmt::print("{} ptxas: is known to fail, and does not\n", result.name);
+    return result;
+  }
+
+  static std::string profileOf(const ProgramResult& result) { return result.name.substr(0, result.name.find(':')); }
+
   void tell(const ProgramResult& result) {
     ++told_;
     lastName_ = result.name;
-    Tally& tally = tallies_[result.name.substr(0, result.name.find(':'))];
+    Tally& tally = tallies_[profileOf(result)];
     const Outcome outcome = result.outcome();
     ++tally.programs[static_cast<std::size_t>(outcome)];
     for (const Finding& finding : result.findings) {

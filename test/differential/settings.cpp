@@ -77,13 +77,27 @@ std::vector<Case> readCases(const std::string& path) {
   return cases;
 }
 
+/// Lines "mixed:17 ptxas: why"; those that start with # are for people.
+std::map<std::string, std::string> readKnown(const std::string& path) {
+  std::ifstream in(path);
+  if (!in) throw Error(fmt::format("cannot read '{}'", path));
+  std::map<std::string, std::string> known;
+  for (std::string line; std::getline(in, line);) {
+    if (line.empty() || line.starts_with('#')) continue;
+    const std::size_t end = line.find(": ");
+    if (end == std::string::npos) throw Error(fmt::format("{}: '{}' does not say why it fails", path, line));
+    known[line.substr(0, end)] = line.substr(end + 2);
+  }
+  return known;
+}
+
 } // namespace
 
 std::optional<Settings> readSettings(int argc, char** argv) {
   namespace po = boost::program_options;
   Settings settings;
   Options base;
-  std::string profiles, replay;
+  std::string profiles, replay, explained;
   bool matrix = false, disableEach = false;
   po::options_description known("orias_differential: random programs against all that can compile or run them", 100,
                                 60);
@@ -112,6 +126,8 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   add("batch", po::value(&settings.batch)->default_value(50), "programs in one call of ptxas");
   add("write", po::value(&settings.writeFolder), "a folder for the programs that fail, with their launch files");
   add("failures", po::value(&settings.failuresFile), "a file for a line for each failure, for --replay");
+  add("known", po::value(&explained),
+      "a file of failures that are explained (known.txt): they are counted by themselves");
   add("progress", po::bool_switch(&settings.progress), "say on standard error how far it is");
   po::variables_map values;
   po::store(po::parse_command_line(argc, argv, known), values);
@@ -126,6 +142,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   if (settings.jobs == 0 || settings.batch == 0) throw Error("--jobs and --batch start at 1");
   settings.profiles = namedProfiles(profiles, settings.ptxas);
   if (!replay.empty()) settings.replay = readCases(replay);
+  if (!explained.empty()) settings.known = readKnown(explained);
   if (matrix) settings.variants = optionMatrix(base);
   if (disableEach) {
     const std::vector<Variant> more = onePhaseDisabled(base);

@@ -4,6 +4,7 @@
 #include "test/differential/generator/generator.h"
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -39,6 +40,8 @@ struct Settings {
   std::string writeFolder;  ///< where the programs go that fail; empty: nowhere
   std::string failuresFile; ///< where a line for each failure goes; empty: nowhere
   std::string ptxasOptions; ///< besides the architecture
+  /// Failures that are explained, by program and who fails ("mixed:17 ptxas"): why.
+  std::map<std::string, std::string> known;
 };
 
 /// Reads the command line; nothing when help was asked for, which is then printed. Throws orias::Error, or what Boost
