@@ -82,7 +82,10 @@ class Converter {
       Operand& o = operands[i];
       switch (form.sources[i]) {
       case UniformSource::Keep:
-        if (plan_.isMoving(o)) o = inUniform(o);
+        // A vote of the uniform datapath counts the lanes of a vector predicate all the same.
+        if (plan_.isMoving(o))
+          o = isa::accepts(form.op, form.mods, i, inUniform(o)) ? inUniform(o)
+                                                                : withMarksOf(spread(instr, plain(o)), o);
         break;
       case UniformSource::Register: o = plan_.isMoving(o) ? inUniform(o) : bring(instr, o); break;
       case UniformSource::LoadConstant: o = loadConstant(instr, form, i); break;
