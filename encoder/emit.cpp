@@ -1,6 +1,6 @@
 #include "encoder/code.h"
 
-#include "encoder/isa/codec.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
 #include "ori/module.h"
 #include "ori/print.h"
@@ -103,7 +103,7 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
   std::vector<std::string> differences;
   const isa::Target& target = function.module().target();
   for (std::size_t i = 0; i < code.words.size(); ++i) {
-    const std::optional<Inst> decoded = isa::decode(code.words[i]);
+    const std::optional<Inst> decoded = isa::decodeFor(target, code.words[i]);
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     if (!decoded) {
       differences.push_back(fmt::format("{:#06x}: the word does not decode", offset));

@@ -392,7 +392,7 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
     isa::PrintOptions options;
     options.address = 16ull * index;
     const auto inst = isa::decodeFor(target, words[index]);
-    return fmt::format("{:#06x} {}", 16 * index, inst ? isa::print(*inst, options) : "?");
+    return fmt::format("{:#06x} {}", 16 * index, inst ? isa::printFor(target, *inst, options) : "?");
   };
   static constexpr const char* kFilePrefix[] = {"R", "UR", "P", "UP", "B"};
   static constexpr const char* kEvidence[] = {"observed", "table", "assumed"};

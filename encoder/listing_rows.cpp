@@ -62,7 +62,7 @@ std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std:
         auto label = labels.find(static_cast<std::int64_t>(target));
         return label == labels.end() ? std::string() : label->second;
       };
-      row.text = isa::print(*decoded[i], options);
+      row.text = isa::printFor(target, *decoded[i], options);
       row.reuse = reuseText(*decoded[i]);
       row.uniform = isa::desc(decoded[i]->op).has(isa::Flag::Uniform);
     } else {

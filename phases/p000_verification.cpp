@@ -1,11 +1,14 @@
 // Phases 0, 12 and 94: the verifier at three points of the pipeline.
 
-#include "encoder/isa/desc.h"
+#include "encoder/isa/codec.h"
+#include "encoder/isa/target.h"
 #include "ori/print.h"
 #include "ori/verify.h"
 #include "phases/phases.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
+
+#include <fmt/format.h>
 
 namespace orias::phases {
 
@@ -32,8 +35,8 @@ bool oriSanitize(ori::Function& function, PhaseContext&) {
   return false;
 }
 
-/// Phase 94. The last look before scheduling and allocation. A macro that no phase has expanded is something that is
-/// not supported yet: an error at the place of its PTX instruction.
+/// Phase 94. The last look before scheduling and allocation. A macro that no phase has expanded and an instruction
+/// that the chip does not have are not supported yet: an error at the place of the PTX instruction.
 bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
   verifyOrThrow(function, "before scheduling, the function");
   for (const ori::Block* block : function.layout())
@@ -41,6 +44,10 @@ bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
       if (isa::desc(instr.op).isPseudo() && instr.op != isa::Op::COPY && instr.op != isa::Op::CALL_EXTERN &&
           instr.op != isa::Op::KEEP)
         context.diagnostics.error({instr.source.ptxLine, 1}, "not supported yet: " + ori::print(function, instr));
+      else if (!isa::desc(instr.op).isPseudo() && !isa::existsOn(context.target, instr.op, instr.mods))
+        context.diagnostics.error(
+            {instr.source.ptxLine, 1},
+            fmt::format("not supported yet for {}: {}", context.target.name(), ori::print(function, instr)));
   return false;
 }
 

@@ -21,6 +21,9 @@ EncodeResult encode(const Inst& inst, const Target& target);
 /// The same without asking whether the chip has the instruction.
 EncodeResult encode(const Inst& inst);
 
+/// Has the chip the instruction, under these modifiers?
+bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods);
+
 /// The instruction that a word means; nothing when the table has no row whose fixed bits it matches. What decodes,
 /// encodes to the same word again.
 std::optional<Inst> decode(const Word& word);

@@ -1,4 +1,5 @@
 #include "encoder/isa/codec.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/word.h"
@@ -162,7 +163,8 @@ std::uint8_t smMask(const Target& target) {
   switch (target.smVersion()) {
   case 75: return kSm75;
   case 80: return kSm80;
-  case 86: return kSm86;
+  case 86:
+  case 87: return kSm86;
   case 89: return kSm89;
   default: return kSm90;
   }
@@ -210,13 +212,23 @@ EncodeResult encode(const Inst& inst) {
   return result;
 }
 
+bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  const bool isListed = (desc(op).sms & smMask(target)) != 0;
+  return target.smVersion() >= 90 ? isListed : existedBefore(target, op, mods, isListed);
+}
+
 EncodeResult encode(const Inst& inst, const Target& target) {
-  if ((desc(inst.op).sms & smMask(target)) == 0) {
-    EncodeResult result;
-    result.error = fmt::format("{}: {} does not have it", desc(inst.op).mnemonic, target.name());
-    return result;
+  EncodeResult result;
+  if (existsOn(target, inst.op, inst.mods)) {
+    result = encode(inst);
+    if (!result || target.smVersion() >= 90) return result;
+    if (const std::optional<Word> older = asSm80(result.word)) {
+      result.word = *older;
+      return result;
+    }
   }
-  return encode(inst);
+  result.error = fmt::format("{}: {} does not have it", desc(inst.op).mnemonic, target.name());
+  return result;
 }
 
 bool accepts(Op op, std::span<const std::uint8_t, kMaxMods>, unsigned slot, const Operand& operand) {

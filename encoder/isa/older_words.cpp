@@ -13,6 +13,15 @@ namespace {
 enum class OldAtomType : std::uint8_t { U32, S32, U64, F32Ftz, F16x2, S64, F64 };
 
 constexpr std::uint64_t kAdd = 0;
+constexpr unsigned kUniformPredicate = 87, kTrue = 7;
+/// Of HADD2.
+constexpr unsigned kToSingle = 78;
+/// Of I2IP.
+constexpr unsigned kSaturates = 74;
+/// Of WARPSYNC.
+constexpr unsigned kExclusive = 85, kCollective = 86;
+/// The marks of operands that stay in the cache.
+constexpr unsigned kReuse = 122, kReuseBits = 3;
 
 /// `actionBits` from bit 87 on say what is done.
 std::optional<Word> atomic(Word word, unsigned floatOpcode, unsigned actionBits = 4) {
@@ -30,9 +39,40 @@ std::optional<Word> atomic(Word word, unsigned floatOpcode, unsigned actionBits 
   case OldAtomType::S64: setBits(word, 73, 3, static_cast<std::uint64_t>(AtomType::S64)); return word;
   case OldAtomType::F32Ftz: return asFloat(AtomFloat::F32Ftz);
   case OldAtomType::F64: return asFloat(AtomFloat::F64);
-  case OldAtomType::F16x2: break;
+  case OldAtomType::F16x2: return asFloat(AtomFloat::F16x2);
   }
   return std::nullopt;
+}
+
+/// `opcodes`: that of sm_80, of a floating-point type and of another one on sm_90.
+struct AtomicOpcodes {
+  unsigned old, asFloat, other;
+};
+
+/// The other way round.
+std::optional<Word> olderAtomic(Word word, const AtomicOpcodes& opcodes, unsigned actionBits = 4) {
+  OldAtomType type{};
+  if (getBits(word, 0, 12) == opcodes.asFloat) {
+    switch (static_cast<AtomFloat>(getBits(word, 73, 4))) {
+    case AtomFloat::F32Ftz: type = OldAtomType::F32Ftz; break;
+    case AtomFloat::F64: type = OldAtomType::F64; break;
+    case AtomFloat::F16x2: type = OldAtomType::F16x2; break;
+    default: return std::nullopt;
+    }
+    if (getBits(word, 87, actionBits) != kAdd) return std::nullopt;
+    setBits(word, 0, 12, opcodes.old);
+    setBits(word, 73, 4, 0);
+  } else {
+    switch (static_cast<AtomType>(getBits(word, 73, 3))) {
+    case AtomType::U32: type = OldAtomType::U32; break;
+    case AtomType::S32: type = OldAtomType::S32; break;
+    case AtomType::U64: type = OldAtomType::U64; break;
+    case AtomType::S64: type = OldAtomType::S64; break;
+    default: return std::nullopt;
+    }
+  }
+  setBits(word, 73, 3, static_cast<std::uint64_t>(type));
+  return word;
 }
 
 /// The distance stands in one piece: sm_90 has its low byte in bits 16..23.
@@ -45,6 +85,15 @@ std::optional<Word> branch(Word word) {
   return word;
 }
 
+Word olderBranch(Word word) {
+  constexpr unsigned kLow = 16, kLowBits = 8, kPos = 34, kBits = 48;
+  const std::int64_t words = signExtend(getBits(word, kPos, kBits), kBits);
+  const std::uint64_t all = static_cast<std::uint64_t>(words) << kLowBits | getBits(word, kLow, kLowBits);
+  setBits(word, kLow, kLowBits, 0);
+  setBits(word, kPos, kBits, all);
+  return word;
+}
+
 /// MUFU: the bit of half precision is that of bfloat16 on sm_90.
 std::optional<Word> approximation(Word word) {
   constexpr unsigned kPos = 72, kBits = 2, kHalf = 1, kOldHalf = 2;
@@ -53,6 +102,25 @@ std::optional<Word> approximation(Word word) {
   setBits(word, kPos, kBits, format == 0 ? 0 : kHalf);
   return word;
 }
+
+std::optional<Word> olderApproximation(Word word) {
+  constexpr unsigned kPos = 72, kBits = 2, kHalf = 1, kOldHalf = 2;
+  const std::uint64_t format = getBits(word, kPos, kBits);
+  if (format > kHalf) return std::nullopt;
+  setBits(word, kPos, kBits, format == kHalf ? kOldHalf : 0);
+  return word;
+}
+
+/// What sm_90 writes, and the chips before it.
+struct Renamed {
+  std::string_view newer, older;
+};
+/// Before sm_89 F2FP did not say that it reads f32.
+constexpr Renamed kPackedFormats[] = {{".F16.F32.", "."}, {".BF16.F32.", ".BF16."}};
+constexpr Renamed kRenamed[] = {{"REDG.", "RED."},
+                                {"WARPSYNC.ALL", "WARPSYNC 0xffffffff"},
+                                {"WARPSYNC.EXCLUSIVE", "WARPSYNC"},
+                                {"DMMA.8x8x4", "DMMA.884"}};
 
 } // namespace
 
@@ -81,13 +149,121 @@ std::optional<Word> asSm90(const Word& word) {
     if (getBits(word, 32, 32) != 0xffffffff) return std::nullopt;
     setBits(out, 32, 32, 0);
     return out;
-  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere
+  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere; lanes with other masks go their own way
     setBits(out, 24, 8, getBits(word, 32, 8));
     setBits(out, 32, 8, getBits(word, 24, 8));
+    setBits(out, kExclusive, 1, 1);
+    return out;
+  case 0x3c2: // R2UR
+    setBits(out, 0, 12, 0x2ca);
+    return out;
+  case 0x239: // I2IP, which saturates in any case
+  case 0x839:
+  case 0xa39:
+  case 0xc39:
+    if (getBits(word, kSaturates, 1) != 0) return std::nullopt;
+    setBits(out, kSaturates, 1, 1);
     return out;
   case 0x34e: // LEPC of the next instruction
     return std::nullopt;
   default: return word;
+  }
+}
+
+std::optional<Word> asSm80(const Word& word) {
+  Word out = word;
+  switch (getBits(word, 0, 12)) {
+  case 0x947: // BRA
+  case 0x949: // BRX
+  case 0x944: // CALL.REL
+  case 0x344: // CALL.REL
+  case 0x950: // RET
+    return olderBranch(word);
+  case 0x3a3: // ATOMG
+  case 0x3a8: return olderAtomic(word, {0x3a8, 0x3a3, 0x3a8});
+  case 0x9a3:
+  case 0x9a8: return olderAtomic(word, {0x9a8, 0x9a3, 0x9a8});
+  case 0x3a2: // ATOM
+  case 0x38a: return olderAtomic(word, {0x38a, 0x3a2, 0x38a});
+  case 0x9a2:
+  case 0x98a: return olderAtomic(word, {0x98a, 0x9a2, 0x98a});
+  case 0x9a6: // RED
+  case 0x98e: return olderAtomic(word, {0x98e, 0x9a6, 0x98e}, 3);
+  case 0x308: // MUFU
+  case 0x908:
+  case 0xb08:
+  case 0xd08: return olderApproximation(word);
+  case 0xf8c: // ATOMS.POPC.INC
+    setBits(out, 87, 1, 0);
+    return out;
+  case 0x948: // WARPSYNC of all lanes
+    if (getBits(word, 32, 32) != 0 || getBits(word, kUniformPredicate, 4) != kTrue) return std::nullopt;
+    setBits(out, 32, 32, 0xffffffff);
+    return out;
+  case 0x348: // WARPSYNC of a mask in a register
+    if (getBits(word, kCollective, 1) != 0) return std::nullopt;
+    setBits(out, 24, 8, getBits(word, 32, 8));
+    setBits(out, 32, 8, getBits(word, 24, 8));
+    setBits(out, kExclusive, 1, 0);
+    return out;
+  case 0x239: // I2IP
+  case 0x839:
+  case 0xa39:
+  case 0xc39:
+    if (getBits(word, kSaturates, 1) == 0) return std::nullopt;
+    setBits(out, kSaturates, 1, 0);
+    return out;
+  case 0x237: // IMMA, HMMA, DMMA: none under a uniform predicate
+  case 0x23c:
+  case 0x23f:
+    if (getBits(word, kUniformPredicate, 4) != 0) return std::nullopt; // the true one is written as 0
+    return word;
+  case 0x430: // HADD2.F32 has no immediate
+    if (getBits(word, kToSingle, 1) != 0) return std::nullopt;
+    return word;
+  case 0x2ca: // R2UR, which does not take part in the operand cache
+    setBits(out, 0, 12, 0x3c2);
+    setBits(out, kReuse, kReuseBits, 0);
+    return out;
+  case 0x34e: // LEPC of the next instruction
+    return std::nullopt;
+  default: return word;
+  }
+}
+
+bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods, bool isListed) {
+  const unsigned sm = target.smVersion();
+  switch (op) {
+  case Op::ATOMG_FLOAT: // forms of ATOMG, ATOM and RED
+  case Op::ATOM_FLOAT:
+  case Op::REDG_FLOAT: {
+    const auto format = static_cast<AtomFloat>(getMod(op, mods, Mod::AtomFloat));
+    return getMod(op, mods, Mod::AtomOp) == kAdd &&
+           (format == AtomFloat::F32Ftz || format == AtomFloat::F64 || format == AtomFloat::F16x2);
+  }
+  case Op::HADD2: // without bfloat16, whose bit means nothing there
+  case Op::HMUL2:
+  case Op::HSET2:
+  case Op::HSETP2:
+  case Op::HFMA2_MMA: return getMod(op, mods, Mod::Bf16) == 0;
+  case Op::FMNMX:
+  case Op::HMNMX2: return sm >= 86 || getMod(op, mods, Mod::XorSign) == 0;
+  case Op::I2FP: return sm >= 86;
+  case Op::F2FP_FP8:
+  case Op::F2FP_FP8_F16:
+  case Op::F2FP_UNPACK:
+  case Op::F2FP_TF32: return sm >= 89;
+  case Op::HFMA2_RELU:
+  case Op::HFMA2_MMA_RELU:
+  case Op::VIADD:
+  case Op::VIADD_16X2:
+  case Op::LEPC: // that of sm_80 has no operand
+  case Op::TEX:  // handles stand in other places
+  case Op::TLD:
+  case Op::TLD4:
+  case Op::SULD:
+  case Op::SUST: return false;
+  default: return isListed;
   }
 }
 
@@ -101,6 +277,24 @@ std::optional<Inst> decodeFor(const Target& target, const Word& word) {
   const bool isTranslated = newer->lo != word.lo || newer->hi != word.hi;
   if (inst && !isTranslated && (desc(inst->op).sms & kSm80) == 0) return std::nullopt;
   return inst;
+}
+
+std::string printFor(const Target& target, const Inst& inst, const PrintOptions& options) {
+  std::string text = print(inst, options);
+  if (target.smVersion() >= 90) return text;
+  constexpr std::string_view kDescriptor = "desc[";
+  if (const std::size_t at = text.find(kDescriptor); at != std::string::npos)
+    text.erase(at, text.find(']', at) + 1 - at);
+  const auto rename = [&](std::span<const Renamed> names) {
+    for (const Renamed& name : names)
+      if (const std::size_t at = text.find(name.newer); at != std::string::npos) {
+        text.replace(at, name.newer.size(), name.older);
+        return;
+      }
+  };
+  rename(kRenamed);
+  if (target.smVersion() < 89 && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);
+  return text;
 }
 
 } // namespace orias::isa

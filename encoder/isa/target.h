@@ -116,6 +116,8 @@ class Target {
   bool hasUniformDatapath() const { return true; }
   /// VIMNMX stands for IMNMX (observed).
   bool hasVectorMinMax() const { return facts_.smVersion >= 90; }
+  /// I2FP, which converts integers in the integer pipe (observed).
+  bool hasAluIntegerToFloat() const { return facts_.smVersion >= 86; }
   /// The memory instructions take `desc[UR]`.
   bool hasMemoryDescriptors() const { return facts_.globalDescriptor != 0; }
 

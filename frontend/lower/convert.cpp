@@ -188,7 +188,8 @@ void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form)
     return;
   }
   const isa::Rnd rnd = rounding(form);
-  if (to == Type::F32 && bitWidth(from) == 32 && (rnd == isa::Rnd::RN || rnd == isa::Rnd::RZ)) {
+  if (f.target().hasAluIntegerToFloat() && to == Type::F32 && bitWidth(from) == 32 &&
+      (rnd == isa::Rnd::RN || rnd == isa::Rnd::RZ)) {
     f.emit(IsaOp::I2FP, {result, f.inReg(a)},
            {{IsaMod::Type, isSigned(from) ? isa::IntType::S32 : isa::IntType::U32}, {IsaMod::Rnd, rnd}});
   } else {

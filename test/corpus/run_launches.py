@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Runs every launch of the corpus: by the PTX interpreter, as our cubin (-O0 and -O3), and where ptxas is there as its cubins for
-sm_90 and, of programs that sm_80 can run, for sm_80. Cubins for sm_90 run with timing: their control words have to be right, too.
+"""Runs every launch of the corpus: by the PTX interpreter, as our cubins for sm_90 (-O0 and -O3) and, of programs that it can run,
+for sm_80, and where ptxas is there as its cubins. All but its own for sm_80 run with timing: control words have to be right, too.
 
 run_launches.py ORIAS_RUN LAUNCH.json...
 
@@ -26,13 +26,15 @@ def ptxas():
     return shutil.which("ptxas", path=os.pathsep.join(filter(None, [folder, os.environ.get("PATH", "")])))
 
 
-def for_older_chip(program, name):
-    """ptxas' cubin of the program for sm_80, in files of that name; None where it needs a newer chip."""
+def for_older_chip(compiler, program, cubin):
+    """A compiler's cubin of the program for sm_80; None where the program needs a newer chip, or what it says otherwise."""
     text = pathlib.Path(program).read_text(encoding="utf-8")
-    pathlib.Path(name + ".ptx").write_text(re.sub(r"\.target\s+sm_90a?", ".target sm_80", text), encoding="utf-8")
-    words = [ptxas(), "-arch=sm_80", name + ".ptx", "-o", name + ".sm_80.cubin"]
-    done = subprocess.run(words, capture_output=True, check=False)
-    return None if done.returncode else name + ".sm_80.cubin"
+    ptx = cubin.removesuffix(".cubin") + ".ptx"
+    pathlib.Path(ptx).write_text(re.sub(r"\.target\s+sm_90a?", ".target sm_80", text), encoding="utf-8")
+    done = subprocess.run([compiler, "-arch=sm_80", ptx, "-o", cubin], capture_output=True, text=True, check=False)
+    if done.returncode and "requires .target" not in done.stderr and "not supported" not in done.stderr:
+        print(f"{program}: {compiler} for sm_80:\n{done.stderr}")
+    return None if done.returncode else cubin
 
 
 def program_of(launch):
@@ -47,27 +49,36 @@ def may_be_unsupported():
 
 def main():
     orias_run, launches = sys.argv[1], sys.argv[2:]
+    orias = orias_run.removesuffix("-run")
     compiler = ptxas()
     allowed = may_be_unsupported()
     good, unsupported, bad = [], [], []
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         programs = {launch: program_of(launch) for launch in launches}
         cubins = {p: os.path.join(folder, f"{k}.cubin") for k, p in enumerate(sorted(set(programs.values())))}
-        older = dict.fromkeys(cubins)
+        chip = {"sm_80": orias, "ptxas_sm_80": compiler}
+        older = {way: dict.fromkeys(cubins) for way in chip}
+        for way, maker in chip.items():
+            names = {p: cubins[p].removesuffix("cubin") + way + ".cubin" for p in cubins}
+            if maker:
+                older[way] = dict(zip(cubins, pool.map(lambda p: for_older_chip(maker, p, names[p]), cubins)))
         if compiler:
-            older = dict(zip(cubins, pool.map(lambda p: for_older_chip(p, cubins[p].removesuffix(".cubin")), cubins)))
             list(pool.map(lambda p: subprocess.run([compiler, "-arch=sm_90", p, "-o", cubins[p]], check=True), cubins))
 
         def run(task):
             launch, way = task
             program = programs[launch]
-            peers = {"ptxas": ["--timing", launch, cubins[program]], "sm_80": [launch, older[program]]}
-            words = peers[way] if way in peers else WAYS[way] + [launch]
+            made = {
+                "ptxas": ["--timing", launch, cubins[program]],
+                "sm_80": ["--timing", launch, older["sm_80"][program]],
+                "ptxas_sm_80": [launch, older["ptxas_sm_80"][program]],
+            }
+            words = WAYS[way] + [launch] if way in WAYS else made[way]
             done = subprocess.run([orias_run, *words], capture_output=True, text=True, check=False)
             return task, done.returncode, done.stdout + done.stderr
 
-        ways = list(WAYS) + (["ptxas", "sm_80"] if compiler else [])
-        tasks = [(launch, way) for launch in launches for way in ways if way != "sm_80" or older[programs[launch]]]
+        ways = list(WAYS) + ["sm_80"] + (["ptxas", "ptxas_sm_80"] if compiler else [])
+        tasks = [(launch, way) for launch in launches for way in ways if way not in older or older[way][programs[launch]]]
         for (launch, way), code, text in pool.map(run, tasks):
             name = pathlib.Path(launch).stem
             is_allowed = (name, way) in allowed

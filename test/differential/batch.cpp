@@ -42,8 +42,8 @@ struct Job {
   /// What the memory has to be: as the interpreter left it.
   std::optional<launch::Device> wanted;
 
-  explicit Job(const Case& which) : program(generator::generate(which.seed, *which.profile)) {
-    text = generator::moduleText({&program, 1});
+  Job(const Case& which, std::string_view chip) : program(generator::generate(which.seed, *which.profile)) {
+    text = generator::moduleText({&program, 1}, chip);
     result.name = program.launch.name;
   }
   void note(const std::string& who, const Verdict& verdict) {
@@ -119,14 +119,14 @@ void checkUniform(Job& job, const Variant& variant, Times& times) {
 
 /// One call for all programs: a call's start takes longer than a kernel does.
 void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
-  const std::string options = "-arch=sm_90 " + settings.ptxasOptions;
+  const std::string options = fmt::format("-arch={} {}", settings.arch, settings.ptxasOptions);
   std::vector<generator::Program> programs;
   for (Job& job : jobs)
     programs.push_back(job.program);
   engines::Compiled all;
   {
     const Clock clock(times, Work::Ptxas);
-    all = engines::assembleWithPtxas(generator::moduleText(programs), options);
+    all = engines::assembleWithPtxas(generator::moduleText(programs, settings.arch), options);
   }
   for (Job& job : jobs) {
     engines::Compiled alone;
@@ -169,7 +169,7 @@ std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings&
   std::deque<Job> jobs; // a device refers to its launch, so jobs must not move
   for (const Case& which : cases) {
     const Clock clock(times, Work::Generate);
-    jobs.emplace_back(which);
+    jobs.emplace_back(which, settings.arch);
   }
   for (Job& job : jobs) {
     if (settings.run || settings.ptxas) {

@@ -114,6 +114,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   add("timing", po::bool_switch(&settings.timing), "results of cubins show only after their latency");
   add("check-uniform", po::bool_switch(&settings.checkUniform),
       "run the kernel after phases 53 and 70, and check what they call uniform");
+  add("arch", po::value(&settings.arch)->default_value("sm_90"), "the chip, sm_80 to sm_90");
   add("opt-level,O", po::value(&base.optLevel)->default_value(3), "0 … 4");
   add("maxrregcount", po::value(&base.maxRegisters)->default_value(0), "registers of a thread");
   add("knob", po::value(&base.knobs), "NAME=VALUE");
@@ -141,6 +142,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   }
   if (settings.jobs == 0 || settings.batch == 0) throw Error("--jobs and --batch start at 1");
   settings.profiles = namedProfiles(profiles, settings.ptxas);
+  base.arch = settings.arch;
   if (!replay.empty()) settings.replay = readCases(replay);
   if (!explained.empty()) settings.known = readKnown(explained);
   if (matrix) settings.variants = optionMatrix(base);

@@ -39,6 +39,7 @@ struct Settings {
   unsigned batch = 50;      ///< programs of a batch, which is what a thread takes and ptxas gets in one call
   std::string writeFolder;  ///< where the programs go that fail; empty: nowhere
   std::string failuresFile; ///< where a line for each failure goes; empty: nowhere
+  std::string arch;         ///< the chip
   std::string ptxasOptions; ///< besides the architecture
   /// Failures that are explained, by program and who fails ("mixed:17 ptxas"): why.
   std::map<std::string, std::string> known;

@@ -44,7 +44,7 @@ class Comparison:
 
     def __init__(self, source, root, scratch, options):
         self.source, self.options = source, options
-        self.sm = target_of(source)
+        self.sm = options.arch or target_of(source)
         self.name = str(source.relative_to(root))
         stem = re.sub(r"\W", "_", self.name)
         self.cubin = pathlib.Path(scratch) / (stem + ".cubin")
@@ -278,6 +278,7 @@ def parse_arguments():
     parser.add_argument("--self", help="a program to use in orias' place: ptxas")
     parser.add_argument("--checks", default=",".join(CHECKS), help="some of " + ",".join(CHECKS))
     parser.add_argument("--filter", default="", help="only files whose path matches this regular expression")
+    parser.add_argument("--arch", help="the chip to assemble for, instead of sm_90 or what a .target like sm_90a says")
     parser.add_argument("--limit-files", type=int, default=0, help="only the first N files (they are sorted by size)")
     parser.add_argument("--max-bytes", type=int, default=0, help="only files up to this size")
     parser.add_argument("--limit", type=float, default=120.0, help="seconds for one run of one program")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""isa_random.py BUILD/isa_random [SEED [COUNT]]: random instructions of each row of the table, against nvdisasm.
+"""isa_random.py BUILD/isa_random [CHIP [SEED [COUNT]]]: random instructions of each row of the table, against nvdisasm.
 
 Both must print the same text. Words that nvdisasm refuses are counted but are no failure: the table does not exclude every
 combination of modifiers that the hardware does not have; branches are left out, because nvdisasm's addresses depend on which of
@@ -19,13 +19,13 @@ BRANCH = re.compile(r"(@!?U?P\w+ )?(BRA|BRX|BSSY|CALL|RET|LEPC|WARPSYNC\.COLLECT
 BATCH = 64
 
 
-def disassemble(nvdisasm, words, scratch):
+def disassemble(nvdisasm, chip, words, scratch):
     """What nvdisasm prints for each word; None where it refuses."""
     scratch.seek(0)
     scratch.truncate()
     scratch.write(b"".join(struct.pack("<QQ", *word) for word in words))
     scratch.flush()
-    result = subprocess.run([nvdisasm, "-b", "SM90", "-hex", "-ndf", scratch.name], capture_output=True, text=True)
+    result = subprocess.run([nvdisasm, "-b", chip.upper().replace("_", ""), "-hex", "-ndf", scratch.name], capture_output=True, text=True)
     if result.returncode == 0:
         texts = [None] * len(words)
         for match in filter(None, map(LINE.match, result.stdout.splitlines())):
@@ -35,11 +35,11 @@ def disassemble(nvdisasm, words, scratch):
         return [None]
     where = re.search(r"at address 0x([0-9a-f]+)", result.stderr)
     bad = int(where[1], 16) // 16 if where else len(words) // 2
-    before = disassemble(nvdisasm, words[:bad], scratch) if bad else []
+    before = disassemble(nvdisasm, chip, words[:bad], scratch) if bad else []
     if where:
         rest = words[bad + 1:]
-        return before + [None] + (disassemble(nvdisasm, rest, scratch) if rest else [])
-    return before + disassemble(nvdisasm, words[bad:], scratch)
+        return before + [None] + (disassemble(nvdisasm, chip, rest, scratch) if rest else [])
+    return before + disassemble(nvdisasm, chip, words[bad:], scratch)
 
 
 def main():
@@ -47,7 +47,8 @@ def main():
     if not nvdisasm:
         print("skipped, no peer: nvdisasm is needed")
         return 0
-    made = subprocess.run(sys.argv[1:2] + (sys.argv[2:] or ["1", "1"]), capture_output=True, text=True)
+    chip, *how_many = sys.argv[2:] or ["sm_90"]
+    made = subprocess.run([sys.argv[1], chip, *(how_many or ["1", "1"])], capture_output=True, text=True)
     if made.returncode:
         print(made.stderr, end="")
         return 1
@@ -57,7 +58,7 @@ def main():
     with tempfile.NamedTemporaryFile() as scratch:
         for start in range(0, len(lines), BATCH):
             batch = lines[start:start + BATCH]
-            texts = disassemble(nvdisasm, [(int(low, 16), int(high, 16)) for low, high, _, _ in batch], scratch)
+            texts = disassemble(nvdisasm, chip, [(int(low, 16), int(high, 16)) for low, high, _, _ in batch], scratch)
             for (low, high, name, ours), theirs in zip(batch, texts):
                 if theirs is None or "INVALID" in theirs or "???" in theirs:
                     refused[name] += 1

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace orias::generator {
 
@@ -142,8 +143,8 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   return program;
 }
 
-std::string moduleText(std::span<const Program> programs) {
-  std::string text = ".version 8.5\n.target sm_90\n.address_size 64\n";
+std::string moduleText(std::span<const Program> programs, std::string_view chip) {
+  std::string text = fmt::format(".version 8.5\n.target {}\n.address_size 64\n", chip);
   for (const Program& program : programs)
     text += program.text;
   return text;

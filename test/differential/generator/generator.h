@@ -21,6 +21,6 @@ struct Program {
 Program generate(std::uint64_t seed, const Profile& profile);
 
 /// A PTX file of several programs; their names differ by their seeds.
-std::string moduleText(std::span<const Program> programs);
+std::string moduleText(std::span<const Program> programs, std::string_view chip = "sm_90");
 
 } // namespace orias::generator

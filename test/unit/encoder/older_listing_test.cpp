@@ -38,7 +38,7 @@ TEST_CASE("control flow of words of sm_80 is read as sm_80 has it") {
 TEST_CASE("listings of words of sm_80 are read as sm_80 has them") {
   const std::vector<ListingRow> rows = listingRows(kLoop, {}, chip("sm_80"));
   CHECK(rows[0].label == ".L_x_0");
-  CHECK(rows[0].text == "ATOMG.E.ADD.STRONG.GPU PT, R9, desc[UR4][R6.64], R3");
+  CHECK(rows[0].text == "ATOMG.E.ADD.STRONG.GPU PT, R9, [R6.64], R3");
   CHECK(rows[1].text == "@P0 BRA .L_x_0");
   CHECK(rows[3].text == "BRA .L_x_1");
 }

@@ -13,9 +13,21 @@ using namespace orias::isa;
 
 namespace {
 
+/// What is read is written as the same word again.
 std::string textOn(const char* chip, std::uint64_t lo, std::uint64_t hi) {
-  const auto inst = decodeFor(*Target::find(chip), Word{lo, hi});
-  return inst ? print(*inst, {0x100, {}}) : "";
+  const Target& target = *Target::find(chip);
+  const auto inst = decodeFor(target, Word{lo, hi});
+  if (!inst) return "";
+  const EncodeResult again = encode(*inst, target);
+  CHECK_MESSAGE(again, again.error);
+  CHECK(again.word == Word{lo, hi});
+  return print(*inst, {0x100, {}});
+}
+
+std::string nameOn(const char* chip, std::uint64_t lo, std::uint64_t hi) {
+  const Target& target = *Target::find(chip);
+  const auto inst = decodeFor(target, Word{lo, hi});
+  return inst ? printFor(target, *inst) : "";
 }
 
 std::string old(std::uint64_t lo, std::uint64_t hi) {
@@ -45,7 +57,7 @@ TEST_CASE("words of sm_80: atomics number their types differently") {
 TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 cannot say is refused") {
   CHECK(old(0xffffffff00007948, 0x000fe20003800000) == "WARPSYNC.ALL");
   CHECK(old(0x0000ffff00007948, 0x000fe20003800000).empty());
-  CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC R7");
+  CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC.EXCLUSIVE R7");
   CHECK(old(0x0000000007007348, 0x000fe80003800000).empty());
   CHECK(old(0x000000337f007947, 0x000fea000b800000).empty()); // BRA.CONV ~URZ
   CHECK(old(0x00000000000a734e, 0x002fe20000000000).empty()); // LEPC R10
@@ -61,4 +73,38 @@ TEST_CASE("each chip has its words: none of sm_75 are read, those of sm_90 as th
   CHECK(textOn("sm_75", 0x00000003060979a8, 0x000ea200081ee1c4).empty());
   CHECK(textOn("sm_90", 0xfffffffc00fc7947, 0x000fc0000383ffff) == "BRA 0x100");
   CHECK(old(0xfffffffc00fc7947, 0x000fc0000383ffff).empty());
+}
+
+TEST_CASE("words of sm_80: I2IP saturates without saying so, and R2UR has another number") {
+  CHECK(old(0x0000000500067239, 0x0c4fe400000030ff) == "I2IP.S16.S32.SAT R6, R0.reuse, R5.reuse, RZ");
+  CHECK(old(0x0000000500067239, 0x004fc400000034ff).empty());
+  CHECK(old(0x00000000020473c2, 0x000fc000000e0000) == "R2UR UR4, R2");
+}
+
+TEST_CASE("sm_80 has other names for some instructions, and shows no descriptors") {
+  CHECK(nameOn("sm_80", 0x000000050200098e, 0x0001e8000c10e386) == "@P0 RED.E.ADD.S32.STRONG.GPU [R2.64], R5");
+  CHECK(nameOn("sm_80", 0xffffffff00007948, 0x000fe20003800000) == "WARPSYNC 0xffffffff");
+  CHECK(nameOn("sm_80", 0x0000000700007348, 0x000fe80003800000) == "WARPSYNC R7");
+  CHECK(nameOn("sm_80", 0x0000001cff34723e, 0x000fe800000008ff) == "F2FP.RELU.PACK_AB R52, RZ, R28");
+  CHECK(nameOn("sm_89", 0x0000001cff34723e, 0x000fe800000008ff) == "F2FP.RELU.F16.F32.PACK_AB R52, RZ, R28");
+}
+
+TEST_CASE("what a chip does not have is no word of it") {
+  const auto has = [](const char* chip, Op op, std::initializer_list<ModValue> mods = {}) {
+    Inst inst = makeInst(op);
+    for (const ModValue& mod : mods)
+      REQUIRE(setMod(inst, mod));
+    return existsOn(*Target::find(chip), inst.op, inst.mods);
+  };
+  CHECK(has("sm_90", Op::VIMNMX));
+  CHECK_FALSE(has("sm_89", Op::VIMNMX));
+  CHECK(has("sm_80", Op::IMNMX));
+  CHECK(has("sm_86", Op::I2FP));
+  CHECK_FALSE(has("sm_80", Op::I2FP));
+  CHECK(has("sm_80", Op::HADD2));
+  CHECK_FALSE(has("sm_80", Op::HADD2, {{Mod::Bf16, 1}}));
+  CHECK(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::F64}}));
+  CHECK_FALSE(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
+  CHECK(has("sm_90", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
+  CHECK_FALSE(has("sm_80", Op::TEX));
 }
