@@ -1,6 +1,7 @@
 #include "phases/controls.h"
 
 #include "encoder/isa/codec.h"
+#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <array>
@@ -97,6 +98,7 @@ void assignControls(ori::Function& function, const ControlOptions& options) {
     }
   }
   if (options.setsReuse && !options.isSerial) setReuse(code);
+  regalloc::settleReturnAddresses(function);
 }
 
 } // namespace orias::phases

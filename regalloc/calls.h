@@ -14,4 +14,8 @@ bool hasCalls(const ori::Function& function);
 /// fetches its address, notes where to return, calls, takes the result. Each call ends a block.
 void expandCalls(ori::Function& function);
 
+/// Chips before sm_90 add a distance to the address of LEPC: that from there to behind the call. To be asked for again
+/// when instructions were put between the two.
+void settleReturnAddresses(ori::Function& function);
+
 } // namespace orias::regalloc

@@ -16,6 +16,9 @@ constexpr std::uint64_t kAdd = 0;
 constexpr unsigned kUniformPredicate = 87, kTrue = 7;
 /// Of HADD2.
 constexpr unsigned kToSingle = 78;
+/// Of LEPC: bytes from the next instruction.
+constexpr unsigned kPlace = 24, kPlaceBits = 58;
+constexpr std::int64_t kOwnPlace = -16;
 /// Of I2IP.
 constexpr unsigned kSaturates = 74;
 /// Of WARPSYNC.
@@ -164,8 +167,10 @@ std::optional<Word> asSm90(const Word& word) {
     if (getBits(word, kSaturates, 1) != 0) return std::nullopt;
     setBits(out, kSaturates, 1, 1);
     return out;
-  case 0x34e: // LEPC of the next instruction
-    return std::nullopt;
+  case 0x34e: // LEPC, which has no operand: its own place
+    setBits(out, 0, 12, 0x94e);
+    setBits(out, kPlace, kPlaceBits, kOwnPlace);
+    return out;
   default: return word;
   }
 }
@@ -225,8 +230,11 @@ std::optional<Word> asSm80(const Word& word) {
     setBits(out, 0, 12, 0x3c2);
     setBits(out, kReuse, kReuseBits, 0);
     return out;
-  case 0x34e: // LEPC of the next instruction
-    return std::nullopt;
+  case 0x94e: // LEPC
+    if (signExtend(getBits(word, kPlace, kPlaceBits), kPlaceBits) != kOwnPlace) return std::nullopt;
+    setBits(out, 0, 12, 0x34e);
+    setBits(out, kPlace, kPlaceBits, 0);
+    return out;
   default: return word;
   }
 }
@@ -257,8 +265,7 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::HFMA2_MMA_RELU:
   case Op::VIADD:
   case Op::VIADD_16X2:
-  case Op::LEPC: // that of sm_80 has no operand
-  case Op::TEX:  // handles stand in other places
+  case Op::TEX: // handles stand in other places
   case Op::TLD:
   case Op::TLD4:
   case Op::SULD:
@@ -293,6 +300,7 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
       }
   };
   rename(kRenamed);
+  if (inst.op == Op::LEPC) text.erase(text.find(','));
   if (target.smVersion() < 89 && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);
   return text;
 }

@@ -27,10 +27,6 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("a call of '{}', which has no body here", name));
     return;
   }
-  if (!target().hasClusters()) { // LEPC is another instruction there
-    unsupported(fmt::format("a call of '{}' on {}", name, target().name()));
-    return;
-  }
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
     resultWords += (module().variable(p.variable).byteSize() + 3) / 4;

@@ -33,7 +33,7 @@ def for_older_chip(compiler, program, cubin):
     pathlib.Path(ptx).write_text(re.sub(r"\.target\s+sm_90a?", ".target sm_80", text), encoding="utf-8")
     done = subprocess.run([compiler, "-arch=sm_80", ptx, "-o", cubin], capture_output=True, text=True, check=False)
     if done.returncode and "requires .target" not in done.stderr and "not supported" not in done.stderr:
-        print(f"{program}: {compiler} for sm_80:\n{done.stderr}")
+        raise SystemExit(f"{program}: {compiler} for sm_80:\n{done.stderr}")
     return None if done.returncode else cubin
 
 

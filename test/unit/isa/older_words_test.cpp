@@ -59,8 +59,8 @@ TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 canno
   CHECK(old(0x0000ffff00007948, 0x000fe20003800000).empty());
   CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC.EXCLUSIVE R7");
   CHECK(old(0x0000000007007348, 0x000fe80003800000).empty());
-  CHECK(old(0x000000337f007947, 0x000fea000b800000).empty()); // BRA.CONV ~URZ
-  CHECK(old(0x00000000000a734e, 0x002fe20000000000).empty()); // LEPC R10
+  CHECK(old(0x000000337f007947, 0x000fea000b800000).empty());              // BRA.CONV ~URZ
+  CHECK(old(0x00000000000a734e, 0x002fe20000000000) == "LEPC R10, 0x100"); // its own place
 }
 
 TEST_CASE("words of sm_80: MUFU of half precision") {

@@ -22,8 +22,8 @@ inline std::unique_ptr<Module> parsed(std::string_view text) {
 }
 
 /// A module with one kernel, from what stands between its braces.
-inline std::unique_ptr<Module> kernel(std::string_view body) {
-  return parsed("module sm_90 ptx 8 5;\nkernel \"k\" {\n" + std::string(body) + "}\n");
+inline std::unique_ptr<Module> kernel(std::string_view body, std::string_view chip = "sm_90") {
+  return parsed("module " + std::string(chip) + " ptx 8 5;\nkernel \"k\" {\n" + std::string(body) + "}\n");
 }
 
 inline std::unique_ptr<Module> emptyModule() {

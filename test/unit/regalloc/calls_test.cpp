@@ -38,6 +38,23 @@ TEST_CASE("a call finds its arguments from R4 on, and its result is fetched ther
   CHECK(f.stats.registers == 22 + 2);
 }
 
+TEST_CASE("before sm_90 a call counts the bytes from LEPC, which knows its own place only") {
+  auto module = ori::test::kernel("  reg %r0:2;\n.L0:\n S2R %r0.0, SR_TID.X;\n MOV %r0.1, 5;\n"
+                                  " CALL.EXTERN RZ, 8, %r0:2, RZ, RZ;\n EXIT;\n",
+                                  "sm_80");
+  ori::Function& f = *module->functions.front();
+  CHECK(allocate(f) == "");
+  CHECK(contains(test::text(f), "IMAD.WIDE.U32 R20:2, R0, 0x30, R20:2;"));
+  ori::Instr* add = nullptr;
+  for (ori::Block* block : f.layout())
+    for (ori::Instr& instr : *block)
+      if (instr.op == ori::Op::IMAD_WIDE) add = &instr;
+  REQUIRE(add);
+  f.insertAfter(add, f.create(ori::Op::NOP, {}, add->source));
+  settleReturnAddresses(f);
+  CHECK(contains(test::text(f), "IMAD.WIDE.U32 R20:2, R0, 0x40, R20:2;"));
+}
+
 TEST_CASE("what lives across a call is where the callee leaves it, or in memory") {
   for (unsigned live : {1u, 8u, 40u, 200u})
     for (unsigned ceiling : {255u, 40u, 32u}) {
