@@ -5,7 +5,9 @@
 
 For each setting one line: files, instructions (padding left out), the share on the uniform datapath (with the bridges
 S2UR, R2UR, VOTEU, REDUX), and the sums over all functions of the R, UR and P registers that the listings' headers name.
-`cubins` holds what ptxas made of the same files, under the same names. --opcodes also counts each uniform opcode.
+DIR holds what ptxas made of the same files, under the same names. --opcodes adds a table by uniform opcode: how many
+of every 10,000 instructions are that, in ptxas' code and in ours, most missing first. --files tells which files lack
+most of the share.
 """
 import argparse
 import collections
@@ -53,19 +55,43 @@ def assembled(arguments, options, source):
         return count(arguments.dis, cubin)
 
 
-def tell(title, counts, show_opcodes):
+def uniform_part(opcodes):
+    return sum(n for opcode, n in opcodes.items() if is_uniform(opcode))
+
+
+def summed(counts):
     opcodes, registers = collections.Counter(), collections.Counter()
     for each in counts:
         opcodes += each[0]
         registers += each[1]
-    total = sum(opcodes.values())
-    uniform = sum(n for opcode, n in opcodes.items() if is_uniform(opcode))
+    return opcodes, registers
+
+
+def tell(title, counts):
+    opcodes, registers = summed(counts)
+    total, uniform = sum(opcodes.values()), uniform_part(opcodes)
     print(f"{title:40} {len(counts):4} files {total:8} instructions  uniform {uniform:6} = {100 * uniform / total:5.2f}%"
           f"   R {registers['R']:6}  UR {registers['UR']:6}  P {registers['P']:5}", flush=True)
-    if show_opcodes:
-        for opcode, n in opcodes.most_common():
-            if is_uniform(opcode):
-                print(f"    {opcode:10} {n:6}")
+
+
+def tell_opcodes(peers, ours):
+    """Per 10,000 instructions of each, and what ours lack or have more."""
+    theirs, mine = summed(peers)[0], summed(ours)[0]
+    scale = [10000 / max(1, sum(each.values())) for each in (theirs, mine)]
+    names = {name for name in [*theirs, *mine] if is_uniform(name)}
+    rows = sorted((mine[n] * scale[1] - theirs[n] * scale[0], n) for n in names)
+    print(f"    {'':10} {'ptxas':>7} {'ours':>7} {'of 10,000':>9} {'':>7} {'more':>7}")
+    for more, name in rows:
+        print(f"    {name:10} {theirs[name]:7} {mine[name]:7} {theirs[name] * scale[0]:9.2f} {mine[name] * scale[1]:7.2f}"
+              f" {more:+7.2f}")
+
+
+def tell_files(sources, peers, ours, most):
+    lacking = sorted((uniform_part(mine[0]) - uniform_part(peer[0]), source, sum(peer[0].values()), peer, mine)
+                     for source, peer, mine in zip(sources, peers, ours))
+    for lack, source, total, peer, mine in lacking[:most]:
+        print(f"    {source.name:60} {total:6} instructions  ptxas {uniform_part(peer[0]):5}  ours"
+              f" {uniform_part(mine[0]):5} ({lack:+})")
 
 
 def main():
@@ -76,7 +102,8 @@ def main():
     parser.add_argument("--options", action="append", default=[], help="a setting besides the default one")
     parser.add_argument("--max-bytes", type=int, default=100000)
     parser.add_argument("--limit-files", type=int, default=100, help="this many, evenly over the files by name")
-    parser.add_argument("--opcodes", action="store_true")
+    parser.add_argument("--opcodes", action="store_true", help="a table by opcode")
+    parser.add_argument("--files", type=int, default=0, metavar="N", help="name the N files that lack most")
     parser.add_argument("folder", type=pathlib.Path)
     arguments = parser.parse_args()
 
@@ -88,9 +115,15 @@ def main():
         ours = [list(pool.map(lambda s, o=o: assembled(arguments, o, s), sources)) for o in settings]
         peers = list(pool.map(lambda s: count(arguments.dis, cubins[s]) if cubins[s].exists() else None, sources))
     complete = [i for i in range(len(sources)) if peers[i] and all(each[i] for each in ours)]
-    tell("ptxas", [peers[i] for i in complete], arguments.opcodes)
+    theirs = [peers[i] for i in complete]
+    tell("ptxas", theirs)
     for options, each in zip(settings, ours):
-        tell(f"orias {options}", [each[i] for i in complete], arguments.opcodes)
+        mine = [each[i] for i in complete]
+        tell(f"orias {options}", mine)
+        if arguments.opcodes:
+            tell_opcodes(theirs, mine)
+        if arguments.files:
+            tell_files([sources[i] for i in complete], theirs, mine, arguments.files)
 
 
 if __name__ == "__main__":
