@@ -6,17 +6,6 @@
 
 namespace orias::phases {
 
-namespace {
-
-/// From the chips with clusters on, ptxas lets no vector instruction read a constant bank, but loads the constant into
-/// a uniform register (observed); on earlier ones it reads the bank.
-bool readsConstantsFromUniform(const PhaseContext& context) {
-  const std::int64_t knob = context.knobs.get(Knob::UniformRegForConstants);
-  return knob < 0 ? context.target.hasClusters() : knob != 0;
-}
-
-} // namespace
-
 /// Phase 74. What all lanes of a warp compute alike is computed once, on the uniform datapath, and kept in one register
 /// of the warp instead of one for each lane. phases/uniform/plan.h has the conditions. Copies have replaced the phis
 /// already: every definition and use is in sight. Constants that the rest reads come in uniform registers too, where
@@ -26,7 +15,7 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   const ori::Cfg cfg(function);
   const ori::Divergence divergence(cfg);
   const UniformPlan plan = planUniform(function, divergence, context);
-  const unsigned moved = convertToUniform(function, plan);
+  const unsigned moved = convertToUniform(function, plan, divergence);
   const unsigned constants =
       readsConstantsFromUniform(context) ? moveConstantOperands(function, divergence, context) : 0;
   return moved + constants != 0;

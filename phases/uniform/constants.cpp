@@ -62,6 +62,7 @@ class ConstantMover {
     const unsigned used = computePressure(function_, liveness).maximum[static_cast<unsigned>(File::UR)];
     int room = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters - static_cast<int>(used);
     for (DoubleWord* word : order) {
+      if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already
       // Pairs stand at even numbers, so a single word may cost the one beside it.
       if (room < 2) {
         context_.remarks.refused(
@@ -94,6 +95,7 @@ class ConstantMover {
 
   void find(Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
+    if (isUniformLoad(instr)) return add(instr, 1, isa::operandWidth(instr.op, instr.mods, 1));
     // Loads of constants and copies have forms of their own, and are the cheapest way to file R.
     if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::ConstLoad) || row.has(isa::Flag::Copy) || row.isPseudo())
       return;
@@ -107,17 +109,31 @@ class ConstantMover {
             &instr, fmt::format("{} keeps its constant: no form has a uniform register there", row.mnemonic));
         continue;
       }
-      const std::int32_t start = o.imm / 8 * 8;
-      DoubleWord& word = words_[{o.bank, start}];
-      word.bank = o.bank;
-      word.offset = start;
-      word.isWordRead[o.imm % 8 / 4] = true;
-      if (width == 2) word.isWordRead[1] = true;
-      if (word.readers.empty() || word.readers.back() != &instr) word.readers.push_back(&instr);
-      word.weight += std::int64_t{1} << 3 * std::min<unsigned>(instr.block->loopDepth, 6);
-      word.dominator =
-          word.dominator == ori::kNoId ? instr.block->id : dominators_.commonDominator(word.dominator, instr.block->id);
+      add(instr, slot, width);
     }
+  }
+
+  /// A load that phase 74 has made already: its readers can have the words from a load that serves others, too.
+  bool isUniformLoad(const Instr& instr) const {
+    if (instr.op != Op::ULDC || instr.isGuarded() || !isCandidate(instr, 1)) return false;
+    const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
+    const ori::Operand& to = instr.op_(0);
+    return (size == isa::MemSize::B32 || size == isa::MemSize::B64) && to.isVirtual() &&
+           function_.singleDef(to.reg) == &instr && to.width == function_.vreg(to.reg).width;
+  }
+
+  void add(Instr& instr, unsigned slot, unsigned width) {
+    const Operand& o = instr.op_(slot);
+    const std::int32_t start = o.imm / 8 * 8;
+    DoubleWord& word = words_[{o.bank, start}];
+    word.bank = o.bank;
+    word.offset = start;
+    word.isWordRead[o.imm % 8 / 4] = true;
+    if (width == 2) word.isWordRead[1] = true;
+    if (word.readers.empty() || word.readers.back() != &instr) word.readers.push_back(&instr);
+    word.weight += std::int64_t{1} << 3 * std::min<unsigned>(instr.block->loopDepth, 6);
+    word.dominator =
+        word.dominator == ori::kNoId ? instr.block->id : dominators_.commonDominator(word.dominator, instr.block->id);
   }
 
   /// The place of the load: the closest block above all readers that the warp runs together and that is in no loop.
@@ -144,6 +160,7 @@ class ConstantMover {
   }
 
   unsigned replace(Instr& instr, const DoubleWord& word) {
+    if (isUniformLoad(instr)) return replaceLoad(instr, word);
     unsigned changed = 0;
     for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
       const ori::Operand& o = instr.op_(slot);
@@ -158,6 +175,20 @@ class ConstantMover {
     return changed;
   }
 
+  /// Who reads the register of this load reads the one of the common load.
+  unsigned replaceLoad(Instr& load, const DoubleWord& word) {
+    const auto first = static_cast<unsigned>(load.op_(1).imm - word.firstByte()) / 4;
+    std::vector<ori::Operand*> uses;
+    function_.forEachUse(load.op_(0).reg, [&](ori::Operand& use) { uses.push_back(&use); });
+    for (ori::Operand* use : uses) {
+      const Operand now = uniform(*use, ori::component(word.loaded, first + use->sub, use->width));
+      Instr& reader = *use->owner;
+      function_.setOperand(&reader, static_cast<unsigned>(use - reader.operands), now);
+    }
+    function_.erase(&load);
+    return 1;
+  }
+
   ori::Function& function_;
   const ori::Divergence& divergence_;
   PhaseContext& context_;
@@ -167,6 +198,11 @@ class ConstantMover {
 };
 
 } // namespace
+
+bool readsConstantsFromUniform(const PhaseContext& context) {
+  const std::int64_t knob = context.knobs.get(Knob::UniformRegForConstants);
+  return knob < 0 ? context.target.hasClusters() : knob != 0;
+}
 
 unsigned moveConstantOperands(ori::Function& function, const ori::Divergence& divergence, PhaseContext& context) {
   return ConstantMover(function, divergence, context).run();

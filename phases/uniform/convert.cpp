@@ -2,9 +2,11 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
+#include "ori/analysis/dominators.h"
 #include "ori/builder.h"
 #include "phases/uniform/consumers.h"
 
+#include <algorithm>
 #include <map>
 #include <tuple>
 
@@ -18,17 +20,23 @@ using ori::VRegId;
 
 namespace {
 
+/// Constants of loops that get a register in front of them: each takes it for the whole loop.
+constexpr std::size_t kMostHoisted = 8;
+
 class Converter {
  public:
-  Converter(ori::Function& function, const UniformPlan& plan) : function_(function), plan_(plan) {}
+  Converter(ori::Function& function, const UniformPlan& plan, const ori::Divergence& divergence)
+      : function_(function), plan_(plan), divergence_(divergence),
+        dominators_(ori::DomTree::dominators(divergence.cfg())) {}
 
   unsigned run() {
     makeRegisters();
-    for (ori::Block* block : function_.layout())
+    for (ori::Block* block : function_.layout()) {
       function_.forEachSafe(*block, [&](Instr& instr) {
         if (instr.id < plan_.forms.size()) convert(instr);
-        if (!instr.next) forget();
       });
+      forget();
+    }
     for (ori::Block* block : function_.layout())
       for (Instr& instr : *block)
         if (isa::desc(instr.op).has(isa::Flag::Uniform)) foldNumbers(instr);
@@ -39,12 +47,14 @@ class Converter {
   void makeRegisters() {
     const auto count = static_cast<VRegId>(function_.vregCount());
     uniform_.assign(count, ori::kNoId);
+    whole_.assign(count, Operand{});
     for (VRegId v = 0; v < count; ++v) {
       if (!plan_.moves[v]) continue;
       const ori::VReg reg = function_.vreg(v);
       uniform_[v] = function_.newVReg(reg.file == File::P ? File::UP : File::UR, reg.width, reg.name);
       function_.vreg(uniform_[v]).divergent = false;
       oldOf_[uniform_[v]] = v;
+      if (plan_.spreadsBehindWriters[v]) whole_[v] = function_.use(function_.newVReg(reg.file, reg.width, reg.name));
     }
   }
 
@@ -95,7 +105,18 @@ class Converter {
     function_.rewrite(&instr, form.op, operands);
     instr.mods = form.mods;
     function_.setGuard(&instr, Operand::zero(isa::desc(form.op).guardFile()));
+    for (const Operand& o : form.operands)
+      if (plan_.isMoving(o) && !whole_[o.reg].isNone() && writes(instr, uniform_[o.reg])) {
+        ori::Builder behind = ori::Builder::after(function_, &instr);
+        behind.setSource(instr.source);
+        behind.copy(whole_[o.reg], function_.use(uniform_[o.reg]));
+      }
     ++moved_;
+  }
+
+  static bool writes(const Instr& instr, VRegId v) {
+    return std::any_of(instr.ops().begin(), instr.ops().end(),
+                       [&](const ori::Operand& o) { return o.isDef && o.isVirtual() && o.reg == v; });
   }
 
   /// The instruction stays, and reads values that have moved.
@@ -150,6 +171,7 @@ class Converter {
 
   /// From the warp to the lanes.
   Operand spread(Instr& where, const Operand& o) {
+    if (!whole_[o.reg].isNone()) return ori::component(whole_[o.reg], o.sub, o.width);
     const Key key{o.reg, o.sub, o.width};
     if (auto known = spread_.find(key); known != spread_.end()) return known->second;
     const Operand to = function_.use(function_.newVReg(o.file, o.width, function_.vreg(o.reg).name));
@@ -180,14 +202,25 @@ class Converter {
     const Operand& o = form.operands[slot];
     const unsigned width = isa::operandWidth(form.op, form.mods, slot);
     const Key key{o.bank, static_cast<unsigned>(o.imm), width};
-    auto known = constants_.find(key);
-    if (known == constants_.end()) {
-      const Operand to = function_.use(function_.newVReg(File::UR, width));
-      builder(where).emit(Op::ULDC, {to, Operand::constant(o.bank, o.imm, width)},
-                          {{isa::Mod::Size, width == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
-      known = constants_.emplace(key, to).first;
+    ori::BlockId above = where.block->id;
+    while (function_.block(above)->loopDepth != 0 && dominators_.idom(above) != ori::kNoId)
+      above = dominators_.idom(above);
+    const bool isHoisted =
+        above != where.block->id && divergence_.isUniformBlock(above) && hoisted_.size() < kMostHoisted;
+    Operand& loaded = isHoisted ? hoisted_[{above, key}] : constants_[key];
+    if (loaded.isNone()) {
+      loaded = function_.use(function_.newVReg(File::UR, width));
+      ori::Builder b = isHoisted ? atEndOf(*function_.block(above)) : builder(where);
+      b.setSource(where.source);
+      b.emit(Op::ULDC, {loaded, Operand::constant(o.bank, o.imm, width)},
+             {{isa::Mod::Size, width == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
     }
-    return withMarksOf(known->second, o);
+    return withMarksOf(loaded, o);
+  }
+
+  ori::Builder atEndOf(ori::Block& block) {
+    return block.last && ori::isTerminator(block.last->op) ? ori::Builder::before(function_, block.last)
+                                                           : ori::Builder(function_, &block);
   }
 
   Operand moveImmediate(Instr& where, const Operand& o) {
@@ -225,16 +258,20 @@ class Converter {
 
   ori::Function& function_;
   const UniformPlan& plan_;
+  const ori::Divergence& divergence_;
+  ori::DomTree dominators_;
   std::vector<VRegId> uniform_; // by old register
+  std::vector<Operand> whole_;  // by old register: the lanes' copy of it, where one stands behind each writer
   std::map<VRegId, VRegId> oldOf_;
   std::map<Key, Operand> spread_, brought_, constants_;
+  std::map<std::pair<ori::BlockId, Key>, Operand> hoisted_; // constants that loops read
   unsigned moved_ = 0;
 };
 
 } // namespace
 
-unsigned convertToUniform(ori::Function& function, const UniformPlan& plan) {
-  return Converter(function, plan).run();
+unsigned convertToUniform(ori::Function& function, const UniformPlan& plan, const ori::Divergence& divergence) {
+  return Converter(function, plan, divergence).run();
 }
 
 } // namespace orias::phases

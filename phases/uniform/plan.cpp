@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/module.h"
+#include "phases/uniform/constants.h"
 #include "phases/uniform/consumers.h"
 #include "phases/uniform/pressure.h"
 
@@ -25,15 +26,20 @@ constexpr int kMostPredicates = 3;
 /// Uniform registers kept free for descriptors, bridges and what scheduling stretches.
 constexpr int kSpareRegisters = 12;
 constexpr unsigned kPools = 3;
+/// Units next to a unit that are asked what they would pay without it.
+constexpr std::size_t kMostNeighbours = 48;
 
 /// What an instruction more in this block costs, or one less saves: eight times as much in each deeper loop.
 std::int64_t weightOf(const ori::Block& block) {
   return std::int64_t{1} << 3 * std::min<unsigned>(block.loopDepth, 6);
 }
 
-/// R2UR and VOTEU take an issue slot and a long way.
-constexpr std::int64_t kToUniform = 2;
-constexpr std::int64_t kToVector = 1;
+/// What an instruction gains by moving: it takes an issue slot there too, but frees the lanes' register.
+constexpr std::int64_t kGain = 2;
+/// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides.
+constexpr std::int64_t kToUniform = 5, kToVector = 3;
+/// A number that UMOV has to bring.
+constexpr std::int64_t kMove = 2;
 
 /// Values that can only move together, since instructions write several of them.
 struct Unit {
@@ -55,6 +61,7 @@ class Planner {
   Planner(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context)
       : function_(function), divergence_(divergence), context_(context) {
     plan_.moves.assign(function.vregCount(), false);
+    plan_.spreadsBehindWriters.assign(function.vregCount(), false);
     plan_.forms.resize(function.instrIdCount());
     overridesCategories_ = context.knobs.enabled(Knob::UniformRegKernelNameOverride) &&
                            function.name().find("cutlass") != std::string::npos;
@@ -66,8 +73,12 @@ class Planner {
     if (units_.empty()) return std::move(plan_);
     drop();
     choose();
-    for (const Unit& unit : units_)
-      if (unit.isIn) tellTaken(unit);
+    for (const Unit& unit : units_) {
+      if (!unit.isIn) continue;
+      tellTaken(unit);
+      for (VRegId v : unit.values)
+        plan_.spreadsBehindWriters[v] = spreading(v).isBehindWriters;
+    }
     return std::move(plan_);
   }
 
@@ -207,27 +218,42 @@ class Planner {
       std::int64_t bridge = 0;
       if (need == UniformSource::Register && !plan_.isMoving(o))
         bridge = kToUniform * o.width;
-      else if (need == UniformSource::LoadConstant || need == UniformSource::MoveImmediate)
-        bridge = 1;
+      else if (need == UniformSource::MoveImmediate)
+        bridge = kMove;
+      else if (need == UniformSource::LoadConstant && !readsConstantsFromUniform(context_))
+        bridge = kMove; // elsewhere the load comes anyway, for the vector instruction
       cost.sources[std::min(position, kPools - 1)] += bridge * weight;
       const isa::InstrDesc& row = isa::desc(form.op);
       position += i < row.slotCount && row.slots[i].role == isa::Role::Use && o.isReg();
     }
   }
 
-  /// A walk over who reads the value. Those that move with it cost nothing, nor do those with a form for uniform
-  /// registers; one bridge serves all others of a block.
-  std::int64_t consumerCost(VRegId v) const {
+  struct Spreading {
     std::int64_t cost = 0;
+    bool isBehindWriters = false;
+  };
+
+  /// A walk over who reads the value. Those that move with it cost nothing, nor do those with a form for uniform
+  /// registers; for the others there is one bridge in each of their blocks, or one behind each writer where that is
+  /// cheaper: a loop that reads it needs none of its own then.
+  Spreading spreading(VRegId v) const {
+    const unsigned width = function_.vreg(v).width;
+    Spreading inBlocks;
     std::set<ori::BlockId> bridged;
     std::set<ori::InstrId> visited;
     function_.forEachUse(v, [&](ori::Operand& use) {
       const Instr& instr = *use.owner;
       if (!visited.insert(instr.id).second || plan_.isMoving(instr)) return;
       if (takes(instr, v)) return;
-      if (bridged.insert(instr.block->id).second) cost += kToVector * function_.vreg(v).width * weightOf(*instr.block);
+      if (bridged.insert(instr.block->id).second) inBlocks.cost += kToVector * width * weightOf(*instr.block);
     });
-    return cost;
+    Spreading behindWriters{0, true};
+    bool isWhole = true;
+    function_.forEachDef(v, [&](ori::Operand& def) {
+      isWhole &= def.width == width;
+      behindWriters.cost += kToVector * width * weightOf(*def.owner->block);
+    });
+    return isWhole && behindWriters.cost < inBlocks.cost ? behindWriters : inBlocks;
   }
 
   /// Whether the instruction, which does not move, reads v and all other moving values as uniform registers, or at
@@ -251,11 +277,11 @@ class Planner {
   Cost costOf(const Unit& unit) const {
     Cost cost;
     for (const Instr* writer : unit.writers) {
-      cost.gain += weightOf(*writer->block);
+      cost.gain += kGain * weightOf(*writer->block);
       addSources(*writer, cost);
     }
     for (VRegId v : unit.values)
-      cost.consumers += consumerCost(v);
+      cost.consumers += spreading(v).cost;
     return cost;
   }
 
@@ -265,8 +291,15 @@ class Planner {
       plan_.moves[v] = isIn;
   }
 
-  /// Drops what does not pay, until all that is left does.
+  /// Drops what does not pay, until all that is left does: first single units without which the rest is better off,
+  /// then chains that do not pay as a whole.
   void drop() {
+    do {
+      dropSingles();
+    } while (dropChains());
+  }
+
+  void dropSingles() {
     std::vector<std::uint32_t> work(units_.size());
     std::iota(work.rbegin(), work.rend(), 0u);
     std::vector<bool> isQueued(units_.size(), true);
@@ -277,30 +310,86 @@ class Planner {
       Unit& unit = units_[id];
       if (!unit.isIn) continue;
       const Cost cost = costOf(unit);
-      if (cost.pays()) continue;
-      context_.remarks.refused(unit.writers.front(),
-                               fmt::format("{} stays: (3) moving saves {}, its bridges cost {}",
-                                           text(unit.values.front()), cost.gain, cost.total()),
-                               cost.total());
-      setIn(unit, false);
-      forEachNeighbour(unit, [&](std::uint32_t other) {
-        if (isQueued[other]) return;
+      if (cost.pays() || costsOthersMore(id, cost.total() - cost.gain)) continue;
+      dropUnit(unit, cost.gain, cost.total());
+      for (std::uint32_t other : neighbours(id)) {
+        if (isQueued[other]) continue;
         isQueued[other] = true;
         work.push_back(other);
-      });
+      }
     }
   }
 
+  void dropUnit(Unit& unit, std::int64_t gain, std::int64_t cost) {
+    context_.remarks.refused(
+        unit.writers.front(),
+        fmt::format("{} stays: (3) moving saves {}, its bridges cost {}", text(unit.values.front()), gain, cost), cost);
+    setIn(unit, false);
+  }
+
+  /// Whether the units next to this one would pay more for bridges to it than it loses by moving: the link of a chain.
+  /// Without neighbours in the plan there is nobody to pay, and with very many it is too long a question.
+  bool costsOthersMore(std::uint32_t id, std::int64_t loss) {
+    std::vector<std::uint32_t> others = neighbours(id);
+    std::erase_if(others, [&](std::uint32_t other) { return !units_[other].isIn; });
+    if (others.empty() || others.size() > kMostNeighbours) return false;
+    const auto sum = [&] {
+      return std::accumulate(others.begin(), others.end(), std::int64_t{0}, [&](std::int64_t sum, std::uint32_t other) {
+        return sum + costOf(units_[other]).total();
+      });
+    };
+    const std::int64_t with = sum();
+    setIn(units_[id], false);
+    const std::int64_t without = sum();
+    setIn(units_[id], true);
+    // Of two ways that cost the same, registers move, but predicates do not: they come back by PLOP3, a long way.
+    const bool isPredicate = function_.vreg(units_[id].values.front()).file == File::P;
+    return without - with > loss || (without - with == loss && loss != 0 && !isPredicate);
+  }
+
+  /// Units that hang together pay together or not at all. True when some did not.
+  bool dropChains() {
+    std::vector<bool> isSeen(units_.size(), false);
+    bool changed = false;
+    for (std::uint32_t first = 0; first < units_.size(); ++first) {
+      if (isSeen[first] || !units_[first].isIn) continue;
+      std::vector<std::uint32_t> chain{first};
+      isSeen[first] = true;
+      Cost cost;
+      for (std::size_t i = 0; i < chain.size(); ++i) {
+        const Cost one = costOf(units_[chain[i]]);
+        cost.gain += one.gain;
+        cost.consumers += one.total();
+        for (std::uint32_t other : neighbours(chain[i])) {
+          if (isSeen[other] || !units_[other].isIn) continue;
+          isSeen[other] = true;
+          chain.push_back(other);
+        }
+      }
+      if (cost.pays()) continue;
+      changed = true;
+      for (std::uint32_t id : chain)
+        dropUnit(units_[id], cost.gain, cost.total());
+    }
+    return changed;
+  }
+
   /// Units whose costs depend on this one: what its writers read, what its readers write, and what these read besides.
-  template <typename F> void forEachNeighbour(const Unit& unit, F&& f) const {
+  /// Each once, in the order of their numbers.
+  std::vector<std::uint32_t> neighbours(std::uint32_t id) const {
+    std::vector<std::uint32_t> found;
     const auto all = [&](const Instr& instr) {
       for (const ori::Operand& o : instr.refs())
-        if (o.isVirtual() && o.reg < unitOf_.size() && unitOf_[o.reg] != ori::kNoId) f(unitOf_[o.reg]);
+        if (o.isVirtual() && o.reg < unitOf_.size() && unitOf_[o.reg] != ori::kNoId && unitOf_[o.reg] != id)
+          found.push_back(unitOf_[o.reg]);
     };
-    for (const Instr* writer : unit.writers)
+    for (const Instr* writer : units_[id].writers)
       all(*writer);
-    for (VRegId v : unit.values)
+    for (VRegId v : units_[id].values)
       function_.forEachUse(v, [&](ori::Operand& use) { all(*use.owner); });
+    std::sort(found.begin(), found.end());
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
   }
 
   // --- whom the registers suffice for

@@ -13,6 +13,8 @@ namespace orias::phases {
 struct UniformPlan {
   std::vector<bool> moves;                       ///< by virtual register (of the files R and P)
   std::vector<std::optional<UniformForm>> forms; ///< by instruction id: what those that write them become
+  /// By virtual register: the bridge to the lanes stands behind each writer, not in front of the readers.
+  std::vector<bool> spreadsBehindWriters;
   bool isMoving(const isa::Operand& o) const { return o.isReg() && o.isVirtual() && moves[o.reg]; }
   /// All results of the instruction move, so it moves itself.
   bool isMoving(const ori::Instr& instr) const;
@@ -25,10 +27,11 @@ struct UniformPlan {
 /// 4. no consumer is of an excluded category: matrices and textures, whose operands stay as they are;
 /// 5. bridges can be placed: it is the same in all lanes, and so are the sources of what writes it, which stands in a
 ///    block that the lanes run together, not under a guard.
-/// All that pass 1, 2, 4 and 5 are taken for moved at first, then the ones that do not pay are dropped, and those next
-/// to them judged again, until all do: so a chain is moved whole or up to where it pays. What is left enters three
-/// pools, one for each source position, ordered by the bridges needed there; it is taken when it has come up in all of
-/// them, while the uniform registers last. Attempts (knob 862) take turns over the blocks. Decisions are remarks.
+/// All that pass 1, 2, 4 and 5 are taken for moved at first. Then values go back without which bridges get so much
+/// cheaper that it makes good for their instructions, and at last chains of values that do not pay as a whole. What is
+/// left enters three pools, one for each source position, ordered by the bridges needed there; it is taken when it has
+/// come up in all of them, while the uniform registers last. Attempts (knob 862) take turns over the blocks. Decisions
+/// are remarks.
 UniformPlan planUniform(const ori::Function& function, const ori::Divergence& divergence, PhaseContext& context);
 
 } // namespace orias::phases
