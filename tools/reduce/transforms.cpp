@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <fmt/format.h>
+#include <map>
 #include <set>
 
 namespace orias::reduce {
@@ -117,15 +118,29 @@ void removeOthers(Reducer& reducer) {
   });
 }
 
-/// An instruction that makes a value from another one of the same kind goes; its readers read that one.
+/// The types of the registers that some instruction writes, by name; none where two functions disagree.
+std::map<std::string, ptx::Type> typesOf(const std::vector<Facts>& facts) {
+  std::map<std::string, ptx::Type> types;
+  for (const Facts& instruction : facts)
+    for (const Definition& definition : instruction.definitions) {
+      const auto [known, isNew] = types.try_emplace(definition.name, definition.type);
+      if (!isNew && known->second != definition.type) known->second = ptx::Type::None;
+    }
+  return types;
+}
+
+/// An instruction that makes a value from another one of the same kind goes; its readers read that one. Of another
+/// type it would mean something else: to store 32 bits of a register of 64 is allowed, and not well defined everywhere.
 void bypass(Reducer& reducer) {
   for (std::size_t i = reducer.facts().size(); i-- > 0;) {
     if (i >= reducer.facts().size()) continue;
     const Facts facts = reducer.facts()[i];
     if (facts.definitions.size() != 1) continue;
-    const std::string& made = facts.definitions.front().name;
+    const auto& [made, type] = facts.definitions.front();
+    const std::map<std::string, ptx::Type> types = typesOf(reducer.facts());
     for (const std::string& from : facts.reads) {
-      if (from == made) continue;
+      const auto typeOfFrom = types.find(from);
+      if (from == made || typeOfFrom == types.end() || typeOfFrom->second != type) continue;
       Source candidate = reducer.source();
       candidate.pieces.erase(candidate.pieces.begin() + static_cast<std::ptrdiff_t>(facts.piece));
       for (Piece& piece : candidate.pieces)
