@@ -176,7 +176,7 @@ void Machine::noteShared(std::uint64_t address, std::span<const std::byte> data,
   const RaceCheck::Conflict conflict = races_.note(access);
   if (!conflict.found) return;
   finding("racecheck",
-          fmt::format("{} shared address {:#x}, which {} {} with no barrier in between (warp {}, CTA ({}, {}, {}))",
+          fmt::format("{} shared address {:#x}, which {} {} and nothing orders the two (warp {}, CTA ({}, {}, {}))",
                       isWrite ? "writes" : "reads", shared_.base() + conflict.offset,
                       conflict.warp == access.warp ? "another lane" : fmt::format("warp {}", conflict.warp),
                       conflict.withWrite ? "wrote" : "read", access.warp, cta_.x, cta_.y, cta_.z));

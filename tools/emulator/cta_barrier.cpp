@@ -74,6 +74,7 @@ void Machine::checkBarrier(std::uint32_t number) {
       arrived = 0;
       barrier.arrived += kLanes;
       barrier.complete[w->index] = true;
+      if (options_.racecheck) races_.arrive(w->index, number);
     }
     someArrived |= barrier.complete[w->index];
     if (w->live != 0 && !barrier.complete[w->index]) isOver = false;
@@ -97,7 +98,11 @@ void Machine::checkBarrier(std::uint32_t number) {
   barrier.needed = barrier.arrived = barrier.trueCount = 0;
   barrier.allTrue = true;
   barrier.complete.assign(warpCount_, false);
-  if (options_.racecheck) races_.barrier();
+  if (options_.racecheck) {
+    for (const unsigned warp : waited)
+      races_.leave(warp, number);
+    races_.reset(number);
+  }
   if (figures_) figures_->meet(waited);
 }
 

@@ -105,7 +105,7 @@ void Machine::startCta() {
   locals_.assign(threads_, FlatMemory());
   if (timing_) timing_->startCta(warpCount_);
   if (figures_) figures_->startCta(warpCount_);
-  if (options_.racecheck) races_.start(shared_.size());
+  if (options_.racecheck) races_.start(shared_.size(), warpCount_);
 }
 
 void Machine::runCta(launch::Dim3 cta) {

@@ -1,39 +1,62 @@
 #include "tools/emulator/race_check.h"
 
+#include <algorithm>
+
 namespace orias::emu {
+
+void RaceCheck::start(std::size_t bytes, unsigned warps) {
+  bytes_.assign(bytes, Byte{});
+  clocks_.assign(warps, Clock{});
+  for (unsigned w = 0; w < warps; ++w)
+    clocks_[w][w] = 1;
+  barriers_ = {};
+  places_.clear();
+}
+
+void RaceCheck::join(Clock& to, const Clock& from) {
+  for (std::size_t w = 0; w < to.size(); ++w)
+    to[w] = std::max(to[w], from[w]);
+}
+
+void RaceCheck::arrive(unsigned warp, unsigned barrier) {
+  join(barriers_[barrier], clocks_[warp]);
+  ++clocks_[warp][warp];
+}
+
+void RaceCheck::synchronise(unsigned warp, std::uint64_t address) {
+  Clock& place = places_[address];
+  join(clocks_[warp], place);
+  join(place, clocks_[warp]);
+  ++clocks_[warp][warp];
+}
 
 RaceCheck::Conflict RaceCheck::note(const Access& access) {
   Conflict conflict;
   const auto report = [&](bool withWrite, std::uint16_t warp, std::size_t offset) {
     if (!conflict.found) conflict = {true, withWrite, warp, offset};
   };
+  const Stamp now{access.warp, clocks_[access.warp][access.warp]};
   for (std::size_t k = 0; k < access.size && access.offset + k < bytes_.size(); ++k) {
     Byte& byte = bytes_[access.offset + k];
-    const bool wasWritten = byte.writeEpoch == epoch_;
-    const bool bothAtomic = wasWritten && byte.isAtomicWrite && access.isAtomic;
-    if (wasWritten && !bothAtomic) {
-      const bool sameInstruction = access.isWrite && byte.writer == access.warp &&
+    const bool bothAtomic = byte.isAtomicWrite && access.isAtomic;
+    if (byte.write.clock != 0 && !bothAtomic) {
+      const bool sameInstruction = access.isWrite && byte.write.warp == access.warp &&
                                    byte.instruction == access.instruction && access.data &&
                                    byte.value != access.data[k];
-      if (byte.writer != access.warp || sameInstruction) report(true, byte.writer, access.offset + k);
+      if (!isOrdered(byte.write, access.warp) || sameInstruction) report(true, byte.write.warp, access.offset + k);
     }
     if (access.isWrite) {
       // The read of an atomic is part of its write.
-      if (byte.readEpoch == epoch_)
-        for (const std::uint16_t reader : byte.readers)
-          if (reader != kNone && reader != access.warp) report(false, reader, access.offset + k);
-      byte.writeEpoch = epoch_;
-      byte.writer = access.warp;
+      for (const Stamp& read : byte.reads)
+        if (read.clock != 0 && !isOrdered(read, access.warp)) report(false, read.warp, access.offset + k);
+      byte.write = now;
       byte.isAtomicWrite = access.isAtomic;
       byte.instruction = access.instruction;
       if (access.data) byte.value = access.data[k];
     } else if (!access.isAtomic) {
-      if (byte.readEpoch != epoch_) byte.readers[0] = byte.readers[1] = kNone;
-      byte.readEpoch = epoch_;
-      if (byte.readers[0] == kNone || byte.readers[0] == access.warp)
-        byte.readers[0] = access.warp;
-      else
-        byte.readers[1] = access.warp;
+      // What this warp is ordered behind, others that are ordered behind this warp are, too.
+      auto& [first, second] = byte.reads;
+      (first.clock == 0 || isOrdered(first, access.warp) ? first : second) = now;
     }
   }
   return conflict;

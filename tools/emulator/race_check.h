@@ -1,24 +1,31 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <unordered_map>
 #include <vector>
 
 namespace orias::emu {
 
-/// Watches shared memory: two warps touch a byte, at least one of them writes it (not both by atomics), and no barrier
-/// of the CTA has completed in between. Any barrier counts, whoever takes part in it, so a race around a barrier of
-/// some warps only is missed. Lanes of one warp conflict only where one instruction writes different values to one
-/// place: what orders the instructions of a warp cannot be seen in machine code, where redundant WARPSYNCs are gone.
+/// Watches shared memory: two warps touch a byte, at least one of them writes it (not both by atomics), and nothing
+/// orders the two. What orders warps are barriers of the CTA, for those that take part (who only arrives is not ordered
+/// behind the others), and barriers in memory (SYNCS). Kept with vector clocks, warp by warp, so that flags which
+/// programs make of plain words are not seen to order anything. Lanes of one warp conflict only where one instruction
+/// writes different values to one place: what orders the instructions of a warp cannot be seen in machine code, where
+/// redundant WARPSYNCs are gone. Two readers of a byte are remembered. (The interpreter's check sees lanes and global
+/// memory, too: tools/interpreter/races.h.)
 class RaceCheck {
  public:
   /// For a CTA with `bytes` of shared memory.
-  void start(std::size_t bytes) {
-    bytes_.assign(bytes, Byte{});
-    epoch_ = 1;
-  }
-  /// A barrier is over.
-  void barrier() { ++epoch_; }
+  void start(std::size_t bytes, unsigned warps);
+
+  /// A warp has come to a barrier of the CTA; once all have, those that wait leave it.
+  void arrive(unsigned warp, unsigned barrier);
+  void leave(unsigned warp, unsigned barrier) { join(clocks_[warp], barriers_[barrier]); }
+  void reset(unsigned barrier) { barriers_[barrier] = {}; }
+  /// A warp works on the barrier at this address of shared memory: it sees what others did before they did so.
+  void synchronise(unsigned warp, std::uint64_t address);
 
   struct Access {
     std::size_t offset = 0; ///< of the first byte
@@ -39,17 +46,30 @@ class RaceCheck {
   Conflict note(const Access& access);
 
  private:
-  static constexpr std::uint16_t kNone = 0xffff;
+  static constexpr unsigned kWarps = 32, kBarriers = 16;
+  using Clock = std::array<std::uint32_t, kWarps>;
+  /// When a warp did something; its clock counts from 1.
+  struct Stamp {
+    std::uint16_t warp = 0;
+    std::uint32_t clock = 0; ///< 0: nobody did it
+  };
   struct Byte {
-    std::uint32_t writeEpoch = 0, readEpoch = 0;
-    std::uint16_t writer = kNone;
-    std::uint16_t readers[2] = {kNone, kNone}; ///< two warps are enough to tell whether another one read
+    Stamp write;
+    std::array<Stamp, 2> reads;
     bool isAtomicWrite = false;
     std::byte value{};
     std::uint64_t instruction = 0;
   };
+
+  static void join(Clock& to, const Clock& from);
+  bool isOrdered(const Stamp& before, unsigned warp) const {
+    return before.warp == warp || before.clock <= clocks_[warp][before.warp];
+  }
+
   std::vector<Byte> bytes_;
-  std::uint32_t epoch_ = 1;
+  std::vector<Clock> clocks_; ///< by warp
+  std::array<Clock, kBarriers> barriers_{};
+  std::unordered_map<std::uint64_t, Clock> places_; ///< of barriers in memory
 };
 
 } // namespace orias::emu

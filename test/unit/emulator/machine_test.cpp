@@ -123,6 +123,29 @@ TEST_CASE("racecheck: reads before writes, two writes, and atomics") {
   CHECK(kindOf("ATOMS.ADD RZ, [0x400], R0", "NOP", "LDS R4, [0x400]") == "racecheck");
 }
 
+TEST_CASE("racecheck: a barrier orders those that wait at it, behind all that arrive") {
+  launch::RunOptions options;
+  options.racecheck = true;
+  // The first warp goes one way, the second the other one; `late` is behind the barrier of the first.
+  const auto kindOf = [&](const char* first, const char* barrierOfFirst, const char* late, const char* barrierOfSecond,
+                          const char* second) {
+    return run(program({"S2R R0, SR_TID.X", "R2P PR, R0, 0x20", "SHF.L.U32 R1, R0, 0x2, RZ", "@P5 BRA 0x80", first,
+                        barrierOfFirst, late, "EXIT", barrierOfSecond, second, "EXIT"}),
+               options)
+        .kind();
+  };
+  const char* wait = "BAR.SYNC.DEFER_BLOCKING 0x1, 0x40";
+  const char* arrive = "BAR.ARV 0x1, 0x40";
+  CHECK(kindOf("STS [R1+0x400], R0", wait, "NOP", wait, "LDS R4, [R1+0x380]") == "");
+  CHECK(kindOf("STS [R1+0x400], R0", arrive, "NOP", wait, "LDS R4, [R1+0x380]") == "");
+  // Who only arrives may go on before the others have come: what it does then has no order.
+  CHECK(kindOf("NOP", arrive, "STS [R1+0x400], R0", wait, "LDS R4, [R1+0x380]") == "racecheck");
+  CHECK(kindOf("NOP", arrive, "LDS R4, [R1+0x480]", "STS [R1+0x400], R0", wait) == "racecheck");
+  // Each warp at a barrier of its own.
+  CHECK(kindOf("STS [R1+0x400], R0", "BAR.SYNC.DEFER_BLOCKING 0x1, 0x20", "NOP", "BAR.SYNC.DEFER_BLOCKING 0x2, 0x20",
+               "LDS R4, [R1+0x380]") == "racecheck");
+}
+
 namespace {
 
 /// Copies the first word of `out`, which is 7, to shared memory twice, in two groups, and adds up what the first thread
