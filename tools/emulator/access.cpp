@@ -223,7 +223,7 @@ void Machine::load(const Operation& op, std::uint32_t lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     words[0] = 0;
     if ((enabled >> lane & 1) != 0)
-      readMemory(space, addressOf(op, lane), lane, {reinterpret_cast<std::byte*>(words), op.size});
+      readMemory(space, addressOf(op, lane), lane, {reinterpret_cast<std::byte*>(words), op.size}, op.beginsAtomic);
     else
       std::fill_n(words, count, 0);
     words[0] = extended(words[0], op.size, op.isSigned);

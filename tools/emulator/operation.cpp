@@ -50,9 +50,26 @@ Code::Code(const Program& program, const Constants& constants) : program_(progra
       if (op.inst.operands[s].isImm())
         op.preset[s] = isa::LaneValue::of(static_cast<std::uint32_t>(constants.valueOf(r) >> (r.isHigh ? 32 : 0)));
   }
+  findAtomics();
   // Virtual registers that only phis name.
   for (std::size_t f = 0; f < rows_.size(); ++f)
     if (program.isOri) rows_[f] = std::max(rows_[f], program.rows[f]);
+}
+
+/// Sums of floats in shared memory are loops: LDS, the sum, ATOMS.CAST.SPIN with what was loaded.
+void Code::findAtomics() {
+  constexpr std::size_t kReach = 16; // words from the load to the swap
+  for (std::size_t i = 0; i < operations_.size(); ++i) {
+    Operation& load = operations_[i];
+    if (load.inst.op != isa::Op::LDS || load.result < 0) continue;
+    const Operand& loaded = load.inst.operands[static_cast<std::size_t>(load.result)];
+    for (std::size_t k = i + 1; k < std::min(i + kReach, operations_.size()); ++k) {
+      const Operation& swap = operations_[k];
+      if (swap.inst.op != isa::Op::ATOMS_CAS || swap.data < 0) continue;
+      const Operand& compared = swap.inst.operands[static_cast<std::size_t>(swap.data)];
+      load.beginsAtomic |= compared.isReg(File::R) && compared.reg == loaded.reg;
+    }
+  }
 }
 
 Code::Place Code::place(const Operand& operand) const {

@@ -63,6 +63,7 @@ struct Operation {
   std::uint8_t scale = 0;                                                                  ///< of the base, as a shift
   bool isSigned = false;                                                                   ///< of a load
   bool isWideAddress = false;                                                              ///< 64 bits
+  bool beginsAtomic = false; ///< a load of what a compare-and-swap behind it compares with: part of an atomic operation
   std::int32_t offset = 0;
   std::uint32_t target = 0;  ///< of a branch: index into the code
   std::uint32_t barrier = 0; ///< row of a convergence barrier
@@ -94,6 +95,7 @@ class Code {
   void bind(const Instruction& from, Operation& to);
   void bindSlot(Operation& to, unsigned slot);
   void addRead(Operation& to, unsigned slot, const isa::Operand& operand, unsigned width, bool isLate);
+  void findAtomics();
 
   const Program& program_;
   const Constants& constants_;

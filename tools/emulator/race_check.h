@@ -11,10 +11,11 @@ namespace orias::emu {
 /// Watches shared memory: two warps touch a byte, at least one of them writes it (not both by atomics), and nothing
 /// orders the two. What orders warps are barriers of the CTA, for those that take part (who only arrives is not ordered
 /// behind the others), and barriers in memory (SYNCS). Kept with vector clocks, warp by warp, so that flags which
-/// programs make of plain words are not seen to order anything. Lanes of one warp conflict only where one instruction
-/// writes different values to one place: what orders the instructions of a warp cannot be seen in machine code, where
-/// redundant WARPSYNCs are gone. Two readers of a byte are remembered. (The interpreter's check sees lanes and global
-/// memory, too: tools/interpreter/races.h.)
+/// programs make of plain words are not seen to order anything. A load whose value a compare-and-swap behind it
+/// compares with counts as part of that. Lanes of one warp conflict only where one instruction writes different values
+/// to one place: what orders the instructions of a warp cannot be seen in machine code, where redundant WARPSYNCs are
+/// gone. Two readers of a byte are remembered. (The interpreter's check sees lanes and global memory, too:
+/// tools/interpreter/races.h.)
 class RaceCheck {
  public:
   /// For a CTA with `bytes` of shared memory.

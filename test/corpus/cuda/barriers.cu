@@ -6,7 +6,7 @@ extern "C" __global__ void barrierReductions(const int* a, int* out) {
   out[4 * t + 1] = __syncthreads_and(x > -1000);
   out[4 * t + 2] = __syncthreads_or(x == 77);
   __syncthreads();
-  out[4 * t + 3] = out[(4 * t + 7) % (4 * blockDim.x)] & 1;
+  out[4 * t + 3] = out[(4 * t + 6) % (4 * blockDim.x)] & 1;
 }
 
 extern "C" __global__ void namedBarriers(const int* a, int* out) {

@@ -123,6 +123,17 @@ TEST_CASE("racecheck: reads before writes, two writes, and atomics") {
   CHECK(kindOf("ATOMS.ADD RZ, [0x400], R0", "NOP", "LDS R4, [0x400]") == "racecheck");
 }
 
+TEST_CASE("racecheck: the load of what a swap compares with is part of an atomic operation") {
+  launch::RunOptions options;
+  options.racecheck = true;
+  const auto kindOf = [&](const char* swap) {
+    return run(program({"LDS R4, [0x400]", "IADD3 R5, R4, 0x1, RZ", swap, "EXIT"}), options).kind();
+  };
+  CHECK(kindOf("ATOMS.CAST.SPIN R6, [0x400], R4, R5") == "");
+  CHECK(kindOf("ATOMS.CAST.SPIN R6, [0x400], R7, R5") == "racecheck");
+  CHECK(kindOf("ATOMS.ADD R6, [0x400], R5") == "racecheck");
+}
+
 TEST_CASE("racecheck: a barrier orders those that wait at it, behind all that arrive") {
   launch::RunOptions options;
   options.racecheck = true;
