@@ -1,6 +1,7 @@
 // cp.async: copies from global to shared memory that pass no register, and waiting for them.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/policy.h"
 
 namespace orias::ptx {
 
@@ -48,7 +49,8 @@ Address globalAddress(FunctionLowering& f, const Operand& operand) {
 void lowerCpAsync(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const std::uint64_t bytes = f.source(ops[2], Type::U32).bits();
-  if (form.has(Mod::L2CacheHint) || form.get(Slot::Space) == Mod::SharedCluster) {
+  const std::size_t given = ops.size() - (form.has(Mod::L2CacheHint) ? 1 : 0);
+  if (form.get(Slot::Space) == Mod::SharedCluster) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -56,7 +58,7 @@ void lowerCpAsync(FunctionLowering& f, const Instruction& i, const Form& form) {
   Address from = globalAddress(f, ops[1]);
   IsaOperand wanted = IsaOperand::pt();
   bool isPart = false;
-  if (ops.size() > 3) {
+  if (given > 3) {
     const bool ignores = ops[3].is(OperandKind::Register) && f.typeOf(ops[3]) == Type::Pred;
     if (ignores) {
       wanted = f.predicate(ops[3]).notted();
@@ -95,7 +97,7 @@ void lowerCpAsync(FunctionLowering& f, const Instruction& i, const Form& form) {
                                                      : kNormal;
   const MemSize size = bytes == 4 ? MemSize::B32 : bytes == 8 ? MemSize::B64 : MemSize::B128;
   f.emit(IsaOp::LDGSTS,
-         {to.base, IsaOperand::immediate(static_cast<std::int32_t>(to.offset)), f.globalDescriptor(), from.base,
+         {to.base, IsaOperand::immediate(static_cast<std::int32_t>(to.offset)), accessDescriptor(f, i, form), from.base,
           IsaOperand::immediate(static_cast<std::int32_t>(from.offset)), wanted},
          {{IsaMod::Sub, form.cache() == Mod::Cg ? 0 : 1},
           {IsaMod::Prefetch, ahead},

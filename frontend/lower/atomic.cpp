@@ -1,7 +1,9 @@
 // atom and red. What the hardware has no instruction for is a loop around a compare-and-swap.
 
+#include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
+#include "frontend/lower/policy.h"
 #include "frontend/lower/sync.h"
 
 #include <fmt/format.h>
@@ -23,11 +25,13 @@ struct Atomic {
   Mod action;
   Type type;
   Address address;
+  IsaOperand descriptor;  ///< of global and generic memory
   IsaOperand result;      ///< RZ where nobody asks for the old value
   IsaOperand value;       ///< cas: what is compared with
   IsaOperand replacement; ///< cas only
   MemOrder order;
   unsigned words;
+  unsigned vector; ///< elements; above 1 the memory does each of them by itself
   bool isFloat;
   bool wanted() const { return !result.isZeroReg(); }
 };
@@ -47,18 +51,25 @@ AtomOp atomOp(Mod action) {
 }
 
 AtomType atomType(const Atomic& a) {
+  if (a.words == 4) return AtomType::U128;
   const bool isSigned = typeClass(a.type) == TypeClass::Signed;
   if (a.words == 2) return isSigned ? AtomType::S64 : AtomType::U64;
   return isSigned ? AtomType::S32 : AtomType::U32;
 }
 
-AtomFloat atomFloat(Type type) {
-  switch (type) {
-  case Type::F16x2: return AtomFloat::F16x2;
-  case Type::BF16x2: return AtomFloat::BF16x2;
+/// Types of one, two and four registers have numbers that follow each other.
+AtomFloat atomFloat(const Atomic& a) {
+  const auto wider = [&](AtomFloat one) {
+    return static_cast<AtomFloat>(static_cast<unsigned>(one) + (a.words == 4 ? 2 : a.words - 1));
+  };
+  switch (a.type) {
+  case Type::F16:
+  case Type::F16x2: return wider(AtomFloat::F16x2);
+  case Type::BF16:
+  case Type::BF16x2: return wider(AtomFloat::BF16x2);
   case Type::F64: return AtomFloat::F64;
   // Global memory flushes subnormals; PTX says so.
-  default: return AtomFloat::F32Ftz;
+  default: return wider(AtomFloat::F32Ftz);
   }
 }
 
@@ -175,9 +186,8 @@ void lowerGlobal(FunctionLowering& f, const Atomic& a) {
     return;
   }
   const ModValue op{IsaMod::AtomOp, atomOp(a.action)};
-  const ModValue type =
-      a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a.type)} : ModValue{IsaMod::AtomType, atomType(a)};
-  const IsaOperand descriptor = f.globalDescriptor(), noUniform = IsaOperand();
+  const ModValue type = a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a)} : ModValue{IsaMod::AtomType, atomType(a)};
+  const IsaOperand descriptor = a.descriptor, noUniform = IsaOperand();
   if (!a.wanted() && a.action != Mod::Exch)
     f.emit(a.isFloat ? IsaOp::REDG_FLOAT : IsaOp::REDG, {descriptor, at.base, noUniform, offsetOf(at), a.value},
            {op, type, order});
@@ -214,7 +224,7 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   const Address& at = a.address;
   const ModValue order{IsaMod::Order, a.order};
   const bool isCas = a.action == Mod::Cas;
-  const bool everywhere = !a.isFloat && a.words == 1;
+  const bool everywhere = (!a.isFloat && (a.words == 1 || a.words == 4)) || a.vector > 1;
   auto emitAtom = [&](IsaOperand did, IsaOperand result) {
     if (isCas) {
       f.emit(IsaOp::ATOM_CAS, {did, result, at.base, offsetOf(at), a.value, a.replacement},
@@ -222,9 +232,9 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
       return;
     }
     const ModValue type =
-        a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a.type)} : ModValue{IsaMod::AtomType, atomType(a)};
+        a.isFloat ? ModValue{IsaMod::AtomFloat, atomFloat(a)} : ModValue{IsaMod::AtomType, atomType(a)};
     f.emit(a.isFloat ? IsaOp::ATOM_FLOAT : IsaOp::ATOM,
-           {did, result, f.globalDescriptor(), at.base, IsaOperand(), offsetOf(at), a.value},
+           {did, result, a.descriptor, at.base, IsaOperand(), offsetOf(at), a.value},
            {{IsaMod::AtomOp, atomOp(a.action)}, type, order});
   };
   if (everywhere) {
@@ -272,40 +282,169 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   f.endUnguarded(join);
 }
 
+IsaOperand broadcast(FunctionLowering& f, IsaOperand half) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::PRMT, {r, half, f.imm(0x1010), IsaOperand::rz()});
+  return r;
+}
+
+IsaOperand masked(FunctionLowering& f, IsaOperand word, std::int64_t mask) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::LOP3,
+         {IsaOperand::pt(), r, word, f.imm(mask), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
+  return r;
+}
+
+IsaOperand differs(FunctionLowering& f, IsaOperand x, IsaOperand y) {
+  const IsaOperand p = f.newP();
+  f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), x, y, IsaOperand::pt()},
+         {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+/// The whole address of the operand in one register or pair.
+IsaOperand wholeAddress(FunctionLowering& f, const Atomic& a) {
+  const Address& at = a.address;
+  if (a.space == StateSpace::Shared) {
+    const IsaOperand sum = f.newR();
+    f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), f.inReg(f.imm(at.offset)),
+                          at.uniform.isNone() ? IsaOperand::rz() : at.uniform, at.base});
+    return sum;
+  }
+  if (at.offset == 0) return at.base;
+  const IsaOperand sum = f.newR(2);
+  f.emit(IsaOp::IADD64, {sum, at.base, f.inReg(Value::constant(static_cast<std::uint64_t>(at.offset), 2))});
+  return sum;
+}
+
+/// 16 bits: a loop that swaps the word around them. It goes on with what the swap found, for a load might find an old
+/// value again and again.
+void lowerHalf(FunctionLowering& f, const Atomic& a) {
+  ori::Block* join = f.beginUnguarded();
+  const IsaOperand whole = wholeAddress(f, a), low = ori::component(whole, 0), half = masked(f, low, 2);
+  IsaOperand at = f.newR(whole.width);
+  f.copy(ori::component(at, 0), Value::of(masked(f, low, ~std::int64_t{3})));
+  if (at.width > 1) f.copy(ori::component(at, 1), Value::of(ori::component(whole, 1)));
+  // Which bytes of {new, old} make the word.
+  const IsaOperand selector = f.newR();
+  f.emit(IsaOp::SEL, {selector, f.inReg(f.imm(0x7610)), f.imm(0x3254), differs(f, half, IsaOperand::rz())});
+  const IsaOperand value = broadcast(f, a.value),
+                   replacement = a.action == Mod::Cas ? broadcast(f, a.replacement) : value;
+
+  const IsaOperand old = f.newR(), zero = IsaOperand::immediate(0), none = IsaOperand();
+  const ModValue word{IsaMod::Size, MemSize::B32};
+  if (a.space == StateSpace::Shared)
+    f.emit(IsaOp::LDS, {old, at, none, zero}, {word});
+  else if (a.space == StateSpace::Global)
+    f.emit(IsaOp::LDG, {IsaOperand::pt(), old, a.descriptor, at, none, zero}, {word});
+  else
+    f.emit(IsaOp::LD, {old, a.descriptor, at, none, zero}, {word});
+  ori::Block* loop = f.newBlock();
+  ori::Block* done = f.newBlock();
+  f.enter(loop);
+  const IsaOperand fresh = f.newR(), found = f.newR();
+  const auto placed = [&](IsaOperand d, IsaOperand halves) { f.emit(IsaOp::PRMT, {d, old, selector, halves}); };
+  if (a.action == Mod::Cas) {
+    const IsaOperand expected = f.newR();
+    placed(expected, value);
+    f.branchIf(differs(f, expected, old), done);
+    placed(fresh, replacement);
+  } else {
+    const IsaOperand sum = f.newR();
+    f.emit(IsaOp::HADD2, {sum, old, value}, {{IsaMod::Bf16, a.type == Type::BF16 ? 1 : 0}});
+    placed(fresh, sum);
+  }
+  const ModValue order{IsaMod::Order, a.order};
+  if (a.space == StateSpace::Shared)
+    f.emit(IsaOp::ATOMS_CAS, {found, at, zero, old, fresh});
+  else
+    f.emit(a.space == StateSpace::Global ? IsaOp::ATOMG_CAS : IsaOp::ATOM_CAS,
+           {IsaOperand::pt(), found, at, zero, old, fresh}, {order});
+  const IsaOperand again = differs(f, found, old);
+  f.copy(old, Value::of(found));
+  f.branchIf(again, loop);
+  f.enter(done);
+  if (a.wanted()) {
+    const IsaOperand by = f.newR();
+    f.emit(IsaOp::SHF, {by, half, f.imm(3), IsaOperand::rz()},
+           {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+    f.emit(IsaOp::SHF, {a.result, IsaOperand::rz(), by, old},
+           {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+  }
+  f.endUnguarded(join);
+}
+
+/// The elements of a vector side by side, halves two in a register.
+IsaOperand packedVector(FunctionLowering& f, const Operand& vector, Type type, unsigned words) {
+  auto parts = f.parts(vector);
+  const IsaOperand run = f.newR(words);
+  for (unsigned w = 0; w < words; ++w) {
+    if (bitWidth(type) == 32)
+      f.copy(ori::component(run, w), f.source(parts[w], type));
+    else
+      f.emit(IsaOp::PRMT, {ori::component(run, w), f.sourceReg(parts[2 * w], type), f.imm(0x5410),
+                           f.sourceReg(parts[2 * w + 1], type)});
+  }
+  return run;
+}
+
+void unpackVector(FunctionLowering& f, const Operand& vector, Type type, IsaOperand run) {
+  auto parts = f.parts(vector);
+  for (unsigned e = 0; e < parts.size(); ++e) {
+    if (parts[e].is(OperandKind::Sink)) continue;
+    const IsaOperand d = f.dest(parts[e]);
+    if (bitWidth(type) == 32)
+      f.copy(d, Value::of(ori::component(run, e)));
+    else
+      f.emit(IsaOp::PRMT, {d, ori::component(run, e / 2), f.imm(e % 2 == 0 ? 0x4410 : 0x4432), IsaOperand::rz()});
+  }
+}
+
 /// `at`: the operand that is the address; the values follow.
 void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, unsigned at) {
   auto ops = f.operands(i);
   Atomic a;
-  a.space = form.space();
+  a.space = isClusterShared(form) ? StateSpace::None : form.space();
   a.action = form.action();
   a.type = form.type();
+  a.vector = form.vectorSize();
   a.isFloat = typeClass(a.type) == TypeClass::Float;
-  const unsigned bits = bitWidth(a.type);
-  if (bits < 32 || bits > 64 || form.vectorSize() > 1 || form.has(Mod::L2CacheHint) ||
-      form.get(Slot::Space) == Mod::SharedCluster || (a.isFloat && a.action != Mod::Add)) {
+  const unsigned bits = bitWidth(a.type) * a.vector;
+  if (bits > 128 || (a.isFloat && a.vector == 1 && a.action != Mod::Add)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  a.words = FunctionLowering::wordsOf(a.type);
+  a.words = std::max(1u, bits / 32);
   a.order = orderOf(form.scope());
-  a.address = f.address(ops[at], a.space);
+  a.address = isClusterShared(form) ? clusterAddress(f, ops[at]) : f.address(ops[at], a.space);
   if (a.address.isFrame) {
     f.unsupported("an atomic operation on local memory");
     return;
   }
-  a.value = f.sourceReg(ops[at + 1], a.type);
+  if (a.space != StateSpace::Shared) a.descriptor = accessDescriptor(f, i, form);
+  const bool isWanted = at != 0 && !ops[0].is(OperandKind::Sink);
+  if (a.vector > 1) {
+    a.value = packedVector(f, ops[at + 1], a.type, a.words);
+    a.result = isWanted ? f.newR(a.words) : IsaOperand::rz(a.words);
+  } else {
+    a.value = f.sourceReg(ops[at + 1], a.type);
+    a.result = isWanted ? f.dest(ops[0]) : IsaOperand::rz(a.words);
+  }
   if (a.action == Mod::Cas) a.replacement = f.sourceReg(ops[at + 2], a.type);
-  a.result = at == 0 || ops[0].is(OperandKind::Sink) ? IsaOperand::rz(a.words) : f.dest(ops[0]);
 
   const Mod semantics = form.semantics();
   const Mod scope = form.scope() == Mod::None ? Mod::Gpu : form.scope();
   if (semantics == Mod::Release || semantics == Mod::AcqRel) emitReleaseFence(f, scope);
-  switch (a.space) {
-  case StateSpace::Shared: lowerShared(f, a); break;
-  case StateSpace::Global: lowerGlobal(f, a); break;
-  default: lowerGeneric(f, a); break;
-  }
+  if (bits == 16)
+    lowerHalf(f, a);
+  else if (a.space == StateSpace::Shared)
+    lowerShared(f, a);
+  else if (a.space == StateSpace::Global)
+    lowerGlobal(f, a);
+  else
+    lowerGeneric(f, a);
   if (semantics == Mod::Acquire || semantics == Mod::AcqRel) emitAcquireFence(f, scope);
+  if (a.vector > 1 && isWanted) unpackVector(f, ops[0], a.type, a.result);
 }
 
 } // namespace

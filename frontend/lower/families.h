@@ -73,6 +73,14 @@ void lowerIsspacep(FunctionLowering&, const Instruction&, const Form&);
 void lowerLoad(FunctionLowering&, const Instruction&, const Form&);
 void lowerStore(FunctionLowering&, const Instruction&, const Form&);
 void lowerPrefetch(FunctionLowering&, const Instruction&, const Form&);
+void lowerLineControl(FunctionLowering&, const Instruction&, const Form&);
+
+// policy.cpp
+void lowerCreatepolicy(FunctionLowering&, const Instruction&, const Form&);
+
+// cluster.cpp
+void lowerMapa(FunctionLowering&, const Instruction&, const Form&);
+void lowerGetctarank(FunctionLowering&, const Instruction&, const Form&);
 
 // atomic.cpp
 void lowerAtom(FunctionLowering&, const Instruction&, const Form&);

@@ -65,10 +65,17 @@ HandlerEntry handlerFor(Op op) {
   case Op::Mov: return {lowerMov};
   case Op::Cvta: return {lowerCvta};
 
-  case Op::Ld: return {lowerLoad, direct};
+  case Op::Ld:
+  case Op::Ldu: return {lowerLoad, direct};
   case Op::St: return {lowerStore, direct};
 
-  case Op::Prefetch: return {lowerPrefetch, direct};
+  case Op::Prefetch:
+  case Op::Prefetchu: return {lowerPrefetch, direct};
+  case Op::Applypriority:
+  case Op::Discard: return {lowerLineControl, direct};
+  case Op::Createpolicy: return {lowerCreatepolicy};
+  case Op::Mapa: return {lowerMapa};
+  case Op::Getctarank: return {lowerGetctarank};
   case Op::Isspacep: return {lowerIsspacep};
 
   case Op::Atom: return {lowerAtom, direct};

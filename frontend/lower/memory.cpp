@@ -1,6 +1,8 @@
 // ld and st of all spaces, and prefetch.
 
+#include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/policy.h"
 #include "frontend/lower/sync.h"
 
 #include <fmt/format.h>
@@ -134,8 +136,13 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
   }
 }
 
-ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, const Address& a,
-                     std::int64_t extra, MemSize size) {
+/// What an access to generic or global memory needs beside its address; nothing elsewhere.
+IsaOperand descriptorFor(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
+  return space == StateSpace::Global || space == StateSpace::None ? accessDescriptor(f, i, form) : IsaOperand();
+}
+
+ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, IsaOperand descriptor,
+                     const Address& a, std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
@@ -150,17 +157,17 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
                               : form.has(Mod::L2Prefetch128) ? 2
                               : form.has(Mod::L2Prefetch256) ? 3
                                                              : 0;
-    return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, f.globalDescriptor(), a.base, IsaOperand(), offset},
+    return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, descriptor, a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, order}, {IsaMod::Evict, evictOf(form)}, {IsaMod::Prefetch, prefetch}});
   }
   default:
-    return f.emit(IsaOp::LD, {d, f.globalDescriptor(), a.base, IsaOperand(), offset},
+    return f.emit(IsaOp::LD, {d, descriptor, a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
   }
 }
 
-void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand data, const Address& a,
-               std::int64_t extra, MemSize size) {
+void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand data, IsaOperand descriptor,
+               const Address& a, std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
@@ -169,11 +176,11 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
     f.emit(IsaOp::STL, {a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
     break;
   case StateSpace::Global:
-    f.emit(IsaOp::STG, {f.globalDescriptor(), a.base, IsaOperand(), offset, data},
+    f.emit(IsaOp::STG, {descriptor, a.base, IsaOperand(), offset, data},
            {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
     break;
   default:
-    f.emit(IsaOp::ST, {f.globalDescriptor(), a.base, IsaOperand(), offset, data},
+    f.emit(IsaOp::ST, {descriptor, a.base, IsaOperand(), offset, data},
            {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
     break;
   }
@@ -181,8 +188,7 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
 
 /// What this file cannot say yet about an access.
 bool refuse(FunctionLowering& f, const Form& form) {
-  if (form.has(Mod::Mmio) || form.has(Mod::L2CacheHint) || form.get(Slot::EvictL2) != Mod::None ||
-      form.get(Slot::Space) == Mod::SharedCluster || form.has(Mod::Unified)) {
+  if (form.has(Mod::Mmio) || form.get(Slot::EvictL2) != Mod::None || form.has(Mod::Unified)) {
     f.unsupported(std::string(f.opcodeText()));
     return true;
   }
@@ -194,8 +200,13 @@ bool namesCallParam(FunctionLowering& f, const Operand& address) {
   return address.addressBase() == OperandKind::Variable && f.isCallParam(address.variableId());
 }
 
+/// The space whose instructions are used: the shared memory of the other CTAs of a cluster is reached by generic ones.
+StateSpace accessedSpace(const Form& form) {
+  return isClusterShared(form) ? StateSpace::None : form.space();
+}
+
 void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
-  const StateSpace space = form.space();
+  const StateSpace space = accessedSpace(form);
   if (const Operand& from = f.operands(i)[1]; space == StateSpace::Param && namesCallParam(f, from)) {
     auto to = elements(f, f.operands(i)[0]);
     const unsigned each = bitWidth(form.type()) / 8;
@@ -214,17 +225,18 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
   const unsigned bytes = bitWidth(type) / 8;
-  Address a = f.address(ops[1], space);
+  const IsaOperand descriptor = descriptorFor(f, i, form, space);
+  Address a = isClusterShared(form) ? clusterAddress(f, ops[1]) : f.address(ops[1], space);
   auto to = elements(f, ops[0]);
   if (bytes >= 4 && to.size() == 1) {
     IsaOperand d = f.dest(*to[0]);
-    emitLoad(f, form, space, bytes == 4 ? ori::component(d, 0) : d, a, 0, memSize(type, bytes));
+    emitLoad(f, form, space, bytes == 4 ? ori::component(d, 0) : d, descriptor, a, 0, memSize(type, bytes));
     widen(f, d, type);
     return;
   }
   if (bytes < 4 && to.size() == 1) {
     IsaOperand d = f.dest(*to[0]);
-    emitLoad(f, form, space, ori::component(d, 0), a, 0, memSize(type, bytes));
+    emitLoad(f, form, space, ori::component(d, 0), descriptor, a, 0, memSize(type, bytes));
     widen(f, d, type);
     return;
   }
@@ -233,7 +245,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
     const unsigned pieceBytes = piece.count * bytes;
     const unsigned words = std::max(1u, pieceBytes / 4);
     IsaOperand run = f.newR(words);
-    emitLoad(f, form, space, run, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
+    emitLoad(f, form, space, run, descriptor, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
     for (unsigned e = 0; e < piece.count; ++e) {
       const Operand& element = *to[piece.first + e];
       if (element.is(OperandKind::Sink)) continue;
@@ -256,7 +268,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
 }
 
 void storeTo(FunctionLowering& f, const Instruction& i, const Form& form) {
-  const StateSpace space = form.space();
+  const StateSpace space = accessedSpace(form);
   if (space == StateSpace::Param) {
     const Operand& to = f.operands(i)[0];
     if (!namesCallParam(f, to)) {
@@ -272,12 +284,13 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
   const unsigned bytes = bitWidth(type) / 8;
-  Address a = f.address(ops[0], space);
+  const IsaOperand descriptor = descriptorFor(f, i, form, space);
+  Address a = isClusterShared(form) ? clusterAddress(f, ops[0]) : f.address(ops[0], space);
   auto from = elements(f, ops[1]);
   if (from.size() == 1) {
     Value v = f.source(*from[0], type);
     IsaOperand data = bytes <= 4 ? f.inReg(v.word(0)) : f.inReg(v);
-    emitStore(f, form, space, data, a, 0, memSize(Type::B8, bytes));
+    emitStore(f, form, space, data, descriptor, a, 0, memSize(Type::B8, bytes));
     return;
   }
   for (const Piece& piece : pieces(bytes, static_cast<unsigned>(from.size()), 16)) {
@@ -308,7 +321,7 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& form) {
         }
       }
     }
-    emitStore(f, form, space, run, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
+    emitStore(f, form, space, run, descriptor, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
   }
 }
 
@@ -326,20 +339,35 @@ void lowerStore(FunctionLowering& f, const Instruction& i, const Form& form) {
   storeTo(f, i, form);
 }
 
+namespace {
+
+/// CCTL on one line.
+void controlCache(FunctionLowering& f, const Operand& at, StateSpace space, int function) {
+  const Address a = f.address(at, space);
+  f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)}, {{IsaMod::Func, function}});
+}
+
+enum CacheFunction { kToL1 = 0, kToL2 = 1, kToL2EvictLast = 9, kDemote = 10, kDiscard = 11 };
+
+} // namespace
+
 /// Prefetches of global memory; those of local memory and of descriptors are not supported.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
-  enum { ToL1 = 0, ToL2 = 1, ToL2EvictLast = 9 };
-  const bool evictLast = form.has(Mod::L2EvictLast);
+  const bool evicts = form.get(Slot::EvictL2) != Mod::None;
   const Mod level = form.get(Slot::Level);
-  if ((!evictLast && level != Mod::L1 && level != Mod::L2) || form.space() == StateSpace::Local) {
+  if ((!evicts && level != Mod::L1 && level != Mod::L2) || form.space() == StateSpace::Local) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  const Address a = f.address(f.operands(i)[0], form.space());
-  f.emit(IsaOp::CCTL, {a.base, offsetOperand(a, 0)},
-         {{IsaMod::Func, evictLast          ? ToL2EvictLast
-                         : level == Mod::L1 ? ToL1
-                                            : ToL2}});
+  controlCache(f, f.operands(i)[0], form.space(),
+               form.has(Mod::L2EvictLast)   ? kToL2EvictLast
+               : evicts || level == Mod::L2 ? kToL2
+                                            : kToL1);
+}
+
+/// applypriority.L2::evict_normal and discard, of a line of 128 bytes.
+void lowerLineControl(FunctionLowering& f, const Instruction& i, const Form& form) {
+  controlCache(f, f.operands(i)[0], form.space(), form.op == Op::Discard ? kDiscard : kDemote);
 }
 
 } // namespace orias::ptx

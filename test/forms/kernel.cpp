@@ -282,6 +282,7 @@ std::string_view whyNotAlone(const Statement& statement) {
   if (isOne({"wmma"})) return "how fragments lie in registers is up to the implementation";
   if (isOne({"ldmatrix", "stmatrix"}) && form.space() != StateSpace::Shared)
     return "a generic address of shared memory is wanted";
+  if (isOne({"mapa", "getctarank"})) return "wants an address of shared memory and a CTA of the cluster";
   if (isOne({"discard"})) return "leaves memory undefined";
   if (isOne({"createpolicy"})) return "its result has no documented value";
   if (form.op == Op::St && form.space() == StateSpace::Param) return "part of a call";

@@ -37,6 +37,40 @@ TEST_CASE("generic floating-point addition asks where it is when the hardware co
   CHECK(lowered("atom.add.u32 %r1, [%rd1], %r2;").find("QSPC") == std::string::npos);
 }
 
-TEST_CASE("operations without an instruction or loop are refused") {
-  CHECK(inOrder(lowered("atom.global.cas.b16 %h1, [%rd1], %h2, %h3;"), {"not supported yet: atom.global.cas.b16"}));
+TEST_CASE("16 bits: a loop around a swap of their word, which goes on with what the swap found") {
+  const std::string swap = lowered("atom.global.cas.b16 %h1, [%rd1], %h2, %h3;");
+  CAPTURE(swap);
+  CHECK(inOrder(swap,
+                {"LDG", "PRMT", "ISETP.NE", "BRA", "PRMT", "ATOMG.E.CAS.STRONG.GPU PT", "ISETP.NE", "BRA", "SHF.R"}));
+  const std::string sum = lowered("red.shared.add.noftz.f16 [%r1], %h2;");
+  CAPTURE(sum);
+  CHECK(inOrder(sum, {"LDS", "HADD2", "PRMT", "ATOMS.CAS", "ISETP.NE", "BRA"}));
+  CHECK(sum.find("SHF.R") == std::string::npos);
+}
+
+TEST_CASE("128 bits and vectors are one instruction") {
+  CHECK(
+      inOrder(lowered("red.global.add.v4.f32 [%rd1], {%f1, %f2, %f3, %f4};"), {"REDG.E.ADD.F32x4.FTZ.RN.STRONG.GPU"}));
+  CHECK(inOrder(lowered("atom.global.max.noftz.v2.f16 {%h1, %h2}, [%rd1], {%h3, %h2};"),
+                {"PRMT", "ATOMG.E.MAX.F16x2.RN.STRONG.GPU PT", "PRMT", "PRMT"}));
+}
+
+TEST_CASE("memory of the cluster is generic memory in the window of shared memory") {
+  CHECK(inOrder(lowered("atom.shared::cluster.add.u32 %r1, [%r2], %r3;"), {"S2R", "ATOM.E.ADD.STRONG.GPU PT"}));
+  CHECK(inOrder(lowered("ld.shared::cluster.b32 %r1, [%r2+4];"), {"S2R", "LD.E %"}));
+  CHECK(inOrder(lowered("mapa.shared::cluster.u32 %r1, %r2, %r3;"), {"PRMT", "0x654"}));
+  CHECK(inOrder(lowered("getctarank.shared::cluster.u32 %r1, %r2;"), {"SHF.R.U32.HI", "0x18"}));
+}
+
+TEST_CASE("a policy is the descriptor of an access") {
+  CHECK(inOrder(
+      lowered("createpolicy.fractional.L2::evict_last.b64 %rd3; ld.global.L2::cache_hint.b32 %r1, [%rd1], %rd3;"),
+      {"0x14f00000", "R2UR", "R2UR", "LDG.E"}));
+  CHECK(inOrder(lowered("createpolicy.fractional.L2::evict_normal.L2::evict_first.b64 %rd3;"), {"0x17f00000"}));
+  CHECK(inOrder(lowered("createpolicy.range.L2::evict_first.b64 %rd3, [%rd1], %r1, %r2;"),
+                {"FLO.U32", "0x1a000000", "0x18000000"}));
+  CHECK(inOrder(lowered("red.global.add.L2::cache_hint.u32 [%rd1], %r1, %rd2;"), {"R2UR", "R2UR", "REDG.E.ADD"}));
+  CHECK(inOrder(lowered("cp.async.cg.shared.global.L2::cache_hint [%r1], [%rd1], 16, %rd2;"),
+                {"R2UR", "R2UR", "LDGSTS.E.BYPASS.128"}));
+  CHECK(inOrder(lowered("discard.global.L2 [%rd1], 128;"), {"CCTL.E.RML2"}));
 }

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+namespace orias::ptx {
+
+/// `.shared::cluster`: an address that may lie in the shared memory of another CTA of the cluster.
+inline bool isClusterShared(const Form& form) {
+  return form.get(Slot::Space) == Mod::SharedCluster;
+}
+
+/// Such an address as a generic one, which the instructions want: the address of shared memory is the low word.
+Address clusterAddress(FunctionLowering& f, const Operand& operand);
+
+} // namespace orias::ptx
