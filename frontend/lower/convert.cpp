@@ -380,8 +380,11 @@ void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0);
   const unsigned bits = bitWidth(to);
-  if (bits != 16 && bits != 8) {
-    f.unsupported(std::string(f.opcodeText()));
+  if (bits < 8) {
+    f.emit(bits == 4 ? IsaOp::I2IP_4 : IsaOp::I2IP_2,
+           {f.dest(ops[0]), f.sourceReg(ops[1], Type::S32), f.sourceReg(ops[2], Type::S32),
+            f.sourceReg(ops[3], Type::B32)},
+           {{IsaMod::DstFmt, typeClass(to) == TypeClass::Signed ? 1 : 0}});
     return;
   }
   auto clamped = [&](const Operand& o) {

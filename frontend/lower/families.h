@@ -67,6 +67,7 @@ void lowerCvt(FunctionLowering&, const Instruction&, const Form&);
 // move.cpp
 void lowerMov(FunctionLowering&, const Instruction&, const Form&);
 void lowerCvta(FunctionLowering&, const Instruction&, const Form&);
+void lowerIstypep(FunctionLowering&, const Instruction&, const Form&);
 void lowerIsspacep(FunctionLowering&, const Instruction&, const Form&);
 
 // memory.cpp
@@ -121,6 +122,7 @@ void lowerBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerWarpBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerMembar(FunctionLowering&, const Instruction&, const Form&);
 void lowerNanosleep(FunctionLowering&, const Instruction&, const Form&);
+void lowerPmevent(FunctionLowering&, const Instruction&, const Form&);
 void lowerGridControl(FunctionLowering&, const Instruction&, const Form&);
 
 // warp.cpp
@@ -134,6 +136,7 @@ void lowerElect(FunctionLowering&, const Instruction&, const Form&);
 // matrix.cpp
 void lowerLdmatrix(FunctionLowering&, const Instruction&, const Form&);
 void lowerStmatrix(FunctionLowering&, const Instruction&, const Form&);
+void lowerMovmatrix(FunctionLowering&, const Instruction&, const Form&);
 void lowerMma(FunctionLowering&, const Instruction&, const Form&);
 
 // control.cpp

@@ -138,8 +138,39 @@ void lowerFloatDivision(FunctionLowering& f, const Instruction& i, const Form& f
   emitMacro(f, i, form, IsaOp::FDIV);
 }
 
+namespace {
+
+/// ex2 and tanh of halves: one at a time, each from the low half of a register.
+void halfFunction(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type type = form.type();
+  enum { kF16 = 1, kBf16 = 2 };
+  const bool isBrain = type == Type::BF16 || type == Type::BF16x2;
+  const auto compute = [&](IsaOperand d, IsaOperand half) {
+    f.emit(IsaOp::MUFU, {d, half},
+           {{IsaMod::Func, form.op == Op::Ex2 ? isa::Mufu::EX2 : isa::Mufu::TANH},
+            {IsaMod::FuncFmt, isBrain ? kBf16 : kF16}});
+  };
+  const IsaOperand a = f.sourceReg(ops[1], type);
+  if (type == Type::F16 || type == Type::BF16) {
+    compute(f.dest(ops[0]), a);
+    return;
+  }
+  const IsaOperand upper = f.newR(), low = f.newR(), high = f.newR();
+  f.emit(IsaOp::PRMT, {upper, a, f.imm(0x4432), IsaOperand::rz()});
+  compute(low, a);
+  compute(high, upper);
+  f.emit(IsaOp::PRMT, {f.dest(ops[0]), low, f.imm(0x5410), high});
+}
+
+} // namespace
+
 /// rcp sqrt rsqrt sin cos lg2 ex2 tanh.
 void lowerFloatFunction(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if ((form.op == Op::Ex2 || form.op == Op::Tanh) && form.type() != Type::F32 && form.type() != Type::F64) {
+    halfFunction(f, i, form);
+    return;
+  }
   switch (form.op) {
   case Op::Rcp: emitMacro(f, i, form, IsaOp::FRCP); return;
   case Op::Sqrt: emitMacro(f, i, form, IsaOp::FSQRT); return;

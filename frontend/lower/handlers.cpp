@@ -77,6 +77,7 @@ HandlerEntry handlerFor(Op op) {
   case Op::Mapa: return {lowerMapa};
   case Op::Getctarank: return {lowerGetctarank};
   case Op::Isspacep: return {lowerIsspacep};
+  case Op::Istypep: return {lowerIstypep};
 
   case Op::Atom: return {lowerAtom, direct};
   case Op::Red: return {lowerRed, direct};
@@ -92,6 +93,7 @@ HandlerEntry handlerFor(Op op) {
   case Op::MembarProxy:
   case Op::Fence: return {lowerMembar, direct};
   case Op::Nanosleep: return {lowerNanosleep, direct};
+  case Op::Pmevent: return {lowerPmevent, direct};
   case Op::Griddepcontrol: return {lowerGridControl, direct};
 
   case Op::Shfl: return {lowerShfl, direct};
@@ -103,6 +105,7 @@ HandlerEntry handlerFor(Op op) {
 
   case Op::Ldmatrix: return {lowerLdmatrix, direct};
   case Op::Stmatrix: return {lowerStmatrix, direct};
+  case Op::Movmatrix: return {lowerMovmatrix, direct};
   case Op::Mma: return {lowerMma, direct};
   case Op::WmmaLoad: return {lowerWmmaLoad, direct};
   case Op::WmmaStore: return {lowerWmmaStore, direct};

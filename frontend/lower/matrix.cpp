@@ -83,6 +83,72 @@ void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) 
   f.endUnguarded(join);
 }
 
+void lowerMovmatrix(FunctionLowering& f, const Instruction& i, const Form&) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const IsaOperand moved = f.newR();
+  f.emit(IsaOp::MOVM, {moved, f.sourceReg(ops[1], Type::B32)});
+  f.copy(f.dest(ops[0]), Value::of(moved));
+  f.endUnguarded(join);
+}
+
+namespace {
+
+/// Doubles of 16 rows: a product of 8x8x4 for each half of the rows and each four of the depth, in rising order.
+IsaOperand doubleProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
+  const IsaOperand d = f.newR(c.width);
+  const unsigned steps = b.width / 2;
+  for (unsigned half = 0; half < 2; ++half) {
+    IsaOperand sum = ori::component(c, 4 * half, 4);
+    for (unsigned k = 0; k < steps; ++k) {
+      const IsaOperand next = f.newR(4);
+      f.emit(IsaOp::DMMA_884, {next, ori::component(a, 4 * k + 2 * half, 2), ori::component(b, 2 * k, 2), sum},
+             {{IsaMod::Rnd, rounding(form)}});
+      sum = next;
+    }
+    f.copy(ori::component(d, 4 * half, 4), Value::of(sum));
+  }
+  return d;
+}
+
+/// 8-bit floating-point numbers as halves: the lower two of each register, then the upper two. Which of the depth's
+/// places they are does not matter as long as both matrices agree.
+IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
+  const bool isDeep = form.shape == MatrixShape{16, 8, 32}, isFloat = form.type(0) == Type::F32;
+  const auto halves = [&](IsaOperand bytes, Type type, bool isUpper) {
+    const IsaOperand r = f.newR(bytes.width);
+    for (unsigned w = 0; w < bytes.width; ++w) {
+      IsaOperand word = ori::component(bytes, w);
+      if (isUpper) {
+        const IsaOperand upper = f.newR();
+        f.emit(IsaOp::PRMT, {upper, word, f.imm(0x4432), IsaOperand::rz()});
+        word = upper;
+      }
+      f.emit(IsaOp::F2FP_UNPACK, {ori::component(r, w), word}, {{IsaMod::SrcFmt, type == Type::E4M3 ? 1 : 0}});
+    }
+    return r;
+  };
+  IsaOperand sum = IsaOperand::rz(c.width);
+  for (const bool isUpper : {false, true}) {
+    const IsaOperand next = f.newR(c.width);
+    f.emit(isDeep ? IsaOp::HMMA_16816 : IsaOp::HMMA_1688,
+           {next, halves(a, form.type(1), isUpper), halves(b, form.type(2), isUpper), sum},
+           {{IsaMod::DstFmt, isFloat ? 1 : 0}, {IsaMod::SrcFmt, 0}});
+    sum = next;
+  }
+  const IsaOperand d = f.newR(c.width);
+  for (unsigned w = 0; w < c.width; ++w)
+    f.emit(isFloat ? IsaOp::FADD : IsaOp::HADD2, {ori::component(d, w), ori::component(sum, w), ori::component(c, w)});
+  return d;
+}
+
+bool isByteFloat(Type type) {
+  return type == Type::E4M3 || type == Type::E5M2;
+}
+
+} // namespace
+
 void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2), typeC = form.type(3);
   const MatrixShape shape = form.shape;
@@ -115,6 +181,10 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
     op = IsaOp::DMMA_884;
     mods = {{IsaMod::Rnd, rounding(form)}};
   }
+  const bool isDoubleOf16 = typeA == Type::F64 && shape.m == 16;
+  const bool isByteProduct = isByteFloat(typeA) && isByteFloat(typeB) && typeC == typeD;
+  if (isDoubleOf16) op = IsaOp::DMMA_884;
+  if (isByteProduct) op = IsaOp::HMMA_16816;
   if (op == IsaOp::NOP || ops.size() != 4 || form.get(Slot::Layout) != Mod::Row ||
       form.get(Slot::LayoutB) != Mod::Col || form.get(Slot::Sparsity) != Mod::None) {
     f.unsupported(std::string(f.opcodeText()));
@@ -123,8 +193,15 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
   const IsaOperand a = gathered(f, ops[1], word), b = gathered(f, ops[2], word), c = gathered(f, ops[3], word);
-  const IsaOperand d = f.newR(c.width);
-  f.emit(op, {d, a, b, c}, mods);
+  IsaOperand d;
+  if (isDoubleOf16) {
+    d = doubleProduct(f, form, a, b, c);
+  } else if (isByteProduct) {
+    d = byteFloatProduct(f, form, a, b, c);
+  } else {
+    d = f.newR(c.width);
+    f.emit(op, {d, a, b, c}, mods);
+  }
   scatter(f, ops[0], d);
   f.endUnguarded(join);
 }

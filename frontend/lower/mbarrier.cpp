@@ -2,6 +2,7 @@
 // it for sm_90. A barrier's word counts down: in its high half what one phase and the current one still expect, by
 // complements.
 
+#include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
@@ -45,8 +46,9 @@ IsaOperand shiftedLeft(FunctionLowering& f, IsaOperand word, unsigned by) {
   return r;
 }
 
-bool isOfThisCta(const Form& form) {
-  return form.get(Slot::Space) != Mod::SharedCluster && (form.scope() == Mod::None || form.scope() == Mod::Cta);
+/// Does it order what other CTAs of the cluster do?
+bool reachesCluster(const Form& form) {
+  return form.scope() == Mod::Cluster && form.semantics() != Mod::Relaxed;
 }
 
 void arrive(FunctionLowering& f, const Address& a, Count count, IsaOperand state, IsaOperand operand, bool drops,
@@ -87,35 +89,35 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if (!isOfThisCta(form) || form.has(Mod::NoComplete)) {
+  if (form.has(Mod::NoComplete)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
+  if (reachesCluster(form)) emitReleaseFence(f, Mod::Cluster);
+  // Nobody is told the state of a barrier of another CTA.
+  const bool isRemote = isClusterShared(form);
   const Address a = barrierAddress(f, ops[1], form);
   const IsaOperand state = ops[0].is(OperandKind::Sink) ? IsaOperand::rz(2) : f.dest(ops[0]);
   const bool drops = form.op == Op::MbarrierArriveDrop;
   if (form.has(Mod::ExpectTx)) {
-    arrive(f, a, Count::Expect, state, f.sourceReg(ops[2], Type::U32), drops, false);
+    arrive(f, a, Count::Expect, state, f.sourceReg(ops[2], Type::U32), drops, isRemote);
     return;
   }
   const Value count = ops.size() > 2 ? f.source(ops[2], Type::U32) : Value::constant(1, 1);
   const bool isOne = count.isConstant() && count.bits() == 1;
   arrive(f, a, isOne ? Count::ArriveOne : Count::ArriveMany, state, isOne ? IsaOperand::rz() : f.inReg(count), drops,
-         false);
+         isRemote);
 }
 
 void waitFor(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if (!isOfThisCta(form)) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   const Address a = barrierAddress(f, ops[1], form);
   // The phase is the top bit of a state's high word. How long try_wait may wait is only a hint.
   const IsaOperand phase = form.has(Mod::Parity) ? shiftedLeft(f, f.sourceReg(ops[2], Type::U32), 31)
                                                  : ori::component(f.sourceReg(ops[2], Type::B64), 1);
   f.emit(IsaOp::SYNCS_PHASECHK, {f.destPredicate(ops[0]), a.base, a.uniform, offsetOf(a), phase},
          {{IsaMod::Sub, form.op == Op::MbarrierTryWait ? 1 : 0}});
+  if (reachesCluster(form)) emitAcquireFence(f, Mod::Cluster);
 }
 
 } // namespace
@@ -135,7 +137,6 @@ void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) 
   }
   case Op::MbarrierExpectTx:
   case Op::MbarrierCompleteTx: {
-    if (!isOfThisCta(form)) break;
     const Count count = form.op == Op::MbarrierExpectTx ? Count::ExpectOnly : Count::Complete;
     arrive(f, barrierAddress(f, ops[0], form), count, IsaOperand::rz(2), f.sourceReg(ops[1], Type::U32), false, true);
     return;
@@ -216,17 +217,27 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
 /// round.
 void lowerProxyFence(FunctionLowering& f, const Instruction&, const Form& form) {
   if (form.op == Op::FenceMbarrierInit) return; // stores to barriers are ordered by what tells the others of them
+  if (form.get(Slot::SyncRestrict) != Mod::None) {
+    emitRestrictedFence(f, form);
+    return;
+  }
+  const Mod proxy = form.get(Slot::Proxy);
+  if (proxy == Mod::TensormapGeneric && form.semantics() == Mod::Release) {
+    emitReleaseFence(f, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu);
+    return;
+  }
   enum { Shared, Global };
   const Mod space = form.get(Slot::Space);
-  if (form.get(Slot::Proxy) != Mod::Async || space == Mod::SharedCluster || form.get(Slot::SyncRestrict) != Mod::None) {
+  if (proxy != Mod::Async) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
   if (space != Mod::Global) {
-    f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, FenceKind::All}, {IsaMod::Scope, space == Mod::None ? 2 : 0}});
+    const bool isOfThisCta = space == Mod::Shared || space == Mod::SharedCta;
+    f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, FenceKind::All}, {IsaMod::Scope, isOfThisCta ? 0 : 2}});
     f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Shared}});
   }
-  if (space != Mod::SharedCta && space != Mod::Shared) f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Global}});
+  if (space == Mod::Global || space == Mod::None) f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Global}});
 }
 
 } // namespace orias::ptx

@@ -152,11 +152,22 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+/// istypep: bits of a handle's high word say what it names (observed).
+void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const IsaOperand bit = f.newR(), handle = f.sourceReg(ops[1], Type::B64);
+  const std::int64_t mask = form.has(Mod::Texref) ? 0x20000000 : form.has(Mod::Samplerref) ? 0x40000000 : 0x80000000;
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), bit, ori::component(handle, 1), f.imm(mask), IsaOperand::rz(), f.imm(0xc0),
+                       IsaOperand::pt().notted()});
+  f.emit(IsaOp::ISETP, {f.destPredicate(ops[0]), IsaOperand::pt(), bit, IsaOperand::rz(), IsaOperand::pt()},
+         {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+}
+
 void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) {
-  enum { InGlobal, InLocal, InShared };
+  enum { InGlobal, InLocal, InShared, InCluster };
   const Mod space = form.get(Slot::Space);
   // Global excludes the window of constants, which would have to be compared with.
-  if (space != Mod::Shared && space != Mod::SharedCta && space != Mod::Local) {
+  if (space != Mod::Shared && space != Mod::SharedCta && space != Mod::SharedCluster && space != Mod::Local) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -168,7 +179,9 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
     f.copy(ori::component(address, 1), Value::constant(0, 1));
   }
   f.emit(IsaOp::QSPC, {f.destPredicate(ops[0]), IsaOperand::rz(), address, IsaOperand::immediate(0)},
-         {{IsaMod::Sub, space == Mod::Local ? InLocal : InShared}});
+         {{IsaMod::Sub, space == Mod::Local           ? InLocal
+                        : space == Mod::SharedCluster ? InCluster
+                                                      : InShared}});
 }
 
 } // namespace orias::ptx

@@ -142,9 +142,21 @@ void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endUnguarded(join);
 }
 
+void emitRestrictedFence(FunctionLowering& f, const Form& form) {
+  // To acquire there is nothing to do: what the barrier's wait has seen, loads from shared memory see.
+  if (form.semantics() == Mod::Acquire) return;
+  enum { Shared };
+  f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, FenceKind::All}, {IsaMod::Scope, fenceScope(Mod::Cta)}});
+  f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Shared}});
+}
+
 void lowerMembar(FunctionLowering& f, const Instruction&, const Form& form) {
-  if (form.op == Op::MembarProxy || form.get(Slot::SyncRestrict) != Mod::None) {
+  if (form.op == Op::MembarProxy) {
     f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  if (form.get(Slot::SyncRestrict) != Mod::None) {
+    emitRestrictedFence(f, form);
     return;
   }
   // membar.gl is fence.sc.gpu; a fence without semantics is acq_rel. One-sided fences cost as much as both.
@@ -156,6 +168,13 @@ void lowerNanosleep(FunctionLowering& f, const Instruction& i, const Form&) {
   const Value t = f.source(f.operands(i)[0], Type::U32);
   f.emit(IsaOp::NANOSLEEP,
          {IsaOperand::pt(), t.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(t.bits())) : t.word(0)});
+}
+
+/// pmevent: one of 16 counters of events, or those of a mask.
+void lowerPmevent(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const std::uint64_t events = f.source(f.operands(i)[0], Type::U32).bits();
+  const std::uint64_t mask = form.has(Mod::Mask) ? events : std::uint64_t{1} << events;
+  f.emit(IsaOp::PMTRIG, {IsaOperand::pt(), IsaOperand::immediate(static_cast<std::int32_t>(mask))});
 }
 
 /// Programmatic dependent launch.

@@ -14,6 +14,9 @@ void emitReleaseFence(FunctionLowering& f, Mod scope);
 /// Behind a load, or atomic, with acquire semantics.
 void emitAcquireFence(FunctionLowering& f, Mod scope);
 
+/// A fence that is restricted to shared memory (`.sync_restrict`, observed for sm_90).
+void emitRestrictedFence(FunctionLowering& f, const Form& form);
+
 /// Brings the lanes of the mask together. `exclusive`: for operations that look at all active lanes; lanes with other
 /// masks must not be among them.
 void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive);

@@ -27,6 +27,15 @@ TEST_CASE("barriers in shared memory") {
   CHECK(inOrder(lowered("fence.proxy.async.shared::cta;"), {"MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S"}));
 }
 
+TEST_CASE("barriers of other CTAs of the cluster") {
+  CHECK(inOrder(lowered("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];"),
+                {"MEMBAR.ALL.GPU", "ERRBAR", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ"}));
+  CHECK(lowered("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r1];").find("MEMBAR") == std::string::npos);
+  CHECK(inOrder(lowered("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], %r2;"),
+                {"SYNCS.PHASECHK.TRANS64.TRYWAIT", "CCTL.IVALL"}));
+  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"), {"not supported yet"}));
+}
+
 TEST_CASE("values that must be uniform are taken lane by lane where they differ") {
   // The handle of a texture: a parameter of the kernel is one, what was loaded is not.
   CHECK(inOrder(lowered("ld.param.u64 %rd1, [a]; tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f5,%f6}];"),

@@ -11,6 +11,16 @@ TEST_CASE("fragments are loaded into runs of registers") {
   CHECK(inOrder(text, {"WARPSYNC.ALL", "LDSM.16.MT88.4 %", "+0x40]", "STSM.16.M88.2 ["}));
 }
 
+TEST_CASE("products that the hardware has in parts only") {
+  CHECK(inOrder(lowered("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%fd1,%fd2,%fd3,%fd4}, {%fd5,%fd6}, {%fd7}, "
+                        "{%fd1,%fd2,%fd3,%fd4};"),
+                {"DMMA.8x8x4", "DMMA.8x8x4"}));
+  CHECK(inOrder(lowered("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+                        "{%r5,%r6}, {%f1,%f2,%f3,%f4};"),
+                {"F16.E4M3.UNPACK_B", "F16.E5M2.UNPACK_B", "HMMA.16816.F32", "HMMA.16816.F32", "FADD"}));
+  CHECK(inOrder(lowered("movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;"), {"WARPSYNC.ALL", "MOVM.16.MT88"}));
+}
+
 TEST_CASE("products of halves and bytes") {
   CHECK(inOrder(lowered("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
                         "{%r5,%r6}, {%f1,%f2,%f3,%f4};"),
