@@ -31,6 +31,8 @@ constexpr PhaseInfo kPipeline[] = {
      "PTX branches around branches; fewer blocks make everything behind cheaper"},
     {"16", "OriPerformLiveDeadFirst", S::EarlyOptimisation, 0, 4, kOptional, oriPerformLiveDead,
      "removes what only a full liveness analysis shows to be dead"},
+    {"22", "OriLoopUnrolling", S::EarlyOptimisation, 2, 4, kOptional, oriLoopUnrolling,
+     "counters are plain constants, and nothing needs phis yet for its copies"},
     {"23", "GenerateMovPhi", S::EarlyOptimisation, 1, 4, kNeeded, generateMovPhi,
      "one definition per value: what the middle of the pipeline works on"},
     {"27", "AnalyzeUniformsForSpeculation", S::EarlyOptimisation, 1, 4, kOptional, analyzeUniformsForSpeculation,

@@ -134,9 +134,17 @@ void FunctionLowering::lowerStatement(const Statement& statement) {
   }
   case StatementKind::ScopeBegin:
   case StatementKind::ScopeEnd:
-  case StatementKind::Variable:
-  case StatementKind::Pragma: break;
+  case StatementKind::Variable: break;
+  case StatementKind::Pragma: lowerPragma(module().pragmas[statement.index]); break;
   }
+}
+
+/// A NOP in a loop is how phase 22 is told not to unroll it.
+void FunctionLowering::lowerPragma(const Pragma& pragma) {
+  if (module().text(pragma.text) != "nounroll" || !blockIsOpen()) return;
+  builder_.setSource({pragma.loc.line, 0});
+  builder_.setGuard(IsaOperand::pt());
+  builder_.emit(IsaOp::NOP, {});
 }
 
 void FunctionLowering::lowerInstruction(const Instruction& instruction) {

@@ -191,6 +191,7 @@ class FunctionLowering {
   void layOutParams();
   void layOutVariables();
   void lowerStatement(const Statement& statement);
+  void lowerPragma(const Pragma& pragma);
   void lowerInstruction(const Instruction& instruction);
   void finishStaged(ori::Instr* lastBefore);
   Value specialRegister(SpecialRegister reg, Component part);
