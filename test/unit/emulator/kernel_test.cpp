@@ -43,8 +43,8 @@ std::vector<std::uint32_t> run(const emu::Program& program) {
   for (std::uint32_t i = 0; i < kCount; ++i)
     values[i] = input(i);
   const auto bytes = std::as_bytes(std::span(values));
-  launch.buffers.push_back({"in", launch::ElementType::U32, kCount, {bytes.begin(), bytes.end()}, {}, {}, 0});
-  launch.buffers.push_back({"out", launch::ElementType::U32, kCount, {}, {}, {}, 0});
+  launch.buffers.push_back({"in", launch::ElementType::U32, kCount, {bytes.begin(), bytes.end()}, {}, {}, {}});
+  launch.buffers.push_back({"out", launch::ElementType::U32, kCount, {}, {}, {}, {}});
   launch.arguments.resize(2);
   launch.arguments[0].buffer = 0;
   launch.arguments[1].buffer = 1;

@@ -92,7 +92,7 @@ TEST_CASE("memcheck: global memory that nobody wrote") {
       program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "LDG.E R4, desc[UR4][R2.64]", "EXIT"});
   launch::Launch launch;
   launch.block = {1, 1, 1};
-  launch.buffers.push_back({"out", launch::ElementType::U32, 2, {}, {}, {}, 0});
+  launch.buffers.push_back({"out", launch::ElementType::U32, 2, {}, {}, {}, {}});
   launch.arguments.resize(1);
   launch.arguments[0].buffer = 0;
   for (const bool checks : {true, false}) {

@@ -48,7 +48,7 @@ inline Ran run(const Program& p, const launch::RunOptions& options = {}) {
   launch.kernel = "k";
   launch.grid = {2, 1, 1};
   launch.block = {64, 1, 1};
-  launch.buffers.push_back({"out", launch::ElementType::U32, 2, std::vector<std::byte>(8), {}, {}, 0});
+  launch.buffers.push_back({"out", launch::ElementType::U32, 2, std::vector<std::byte>(8), {}, {}, {}});
   launch::Argument pointer;
   pointer.buffer = 0;
   launch.arguments.push_back(pointer);
