@@ -139,10 +139,11 @@ class Converter {
     for (const Operand& o : refused)
       for (unsigned slot = 0; slot < draft.operands.size(); ++slot) {
         Operand& there = draft.operands[slot];
+        // Its marks are not those it had when sources have changed places: a choice turns its predicate round.
         if (!there.isReg(o.file) || !there.isVirtual() || there.reg != o.reg || there.sub != o.sub ||
-            there.width != o.width || there.flags != o.flags || there.half != o.half)
+            there.width != o.width)
           continue;
-        there = withMarksOf(spread(instr, plain(o)), o);
+        there = withMarksOf(spread(instr, plain(o)), there);
         changed = true;
       }
     if (changed) commit(function_, instr, draft);
