@@ -79,7 +79,7 @@ constexpr PhaseInfo kPipeline[] = {
      "the last check before the function stops being virtual"},
     {"97", "AdvancedPhasePreSched", S::SchedulingAndRegisters, 1, 4, kOptional, advancedPhasePreSched,
      "the last chance to spread loads and their users while registers are still free to choose"},
-    {"99", "OriDoSyncronization", S::SchedulingAndRegisters, 0, 4, kOptional, oriDoSyncronization,
+    {"99", "OriDoSyncronization", S::SchedulingAndRegisters, 0, 4, kNeeded, oriDoSyncronization,
      "control flow is final; the barriers it adds need registers"},
     {"101", "AllocateRegisters", S::SchedulingAndRegisters, 0, 4, kNeeded, allocateRegisters,
      "virtual registers end here"},
