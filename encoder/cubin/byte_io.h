@@ -27,4 +27,13 @@ template <std::unsigned_integral T> void append(std::vector<std::byte>& bytes, T
     bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
+/// An unsigned number in LEB128 (DWARF 3, section 7.6).
+inline void appendUleb(std::vector<std::byte>& bytes, std::uint64_t value) {
+  do {
+    const auto low = static_cast<std::uint8_t>(value & 0x7f);
+    value >>= 7;
+    append(bytes, static_cast<std::uint8_t>(value ? low | 0x80 : low));
+  } while (value);
+}
+
 } // namespace orias::cubin

@@ -24,14 +24,6 @@ constexpr std::uint32_t kNoReturnColumn = 0xffffffff; // kernels do not return
 constexpr std::uint32_t kStackPointer = kRegisterClassR + 1;
 constexpr std::uint32_t kZeroRegister = kRegisterClassR + 255;
 
-void appendUleb(Bytes& bytes, std::uint32_t value) {
-  do {
-    const auto low = static_cast<std::uint8_t>(value & 0x7f);
-    value >>= 7;
-    append(bytes, static_cast<std::uint8_t>(value ? low | 0x80 : low));
-  } while (value);
-}
-
 void advance(Bytes& bytes, std::uint32_t from, std::uint32_t to) {
   append(bytes, kAdvanceLoc4);
   append(bytes, (to - from) / kCodeAlignment & 0x3fffffff); // backwards wraps: see addRows()

@@ -31,14 +31,6 @@ enum ExtendedOpcode : std::uint8_t { EndOfSequence = 1, SetAddress = 2, InlinedC
 
 // --- writing
 
-void appendUleb(Bytes& bytes, std::uint64_t value) {
-  do {
-    const auto low = static_cast<std::uint8_t>(value & 0x7f);
-    value >>= 7;
-    append(bytes, static_cast<std::uint8_t>(value ? low | 0x80 : low));
-  } while (value);
-}
-
 void appendSleb(Bytes& bytes, std::int64_t value) {
   for (;;) {
     const auto low = static_cast<std::uint8_t>(value & 0x7f);

@@ -95,7 +95,7 @@ class ConstantMover {
 
   void find(Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    if (isUniformLoad(instr)) return add(instr, 1, isa::operandWidth(instr.op, instr.mods, 1));
+    if (isUniformLoad(instr)) return add(instr, 1, instr.op_(0).width); // its row gives the constant no width
     // Loads of constants and copies have forms of their own, and are the cheapest way to file R.
     if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::ConstLoad) || row.has(isa::Flag::Copy) || row.isPseudo())
       return;
@@ -118,6 +118,7 @@ class ConstantMover {
     if (instr.op != Op::ULDC || instr.isGuarded() || !isCandidate(instr, 1)) return false;
     const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
     const ori::Operand& to = instr.op_(0);
+    if (to.width == 2 && instr.op_(1).imm % 8 != 0) return false;
     return (size == isa::MemSize::B32 || size == isa::MemSize::B64) && to.isVirtual() &&
            function_.singleDef(to.reg) == &instr && to.width == function_.vreg(to.reg).width;
   }
