@@ -99,7 +99,7 @@ void finishUnit(Bytes& bytes) {
 /// The rows of one function, whose addresses rise.
 class SequenceWriter {
  public:
-  SequenceWriter(LineTable& table, const Function& function) : table_(table), bytes_(table.bytes), function_(function) {
+  SequenceWriter(LineTable& table, const Function& function) : bytes_(table.bytes), function_(function) {
     appendExtended(SetAddress, Bytes(8));
     table.relocations.push_back({RelocationType::Abs64, bytes_.size() - 8, function.name, 0});
   }
@@ -155,7 +155,6 @@ class SequenceWriter {
     bytes_.insert(bytes_.end(), operands.begin(), operands.end());
   }
 
-  LineTable& table_;
   Bytes& bytes_;
   const Function& function_;
   std::uint32_t address_ = 0, line_ = 1, file_ = 0, caller_ = 0, calleeName_ = 0;
