@@ -47,15 +47,10 @@ std::optional<Word> atomic(Word word, unsigned floatOpcode, unsigned actionBits 
   return std::nullopt;
 }
 
-/// `opcodes`: that of sm_80, of a floating-point type and of another one on sm_90.
-struct AtomicOpcodes {
-  unsigned old, asFloat, other;
-};
-
-/// The other way round.
-std::optional<Word> olderAtomic(Word word, const AtomicOpcodes& opcodes, unsigned actionBits = 4) {
+/// The other way round: `opcode` is that of sm_80, and on sm_90 that of all types but the floating-point ones.
+std::optional<Word> olderAtomic(Word word, unsigned opcode, unsigned actionBits = 4) {
   OldAtomType type{};
-  if (getBits(word, 0, 12) == opcodes.asFloat) {
+  if (getBits(word, 0, 12) != opcode) {
     switch (static_cast<AtomFloat>(getBits(word, 73, 4))) {
     case AtomFloat::F32Ftz: type = OldAtomType::F32Ftz; break;
     case AtomFloat::F64: type = OldAtomType::F64; break;
@@ -63,7 +58,7 @@ std::optional<Word> olderAtomic(Word word, const AtomicOpcodes& opcodes, unsigne
     default: return std::nullopt;
     }
     if (getBits(word, 87, actionBits) != kAdd) return std::nullopt;
-    setBits(word, 0, 12, opcodes.old);
+    setBits(word, 0, 12, opcode);
     setBits(word, 73, 4, 0);
   } else {
     switch (static_cast<AtomType>(getBits(word, 73, 3))) {
@@ -78,39 +73,41 @@ std::optional<Word> olderAtomic(Word word, const AtomicOpcodes& opcodes, unsigne
   return word;
 }
 
+/// Where the distance of a branch stands.
+constexpr unsigned kDistanceLow = 16, kDistanceLowBits = 8, kDistance = 34, kDistanceBits = 48;
+
 /// The distance stands in one piece: sm_90 has its low byte in bits 16..23.
 std::optional<Word> branch(Word word) {
-  constexpr unsigned kLow = 16, kLowBits = 8, kPos = 34, kBits = 48;
-  if (getBits(word, kLow, kLowBits) != 0) return std::nullopt;
-  const std::int64_t words = signExtend(getBits(word, kPos, kBits), kBits);
-  setBits(word, kLow, kLowBits, static_cast<std::uint64_t>(words));
-  setBits(word, kPos, kBits, static_cast<std::uint64_t>(words >> kLowBits));
+  if (getBits(word, kDistanceLow, kDistanceLowBits) != 0) return std::nullopt;
+  const std::int64_t words = signExtend(getBits(word, kDistance, kDistanceBits), kDistanceBits);
+  setBits(word, kDistanceLow, kDistanceLowBits, static_cast<std::uint64_t>(words));
+  setBits(word, kDistance, kDistanceBits, static_cast<std::uint64_t>(words >> kDistanceLowBits));
   return word;
 }
 
 Word olderBranch(Word word) {
-  constexpr unsigned kLow = 16, kLowBits = 8, kPos = 34, kBits = 48;
-  const std::int64_t words = signExtend(getBits(word, kPos, kBits), kBits);
-  const std::uint64_t all = static_cast<std::uint64_t>(words) << kLowBits | getBits(word, kLow, kLowBits);
-  setBits(word, kLow, kLowBits, 0);
-  setBits(word, kPos, kBits, all);
+  const std::int64_t words = signExtend(getBits(word, kDistance, kDistanceBits), kDistanceBits);
+  const std::uint64_t all =
+      static_cast<std::uint64_t>(words) << kDistanceLowBits | getBits(word, kDistanceLow, kDistanceLowBits);
+  setBits(word, kDistanceLow, kDistanceLowBits, 0);
+  setBits(word, kDistance, kDistanceBits, all);
   return word;
 }
 
 /// MUFU: the bit of half precision is that of bfloat16 on sm_90.
+constexpr unsigned kFormat = 72, kFormatBits = 2, kHalf = 1, kOldHalf = 2;
+
 std::optional<Word> approximation(Word word) {
-  constexpr unsigned kPos = 72, kBits = 2, kHalf = 1, kOldHalf = 2;
-  const std::uint64_t format = getBits(word, kPos, kBits);
+  const std::uint64_t format = getBits(word, kFormat, kFormatBits);
   if (format != 0 && format != kOldHalf) return std::nullopt;
-  setBits(word, kPos, kBits, format == 0 ? 0 : kHalf);
+  setBits(word, kFormat, kFormatBits, format == 0 ? 0 : kHalf);
   return word;
 }
 
 std::optional<Word> olderApproximation(Word word) {
-  constexpr unsigned kPos = 72, kBits = 2, kHalf = 1, kOldHalf = 2;
-  const std::uint64_t format = getBits(word, kPos, kBits);
+  const std::uint64_t format = getBits(word, kFormat, kFormatBits);
   if (format > kHalf) return std::nullopt;
-  setBits(word, kPos, kBits, format == kHalf ? kOldHalf : 0);
+  setBits(word, kFormat, kFormatBits, format == kHalf ? kOldHalf : 0);
   return word;
 }
 
@@ -185,15 +182,15 @@ std::optional<Word> asSm80(const Word& word) {
   case 0x950: // RET
     return olderBranch(word);
   case 0x3a3: // ATOMG
-  case 0x3a8: return olderAtomic(word, {0x3a8, 0x3a3, 0x3a8});
+  case 0x3a8: return olderAtomic(word, 0x3a8);
   case 0x9a3:
-  case 0x9a8: return olderAtomic(word, {0x9a8, 0x9a3, 0x9a8});
+  case 0x9a8: return olderAtomic(word, 0x9a8);
   case 0x3a2: // ATOM
-  case 0x38a: return olderAtomic(word, {0x38a, 0x3a2, 0x38a});
+  case 0x38a: return olderAtomic(word, 0x38a);
   case 0x9a2:
-  case 0x98a: return olderAtomic(word, {0x98a, 0x9a2, 0x98a});
+  case 0x98a: return olderAtomic(word, 0x98a);
   case 0x9a6: // RED
-  case 0x98e: return olderAtomic(word, {0x98e, 0x9a6, 0x98e}, 3);
+  case 0x98e: return olderAtomic(word, 0x98e, 3);
   case 0x308: // MUFU
   case 0x908:
   case 0xb08:
