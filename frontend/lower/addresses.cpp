@@ -107,6 +107,14 @@ Address FunctionLowering::sharedAddress(const Operand& operand, StateSpace space
   return a;
 }
 
+isa::Operand FunctionLowering::wholeAddress(const Address& a) {
+  const IsaOperand base = inReg(Value::of(a.base));
+  if (a.offset == 0) return base;
+  const IsaOperand sum = newR(2);
+  emit(IsaOp::IADD64, {sum, base, inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
+  return sum;
+}
+
 std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& registerOperand) {
   if (!registerOperand.is(OperandKind::Register) || registerOperand.component() != Component::None ||
       !inlining_.empty())

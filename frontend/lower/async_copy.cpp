@@ -37,9 +37,7 @@ Address sharedAddress(FunctionLowering& f, const Operand& operand) {
 Address globalAddress(FunctionLowering& f, const Operand& operand) {
   Address a = f.address(operand, StateSpace::Global);
   if (a.base.isZeroReg() || fits(a.offset, kGlobalOffsetBits)) return a;
-  const IsaOperand sum = f.newR(2);
-  f.emit(IsaOp::IADD64, {sum, a.base, f.inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
-  a.base = sum;
+  a.base = f.wholeAddress(a);
   a.offset = 0;
   return a;
 }

@@ -311,10 +311,7 @@ IsaOperand wholeAddress(FunctionLowering& f, const Atomic& a) {
                           at.uniform.isNone() ? IsaOperand::rz() : at.uniform, at.base});
     return sum;
   }
-  if (at.offset == 0) return at.base;
-  const IsaOperand sum = f.newR(2);
-  f.emit(IsaOp::IADD64, {sum, at.base, f.inReg(Value::constant(static_cast<std::uint64_t>(at.offset), 2))});
-  return sum;
+  return f.wholeAddress(at);
 }
 
 /// 16 bits: a loop that swaps the word around them. It goes on with what the swap found, for a load might find an old

@@ -130,6 +130,8 @@ class FunctionLowering {
   /// The same for what works on shared memory only and takes addresses of one word. The low word of a generic address
   /// of shared memory is the address there (observed; cvta makes them so).
   Address sharedAddress(const Operand& operand, StateSpace space);
+  /// An address of 64 bits in one pair of registers, its offset added.
+  isa::Operand wholeAddress(const Address& a);
   /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
   Value variableAddress(VariableId id, std::int64_t offset);
 

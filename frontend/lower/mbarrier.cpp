@@ -182,13 +182,7 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
     return f.inReg(f.inReg(addressWord(f, a).word(0)));
   };
   const IsaOperand to = sum(ops[0]), barrier = sum(ops[3]);
-  const Address a = f.address(ops[1], StateSpace::Global);
-  IsaOperand from = f.inReg(Value::of(a.base));
-  if (a.offset != 0) {
-    const IsaOperand moved = f.newR(2);
-    f.emit(IsaOp::IADD64, {moved, from, f.inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
-    from = moved;
-  }
+  const IsaOperand from = f.wholeAddress(f.address(ops[1], StateSpace::Global));
   const IsaOperand size = f.newR(), units = f.newR();
   f.emit(IsaOp::SHF, {size, IsaOperand::rz(), f.imm(4), f.sourceReg(ops[2], Type::U32)},
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});

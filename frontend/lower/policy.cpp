@@ -68,13 +68,7 @@ IsaOperand rangePolicy(FunctionLowering& f, const Instruction& i) {
   auto ops = f.operands(i);
   constexpr std::uint32_t kRange = 0x180;
   constexpr int kFewestBits = 12, kBlocksLog = 7, kMostBlocks = 127;
-  const Address a = f.address(ops[1], StateSpace::Global);
-  IsaOperand base = f.inReg(Value::of(a.base));
-  if (a.offset != 0) {
-    const IsaOperand moved = f.newR(2);
-    f.emit(IsaOp::IADD64, {moved, base, f.inReg(Value::constant(static_cast<std::uint64_t>(a.offset), 2))});
-    base = moved;
-  }
+  const IsaOperand base = f.wholeAddress(f.address(ops[1], StateSpace::Global));
   const IsaOperand primary = f.sourceReg(ops[2], Type::U32), total = f.sourceReg(ops[3], Type::U32);
   // The logarithm of the block's size: that of the whole, rounded up, less that of the number of blocks.
   const IsaOperand top = f.newR();
