@@ -8,6 +8,7 @@ namespace orias::ptx {
 struct CheckOptions {
   /// What is compiled for (`-arch`); number 0: what the module's `.target` says.
   Arch arch;
+  bool warnDouble = false; ///< warn of every instruction on f64
 };
 
 /// The chip that instructions are checked for: `-arch`, or else the module's `.target`.

@@ -25,10 +25,16 @@ bool sameFamily(unsigned wanted, unsigned actual) {
   return false;
 }
 
+bool hasDoubles(const Form& form) {
+  for (unsigned i = 0; i < form.typeCount(); ++i)
+    if (form.type(i) == Type::F64) return true;
+  return false;
+}
+
 class InstructionChecker {
  public:
-  InstructionChecker(const Module& module, Diagnostics& diags)
-      : module_(module), diags_(diags), table_(module), opcodeChecks_(module.opcodes.size()) {}
+  InstructionChecker(const Module& module, const CheckOptions& options, Diagnostics& diags)
+      : module_(module), options_(options), diags_(diags), table_(module), opcodeChecks_(module.opcodes.size()) {}
 
   void checkFunction(const Function& function) {
     OperandChecker operands(module_, function);
@@ -51,6 +57,8 @@ class InstructionChecker {
     }
     for (const std::string& problem : opcodeProblems(instruction.opcode))
       diags_.error(instruction.loc, problem);
+    if (options_.warnDouble && hasDoubles(entry.form))
+      diags_.warning(instruction.loc, "Program is doing double precision computations.");
     if (entry.form.op == Op::Call) {
       report(instruction, checkCall(module_, function, instruction));
       return;
@@ -156,6 +164,7 @@ class InstructionChecker {
   }
 
   const Module& module_;
+  const CheckOptions& options_;
   Diagnostics& diags_;
   FormTable table_;
   std::vector<OpcodeCheck> opcodeChecks_;
@@ -163,8 +172,8 @@ class InstructionChecker {
 
 } // namespace
 
-void checkInstructions(const Module& module, const CheckOptions&, Diagnostics& diags) {
-  InstructionChecker checker(module, diags);
+void checkInstructions(const Module& module, const CheckOptions& options, Diagnostics& diags) {
+  InstructionChecker checker(module, options, diags);
   for (const Function& function : module.functions)
     checker.checkFunction(function);
 }

@@ -53,6 +53,13 @@ StateSpace Form::stateSpaceOf(Mod mod) {
   }
 }
 
+void Form::replace(Mod mod, Slot slot) {
+  Mod& held = slots_[static_cast<std::size_t>(slot)];
+  if (held != Mod::None) set_.reset(static_cast<std::size_t>(held));
+  held = mod;
+  set_.set(static_cast<std::size_t>(mod));
+}
+
 void Form::add(Mod mod, Slot slot) {
   set_.set(static_cast<std::size_t>(mod));
   if (slot == Slot::Flag) return;

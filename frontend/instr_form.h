@@ -114,6 +114,9 @@ class Form {
 
   static StateSpace stateSpaceOf(Mod mod);
 
+  /// Another modifier in place of that of its slot, or where there is none.
+  void replace(Mod mod, Slot slot);
+
   // For the matcher.
   void add(Mod mod, Slot slot);
   void addType(Type type);

@@ -8,6 +8,7 @@
 #include "ori/parse.h"
 #include "orias/cubin_module.h"
 #include "orias/function_job.h"
+#include "orias/launch_limits.h"
 #include "orias/line_tables.h"
 #include "orias/remarks_json.h"
 #include "support/check.h"
@@ -96,6 +97,21 @@ void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnosti
   }
 }
 
+ptx::Mod cacheOperator(std::string_view name) {
+  using ptx::Mod;
+  if (name.empty()) return Mod::None;
+  for (Mod mod : {Mod::Ca, Mod::Cg, Mod::Cs, Mod::Lu, Mod::Cv, Mod::Wb, Mod::Wt})
+    if (ptx::modName(mod) == name) return mod;
+  throw Error(fmt::format("there is no cache operator '{}'", name));
+}
+
+ptx::LowerOptions lowerOptions(const Options& options) {
+  const CacheOptions& caches = options.caches;
+  return {.contractFma = options.contractFma,
+          .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
+          .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)}};
+}
+
 } // namespace
 
 Compilation::Compilation(std::span<const Input> inputs, const Options& options)
@@ -153,6 +169,7 @@ void Compilation::parse() {
 void Compilation::check() {
   ptx::CheckOptions options;
   options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
+  options.warnDouble = options_.warnDouble;
   for (Source& source : sources_)
     ptx::check(*source.ptx, options, source.diags);
 }
@@ -160,7 +177,9 @@ void Compilation::check() {
 void Compilation::lower() {
   const Source* withData = nullptr;
   for (Source& source : sources_) {
-    source.ori = ptx::lower(*source.ptx, *target_, source.diags, {.contractFma = options_.contractFma});
+    source.ori = ptx::lower(*source.ptx, *target_, source.diags, lowerOptions(options_));
+    for (const auto& function : source.ori->functions)
+      applyLaunchOptions(*function, options_, source.diags);
     if (!source.diags.hasErrors()) checkMemory(*source.ptx, *source.ori, source.diags);
     if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
     // Places in constant banks are given out module by module, so two of them would overlap.
@@ -228,7 +247,7 @@ void Compilation::writeCubin() {
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
-  addLineTables(cubin, described, functions, options_.lineInfo);
+  if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo);
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
       extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +

@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "encoder/listing.h"
 #include "ori/module.h"
+#include "orias/launch_limits.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -13,14 +14,6 @@ namespace orias {
 
 namespace {
 
-constexpr unsigned kWarpSize = 32;
-
-unsigned threadsPerBlock(const ori::LaunchBounds& bounds) {
-  const auto& xyz = bounds.reqntid[0] ? bounds.reqntid : bounds.maxntid;
-  if (xyz[0] == 0) return 0;
-  return xyz[0] * std::max(1U, xyz[1]) * std::max(1U, xyz[2]);
-}
-
 std::string phaseOf(const ori::Function& function) {
   auto pipeline = phases::pipeline();
   if (function.currentPhase() >= pipeline.size()) return "before the first phase";
@@ -29,21 +22,6 @@ std::string phaseOf(const ori::Function& function) {
 }
 
 } // namespace
-
-unsigned registerCeiling(const ori::Function& function, const Options& options) {
-  const isa::Target& target = function.module().target();
-  unsigned ceiling = target.maxRegistersPerThread();
-  auto lower = [&](unsigned limit) {
-    if (limit) ceiling = std::min(ceiling, limit);
-  };
-  lower(options.maxRegisters);
-  lower(function.bounds.maxnreg);
-  if (unsigned threads = threadsPerBlock(function.bounds)) {
-    unsigned warps = (threads + kWarpSize - 1) / kWarpSize;
-    lower(target.registersForWarps(warps * std::max(1U, function.bounds.minnctapersm)));
-  }
-  return ceiling;
-}
 
 FunctionJob::FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs,
                          std::string fileName, std::string_view text)

@@ -12,10 +12,6 @@
 
 namespace orias {
 
-/// The most registers that a thread of this function may have: by option, by `.maxnreg`, and so that the blocks that
-/// the launch bounds promise fit on a multiprocessor.
-unsigned registerCeiling(const ori::Function& function, const Options& options);
-
 /// One function on its way through the phases. Jobs share nothing that is written to, so they may run in parallel.
 class FunctionJob {
  public:

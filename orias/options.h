@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,6 +28,24 @@ struct PhaseOptions {
   friend bool operator==(const PhaseOptions&, const PhaseOptions&) = default;
 };
 
+/// What is known of the launches of every kernel, as if its directives said so; a directive goes before it.
+struct LaunchOptions {
+  std::array<unsigned, 3> maxntid{}; ///< threads of a CTA; `x` is 0 if nothing is said, `y` and `z` then too
+  unsigned minnctapersm = 0;         ///< CTAs on a multiprocessor; 0: nothing is said
+  bool overrideDirectives = false;   ///< these and Options::maxRegisters go before the directives
+  friend bool operator==(const LaunchOptions&, const LaunchOptions&) = default;
+};
+
+/// Cache operators (`ca`, `cg`, `cs`, `lu`, `cv` of loads; `wb`, `cg`, `cs`, `wt` of stores) of weak accesses to global
+/// and generic memory; empty: as the PTX has them.
+struct CacheOptions {
+  std::string defaultLoad;  ///< for loads that have none
+  std::string forcedLoad;   ///< for all
+  std::string defaultStore; ///< for stores that have none
+  std::string forcedStore;  ///< for all
+  friend bool operator==(const CacheOptions&, const CacheOptions&) = default;
+};
+
 /// How to assemble. The defaults are those of the command line.
 struct Options {
   static constexpr unsigned kNoRegisterLimit = 0;
@@ -35,6 +54,8 @@ struct Options {
   unsigned optLevel = 3;                    ///< 0 … 4
   unsigned maxRegisters = kNoRegisterLimit; ///< per thread
   bool contractFma = true;                  ///< allow a multiplication and an addition to become one fused operation
+  LaunchOptions launch;                     ///< bounds of launches that the PTX does not give
+  CacheOptions caches;                      ///< cache operators of global and generic accesses
   std::vector<std::string> entries;         ///< the entry functions to assemble; empty: all
   unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
   bool lineInfo = false;                    ///< tables from addresses to lines, also for PTX without a `.loc`
@@ -42,6 +63,8 @@ struct Options {
   bool warningsAreErrors = false;
   bool warnSpills = false;
   bool warnLocalMemory = false;
+  bool warnDouble = false;
+  bool suppressDebugInfo = false; ///< no line tables, whatever else asks for them
   bool wantListing = false;
   ListingFormat listingFormat = ListingFormat::Annotated;
   std::vector<std::string>

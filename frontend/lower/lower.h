@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/instr_form.h"
 #include "frontend/module.h"
 #include "ori/module.h"
 
@@ -7,8 +8,15 @@
 
 namespace orias::ptx {
 
+/// The cache operators of weak loads, or of weak stores, of global and generic memory; Mod::None: as the PTX has them.
+struct CacheOperators {
+  Mod usual = Mod::None;  ///< of accesses that have none
+  Mod forced = Mod::None; ///< of all
+};
+
 struct LowerOptions {
   bool contractFma = true; ///< mul and add without a rounding modifier may become one fused operation
+  CacheOperators loads, stores;
 };
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel. Registers become virtual registers (one for

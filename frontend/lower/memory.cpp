@@ -64,10 +64,25 @@ IsaOperand offsetOperand(const Address& a, std::int64_t extra) {
   return o;
 }
 
+bool isWeak(const Form& form) {
+  return form.semantics() == Mod::None || form.semantics() == Mod::Weak;
+}
+
+/// The access with the cache operator that the options give it: only weak ones of global and generic memory, and none
+/// that say by a priority of eviction what they want.
+Form withCacheOperator(Form form, StateSpace space, const CacheOperators& operators) {
+  if ((space != StateSpace::Global && space != StateSpace::None) || !isWeak(form)) return form;
+  if (form.get(Slot::EvictL1) != Mod::None) return form;
+  if (operators.forced != Mod::None)
+    form.replace(operators.forced, Slot::Cache);
+  else if (form.cache() == Mod::None && operators.usual != Mod::None)
+    form.replace(operators.usual, Slot::Cache);
+  return form;
+}
+
 /// Is this access ordered more strongly than a weak one, and how far does it reach?
 MemOrder orderOf(const Form& form) {
-  const Mod semantics = form.semantics();
-  if (semantics == Mod::None || semantics == Mod::Weak) {
+  if (isWeak(form)) {
     // The cache operators say how far the access has to go.
     switch (form.cache()) {
     case Mod::Ca:
@@ -205,8 +220,9 @@ StateSpace accessedSpace(const Form& form) {
   return isClusterShared(form) ? StateSpace::None : form.space();
 }
 
-void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
-  const StateSpace space = accessedSpace(form);
+void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
+  const StateSpace space = accessedSpace(written);
+  const Form form = withCacheOperator(written, space, f.options().loads);
   if (const Operand& from = f.operands(i)[1]; space == StateSpace::Param && namesCallParam(f, from)) {
     auto to = elements(f, f.operands(i)[0]);
     const unsigned each = bitWidth(form.type()) / 8;
@@ -267,8 +283,9 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
-void storeTo(FunctionLowering& f, const Instruction& i, const Form& form) {
-  const StateSpace space = accessedSpace(form);
+void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
+  const StateSpace space = accessedSpace(written);
+  const Form form = withCacheOperator(written, space, f.options().stores);
   if (space == StateSpace::Param) {
     const Operand& to = f.operands(i)[0];
     if (!namesCallParam(f, to)) {

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <map>
 #include <thread>
+#include <utility>
 
 namespace orias::driver {
 
@@ -130,6 +131,8 @@ class Parser {
   void readOptionsFile(const std::string& name, unsigned depth);
   void setArchitecture(const std::string& name);
   void setRegisterLimit(const std::string& value);
+  void setThreads(const std::string& value);
+  void settleLimits();
   void finish();
   static unsigned number(const OptionSpec& option, const std::string& value);
 
@@ -243,6 +246,30 @@ void Parser::setRegisterLimit(const std::string& value) {
   line_.options.maxRegisters = limit;
 }
 
+void Parser::setThreads(const std::string& value) {
+  const std::vector<std::string> counts = split(value, ',');
+  auto& xyz = line_.options.launch.maxntid;
+  if (counts.size() > xyz.size())
+    throw UsageError(fmt::format("option '--maxntid' needs three numbers at most, not '{}'", value));
+  xyz = {1, 1, 1};
+  for (std::size_t axis = 0; axis < counts.size(); ++axis) {
+    xyz[axis] = number(spec(Option::Maxntid), counts[axis]);
+    if (xyz[axis] == 0) throw UsageError(fmt::format("option '--maxntid' needs numbers above 0, not '{}'", value));
+  }
+}
+
+/// A limit of registers goes before what a count of threads would make of it, as with ptxas.
+void Parser::settleLimits() {
+  LaunchOptions& launch = line_.options.launch;
+  if (line_.options.maxRegisters == Options::kNoRegisterLimit) return;
+  auto warn = [&](std::string_view name) {
+    line_.warnings.push_back(
+        fmt::format("Conflicting options -maxrregcount and -{0} specified, ignoring -{0} option", name));
+  };
+  if (std::exchange(launch.minnctapersm, 0) != 0) warn("minnctapersm");
+  if (std::exchange(launch.maxntid, {})[0] != 0) warn("maxntid");
+}
+
 void Parser::readOptionsFile(const std::string& name, unsigned depth) {
   if (depth >= kDeepestOptionsFile) throw UsageError(fmt::format("options files are nested too deeply at '{}'", name));
   std::string text = readOptionFile(spec(Option::OptionsFile), name);
@@ -295,6 +322,15 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::LineInfo: options.lineInfo = true; break;
   case Option::WarnSpills: options.warnSpills = true; break;
   case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
+  case Option::WarnDouble: options.warnDouble = true; break;
+  case Option::SuppressDebugInfo: options.suppressDebugInfo = true; break;
+  case Option::DefLoadCache: options.caches.defaultLoad = value; break;
+  case Option::ForceLoadCache: options.caches.forcedLoad = value; break;
+  case Option::DefStoreCache: options.caches.defaultStore = value; break;
+  case Option::ForceStoreCache: options.caches.forcedStore = value; break;
+  case Option::Maxntid: setThreads(value); break;
+  case Option::Minnctapersm: options.launch.minnctapersm = number(option, value); break;
+  case Option::OverrideDirectives: options.launch.overrideDirectives = true; break;
   case Option::Listing:
     options.wantListing = true;
     line_.listingFile = value;
@@ -332,7 +368,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::CheckEach: line_.checkEachLaunch = value; break;
   case Option::CheckUniform: line_.checkUniformLaunch = value; break;
   default:
-    ORIAS_CHECK(option.effect != Effect::Full, option.display());
+    ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the rest needs no action, or has none yet
     if (option.effect == Effect::NotYet && value != "false")
       line_.warnings.push_back(fmt::format("option '{}' has no effect yet", option.display()));
     break;
@@ -340,6 +376,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 }
 
 void Parser::finish() {
+  settleLimits();
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty()) line_.action = CommandLine::Action::Help;
 }
 

@@ -39,7 +39,7 @@ std::string entry(const OptionSpec& option) {
   if (!option.shortName.empty()) head = fmt::format("{:<51} (-{})", head, option.shortName);
   std::string help(option.help);
   help += '.';
-  if (option.effect != Effect::Full) help += " [accepted; no effect yet]";
+  if (option.effect == Effect::Hint || option.effect == Effect::NotYet) help += " [accepted; no effect yet]";
   return head + '\n' + wrapped(help) + '\n';
 }
 

@@ -22,6 +22,7 @@ enum class Takes : std::uint8_t {
 /// Whether an option does something here.
 enum class Effect : std::uint8_t {
   Full,
+  Always, ///< what it asks for holds with and without it
   Hint,   ///< only tunes the code; it is accepted and does nothing yet
   NotYet, ///< asks for other code; it is accepted and does nothing yet, which a warning says
 };

@@ -139,6 +139,21 @@ TEST_CASE("register limits keep to what the ABI and the machine allow") {
   CHECK(high.warnings.size() == 1);
 }
 
+TEST_CASE("threads of a CTA are one to three numbers") {
+  CHECK(parse({"-maxntid=64", "a"}).options.launch.maxntid == std::array<unsigned, 3>{64, 1, 1});
+  CHECK(parse({"-maxntid=64,2,3", "a"}).options.launch.maxntid == std::array<unsigned, 3>{64, 2, 3});
+  CHECK(usageError({"-maxntid=1,2,3,4", "a"}) == "option '--maxntid' needs three numbers at most, not '1,2,3,4'");
+  CHECK(usageError({"-maxntid=0", "a"}) == "option '--maxntid' needs numbers above 0, not '0'");
+}
+
+TEST_CASE("a limit of registers makes limits of threads void, with warnings") {
+  CommandLine line = parse({"-minnctapersm=2", "-maxntid=64", "-maxrregcount=40", "a"});
+  CHECK(line.warnings.size() == 2);
+  CHECK(line.options.launch.minnctapersm == 0);
+  CHECK(line.options.launch.maxntid[0] == 0);
+  CHECK(parse({"-minnctapersm=2", "-maxntid=64", "a"}).warnings.empty());
+}
+
 TEST_CASE("the last of contradicting options is taken, with a warning") {
   CommandLine line = parse({"-arch=sm_80", "-arch=sm_90", "a"});
   CHECK(line.options.arch == "sm_90");

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "ori/function.h"
+#include "orias/options.h"
+#include "support/diagnostics.h"
+
+// What directives and options say about launches, and how many registers that leaves to a thread. As ptxas 13.0 does
+// (observed with kernels that need 110 registers): a directive goes before an option, `.maxnreg` before the count of
+// threads, and that before --maxrregcount; --override-directive-values turns the first of these round.
+
+namespace orias {
+
+/// Gives a kernel the bounds of Options::launch where its PTX has none, or in place of them. More CTAs than a
+/// multiprocessor has room for are warned of and dropped.
+void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnostics& diagnostics);
+
+/// The most registers that a thread of this function may have.
+unsigned registerCeiling(const ori::Function& function, const Options& options);
+
+} // namespace orias
