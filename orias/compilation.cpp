@@ -13,9 +13,9 @@
 #include "orias/remarks_json.h"
 #include "support/check.h"
 #include "support/nearest.h"
+#include "support/processor_time.h"
 
 #include <algorithm>
-#include <chrono>
 #include <fmt/format.h>
 #include <tbb/info.h>
 #include <tbb/parallel_for.h>
@@ -54,6 +54,8 @@ phases::PipelineOptions pipelineOptions(const PhaseOptions& options) {
   out.printChanged = options.printChanged;
   out.stopAfter = options.stopAfter;
   out.disabled = options.disabled;
+  for (const LeftOut& leftOut : kLeftOut)
+    if (options.fastCompile >= leftOut.from) out.disabled.emplace_back(leftOut.phase);
   out.startFrom = options.startFrom;
   out.verifyEach = options.verifyEach;
   return out;
@@ -136,9 +138,9 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
 Compilation::~Compilation() = default;
 
 template <typename Work> void Compilation::stage(const char* name, Work&& work) {
-  auto start = std::chrono::steady_clock::now();
+  const auto start = processTime();
   work();
-  std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+  const std::chrono::duration<double, std::milli> took = processTime() - start;
   result_.times.push_back({name, took.count()});
 }
 

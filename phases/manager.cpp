@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "support/diagnostics.h"
 #include "support/nearest.h"
+#include "support/processor_time.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -121,9 +122,9 @@ class PhaseManager::PhaseScope {
   }
 
   void run() {
-    auto start = std::chrono::steady_clock::now();
+    const auto start = threadTime();
     bool changed = plan_.phase->run(function_, context_);
-    manager_.times_.push_back({plan_.phase, std::chrono::steady_clock::now() - start, changed});
+    manager_.times_.push_back({plan_.phase, threadTime() - start, changed});
     if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
     if (manager_.options_.printChanged && changed) showChanges();
     if (plan_.dumpAfter) manager_.emitDump(*plan_.phase, function_, "after", ori::print(function_));

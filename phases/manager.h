@@ -27,7 +27,7 @@ struct PipelineOptions {
 
 struct PhaseTime {
   const PhaseInfo* phase;
-  std::chrono::nanoseconds time{0};
+  std::chrono::nanoseconds time{0}; ///< of the processor
   bool changed = false;
 };
 
@@ -61,7 +61,7 @@ class PhaseManager {
 /// The table of --list-phases.
 std::string listPhases();
 
-/// The table of --time-phases: total per phase over all functions, with shares.
+/// The table of --time-phases: processor time per phase over all functions, with shares.
 std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction);
 
 /// The lines that differ between two texts, "-" and "+" in front, with the block labels that they stand under.
