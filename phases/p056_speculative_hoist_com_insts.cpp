@@ -21,7 +21,16 @@ constexpr unsigned kMostInstructions = 64;
 
 class Hoister {
  public:
-  Hoister(ori::Function& function, PhaseContext& context) : function_(function), context_(context), cfg_(function) {}
+  Hoister(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), definitions_(function.vregCount()) {
+    for (Block* block : function.layout())
+      for (Instr& instr : *block)
+        for (const ori::Operand& o : instr.ops())
+          if (o.isDef && o.isVirtual()) {
+            Definitions& of = definitions_[o.reg];
+            of = of.count == 0 ? Definitions{&instr, 1} : Definitions{nullptr, 2};
+          }
+  }
 
   bool run() {
     bool changed = false;
@@ -90,7 +99,7 @@ class Hoister {
       if (!o.isDef || !o.isVirtual()) continue;
       hasResult = true;
       // Parts of registers would take the other parts with them.
-      if (o.sub != 0 || o.width != function_.vreg(o.reg).width || !function_.singleDef(o.reg)) return false;
+      if (o.sub != 0 || o.width != function_.vreg(o.reg).width || definitions_[o.reg].count != 1) return false;
     }
     return hasResult;
   }
@@ -99,6 +108,7 @@ class Hoister {
   bool readsFrom(const Instr& instr, const Block& block) const {
     return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
       if (o.isDef || !o.isVirtual()) return false;
+      if (const Definitions& of = definitions_[o.reg]; of.count < 2) return of.only && of.only->block == &block;
       bool isThere = false;
       function_.forEachDef(o.reg, [&](ori::Operand& def) { isThere |= def.owner->block == &block; });
       return isThere;
@@ -132,9 +142,16 @@ class Hoister {
     return true;
   }
 
+  /// Of a register: how many there are, and which it is if there is one.
+  struct Definitions {
+    const Instr* only = nullptr;
+    unsigned count = 0;
+  };
+
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
+  std::vector<Definitions> definitions_; ///< by register, as they were; those of erased twins are not asked for again
   std::vector<std::pair<ori::VRegId, ori::VRegId>> merges_;
 };
 

@@ -52,8 +52,10 @@ class Synchroniser {
       return dominators_.level(a.from) > dominators_.level(b.from);
     });
     leaveEarly(plan.regions);
+    findPredecessors();
     for (const Region& region : plan.regions)
       insert(region);
+    arrange();
     return !plan.regions.empty();
   }
 
@@ -68,18 +70,26 @@ class Synchroniser {
       for (const ori::EdgeIds& edge : region.leaving)
         if (meets.count(edge.second) != 0 || !endsAtOnce(*function_.block(edge.second)))
           barriersOf[edge].push_back(firstBarrier_ + region.barrier);
+    const auto hasPlainCondition = [&](const Block& from) {
+      const Instr* branch = ori::plainBranch(from);
+      return branch && branch->guard().isReg(isa::File::P);
+    };
+    std::vector<ori::EdgeIds> split;
+    for (const auto& [edge, barriers] : barriersOf)
+      if (!hasPlainCondition(*function_.block(edge.first))) split.push_back(edge);
+    const std::vector<Block*> middles = ori::splitEdges(function_, split);
+    auto middle = middles.begin();
     for (const auto& [edge, barriers] : barriersOf) {
       Block* from = function_.block(edge.first);
       ori::Builder builder(function_);
-      if (const Instr* branch = ori::plainBranch(*from); branch && branch->guard().isReg(isa::File::P)) {
-        Operand guard = branch->guard().value();
+      if (hasPlainCondition(*from)) {
+        Operand guard = from->last->guard().value();
         if (from->fallthrough == edge.second) guard.flags ^= Operand::kNot;
         builder = ori::Builder::before(function_, from->last);
         builder.setGuard(guard);
       } else {
-        Block* middle = ori::splitEdge(function_, from, function_.block(edge.second));
-        splitFrom_[middle->id] = edge.first;
-        builder = ori::Builder(function_, middle);
+        splitFrom_[(*middle)->id] = edge.first;
+        builder = ori::Builder(function_, *middle++);
       }
       if (from->last) builder.setSource(from->last->source);
       for (unsigned barrier : barriers)
@@ -100,12 +110,10 @@ class Synchroniser {
     const Operand barrier = Operand::physical(isa::File::B, firstBarrier_ + region.barrier);
 
     // The BSYNC gets a block of its own; BSSY names the block behind it (observed).
-    Block* sync = function_.newBlockAfter(layoutPredecessor(meet));
-    std::vector<BlockId> entries;
-    for (BlockId p : currentPredecessors(meet))
-      if (!isBackEdge(p, region.meet)) entries.push_back(p);
-    for (BlockId p : entries)
-      redirect(function_.block(p), meet, sync);
+    Block* sync = function_.newBlock();
+    inFront_[meet->id] = sync;
+    for (BlockId p : predecessors_[meet->id])
+      if (!isBackEdge(p, region.meet)) redirect(function_.block(p), meet, sync);
     sync->fallthrough = meet->id;
     sync->loopDepth = from->loopDepth;
     ori::Builder atSync(function_, sync);
@@ -131,19 +139,23 @@ class Synchroniser {
     return p < cfg_.idCount() && cfg_.isReachable(p) && cfg_.isRetreating(p, meet);
   }
 
-  std::vector<BlockId> currentPredecessors(const Block* meet) const {
-    std::vector<BlockId> out;
+  /// Each block is the meeting of one region at most, so nothing that insert changes is asked for again.
+  void findPredecessors() {
+    predecessors_.assign(function_.blockIdCount(), {});
+    inFront_.assign(function_.blockIdCount(), nullptr);
     for (const Block* b : function_.layout())
-      function_.forEachSuccessor(*b, [&](BlockId s) {
-        if (s == meet->id) out.push_back(b->id);
-      });
-    return out;
+      function_.forEachSuccessor(*b, [&](BlockId s) { predecessors_[s].push_back(b->id); });
   }
 
-  Block* layoutPredecessor(const Block* block) const {
-    const auto& layout = function_.layout();
-    auto at = std::find(layout.begin(), layout.end(), block);
-    return *(at - 1);
+  /// Puts the blocks of the BSYNCs where they belong, from the end of the layout.
+  void arrange() {
+    std::vector<Block*> order;
+    for (Block* block : function_.layout()) {
+      if (block->id >= inFront_.size()) break; // one of them
+      if (inFront_[block->id]) order.push_back(inFront_[block->id]);
+      order.push_back(block);
+    }
+    function_.setLayout(std::move(order));
   }
 
   void redirect(Block* p, const Block* meet, const Block* sync) {
@@ -161,7 +173,9 @@ class Synchroniser {
   ori::DomTree postDominators_;
   ori::Loops loops_;
   unsigned firstBarrier_ = 0;
-  std::map<BlockId, BlockId> splitFrom_; ///< for blocks on edges, the block that the edge came from
+  std::map<BlockId, BlockId> splitFrom_;           ///< for blocks on edges, the block that the edge came from
+  std::vector<std::vector<BlockId>> predecessors_; ///< by block
+  std::vector<Block*> inFront_;                    ///< by block, the BSYNC in front of it
 };
 
 } // namespace

@@ -200,26 +200,44 @@ class Planner {
   /// Gives each region from `first` on the lowest barrier that no region uses which can be under way at the same time.
   /// A barrier belongs to the warp, and the sides of a branch run in any order, so that is every region but those that
   /// all lanes have to leave before one enters the other. Without a barrier there is no region.
+  ///
+  /// So the regions of a barrier follow each other on one way down the dominator tree, each behind the meeting of the
+  /// one before, and it is enough to look at the two between which a region would stand.
   void assignBarriers(unsigned barrierCount, std::size_t first) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto begin = regions.begin() + static_cast<std::ptrdiff_t>(first);
     std::stable_sort(begin, regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
     });
+    users_.resize(barrierCount);
     std::vector<ConvergenceRegion> kept(regions.begin(), begin);
     for (std::size_t i = first; i < regions.size(); ++i) {
       ConvergenceRegion& r = regions[i];
-      std::uint32_t taken = 0;
-      for (const ConvergenceRegion& other : kept)
-        if (!isOver(other, r) && !isOver(r, other)) taken |= 1u << other.barrier;
-      while (taken >> r.barrier & 1)
+      const Use use{r.from, dominators_.dominates(r.from, r.gathered) ? r.gathered : kNoId};
+      const std::uint32_t at = dominators_.preorderIndex(r.from);
+      while (r.barrier < barrierCount && !isFree(users_[r.barrier], at, use))
         ++r.barrier;
-      if (r.barrier < barrierCount)
+      if (r.barrier < barrierCount) {
+        users_[r.barrier].emplace(at, use);
         kept.push_back(std::move(r));
-      else if (first == 0)
+      } else if (first == 0) {
         plan_.missed.push_back({r.meet, true});
+      }
     }
     regions = std::move(kept);
+  }
+
+  /// Where a region sets its barrier, and where all lanes have met again; see ConvergenceRegion::gathered.
+  struct Use {
+    BlockId from, gathered;
+  };
+  /// The regions of one barrier by the place of `from` in the preorder of the dominator tree.
+  using Users = std::map<std::uint32_t, Use>;
+
+  bool isFree(const Users& users, std::uint32_t at, const Use& use) const {
+    const auto next = users.lower_bound(at);
+    if (next != users.end() && (next->first == at || !isOver(use, next->second))) return false;
+    return next == users.begin() || isOver(std::prev(next)->second, use);
   }
 
   /// Lanes must not wait for each other in a circle: here for one that is held up at another meeting, which it has to
@@ -279,7 +297,7 @@ class Planner {
   }
 
   /// Whether all lanes have met again behind the one region before any comes to the other.
-  bool isOver(const ConvergenceRegion& one, const ConvergenceRegion& other) const {
+  bool isOver(const Use& one, const Use& other) const {
     return one.gathered != kNoId && dominators_.dominates(one.gathered, other.from);
   }
 
@@ -287,6 +305,7 @@ class Planner {
   const DomTree& dominators_;
   const DomTree& postDominators_;
   const Loops& loops_;
+  std::vector<Users> users_;   ///< by barrier
   std::vector<bool> isNeeded_; ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
 };

@@ -152,13 +152,23 @@ class Divergence::Solver {
         if (entriesFromRegion(id, b) > 1) merging.push_back(id);
       if (meet < cfg_.idCount() && entriesFromRegion(meet, b) > 1) merging.push_back(meet);
     } else {
-      merging = frontier_.compute(cfg_.successors(b), [&](BlockId id) { return id == meet || mark_[id] == stamp_; });
+      // Behind the meeting lanes are together again: what lies there is not looked at, or a row of branches would take
+      // time by the square of its length.
+      merging = frontier_.compute(sidesOf(b, meet), [&](BlockId id) { return mark_[id] == stamp_; });
+      if (meet < cfg_.idCount()) merging.push_back(meet);
     }
     if (isCyclic) divergeBehindCycle(b, region);
     for (BlockId id : region)
       setApart(id);
     for (BlockId id : merging)
       setJoin(id);
+  }
+
+  std::vector<BlockId> sidesOf(BlockId b, BlockId meet) const {
+    std::vector<BlockId> sides;
+    for (BlockId side : cfg_.successors(b))
+      if (side != meet) sides.push_back(side);
+    return sides;
   }
 
   /// What can be reached from `from` without passing `stop`; marks it with a new stamp.

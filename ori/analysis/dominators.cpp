@@ -264,34 +264,18 @@ void IteratedFrontier::enqueue(BlockId id) {
   const std::uint32_t level = tree_.level(id);
   if (byLevel_.size() <= level) byLevel_.resize(level + 1);
   byLevel_[level].push_back(id);
+  ++queued_;
 }
 
-/// Takes the deepest queued block and offers the ends of the edges that leave its subtree upwards.
-bool IteratedFrontier::step(std::vector<BlockId>& candidates) {
-  if (byLevel_.empty()) return false;
-  while (byLevel_[level_].empty()) {
-    if (level_ == 0) return false;
+/// The deepest queued block, kNoId when there is none. What is queued while a block is looked at is no deeper.
+BlockId IteratedFrontier::takeDeepest() {
+  if (queued_ == 0) return kNoId;
+  while (byLevel_[level_].empty())
     --level_;
-  }
-  const BlockId root = byLevel_[level_].back();
+  const BlockId deepest = byLevel_[level_].back();
   byLevel_[level_].pop_back();
-  walkedIn_[root] = round_;
-  walk_.assign(1, root);
-  while (!walk_.empty()) {
-    const BlockId at = walk_.back();
-    walk_.pop_back();
-    for (BlockId to : cfg_.successors(at)) {
-      if (tree_.idom(to) == at || tree_.level(to) > level_ || offeredIn_[to] == round_) continue;
-      offeredIn_[to] = round_;
-      candidates.push_back(to);
-    }
-    for (BlockId child : tree_.children(at)) {
-      if (walkedIn_[child] == round_) continue;
-      walkedIn_[child] = round_;
-      walk_.push_back(child);
-    }
-  }
-  return true;
+  --queued_;
+  return deepest;
 }
 
 void IteratedFrontier::finish(std::vector<BlockId>& result) {

@@ -73,16 +73,31 @@ class IteratedFrontier {
   IteratedFrontier(const Cfg& cfg, const DomTree& dominators);
   /// The blocks that need a phi for something defined in `defs`, when it is live into them (`isLiveIn(BlockId)`), in
   /// the order of their ids.
+  ///
+  /// Under a definition it is enough to look where that is live on the way down: if it is live again further down, a
+  /// deeper definition or phi lies between, which has been looked at before.
   template <typename LiveIn> std::vector<BlockId> compute(std::span<const BlockId> defs, LiveIn&& isLiveIn) {
     std::vector<BlockId> result;
     start(defs);
-    while (step(candidates_)) {
-      for (BlockId id : candidates_)
-        if (isLiveIn(id)) {
-          result.push_back(id);
-          enqueue(id);
+    for (BlockId root = takeDeepest(); root != kNoId; root = takeDeepest()) {
+      walkedIn_[root] = round_;
+      walk_.assign(1, root);
+      while (!walk_.empty()) {
+        const BlockId at = walk_.back();
+        walk_.pop_back();
+        for (BlockId to : cfg_.successors(at)) {
+          if (tree_.idom(to) == at || tree_.level(to) > level_ || offeredIn_[to] == round_) continue;
+          offeredIn_[to] = round_;
+          if (!isLiveIn(to)) continue;
+          result.push_back(to);
+          enqueue(to);
         }
-      candidates_.clear();
+        for (BlockId child : tree_.children(at)) {
+          if (walkedIn_[child] == round_ || !isLiveIn(child)) continue;
+          walkedIn_[child] = round_;
+          walk_.push_back(child);
+        }
+      }
     }
     finish(result);
     return result;
@@ -90,7 +105,7 @@ class IteratedFrontier {
 
  private:
   void start(std::span<const BlockId> defs);
-  bool step(std::vector<BlockId>& candidates);
+  BlockId takeDeepest();
   void enqueue(BlockId id);
   static void finish(std::vector<BlockId>& result);
 
@@ -100,7 +115,8 @@ class IteratedFrontier {
   std::vector<std::uint32_t> queuedIn_, walkedIn_, offeredIn_; // the round in which that happened to a block
   std::vector<std::vector<BlockId>> byLevel_;
   std::uint32_t level_ = 0;
-  std::vector<BlockId> walk_, candidates_;
+  std::size_t queued_ = 0; // blocks in byLevel_
+  std::vector<BlockId> walk_;
 };
 
 } // namespace orias::ori

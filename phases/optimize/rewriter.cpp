@@ -128,8 +128,9 @@ void Rewriter::enqueueDefinitions(const Operand& operand) {
 
 void Rewriter::changed(Instr& instr) {
   enqueue(&instr);
+  // Nobody looks through the registers that are written in several places; one of those may have very many readers.
   for (const ori::Operand& o : instr.ops())
-    if (o.isDef && o.isReg() && o.isVirtual())
+    if (o.isDef && o.isReg() && o.isVirtual() && isSingle(o.reg))
       function_.forEachUse(o.reg, [&](ori::Operand& use) { enqueue(use.owner); });
 }
 
