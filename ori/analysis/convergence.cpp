@@ -43,6 +43,11 @@ class Planner {
       if (!isDivergent[b]) continue;
       const BlockId meet = postDominators_.idom(b);
       if (meet == kNoId || meet == postDominators_.root()) continue; // nothing but the end of the program
+      // No BSYNC stands on a back edge: whoever comes to the header that way does not wait there for the others.
+      if (loops_.isHeader(meet) && loops_.contains(loops_.innermost(meet), b)) {
+        plan_.missed.push_back({meet, false});
+        continue;
+      }
       auto [at, isNew] = regionOf.emplace(meet, b);
       if (!isNew) at->second = dominators_.commonDominator(at->second, b);
     }
