@@ -18,6 +18,7 @@ bool oriSanitize(ori::Function&, PhaseContext&);
 bool generalOptimizeEarly(ori::Function&, PhaseContext&);
 bool oriBranchOpt(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
+bool oriLoopSimplification(ori::Function&, PhaseContext&);
 bool oriLoopUnrolling(ori::Function&, PhaseContext&);
 bool generateMovPhi(ori::Function&, PhaseContext&);
 bool analyzeUniformsForSpeculation(ori::Function&, PhaseContext&);

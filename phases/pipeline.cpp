@@ -31,6 +31,8 @@ constexpr PhaseInfo kPipeline[] = {
      "PTX branches around branches; fewer blocks make everything behind cheaper"},
     {"16", "OriPerformLiveDeadFirst", S::EarlyOptimisation, 0, 4, kOptional, oriPerformLiveDead,
      "removes what only a full liveness analysis shows to be dead"},
+    {"18", "OriLoopSimplification", S::EarlyOptimisation, 0, 4, kOptional, oriLoopSimplification,
+     "22 and 66 want one way into a loop, 99 one way to its next round"},
     {"22", "OriLoopUnrolling", S::EarlyOptimisation, 2, 4, kOptional, oriLoopUnrolling,
      "counters are plain constants, and nothing needs phis yet for its copies"},
     {"23", "GenerateMovPhi", S::EarlyOptimisation, 1, 4, kNeeded, generateMovPhi,

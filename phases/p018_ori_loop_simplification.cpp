@@ -1,0 +1,133 @@
+#include "ori/analysis/divergence.h"
+#include "ori/analysis/loops.h"
+#include "ori/cfg_edit.h"
+#include "phases/phases.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using ori::Block;
+using ori::BlockId;
+using ori::LoopId;
+
+namespace {
+
+class Simplifier {
+ public:
+  Simplifier(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
+        loops_(cfg_, dominators_) {}
+
+  bool run() {
+    if (loops_.all().empty()) return false;
+    if (!loops_.isReducible()) {
+      context_.remarks.refused(function_.block(loops_.irreducibleEdges().front().second)->last,
+                               "loops stay as they are: one of the function has several entries");
+      return false;
+    }
+    inFront_.assign(function_.blockIdCount(), nullptr);
+    behind_.assign(function_.blockIdCount(), nullptr);
+    bool changed = false;
+    for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
+      changed |= giveEntry(loop);
+      changed |= giveLatch(loop);
+    }
+    if (changed) arrange();
+    return changed;
+  }
+
+ private:
+  /// A block in front of the loop, for what leaves it, when it is entered on several ways.
+  bool giveEntry(LoopId id) {
+    const ori::Loop& loop = loops_.loop(id);
+    Block* header = function_.block(loop.header);
+    std::vector<BlockId> entries;
+    for (BlockId p : cfg_.predecessors(loop.header))
+      if (cfg_.isReachable(p) && !loops_.contains(id, p)) entries.push_back(p);
+    const std::size_t ways = entries.size() + (loop.header == cfg_.entry() ? 1 : 0);
+    if (ways < 2 && loop.header != cfg_.entry()) return false;
+    Block* front = newBlock(*header, loop.depth - 1);
+    for (BlockId p : entries)
+      ori::redirectEdge(function_, function_.block(p), header, front);
+    inFront_[loop.header] = front;
+    context_.remarks.did(header->last, "the ways into the loop meet in front of it", static_cast<int>(ways));
+    return true;
+  }
+
+  /// One back edge, when threads may go on to the next round from different places.
+  bool giveLatch(LoopId id) {
+    const ori::Loop& loop = loops_.loop(id);
+    if (loop.latches.size() < 2) return false;
+    Block* header = function_.block(loop.header);
+    if (!goesApart(id)) {
+      context_.remarks.refused(header->last, "several back edges: all threads of a warp take the same one");
+      return false;
+    }
+    Block* latch = newBlock(*header, loop.depth);
+    for (BlockId from : loop.latches)
+      ori::redirectEdge(function_, function_.block(from), header, latch);
+    behind_[lastOf(loop.latches)] = latch;
+    context_.remarks.did(header->last, "the ways to the next round meet at the end of the loop",
+                         static_cast<int>(loop.latches.size()));
+    return true;
+  }
+
+  bool goesApart(LoopId id) {
+    if (!divergence_) divergence_.emplace(cfg_);
+    const auto blocks = loops_.blocks(id);
+    return std::any_of(blocks.begin(), blocks.end(), [&](BlockId b) { return divergence_->branchesApart(b); });
+  }
+
+  Block* newBlock(const Block& header, std::uint32_t depth) {
+    Block* block = function_.newBlock();
+    block->fallthrough = header.id;
+    block->loopDepth = static_cast<std::uint8_t>(std::min<std::uint32_t>(depth, 255));
+    return block;
+  }
+
+  /// The one that stands last in the layout.
+  BlockId lastOf(const std::vector<BlockId>& ids) {
+    if (place_.empty()) {
+      place_.resize(function_.blockIdCount());
+      for (std::size_t i = 0; i < function_.layout().size(); ++i)
+        place_[function_.layout()[i]->id] = i;
+    }
+    return *std::max_element(ids.begin(), ids.end(), [&](BlockId a, BlockId b) { return place_[a] < place_[b]; });
+  }
+
+  /// Puts the new blocks where they belong, from the end of the layout.
+  void arrange() {
+    std::vector<Block*> order;
+    for (Block* block : function_.layout()) {
+      if (block->id >= inFront_.size()) break; // one of them
+      if (inFront_[block->id]) order.push_back(inFront_[block->id]);
+      order.push_back(block);
+      if (behind_[block->id]) order.push_back(behind_[block->id]);
+    }
+    function_.setLayout(std::move(order));
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  std::optional<ori::Divergence> divergence_;
+  std::vector<std::size_t> place_;       ///< by block, in the layout
+  std::vector<Block*> inFront_, behind_; ///< by block: the new one there
+};
+
+} // namespace
+
+/// Phase 18. Brings loops into the form that the phases behind it work on. A loop is entered from one block, where
+/// invariants may go (22 and 66 leave loops with several ways in alone). And it has one back edge: threads that
+/// `continue` and threads that come to the end of the round meet there, where otherwise each group would go its own
+/// rounds, as no barrier can stand at a header.
+bool oriLoopSimplification(ori::Function& function, PhaseContext& context) {
+  return Simplifier(function, context).run();
+}
+
+} // namespace orias::phases
