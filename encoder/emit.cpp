@@ -6,6 +6,7 @@
 #include "ori/print.h"
 #include "support/check.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::encoder {
@@ -85,6 +86,17 @@ FunctionCode encodeInstructions(const ori::Function& function) {
   return code;
 }
 
+namespace {
+
+/// Those that set and wait for convergence barriers only have lanes meet; ptxas does not list them either (observed).
+bool exchangesBetweenLanes(const isa::InstrDesc& row) {
+  if (!row.has(isa::Flag::Convergent) || row.has(isa::Flag::Branch)) return false;
+  const auto slots = row.slotList();
+  return std::none_of(slots.begin(), slots.end(), [](const isa::SlotDesc& slot) { return slot.file == isa::File::B; });
+}
+
+} // namespace
+
 void finishText(const ori::Function& function, FunctionCode& code) {
   code.exitOffsets.clear();
   code.coopOffsets.clear();
@@ -94,7 +106,7 @@ void finishText(const ori::Function& function, FunctionCode& code) {
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
     if (code.origin[i]->op == isa::Op::CALL_ABS_R) code.callOffsets.push_back(offset);
     if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
-    if (row.has(isa::Flag::Convergent) && !row.has(isa::Flag::Branch)) code.coopOffsets.push_back(offset);
+    if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }
   appendTail(code, function.module().target());
 }
