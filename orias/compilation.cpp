@@ -46,6 +46,34 @@ void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& opti
   }
 }
 
+/// The phases that compiling faster leaves out; each level leaves out those of the levels before it, too.
+struct LeftOut {
+  FastCompile from;
+  std::string_view phase;
+};
+constexpr LeftOut kLeftOut[] = {
+    // An analysis of the whole function each, and seldom something to do.
+    {FastCompile::Min, "44"},
+    {FastCompile::Min, "56"},
+    {FastCompile::Min, "71"},
+    // The optimiser goes over the code less often, and loops stay as they are.
+    {FastCompile::Mid, "22"},
+    {FastCompile::Mid, "28"},
+    {FastCompile::Mid, "37"},
+    {FastCompile::Mid, "49"},
+    {FastCompile::Mid, "58"},
+    {FastCompile::Mid, "61"},
+    {FastCompile::Mid, "66"},
+    // What takes long whatever it brings.
+    {FastCompile::Max, "46"},
+    {FastCompile::Max, "63"},
+    {FastCompile::Max, "65"},
+    {FastCompile::Max, "74"},
+    {FastCompile::Max, "84"},
+    {FastCompile::Max, "97"},
+    {FastCompile::Max, "110"},
+};
+
 phases::PipelineOptions pipelineOptions(const PhaseOptions& options) {
   phases::PipelineOptions out;
   out.dumpAfter = options.dumpAfter;

@@ -13,18 +13,22 @@ enum class ListingFormat : std::uint8_t {
   Json,      ///< the same facts for programs
 };
 
+/// How much of the code's speed may be given for speed of compilation.
+enum class FastCompile : std::uint8_t { No, Min, Mid, Max };
+
 /// What to write down while the phases run. Phases are named by number (`74`), by name (`ConvertToUniformReg`) or
 /// `all`.
 struct PhaseOptions {
   std::vector<std::string> dumpBefore;
   std::vector<std::string> dumpAfter;
-  std::string dumpDirectory;         ///< where dumps go, one file each; empty: to Result::phaseText
-  std::vector<std::string> disabled; ///< phases that do not run
-  std::string stopAfter;             ///< the last phase that runs; there is no cubin then
-  std::string startFrom;             ///< the inputs are Ori text; the first phase that runs
-  bool printChanged = false;         ///< print what each phase changed
-  bool verifyEach = false;           ///< run the verifier after every phase
-  bool timePhases = false;           ///< put a table of times into Result::phaseText
+  std::string dumpDirectory;                 ///< where dumps go, one file each; empty: to Result::phaseText
+  std::vector<std::string> disabled;         ///< phases that do not run
+  FastCompile fastCompile = FastCompile::No; ///< leaves out more of them
+  std::string stopAfter;                     ///< the last phase that runs; there is no cubin then
+  std::string startFrom;                     ///< the inputs are Ori text; the first phase that runs
+  bool printChanged = false;                 ///< print what each phase changed
+  bool verifyEach = false;                   ///< run the verifier after every phase
+  bool timePhases = false;                   ///< put a table of times into Result::phaseText
   friend bool operator==(const PhaseOptions&, const PhaseOptions&) = default;
 };
 

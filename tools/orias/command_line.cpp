@@ -306,6 +306,12 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
       throw UsageError(fmt::format("option '--machine' can only be 64, not '{}'", value));
     break;
   case Option::OptLevel: options.optLevel = std::min(number(option, value), 4U); break;
+  case Option::OfastCompile:
+    options.phases.fastCompile = value == "min"   ? FastCompile::Min
+                                 : value == "mid" ? FastCompile::Mid
+                                 : value == "max" ? FastCompile::Max
+                                                  : FastCompile::No;
+    break;
   case Option::Maxrregcount: setRegisterLimit(value); break;
   case Option::Fmad: options.contractFma = value == "true"; break;
   case Option::SplitCompile:
