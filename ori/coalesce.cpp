@@ -31,6 +31,46 @@ bool isCandidate(const Function& function, const Instr& instr) {
   return isPlainCopy(instr) && areAlike(function, instr.op_(0), instr.op_(1));
 }
 
+/// A set of pairs of registers in one table: graphs of many thousands of registers are built of them.
+class PairSet {
+ public:
+  /// False when it is there already.
+  bool insert(VRegId a, VRegId b) {
+    if (2 * (count_ + 1) > table_.size()) grow();
+    std::uint64_t& slot = table_[place(key(a, b))];
+    if (slot != kEmpty) return false;
+    slot = key(a, b);
+    ++count_;
+    return true;
+  }
+  bool contains(VRegId a, VRegId b) const { return !table_.empty() && table_[place(key(a, b))] != kEmpty; }
+
+ private:
+  static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
+  static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15; // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
+
+  static std::uint64_t key(VRegId a, VRegId b) { return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b); }
+
+  /// Where the key stands, or the empty place for it.
+  std::size_t place(std::uint64_t wanted) const {
+    const std::size_t mask = table_.size() - 1;
+    std::size_t at = (wanted * kSpread) >> 20 & mask;
+    while (table_[at] != kEmpty && table_[at] != wanted)
+      at = (at + 1) & mask;
+    return at;
+  }
+
+  void grow() {
+    std::vector<std::uint64_t> old(std::max<std::size_t>(1024, 2 * table_.size()), kEmpty);
+    old.swap(table_);
+    for (std::uint64_t one : old)
+      if (one != kEmpty) table_[place(one)] = one;
+  }
+
+  std::vector<std::uint64_t> table_; // a power of two long
+  std::size_t count_ = 0;
+};
+
 /// Chaitin's aggressive coalescing, on the interference graph of the registers that candidates name. Two registers
 /// interfere when one is defined where the same part of the other is live, unless that definition copies the one to the
 /// other, or a value that the other has just got as well.
@@ -77,6 +117,7 @@ class Coalescer {
     parent_.resize(function_.vregCount());
     std::iota(parent_.begin(), parent_.end(), VRegId{0});
     neighbours_.resize(function_.vregCount());
+    degree_.resize(function_.vregCount());
   }
 
   void add(const Candidate& candidate) {
@@ -154,8 +195,11 @@ class Coalescer {
     if (other == def.reg || !isInvolved_[other] || sub < def.sub || sub >= def.sub + def.width) return 0u;
     if (instr.op == Op::COPY && isCandidate(function_, instr) && instr.op_(1).reg == other) return 0u;
     if (isTwin(instr, other)) return 0u;
-    if (!neighbours_[def.reg].insert(other).second) return 0u;
-    neighbours_[other].insert(def.reg);
+    if (!interferences_.insert(def.reg, other)) return 0u;
+    neighbours_[def.reg].push_back(other);
+    neighbours_[other].push_back(def.reg);
+    ++degree_[def.reg];
+    ++degree_[other];
     return 1u;
   }
 
@@ -170,15 +214,20 @@ class Coalescer {
   void merge(VRegId a, VRegId b) {
     a = find(a);
     b = find(b);
-    if (a == b || neighbours_[a].count(b) != 0) return;
-    if (neighbours_[a].size() < neighbours_[b].size()) std::swap(a, b);
+    if (a == b || interferences_.contains(a, b)) return;
+    if (degree_[a] < degree_[b]) std::swap(a, b);
     parent_[b] = a;
     for (VRegId other : neighbours_[b]) {
-      neighbours_[other].erase(b);
-      neighbours_[other].insert(a);
-      neighbours_[a].insert(other);
+      if (parent_[other] != other) continue; // became one with another, which is in the list as well
+      if (!interferences_.insert(a, other)) {
+        --degree_[other];
+        continue;
+      }
+      neighbours_[other].push_back(a);
+      neighbours_[a].push_back(other);
+      ++degree_[a];
     }
-    neighbours_[b].clear();
+    neighbours_[b] = {};
   }
 
   unsigned apply() {
@@ -246,9 +295,11 @@ class Coalescer {
   Liveness liveness_;
   std::vector<Candidate> copies_;
   std::vector<bool> isInvolved_;
-  std::vector<const Instr*> twinOf_;                   // by instruction id: the last copy of the same value in the row
-  std::vector<VRegId> parent_;                         // union-find
-  std::vector<std::unordered_set<VRegId>> neighbours_; // of class representatives; never iterated where order shows
+  std::vector<const Instr*> twinOf_;            // by instruction id: the last copy of the same value in the row
+  std::vector<VRegId> parent_;                  // union-find
+  PairSet interferences_;                       // of class representatives, and what they were made of
+  std::vector<std::vector<VRegId>> neighbours_; // of class representatives; others are to be skipped
+  std::vector<std::uint32_t> degree_;           // neighbours that are representatives
 };
 
 } // namespace
