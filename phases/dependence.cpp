@@ -1,5 +1,7 @@
 #include "phases/dependence.h"
 
+#include "phases/memory_access.h"
+
 #include <algorithm>
 #include <optional>
 #include <unordered_map>
@@ -22,29 +24,18 @@ struct Edge {
   std::uint16_t latency;
 };
 
-/// What a memory instruction touches, as far as its operands tell.
-struct MemoryAccess {
-  enum class Space : std::uint8_t { Generic, Global, Local, Shared } space = Space::Generic;
-  bool isStore = false;
-  bool isStrong = false; ///< keeps its place among others of the kind
-  bool isExact = false;  ///< base, version, offset and size are known
+/// An access of the region, with the registers of its address as they were then.
+struct PlacedAccess {
+  MemoryAccess access;
   std::uint32_t node = 0;
   std::uint64_t base = 0, uniformBase = 0;
   std::uint32_t version = 0, uniformVersion = 0;
-  std::int64_t offset = 0;
-  std::uint32_t bytes = 0;
-};
 
-bool isApart(const MemoryAccess& a, const MemoryAccess& b) {
-  using Space = MemoryAccess::Space;
-  // A generic address may be any of them.
-  if (a.space != b.space && a.space != Space::Generic && b.space != Space::Generic) return true;
-  if (!a.isExact || !b.isExact || a.space != b.space) return false;
-  if (a.base != b.base || a.version != b.version || a.uniformBase != b.uniformBase ||
-      a.uniformVersion != b.uniformVersion)
-    return false;
-  return a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;
-}
+  bool hasBasesOf(const PlacedAccess& other) const {
+    return base == other.base && version == other.version && uniformBase == other.uniformBase &&
+           uniformVersion == other.uniformVersion;
+  }
+};
 
 class Builder {
  public:
@@ -128,55 +119,28 @@ class Builder {
       lastOrdered_ = node;
     }
     if (!row.has(Flag::Load) && !row.has(Flag::Store) && !row.has(Flag::Atomic)) return;
-    const MemoryAccess now = describe(node);
-    for (const MemoryAccess& before : memory_) {
-      const bool isOrdered = before.isStrong && now.isStrong;
-      if (isOrdered || ((before.isStore || now.isStore) && !isApart(before, now))) add(before.node, node, 1);
-    }
+    const PlacedAccess now = describe(node);
+    for (const PlacedAccess& before : memory_)
+      if (mustStayInOrder(before.access, now.access, before.hasBasesOf(now))) add(before.node, node, 1);
     if (memory_.size() >= kMemoryWindow) {
       // From here on this one stands for all before it.
-      for (const MemoryAccess& before : memory_)
+      for (const PlacedAccess& before : memory_)
         add(before.node, node, 1);
-      MemoryAccess all;
+      PlacedAccess all;
       all.node = node;
-      all.isStore = all.isStrong = true;
+      all.access.isStore = all.access.isOrdered = true;
       memory_.assign(1, all);
       return;
     }
     memory_.push_back(now);
   }
 
-  MemoryAccess describe(std::uint32_t node) {
-    const ori::Instr& instr = *region_[node];
-    const isa::InstrDesc& row = isa::desc(instr.op);
-    MemoryAccess m;
+  PlacedAccess describe(std::uint32_t node) {
+    PlacedAccess m;
     m.node = node;
-    m.isStore = row.has(Flag::Store) || row.has(Flag::Atomic);
-    const int order = row.modIndex(isa::Mod::Order);
-    m.isStrong = row.has(Flag::Atomic) || (order >= 0 && instr.mods[order] != row.mods[order].defaultValue);
-    const std::string_view name = row.mnemonic;
-    using Space = MemoryAccess::Space;
-    if (name.starts_with("LDG") || name.starts_with("STG") || name.starts_with("ATOMG") || name.starts_with("REDG"))
-      m.space = Space::Global;
-    else if (name.starts_with("LDL") || name.starts_with("STL"))
-      m.space = Space::Local;
-    else if (name.starts_with("LDS") || name.starts_with("STS") || name.starts_with("ATOMS"))
-      m.space = Space::Shared;
-    // Asynchronous copies touch two spaces.
-    if (name.starts_with("LDGSTS")) m.space = Space::Generic;
-
-    const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");
-    const int size = row.modIndex(isa::Mod::Size);
-    if (a < 0 || o < 0 || size < 0 || row.has(Flag::Atomic) || m.space == Space::Generic) return m;
-    if (!instr.op_(static_cast<unsigned>(o)).isImm() && !instr.op_(static_cast<unsigned>(o)).isNone()) return m;
-    m.isExact = true;
-    m.offset = instr.op_(static_cast<unsigned>(o)).imm;
-    static constexpr std::uint32_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
-    m.bytes = kBytes[instr.mods[size] & 7];
-    const auto version = [&](int slot, std::uint64_t& base, std::uint32_t& at) {
-      if (slot < 0) return;
-      const ori::Operand& operand = instr.op_(static_cast<unsigned>(slot));
-      if (!operand.isReg() || operand.isZeroReg()) return;
+    m.access = accessOf(*region_[node]);
+    const auto version = [&](const isa::Operand& operand, std::uint64_t& base, std::uint32_t& at) {
+      if (operand.isNone()) return;
       isa::Touch t;
       t.operand = &operand;
       t.file = operand.file;
@@ -186,8 +150,8 @@ class Builder {
       const auto found = registers_.find(keyOf(t));
       at = found == registers_.end() ? 0 : found->second.version;
     };
-    version(a, m.base, m.version);
-    version(u, m.uniformBase, m.uniformVersion);
+    version(m.access.base, m.base, m.version);
+    version(m.access.uniformBase, m.uniformBase, m.uniformVersion);
     return m;
   }
 
@@ -201,7 +165,7 @@ class Builder {
   std::span<ori::Instr* const> region_;
   const isa::Target& target_;
   std::unordered_map<std::uint64_t, Register> registers_; // looked up, never walked
-  std::vector<MemoryAccess> memory_;
+  std::vector<PlacedAccess> memory_;
   std::optional<std::uint32_t> lastOrdered_;
   std::vector<Edge> edges_;
 };

@@ -30,6 +30,7 @@ bool generalOptimizeMid(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);
 bool oriHoistInvariants(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
+bool vectorization(ori::Function&, PhaseContext&);
 bool optimizeUniformAtomic(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
 bool optimizeSyncInstructions(ori::Function&, PhaseContext&);

@@ -45,6 +45,8 @@ constexpr PhaseInfo kPipeline[] = {
      "lowering leaves many copies and constants; every phase behind sees through them then"},
     {"37", "GeneralOptimizeMid", S::Middle, 1, 4, kOptional, generalOptimizeMid,
      "64-bit sums are whole here for the last time, and single uses are known"},
+    {"41b", "Vectorization", S::Middle, 1, 4, kOptional, vectorization,
+     "addresses have taken up their offsets, and are still whole: neighbours show, and how they are aligned"},
     {"44", "OptimizeUniformAtomic", S::Middle, 1, 4, kOptional, optimizeUniformAtomic,
      "in SSA form it is known which addresses all lanes share; addresses are still pairs"},
     {"45", "MidExpansion", S::Middle, 0, 4, kNeeded, midExpansion,

@@ -102,6 +102,12 @@ MemOrder orderOf(const Form& form) {
   }
 }
 
+/// Nobody minds whether an access to shared memory is done together with its neighbours. There is no modifier to say
+/// so.
+void letShare(ori::Instr* access, const Form& form) {
+  access->mayContract = form.semantics() == Mod::None || form.semantics() == Mod::Weak;
+}
+
 isa::Evict evictOf(const Form& form) {
   if (form.has(Mod::L1EvictFirst) || form.cache() == Mod::Cs) return isa::Evict::EF;
   if (form.has(Mod::L1EvictLast)) return isa::Evict::EL;
@@ -161,7 +167,11 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
-  case StateSpace::Shared: return f.emit(IsaOp::LDS, {d, a.base, a.uniform, offset}, {sizeMod});
+  case StateSpace::Shared: {
+    ori::Instr* load = f.emit(IsaOp::LDS, {d, a.base, a.uniform, offset}, {sizeMod});
+    letShare(load, form);
+    return load;
+  }
   case StateSpace::Local:
     return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
   case StateSpace::Global: {
@@ -186,7 +196,7 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   switch (space) {
-  case StateSpace::Shared: f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}); break;
+  case StateSpace::Shared: letShare(f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}), form); break;
   case StateSpace::Local:
     f.emit(IsaOp::STL, {a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
     break;

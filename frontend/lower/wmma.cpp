@@ -154,7 +154,7 @@ class Walker {
   void load(IsaOperand d, const At& at, MemSize size) {
     const ModValue mod{IsaMod::Size, size};
     if (isNarrow_)
-      f_.emit(IsaOp::LDS, {d, at.base, IsaOperand(), at.offset}, {mod});
+      f_.emit(IsaOp::LDS, {d, at.base, IsaOperand(), at.offset}, {mod})->mayContract = true;
     else if (space_ == StateSpace::Global)
       f_.emit(IsaOp::LDG, {IsaOperand::pt(), d, f_.globalDescriptor(), at.base, IsaOperand(), at.offset}, {mod});
     else
@@ -163,7 +163,7 @@ class Walker {
   void store(IsaOperand data, const At& at, MemSize size) {
     const ModValue mod{IsaMod::Size, size};
     if (isNarrow_)
-      f_.emit(IsaOp::STS, {at.base, IsaOperand(), at.offset, data}, {mod});
+      f_.emit(IsaOp::STS, {at.base, IsaOperand(), at.offset, data}, {mod})->mayContract = true;
     else
       f_.emit(space_ == StateSpace::Global ? IsaOp::STG : IsaOp::ST,
               {f_.globalDescriptor(), at.base, IsaOperand(), at.offset, data}, {mod});

@@ -1,0 +1,30 @@
+#pragma once
+
+#include "ori/function.h"
+
+#include <vector>
+
+namespace orias::phases {
+
+/// How many of the lowest bits of each register are known to be zero, for addresses: a snapshot of a function before
+/// its registers are given out. Flow does not matter: what is known of a register holds for all its definitions.
+class Alignment {
+ public:
+  /// Nobody wants to know more: no access is wider than 16 bytes.
+  static constexpr unsigned kMost = 8;
+
+  explicit Alignment(const ori::Function& function);
+
+  /// Zero bits at the bottom of component `index` of an operand, at most kMost.
+  unsigned zeros(const isa::Operand& operand, unsigned index = 0) const;
+
+ private:
+  unsigned result(const ori::Instr& instr, unsigned slot, unsigned index) const;
+  unsigned resultOfLogic(const ori::Instr& instr) const;
+
+  const ori::Function& function_;
+  std::vector<std::uint32_t> first_; // the first component of each virtual register
+  std::vector<std::uint8_t> zeros_;  // by component
+};
+
+} // namespace orias::phases

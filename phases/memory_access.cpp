@@ -1,0 +1,77 @@
+#include "phases/memory_access.h"
+
+#include "encoder/isa/desc.h"
+
+#include <string_view>
+
+namespace orias::phases {
+
+using isa::Flag;
+
+namespace {
+
+MemoryAccess::Space spaceOf(std::string_view name) {
+  using Space = MemoryAccess::Space;
+  // Asynchronous copies touch two spaces.
+  if (name.starts_with("LDGSTS")) return Space::Generic;
+  for (const std::string_view prefix : {"LDG", "STG", "ATOMG", "REDG"})
+    if (name.starts_with(prefix)) return Space::Global;
+  for (const std::string_view prefix : {"LDL", "STL"})
+    if (name.starts_with(prefix)) return Space::Local;
+  for (const std::string_view prefix : {"LDS", "STS", "ATOMS"})
+    if (name.starts_with(prefix)) return Space::Shared;
+  return Space::Generic;
+}
+
+isa::Operand registerIn(const ori::Instr& instr, int slot) {
+  if (slot < 0) return {};
+  const ori::Operand& operand = instr.op_(static_cast<unsigned>(slot));
+  return operand.isReg() && !operand.isZeroReg() ? operand.value() : isa::Operand();
+}
+
+/// The width of what is moved follows from Mod::Size: rows that move matrices count something else by it.
+bool movesBytes(const isa::InstrDesc& row) {
+  for (const std::string_view name : {"Rd", "Rb"}) {
+    const int slot = row.slotIndex(name);
+    if (slot >= 0) return row.slots[static_cast<unsigned>(slot)].width == isa::WidthRule::Size;
+  }
+  return false;
+}
+
+} // namespace
+
+MemoryAccess accessOf(const ori::Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  MemoryAccess m;
+  m.isStore = row.has(Flag::Store) || row.has(Flag::Atomic);
+  m.space = spaceOf(row.mnemonic);
+  const int order = row.modIndex(isa::Mod::Order);
+  const bool hasOrder = order >= 0 && instr.mods[order] != row.mods[order].defaultValue;
+  const bool isPlainShared = instr.op == isa::Op::LDS || instr.op == isa::Op::STS;
+  m.isReadOnly = !m.isStore && hasOrder && instr.mods[order] == static_cast<unsigned>(isa::MemOrder::Constant);
+  m.isOrdered = row.has(Flag::Atomic) || (hasOrder && !m.isReadOnly) || (isPlainShared && !instr.mayContract);
+
+  const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");
+  const int size = row.modIndex(isa::Mod::Size);
+  if (a < 0 || o < 0 || size < 0 || !movesBytes(row) || m.space == MemoryAccess::Space::Generic) return m;
+  const ori::Operand& offset = instr.op_(static_cast<unsigned>(o));
+  if (!offset.isImm() && !offset.isNone()) return m;
+  m.isExact = true;
+  m.offset = offset.imm;
+  static constexpr std::uint32_t kBytes[] = {1, 1, 2, 2, 4, 8, 16, 16};
+  m.bytes = kBytes[instr.mods[size] & 7];
+  m.base = registerIn(instr, a);
+  m.uniformBase = registerIn(instr, u);
+  return m;
+}
+
+bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
+  using Space = MemoryAccess::Space;
+  if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;
+  // A generic address may be any of them.
+  if (a.space != b.space) return a.space == Space::Generic || b.space == Space::Generic;
+  if (!a.isExact || !b.isExact || !haveSameBases) return true;
+  return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,37 @@
+#pragma once
+
+#include "ori/instr.h"
+
+#include <cstdint>
+
+namespace orias::phases {
+
+/// What a memory instruction touches, as far as its operands tell: the facts about memory that phases share.
+struct MemoryAccess {
+  enum class Space : std::uint8_t { Generic, Global, Local, Shared };
+  Space space = Space::Generic;
+  bool isStore = false;     ///< writes; atomics do, too
+  bool isOrdered = false;   ///< volatile, relaxed or stronger, atomic: keeps its place among others of the kind
+  bool isReadOnly = false;  ///< loads what nobody writes while the kernel runs (.nc)
+  bool isExact = false;     ///< the address is the two registers plus `offset`, and `bytes` says how much is touched
+  isa::Operand base;        ///< Kind::None when there is none
+  isa::Operand uniformBase; ///< likewise
+  std::int64_t offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+/// For loads, stores and atomics. Shared memory has no modifier for ordered accesses: there, the ones that PTX calls
+/// weak are marked by Instr::mayContract.
+MemoryAccess accessOf(const ori::Instr& instr);
+
+/// May the two touch the same bytes, given whether their base registers are known to hold the same values?
+bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases);
+
+/// Must the two stay in order? True when one of them writes what the other may touch, or when both are ordered.
+inline bool mustStayInOrder(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
+  if (a.isOrdered && b.isOrdered) return true;
+  if (!a.isStore && !b.isStore) return false;
+  return mayOverlap(a, b, haveSameBases);
+}
+
+} // namespace orias::phases

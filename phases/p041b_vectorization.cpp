@@ -1,0 +1,333 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/liveness.h"
+#include "ori/builder.h"
+#include "phases/alignment.h"
+#include "phases/memory_access.h"
+#include "phases/occupancy.h"
+#include "phases/phases.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// A group ends when its accesses are further apart than this, or more: values would wait in registers too long.
+constexpr unsigned kFarthest = 128;
+constexpr std::size_t kMostMembers = 64;
+/// Groups that grow at the same time; the oldest ends when there are more.
+constexpr std::size_t kMostGroups = 16;
+
+constexpr unsigned kWidest = 16; // bytes
+
+/// Live registers that a function may have however few it had: 40 warps of 64 still run, and wide accesses bring more.
+constexpr unsigned kCheap = 44;
+
+struct Member {
+  Instr* instr;
+  MemoryAccess access;
+};
+
+/// Accesses of one block to the same base that may become one where the first (loads) or the last (stores) stands.
+struct Group {
+  std::vector<Member> members; // in program order
+  unsigned firstAt = 0;        // where the first stands in the block
+};
+
+/// A result or stored value of a whole number of words, an address that is exact, and nobody who orders it.
+bool isCandidate(const ori::Function& function, const Instr& instr, const MemoryAccess& access) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (instr.isGuarded() || access.isOrdered || !access.isExact || access.bytes < 4 || access.bytes >= kWidest)
+    return false;
+  if (access.offset % access.bytes != 0 || isa::getMod(instr.op, instr.mods, Mod::AddrScale) != 0) return false;
+  if (row.modIndex(Mod::Sub) >= 0 || row.has(Flag::Convergent)) return false;
+  for (const ori::Operand& o : instr.ops()) {
+    if (!o.isReg() || o.isZeroReg()) continue;
+    // Registers with several definitions may change between two accesses.
+    const bool isStackPointer = o.isReg(File::R) && o.reg == 1;
+    if (o.isVirtual() ? function.vreg(o.reg).multiDef : !isStackPointer) return false;
+    if (o.file == File::P) return false;
+  }
+  const int value = row.slotIndex(access.isStore ? "Rb" : "Rd");
+  return value >= 0 && instr.op_(static_cast<unsigned>(value)).isReg() &&
+         !(access.isStore ? false : instr.op_(static_cast<unsigned>(value)).isZeroReg());
+}
+
+class Vectorizer {
+ public:
+  Vectorizer(ori::Function& function, PhaseContext& context) : function_(function), context_(context) {}
+
+  bool run() {
+    for (ori::Block* block : function_.layout())
+      visit(*block);
+    return changed_;
+  }
+
+ private:
+  /// What a whole function's snapshots say; made when the first group asks.
+  struct Facts {
+    explicit Facts(const ori::Function& function)
+        : alignment(function), pressure(ori::computePressure(function, ori::Liveness(ori::Cfg(function)))) {}
+    Alignment alignment;
+    ori::Pressure pressure;
+  };
+
+  void visit(const ori::Block& block) {
+    at_ = 0;
+    stores_.clear();
+    function_.forEachSafe(block, [&](Instr& instr) {
+      ++at_;
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      const bool isMemory = row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
+      if (!isMemory) {
+        if (row.has(Flag::Fence) || row.has(Flag::Convergent) || row.has(Flag::SideEffect) || row.has(Flag::Branch))
+          endAll();
+        return;
+      }
+      const MemoryAccess access = accessOf(instr);
+      const bool isWanted = isCandidate(function_, instr, access);
+      // Nothing moves over an access that is ordered, or that the table does not explain.
+      if (!isWanted && (access.isOrdered || !access.isExact || row.has(Flag::Convergent))) {
+        endAll();
+        return;
+      }
+      endStoresBefore(access);
+      if (access.isStore) stores_.push_back({access, at_});
+      if (isWanted) add(instr, access);
+    });
+    endAll();
+  }
+
+  /// Stores wait for the last of their group: not over an access that they must come before.
+  void endStoresBefore(const MemoryAccess& access) {
+    endWhere([&](const Group& group) {
+      return group.members.front().access.isStore &&
+             std::any_of(group.members.begin(), group.members.end(), [&](const Member& m) {
+               return mustStayInOrder(m.access, access, haveSameBases(m.access, access));
+             });
+    });
+  }
+
+  void add(Instr& instr, const MemoryAccess& access) {
+    Group* group = nullptr;
+    for (Group& each : groups_)
+      if (isAlike(*each.members.front().instr, instr)) group = &each;
+    if (group && !mayJoin(*group, access)) {
+      end(*group);
+      groups_.erase(groups_.begin() + (group - groups_.data()));
+      group = nullptr;
+    }
+    if (!group) {
+      if (groups_.size() == kMostGroups) {
+        end(groups_.front());
+        groups_.erase(groups_.begin());
+      }
+      group = &groups_.emplace_back();
+      group->firstAt = at_;
+    }
+    group->members.push_back({&instr, access});
+  }
+
+  /// A load runs where the first of its group does: not before a store that it must come behind.
+  bool mayJoin(const Group& group, const MemoryAccess& access) const {
+    if (at_ - group.firstAt > kFarthest || group.members.size() >= kMostMembers) return false;
+    if (access.isStore) return true; // endStoresBefore has looked
+    return std::none_of(stores_.rbegin(), stores_.rend(), [&](const Store& store) {
+      return store.at > group.firstAt && mustStayInOrder(store.access, access, haveSameBases(store.access, access));
+    });
+  }
+
+  /// The same instruction but for the value and the offset: the same bases, size and modifiers.
+  static bool isAlike(const Instr& a, const Instr& b) {
+    if (a.op != b.op || a.mods != b.mods || a.operandCount != b.operandCount) return false;
+    const isa::InstrDesc& row = isa::desc(a.op);
+    const int value = row.slotIndex(row.has(Flag::Store) ? "Rb" : "Rd"), offset = row.slotIndex("offset");
+    for (int i = 0; i < a.operandCount; ++i)
+      if (i != value && i != offset &&
+          a.op_(static_cast<unsigned>(i)).value() != b.op_(static_cast<unsigned>(i)).value())
+        return false;
+    return true;
+  }
+
+  /// The same registers of the same version: nothing between them defines one again, as each has one definition.
+  bool haveSameBases(const MemoryAccess& a, const MemoryAccess& b) const {
+    const auto isSame = [&](const Operand& x, const Operand& y) {
+      if (x.isNone() || y.isNone()) return x == y;
+      return x == y && (!x.isVirtual() || !function_.vreg(x.reg).multiDef);
+    };
+    return isSame(a.base, b.base) && isSame(a.uniformBase, b.uniformBase);
+  }
+
+  template <typename Condition> void endWhere(Condition&& isOver) {
+    std::erase_if(groups_, [&](Group& group) {
+      if (!isOver(group)) return false;
+      end(group);
+      return true;
+    });
+  }
+
+  void endAll() {
+    endWhere([](const Group&) { return true; });
+    stores_.clear();
+  }
+
+  /// Finds the runs of neighbours in a group and makes one access of each.
+  void end(Group& group) {
+    if (group.members.size() < 2) return;
+    std::vector<Member> members = group.members;
+    std::stable_sort(members.begin(), members.end(),
+                     [](const Member& a, const Member& b) { return a.access.offset < b.access.offset; });
+    const unsigned bytes = members.front().access.bytes;
+    for (std::size_t i = 0; i + 1 < members.size();) {
+      unsigned count = kWidest / bytes;
+      while (count > 1 && !isRun(std::span(members).subspan(i), count))
+        count /= 2;
+      if (count > 1 && merge(group, std::span(members).subspan(i, count)))
+        i += count;
+      else
+        ++i;
+    }
+  }
+
+  bool isRun(std::span<const Member> members, unsigned count) {
+    if (members.size() < count) return false;
+    const MemoryAccess& first = members.front().access;
+    const unsigned wanted = first.bytes * count;
+    for (unsigned i = 1; i < count; ++i)
+      if (members[i].access.offset != first.offset + static_cast<std::int64_t>(i) * first.bytes) return false;
+    if (first.offset % wanted != 0) return false;
+    unsigned known = Alignment::kMost;
+    for (const Operand& base : {first.base, first.uniformBase})
+      known = std::min(known, facts().alignment.zeros(base));
+    if ((1u << known) % wanted == 0) return true;
+    context_.remarks.refused(
+        members.front().instr,
+        fmt::format("neighbours stay apart: the base is known to be a multiple of {} only", 1u << known), wanted);
+    return false;
+  }
+
+  bool merge(const Group& group, std::span<const Member> run) {
+    const Instr& model = *run.front().instr;
+    const isa::InstrDesc& row = isa::desc(model.op);
+    const bool isStore = run.front().access.isStore;
+    const unsigned each = run.front().access.bytes / 4, words = each * static_cast<unsigned>(run.size());
+    const ori::BlockId block = model.block->id;
+    if (!hasRoom(block, words - each)) {
+      context_.remarks.refused(&model, "neighbours stay apart: registers are short", words);
+      return false;
+    }
+    // In program order: members of the group are.
+    Instr* place = nullptr;
+    for (const Member& m : group.members) {
+      const bool isOurs = std::any_of(run.begin(), run.end(), [&](const Member& r) { return r.instr == m.instr; });
+      if (isOurs && (!place || isStore)) place = m.instr;
+    }
+    const auto value = static_cast<unsigned>(row.slotIndex(isStore ? "Rb" : "Rd"));
+    const auto offset = static_cast<unsigned>(row.slotIndex("offset"));
+    const Operand tuple = function_.use(newTuple(words));
+
+    ori::Builder b = ori::Builder::before(function_, place);
+    b.setSource(place->source);
+    std::vector<Operand> operands;
+    for (const ori::Operand& o : model.ops())
+      operands.push_back(o.value());
+    operands[value] = tuple;
+    operands[offset] = model.op_(offset).value();
+    if (isStore)
+      for (unsigned i = 0; i < run.size(); ++i)
+        copyWords(b, tuple, each * i, run[i].instr->op_(value).value(), 0, each);
+    std::vector<isa::ModValue> mods;
+    for (unsigned i = 0; i < row.modCount; ++i)
+      mods.push_back({row.mods[i].kind, row.mods[i].kind == Mod::Size ? sizeOf(words) : model.mods[i]});
+    Instr* wide = b.emit(model.op, operands, mods);
+    wide->mayContract = true;
+    if (!isStore)
+      for (unsigned i = 0; i < run.size(); ++i)
+        b.copy(run[i].instr->op_(value).value(), ori::component(tuple, each * i, each));
+    context_.remarks.did(wide, fmt::format("{} accesses become one of {} bytes", run.size(), 4 * words),
+                         static_cast<std::int64_t>(run.size()) - 1);
+    for (const Member& m : run) {
+      // The bytes of earlier stores are written here now.
+      if (isStore) stores_.push_back({m.access, at_});
+      function_.erase(m.instr);
+    }
+    changed_ = true;
+    return true;
+  }
+
+  ori::VRegId newTuple(unsigned words) {
+    const ori::VRegId id = function_.newVReg(File::R, words);
+    function_.vreg(id).align = static_cast<std::uint8_t>(ori::defaultAlign(words));
+    return id;
+  }
+
+  /// Zeros have no components to copy from.
+  static void copyWords(ori::Builder& b, const Operand& to, unsigned at, const Operand& from, unsigned first,
+                        unsigned count) {
+    if (!from.isZeroReg()) {
+      b.copy(ori::component(to, at, count), ori::component(from, first, count));
+      return;
+    }
+    for (unsigned k = 0; k < count; ++k)
+      b.copy(ori::component(to, at + k, 1), Operand::rz());
+  }
+
+  static std::uint8_t sizeOf(unsigned words) {
+    return static_cast<std::uint8_t>(words == 2 ? isa::MemSize::B64 : isa::MemSize::B128);
+  }
+
+  /// The values of a run are in registers all at once. May they be, with as many warps as before?
+  bool hasRoom(ori::BlockId block, unsigned words) {
+    const ori::Pressure& pressure = facts().pressure;
+    const auto file = static_cast<unsigned>(File::R);
+    const unsigned limit = registersUpToCliff(std::max(pressure.maximum[file], kCheap), context_);
+    unsigned& added = added_[block];
+    if (pressure.byBlock[block][file] + added + words > limit) return false;
+    added += words;
+    return true;
+  }
+
+  Facts& facts() {
+    if (!facts_) {
+      facts_.emplace(function_);
+      added_.assign(function_.blockIdCount(), 0);
+    }
+    return *facts_;
+  }
+
+  struct Store {
+    MemoryAccess access;
+    unsigned at;
+  };
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  std::optional<Facts> facts_;
+  std::vector<unsigned> added_; // registers that this phase has taken, by block
+  std::vector<Group> groups_;   // of the block at hand, the oldest first
+  std::vector<Store> stores_;   // since the last fence
+  unsigned at_ = 0;
+  bool changed_ = false;
+};
+
+} // namespace
+
+/// Phase 41b. Loads and stores of neighbouring words become one of 8 or 16 bytes where the address is known to be
+/// aligned: by shifts and products, the layout of shared memory, the frame. Loads run with the first of them, stores
+/// with the last, never over a barrier, an ordered access, or one that may touch the same bytes. No byte is touched
+/// that was not before.
+bool vectorization(ori::Function& function, PhaseContext& context) {
+  return function.ssa && Vectorizer(function, context).run();
+}
+
+} // namespace orias::phases
