@@ -53,7 +53,7 @@ struct Instr {
   std::uint16_t createdBy = 0; ///< pipeline index of the phase that made it
   std::array<std::uint8_t, isa::kMaxMods> mods{};
   isa::Control control;
-  /// A multiplication or addition whose writer lets the two become one fused operation.
+  /// A product, a sum or a weak access to shared memory whose writer lets it become one operation with another.
   bool mayContract = false;
   std::uint16_t operandCount = 0;
   Operand* operands = nullptr; ///< `operandCount` of them; operands[-1] is the guard

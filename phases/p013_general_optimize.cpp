@@ -45,4 +45,9 @@ bool gvnCse(ori::Function& function, PhaseContext&) {
   return numberValues(function);
 }
 
+/// Phase 64. The same again, on what the sides of branches that are gone compute alike.
+bool lateOriCommoning(ori::Function& function, PhaseContext&) {
+  return numberValues(function);
+}
+
 } // namespace orias::phases

@@ -4,6 +4,7 @@
 #include "phases/sequences.h"
 #include "support/check.h"
 
+#include <array>
 #include <vector>
 
 namespace orias::phases {
@@ -37,12 +38,53 @@ void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
   }
 }
 
+/// The number of the special register that reads as zero.
+constexpr std::int32_t kZeroSpecial = 255;
+
+bool isZeroMove(const ori::Instr& instr) {
+  if (instr.op != isa::Op::MOV || instr.isGuarded()) return false;
+  const Operand &to = instr.op_(0), &from = instr.op_(1);
+  return to.isReg(File::R) && !to.isVirtual() && !to.isZeroReg() &&
+         (from.isZeroReg() || (from.isImm() && from.imm == 0));
+}
+
+/// Zeros of both registers of an aligned pair are one CS2R from the special register that is zero, at the place of the
+/// second one, when nobody asks for the first in between.
+bool pairZeros(ori::Function& function, ori::Block& block) {
+  std::array<ori::Instr*, isa::kRZ + 1>
+      waiting{}; // by register: the move that has zeroed it, nobody has touched it since
+  bool changed = false;
+  function.forEachSafe(block, [&](ori::Instr& instr) {
+    if (isZeroMove(instr)) {
+      const std::uint32_t number = instr.op_(0).reg, other = number ^ 1;
+      waiting[number] = &instr;
+      if (!waiting[other] || other == isa::kRZ) return;
+      function.erase(waiting[other]);
+      const Operand pair = Operand::physical(File::R, number & ~1u, 2);
+      const Operand operands[] = {pair, Operand::immediate(kZeroSpecial)};
+      function.rewrite(&instr, isa::Op::CS2R, operands);
+      isa::setMod(instr.op, instr.mods, {isa::Mod::Size, 1});
+      waiting[number] = waiting[other] = nullptr;
+      changed = true;
+      return;
+    }
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    // Calls and the like touch registers that no operand names.
+    if (row.has(isa::Flag::Branch) || row.has(isa::Flag::Variadic) || row.has(isa::Flag::Fence)) waiting.fill(nullptr);
+    for (const ori::Operand& o : instr.ops())
+      if (o.isReg(File::R) && !o.isZeroReg())
+        for (std::uint32_t k = 0; k < o.width && o.reg + k < waiting.size(); ++k)
+          waiting[o.reg + k] = nullptr;
+  });
+  return changed;
+}
+
 } // namespace
 
 /// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
-/// nothing is overwritten before it is read; copies of a register onto itself go. Then sequences are completed that
-/// must stay together (sequences.h).
-bool get64bRegComponents(ori::Function& function, PhaseContext&) {
+/// nothing is overwritten before it is read; copies of a register onto itself go. Zeros of both
+/// halves of a pair become one instruction. Then sequences are completed that must stay together (sequences.h).
+bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   for (ori::Block* block : function.layout())
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {
@@ -64,6 +106,9 @@ bool get64bRegComponents(ori::Function& function, PhaseContext&) {
       function.erase(instr);
       changed = true;
     }
+  if (context.optLevel > 0)
+    for (ori::Block* block : function.layout())
+      changed |= pairZeros(function, *block);
   changed |= completeSequences(function);
   return changed;
 }

@@ -1,0 +1,162 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/cfg.h"
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+/// What the inner test may take: it is made by those lanes, too, that the outer one has decided already.
+constexpr unsigned kMostSlots = 4;
+/// PLOP3 of (a, b, c): a or b.
+constexpr std::int32_t kOrTable = 0xfc;
+
+/// `if (outer) goto target; if (inner) goto target;` in two blocks.
+struct Nest {
+  Block* outer;
+  Block* inner;
+  Block* target;                ///< where both go
+  Block* rest;                  ///< where neither goes
+  Operand outerGoes, innerGoes; ///< when they go to the target
+};
+
+class Flattener {
+ public:
+  Flattener(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), isGone_(function.blockIdCount(), false) {}
+
+  bool run() {
+    const auto order = cfg_.reversePostOrder();
+    bool changed = false;
+    for (std::size_t i = order.size(); i-- > 0;) {
+      // What has been merged may be the inner test of the block before; its target keeps its other ways in.
+      if (isGone_[order[i]]) continue;
+      const std::optional<Nest> nest = find(function_.block(order[i]));
+      if (!nest || !pays(*nest)) continue;
+      flatten(*nest);
+      changed = true;
+    }
+    if (changed) function_.eraseBlocks(isGone_);
+    return changed;
+  }
+
+ private:
+  /// A branch under a predicate of its own, with two ways.
+  static const Instr* twoWayBranch(const Block& block) {
+    const Instr* branch = ori::plainBranch(block);
+    if (!branch || !branch->isGuarded() || block.fallthrough == kNoId || branch->op_(1).reg == block.fallthrough)
+      return nullptr;
+    const Operand& guard = branch->guard();
+    return guard.file == File::P && guard.isVirtual() ? branch : nullptr;
+  }
+
+  std::optional<Nest> find(Block* outer) const {
+    const Instr* first = twoWayBranch(*outer);
+    if (!first) return std::nullopt;
+    const BlockId ways[2] = {first->op_(1).reg, outer->fallthrough};
+    for (unsigned side = 0; side < 2; ++side) {
+      Block* inner = function_.block(ways[side]);
+      const BlockId target = ways[1 - side];
+      if (inner == outer || inner->id == cfg_.entry() || cfg_.predecessors(inner->id).size() != 1) continue;
+      if (inner->first && inner->first->op == Op::PHI) continue;
+      const Instr* second = twoWayBranch(*inner);
+      if (!second) continue;
+      const bool isTaken = second->op_(1).reg == target;
+      if (!isTaken && inner->fallthrough != target) continue;
+      const BlockId rest = isTaken ? inner->fallthrough : second->op_(1).reg;
+      if (rest == inner->id || target == inner->id || target == outer->id) continue;
+      const Operand a = first->guard().value(), b = second->guard().value();
+      return Nest{outer,
+                  inner,
+                  function_.block(target),
+                  function_.block(rest),
+                  side == 1 ? a : a.notted(),
+                  isTaken ? b : b.notted()};
+    }
+    return std::nullopt;
+  }
+
+  bool pays(const Nest& nest) const {
+    const auto refuse = [&](std::string why) {
+      context_.remarks.refused(nest.inner->last, "two branches stay: " + why);
+      return false;
+    };
+    unsigned slots = 0;
+    for (const Instr& instr : *nest.inner) {
+      if (&instr == nest.inner->last) break;
+      if (speculationOf(function_, instr) != Speculation::Free)
+        return refuse(fmt::format("{} runs for the second test only", isa::desc(instr.op).mnemonic));
+      slots += issueSlots(instr);
+    }
+    if (slots > kMostSlots) return refuse(fmt::format("{} slots for the second test, at most {}", slots, kMostSlots));
+    for (const Operand& goes : {nest.outerGoes, nest.innerGoes})
+      if (function_.vreg(goes.reg).multiDef) return refuse("a condition has several definitions");
+    for (const Instr& phi : *nest.target) {
+      if (phi.op != Op::PHI) break;
+      const Operand *outer = valueFrom(phi, nest.outer->id), *inner = valueFrom(phi, nest.inner->id);
+      if (!outer || !inner || *outer != *inner) return refuse("the target tells which of them came");
+    }
+    return true;
+  }
+
+  static const Operand* valueFrom(const Instr& phi, BlockId from) {
+    for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
+      if (phi.op_(i + 1).reg == from) return &phi.op_(i).value();
+    return nullptr;
+  }
+
+  void flatten(const Nest& nest) {
+    Instr* branch = nest.outer->last;
+    context_.remarks.did(branch, "two branches to one place become one");
+    function_.forEachSafe(*nest.inner, [&](Instr& instr) {
+      if (&instr == nest.inner->last) return;
+      function_.unlink(&instr);
+      function_.insertBefore(branch, &instr);
+      function_.touch(&instr);
+    });
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(branch->source);
+    const Operand either = b.newP();
+    b.emit(Op::PLOP3, {either, Operand::pt(), nest.outerGoes, nest.innerGoes, Operand::pt(),
+                       Operand::immediate(kOrTable), Operand::immediate(0)});
+    function_.setGuard(branch, either);
+    function_.setOperand(branch, 1, Operand::label(nest.target->id));
+    nest.outer->fallthrough = nest.rest->id;
+    ori::removePhiSource(function_, nest.target, nest.inner->id);
+    function_.renamePhiSource(nest.rest, nest.inner->id, nest.outer->id);
+    function_.erase(nest.inner->last);
+    nest.inner->fallthrough = kNoId;
+    isGone_[nest.inner->id] = true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  std::vector<bool> isGone_; // by block
+};
+
+} // namespace
+
+/// Phase 38. Two tests in a row that lead to the same place become one branch on either of them, when the second is
+/// cheap and nobody notices that it is made: short-circuit conditions, ranges, chains of equal cases. Chains are taken
+/// from their ends.
+bool optimizeNestedCondBranches(ori::Function& function, PhaseContext& context) {
+  return function.ssa && Flattener(function, context).run();
+}
+
+} // namespace orias::phases
