@@ -11,6 +11,15 @@ TEST_CASE("acquire and release are fences around strong accesses") {
   CHECK(inOrder(lowered("ld.u32 %r1, [%rd1+64];"), {"LD.E %r", "desc[%", "+0x40]"}));
 }
 
+TEST_CASE("volatile and relaxed accesses to shared memory are not marked as ones that may be done with others") {
+  CHECK(inOrder(lowered("ld.shared.u32 %r1, [%r2]; st.weak.shared.u32 [%r2], %r1;"),
+                {"LDS %r", "{contract}", "STS [%r", "{contract}"}));
+  const std::string ordered = lowered("ld.volatile.shared.u32 %r1, [%r2]; ld.relaxed.cta.shared.u32 %r3, [%r2+4]; "
+                                      "st.volatile.shared.u32 [%r2], %r1;");
+  CHECK(inOrder(ordered, {"LDS %r", "LDS %r", "STS [%r"}));
+  CHECK(ordered.find("{contract}") == std::string::npos);
+}
+
 TEST_CASE("cache operators are orders and priorities") {
   CHECK(inOrder(lowered("ld.global.cg.u32 %r1, [%rd1]; ld.global.cs.u32 %r1, [%rd1]; "
                         "ld.global.nc.L1::no_allocate.L2::128B.u32 %r1, [%rd1];"),

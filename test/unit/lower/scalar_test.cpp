@@ -73,7 +73,9 @@ TEST_CASE("mul and add without a rounding modifier may be contracted, unless --f
   CHECK(contains(lowered("sub.f64 %fd1, %fd2, %fd3;"), "{contract}"));
   CHECK_FALSE(contains(lowered("mul.rn.f32 %f1, %f2, %f3;"), "{contract}"));
   CHECK_FALSE(contains(lowered("add.rz.f32 %f1, %f2, %f3;"), "{contract}"));
-  CHECK_FALSE(contains(lowered("mul.f32 %f1, %f2, %f3;", {.contractFma = false}), "{contract}"));
+  orias::ptx::LowerOptions exact;
+  exact.contractFma = false;
+  CHECK_FALSE(contains(lowered("mul.f32 %f1, %f2, %f3;", exact), "{contract}"));
 }
 
 TEST_CASE("conversions") {
