@@ -137,11 +137,12 @@ class Progress {
 struct RunOptions {
   std::uint64_t instructionBudget = 2'000'000'000; ///< per launch, thread instructions; beyond it the run is an error
   bool memcheck = false;                           ///< report misaligned, out-of-bounds and uninitialised accesses
-  bool racecheck = false;                          ///< report conflicting accesses to shared memory between barriers
-  bool timing = false;                             ///< results become visible after their latency only (SASS)
-  bool trace = false;                              ///< one line per instruction to RunResult::trace
-  bool stats = false;                              ///< figures to RunResult::stats
-  Progress* progress = nullptr;                    ///< may be null
+  bool racecheck =
+      false; ///< report conflicting accesses that nothing orders: to shared memory; PTX: to global memory, too
+  bool timing = false;          ///< results become visible after their latency only (SASS)
+  bool trace = false;           ///< one line per instruction to RunResult::trace
+  bool stats = false;           ///< figures to RunResult::stats
+  Progress* progress = nullptr; ///< may be null
 };
 
 /// Something that a checker found, or why the run stopped.
