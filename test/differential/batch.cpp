@@ -117,6 +117,22 @@ void checkUniform(Job& job, const Variant& variant, Times& times) {
   });
 }
 
+/// A difference that is not there when ptxas does not optimize is not the interpreter's fault; says so.
+void tryUnoptimized(Job& job, const Settings& settings, Times& times) {
+  Finding* last = job.result.findings.empty() ? nullptr : &job.result.findings.back();
+  if (!last || !job.wanted || !last->who.starts_with("ptxas") || !isFailure(last->outcome)) return;
+  engines::Compiled plain;
+  {
+    const Clock clock(times, Work::Ptxas);
+    plain = engines::assembleWithPtxas(job.text, fmt::format("-arch={} -O0", settings.arch));
+  }
+  if (!plain.verdict.isGood()) return;
+  const Clock clock(times, Work::EmulatePtxas);
+  launch::Device device(job.program.launch);
+  if (engines::emulate(plain.cubin, device, limits()).isGood() && engines::compare(device, *job.wanted).isGood())
+    last->reason += " (right at ptxas -O0)";
+}
+
 /// One call for all programs: a call's start takes longer than a kernel does.
 void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
   const std::string options = fmt::format("-arch={} {}", settings.arch, settings.ptxasOptions);
@@ -136,8 +152,11 @@ void runPtxas(std::deque<Job>& jobs, const Settings& settings, Times& times) {
       job.note("ptxas", alone.verdict);
       if (!alone.verdict.isGood()) continue;
     }
-    const Clock clock(times, Work::EmulatePtxas);
-    emulate(job, "ptxas", all.verdict.isGood() ? all.cubin : alone.cubin, settings);
+    {
+      const Clock clock(times, Work::EmulatePtxas);
+      emulate(job, "ptxas", all.verdict.isGood() ? all.cubin : alone.cubin, settings);
+    }
+    tryUnoptimized(job, settings, times);
   }
 }
 
