@@ -5,7 +5,33 @@
 
 namespace orias::phases {
 
+namespace {
+
+/// Marks that issue nothing and stay in front of the instruction that they were put before, wherever that goes.
+class Marks {
+ public:
+  Marks(ori::Function& function, ori::Block& block) : function_(function) {
+    for (ori::Instr* instr = block.last; instr; instr = instr->prev)
+      if (instr->op == isa::Op::CONV_ALLOC && instr->next) marks_.emplace_back(instr, instr->next);
+    for (const auto& [mark, behind] : marks_)
+      function_.unlink(mark);
+  }
+  ~Marks() {
+    for (const auto& [mark, behind] : marks_)
+      function_.insertBefore(behind, mark);
+  }
+  Marks(const Marks&) = delete;
+  Marks& operator=(const Marks&) = delete;
+
+ private:
+  ori::Function& function_;
+  std::vector<std::pair<ori::Instr*, ori::Instr*>> marks_; // last one first: it may stand before another mark
+};
+
+} // namespace
+
 bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target& target, const OrderRegion& order) {
+  const Marks marks(function, block);
   bool changed = false;
   std::vector<ori::Instr*> region;
   const auto flush = [&](ori::Instr* behind) {

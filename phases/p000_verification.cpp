@@ -8,6 +8,8 @@
 #include "support/check.h"
 #include "support/diagnostics.h"
 
+#include <algorithm>
+#include <array>
 #include <fmt/format.h>
 
 namespace orias::phases {
@@ -19,6 +21,12 @@ void verifyOrThrow(const ori::Function& function, std::string_view what) {
   if (ori::hasErrors(faults))
     throw InternalError(std::string(what) + " '" + function.name() + "' is malformed:\n" + ori::render(faults) + "\n" +
                         ori::print(function));
+}
+
+/// Pseudo instructions that the allocator, or a phase behind it, takes out.
+bool staysUntilAllocation(isa::Op op) {
+  constexpr std::array kStaying = {isa::Op::COPY, isa::Op::CALL_EXTERN, isa::Op::KEEP, isa::Op::CONV_ALLOC};
+  return std::find(kStaying.begin(), kStaying.end(), op) != kStaying.end();
 }
 
 } // namespace
@@ -41,8 +49,7 @@ bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
   verifyOrThrow(function, "before scheduling, the function");
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
-      if (isa::desc(instr.op).isPseudo() && instr.op != isa::Op::COPY && instr.op != isa::Op::CALL_EXTERN &&
-          instr.op != isa::Op::KEEP)
+      if (isa::desc(instr.op).isPseudo() && !staysUntilAllocation(instr.op))
         context.diagnostics.error({instr.source.ptxLine, 1}, "not supported yet: " + ori::print(function, instr));
       else if (!isa::desc(instr.op).isPseudo() && !isa::existsOn(context.target, instr.op, instr.mods))
         context.diagnostics.error(

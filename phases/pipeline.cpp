@@ -83,6 +83,8 @@ constexpr PhaseInfo kPipeline[] = {
      "copies stand for the phis now, and registers for the lanes are still to be given out"},
     {"84", "OriPerformLiveDeadFourth", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
      "copies made when leaving SSA form may be dead"},
+    {"86", "InsertPseudoUseDefForConvUR", S::Legalisation, 0, 4, kOptional, insertPseudoUseDefForConvUr,
+     "no dead code is taken out any more; tells the allocator how long uniform registers are wanted"},
     {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kNeeded, finalInspectionPass,
      "the last check before the function stops being virtual"},
     {"97", "AdvancedPhasePreSched", S::SchedulingAndRegisters, 1, 4, kOptional, advancedPhasePreSched,

@@ -47,7 +47,8 @@ bool completeSequences(ori::Function& function) {
         hasCopy = true;
         idleBefore(function, instr);
         break;
-      case Op::KEEP: function.erase(instr); break;
+      case Op::KEEP:
+      case Op::CONV_ALLOC: function.erase(instr); break;
       default: continue;
       }
       changed = true;

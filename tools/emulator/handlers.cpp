@@ -86,6 +86,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::P2R: return &Machine::predicatesToRegister;
   case Op::R2P: return &Machine::registerToPredicates;
   case Op::COPY:
+  case Op::CONV_ALLOC:
   case Op::UNDEF: return &Machine::copy;
   case Op::CALL_EXTERN: return &Machine::callExternal;
   case Op::LEPC: return &Machine::codeAddress;
@@ -103,8 +104,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::PREEXIT:
   case Op::ACQBULK:
   case Op::ENDCOLLECTIVE:
-  case Op::KEEP:
-  case Op::CONV_ALLOC: return &Machine::nothing;
+  case Op::KEEP: return &Machine::nothing;
   default: return nullptr;
   }
 }

@@ -1,0 +1,112 @@
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/phases.h"
+#include "phases/uniform/convergent_calls.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace orias::phases {
+
+using isa::File;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// The instructions whose reading of a uniform register the literature's table names, by the first part of their
+/// mnemonics: moves, sums, loads, functions, permutations, shifts, float multiply-adds, register counts, logic.
+constexpr std::array<std::string_view, 12> kListed = {"MOV",  "IADD3", "LD",  "LDG",  "LDS",        "LDL",
+                                                      "MUFU", "PRMT",  "SHF", "FFMA", "USETMAXREG", "LOP3"};
+
+bool isListed(const Instr& instr) {
+  const std::string_view mnemonic = isa::desc(instr.op).mnemonic;
+  const std::string_view family = mnemonic.substr(0, mnemonic.find('.'));
+  return std::find(kListed.begin(), kListed.end(), family) != kListed.end();
+}
+
+/// Other instructions count when they are guarded.
+bool requiresBoundary(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.isPseudo() || row.pipe == isa::Pipe::Uniform) return false; // what runs once per warp keeps to itself
+  return isListed(instr) || instr.isGuarded();
+}
+
+class Inserter {
+ public:
+  Inserter(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), divergence_(cfg_) {}
+
+  bool run() {
+    inside_ = convergentRegions(function_, divergence_, context_);
+    bool changed = false;
+    for (ori::Block* block : function_.layout()) {
+      if (!cfg_.isReachable(block->id)) continue;
+      const bool isApart = !divergence_.isUniformBlock(block->id);
+      held_.clear();
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        const bool isInside = instr.id < inside_.size() && inside_[instr.id];
+        if ((isApart || isInside) && requiresBoundary(instr)) changed |= holdFor(instr, isApart);
+      });
+    }
+    return changed;
+  }
+
+ private:
+  /// One CONV.ALLOC for each uniform register that the instruction reads and that was written in front of the
+  /// boundary. One for a register is enough in a block.
+  bool holdFor(Instr& instr, bool isApart) {
+    bool changed = false;
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      const ori::Operand& o = instr.op_(i);
+      if (o.isDef || !o.isReg(File::UR) || !o.isVirtual()) continue;
+      if (std::find(held_.begin(), held_.end(), o.reg) != held_.end()) continue;
+      if (isApart && !isWrittenTogether(o.reg)) continue;
+      held_.push_back(o.reg);
+      ori::Builder b = ori::Builder::before(function_, &instr);
+      b.setSource(instr.source);
+      b.emit(isa::Op::CONV_ALLOC, {b.newUR(o.width), o.value()});
+      context_.remarks.did(&instr, fmt::format("CONV.ALLOC: {} reads a uniform register from in front of a boundary",
+                                               isa::desc(instr.op).mnemonic));
+      changed = true;
+    }
+    return changed;
+  }
+
+  bool isWrittenTogether(VRegId v) const {
+    bool isTogether = true;
+    function_.forEachDef(v, [&](ori::Operand& def) { isTogether &= divergence_.isUniformBlock(def.owner->block->id); });
+    return isTogether;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::Divergence divergence_;
+  std::vector<bool> inside_; // by instruction id: between the boundaries of a call
+  std::vector<VRegId> held_; // in this block
+};
+
+/// Most functions have neither uniform registers nor such calls, and need no analysis.
+bool isConcerned(const ori::Function& function) {
+  for (VRegId v = 0; v < function.vregCount(); ++v)
+    if (function.vreg(v).file == File::UR && function.vreg(v).refs) return true;
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (allowsConvAlloc(instr)) return true;
+  return false;
+}
+
+} // namespace
+
+/// Phase 86. What a part of a warp reads from a uniform register that the whole warp wrote must still be there, however
+/// long the other part was under way: a CONV.ALLOC in front of the reader says so to the allocator. It has no encoding;
+/// phase 103 takes it out. Where: at the instructions of the literature's table (kListed), and at guarded ones, in
+/// blocks that lanes run apart, and between the boundaries of calls that allow it (allowConvAlloc), which are checked
+/// here (errors 7020, 7021).
+bool insertPseudoUseDefForConvUr(ori::Function& function, PhaseContext& context) {
+  return isConcerned(function) && Inserter(function, context).run();
+}
+
+} // namespace orias::phases
