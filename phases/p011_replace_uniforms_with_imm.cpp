@@ -176,8 +176,9 @@ class Replacer {
 /// Phase 11. Uniform values that are known become numbers, before the optimiser looks for those: block dimensions that
 /// `.reqntid` fixes, thread numbers in dimensions of one thread, parameters that the user bound, and, by knob
 /// (FoldConstInitialisers: the host may overwrite them), constant variables with initialisers. Sizes of shared memory
-/// are numbers since lowering where no launch can change them.
+/// are numbers since lowering where no launch can change them. Knob GeneralOptimizationGate (487): 0 leaves them all.
 bool replaceUniformsWithImm(ori::Function& function, PhaseContext& context) {
+  if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Replacer(function, context).run();
 }
 

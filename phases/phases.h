@@ -27,6 +27,7 @@ bool speculativeHoistComInsts(ori::Function&, PhaseContext&);
 bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);
+bool convertMemoryToRegisterOrUniform(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);
 bool lateOriCommoning(ori::Function&, PhaseContext&);
 bool oriHoistInvariants(ori::Function&, PhaseContext&);

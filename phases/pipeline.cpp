@@ -45,6 +45,8 @@ constexpr PhaseInfo kPipeline[] = {
      "lowering leaves many copies and constants; every phase behind sees through them then"},
     {"37", "GeneralOptimizeMid", S::Middle, 1, 4, kOptional, generalOptimizeMid,
      "64-bit sums are whole here for the last time, and single uses are known"},
+    {"37b", "ConvertMemoryToRegisterOrUniform", S::Middle, 1, 4, kOptional, convertMemoryToRegisterOrUniform,
+     "addresses are as simple as they get, and sums of 64 bits still whole; the copies that it leaves go in 46"},
     {"38", "OptimizeNestedCondBranches", S::Middle, 1, 4, kOptional, optimizeNestedCondBranches,
      "conditions have been simplified, and the logic that joins them still goes into comparisons"},
     {"41b", "Vectorization", S::Middle, 1, 4, kOptional, vectorization,
