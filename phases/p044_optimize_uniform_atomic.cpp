@@ -57,9 +57,8 @@ class Combiner {
   bool combine(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const int data = row.slotIndex("Rb"), result = row.slotIndex("Rd"), address = row.slotIndex("Ra");
-    if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0 ||
-        row.slotIndex("desc") < 0)
-      return refuse(atomic, "not an integer operation on global memory");
+    if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
+      return refuse(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
     if (!reduction) return refuse(atomic, "no reduction does that");
     const unsigned type = isa::getMod(atomic.op, atomic.mods, isa::Mod::AtomType);
@@ -151,12 +150,14 @@ class Combiner {
 
 } // namespace
 
-/// Phase 44. Atomic operations of all lanes of a warp on one address become one: the lanes' values are reduced (REDUX),
-/// an elected lane brings the result to memory, and where the old value is read and all lanes add the same, each lane
-/// works out its own from what that one found. Knob OptimizeUniformAtomicMode (510): 0 leaves them.
+/// Phase 44. Atomic operations of all lanes of a warp on one address, in global, generic or shared memory, become one:
+/// the lanes' values are reduced (REDUX), an elected lane brings the result to memory, and where the old value is read
+/// and all lanes add the same, each lane works out its own from what that one found. Knobs OptimizeUniformAtomicMode
+/// (510) and GeneralOptimizationGate (487): 0 leaves them.
 bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   // REDUX came with the chips whose memory instructions take descriptors.
   if (!context.target.hasMemoryDescriptors() || context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0) return false;
+  if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Combiner(function, context).run();
 }
 
