@@ -85,6 +85,7 @@ bool isFileOption(Option id) {
   case Option::InputAsString:
   case Option::OutputFile:
   case Option::Listing:
+  case Option::SassOutput:
   case Option::Remarks:
   case Option::CheckEach:
   case Option::CheckUniform:
@@ -346,6 +347,11 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
                             : value == "json" ? ListingFormat::Json
                                               : ListingFormat::Annotated;
     break;
+  case Option::ForceText: line_.textOnly = true; break;
+  case Option::SassOutput:
+    options.wantListing = true;
+    line_.sassFile = value;
+    break;
   case Option::ListPhases: line_.action = CommandLine::Action::ListPhases; break;
   case Option::ListKnobs: line_.action = CommandLine::Action::ListKnobs; break;
   case Option::DumpAfter: appendList(options.phases.dumpAfter, value); break;
@@ -383,6 +389,9 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 
 void Parser::finish() {
   settleLimits();
+  if (line_.textOnly && line_.sassFile.empty()) throw UsageError("--forcetext wants a file for the text: --sso");
+  if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
+    line_.options.listingFormat = ListingFormat::Plain;
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty()) line_.action = CommandLine::Action::Help;
 }
 

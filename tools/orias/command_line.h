@@ -28,6 +28,8 @@ struct CommandLine {
   std::string outputFile = "elf.o";
   bool verbose = false;
   std::optional<std::string> listingFile; ///< `-`: standard output
+  std::string sassFile;                   ///< plain SASS goes there
+  bool textOnly = false;                  ///< no cubin is written
   std::string remarksFile;
   std::string reproduceDirectory;
   std::string checkEachLaunch;          ///< a launch file; empty: assemble

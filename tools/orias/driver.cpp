@@ -1,5 +1,7 @@
 #include "tools/orias/driver.h"
 
+#include "encoder/isa/target.h"
+#include "encoder/isa/uniform_features.h"
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
@@ -41,6 +43,32 @@ bool tellWarnings(const CommandLine& line) {
   return line.warnings.empty() || !line.options.warningsAreErrors;
 }
 
+/// Knob EmitLDCU, which some chips have in their assembler only. Throws UsageError where it cannot be had.
+bool emitsLdcu(const CommandLine& line) {
+  phases::Knobs knobs;
+  try {
+    for (const std::string& text : line.options.knobs)
+      knobs.setFromList(text);
+  } catch (const Error& e) {
+    throw UsageError(e.what());
+  }
+  if (!knobs.enabled(phases::Knob::EmitLDCU)) return false;
+  const auto arch = isa::Target::parse(line.options.arch);
+  if (!arch) return false; // assembling it is an error of its own
+  const std::string_view problem =
+      isa::loadConstantUniformProblem(*arch->target, line.textOnly && !line.sassFile.empty());
+  if (!problem.empty()) throw UsageError(std::string(problem));
+  return true;
+}
+
+/// The listing with LDCU for each ULDC, which it looks like but for its name.
+std::string withLdcu(std::string text) {
+  constexpr std::string_view kOld = " ULDC", kNew = " LDCU";
+  for (std::size_t at = 0; (at = text.find(kOld, at)) != std::string::npos; at += kNew.size())
+    text.replace(at, kOld.size(), kNew);
+  return text;
+}
+
 /// Writes what was asked for. Nothing is written unless everything went well.
 void writeOutputs(const CommandLine& line, const Result& result) {
   if (line.listingFile) {
@@ -50,7 +78,9 @@ void writeOutputs(const CommandLine& line, const Result& result) {
       writeWholeFile(*line.listingFile, result.listing);
   }
   if (!line.remarksFile.empty()) writeWholeFile(line.remarksFile, result.remarks);
-  if (!result.cubin.empty()) writeWholeFile(line.outputFile, result.cubin);
+  if (!line.sassFile.empty())
+    writeWholeFile(line.sassFile, emitsLdcu(line) ? withLdcu(result.listing) : result.listing);
+  if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);
 }
 
 ExitStatus runCheckEach(const CommandLine& line, std::span<const Input> inputs) {
@@ -131,6 +161,7 @@ ExitStatus run(std::span<const std::string> words) {
   case CommandLine::Action::Assemble: break;
   }
   if (!tellWarnings(line)) return ExitStatus::UsageErrors;
+  emitsLdcu(line);
   return assembleAll(line);
 }
 

@@ -1,4 +1,7 @@
+#include "encoder/isa/codec.h"
+#include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "encoder/isa/uniform_features.h"
 
 #include <doctest/doctest.h>
 
@@ -64,4 +67,33 @@ TEST_CASE("registersForWarps is the inverse of the register limit") {
     }
   CHECK(Target::find("sm_90")->registersForWarps(64) == 32);
   CHECK(Target::find("sm_90")->registersForWarps(65) == 0);
+}
+
+// The literature's table of what a chip has of the uniform datapath, and the table of instructions.
+TEST_CASE("the uniform datapath, chip by chip") {
+  using Load = UniformFeatures::LoadConstant;
+  for (unsigned sm : {30u, 52u, 72u})
+    CHECK_FALSE(uniformFeatures(sm).hasRegisters);
+  for (unsigned sm : {75u, 80u, 86u, 89u, 90u, 100u, 120u}) {
+    const UniformFeatures features = uniformFeatures(sm);
+    CHECK(features.hasRegisters);
+    CHECK(features.hasInteger);
+    CHECK(features.hasReduction == (sm >= 80));
+    CHECK(features.hasFloat == (sm >= 100));
+    CHECK(features.loadConstant == (sm >= 100 ? Load::Full : sm == 90 ? Load::TextOnly : Load::None));
+  }
+  constexpr Op kInteger[] = {Op::UIADD3, Op::UIMAD, Op::ULOP3, Op::UISETP, Op::UMOV, Op::UPRMT, Op::USGXT, Op::UPOPC,
+                             Op::UBREV,  Op::USHF,  Op::USEL,  Op::UPLOP3, Op::UFLO, Op::UBMSK, Op::ULEA};
+  for (const Target& target : Target::all()) {
+    const UniformFeatures features = uniformFeatures(target);
+    CHECK(features.hasRegisters == target.hasUniformDatapath());
+    CHECK(target.registerCount(File::UR) == 63);
+    CHECK(target.registerCount(File::UP) == 7);
+    for (Op op : kInteger)
+      CHECK(existsOn(target, op, makeInst(op).mods) == features.hasInteger);
+    CHECK(loadConstantUniformProblem(target, false).starts_with("SM does not support LDCU."));
+    CHECK(loadConstantUniformProblem(target, true).empty() == (features.loadConstant != Load::None));
+  }
+  for (const char* name : {"UFADD", "UFFMA", "UFSEL", "UFSETP", "LDCU"})
+    CHECK(findByName(name) == nullptr); // no chip of these has them
 }

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace orias::isa {
+
+class Target;
+
+/// What a chip has of the uniform datapath, by the literature on ptxas 13.0.
+struct UniformFeatures {
+  /// LDCU, which loads constants into uniform registers through the cache of the lanes.
+  enum class LoadConstant : std::uint8_t { None, TextOnly, Full };
+  bool hasRegisters = false; ///< UR0-UR62 and UP0-UP6
+  bool hasInteger = false;   ///< UIADD3, UIMAD, ULOP3, UISETP, UMOV, UPRMT, USGXT, UPOPC, UBREV and their kin
+  bool hasReduction = false; ///< REDUX: from the lanes into a uniform register
+  bool hasFloat = false;     ///< UFADD, UFFMA, UFSEL, UFSETP
+  LoadConstant loadConstant = LoadConstant::None;
+};
+
+/// For any chip that the literature knows, supported here or not; `smVersion` as in 90.
+UniformFeatures uniformFeatures(unsigned smVersion);
+UniformFeatures uniformFeatures(const Target& target);
+
+/// Why LDCU may not be emitted; empty when it may. Chips that have it as text only want to be asked for text.
+std::string_view loadConstantUniformProblem(const Target& target, bool isTextOnly);
+
+} // namespace orias::isa
