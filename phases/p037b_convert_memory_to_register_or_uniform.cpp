@@ -334,7 +334,7 @@ class Promoter {
                            fmt::format("local variable {} becomes {} register{}{}", name, variable.words.size(),
                                        variable.words.size() == 1 ? "" : "s",
                                        isUniform ? ", the same in all lanes: for UR if phase 74 finds that it pays"
-                                                 : ", which differs between lanes: R"),
+                                                 : ", not the same in all lanes: R"),
                            static_cast<std::int64_t>(variable.words.size()));
     }
   }
