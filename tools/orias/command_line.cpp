@@ -389,7 +389,6 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 
 void Parser::finish() {
   settleLimits();
-  if (line_.textOnly && line_.sassFile.empty()) throw UsageError("--forcetext wants a file for the text: --sso");
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty()) line_.action = CommandLine::Action::Help;

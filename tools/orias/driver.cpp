@@ -161,6 +161,7 @@ ExitStatus run(std::span<const std::string> words) {
   case CommandLine::Action::Assemble: break;
   }
   if (!tellWarnings(line)) return ExitStatus::UsageErrors;
+  if (line.textOnly && line.sassFile.empty()) throw UsageError("--forcetext wants a file for the text: --sso");
   emitsLdcu(line);
   return assembleAll(line);
 }
