@@ -30,7 +30,9 @@ std::string sampleValue(const OptionSpec& option) {
   case Takes::Bool: return option.id == Option::Fmad ? "false" : "true";
   case Takes::Number: return option.id == Option::Machine ? "64" : "2";
   case Takes::Registers: return "40";
-  case Takes::Choice: return std::string(option.valueText.substr(0, option.valueText.find('|')));
+  case Takes::Choice:
+    return option.id == Option::OfastCompile ? "min"
+                                             : std::string(option.valueText.substr(0, option.valueText.find('|')));
   case Takes::List: return "7";
   case Takes::GluedText: return "x";
   case Takes::Text: return option.id == Option::GpuName ? "sm_80" : "x";
