@@ -200,8 +200,10 @@ Part partOf(const Form& form) {
 
 /// What load and store need; none, and said, where the form is not known.
 std::optional<Fragment> fragmentOf(FunctionLowering& f, const Form& form) {
+  // Of the matrices of 8 x 8 only those of f64 are known; bits and elements of four bits lie in another way.
+  const bool isNarrow = form.shape.m == 8 && form.shape.n == 8 && form.shape.k != 4;
   const bool isKnown =
-      isSupported(form.type()) &&
+      isSupported(form.type()) && !isNarrow &&
       (form.space() == StateSpace::None || form.space() == StateSpace::Global || form.space() == StateSpace::Shared) &&
       form.get(Slot::Space) != Mod::SharedCluster;
   if (!isKnown) {

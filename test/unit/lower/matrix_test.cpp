@@ -36,3 +36,13 @@ TEST_CASE("products of halves and bytes") {
   CHECK(inOrder(lowered("mma.sync.aligned.m8n8k16.row.col.satfinite.s32.s8.s8.s32 {%r1,%r2}, {%r3}, {%r4}, {%r1,%r2};"),
                 {"IMMA.8816.S8.S8.SAT %"}));
 }
+
+TEST_CASE("sums of wmma's products of bits and of four-bit elements are refused: their fragments lie in another way") {
+  for (const char* shape : {"m8n8k32", "m8n8k128"}) {
+    CAPTURE(shape);
+    const std::string load = std::string("wmma.load.c.sync.aligned.row.") + shape + ".s32 {%r0, %r1}, [%rd0];";
+    CHECK(inOrder(lowered(load), {"not supported yet"}));
+    const std::string store = std::string("wmma.store.d.sync.aligned.row.") + shape + ".s32 [%rd0], {%r0, %r1};";
+    CHECK(inOrder(lowered(store), {"not supported yet"}));
+  }
+}
