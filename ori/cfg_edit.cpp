@@ -68,6 +68,12 @@ void removePhiSource(Function& function, Block* block, BlockId predecessor) {
   }
 }
 
+const isa::Operand* phiValueFrom(const Instr& phi, BlockId predecessor) {
+  for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
+    if (phi.op_(i + 1).reg == predecessor) return &phi.op_(i).value();
+  return nullptr;
+}
+
 void redirectEdge(Function& function, Block* from, Block* to, Block* newTo) {
   if (to == newTo) return;
   retarget(function, from, to->id, newTo->id);

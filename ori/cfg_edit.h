@@ -42,6 +42,9 @@ bool mergeBlocks(Function& function);
 /// Removes the phi sources that come from `predecessor`.
 void removePhiSource(Function& function, Block* block, BlockId predecessor);
 
+/// What a phi takes from `predecessor`; null where it has no such source.
+const isa::Operand* phiValueFrom(const Instr& phi, BlockId predecessor);
+
 /// Makes every fall-through lead to the next block of the layout, as the machine has no other: turns conditions around,
 /// and adds branches (in blocks of their own behind conditional ones). Unconditional branches to the next block become
 /// fall-throughs.

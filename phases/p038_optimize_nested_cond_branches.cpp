@@ -108,16 +108,10 @@ class Flattener {
       if (function_.vreg(goes.reg).multiDef) return refuse("a condition has several definitions");
     for (const Instr& phi : *nest.target) {
       if (phi.op != Op::PHI) break;
-      const Operand *outer = valueFrom(phi, nest.outer->id), *inner = valueFrom(phi, nest.inner->id);
+      const Operand *outer = ori::phiValueFrom(phi, nest.outer->id), *inner = ori::phiValueFrom(phi, nest.inner->id);
       if (!outer || !inner || *outer != *inner) return refuse("the target tells which of them came");
     }
     return true;
-  }
-
-  static const Operand* valueFrom(const Instr& phi, BlockId from) {
-    for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
-      if (phi.op_(i + 1).reg == from) return &phi.op_(i).value();
-    return nullptr;
   }
 
   void flatten(const Nest& nest) {

@@ -131,7 +131,8 @@ class Predicator {
       const ori::Operand& result = phi.op_(0);
       if (result.file != File::R && result.file != File::P) return refuse(c, "a value of the warp is merged behind it");
       if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged behind it");
-      const Operand* values[2] = {valueFrom(phi, sourceOf(c, c.taken)), valueFrom(phi, sourceOf(c, c.passed))};
+      const Operand* values[2] = {ori::phiValueFrom(phi, sourceOf(c, c.taken)),
+                                  ori::phiValueFrom(phi, sourceOf(c, c.passed))};
       if (values[0] && values[1] && !values[0]->isNone() && !values[1]->isNone() && *values[0] != *values[1])
         slots += result.width;
     }
@@ -155,12 +156,6 @@ class Predicator {
   /// Where the phis of the meeting see a way come from.
   static BlockId sourceOf(const Candidate& c, const Block* side) { return side ? side->id : c.head->id; }
 
-  static const Operand* valueFrom(const Instr& phi, BlockId from) {
-    for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
-      if (phi.op_(i + 1).reg == from) return &phi.op_(i).value();
-    return nullptr;
-  }
-
   void convert(const Candidate& c) {
     Instr* branch = c.head->last;
     const Operand condition = branch->guard().value();
@@ -174,8 +169,8 @@ class Predicator {
     b.setSource(branch->source);
     for (Instr& phi : *c.meet) {
       if (phi.op != Op::PHI) break;
-      const Operand* yes = valueFrom(phi, sourceOf(c, c.taken));
-      const Operand* no = valueFrom(phi, sourceOf(c, c.passed));
+      const Operand* yes = ori::phiValueFrom(phi, sourceOf(c, c.taken));
+      const Operand* no = ori::phiValueFrom(phi, sourceOf(c, c.passed));
       const Operand merged = select(b, phi.op_(0).value(), *yes, *no, inverted ? holds.notted() : holds);
       const BlockId kept = sourceOf(c, c.taken);
       for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)

@@ -113,7 +113,7 @@ class Synchroniser {
     Block* sync = function_.newBlock();
     inFront_[meet->id] = sync;
     for (BlockId p : predecessors_[meet->id])
-      if (!isBackEdge(p, region.meet)) redirect(function_.block(p), meet, sync);
+      if (!isBackEdge(p, region.meet)) ori::redirectEdge(function_, function_.block(p), meet, sync);
     sync->fallthrough = meet->id;
     sync->loopDepth = from->loopDepth;
     ori::Builder atSync(function_, sync);
@@ -156,14 +156,6 @@ class Synchroniser {
       order.push_back(block);
     }
     function_.setLayout(std::move(order));
-  }
-
-  void redirect(Block* p, const Block* meet, const Block* sync) {
-    if (p->fallthrough == meet->id) p->fallthrough = sync->id;
-    if (!p->last || !ori::isTerminator(p->last->op)) return;
-    for (unsigned i = 0; i < p->last->operandCount; ++i)
-      if (p->last->op_(i).kind == Operand::Kind::Label && p->last->op_(i).reg == meet->id)
-        function_.setOperand(p->last, i, Operand::label(sync->id));
   }
 
   Function& function_;

@@ -70,7 +70,7 @@ std::string withLdcu(std::string text) {
 }
 
 /// Writes what was asked for. Nothing is written unless everything went well.
-void writeOutputs(const CommandLine& line, const Result& result) {
+void writeOutputs(const CommandLine& line, const Result& result, bool showsLdcu) {
   if (line.listingFile) {
     if (*line.listingFile == "-")
       print(stdout, result.listing);
@@ -78,8 +78,7 @@ void writeOutputs(const CommandLine& line, const Result& result) {
       writeWholeFile(*line.listingFile, result.listing);
   }
   if (!line.remarksFile.empty()) writeWholeFile(line.remarksFile, result.remarks);
-  if (!line.sassFile.empty())
-    writeWholeFile(line.sassFile, emitsLdcu(line) ? withLdcu(result.listing) : result.listing);
+  if (!line.sassFile.empty()) writeWholeFile(line.sassFile, showsLdcu ? withLdcu(result.listing) : result.listing);
   if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);
 }
 
@@ -115,6 +114,7 @@ ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> input
 }
 
 ExitStatus assembleAll(const CommandLine& line) {
+  const bool showsLdcu = emitsLdcu(line);
   std::vector<std::string> texts;
   texts.reserve(line.inputs.size()); // the views below point into it
   std::vector<Input> inputs;
@@ -145,7 +145,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   print(stderr, warnings);
   if (!warnings.empty() && line.options.warningsAreErrors) return ExitStatus::InputErrors;
   if (line.verbose && !result.cubin.empty()) print(stderr, verboseReport(result, line.options));
-  writeOutputs(line, result);
+  writeOutputs(line, result, showsLdcu);
   return ExitStatus::Done;
 }
 
@@ -162,7 +162,6 @@ ExitStatus run(std::span<const std::string> words) {
   }
   if (!tellWarnings(line)) return ExitStatus::UsageErrors;
   if (line.textOnly && line.sassFile.empty()) throw UsageError("--forcetext wants a file for the text: --sso");
-  emitsLdcu(line);
   return assembleAll(line);
 }
 
