@@ -206,6 +206,7 @@ class FunctionParser {
       return;
     }
     if (in_.take("->")) {
+      if (!block_) in_.fail("a fall-through stands in a block", "begin with '.L0:'");
       block_->fallthrough = labelHere();
       in_.expect(";");
       return;
