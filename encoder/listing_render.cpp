@@ -180,7 +180,8 @@ std::string renderJson(const FunctionListing& listing, std::string_view ptx) {
     }
     rows.push_back(std::move(r));
   }
-  return out.dump(1) + "\n";
+  // A name in a damaged file need not be UTF-8.
+  return out.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 } // namespace orias::encoder

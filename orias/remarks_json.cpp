@@ -14,7 +14,8 @@ std::string remarksJson(std::span<const std::unique_ptr<FunctionJob>> jobs) {
                      {"message", r.message},
                      {"cost", r.cost},
                      {"line", r.ptxLine}});
-  return all.dump(1) + '\n';
+  // Names may hold any bytes; JSON is UTF-8.
+  return all.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
 } // namespace orias

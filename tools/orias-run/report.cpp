@@ -86,7 +86,8 @@ std::string renderJson(const Outcome& outcome, const launch::Device& device) {
   json["stats"] = ordered_json::object();
   for (const auto& [name, figure] : outcome.result.stats)
     json["stats"][name] = figure;
-  return json.dump(2) + "\n";
+  // Names of programs may hold any bytes; JSON is UTF-8.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 } // namespace orias::run
