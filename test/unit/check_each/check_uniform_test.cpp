@@ -118,6 +118,32 @@ TEST_CASE("check-uniform: lanes in a rare case at the end of the layout are wait
   CHECK(verdict.compared > 0);
 }
 
+TEST_CASE("check-uniform: a launch that is to trap may do so, another may not") {
+  constexpr std::string_view kernel = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u32 n) {
+  .reg .pred %q; .reg .b32 %n, %i;
+  ld.param.u32 %n, [n];
+  mov.u32 %i, %tid.x;
+  setp.gt.u32 %q, %i, %n;
+  @%q trap;
+  ret;
+}
+)";
+  launch::Launch launch = launch::parseLaunch(R"({"kernel": "k", "grid": 1, "block": 32,
+      "arguments": [{"type": "u32", "value": 5}], "stops": "trap"})",
+                                              ".");
+  const UniformVerdict expected = checkUniform(kernel, launch);
+  CHECK_MESSAGE(expected.ok, expected.text);
+  CHECK(expected.checked == 2);
+  launch.stops.clear();
+  const UniformVerdict unexpected = checkUniform(kernel, launch);
+  CHECK_FALSE(unexpected.ok);
+  CHECK_MESSAGE(unexpected.text.find("trap") != std::string::npos, unexpected.text);
+}
+
 TEST_CASE("check-uniform says why it cannot check") {
   launch::Launch launch = launchOf();
   launch.kernel = "other";
