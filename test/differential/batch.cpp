@@ -113,6 +113,7 @@ void checkUniform(Job& job, const Variant& variant, Times& times) {
   const Clock clock(times, Work::EachPhase);
   checkPhases(job, "uniform", variant, [&](const check_each::CheckOptions& options) {
     const check_each::UniformVerdict verdict = check_each::checkUniform(job.text, job.program.launch, options);
+    if (verdict.skipped > 0) job.note("uniform", {Outcome::Unsupported, "a state that the emulator cannot run"});
     return verdict.text.substr(0, verdict.text.find('\n'));
   });
 }
@@ -203,7 +204,7 @@ std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings&
       if (settings.checkUniform) checkUniform(job, settings.variants[i], times);
       if (settings.eachPhase)
         checkEach(job, settings.variants[i], times);
-      else
+      else if (settings.run || settings.ptxas || !settings.checkUniform)
         assembleAndRun(job, settings.variants[i], settings, times);
     }
   }

@@ -13,8 +13,11 @@ namespace orias::check_each {
 
 namespace {
 
+/// Nothing is looked at behind it, and it lies half way through the pipeline.
+constexpr std::string_view kLastAnalysis = "70";
+
 bool isAnalysis(const phases::PhaseInfo& phase) {
-  return phase.number == "53" || phase.number == "70";
+  return phase.number == "53" || phase.number == kLastAnalysis;
 }
 
 bool canDiffer(isa::File file) {
@@ -83,6 +86,7 @@ class Checker {
 UniformVerdict checkUniform(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options) {
   Options assembleOptions = options.assemble;
   assembleOptions.threads = 1;
+  if (assembleOptions.phases.stopAfter.empty()) assembleOptions.phases.stopAfter = kLastAnalysis;
   const Input input{"input.ptx", ptxText};
   Compilation compilation(std::span(&input, 1), assembleOptions);
   Checker checker(launch, options);
