@@ -138,7 +138,10 @@ bool Machine::choosePath() {
       if (w.paths[i].state == Path::State::Ready && (best == w.paths.size() || w.paths[i].pc < w.paths[best].pc))
         best = i;
     w.current = best;
-    return best != w.paths.size();
+    if (best == w.paths.size()) return false;
+    // Others may have come here while it waited for those that are gone now.
+    if (path().pc < code_.size() && code_[path().pc].startsBlock) mergePaths();
+    return true;
   }
   for (std::size_t step = givesWay_ ? 1 : 0; step <= w.paths.size(); ++step) {
     const std::size_t i = (w.current + step) % w.paths.size();

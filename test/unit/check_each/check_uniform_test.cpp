@@ -144,6 +144,46 @@ TEST_CASE("check-uniform: a launch that is to trap may do so, another may not") 
   CHECK_MESSAGE(unexpected.text.find("trap") != std::string::npos, unexpected.text);
 }
 
+TEST_CASE("check-uniform: lanes that wait at a block meet when all others have exited") {
+  // Lanes 0 to 7 and 8 to 15 come to `meet` one after the other while the rest is on its way out.
+  constexpr std::string_view kernel = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %p, %o; .reg .b32 %i, %v; .reg .pred %a, %b, %c;
+  ld.param.u64 %p, [p];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %o, %i, 4;
+  add.u64 %p, %p, %o;
+  mov.u32 %v, 1;
+  setp.lt.u32 %a, %i, 8;
+  setp.lt.u32 %b, %i, 16;
+  setp.ge.u32 %c, %i, 12;
+  @%a bra side;
+  st.global.u32 [%p], %v;
+  @%b bra meet;
+  st.global.u32 [%p+128], %v;
+  @%c ret;
+  mov.u32 %v, 2;
+  bra meet;
+side:
+  st.global.u32 [%p+256], %v;
+  mov.u32 %v, 3;
+meet:
+  st.global.u32 [%p], %v;
+  ret;
+}
+)";
+  const launch::Launch launch = launch::parseLaunch(R"({"kernel": "k", "grid": 1, "block": 32,
+      "arguments": [{"buffer": "b"}],
+      "buffers": [{"name": "b", "type": "u32", "count": 96, "init": {"generator": "ramp"}}]})",
+                                                    ".");
+  const UniformVerdict verdict = checkUniform(kernel, launch);
+  CHECK_MESSAGE(verdict.ok, verdict.text);
+  CHECK(verdict.checked == 2);
+}
+
 TEST_CASE("check-uniform says why it cannot check") {
   launch::Launch launch = launchOf();
   launch.kernel = "other";
