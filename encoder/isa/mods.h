@@ -71,8 +71,9 @@ enum class IntType : std::uint8_t { U32, S32 };
 enum class Rnd : std::uint8_t { RN, RM, RP, RZ };
 /// Rounding to an integer: to even, down, up, toward zero.
 enum class RoundInt : std::uint8_t { Round, Floor, Ceil, Trunc };
-/// Flush subnormals to zero; FMZ also makes zero times anything zero.
-enum class Ftz : std::uint8_t { None, FTZ, FMZ };
+/// Flush subnormals to zero; FMZ also makes zero times anything zero; OOB makes 0 of results that the
+/// NaN of all ones goes into, and flushes nothing.
+enum class Ftz : std::uint8_t { None, FTZ, FMZ, OOB };
 enum class ShiftDir : std::uint8_t { L, R };
 enum class ShiftType : std::uint8_t { S64, U64, S32, U32 };
 enum class PrmtMode : std::uint8_t { Index, F4E, B4E, RC8, ECL, ECR, RC16 };

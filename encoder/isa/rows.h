@@ -116,6 +116,12 @@ struct Slot {
     return s;
   }
   constexpr Slot negAbs() const { return neg().abs(); }
+  /// For slots outside the arithmetic scheme: where the bit of the negation is.
+  constexpr Slot negAt(unsigned bit) const {
+    Slot s = neg();
+    s.field.neg = static_cast<std::uint8_t>(bit);
+    return s;
+  }
   /// Bitwise inversion, in the bit of the negation.
   constexpr Slot inv() const {
     Slot s = *this;

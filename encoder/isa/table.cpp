@@ -130,6 +130,22 @@ unsigned surfaceCoordinates(unsigned geometry) {
   return kCount[geometry & 7];
 }
 
+/// A layer has no derivatives.
+unsigned gradientCoordinates(unsigned geometry) {
+  static constexpr std::uint8_t kCount[] = {1, 2, 3, 3, 1, 2, 1, 3};
+  return kCount[geometry & 7];
+}
+
+/// SURED numbers its types differently from atomics; those of 64 bits.
+unsigned registersOfSurfaceAtom(unsigned type) {
+  constexpr unsigned kU64 = 2, kS64 = 5, kSized64 = 7;
+  return type == kU64 || type == kS64 || type == kSized64 ? 2 : 1;
+}
+
+/// The columns that products of integers and of bits can have; floating-point ones have every multiple of 8.
+constexpr std::array<std::uint16_t, 18> kIntegerGmmaColumns{8,   16,  24,  32,  48,  64,  80,  96,  112,
+                                                            128, 144, 160, 176, 192, 208, 224, 240, 256};
+
 unsigned registersOfMacroType(MacroType type) {
   switch (type) {
   case MacroType::U64:
@@ -171,6 +187,14 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 ? 2 : 1;
   case WidthRule::TexHigh: return std::popcount(unsigned{value(Mod::Mask)}) == 4 ? 2 : 1;
   case WidthRule::SurfCoords: return surfaceCoordinates(value(Mod::Geometry));
+  case WidthRule::TexGradients: return 2 * gradientCoordinates(value(Mod::Geometry));
+  case WidthRule::TexMask: return static_cast<unsigned>(std::popcount(unsigned{value(Mod::Mask)}));
+  case WidthRule::SurfAtom: return registersOfSurfaceAtom(value(Mod::AtomType));
+  case WidthRule::GmmaInt: return kIntegerGmmaColumns[value(Mod::Geometry) / 3 % kIntegerGmmaColumns.size()] / 2u;
+  case WidthRule::GmmaBit: return kIntegerGmmaColumns[value(Mod::Geometry) % kIntegerGmmaColumns.size()] / 2u;
+  case WidthRule::Box: return value(Mod::Geometry) + 1u;
+  case WidthRule::BoxAt: return value(Mod::Geometry) + 2u;
+  case WidthRule::BoxAtBarrier: return value(Mod::Geometry) + 3u;
   case WidthRule::GmmaC: return (value(Mod::Geometry) % 32 + 1) * (value(Mod::DstFmt) != 0 ? 4 : 2);
   case WidthRule::MacroType: return registersOfMacroType(static_cast<MacroType>(value(Mod::MacroType)));
   }

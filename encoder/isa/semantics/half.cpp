@@ -13,8 +13,9 @@ class Packed {
   explicit Packed(Lane& lane) : lane_(lane) {
     format_ = lane.mod(Mod::Bf16) != 0 ? Format::BF16 : Format::F16;
     const auto ftz = lane.modAs<Ftz>(Mod::Ftz);
-    flushes_ = ftz != Ftz::None;
+    flushes_ = ftz == Ftz::FTZ || ftz == Ftz::FMZ;
     zeroWins_ = ftz == Ftz::FMZ;
+    if (ftz == Ftz::OOB) refuse(lane.inst(), "numbers from outside of a tensor");
   }
 
   Format format() const { return format_; }

@@ -25,9 +25,11 @@ constexpr Vector kVectors[] = {
 
 TEST_CASE("words that ptxas emits decode, encode again, print as nvdisasm does, and parse") {
   for (const Vector& v : kVectors) {
-    CAPTURE(v.text);
+    const std::string text = v.text;
+    CAPTURE(text);
     const auto inst = decode(v.word);
-    REQUIRE(inst.has_value());
+    CHECK(inst.has_value());
+    if (!inst) continue;
     const EncodeResult again = encode(*inst);
     CHECK(again.error == "");
     CHECK(again.word.lo == v.word.lo);
