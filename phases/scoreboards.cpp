@@ -128,7 +128,9 @@ class Assigner {
     FlatInstr& f = code_.instrs[index];
     if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) {
-      f.instr->control.writeBarrier = groupScoreboard_;
+      isa::Control& control = f.instr->control;
+      // A group of bulk copies is done when what it reads has been read.
+      (f.latencyClass == isa::LatencyClass::Tma ? control.readBarrier : control.writeBarrier) = groupScoreboard_;
       return;
     }
     bool needsWrite = false, needsRead = false;
@@ -177,8 +179,8 @@ class Assigner {
     return control.writeBarrier == kDrainScoreboard || control.readBarrier == kDrainScoreboard;
   }
   bool closesGroup(const FlatInstr& f) const {
-    return groupScoreboard_ != kNoScoreboard && f.latencyClass == isa::LatencyClass::AsyncCopy &&
-           f.instr->operandCount == 0;
+    const bool isCopy = f.latencyClass == isa::LatencyClass::AsyncCopy || f.latencyClass == isa::LatencyClass::Tma;
+    return groupScoreboard_ != kNoScoreboard && isCopy && f.instr->operandCount == 0;
   }
 
   /// A scoreboard for an instruction whose result is wanted at `wanted`. Prefers one whose other users are wanted at

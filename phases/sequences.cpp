@@ -1,5 +1,6 @@
 #include "phases/sequences.h"
 
+#include "encoder/isa/desc.h"
 #include "ori/builder.h"
 
 namespace orias::phases {
@@ -39,9 +40,12 @@ bool completeSequences(ori::Function& function) {
     bool hasCopy = false;
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {
       next = instr->next;
+      if (isa::desc(instr->op).latencyClass == isa::LatencyClass::Gmma) {
+        waitAround(function, instr);
+        changed = true;
+        continue;
+      }
       switch (instr->op) {
-      case Op::HGMMA:
-      case Op::HGMMA_R: waitAround(function, instr); break;
       case Op::LDGSTS:
         if (hasCopy) continue;
         hasCopy = true;

@@ -401,7 +401,9 @@ void unpackVector(FunctionLowering& f, const Operand& vector, Type type, IsaOper
 void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, unsigned at) {
   auto ops = f.operands(i);
   Atomic a;
-  a.space = isClusterShared(form) ? StateSpace::None : form.space();
+  // Addresses that stand for several GPUs are addresses of global memory; who says nothing else reaches all of them.
+  const bool isMultimem = form.op == Op::MultimemRed;
+  a.space = isMultimem ? StateSpace::Global : isClusterShared(form) ? StateSpace::None : form.space();
   a.action = form.action();
   a.type = form.type();
   a.vector = form.vectorSize();
@@ -412,7 +414,7 @@ void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, un
     return;
   }
   a.words = std::max(1u, bits / 32);
-  a.order = orderOf(form.scope());
+  a.order = isMultimem && form.scope() == Mod::None ? MemOrder::StrongSys : orderOf(form.scope());
   a.address = isClusterShared(form) ? clusterAddress(f, ops[at]) : f.address(ops[at], a.space);
   if (a.address.isFrame) {
     f.unsupported("an atomic operation on local memory");

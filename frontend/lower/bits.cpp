@@ -315,6 +315,79 @@ void lowerBfi(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.copy(d, Value::of(result));
 }
 
+namespace {
+
+/// p := a < b, or as `cmp` says.
+IsaOperand compared(FunctionLowering& f, IsaOperand a, IsaOperand b, isa::ICmp cmp, isa::IntType type) {
+  const IsaOperand p = f.newP();
+  f.emit(IsaOp::ISETP, {p, IsaOperand::pt(), a, b, IsaOperand::pt()},
+         {{IsaMod::Cmp, cmp}, {IsaMod::Type, type}, {IsaMod::Bool, isa::BoolOp::AND}});
+  return p;
+}
+
+IsaOperand chosen(FunctionLowering& f, IsaOperand p, IsaOperand yes, IsaOperand no) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::SEL, {r, f.inReg(yes), no, p});
+  return r;
+}
+
+} // namespace
+
+/// fns: the place of the n-th set bit, from a base upward, or downward for n < 0; the base itself, if set, for n = 0.
+/// Downward all is mirrored. Bits below the base are masked; the n-th of the others is found by halves, whose bits are
+/// counted.
+void lowerFns(FunctionLowering& f, const Instruction& i, const Form&) {
+  auto ops = f.operands(i);
+  const IsaOperand mask = f.sourceReg(ops[1], Type::B32), base = f.sourceReg(ops[2], Type::U32),
+                   n = f.sourceReg(ops[3], Type::S32), zero = IsaOperand::rz(), none = IsaOperand::pt();
+  const auto add = [&](IsaOperand a, IsaOperand b) {
+    const IsaOperand r = f.newR();
+    f.emit(IsaOp::IADD3, {r, none, none, f.inReg(a), b, zero});
+    return r;
+  };
+  const auto shift = [&](IsaOperand word, IsaOperand by, isa::ShiftDir direction) {
+    const IsaOperand r = f.newR();
+    const bool isRight = direction == isa::ShiftDir::R;
+    f.emit(IsaOp::SHF, {r, isRight ? zero : f.inReg(word), by, isRight ? word : zero},
+           {{IsaMod::ShiftDir, direction}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, isRight ? 1 : 0}});
+    return r;
+  };
+  const auto both = [&](IsaOperand a, IsaOperand b) {
+    const IsaOperand r = f.newR();
+    f.emit(IsaOp::LOP3, {none, r, a, b, zero, f.imm(0xc0), none.notted()});
+    return r;
+  };
+  const IsaOperand isDown = compared(f, n, zero, isa::ICmp::LT, isa::IntType::S32),
+                   isBase = compared(f, n, zero, isa::ICmp::EQ, isa::IntType::S32);
+  const IsaOperand mirrored = f.newR();
+  f.emit(IsaOp::BREV, {mirrored, mask});
+  const IsaOperand from = chosen(f, isDown, add(f.imm(31), base.negated()), base);
+  const IsaOperand minus = f.newR();
+  f.emit(IsaOp::IADD3, {minus, none, none, zero, n.negated(), zero});
+  const IsaOperand wanted = chosen(f, isBase, f.imm(1), chosen(f, isDown, minus, n));
+  IsaOperand bits = both(chosen(f, isDown, mirrored, mask), shift(f.imm(-1), from, isa::ShiftDir::L));
+  const IsaOperand all = f.newR();
+  f.emit(IsaOp::POPC, {all, bits});
+  const IsaOperand isMissing = compared(f, all, wanted, isa::ICmp::LT, isa::IntType::U32);
+  IsaOperand left = wanted, place = zero;
+  for (const unsigned width : {16u, 8u, 4u, 2u, 1u}) {
+    const IsaOperand count = f.newR();
+    f.emit(IsaOp::POPC, {count, both(bits, f.inReg(f.imm((std::int64_t{1} << width) - 1)))});
+    const IsaOperand isAbove = compared(f, count, left, isa::ICmp::LT, isa::IntType::U32);
+    left = chosen(f, isAbove, add(left, count.negated()), left);
+    bits = chosen(f, isAbove, shift(bits, f.imm(width), isa::ShiftDir::R), bits);
+    place = chosen(f, isAbove, add(f.imm(width), place), place);
+  }
+  const IsaOperand there = chosen(f, isDown, add(f.imm(31), place.negated()), place);
+  // The base itself, or nothing: whatever else was found is another bit.
+  const IsaOperand isOther = compared(f, there, base, isa::ICmp::NE, isa::IntType::U32);
+  const IsaOperand found = chosen(f, isMissing, f.imm(-1), there);
+  const IsaOperand isWrong = f.newP();
+  constexpr int kBoth = 0xc0; // of three predicates, the first two
+  f.emit(IsaOp::PLOP3, {isWrong, none, isBase, isOther, none, f.imm(kBoth), f.imm(0)});
+  f.emit(IsaOp::SEL, {f.dest(ops[0]), f.inReg(f.imm(-1)), found, isWrong});
+}
+
 void lowerBmsk(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   IsaOperand position = f.sourceReg(ops[1], Type::U32), length = f.source(ops[2], Type::U32).word(0);

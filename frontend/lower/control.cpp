@@ -12,6 +12,26 @@ void lowerBra(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endBlock(f.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(target->id)}));
 }
 
+/// A comparison for each target but the last; an index beyond the list has no meaning.
+void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
+  auto ops = f.operands(i);
+  const std::span<const std::uint32_t> targets = f.module().targetLists[index(ops[1].targetListId())].targets;
+  ori::Block* join = f.beginUnguarded();
+  const IsaOperand which = f.sourceReg(ops[0], Type::U32);
+  for (std::size_t k = 0; k + 1 < targets.size(); ++k) {
+    const IsaOperand isIt = f.newP();
+    f.emit(IsaOp::ISETP, {isIt, IsaOperand::pt(), which, f.imm(static_cast<std::int64_t>(k)), IsaOperand::pt()},
+           {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+    f.branchIf(isIt, f.blockOf(LabelId(targets[k])));
+  }
+  f.branch(f.blockOf(LabelId(targets.back())));
+  f.endUnguarded(join);
+}
+
+/// Registers are allocated for the whole kernel and stay with the warps: giving some back, or asking for some back,
+/// changes nothing in what the program computes. (ptxas may ignore it, too, and says so.)
+void lowerSetmaxnreg(FunctionLowering&, const Instruction&, const Form&) {}
+
 void FunctionLowering::enter(ori::Block* block) {
   if (blockIsOpen()) builder_.block()->fallthrough = block->id;
   startBlock(block);

@@ -44,6 +44,7 @@ void lowerShf(FunctionLowering&, const Instruction&, const Form&);
 void lowerBitCount(FunctionLowering&, const Instruction&, const Form&);
 void lowerBfe(FunctionLowering&, const Instruction&, const Form&);
 void lowerBfi(FunctionLowering&, const Instruction&, const Form&);
+void lowerFns(FunctionLowering&, const Instruction&, const Form&);
 void lowerBmsk(FunctionLowering&, const Instruction&, const Form&);
 void lowerSzext(FunctionLowering&, const Instruction&, const Form&);
 void lowerPrmt(FunctionLowering&, const Instruction&, const Form&);
@@ -91,6 +92,8 @@ void lowerRed(FunctionLowering&, const Instruction&, const Form&);
 void lowerTex(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceLoad(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerSurfaceReduction(FunctionLowering&, const Instruction&, const Form&);
+void lowerTextureQuery(FunctionLowering&, const Instruction&, const Form&);
 
 // async_copy.cpp
 void lowerCpAsync(FunctionLowering&, const Instruction&, const Form&);
@@ -105,7 +108,6 @@ void lowerVideo4(FunctionLowering&, const Instruction&, const Form&);
 // mbarrier.cpp
 void lowerMbarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerMbarrierPendingCount(FunctionLowering&, const Instruction&, const Form&);
-void lowerBulkCopy(FunctionLowering&, const Instruction&, const Form&);
 void lowerProxyFence(FunctionLowering&, const Instruction&, const Form&);
 
 // wgmma.cpp
@@ -140,9 +142,28 @@ void lowerMovmatrix(FunctionLowering&, const Instruction&, const Form&);
 void lowerMma(FunctionLowering&, const Instruction&, const Form&);
 
 // control.cpp
+void lowerBrxIdx(FunctionLowering&, const Instruction&, const Form&);
+void lowerSetmaxnreg(FunctionLowering&, const Instruction&, const Form&);
 void lowerBra(FunctionLowering&, const Instruction&, const Form&);
 void lowerExit(FunctionLowering&, const Instruction&, const Form&);
 void lowerCall(FunctionLowering&, const Instruction&, const Form&); // call.cpp
 void lowerTrap(FunctionLowering&, const Instruction&, const Form&);
+
+// bulk_copy.cpp
+void lowerBulkCopy(FunctionLowering&, const Instruction&, const Form&);
+void lowerBulkPrefetch(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorCopy(FunctionLowering&, const Instruction&, const Form&);
+void lowerBulkGroup(FunctionLowering&, const Instruction&, const Form&);
+
+// tensormap.cpp
+void lowerTensormapReplace(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensormapCopy(FunctionLowering&, const Instruction&, const Form&);
+
+// multimem.cpp
+void lowerMultimemLoad(FunctionLowering&, const Instruction&, const Form&);
+
+// remote.cpp
+void lowerRemoteStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerRemoteReduction(FunctionLowering&, const Instruction&, const Form&);
 
 } // namespace orias::ptx

@@ -41,6 +41,7 @@ HandlerEntry handlerFor(Op op) {
   case Op::Bfe: return {lowerBfe};
   case Op::Bfi: return {lowerBfi};
   case Op::Bmsk: return {lowerBmsk};
+  case Op::Fns: return {lowerFns};
   case Op::Szext: return {lowerSzext};
   case Op::Prmt: return {lowerPrmt};
 
@@ -139,6 +140,9 @@ HandlerEntry handlerFor(Op op) {
   case Op::Tld4: return {lowerTex, direct};
   case Op::Suld: return {lowerSurfaceLoad, direct};
   case Op::Sust: return {lowerSurfaceStore, direct};
+  case Op::Sured: return {lowerSurfaceReduction, direct};
+  case Op::Txq:
+  case Op::Suq: return {lowerTextureQuery, direct};
 
   case Op::FenceProxy:
   case Op::FenceMbarrierInit: return {lowerProxyFence, direct};
@@ -153,7 +157,22 @@ HandlerEntry handlerFor(Op op) {
   case Op::MbarrierTryWait:
   case Op::CpAsyncMbarrierArrive: return {lowerMbarrier, direct};
   case Op::MbarrierPendingCount: return {lowerMbarrierPendingCount};
-  case Op::CpAsyncBulk: return {lowerBulkCopy, direct};
+  case Op::CpAsyncBulk:
+  case Op::CpReduceAsyncBulk: return {lowerBulkCopy, direct};
+  case Op::CpAsyncBulkPrefetch: return {lowerBulkPrefetch, direct};
+  case Op::CpAsyncBulkTensor:
+  case Op::CpAsyncBulkPrefetchTensor:
+  case Op::CpReduceAsyncBulkTensor: return {lowerTensorCopy, direct};
+  case Op::CpAsyncBulkCommitGroup:
+  case Op::CpAsyncBulkWaitGroup: return {lowerBulkGroup, direct};
+  case Op::TensormapReplace: return {lowerTensormapReplace, direct};
+  case Op::TensormapCpFenceproxy: return {lowerTensormapCopy, direct};
+
+  case Op::MultimemLdReduce: return {lowerMultimemLoad, direct};
+  case Op::MultimemSt: return {lowerStore, direct};
+  case Op::MultimemRed: return {lowerRed, direct};
+  case Op::StAsync: return {lowerRemoteStore, direct};
+  case Op::RedAsync: return {lowerRemoteReduction, direct};
 
   case Op::WgmmaMmaAsync: return {lowerWgmma, direct};
   case Op::WgmmaFence:
@@ -168,6 +187,8 @@ HandlerEntry handlerFor(Op op) {
   case Op::Trap:
   case Op::Brkpt: return {lowerTrap, direct};
   case Op::Bra: return {lowerBra, direct};
+  case Op::BrxIdx: return {lowerBrxIdx, direct};
+  case Op::Setmaxnreg: return {lowerSetmaxnreg, direct};
   case Op::Call: return {lowerCall, direct};
   case Op::Ret:
   case Op::Exit: return {lowerExit, direct};

@@ -1,6 +1,7 @@
 // Matrix instructions of a warp on registers, and the loads and stores of their fragments.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/sync.h"
 
@@ -161,6 +162,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
       (isHalf || typeA == Type::TF32)) {
     if (isHalf && shape == MatrixShape{16, 8, 16}) op = IsaOp::HMMA_16816;
     if (shape == MatrixShape{16, 8, 8}) op = IsaOp::HMMA_1688;
+    if (shape == MatrixShape{16, 8, 4} && f.target().hasClusters()) op = IsaOp::HMMA_1684;
     mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
             {IsaMod::SrcFmt, typeA == Type::BF16   ? 1
                              : typeA == Type::TF32 ? 2
@@ -185,8 +187,10 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isByteProduct = isByteFloat(typeA) && isByteFloat(typeB) && typeC == typeD;
   if (isDoubleOf16) op = IsaOp::DMMA_884;
   if (isByteProduct) op = IsaOp::HMMA_16816;
-  if (op == IsaOp::NOP || ops.size() != 4 || form.get(Slot::Layout) != Mod::Row ||
-      form.get(Slot::LayoutB) != Mod::Col || form.get(Slot::Sparsity) != Mod::None) {
+  const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
+  const bool isNarrow = bitWidth(typeA) < 8;
+  if ((op == IsaOp::NOP && !isSparse && !isNarrow) || ops.size() != (isSparse ? 6u : 4u) ||
+      form.get(Slot::Layout) != Mod::Row || form.get(Slot::LayoutB) != Mod::Col) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -194,7 +198,17 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   wholeWarp(f);
   const IsaOperand a = gathered(f, ops[1], word), b = gathered(f, ops[2], word), c = gathered(f, ops[3], word);
   IsaOperand d;
-  if (isDoubleOf16) {
+  if (isSparse || isNarrow) {
+    auto product = isSparse ? sparseProduct(f, form, a, b, c, f.sourceReg(ops[4], Type::B32),
+                                            IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())))
+                            : fourBitProduct(f, form, a, b, c);
+    if (!product && !isSparse) product = bitProduct(f, form, a, b, c);
+    if (!product) {
+      f.unsupported(std::string(f.opcodeText()));
+      return;
+    }
+    d = *product;
+  } else if (isDoubleOf16) {
     d = doubleProduct(f, form, a, b, c);
   } else if (isByteProduct) {
     d = byteFloatProduct(f, form, a, b, c);

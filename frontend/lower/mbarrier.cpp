@@ -1,7 +1,8 @@
-// Barriers in shared memory, bulk copies that report to them, and fences of the asynchronous proxy. All as ptxas does
+// Barriers in shared memory, and fences of the asynchronous proxy. All as ptxas does
 // it for sm_90. A barrier's word counts down: in its high half what one phase and the current one still expect, by
 // complements.
 
+#include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/sync.h"
@@ -89,10 +90,7 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if (form.has(Mod::NoComplete)) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
+  // noComplete promises that the phase does not end here: an arrival like any other.
   if (reachesCluster(form)) emitReleaseFence(f, Mod::Cluster);
   // Nobody is told the state of a barrier of another CTA.
   const bool isRemote = isClusterShared(form);
@@ -167,49 +165,9 @@ void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const 
          {f.dest(ops[0]), IsaOperand::pt(), IsaOperand::pt(), left.negated(), f.imm(kMostArrivals), IsaOperand::rz()});
 }
 
-/// Bulk copies from global to shared memory. The unit that does them takes one at a time, from uniform registers.
-void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
-  auto ops = f.operands(i);
-  if (form.space() != StateSpace::Shared || form.space2() != StateSpace::Global || ops.size() != 4 ||
-      form.get(Slot::Multicast) != Mod::None || form.has(Mod::L2CacheHint)) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
-  ori::Block* join = f.beginUnguarded();
-  const auto sum = [&](const Operand& operand) {
-    Address a = f.address(operand, StateSpace::Shared);
-    if (a.uniform.isNone()) a.uniform = IsaOperand::zero(File::UR);
-    return f.inReg(f.inReg(addressWord(f, a).word(0)));
-  };
-  const IsaOperand to = sum(ops[0]), barrier = sum(ops[3]);
-  const IsaOperand from = f.wholeAddress(f.address(ops[1], StateSpace::Global));
-  const IsaOperand size = f.newR(), units = f.newR();
-  f.emit(IsaOp::SHF, {size, IsaOperand::rz(), f.imm(4), f.sourceReg(ops[2], Type::U32)},
-         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
-  f.emit(IsaOp::LOP3,
-         {IsaOperand::pt(), units, size, f.imm(0xffff), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
-  // One lane after the other.
-  ori::Block* loop = f.newBlock();
-  f.enter(loop);
-  const IsaOperand mine = f.newP();
-  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), IsaOperand::pt()});
-  const IsaOperand target = f.out().use(f.out().newVReg(File::UR, 2)),
-                   source = f.out().use(f.out().newVReg(File::UR, 2)), length = f.out().use(f.out().newVReg(File::UR));
-  f.b().setGuard(mine);
-  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(target, 0), to});
-  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(target, 1), barrier});
-  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(source, 0), ori::component(from, 0)});
-  f.emit(IsaOp::R2UR, {IsaOperand::pt(), ori::component(source, 1), ori::component(from, 1)});
-  f.emit(IsaOp::R2UR, {IsaOperand::pt(), length, units});
-  f.b().setGuard(IsaOperand::pt());
-  f.emit(IsaOp::UBLKCP_S_G, {target, source, length});
-  f.branchIf(mine.notted(), loop);
-  f.endUnguarded(join);
-}
-
 /// fence.proxy.async: what this thread wrote is seen by the copies and products that run beside it, and the other way
 /// round.
-void lowerProxyFence(FunctionLowering& f, const Instruction&, const Form& form) {
+void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.op == Op::FenceMbarrierInit) return; // stores to barriers are ordered by what tells the others of them
   if (form.get(Slot::SyncRestrict) != Mod::None) {
     emitRestrictedFence(f, form);
@@ -218,6 +176,12 @@ void lowerProxyFence(FunctionLowering& f, const Instruction&, const Form& form) 
   const Mod proxy = form.get(Slot::Proxy);
   if (proxy == Mod::TensormapGeneric && form.semantics() == Mod::Release) {
     emitReleaseFence(f, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu);
+    return;
+  }
+  if (proxy == Mod::TensormapGeneric) {
+    // Before the map is read again, all that came before it must have happened.
+    emitFence(f, FenceKind::All, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu, true);
+    controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Invalidate);
     return;
   }
   enum { Shared, Global };

@@ -1,5 +1,6 @@
 // ld and st of all spaces, and prefetch.
 
+#include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/policy.h"
@@ -195,6 +196,11 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
                const Address& a, std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
+  if (form.has(Mod::Mmio)) {
+    constexpr int kMmioSys = 12;
+    f.emit(IsaOp::ST_PLAIN, {a.base, offset, data}, {sizeMod, {IsaMod::Order, kMmioSys}});
+    return;
+  }
   switch (space) {
   case StateSpace::Shared: letShare(f.emit(IsaOp::STS, {a.base, a.uniform, offset, data}, {sizeMod}), form); break;
   case StateSpace::Local:
@@ -213,7 +219,7 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
 
 /// What this file cannot say yet about an access.
 bool refuse(FunctionLowering& f, const Form& form) {
-  if (form.has(Mod::Mmio) || form.get(Slot::EvictL2) != Mod::None || form.has(Mod::Unified)) {
+  if (form.get(Slot::EvictL2) != Mod::None || form.has(Mod::Unified)) {
     f.unsupported(std::string(f.opcodeText()));
     return true;
   }
@@ -355,6 +361,10 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
 } // namespace
 
 void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (form.has(Mod::Mmio)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
   if (refuse(f, form)) return;
   loadFrom(f, i, form);
   if (form.semantics() == Mod::Acquire) emitAcquireFence(f, form.scope());
@@ -378,8 +388,12 @@ enum CacheFunction { kToL1 = 0, kToL2 = 1, kToL2EvictLast = 9, kDemote = 10, kDi
 
 } // namespace
 
-/// Prefetches of global memory; those of local memory and of descriptors are not supported.
+/// Prefetches of global memory and of the maps of tensors; those of local memory are not supported.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (form.has(Mod::Tensormap) && form.space() == StateSpace::None) {
+    controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Prefetch);
+    return;
+  }
   const bool evicts = form.get(Slot::EvictL2) != Mod::None;
   const Mod level = form.get(Slot::Level);
   if ((!evicts && level != Mod::L1 && level != Mod::L2) || form.space() == StateSpace::Local) {

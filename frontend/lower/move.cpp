@@ -1,8 +1,10 @@
 // mov, cvta, isspacep.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/integer_parts.h"
 #include "frontend/lower/special.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::ptx {
@@ -148,6 +150,19 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.emit(IsaOp::IADD64, {d, from, toSpace ? base.negated() : base});
     break;
   }
+  case StateSpace::Param: {
+    if (!f.target().hasClusters()) { // it is not known where others have it
+      f.unsupported(std::string(f.opcodeText()));
+      return;
+    }
+    // Addresses of parameters count from the start of their bank, the window shows them from the first one on.
+    IsaOperand base = windowBase(kBankParamWindow), from = f.inReg(value), sum = f.newR(2);
+    const std::int64_t skipped = f.target().paramBase();
+    f.emit(IsaOp::IADD64, {sum, from, toSpace ? base.negated() : base});
+    f.emit(IsaOp::IADD64,
+           {d, sum, f.inReg(Value::constant(static_cast<std::uint64_t>(toSpace ? skipped : -skipped), 2))});
+    break;
+  }
   default: f.unsupported(fmt::format("{}", f.opcodeText())); break;
   }
 }
@@ -163,14 +178,36 @@ void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
          {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
 }
 
+namespace {
+
+IsaOperand windowBase(FunctionLowering& f, std::uint32_t offset) {
+  const IsaOperand base = f.newR(2);
+  f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)},
+         {{IsaMod::Size, isa::MemSize::B64}});
+  return base;
+}
+
+/// Is the address, a pair of registers, one of `bytes` from the base that constant bank 0 holds at `offset`?
+IsaOperand isInWindow(FunctionLowering& f, IsaOperand address, std::uint32_t offset, std::uint64_t bytes) {
+  const IsaOperand distance = f.newR(2), isInside = f.newP();
+  f.emit(IsaOp::IADD64, {distance, address, windowBase(f, offset).negated()});
+  compare64(f, isInside, distance, f.inReg(Value::constant(bytes, 2)), isa::ICmp::LT, isa::IntType::U32);
+  return isInside;
+}
+
+/// The bytes of the module's own constants, which the window shows.
+std::uint64_t constantBytes(FunctionLowering& f) {
+  std::uint64_t end = 0;
+  for (const ori::Variable& s : f.out().module().variables)
+    if (s.constOffset >= 0) end = std::max(end, static_cast<std::uint64_t>(s.constOffset) + s.size);
+  return end;
+}
+
+} // namespace
+
 void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) {
   enum { InGlobal, InLocal, InShared, InCluster };
   const Mod space = form.get(Slot::Space);
-  // Global excludes the window of constants, which would have to be compared with.
-  if (space != Mod::Shared && space != Mod::SharedCta && space != Mod::SharedCluster && space != Mod::Local) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   auto ops = f.operands(i);
   const bool isNarrow = bitWidth(f.typeOf(ops[1])) == 32;
   IsaOperand address = isNarrow ? f.newR(2) : f.sourceReg(ops[1], Type::U64);
@@ -178,10 +215,43 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
     f.copy(ori::component(address, 0), f.source(ops[1], Type::U32));
     f.copy(ori::component(address, 1), Value::constant(0, 1));
   }
-  f.emit(IsaOp::QSPC, {f.destPredicate(ops[0]), IsaOperand::rz(), address, IsaOperand::immediate(0)},
-         {{IsaMod::Sub, space == Mod::Local           ? InLocal
-                        : space == Mod::SharedCluster ? InCluster
-                                                      : InShared}});
+  const IsaOperand d = f.destPredicate(ops[0]);
+  const auto ask = [&](IsaOperand result, int which) {
+    f.emit(IsaOp::QSPC, {result, IsaOperand::rz(), address, IsaOperand::immediate(0)}, {{IsaMod::Sub, which}});
+  };
+  const auto combine = [&](IsaOperand a, IsaOperand b, int lut) {
+    f.emit(IsaOp::PLOP3, {d, IsaOperand::pt(), a, b, IsaOperand::pt(), f.imm(lut), f.imm(0)});
+  };
+  constexpr int kFirst = 0xf0, kFirstNotSecond = 0x30, kBoth = 0xc0; // tables over three predicates
+  switch (space) {
+  case Mod::Local: ask(d, InLocal); return;
+  case Mod::Shared:
+  case Mod::SharedCta: ask(d, InShared); return;
+  case Mod::SharedCluster: ask(d, InCluster); return;
+  case Mod::Const:
+  case Mod::Global: {
+    const IsaOperand isConstant = isInWindow(f, address, f.target().constWindowOffset(), constantBytes(f));
+    if (space == Mod::Const) {
+      combine(isConstant, IsaOperand::pt(), kFirst);
+      return;
+    }
+    const IsaOperand isOutside = f.newP();
+    ask(isOutside, InGlobal);
+    combine(isOutside, isConstant, kFirstNotSecond);
+    return;
+  }
+  case Mod::Param:
+  case Mod::ParamEntry: {
+    if (!f.target().hasClusters()) break;
+    const IsaOperand fromFirst = f.newP(), toLast = f.newP();
+    compare64(f, fromFirst, address, windowBase(f, kBankParamWindow), isa::ICmp::GE, isa::IntType::U32);
+    compare64(f, toLast, address, windowBase(f, kBankParamWindowEnd), isa::ICmp::LE, isa::IntType::U32);
+    combine(fromFirst, toLast, kBoth);
+    return;
+  }
+  default: break;
+  }
+  f.unsupported(std::string(f.opcodeText()));
 }
 
 } // namespace orias::ptx

@@ -30,6 +30,8 @@ inline constexpr std::uint32_t kBankClusterShape = 0x144;      ///< CTAs of a cl
 inline constexpr std::uint32_t kBankClusterReciprocal = 0x150; ///< 1 / that as f32
 inline constexpr std::uint32_t kBankClusters = 0x15c;          ///< clusters of the grid
 inline constexpr std::uint32_t kBankClusterSize = 0x188;
-inline constexpr std::uint32_t kBankGraphExec = 0x190; ///< 64 bits
+inline constexpr std::uint32_t kBankParamWindow = 0x198;    ///< generic address of the first parameter, 64 bits
+inline constexpr std::uint32_t kBankParamWindowEnd = 0x1a0; ///< of the last one
+inline constexpr std::uint32_t kBankGraphExec = 0x190;      ///< 64 bits
 
 } // namespace orias::ptx

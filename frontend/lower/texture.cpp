@@ -122,6 +122,18 @@ std::vector<Value> coordinatesOf(FunctionLowering& f, const Operand& operand, Ty
   return all;
 }
 
+/// Derivatives of each coordinate by x, then by y.
+std::vector<Value> gradients(FunctionLowering& f, const Operand& byX, const Operand& byY) {
+  auto elements = [&](const Operand& o) { return o.is(OperandKind::Vector) ? f.parts(o) : std::span(&o, 1); };
+  auto x = elements(byX), y = elements(byY);
+  std::vector<Value> all;
+  for (unsigned k = 0; k < std::min(x.size(), y.size()); ++k) {
+    all.push_back(f.source(x[k], Type::F32));
+    all.push_back(f.source(y[k], Type::F32));
+  }
+  return all;
+}
+
 constexpr std::uint32_t kCoarsest = 0xc2000000; ///< -32 as a level of detail, clamped by the texture (observed)
 constexpr std::int64_t kLastLayer = 0xffff;
 constexpr int kPlane = 1; ///< the number of two dimensions
@@ -141,9 +153,11 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   std::size_t next = 2;
   const bool hasLevel = mipmap == Mod::AtLevel;
   const bool isLine = form.get(Slot::Geometry) == Mod::Dim1d && !isFetch;
-  if (!geometry || geometry->texture < 0 || hasPredicate || mipmap == Mod::Grad || at.size() != 2 ||
-      !ops[0].is(OperandKind::Vector) || bitWidth(form.type(0)) != 32 || form.type(0) == Type::F16x2 ||
-      (isGather && ops.size() > 2) || (isLine && ops.size() > (hasLevel ? 3u : 2u))) {
+  const bool isGradient = mipmap == Mod::Grad;
+  // Derivatives of more than two coordinates are work for a function that ptxas calls.
+  const bool hasFewCoordinates = geometry && geometry->coordinates - (geometry->isArray ? 1 : 0) <= 2;
+  if (!geometry || geometry->texture < 0 || hasPredicate || at.size() != 2 || !ops[0].is(OperandKind::Vector) ||
+      (isGradient && (!hasFewCoordinates || ops.size() > 4 || !f.target().hasClusters()))) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -167,20 +181,31 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
       level = kLevel;
       parameters.push_back(given);
     }
-  } else if (!isFetch && !isGather && mipmap != Mod::Base) {
+  } else if (!isFetch && !isGather && !isGradient && mipmap != Mod::Base) {
     level = kLevel;
     parameters.push_back(Value::constant(kCoarsest, 1));
   }
   bool hasOffset = false, hasReference = false;
+  if (isGradient) {
+    level = kNone;
+    parameters = gradients(f, ops[2], ops[3]);
+    if (isLine) parameters.resize(4, Value::constant(0, 1));
+    next = ops.size();
+  }
+  // Offsets come first and are a vector, but for the one of a line; without types of their own, two are an offset and a
+  // value.
+  const bool mayHaveOffset = !geometry->isCube,
+             hasOneCoordinate = geometry->coordinates == (geometry->isArray ? 2u : 1u);
   for (; next < ops.size(); ++next) {
     const bool isFloat = ops[next].is(OperandKind::Float32) || ops[next].is(OperandKind::Float64) ||
                          (ops[next].is(OperandKind::Register) && f.typeOf(ops[next]) == Type::F32);
-    if (isFloat) {
-      hasReference = true;
-      parameters.push_back(f.source(ops[next], Type::F32));
-    } else {
+    const bool isVector = ops[next].is(OperandKind::Vector);
+    if (isVector || (mayHaveOffset && hasOneCoordinate && !isFloat && !hasOffset)) {
       hasOffset = true;
       parameters.push_back(packedOffsets(f, ops[next], geometry->coordinates));
+    } else {
+      hasReference = true;
+      parameters.push_back(f.source(ops[next], Type::F32));
     }
   }
 
@@ -190,6 +215,11 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   const std::array<UniformWord, 2> uniform{UniformWord{ori::component(ur, 0), *handle},
                                            UniformWord{ori::component(ur, 1), Value::constant(0, 1)}};
   forEachUniform(f, uniform, [&] {
+    if (isGradient) {
+      f.emit(IsaOp::TXD, {IsaOperand::pt(), high, low, from, with, ur, f.imm(0)},
+             {{IsaMod::Geometry, geometry->texture}});
+      return;
+    }
     std::vector<ModValue> mods{
         {IsaMod::Geometry, geometry->texture}, {IsaMod::Sub2, hasOffset ? 1 : 0}, {IsaMod::Sub4, hasReference ? 1 : 0}};
     IsaOp op = IsaOp::TEX;
@@ -207,9 +237,18 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.emit(op, {IsaOperand::pt(), high, low, from, with, ur, f.imm(0)}, mods);
   });
   auto results = f.parts(ops[0]);
-  for (unsigned k = 0; k < results.size(); ++k)
-    if (!results[k].is(OperandKind::Sink))
-      f.copy(f.dest(results[k]), Value::of(ori::component(k < 2 ? low : high, k % 2)));
+  const auto component = [&](unsigned k) { return ori::component(k < 2 ? low : high, k % 2); };
+  for (unsigned k = 0; k < results.size(); ++k) {
+    if (results[k].is(OperandKind::Sink)) continue;
+    const IsaOperand d = f.dest(results[k]);
+    // Halves are made of what came as f32.
+    if (form.type(0) == Type::F16x2)
+      f.emit(IsaOp::F2FP, {d, component(2 * k + 1), component(2 * k)});
+    else if (form.type(0) == Type::F16)
+      f.emit(IsaOp::F2FP, {d, IsaOperand::rz(), component(k)});
+    else
+      f.copy(d, Value::of(component(k)));
+  }
   f.endUnguarded(join);
 }
 
@@ -230,8 +269,7 @@ std::optional<Surface> surfaceOf(FunctionLowering& f, const Operand& name, const
   auto at = f.parts(name);
   const auto geometry = geometryOf(form);
   const unsigned bits = bitWidth(form.type(0)), bytes = bits / 8 * form.vectorSize();
-  if (!geometry || geometry->surface < 0 || at.size() != 2 || form.has(Mod::P) || bytes > 16 ||
-      form.cache() != Mod::None) {
+  if (!geometry || geometry->surface < 0 || at.size() != 2 || bytes > 16 || form.cache() != Mod::None) {
     f.unsupported(std::string(f.opcodeText()));
     return std::nullopt;
   }
@@ -290,7 +328,96 @@ void lowerSurfaceLoad(FunctionLowering& f, const Instruction& i, const Form& for
   f.endUnguarded(join);
 }
 
+namespace {
+
+/// sust.p: components, of which the surface makes a texel of its format. The first ones are written; three are as good
+/// as four.
+void storeTexel(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  const auto s = surfaceOf(f, ops[0], form);
+  if (!s) return;
+  auto elements = ops[1].is(OperandKind::Vector) ? f.parts(ops[1]) : std::span(&ops[1], 1);
+  std::vector<Value> components;
+  for (const Operand& element : elements)
+    components.push_back(f.source(element, Type::B32));
+  const IsaOperand data = joined(f, components), ur = f.out().use(f.out().newVReg(File::UR));
+  const std::array<UniformWord, 1> uniform{UniformWord{ur, s->handle}};
+  forEachUniform(f, uniform, [&] {
+    f.emit(IsaOp::SUST_P, {s->coordinates, data, ur, f.imm(0)},
+           {{IsaMod::Geometry, s->geometry.surface},
+            {IsaMod::Mask, (1 << elements.size()) - 1},
+            {IsaMod::Order, isa::MemOrder::StrongSm},
+            {IsaMod::Func, s->outside}});
+  });
+  f.endUnguarded(join);
+}
+
+} // namespace
+
+void lowerSurfaceReduction(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const bool byTexel = form.has(Mod::P);
+  const Type type = form.type();
+  const Mod action = form.action();
+  enum { U32, S32, U64, S64 = 5, Sized32, Sized64 }; // numbers of SURED's types
+  const bool isSigned = typeClass(type) == TypeClass::Signed, isWide = bitWidth(type) == 64;
+  const bool isOrdered = action == Mod::Min || action == Mod::Max;
+  const int kind = byTexel  ? (isWide      ? Sized64
+                               : isOrdered ? Sized32
+                                           : U32)
+                   : isWide ? (isSigned ? S64 : U64)
+                            : (isSigned ? S32 : U32);
+  const isa::AtomOp op = action == Mod::Min   ? isa::AtomOp::MIN
+                         : action == Mod::Max ? isa::AtomOp::MAX
+                         : action == Mod::And ? isa::AtomOp::AND
+                         : action == Mod::Or  ? isa::AtomOp::OR
+                                              : isa::AtomOp::ADD;
+  ori::Block* join = f.beginUnguarded();
+  const auto s = surfaceOf(f, ops[0], form);
+  if (!s) return;
+  const IsaOperand data = f.inReg(f.source(ops[1], type)), ur = f.out().use(f.out().newVReg(File::UR));
+  const std::array<UniformWord, 1> uniform{UniformWord{ur, s->handle}};
+  forEachUniform(f, uniform, [&] {
+    f.emit(IsaOp::SURED, {s->coordinates, data, ur, f.imm(0)},
+           {{IsaMod::Sub, byTexel ? 0 : 1},
+            {IsaMod::Geometry, s->geometry.surface},
+            {IsaMod::AtomOp, op},
+            {IsaMod::AtomType, kind},
+            {IsaMod::Order, isa::MemOrder::StrongSys},
+            {IsaMod::Func, s->outside}});
+  });
+  f.endUnguarded(join);
+}
+
+/// txq and suq: the sizes that the header holds; the rest lies in memory that only the driver knows.
+void lowerTextureQuery(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Mod query = form.get(Slot::Query);
+  const int mask = query == Mod::Width ? 1 : query == Mod::Height ? 2 : query == Mod::Depth ? 4 : 0;
+  if (mask == 0 || !f.target().hasClusters()) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  const auto handle = handleOf(f, ops[1]);
+  if (!handle) return;
+  const IsaOperand level = f.newR(), size = f.newR(), ur = f.out().use(f.out().newVReg(File::UR, 2));
+  f.copy(level, ops.size() > 2 ? f.source(ops[2], Type::B32) : Value::constant(0, 1));
+  const std::array<UniformWord, 2> uniform{UniformWord{ori::component(ur, 0), *handle},
+                                           UniformWord{ori::component(ur, 1), Value::constant(0, 1)}};
+  forEachUniform(f, uniform, [&] {
+    f.emit(IsaOp::TXQ, {IsaOperand::rz(), size, level, ur, f.imm(0)}, {{IsaMod::Mask, mask}});
+  });
+  f.copy(f.dest(ops[0]), Value::of(size));
+  f.endUnguarded(join);
+}
+
 void lowerSurfaceStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (form.has(Mod::P)) {
+    storeTexel(f, i, form);
+    return;
+  }
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   const auto s = surfaceOf(f, ops[0], form);

@@ -3,6 +3,10 @@
 // nothing left to do. The product is added to the old sum here; then its registers are written only.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/matrix_parts.h"
+
+#include <algorithm>
+#include <array>
 
 namespace orias::ptx {
 
@@ -11,7 +15,85 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr int kFp32One = 1;
+/// Which instruction makes a product, with its modifiers. The rows with A in registers follow those with A in memory.
+struct Product {
+  IsaOp op;
+  std::vector<ModValue> mods;
+  bool isInteger = false, hasLanes = false, canNegate = false, canTranspose = false;
+};
+
+/// Products of integers and bits have these numbers of columns only.
+std::optional<int> integerColumns(unsigned n) {
+  static constexpr std::array<unsigned, 18> kColumns{8,   16,  24,  32,  48,  64,  80,  96,  112,
+                                                     128, 144, 160, 176, 192, 208, 224, 240, 256};
+  const auto at = std::find(kColumns.begin(), kColumns.end(), n);
+  if (at == kColumns.end()) return std::nullopt;
+  return static_cast<int>(at - kColumns.begin());
+}
+
+std::optional<Product> productOf(const Form& form) {
+  const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2);
+  const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
+  const unsigned n = form.shape.n;
+  if (form.shape.m != 64) return std::nullopt;
+  const int columns = static_cast<int>(n / 8) - 1;
+  const int sums = typeD == Type::F32 ? 1 : 0;
+  enum { Wider = 32, Sparse16 = 64 };
+  const bool isFloat = typeD == Type::F32 || typeD == Type::F16;
+  if (isFloat && typeA == typeB && (typeA == Type::F16 || typeA == Type::BF16 || typeA == Type::TF32)) {
+    const bool isTf32 = typeA == Type::TF32;
+    const int shape = columns + (isSparse ? (isTf32 ? 0 : Sparse16) : isTf32 ? Wider : 0);
+    return Product{isSparse ? IsaOp::HGMMA_SP : IsaOp::HGMMA,
+                   {{IsaMod::Geometry, shape},
+                    {IsaMod::DstFmt, sums},
+                    {IsaMod::SrcFmt, isTf32                ? 2
+                                     : typeA == Type::BF16 ? 1
+                                                           : 0}},
+                   false,
+                   isSparse,
+                   true,
+                   !isTf32};
+  }
+  const auto isByteFloat = [](Type t) { return t == Type::E4M3 || t == Type::E5M2; };
+  if (isFloat && isByteFloat(typeA) && isByteFloat(typeB))
+    return Product{isSparse ? IsaOp::QGMMA_SP : IsaOp::QGMMA,
+                   {{IsaMod::Geometry, columns + (isSparse ? Wider : 0)},
+                    {IsaMod::DstFmt, sums},
+                    {IsaMod::Type, typeA == Type::E5M2 ? 1 : 0},
+                    {IsaMod::Sub, typeB == Type::E5M2 ? 1 : 0}},
+                   false,
+                   false,
+                   true,
+                   false};
+  const auto place = integerColumns(n);
+  if (typeD != Type::S32 || !place) return std::nullopt;
+  if (typeA == Type::B1 && typeB == Type::B1 && !isSparse)
+    return Product{IsaOp::BGMMA, {{IsaMod::Geometry, *place}}, true, false, false, false};
+  const auto isByte = [](Type t) { return t == Type::S8 || t == Type::U8; };
+  if (!isByte(typeA) || !isByte(typeB)) return std::nullopt;
+  constexpr int kDepths = 3;
+  return Product{isSparse ? IsaOp::IGMMA_SP : IsaOp::IGMMA,
+                 {{IsaMod::Geometry, kDepths * *place + (isSparse ? 1 : 0)},
+                  {IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
+                  {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
+                  {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}},
+                 true,
+                 false,
+                 false,
+                 false};
+}
+
+IsaOp withRegisters(IsaOp op) {
+  switch (op) {
+  case IsaOp::HGMMA: return IsaOp::HGMMA_R;
+  case IsaOp::HGMMA_SP: return IsaOp::HGMMA_SP_R;
+  case IsaOp::QGMMA: return IsaOp::QGMMA_R;
+  case IsaOp::QGMMA_SP: return IsaOp::QGMMA_SP_R;
+  case IsaOp::IGMMA: return IsaOp::IGMMA_R;
+  case IsaOp::IGMMA_SP: return IsaOp::IGMMA_SP_R;
+  default: return IsaOp::BGMMA_R;
+  }
+}
 
 std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand) {
   return operand.is(OperandKind::Vector) ? f.parts(operand) : std::span(&operand, 1);
@@ -29,29 +111,25 @@ void toUniform(FunctionLowering& f, IsaOperand uniform, const Value& word) {
 
 void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2);
-  const bool isHalfSum = typeD == Type::F16, isTf32 = typeA == Type::TF32;
-  const bool isKnown = form.shape.m == 64 && typeA == typeB && form.get(Slot::Sparsity) == Mod::None &&
-                       (typeA == Type::F16 || typeA == Type::BF16 || isTf32) && (isHalfSum || typeD == Type::F32);
-  const bool aIsMatrix = isKnown && !ops[1].is(OperandKind::Vector);
-  if (!isKnown || ops.size() < 6) {
+  const bool isHalfSum = form.type(0) == Type::F16, isSparse = form.get(Slot::Sparsity) != Mod::None;
+  std::optional<Product> product = productOf(form);
+  const std::size_t first = isSparse ? 5 : 3; // of the operands behind the matrices
+  if (!product || ops.size() <= first) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  const auto number = [&](std::size_t k) { return k < ops.size() ? ops[k].intValue() : 0; };
-  const bool negA = number(4) < 0, negB = number(5) < 0;
-  const bool tnspA = aIsMatrix && number(6) != 0, tnspB = number(aIsMatrix ? 7 : 6) != 0;
-  if (!aIsMatrix && negA) {
-    f.unsupported(std::string(f.opcodeText()) + " that negates a matrix in registers");
-    return;
-  }
+  const bool aIsMatrix = !ops[1].is(OperandKind::Vector);
+  const auto number = [&](std::size_t k) { return first + k < ops.size() ? ops[first + k].intValue() : 0; };
+  const bool negA = product->canNegate && number(1) < 0, negB = product->canNegate && number(2) < 0;
+  const bool tnspA = product->canTranspose && aIsMatrix && number(3) != 0,
+             tnspB = product->canTranspose && number(aIsMatrix ? 4 : 3) != 0;
 
   ori::Block* join = f.beginUnguarded();
   const IsaOperand descriptors = f.out().use(f.out().newVReg(File::UR, 4));
-  const auto describe = [&](const Operand& operand, unsigned first) {
+  const auto describe = [&](const Operand& operand, unsigned at) {
     const Value v = f.source(operand, Type::B64);
     for (unsigned w = 0; w < 2; ++w)
-      toUniform(f, ori::component(descriptors, first + w),
+      toUniform(f, ori::component(descriptors, at + w),
                 v.isConstant() ? Value::constant(v.bits() >> (32 * w) & 0xffffffff, 1)
                                : Value::of(ori::component(v.reg(), w)));
   };
@@ -67,34 +145,40 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
       toUniform(f, ori::component(descriptors, w), Value::constant(0, 1)); // nobody reads it
   }
   describe(ops[2], 2);
+  IsaOperand places;
+  if (isSparse) {
+    places = f.newR();
+    f.copy(places, f.source(ops[3], Type::B32));
+  }
 
   auto sums = elementsOf(f, ops[0]);
   const unsigned words = static_cast<unsigned>(sums.size());
-  const IsaOperand product = f.newR(words), none = IsaOperand::rz(words), add = IsaOperand::zero(File::UP).notted();
-  const int shape = static_cast<int>(form.shape.n / 8 - 1 + (isTf32 ? 32 : 0));
-  std::vector<ModValue> mods{{IsaMod::Geometry, shape},
-                             {IsaMod::DstFmt, isHalfSum ? 0 : kFp32One},
-                             {IsaMod::SrcFmt, isTf32                ? 2
-                                              : typeA == Type::BF16 ? 1
-                                                                    : 0},
-                             {IsaMod::Sub2, tnspB ? 1 : 0},
-                             {IsaMod::Sub4, negB ? 1 : 0}};
-  const IsaOperand group = IsaOperand::immediate(0);
-  if (aIsMatrix) {
-    mods.push_back({IsaMod::Sub, tnspA ? 1 : 0});
-    mods.push_back({IsaMod::Sub3, negA ? 1 : 0});
-    f.emit(IsaOp::HGMMA, {product, descriptors, none, add, group}, mods);
-  } else {
-    f.emit(IsaOp::HGMMA_R, {product, left, descriptors, none, add, group}, mods);
-    // Read to the end: the product may not take these registers.
-    f.emit(IsaOp::KEEP, {left});
+  const IsaOperand result = f.newR(words);
+  std::vector<ModValue>& mods = product->mods;
+  if (product->canNegate) {
+    mods.push_back({IsaMod::Sub4, negB ? 1 : 0});
+    if (aIsMatrix) mods.push_back({IsaMod::Sub3, negA ? 1 : 0});
   }
+  if (product->canTranspose) {
+    mods.push_back({IsaMod::Sub2, tnspB ? 1 : 0});
+    if (aIsMatrix) mods.push_back({IsaMod::Sub, tnspA ? 1 : 0});
+  }
+  std::vector<IsaOperand> in{result};
+  if (!aIsMatrix) in.push_back(negA ? left.negated() : left);
+  in.insert(in.end(), {descriptors, IsaOperand::rz(words), IsaOperand::zero(File::UP).notted()});
+  if (isSparse) in.push_back(places);
+  if (product->hasLanes) in.push_back(IsaOperand::immediate(static_cast<std::int32_t>(ops[4].intValue())));
+  in.push_back(IsaOperand::immediate(0)); // the group that is waited for
+  f.emit(aIsMatrix ? product->op : withRegisters(product->op), in, mods);
+  // Read to the end: the product may not take these registers.
+  if (!aIsMatrix) f.emit(IsaOp::KEEP, {left});
+  if (isSparse) f.emit(IsaOp::KEEP, {places});
 
-  const Operand& scale = ops[3];
+  const Operand& scale = ops[first];
   const bool isFresh = scale.is(OperandKind::Int) && scale.bits() == 0,
              isAdded = scale.is(OperandKind::Int) && !isFresh;
   for (unsigned k = 0; k < words; ++k) {
-    const IsaOperand part = ori::component(product, k);
+    const IsaOperand part = ori::component(result, k);
     if (sums[k].is(OperandKind::Sink)) continue;
     if (isFresh) {
       f.copy(f.dest(sums[k]), Value::of(part));
@@ -103,14 +187,18 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
     IsaOperand old = f.sourceReg(sums[k], Type::B32);
     if (!isAdded) {
       const IsaOperand chosen = f.newR();
-      const std::int64_t minusZero = isHalfSum ? INT64_C(-0x7fff8000) : INT64_C(-0x80000000);
-      f.emit(IsaOp::SEL, {chosen, old, f.imm(minusZero), f.predicate(scale)});
+      // What changes nothing when it is added.
+      const std::int64_t nothing = product->isInteger ? 0 : isHalfSum ? INT64_C(-0x7fff8000) : INT64_C(-0x80000000);
+      f.emit(IsaOp::SEL, {chosen, old, f.imm(nothing), f.predicate(scale)});
       old = chosen;
     }
-    if (isHalfSum)
-      f.emit(IsaOp::HADD2, {f.dest(sums[k]), old, part});
+    const IsaOperand d = f.dest(sums[k]);
+    if (product->isInteger)
+      addInteger(f, d, old, part, form.has(Mod::Satfinite));
+    else if (isHalfSum)
+      f.emit(IsaOp::HADD2, {d, old, part});
     else
-      f.emit(IsaOp::FADD, {f.dest(sums[k]), old, part});
+      f.emit(IsaOp::FADD, {d, old, part});
   }
   f.endUnguarded(join);
 }

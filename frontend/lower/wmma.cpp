@@ -4,10 +4,12 @@
 // the rest repeat the first.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 
+#include <algorithm>
 #include <map>
 
 namespace orias::ptx {
@@ -25,12 +27,16 @@ class Fragment {
  public:
   Fragment(Part part, Type element, MatrixShape shape) : part_(part), bits_(bitWidth(element)), shape_(shape) {}
 
-  bool isTransposed() const { return shape_.m == 8 && shape_.k != 4; }
+  /// 8 x 8 sums: one product, whose operands are not exchanged.
+  bool isSmall() const { return shape_.m == 8 && shape_.n == 8; }
+  bool isTransposed() const { return shape_.m == 8 && !isSmall(); }
   bool isLeft() const { return part_ == (isTransposed() ? Part::B : Part::A); }
   /// Is g the row? Then t is the column.
   bool groupIsRow() const { return part_ == Part::A || (part_ == Part::Sum && !isTransposed()); }
   unsigned elementBits() const { return bits_; }
-  unsigned elementBytes() const { return bits_ / 8; }
+  /// Smaller ones are counted in bytes, too, by whoever steps over whole rows of them.
+  unsigned elementBytes() const { return std::max(1u, bits_ / 8); }
+  unsigned laneBytes() const { return perLane() * bits_ / 8; }
   /// Elements next to each other in one unit: a register, or a pair for f64.
   unsigned perUnit() const { return bits_ >= 32 ? 1 : 32 / bits_; }
   unsigned wordsPerUnit() const { return bits_ == 64 ? 2 : 1; }
@@ -38,7 +44,7 @@ class Fragment {
   unsigned perLane() const { return part_ == Part::Sum ? 2 : perUnit(); }
   /// Tiles of 16 along g for the left operand and sums, of 8 for the right one.
   unsigned tiles() const {
-    if (shape_.m == 8 && shape_.k == 4) return 1;
+    if (isSmall()) return 1;
     if (part_ == Part::Sum) return 2;
     const unsigned extent = part_ == Part::A ? shape_.m : shape_.n;
     return extent / (isLeft() ? 16 : 8);
@@ -56,7 +62,7 @@ class Fragment {
   };
   Place place(unsigned u) const {
     const unsigned tile = u / unitsPerTile(), w = u % unitsPerTile();
-    if (shape_.k == 4 && shape_.m == 8) return {0, part_ == Part::Sum ? w : 0};
+    if (isSmall()) return {0, part_ == Part::Sum ? w : 0};
     if (part_ == Part::Sum) {
       // Rows g and g + 8, neighbours along t. Tiles follow one another along t for 16 x 16, else along g.
       const unsigned along = w * perUnit();
@@ -87,6 +93,9 @@ bool isSupported(Type type) {
   case Type::F64:
   case Type::S8:
   case Type::U8:
+  case Type::S4:
+  case Type::U4:
+  case Type::B1:
   case Type::S32: return true;
   default: return false;
   }
@@ -109,7 +118,7 @@ class Walker {
            {IsaOperand::pt(), inGroup, id, f.imm(3), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
     // bytes = strided * stride * size + neighbours * size
     const IsaOperand near = f.newR(), product = f.newR();
-    const unsigned groupStep = bytes_, laneStep = fragment.perLane() * bytes_;
+    const unsigned groupStep = bytes_, laneStep = fragment.laneBytes();
     const ModValue isUnsigned{IsaMod::Type, isa::IntType::U32};
     if (groupStrides_) {
       f.emit(IsaOp::IMAD, {near, inGroup, f.imm(laneStep), IsaOperand::rz()}, {isUnsigned});
@@ -213,9 +222,18 @@ std::optional<Fragment> fragmentOf(FunctionLowering& f, const Form& form) {
   return Fragment(partOf(form), form.type(), form.shape);
 }
 
+/// In elements; in bytes where an element is less than one.
 Value strideOf(FunctionLowering& f, std::span<const Operand> ops, const Form& form, const Fragment& fragment) {
-  if (ops.size() > 2) return f.source(ops[2], Type::U32);
-  return Value::constant(form.get(Slot::Layout) == Mod::Row ? fragment.columns() : fragment.rows(), 1);
+  const unsigned perByte = std::max(1u, 8 / fragment.elementBits());
+  if (ops.size() <= 2)
+    return Value::constant((form.get(Slot::Layout) == Mod::Row ? fragment.columns() : fragment.rows()) / perByte, 1);
+  const Value given = f.source(ops[2], Type::U32);
+  if (perByte == 1) return given;
+  if (given.isConstant()) return Value::constant(given.bits() / perByte, 1);
+  const IsaOperand bytes = f.newR();
+  f.emit(IsaOp::SHF, {bytes, IsaOperand::rz(), f.imm(perByte == 2 ? 1 : 3), given.word(0)},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+  return Value::of(bytes);
 }
 
 MemSize sizeOf(unsigned bytes) {
@@ -259,7 +277,7 @@ void lowerWmmaLoad(FunctionLowering& f, const Instruction& i, const Form& form) 
     const unsigned count = fragment->perUnit();
     if (walker.isContiguous() || count == 1) {
       const IsaOperand d = f.newR(fragment->wordsPerUnit());
-      walker.load(d, walker.at(place), sizeOf(count * fragment->elementBytes()));
+      walker.load(d, walker.at(place), sizeOf(count * fragment->elementBits() / 8));
       units.push_back(d);
       continue;
     }
@@ -307,6 +325,34 @@ void lowerWmmaStore(FunctionLowering& f, const Instruction& i, const Form& form)
   f.endUnguarded(join);
 }
 
+namespace {
+
+/// Elements of four bits or one: the fragments are those of mma, one register of each factor.
+void lowerNarrow(FunctionLowering& f, std::span<const Operand> ops, const Form& form) {
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const auto words = [&](const Operand& operand) {
+    auto elements = elementsOf(f, operand);
+    const IsaOperand run = f.newR(static_cast<unsigned>(elements.size()));
+    for (unsigned e = 0; e < elements.size(); ++e)
+      f.copy(ori::component(run, e), f.source(elements[e], Type::B32));
+    return run;
+  };
+  const IsaOperand a = words(ops[1]), b = words(ops[2]), c = words(ops[3]);
+  auto d = fourBitProduct(f, form, a, b, c);
+  if (!d) d = bitProduct(f, form, a, b, c);
+  if (!d) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  auto results = elementsOf(f, ops[0]);
+  for (unsigned k = 0; k < results.size(); ++k)
+    if (!results[k].is(OperandKind::Sink)) f.copy(f.dest(results[k]), Value::of(ori::component(*d, k)));
+  f.endUnguarded(join);
+}
+
+} // namespace
+
 void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isShort = form.typeCount() == 2; // D and C: A and B are f16
   const Type typeD = form.type(0), typeC = isShort ? form.type(1) : form.type(3),
@@ -338,6 +384,10 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
                                                    : 0}};
   }
   auto ops = f.operands(i);
+  if (bitWidth(typeA) < 8) {
+    lowerNarrow(f, ops, form);
+    return;
+  }
   const Fragment a(Part::A, typeA, form.shape), b(Part::B, typeA, form.shape), sum(Part::Sum, typeD, form.shape);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);

@@ -33,7 +33,8 @@ TEST_CASE("barriers of other CTAs of the cluster") {
   CHECK(lowered("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r1];").find("MEMBAR") == std::string::npos);
   CHECK(inOrder(lowered("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], %r2;"),
                 {"SYNCS.PHASECHK.TRANS64.TRYWAIT", "CCTL.IVALL"}));
-  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"), {"not supported yet"}));
+  // That the phase does not end here is a promise.
+  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"), {"SYNCS.ARRIVE.TRANS64.ART0 %"}));
 }
 
 TEST_CASE("values that must be uniform are taken lane by lane where they differ") {
@@ -61,4 +62,68 @@ TEST_CASE("products of a warp group") {
               {}, "sm_90a");
   CAPTURE(text);
   CHECK(inOrder(text, {"R2UR", "HGMMA<0,1,0,0,1,0,0> %", "RZ:4, !UPT, 0", "FADD", "FADD", "FADD", "FADD"}));
+}
+
+TEST_CASE("copies of boxes of tensors") {
+  // The box: where it goes, the barrier, the coordinates; one lane after the other.
+  const std::string load = lowered(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2,%r3}], [%r4];",
+      {}, "sm_90a");
+  CAPTURE(load);
+  CHECK(inOrder(load, {"ELECT", "R2UR", "R2UR", "R2UR", "R2UR", "UTMALDG.2D [%", "BRA"}));
+  // Offsets of images and the CTAs that get it share a word.
+  CHECK(inOrder(
+      lowered("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "
+              "[%r1], [%rd1, {%r2,%r3,%r4,%r5}], [%r6], {%h1,%h2}, %h3;",
+              {}, "sm_90a"),
+      {"0x40", "0x5410", "UTMALDG.4D.IM2COL.MULTICAST [%"}));
+  CHECK(inOrder(lowered("cp.async.bulk.tensor.3d.global.shared::cta.bulk_group [%rd1, {%r1,%r2,%r3}], [%r4];"
+                        "cp.async.bulk.commit_group; cp.async.bulk.wait_group.read 1;",
+                        {}, "sm_90a"),
+                {"UTMASTG.3D [%", "UTMACMDFLUSH", "DEPBAR.LE 0, 1"}));
+  CHECK(inOrder(lowered("cp.async.bulk.wait_group 0;", {}, "sm_90a"), {"DEPBAR.LE 0, 0", "CCTL.IVALL"}));
+  CHECK(inOrder(
+      lowered("cp.reduce.async.bulk.tensor.1d.global.shared::cta.min.bulk_group [%rd1, {%r1}], [%r2];", {}, "sm_90a"),
+      {"UTMAREDG.1D.MIN [%"}));
+  CHECK(inOrder(lowered("prefetch.tensormap [%rd1];", {}, "sm_90a"), {"ELECT", "UTMACCTL.PF [%"}));
+}
+
+TEST_CASE("bulk copies between all spaces") {
+  CHECK(inOrder(
+      lowered("cp.async.bulk.global.shared::cta.bulk_group.L2::cache_hint [%rd1], [%r1], %r2, %rd2;", {}, "sm_90a"),
+      {"ELECT", "UBLKCP.G.S [%", "desc[%"}));
+  CHECK(inOrder(
+      lowered("cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.bf16 [%rd1], [%r1], 64;", {}, "sm_90a"),
+      {"UBLKRED.G.S.ADD.BF16.RN [%"}));
+  CHECK(
+      inOrder(lowered("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 64, [%r3];",
+                      {}, "sm_90a"),
+              {"UBLKCP.S.S [%"}));
+}
+
+TEST_CASE("the map of a tensor is written field by field") {
+  // Boxes count from 1, the fields from 0; the second one's byte begins a word.
+  CHECK(inOrder(lowered("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%r1], 1, %r2;", {}, "sm_90a"),
+                {"IADD3", "LDS", "0x38", "LOP3", "0xff", "STS", "0x38"}));
+  CHECK(inOrder(lowered("tensormap.replace.tile.elemtype.global.b1024.b32 [%rd1], 11;", {}, "sm_90a"),
+                {"LDG", "0x10000", "0x380", "STG"}));
+  CHECK(inOrder(lowered("tensormap.replace.tile.global_stride.b1024.b64 [%rd1], 1, %rd2;", {}, "sm_90a"),
+                {"SHF", "SHF", "LD", "0x1c", "ST", "0x10", "0xf0", "ST", "0x1c"}));
+}
+
+TEST_CASE("stores of which a barrier of another CTA hears") {
+  CHECK(inOrder(
+      lowered("st.async.shared::cluster.mbarrier::complete_tx::bytes.v2.b32 [%r1], {%r2,%r3}, [%r4];", {}, "sm_90a"),
+      {"STAS.64 [%"}));
+  CHECK(inOrder(
+      lowered("red.async.relaxed.cluster.mbarrier::complete_tx::bytes.min.s32 [%rd1], %r3, [%r4];", {}, "sm_90a"),
+      {"REDAS.MIN.S32 [%"}));
+}
+
+TEST_CASE("addresses that stand for several GPUs") {
+  CHECK(inOrder(lowered("multimem.ld_reduce.relaxed.sys.global.add.acc::f32.v2.f16x2 {%r1,%r2}, [%rd1];", {}, "sm_90a"),
+                {"LDGMC.E.F32ADD.F16x4.RN.STRONG.SYS %"}));
+  CHECK(inOrder(lowered("multimem.red.add.u32 [%rd1], %r1;", {}, "sm_90a"), {"REDG.E.ADD.STRONG.SYS"}));
+  CHECK(inOrder(lowered("multimem.st.release.gpu.b32 [%rd1], %r1;", {}, "sm_90a"),
+                {"MEMBAR.ALL.GPU", "ST.E.STRONG.GPU"}));
 }

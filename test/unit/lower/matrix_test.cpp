@@ -37,12 +37,23 @@ TEST_CASE("products of halves and bytes") {
                 {"IMMA.8816.S8.S8.SAT %"}));
 }
 
-TEST_CASE("sums of wmma's products of bits and of four-bit elements are refused: their fragments lie in another way") {
-  for (const char* shape : {"m8n8k32", "m8n8k128"}) {
-    CAPTURE(shape);
-    const std::string load = std::string("wmma.load.c.sync.aligned.row.") + shape + ".s32 {%r0, %r1}, [%rd0];";
-    CHECK(inOrder(lowered(load), {"not supported yet"}));
-    const std::string store = std::string("wmma.store.d.sync.aligned.row.") + shape + ".s32 [%rd0], {%r0, %r1};";
-    CHECK(inOrder(lowered(store), {"not supported yet"}));
-  }
+TEST_CASE("products of four bits and of one") {
+  // Signed ones are 16 times as large in the upper halves of bytes.
+  CHECK(inOrder(
+      lowered("mma.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, "
+              "{%r7,%r8,%r9,%r10};"),
+      {"0xf0f0f0f0", "0xf0f0f0f", "IMMA.16832.S8.U8", "IMMA.16832.S8.U8", "SHF.R.S32.HI", "IADD3"}));
+  CHECK(
+      inOrder(lowered("mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.xor.popc {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
+                      "{%r5,%r6}, {%r7,%r8,%r9,%r10};"),
+              {"BMMA.168256.AND.POPC", "BMMA.168256.AND.POPC"}));
+}
+
+TEST_CASE("sparse products") {
+  CHECK(inOrder(lowered("mma.sp.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+                        "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 1;"),
+                {"HMMA.SP.16832.F32.BF16 %", ", 1"}));
+  CHECK(inOrder(lowered("mma.sp.sync.aligned.m16n8k64.row.col.s32.u8.s8.s32 {%r1,%r2,%r3,%r4}, {%r1,%r2,%r3,%r4}, "
+                        "{%r5,%r6,%r7,%r8}, {%r1,%r2,%r3,%r4}, %r9, 0;"),
+                {"IMMA.SP.16864.U8.S8 %"}));
 }

@@ -1,0 +1,316 @@
+// Bulk copies and copies of tensors: cp.async.bulk, cp.reduce.async.bulk, their prefetches and groups, and what is done
+// to the maps of tensors. The unit that makes them takes one at a time, from uniform registers. All as ptxas does it
+// for sm_90.
+
+#include "frontend/lower/bulk_copy.h"
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/sync.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+
+namespace orias::ptx {
+
+using isa::File;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+const IsaOperand kNone = IsaOperand::pt();
+
+/// Registers of the uniform file that the lanes fill one after the other.
+struct LaneWord {
+  IsaOperand uniform;
+  IsaOperand word;
+};
+
+/// `count` uniform registers in a row, placed as the unit wants them.
+IsaOperand uniformRun(FunctionLowering& f, unsigned count) {
+  const ori::VRegId id = f.out().newVReg(File::UR, count);
+  constexpr unsigned kQuad = 4, kOctet = 8;
+  if (count > kQuad) f.out().vreg(id).align = kOctet;
+  return f.out().use(id);
+}
+
+/// Puts the values of one lane after the other into uniform registers and emits what reads them. Not under a guard.
+void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
+  ori::Block* loop = f.newBlock();
+  f.enter(loop);
+  const IsaOperand mine = f.newP();
+  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), IsaOperand::pt()});
+  f.b().setGuard(mine);
+  for (const LaneWord& w : words)
+    f.emit(IsaOp::R2UR, {kNone, w.uniform, w.word});
+  f.b().setGuard(IsaOperand::pt());
+  emit();
+  f.branchIf(mine.notted(), loop);
+}
+
+/// What a copy takes, collected while its operands are read.
+class Copy {
+ public:
+  explicit Copy(FunctionLowering& f) : f_(f) {}
+
+  /// Uniform registers that hold these words.
+  IsaOperand uniform(std::span<const IsaOperand> words) {
+    const IsaOperand run = uniformRun(f_, static_cast<unsigned>(words.size()));
+    for (unsigned i = 0; i < words.size(); ++i)
+      words_.push_back({ori::component(run, i), words[i]});
+    return run;
+  }
+  IsaOperand pair(IsaOperand value) {
+    const std::array<IsaOperand, 2> words{ori::component(value, 0), ori::component(value, 1)};
+    return uniform(words);
+  }
+  /// The policy for L2, where the form has one: the last operand.
+  IsaOperand policy(const Instruction& i, const Form& form) {
+    if (!form.has(Mod::L2CacheHint)) return {};
+    return pair(f_.sourceReg(f_.operands(i).back(), Type::B64));
+  }
+  void emit(IsaOp op, std::initializer_list<IsaOperand> operands, std::span<const ModValue> mods) {
+    const std::vector<IsaOperand> given(operands);
+    forEachLane(f_, words_, [&] { f_.emit(op, given, mods); });
+  }
+
+ private:
+  FunctionLowering& f_;
+  std::vector<LaneWord> words_;
+};
+
+/// An address in shared memory, in one word.
+IsaOperand sharedWord(FunctionLowering& f, const Operand& operand) {
+  const Address a = f.address(operand, StateSpace::Shared);
+  const IsaOperand sum = f.newR();
+  f.emit(IsaOp::IADD3,
+         {sum, kNone, kNone, f.inReg(f.imm(a.offset)), a.uniform.isNone() ? IsaOperand::rz() : a.uniform, a.base});
+  return sum;
+}
+
+IsaOperand globalPair(FunctionLowering& f, const Operand& operand) {
+  return f.wholeAddress(f.address(operand, StateSpace::Global));
+}
+
+IsaOperand permuted(FunctionLowering& f, IsaOperand a, std::int64_t selector, IsaOperand b) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::PRMT, {r, f.inReg(a), f.imm(selector), b});
+  return r;
+}
+
+constexpr std::int64_t kLowHalves = 0x5410; ///< the first source's below, the second's above
+
+IsaOperand shifted(FunctionLowering& f, IsaOperand word, unsigned by, isa::ShiftDir direction) {
+  const IsaOperand r = f.newR();
+  const bool isRight = direction == isa::ShiftDir::R;
+  f.emit(IsaOp::SHF, {r, isRight ? IsaOperand::rz() : f.inReg(word), f.imm(by), isRight ? word : IsaOperand::rz()},
+         {{IsaMod::ShiftDir, direction}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, isRight ? 1 : 0}});
+  return r;
+}
+
+/// How much is copied, in units of 16 bytes; above it which CTAs of the cluster get it.
+IsaOperand unitsWord(FunctionLowering& f, const Operand& bytes, IsaOperand ctas) {
+  return permuted(f, shifted(f, f.sourceReg(bytes, Type::U32), 4, isa::ShiftDir::R), kLowHalves, ctas);
+}
+
+int copyOperation(Mod action) {
+  switch (action) {
+  case Mod::Min: return 1;
+  case Mod::Max: return 2;
+  case Mod::Inc: return 3;
+  case Mod::Dec: return 4;
+  case Mod::And: return 5;
+  case Mod::Or: return 6;
+  case Mod::Xor: return 7;
+  default: return 0;
+  }
+}
+
+int copyType(Type type) {
+  enum { U32, S32, U64, S64, F16, F32, F64 = 7, BF16 };
+  switch (type) {
+  case Type::S32: return S32;
+  case Type::B64:
+  case Type::U64: return U64;
+  case Type::S64: return S64;
+  case Type::F16: return F16;
+  case Type::F32: return F32;
+  case Type::F64: return F64;
+  case Type::BF16: return BF16;
+  default: return U32;
+  }
+}
+
+std::span<const Operand> elementsOf(FunctionLowering& f, const Operand& operand) {
+  return operand.is(OperandKind::Vector) ? f.parts(operand) : std::span(&operand, 1);
+}
+
+/// `[map, {coordinates}]`.
+struct Tensor {
+  IsaOperand map;
+  std::vector<IsaOperand> coordinates;
+};
+
+std::optional<Tensor> tensorOf(FunctionLowering& f, const Operand& operand) {
+  auto parts = f.parts(operand);
+  if (parts.size() != 2 || parts[0].is(OperandKind::Variable) ||
+      (parts[0].is(OperandKind::Address) && parts[0].addressBase() == OperandKind::Variable)) {
+    f.unsupported("the map of a tensor that is not given by its generic address");
+    return std::nullopt;
+  }
+  Tensor t;
+  t.map = parts[0].is(OperandKind::Address) ? f.wholeAddress(f.address(parts[0], StateSpace::None))
+                                            : f.sourceReg(parts[0], Type::U64);
+  for (const Operand& c : elementsOf(f, parts[1]))
+    t.coordinates.push_back(f.sourceReg(c, Type::S32));
+  return t;
+}
+
+/// The offsets of an image: one of 16 bits, two of 8, or three of 5.
+IsaOperand imageOffsets(FunctionLowering& f, const Operand& operand) {
+  auto parts = elementsOf(f, operand);
+  std::vector<IsaOperand> offsets;
+  for (const Operand& part : parts)
+    offsets.push_back(f.extended(f.source(part, Type::U16), Type::U16));
+  if (offsets.size() == 1) return offsets[0];
+  constexpr std::int64_t kTwoBytes = 0x0040;
+  if (offsets.size() == 2) return permuted(f, offsets[0], kTwoBytes, offsets[1]);
+  IsaOperand sum = offsets[0];
+  for (unsigned k = 1; k < offsets.size(); ++k) {
+    const IsaOperand next = f.newR();
+    f.emit(IsaOp::IADD3, {next, kNone, kNone, sum, shifted(f, offsets[k], 5 * k, isa::ShiftDir::L), IsaOperand::rz()});
+    sum = next;
+  }
+  return sum;
+}
+
+bool isImage(const Form& form) {
+  const Mod mode = form.get(Slot::LoadMode);
+  return mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
+}
+
+/// Only tiles and images exist on sm_90.
+bool isKnownMode(FunctionLowering& f, const Form& form) {
+  const Mod mode = form.get(Slot::LoadMode);
+  const bool isKnown =
+      (mode == Mod::None || mode == Mod::Tile || isImage(form)) && form.get(Slot::CtaGroup) == Mod::None;
+  if (!isKnown) f.unsupported(std::string(f.opcodeText()));
+  return isKnown;
+}
+
+} // namespace
+
+void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const bool reduces = form.op == Op::CpReduceAsyncBulk, toShared = form.space() == StateSpace::Shared;
+  const bool fromGlobal = form.space2() == StateSpace::Global;
+  if (form.has(Mod::CpMask)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  Copy copy(f);
+  std::vector<ModValue> mods;
+  if (reduces) mods = {{IsaMod::AtomOp, copyOperation(form.action())}, {IsaMod::AtomType, copyType(form.type())}};
+  IsaOperand ctas = IsaOperand::rz();
+  const bool isMulticast = form.get(Slot::Multicast) != Mod::None;
+  if (isMulticast) {
+    ctas = f.sourceReg(ops[4], Type::B16);
+    mods.push_back({IsaMod::Sub2, 1});
+  }
+  const std::array<IsaOperand, 1> unitsIn{unitsWord(f, ops[2], ctas)};
+  const IsaOperand units = copy.uniform(unitsIn), policy = copy.policy(i, form);
+  if (toShared) {
+    const std::array<IsaOperand, 2> toIn{sharedWord(f, ops[0]), sharedWord(f, ops[3])};
+    const IsaOperand to = copy.uniform(toIn);
+    if (fromGlobal) {
+      copy.emit(IsaOp::UBLKCP_S_G, {to, copy.pair(globalPair(f, ops[1])), units, policy}, mods);
+    } else {
+      const std::array<IsaOperand, 1> fromIn{sharedWord(f, ops[1])};
+      copy.emit(reduces ? IsaOp::UBLKRED_S_S : IsaOp::UBLKCP_S_S, {to, copy.uniform(fromIn), units}, mods);
+    }
+  } else {
+    const IsaOperand to = copy.pair(globalPair(f, ops[0]));
+    const std::array<IsaOperand, 1> fromIn{sharedWord(f, ops[1])};
+    copy.emit(reduces ? IsaOp::UBLKRED_G_S : IsaOp::UBLKCP_G_S, {to, copy.uniform(fromIn), units, policy}, mods);
+  }
+  f.endUnguarded(join);
+}
+
+void lowerBulkPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  Copy copy(f);
+  const IsaOperand from = copy.pair(globalPair(f, ops[0]));
+  const std::array<IsaOperand, 1> unitsIn{unitsWord(f, ops[1], IsaOperand::rz())};
+  const IsaOperand units = copy.uniform(unitsIn), policy = copy.policy(i, form);
+  copy.emit(IsaOp::UBLKPF, {from, units, policy}, {});
+  f.endUnguarded(join);
+}
+
+void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (!isKnownMode(f, form)) return;
+  auto ops = f.operands(i);
+  const bool prefetches = form.op == Op::CpAsyncBulkPrefetchTensor, reduces = form.op == Op::CpReduceAsyncBulkTensor;
+  const bool loads = !prefetches && form.space() == StateSpace::Shared;
+  ori::Block* join = f.beginUnguarded();
+  const auto tensor = tensorOf(f, ops[loads ? 1 : 0]);
+  if (!tensor) return;
+  Copy copy(f);
+  std::vector<ModValue> mods{{IsaMod::Geometry, static_cast<int>(tensor->coordinates.size()) - 1},
+                             {IsaMod::Sub, isImage(form) ? 1 : 0}};
+  std::vector<IsaOperand> box;
+  if (loads)
+    box = {sharedWord(f, ops[0]), sharedWord(f, ops[2])};
+  else if (!prefetches)
+    box = {sharedWord(f, ops[1])};
+  box.insert(box.end(), tensor->coordinates.begin(), tensor->coordinates.end());
+
+  // Offsets below, and above which CTAs of the cluster get it.
+  std::size_t next = loads ? 3 : 1;
+  IsaOperand offsets = IsaOperand::rz(), ctas = IsaOperand::rz(), more;
+  const bool hasOffsets = form.get(Slot::LoadMode) == Mod::Im2col, isMulticast = form.get(Slot::Multicast) != Mod::None;
+  if (hasOffsets) offsets = imageOffsets(f, ops[next++]);
+  if (isMulticast) {
+    ctas = f.sourceReg(ops[next++], Type::B16);
+    mods.push_back({IsaMod::Sub2, 1});
+  }
+  if (hasOffsets || isMulticast) {
+    const std::array<IsaOperand, 1> both{permuted(f, offsets, kLowHalves, ctas)};
+    more = copy.uniform(both);
+  }
+  const IsaOperand policy = copy.policy(i, form), at = copy.uniform(box), map = copy.pair(tensor->map);
+  if (prefetches)
+    copy.emit(IsaOp::UTMAPF, {at, map, more, policy}, mods);
+  else if (loads)
+    copy.emit(IsaOp::UTMALDG, {at, map, more, policy}, mods);
+  else if (reduces) {
+    mods.push_back({IsaMod::AtomOp, copyOperation(form.action())});
+    copy.emit(IsaOp::UTMAREDG, {at, map, policy}, mods);
+  } else {
+    copy.emit(IsaOp::UTMASTG, {at, map, policy}, mods);
+  }
+  f.endUnguarded(join);
+}
+
+/// commit_group ends a group of copies from shared memory; wait_group counts those that are not done.
+void lowerBulkGroup(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (form.op == Op::CpAsyncBulkCommitGroup) {
+    f.emit(IsaOp::UTMACMDFLUSH, {});
+    return;
+  }
+  constexpr std::uint64_t kMostGroups = 63;
+  const std::uint64_t left = f.source(f.operands(i)[0], Type::U32).bits();
+  f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(static_cast<std::int64_t>(std::min(left, kMostGroups)))});
+  if (!form.has(Mod::Read)) f.emit(IsaOp::CCTL_IVALL, {});
+}
+
+void controlTensorMap(FunctionLowering& f, IsaOperand address, TensorMapControl control) {
+  ori::Block* join = f.beginUnguarded();
+  Copy copy(f);
+  const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, control}};
+  copy.emit(IsaOp::UTMACCTL, {copy.pair(address)}, mods);
+  f.endUnguarded(join);
+}
+
+} // namespace orias::ptx

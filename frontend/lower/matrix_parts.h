@@ -1,0 +1,25 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+#include <optional>
+
+namespace orias::ptx {
+
+/// d := a + b for the sums of products of integers; `saturates`: to the range of 32 bits.
+void addInteger(FunctionLowering& f, isa::Operand d, isa::Operand a, isa::Operand b, bool saturates);
+
+// Products a b + c by fragments of mma, as the form says; none where there is none of the kind, and nothing is emitted
+// then.
+
+/// Of signed and unsigned elements of four bits.
+std::optional<isa::Operand> fourBitProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
+                                           isa::Operand c);
+/// Of bits: the number of places where both are set, or where they differ.
+std::optional<isa::Operand> bitProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
+                                       isa::Operand c);
+/// Of a sparse left matrix: `places` says which elements it has, in the lanes that the number `selector` names.
+std::optional<isa::Operand> sparseProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
+                                          isa::Operand c, isa::Operand places, isa::Operand selector);
+
+} // namespace orias::ptx

@@ -1,0 +1,142 @@
+// Products of matrices whose elements are four bits or one, by the machine's products of bytes and of bits; sparse
+// products.
+
+#include "frontend/lower/matrix_parts.h"
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+namespace {
+
+const IsaOperand kNone = IsaOperand::pt();
+const IsaOperand kFalse = IsaOperand::pt().notted();
+
+/// Every other element of four bits, as bytes: unsigned ones as they are, signed ones in the upper half, 16 times as
+/// large.
+IsaOperand asBytes(FunctionLowering& f, IsaOperand nibbles, bool isSigned, bool isUpper) {
+  const IsaOperand bytes = f.newR(nibbles.width);
+  constexpr std::int64_t kUpper = static_cast<std::int32_t>(0xf0f0f0f0), kLower = 0x0f0f0f0f;
+  for (unsigned w = 0; w < nibbles.width; ++w) {
+    IsaOperand word = ori::component(nibbles, w);
+    if (isSigned != isUpper) { // they stand in the other half
+      const IsaOperand moved = f.newR();
+      const bool isRight = !isSigned;
+      f.emit(IsaOp::SHF, {moved, isRight ? IsaOperand::rz() : word, f.imm(4), isRight ? word : IsaOperand::rz()},
+             {{IsaMod::ShiftDir, isRight ? isa::ShiftDir::R : isa::ShiftDir::L},
+              {IsaMod::ShiftType, isa::ShiftType::U32},
+              {IsaMod::Hi, isRight ? 1 : 0}});
+      word = moved;
+    }
+    f.emit(IsaOp::LOP3, {kNone, ori::component(bytes, w), word, f.imm(isSigned ? kUpper : kLower), IsaOperand::rz(),
+                         f.imm(0xc0), kFalse});
+  }
+  return bytes;
+}
+
+IsaOperand inverted(FunctionLowering& f, IsaOperand words) {
+  const IsaOperand r = f.newR(words.width);
+  constexpr int kNot = 0x0f; // of the first source
+  for (unsigned w = 0; w < words.width; ++w)
+    f.emit(IsaOp::LOP3, {kNone, ori::component(r, w), ori::component(words, w), IsaOperand::rz(), IsaOperand::rz(),
+                         f.imm(kNot), kFalse});
+  return r;
+}
+
+} // namespace
+
+void addInteger(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool saturates) {
+  if (!saturates) {
+    f.emit(IsaOp::IADD3, {d, kNone, kNone, a, b, IsaOperand::rz()});
+    return;
+  }
+  const IsaOperand sum = f.newR(), changed = f.newR(), sign = f.newR(), limit = f.newR(), isOver = f.newP();
+  f.emit(IsaOp::IADD3, {sum, kNone, kNone, a, b, IsaOperand::rz()});
+  constexpr int kBothDiffer = 0x42, kXor = 0x3c; // (a ^ c) & (b ^ c); a ^ b
+  f.emit(IsaOp::LOP3, {kNone, changed, a, b, sum, f.imm(kBothDiffer), kFalse});
+  f.emit(IsaOp::ISETP, {isOver, kNone, changed, IsaOperand::rz(), IsaOperand::pt()},
+         {{IsaMod::Cmp, isa::ICmp::LT}, {IsaMod::Type, isa::IntType::S32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  f.emit(IsaOp::SHF, {sign, IsaOperand::rz(), f.imm(31), a},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
+  f.emit(IsaOp::LOP3, {kNone, limit, sign, f.imm(0x7fffffff), IsaOperand::rz(), f.imm(kXor), kFalse});
+  f.emit(IsaOp::SEL, {d, limit, sum, isOver});
+}
+
+std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b,
+                                         IsaOperand c) {
+  const auto isFourBits = [](Type t) { return t == Type::S4 || t == Type::U4; };
+  const Type typeA = form.type(1), typeB = form.type(2);
+  if (!isFourBits(typeA) || !isFourBits(typeB)) return std::nullopt;
+  IsaOp op = IsaOp::NOP;
+  if (form.shape == MatrixShape{8, 8, 32}) op = IsaOp::IMMA_8816;
+  if (form.shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16816;
+  if (form.shape == MatrixShape{16, 8, 64}) op = IsaOp::IMMA_16832;
+  if (op == IsaOp::NOP) return std::nullopt;
+  const bool aSigned = typeA == Type::S4, bSigned = typeB == Type::S4;
+  IsaOperand sum = IsaOperand::rz(c.width);
+  for (const bool isUpper : {false, true}) {
+    const IsaOperand next = f.newR(c.width);
+    f.emit(op, {next, asBytes(f, a, aSigned, isUpper), asBytes(f, b, bSigned, isUpper), sum},
+           {{IsaMod::SrcFmt, aSigned ? 1 : 0}, {IsaMod::DstFmt, bSigned ? 1 : 0}, {IsaMod::Sat, 0}});
+    sum = next;
+  }
+  const unsigned by = (aSigned ? 4 : 0) + (bSigned ? 4 : 0);
+  const IsaOperand d = f.newR(c.width);
+  for (unsigned w = 0; w < c.width; ++w) {
+    IsaOperand part = ori::component(sum, w);
+    if (by != 0) {
+      const IsaOperand scaled = f.newR();
+      f.emit(IsaOp::SHF, {scaled, IsaOperand::rz(), f.imm(by), part},
+             {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::S32}, {IsaMod::Hi, 1}});
+      part = scaled;
+    }
+    addInteger(f, ori::component(d, w), ori::component(c, w), part, form.has(Mod::Satfinite));
+  }
+  return d;
+}
+
+std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
+  if (form.type(1) != Type::B1 || form.type(2) != Type::B1) return std::nullopt;
+  IsaOp op = IsaOp::NOP;
+  if (form.shape == MatrixShape{8, 8, 128}) op = IsaOp::BMMA_88128;
+  if (form.shape == MatrixShape{16, 8, 128}) op = IsaOp::BMMA_168128;
+  if (form.shape == MatrixShape{16, 8, 256}) op = IsaOp::BMMA_168256;
+  if (op == IsaOp::NOP || !f.target().hasClusters()) return std::nullopt; // words are known of sm_90
+  const IsaOperand d = f.newR(c.width);
+  if (!form.has(Mod::Xor)) {
+    f.emit(op, {d, a, b, c});
+    return d;
+  }
+  // Bits that differ are set in one and not in the other.
+  const IsaOperand half = f.newR(c.width);
+  f.emit(op, {half, a, inverted(f, b), c});
+  f.emit(op, {d, inverted(f, a), b, half});
+  return d;
+}
+
+std::optional<IsaOperand> sparseProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c,
+                                        IsaOperand places, IsaOperand selector) {
+  const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2), typeC = form.type(3);
+  IsaOp op = IsaOp::NOP;
+  std::vector<ModValue> mods;
+  const auto is = [&](unsigned k) { return form.shape == MatrixShape{16, 8, static_cast<std::uint16_t>(k)}; };
+  const bool isHalf = typeA == Type::F16 || typeA == Type::BF16, isTf32 = typeA == Type::TF32;
+  const auto isByte = [](Type t) { return t == Type::S8 || t == Type::U8; };
+  if (typeA == typeB && typeC == typeD && (isHalf || isTf32)) {
+    if (isHalf) op = is(16) ? IsaOp::HMMA_SP_16816 : is(32) ? IsaOp::HMMA_SP_16832 : IsaOp::NOP;
+    if (isTf32) op = is(8) ? IsaOp::HMMA_SP_1688 : is(16) ? IsaOp::HMMA_SP_16816 : IsaOp::NOP;
+    mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0}, {IsaMod::SrcFmt, isTf32 ? 2 : typeA == Type::BF16 ? 1 : 0}};
+  } else if (isByte(typeA) && isByte(typeB)) {
+    op = is(32) ? IsaOp::IMMA_SP_16832 : is(64) ? IsaOp::IMMA_SP_16864 : IsaOp::NOP;
+    mods = {{IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
+            {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
+            {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}};
+  }
+  if (op == IsaOp::NOP || !f.target().hasClusters()) return std::nullopt; // words are known of sm_90
+  const IsaOperand d = f.newR(c.width);
+  const std::vector<IsaOperand> operands{d, a, b, c, places, selector};
+  f.emit(op, operands, mods);
+  return d;
+}
+
+} // namespace orias::ptx

@@ -1,0 +1,81 @@
+// st.async and red.async: stores and reductions in the shared memory of a CTA of the cluster, of which a barrier there
+// hears.
+
+#include "frontend/lower/cluster.h"
+#include "frontend/lower/families.h"
+
+namespace orias::ptx {
+
+using isa::AtomOp;
+using isa::AtomType;
+using isa::MemSize;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// Where the data goes, and behind it where the barrier is; addresses in the shared memory of the cluster have one
+/// word, and so have the low words of generic ones.
+IsaOperand placeAndBarrier(FunctionLowering& f, const Operand& place, const Operand& barrier, const Form& form) {
+  const IsaOperand both = f.newR(2);
+  const auto put = [&](unsigned k, const Address& a) {
+    f.emit(IsaOp::IADD3, {ori::component(both, k), IsaOperand::pt(), IsaOperand::pt(), f.inReg(f.imm(a.offset)),
+                          a.uniform.isNone() ? IsaOperand::rz() : a.uniform, a.base});
+  };
+  put(0, f.sharedAddress(place, form.space()));
+  put(1, f.address(barrier, StateSpace::Shared));
+  return both;
+}
+
+AtomOp operation(Mod action) {
+  switch (action) {
+  case Mod::Min: return AtomOp::MIN;
+  case Mod::Max: return AtomOp::MAX;
+  case Mod::Inc: return AtomOp::INC;
+  case Mod::Dec: return AtomOp::DEC;
+  case Mod::And: return AtomOp::AND;
+  case Mod::Or: return AtomOp::OR;
+  case Mod::Xor: return AtomOp::XOR;
+  default: return AtomOp::ADD;
+  }
+}
+
+/// The same instructions with .release are stores and atomics of global memory, for later chips.
+bool isRemote(FunctionLowering& f, const Form& form, std::size_t operands) {
+  const bool isKnown = form.get(Slot::Completion) != Mod::None && operands == 3;
+  if (!isKnown) f.unsupported(std::string(f.opcodeText()));
+  return isKnown;
+}
+
+} // namespace
+
+void lowerRemoteStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (!isRemote(f, form, ops.size())) return;
+  const Type type = form.type();
+  const unsigned each = FunctionLowering::wordsOf(type);
+  auto elements = ops[1].is(OperandKind::Vector) ? f.parts(ops[1]) : std::span(&ops[1], 1);
+  const unsigned words = each * static_cast<unsigned>(elements.size());
+  if (words > 4) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  const IsaOperand data = f.newR(words);
+  for (unsigned e = 0; e < elements.size(); ++e)
+    f.copy(ori::component(data, e * each, each), f.source(elements[e], type));
+  const MemSize size = words == 1 ? MemSize::B32 : words == 2 ? MemSize::B64 : MemSize::B128;
+  f.emit(IsaOp::STAS, {placeAndBarrier(f, ops[0], ops[2], form), IsaOperand(), f.imm(0), data}, {{IsaMod::Size, size}});
+}
+
+void lowerRemoteReduction(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  if (!isRemote(f, form, ops.size())) return;
+  const Type type = form.type();
+  const bool isSigned = typeClass(type) == TypeClass::Signed, isWide = bitWidth(type) == 64;
+  f.emit(IsaOp::REDAS, {placeAndBarrier(f, ops[0], ops[2], form), IsaOperand(), f.imm(0), f.sourceReg(ops[1], type)},
+         {{IsaMod::AtomOp, operation(form.action())},
+          {IsaMod::AtomType, isWide     ? AtomType::U64
+                             : isSigned ? AtomType::S32
+                                        : AtomType::U32}});
+}
+
+} // namespace orias::ptx
