@@ -75,8 +75,6 @@ class Writer {
     const auto needs = [&](std::string_view name) { return statement_.text.find(name) != std::string::npos; };
     if (needs("cbuf")) text += constants();
     if (needs("fn0")) text += ".func fn0() { ret; }\n";
-    if (needs("[tx")) text += ".global .texref tx;\n";
-    if (needs("[sf")) text += ".global .surfref sf;\n";
     text += ".visible .entry k(";
     for (std::size_t i = 0; i < launch_.buffers.size(); ++i)
       text += fmt::format(".param .u64 {}, ", launch_.buffers[i].name);

@@ -30,11 +30,11 @@ class OperandWriter {
     case Want::Label: return "L1";
     case Want::Targets: return "TL";
     case Want::Call: return "fn0";
-    case Want::Texture: return "[tx, " + vectorOf(spec, textureCoordinates(), Type::B32) + "]";
-    case Want::Surface: return "[sf, " + vectorOf(spec, textureCoordinates(), Type::B32) + "]";
+    case Want::Texture:
+    case Want::Surface: return "[" + handle() + ", " + vectorOf(spec, textureCoordinates(), Type::B32) + "]";
     // The attributes of samplers need a sampler, which the preamble does not have.
-    case Want::TexRef: return addressIn(kAddress64, StateSpace::Tex);
-    case Want::SurfRef: return "[sf]";
+    case Want::TexRef:
+    case Want::SurfRef: return "[" + handle() + "]";
     case Want::Tensor:
       return "[" + std::string(kAddress64) + ", " + vectorOf(spec, tensorCoordinates(), Type::B32) + "]";
     case Want::Value: return value(spec);
@@ -62,6 +62,12 @@ class OperandWriter {
     for (unsigned i = 0; i < count; ++i)
       text += (i ? ", " : "") + registerOf(spec, type);
     return text + "}";
+  }
+
+  /// Textures and surfaces are named by handles, as today's compilers do.
+  std::string handle() {
+    uses_.push_back({std::string(kAddress64), Type::B64, Role::Address, "", StateSpace::Tex});
+    return std::string(kAddress64);
   }
 
   std::string addressIn(std::string_view reg, StateSpace space) {

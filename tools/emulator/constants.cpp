@@ -105,6 +105,10 @@ void Constants::fillSystemBank(const Program& program) {
   put32(bank, target.dynamicSharedSizeOffset(), launch.dynamicShared);
   if (target.hasClusters()) {
     put32(bank, target.totalSharedSizeOffset(), target.sharedBase());
+    // Nothing lies in the window of parameters, but addresses are compared with its ends.
+    constexpr std::size_t kParametersFirst = 0x198, kParametersLast = 0x1a0;
+    put64(bank, kParametersFirst, kParameterWindow);
+    put64(bank, kParametersLast, kParameterWindow);
     // Clusters of one CTA: shape, its reciprocal, how many there are, size.
     constexpr std::size_t kProcessorCount = 0x10c, kShape = 0x144, kReciprocal = 0x150, kClusters = 0x15c,
                           kSize = 0x188;

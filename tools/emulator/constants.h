@@ -12,6 +12,7 @@ namespace orias::emu {
 inline constexpr std::uint64_t kSharedWindow = 0x7e0000000000;
 inline constexpr std::uint64_t kLocalWindow = 0x7d0000000000;
 inline constexpr std::uint64_t kConstantWindow = 0x7c0000000000;
+inline constexpr std::uint64_t kParameterWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
 /// Local addresses of a thread end here; its stack grows down from here.
 inline constexpr std::uint32_t kLocalTop = 0xfffd00;
