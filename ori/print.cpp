@@ -98,7 +98,7 @@ void putOperand(Out& out, const Function* function, const isa::Operand& o, isa::
   case isa::Operand::Kind::None: out.push_back('_'); break;
   case isa::Operand::Kind::Reg: putRegister(out, function, o); break;
   case isa::Operand::Kind::Imm:
-    if (style == isa::Style::SpecialReg &&
+    if (style == isa::Style::SpecialReg && o.imm >= 0 &&
         isa::specialRegisterNumber(isa::specialRegisterName(static_cast<unsigned>(o.imm))) == o.imm)
       put(out, isa::specialRegisterName(static_cast<unsigned>(o.imm)));
     else if (!putFloat(out, static_cast<std::uint32_t>(o.imm), style))

@@ -13,9 +13,8 @@ using RowsByMnemonic = std::map<std::string_view, std::vector<Op>, std::less<>>;
 const RowsByMnemonic& rowsByMnemonic() {
   static const RowsByMnemonic rows = [] {
     RowsByMnemonic all;
-    // ST_PLAIN reads as ST does; so rare a form must not take its name from all other stores.
     for (const isa::InstrDesc& desc : isa::allInstrs())
-      if (desc.op != Op::ST_PLAIN) all[desc.mnemonic].push_back(desc.op);
+      all[desc.mnemonic].push_back(desc.op);
     return all;
   }();
   return rows;

@@ -112,7 +112,7 @@ struct Form {
   std::uint16_t opcode = 0; ///< bits 0..11
   std::uint8_t bit91 = 0;   ///< 0, 1, or 2 when a field uses it
   std::uint8_t overrideCount = 0;
-  std::array<SlotOverride, 2> overrides{};
+  std::array<SlotOverride, 4> overrides{};
 };
 
 inline constexpr unsigned kMaxForms = 8;

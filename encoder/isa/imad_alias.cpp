@@ -7,8 +7,11 @@ namespace orias::isa {
 std::string_view aliasName(const Inst& inst) {
   if (desc(inst.op).alias != Alias::Imad) return {};
   const Operand &a = inst.operands[1], &b = inst.operands[2], &c = inst.operands[3];
-  // Observed: forms with a uniform register keep their plain name.
-  if (b.isReg(File::UR) || c.isReg(File::UR)) return {};
+  // Observed: forms with a uniform register, also as the name of a bank, keep their plain name.
+  const auto isUniform = [](const Operand& o) {
+    return o.isReg(File::UR) || (o.kind == Operand::Kind::Const && o.reg != Operand::kNoReg);
+  };
+  if (isUniform(b) || isUniform(c)) return {};
   if (a.isZeroReg() || b.isZeroReg()) return ".MOV";
   if (!b.isImm()) return {};
   const auto factor = static_cast<std::uint32_t>(b.imm);

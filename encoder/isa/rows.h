@@ -68,7 +68,7 @@ struct NamedField {
 struct ExplicitForm {
   std::uint16_t opcode;
   std::uint8_t bit91;
-  std::array<NamedField, 2> fields;
+  std::array<NamedField, 4> fields;
   Fixed extra{};
 
   /// Further bits that only this form fixes.
@@ -79,8 +79,9 @@ struct ExplicitForm {
   }
 };
 /// A field without a kind says that the slot is absent in this form.
-constexpr ExplicitForm form(std::uint16_t opcode, unsigned bit91, NamedField a = {}, NamedField b = {}) {
-  return {opcode, static_cast<std::uint8_t>(bit91), {a, b}};
+constexpr ExplicitForm form(std::uint16_t opcode, unsigned bit91, NamedField a = {}, NamedField b = {},
+                            NamedField c = {}, NamedField d = {}) {
+  return {opcode, static_cast<std::uint8_t>(bit91), {a, b, c, d}};
 }
 
 /// An operand slot; the members that return Slot refine it.
@@ -741,15 +742,20 @@ constexpr InstrDesc Draft::finish() {
   }
   for (unsigned i = 0; i < aluCount; ++i)
     expandAlu(alu[i]);
+  const unsigned firstExplicit = d.formCount;
   for (unsigned i = 0; i < explicitCount; ++i) {
     const ExplicitForm& e = explicitForms[i];
     Form& f = newForm(e.opcode, e.bit91);
-    setBits(f.value, e.extra.pos, e.extra.width, e.extra.value);
     for (const NamedField& n : e.fields)
       if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
   }
   for (unsigned i = 0; i < d.formCount; ++i) {
     fixBits(d.forms[i]);
+    // What a form fixes goes before what the row does.
+    if (i >= firstExplicit) {
+      const Fixed& own = explicitForms[i - firstExplicit].extra;
+      setBits(d.forms[i].value, own.pos, own.width, own.value);
+    }
     for (unsigned s = 0; s < d.slotCount; ++s) {
       const Enc kind = d.field(d.forms[i], s).kind;
       const bool isOtherFile = acceptsOf(kind) == kAcceptsReg && fileOf(kind) != d.slots[s].file;

@@ -257,8 +257,8 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   const auto tensor = tensorOf(f, ops[loads ? 1 : 0]);
   if (!tensor) return;
   Copy copy(f);
-  std::vector<ModValue> mods{{IsaMod::Geometry, static_cast<int>(tensor->coordinates.size()) - 1},
-                             {IsaMod::Sub, isImage(form) ? 1 : 0}};
+  std::vector<ModValue> mods{{IsaMod::Geometry, static_cast<int>(tensor->coordinates.size()) - 1}};
+  if (isImage(form)) mods.push_back({IsaMod::Sub, 1});
   std::vector<IsaOperand> box;
   if (loads)
     box = {sharedWord(f, ops[0]), sharedWord(f, ops[2])};
@@ -280,11 +280,12 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
     more = copy.uniform(both);
   }
   const IsaOperand policy = copy.policy(i, form), at = copy.uniform(box), map = copy.pair(tensor->map);
-  if (prefetches)
-    copy.emit(IsaOp::UTMAPF, {at, map, more, policy}, mods);
-  else if (loads)
-    copy.emit(IsaOp::UTMALDG, {at, map, more, policy}, mods);
-  else if (reduces) {
+  if (loads || prefetches) {
+    if (more.isNone())
+      copy.emit(loads ? IsaOp::UTMALDG : IsaOp::UTMAPF, {at, map, policy}, mods);
+    else
+      copy.emit(loads ? IsaOp::UTMALDG_MORE : IsaOp::UTMAPF_IM2COL, {at, map, more, policy}, mods);
+  } else if (reduces) {
     mods.push_back({IsaMod::AtomOp, copyOperation(form.action())});
     copy.emit(IsaOp::UTMAREDG, {at, map, policy}, mods);
   } else {
@@ -296,7 +297,9 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
 /// commit_group ends a group of copies from shared memory; wait_group counts those that are not done.
 void lowerBulkGroup(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.op == Op::CpAsyncBulkCommitGroup) {
+    ori::Block* join = f.beginUnguarded();
     f.emit(IsaOp::UTMACMDFLUSH, {});
+    f.endUnguarded(join);
     return;
   }
   constexpr std::uint64_t kMostGroups = 63;

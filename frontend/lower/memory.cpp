@@ -198,7 +198,7 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   const IsaOperand offset = offsetOperand(a, extra);
   if (form.has(Mod::Mmio)) {
     constexpr int kMmioSys = 12;
-    f.emit(IsaOp::ST_PLAIN, {a.base, offset, data}, {sizeMod, {IsaMod::Order, kMmioSys}});
+    f.emit(IsaOp::ST, {IsaOperand(), a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Order, kMmioSys}});
     return;
   }
   switch (space) {

@@ -32,6 +32,7 @@ class Generator {
     for (unsigned i = 0; i < d.slotCount; ++i)
       inst.operands[i] = operand(d, form, i);
     keepAbsolutePositive(d, inst);
+    keepUsual(d, inst);
     inst.guard = Operand::physical(d.guardFile(), below(4) == 0 ? below(8) : 7);
     // Only with these stall counts does nvdisasm read the reuse bits.
     inst.control.stall = static_cast<std::uint8_t>(1 + below(11));
@@ -52,6 +53,18 @@ class Generator {
         return;
     }
     if (offset) offset->imm &= 0x7fffff;
+  }
+
+  /// Nor has it an address of no register and a uniform one, or a register that is zero for the threads of a barrier, or converts
+  /// a number that is known; nvdisasm's text of these depends on the chip and on the type.
+  static void keepUsual(const InstrDesc& d, Inst& inst) {
+    for (unsigned i = 0; i < d.slotCount; ++i) {
+      Operand& o = inst.operands[i];
+      const bool isAddress = d.texts[i].bracket == Bracket::Address;
+      const bool isCount = d.slots[i].name == "count" && o.isReg(File::R);
+      if ((isAddress || isCount) && d.slots[i].file == File::R && o.isZeroReg()) o.reg = 4;
+    }
+    if (d.op == Op::I2F_IMM || d.op == Op::I2F_64_IMM) inst.operands[1].imm &= 0x7fffffff;
   }
 
   unsigned below(unsigned limit) { return static_cast<unsigned>(random_()) % limit; }

@@ -45,7 +45,7 @@ void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
   } else {
     count = word(op, 1, 0, lane);
   }
-  if (number >= barriers_.size()) return stop("memcheck", fmt::format("there is no barrier {}", number));
+  if (number >= kCtaBarriers) return stop("memcheck", fmt::format("there is no barrier {}", number));
   CtaBarrier& barrier = barriers_[number];
   Warp& w = warp();
   if (count != 0) barrier.needed = (count + kLanes - 1) / kLanes * kLanes;
@@ -97,11 +97,13 @@ void Machine::checkBarrier(std::uint32_t number) {
   }
   barrier.needed = barrier.arrived = barrier.trueCount = 0;
   barrier.allTrue = true;
+  ++barrier.phase;
   barrier.complete.assign(warpCount_, false);
   if (options_.racecheck) {
     for (const unsigned warp : waited)
       races_.leave(warp, number);
-    races_.reset(number);
+    // A warp may come to wait at the cluster's barrier when the phase is over: what arrived stays there.
+    if (number != kCtaBarriers) races_.reset(number);
   }
   if (figures_) figures_->meet(waited);
 }
@@ -114,6 +116,27 @@ void Machine::checkBarriers() {
       isUsed |= lanes != 0;
     if (isUsed) checkBarrier(number);
   }
+}
+
+/// UCGABAR_ARV: does not wait.
+void Machine::arriveAtCluster(const Operation&, std::uint32_t lanes) {
+  ++path().pc;
+  if (lanes == 0) return;
+  barriers_[kCtaBarriers].lanes[warp().index] |= lanes;
+  warp().clusterPhase = barriers_[kCtaBarriers].phase;
+  checkBarrier(kCtaBarriers);
+}
+
+/// UCGABAR_WAIT: for the phase in which the warp arrived to be over.
+void Machine::waitForCluster(const Operation&, std::uint32_t lanes) {
+  if (lanes == 0 || barriers_[kCtaBarriers].phase != warp().clusterPhase) {
+    ++path().pc;
+    if (options_.racecheck) races_.leave(warp().index, kCtaBarriers);
+    return;
+  }
+  const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
+  wait(lanes, Path::State::AtCtaBarrier, 0, kCtaBarriers);
+  if (others != 0) path().pc = pc + 1;
 }
 
 /// B2R.RESULT: of the last BAR.RED of the warp.

@@ -43,18 +43,28 @@ void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t bloc
 
 void Machine::branch(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
-  if (isa::getMod(op.inst, isa::Mod::Sub2) != 0 && lanes != 0 && lanes != path().mask)
-    return stop("unsupported", "BRA.U where the lanes do not agree");
+  if (isa::getMod(op.inst, isa::Mod::Sub2) != 0) { // U: all go, if all want to or (ANY) one does
+    const bool oneIsEnough = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
+    lanes = lanes == path().mask || (oneIsEnough && lanes != 0) ? path().mask : 0;
+  }
   jump(lanes, op.target, op.block);
 }
 
-/// BRA.DIV: taken by all unless the lanes of the mask are here, and the guard holds for each of them. The guard cannot
-/// be a usual one: ptxas makes it false where lanes want different masks, which is when the other way must be taken.
-void Machine::branchDivided(const Operation& op, std::uint32_t lanes) {
+/// Are some lanes of the mask that BRA.DIV and BRA.CONV have missing here, or does the guard not hold for one of them?
+/// The guard cannot be a usual one: ptxas makes it false where lanes want different masks, which is when they must be
+/// taken for divided.
+bool Machine::isDivided(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const int mask = 1; // the slots: predicate, mask, target
-  const bool isDivided = (uniformWord(op, mask, 0) & warp().live & ~lanes) != 0;
-  jump(isDivided ? path().mask : 0, op.target, op.block);
+  return (uniformWord(op, mask, 0) & warp().live & ~lanes) != 0;
+}
+
+void Machine::branchDivided(const Operation& op, std::uint32_t lanes) {
+  jump(isDivided(op, lanes) ? path().mask : 0, op.target, op.block);
+}
+
+void Machine::branchConverged(const Operation& op, std::uint32_t lanes) {
+  jump(isDivided(op, lanes) ? 0 : path().mask, op.target, op.block);
 }
 
 /// BRX, RET, CALL.REL Ra: to a base plus a register; the lanes may go to different places.

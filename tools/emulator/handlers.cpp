@@ -11,6 +11,7 @@ Operation::Handler handlerOf(Op op) {
   // Control flow.
   case Op::BRA: return &Machine::branch;
   case Op::BRA_DIV: return &Machine::branchDivided;
+  case Op::BRA_CONV: return &Machine::branchConverged;
   case Op::BRX:
   case Op::RET:
   case Op::CALL_REL_R:
@@ -38,6 +39,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::BAR_ARV_R:
   case Op::BAR_RED:
   case Op::BAR_RED_R: return &Machine::ctaBarrier;
+  case Op::UCGABAR_ARV: return &Machine::arriveAtCluster;
+  case Op::UCGABAR_WAIT: return &Machine::waitForCluster;
   case Op::B2R_RESULT: return &Machine::barrierResult;
 
   // Memory.
@@ -84,6 +87,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::R2UR: return &Machine::toUniform;
   case Op::R2UR_OR: return &Machine::orToUniform;
   case Op::P2R: return &Machine::predicatesToRegister;
+  case Op::UP2UR: return &Machine::uniformPredicatesToRegister;
   case Op::R2P: return &Machine::registerToPredicates;
   case Op::COPY:
   case Op::CONV_ALLOC:
@@ -113,6 +117,7 @@ bool isFlow(Op op) {
   switch (op) {
   case Op::BRA:
   case Op::BRA_DIV:
+  case Op::BRA_CONV:
   case Op::BRX:
   case Op::RET:
   case Op::CALL_REL:
@@ -135,7 +140,9 @@ bool isFlow(Op op) {
   case Op::BAR_ARV:
   case Op::BAR_ARV_R:
   case Op::BAR_RED:
-  case Op::BAR_RED_R: return true;
+  case Op::BAR_RED_R:
+  case Op::UCGABAR_ARV:
+  case Op::UCGABAR_WAIT: return true;
   default: return false;
   }
 }

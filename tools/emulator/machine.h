@@ -15,7 +15,9 @@
 
 namespace orias::emu {
 
-/// A barrier of the CTA.
+inline constexpr std::uint32_t kCtaBarriers = 16;
+
+/// A barrier of the CTA; clusters have one CTA, so theirs is one, too.
 struct CtaBarrier {
   std::uint32_t needed = 0;         ///< threads; 0: all of the CTA
   std::uint32_t arrived = 0;        ///< threads of warps that are complete
@@ -23,6 +25,7 @@ struct CtaBarrier {
   std::vector<bool> complete;       ///< by warp
   std::uint32_t trueCount = 0;      ///< BAR.RED: threads whose predicate was true
   bool allTrue = true;
+  std::uint32_t phase = 0; ///< how often all have come
 };
 
 /// Runs the CTAs of a launch one after another, the warps of a CTA in turns, and the paths of a warp one at a time.
@@ -81,7 +84,9 @@ class Machine {
 
   // --- flow.cpp: where lanes go on
   void branch(const Operation& op, std::uint32_t lanes);
+  bool isDivided(const Operation& op, std::uint32_t lanes);
   void branchDivided(const Operation& op, std::uint32_t lanes);
+  void branchConverged(const Operation& op, std::uint32_t lanes);
   void branchIndexed(const Operation& op, std::uint32_t lanes);
   void call(const Operation& op, std::uint32_t lanes);
   void exit(const Operation& op, std::uint32_t lanes);
@@ -105,6 +110,8 @@ class Machine {
 
   // --- cta_barrier.cpp
   void ctaBarrier(const Operation& op, std::uint32_t lanes);
+  void arriveAtCluster(const Operation& op, std::uint32_t lanes);
+  void waitForCluster(const Operation& op, std::uint32_t lanes);
   void barrierResult(const Operation& op, std::uint32_t lanes);
   void checkBarrier(std::uint32_t number);
   void checkBarriers();
@@ -171,6 +178,7 @@ class Machine {
   void toUniform(const Operation& op, std::uint32_t lanes);
   void orToUniform(const Operation& op, std::uint32_t lanes);
   void predicatesToRegister(const Operation& op, std::uint32_t lanes);
+  void uniformPredicatesToRegister(const Operation& op, std::uint32_t lanes);
   void registerToPredicates(const Operation& op, std::uint32_t lanes);
   void copy(const Operation& op, std::uint32_t lanes);
   void codeAddress(const Operation& op, std::uint32_t lanes);
@@ -194,7 +202,7 @@ class Machine {
   std::uint32_t threads_ = 0;
   unsigned warpCount_ = 0;
   std::vector<std::unique_ptr<Warp>> warps_;
-  std::array<CtaBarrier, 16> barriers_;
+  std::array<CtaBarrier, kCtaBarriers + 1> barriers_; ///< the last one is the cluster's
   FlatMemory shared_;
   RaceCheck races_;
   std::vector<FlatMemory> locals_; ///< by thread; empty until used

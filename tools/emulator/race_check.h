@@ -47,7 +47,7 @@ class RaceCheck {
   Conflict note(const Access& access);
 
  private:
-  static constexpr unsigned kWarps = 32, kBarriers = 16;
+  static constexpr unsigned kWarps = 32, kBarriers = 17;
   using Clock = std::array<std::uint32_t, kWarps>;
   /// When a warp did something; its clock counts from 1.
   struct Stamp {

@@ -40,6 +40,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 48: return kSharedWindow & 0xffffffff;
   case 50: return program_.target->sharedBase() + shared_.size(); // SMEMSZ
   case 52: return kLocalWindow & 0xffffffff;
+  case 55: return 0; // LMEMHIOFF: how low a stack may reach. None is too deep; memcheck sees what is no memory
   case 56: return bit;
   case 57: return bit - 1;
   case 58: return bit | (bit - 1);
@@ -111,6 +112,19 @@ void Machine::predicatesToRegister(const Operation& op, std::uint32_t lanes) {
     const std::uint32_t other = word(op, op.base, 0, lane) & ~(0xffu << shift);
     setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
   }
+}
+
+/// UP2UR: the same of the uniform predicates.
+void Machine::uniformPredicatesToRegister(const Operation& op, std::uint32_t lanes) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);
+  std::uint32_t bits = 0;
+  for (unsigned p = 0; p < isa::kUPT && p < warp().up.size(); ++p)
+    bits |= (warp().up[p] & 1) << p;
+  const std::uint32_t mask = uniformWord(op, op.uniform, 0) & kPredicates;
+  const int base = isa::desc(op.inst.op).slotIndex("URa");
+  const std::uint32_t other = uniformWord(op, base, 0) & ~(0xffu << shift);
+  setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
 }
 
 /// R2P: the predicates of the mask from one byte of Ra.

@@ -56,6 +56,7 @@ struct Warp {
   /// Results of the last BAR.RED.
   std::uint32_t barrierCount = 0;
   bool barrierAnswer = false;
+  std::uint32_t clusterPhase = 0; ///< in which the warp arrived at the cluster's barrier last
   /// LDGSTS: what nobody has waited for, in program order; how many groups each lane has ended; the scoreboard that
   /// counts groups (none before phase 115).
   std::vector<PendingCopy> copies;

@@ -90,6 +90,23 @@ void f2i(const Inst& inst, LaneValues& values) {
     lane.set(0, static_cast<std::uint32_t>(integer));
 }
 
+namespace {
+
+/// The same conversion of the high half of the source.
+void ofHighHalf(void (*convert)(const Inst&, LaneValues&), const Inst& inst, LaneValues& values) {
+  values[1] = LaneValue::of(values[1].w[0] >> 16);
+  convert(inst, values);
+}
+
+} // namespace
+
+void f2fHigh(const Inst& inst, LaneValues& values) {
+  ofHighHalf(f2f, inst, values);
+}
+void f2iHigh(const Inst& inst, LaneValues& values) {
+  ofHighHalf(f2i, inst, values);
+}
+
 void i2f(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const Format to = formatOf(lane, Mod::DstFmt);
@@ -106,6 +123,10 @@ void frnd(const Inst& inst, LaneValues& values) {
   const Format to = formatOf(lane, Mod::DstFmt), from = formatOf(lane, Mod::SrcFmt);
   const Bits integral = ieee::roundToIntegral(from, source(lane, 1, from), integralRounding(lane));
   setNumber(lane, to, ieee::convert(to, from, integral));
+}
+
+void frndHigh(const Inst& inst, LaneValues& values) {
+  ofHighHalf(frnd, inst, values);
 }
 
 void i2fp(const Inst& inst, LaneValues& values) {

@@ -133,10 +133,18 @@ void viadd(const Inst& inst, LaneValues& values) {
   lane.set(0, lane.u32(1) + lane.u32(2));
 }
 
+void iadd3Pair(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  lane.set64(0, lane.u64(1) + lane.u64(2) + lane.u64(3));
+}
+
 void viadd16x2(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  const std::uint32_t a = lane.u32(1), b = lane.u32(2);
-  lane.set(0, ((a + b) & 0xffff) | ((a & 0xffff0000) + (b & 0xffff0000)));
+  const std::uint32_t a = lane.raw(1), high = lane.raw(2) & 0xffff0000, low = lane.raw(2) & 0xffff;
+  // A negation is of each half.
+  const bool isNegated = lane.operand(2).neg();
+  lane.set(0, ((isNegated ? a - low : a + low) & 0xffff) |
+                  (isNegated ? (a & 0xffff0000) - high : (a & 0xffff0000) + high));
 }
 
 void imad(const Inst& inst, LaneValues& values) {

@@ -116,6 +116,9 @@ void multiplyBytes(const Inst& inst, WarpValues& warp, unsigned rows, unsigned d
 void hmma16816(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 16);
 }
+void hmma1684(const Inst& inst, WarpValues& warp) {
+  multiplyHalf(inst, warp, 4);
+}
 void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
 }

@@ -47,6 +47,52 @@ TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under it
   CHECK(wayOf("@PT BRA.DIV UR6, 0x70") == 0);
 }
 
+TEST_CASE("BRA.CONV goes where BRA.DIV does not, and BRA.U where all lanes want to, or one does") {
+  // P0 of the odd lanes, P1 of none, P2 of all.
+  const auto isTaken = [](const char* branch) {
+    const Ran ran = run(
+        program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "UMOV UR6, 0xffffffff",
+                 "LOP3.LUT R0, R0, 0x1, RZ, 0xc0, !PT", "LOP3.LUT R0, R0, 0x4, RZ, 0xfc, !PT", "R2P PR, R0, 0x7",
+                 branch, "EXIT", "MOV R1, 0x1", "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", "EXIT"}));
+    CHECK((ran.out[0] == 0 || ran.out[0] == 128)); // never some of them
+    return ran.out[0] != 0;
+  };
+  CHECK(isTaken("BRA.CONV UR6, 0x90"));
+  CHECK(isTaken("@P2 BRA.CONV UR6, 0x90"));
+  CHECK_FALSE(isTaken("@P0 BRA.CONV UR6, 0x90"));
+  CHECK(isTaken("@P2 BRA.U 0x90"));
+  CHECK_FALSE(isTaken("@P0 BRA.U 0x90"));
+  CHECK_FALSE(isTaken("@P1 BRA.U 0x90"));
+  CHECK(isTaken("@P0 BRA.U.ANY 0x90"));
+  CHECK_FALSE(isTaken("@P1 BRA.U.ANY 0x90"));
+}
+
+TEST_CASE("UP2UR: the uniform predicates of the mask, in one byte of another register") {
+  const Ran ran = run(
+      program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "UISETP.EQ.AND UP1, UPT, URZ, URZ, UPT",
+               "UISETP.NE.AND UP0, UPT, URZ, URZ, UPT", "UISETP.EQ.AND UP2, UPT, URZ, URZ, UPT", "UMOV UR6, 0x12345678",
+               "UP2UR.B1 UR6, UPR, UR6, 0x3", "MOV R1, UR6", "STG.E desc[UR4][R2.64], R1", "EXIT"}));
+  CHECK(ran.out[0] == 0x12340278);
+}
+
+TEST_CASE("generic memory without a descriptor") {
+  const Ran ran = run(program({"LDC.64 R2, c[0x0][0x210]", "MOV R5, 0x7", "ST.E [R2+0x4], R5", "LD.E R6, [R2+0x4]",
+                               "IADD3 R6, R6, 0x1, RZ", "ST.E [R2], R6", "EXIT"}));
+  CHECK(ran.out[0] == 8);
+  CHECK(ran.out[1] == 7);
+}
+
+TEST_CASE("the barrier of a cluster: who arrives goes on, who waits sees what the others wrote") {
+  const Program p = program({"S2R R0, SR_TID.X", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
+                             "STS [R0.X4+0x400], R0", "UCGABAR_ARV", "MOV R5, 0x1", "UCGABAR_WAIT",
+                             "LOP3.LUT R1, R0, 0x20, RZ, 0x3c, !PT", "LDS R4, [R1.X4+0x400]",
+                             "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R4", "UCGABAR_ARV", "UCGABAR_WAIT", "EXIT"});
+  const Ran ran = run(p, checking());
+  CHECK(ran.result.completed);
+  CHECK(ran.out[0] == 2 * 63 * 64 / 2);
+  CHECK(ran.kind() == "");
+}
+
 TEST_CASE("racecheck flags an exchange without a barrier, and nothing else") {
   CHECK(run(exchange(true), checking()).result.reports.empty());
   CHECK(run(exchange(false), checking()).kind() == "racecheck");

@@ -192,6 +192,15 @@ TEST_CASE("F2FP.RELU: negative numbers and -0 become 0, NaN becomes the one NaN,
   CHECK(result("F2FP.SATFINITE.RELU.E4M3.F16.UNPACK_B_MERGE_C R0, R1, RZ", 0xfe00bc00) == 0x7f00);
 }
 
+TEST_CASE("conversions of the high half of a register") {
+  CHECK(result("F2F.F32.F16 R0, R1.H1", 0x40003c00) == bits(2.0f));
+  CHECK(result("F2F.F32.BF16 R0, -R1.H1", 0x40003f80) == bits(-2.0f));
+  CHECK(Machine().set(2, 0xc0003c00).run("F2F.F64.F16 R0, -R2.H1").r64(0) == bits(2.0));
+  CHECK(result("F2I.F16.TRUNC.NTZ R0, R1.H1", 0xc1003c00) == 0xfffffffe); // -2.5
+  CHECK(Machine().set(2, 0xc1003c00).run("F2I.S64.F16.FLOOR R0, R2.H1").r64(0) == 0xfffffffffffffffd);
+  CHECK(result("FRND.F16 R0, R1.H1", 0xc1003c00) == 0xc000);
+}
+
 TEST_CASE("packed halves") {
   CHECK(result("HADD2 R0, R1, R2", 0x3c004000, 0x3c003c00) == 0x40004200);
   CHECK(result("HADD2 R0, R1.H0_H0, -R2.H1_H1", 0x3c004000, 0x3c000000) == 0x3c003c00);

@@ -47,6 +47,24 @@ TEST_CASE("HMMA.16816: A times the identity is A") {
   }
 }
 
+TEST_CASE("HMMA.1684: four tf32 along k, of which A has two rows in a lane and B one") {
+  WarpValues w;
+  w.active = ~0u;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    w.lane[lane][kA].w[0] = test::bits(static_cast<float>(4 * g + t));       // row g, column t
+    w.lane[lane][kA].w[1] = test::bits(static_cast<float>(4 * (g + 8) + t)); // row g + 8
+    w.lane[lane][kB].w[0] = test::bits(t == g % 4 ? 1.0f : 0.0f);            // row t, column g
+    w.lane[lane][kC].w = {0, 0, test::bits(0.5f), 0};
+  }
+  run("HMMA.1684.F32.TF32 R0, R4, R6, R8", w);
+  const auto& d = w.lane[6][kD].w; // row 1, columns 4 and 5; row 9
+  CHECK(d[0] == test::bits(4.0f));
+  CHECK(d[1] == test::bits(5.0f));
+  CHECK(d[2] == test::bits(36.5f));
+  CHECK(d[3] == test::bits(37.0f));
+}
+
 TEST_CASE("IMMA counts signs, and wraps unless it saturates") {
   WarpValues w;
   w.active = ~0u;

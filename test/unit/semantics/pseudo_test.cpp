@@ -72,6 +72,7 @@ TEST_CASE("division, reciprocal and root of numbers, rounded as they say") {
 
 TEST_CASE("sums, extrema of three, and what carries into the high word") {
   CHECK(onWords("VIADD.16x2 R0, R1, R2", 0x0001ffff, 0x00020001) == 0x00030000);
+  CHECK(onWords("VIADD.16x2 R0, R1, -R2", 0x00010000, 0x00020001) == 0xffffffff); // no borrow between the halves
   CHECK(onWords("VIADD R0, R1, -R2", 5, 7) == static_cast<std::uint32_t>(-2));
   CHECK(onWords("VIMNMX3 R0, R1, R2, R3, PT", 5, static_cast<std::uint32_t>(-7), 9) == static_cast<std::uint32_t>(-7));
   CHECK(onWords("VIMNMX3.U32 R0, R1, R2, R3, !PT", 5, static_cast<std::uint32_t>(-7), 9) ==
@@ -87,6 +88,11 @@ TEST_CASE("sums, extrema of three, and what carries into the high word") {
   m.set(2, 0x80000000).set(3, 2).set64(4, 0xffffffff);
   CHECK(m.run("IMAD.HI.U32.X R0, R2, R3, R4, P0").r(0) == 2);
   CHECK(m.run("IMAD.HI.U32.X R0, R2, R3, R4, !P0").r(0) == 1);
+  m.set64(2, 0x1ffffffff).set64(4, 2).set64(6, 5);
+  CHECK(m.run("UIADD3.64 UR0, UR2, -UR4, UR6").r64(0) == 0x200000002);
+  m.set(2, 3).set(3, 5).set(4, 7);
+  CHECK(m.run("UIMAD.X UR0, UR2, UR3, UR4, UP0").r(0) == 23);
+  CHECK(m.run("UIMAD.X UR0, UR2, UR3, ~UR4, !UP0").r(0) == 7);
 }
 
 TEST_CASE("conversions of immediates, and rounding to an integer in f64") {
