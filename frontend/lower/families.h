@@ -121,6 +121,7 @@ void lowerWmmaMma(FunctionLowering&, const Instruction&, const Form&);
 
 // sync.cpp
 void lowerBarrier(FunctionLowering&, const Instruction&, const Form&);
+void lowerClusterBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerWarpBarrier(FunctionLowering&, const Instruction&, const Form&);
 void lowerMembar(FunctionLowering&, const Instruction&, const Form&);
 void lowerNanosleep(FunctionLowering&, const Instruction&, const Form&);

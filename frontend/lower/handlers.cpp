@@ -89,6 +89,8 @@ HandlerEntry handlerFor(Op op) {
   case Op::BarrierSync:
   case Op::BarrierArrive:
   case Op::BarrierRed: return {lowerBarrier, direct};
+  case Op::BarrierClusterArrive:
+  case Op::BarrierClusterWait: return {lowerClusterBarrier, direct};
   case Op::BarWarpSync: return {lowerWarpBarrier, direct};
   case Op::Membar:
   case Op::MembarProxy:

@@ -163,6 +163,8 @@ IsaOperand descriptorFor(FunctionLowering& f, const Instruction& i, const Form& 
   return space == StateSpace::Global || space == StateSpace::None ? accessDescriptor(f, i, form) : IsaOperand();
 }
 
+constexpr int kMmioSys = 12;
+
 ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, IsaOperand d, IsaOperand descriptor,
                      const Address& a, std::int64_t extra, MemSize size) {
   const ModValue sizeMod{IsaMod::Size, size};
@@ -176,6 +178,10 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
   case StateSpace::Local:
     return f.emit(IsaOp::LDL, {d, a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Evict, evictOf(form)}});
   case StateSpace::Global: {
+    // Without a descriptor, as ptxas has it.
+    if (form.has(Mod::Mmio))
+      return f.emit(IsaOp::LDG, {IsaOperand::pt(), d, IsaOperand(), a.base, IsaOperand(), offset},
+                    {sizeMod, {IsaMod::Order, kMmioSys}});
     MemOrder order = orderOf(form);
     // .nc: nobody writes the location while the kernel runs.
     if (form.has(Mod::Nc)) order = MemOrder::Constant;
@@ -187,6 +193,8 @@ ori::Instr* emitLoad(FunctionLowering& f, const Form& form, StateSpace space, Is
                   {sizeMod, {IsaMod::Order, order}, {IsaMod::Evict, evictOf(form)}, {IsaMod::Prefetch, prefetch}});
   }
   default:
+    if (form.has(Mod::Mmio))
+      return f.emit(IsaOp::LD, {d, IsaOperand(), a.base, IsaOperand(), offset}, {sizeMod, {IsaMod::Order, kMmioSys}});
     return f.emit(IsaOp::LD, {d, descriptor, a.base, IsaOperand(), offset},
                   {sizeMod, {IsaMod::Order, orderOf(form)}, {IsaMod::Evict, evictOf(form)}});
   }
@@ -197,7 +205,6 @@ void emitStore(FunctionLowering& f, const Form& form, StateSpace space, IsaOpera
   const ModValue sizeMod{IsaMod::Size, size};
   const IsaOperand offset = offsetOperand(a, extra);
   if (form.has(Mod::Mmio)) {
-    constexpr int kMmioSys = 12;
     f.emit(IsaOp::ST, {IsaOperand(), a.base, IsaOperand(), offset, data}, {sizeMod, {IsaMod::Order, kMmioSys}});
     return;
   }
@@ -361,10 +368,6 @@ void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
 } // namespace
 
 void lowerLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (form.has(Mod::Mmio)) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   if (refuse(f, form)) return;
   loadFrom(f, i, form);
   if (form.semantics() == Mod::Acquire) emitAcquireFence(f, form.scope());

@@ -131,6 +131,43 @@ void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
+  const bool arrives = form.op == Op::BarrierClusterArrive;
+  ori::Block* join = f.beginUnguarded();
+  // All lanes arrive as one.
+  if (i.guard == RegisterId::None) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
+  ori::Block *alone = nullptr, *done = nullptr;
+  if (!f.out().bounds.explicitcluster) {
+    // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait (observed).
+    constexpr std::int32_t kHasClusters = 0x140;
+    const IsaOperand hasClusters = f.newP();
+    alone = f.newBlock();
+    done = f.newBlock();
+    f.emit(IsaOp::ISETP,
+           {hasClusters, IsaOperand::pt(), f.inReg(IsaOperand::constant(0, kHasClusters)), f.imm(1),
+            IsaOperand::pt()},
+           {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}});
+    f.branchIf(hasClusters.notted(), arrives ? done : alone);
+  }
+  if (arrives) {
+    if (form.semantics() != Mod::Relaxed) emitReleaseFence(f, Mod::Cluster);
+    f.emit(IsaOp::UCGABAR_ARV, {});
+  } else {
+    f.emit(IsaOp::UCGABAR_WAIT, {});
+    emitAcquireFence(f, Mod::Cluster);
+  }
+  if (done != nullptr) {
+    if (!arrives) {
+      f.branch(done);
+      f.enter(alone);
+      useBarrier(f, Value::constant(0, 1));
+      f.emit(IsaOp::BAR_SYNC, {IsaOperand::immediate(0), IsaOperand::immediate(0)});
+    }
+    f.enter(done);
+  }
+  f.endUnguarded(join);
+}
+
 void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
   ori::Block* join = f.beginUnguarded();
   const Value mask = f.source(f.operands(i)[0], Type::B32);

@@ -11,6 +11,14 @@ TEST_CASE("acquire and release are fences around strong accesses") {
   CHECK(inOrder(lowered("ld.u32 %r1, [%rd1+64];"), {"LD.E %r", "desc[%", "+0x40]"}));
 }
 
+TEST_CASE("accesses of devices have no descriptor") {
+  const std::string text = lowered("ld.mmio.relaxed.sys.u32 %r1, [%rd1+4096]; ld.mmio.relaxed.sys.global.u32 %r2, [%rd1]; "
+                                   "st.mmio.relaxed.sys.u32 [%rd1], %r2;");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"LD.E.MMIO.SYS %r", "+0x1000]", "LDG.E.MMIO.SYS %r", "ST.E.MMIO.SYS [%r"}));
+  CHECK(text.find("desc[") == std::string::npos);
+}
+
 TEST_CASE("volatile and relaxed accesses to shared memory are not marked as ones that may be done with others") {
   CHECK(inOrder(lowered("ld.shared.u32 %r1, [%r2]; st.weak.shared.u32 [%r2], %r1;"),
                 {"LDS %r", "{contract}", "STS [%r", "{contract}"}));

@@ -22,6 +22,17 @@ TEST_CASE("a barrier that reduces gives its result through B2R") {
                        "B2R.RESULT RZ, %p2;"}));
 }
 
+TEST_CASE("a cluster's barrier is one of the CTA where the launch made no clusters") {
+  const std::string both = lowered("barrier.cluster.arrive.aligned; barrier.cluster.wait.acquire.aligned;");
+  CAPTURE(both);
+  CHECK(inOrder(both, {"c[0x0][0x140]", "ISETP.EQ.U32", "BRA", "MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR", "UCGABAR_ARV",
+                       "c[0x0][0x140]", "BRA", "UCGABAR_WAIT", "CCTL.IVALL", "BAR.SYNC.DEFER_BLOCKING 0x0"}));
+  const std::string relaxed = lowered("barrier.cluster.arrive.relaxed;");
+  CHECK(inOrder(relaxed, {"UCGABAR_ARV"}));
+  CHECK(relaxed.find("MEMBAR") == std::string::npos);
+  CHECK(inOrder(lowered("@%p1 barrier.cluster.arrive;"), {"BRA", "c[0x0][0x140]", "UCGABAR_ARV"}));
+}
+
 TEST_CASE("fences go as far as their scope") {
   CHECK(inOrder(lowered("membar.gl;"), {"MEMBAR.SC.GPU", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
   CHECK(inOrder(lowered("fence.acq_rel.sys;"), {"MEMBAR.ALL.SYS", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
