@@ -304,6 +304,8 @@ class FunctionParser {
       } else if (in_.take("desc[")) {
         group(written, isa::Bracket::Descriptor);
         if (in_.take("[")) group(written, isa::Bracket::Address);
+      } else if (in_.take("gdesc[")) {
+        group(written, isa::Bracket::MatrixDescriptor);
       } else if (in_.take("bank[")) {
         group(written, isa::Bracket::Bank);
         if (in_.take("[")) group(written, isa::Bracket::Address);

@@ -202,6 +202,7 @@ void putOperands(Out& out, const Function* function, const Instr& instr) {
       separator = ", ";
       if (bracket == isa::Bracket::Descriptor) put(out, "desc");
       if (bracket == isa::Bracket::Bank) put(out, "bank");
+      if (bracket == isa::Bracket::MatrixDescriptor) put(out, "gdesc");
       if (bracket != isa::Bracket::None) out.push_back('[');
     } else {
       out.push_back('+');

@@ -52,11 +52,16 @@ std::optional<Mods> readMods(const isa::InstrDesc& desc, std::string_view rest) 
   return mods;
 }
 
+/// The text does not number an instruction's addresses.
+isa::Bracket asWritten(isa::Bracket bracket) {
+  return bracket == isa::Bracket::Address2 ? isa::Bracket::Address : bracket;
+}
+
 /// Could the operand stand in the slot, as far as the text shows?
 bool fitsSlot(const isa::InstrDesc& desc, unsigned slot, const Written& written) {
   const isa::SlotDesc& s = desc.slots[slot];
   const isa::Operand& o = written.operand;
-  if (written.bracket != desc.texts[slot].bracket) return false;
+  if (asWritten(written.bracket) != asWritten(desc.texts[slot].bracket)) return false;
   switch (o.kind) {
   case isa::Operand::Kind::None: return true;
   case isa::Operand::Kind::Reg: {

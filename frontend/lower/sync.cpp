@@ -138,16 +138,16 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
   if (i.guard == RegisterId::None) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
   ori::Block *alone = nullptr, *done = nullptr;
   if (!f.out().bounds.explicitcluster) {
-    // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait (observed).
+    // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait
+    // (observed).
     constexpr std::int32_t kHasClusters = 0x140;
     const IsaOperand hasClusters = f.newP();
-    alone = f.newBlock();
+    if (!arrives) alone = f.newBlock();
     done = f.newBlock();
     f.emit(IsaOp::ISETP,
-           {hasClusters, IsaOperand::pt(), f.inReg(IsaOperand::constant(0, kHasClusters)), f.imm(1),
-            IsaOperand::pt()},
+           {hasClusters, IsaOperand::pt(), f.inReg(IsaOperand::constant(0, kHasClusters)), f.imm(1), IsaOperand::pt()},
            {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}});
-    f.branchIf(hasClusters.notted(), arrives ? done : alone);
+    f.branchIf(hasClusters.notted(), alone != nullptr ? alone : done);
   }
   if (arrives) {
     if (form.semantics() != Mod::Relaxed) emitReleaseFence(f, Mod::Cluster);
@@ -157,7 +157,7 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
     emitAcquireFence(f, Mod::Cluster);
   }
   if (done != nullptr) {
-    if (!arrives) {
+    if (alone != nullptr) {
       f.branch(done);
       f.enter(alone);
       useBarrier(f, Value::constant(0, 1));

@@ -55,8 +55,8 @@ class Generator {
     if (offset) offset->imm &= 0x7fffff;
   }
 
-  /// Nor has it an address of no register and a uniform one, or a register that is zero for the threads of a barrier, or converts
-  /// a number that is known; nvdisasm's text of these depends on the chip and on the type.
+  /// Nor has it an address of no register and a uniform one, or a register that is zero for the threads of a barrier,
+  /// or converts a number that is known; nvdisasm's text of these depends on the chip and on the type.
   static void keepUsual(const InstrDesc& d, Inst& inst) {
     for (unsigned i = 0; i < d.slotCount; ++i) {
       Operand& o = inst.operands[i];

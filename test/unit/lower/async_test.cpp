@@ -61,7 +61,7 @@ TEST_CASE("products of a warp group") {
               "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
               {}, "sm_90a");
   CAPTURE(text);
-  CHECK(inOrder(text, {"R2UR", "HGMMA<0,1,0,0,1,0,0> %", "RZ:4, !UPT, 0", "FADD", "FADD", "FADD", "FADD"}));
+  CHECK(inOrder(text, {"R2UR", "HGMMA<0,1,0,0,0,0,1> %", "RZ:4, !UPT, 0", "FADD", "FADD", "FADD", "FADD"}));
 }
 
 TEST_CASE("copies of boxes of tensors") {
@@ -70,7 +70,7 @@ TEST_CASE("copies of boxes of tensors") {
       "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%rd1, {%r2,%r3}], [%r4];",
       {}, "sm_90a");
   CAPTURE(load);
-  CHECK(inOrder(load, {"ELECT", "R2UR", "R2UR", "R2UR", "R2UR", "UTMALDG.2D [%", "BRA"}));
+  CHECK(inOrder(load, {"ELECT", "R2UR", "R2UR", "R2UR", "R2UR", "UTMALDG<1> [%", "BRA"}));
   // Offsets of images and the CTAs that get it share a word.
   CHECK(inOrder(
       lowered("cp.async.bulk.tensor.4d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes.multicast::cluster "

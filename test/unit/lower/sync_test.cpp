@@ -26,7 +26,7 @@ TEST_CASE("a cluster's barrier is one of the CTA where the launch made no cluste
   const std::string both = lowered("barrier.cluster.arrive.aligned; barrier.cluster.wait.acquire.aligned;");
   CAPTURE(both);
   CHECK(inOrder(both, {"c[0x0][0x140]", "ISETP.EQ.U32", "BRA", "MEMBAR.ALL.GPU", "ERRBAR", "CGAERRBAR", "UCGABAR_ARV",
-                       "c[0x0][0x140]", "BRA", "UCGABAR_WAIT", "CCTL.IVALL", "BAR.SYNC.DEFER_BLOCKING 0x0"}));
+                       "c[0x0][0x140]", "BRA", "UCGABAR_WAIT", "CCTL.IVALL", "BAR_SYNC<1>"}));
   const std::string relaxed = lowered("barrier.cluster.arrive.relaxed;");
   CHECK(inOrder(relaxed, {"UCGABAR_ARV"}));
   CHECK(relaxed.find("MEMBAR") == std::string::npos);

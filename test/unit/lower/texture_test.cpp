@@ -8,13 +8,13 @@ using namespace orias::ptx;
 TEST_CASE("a line is sampled as the first row of a plane, and fetched as a line") {
   const std::string sampled = lowered("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%f5}];");
   CAPTURE(sampled);
-  CHECK(inOrder(sampled, {"TEX<0,3,0,0,0,1,0,1,15>"}));
+  CHECK(inOrder(sampled, {"TEX<0,3,0,0,1,0,0,1,15>"}));
   const std::string fetched = lowered("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r5}];");
   CAPTURE(fetched);
-  CHECK(inOrder(fetched, {"TLD<0,1,0,0,0,1,0,0,15>"}));
+  CHECK(inOrder(fetched, {"TLD<0,1,0,1,0,0,0,0,15>"}));
   const std::string layered = lowered("tex.a1d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [%rd1, {%r5, %f5}];");
   CAPTURE(layered);
-  CHECK(inOrder(layered, {"TEX<0,3,0,0,0,1,0,4,15>"}));
+  CHECK(inOrder(layered, {"TEX<0,3,0,0,1,0,0,4,15>"}));
 }
 
 TEST_CASE("products of a warp group of bytes, bits, and sparse ones") {
