@@ -57,10 +57,25 @@ std::optional<Operand> copiedValue(const Rewriter& rw, const Operand& use) {
   return isAligned(rw.function(), *all) ? all : std::nullopt;
 }
 
+/// The slot takes the high word of a double as an immediate, and the low word is 0 then.
+bool takesHighWord(const Instr& instr, unsigned slot) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  return !row.isPseudo() && slot < row.slotCount && row.texts[slot].style == isa::Style::F64;
+}
+
+/// The immediate that stands for a pair whose low word is 0 and whose high word is a number.
+std::optional<Operand> doubleImmediate(const Rewriter& rw, const Operand& use) {
+  if (use.width != 2) return std::nullopt;
+  const std::optional<Operand> low = sourceOf(rw, use, 0), high = sourceOf(rw, use, 1);
+  if (!low || !high || !high->isImm()) return std::nullopt;
+  if (!low->isZeroReg() && !(low->isImm() && low->imm == 0)) return std::nullopt;
+  return high;
+}
+
 /// Immediates mean the same as a register that holds them only in plain integer and float operations.
 bool takesPlainImmediates(const Instr& instr, unsigned slot) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (instr.op == Op::SHFL) return true;
+  if (instr.op == Op::SHFL || takesHighWord(instr, slot)) return true;
   if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma && row.pipe != isa::Pipe::Uniform) return false;
   if (row.modIndex(isa::Mod::Byte) >= 0) return false;
   switch (row.texts[slot].style) {
@@ -85,7 +100,8 @@ std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const 
   }
   if (use.half != Operand::Half::None) return std::nullopt;
   auto bits = static_cast<std::uint32_t>(value.imm);
-  if (isa::desc(instr.op).texts[slot].style == isa::Style::F32) {
+  const isa::Style style = isa::desc(instr.op).texts[slot].style;
+  if (style == isa::Style::F32 || style == isa::Style::F64) {
     if (use.abs()) bits &= 0x7fffffffu;
     if (use.neg()) bits ^= 0x80000000u;
     if (use.inverted()) return std::nullopt;
@@ -112,6 +128,7 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
     if (instr.op == Op::PHI && value->inverted()) return false;
   } else {
     if (value->isImm() && !takesPlainImmediates(instr, slot)) return false;
+    if (value->isImm() && (use.width == 2) != takesHighWord(instr, slot)) return false;
     if (value->isConst() && isa::desc(instr.op).pipe == isa::Pipe::Uniform) return false;
     // Coordinates are never RZ: nvdisasm knows no such word.
     if (value->isZeroReg() && isa::desc(instr.op).pipe == isa::Pipe::Tex) return false;
@@ -134,10 +151,41 @@ isa::ICmp mirrored(isa::ICmp comparison) {
   }
 }
 
+isa::FCmp mirrored(isa::FCmp comparison) {
+  switch (comparison) {
+  case isa::FCmp::LT: return isa::FCmp::GT;
+  case isa::FCmp::GT: return isa::FCmp::LT;
+  case isa::FCmp::LE: return isa::FCmp::GE;
+  case isa::FCmp::GE: return isa::FCmp::LE;
+  case isa::FCmp::LTU: return isa::FCmp::GTU;
+  case isa::FCmp::GTU: return isa::FCmp::LTU;
+  case isa::FCmp::LEU: return isa::FCmp::GEU;
+  case isa::FCmp::GEU: return isa::FCmp::LEU;
+  default: return comparison;
+  }
+}
+
+/// A comparison that can be turned around. The lowest and the highest of those of doubles choose the lesser and the
+/// greater number, and choose the second where both are equal.
+bool isFloatComparison(const Instr& instr) {
+  if (instr.op != Op::FSETP && instr.op != Op::DSETP) return false;
+  const auto comparison = isa::modAs<isa::FCmp>(instr, isa::Mod::Cmp);
+  return comparison != isa::FCmp::F && comparison != isa::FCmp::T;
+}
+
+/// Turns a comparison around whose sources have changed places.
+void mirror(Instr& instr) {
+  if (instr.op == Op::ISETP)
+    isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
+  else if (isFloatComparison(instr))
+    isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::FCmp>(instr, isa::Mod::Cmp))});
+}
+
 /// The first two sources, when they may change places (those of a comparison, if it is turned around).
 std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if ((!row.has(isa::Flag::Commutative) && instr.op != Op::ISETP) || row.isPseudo()) return std::nullopt;
+  const bool isComparison = instr.op == Op::ISETP || isFloatComparison(instr);
+  if ((!row.has(isa::Flag::Commutative) && !isComparison) || row.isPseudo()) return std::nullopt;
   const int a = row.slotIndex("Ra"), b = row.slotIndex("Rb");
   if (a < 0 || b < 0) return std::nullopt;
   return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
@@ -157,8 +205,7 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
   rw.function().setOperand(&instr, slot, b);
   rw.function().setOperand(&instr, other, a);
   if (replaceUse(rw, instr, other, source)) {
-    if (instr.op == Op::ISETP)
-      isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
+    mirror(instr);
     return true;
   }
   rw.function().setOperand(&instr, slot, a);
@@ -186,7 +233,8 @@ bool propagateCopies(Rewriter& rw, Instr& instr) {
     for (unsigned steps = 0; steps < 16; ++steps) {
       const Operand use = instr.op_(i).value();
       if (instr.op_(i).isDef || !use.isReg() || !use.isVirtual()) break;
-      const std::optional<Operand> value = copiedValue(rw, use);
+      std::optional<Operand> value = copiedValue(rw, use);
+      if (!value) value = doubleImmediate(rw, use);
       if (!value || !(replaceUse(rw, instr, i, *value) || replaceSwapped(rw, instr, i, *value))) break;
       isChanged = true;
     }
