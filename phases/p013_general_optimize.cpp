@@ -1,8 +1,6 @@
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 
-#include <array>
-
 namespace orias::phases {
 
 namespace {
@@ -16,7 +14,7 @@ bool optimize(ori::Function& function, const PhaseContext& context, std::span<co
 /// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
 /// written once, in front of all their uses, are looked through.
 bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 3> kRules{propagateCopies, foldConstants, simplifyAlgebra};
+  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldConstants, simplifyAlgebra};
   return optimize(function, context, kRules);
 }
 
@@ -24,25 +22,25 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 10> kRules{
-      simplifyPhi,       propagateCopies, foldConstants, simplifyAlgebra, dropMasks,
-      combinePredicates, foldWideAddress, foldOffset,    foldUniformBase, contractProducts};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies,   foldConstants,   simplifyAlgebra,
+                                           dropMasks,       combinePredicates, foldWideAddress, foldOffset,
+                                           foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr std::array<Rewriter::Rule, 13> kRules{simplifyPhi,       propagateCopies, propagateConstantLoad,
-                                                         foldConstants,     simplifyAlgebra, dropMasks,
-                                                         combinePredicates, foldWideAddress, foldOffset,
-                                                         foldUniformBase,   combineSums,     combineLogic,
-                                                         combineTest};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies, propagateConstantLoad, foldConstants,
+                                           simplifyAlgebra, dropMasks,       combinePredicates,     foldWideAddress,
+                                           foldOffset,      foldUniformBase, combineSums,           combineLogic,
+                                           combineTest,     foldSigns,       foldConstantIndex};
   return optimize(function, context, kRules);
 }
 
 /// Phase 49. What has been computed before, by a dominating instruction, is not computed again.
-bool gvnCse(ori::Function& function, PhaseContext&) {
-  return numberValues(function);
+bool gvnCse(ori::Function& function, PhaseContext& context) {
+  const bool isShared = shareConstants(function, context);
+  return numberValues(function) || isShared;
 }
 
 /// Phase 64. The same again, on what the sides of branches that are gone compute alike.

@@ -93,13 +93,12 @@ class Level {
     for (Instr* instr : order_)
       if (isReadByRest(*instr)) roots.push_back({instr, chainOf(instr)});
     std::stable_sort(roots.begin(), roots.end(),
-                     [](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
+                     [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
     unsigned used = 0;
     for (BlockId id : loops_.blocks(loop))
       used = std::max(used, pressure_.byBlock[id][static_cast<unsigned>(File::R)]);
     for (const Root& root : roots) {
-      if (work(root.chain) == 0 || root.chain.size() > kLongestChain)
-        continue; // moves are as well made where they are wanted
+      if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
       if (!runsInEveryRound(loop, root.instr->block->id)) {
         context_.remarks.refused(root.instr, "stays in the loop: not every round comes here");
         continue;
@@ -207,11 +206,20 @@ class Level {
     return chain;
   }
 
-  /// Instructions saved in each round; copies are free where they can be.
-  static unsigned work(const std::vector<Instr*>& chain) {
-    return static_cast<unsigned>(std::count_if(chain.begin(), chain.end(), [](const Instr* instr) {
-      return !isa::desc(instr->op).has(Flag::Copy) && instr->op != isa::Op::MOV;
-    }));
+  /// Instructions saved in each round.
+  unsigned work(const std::vector<Instr*>& chain) const {
+    return static_cast<unsigned>(
+        std::count_if(chain.begin(), chain.end(), [&](const Instr* instr) { return !isAsWellMadeInside(*instr); }));
+  }
+
+  /// Copies are free where they can be, and a number that goes into a phi or a copy is set there in any case. Those
+  /// that other instructions read stand here because none of these could name them.
+  bool isAsWellMadeInside(const Instr& instr) const {
+    if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != isa::Op::MOV) return false;
+    if (instr.op != isa::Op::MOV || !instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return true;
+    bool isCopied = false;
+    function_.forEachUse(instr.op_(0).reg, [&](ori::Operand& use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
+    return isCopied;
   }
 
   static unsigned widthOf(const Instr& instr) {

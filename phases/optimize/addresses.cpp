@@ -165,4 +165,20 @@ bool foldUniformBase(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// c[bank][number] for a load of constants whose index is known: others can name the constant themselves then.
+bool foldConstantIndex(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::LDC) return false;
+  constexpr unsigned kIndex = 2, kOffset = 3;
+  const Operand index = instr.op_(kIndex).value(), offset = instr.op_(kOffset).value();
+  if (!index.isReg(File::R) || index.isZeroReg() || !offset.isImm()) return false;
+  const auto number = rw.constantOf(index);
+  constexpr std::uint32_t kBankSize = 1 << 16;
+  if (!number || *number >= kBankSize) return false;
+  const Operand place = Operand::immediate(static_cast<std::int32_t>(static_cast<std::uint32_t>(offset.imm) + *number));
+  if (place.imm < 0 || !Rewriter::fitsWith(instr, kOffset, place)) return false;
+  rw.setOperand(instr, kIndex, Operand::rz());
+  rw.setOperand(instr, kOffset, place);
+  return true;
+}
+
 } // namespace orias::phases

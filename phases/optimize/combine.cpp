@@ -32,8 +32,25 @@ std::vector<Operand> addends(const Instr& sum) {
   return terms;
 }
 
+/// The numbers among the terms as one number.
+std::vector<Operand> withOneNumber(const Rewriter& rw, const std::vector<Operand>& terms) {
+  std::vector<Operand> rest;
+  std::uint32_t number = 0;
+  for (const Operand& term : terms) {
+    Operand plain = term;
+    plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
+    if (const auto bits = rw.constantOf(plain))
+      number += term.neg() ? 0u - *bits : *bits;
+    else
+      rest.push_back(term);
+  }
+  if (number != 0) rest.push_back(Operand::immediate(static_cast<std::int32_t>(number)));
+  return rest;
+}
+
 /// Makes the instruction the sum of up to three terms, in whichever order the machine takes them.
 bool becomeSum(Rewriter& rw, Instr& instr, std::vector<Operand> terms) {
+  if (terms.size() > 3) return false;
   terms.resize(3, Operand::rz());
   unsigned immediates = 0;
   for (const Operand& o : terms)
@@ -52,14 +69,60 @@ bool becomeSum(Rewriter& rw, Instr& instr, std::vector<Operand> terms) {
   return true;
 }
 
-/// What a term of a sum is worth when its only reader takes over its work.
-Instr* loneTerm(const Rewriter& rw, const Operand& term, Op op) {
-  if (!term.isReg(File::R) || !term.isVirtual() || term.neg()) return nullptr;
-  Instr* instr = rw.producer(term, op);
-  if (!instr || !rw.hasOneUse(term)) return nullptr;
+/// The instruction that computes a term, when its operands can be read later.
+Instr* movableTerm(const Rewriter& rw, const Operand& term, Op op) {
+  if (!term.isReg(File::R) || !term.isVirtual()) return nullptr;
+  Operand plain = term;
+  plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
+  Instr* instr = rw.producer(plain, op);
+  if (!instr) return nullptr;
   for (const ori::Operand& o : instr->ops())
     if (!o.isDef && !isMovable(rw, o.value())) return nullptr;
   return instr;
+}
+
+/// The same when nobody else reads the term: its reader takes over its work.
+Instr* loneTerm(const Rewriter& rw, const Operand& term, Op op) {
+  Instr* instr = movableTerm(rw, term, op);
+  return instr && rw.hasOneUse(term) ? instr : nullptr;
+}
+
+Operand negated(Operand o) {
+  if (o.isImm())
+    o.imm = static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(o.imm));
+  else
+    o.flags ^= Operand::kNeg;
+  return o;
+}
+
+/// The sum of a term that is a sum itself, and of the others. Where others read the inner sum too, this is worth it if
+/// it takes no more terms than before: the same work, and one step less to wait for.
+bool becomeLongerSum(Rewriter& rw, Instr& instr, const Operand& term, const std::vector<Operand>& others) {
+  const Instr* inner = movableTerm(rw, term, Op::IADD3);
+  if (!inner || !isPlainSum(*inner)) return false;
+  std::vector<Operand> all = others;
+  for (const Operand& o : addends(*inner))
+    all.push_back(term.neg() ? negated(o) : o);
+  all = withOneNumber(rw, all);
+  if (!rw.hasOneUse(term) && all.size() > others.size() + 1) return false;
+  return becomeSum(rw, instr, all);
+}
+
+/// a * b + other, or other - a * number.
+bool becomeProductSum(Rewriter& rw, Instr& instr, const Operand& term, const Operand& other) {
+  const Instr* product = loneTerm(rw, term, Op::IMAD);
+  if (!product || !product->op_(3).isZeroReg()) return false;
+  const Operand d = instr.op_(0).value(), a = product->op_(1).value();
+  Operand b = product->op_(2).value();
+  if (term.neg()) {
+    if (!b.isImm() || b.neg()) return false;
+    b = negated(b);
+  }
+  const std::vector<Operand> operands{d, a, b, other};
+  const isa::ModValue type{isa::Mod::Type, isa::modAs<isa::IntType>(*product, isa::Mod::Type)};
+  if (!isa::fits(Op::IMAD, product->mods, operands)) return false;
+  rw.rewrite(instr, Op::IMAD, {d, a, b, other}, {type});
+  return true;
 }
 
 /// (a << n) + b, with n from 1 to 31.
@@ -86,22 +149,10 @@ bool combineSums(Rewriter& rw, Instr& instr) {
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::vector<Operand> others = terms;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    if (Instr* inner = loneTerm(rw, terms[i], Op::IADD3); inner && isPlainSum(*inner)) {
-      std::vector<Operand> all = others;
-      for (const Operand& o : addends(*inner))
-        all.push_back(o);
-      if (all.size() <= 3 && becomeSum(rw, instr, all)) return true;
-    }
+    if (becomeLongerSum(rw, instr, terms[i], others)) return true;
     if (others.size() != 1) continue;
-    if (Instr* product = loneTerm(rw, terms[i], Op::IMAD); product && product->op_(3).isZeroReg()) {
-      const Operand d = instr.op_(0).value(), a = product->op_(1).value(), b = product->op_(2).value();
-      const std::vector<Operand> operands{d, a, b, others[0]};
-      const isa::ModValue type{isa::Mod::Type, isa::modAs<isa::IntType>(*product, isa::Mod::Type)};
-      if (isa::fits(Op::IMAD, product->mods, operands)) {
-        rw.rewrite(instr, Op::IMAD, {d, a, b, others[0]}, {type});
-        return true;
-      }
-    }
+    if (becomeProductSum(rw, instr, terms[i], others[0])) return true;
+    if (terms[i].neg()) continue;
     if (Instr* shift = loneTerm(rw, terms[i], Op::SHF))
       if (becomeShiftedSum(rw, instr, *shift, others[0])) return true;
   }

@@ -3,6 +3,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
+#include "ori/builder.h"
 #include "phases/optimize/rewriter.h"
 #include "support/check.h"
 
@@ -18,14 +19,14 @@ using ori::Instr;
 
 namespace {
 
-/// The only result that somebody reads, when it is one word of a file that can hold a constant; -1 otherwise.
+/// The only result that somebody reads, when it is one word or a pair of a file that can hold constants; -1 otherwise.
 int onlyResult(const Rewriter& rw, const Instr& instr) {
   int only = -1;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const ori::Operand& o = instr.op_(slot);
     if (!o.isDef || isUnused(o.value())) continue;
     if (o.isVirtual() && !rw.function().hasUses(o.reg)) continue;
-    const bool fits = (o.isReg(File::R) && o.width == 1) || o.isReg(File::P);
+    const bool fits = (o.isReg(File::R) && o.width <= 2) || o.isReg(File::P);
     if (only >= 0 || !fits) return -1;
     only = static_cast<int>(slot);
   }
@@ -50,6 +51,13 @@ std::optional<isa::LaneValue> valueOf(const Rewriter& rw, const isa::Inst& inst,
     return std::nullopt;
   }
   if (plain.file == File::R && plain.isZeroReg()) return isa::LaneValue{};
+  if (plain.file == File::R && plain.width == 2) {
+    const auto low = rw.constantOf(ori::component(plain, 0)), high = rw.constantOf(ori::component(plain, 1));
+    if (!low || !high) return std::nullopt;
+    isa::LaneValue pair = isa::LaneValue::of(*low);
+    pair.w[1] = *high;
+    return pair;
+  }
   if (const auto word = rw.constantOf(plain)) return isa::LaneValue::of(*word);
   return std::nullopt;
 }
@@ -103,6 +111,11 @@ bool foldKnown(Rewriter& rw, Instr& instr) {
   if (!values) return false;
   const auto slot = static_cast<unsigned>(result);
   const std::uint32_t word = (*values)[slot].w[0];
+  if (instr.op_(slot).width == 2) {
+    if (!instr.op_(slot).isVirtual() || instr.isGuarded()) return false;
+    rw.becomePair(instr, slot, word, (*values)[slot].w[1]);
+    return true;
+  }
   const bool isPredicate = instr.op_(slot).isReg(File::P);
   const Operand truth = (word & 1) != 0 ? Operand::pt() : Operand::pt().notted();
   rw.becomeCopy(instr, isPredicate ? truth : Operand::immediate(static_cast<std::int32_t>(word)), slot);
@@ -125,6 +138,7 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
   const int only = function && !instr.isGuarded() ? onlyResult(rw, instr) : -1;
   if (only < 0) return false;
   const auto result = static_cast<unsigned>(only);
+  if (instr.op_(result).width != 1) return false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Instr* choice = knownChoice(rw, instr, slot);
     if (!choice) continue;

@@ -1,6 +1,7 @@
 #include "phases/optimize/rewriter.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/builder.h"
 #include "phases/optimize/single_values.h"
 #include "phases/removable.h"
 
@@ -167,6 +168,21 @@ void Rewriter::rewrite(Instr& instr, Op op, std::initializer_list<Operand> opera
 
 void Rewriter::becomeCopy(Instr& instr, const Operand& value, unsigned slot) {
   rewrite(instr, value.isReg() ? Op::COPY : Op::MOV, {instr.op_(slot).value(), value});
+}
+
+void Rewriter::becomePair(Instr& instr, unsigned slot, std::uint32_t low, std::uint32_t high) {
+  const Operand pair = instr.op_(slot).value();
+  const auto word = [](std::uint32_t bits) { return Operand::immediate(static_cast<std::int32_t>(bits)); };
+  rewrite(instr, Op::MOV, {ori::component(pair, 1), word(high)});
+  std::vector<Operand> operands;
+  for (const ori::Operand& o : instr.ops())
+    operands.push_back(o.value());
+  operands[0] = ori::component(pair, 0);
+  operands[1] = word(low);
+  Instr* first = function_.create(Op::MOV, operands, instr.source);
+  function_.insertBefore(&instr, first);
+  record(*first);
+  changed(*first);
 }
 
 bool Rewriter::fitsWith(const Instr& instr, unsigned slot, const Operand& value) {

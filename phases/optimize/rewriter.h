@@ -3,6 +3,7 @@
 // What the rules of the general optimiser work on: a function in SSA form, who defines what, and a worklist.
 
 #include "ori/function.h"
+#include "phases/phase.h"
 
 #include <optional>
 #include <span>
@@ -67,6 +68,8 @@ class Rewriter {
                std::initializer_list<isa::ModValue> mods = {});
   /// Makes it a copy of `value` into the result in slot 0 (or `slot`).
   void becomeCopy(ori::Instr& instr, const isa::Operand& value, unsigned slot = 0);
+  /// The pair of registers in `slot` is set to two words.
+  void becomePair(ori::Instr& instr, unsigned slot, std::uint32_t low, std::uint32_t high);
   /// Whether the instruction would be legal with another operand.
   static bool fitsWith(const ori::Instr& instr, unsigned slot, const isa::Operand& value);
 
@@ -100,11 +103,16 @@ bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
+bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
 bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
 bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
+bool foldSigns(Rewriter&, ori::Instr&);             ///< float_signs.cpp
 
 /// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
 bool numberValues(ori::Function& function);
+
+/// Also phase 49: numbers that stand in registers stand there once, as far as registers last. shared_constants.cpp
+bool shareConstants(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

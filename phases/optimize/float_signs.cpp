@@ -1,0 +1,76 @@
+// Signs: what only negates a number, or drops its sign, goes into the operations that read it.
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/rewriter.h"
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isDouble(Op op) {
+  return op == Op::DADD || op == Op::DMUL || op == Op::DFMA || op == Op::DSETP;
+}
+
+/// Operations that read numbers, not bits: a NaN is any NaN to them.
+bool readsNumbers(Op op) {
+  return isDouble(op) || op == Op::FADD || op == Op::FMUL || op == Op::FFMA || op == Op::FSETP || op == Op::FMNMX;
+}
+
+bool flushes(const Instr& instr) {
+  return isa::desc(instr.op).modIndex(Mod::Ftz) >= 0 && isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0;
+}
+
+/// The number that a sum with -0 changes nothing but the sign of; nothing when it is another sum.
+std::optional<Operand> signOf(const Rewriter& rw, const Instr& sum) {
+  if (sum.op != Op::FADD && sum.op != Op::DADD) return std::nullopt;
+  if (isa::modAs<isa::Rnd>(sum, Mod::Rnd) != isa::Rnd::RN) return std::nullopt;
+  if (sum.op == Op::FADD && isa::getMod(sum.op, sum.mods, Mod::Sat) != 0) return std::nullopt;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand zero = sum.op_(i).value(), number = sum.op_(3 - i).value();
+    const bool isNegativeZero = zero.isReg(File::R) && zero.isZeroReg() && zero.neg();
+    if (!isNegativeZero || !number.isReg(File::R) || number.isZeroReg() || !rw.isStable(number)) continue;
+    if (number.half != Operand::Half::None) return std::nullopt;
+    return number;
+  }
+  return std::nullopt;
+}
+
+/// The number as `use` reads the sum.
+Operand withSignOf(Operand number, const Operand& use) {
+  if (use.abs()) {
+    number.flags = static_cast<std::uint8_t>((number.flags | Operand::kAbs) & ~Operand::kNeg);
+    if (use.neg()) number.flags |= Operand::kNeg;
+  } else if (use.neg()) {
+    number.flags ^= Operand::kNeg;
+  }
+  return number;
+}
+
+} // namespace
+
+/// -x and |x| of a sum with -0 are read as modifiers. The sum stays for those who read its bits.
+bool foldSigns(Rewriter& rw, Instr& instr) {
+  if (!readsNumbers(instr.op)) return false;
+  bool isChanged = false;
+  for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+    const Operand use = instr.op_(slot).value();
+    if (instr.op_(slot).isDef || !use.isReg(File::R) || !use.isVirtual()) continue;
+    const Instr* sum = rw.producer(use, isDouble(instr.op) ? Op::DADD : Op::FADD);
+    if (!sum || sum == &instr || (flushes(*sum) && !flushes(instr))) continue;
+    const std::optional<Operand> number = signOf(rw, *sum);
+    if (!number || number->width != use.width) continue;
+    const Operand value = withSignOf(*number, use);
+    if (!Rewriter::fitsWith(instr, slot, value)) continue;
+    rw.setOperand(instr, slot, value);
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+} // namespace orias::phases

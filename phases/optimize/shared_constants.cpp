@@ -1,0 +1,155 @@
+// Constants: a number that no instruction could take as its operand is put into a register once, not at each place.
+
+#include "encoder/isa/desc.h"
+#include "ori/analysis/dominators.h"
+#include "ori/analysis/liveness.h"
+#include "phases/occupancy.h"
+#include "phases/optimize/rewriter.h"
+
+#include <array>
+#include <map>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// So many uniform registers may hold constants; the others are for addresses and counters.
+constexpr unsigned kMostUniform = 40;
+
+/// A register of one or two words, each set once, by a MOV of a number.
+struct Constant {
+  std::array<std::int32_t, 2> words{};
+  std::array<Instr*, 2> moves{};
+  unsigned width = 0;
+};
+
+bool isPlainMove(const Instr& instr) {
+  return instr.op == Op::MOV && !instr.isGuarded() && instr.op_(1).isImm() &&
+         (instr.op_(2).isNone() || instr.op_(2).imm == 15);
+}
+
+class Sharing {
+ public:
+  Sharing(ori::Function& function, PhaseContext& context)
+      : function_(function), rewriter_(function), cfg_(function), tree_(ori::DomTree::dominators(cfg_)) {
+    const ori::Liveness liveness(cfg_);
+    const unsigned live = ori::computePressure(function, liveness).maximum[static_cast<unsigned>(File::R)];
+    const unsigned limit =
+        registersUpToCliff(std::max(live, kRegistersOfFullHouse - context.target.reservedRegisters()), context);
+    left_ = limit > live ? limit - live : 0;
+  }
+
+  bool run() {
+    bool isChanged = false;
+    // In preorder: once a subtree is left, what stands in it never dominates again.
+    for (ori::BlockId id : tree_.preorder())
+      function_.forEachSafe(*function_.block(id), [&](Instr& instr) { isChanged |= visit(instr); });
+    return isChanged;
+  }
+
+ private:
+  using Key = std::pair<unsigned, std::array<std::int32_t, 2>>;
+  struct Known {
+    ori::VRegId reg;
+    ori::BlockId block;
+    bool isShared = false;
+  };
+
+  bool visit(Instr& instr) {
+    if (!isPlainMove(instr)) return false;
+    const ori::VRegId reg = instr.op_(0).reg;
+    const std::optional<Constant> constant = constantOf(instr);
+    // The last of the moves completes it.
+    if (!constant || !isComplete(*constant, instr)) return false;
+    std::vector<Known>& known = known_[{constant->width, constant->words}];
+    while (!known.empty() && !tree_.dominates(known.back().block, instr.block->id))
+      known.pop_back();
+    if (known.empty() || !mayShare(known.back(), reg, constant->width)) {
+      known.push_back({reg, instr.block->id});
+      return false;
+    }
+    std::vector<ori::Operand*> uses;
+    function_.forEachUse(reg, [&](ori::Operand& use) { uses.push_back(&use); });
+    for (ori::Operand* use : uses) {
+      Operand value = use->value();
+      value.reg = known.back().reg;
+      function_.setOperand(use->owner, static_cast<unsigned>(use - use->owner->operands), value);
+    }
+    for (unsigned k = 0; k < constant->width; ++k)
+      function_.erase(constant->moves[k]);
+    return true;
+  }
+
+  std::optional<Constant> constantOf(const Instr& instr) const {
+    const ori::Operand& result = instr.op_(0);
+    if (!result.isReg(File::R) || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return std::nullopt;
+    const ori::VReg& reg = function_.vreg(result.reg);
+    if (reg.width > 2) return std::nullopt;
+    Constant constant;
+    constant.width = reg.width;
+    bool isPlain = true;
+    for (ori::Operand* o = reg.refs; o; o = o->nextRef) {
+      if (o->isDef) {
+        if (!isPlainMove(*o->owner) || o->width != 1 || o->owner->block != instr.block) return std::nullopt;
+        constant.moves[o->sub] = o->owner;
+        constant.words[o->sub] = o->owner->op_(1).imm;
+      } else {
+        // A phi wants a register of its own in any case.
+        isPlain = isPlain && o >= o->owner->operands && !isa::desc(o->owner->op).isPseudo();
+      }
+    }
+    for (unsigned k = 0; k < constant.width; ++k)
+      if (!constant.moves[k]) return std::nullopt;
+    return isPlain ? std::optional(constant) : std::nullopt;
+  }
+
+  static bool isComplete(const Constant& constant, const Instr& last) {
+    if (constant.width == 1) return true;
+    const Instr* other = constant.moves[0] == &last ? constant.moves[1] : constant.moves[0];
+    for (const Instr* at = last.prev; at; at = at->prev)
+      if (at == other) return true;
+    return false;
+  }
+
+  /// Whether there is a register for the whole way. One that is shared already has been paid for.
+  bool mayShare(Known& known, ori::VRegId reg, unsigned width) {
+    if (function_.vreg(known.reg).align != function_.vreg(reg).align) return false;
+    if (known.isShared) return true;
+    const bool isUniform = canBeUniform(known.reg) && canBeUniform(reg);
+    unsigned& left = isUniform ? uniformLeft_ : left_;
+    if (left < width) return false;
+    left -= width;
+    return known.isShared = true;
+  }
+
+  /// All who read it take a uniform register (phase 74).
+  bool canBeUniform(ori::VRegId reg) const {
+    bool canBe = true;
+    function_.forEachUse(reg, [&](ori::Operand& use) {
+      Operand uniform = use.value();
+      uniform.file = File::UR;
+      canBe = canBe && Rewriter::fitsWith(*use.owner, static_cast<unsigned>(&use - use.owner->operands), uniform);
+    });
+    return canBe;
+  }
+
+  ori::Function& function_;
+  const Rewriter rewriter_;
+  const ori::Cfg cfg_;
+  const ori::DomTree tree_;
+  unsigned left_ = 0, uniformLeft_ = kMostUniform;
+  std::map<Key, std::vector<Known>> known_;
+};
+
+} // namespace
+
+bool shareConstants(ori::Function& function, PhaseContext& context) {
+  return Sharing(function, context).run();
+}
+
+} // namespace orias::phases
