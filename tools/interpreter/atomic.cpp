@@ -1,5 +1,6 @@
+#include "tools/interpreter/atomic.h"
+
 #include "support/ieee.h"
-#include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
 
 #include <algorithm>
@@ -16,17 +17,9 @@ using ptx::Mod;
 using ptx::Op;
 using ptx::Type;
 
-/// Where an atomic operation works. Only global and shared memory can do it.
-Location target(const Thread& t, const Inst& i) {
-  const Location at = locate(static_cast<Space>(i.option), t.r[i.a] + static_cast<std::uint64_t>(i.imm));
-  if (at.space != Space::Global && at.space != Space::Shared)
-    throw Stop{"memcheck", "atomic operation on memory that is neither global nor shared"};
-  return at;
-}
-
 /// d: the old value; a: the address; b: the operand; option: the space.
 template <typename Compute, typename T> void update(Thread& t, const Inst& i) {
-  const Location at = target(t, i);
+  const Location at = atomicTarget(t, i);
   const T old = loadAs<T>(t, at.space, at.address);
   storeAs<T>(t, at.space, at.address, static_cast<T>(Compute{}(old, get<T>(t, i.b))));
   put<T>(t, i.d, old);
@@ -34,7 +27,7 @@ template <typename Compute, typename T> void update(Thread& t, const Inst& i) {
 
 /// The same, c being what is written if the old value is b.
 template <typename T> void compareAndSwap(Thread& t, const Inst& i) {
-  const Location at = target(t, i);
+  const Location at = atomicTarget(t, i);
   const T old = loadAs<T>(t, at.space, at.address);
   if (old == get<T>(t, i.b)) storeAs<T>(t, at.space, at.address, get<T>(t, i.c));
   put<T>(t, i.d, old);
@@ -42,7 +35,7 @@ template <typename T> void compareAndSwap(Thread& t, const Inst& i) {
 
 /// Global memory flushes subnormals, shared memory does not.
 void addF32(Thread& t, const Inst& i) {
-  const Location at = target(t, i);
+  const Location at = atomicTarget(t, i);
   const auto flushed = [&](ieee::Bits value) {
     return at.space == Space::Global ? ieee::flush(ieee::Format::F32, value) : value;
   };
@@ -134,7 +127,7 @@ Handler swapOf(Type type) {
   }
 }
 
-/// Null for what is not implemented: vectors and 128 bits.
+/// Null for vectors and 128 bits.
 Handler handlerOf(const Form& f) {
   if (f.vectorSize() != 1) return nullptr;
   switch (f.action()) {
@@ -154,11 +147,18 @@ Handler handlerOf(const Form& f) {
 
 } // namespace
 
+Location atomicTarget(const Thread& t, const Inst& i) {
+  const Location at = locate(static_cast<Space>(i.option), t.r[i.a] + static_cast<std::uint64_t>(i.imm));
+  if (at.space != Space::Global && at.space != Space::Shared)
+    throw Stop{"memcheck", "atomic operation on memory that is neither global nor shared"};
+  return at;
+}
+
 bool translateAtomic(FunctionTranslator& t) {
   const Form& f = t.form();
   if (f.op != Op::Atom && f.op != Op::Red) return false;
   const Handler handler = handlerOf(f);
-  if (!handler) return false;
+  if (!handler) return translateWideAtomic(t);
   const unsigned first = f.op == Op::Atom ? 1 : 0; // the address; values are behind it
   const Address at = t.address(first, f.space());
   const std::uint32_t value = t.use(first + 1, f.type());

@@ -120,9 +120,50 @@ TEST_CASE("an atomic operation where there can be none stops the run") {
         "memcheck");
 }
 
-TEST_CASE("vectors and 128 bits are told to be unsupported") {
-  CHECK(runBody("red.global.add.v2.f32 [%rd7], {%f0, %f1};").kind() == "unsupported");
-  CHECK(runBody(".reg .b128 %q<3>; atom.global.exch.b128 %q0, [%rd7], %q1;").kind() == "unsupported");
+TEST_CASE("vectors: each number by itself, all in one place") {
+  const std::string seed = "add.u64 %rd1, %rd7, 64; mov.b32 %r1, 0x3f800000; mov.b32 %r2, 1; "
+                           "st.global.v4.b32 [%rd1], {%r1, %r1, %r2, %r1}; ";
+  // 1 + 2; subnormals flushed; the old values.
+  const std::string add = "atom.global.add.v4.f32 {%f0, %f1, %f2, %f3}, [%rd1], {0f40000000, 0f3f800000, 0f00000001, "
+                          "0fbf800000}; ";
+  const auto word = [&](unsigned k) {
+    return valueOf(seed + add + fmt::format("ld.global.b32 %r0, [%rd1+{}];", 4 * k));
+  };
+  CHECK(word(0) == 0x40400000);
+  CHECK(word(1) == 0x40000000);
+  CHECK(word(2) == 0);
+  CHECK(word(3) == 0);
+  CHECK(valueOf(seed + add + "mov.b32 %r0, %f2;") == 1);
+  CHECK(valueOf(seed + add + "mov.b32 %r0, %f3;") == 0x3f800000);
+}
+
+TEST_CASE("vectors of halves have sums, the least and the greatest") {
+  const std::string halves = "add.u64 %rd1, %rd7, 64; mov.b32 %r1, 0x3c000001; mov.b32 %r2, 0xc000bc00; "
+                             "st.global.v2.b32 [%rd1], {%r1, %r2}; mov.b32 %r3, 0x40000001; mov.b32 %r4, 0xbc00bc00; ";
+  const auto after = [&](const std::string& operation, unsigned k) {
+    return valueOf(halves + operation + fmt::format(" ld.global.b32 %r0, [%rd1+{}];", 4 * k));
+  };
+  CHECK(after("red.global.add.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 0) == 0x42000002);
+  CHECK(after("red.global.add.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 1) == 0xc200c000);
+  CHECK(after("red.global.min.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 1) == 0xc000bc00);
+  CHECK(after("red.global.max.noftz.v2.f16x2 [%rd1], {%r3, %r4};", 1) == 0xbc00bc00);
+  const std::string four = "mov.b16 %h1, 0x3c00; red.global.add.noftz.v4.f16 [%rd1], {%h1, %h1, %h1, %h1};";
+  CHECK(after(four, 0) == 0x40003c00); // 1 + 1, and 1 beside the least subnormal
+  CHECK(after(four, 1) == 0xbc000000); // -2 + 1, -1 + 1
+}
+
+TEST_CASE("128 bits are exchanged, and compared, as a whole") {
+  const std::string seed = ".reg .b128 %q<4>; mov.b64 %rd2, 5; mov.b64 %rd3, 6; mov.b64 %rd4, 7; mov.b64 %rd5, 8; "
+                           "add.u64 %rd1, %rd7, 64; st.global.v2.b64 [%rd1], {%rd2, %rd3}; "
+                           "mov.b128 %q1, {%rd4, %rd5}; mov.b128 %q2, {%rd2, %rd3}; ";
+  const auto upper = [&](const std::string& operation) {
+    return valueOf(seed + operation + " ld.global.b32 %r0, [%rd1+8];");
+  };
+  CHECK(upper("atom.global.exch.b128 %q0, [%rd1], %q1;") == 8);
+  CHECK(upper("atom.global.cas.b128 %q0, [%rd1], %q2, %q1;") == 8);
+  CHECK(upper("atom.global.cas.b128 %q0, [%rd1], %q1, %q2;") == 6);
+  CHECK(valueOf(seed + "atom.global.exch.b128 %q0, [%rd1], %q1; mov.b128 {%rd4, %rd5}, %q0; cvt.u32.u64 %r0, %rd5;") ==
+        6);
 }
 
 } // namespace orias::interp
