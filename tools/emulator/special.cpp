@@ -84,13 +84,16 @@ void Machine::toUniform(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// R2UR.OR: the bits of all lanes.
+/// R2UR.OR: the same, but lanes that the predicate names stay named. ptxas takes the second half of a pair with it, in
+/// loops over the different pairs that lanes hold.
 void Machine::orToUniform(const Operation& op, std::uint32_t lanes) {
-  if (op.firstWrite[0] >= 0) return stop("unsupported", "R2UR.OR with a predicate result");
-  std::uint32_t all = 0;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-    all |= word(op, op.base, 0, static_cast<unsigned>(std::countr_zero(rest)));
-  setWord(op, op.result, 0, 0, all);
+  const auto first = static_cast<unsigned>(std::countr_zero(lanes));
+  const std::uint32_t value = word(op, op.base, 0, first);
+  setWord(op, op.result, 0, first, value);
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    if (word(op, op.base, 0, lane) != value) setWord(op, 0, 0, lane, 1);
+  }
 }
 
 /// P2R: Ra with one byte replaced by the predicates of the mask.

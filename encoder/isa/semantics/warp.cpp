@@ -124,10 +124,9 @@ void r2ur(const Inst&, WarpValues& warp) {
 }
 
 void r2urOr(const Inst& inst, WarpValues& warp) {
+  // The predicate keeps what it held where lanes agree; who calls this does not know that.
   if (!Lane(inst, warp.lane[0]).isUnused(0)) refuse(inst, "a predicate result");
-  std::uint32_t result = 0;
-  forEachActive(warp, [&](unsigned i) { result |= warp.lane[i][2].w[0]; });
-  setInAll(warp, 1, result);
+  r2ur(inst, warp);
 }
 
 void elect(const Inst& inst, WarpValues& warp) {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <doctest/doctest.h>
 
-// Memory, control and the checkers, on SASS text: no instruction here needs a function of encoder/isa/semantics.
+// Memory, control and the checkers, on SASS text.
 
 using namespace orias;
 using namespace orias::emu;
@@ -91,6 +91,16 @@ TEST_CASE("the barrier of a cluster: who arrives goes on, who waits sees what th
   CHECK(ran.result.completed);
   CHECK(ran.out[0] == 2 * 63 * 64 / 2);
   CHECK(ran.kind() == "");
+}
+
+TEST_CASE("R2UR and R2UR.OR name the lanes that hold another pair than the first") {
+  // Pairs (lane & 1, lane & 2): only every fourth lane holds what lane 0 holds.
+  const Ran ran =
+      run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]",
+                   "LOP3.LUT R4, R0, 0x1, RZ, 0xc0, !PT", "LOP3.LUT R5, R0, 0x2, RZ, 0xc0, !PT", "R2UR P0, UR6, R4",
+                   "R2UR.OR P0, UR7, R5", "MOV R1, 0x1", "@!P0 REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", "EXIT"}));
+  CHECK(ran.result.completed);
+  CHECK(ran.out[0] == 128 / 4);
 }
 
 TEST_CASE("racecheck flags an exchange without a barrier, and nothing else") {
