@@ -22,7 +22,9 @@ inline std::optional<ieee::Format> formatOf(ptx::Type type) {
   case Type::F32: return Format::F32;
   case Type::F64: return Format::F64;
   case Type::TF32: return Format::TF32;
+  case Type::E4M3:
   case Type::E4M3x2: return Format::E4M3;
+  case Type::E5M2:
   case Type::E5M2x2: return Format::E5M2;
   default: return std::nullopt;
   }

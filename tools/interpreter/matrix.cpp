@@ -100,6 +100,8 @@ bool isKnown(Type type) {
   case Type::TF32:
   case Type::F32:
   case Type::F64:
+  case Type::E4M3:
+  case Type::E5M2:
   case Type::S32:
   case Type::S8:
   case Type::U8:

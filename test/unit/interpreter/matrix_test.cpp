@@ -47,6 +47,24 @@ TEST_CASE("halves come in pairs, and D of halves too") {
   CHECK(ran.out[7] == 0x48004800);
 }
 
+TEST_CASE("products of fp8: both formats, four in a register") {
+  // e4m3: 1.5 is 0x3c, -2 is 0xc0; e5m2: 1.5 is 0x3e, -2 is 0xc0.
+  const auto sumOf = [](const std::string& shape, const std::string& types, const std::string& a, const std::string& b,
+                        const std::string& registers) {
+    const Ran ran = runBody("mov.u32 %r3, " + a + "; mov.u32 %r4, " + b + "; mov.f32 %f4, 0f40400000;\n" +
+                                "mma.sync.aligned." + shape + ".row.col.f32." + types + ".f32 {%f0,%f1,%f2,%f3}, " +
+                                registers + ", {%f4,%f4,%f4,%f4}; cvt.rni.s32.f32 %r0, %f2;",
+                            32);
+    REQUIRE(ran.result.completed);
+    return static_cast<std::int32_t>(ran.out[17]);
+  };
+  const std::string four = "{%r3,%r3,%r3,%r3}, {%r4,%r4}", two = "{%r3,%r3}, {%r4}";
+  CHECK(sumOf("m16n8k32", "e4m3.e4m3", "0x3c3c3c3c", "0xc0c0c0c0", four) == 3 - 32 * 3);
+  CHECK(sumOf("m16n8k32", "e5m2.e4m3", "0x3e3e3e3e", "0xc0c0c0c0", four) == 3 - 32 * 3);
+  CHECK(sumOf("m16n8k32", "e4m3.e5m2", "0xc0c0c0c0", "0x0000003e", four) == 3 - 8 * 3);
+  CHECK(sumOf("m16n8k16", "e4m3.e4m3", "0x3c3c3c3c", "0xc0c0c0c0", two) == 3 - 16 * 3);
+}
+
 TEST_CASE("products of bytes are exact, and saturate when asked to") {
   const std::string product = "mov.u32 %r3, 0x80808080; mov.u32 %r4, 0x7fffffff; mov.u32 %r5, 0;\n"
                               "mma.sync.aligned.m16n8k32.row.col.satfinite.s32.u8.s8.s32 {%r0,%r6,%r7,%r8}, "
