@@ -73,6 +73,12 @@ Operation::Handler handlerOf(Op op) {
   case Op::REDG_FLOAT: return &Machine::atomicFloat;
   case Op::ATOMS_POPC_INC: return &Machine::atomicCount;
 
+  case Op::TEX:
+  case Op::TLD:
+  case Op::TLD4: return &Machine::readTexture;
+  case Op::SULD:
+  case Op::SUST: return &Machine::accessSurface;
+
   // Barriers in shared memory.
   case Op::SYNCS_EXCH: return &Machine::initBarrier;
   case Op::SYNCS_ARRIVE: return &Machine::arriveAtBarrier;

@@ -172,6 +172,11 @@ class Machine {
   bool canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, unsigned bytes) const;
   void setAtomicResult(const Operation& op, unsigned lane, bool wasDone, std::span<const std::uint32_t> old);
 
+  // --- texture.cpp
+  void readTexture(const Operation& op, std::uint32_t lanes);
+  void accessSurface(const Operation& op, std::uint32_t lanes);
+  std::optional<launch::Texels> texels(std::uint32_t handle, unsigned dimensions, bool hasLayers);
+
   // --- special.cpp: special registers and moves between files
   void readSpecial(const Operation& op, std::uint32_t lanes);
   void readSpecialUniform(const Operation& op, std::uint32_t lanes);

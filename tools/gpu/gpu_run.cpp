@@ -1,5 +1,7 @@
 #include "tools/gpu/gpu_run.h"
 
+#include "support/check.h"
+
 #include <algorithm>
 #include <cstring>
 
@@ -30,6 +32,8 @@ class Session {
  public:
   Session(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device)
       : cuda_(cuda), launch_(device.launch), device_(device) {
+    if (!launch_.textures.empty())
+      throw Error("launches with textures are not run on a GPU: nobody makes the textures");
     ORIAS_CUDA_CALL(cuda_, cuModuleLoadData, &module_, cubin.data());
     ORIAS_CUDA_CALL(cuda_, cuModuleGetFunction, &function_, module_, launch_.kernel.c_str());
     if (launch_.dynamicShared > kDefaultDynamicShared)

@@ -171,6 +171,7 @@ bool translateWarp(FunctionTranslator& t);
 bool translateMatrix(FunctionTranslator& t);
 bool translateMatrixMemory(FunctionTranslator& t);
 bool translateAsync(FunctionTranslator& t);
+bool translateTextures(FunctionTranslator& t);
 
 /// Stops the run: the instruction is not implemented.
 void unsupported(Thread& thread, const Inst& inst);

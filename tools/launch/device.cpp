@@ -32,6 +32,13 @@ const Allocation* Device::variable(std::string_view name) const {
   return found == all.end() ? nullptr : &*found;
 }
 
+std::optional<Texels> Device::texels(std::uint32_t handle) const {
+  if (handle < textureHandle(0) || handle >= textureHandle(launch.textures.size())) return std::nullopt;
+  const Texture& texture = launch.textures[handle - textureHandle(0)];
+  const Allocation& data = global.allocations()[static_cast<std::size_t>(texture.buffer)];
+  return Texels(texture, global, data.address + texture.offset);
+}
+
 std::uint64_t Device::address(const Pointer& pointer) const {
   const Allocation& target = global.allocations()[static_cast<std::size_t>(pointer.buffer)];
   return target.address + static_cast<std::uint64_t>(pointer.offset);

@@ -6,13 +6,25 @@ namespace orias::launch {
 
 namespace {
 
-constexpr std::string_view kLaunch[] = {"$schema", "name",          "description", "file",      "kernel",    "grid",
-                                        "block",   "dynamicShared", "buffers",     "arguments", "variables", "stops"};
+constexpr std::string_view kLaunch[] = {"$schema",   "name",      "description",   "file",    "kernel",
+                                        "grid",      "block",     "dynamicShared", "buffers", "textures",
+                                        "arguments", "variables", "stops"};
+constexpr std::string_view kTexture[] = {"name",
+                                         "buffer",
+                                         "offset",
+                                         "shape",
+                                         "size",
+                                         "channels",
+                                         "pitch",
+                                         "address",
+                                         "filter",
+                                         "normalizedCoordinates",
+                                         "normalizedValues"};
 constexpr std::string_view kVariable[] = {"name", "type", "expected", "tolerance"};
 constexpr std::string_view kBuffer[] = {"name", "type", "count", "init", "expected", "tolerance", "print"};
 constexpr std::string_view kTolerance[] = {"absolute", "relative"};
-constexpr std::string_view kArgument[] = {"name",   "type",   "value", "count",  "init",
-                                          "buffer", "offset", "bytes", "fields", "size"};
+constexpr std::string_view kArgument[] = {"name",   "type",  "value",  "count", "init",   "buffer",
+                                          "offset", "bytes", "fields", "size",  "texture"};
 constexpr std::string_view kPointer[] = {"buffer", "offset"};
 
 // Generators; the object's name is the value of its key "generator".
@@ -31,7 +43,7 @@ constexpr ObjectKeys kObjects[] = {
     {"variable", kVariable}, {"pointer", kPointer}, {"zeros", kZeros},         {"constant", kConstant},
     {"ramp", kRamp},         {"random", kRandom},   {"bits", kSeeded},         {"permutation", kSeeded},
     {"edges", kSeeded},      {"values", kValues},   {"file", kFile},           {"formula", kFormula},
-    {"pointers", kPointers},
+    {"pointers", kPointers}, {"texture", kTexture},
 };
 
 } // namespace

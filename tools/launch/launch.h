@@ -1,6 +1,7 @@
 #pragma once
 
 #include "tools/launch/memory.h"
+#include "tools/launch/texture.h"
 
 #include <array>
 #include <cstdint>
@@ -46,6 +47,11 @@ struct Pointer {
 };
 inline constexpr std::uint64_t kPointerBytes = 8;
 
+/// What a kernel gets as the name of a texture: not 0, which would be none.
+inline std::uint64_t textureHandle(std::size_t index) {
+  return index + 1;
+}
+
 /// Memory that the kernel gets a pointer to.
 struct Buffer {
   std::string name;
@@ -82,6 +88,7 @@ struct Launch {
   std::uint32_t dynamicShared = 0; ///< bytes
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
+  std::vector<Texture> textures;
   std::vector<VariableExpectation> variables;
   std::string stops; ///< the kind of report that the run must stop with ("trap"); empty: it must complete
 };
@@ -113,6 +120,10 @@ class Device {
 
   /// A module variable that the engine put there; null when there is none of that name.
   const Allocation* variable(std::string_view name) const;
+
+  /// The texture or surface that a handle names; nothing when it names none. An argument's handle is the texture's
+  /// index in the launch and 1 (textureHandle).
+  std::optional<Texels> texels(std::uint32_t handle) const;
 
   /// Where a pointer points to.
   std::uint64_t address(const Pointer& pointer) const;

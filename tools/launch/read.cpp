@@ -1,6 +1,7 @@
 #include "support/check.h"
 #include "tools/launch/generate.h"
 #include "tools/launch/keys.h"
+#include "tools/launch/read_texture.h"
 
 #include <algorithm>
 #include <cctype>
@@ -20,6 +21,7 @@ namespace {
 constexpr std::uint64_t kMaxBytes = std::uint64_t{4} << 30; ///< all buffers together
 constexpr std::uint64_t kMaxParameterBytes = 32764;         ///< what sm_90 takes
 constexpr std::uint64_t kMaxSharedBytes = 227 * 1024;
+constexpr std::size_t kHandleBytes = 8; ///< of a texture or surface
 
 /// Reads one launch. Buffers and arguments first get their names and shapes, then their contents, because formulas may
 /// name any scalar and any buffer before them; what is expected comes last and may name all.
@@ -42,6 +44,11 @@ class Reader {
     const auto arguments = root_.find("arguments");
     for (std::size_t i = 0; buffers && i < buffers->size(); ++i)
       declareBuffer(buffers->item(i));
+    const auto textures = root_.find("textures");
+    for (std::size_t i = 0; textures && i < textures->size(); ++i) {
+      newName(textures->item(i).at("name"));
+      launch_.textures.push_back(readTexture(textures->item(i), launch_));
+    }
     for (std::size_t i = 0; arguments && i < arguments->size(); ++i)
       readArgument(arguments->item(i));
     for (std::size_t i = 0; buffers && i < buffers->size(); ++i)
@@ -158,6 +165,13 @@ class Reader {
     return pointer;
   }
 
+  std::uint64_t handleOf(const JsonNode& node) const {
+    const std::string name = node.text();
+    for (std::size_t i = 0; i < launch_.textures.size(); ++i)
+      if (launch_.textures[i].name == name) return textureHandle(i);
+    node.fail(fmt::format("there is no texture \"{}\"", name));
+  }
+
   static std::vector<std::byte> hexBytes(const JsonNode& node) {
     std::vector<std::byte> bytes;
     const std::string text = node.text();
@@ -174,9 +188,9 @@ class Reader {
   /// A value, an array of values or raw bytes, or a struct of them: appends its bytes at its natural alignment.
   std::size_t appendPart(const JsonNode& node, Argument& into) {
     node.allowKeys(keysOf("argument"));
-    const auto forms = {"buffer", "bytes", "fields", "value", "init"};
+    const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture"};
     if (std::count_if(forms.begin(), forms.end(), [&](const char* key) { return node.has(key); }) != 1)
-      node.fail("one of buffer, value, init, bytes and fields is wanted here");
+      node.fail("one of buffer, texture, value, init, bytes and fields is wanted here");
     const auto align = [&](std::size_t alignment) {
       into.bytes.resize((into.bytes.size() + alignment - 1) / alignment * alignment);
     };
@@ -189,6 +203,11 @@ class Reader {
       align(alignment);
       into.pointers.push_back(pointer(node, into.bytes.size()));
       into.bytes.resize(into.bytes.size() + kPointerBytes);
+    } else if (const auto texture = node.find("texture")) {
+      alignment = kHandleBytes;
+      align(alignment);
+      const std::uint64_t handle = handleOf(*texture);
+      append(std::as_bytes(std::span(&handle, 1)));
     } else if (const auto bytes = node.find("bytes")) {
       append(hexBytes(*bytes));
     } else if (const auto fields = node.find("fields")) {

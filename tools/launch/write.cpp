@@ -74,6 +74,7 @@ Json describe(const Argument& argument, const Launch& launch) {
 } // namespace
 
 std::string writeLaunch(const Launch& launch) {
+  if (!launch.textures.empty()) throw Error("textures cannot be written to a launch file");
   Json json;
   if (!launch.name.empty()) json["name"] = launch.name;
   if (!launch.file.empty()) json["file"] = launch.file;

@@ -1,0 +1,99 @@
+#include "tools/launch/read_texture.h"
+
+#include "tools/launch/element.h"
+#include "tools/launch/keys.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::launch {
+
+namespace {
+
+constexpr std::uint64_t kMaxSide = 1 << 20;
+
+template <typename T, std::size_t N> T oneOf(const JsonNode& node, const std::pair<std::string_view, T> (&names)[N]) {
+  const std::string text = node.text();
+  std::string known;
+  for (const auto& [name, value] : names) {
+    if (text == name) return value;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
+  }
+  node.fail(fmt::format("\"{}\" is none of {}", text, known));
+}
+
+constexpr std::pair<std::string_view, TextureShape> kShapes[] = {{"1d", TextureShape::Line},
+                                                                 {"2d", TextureShape::Plane},
+                                                                 {"3d", TextureShape::Volume},
+                                                                 {"a1d", TextureShape::LineLayers},
+                                                                 {"a2d", TextureShape::PlaneLayers}};
+constexpr std::pair<std::string_view, AddressMode> kModes[] = {{"clamp", AddressMode::Clamp},
+                                                               {"border", AddressMode::Border},
+                                                               {"wrap", AddressMode::Wrap},
+                                                               {"mirror", AddressMode::Mirror}};
+constexpr std::pair<std::string_view, bool> kFilters[] = {{"nearest", false}, {"linear", true}};
+
+int bufferNamed(const JsonNode& node, const Launch& launch) {
+  const std::string name = node.text();
+  for (std::size_t i = 0; i < launch.buffers.size(); ++i)
+    if (launch.buffers[i].name == name) return static_cast<int>(i);
+  node.fail(fmt::format("there is no buffer \"{}\"", name));
+}
+
+void readSize(const JsonNode& node, Texture& texture) {
+  const unsigned dimensions = texture.dimensions(), wanted = dimensions + (texture.isLayered() ? 1 : 0);
+  if (node.size() != wanted)
+    node.fail(fmt::format("{} numbers are wanted here: sides of the texels, then layers", wanted));
+  for (unsigned d = 0; d < dimensions; ++d)
+    texture.size[d] = static_cast<std::uint32_t>(node.item(d).count(1, kMaxSide));
+  if (texture.isLayered()) texture.layers = static_cast<std::uint32_t>(node.item(dimensions).count(1, 2048));
+}
+
+void readModes(const JsonNode& node, Texture& texture) {
+  if (!node.isArray()) {
+    texture.address.fill(oneOf(node, kModes));
+    return;
+  }
+  if (node.size() != texture.dimensions()) node.fail("one mode for each dimension is wanted here");
+  for (unsigned d = 0; d < node.size(); ++d)
+    texture.address[d] = oneOf(node.item(d), kModes);
+}
+
+} // namespace
+
+Texture readTexture(const JsonNode& node, const Launch& launch) {
+  node.allowKeys(keysOf("texture"));
+  Texture texture;
+  texture.name = node.at("name").text();
+  texture.buffer = bufferNamed(node.at("buffer"), launch);
+  const Buffer& buffer = launch.buffers[static_cast<std::size_t>(texture.buffer)];
+  const std::uint64_t bytes = buffer.elements * elementBytes(buffer.type);
+  texture.type = buffer.type;
+  if (elementBytes(texture.type) > 4 || texture.type == ElementType::BF16)
+    node.at("buffer").fail("texels are integers of 8 to 32 bits, f16 or f32");
+  if (const auto offset = node.find("offset")) texture.offset = offset->count(0, bytes);
+  texture.shape = oneOf(node.at("shape"), kShapes);
+  readSize(node.at("size"), texture);
+  if (const auto channels = node.find("channels")) {
+    texture.channels = static_cast<unsigned>(channels->count(1, 4));
+    if (texture.channels == 3) channels->fail("1, 2 or 4 channels are wanted here");
+  }
+  texture.pitch = std::uint64_t{texture.size[0]} * texture.texelBytes();
+  if (const auto pitch = node.find("pitch")) texture.pitch = pitch->count(texture.pitch, bytes);
+  if (const auto address = node.find("address")) readModes(*address, texture);
+  if (const auto filter = node.find("filter")) texture.isLinear = oneOf(*filter, kFilters);
+  if (const auto normalized = node.find("normalizedCoordinates")) texture.hasUnitCoordinates = normalized->boolean();
+  if (const auto normalized = node.find("normalizedValues")) {
+    texture.readsUnit = normalized->boolean();
+    if (texture.readsUnit && (isFloat(texture.type) || elementBytes(texture.type) > 2))
+      normalized->fail("only integers of 8 and 16 bits are read as fractions");
+  }
+  if (texture.isLinear && !isFloat(texture.type) && !texture.readsUnit)
+    node.at("filter").fail("integers are not filtered unless they are read as fractions (normalizedValues)");
+  if (texture.offset + texture.bytes() > bytes)
+    node.fail(
+        fmt::format("the texture takes {} bytes from {}, the buffer has {}", texture.bytes(), texture.offset, bytes));
+  return texture;
+}
+
+} // namespace orias::launch
