@@ -4,6 +4,7 @@
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::phases {
@@ -15,6 +16,9 @@ using ori::Instr;
 using ori::kNoId;
 
 namespace {
+
+/// So often an instruction may be written down for readers on several sides.
+constexpr std::size_t kMostCopies = 4;
 
 class Sinker {
  public:
@@ -38,6 +42,13 @@ class Sinker {
   }
 
  private:
+  /// Readers that lie on one side of the block that computes what they read.
+  struct Side {
+    BlockId entry = kNoId; ///< the side begins here: the dominator tree's child of that block
+    BlockId to = kNoId;    ///< where the value is computed for them
+    std::vector<ori::Operand*> readers;
+  };
+
   bool sink(Instr& instr) {
     if (speculationOf(function_, instr) != Speculation::Free) return false;
     unsigned sources = 0;
@@ -54,37 +65,107 @@ class Sinker {
     }
     if (!result || !function_.singleDef(result->reg) || result->width != function_.vreg(result->reg).width)
       return false;
+    std::vector<Side> sides;
+    if (!findSides(*instr.block, result->reg, sides)) return false; // nobody reads it, or it is read right here
     // Sources that live on instead of the result would take more registers than it.
-    if (sources > result->width) return false;
+    if (sources > result->width) return refuse(instr, "more registers would live on than the one it makes");
+    if (sides.size() > kMostCopies) return refuse(instr, "too many sides of branches read it");
+    const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg);
+    for (Side& side : sides)
+      if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
+    if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "no way gets by without it");
 
-    BlockId to = kNoId;
-    bool isRead = false;
-    function_.forEachUse(result->reg, [&](ori::Operand& use) {
-      isRead = true;
+    for (std::size_t i = 1; i < sides.size(); ++i)
+      remake(instr, sides[i]);
+    context_.remarks.did(&instr, fmt::format("{} sinks to where it is read{}", isa::desc(instr.op).mnemonic,
+                                             sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
+    function_.unlink(&instr);
+    insertAtTop(function_.block(sides.front().to), &instr);
+    return true;
+  }
+
+  bool refuse(const Instr& instr, const char* why) {
+    context_.remarks.refused(&instr, fmt::format("{} does not sink: {}", isa::desc(instr.op).mnemonic, why));
+    return false;
+  }
+
+  /// Groups the readers by the sides of `from`; false when there are none, or one stands in `from` itself.
+  bool findSides(const Block& from, ori::VRegId value, std::vector<Side>& sides) const {
+    bool areAllBelow = true;
+    function_.forEachUse(value, [&](ori::Operand& use) {
       const BlockId at = placeOf(use);
-      to = to == kNoId ? at : dominators_.commonDominator(to, at);
+      areAllBelow &= dominators_.strictlyDominates(from.id, at);
+      if (!areAllBelow) return;
+      BlockId entry = at;
+      while (dominators_.idom(entry) != from.id)
+        entry = dominators_.idom(entry);
+      auto side = std::find_if(sides.begin(), sides.end(), [&](const Side& s) { return s.entry == entry; });
+      if (side == sides.end()) side = sides.insert(side, {entry, at, {}});
+      side->to = dominators_.commonDominator(side->to, at);
+      side->readers.push_back(&use);
     });
-    const Block* from = instr.block;
-    if (!isRead || to == kNoId || !dominators_.strictlyDominates(from->id, to)) return false;
-    // Not into loops, nor where the warp could not compute it once any more.
-    const bool isForWarp = divergence_.isUniformBlock(from->id) && !divergence_.isDivergent(result->reg);
-    while (to != from->id &&
-           (function_.block(to)->loopDepth > from->loopDepth || (isForWarp && !divergence_.isUniformBlock(to))))
-      to = dominators_.idom(to);
-    // A block that is run whenever this one is gains nothing.
-    if (to == from->id || cfg_.predecessors(to).size() != 1) return false;
+    return areAllBelow && !sides.empty();
+  }
 
-    context_.remarks.did(&instr, fmt::format("{} sinks to where it is read", isa::desc(instr.op).mnemonic));
-    Block* block = function_.block(to);
+  /// Chooses the block of a side; null, or why there is none. Not into loops, nor where the warp could not compute the
+  /// value once any more. Of several sides none may lie behind another, or some way would compute the value twice.
+  const char* place(const Block& from, Side& side, bool isForWarp, bool isOneOfMany) const {
+    if (isOneOfMany && cfg_.predecessors(side.entry).size() != 1)
+      return "it is read on a side and where the sides meet";
+    bool isLoop = false;
+    while (side.to != from.id) {
+      const bool isDeeper = function_.block(side.to)->loopDepth > from.loopDepth;
+      if (!isDeeper && (!isForWarp || divergence_.isUniformBlock(side.to))) break;
+      isLoop |= isDeeper;
+      side.to = dominators_.idom(side.to);
+    }
+    if (side.to == from.id)
+      return isLoop ? "it is read in a loop below" : "only a part of the warp would compute what all lanes share";
+    // A block that is run whenever this one is gains nothing.
+    return cfg_.predecessors(side.to).size() == 1 ? nullptr : "ways meet where it is read";
+  }
+
+  /// Whether some way out of `from` computes the value on no side.
+  bool isSpared(const Block& from, const std::vector<Side>& sides) const {
+    const auto& next = cfg_.successors(from.id);
+    return std::any_of(next.begin(), next.end(), [&](BlockId id) {
+      return std::none_of(sides.begin(), sides.end(), [&](const Side& s) { return s.to == id; });
+    });
+  }
+
+  /// Computes the value once more, for the readers of a side.
+  void remake(const Instr& instr, const Side& side) {
+    std::vector<isa::Operand> operands;
+    isa::Operand copy;
+    for (const ori::Operand& o : instr.ops()) {
+      operands.push_back(o.value());
+      if (!o.isDef || !o.isVirtual()) continue;
+      const ori::VReg& reg = function_.vreg(o.reg);
+      copy = operands.back() = function_.use(function_.newVReg(reg.file, reg.width));
+    }
+    Instr* again = function_.create(instr.op, operands, instr.source);
+    again->mods = instr.mods;
+    again->mayContract = instr.mayContract;
+    insertAtTop(function_.block(side.to), again);
+    for (ori::Operand* reader : side.readers) {
+      Instr* owner = reader->owner;
+      isa::Operand value = reader->value();
+      value.reg = copy.reg;
+      if (reader == &owner->guard())
+        function_.setGuard(owner, value);
+      else
+        function_.setOperand(owner, static_cast<unsigned>(reader - owner->operands), value);
+    }
+  }
+
+  void insertAtTop(Block* block, Instr* instr) {
     Instr* first = block->first;
     while (first && first->op == isa::Op::PHI)
       first = first->next;
-    function_.unlink(&instr);
     if (first)
-      function_.insertBefore(first, &instr);
+      function_.insertBefore(first, instr);
     else
-      function_.append(block, &instr);
-    return true;
+      function_.append(block, instr);
   }
 
   /// A phi reads at the end of the predecessor that the value comes from.
@@ -104,12 +185,14 @@ class Sinker {
 
 } // namespace
 
-/// Phase 28. What only one side of a branch reads is computed there, constant loads that phase 27 calls safe included:
-/// who goes the other way saves the instruction and the register. Sources must not take more registers on the way than
-/// the result, nothing sinks into a loop, and what the warp may compute once (phase 74) stays where it can. Values that
-/// are cheap to make again are recognised by the allocator when it runs out of registers (RegAllocRematEnable).
+/// Phase 28. What only some ways out of a branch read is computed there, constant loads that phase 27 calls safe
+/// included: who goes another way saves the instruction and the register. Readers on several sides get an instruction
+/// each, as long as no way runs two of them and some way none. Sources must not take more registers on the way than the
+/// result, nothing sinks into a loop, and what the warp may compute once (phase 74) stays where it can. Values that are
+/// cheap to make again are recognised by the allocator when it runs out of registers (RegAllocRematEnable). Knob
+/// SinkRematEnable: 0 leaves all where it is.
 bool sinkRemat(ori::Function& function, PhaseContext& context) {
-  return Sinker(function, context).run();
+  return context.knobs.enabled(Knob::SinkRematEnable) && Sinker(function, context).run();
 }
 
 } // namespace orias::phases
