@@ -75,7 +75,7 @@ class Replacer {
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
       if (!o.isConst() || o.reg != Operand::kNoReg || o.width != 1 || o.neg() || o.abs() || o.inverted()) continue;
-      const std::optional<std::uint64_t> value = valueOf(o.bank, o.imm, 4);
+      const std::optional<std::uint64_t> value = valueOf(instr, o.bank, o.imm, 4);
       if (!value) continue;
       const Operand number = Operand::immediate(static_cast<std::int32_t>(*value));
       std::vector<Operand> trial;
@@ -103,7 +103,7 @@ class Replacer {
     const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
     const unsigned bytes = size == isa::MemSize::B64 ? 8 : size == isa::MemSize::B32 ? 4 : 0;
     if (bytes == 0 || !to.isVirtual()) return; // parts of words are rare
-    const auto value = valueOf(static_cast<unsigned>(bank.imm), offset.isNone() ? 0 : offset.imm, bytes);
+    const auto value = valueOf(instr, static_cast<unsigned>(bank.imm), offset.isNone() ? 0 : offset.imm, bytes);
     if (!value) return;
     tell(instr, *value);
     ori::Builder b = ori::Builder::before(function_, &instr);
@@ -124,7 +124,8 @@ class Replacer {
   }
 
   /// What `bytes` bytes at an offset of a constant bank hold, whatever the launch.
-  std::optional<std::uint64_t> valueOf(unsigned bank, std::int32_t offset, unsigned bytes) const {
+  std::optional<std::uint64_t> valueOf(const ori::Instr& reader, unsigned bank, std::int32_t offset,
+                                       unsigned bytes) const {
     if (bank == 0) {
       for (unsigned axis = 0; axis < 3; ++axis)
         if (bytes == 4 && offset == static_cast<std::int32_t>(context_.target.ntidOffset(axis)) &&
@@ -138,8 +139,12 @@ class Replacer {
         return bytes == 8 ? rest : rest & 0xffffffff;
       }
     }
-    if (bank == kUserConstants && context_.knobs.enabled(Knob::FoldConstInitialisers))
-      return initialiserAt(offset, bytes);
+    if (bank != kUserConstants) return std::nullopt;
+    const std::optional<std::uint64_t> first = initialiserAt(offset, bytes);
+    if (context_.knobs.enabled(Knob::FoldConstInitialisers)) return first;
+    if (first)
+      context_.remarks.refused(
+          &reader, fmt::format("{:#x} at first, but the host may write there (knob FoldConstInitialisers)", *first));
     return std::nullopt;
   }
 

@@ -2,7 +2,20 @@
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
+#include <string>
+
 namespace orias::phases {
+
+namespace {
+
+const char* obstacle(const ori::Instr& instr) {
+  if (instr.isGuarded()) return "it has a guard";
+  if (isa::desc(instr.op).has(isa::Flag::Uniform)) return "it is the warp's, not a lane's";
+  if (!isSafeConstantLoad(instr)) return "its index may lie outside the bank";
+  return "its register has other definitions, too";
+}
+
+} // namespace
 
 /// Phase 27. Which constant loads may run on ways on which the program would not have come to them. The answer depends
 /// on the instruction alone (phases/speculation.h), so that phases 28, 56 and 63 ask for it anew instead of trusting a
@@ -15,9 +28,7 @@ bool analyzeUniformsForSpeculation(ori::Function& function, PhaseContext& contex
       if (speculationOf(function, instr) == Speculation::Free)
         context.remarks.did(&instr, "a constant load may be speculated: its address is known");
       else
-        context.remarks.refused(&instr, instr.isGuarded() ? "a constant load may not be speculated: it has a guard"
-                                                          : "a constant load may not be speculated: its index may lie "
-                                                            "outside the bank");
+        context.remarks.refused(&instr, std::string("a constant load may not be speculated: ") + obstacle(instr));
     }
   return false;
 }

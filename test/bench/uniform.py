@@ -4,8 +4,10 @@
     uniform.py --orias orias --dis orias-dis --ptxas-cubins DIR [--options="--disable-phase=74"]... FOLDER
 
 For each setting one line: files, instructions (padding left out), the share on the uniform datapath (with the bridges
-S2UR, R2UR, VOTEU, REDUX), and the sums over all functions of the R, UR and P registers that the listings' headers name.
-DIR holds what ptxas made of the same files, under the same names. --opcodes adds a table by uniform opcode: how many
+S2UR, R2UR, VOTEU, REDUX), and the sums over all functions of the R, UR, P and UP registers: the first three as the
+listings' headers name them, UP up to the highest that is written or read.
+DIR holds what ptxas made of the same files, under the same names. --phases leaves out each of these phases in turn, and
+--markdown writes the table that docs/uniform.md is. --opcodes adds a table by uniform opcode: how many
 of every 10,000 instructions are that, in ptxas' code and in ours, most missing first. --files tells which files lack
 most of the share.
 """
@@ -20,6 +22,9 @@ import tempfile
 
 INSTRUCTION = re.compile(r"^[0-9a-f]{4,}\s+(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_]*)")
 HEADER = re.compile(r"^// \d+ instructions, (\d+) registers(?: \((.*?)\))?")
+UNIFORM_PREDICATE = re.compile(r"\bUP(\d)\b")
+# Those of the document on uniform registers, and what they read or feed.
+PHASES = ("11", "27", "28", "37b", "44", "53", "56", "63", "70", "74", "86")
 BRIDGES = {"S2UR", "R2UR", "VOTEU", "REDUX"}
 
 
@@ -33,13 +38,18 @@ def count(dis, cubin):
     if done.returncode != 0:
         return None
     opcodes, registers = collections.Counter(), collections.Counter()
+    highest = 0
     for line in done.stdout.splitlines():
         if found := INSTRUCTION.match(line):
             opcodes[found.group(1)] += 1
+            highest = max([highest, *(int(number) + 1 for number in UNIFORM_PREDICATE.findall(line))])
         elif found := HEADER.match(line):
+            registers["UP"] += highest
+            highest = 0
             registers["R"] += int(found.group(1))
             for number, kind in re.findall(r"(\d+) (uniform|predicate)", found.group(2) or ""):
                 registers["UR" if kind == "uniform" else "P"] += int(number)
+    registers["UP"] += highest
     del opcodes["NOP"]
     return opcodes, registers
 
@@ -71,7 +81,28 @@ def tell(title, counts):
     opcodes, registers = summed(counts)
     total, uniform = sum(opcodes.values()), uniform_part(opcodes)
     print(f"{title:40} {len(counts):4} files {total:8} instructions  uniform {uniform:6} = {100 * uniform / total:5.2f}%"
-          f"   R {registers['R']:6}  UR {registers['UR']:6}  P {registers['P']:5}", flush=True)
+          f"   R {registers['R']:6}  UR {registers['UR']:6}  P {registers['P']:5}  UP {registers['UP']:4}", flush=True)
+
+
+def markdown(arguments, rows):
+    """The table: who, and what of it; shares against ptxas' own."""
+    files = len(rows[0][1])
+    text = (
+        "# Uniform registers, phase by phase\n\nThe uniform datapath's part of the code of "
+        f"{files} real PTX files at -O3, by ptxas, by orias, and by orias with one phase\nleft out: how many instructions "
+        "there are, which part of them runs once for a warp (bridges to and from the lanes'\nregisters included), that "
+        "part against ptxas' own, and the registers that all functions take together. Written by\n"
+        f"`test/bench/uniform.py --ptxas-cubins DIR --phases --markdown docs/uniform.md --limit-files {arguments.limit_files}"
+        " FOLDER`.\n\n| | instructions | uniform | of ptxas' share | R | UR | UP | P |\n|---|---:|---:|---:|---:|---:|---:|---:|\n"
+    )
+    share = {}
+    for title, counts in rows:
+        opcodes, registers = summed(counts)
+        total = sum(opcodes.values())
+        share[title] = uniform_part(opcodes) / total
+        text += (f"| {title} | {total} | {100 * share[title]:.2f}% | {100 * share[title] / share['ptxas']:.0f}% | {registers['R']}"
+                 f" | {registers['UR']} | {registers['UP']} | {registers['P']} |\n")
+    arguments.markdown.write_text(text, encoding="utf-8")
 
 
 def tell_opcodes(peers, ours):
@@ -102,6 +133,8 @@ def main():
     parser.add_argument("--options", action="append", default=[], help="a setting besides the default one")
     parser.add_argument("--max-bytes", type=int, default=100000)
     parser.add_argument("--limit-files", type=int, default=100, help="this many, evenly over the files by name")
+    parser.add_argument("--phases", nargs="*", help="leave out these in turn; without any, those of uniform registers")
+    parser.add_argument("--markdown", type=pathlib.Path, help="write a table there")
     parser.add_argument("--opcodes", action="store_true", help="a table by opcode")
     parser.add_argument("--files", type=int, default=0, metavar="N", help="name the N files that lack most")
     parser.add_argument("folder", type=pathlib.Path)
@@ -111,19 +144,24 @@ def main():
     sources = sources[:: max(1, len(sources) // arguments.limit_files)][: arguments.limit_files]
     cubins = {s: arguments.ptxas_cubins / s.relative_to(arguments.folder).with_suffix(".cubin") for s in sources}
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        settings = ["", *arguments.options]
+        phases = PHASES if arguments.phases == [] else arguments.phases or []
+        settings = ["", *arguments.options, *(f"--disable-phase={phase}" for phase in phases)]
         ours = [list(pool.map(lambda s, o=o: assembled(arguments, o, s), sources)) for o in settings]
         peers = list(pool.map(lambda s: count(arguments.dis, cubins[s]) if cubins[s].exists() else None, sources))
     complete = [i for i in range(len(sources)) if peers[i] and all(each[i] for each in ours)]
     theirs = [peers[i] for i in complete]
     tell("ptxas", theirs)
+    rows = [("ptxas", theirs)]
     for options, each in zip(settings, ours):
         mine = [each[i] for i in complete]
+        rows.append((f"orias {options.replace('--disable-phase=', 'without ')}".strip(), mine))
         tell(f"orias {options}", mine)
         if arguments.opcodes:
             tell_opcodes(theirs, mine)
         if arguments.files:
             tell_files([sources[i] for i in complete], theirs, mine, arguments.files)
+    if arguments.markdown:
+        markdown(arguments, rows)
 
 
 if __name__ == "__main__":
