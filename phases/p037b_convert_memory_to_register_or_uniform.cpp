@@ -1,7 +1,9 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
+#include "encoder/isa/target.h"
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
+#include "ori/module.h"
 #include "ori/ssa.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
@@ -59,6 +61,14 @@ bool isAccess(const Instr& instr) {
   return instr.op == Op::LDL || instr.op == Op::STL;
 }
 
+/// By a generic address. Strong ones are left alone.
+bool isGenericAccess(const Instr& instr) {
+  if (instr.op != Op::LD && instr.op != Op::ST) return false;
+  const int predicate = isa::desc(instr.op).slotIndex("Pp"); // false: it would bring zeros
+  if (predicate >= 0 && instr.op_(static_cast<unsigned>(predicate)).isVirtual()) return false;
+  return isa::modAs<isa::MemOrder>(instr, isa::Mod::Order) == isa::MemOrder::Weak;
+}
+
 /// Follows the addresses of frame objects forward, from where they are named to where they are used.
 class AddressWalk {
  public:
@@ -94,8 +104,11 @@ class AddressWalk {
     if (!isSum || !isPlainSum(instr))
       refuse(variable, instr, "its address goes where it cannot be followed");
     else
-      derived(variable, instr, 0, frame.imm);
+      derived(variable, instr, 0, frame.imm, Window::Local);
   }
+
+  /// What an address counts from: the start of local memory, or, in a pair of registers, that of generic addresses.
+  enum class Window { Local, Generic };
 
   static const ori::Operand& addressOf(const Instr& instr) {
     return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("Ra")));
@@ -113,7 +126,7 @@ class AddressWalk {
   }
 
   /// Component `index` of the first result of `instr` is the address of the object plus `offset`.
-  void derived(Variable& variable, Instr& instr, unsigned index, std::int64_t offset) {
+  void derived(Variable& variable, Instr& instr, unsigned index, std::int64_t offset, Window window) {
     const Operand result = instr.op_(0).value();
     if (!result.isVirtual() || !rw_.isSingle(result.reg)) {
       refuse(variable, instr, "its address is in a register with several values");
@@ -123,14 +136,16 @@ class AddressWalk {
     const unsigned component = result.sub + index;
     function_.forEachUse(result.reg, [&](ori::Operand& use) {
       if (component < use.sub || component >= unsigned(use.sub) + use.width) return;
-      read(variable, use, component - use.sub, offset);
+      read(variable, use, component - use.sub, offset, window);
     });
   }
 
-  void read(Variable& variable, const ori::Operand& use, unsigned index, std::int64_t offset) {
+  void read(Variable& variable, const ori::Operand& use, unsigned index, std::int64_t offset, Window window) {
     Instr& user = *use.owner;
     const char* kLost = "its address goes where it cannot be followed";
-    if (isAccess(user)) {
+    // Half of a generic address is none.
+    if (window == Window::Generic && (use.width != 2 || index != 0)) return refuse(variable, user, kLost);
+    if (window == Window::Local ? isAccess(user) : isGenericAccess(user)) {
       const ori::Operand& at = user.op_(static_cast<unsigned>(isa::desc(user.op).slotIndex("offset")));
       if (&use != &addressOf(user) || hasUniformPart(user) || !(at.isImm() || at.isNone()))
         refuse(variable, user, kLost);
@@ -141,8 +156,8 @@ class AddressWalk {
     if (user.isGuarded() || use.neg() || use.inverted()) {
       refuse(variable, user, kLost);
     } else if (isa::desc(user.op).has(isa::Flag::Copy)) {
-      derived(variable, user, index, offset);
-    } else if (user.op == Op::IADD3 && isPlainSum(user)) {
+      derived(variable, user, index, offset, window);
+    } else if (user.op == Op::IADD3 && window == Window::Local && isPlainSum(user)) {
       std::int64_t sum = offset;
       for (unsigned i = 3; i < 6; ++i) {
         if (&user.op_(i) == &use) continue;
@@ -150,16 +165,39 @@ class AddressWalk {
         if (!term) return refuse(variable, user, "it is indexed");
         sum += static_cast<std::int32_t>(*term);
       }
-      derived(variable, user, 0, sum);
+      derived(variable, user, 0, sum, window);
     } else if (user.op == Op::IADD64 && index == 0) {
       const Operand other = (&user.op_(1) == &use ? user.op_(2) : user.op_(1)).value();
-      const auto term =
-          other.neg() || !(other.isReg() || other.isImm()) ? std::nullopt : rw_.constantOf(ori::component(other, 0));
-      if (!term) return refuse(variable, user, "it is indexed, or its generic address is taken");
-      derived(variable, user, 0, offset + static_cast<std::int32_t>(*term));
+      if (window == Window::Local && isWindow(other) && hasNoUpperHalf(use))
+        return derived(variable, user, 0, offset, Window::Generic);
+      const bool isNumber = !other.neg() && (other.isReg() || other.isImm());
+      const auto term = isNumber ? rw_.constantOf(ori::component(other, 0)) : std::nullopt;
+      if (!term || (window == Window::Generic && !extendsSign(other, *term)))
+        return refuse(variable, user, "it is indexed, or its generic address is taken");
+      derived(variable, user, 0, offset + static_cast<std::int32_t>(*term), window);
     } else {
       refuse(variable, user, kLost);
     }
+  }
+
+  /// The generic address of local address 0.
+  bool isWindow(const Operand& o) const {
+    const Instr* load = o.isReg() && o.isVirtual() && !o.neg() ? rw_.producer(o, Op::LDC) : nullptr;
+    if (!load || load->isGuarded() || isa::modAs<isa::MemSize>(*load, isa::Mod::Size) != isa::MemSize::B64)
+      return false;
+    const ori::Operand &bank = load->op_(1), &index = load->op_(2), &at = load->op_(3);
+    return bank.isImm() && bank.imm == 0 && (index.isNone() || index.isZeroReg()) && at.isImm() &&
+           at.imm == static_cast<std::int32_t>(function_.module().target().localWindowOffset());
+  }
+
+  bool hasNoUpperHalf(const ori::Operand& pair) const {
+    return pair.width == 2 && rw_.constantOf(ori::component(pair.value(), 1)) == 0;
+  }
+
+  bool extendsSign(const Operand& o, std::uint32_t low) const {
+    if (o.isImm()) return true;
+    const auto high = rw_.constantOf(ori::component(o, 1));
+    return high && static_cast<std::int32_t>(*high) == (static_cast<std::int32_t>(low) < 0 ? -1 : 0);
   }
 
   void access(Variable& variable, Instr& instr, std::int64_t offset) {
@@ -249,7 +287,7 @@ class Promoter {
       word.reg = function_.newVReg(File::R, 1, name);
     for (const Access& a : variable.accesses) {
       if (!variable.words.contains(a.firstWord())) continue;
-      if (a.instr->op == Op::LDL)
+      if (isa::desc(a.instr->op).has(isa::Flag::Load))
         load(variable, a);
       else
         store(variable, a);
@@ -271,7 +309,7 @@ class Promoter {
 
   void load(const Variable& variable, const Access& a) {
     ori::Builder b = builderAt(a);
-    const Operand to = a.instr->op_(0).value();
+    const Operand to = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("Rd"))).value();
     const Word& first = variable.words.at(a.firstWord());
     if (first.isPart) {
       const auto size = isa::modAs<isa::MemSize>(*a.instr, isa::Mod::Size);
@@ -349,8 +387,9 @@ class Promoter {
 
 /// Phase 37b. Words of local variables whose every access is known become registers, uniform ones where all lanes store
 /// the same: those are phase 74's to move to UR. The tests: the address of the variable goes to loads and stores of
-/// known offsets only, within its bounds, and accesses of a word agree on which bytes of it they mean. Variables that
-/// are in nobody's way leave the frame. Knob GeneralOptimizationGate (487): 0 leaves them in memory.
+/// known offsets only (local ones, or generic ones when it was made generic here), within its bounds, and accesses of a
+/// word agree on which bytes of it they mean. Variables that are in nobody's way leave the frame. Knob
+/// GeneralOptimizationGate (487): 0 leaves them in memory.
 bool convertMemoryToRegisterOrUniform(ori::Function& function, PhaseContext& context) {
   if (function.frame.empty() || !context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Promoter(function, context).run();

@@ -91,7 +91,10 @@ class Planner {
       for (Instr& instr : *block) {
         if (!writesVector(instr)) continue;
         std::optional<UniformForm> form = uniformForm(instr);
-        if (!form) continue; // no uniform instruction does that: too many to tell of
+        if (!form) {
+          tellFormless(instr);
+          continue;
+        }
         if (const char* reason = obstacle(instr, *form)) {
           context_.remarks.refused(&instr, fmt::format("{} stays: {}", nameOf(instr), reason));
           continue;
@@ -99,6 +102,15 @@ class Planner {
         plan_.forms[instr.id] = std::move(form);
       }
     }
+  }
+
+  /// Of what differs between lanes nobody expects a uniform form.
+  void tellFormless(const Instr& instr) {
+    if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo()) return;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return;
+    context_.remarks.refused(
+        &instr, fmt::format("{} stays: (2) no instruction of the uniform datapath does that", nameOf(instr)));
   }
 
   static std::string nameOf(const Instr& instr) { return std::string(isa::desc(instr.op).mnemonic); }
@@ -174,13 +186,16 @@ class Planner {
       isGood[v] = !reason;
       if (!reason) continue;
       isBad[find(v)] = true;
-      if (reason[1] == '4')
-        context_.remarks.refused(function_.singleDef(v), fmt::format("{} stays: {}", text(v), reason));
+      tellStaying(v, reason);
     }
     unitOf_.assign(function_.vregCount(), ori::kNoId);
     std::vector<std::uint32_t> unitOfRoot(function_.vregCount(), ori::kNoId);
     for (VRegId v = 0; v < function_.vregCount(); ++v) {
-      if (!isGood[v] || isBad[find(v)]) continue;
+      if (!isGood[v]) continue;
+      if (isBad[find(v)]) {
+        tellStaying(v, "(1) what is written together with it stays");
+        continue;
+      }
       std::uint32_t& unit = unitOfRoot[find(v)];
       if (unit == ori::kNoId) {
         unit = static_cast<std::uint32_t>(units_.size());
@@ -470,6 +485,16 @@ class Planner {
   }
 
   // --- remarks
+
+  /// Where no writer has a uniform form, the writers' remarks say why.
+  void tellStaying(VRegId v, const char* reason) {
+    if (!context_.remarks.wanted()) return;
+    const Instr* writer = nullptr;
+    function_.forEachDef(v, [&](ori::Operand& def) {
+      if (plan_.forms[def.owner->id]) writer = def.owner;
+    });
+    if (writer) context_.remarks.refused(writer, fmt::format("{} stays: {}", text(v), reason));
+  }
 
   std::string text(VRegId v) const {
     const ori::VReg& reg = function_.vreg(v);

@@ -93,15 +93,16 @@ def markdown(arguments, rows):
         "there are, which part of them runs once for a warp (bridges to and from the lanes'\nregisters included), that "
         "part against ptxas' own, and the registers that all functions take together. Written by\n"
         f"`test/bench/uniform.py --ptxas-cubins DIR --phases --markdown docs/uniform.md --limit-files {arguments.limit_files}"
-        " FOLDER`.\n\n| | instructions | uniform | of ptxas' share | R | UR | UP | P |\n|---|---:|---:|---:|---:|---:|---:|---:|\n"
+        " FOLDER`.\n\n| | instructions | uniform | of ptxas' share | by file | R | UR | UP | P |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
     )
-    share = {}
+    share, by_file = {}, {}
     for title, counts in rows:
         opcodes, registers = summed(counts)
         total = sum(opcodes.values())
         share[title] = uniform_part(opcodes) / total
-        text += (f"| {title} | {total} | {100 * share[title]:.2f}% | {100 * share[title] / share['ptxas']:.0f}% | {registers['R']}"
-                 f" | {registers['UR']} | {registers['UP']} | {registers['P']} |\n")
+        by_file[title] = sum(uniform_part(one[0]) / sum(one[0].values()) for one in counts) / files
+        text += (f"| {title} | {total} | {100 * share[title]:.2f}% | {100 * share[title] / share['ptxas']:.0f}%"
+                 f" | {100 * by_file[title] / by_file['ptxas']:.0f}% | {registers['R']} | {registers['UR']} | {registers['UP']} | {registers['P']} |\n")
     arguments.markdown.write_text(text, encoding="utf-8")
 
 

@@ -113,7 +113,7 @@ void checkUniform(Job& job, const Variant& variant, Times& times) {
   const Clock clock(times, Work::EachPhase);
   checkPhases(job, "uniform", variant, [&](const check_each::CheckOptions& options) {
     const check_each::UniformVerdict verdict = check_each::checkUniform(job.text, job.program.launch, options);
-    if (verdict.skipped > 0) job.note("uniform", {Outcome::Unsupported, "a state that the emulator cannot run"});
+    if (verdict.skipped > 0) job.note("uniform", {Outcome::Unsupported, verdict.whySkipped});
     return verdict.text.substr(0, verdict.text.find('\n'));
   });
 }

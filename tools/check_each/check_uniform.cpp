@@ -43,6 +43,7 @@ class Checker {
     for (const launch::Report& report : result.reports)
       if (report.kind == "unsupported") {
         ++verdict_.skipped;
+        verdict_.whySkipped = report.text;
         return;
       }
     ++verdict_.checked;

@@ -9,6 +9,7 @@ struct UniformVerdict {
   std::string text;                 ///< for people: what was called uniform and is not, by phase
   unsigned checked = 0;             ///< states of the kernel that were run: after each phase 53 and 70
   unsigned skipped = 0;             ///< states that the emulator cannot run
+  std::string whySkipped;           ///< of the last of them
   std::size_t registers = 0;        ///< virtual registers of the files R and P in use, of all states
   std::size_t uniformRegisters = 0; ///< those called uniform
   std::uint64_t compared = 0;       ///< reads of such registers by several lanes

@@ -178,21 +178,25 @@ void Machine::runWarp(Warp& w) {
                                    program_.text(at_));
     if (figures_) figures_->issue(w.index, at_, w.live, here.mask, lanes);
     if (hasClaims_) checkBlockClaim(op);
+    // Whenever a lane goes on from the end of a block, at once or when others have come, it comes from there.
+    const auto leaveBlock = [&] {
+      if (code_.hasPhis() && at_ + 1 < code_.size() && code_[at_ + 1].startsBlock)
+        forEachLane(here.mask, [&](unsigned lane) { w.from[lane] = op.block; });
+    };
     if (op.isFlow) {
       resolve(op, lanes);
       if (timing_) timing_->begin(lanes);
+      leaveBlock();
       (this->*op.handler)(op, lanes);
     } else {
       if (lanes != 0) execute(op, lanes);
+      leaveBlock();
       ++here.pc;
     }
     if (timing_) endTimed();
     if (program_.isOri && !stopped_ && !isSwitching_) {
-      Path& now = path();
-      if (now.pc < code_.size() && code_[now.pc].startsBlock) {
-        if (!op.isFlow && code_.hasPhis()) forEachLane(now.mask, [&](unsigned lane) { w.from[lane] = op.block; });
-        if (meetsAnywhere_ && w.paths.size() > 1) enterBlock();
-      }
+      const Path& now = path();
+      if (now.pc < code_.size() && code_[now.pc].startsBlock && meetsAnywhere_ && w.paths.size() > 1) enterBlock();
     }
     if (isSwitching_) {
       isSwitching_ = false;
