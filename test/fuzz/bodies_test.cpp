@@ -1,5 +1,5 @@
-// The bodies of the fuzzers on seeds made from the examples, on seeded mutations of them, and on every input that once
-// made one of them fail.
+// The bodies of the fuzzers on seeds made from the examples, on seeded mutations of them, on the corpus that fuzzing
+// left, and on every input that once made one of them fail.
 
 #include "encoder/cubin/cubin.h"
 #include "orias/orias.h"
@@ -106,6 +106,15 @@ TEST_CASE("inputs that failed once") {
   for (const NamedBody& body : kBodies)
     for (const fs::path& path : filesOf(kRoot / "test/fuzz/regressions" / body.name))
       run(body, readFile(path), path.filename().string());
+}
+
+TEST_CASE("what the fuzzers found to be different") {
+  for (const NamedBody& body : kBodies) {
+    const std::vector<fs::path> corpus = filesOf(kRoot / "test/fuzz/corpus" / body.name);
+    CHECK_MESSAGE(!corpus.empty(), body.name);
+    for (const fs::path& path : corpus)
+      run(body, readFile(path), path.filename().string());
+  }
 }
 
 TEST_CASE("mutations of the seeds") {
