@@ -42,6 +42,11 @@ def program_of(launch):
         return os.path.normpath(os.path.join(os.path.dirname(launch), json.load(file)["file"]))
 
 
+def chip_of(program):
+    """sm_90a for programs that name it, else sm_90."""
+    return "sm_90a" if re.search(r"\.target\s+sm_90a", pathlib.Path(program).read_text(encoding="utf-8")) else "sm_90"
+
+
 def may_be_unsupported():
     lines = UNSUPPORTED.read_text(encoding="utf-8").splitlines()
     return {tuple(line.split()[:2]) for line in lines if line and not line.startswith("#")}
@@ -63,7 +68,7 @@ def main():
             if maker:
                 older[way] = dict(zip(cubins, pool.map(lambda p: for_older_chip(maker, p, names[p]), cubins)))
         if compiler:
-            list(pool.map(lambda p: subprocess.run([compiler, "-arch=sm_90", p, "-o", cubins[p]], check=True), cubins))
+            list(pool.map(lambda p: subprocess.run([compiler, f"-arch={chip_of(p)}", p, "-o", cubins[p]], check=True), cubins))
 
         def run(task):
             launch, way = task

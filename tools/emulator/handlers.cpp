@@ -79,6 +79,18 @@ Operation::Handler handlerOf(Op op) {
   case Op::SULD:
   case Op::SUST: return &Machine::accessSurface;
 
+  // Products of warp groups, which are done at once.
+  case Op::HGMMA:
+  case Op::HGMMA_R:
+  case Op::QGMMA:
+  case Op::QGMMA_R:
+  case Op::IGMMA:
+  case Op::IGMMA_R:
+  case Op::BGMMA:
+  case Op::BGMMA_R: return &Machine::multiplyGroup;
+  case Op::WARPGROUP_ARRIVE:
+  case Op::WARPGROUP_DEPBAR: return &Machine::nothing;
+
   // Barriers in shared memory.
   case Op::SYNCS_EXCH: return &Machine::initBarrier;
   case Op::SYNCS_ARRIVE: return &Machine::arriveAtBarrier;

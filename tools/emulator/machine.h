@@ -172,6 +172,9 @@ class Machine {
   bool canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, unsigned bytes) const;
   void setAtomicResult(const Operation& op, unsigned lane, bool wasDone, std::span<const std::uint32_t> old);
 
+  // --- warp_group.cpp
+  void multiplyGroup(const Operation& op, std::uint32_t lanes);
+
   // --- texture.cpp
   void readTexture(const Operation& op, std::uint32_t lanes);
   void accessSurface(const Operation& op, std::uint32_t lanes);

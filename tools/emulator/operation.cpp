@@ -129,7 +129,11 @@ void Code::bindSlot(Operation& to, unsigned slot) {
       rows_[static_cast<std::size_t>(File::B)] = std::max(rows_[static_cast<std::size_t>(File::B)], to.barrier + 1);
       break;
     }
-    if (desc.role == Role::Use) {
+    if (row.latencyClass == isa::LatencyClass::Gmma && (desc.name == "Rd" || desc.name == "Rc")) {
+      // Too many to be resolved one by one: the handler finds them.
+      std::uint32_t& rows = rows_[static_cast<std::size_t>(operand.file)];
+      if (!operand.isZeroReg()) rows = std::max(rows, place(operand).row + width);
+    } else if (desc.role == Role::Use) {
       addRead(to, slot, operand, width, desc.readLate);
     } else if (!operand.isZeroReg()) {
       to.firstWrite[slot] = static_cast<std::int8_t>(to.writeCount);

@@ -20,7 +20,7 @@ unsigned Fragment::element(unsigned lane, unsigned value) const {
   case Part::B: return (inGroup * p + value % p + word * 4 * p) * columns() + group;
   case Part::C: break;
   }
-  return (group + 8 * (value / 2)) * columns() + inGroup * 2 + value % 2;
+  return (group + 8 * (value / 2 % 2)) * columns() + value / 4 * 8 + inGroup * 2 + value % 2;
 }
 
 std::uint64_t Fragment::get(const Thread& thread, unsigned value) const {

@@ -1,6 +1,4 @@
-#include "support/ieee.h"
-#include "tools/interpreter/float.h"
-#include "tools/interpreter/fragment.h"
+#include "tools/interpreter/product.h"
 
 #include <algorithm>
 #include <bit>
@@ -19,14 +17,6 @@ using ptx::Mod;
 using ptx::Op;
 using ptx::Slot;
 using ptx::Type;
-
-/// Inst::detail.
-struct Product {
-  Fragment d, a, b, c;
-  ieee::Rounding rounding = ieee::Rounding::NearestEven;
-  bool saturates = false;
-  bool isXor = false; ///< of single bits; else and
-};
 
 const Product& productOf(const Thread& t) {
   return *static_cast<const Product*>(t.inst->detail);
@@ -49,43 +39,19 @@ std::int64_t integerOf(Type type, std::uint64_t bits) {
   return isSigned ? static_cast<std::int64_t>(bits << unused) >> unused : static_cast<std::int64_t>(bits);
 }
 
-/// One element of D: a row of A, a column of B, given by accessors, and the element of C.
-template <typename A, typename B> std::uint64_t elementOf(const Product& p, unsigned depth, A a, B b, std::uint64_t c) {
-  if (p.d.type == Type::F64) {
-    for (unsigned k = 0; k < depth; ++k)
-      c = ieee::fma(ieee::Format::F64, a(k), b(k), c, p.rounding);
-    return c;
-  }
-  if (p.d.type == Type::S32) {
-    std::int64_t sum = integerOf(Type::S32, c);
-    for (unsigned k = 0; k < depth; ++k) {
-      if (p.a.type == Type::B1)
-        sum += static_cast<std::int64_t>(p.isXor ? a(k) ^ b(k) : a(k) & b(k));
-      else
-        sum += integerOf(p.a.type, a(k)) * integerOf(p.b.type, b(k));
-    }
-    using Limits = std::numeric_limits<std::int32_t>;
-    if (p.saturates) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
-    return static_cast<std::uint32_t>(sum);
-  }
-  double sum = 0;
-  for (unsigned k = 0; k < depth; ++k)
-    sum += valueOf(p.a.type, a(k)) * valueOf(p.b.type, b(k));
-  return rounded(p.d.type, sum + valueOf(p.c.type, c));
-}
-
 void multiply(Lanes lanes) {
   const Matrix a = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).a; });
   const Matrix b = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).b; });
   const Matrix c = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).c; });
   const Product& p = productOf(*lanes[0]);
   const unsigned rows = p.d.rows(), columns = p.d.columns(), depth = p.a.columns();
-  Matrix d(std::size_t{rows} * columns);
-  for (unsigned i = 0; i < rows; ++i)
-    for (unsigned j = 0; j < columns; ++j)
-      d[i * columns + j] = elementOf(
-          p, depth, [&](unsigned k) { return a[i * depth + k]; }, [&](unsigned k) { return b[k * columns + j]; },
-          c[i * columns + j]);
+  Matrix d(std::size_t{rows} * columns), column(depth);
+  for (unsigned j = 0; j < columns; ++j) {
+    for (unsigned k = 0; k < depth; ++k)
+      column[k] = b[k * columns + j];
+    for (unsigned i = 0; i < rows; ++i)
+      d[i * columns + j] = elementOf(p, std::span(a).subspan(i * depth, depth), column, c[i * columns + j]);
+  }
   scatter(lanes, d, [](const Thread& t) -> const Fragment& { return productOf(t).d; });
 }
 
@@ -93,7 +59,59 @@ void meetAll(Thread& t, const Inst& i) {
   meetLanes(t, i, ~0u);
 }
 
-bool isKnown(Type type) {
+bool translateProduct(FunctionTranslator& t) {
+  const Form& f = t.form();
+  // wmma of halves names D and C only.
+  const bool namesSums = f.typeCount() == 2;
+  const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
+  const Type c = f.type(namesSums ? 1 : 3);
+  const bool isFourAtOnce = f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16;
+  const bool isSparse = f.get(Slot::Sparsity) != Mod::None, isScaled = f.get(Slot::Kind) != Mod::None;
+  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || isFourAtOnce || isSparse ||
+      isScaled)
+    return false;
+  Product product;
+  product.a = fragmentOperand(t, 1, Part::A, a, false);
+  product.b = fragmentOperand(t, 2, Part::B, b, false);
+  product.c = fragmentOperand(t, 3, Part::C, c, false);
+  product.d = fragmentOperand(t, 0, Part::C, d, true);
+  product.rounding = roundingOf(f.rounding());
+  product.saturates = f.has(Mod::Satfinite);
+  product.isXor = f.has(Mod::Xor);
+  Inst& inst = t.emit(&meetAll);
+  inst.group = &multiply;
+  inst.detail = t.keep(std::move(product));
+  return true;
+}
+
+} // namespace
+
+std::uint64_t elementOf(const Product& p, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
+                        std::uint64_t c) {
+  if (p.d.type == Type::F64) {
+    for (std::size_t k = 0; k < a.size(); ++k)
+      c = ieee::fma(ieee::Format::F64, a[k], b[k], c, p.rounding);
+    return c;
+  }
+  if (p.d.type == Type::S32) {
+    std::int64_t sum = integerOf(Type::S32, c);
+    for (std::size_t k = 0; k < a.size(); ++k) {
+      if (p.a.type == Type::B1)
+        sum += static_cast<std::int64_t>(p.isXor ? a[k] ^ b[k] : a[k] & b[k]);
+      else
+        sum += integerOf(p.a.type, a[k]) * integerOf(p.b.type, b[k]);
+    }
+    using Limits = std::numeric_limits<std::int32_t>;
+    if (p.saturates) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
+    return static_cast<std::uint32_t>(sum);
+  }
+  double sum = 0;
+  for (std::size_t k = 0; k < a.size(); ++k)
+    sum += valueOf(p.a.type, a[k]) * valueOf(p.b.type, b[k]);
+  return rounded(p.d.type, (p.isNegated ? -sum : sum) + valueOf(p.c.type, c));
+}
+
+bool isMultiplied(Type type) {
   switch (type) {
   case Type::F16:
   case Type::BF16:
@@ -111,31 +129,6 @@ bool isKnown(Type type) {
   default: return false;
   }
 }
-
-bool translateProduct(FunctionTranslator& t) {
-  const Form& f = t.form();
-  // wmma of halves names D and C only.
-  const bool namesSums = f.typeCount() == 2;
-  const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
-  const Type c = f.type(namesSums ? 1 : 3);
-  const bool isFourAtOnce = f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16;
-  const bool isSparse = f.get(Slot::Sparsity) != Mod::None, isScaled = f.get(Slot::Kind) != Mod::None;
-  if (!isKnown(d) || !isKnown(a) || !isKnown(b) || !isKnown(c) || isFourAtOnce || isSparse || isScaled) return false;
-  Product product;
-  product.a = fragmentOperand(t, 1, Part::A, a, false);
-  product.b = fragmentOperand(t, 2, Part::B, b, false);
-  product.c = fragmentOperand(t, 3, Part::C, c, false);
-  product.d = fragmentOperand(t, 0, Part::C, d, true);
-  product.rounding = roundingOf(f.rounding());
-  product.saturates = f.has(Mod::Satfinite);
-  product.isXor = f.has(Mod::Xor);
-  Inst& inst = t.emit(&meetAll);
-  inst.group = &multiply;
-  inst.detail = t.keep(std::move(product));
-  return true;
-}
-
-} // namespace
 
 bool translateMatrix(FunctionTranslator& t) {
   switch (t.form().op) {

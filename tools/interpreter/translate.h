@@ -172,6 +172,7 @@ bool translateMatrix(FunctionTranslator& t);
 bool translateMatrixMemory(FunctionTranslator& t);
 bool translateAsync(FunctionTranslator& t);
 bool translateTextures(FunctionTranslator& t);
+bool translateWarpGroup(FunctionTranslator& t);
 
 /// Stops the run: the instruction is not implemented.
 void unsupported(Thread& thread, const Inst& inst);

@@ -97,9 +97,9 @@ void FunctionTranslator::translateInstruction(const ptx::Instruction& instructio
   form_ = &module_.forms.form(instruction);
   using Family = bool (*)(FunctionTranslator&);
   constexpr Family kFamilies[] = {
-      translateInteger, translateFloat,  translateFloatApprox, translateConvert, translateBits,    translateLogic,
-      translateCompare, translateMove,   translateMemory,      translateAtomic,  translateControl, translateSync,
-      translateWarp,    translateMatrix, translateAsync,       translateVideo,   translateTextures};
+      translateInteger, translateFloat,  translateFloatApprox, translateConvert, translateBits,     translateLogic,
+      translateCompare, translateMove,   translateMemory,      translateAtomic,  translateControl,  translateSync,
+      translateWarp,    translateMatrix, translateAsync,       translateVideo,   translateTextures, translateWarpGroup};
   const std::size_t before = code_.insts.size();
   for (Family family : kFamilies)
     if (family(*this)) return;

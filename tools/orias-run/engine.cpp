@@ -69,6 +69,14 @@ class OriEngine final : public Engine {
   emu::Program program_;
 };
 
+/// A program for one chip alone (`.target sm_90a`) is assembled for that one.
+void chooseArch(const std::string& text, Options& options) {
+  Diagnostics diagnostics("", text);
+  const auto module = ptx::parse(text, diagnostics);
+  if (module && module->target.arch.suffix != 0)
+    options.arch = fmt::format("sm_{}{}", module->target.arch.number, module->target.arch.suffix);
+}
+
 } // namespace
 
 std::unique_ptr<Engine> makeEngine(const std::string& path, const std::string& kernel, const Options* assembleOptions) {
@@ -80,6 +88,7 @@ std::unique_ptr<Engine> makeEngine(const std::string& path, const std::string& k
   if (assembleOptions) {
     Options options = *assembleOptions;
     options.entries = {kernel};
+    chooseArch(text, options);
     const Input input{path, text};
     const Result result = assemble(std::span(&input, 1), options);
     if (result.status == Status::InternalFault) throw InternalError(result.diagnostics);

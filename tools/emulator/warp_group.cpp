@@ -1,0 +1,188 @@
+// Products of a warp group (HGMMA, QGMMA, IGMMA, BGMMA): each warp has 16 rows of D. They are done at once, with what
+// is in shared memory then, and D is there at once, also under timing: nothing else of a right program touches either
+// before WARPGROUP.DEPBAR. Sums are rounded as those of HMMA (encoder/isa/semantics/README.md).
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
+#include "support/ieee.h"
+#include "tools/launch/matrix_descriptor.h"
+
+#include <algorithm>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+namespace orias::emu {
+
+using ieee::Format;
+using isa::Mod;
+using isa::Op;
+using launch::MatrixDescriptor;
+
+namespace {
+
+constexpr unsigned kRows = 16; ///< of a warp
+constexpr unsigned kWarps = 4; ///< of a group
+
+/// What a product multiplies and adds.
+struct Arithmetic {
+  enum class Kind : std::uint8_t { Float, Integer, Bit } kind = Kind::Float;
+  Format a{}, b{}, sum = Format::F32;
+  bool aIsSigned = false, bIsSigned = false, saturates = false;
+  bool isNegated = false;
+  unsigned bits = 16, depth = 16;
+
+  bool sumsAreHalves() const { return kind == Kind::Float && sum == Format::F16; }
+};
+
+bool isFromRegisters(Op op) {
+  return op == Op::HGMMA_R || op == Op::QGMMA_R || op == Op::IGMMA_R || op == Op::BGMMA_R;
+}
+
+Arithmetic arithmeticOf(const isa::Inst& inst) {
+  Arithmetic x;
+  const auto mod = [&](Mod m) { return isa::getMod(inst, m); };
+  const auto byteFloat = [](unsigned m) { return m != 0 ? Format::E5M2 : Format::E4M3; };
+  switch (inst.op) {
+  case Op::HGMMA:
+  case Op::HGMMA_R: {
+    constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32, Format::F32};
+    x.a = x.b = kFormats[mod(Mod::SrcFmt)];
+    if (x.a == Format::TF32) x.bits = 32, x.depth = 8;
+    break;
+  }
+  case Op::QGMMA:
+  case Op::QGMMA_R:
+    x.a = byteFloat(mod(Mod::Type));
+    x.b = byteFloat(mod(Mod::Sub));
+    x.bits = 8, x.depth = 32;
+    break;
+  case Op::IGMMA:
+  case Op::IGMMA_R:
+    x.kind = Arithmetic::Kind::Integer;
+    x.aIsSigned = mod(Mod::SrcFmt) != 0;
+    x.bIsSigned = mod(Mod::DstFmt) != 0;
+    x.saturates = mod(Mod::Sat) != 0;
+    x.bits = 8, x.depth = 32;
+    break;
+  default:
+    x.kind = Arithmetic::Kind::Bit;
+    x.bits = 1, x.depth = 256;
+    break;
+  }
+  if (x.kind == Arithmetic::Kind::Float) {
+    if (mod(Mod::DstFmt) == 0) x.sum = Format::F16;
+    const bool negatesA =
+        isFromRegisters(inst.op) ? (inst.operands[1].flags & isa::Operand::kNeg) != 0 : mod(Mod::Sub3) != 0;
+    x.isNegated = negatesA != (mod(Mod::Sub4) != 0);
+  }
+  return x;
+}
+
+/// Elements as numbers that multiply exactly: doubles for floats and for integers.
+double numberOf(const Arithmetic& x, bool isA, std::uint32_t bits) {
+  switch (x.kind) {
+  case Arithmetic::Kind::Float: return ieee::doubleOf(ieee::convert(Format::F64, isA ? x.a : x.b, bits));
+  case Arithmetic::Kind::Integer:
+    return (isA ? x.aIsSigned : x.bIsSigned) ? static_cast<std::int8_t>(bits) : static_cast<double>(bits);
+  case Arithmetic::Kind::Bit: break;
+  }
+  return bits;
+}
+
+/// C and the sum of products, which is exact for integers.
+std::uint32_t added(const Arithmetic& x, double products, std::uint32_t c) {
+  if (x.kind == Arithmetic::Kind::Float) {
+    const double old = ieee::doubleOf(ieee::convert(Format::F64, x.sum, c));
+    const ieee::Bits total = ieee::bitsOf((x.isNegated ? -products : products) + old);
+    return static_cast<std::uint32_t>(ieee::isNan(Format::F64, total) ? ieee::canonicalNan(x.sum)
+                                                                      : ieee::convert(x.sum, Format::F64, total));
+  }
+  std::int64_t sum = static_cast<std::int64_t>(products) + static_cast<std::int32_t>(c);
+  using Limits = std::numeric_limits<std::int32_t>;
+  if (x.saturates) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
+  return static_cast<std::uint32_t>(sum);
+}
+
+/// Where a row and a column of D are: lane, register, and which half of it.
+struct SumPlace {
+  unsigned lane, word, shift;
+};
+SumPlace placeOfSum(const Arithmetic& x, unsigned row, unsigned column) {
+  const unsigned lane = row % 8 * 4 + column % 8 / 2, pair = column / 8 * 2 + row / 8;
+  if (x.sumsAreHalves()) return {lane, pair, column % 2 * 16};
+  return {lane, pair * 2 + column % 2, 0};
+}
+
+/// The same for A, of whose elements a register holds one or several, neighbours along the sum.
+struct FactorPlace {
+  unsigned lane, word, shift;
+};
+FactorPlace placeOfFactor(const Arithmetic& x, unsigned row, unsigned k) {
+  const unsigned packed = 32 / x.bits, group = k / packed;
+  return {row % 8 * 4 + group % 4, group / 4 * 2 + row / 8, k % packed * x.bits};
+}
+
+} // namespace
+
+void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
+  if (lanes != ~0u) return stop("unsupported", "a matrix instruction with lanes missing");
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const Arithmetic x = arithmeticOf(op.inst);
+  const bool aIsInMemory = !isFromRegisters(op.inst.op);
+  const auto slot = [&](std::string_view name) { return row.slotIndex(name); };
+  const auto operand = [&](int index) -> const isa::Operand& {
+    return op.inst.operands[static_cast<std::size_t>(index)];
+  };
+  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(slot("Rd")));
+  const unsigned columns = words * 8 / (x.sumsAreHalves() ? 2 : 4);
+  const int descriptors = slot(aIsInMemory ? "URa" : "URb");
+  const auto descriptor = [&](unsigned first) {
+    return MatrixDescriptor(uniformWord(op, descriptors, first) | std::uint64_t{uniformWord(op, descriptors, first + 1)}
+                                                                      << 32);
+  };
+  const MatrixDescriptor fromA = descriptor(0), fromB = descriptor(2);
+  if ((aIsInMemory && fromA.baseOffset != 0) || fromB.baseOffset != 0)
+    return stop("unsupported", "a matrix descriptor with a base offset");
+  const auto loaded = [&](const MatrixDescriptor& from, unsigned at, unsigned k, bool isTransposed) {
+    std::uint32_t value = 0;
+    readMemory(Space::Shared, from.address(at, k, x.bits, isTransposed), 0,
+               std::as_writable_bytes(std::span(&value, 1)).first((x.bits + 7) / 8));
+    return x.bits < 8 ? value >> k * x.bits % 8 & ((1u << x.bits) - 1) : value;
+  };
+  const bool isTransposedA = isa::getMod(op.inst, Mod::Sub) != 0 && x.bits == 16 && aIsInMemory;
+  const bool isTransposedB = isa::getMod(op.inst, Mod::Sub2) != 0 && x.bits == 16;
+
+  std::vector<double> a(std::size_t{kRows} * x.depth), b(std::size_t{columns} * x.depth);
+  const unsigned firstRow = warp().index % kWarps * kRows;
+  for (unsigned i = 0; i < kRows; ++i)
+    for (unsigned k = 0; k < x.depth; ++k) {
+      const FactorPlace place = placeOfFactor(x, i, k);
+      const std::uint32_t bits =
+          aIsInMemory ? loaded(fromA, firstRow + i, k, isTransposedA)
+                      : word(op, op.base, place.word, place.lane) >> place.shift & (~0u >> (32 - x.bits));
+      a[i * x.depth + k] = numberOf(x, true, bits);
+    }
+  for (unsigned j = 0; j < columns; ++j)
+    for (unsigned k = 0; k < x.depth; ++k)
+      b[j * x.depth + k] = numberOf(x, false, loaded(fromB, j, k, isTransposedB));
+  if (stopped_) return;
+
+  const Code::Place sums = code_.place(operand(slot("Rd"))), old = code_.place(operand(slot("Rc")));
+  const bool isAdded = predicateMask(op, slot("UPp")) != 0 && !old.isZero;
+  for (unsigned i = 0; i < kRows; ++i)
+    for (unsigned j = 0; j < columns; ++j) {
+      double products = 0;
+      for (unsigned k = 0; k < x.depth; ++k)
+        products += a[i * x.depth + k] * b[j * x.depth + k];
+      const SumPlace place = placeOfSum(x, i, j);
+      const std::uint32_t mask = x.sumsAreHalves() ? 0xffffu : ~0u;
+      const std::uint32_t before = isAdded ? warp().row(old.row + place.word)[place.lane] >> place.shift & mask : 0;
+      std::uint32_t& result = warp().row(sums.row + place.word)[place.lane];
+      result = (result & ~(mask << place.shift)) | added(x, products, before) << place.shift;
+    }
+}
+
+} // namespace orias::emu

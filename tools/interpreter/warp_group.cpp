@@ -1,0 +1,122 @@
+#include "tools/interpreter/access.h"
+#include "tools/interpreter/product.h"
+#include "tools/launch/matrix_descriptor.h"
+
+// wgmma: products of a warp group, whose warps have 16 rows each. A product is done at once, so that fences, groups and
+// waits have nothing left to do; its sum is that of mma.
+
+namespace orias::interp {
+
+namespace {
+
+using launch::MatrixDescriptor;
+using ptx::Form;
+using ptx::Mod;
+using ptx::Op;
+using ptx::OperandKind;
+using ptx::Slot;
+using ptx::Type;
+
+constexpr unsigned kRows = 16; ///< of a warp
+constexpr unsigned kWarps = 4; ///< of a group
+
+/// Inst::detail; Inst::a and b hold the descriptors, Inst::c whether D is added.
+struct GroupProduct {
+  Product product;
+  bool aIsInMemory = false, aIsTransposed = false, bIsTransposed = false;
+};
+
+const GroupProduct& groupOf(const Thread& t) {
+  return *static_cast<const GroupProduct*>(t.inst->detail);
+}
+
+/// Elements of a matrix in memory, in rows of `depth`: row `first` and those behind it.
+Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned rows, unsigned depth, unsigned bits,
+                  bool isTransposed) {
+  const MatrixDescriptor d(descriptor);
+  if (d.baseOffset != 0) throw Stop{"unsupported", "a matrix descriptor with a base offset"};
+  Matrix matrix(std::size_t{rows} * depth);
+  for (unsigned i = 0; i < rows; ++i)
+    for (unsigned k = 0; k < depth; ++k) {
+      std::uint64_t value = 0;
+      load(t, Space::Shared, d.address(first + i, k, bits, isTransposed),
+           std::as_writable_bytes(std::span(&value, 1)).first((bits + 7) / 8));
+      matrix[i * depth + k] = bits < 8 ? value >> k * bits % 8 & ((1u << bits) - 1) : value;
+    }
+  return matrix;
+}
+
+void multiply(Lanes lanes) {
+  if (!lanes[0]) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+  Thread& t = *lanes[0];
+  const GroupProduct& group = groupOf(t);
+  const Product& p = group.product;
+  const unsigned columns = p.d.columns(), depth = p.a.columns(), bits = p.a.bits();
+  const unsigned firstRow = t.warp->index % kWarps * kRows;
+  const Matrix a = group.aIsInMemory
+                       ? loadMatrix(t, t.r[t.inst->a], firstRow, kRows, depth, bits, group.aIsTransposed)
+                       : gather(lanes, [](const Thread& u) -> const Fragment& { return groupOf(u).product.a; });
+  const Matrix b = loadMatrix(t, t.r[t.inst->b], 0, columns, depth, bits, group.bIsTransposed);
+  Matrix sums = gather(lanes, [](const Thread& u) -> const Fragment& { return groupOf(u).product.d; });
+  if (!get<bool>(t, t.inst->c)) sums.assign(sums.size(), 0);
+  for (unsigned i = 0; i < kRows; ++i)
+    for (unsigned j = 0; j < columns; ++j) {
+      std::uint64_t& sum = sums[i * columns + j];
+      sum = elementOf(p, std::span(a).subspan(i * depth, depth), std::span(b).subspan(j * depth, depth), sum);
+    }
+  scatter(lanes, sums, [](const Thread& u) -> const Fragment& { return groupOf(u).product.d; });
+}
+
+void meetAll(Thread& t, const Inst& i) {
+  meetLanes(t, i, ~0u);
+}
+
+bool translateProduct(FunctionTranslator& t) {
+  const Form& f = t.form();
+  const Type d = f.type(0), a = f.type(1), b = f.type(2);
+  if (!isMultiplied(a) || !isMultiplied(b) || f.get(Slot::Sparsity) != Mod::None) return false;
+  const auto number = [&](unsigned k) { return k < t.operandCount() ? t.operand(k).intValue() : 0; };
+  GroupProduct group;
+  group.aIsInMemory = !t.operand(1).is(OperandKind::Vector);
+  Product& p = group.product;
+  const bool isFloat = d != Type::S32;
+  p.isNegated = isFloat && (number(4) < 0) != (number(5) < 0);
+  const unsigned transpositions = 6;
+  group.aIsTransposed = group.aIsInMemory && number(transpositions) != 0;
+  group.bIsTransposed = number(transpositions + (group.aIsInMemory ? 1 : 0)) != 0;
+  p.saturates = f.has(Mod::Satfinite);
+  const auto part = [&](unsigned i, Part which, Type type, bool isResult) {
+    Fragment fragment = fragmentOperand(t, i, which, type, isResult);
+    fragment.shape.m = kRows;
+    fragment.isWmma = false; // lies as that of mma does
+    return fragment;
+  };
+  p.d = p.c = part(0, Part::C, d, true);
+  p.b.type = b;
+  p.a.type = a;
+  p.a.shape = p.d.shape;
+  if (!group.aIsInMemory) p.a = part(1, Part::A, a, false);
+  const std::uint32_t descriptorA = group.aIsInMemory ? t.use(1, Type::B64) : kSink;
+  const std::uint32_t descriptorB = t.use(2, Type::B64), isAdded = t.use(3, Type::Pred);
+  Inst& inst = t.emit(&meetAll);
+  inst.group = &multiply;
+  inst.a = descriptorA;
+  inst.b = descriptorB;
+  inst.c = isAdded;
+  inst.detail = t.keep(std::move(group));
+  return true;
+}
+
+} // namespace
+
+bool translateWarpGroup(FunctionTranslator& t) {
+  switch (t.form().op) {
+  case Op::WgmmaMmaAsync: return translateProduct(t);
+  case Op::WgmmaFence:
+  case Op::WgmmaCommitGroup:
+  case Op::WgmmaWaitGroup: t.emit([](Thread&, const Inst&) {}); return true;
+  default: return false;
+  }
+}
+
+} // namespace orias::interp

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+// Where wgmma finds the elements of a matrix in shared memory: the 64 bits of a matrix descriptor (PTX manual, "Matrix
+// Descriptor Format"; the canonical layouts are described in the public sources of CUTLASS). Both engines share this.
+
+namespace orias::launch {
+
+struct MatrixDescriptor {
+  explicit MatrixDescriptor(std::uint64_t bits)
+      : start((bits & 0x3fff) << 4), leading(bits >> 16 & 0x3fff), stride(bits >> 32 & 0x3fff),
+        baseOffset(static_cast<unsigned>(bits >> 49 & 7)), swizzle(static_cast<unsigned>(bits >> 62)) {}
+
+  std::uint64_t start;   ///< address in shared memory
+  std::uint64_t leading; ///< in units of 16 bytes
+  std::uint64_t stride;  ///< in units of 16 bytes
+  unsigned baseOffset;   ///< of a pattern that does not start at a multiple of its size
+  unsigned swizzle;      ///< 0 none, 1 128 bytes, 2 64 bytes, 3 32 bytes
+
+  /// The address of the element's byte: `at` counts rows of A or columns of B, `k` goes along the sum. `bits` is the
+  /// size of an element; of those smaller than a byte, the byte that they are in. `isTransposed`: neighbours in memory
+  /// differ in `at`, which only elements of 16 bits do.
+  std::uint64_t address(unsigned at, unsigned k, unsigned bits, bool isTransposed) const;
+};
+
+} // namespace orias::launch
