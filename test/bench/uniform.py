@@ -84,7 +84,19 @@ def tell(title, counts):
           f"   R {registers['R']:6}  UR {registers['UR']:6}  P {registers['P']:5}  UP {registers['UP']:4}", flush=True)
 
 
-def markdown(arguments, rows):
+def without_worst(names, peers, ours):
+    """A sentence on the file that lacks most, and the shares of all others."""
+    worst = min(range(len(names)), key=lambda i: uniform_part(ours[i][0]) - uniform_part(peers[i][0]))
+    shares = []
+    for counts in (peers, ours):
+        opcodes = summed(one for i, one in enumerate(counts) if i != worst)[0]
+        shares.append(100 * uniform_part(opcodes) / sum(opcodes.values()))
+    return (f"\nMost is missing in `{names[worst]}`: {uniform_part(ours[worst][0])} uniform instructions where ptxas has"
+            f" {uniform_part(peers[worst][0])}. Without this file\nthe share is {shares[1]:.2f}%, that of ptxas"
+            f" {shares[0]:.2f}%.\n")
+
+
+def markdown(arguments, rows, names):
     """The table: who, and what of it; shares against ptxas' own."""
     files = len(rows[0][1])
     text = (
@@ -103,6 +115,7 @@ def markdown(arguments, rows):
         by_file[title] = sum(uniform_part(one[0]) / sum(one[0].values()) for one in counts) / files
         text += (f"| {title} | {total} | {100 * share[title]:.2f}% | {100 * share[title] / share['ptxas']:.0f}%"
                  f" | {100 * by_file[title] / by_file['ptxas']:.0f}% | {registers['R']} | {registers['UR']} | {registers['UP']} | {registers['P']} |\n")
+    text += without_worst(names, rows[0][1], rows[1][1])
     arguments.markdown.write_text(text, encoding="utf-8")
 
 
@@ -162,7 +175,7 @@ def main():
         if arguments.files:
             tell_files([sources[i] for i in complete], theirs, mine, arguments.files)
     if arguments.markdown:
-        markdown(arguments, rows)
+        markdown(arguments, rows, [sources[i].name for i in complete])
 
 
 if __name__ == "__main__":
