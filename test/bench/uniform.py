@@ -103,7 +103,8 @@ def markdown(arguments, rows, names):
         "# Uniform registers, phase by phase\n\nThe uniform datapath's part of the code of "
         f"{files} real PTX files at -O3, by ptxas, by orias, and by orias with one phase\nleft out: how many instructions "
         "there are, which part of them runs once for a warp (bridges to and from the lanes'\nregisters included), that "
-        "part against ptxas' own, and the registers that all functions take together. Written by\n"
+        "part against ptxas' own (of all files together; \"by file\": of the mean of the files' shares, which no large file\n"
+        "outweighs), and the registers that all functions take together. Written by\n"
         f"`test/bench/uniform.py --ptxas-cubins DIR --phases --markdown docs/uniform.md --limit-files {arguments.limit_files}"
         " FOLDER`.\n\n| | instructions | uniform | of ptxas' share | by file | R | UR | UP | P |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
     )
