@@ -61,11 +61,14 @@ void write(WarpValues& warp, Place at, unsigned bits, std::uint64_t value) {
   words[first / 32] = (words[first / 32] & ~mask) | (static_cast<std::uint32_t>(value) << shift & mask);
 }
 
+/// Elements along k.
+using Row = std::array<std::uint64_t, 256>;
+
 /// D = the dot product of a row and a column, given as their bits, and an element of C.
 template <typename Dot>
 void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned sumBits, Dot dot) {
   if (warp.active != ~0u) refuse(inst, "lanes missing");
-  std::array<std::uint64_t, 32> a{}, b{};
+  Row a{}, b{};
   for (unsigned row = 0; row < shape.rows; ++row)
     for (unsigned column = 0; column < kColumns; ++column) {
       for (unsigned k = 0; k < shape.depth; ++k) {
@@ -76,8 +79,6 @@ void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned s
       write(warp, at, sumBits, dot(a, b, read(warp, kC, at, sumBits)));
     }
 }
-
-using Row = std::array<std::uint64_t, 32>;
 
 void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
   constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32};
@@ -130,6 +131,29 @@ void imma16816(const Inst& inst, WarpValues& warp) {
 }
 void imma8816(const Inst& inst, WarpValues& warp) {
   multiplyBytes(inst, warp, 8, 16);
+}
+
+namespace {
+
+/// Counts the bits that a row and a column have in common.
+void multiplyBits(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth) {
+  multiply(inst, warp, {rows, depth, 1}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
+    for (unsigned k = 0; k < depth; ++k)
+      c += a[k] & b[k];
+    return c;
+  });
+}
+
+} // namespace
+
+void bmma88128(const Inst& inst, WarpValues& warp) {
+  multiplyBits(inst, warp, 8, 128);
+}
+void bmma168128(const Inst& inst, WarpValues& warp) {
+  multiplyBits(inst, warp, 16, 128);
+}
+void bmma168256(const Inst& inst, WarpValues& warp) {
+  multiplyBits(inst, warp, 16, 256);
 }
 
 void dmma884(const Inst& inst, WarpValues& warp) {

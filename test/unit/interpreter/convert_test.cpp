@@ -70,6 +70,9 @@ TEST_CASE("floating-point numbers change their format") {
   CHECK(of("cvt.sat.f32.f32 %f0, %f1; mov.b32 %r0, %f0", 0x40000000) == 0x3f800000);
   CHECK(of("cvt.rna.tf32.f32 %r0, %f1", 0x3f801000) == 0x3f802000);
   CHECK(of("cvt.rn.tf32.f32 %r0, %f1", 0x3f801000) == 0x3f800000);
+  CHECK(of("cvt.rna.satfinite.tf32.f32 %r0, %f1", 0x3f801000) == 0x3f802000);
+  CHECK(of("cvt.rna.satfinite.tf32.f32 %r0, %f1", 0xff800000) == 0xff7fe000);
+  CHECK(of("cvt.rna.satfinite.tf32.f32 %r0, %f1", 0x7f7fffff) == 0x7f7fe000);
 }
 
 TEST_CASE("cvt.relu makes negative numbers and -0 zero, and every NaN the canonical one") {

@@ -47,6 +47,52 @@ TEST_CASE("HMMA.16816: A times the identity is A") {
   }
 }
 
+TEST_CASE("BMMA counts the bits that a row and a column share") {
+  WarpValues w;
+  w.active = ~0u;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4, t = lane % 4;
+    // Row g has the bits below 16 g, row g + 8 all but those; column g has every bit of the lower half, and bit 200 +
+    // g.
+    for (unsigned r = 0; r < 4; ++r) {
+      const unsigned first = 32 * t + 128 * (r / 2), limit = 16 * g;
+      const std::uint32_t below = limit <= first ? 0 : limit >= first + 32 ? ~0u : (1u << (limit - first)) - 1;
+      w.lane[lane][kA].w[r] = r % 2 == 0 ? below : ~below;
+    }
+    w.lane[lane][kB].w[0] = ~0u;
+    w.lane[lane][kB].w[1] = (200 + g) / 32 == 4 + t ? 1u << ((200 + g) % 32) : 0;
+    w.lane[lane][kC].w = {1000, 0, 0, 0};
+  }
+  run("BMMA.168256.AND.POPC R0, R4.ROW, R8.COL, R12", w);
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const unsigned g = lane / 4;
+    CHECK(w.lane[lane][kD].w[0] == 1000 + 16 * g);
+    CHECK(w.lane[lane][kD].w[1] == 16 * g);
+    CHECK(w.lane[lane][kD].w[2] == 128 - 16 * g + 1);
+  }
+}
+
+TEST_CASE("BMMA of 128 bits, with 8 rows and with 16") {
+  for (const char* text :
+       {"BMMA.88128.AND.POPC R0, R4.ROW, R8.COL, R12", "BMMA.168128.AND.POPC R0, R4.ROW, R8.COL, R12"}) {
+    CAPTURE(text);
+    WarpValues w;
+    w.active = ~0u;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const unsigned g = lane / 4, t = lane % 4;
+      w.lane[lane][kA].w = {(1u << g) - 1, t == 3 ? 1u : 0, 0, 0}; // rows g and g + 8
+      w.lane[lane][kB].w = {g % 2 == 0 ? ~0u : 0, 0, 0, 0};        // column g
+      w.lane[lane][kC].w = {5, 6, 7, 8};
+    }
+    run(text, w);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      CHECK(w.lane[lane][kD].w[0] == 5 + 4 * (lane / 4)); // even columns share g bits in each of four lanes
+      CHECK(w.lane[lane][kD].w[1] == 6);
+      if (text[5] == '1') CHECK(w.lane[lane][kD].w[2] == 7 + 1);
+    }
+  }
+}
+
 TEST_CASE("HMMA.1684: four tf32 along k, of which A has two rows in a lane and B one") {
   WarpValues w;
   w.active = ~0u;
