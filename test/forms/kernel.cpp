@@ -277,6 +277,8 @@ std::string_view whyNotAlone(const Statement& statement) {
     return "needs an object that the host makes";
   if (isOne({"cvta"}) && (form.get(ptx::Slot::Space) == Mod::Const))
     return "the window of constants is another in each engine";
+  if (form.op == Op::Mma && (form.type(1) == Type::E4M3 || form.type(1) == Type::E5M2))
+    return "its sums are rounded on the way, and the manual leaves open where";
   if (isOne({"wmma"})) return "how fragments lie in registers is up to the implementation";
   if (isOne({"ldmatrix", "stmatrix"}) && form.space() != StateSpace::Shared)
     return "a generic address of shared memory is wanted";
