@@ -214,6 +214,7 @@ class Function {
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
+  bool growsStack = false;       ///< keeps things below the frame; how far down is known only when it runs
   std::uint32_t ctaBarriers = 0; ///< named barriers used (highest constant + 1; 16 when a register names one)
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers

@@ -74,6 +74,8 @@ class FunctionParser {
       shared();
     else if (keyword == "dynamicshared")
       function_.usesDynamicShared = true;
+    else if (keyword == "growsstack")
+      function_.growsStack = true;
     else if (keyword == "barriers")
       function_.ctaBarriers = in_.unsigned32();
     else if (keyword == "stats")

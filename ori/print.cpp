@@ -338,6 +338,7 @@ void putHeader(Out& out, const Function& function) {
   if (function.sharedBytes || function.sharedAlign != 1)
     put(out, "  shared {} align {};\n", function.sharedBytes, function.sharedAlign);
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
+  if (function.growsStack) put(out, "  growsstack;\n");
   putValue(out, "barriers", function.ctaBarriers);
   const FunctionStats& s = function.stats;
   if (s.registers || s.uniformRegisters || s.predicates || s.barriers || s.frameBytes || s.spillStoreBytes ||

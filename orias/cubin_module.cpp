@@ -83,8 +83,11 @@ cubin::Function describe(const CodedFunction& coded) {
   out.frameSize = out.minStackSize = function.stats.frameBytes;
   out.externals = externalsOf(function);
   out.syscallOffsets = code.callOffsets;
-  // How much stack a callee takes is not known here.
-  if (out.externals.empty())
+  // How much stack a callee or recursion takes is not known here: what the program has asked the driver for
+  // (cudaLimitStackSize), at least what that is by default.
+  constexpr std::uint32_t kUsualStack = 1024;
+  if (function.growsStack) out.minStackSize += kUsualStack;
+  if (out.externals.empty() && !function.growsStack)
     out.maxStackSize = function.stats.frameBytes;
   else
     out.crsStackSize = 0;

@@ -41,7 +41,7 @@ class Allocator {
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
         hasCalls_(hasCalls(function)) {
     // Whoever is called finds its stack below ours.
-    state_.usesFrame = !function.frame.empty() || hasCalls_;
+    state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_;
   }
 
   std::string run() {
@@ -193,7 +193,7 @@ class Allocator {
     function_.stats.spillStoreBytes = state_.storeBytes;
     function_.stats.spillLoadBytes = state_.loadBytes;
     function_.stats.frameBytes = layOutFrame(function_);
-    if (function_.stats.frameBytes || hasCalls_) {
+    if (function_.stats.frameBytes || function_.growsStack || hasCalls_) {
       insertPrologue(function_, function_.stats.frameBytes);
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }

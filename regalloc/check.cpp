@@ -482,7 +482,8 @@ class Checker {
       for (unsigned i = 0; i < o.width; ++i) {
         if (has(results, locationOf(o, i))) return fault(instr, "two results in one register");
         results.push_back(locationOf(o, i));
-        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kStackPointer && !function_.frame.empty())
+        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kStackPointer &&
+            (!function_.frame.empty() || function_.growsStack))
           return fault(instr, "overwrites the stack pointer");
       }
     }

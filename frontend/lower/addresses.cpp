@@ -70,6 +70,12 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     return Value::of(r);
   }
   case StateSpace::Local: {
+    if (frameObject_[index(id)] == kNoId) {
+      const IsaOperand sum = newR();
+      emit(IsaOp::IADD3,
+           {sum, IsaOperand::pt(), IsaOperand::pt(), localBase_[index(id)], imm(offset), IsaOperand::rz()});
+      return Value::of(sum);
+    }
     IsaOperand r = newR(), where;
     where.kind = IsaOperand::Kind::Frame;
     where.reg = frameObject_[index(id)];
@@ -181,6 +187,8 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
     if (v.space == StateSpace::Shared && narrow) {
       if (IsaOperand base = sharedBase(); !base.isZeroReg()) a.uniform = base;
       a.offset += sharedOffset(id);
+    } else if (v.space == StateSpace::Local && narrow && frameObject_[index(id)] == kNoId) {
+      a.base = localBase_[index(id)];
     } else if (v.space == StateSpace::Local && narrow) {
       a.base = IsaOperand::physical(File::R, 1);
       a.isFrame = true;

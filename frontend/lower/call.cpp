@@ -1,4 +1,5 @@
-// Calls. Every function with a body is inlined where it is called; what calls pass is kept in registers.
+// Calls. Functions with a body are inlined where they are called, but for recursive ones (recursive_calls.cpp); what
+// calls pass is kept in registers.
 
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/families.h"
@@ -14,12 +15,12 @@ using IsaOperand = isa::Operand;
 
 std::vector<const Function*> FunctionLowering::bodies() {
   std::vector<const Function*> all{in_};
-  for (std::size_t at = 0; at < all.size(); ++at)
-    for (const Operand& o : all[at]->operands) {
-      if (!o.is(OperandKind::Function)) continue;
-      const Function& callee = module().function(o.functionId());
-      if (callee.hasBody && std::find(all.begin(), all.end(), &callee) == all.end()) all.push_back(&callee);
+  for (std::size_t at = 0; at < all.size(); ++at) {
+    for (const FunctionId callee : layout_.calls->callees(idOf(*all[at]))) {
+      const Function& body = module().function(callee);
+      if (body.hasBody && std::find(all.begin(), all.end(), &body) == all.end()) all.push_back(&body);
     }
+  }
   return all;
 }
 
@@ -130,80 +131,120 @@ std::vector<Value> FunctionLowering::argumentWords(const Operand& argument, Vari
   return words;
 }
 
-void FunctionLowering::inlineCall(const Instruction& call) {
-  const CallParts parts = callParts(*in_, call);
-  if (!parts.callee->is(OperandKind::Function)) {
-    unsupported("a call through a pointer");
-    return;
-  }
-  const Function& callee = module().function(parts.callee->functionId());
-  const std::string name(module().text(callee.name));
-  if (in_ == &callee || std::find(inlining_.begin(), inlining_.end(), &callee) != inlining_.end()) {
-    unsupported(fmt::format("the recursive function '{}'", name));
-    return;
-  }
-  const auto passed = [&](const Operand* list) { return list ? in_->parts(*list) : std::span<const Operand>(); };
-  const auto args = passed(parts.args), results = passed(parts.returns);
-  if (args.size() != callee.params.size() || results.size() != callee.returns.size()) {
-    unsupported(fmt::format("this call of '{}'", name));
-    return;
-  }
-  if (!callee.hasBody) {
-    callExternal(parts.callee->functionId(), args, results);
-    return;
-  }
-  const auto wordCount = [&](VariableId id) { return (module().variable(id).byteSize() + 3) / 4; };
-
-  ori::Block* join = beginUnguarded();
-  // The arguments are read before any parameter is written.
-  std::vector<std::vector<Value>> values;
-  for (std::size_t n = 0; n < args.size(); ++n)
-    values.push_back(argumentWords(args[n], callee.params[n].variable));
-  // A result that goes straight to a register of the caller.
-  std::vector<IsaOperand> direct(results.size());
-  for (std::size_t n = 0; n < results.size(); ++n)
-    if (!results[n].is(OperandKind::Variable)) direct[n] = dest(results[n]);
-
-  ori::Block* after = newBlock();
-  Activation caller = enterBody(callee, after);
-  const auto registerOf = [&](const Parameter& p) { return out_.use(vregOf_[index(p.reg)]); };
-  for (std::size_t n = 0; n < values.size(); ++n)
+void FunctionLowering::passArguments(const Function& callee, std::span<const ori::VRegId> vregOf,
+                                     std::span<const std::vector<Value>> values) {
+  for (std::size_t n = 0; n < values.size(); ++n) {
+    const Parameter& p = callee.params[n];
     for (unsigned w = 0; w < values[n].size(); ++w) {
-      const Parameter& p = callee.params[n];
       if (p.reg == RegisterId::None)
         copy(callParamWord(p.variable, w), values[n][w]);
-      else if (w < registerOf(p).width)
-        copy(ori::component(registerOf(p), w), values[n][w]);
+      else if (const IsaOperand reg = out_.use(vregOf[index(p.reg)]); w < reg.width)
+        copy(ori::component(reg, w), values[n][w]);
     }
-  for (const Statement& statement : callee.statements)
-    lowerStatement(statement);
-  enter(after);
+  }
+}
+
+std::vector<std::vector<IsaOperand>> FunctionLowering::resultWords(const Function& callee,
+                                                                   std::span<const ori::VRegId> vregOf) {
   std::vector<std::vector<IsaOperand>> returned;
   for (const Parameter& p : callee.returns) {
     std::vector<IsaOperand> words;
-    if (p.reg != RegisterId::None)
-      for (unsigned w = 0; w < registerOf(p).width; ++w)
-        words.push_back(ori::component(registerOf(p), w));
-    else
-      for (std::uint64_t w = 0; w < wordCount(p.variable); ++w)
+    if (p.reg != RegisterId::None) {
+      const IsaOperand reg = out_.use(vregOf[index(p.reg)]);
+      for (unsigned w = 0; w < reg.width; ++w)
+        words.push_back(ori::component(reg, w));
+    } else {
+      for (std::uint64_t w = 0; w < (module().variable(p.variable).byteSize() + 3) / 4; ++w)
         words.push_back(callParamWord(p.variable, w));
+    }
     returned.push_back(std::move(words));
   }
-  leaveBody(std::move(caller));
-  for (std::size_t n = 0; n < results.size(); ++n)
+  return returned;
+}
+
+void FunctionLowering::takeResults(const CallValues& call, std::span<const std::vector<IsaOperand>> returned) {
+  for (std::size_t n = 0; n < call.results.size(); ++n)
     for (unsigned w = 0; w < returned[n].size(); ++w) {
-      if (direct[n].isNone()) {
-        if (w < wordCount(results[n].variableId()))
-          copy(callParamWord(results[n].variableId(), w), Value::of(returned[n][w]));
-      } else if (!direct[n].isZeroReg() && w < direct[n].width) {
-        copy(ori::component(direct[n], w), Value::of(returned[n][w]));
+      const IsaOperand& direct = call.direct[n];
+      if (direct.isNone()) {
+        const VariableId variable = call.results[n].variableId();
+        if (w < (module().variable(variable).byteSize() + 3) / 4)
+          copy(callParamWord(variable, w), Value::of(returned[n][w]));
+      } else if (!direct.isZeroReg() && w < direct.width) {
+        copy(ori::component(direct, w), Value::of(returned[n][w]));
       }
     }
+}
+
+void FunctionLowering::inlineBody(const Function& callee, const CallValues& call) {
+  ori::Block* after = newBlock();
+  Activation caller = enterBody(callee, after);
+  passArguments(callee, vregOf_, call.args);
+  for (const Statement& statement : callee.statements)
+    lowerStatement(statement);
+  enter(after);
+  const auto returned = resultWords(callee, vregOf_);
+  leaveBody(std::move(caller));
+  takeResults(call, returned);
+}
+
+void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
+  const Function& callee = module().function(id);
+  if (args.size() != callee.params.size() || results.size() != callee.returns.size()) {
+    unsupported(fmt::format("this call of '{}'", module().text(callee.name)));
+    return;
+  }
+  if (!callee.hasBody) {
+    callExternal(id, args, results);
+    return;
+  }
+  ori::Block* join = beginUnguarded();
+  CallValues call{{}, {}, results};
+  // The arguments are read before any parameter is written.
+  for (std::size_t n = 0; n < args.size(); ++n)
+    call.args.push_back(argumentWords(args[n], callee.params[n].variable));
+  // A result that goes straight to a register of the caller.
+  for (const Operand& result : results)
+    call.direct.push_back(result.is(OperandKind::Variable) ? IsaOperand() : dest(result));
+  if (layout_.calls->isRecursive(id))
+    callRecursive(id, call);
+  else
+    inlineBody(callee, call);
+  endUnguarded(join);
+}
+
+void FunctionLowering::call(const Instruction& instruction) {
+  const CallParts parts = callParts(*in_, instruction);
+  const auto passed = [&](const Operand* list) { return list ? in_->parts(*list) : std::span<const Operand>(); };
+  const auto args = passed(parts.args), results = passed(parts.returns);
+  const std::vector<FunctionId> targets = layout_.calls->targets(*in_, instruction);
+  if (parts.callee->is(OperandKind::Function)) {
+    callOne(targets.front(), args, results);
+    return;
+  }
+  // Through a pointer: a comparison for each function that it may hold; anything else is no function, and traps.
+  ori::Block* join = beginUnguarded();
+  ori::Block* after = newBlock();
+  const IsaOperand pointer = sourceReg(*parts.callee, Type::U64);
+  for (const FunctionId target : targets) {
+    ori::Block* next = newBlock();
+    const IsaOperand isOther = newP();
+    emit(IsaOp::ISETP,
+         {isOther, IsaOperand::pt(), ori::component(pointer, 0),
+          imm(static_cast<std::int64_t>(functionAddress(target))), IsaOperand::pt()},
+         {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+    branchIf(isOther, next);
+    callOne(target, args, results);
+    branch(after);
+    enter(next);
+  }
+  emit(IsaOp::BPT, {imm(1)});
+  enter(after);
   endUnguarded(join);
 }
 
 void lowerCall(FunctionLowering& f, const Instruction& i, const Form&) {
-  f.inlineCall(i);
+  f.call(i);
 }
 
 } // namespace orias::ptx

@@ -27,6 +27,10 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("a call of '{}', which has no body here", name));
     return;
   }
+  if (!openRegions_.empty() && name != "__assertfail") {
+    unsupported(fmt::format("a call of '{}' in a recursive function", name));
+    return;
+  }
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
     resultWords += (module().variable(p.variable).byteSize() + 3) / 4;

@@ -46,6 +46,7 @@ void FunctionLowering::run() {
     builder_.emit(IsaOp::EXIT, {});
   }
   out_.setLayout(order_);
+  saveAcrossRecursion();
 }
 
 void FunctionLowering::startBlock(ori::Block* block) {
@@ -83,13 +84,17 @@ void FunctionLowering::layOutVariables() {
   frameObject_.assign(module().variables.size(), kNoId);
   // Variables of these functions, and module-scope shared ones that they name, get their places in the order of
   // declaration.
-  std::vector<bool> named(module().variables.size(), false);
+  std::vector<bool> named(module().variables.size(), false), inRecursive(named);
   for (const Function* body : bodies()) {
     for (const Operand& o : body->operands)
       if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
         named[index(o.variableId())] = true;
     for (const Statement& s : body->statements)
-      if (s.kind == StatementKind::Variable) named[s.index] = true;
+      if (s.kind == StatementKind::Variable) {
+        named[s.index] = true;
+        // Each call under way has its own.
+        inRecursive[s.index] = layout_.calls->isRecursive(idOf(*body));
+      }
   }
 
   std::vector<std::uint32_t> dynamic;
@@ -105,7 +110,7 @@ void FunctionLowering::layOutVariables() {
       sharedOffset_[id] = out_.sharedBytes;
       out_.sharedBytes += static_cast<std::uint32_t>(v.byteSize());
       out_.sharedAlign = std::max(out_.sharedAlign, v.align);
-    } else if (v.space == StateSpace::Local) {
+    } else if (v.space == StateSpace::Local && !inRecursive[id]) {
       frameObject_[id] = static_cast<std::uint32_t>(out_.frame.size());
       ori::FrameObject object;
       object.name = out_.intern(module().text(v.name));
@@ -263,6 +268,8 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     if (words == 1) return Value::constant(std::bit_cast<std::uint32_t>(static_cast<float>(operand.float64Value())), 1);
     return Value::constant(operand.bits(), words);
   }
+  case OperandKind::Function:
+    return Value::constant(functionAddress(layout_.calls->resolved(operand.functionId())), words);
   case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());
   case OperandKind::Variable: {
     Value v = variableAddress(operand.variableId(), operand.offset());

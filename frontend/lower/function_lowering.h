@@ -3,11 +3,14 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "frontend/instr_form_table.h"
+#include "frontend/lower/call_graph.h"
 #include "frontend/lower/lower.h"
+#include "frontend/lower/recursive_region.h"
 #include "frontend/module.h"
 #include "ori/builder.h"
 #include "ori/module.h"
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -24,6 +27,7 @@ struct ModuleLayout {
   ori::Module* out = nullptr;
   const Module* in = nullptr;
   const FormTable* forms = nullptr;
+  const CallGraph* calls = nullptr;
   LowerOptions options;
   std::vector<std::uint32_t> externOf;   ///< by FunctionId: the same for functions without a body
   std::vector<std::uint32_t> symbolOf;   ///< by VariableId: index into ori::Module::symbols, kNoId if none
@@ -150,7 +154,7 @@ class FunctionLowering {
   isa::Operand carry(bool asNoBorrow);
   isa::Operand newCarry(bool asNoBorrow);
 
-  // --- calls, which are all inlined (call.cpp)
+  // --- calls (call.cpp, recursive_calls.cpp)
   /// Is this a .param variable of a function or of a call, which lives in registers, and not a parameter of the kernel?
   bool isCallParam(VariableId id) const;
   /// Where control goes at a `ret`: null in the kernel itself.
@@ -158,8 +162,8 @@ class FunctionLowering {
   /// Loads and stores of such variables; `type` and the offset say which part.
   void loadCallParam(isa::Operand destination, VariableId id, std::int64_t offset, Type type);
   void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
-  /// The body of the callee in place of the call.
-  void inlineCall(const Instruction& call);
+  /// The `call`: the body of the callee in its place; for a pointer, of all that it may point to.
+  void call(const Instruction& instruction);
   /// A call of code that is not in this module (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
 
@@ -200,6 +204,9 @@ class FunctionLowering {
   void startBlock(ori::Block* block);
   /// The kernel and all functions that it calls, each once, callers first.
   std::vector<const Function*> bodies();
+  FunctionId idOf(const Function& function) const {
+    return FunctionId(static_cast<std::uint32_t>(&function - module().functions.data()));
+  }
   isa::Operand callParamWord(VariableId id, std::size_t word);
   /// The words of an argument for `param`; none where it cannot be passed, which is reported.
   std::vector<Value> argumentWords(const Operand& argument, VariableId param);
@@ -211,6 +218,29 @@ class FunctionLowering {
     ori::Block* returnTo;
     const Instruction* current;
   };
+  /// The arguments and results of a call, in the caller.
+  struct CallValues {
+    std::vector<std::vector<Value>> args; ///< words
+    std::vector<isa::Operand> direct;     ///< where results go straight to a register; else none
+    std::span<const Operand> results;
+  };
+  void callOne(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
+  void inlineBody(const Function& callee, const CallValues& call);
+  void passArguments(const Function& callee, std::span<const ori::VRegId> vregOf,
+                     std::span<const std::vector<Value>> values);
+  std::vector<std::vector<isa::Operand>> resultWords(const Function& callee, std::span<const ori::VRegId> vregOf);
+  void takeResults(const CallValues& call, std::span<const std::vector<isa::Operand>> returned);
+
+  void callRecursive(FunctionId callee, const CallValues& call);
+  void callFromOutside(FunctionId callee, const CallValues& call);
+  void callFromInside(RecursiveRegion& region, FunctionId callee, const CallValues& call);
+  std::size_t bodyOf(RecursiveRegion& region, FunctionId callee);
+  void lowerRecursiveBody(RecursiveRegion& region, std::size_t which);
+  void lowerReturn(RecursiveRegion& region, std::size_t which);
+  void saveAcrossRecursion();
+  void moveStack(std::int64_t bytes);
+  isa::Operand stackPointer();
+
   Activation enterBody(const Function& callee, ori::Block* returnTo);
   void leaveBody(Activation&& caller);
   /// Control can go on behind the current block's last instruction.
@@ -243,8 +273,12 @@ class FunctionLowering {
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   ori::Block* returnTo_ = nullptr;
-  std::vector<const Function*> inlining_;                // from the kernel to the innermost callee
-  std::vector<std::vector<ori::VRegId>> callParamWords_; // by VariableId, 32 bits each
+  std::vector<const Function*> inlining_;                 // from the kernel to the innermost callee
+  std::vector<std::vector<ori::VRegId>> callParamWords_;  // by VariableId, 32 bits each
+  std::vector<std::unique_ptr<RecursiveRegion>> regions_; // of the whole kernel; some are still open
+  std::vector<RecursiveRegion*> openRegions_;             // from the outermost in
+  std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from
+  isa::Operand stackPointer_;
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; filled when asked for
 };
 

@@ -28,10 +28,12 @@ int constOrder(const Variable& v) {
 class ModuleLowering {
  public:
   ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
-      : in_(in), diagnostics_(diagnostics), forms_(in), out_(std::make_unique<ori::Module>(target)) {
+      : in_(in), diagnostics_(diagnostics), forms_(in), calls_(in, forms_),
+        out_(std::make_unique<ori::Module>(target)) {
     layout_.out = out_.get();
     layout_.in = &in;
     layout_.forms = &forms_;
+    layout_.calls = &calls_;
     layout_.options = options;
   }
 
@@ -104,6 +106,13 @@ class ModuleLowering {
     out.init.assign(v.init.begin(), v.init.end());
     out.init.resize(out.size, 0);
     for (const InitAddress& a : v.initAddresses) {
+      if (a.function != FunctionId::None && a.mask == 0) {
+        const std::uint64_t number =
+            functionAddress(calls_.resolved(a.function)) + static_cast<std::uint64_t>(a.addend);
+        for (std::uint32_t b = 0; b < a.size; ++b)
+          out.init[a.at + b] = static_cast<std::uint8_t>(number >> (8 * b));
+        continue;
+      }
       if (a.variable == VariableId::None || a.mask != 0 || layout_.symbolOf[index(a.variable)] == kNoId) {
         diagnostics_.error(v.loc,
                            fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
@@ -141,6 +150,7 @@ class ModuleLowering {
   const Module& in_;
   Diagnostics& diagnostics_;
   FormTable forms_;
+  CallGraph calls_;
   std::unique_ptr<ori::Module> out_;
   ModuleLayout layout_;
 };

@@ -94,10 +94,6 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
     lowerPackedMov(f, ops[0], ops[1], type);
     return;
   }
-  if (ops[1].is(OperandKind::Function)) {
-    f.unsupported("the address of a function");
-    return;
-  }
   Value value = f.source(ops[1], type);
   IsaOperand d = f.dest(ops[0]);
   if (d.isZeroReg()) return;

@@ -16,6 +16,8 @@ inline constexpr std::uint64_t kParameterWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
 /// Local addresses of a thread end here; its stack grows down from here.
 inline constexpr std::uint32_t kLocalTop = 0xfffd00;
+/// What a kernel gets for its stack when its file does not know how deep its calls go.
+inline constexpr std::uint32_t kStackOfCalls = 8192;
 /// Functions of the driver have addresses from here on, so that a call of one is recognised.
 inline constexpr std::uint64_t kDriverFunctions = 0x7b0000000000;
 /// From one of them to the next.

@@ -4,6 +4,7 @@
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
 #include "support/check.h"
+#include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
 
 #include <algorithm>
@@ -18,8 +19,6 @@ using isa::File;
 using isa::Operand;
 
 constexpr std::size_t kWordBytes = 16;
-/// What a kernel that calls functions gets for its stack: the file does not know how deep they go.
-constexpr std::uint32_t kStackOfCalls = 8192;
 constexpr std::uint32_t kStackAlignment = 16;
 
 Relocation convert(const cubin::Relocation& r) {
@@ -96,7 +95,8 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   program.staticShared = function.staticSharedSize;
   program.sharedAlignment = function.sharedAlignment;
   program.localBytes = std::max({function.frameSize, function.minStackSize, function.maxStackSize.value_or(0)});
-  if (!function.inner.empty()) program.localBytes += kStackOfCalls;
+  // ptxas' recursive functions stand behind the kernel; ours are part of it.
+  if (!function.inner.empty() || function.minStackSize > function.frameSize) program.localBytes += kStackOfCalls;
   program.localBytes = (program.localBytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
   for (const cubin::Variable& v : module.variables) {
     if (!v.defined) continue;

@@ -5,6 +5,7 @@
 #include "ori/analysis/loops.h"
 #include "ori/module.h"
 #include "support/check.h"
+#include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
 
 #include <algorithm>
@@ -83,7 +84,8 @@ class Loader {
   /// Objects without a place get one behind those that have; the stack pointer is below them all then.
   void placeFrame() {
     std::uint32_t end = 0;
-    bool isLaidOut = true;
+    // Without a frame, allocation tells whether the stack pointer is set up.
+    bool isLaidOut = !function_.growsStack || !function_.frame.empty() || function_.stats.registers != 0;
     for (const ori::FrameObject& object : function_.frame) {
       if (object.offset >= 0) end = std::max(end, static_cast<std::uint32_t>(object.offset) + object.size);
       isLaidOut &= object.offset >= 0;
@@ -98,7 +100,8 @@ class Loader {
       end += object.size;
     }
     end = alignUp(std::max(end, function_.stats.frameBytes), kStackAlignment);
-    program_.localBytes = end;
+    if (!isLaidOut) end = std::max(end, kStackAlignment);
+    program_.localBytes = end + (function_.growsStack ? kStackOfCalls : 0);
     program_.frameBytes = isLaidOut ? 0 : end;
   }
 

@@ -25,9 +25,8 @@ class Machine;
 struct Cta;
 struct Warp;
 
-// Generic addresses: windows onto the other spaces, outside of which is global memory. Functions have addresses too.
+// Generic addresses: windows onto the other spaces, outside of which is global memory. Functions are small numbers.
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 36;
-inline constexpr std::uint64_t kCodeBase = 0x7a0000000000;
 inline constexpr std::uint64_t kLocalWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kSharedWindow = 0x7c0000000000;
 inline constexpr std::uint64_t kParamWindow = 0x7d0000000000;

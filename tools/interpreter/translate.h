@@ -133,7 +133,8 @@ class ModuleTranslator {
 
   /// The address of a module or function variable in its own space (of .const and .global: in global memory).
   std::uint64_t addressOf(ptx::VariableId id);
-  static std::uint64_t addressOf(ptx::FunctionId id) { return kCodeBase + 16 * std::uint64_t{index(id)}; }
+  /// The numbers that stand for functions in code that orias makes, so that memory with pointers can be compared.
+  static std::uint64_t addressOf(ptx::FunctionId id) { return 16 + 16 * std::uint64_t{index(id)}; }
   /// The code of a function with a body, perhaps not translated yet; null without one.
   const Code* codeOf(ptx::FunctionId id);
   bool isKernelParam(ptx::VariableId id) const { return kernelParams_.contains(id); }

@@ -236,3 +236,30 @@ def big_add():
 def barrier_phases():
     a = integers("s32", 128, 27)
     return [Buffer("in", "s32", a), Buffer("out", "s32", expected=a[63::-1] + a[127:63:-1])]
+
+
+def ackermann(m, n):
+    return n + 1 if m == 0 else 2 + n if m == 1 else 2 * n + 3
+
+
+@launch("recursive_calls", "ackermanns", block=32)
+def recursive_ackermanns():
+    out = [ackermann(i % 3, i // 3) * 1000 + (ackermann(2, i % 5) if i & 1 else 0) for i in range(32)]
+    return [Buffer("out", "u32", expected=out)]
+
+
+@launch("recursive_calls", "quicksorts", block=32)
+def recursive_quicksorts():
+    values = integers("s32", 16 * 32, 28)
+    out = []
+    for i in range(32):
+        out += sorted(values[16 * i:16 * i + 16], reverse=i % 3 == 0)
+    return [Buffer("values", "s32", values, expected=out), Buffer("depths", "f64", expected=[1.0] * 32)]
+
+
+@launch("recursive_calls", "expressions", block=32)
+def virtual_expressions():
+    picks = [abs(p) % 6 for p in integers("s32", 32, 29)]
+    nodes = [lambda x: 3, lambda x: x, lambda x: x + 3, lambda x: (x + 3) ** 2, lambda x: 1000000007 * (x + 3) ** 2,
+             lambda x: 1000000007 * (x + 3) ** 2 + x]
+    return [Buffer("picks", "s32", picks), Buffer("out", "s64", expected=[nodes[p](i) for i, p in enumerate(picks)])]

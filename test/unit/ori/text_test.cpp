@@ -113,6 +113,7 @@ TEST_CASE("everything that a module holds survives") {
   f.sharedBytes = 1024;
   f.sharedAlign = 16;
   f.usesDynamicShared = true;
+  f.growsStack = true;
   f.ctaBarriers = 2;
   f.frame = {{f.intern("depot"), 64, 8, -1, false}, {{}, 4, 4, 16, true}};
   f.stats.registers = 12;

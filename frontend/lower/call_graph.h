@@ -1,0 +1,44 @@
+#pragma once
+
+#include "frontend/instr_form_table.h"
+#include "frontend/module.h"
+
+#include <cstdint>
+#include <vector>
+
+namespace orias::ptx {
+
+/// Who may call whom in a module. A call through a pointer may reach every function whose address is taken somewhere
+/// and that has the parameters and results of its prototype, or those of its list of targets.
+class CallGraph {
+ public:
+  CallGraph(const Module& module, const FormTable& forms);
+
+  /// The functions that a call may reach; aliases are replaced by what they stand for.
+  std::vector<FunctionId> targets(const Function& caller, const Instruction& call) const;
+  /// Those that the calls in a function may reach, each once.
+  const std::vector<FunctionId>& callees(FunctionId id) const { return callees_[index(id)]; }
+  /// May the function be called while a call of it is under way?
+  bool isRecursive(FunctionId id) const { return isRecursive_[index(id)]; }
+  /// Two recursive functions that may call each other, at once or through others.
+  bool areMutual(FunctionId a, FunctionId b) const { return component_[index(a)] == component_[index(b)]; }
+  /// A function itself, or the one that an alias stands for.
+  FunctionId resolved(FunctionId id) const;
+
+ private:
+  bool fits(const Function& callee, const Prototype& prototype) const;
+
+  const Module& module_;
+  std::vector<FunctionId> addressTaken_;
+  std::vector<std::vector<FunctionId>> callees_; // by FunctionId
+  std::vector<int> component_;                   // by FunctionId
+  std::vector<bool> isRecursive_;                // by FunctionId
+};
+
+/// What a pointer to a function holds: a number that stands for it in this module, even, and never 0. Calls through
+/// pointers compare; functions have no code of their own that could be jumped to.
+constexpr std::uint64_t functionAddress(FunctionId id) {
+  return (std::uint64_t{index(id)} + 1) * 16;
+}
+
+} // namespace orias::ptx
