@@ -88,8 +88,9 @@ TEST_CASE("a recursive function stands there once, and keeps what it needs after
 )");
   CAPTURE(text);
   // n, the predicate and the place to go on at.
-  CHECK(inOrder(text, {"growsstack;", "LOP3", "R1", "ISETP.EQ", "IADD3", "-0x10", "STL", "STL", "SEL", "STL", "BRA",
-                       "LDL", "LDL", "LDL", "ISETP.NE", "IADD3", "0x10", "ISETP.EQ", "BRA", "STG"}));
+  CHECK(
+      inOrder(text, {"growsstack;", "LOP3", "R1",  "ISETP.EQ", "IADD3",    "-0x10", "STL",  "STL",      "SEL", "STL",
+                     "BRA",         "LDL",  "LDL", "LDL",      "ISETP.NE", "IADD3", "0x10", "ISETP.EQ", "BRA", "STG"}));
   const auto count = [&](std::string_view what) {
     std::size_t n = 0;
     for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1))
