@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/phases.h"
 
@@ -54,20 +55,56 @@ bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b
   return isSigned ? order(static_cast<std::int32_t>(a), static_cast<std::int32_t>(b)) : order(a, b);
 }
 
-/// A loop whose rounds are known: `test` ends the last of them.
+/// Rounds written out together where their number is known to the program only.
+constexpr unsigned kRoundsAtOnce = 4;
+
+/// The comparison that says the opposite; nothing for one that has none.
+isa::ICmp opposite(isa::ICmp comparison) {
+  switch (comparison) {
+  case isa::ICmp::LT: return isa::ICmp::GE;
+  case isa::ICmp::LE: return isa::ICmp::GT;
+  case isa::ICmp::GT: return isa::ICmp::LE;
+  case isa::ICmp::GE: return isa::ICmp::LT;
+  case isa::ICmp::EQ: return isa::ICmp::NE;
+  case isa::ICmp::NE: return isa::ICmp::EQ;
+  default: return comparison;
+  }
+}
+
+/// The comparison of a counter on which a loop goes on or ends.
+struct Test {
+  const Instr *branch = nullptr, *compare = nullptr, *step = nullptr;
+  std::uint32_t by = 0;         ///< what the step adds
+  bool stepsFirst = false;      ///< the counter that is compared is that of the next round
+  bool leavesWhenTaken = false; ///< and not when the branch falls through
+
+  isa::ICmp comparison() const { return isa::modAs<isa::ICmp>(*compare, isa::Mod::Cmp); }
+  bool isSigned() const { return isa::modAs<isa::IntType>(*compare, isa::Mod::Type) == isa::IntType::S32; }
+  const ori::Operand& counter() const { return compare->op_(2); }
+  const ori::Operand& limit() const { return compare->op_(3); }
+  /// The predicate of the lanes that stay.
+  Operand stays() const { return leavesWhenTaken ? branch->guard().value().notted() : branch->guard().value(); }
+  /// Holds for the lanes that stay.
+  isa::ICmp stayComparison() const {
+    return leavesWhenTaken != branch->guard().inverted() ? opposite(comparison()) : comparison();
+  }
+};
+
+/// A loop whose rounds are known: `test` ends the last of them. Without `trips` the program counts them.
 struct Plan {
   LoopId loop = ori::kNoId;
   Block* test = nullptr; ///< the block that a lane leaves the loop from, each round passes it
   BlockId stay = ori::kNoId, leave = ori::kNoId;
   unsigned trips = 0;
   unsigned copies = 0; ///< of the loop's blocks, the first included
+  Test counted;        ///< without `trips`: what counts the rounds
 };
 
 /// The innermost loops at one time: what becomes of each is decided before any is changed.
 class Level {
  public:
-  Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft)
-      : function_(function), context_(context), growthLeft_(growthLeft), cfg_(function),
+  Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<BlockId>& counted)
+      : function_(function), context_(context), growthLeft_(growthLeft), counted_(counted), cfg_(function),
         dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
         pressure_(ori::computePressure(function, liveness_)) {}
 
@@ -82,11 +119,17 @@ class Level {
         if (const std::optional<Plan> plan = planFor(loop)) plans.push_back(*plan);
     if (plans.empty()) return false;
     behind_.assign(function_.blockIdCount(), {});
-    for (const Plan& plan : plans)
-      apply(plan);
+    inFront_.assign(function_.blockIdCount(), {});
+    for (const Plan& plan : plans) {
+      if (plan.trips != 0)
+        apply(plan);
+      else
+        applyCounted(plan);
+    }
     std::vector<Block*> order;
     for (Block* block : function_.layout()) {
       if (block->id >= behind_.size()) break; // the copies, which stand behind all others yet
+      order.insert(order.end(), inFront_[block->id].begin(), inFront_[block->id].end());
       order.push_back(block);
       order.insert(order.end(), behind_[block->id].begin(), behind_[block->id].end());
     }
@@ -126,83 +169,154 @@ class Level {
       plan.trips = tripsOf(loop, plan, most);
       if (plan.trips != 0) break;
     }
-    if (plan.trips == 0) return refuse("not unrolled: the number of rounds is not known, or too large");
     // Copies of different rounds can be under way at the same time, and each has its own values then.
     if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: registers are short");
 
     const auto wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollMaxInstructions));
     const auto partLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollPartInstructions));
-    if (plan.trips * size <= wholeLimit) {
+    if (plan.trips != 0 && plan.trips * size <= wholeLimit) {
       plan.copies = plan.trips;
-    } else {
+    } else if (plan.trips != 0) {
       for (unsigned factor = 8; factor > 1 && plan.copies == 0; factor /= 2)
         if (plan.trips % factor == 0 && factor * size <= partLimit) plan.copies = factor;
     }
-    if (plan.copies == 0) return refuse("not unrolled: the code would get too long");
-    const std::size_t growth = (plan.copies - 1) * size;
+    if (plan.copies == 0) {
+      if (const char* why = whyNotCounted(loop, plan)) return refuse(why);
+      if (kRoundsAtOnce * size > partLimit) return refuse("not unrolled: the code would get too long");
+      plan.trips = 0;
+      plan.copies = kRoundsAtOnce;
+    }
+    const std::size_t growth = plan.copies * size;
     if (growth > growthLeft_) return refuse("not unrolled: the function has grown enough");
     growthLeft_ -= growth;
     return plan;
   }
 
-  /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
-  unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) const {
-    const Instr* branch = ori::plainBranch(*plan.test);
-    if (!branch || !branch->guard().isReg(File::P) || !branch->guard().isVirtual()) return 0;
-    BlockId taken = ori::kNoId;
-    for (const ori::Operand& o : branch->ops())
-      if (o.isLabel()) taken = o.reg;
-    const bool leavesWhenTaken = taken == plan.leave;
-    plan.stay = leavesWhenTaken ? plan.test->fallthrough : taken;
-    if (plan.stay == plan.leave || (!leavesWhenTaken && plan.test->fallthrough != plan.leave)) return 0;
+  /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
+  const char* whyNotCounted(const ori::Loop& loop, Plan& plan) const {
+    if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
+      return "not unrolled: the number of rounds is not known, or too large";
+    if (std::find(counted_.begin(), counted_.end(), loop.header) != counted_.end())
+      return "not unrolled: it is what other rounds have left";
+    if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several ways in";
+    for (BlockId b : loops_.blocks(plan.loop))
+      for (const Instr& instr : *function_.block(b))
+        if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA)
+          return "not unrolled: lanes wait for each other in it";
+    for (const auto& [from, to] : loops_.exits(plan.loop)) {
+      if (from != loop.latches[0]) continue;
+      plan.test = function_.block(from);
+      plan.leave = to;
+      if (isCounted(loop, plan)) return nullptr;
+    }
+    return "not unrolled: the number of rounds is not known, or too large";
+  }
 
-    const Instr* compare = branch->prev;
+  /// The only block outside that leads to the loop, or kNoId. It is in no other loop that may change now.
+  BlockId entryOf(LoopId id) const {
+    const ori::Loop& loop = loops_.loop(id);
+    BlockId found = ori::kNoId;
+    for (BlockId p : cfg_.predecessors(loop.header)) {
+      if (!cfg_.isReachable(p) || loops_.contains(id, p)) continue;
+      if (found != ori::kNoId || loops_.innermost(p) != loop.parent) return ori::kNoId;
+      found = p;
+    }
+    return found;
+  }
+
+  /// The comparison of a counter that a block ends with; nothing when it ends with something else.
+  std::optional<Test> testOf(const ori::Loop& loop, Plan& plan) const {
+    Test test;
+    test.branch = ori::plainBranch(*plan.test);
+    if (!test.branch || !test.branch->guard().isReg(File::P) || !test.branch->guard().isVirtual()) return std::nullopt;
+    BlockId taken = ori::kNoId;
+    for (const ori::Operand& o : test.branch->ops())
+      if (o.isLabel()) taken = o.reg;
+    test.leavesWhenTaken = taken == plan.leave;
+    plan.stay = test.leavesWhenTaken ? plan.test->fallthrough : taken;
+    if (plan.stay == plan.leave || (!test.leavesWhenTaken && plan.test->fallthrough != plan.leave)) return std::nullopt;
+
+    const Instr* compare = test.branch->prev;
     const auto definesCondition = [&](const Instr& instr) {
       return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
-        return o.isDef && o.isReg(File::P) && o.isVirtual() && o.reg == branch->guard().reg;
+        return o.isDef && o.isReg(File::P) && o.isVirtual() && o.reg == test.branch->guard().reg;
       });
     };
     while (compare && !definesCondition(*compare))
       compare = compare->prev;
     if (!compare || compare->op != Op::ISETP || compare->isGuarded() || !compare->op_(0).isVirtual() ||
-        compare->op_(0).reg != branch->guard().reg)
-      return 0;
-    const ori::Operand &counter = compare->op_(2), &other = compare->op_(3), &with = compare->op_(4);
-    const auto limit = constantOf(other);
-    if (!counter.isReg(File::R) || !counter.isVirtual() || !isPlainUse(counter, counter.reg) || !limit) return 0;
+        compare->op_(0).reg != test.branch->guard().reg)
+      return std::nullopt;
+    test.compare = compare;
+    const ori::Operand &counter = test.counter(), &with = compare->op_(4);
+    if (!counter.isReg(File::R) || !counter.isVirtual() || !isPlainUse(counter, counter.reg)) return std::nullopt;
     if (function_.vreg(counter.reg).width != 1 || !with.isZeroReg() || with.inverted() ||
         isa::modAs<isa::BoolOp>(*compare, isa::Mod::Bool) != isa::BoolOp::AND)
-      return 0;
+      return std::nullopt;
     for (unsigned slot = 5; slot < compare->operandCount; ++slot)
-      if (!compare->op_(slot).isNone()) return 0; // half of a long comparison
+      if (!compare->op_(slot).isNone()) return std::nullopt; // half of a long comparison
 
-    const Instr* step = nullptr;
     bool isOnlyOne = true;
     function_.forEachDef(counter.reg, [&](const ori::Operand& def) {
       if (!loops_.contains(plan.loop, def.owner->block->id)) return;
-      isOnlyOne &= step == nullptr;
-      step = def.owner;
+      isOnlyOne &= test.step == nullptr;
+      test.step = def.owner;
     });
-    const auto by = step && isOnlyOne ? stepOf(*step, counter.reg) : std::nullopt;
-    const auto first = by ? valueInFront(loop, counter.reg) : std::nullopt;
-    if (!first || !dominators_.dominates(step->block->id, loop.latches[0])) return 0;
-    bool stepsFirst = dominators_.dominates(step->block->id, plan.test->id);
-    if (step->block == plan.test) {
-      const Instr* at = step;
+    const auto by = test.step && isOnlyOne ? stepOf(*test.step, counter.reg) : std::nullopt;
+    if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
+    test.by = *by;
+    test.stepsFirst = dominators_.dominates(test.step->block->id, plan.test->id);
+    if (test.step->block == plan.test) {
+      const Instr* at = test.step;
       while (at && at != compare)
         at = at->next;
-      stepsFirst = at != nullptr;
+      test.stepsFirst = at != nullptr;
     }
+    return test;
+  }
 
-    const auto comparison = isa::modAs<isa::ICmp>(*compare, isa::Mod::Cmp);
-    const bool isSigned = isa::modAs<isa::IntType>(*compare, isa::Mod::Type) == isa::IntType::S32;
+  /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
+  unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) const {
+    const std::optional<Test> test = testOf(loop, plan);
+    const auto limit = test ? constantOf(test->limit()) : std::nullopt;
+    const auto first = limit ? valueInFront(loop, test->counter().reg) : std::nullopt;
+    if (!first) return 0;
     std::uint32_t value = *first;
-    for (unsigned trip = 1; trip <= most; ++trip, value += *by) {
-      const bool isTrue = holds(comparison, isSigned, stepsFirst ? value + *by : value, *limit);
-      const bool isTaken = isTrue != branch->guard().inverted();
-      if (isTaken == leavesWhenTaken) return trip;
+    for (unsigned trip = 1; trip <= most; ++trip, value += test->by) {
+      const bool isTrue =
+          holds(test->comparison(), test->isSigned(), test->stepsFirst ? value + test->by : value, *limit);
+      const bool isTaken = isTrue != test->branch->guard().inverted();
+      if (isTaken == test->leavesWhenTaken) return trip;
     }
     return 0;
+  }
+
+  /// Whether the program can tell, from the counter and its limit, that the next rounds all go on: the test is at the
+  /// end of the round, and the counter goes straight to a limit that stays.
+  bool isCounted(const ori::Loop& loop, Plan& plan) const {
+    if (plan.test->id != loop.latches[0]) return false;
+    const std::optional<Test> test = testOf(loop, plan);
+    if (!test || plan.stay != loop.header || !test->stepsFirst) return false;
+    const ori::Operand& limit = test->limit();
+    if (!limit.isImm() || limit.neg()) {
+      if (!limit.isReg(File::R) || limit.isZeroReg() || !isPlainUse(limit, limit.reg)) return false;
+      bool isKept = function_.vreg(limit.reg).width == 1;
+      function_.forEachDef(
+          limit.reg, [&](const ori::Operand& def) { isKept &= !loops_.contains(plan.loop, def.owner->block->id); });
+      if (!isKept) return false;
+    }
+    constexpr std::int32_t kLargestStep = 1 << 16;
+    const auto by = static_cast<std::int32_t>(test->by);
+    if (by == 0 || by > kLargestStep || by < -kLargestStep) return false;
+    plan.counted = *test;
+    switch (test->stayComparison()) {
+    case isa::ICmp::LT:
+    case isa::ICmp::LE: return by > 0;
+    case isa::ICmp::GT:
+    case isa::ICmp::GE: return by < 0;
+    case isa::ICmp::NE: return by == 1 || by == -1;
+    default: return false;
+    }
   }
 
   /// What a sum adds to the register that it replaces.
@@ -298,6 +412,102 @@ class Level {
       behind.insert(behind.end(), rounds[round].begin(), rounds[round].end());
   }
 
+  /// Several rounds without a test between them, as long as so many are left, in front of the loop, which does the
+  /// rest.
+  void applyCounted(const Plan& plan) {
+    const ori::Loop& loop = loops_.loop(plan.loop);
+    const Test& test = plan.counted;
+    Block* header = function_.block(loop.header);
+    context_.remarks.did(header->last, fmt::format("unrolled {} times, with the rest behind it", plan.copies),
+                         plan.copies);
+    counted_.push_back(loop.header);
+    std::vector<Block*> blocks;
+    for (BlockId b : loops_.blocks(plan.loop))
+      blocks.push_back(function_.block(b));
+    std::vector<std::vector<Block*>> rounds(plan.copies);
+    for (std::vector<Block*>& round : rounds)
+      for (const Block* block : blocks)
+        round.push_back(function_.newBlock(block->name));
+    Block* entry = function_.newBlock(header->name);
+    Block* end = function_.newBlock(header->name);
+    Block* rest = function_.newBlock(header->name);
+    const auto target = [&](BlockId id, unsigned round) {
+      if (id == loop.header) return rounds[(round + 1) % plan.copies][0]->id;
+      const auto at = std::find_if(blocks.begin(), blocks.end(), [&](const Block* b) { return b->id == id; });
+      return at == blocks.end() ? id : rounds[round][static_cast<std::size_t>(at - blocks.begin())]->id;
+    };
+    const BlockId first = rounds[0][0]->id;
+    for (unsigned round = 0; round < plan.copies; ++round)
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        Block* to = rounds[round][i];
+        copyInto(*blocks[i], to, [&](BlockId id) { return target(id, round); });
+        if (blocks[i] != plan.test) continue;
+        function_.erase(to->last);
+        to->fallthrough = target(plan.stay, round);
+        if (round + 1 == plan.copies) branchWhereManyAreLeft(to, test, plan, test.stays(), first, end->id);
+      }
+
+    // In front of the first round the counter has not been compared yet.
+    const Operand stays = function_.use(function_.newVReg(File::P, 1, {}));
+    Instr* branch = branchWhereManyAreLeft(entry, test, plan, stays, first, rest->id);
+    ori::Builder b = ori::Builder::before(function_, entry->first);
+    b.setSource(branch->source);
+    b.emit(Op::ISETP, {stays, Operand::pt(), test.counter().value(), test.limit().value(), Operand::pt()},
+           {{isa::Mod::Cmp, test.stayComparison()},
+            {isa::Mod::Type, isa::modAs<isa::IntType>(*test.compare, isa::Mod::Type)},
+            {isa::Mod::Bool, isa::BoolOp::AND}});
+    branchTo(end, test, test.stays(), rest->id);
+    end->fallthrough = plan.leave;
+    rest->fallthrough = loop.header;
+    ori::redirectEdge(function_, function_.block(entryOf(plan.loop)), header, entry);
+
+    std::vector<Block*>& front = inFront_[header->id];
+    front.push_back(entry);
+    for (const std::vector<Block*>& round : rounds)
+      front.insert(front.end(), round.begin(), round.end());
+    front.insert(front.end(), {end, rest});
+  }
+
+  /// A branch like that of the test, but to another block and for other lanes.
+  Instr* branchTo(Block* block, const Test& test, const Operand& condition, BlockId to) {
+    std::vector<Operand> operands;
+    for (const ori::Operand& o : test.branch->ops())
+      operands.push_back(o.isLabel() ? Operand::label(to) : o.value());
+    Instr* branch = function_.create(Op::BRA, operands, test.branch->source);
+    branch->mods = test.branch->mods;
+    function_.append(block, branch);
+    function_.setGuard(branch, condition);
+    return branch;
+  }
+
+  /// Goes to `many` where the test holds now and in the rounds that follow, all but the last of those written out: the
+  /// counter, which is `stays` of its limit, is farther from it than those rounds go. Their distance is less than 2^32.
+  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Plan& plan, const Operand& stays, BlockId many,
+                                BlockId few) {
+    const auto by = static_cast<std::int32_t>(test.by);
+    const Operand counter = test.counter().value();
+    Operand limit = test.limit().value();
+    const isa::ICmp comparison = test.stayComparison();
+    const bool includesLimit = comparison == isa::ICmp::LE || comparison == isa::ICmp::GE;
+    const std::int32_t way = (by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 1);
+    const Operand distance = function_.use(function_.newVReg(File::R, 1, {}));
+    const Operand isMany = function_.use(function_.newVReg(File::P, 1, {}));
+    Instr* branch = branchTo(block, test, isMany, many);
+    block->fallthrough = few;
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(branch->source);
+    if (by < 0)
+      limit = limit.isImm() ? Operand::immediate(static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(limit.imm)))
+                            : limit.negated();
+    b.emit(Op::IADD3,
+           {distance, Operand::pt(), Operand::pt(), by < 0 ? counter : counter.negated(), limit, Operand::rz()});
+    b.emit(Op::ISETP, {isMany, Operand::pt(), distance, Operand::immediate(way), stays},
+           {{isa::Mod::Cmp, includesLimit ? isa::ICmp::GE : isa::ICmp::GT},
+            {isa::Mod::Type, isa::IntType::U32},
+            {isa::Mod::Bool, isa::BoolOp::AND}});
+    return branch;
+  }
+
   template <typename Target> void copyInto(const Block& from, Block* to, const Target& target) {
     to->loopDepth = from.loopDepth;
     to->fallthrough = from.fallthrough == ori::kNoId ? ori::kNoId : target(from.fallthrough);
@@ -325,27 +535,29 @@ class Level {
   ori::Function& function_;
   PhaseContext& context_;
   std::size_t& growthLeft_;
+  std::vector<BlockId>& counted_; ///< headers of what is left of loops that were unrolled
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   const ori::Liveness liveness_;
   const ori::Pressure pressure_;
-  std::vector<std::vector<Block*>> behind_; ///< by block: copies that stand behind it
+  std::vector<std::vector<Block*>> behind_, inFront_; ///< by block: copies that stand behind it, or in front of it
 };
 
 } // namespace
 
 /// Phase 22. Loops whose number of rounds is known are written out: whole, or several rounds at a time where that
-/// number is a multiple. The tests between the rounds go; the counter becomes constants in phase 29. A NOP in a loop
-/// stands for
-/// `.pragma "nounroll"`; all of them go here.
+/// number is a multiple. The tests between the rounds go; the counter becomes constants in phase 29. Where the program
+/// counts the rounds, several at a time run as long as so many are left, and the loop as it was does the rest. A NOP in
+/// a loop stands for `.pragma "nounroll"`; all of them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   std::size_t growthLeft = kMostGrowth;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
   bool changed = false;
-  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft).run(); ++level)
+  std::vector<BlockId> counted;
+  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, counted).run(); ++level)
     changed = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {
