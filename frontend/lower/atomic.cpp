@@ -3,6 +3,7 @@
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
+#include "frontend/lower/modifiers.h"
 #include "frontend/lower/policy.h"
 #include "frontend/lower/sync.h"
 
@@ -35,20 +36,6 @@ struct Atomic {
   bool isFloat;
   bool wanted() const { return !result.isZeroReg(); }
 };
-
-AtomOp atomOp(Mod action) {
-  switch (action) {
-  case Mod::Min: return AtomOp::MIN;
-  case Mod::Max: return AtomOp::MAX;
-  case Mod::Inc: return AtomOp::INC;
-  case Mod::Dec: return AtomOp::DEC;
-  case Mod::And: return AtomOp::AND;
-  case Mod::Or: return AtomOp::OR;
-  case Mod::Xor: return AtomOp::XOR;
-  case Mod::Exch: return AtomOp::EXCH;
-  default: return AtomOp::ADD;
-  }
-}
 
 AtomType atomType(const Atomic& a) {
   if (a.words == 4) return AtomType::U128;

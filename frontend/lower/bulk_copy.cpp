@@ -5,6 +5,7 @@
 #include "frontend/lower/bulk_copy.h"
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/modifiers.h"
 #include "frontend/lower/sync.h"
 
 #include <algorithm>
@@ -113,19 +114,6 @@ IsaOperand unitsWord(FunctionLowering& f, const Operand& bytes, IsaOperand ctas)
   return permuted(f, shifted(f, f.sourceReg(bytes, Type::U32), 4, isa::ShiftDir::R), kLowHalves, ctas);
 }
 
-int copyOperation(Mod action) {
-  switch (action) {
-  case Mod::Min: return 1;
-  case Mod::Max: return 2;
-  case Mod::Inc: return 3;
-  case Mod::Dec: return 4;
-  case Mod::And: return 5;
-  case Mod::Or: return 6;
-  case Mod::Xor: return 7;
-  default: return 0;
-  }
-}
-
 int copyType(Type type) {
   enum { U32, S32, U64, S64, F16, F32, F64 = 7, BF16 };
   switch (type) {
@@ -211,7 +199,7 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
   ori::Block* join = f.beginUnguarded();
   Copy copy(f);
   std::vector<ModValue> mods;
-  if (reduces) mods = {{IsaMod::AtomOp, copyOperation(form.action())}, {IsaMod::AtomType, copyType(form.type())}};
+  if (reduces) mods = {{IsaMod::AtomOp, atomOp(form.action())}, {IsaMod::AtomType, copyType(form.type())}};
   IsaOperand ctas = IsaOperand::rz();
   const bool isMulticast = form.get(Slot::Multicast) != Mod::None;
   if (isMulticast) {
@@ -286,7 +274,7 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
     else
       copy.emit(loads ? IsaOp::UTMALDG_MORE : IsaOp::UTMAPF_IM2COL, {at, map, more, policy}, mods);
   } else if (reduces) {
-    mods.push_back({IsaMod::AtomOp, copyOperation(form.action())});
+    mods.push_back({IsaMod::AtomOp, atomOp(form.action())});
     copy.emit(IsaOp::UTMAREDG, {at, map, policy}, mods);
   } else {
     copy.emit(IsaOp::UTMASTG, {at, map, policy}, mods);

@@ -26,6 +26,21 @@ inline isa::RoundInt integralRounding(const Form& form) {
   }
 }
 
+/// What an atomic operation does.
+inline isa::AtomOp atomOp(Mod action) {
+  switch (action) {
+  case Mod::Min: return isa::AtomOp::MIN;
+  case Mod::Max: return isa::AtomOp::MAX;
+  case Mod::Inc: return isa::AtomOp::INC;
+  case Mod::Dec: return isa::AtomOp::DEC;
+  case Mod::And: return isa::AtomOp::AND;
+  case Mod::Or: return isa::AtomOp::OR;
+  case Mod::Xor: return isa::AtomOp::XOR;
+  case Mod::Exch: return isa::AtomOp::EXCH;
+  default: return isa::AtomOp::ADD;
+  }
+}
+
 /// How exact a macro is.
 inline isa::MacroKind macroKind(const Form& form) {
   switch (form.rounding()) {

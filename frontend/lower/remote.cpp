@@ -3,6 +3,7 @@
 
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/modifiers.h"
 
 namespace orias::ptx {
 
@@ -24,19 +25,6 @@ IsaOperand placeAndBarrier(FunctionLowering& f, const Operand& place, const Oper
   put(0, f.sharedAddress(place, form.space()));
   put(1, f.address(barrier, StateSpace::Shared));
   return both;
-}
-
-AtomOp operation(Mod action) {
-  switch (action) {
-  case Mod::Min: return AtomOp::MIN;
-  case Mod::Max: return AtomOp::MAX;
-  case Mod::Inc: return AtomOp::INC;
-  case Mod::Dec: return AtomOp::DEC;
-  case Mod::And: return AtomOp::AND;
-  case Mod::Or: return AtomOp::OR;
-  case Mod::Xor: return AtomOp::XOR;
-  default: return AtomOp::ADD;
-  }
 }
 
 /// The same instructions with .release are stores and atomics of global memory, for later chips.
@@ -72,7 +60,7 @@ void lowerRemoteReduction(FunctionLowering& f, const Instruction& i, const Form&
   const Type type = form.type();
   const bool isSigned = typeClass(type) == TypeClass::Signed, isWide = bitWidth(type) == 64;
   f.emit(IsaOp::REDAS, {placeAndBarrier(f, ops[0], ops[2], form), IsaOperand(), f.imm(0), f.sourceReg(ops[1], type)},
-         {{IsaMod::AtomOp, operation(form.action())},
+         {{IsaMod::AtomOp, atomOp(form.action())},
           {IsaMod::AtomType, isWide     ? AtomType::U64
                              : isSigned ? AtomType::S32
                                         : AtomType::U32}});

@@ -3,6 +3,7 @@
 // bounds from below.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/modifiers.h"
 #include "frontend/lower/uniform_loop.h"
 
 #include <algorithm>
@@ -368,11 +369,7 @@ void lowerSurfaceReduction(FunctionLowering& f, const Instruction& i, const Form
                                            : U32)
                    : isWide ? (isSigned ? S64 : U64)
                             : (isSigned ? S32 : U32);
-  const isa::AtomOp op = action == Mod::Min   ? isa::AtomOp::MIN
-                         : action == Mod::Max ? isa::AtomOp::MAX
-                         : action == Mod::And ? isa::AtomOp::AND
-                         : action == Mod::Or  ? isa::AtomOp::OR
-                                              : isa::AtomOp::ADD;
+  const isa::AtomOp op = atomOp(action);
   ori::Block* join = f.beginUnguarded();
   const auto s = surfaceOf(f, ops[0], form);
   if (!s) return;
