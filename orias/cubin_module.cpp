@@ -70,6 +70,20 @@ std::vector<std::string> externalsOf(const ori::Function& function) {
   return names;
 }
 
+/// Does the code ask where the shared memory lies that the system keeps? ptxas says so in the file.
+bool readsReservedShared(const ori::Function& function) {
+  constexpr std::int32_t kEnd = 0x68, kSecond = 0x6c; // of bank 0; they belong to nothing else
+  if (function.module().target().sharedBase() == 0) return false;
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block) {
+      const bool isLoad = instr.op == isa::Op::LDC && instr.op_(1).value() == isa::Operand::immediate(0);
+      for (const ori::Operand& o : instr.refs())
+        if ((o.isConst() && o.bank == 0 && o.reg == isa::Operand::kNoReg) || (isLoad && o.isImm()))
+          if (o.imm == kEnd || o.imm == kSecond) return true;
+    }
+  return false;
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -103,6 +117,8 @@ cubin::Function describe(const CodedFunction& coded) {
   out.clusterShape = dimensions(function.bounds.reqnctapercluster);
   out.explicitCluster = function.bounds.explicitcluster || out.clusterShape;
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
+  if (readsReservedShared(function))
+    out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)
     out.warpCooperations.push_back({offset});

@@ -52,6 +52,7 @@ enum class AttributeId : std::uint8_t {
   ExplicitCluster = 0x3e,
   MaxClusterRank = 0x3f,
   InstrRegMap = 0x40,
+  ReservedSmemUsed = 0x41,
   UnusedLoadByteOffset = 0x44,
   KparamInfoV2 = 0x45,
   SyscallOffsets = 0x46,

@@ -34,6 +34,7 @@ constexpr std::array kOrder{
     AttributeId::ExplicitCluster,
     AttributeId::CtaPerCluster,
     AttributeId::MaxClusterRank,
+    AttributeId::ReservedSmemUsed,
     AttributeId::SparseMmaMask,
     AttributeId::WmmaUsed,
     AttributeId::MaxregCount,

@@ -104,8 +104,17 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
                    before.negated(), IsaOperand::rz()});
     return Value::of(r);
   }
-  default: unsupported(fmt::format("the special register read by {}", opcodeText())); return Value::constant(0, 1);
+  // What the system keeps of shared memory, in front of the CTA's own.
+  case SpecialRegister::ReservedSmemOffsetEnd:
+    if (target().sharedBase() == 0) break;
+    return bank0(kBankReservedSharedEnd);
+  case SpecialRegister::ReservedSmemOffsetLast:
+    if (target().sharedBase() == 0) break;
+    return bank0(kBankReservedShared1);
+  default: break;
   }
+  unsupported(fmt::format("the special register read by {}", opcodeText()));
+  return Value::constant(0, 1);
 }
 
 } // namespace orias::ptx

@@ -23,8 +23,10 @@ inline constexpr std::int32_t kSrGlobalTimerLo = 82;
 inline constexpr std::int32_t kSrCgaCtaId = 136;
 
 // Places of constant bank 0 that hold special registers, beside those that isa::Target knows (observed for sm_90).
-inline constexpr std::uint32_t kBankGridId = 0x30; ///< 64 bits
-inline constexpr std::uint32_t kBankEnvReg = 0x40; ///< %envreg0; the others follow
+inline constexpr std::uint32_t kBankGridId = 0x30;            ///< 64 bits
+inline constexpr std::uint32_t kBankEnvReg = 0x40;            ///< %envreg0; the others follow
+inline constexpr std::uint32_t kBankReservedSharedEnd = 0x68; ///< of what the system keeps of shared memory
+inline constexpr std::uint32_t kBankReservedShared1 = 0x6c;   ///< its second part
 inline constexpr std::uint32_t kBankSmCount = 0x10c;
 inline constexpr std::uint32_t kBankClusterShape = 0x144;      ///< CTAs of a cluster, x; y and z follow
 inline constexpr std::uint32_t kBankClusterReciprocal = 0x150; ///< 1 / that as f32

@@ -158,3 +158,32 @@ TEST_CASE("the listing has every function, in each format") {
     if (format == ListingFormat::Json) CHECK(nlohmann::json::parse(result.listing).size() == 2);
   }
 }
+
+TEST_CASE("the file says which kernels read where the system's part of shared memory lies") {
+  const Result result = assemble(R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry reads(.param .u64 p) {
+  .reg .b64 %rd<2>; .reg .b32 %r<3>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, %reserved_smem_offset_1;
+  mov.u32 %r2, %reserved_smem_offset_end;
+  st.global.u32 [%rd1], %r1;
+  st.global.u32 [%rd1+8], %r2;
+  ret;
+}
+.visible .entry none() { ret; }
+)");
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  const cubin::Module module = cubin::read(result.cubin);
+  const auto says = [&](const char* name) {
+    for (const cubin::Function& function : module.functions)
+      if (function.name == name)
+        for (const cubin::Attribute& attribute : function.otherAttributes)
+          if (attribute.id == cubin::AttributeId::ReservedSmemUsed) return true;
+    return false;
+  };
+  CHECK(says("reads"));
+  CHECK_FALSE(says("none"));
+}
