@@ -24,11 +24,11 @@ std::vector<const Function*> FunctionLowering::bodies() {
   return all;
 }
 
-FunctionLowering::Activation FunctionLowering::enterBody(const Function& callee, ori::Block* returnTo) {
+FunctionLowering::Activation FunctionLowering::enterBody(const Function& callee, ori::Block* returnTo,
+                                                         std::vector<ori::VRegId> vregOf) {
   Activation caller{in_, std::move(vregOf_), std::move(blockOf_), returnTo_, current_};
   in_ = &callee;
-  vregOf_.clear();
-  declareRegisters();
+  vregOf_ = std::move(vregOf);
   blockOf_.assign(callee.labels.size(), nullptr);
   returnTo_ = returnTo;
   inlining_.push_back(&callee);
@@ -178,7 +178,7 @@ void FunctionLowering::takeResults(const CallValues& call, std::span<const std::
 
 void FunctionLowering::inlineBody(const Function& callee, const CallValues& call) {
   ori::Block* after = newBlock();
-  Activation caller = enterBody(callee, after);
+  Activation caller = enterBody(callee, after, declareRegisters(callee));
   passArguments(callee, vregOf_, call.args);
   for (const Statement& statement : callee.statements)
     lowerStatement(statement);
@@ -228,12 +228,8 @@ void FunctionLowering::call(const Instruction& instruction) {
   const IsaOperand pointer = sourceReg(*parts.callee, Type::U64);
   for (const FunctionId target : targets) {
     ori::Block* next = newBlock();
-    const IsaOperand isOther = newP();
-    emit(IsaOp::ISETP,
-         {isOther, IsaOperand::pt(), ori::component(pointer, 0),
-          imm(static_cast<std::int64_t>(functionAddress(target))), IsaOperand::pt()},
-         {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
-    branchIf(isOther, next);
+    const auto address = static_cast<std::int64_t>(functionAddress(target));
+    branchIf(compared(ori::component(pointer, 0), isa::ICmp::NE, address), next);
     callOne(target, args, results);
     branch(after);
     enter(next);

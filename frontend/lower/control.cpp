@@ -19,9 +19,7 @@ void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
   ori::Block* join = f.beginUnguarded();
   const IsaOperand which = f.sourceReg(ops[0], Type::U32);
   for (std::size_t k = 0; k + 1 < targets.size(); ++k) {
-    const IsaOperand isIt = f.newP();
-    f.emit(IsaOp::ISETP, {isIt, IsaOperand::pt(), which, f.imm(static_cast<std::int64_t>(k)), IsaOperand::pt()},
-           {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+    const IsaOperand isIt = f.compared(which, isa::ICmp::EQ, static_cast<std::int64_t>(k));
     f.branchIf(isIt, f.blockOf(LabelId(targets[k])));
   }
   f.branch(f.blockOf(LabelId(targets.back())));

@@ -33,7 +33,7 @@ unsigned FunctionLowering::wordsOf(Type type) {
 void FunctionLowering::run() {
   entry_ = out_.newBlock();
   startBlock(entry_);
-  declareRegisters();
+  vregOf_ = declareRegisters(*in_);
   layOutParams();
   layOutVariables();
   blockOf_.assign(in_->labels.size(), nullptr);
@@ -54,15 +54,17 @@ void FunctionLowering::startBlock(ori::Block* block) {
   builder_.setBlock(block);
 }
 
-void FunctionLowering::declareRegisters() {
-  vregOf_.reserve(in_->registers.size());
-  for (const Register& reg : in_->registers) {
+std::vector<ori::VRegId> FunctionLowering::declareRegisters(const Function& function) {
+  std::vector<ori::VRegId> vregOf;
+  vregOf.reserve(function.registers.size());
+  for (const Register& reg : function.registers) {
     std::string_view name = out_.intern(module().text(reg.name));
     if (reg.type == Type::Pred)
-      vregOf_.push_back(out_.newVReg(File::P, 1, name));
+      vregOf.push_back(out_.newVReg(File::P, 1, name));
     else
-      vregOf_.push_back(out_.newVReg(File::R, wordsOf(reg.type) * reg.vectorSize, name));
+      vregOf.push_back(out_.newVReg(File::R, wordsOf(reg.type) * reg.vectorSize, name));
   }
+  return vregOf;
 }
 
 void FunctionLowering::layOutParams() {
@@ -337,6 +339,13 @@ ori::Instr* FunctionLowering::emit(IsaOp op, std::vector<IsaOperand> operands, s
       if (movable(operands[i]) && (row.slots[i].accepts & isa::kAcceptsReg)) operands[i] = inReg(operands[i]);
   }
   return builder_.emit(op, operands, mods);
+}
+
+isa::Operand FunctionLowering::compared(IsaOperand word, isa::ICmp how, std::int64_t number) {
+  const IsaOperand holds = newP();
+  emit(IsaOp::ISETP, {holds, IsaOperand::pt(), word, imm(number), IsaOperand::pt()},
+       {{IsaMod::Cmp, how}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  return holds;
 }
 
 isa::Operand FunctionLowering::extended(const Value& value, Type type) {

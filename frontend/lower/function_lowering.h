@@ -123,6 +123,8 @@ class FunctionLowering {
   void copy(isa::Operand destination, const Value& value);
   isa::Operand newR(unsigned words = 1) { return builder_.newR(words); }
   isa::Operand newP() { return builder_.newP(); }
+  /// How a word of 32 bits compares with a number, as a new predicate.
+  isa::Operand compared(isa::Operand word, isa::ICmp how, std::int64_t number);
   static isa::Operand imm(std::int64_t value) {
     return value ? isa::Operand::immediate(static_cast<std::int32_t>(value)) : isa::Operand::rz();
   }
@@ -193,7 +195,8 @@ class FunctionLowering {
   Diagnostics& diagnostics() { return diagnostics_; }
 
  private:
-  void declareRegisters();
+  /// A virtual register for each of the function's, by RegisterId.
+  std::vector<ori::VRegId> declareRegisters(const Function& function);
   void layOutParams();
   void layOutVariables();
   void lowerStatement(const Statement& statement);
@@ -241,7 +244,7 @@ class FunctionLowering {
   void moveStack(std::int64_t bytes);
   isa::Operand stackPointer();
 
-  Activation enterBody(const Function& callee, ori::Block* returnTo);
+  Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);
   /// Control can go on behind the current block's last instruction.
   bool blockIsOpen() const;

@@ -57,15 +57,14 @@ std::size_t FunctionLowering::bodyOf(RecursiveRegion& region, FunctionId callee)
   body.entry = newBlock();
   body.exit = newBlock();
   const Function& function = module().function(callee);
-  Activation caller = enterBody(function, body.exit);
-  body.vregOf = vregOf_;
-  leaveBody(std::move(caller));
+  body.vregOf = declareRegisters(function);
   for (const Statement& s : function.statements) {
     if (s.kind != StatementKind::Variable) continue;
     const Variable& v = module().variables[s.index];
     if (v.space != StateSpace::Local) continue;
     if (v.align > kStackAlign)
       unsupported(fmt::format("the alignment of '{}' in a recursive function", module().text(v.name)));
+    body.locals.push_back({VariableId(s.index), body.frameBytes});
     body.frameBytes += static_cast<std::int64_t>(v.byteSize() + kStackAlign - 1) / kStackAlign * kStackAlign;
   }
   region.bodies.push_back(std::move(body));
@@ -95,32 +94,28 @@ void FunctionLowering::callFromOutside(FunctionId callee, const CallValues& call
 }
 
 void FunctionLowering::lowerRecursiveBody(RecursiveRegion& region, std::size_t which) {
-  ori::Block* const exit = region.bodies[which].exit;
-  const Function& function = module().function(region.bodies[which].function);
-  Activation caller = enterBody(function, exit);
-  vregOf_ = region.bodies[which].vregOf;
-  enter(region.bodies[which].entry);
-  if (const std::int64_t bytes = region.bodies[which].frameBytes; bytes != 0) {
-    moveStack(-bytes);
+  // A copy: calls in the body may add others.
+  const RecursiveBody body = region.bodies[which];
+  const Function& function = module().function(body.function);
+  Activation caller = enterBody(function, body.exit, body.vregOf);
+  enter(body.entry);
+  if (body.frameBytes != 0) {
+    moveStack(-body.frameBytes);
     const IsaOperand base = newR();
     copy(base, Value::of(stackPointer()));
     localBase_.resize(module().variables.size());
-    std::int64_t at = 0;
-    for (const Statement& s : function.statements) {
-      if (s.kind != StatementKind::Variable || module().variables[s.index].space != StateSpace::Local) continue;
+    for (const auto& [variable, at] : body.locals) {
       IsaOperand place = base;
       if (at != 0) {
         place = newR();
         emit(IsaOp::IADD3, {place, IsaOperand::pt(), IsaOperand::pt(), base, imm(at), IsaOperand::rz()});
       }
-      localBase_[s.index] = place;
-      at += static_cast<std::int64_t>(module().variables[s.index].byteSize() + kStackAlign - 1) / kStackAlign *
-            kStackAlign;
+      localBase_[index(variable)] = place;
     }
   }
   for (const Statement& statement : function.statements)
     lowerStatement(statement);
-  if (blockIsOpen()) branch(exit);
+  if (blockIsOpen()) branch(body.exit);
   leaveBody(std::move(caller));
 }
 
@@ -129,10 +124,7 @@ void FunctionLowering::lowerReturn(RecursiveRegion& region, std::size_t which) {
   enter(body.exit);
   if (body.frameBytes != 0) moveStack(body.frameBytes);
   for (std::size_t n = which == 0 ? 0 : 1; n < body.returns.size(); ++n) {
-    const IsaOperand isIt = newP();
-    emit(IsaOp::ISETP, {isIt, IsaOperand::pt(), region.returnTo, imm(body.returns[n].number), IsaOperand::pt()},
-         {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
-    branchIf(isIt, body.returns[n].to);
+    branchIf(compared(region.returnTo, isa::ICmp::EQ, body.returns[n].number), body.returns[n].to);
   }
   branch(which == 0 ? region.after : body.returns.front().to);
 }

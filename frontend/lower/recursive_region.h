@@ -14,6 +14,12 @@ struct RecursiveBody {
   FunctionId function = FunctionId::None;
   ori::Block *entry = nullptr, *exit = nullptr;
   std::vector<ori::VRegId> vregOf;
+  /// The function's .local variables, of which each call under way has its own, and what they take together.
+  struct Local {
+    VariableId variable;
+    std::int64_t at; ///< bytes from the stack pointer
+  };
+  std::vector<Local> locals;
   std::int64_t frameBytes = 0;
   struct Return {
     std::int64_t number;

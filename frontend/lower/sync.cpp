@@ -141,12 +141,9 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
     // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait
     // (observed).
     constexpr std::int32_t kHasClusters = 0x140;
-    const IsaOperand hasClusters = f.newP();
     if (!arrives) alone = f.newBlock();
     done = f.newBlock();
-    f.emit(IsaOp::ISETP,
-           {hasClusters, IsaOperand::pt(), f.inReg(IsaOperand::constant(0, kHasClusters)), f.imm(1), IsaOperand::pt()},
-           {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::U32}});
+    const IsaOperand hasClusters = f.compared(f.inReg(IsaOperand::constant(0, kHasClusters)), isa::ICmp::EQ, 1);
     f.branchIf(hasClusters.notted(), alone != nullptr ? alone : done);
   }
   if (arrives) {
