@@ -34,6 +34,7 @@ class Verifier {
     if (hasErrors(faults_)) return std::move(faults_);
     const Cfg cfg(function_);
     phis(cfg);
+    if (hasErrors(faults_)) return std::move(faults_); // what follows reads the labels of phis
     if (function_.ssa) ssa(cfg);
     if (options_.undefinedUses && !hasErrors(faults_)) undefinedUses(cfg);
     return std::move(faults_);

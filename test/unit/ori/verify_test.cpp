@@ -151,6 +151,7 @@ TEST_CASE("phis and SSA form") {
   CHECK(contains(faultsOf(head + "  COPY %r1, 1;\n  MOV.PHI %r0, [.L0: 1], [.L1: 1];\n" + tail), "behind the head"));
   CHECK(contains(faultsOf(head + "  @%p2 MOV.PHI %r0, [.L0: 1], [.L1: 1];\n" + tail), "has a guard"));
   CHECK(contains(faultsOf(head + "  MOV.PHI %r0, 5;\n" + tail), "pairs of a value and a label"));
+  CHECK(contains(faultsOf(head + "  MOV.PHI %r0, %r1, 1, RZ;\n" + tail), "pairs of a value and a label"));
   CHECK(contains(faultsOf(head + "  COPY %r0, 1;\n  COPY %r0, 2;\n" + tail), "second definition"));
   CHECK(faultsOf("  reg %r0 multidef;\n" + head + "  COPY %r0, 1;\n  @%p2 COPY %r0, 2;\n" + tail) == "");
   CHECK(contains(faultsOf(head + "  STS [RZ], %r0;\n  COPY %r0, 1;\n" + tail), "does not dominate this use"));
