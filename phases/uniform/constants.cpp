@@ -24,6 +24,8 @@ namespace {
 
 /// Uniform registers kept free for what scheduling stretches and calls take.
 constexpr int kSpareRegisters = 8;
+/// Pairs of them that words with close readers may take at one place, and how close these are.
+constexpr unsigned kPairsBetween = 2, kClose = 12;
 
 /// A double word of a constant bank, and who reads it.
 struct DoubleWord {
@@ -64,13 +66,14 @@ class ConstantMover {
     for (DoubleWord* word : order) {
       if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already
       // Pairs stand at even numbers, so a single word may cost the one beside it.
-      if (room < 2) {
+      if (room >= 2)
+        room -= 2;
+      else if (!fitsBetween(*word)) {
         context_.remarks.refused(
             word->readers.front(),
             fmt::format("c[{:#x}][{:#x}] stays: the uniform registers are in use", word->bank, word->firstByte()));
         continue;
       }
-      room -= 2;
       load(*word);
       for (Instr* reader : word->readers)
         changed_ += replace(*reader, *word);
@@ -111,6 +114,31 @@ class ConstantMover {
       }
       add(instr, slot, width);
     }
+  }
+
+  /// Two words that close neighbours read one after the other take a pair of registers for a short while only.
+  bool fitsBetween(const DoubleWord& word) {
+    const Block* block = word.readers.front()->block;
+    if (word.width() != 2 || word.readers.size() < 2 || !divergence_.isUniformBlock(block->id)) return false;
+    if (places_.empty()) numberInstructions();
+    const std::uint32_t first = places_[word.readers.front()->id], last = places_[word.readers.back()->id];
+    for (const Instr* reader : word.readers)
+      if (reader->block != block) return false;
+    if (last - first > kClose) return false;
+    for (std::uint32_t at = first; at <= last; ++at)
+      if (pairsAt_[at] == kPairsBetween) return false;
+    for (std::uint32_t at = first; at <= last; ++at)
+      ++pairsAt_[at];
+    return true;
+  }
+
+  void numberInstructions() {
+    places_.assign(function_.instrIdCount(), 0);
+    std::uint32_t next = 0;
+    for (const Block* block : function_.layout())
+      for (const Instr& instr : *block)
+        places_[instr.id] = next++;
+    pairsAt_.assign(next, 0);
   }
 
   /// A load that phase 74 has made already: its readers can have the words from a load that serves others, too.
@@ -195,6 +223,8 @@ class ConstantMover {
   PhaseContext& context_;
   ori::DomTree dominators_;
   std::map<std::pair<unsigned, std::int32_t>, DoubleWord> words_; // by bank and offset
+  std::vector<std::uint32_t> places_;                             // by instruction id
+  std::vector<std::uint8_t> pairsAt_;                             // by place: what fitsBetween has given out
   unsigned changed_ = 0;
 };
 
