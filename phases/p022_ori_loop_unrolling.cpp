@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "encoder/isa/semantics/semantics.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
 #include "ori/builder.h"
@@ -159,21 +160,14 @@ class Level {
       }
       pressure = std::max(pressure, pressure_.byBlock[b][static_cast<unsigned>(File::R)]);
     }
-    Plan plan;
-    plan.loop = id;
-    const auto most = static_cast<unsigned>(context_.knobs.get(Knob::LoopUnrollMaxTrips));
-    for (const auto& [from, to] : loops_.exits(id)) {
-      if (!dominators_.dominates(from, loop.latches[0])) continue;
-      plan.test = function_.block(from);
-      plan.leave = to;
-      plan.trips = tripsOf(loop, plan, most);
-      if (plan.trips != 0) break;
-    }
+    Plan plan = knownRounds(id);
     // Copies of different rounds can be under way at the same time, and each has its own values then.
     if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: registers are short");
 
-    const auto wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollMaxInstructions));
+    auto wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollMaxInstructions));
     const auto partLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollPartInstructions));
+    if (plan.trips != 0 && plan.trips * size > wholeLimit && readsKnownConstants(id, size))
+      wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollConstantInstructions));
     if (plan.trips != 0 && plan.trips * size <= wholeLimit) {
       plan.copies = plan.trips;
     } else if (plan.trips != 0) {
@@ -190,6 +184,83 @@ class Level {
     if (growth > growthLeft_) return refuse("not unrolled: the function has grown enough");
     growthLeft_ -= growth;
     return plan;
+  }
+
+  /// A plan with the test that ends the rounds of a loop with one back edge, and their number where that is known.
+  Plan knownRounds(LoopId id) const {
+    const ori::Loop& loop = loops_.loop(id);
+    const auto most = static_cast<unsigned>(context_.knobs.get(Knob::LoopUnrollMaxTrips));
+    Plan plan;
+    plan.loop = id;
+    for (const auto& [from, to] : loops_.exits(id)) {
+      if (!dominators_.dominates(from, loop.latches[0])) continue;
+      plan.test = function_.block(from);
+      plan.leave = to;
+      plan.trips = tripsOf(loop, plan, most);
+      if (plan.trips != 0) break;
+    }
+    return plan;
+  }
+
+  /// Whether much of a round are loads from constant banks whose places are numbers once all rounds are written out,
+  /// those of the loops around it too. Such a load becomes an operand, or one load for the warp.
+  bool readsKnownConstants(LoopId id, std::size_t size) const {
+    constexpr std::size_t kShare = 4;
+    std::vector<const Instr*> loads;
+    for (BlockId b : loops_.blocks(id))
+      for (const Instr& instr : *function_.block(b))
+        if (instr.op == Op::LDC && readsRegister(instr)) loads.push_back(&instr);
+    if (loads.size() * kShare < size) return false;
+    const std::vector<bool> isNumber = numbers(id);
+    const auto known = std::count_if(loads.begin(), loads.end(), [&](const Instr* load) {
+      return std::all_of(load->ops().begin(), load->ops().end(), [&](const ori::Operand& o) {
+        return o.isDef || !o.isReg(File::R) || o.isZeroReg() || (o.isVirtual() && isNumber[o.reg]);
+      });
+    });
+    return static_cast<std::size_t>(known) * kShare >= size;
+  }
+
+  static bool readsRegister(const Instr& instr) {
+    return std::any_of(instr.ops().begin(), instr.ops().end(),
+                       [](const ori::Operand& o) { return !o.isDef && o.isReg(File::R) && !o.isZeroReg(); });
+  }
+
+  /// Which registers are computed of nothing but numbers. Counters of loops around this one whose rounds nobody knows
+  /// are not: they stay variables.
+  std::vector<bool> numbers(LoopId id) const {
+    LoopId open = ori::kNoId; // the innermost loop around whose rounds are not known
+    for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)
+      if (loops_.loop(at).latches.size() != 1 || knownRounds(at).trips == 0) open = at;
+    std::vector<bool> isNumber(function_.vregCount(), true);
+    std::vector<unsigned> definitions(function_.vregCount(), 0);
+    for (const Block* block : function_.layout())
+      for (const Instr& instr : *block)
+        for (const ori::Operand& o : instr.ops())
+          if (o.isDef && o.isVirtual()) ++definitions[o.reg];
+    bool changed = true;
+    while (changed) {
+      changed = false;
+      for (const Block* block : function_.layout())
+        for (const Instr& instr : *block) {
+          const bool isComputed = isComputedOfNumbers(instr, isNumber);
+          for (const ori::Operand& o : instr.ops()) {
+            if (!o.isDef || !o.isVirtual() || !isNumber[o.reg]) continue;
+            const bool isVariable = open != ori::kNoId && definitions[o.reg] > 1 && loops_.contains(open, block->id);
+            if (isComputed && !isVariable) continue;
+            isNumber[o.reg] = false;
+            changed = true;
+          }
+        }
+    }
+    return isNumber;
+  }
+
+  static bool isComputedOfNumbers(const Instr& instr, const std::vector<bool>& isNumber) {
+    const bool isPure = isa::desc(instr.op).has(isa::Flag::Copy) || isa::laneFunction(instr.op) != nullptr;
+    return isPure && std::all_of(instr.refs().begin(), instr.refs().end(), [&](const ori::Operand& o) {
+             if (o.isDef || o.isNone() || o.isImm()) return true;
+             return o.isReg() && (o.isVirtual() ? isNumber[o.reg] : o.isZeroReg());
+           });
   }
 
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
