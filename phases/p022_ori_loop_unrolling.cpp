@@ -104,10 +104,12 @@ struct Plan {
 /// The innermost loops at one time: what becomes of each is decided before any is changed.
 class Level {
  public:
-  Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<BlockId>& counted)
-      : function_(function), context_(context), growthLeft_(growthLeft), counted_(counted), cfg_(function),
+  Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
+      : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest), cfg_(function),
         dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
-        pressure_(ori::computePressure(function, liveness_)) {}
+        pressure_(ori::computePressure(function, liveness_)), definitions_(function.vregCount()) {
+    isRest_.resize(function.blockIdCount());
+  }
 
   bool run() {
     if (!loops_.isReducible()) return false;
@@ -187,7 +189,7 @@ class Level {
   }
 
   /// A plan with the test that ends the rounds of a loop with one back edge, and their number where that is known.
-  Plan knownRounds(LoopId id) const {
+  Plan knownRounds(LoopId id) {
     const ori::Loop& loop = loops_.loop(id);
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::LoopUnrollMaxTrips));
     Plan plan;
@@ -204,7 +206,7 @@ class Level {
 
   /// Whether much of a round are loads from constant banks whose places are numbers once all rounds are written out,
   /// those of the loops around it too. Such a load becomes an operand, or one load for the warp.
-  bool readsKnownConstants(LoopId id, std::size_t size) const {
+  bool readsKnownConstants(LoopId id, std::size_t size) {
     constexpr std::size_t kShare = 4;
     std::vector<const Instr*> loads;
     for (BlockId b : loops_.blocks(id))
@@ -227,7 +229,7 @@ class Level {
 
   /// Which registers are computed of nothing but numbers. Counters of loops around this one whose rounds nobody knows
   /// are not: they stay variables.
-  std::vector<bool> numbers(LoopId id) const {
+  std::vector<bool> numbers(LoopId id) {
     LoopId open = ori::kNoId; // the innermost loop around whose rounds are not known
     for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)
       if (loops_.loop(at).latches.size() != 1 || knownRounds(at).trips == 0) open = at;
@@ -264,11 +266,10 @@ class Level {
   }
 
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
-  const char* whyNotCounted(const ori::Loop& loop, Plan& plan) const {
+  const char* whyNotCounted(const ori::Loop& loop, Plan& plan) {
     if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
       return "not unrolled: the number of rounds is not known, or too large";
-    if (std::find(counted_.begin(), counted_.end(), loop.header) != counted_.end())
-      return "not unrolled: it is what other rounds have left";
+    if (isRest_[loop.header]) return "not unrolled: it is what other rounds have left";
     if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several ways in";
     for (BlockId b : loops_.blocks(plan.loop))
       for (const Instr& instr : *function_.block(b))
@@ -281,6 +282,27 @@ class Level {
       if (isCounted(loop, plan)) return nullptr;
     }
     return "not unrolled: the number of rounds is not known, or too large";
+  }
+
+  /// The definitions of a register within one loop. To find them among all that name the register would take as long as
+  /// the function is, for each loop.
+  struct Definitions {
+    unsigned look = 0; ///< which of the looks at a loop found them
+    const Instr* last = nullptr;
+    bool isOnlyOne = false;
+  };
+
+  /// Those in a loop; null when there are none.
+  const Definitions* definitionsIn(LoopId loop, ori::VRegId reg) {
+    if (loop != notedLoop_) {
+      ++look_;
+      for (BlockId b : loops_.blocks(loop))
+        for (const Instr& instr : *function_.block(b))
+          for (const ori::Operand& o : instr.ops())
+            if (o.isDef && o.isVirtual()) definitions_[o.reg] = {look_, &instr, definitions_[o.reg].look != look_};
+    }
+    notedLoop_ = loop;
+    return definitions_[reg].look == look_ ? &definitions_[reg] : nullptr;
   }
 
   /// The only block outside that leads to the loop, or kNoId. It is in no other loop that may change now.
@@ -296,7 +318,7 @@ class Level {
   }
 
   /// The comparison of a counter that a block ends with; nothing when it ends with something else.
-  std::optional<Test> testOf(const ori::Loop& loop, Plan& plan) const {
+  std::optional<Test> testOf(const ori::Loop& loop, Plan& plan) {
     Test test;
     test.branch = ori::plainBranch(*plan.test);
     if (!test.branch || !test.branch->guard().isReg(File::P) || !test.branch->guard().isVirtual()) return std::nullopt;
@@ -327,13 +349,10 @@ class Level {
     for (unsigned slot = 5; slot < compare->operandCount; ++slot)
       if (!compare->op_(slot).isNone()) return std::nullopt; // half of a long comparison
 
-    bool isOnlyOne = true;
-    function_.forEachDef(counter.reg, [&](const ori::Operand& def) {
-      if (!loops_.contains(plan.loop, def.owner->block->id)) return;
-      isOnlyOne &= test.step == nullptr;
-      test.step = def.owner;
-    });
-    const auto by = test.step && isOnlyOne ? stepOf(*test.step, counter.reg) : std::nullopt;
+    const Definitions* steps = definitionsIn(plan.loop, counter.reg);
+    if (!steps || !steps->isOnlyOne) return std::nullopt;
+    test.step = steps->last;
+    const auto by = stepOf(*test.step, counter.reg);
     if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
     test.by = *by;
     test.stepsFirst = dominators_.dominates(test.step->block->id, plan.test->id);
@@ -347,7 +366,7 @@ class Level {
   }
 
   /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
-  unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) const {
+  unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
     const std::optional<Test> test = testOf(loop, plan);
     const auto limit = test ? constantOf(test->limit()) : std::nullopt;
     const auto first = limit ? valueInFront(loop, test->counter().reg) : std::nullopt;
@@ -364,17 +383,14 @@ class Level {
 
   /// Whether the program can tell, from the counter and its limit, that the next rounds all go on: the test is at the
   /// end of the round, and the counter goes straight to a limit that stays.
-  bool isCounted(const ori::Loop& loop, Plan& plan) const {
+  bool isCounted(const ori::Loop& loop, Plan& plan) {
     if (plan.test->id != loop.latches[0]) return false;
     const std::optional<Test> test = testOf(loop, plan);
     if (!test || plan.stay != loop.header || !test->stepsFirst) return false;
     const ori::Operand& limit = test->limit();
     if (!limit.isImm() || limit.neg()) {
       if (!limit.isReg(File::R) || limit.isZeroReg() || !isPlainUse(limit, limit.reg)) return false;
-      bool isKept = function_.vreg(limit.reg).width == 1;
-      function_.forEachDef(
-          limit.reg, [&](const ori::Operand& def) { isKept &= !loops_.contains(plan.loop, def.owner->block->id); });
-      if (!isKept) return false;
+      if (function_.vreg(limit.reg).width != 1 || definitionsIn(plan.loop, limit.reg)) return false;
     }
     constexpr std::int32_t kLargestStep = 1 << 16;
     const auto by = static_cast<std::int32_t>(test->by);
@@ -491,7 +507,7 @@ class Level {
     Block* header = function_.block(loop.header);
     context_.remarks.did(header->last, fmt::format("unrolled {} times, with the rest behind it", plan.copies),
                          plan.copies);
-    counted_.push_back(loop.header);
+    isRest_[loop.header] = true;
     std::vector<Block*> blocks;
     for (BlockId b : loops_.blocks(plan.loop))
       blocks.push_back(function_.block(b));
@@ -606,12 +622,15 @@ class Level {
   ori::Function& function_;
   PhaseContext& context_;
   std::size_t& growthLeft_;
-  std::vector<BlockId>& counted_; ///< headers of what is left of loops that were unrolled
+  std::vector<bool>& isRest_; ///< by header: the loop is what is left of one that was unrolled
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   const ori::Liveness liveness_;
   const ori::Pressure pressure_;
+  std::vector<Definitions> definitions_; ///< by register
+  LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last
+  unsigned look_ = 0;
   std::vector<std::vector<Block*>> behind_, inFront_; ///< by block: copies that stand behind it, or in front of it
 };
 
@@ -627,8 +646,8 @@ bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
   bool changed = false;
-  std::vector<BlockId> counted;
-  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, counted).run(); ++level)
+  std::vector<bool> isRest;
+  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, isRest).run(); ++level)
     changed = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {

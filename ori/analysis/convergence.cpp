@@ -18,7 +18,10 @@ constexpr std::size_t kMostSteps = 4'000'000;
 class Planner {
  public:
   Planner(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
-      : cfg_(cfg), dominators_(dominators), postDominators_(postDominators), loops_(loops) {}
+      : cfg_(cfg), dominators_(dominators), postDominators_(postDominators), loops_(loops), seen_(cfg.idCount()) {
+    for (const Loop& loop : loops_.all()) // parents come first
+      outermost_.push_back(loop.parent == kNoId ? static_cast<LoopId>(outermost_.size()) : outermost_[loop.parent]);
+  }
 
   ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
     findRegions(isDivergent);
@@ -31,6 +34,12 @@ class Planner {
   }
 
  private:
+  /// Neither block can be passed on a cycle through the other: they have no loop in common. Only in reducible code.
+  bool areOnNoCycle(BlockId a, BlockId b) const {
+    const LoopId first = loops_.innermost(a), second = loops_.innermost(b);
+    return first == kNoId || second == kNoId || outermost_[first] != outermost_[second];
+  }
+
   /// The loop that a BSYNC in front of `meet` belongs to: in front of a header is outside of its loop.
   LoopId loopInFrontOf(BlockId meet) const {
     const LoopId loop = loops_.innermost(meet);
@@ -112,10 +121,13 @@ class Planner {
   }
 
   /// The smallest sound region that ends in front of `meet` and begins at `from` or at a block that dominates it.
-  std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) const {
+  std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) {
+    const LoopId loop = loopInFrontOf(meet);
     for (BlockId d = from; d != kNoId; d = dominators_.idom(d)) {
+      // A header dominates its loop: further up there is nothing of it.
+      if (loop != kNoId && !dominators_.dominates(loops_.loop(loop).header, d)) return std::nullopt;
       // The barrier is set once for each time that it is waited for: both ends stand in the same loop.
-      if (loops_.innermost(d) != loopInFrontOf(meet) || !dominators_.strictlyDominates(d, meet)) continue;
+      if (loops_.innermost(d) != loop || !dominators_.strictlyDominates(d, meet)) continue;
       if (!entriesComeFrom(d, meet) || waitsTwice(d, meet)) return std::nullopt;
       ConvergenceRegion region{d, meet, 0, {}, meet};
       if (postDominators_.strictlyDominates(meet, d) && !setsTwice(d, meet)) return region;
@@ -125,23 +137,24 @@ class Planner {
   }
 
   /// Fills in the edges on which lanes leave; false where a lane may come back without having waited.
-  bool findLeaving(ConvergenceRegion& region) const {
+  bool findLeaving(ConvergenceRegion& region) {
     // What leads to the meeting without passing its ends: `from` dominates all of it.
-    std::vector<bool> isInside(cfg_.idCount());
-    std::vector<BlockId> body{region.from};
-    isInside[region.from] = isInside[region.meet] = true;
+    ++stamp_;
+    std::vector<BlockId> body;
+    auto isInside = [&](BlockId b) { return seen_[b] == stamp_; };
+    auto take = [&](BlockId b) {
+      if (isInside(b)) return;
+      seen_[b] = stamp_;
+      body.push_back(b);
+    };
     auto add = [&](BlockId to) {
       for (BlockId p : cfg_.predecessors(to))
-        if (cfg_.isReachable(p) && !isInside[p]) {
-          isInside[p] = true;
-          body.push_back(p);
-        }
+        if (cfg_.isReachable(p)) take(p);
     };
+    seen_[region.meet] = stamp_;
+    take(region.from);
     for (BlockId p : cfg_.predecessors(region.meet))
-      if (cfg_.isReachable(p) && !cfg_.isRetreating(p, region.meet) && !isInside[p]) {
-        isInside[p] = true;
-        body.push_back(p);
-      }
+      if (cfg_.isReachable(p) && !cfg_.isRetreating(p, region.meet)) take(p);
     for (std::size_t i = 1; i < body.size(); ++i)
       add(body[i]);
 
@@ -149,7 +162,7 @@ class Planner {
     for (BlockId b : body)
       for (BlockId s : cfg_.successors(b)) {
         if (s == region.from) return false;
-        if (isInside[s]) continue;
+        if (isInside(s)) continue;
         if (loop != kNoId && loops_.contains(loop, s)) return false;
         region.leaving.emplace_back(b, s);
       }
@@ -158,15 +171,15 @@ class Planner {
 
   /// Whether a lane that set the barrier in `d` may come to `d` again without waiting in front of `meet`: by a back
   /// edge to a header that several loops have in common, or through a loop around that of `d`. Without loops it cannot.
-  bool setsTwice(BlockId d, BlockId meet) const {
-    if (loops_.isReducible() && loops_.innermost(d) == kNoId) return false;
+  bool setsTwice(BlockId d, BlockId meet) {
     return anyWay(d, [&](BlockId from, BlockId to) {
+      if (loops_.isReducible() && areOnNoCycle(d, to)) return Way::Ends;
       return to == d ? Way::Found : isWait(from, to, meet) ? Way::Ends : Way::GoesOn;
     });
   }
 
   /// Whether a lane that waited in front of `meet` may come there again without setting the barrier in `d`.
-  bool waitsTwice(BlockId d, BlockId meet) const {
+  bool waitsTwice(BlockId d, BlockId meet) {
     return !loops_.isReducible() && anyWay(meet, [&](BlockId from, BlockId to) {
       return to == d ? Way::Ends : isWait(from, to, meet) ? Way::Found : Way::GoesOn;
     });
@@ -178,8 +191,8 @@ class Planner {
   enum class Way : std::uint8_t { GoesOn, Ends, Found };
 
   /// Follows all ways from a block; `look(from, to)` says what an edge means.
-  template <typename Look> bool anyWay(BlockId start, const Look& look) const {
-    std::vector<bool> seen(cfg_.idCount());
+  template <typename Look> bool anyWay(BlockId start, const Look& look) {
+    ++stamp_;
     std::vector<BlockId> work = {start};
     while (!work.empty()) {
       const BlockId at = work.back();
@@ -187,8 +200,8 @@ class Planner {
       for (BlockId next : cfg_.successors(at)) {
         const Way way = look(at, next);
         if (way == Way::Found) return true;
-        if (way == Way::Ends || seen[next]) continue;
-        seen[next] = true;
+        if (way == Way::Ends || seen_[next] == stamp_) continue;
+        seen_[next] = stamp_;
         work.push_back(next);
       }
     }
@@ -310,6 +323,9 @@ class Planner {
   const DomTree& dominators_;
   const DomTree& postDominators_;
   const Loops& loops_;
+  std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
+  std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
+  std::uint32_t stamp_ = 0;
   std::vector<Users> users_;   ///< by barrier
   std::vector<bool> isNeeded_; ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
