@@ -18,6 +18,8 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.singlePass = context.knobs.enabled(Knob::RegAllocFastSinglePass);
   options.noSpillAttempts = static_cast<unsigned>(context.knobs.get(Knob::RegAllocNoSpillAttempts));
   options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
+  options.uniformPromotion =
+      context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
   options.check = context.checkAllocation;
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);

@@ -8,10 +8,12 @@
 #include "regalloc/frame.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
+#include "regalloc/uniform_refuge.h"
 #include "support/check.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace orias::regalloc {
 
@@ -23,6 +25,8 @@ namespace {
 constexpr std::uint32_t kStackPointer = 1;
 /// Spill rounds before the allocator gives up; each one removes at least one register from competition.
 constexpr unsigned kMostRounds = 64;
+/// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
+constexpr unsigned kSpareUniform = 8;
 
 std::string_view fileName(File file) {
   switch (file) {
@@ -113,11 +117,31 @@ class Allocator {
             "function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
             "launch bounds",
             function_.name(), fileName(file), limit);
-      for (std::uint32_t w : victims)
-        spill(webs.all[w], file);
+      bool arePromoted = false;
+      for (std::uint32_t w : victims) {
+        const bool isPromoted = file == File::R && promotes() && uniformRefuge().take(webs.all[w]);
+        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual);
+        arePromoted |= isPromoted;
+      }
+      if (arePromoted)
+        if (std::string problem = allocateFile(File::UR); !problem.empty()) return problem;
     }
     return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling",
                        function_.name(), fileName(file), limit, kMostRounds);
+  }
+
+  /// Calls may change uniform registers, so little can wait there where there are any.
+  bool promotes() const {
+    return options_.uniformPromotion && !options_.spillEverything && !hasCalls_ && !function_.growsStack;
+  }
+
+  UniformRefuge& uniformRefuge() {
+    if (!uniformRefuge_) {
+      const unsigned limit = limitOf(File::UR);
+      const unsigned taken = LiveRanges(function_, File::UR).mostLive() + kSpareUniform;
+      uniformRefuge_.emplace(function_, limit - std::min(limit, taken));
+    }
+    return *uniformRefuge_;
   }
 
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
@@ -167,14 +191,15 @@ class Allocator {
     }
   }
 
-  void spill(const Web& web, File file) {
+  void spill(const Web& web, File file, Refuge refuge) {
     if (options_.remark)
       for (auto [v, offset] : web.members)
         options_.remark(function_.singleDef(v),
-                        fmt::format("spilled {} register{}{}", fileName(file),
-                                    function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name),
+                        fmt::format("spilled {} register{}{}{}", fileName(file),
+                                    function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name,
+                                    refuge == Refuge::Uniform ? " to uniform registers" : ""),
                         static_cast<std::int64_t>(web.spillCost * 100));
-    spillWeb(function_, web, file, options_.remat, state_);
+    spillWeb(function_, web, file, options_.remat, state_, refuge);
   }
 
   /// Writes the decision into the code.
@@ -212,6 +237,7 @@ class Allocator {
   Function& function_;
   const AllocationOptions& options_;
   SpillState state_;
+  std::optional<UniformRefuge> uniformRefuge_; // made when file R is short for the first time
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_;
   unsigned highestR_ = 0;

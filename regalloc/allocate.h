@@ -14,6 +14,7 @@ struct AllocationOptions {
   bool singlePass = false;      ///< knob RegAllocFastSinglePass (638)
   unsigned noSpillAttempts = 2; ///< knob RegAllocNoSpillAttempts (639)
   bool remat = true;            ///< knob RegAllocRematEnable
+  bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
   bool check = false;           ///< run the allocation checker; a fault is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
       remark; ///< one per spilled or rematerialised register

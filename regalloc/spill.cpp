@@ -119,8 +119,10 @@ namespace {
 /// Rewrites all references of one web.
 class Spiller {
  public:
-  Spiller(ori::Function& function, const Web& web, File file, SpillState& state)
-      : function_(function), web_(web), file_(file), state_(state) {}
+  Spiller(ori::Function& function, const Web& web, File file, SpillState& state, Refuge refuge)
+      : function_(function), web_(web), file_(file), state_(state),
+        // Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
+        refugeFile_(file == File::UP || refuge == Refuge::Uniform ? File::UR : File::R) {}
 
   void run(bool remat) {
     // Members that can be made again at each use need no storage, unless the web joins several values.
@@ -129,10 +131,10 @@ class Spiller {
         rematerialise(web_.members[0].first, def);
         return;
       }
-    if (file_ == File::R) {
+    if (isInMemory()) {
       newFrameObject();
     } else {
-      refuge_ = function_.newVReg(refugeFile(), web_.width);
+      refuge_ = function_.newVReg(refugeFile_, web_.width);
       state_.grow(function_);
     }
     for (auto [v, offset] : web_.members) {
@@ -313,7 +315,7 @@ class Spiller {
   }
 
   void emitLoad(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
-    if (file_ == File::R)
+    if (isInMemory())
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* load = memoryAccess(Op::LDL, ori::component(temp, at - sub, n), at, n);
         function_.insertBefore(where, load);
@@ -325,7 +327,7 @@ class Spiller {
   }
 
   void emitStore(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
-    if (file_ == File::R) {
+    if (isInMemory()) {
       Instr* last = after;
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* store = memoryAccess(Op::STL, ori::component(temp, at - sub, n), at, n);
@@ -377,10 +379,22 @@ class Spiller {
                                                0};
   }
 
-  /// Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
-  File refugeFile() const { return file_ == File::UP ? File::UR : File::R; }
+  bool isInMemory() const { return file_ == refugeFile_; }
 
-  /// P := (R != 0); UP := (UR != 0); UR := R.
+  /// UR := R, whichever of the two is the refuge.
+  void moveToUniform(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
+    Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), to, from});
+    const isa::InstrDesc& row = isa::desc(Op::R2UR);
+    state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, static_cast<std::uint8_t>(slot(row, "URd")),
+                                              static_cast<std::uint8_t>(slot(row, "Ra"))};
+  }
+  /// R := UR.
+  void moveToLanes(ori::Builder& b, const IsaOperand& to, const IsaOperand& from) {
+    Instr* move = b.emit(Op::MOV, {to, from});
+    state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 1};
+  }
+
+  /// P := (R != 0); UP := (UR != 0); UR := R; R := UR.
   void moveFromRefuge(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
       IsaOperand from = refugePart(sub + i);
@@ -396,16 +410,15 @@ class Spiller {
             {temp, IsaOperand::zero(File::UP), from, IsaOperand::zero(File::UR), IsaOperand::zero(File::UP)},
             {{isa::Mod::Cmp, isa::ICmp::NE}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
         state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 2};
+      } else if (file_ == File::R) {
+        moveToLanes(b, ori::component(temp, i), from);
       } else {
-        Instr* move = b.emit(Op::R2UR, {IsaOperand::pt(), ori::component(temp, i), from});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move,
-                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "URd")),
-                                                  static_cast<std::uint8_t>(slot(isa::desc(Op::R2UR), "Ra"))};
+        moveToUniform(b, ori::component(temp, i), from);
       }
     }
   }
 
-  /// R := P ? 1 : 0; UR := UP ? 1 : 0; R := UR.
+  /// R := P ? 1 : 0; UR := UP ? 1 : 0; R := UR; UR := R.
   void moveToRefuge(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
     for (unsigned i = 0; i < width; ++i) {
       IsaOperand to = refugePart(sub + i);
@@ -416,9 +429,10 @@ class Spiller {
       } else if (file_ == File::UP) {
         Instr* move = b.emit(Op::USEL, {to, IsaOperand::zero(File::UR), IsaOperand::immediate(1), temp.notted()});
         state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 3};
+      } else if (file_ == File::R) {
+        moveToUniform(b, to, ori::component(temp, i));
       } else {
-        Instr* move = b.emit(Op::MOV, {to, ori::component(temp, i)});
-        state_.assignment.spillMoves[move->id] = {SpillMove::Kind::Move, 0, 1};
+        moveToLanes(b, to, ori::component(temp, i));
       }
     }
   }
@@ -432,6 +446,7 @@ class Spiller {
   const Web& web_;
   File file_;
   SpillState& state_;
+  const File refugeFile_;
   unsigned offset_ = 0; // of the member at hand
   std::uint32_t frameObject_ = 0;
   VRegId refuge_ = ori::kNoId;
@@ -439,8 +454,8 @@ class Spiller {
 
 } // namespace
 
-void spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state) {
-  Spiller(function, web, file, state).run(remat);
+void spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge) {
+  Spiller(function, web, file, state, refuge).run(remat);
 }
 
 } // namespace orias::regalloc

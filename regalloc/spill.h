@@ -27,9 +27,15 @@ struct SpillState {
 /// of what overlaps it, itself included.
 std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed);
 
-/// Takes all members of a web out of their register file: R to local memory (or recomputed where that is cheap and
-/// `remat`), P and UR to registers of file R, UP to those of UR. Each reference gets a temporary of its own that lives
-/// for one instruction.
-void spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state);
+/// Where the members of a web go.
+enum class Refuge : std::uint8_t {
+  Usual,  ///< R to local memory, P and UR to registers of file R, UP to those of UR
+  Uniform ///< R to registers of UR, for webs that `UniformRefuge` takes
+};
+
+/// Takes all members of a web out of their register file, or recomputes them where that is cheap and `remat`. Each
+/// reference gets a temporary of its own that lives for one instruction.
+void spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state,
+              Refuge refuge = Refuge::Usual);
 
 } // namespace orias::regalloc

@@ -246,7 +246,13 @@ TEST_CASE("constants are made again instead of stored") {
   without.remat = false;
   auto b = allocated(body, without);
   CHECK(b.problem == "");
-  CHECK(b.stats().spillStoreBytes > 0);
+  CHECK(b.stats().spillStoreBytes == 0);
+  CHECK(b.stats().uniformRegisters > 0); // all lanes share them
+  without.uniformPromotion = false;
+  auto c = allocated(body, without);
+  CHECK(c.problem == "");
+  CHECK(c.stats().spillStoreBytes > 0);
+  CHECK(c.stats().uniformRegisters == 0);
 }
 
 TEST_CASE("the frame: alignment, order, prologue, and a stack pointer that nobody takes") {

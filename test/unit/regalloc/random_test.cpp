@@ -14,7 +14,7 @@ namespace {
 /// Takes the allocation back into a form that the interpreter of virtual code runs: one virtual register stands for all
 /// physical ones of a file, another for the frame. Spill code becomes copies.
 void virtualise(ori::Function& f) {
-  const ori::VRegId files[] = {f.newVReg(File::R, 255), 0, f.newVReg(File::P, 7)};
+  const ori::VRegId files[] = {f.newVReg(File::R, 255), f.newVReg(File::UR, 63), f.newVReg(File::P, 7)};
   const ori::VRegId frame = f.newVReg(File::R, 255);
   auto lifted = [&](const ori::Operand& o) {
     isa::Operand out = o.value();
@@ -45,6 +45,9 @@ void virtualise(ori::Function& f) {
             rewriteAsCopy(slot(o.width), o.value());
             break;
           }
+      const bool isFromUniform = instr.op == Op::MOV && instr.op_(1).isReg(File::UR);
+      if (isFromUniform) rewriteAsCopy(instr.op_(0).value(), instr.op_(1).value());
+      if (instr.op == Op::R2UR) rewriteAsCopy(instr.op_(1).value(), instr.op_(2).value());
       if (instr.op == Op::SEL) rewriteAsCopy(instr.op_(0).value(), instr.op_(3).value());
       if (instr.op == Op::ISETP &&
           isa::getMod(instr.op, instr.mods, isa::Mod::Cmp) == static_cast<unsigned>(isa::ICmp::NE))
@@ -74,6 +77,7 @@ TEST_CASE("random functions do the same after allocation, at any budget") {
     for (unsigned registers : {255u, 20u, 10u}) {
       AllocationOptions options;
       options.maxRegisters = registers;
+      options.uniformPromotion = seed % 2 == 0;
       checkSeed(seed, {8, 6, 6, 15, seed % 3 != 0}, options);
     }
 }
@@ -83,6 +87,7 @@ TEST_CASE("larger random functions with more values than registers") {
     for (unsigned registers : {40u, 12u}) {
       AllocationOptions options;
       options.maxRegisters = registers;
+      options.uniformPromotion = seed % 4 < 2;
       checkSeed(1000 + seed, {25, 10, 24, 10, seed % 2 == 0}, options);
     }
 }

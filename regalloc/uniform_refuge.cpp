@@ -1,0 +1,29 @@
+#include "regalloc/uniform_refuge.h"
+
+#include <algorithm>
+
+namespace orias::regalloc {
+
+bool UniformRefuge::take(const Web& web) {
+  if (web.width > room_) return false;
+  if (!divergence_) {
+    cfg_.emplace(function_);
+    divergence_.emplace(*cfg_);
+    known_ = function_.vregCount();
+  }
+  const bool isFit = std::all_of(web.members.begin(), web.members.end(),
+                                 [&](const auto& member) { return isWrittenByWarp(member.first); });
+  if (isFit) room_ -= web.width;
+  return isFit;
+}
+
+bool UniformRefuge::isWrittenByWarp(ori::VRegId v) const {
+  if (v >= known_ || divergence_->isDivergent(v)) return false;
+  bool isFit = true;
+  function_.forEachDef(v, [&](const ori::Operand& def) {
+    isFit &= !def.owner->isGuarded() && divergence_->isUniformBlock(def.owner->block->id);
+  });
+  return isFit;
+}
+
+} // namespace orias::regalloc
