@@ -119,8 +119,8 @@ ExitStatus runCandidate(const Candidate& candidate, const launch::Launch& launch
 
 ExitStatus runLaunch(const std::string& file, const CommandLine& line) {
   const launch::Launch launch = launch::readLaunchFile(file);
-  if (launch.file.empty()) throw tools::UsageError(fmt::format("'{}' names no program", file));
-  const std::string path = (std::filesystem::path(file).parent_path() / launch.file).string();
+  const std::string path = launch::programPath(launch, file);
+  if (path.empty()) throw tools::UsageError(fmt::format("'{}' names no program", file));
   const std::string text = tools::readWholeFile(path);
 
   Reference reference;

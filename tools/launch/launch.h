@@ -98,6 +98,8 @@ struct Launch {
 Launch readLaunchFile(const std::string& path);
 /// The same from text; `folder` is where paths in it start.
 Launch parseLaunch(std::string_view json, const std::string& folder);
+/// The path of the program that a launch names; empty when it names none. `launchFile` is where it was read from.
+std::string programPath(const Launch& launch, const std::string& launchFile);
 
 /// Where a kernel parameter lies, from the start of the parameter space.
 struct ParameterPlace {

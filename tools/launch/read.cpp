@@ -329,4 +329,9 @@ Launch readLaunchFile(const std::string& path) {
   return launch;
 }
 
+std::string programPath(const Launch& launch, const std::string& launchFile) {
+  if (launch.file.empty()) return {};
+  return (std::filesystem::path(launchFile).parent_path() / launch.file).string();
+}
+
 } // namespace orias::launch

@@ -20,12 +20,12 @@ constexpr std::string_view kProgram = "orias-run";
 constexpr std::string_view kFaultNote =
     "this is a fault of orias-run; the launch file and the program are needed to look into it";
 
-/// The file to run: the one named on the command line, or the launch's, which is relative to the launch file.
+/// The file to run: the one named on the command line, or the launch's.
 std::string programOf(const CommandLine& line, const launch::Launch& launch) {
   if (!line.program.empty()) return line.program;
-  if (launch.file.empty())
-    throw tools::UsageError(fmt::format("'{}' names no program; name one behind it", line.launchFile));
-  return (std::filesystem::path(line.launchFile).parent_path() / launch.file).string();
+  std::string path = launch::programPath(launch, line.launchFile);
+  if (path.empty()) throw tools::UsageError(fmt::format("'{}' names no program; name one behind it", line.launchFile));
+  return path;
 }
 
 ExitStatus run(std::span<const std::string> words) {

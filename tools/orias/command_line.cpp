@@ -391,7 +391,9 @@ void Parser::finish() {
   settleLimits();
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
-  if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty()) line_.action = CommandLine::Action::Help;
+  const bool namesLaunch = !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty();
+  if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty() && !namesLaunch)
+    line_.action = CommandLine::Action::Help;
 }
 
 } // namespace

@@ -82,31 +82,48 @@ void writeOutputs(const CommandLine& line, const Result& result, bool showsLdcu)
   if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);
 }
 
-ExitStatus runCheckEach(const CommandLine& line, std::span<const Input> inputs) {
-  if (inputs.size() != 1) throw UsageError("--check-each takes one input");
+/// What --check-each and --check-uniform run: the input, or else the program that the launch file names.
+struct Checked {
+  launch::Launch launch;
+  std::string name, text;
   check_each::CheckOptions options;
-  options.assemble = line.options;
-  const launch::Launch launch = launch::readLaunchFile(line.checkEachLaunch);
-  const check_each::Verdict verdict = check_each::checkEach(inputs[0].text, launch, options);
+};
+
+Checked toCheck(const CommandLine& line, std::string_view option, const std::string& launchFile,
+                std::span<const Input> inputs) {
+  if (inputs.size() > 1) throw UsageError(fmt::format("{} takes one input", option));
+  Checked checked{launch::readLaunchFile(launchFile), {}, {}, {}};
+  checked.options.assemble = line.options;
+  if (inputs.empty()) {
+    checked.name = launch::programPath(checked.launch, launchFile);
+    if (checked.name.empty()) throw UsageError(fmt::format("'{}' names no program; name one behind it", launchFile));
+    checked.text = readWholeFile(checked.name);
+  } else {
+    checked.name = inputs[0].name;
+    checked.text = inputs[0].text;
+  }
+  return checked;
+}
+
+ExitStatus runCheckEach(const CommandLine& line, std::span<const Input> inputs) {
+  const Checked run = toCheck(line, "--check-each", line.checkEachLaunch, inputs);
+  const check_each::Verdict verdict = check_each::checkEach(run.text, run.launch, run.options);
   if (verdict.ok)
-    print(stdout, fmt::format("{}: {} states of '{}' give the results of the PTX\n", inputs[0].name, verdict.checked,
-                              launch.kernel));
+    print(stdout, fmt::format("{}: {} states of '{}' give the results of the PTX\n", run.name, verdict.checked,
+                              run.launch.kernel));
   else
-    print(stdout, fmt::format("{}: {}", inputs[0].name, verdict.text));
+    print(stdout, fmt::format("{}: {}", run.name, verdict.text));
   if (verdict.skipped)
     complain(kProgram, "note", fmt::format("{} states could not be run by the emulator", verdict.skipped));
   return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
 }
 
 ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> inputs) {
-  if (inputs.size() != 1) throw UsageError("--check-uniform takes one input");
-  check_each::CheckOptions options;
-  options.assemble = line.options;
-  const launch::Launch launch = launch::readLaunchFile(line.checkUniformLaunch);
-  const check_each::UniformVerdict verdict = check_each::checkUniform(inputs[0].text, launch, options);
+  const Checked run = toCheck(line, "--check-uniform", line.checkUniformLaunch, inputs);
+  const check_each::UniformVerdict verdict = check_each::checkUniform(run.text, run.launch, run.options);
   print(stdout, verdict.text);
   print(stdout, fmt::format("{}: {} of {} registers of '{}' are called uniform in {} states; {} reads compared, {}\n",
-                            inputs[0].name, verdict.uniformRegisters, verdict.registers, launch.kernel, verdict.checked,
+                            run.name, verdict.uniformRegisters, verdict.registers, run.launch.kernel, verdict.checked,
                             verdict.compared, verdict.ok ? "all alike" : "not all alike"));
   if (verdict.skipped)
     complain(kProgram, "note", fmt::format("{} states could not be run by the emulator", verdict.skipped));
