@@ -440,12 +440,18 @@ class Level {
         before = p;
       }
       if (before == ori::kNoId) return std::nullopt;
-      for (const Instr* instr = function_.block(before)->last; instr; instr = instr->prev)
-        for (const ori::Operand& o : instr->ops()) {
-          if (!o.isDef || !o.isReg(File::R) || !o.isVirtual() || o.reg != reg) continue;
-          if (instr->isGuarded() || (instr->op != Op::MOV && instr->op != Op::COPY)) return std::nullopt;
-          return constantOf(instr->op_(1));
-        }
+      for (const Instr* instr = function_.block(before)->last; instr; instr = instr->prev) {
+        const bool isWritten = std::any_of(instr->ops().begin(), instr->ops().end(), [&](const ori::Operand& o) {
+          return o.isDef && o.isReg(File::R) && o.isVirtual() && o.reg == reg;
+        });
+        if (!isWritten) continue;
+        if (instr->isGuarded() || (instr->op != Op::MOV && instr->op != Op::COPY)) return std::nullopt;
+        const ori::Operand& source = instr->op_(1);
+        if (!source.isReg(File::R) || source.isZeroReg()) return constantOf(source);
+        // What a copy copies may be a number, too.
+        if (!isPlainUse(source, source.reg) || function_.vreg(source.reg).width != 1) return std::nullopt;
+        reg = source.reg;
+      }
       at = before;
     }
     return std::nullopt;
