@@ -25,6 +25,10 @@ namespace {
 constexpr std::uint32_t kStackPointer = 1;
 /// Spill rounds before the allocator gives up; each one removes at least one register from competition.
 constexpr unsigned kMostRounds = 64;
+/// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90; for sm_87
+/// it keeps a fact about the machine in UR2 from one block to the next). They exist, so they come when all others are
+/// taken.
+constexpr unsigned kLastUniform = 4;
 /// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
 constexpr unsigned kSpareUniform = 8;
 
@@ -167,6 +171,12 @@ class Allocator {
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
+    }
+    if (file == File::UR) {
+      budget.reserved.assign(kLastUniform, true);
+      Placement placement = place(function_, webs, budget, Order::ConstrainedFirst);
+      if (placement.failed.empty()) return placement;
+      budget.reserved.clear();
     }
     Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
     if (options_.singlePass || file != File::R) return best;

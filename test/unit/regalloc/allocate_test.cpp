@@ -108,8 +108,8 @@ TEST_CASE("the base of a bindless constant is a register like another") {
   auto a = allocated(".L0:\n S2UR %ur1, SR_CTAID.X;\n S2UR %ur2, SR_CTAID.Y;\n"
                      " MOV %r3, cx[%ur1][0x10];\n MOV %r4, %ur2;\n STS [%r3], %r4;\n EXIT;\n");
   CHECK(a.problem == "");
-  CHECK(contains(a.text(), "cx[UR0"));
-  CHECK(contains(a.text(), "S2UR UR1"));
+  CHECK(contains(a.text(), "cx[UR4"));
+  CHECK(contains(a.text(), "S2UR UR5"));
 }
 
 TEST_CASE("more predicates than there are go to registers") {
@@ -137,6 +137,24 @@ TEST_CASE("more uniform registers than there are go to registers") {
   CHECK(contains(a.text(), "R2UR "));
 }
 
+TEST_CASE("UR0 to UR3 come when all others are taken") {
+  auto many = [](unsigned count) {
+    std::string body = ".L0:\n S2R %r0, SR_TID.X;\n";
+    for (unsigned i = 1; i <= count; ++i)
+      body += " S2UR %ur" + std::to_string(i) + ", SR_CTAID.X;\n";
+    for (unsigned i = 1; i <= count; ++i)
+      body += " IADD3 %r0, %r0, %ur" + std::to_string(i) + ", RZ;\n";
+    return allocated(body + " STS [%r0], %r0;\n EXIT;\n");
+  };
+  auto all = many(59);
+  for (const char* name : {"UR0,", "UR1,", "UR2,", "UR3,"})
+    CHECK(!contains(all.text(), name));
+  CHECK(all.stats().uniformRegisters == 63);
+  auto more = many(60);
+  CHECK(contains(more.text(), "UR0,"));
+  CHECK(!contains(more.text(), "R2UR "));
+}
+
 TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
   // Each side has one that lives across its blocks, and lanes of both may be under way at once.
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
@@ -144,7 +162,7 @@ TEST_CASE("values of the warp on the two sides of a branch are kept apart") {
                      ".L3:\n S2UR %ur3, SR_CTAID.Y;\n -> .L4;\n.L4:\n IADD3 %r0, %r0, %ur3, RZ;\n -> .L5;\n"
                      ".L5:\n STS [%r0], %r0;\n EXIT;\n");
   CHECK(a.problem == "");
-  CHECK(a.stats().uniformRegisters == 2);
+  CHECK(a.stats().uniformRegisters == 6); // two, from UR4 on
 }
 
 TEST_CASE("a branch with one side keeps values of the warp no longer than needed") {
@@ -153,7 +171,7 @@ TEST_CASE("a branch with one side keeps values of the warp no longer than needed
                 ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n S2UR %ur3, SR_CTAID.Y;\n"
                 " IADD3 %r0, %r0, %ur3, RZ;\n -> .L3;\n.L3:\n STS [%r0], %r0;\n EXIT;\n");
   CHECK(a.problem == "");
-  CHECK(a.stats().uniformRegisters == 1);
+  CHECK(a.stats().uniformRegisters == 5); // one, from UR4 on
 }
 
 TEST_CASE("barriers of sibling regions differ") {
