@@ -2,6 +2,7 @@
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
 #include "ori/cfg_edit.h"
+#include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
@@ -26,10 +27,25 @@ namespace {
 constexpr std::uint32_t kMostLevels = 8;
 /// What needs more instructions than this stays: each invariant is looked at with all that it needs.
 constexpr std::size_t kLongestChain = 64;
+/// Loads stay in loops that store in more places than this: each load is compared with each of them.
+constexpr std::size_t kMostStores = 32;
+
+/// What the two phases move.
+enum class Hoist {
+  Loads,     ///< loads, with what their addresses need
+  Arithmetic ///< all that computes from its operands alone
+};
+
+/// How the memory that a loop reads may change while it runs.
+struct LoopMemory {
+  std::vector<MemoryAccess> stores;
+  /// Other threads' stores may come in between, or something runs that this is not known of.
+  bool isOrdered = false;
+  bool mayHaveWriters = false; ///< even of what is read only: what runs waits for another kernel, or is not known
+};
 
 /// Computes from its operands alone, the same each time, for each lane by itself, and cannot fault: it may run where it
-/// did not run before. Loads are none of these: another thread may store, and the address may be wrong where nobody
-/// asked for it.
+/// did not run before.
 bool isPure(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   for (Flag flag : {Flag::Load, Flag::Volatile, Flag::Convergent, Flag::Uniform, Flag::UniformGuard, Flag::Variadic,
@@ -40,11 +56,21 @@ bool isPure(const Instr& instr) {
   return !instr.isGuarded() && isRemovable(instr) && instr.op != isa::Op::UNDEF && instr.op != isa::Op::PHI;
 }
 
+/// Reads memory as a program does that knows of no other threads, and does nothing else.
+bool isWeakLoad(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!row.has(Flag::Load) || instr.isGuarded() || !isRemovable(instr)) return false;
+  for (Flag flag : {Flag::Volatile, Flag::Convergent, Flag::Uniform, Flag::UniformGuard, Flag::Variadic})
+    if (row.has(flag)) return false;
+  const MemoryAccess access = accessOf(instr);
+  return access.isExact && !access.isOrdered;
+}
+
 /// The loops of one depth: what is to move out of which, decided before anything moves.
 class Level {
  public:
-  Level(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), rewriter_(function), cfg_(function),
+  Level(ori::Function& function, PhaseContext& context, Hoist what)
+      : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function),
         dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
         pressure_(ori::computePressure(function, liveness_)),
         limit_(registersUpToCliff(std::max(pressure_.maximum[static_cast<unsigned>(File::R)],
@@ -70,6 +96,7 @@ class Level {
   void plan(LoopId loop, std::vector<Move>& moves) {
     invariants_.clear();
     order_.clear();
+    if (what_ == Hoist::Loads) memory_ = memoryOf(loop);
     for (BlockId id : loops_.blocks(loop))
       for (Instr& instr : *function_.block(id))
         if (isInvariant(loop, instr)) {
@@ -91,7 +118,7 @@ class Level {
     };
     std::vector<Root> roots;
     for (Instr* instr : order_)
-      if (isReadByRest(*instr)) roots.push_back({instr, chainOf(instr)});
+      if (what_ == Hoist::Loads ? isWeakLoad(*instr) : isReadByRest(*instr)) roots.push_back({instr, chainOf(instr)});
     std::stable_sort(roots.begin(), roots.end(),
                      [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
     unsigned used = 0;
@@ -99,13 +126,13 @@ class Level {
       used = std::max(used, pressure_.byBlock[id][static_cast<unsigned>(File::R)]);
     for (const Root& root : roots) {
       if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
-      if (!runsInEveryRound(loop, root.instr->block->id)) {
-        context_.remarks.refused(root.instr, "stays in the loop: not every round comes here");
-        continue;
-      }
       unsigned width = 0;
       for (const Instr* instr : root.chain)
         if (!invariants_[instr] && isReadByRest(*instr)) width += widthOf(*instr);
+      if (const char* why = whyNot(loop, *root.instr, used + width)) {
+        context_.remarks.refused(root.instr, why);
+        continue;
+      }
       if (used + width > limit_) {
         context_.remarks.refused(root.instr, "stays in the loop: registers are short", width);
         continue;
@@ -138,7 +165,8 @@ class Level {
 
   /// All operands are the same in each round: constants, what is defined outside, or invariants seen before.
   bool isInvariant(LoopId loop, const Instr& instr) const {
-    if (!isPure(instr)) return false;
+    const bool isLoad = what_ == Hoist::Loads && isWeakLoad(instr);
+    if (!isPure(instr) && !isLoad) return false;
     bool hasResult = false;
     for (const ori::Operand& o : instr.ops()) {
       if (o.isDef) {
@@ -150,6 +178,12 @@ class Level {
       }
       if (o.isConst() && o.reg != Operand::kNoReg) return false;
       if (o.isReg() && !o.isZeroReg() && !comesFromOutside(loop, o)) return false;
+    }
+    if (hasResult && isLoad && !keepsItsValue(instr)) {
+      context_.remarks.refused(&instr, memory_.isOrdered || memory_.mayHaveWriters
+                                           ? "a load stays in the loop: other threads may store meanwhile"
+                                           : "a load stays in the loop: the loop may store there");
+      return false;
     }
     return hasResult;
   }
@@ -175,6 +209,64 @@ class Level {
       found = p;
     }
     return found;
+  }
+
+  /// Why an invariant stays where it is; null when it may go.
+  const char* whyNot(LoopId loop, const Instr& instr, unsigned registers) const {
+    const BlockId block = instr.block->id;
+    const bool isInEveryRound = runsInEveryRound(loop, block);
+    if (what_ == Hoist::Loads)
+      return isInEveryRound && runsBeforeAnyLeaves(loop, block)
+                 ? nullptr
+                 : "a load stays in the loop: some threads may not come to it";
+    // What some rounds do without is worth no register that others may want.
+    if (isInEveryRound || registers + context_.target.reservedRegisters() <= kRegistersOfFullHouse) return nullptr;
+    return "stays in the loop: not every round comes here";
+  }
+
+  /// Every lane that enters the loop comes here: it would have read that address in any case.
+  bool runsBeforeAnyLeaves(LoopId loop, BlockId block) const {
+    for (BlockId id : loops_.blocks(loop)) {
+      const Instr* last = function_.block(id)->last;
+      const bool endsLanes = last && ori::isTerminator(last->op) && last->op != isa::Op::BRA;
+      if (endsLanes && !dominators_.dominates(block, id)) return false;
+    }
+    const auto exits = loops_.exits(loop);
+    return std::all_of(exits.begin(), exits.end(),
+                       [&](const auto& exit) { return dominators_.dominates(block, exit.first); });
+  }
+
+  LoopMemory memoryOf(LoopId loop) const {
+    LoopMemory memory;
+    // Where no value goes from round to round, the loop waits for what others store.
+    const Instr* first = function_.block(loops_.loop(loop).header)->first;
+    memory.isOrdered = !first || first->op != isa::Op::PHI;
+    for (BlockId id : loops_.blocks(loop))
+      for (const Instr& instr : *function_.block(id)) {
+        const isa::InstrDesc& row = isa::desc(instr.op);
+        if (row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic)) {
+          const MemoryAccess access = accessOf(instr);
+          memory.isOrdered |= access.isOrdered || row.has(Flag::Fence);
+          memory.mayHaveWriters |= row.has(Flag::Fence);
+          if (access.isStore && memory.stores.size() <= kMostStores) memory.stores.push_back(access);
+        } else {
+          const bool isKnown = row.has(Flag::Terminator) || !row.has(Flag::SideEffect);
+          memory.isOrdered |= row.has(Flag::Fence) || !isKnown;
+          memory.mayHaveWriters |= !isKnown && !row.has(Flag::Convergent);
+        }
+      }
+    memory.isOrdered |= memory.stores.size() > kMostStores;
+    return memory;
+  }
+
+  /// Nothing that runs in the loop may change what the load reads.
+  bool keepsItsValue(const Instr& load) const {
+    const MemoryAccess access = accessOf(load);
+    if (access.isReadOnly ? memory_.mayHaveWriters : memory_.isOrdered) return false;
+    if (access.isReadOnly) return true;
+    return std::none_of(memory_.stores.begin(), memory_.stores.end(), [&](const MemoryAccess& store) {
+      return mustStayInOrder(access, store, access.base == store.base && access.uniformBase == store.uniformBase);
+    });
   }
 
   bool runsInEveryRound(LoopId loop, BlockId block) const {
@@ -231,6 +323,7 @@ class Level {
 
   ori::Function& function_;
   PhaseContext& context_;
+  const Hoist what_;
   const Rewriter rewriter_;
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
@@ -238,6 +331,7 @@ class Level {
   const ori::Liveness liveness_;
   const ori::Pressure pressure_;
   const unsigned limit_;
+  LoopMemory memory_;                       // of the loop at hand
   std::map<const Instr*, bool> invariants_; // of the loop at hand; whether it moves
   std::vector<Instr*> order_;               // the same, definitions before uses
 };
@@ -251,17 +345,29 @@ std::uint32_t deepestLoop(const ori::Function& function) {
   return depth;
 }
 
+bool hoist(ori::Function& function, PhaseContext& context, Hoist what) {
+  const std::uint32_t deepest = deepestLoop(function);
+  bool changed = false;
+  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
+    changed |= Level(function, context, what).hoist(depth);
+  return changed;
+}
+
 } // namespace
+
+/// Phase 35. Loads that read the same in each round of a loop are done once, in front of the loop: those of addresses
+/// that stay the same, where nothing in the loop stores there and the loop does not meet other threads. Each lane that
+/// enters the loop must come to the load, so that none reads what it would not have read. Sums and conversions wait for
+/// phase 66, since addressing may take them in yet.
+bool oriHoistInvariantsEarly(ori::Function& function, PhaseContext& context) {
+  return hoist(function, context, Hoist::Loads);
+}
 
 /// Phase 66. What computes the same in each round of a loop is computed once, in front of the loop: inner loops first,
 /// so that it may go on to the front of the next one. A value in front of a loop holds a register throughout, so those
 /// move that spare the most instructions, as long as the occupancy of the function stays what it is.
-bool oriHoistInvariants(ori::Function& function, PhaseContext& context) {
-  const std::uint32_t deepest = deepestLoop(function);
-  bool changed = false;
-  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
-    changed |= Level(function, context).hoist(depth);
-  return changed;
+bool oriHoistInvariantsLate(ori::Function& function, PhaseContext& context) {
+  return hoist(function, context, Hoist::Arithmetic);
 }
 
 } // namespace orias::phases
