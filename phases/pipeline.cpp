@@ -75,6 +75,8 @@ constexpr PhaseInfo kPipeline[] = {
      "sides of branches that have become straight code have much in common"},
     {"65", "GeneralOptimizeLate2", S::LateOptimisation, 1, 4, kOptional, generalOptimizeMid,
      "values with one reader left can be combined with it"},
+    {"31", "OriLinearReplacement", S::LateOptimisation, 1, 4, kOptional, oriLinearReplacement,
+     "branches have become choices, and sums are combined: what is left of both shows"},
     {"66", "OriHoistInvariantsLate", S::LateOptimisation, 1, 4, kOptional, oriHoistInvariantsLate,
      "nothing combines instructions any more, so what leaves a loop is no longer wanted whole inside"},
     {"70", "OriPropagateVaryingSecond", S::LateOptimisation, 1, 4, kOptional, oriPropagateVarying,

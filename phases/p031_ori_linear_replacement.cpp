@@ -1,0 +1,308 @@
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "phases/optimize/rewriter.h"
+#include "phases/phases.h"
+
+#include <optional>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+const Operand kNever = Operand::pt().notted();
+
+/// A choice between two words: `yes` where the condition holds.
+struct Choice {
+  Operand yes, no, condition;
+};
+
+std::optional<Choice> choiceOf(const Instr& instr) {
+  if (instr.op != Op::SEL || instr.isGuarded()) return std::nullopt;
+  return Choice{instr.op_(1).value(), instr.op_(2).value(), instr.op_(3).value()};
+}
+
+/// A comparison of integers that says nothing besides.
+struct Comparison {
+  Operand a, b;
+  isa::ICmp order;
+  bool isSigned;
+};
+
+Operand plain(Operand o) {
+  o.flags &= static_cast<std::uint8_t>(~Operand::kNot);
+  return o;
+}
+
+isa::ICmp opposite(isa::ICmp order) {
+  return static_cast<isa::ICmp>(static_cast<unsigned>(isa::ICmp::T) - static_cast<unsigned>(order));
+}
+
+class Replacer {
+ public:
+  Replacer(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), rewriter_(function),
+        minMax_(context.target.hasVectorMinMax() ? Op::VIMNMX : Op::IMNMX) {}
+
+  bool run() {
+    bool changed = false;
+    for (ori::Block* block : function_.layout())
+      for (Instr& instr : *block)
+        changed |= replace(instr);
+    // What the choices were made of may have no reader any more.
+    if (changed) rewriter_.run({}, 1);
+    return changed;
+  }
+
+ private:
+  bool replace(Instr& instr) {
+    if (const auto choice = choiceOf(instr))
+      return chooseSmaller(instr, *choice) || chooseRemainder(instr, *choice) || addCondition(instr, *choice) ||
+             magnitude(instr, *choice) || swapConstant(instr, *choice);
+    return instr.op == Op::IADD3 && !instr.isGuarded() && addChoice(instr);
+  }
+
+  /// What a condition compares, as it stands: a negated one is the opposite comparison.
+  std::optional<Comparison> comparisonOf(const Operand& condition) const {
+    const Instr* compare = rewriter_.producer(plain(condition), Op::ISETP);
+    if (!compare || compare->isGuarded()) return std::nullopt;
+    const Operand other = compare->op_(4).value();
+    if (!other.isZeroReg() || other.inverted() || isa::modAs<isa::BoolOp>(*compare, Mod::Bool) != isa::BoolOp::AND)
+      return std::nullopt;
+    const auto order = isa::modAs<isa::ICmp>(*compare, Mod::Cmp);
+    return Comparison{compare->op_(2).value(), compare->op_(3).value(), condition.inverted() ? opposite(order) : order,
+                      isa::modAs<isa::IntType>(*compare, Mod::Type) == isa::IntType::S32};
+  }
+
+  /// The same word: the same register, which keeps its value, or the same number.
+  bool isSame(const Operand& a, const Operand& b) const {
+    if (const auto number = rewriter_.constantOf(a)) return rewriter_.constantOf(b) == number;
+    return a == b && rewriter_.isStable(a);
+  }
+
+  bool hasOtherReaders(const Instr& instr, const Operand& condition) const {
+    if (rewriter_.hasOneUse(condition)) return false;
+    context_.remarks.refused(&instr, "a choice stays: its comparison has other readers");
+    return true;
+  }
+
+  static bool isSmaller(isa::ICmp order) { return order == isa::ICmp::LT || order == isa::ICmp::LE; }
+  static bool isLarger(isa::ICmp order) { return order == isa::ICmp::GT || order == isa::ICmp::GE; }
+
+  /// The limit up to which (from which on) `order` to `number` holds, as a number of the comparison's kind.
+  static std::int64_t limit(isa::ICmp order, std::uint32_t number, bool isSigned) {
+    const std::int64_t value = asNumber(number, isSigned);
+    return order == isa::ICmp::LT ? value - 1 : order == isa::ICmp::GT ? value + 1 : value;
+  }
+  static std::int64_t asNumber(std::uint32_t bits, bool isSigned) {
+    return isSigned ? static_cast<std::int32_t>(bits) : static_cast<std::int64_t>(bits);
+  }
+
+  /// a < b ? a : b and its kind; x < 11 ? x : 10, too.
+  bool chooseSmaller(Instr& instr, const Choice& choice) {
+    const auto compared = comparisonOf(choice.condition);
+    if (!compared || (!isSmaller(compared->order) && !isLarger(compared->order))) return false;
+    bool isMinimum = isSmaller(compared->order);
+    if (isSame(choice.yes, compared->b) && isSame(choice.no, compared->a)) {
+      isMinimum = !isMinimum;
+    } else if (!isSame(choice.yes, compared->a) || !isSame(choice.no, compared->b)) {
+      // One of the two is a number next to that of the comparison.
+      const auto number = rewriter_.constantOf(compared->b);
+      const bool choosesValue = isSame(choice.yes, compared->a);
+      const Operand& rest = choosesValue ? choice.no : choice.yes;
+      const auto chosen = rewriter_.constantOf(rest);
+      if (!number || !chosen || (!choosesValue && !isSame(choice.no, compared->a))) return false;
+      const std::int64_t at = limit(compared->order, *number, compared->isSigned);
+      const std::int64_t bound = asNumber(*chosen, compared->isSigned);
+      if (at != bound && at != (isMinimum ? bound - 1 : bound + 1)) return false;
+      isMinimum = isMinimum == choosesValue;
+    }
+    if (hasOtherReaders(instr, choice.condition)) return false;
+    context_.remarks.did(&instr, isMinimum ? "a comparison and a choice become a minimum"
+                                           : "a comparison and a choice become a maximum");
+    becomeMinMax(instr, choice.yes, choice.no, isMinimum, compared->isSigned);
+    return true;
+  }
+
+  /// x >= y ? x - y : x, of unsigned numbers: where x is smaller, the difference wraps around to more than x.
+  bool chooseRemainder(Instr& instr, const Choice& choice) {
+    const auto compared = comparisonOf(choice.condition);
+    if (!compared || compared->isSigned) return false;
+    const bool isReduced = compared->order == isa::ICmp::GE;
+    if (!isReduced && compared->order != isa::ICmp::LT) return false;
+    const Operand &difference = isReduced ? choice.yes : choice.no, &value = isReduced ? choice.no : choice.yes;
+    const Instr* sum = sumOf(difference);
+    if (!sum || !isSame(value, compared->a) || !value.isReg(File::R)) return false;
+    bool hasValue = false, hasOther = false;
+    for (unsigned i = 3; i < 6; ++i) {
+      const Operand term = sum->op_(i).value();
+      if (!hasValue && isSame(term, value))
+        hasValue = true;
+      else if (!hasOther && isNegative(term, compared->b))
+        hasOther = true;
+      else if (rewriter_.constantOf(term) != 0u)
+        return false;
+    }
+    if (!hasValue || !hasOther || hasOtherReaders(instr, choice.condition)) return false;
+    context_.remarks.did(&instr, "a reduced remainder becomes a minimum");
+    becomeMinMax(instr, value, difference, true, false);
+    return true;
+  }
+
+  /// -y, where y is what was compared with; a number for a number.
+  bool isNegative(const Operand& term, const Operand& y) const {
+    if (term.neg()) {
+      Operand positive = term;
+      positive.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
+      return isSame(positive, y);
+    }
+    const auto a = rewriter_.constantOf(term), b = rewriter_.constantOf(y);
+    // y = 0 would make no difference, and x the larger of two equal numbers.
+    return a && b && *a == 0u - *b && *b != 0;
+  }
+
+  void becomeMinMax(Instr& instr, const Operand& a, const Operand& b, bool isMinimum, bool isSigned) {
+    rewriter_.rewrite(instr, minMax_, {instr.op_(0).value(), a, b, isMinimum ? Operand::pt() : kNever},
+                      {{Mod::Type, isSigned ? isa::IntType::S32 : isa::IntType::U32}});
+  }
+
+  /// A sum without carries.
+  const Instr* sumOf(const Operand& word) const {
+    const Instr* sum = rewriter_.producer(word, Op::IADD3);
+    return sum && !sum->isGuarded() && isUnused(sum->op_(1).value()) && isUnused(sum->op_(2).value()) ? sum : nullptr;
+  }
+
+  /// x + 1 where the condition holds, else x: the condition is a carry. Likewise x - 1.
+  bool addCondition(Instr& instr, const Choice& choice) {
+    for (const bool isOnYes : {true, false}) {
+      const Operand &sum = isOnYes ? choice.yes : choice.no, &value = isOnYes ? choice.no : choice.yes;
+      if (!sum.isReg(File::R) || !sum.isVirtual() || !value.isReg(File::R) || value.isZeroReg()) continue;
+      const Instr* add = sumOf(sum);
+      if (!add || !rewriter_.hasOneUse(sum)) continue;
+      const auto step = stepFrom(*add, value);
+      if (!step || (*step != 1 && *step != ~0u)) continue;
+      context_.remarks.did(&instr, "a sum and a choice become a sum with a carry");
+      addCarry(instr, value, Operand::rz(), *step == 1, isOnYes ? choice.condition : choice.condition.notted());
+      return true;
+    }
+    return false;
+  }
+
+  /// The number that a sum adds to a value; nothing when it is another sum.
+  std::optional<std::uint32_t> stepFrom(const Instr& add, const Operand& value) const {
+    std::uint32_t step = 0;
+    bool hasValue = false;
+    for (unsigned i = 3; i < 6; ++i) {
+      const Operand term = add.op_(i).value();
+      if (!hasValue && isSame(term, value))
+        hasValue = true;
+      else if (const auto number = rewriter_.constantOf(term))
+        step += *number;
+      else
+        return std::nullopt;
+    }
+    return hasValue ? std::optional(step) : std::nullopt;
+  }
+
+  /// The sum of two words, and one more (one less) where the condition holds: one less is all bits and the opposite.
+  void addCarry(Instr& instr, const Operand& a, const Operand& b, bool isMore, const Operand& condition) {
+    const Operand result = instr.op_(0).value();
+    if (isMore)
+      rewriter_.rewrite(instr, Op::IADD3_X,
+                        {result, Operand::pt(), Operand::pt(), a, b, Operand::rz(), condition, kNever});
+    else
+      rewriter_.rewrite(
+          instr, Op::IADD3_X,
+          {result, Operand::pt(), Operand::pt(), a, Operand::immediate(-1), b, condition.notted(), kNever});
+  }
+
+  /// A sum with a choice between 0 and 1, or 0 and -1, that nobody else reads.
+  bool addChoice(Instr& instr) {
+    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
+    for (unsigned i = 3; i < 6; ++i) {
+      Operand term = instr.op_(i).value();
+      if (!term.isReg(File::R) || !term.isVirtual() || !rewriter_.hasOneUse(term)) continue;
+      const bool isTaken = term.neg();
+      term.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
+      const Instr* select = rewriter_.producer(term, Op::SEL);
+      const auto choice = select ? choiceOf(*select) : std::nullopt;
+      if (!choice || !rewriter_.isStable(choice->condition)) continue;
+      const auto yes = rewriter_.constantOf(choice->yes), no = rewriter_.constantOf(choice->no);
+      if (!yes || !no || (*yes != 0) == (*no != 0)) continue;
+      const std::uint32_t step = isTaken ? 0u - (*yes | *no) : *yes | *no;
+      if (step != 1 && step != ~0u) continue;
+      Operand rest[2];
+      for (unsigned k = 3, n = 0; k < 6; ++k)
+        if (k != i) rest[n++] = instr.op_(k).value();
+      // The register first; what the sum is taken of cannot be negated beside a carry.
+      if (!rest[0].isReg(File::R) || rest[0].isZeroReg()) std::swap(rest[0], rest[1]);
+      if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
+      if (step != 1 && !rest[1].isReg(File::R)) continue;
+      context_.remarks.did(&instr, "a sum with a choice becomes a sum with a carry");
+      addCarry(instr, rest[0], rest[1], step == 1, *yes != 0 ? choice->condition : choice->condition.notted());
+      return true;
+    }
+    return false;
+  }
+
+  /// x < 0 ? -x : x.
+  bool magnitude(Instr& instr, const Choice& choice) {
+    const auto compared = comparisonOf(choice.condition);
+    if (!compared || !compared->isSigned) return false;
+    const auto number = rewriter_.constantOf(compared->b);
+    if (!number || (!isSmaller(compared->order) && !isLarger(compared->order))) return false;
+    const bool isNegated = isSmaller(compared->order);
+    const Operand &value = isNegated ? choice.no : choice.yes, &negated = isNegated ? choice.yes : choice.no;
+    const std::int64_t at = limit(compared->order, *number, true);
+    if (isNegated ? at != 0 && at != -1 : at != 0 && at != 1) return false;
+    const Instr* sum = sumOf(negated);
+    if (!sum || !value.isReg(File::R) || !isSame(value, compared->a)) return false;
+    bool hasValue = false;
+    for (unsigned i = 3; i < 6; ++i) {
+      const Operand term = sum->op_(i).value();
+      if (!hasValue && term.neg() && isNegative(term, value))
+        hasValue = true;
+      else if (rewriter_.constantOf(term) != 0u)
+        return false;
+    }
+    if (!hasValue || hasOtherReaders(instr, choice.condition)) return false;
+    context_.remarks.did(&instr, "a comparison and a choice become a magnitude");
+    rewriter_.rewrite(instr, Op::IABS, {instr.op_(0).value(), value});
+    return true;
+  }
+
+  /// A number may stand in the second place only: there it needs no register.
+  bool swapConstant(Instr& instr, const Choice& choice) {
+    if (!choice.yes.isReg(File::R) || !choice.yes.isVirtual() || !choice.no.isReg(File::R)) return false;
+    const auto number = rewriter_.constantOf(choice.yes);
+    if (!number || !rewriter_.hasOneUse(choice.yes)) return false;
+    context_.remarks.did(&instr, "a choice takes its number from its word");
+    rewriter_.rewrite(instr, Op::SEL,
+                      {instr.op_(0).value(), choice.no, Operand::immediate(static_cast<std::int32_t>(*number)),
+                       choice.condition.notted()});
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  Rewriter rewriter_;
+  const Op minMax_;
+};
+
+} // namespace
+
+/// Phase 31. Comparisons and choices, which phase 63 and the expansion of divisions leave behind, become the operations
+/// that they spell: minimum, maximum, magnitude, the last step of a remainder, and sums that take a condition as their
+/// carry (x + 1 or x; a count of what holds). A choice that others share its comparison with stays where nothing would
+/// be saved.
+bool oriLinearReplacement(ori::Function& function, PhaseContext& context) {
+  return function.ssa && Replacer(function, context).run();
+}
+
+} // namespace orias::phases
