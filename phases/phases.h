@@ -32,6 +32,7 @@ bool gvnCse(ori::Function&, PhaseContext&);
 bool lateOriCommoning(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsEarly(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate(ori::Function&, PhaseContext&);
+bool mergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeNestedCondBranches(ori::Function&, PhaseContext&);

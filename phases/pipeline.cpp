@@ -103,6 +103,8 @@ constexpr PhaseInfo kPipeline[] = {
      "wide copies can only be ordered once their registers are known"},
     {"107", "OriRemoveNopCode", S::PostAllocation, 0, 4, kOptional, oriRemoveNopCode,
      "allocation turns copies into moves onto themselves"},
+    {"133", "MergeEquivalentConditionalFlow", S::PostAllocation, 1, 4, kOptional, mergeEquivalentConditionalFlow,
+     "registers are known, so equal ends of blocks look equal; nothing is timed or laid out yet"},
     {"110", "PostSchedule", S::PostAllocation, 1, 4, kOptional, postSchedule,
      "registers are known, and nothing but control words comes behind it"},
     {"112", "PlaceBlocksInSourceOrder", S::Layout, 0, 4, kNeeded, placeBlocksInSourceOrder,

@@ -1,0 +1,206 @@
+#include "encoder/isa/desc.h"
+#include "ori/cfg_edit.h"
+#include "phases/phases.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+/// A branch more is executed to share an end that is the end of the program: that many instructions are worth it.
+constexpr unsigned kFewestInFrontOfExit = 16;
+/// Ends that a block is compared with.
+constexpr std::size_t kMostCandidates = 16;
+
+/// Does the same wherever it stands: it names no place and talks to no other lane.
+bool mayBeShared(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  for (Flag flag : {Flag::Convergent, Flag::Fence, Flag::Branch, Flag::Terminator, Flag::WarpWide})
+    if (row.has(flag)) return false;
+  if (row.isPseudo() && !row.has(Flag::Copy)) return false;
+  if (row.pipe == isa::Pipe::Cbu || row.pipe == isa::Pipe::Mma) return false;
+  if (row.has(Flag::SideEffect) && !row.has(Flag::Store) && !row.has(Flag::Atomic)) return false;
+  return std::none_of(instr.ops().begin(), instr.ops().end(), [](const ori::Operand& o) { return o.isLabel(); });
+}
+
+bool areEqual(const Instr& a, const Instr& b) {
+  if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
+    return false;
+  return std::equal(a.refs().begin(), a.refs().end(), b.refs().begin(),
+                    [](const ori::Operand& x, const ori::Operand& y) { return x.value() == y.value(); });
+}
+
+bool isPlainExit(const Instr& instr) {
+  return instr.op == Op::EXIT && !ori::isConditional(instr);
+}
+
+class Merger {
+ public:
+  Merger(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context),
+        fewest_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowMinInstructions))) {}
+
+  bool run() {
+    findPlaces();
+    // By where they lead: blocks that end the program stand under kNoId. In the order of the layout, for determinism.
+    std::vector<std::vector<Block*>> groups(function_.blockIdCount() + 1);
+    for (Block* block : function_.layout())
+      if (const auto next = wayOn(*block)) groups[*next == kNoId ? groups.size() - 1 : *next].push_back(block);
+    const std::size_t count = groups.size();
+    for (std::size_t i = 0; i < count; ++i)
+      if (groups[i].size() > 1) share(groups[i], i + 1 == count ? kNoId : static_cast<BlockId>(i));
+    if (hasEmptied_) dropEmptied();
+    return changed_;
+  }
+
+ private:
+  /// Blocks that instructions in their midst name (BSSY) stay, whatever becomes of them.
+  void findPlaces() {
+    behind_.assign(function_.blockIdCount(), kNoId);
+    for (std::size_t i = 1; i < function_.layout().size(); ++i)
+      behind_[function_.layout()[i - 1]->id] = function_.layout()[i]->id;
+    isNamed_.assign(function_.blockIdCount(), false);
+    isNamed_[function_.entry()->id] = true;
+    for (const Block* block : function_.layout())
+      for (const Instr& instr : *block) {
+        if (ori::isTerminator(instr.op)) continue;
+        for (const ori::Operand& o : instr.ops())
+          if (o.isLabel()) isNamed_[o.reg] = true;
+      }
+  }
+
+  /// The only successor of a block, kNoId for one that ends the program; nothing for all others.
+  static std::optional<BlockId> wayOn(const Block& block) {
+    const Instr* last = block.last;
+    if (!last || !ori::isTerminator(last->op))
+      return last && block.fallthrough != kNoId ? std::optional(block.fallthrough) : std::nullopt;
+    if (isPlainExit(*last)) return kNoId;
+    const Instr* branch = ori::plainBranch(block);
+    return branch && !branch->isGuarded() ? std::optional(branch->op_(1).reg) : std::nullopt;
+  }
+
+  /// The last instruction that is not the branch to where the block leads.
+  static Instr* lastOf(const Block& block) {
+    return block.last && block.last->op == Op::BRA ? block.last->prev : block.last;
+  }
+
+  /// How many instructions are equal at the ends of two blocks.
+  static unsigned commonEnd(const Block& a, const Block& b) {
+    unsigned count = 0;
+    for (const Instr *x = lastOf(a), *y = lastOf(b); x && y && areEqual(*x, *y); x = x->prev, y = y->prev) {
+      if (!mayBeShared(*x) && !isPlainExit(*x)) break;
+      ++count;
+    }
+    return count;
+  }
+
+  /// Blocks that lead to one place. Only those with the same last instruction are compared.
+  void share(const std::vector<Block*>& group, BlockId target) {
+    std::unordered_map<std::uint64_t, std::vector<Block*>> ends;
+    for (Block* block : group) {
+      const Instr* last = lastOf(*block);
+      if (last && isPlainExit(*last)) last = last->prev;
+      if (!last || !mayBeShared(*last)) continue;
+      std::vector<Block*>& others = ends[keyOf(*last)];
+      Block** best = nullptr;
+      unsigned most = 0;
+      for (Block*& other : others)
+        if (const unsigned count = commonEnd(*block, *other); count > most) {
+          most = count;
+          best = &other;
+        }
+      const unsigned wanted = isPlainExit(*block->last) ? std::max(fewest_, kFewestInFrontOfExit) + 1 : fewest_;
+      if (most >= wanted) {
+        // Who stands in front of where both lead keeps the end, since that one need not branch; else the later one.
+        const bool fallsThrough = target != kNoId && behind_[(*best)->id] == target;
+        *best = fallsThrough ? merge(block, *best, most) : merge(*best, block, most);
+        continue;
+      }
+      if (most > 0)
+        context_.remarks.refused(block->last, fmt::format("equal ends of {} instructions: at least {}", most, wanted),
+                                 most);
+      if (others.size() < kMostCandidates) others.push_back(block);
+    }
+  }
+
+  static std::uint64_t keyOf(const Instr& instr) {
+    std::uint64_t key = static_cast<std::uint64_t>(instr.op);
+    for (const ori::Operand& o : instr.refs())
+      key = key * 1000003 + o.reg * 31u + static_cast<std::uint32_t>(o.imm);
+    return key;
+  }
+
+  /// `from` goes to the end of `keeper`. Returns the block of the shared end.
+  Block* merge(Block* from, Block* keeper, unsigned count) {
+    context_.remarks.did(keeper->last, fmt::format("blocks share their ends: {} instructions", count), count);
+    changed_ = true;
+    Instr* first = lastOf(*keeper);
+    for (unsigned i = 1; i < count; ++i)
+      first = first->prev;
+    Block* end = keeper;
+    if (first->prev) {
+      end = function_.splitAfter(first->prev);
+      behind_.push_back(behind_[keeper->id]);
+    }
+    if (from->last->op == Op::BRA) function_.erase(from->last);
+    for (unsigned i = 0; i < count; ++i)
+      function_.erase(from->last);
+    from->fallthrough = end->id;
+    hasEmptied_ |= from->empty();
+    return end;
+  }
+
+  /// What led to a block of which nothing is left leads on.
+  void dropEmptied() {
+    isNamed_.resize(function_.blockIdCount(), false);
+    const auto onFrom = [&](BlockId id) {
+      for (const Block* block = function_.block(id);
+           block->empty() && !isNamed_[block->id] && block->fallthrough != block->id; block = function_.block(id))
+        id = block->fallthrough;
+      return id;
+    };
+    std::vector<bool> doomed(function_.blockIdCount(), false);
+    for (Block* block : function_.layout()) {
+      if (block->fallthrough != kNoId) block->fallthrough = onFrom(block->fallthrough);
+      if (!block->last || !ori::isTerminator(block->last->op)) continue;
+      for (unsigned i = 0; i < block->last->operandCount; ++i)
+        if (block->last->op_(i).isLabel())
+          function_.setOperand(block->last, i, Operand::label(onFrom(block->last->op_(i).reg)));
+    }
+    for (const Block* block : function_.layout())
+      doomed[block->id] = block->empty() && !isNamed_[block->id] && block->fallthrough != kNoId;
+    function_.eraseBlocks(doomed);
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const unsigned fewest_;
+  std::vector<bool> isNamed_;   // by block
+  std::vector<BlockId> behind_; // by block: the next one of the layout, for ends that of the block they are cut from
+  bool changed_ = false, hasEmptied_ = false;
+};
+
+} // namespace
+
+/// Phase 133. Blocks that go on to the same place and end alike share that end: one of them branches into the other.
+/// Nothing more is executed for that, as it has branched before, or falls through instead; only ends of the program
+/// cost a branch. Registers are known, so what is equal does equal things. Instructions that name places or speak of
+/// other lanes are not shared, and no lane waits anywhere that it did not wait before.
+bool mergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
+  return Merger(function, context).run();
+}
+
+} // namespace orias::phases
