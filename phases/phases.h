@@ -34,6 +34,7 @@ bool oriHoistInvariantsEarly(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate(ori::Function&, PhaseContext&);
 bool mergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
+bool doSwitchOpt(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeNestedCondBranches(ori::Function&, PhaseContext&);
 bool vectorization(ori::Function&, PhaseContext&);
