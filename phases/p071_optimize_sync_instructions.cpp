@@ -19,18 +19,21 @@ bool waitsForAll(const Rewriter& rw, const Instr& instr) {
   return instr.op == Op::WARPSYNC_ALL || rw.constantOf(instr.op_(1).value()) == ~0u;
 }
 
-/// Lanes may go on apart from there: after waiting for some of them only, or in a function of which nothing is known.
-bool parts(const Rewriter& rw, const ori::Block& block) {
-  for (const Instr& instr : block) {
-    const bool isSync = instr.op == Op::WARPSYNC || instr.op == Op::WARPSYNC_ALL;
-    if (instr.op == Op::CALL_EXTERN || (isSync && !waitsForAll(rw, instr))) return true;
-  }
-  return false;
+/// What an instruction does to lanes that run together, or apart.
+enum class Effect : std::uint8_t { None, Parts, Gathers };
+
+/// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
+Effect effectOf(const Rewriter& rw, const Instr& instr) {
+  if (instr.op == Op::CALL_EXTERN) return Effect::Parts;
+  if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
+  return waitsForAll(rw, instr) ? Effect::Gathers : Effect::Parts;
 }
 
-/// Blocks that lie behind a branch on which lanes may part, wherever they meet again: a convergence barrier brings
-/// them together, but the machine does not promise that they stay in step from there on.
+/// Blocks that lanes may come to apart: those behind a branch on which they may part, wherever they meet again, up to
+/// where all have waited for each other. A convergence barrier brings them together, but the machine does not promise
+/// that they stay in step from there on.
 std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence) {
+  std::vector<Effect> effects(cfg.idCount(), Effect::None);
   std::vector<bool> isBehind(cfg.idCount());
   std::vector<ori::BlockId> next;
   const auto reach = [&](ori::BlockId from) {
@@ -41,14 +44,14 @@ std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg
       }
   };
   for (const ori::BlockId id : cfg.reversePostOrder()) {
-    const bool isParting = parts(rw, *cfg.function().block(id));
-    if (isParting) isBehind[id] = true;
-    if (isParting || divergence.branchesApart(id)) reach(id);
+    for (const Instr& instr : *cfg.function().block(id))
+      if (const Effect effect = effectOf(rw, instr); effect != Effect::None) effects[id] = effect;
+    if (effects[id] == Effect::Parts || divergence.branchesApart(id)) reach(id);
   }
   while (!next.empty()) {
     const ori::BlockId id = next.back();
     next.pop_back();
-    reach(id);
+    if (effects[id] != Effect::Gathers) reach(id);
   }
   return isBehind;
 }
@@ -67,26 +70,32 @@ bool servesWarpOperation(const Instr& sync) {
 
 } // namespace
 
-/// Phase 71. A WARPSYNC for all lanes goes where no branch has parted them since the kernel began: they are together
-/// as it is. What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones (observed).
+/// Phase 71. A WARPSYNC for all lanes goes where they are together as it is: no branch has parted them since the kernel
+/// began, or since all have waited for each other. What is there to order memory (bar.warp.sync) stays. ptxas 13.0
+/// leaves out the same ones, and looks once in front of a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const ori::Cfg cfg(function);
   const ori::Divergence divergence(cfg);
   const Rewriter rw(function);
   const std::vector<bool> isBehind = blocksBehindDivergence(rw, cfg, divergence);
   std::vector<Instr*> needless;
-  for (ori::Block* block : function.layout())
+  for (ori::Block* block : function.layout()) {
+    bool areTogether = !isBehind[block->id];
     for (Instr& instr : *block) {
-      if (!waitsForAll(rw, instr)) continue;
-      if (isBehind[block->id])
-        context.remarks.refused(&instr, "the lanes may have parted before");
-      else if (!servesWarpOperation(instr))
-        context.remarks.refused(&instr, "it orders memory");
-      else
-        needless.push_back(&instr);
+      const Effect effect = effectOf(rw, instr);
+      if (effect == Effect::Gathers) {
+        if (!areTogether)
+          context.remarks.refused(&instr, "the lanes may have parted before");
+        else if (!servesWarpOperation(instr))
+          context.remarks.refused(&instr, "it orders memory");
+        else
+          needless.push_back(&instr);
+      }
+      if (effect != Effect::None) areTogether = effect == Effect::Gathers;
     }
+  }
   for (Instr* instr : needless) {
-    context.remarks.did(instr, "no branch has parted the lanes: there is nobody to wait for");
+    context.remarks.did(instr, "nothing has parted the lanes: there is nobody to wait for");
     function.erase(instr);
   }
   return !needless.empty();
