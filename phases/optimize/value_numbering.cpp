@@ -6,8 +6,10 @@
 #include "phases/optimize/rewriter.h"
 #include "phases/removable.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 namespace orias::phases {
 
@@ -41,9 +43,16 @@ void append(std::string& key, const Operand& o) {
   put(o.kind), put(o.file), put(o.width), put(o.flags), put(o.sub), put(o.bank), put(o.half), put(o.reg), put(o.imm);
 }
 
+/// How many sources, from the first on, may stand in any order.
+unsigned interchangeable(const Instr& instr) {
+  if (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) return 3;
+  return isa::desc(instr.op).has(Flag::Commutative) ? 2 : 0;
+}
+
 /// Everything that decides the results, as bytes; empty when an operand may change between two executions.
 std::string keyOf(const Rewriter& rw, const Instr& instr) {
   std::string key;
+  std::vector<std::string> unordered;
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) >> 8));
   key.append(reinterpret_cast<const char*>(instr.mods.data()), instr.mods.size());
@@ -55,8 +64,14 @@ std::string keyOf(const Rewriter& rw, const Instr& instr) {
     }
     const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
     if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return {};
-    append(key, o.value());
+    if (unordered.size() < interchangeable(instr))
+      append(unordered.emplace_back(), o.value());
+    else
+      append(key, o.value());
   }
+  std::sort(unordered.begin(), unordered.end());
+  for (const std::string& source : unordered)
+    key += source;
   return key;
 }
 

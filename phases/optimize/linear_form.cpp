@@ -1,0 +1,121 @@
+#include "phases/optimize/linear_form.h"
+
+#include "encoder/isa/desc.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+std::string keyOfValue(const Operand& value) {
+  std::string key;
+  auto put = [&](auto part) { key.append(reinterpret_cast<const char*>(&part), sizeof part); };
+  put(value.kind), put(value.file), put(value.sub), put(value.bank), put(value.reg), put(value.imm);
+  return key;
+}
+
+void LinearForm::add(const Term& term) {
+  const std::string key = keyOfValue(term.value);
+  const auto at = std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return keyOfValue(t.value) >= key; });
+  if (at == terms.end() || keyOfValue(at->value) != key) {
+    if (term.factor != 0) terms.insert(at, term);
+    return;
+  }
+  at->factor += term.factor;
+  if (at->factor == 0) terms.erase(at);
+}
+
+void LinearForm::add(const LinearForm& other, std::uint32_t factor) {
+  number += other.number * factor;
+  for (const Term& term : other.terms)
+    add({term.value, term.factor * factor});
+}
+
+std::string LinearForm::key() const {
+  std::string key;
+  for (const Term& term : terms) {
+    key += keyOfValue(term.value);
+    key.append(reinterpret_cast<const char*>(&term.factor), sizeof term.factor);
+  }
+  return key;
+}
+
+bool LinearForms::addendsOf(const Instr& instr, std::vector<std::pair<Operand, std::uint32_t>>& addends) const {
+  if (instr.isGuarded()) return false;
+  const auto constant = [&](unsigned slot) { return rewriter_.constantOf(instr.op_(slot).value()); };
+  switch (instr.op) {
+  case Op::COPY: // NOLINT(bugprone-branch-clone)
+  case Op::MOV:
+    if (!instr.op_(0).isReg(File::R) || instr.op_(0).width != 1) return false;
+    if (instr.op == Op::MOV && !instr.op_(2).isNone() && instr.op_(2).imm != 15) return false;
+    addends = {{instr.op_(1).value(), 1}};
+    return true;
+  case Op::IADD3:
+    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
+    addends = {{instr.op_(3).value(), 1}, {instr.op_(4).value(), 1}, {instr.op_(5).value(), 1}};
+    return true;
+  case Op::LEA: {
+    if (!isUnused(instr.op_(1).value()) || !instr.op_(4).isImm()) return false;
+    addends = {{instr.op_(2).value(), std::uint32_t{1} << (instr.op_(4).imm & 31)}, {instr.op_(3).value(), 1}};
+    return true;
+  }
+  case Op::SHF: {
+    const auto count = constant(2);
+    if (isa::modAs<isa::ShiftDir>(instr, isa::Mod::ShiftDir) != isa::ShiftDir::L ||
+        isa::modAs<isa::ShiftType>(instr, isa::Mod::ShiftType) != isa::ShiftType::U32 ||
+        isa::getMod(instr.op, instr.mods, isa::Mod::Hi) != 0 || !instr.op_(3).isZeroReg() || !count || *count > 31)
+      return false;
+    addends = {{instr.op_(1).value(), std::uint32_t{1} << *count}};
+    return true;
+  }
+  case Op::IMAD: {
+    const auto first = constant(1), second = constant(2);
+    if (!first && !second) return false;
+    addends = {{instr.op_(second ? 1 : 2).value(), second ? *second : *first}, {instr.op_(3).value(), 1}};
+    return true;
+  }
+  default: return false;
+  }
+}
+
+std::optional<LinearForm> LinearForms::of(const Operand& operand) const {
+  if (operand.width != 1 || operand.abs() || operand.inverted() || operand.half != Operand::Half::None)
+    return std::nullopt;
+  Operand plain = operand;
+  plain.flags = operand.isVirtual() ? Operand::kVirtual : 0;
+  LinearForm form;
+  if (const auto number = rewriter_.constantOf(plain)) {
+    form.number = operand.neg() ? 0u - *number : *number;
+    return form;
+  }
+  const bool isFixedConstant = plain.isConst() && plain.reg == Operand::kNoReg;
+  if (!isFixedConstant && !(plain.isReg() && plain.isVirtual() && rewriter_.isStable(plain))) return std::nullopt;
+  if (plain.isReg())
+    if (const auto known = forms_.find(place(plain)); known != forms_.end()) {
+      form.add(known->second, operand.neg() ? ~0u : 1u);
+      return form;
+    }
+  form.add({plain, operand.neg() ? ~0u : 1u});
+  return form;
+}
+
+std::optional<LinearForm> LinearForms::show(const Instr& instr) {
+  LinearForm sum;
+  bool isKnown = true;
+  const bool isSum = forEachAddend(instr, [&](const Operand& operand, std::uint32_t factor) {
+    const std::optional<LinearForm> form = isKnown ? of(operand) : std::nullopt;
+    isKnown &= form.has_value();
+    if (isKnown) sum.add(*form, factor);
+  });
+  if (!isSum || !isKnown || sum.terms.size() > kMostTerms) return std::nullopt;
+  const Operand result = instr.op_(0).value();
+  if (!result.isReg(File::R) || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return std::nullopt;
+  forms_[place(result)] = sum;
+  return sum;
+}
+
+} // namespace orias::phases

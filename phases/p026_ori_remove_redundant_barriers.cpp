@@ -1,0 +1,205 @@
+#include "encoder/isa/desc.h"
+#include "phases/block_uniformity.h"
+#include "phases/optimize/rewriter.h"
+#include "phases/phases.h"
+#include "phases/removable.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+
+namespace {
+
+/// Waits for all threads of the block at a barrier whose number is written there.
+bool isFullBarrier(const Instr& instr) {
+  if (instr.op != Op::BAR_SYNC || instr.isGuarded() || !instr.op_(0).isImm()) return false;
+  const Operand count = instr.op_(1).value();
+  return count.isNone() || (count.isImm() && count.imm == 0);
+}
+
+bool isWarpSync(const Instr& instr) {
+  return (instr.op == Op::WARPSYNC || instr.op == Op::WARPSYNC_ALL) && !instr.isGuarded() &&
+         (instr.op_(0).isNone() || (instr.op_(0).isZeroReg() && !instr.op_(0).inverted()));
+}
+
+/// What follows a fence of a scope beyond the block, for errors and the first cache.
+bool isFenceTail(const Instr& instr) {
+  return instr.op == Op::ERRBAR || instr.op == Op::CGAERRBAR || instr.op == Op::CCTL_IVALL;
+}
+
+/// Nobody can tell whether it runs before or behind a barrier: it computes from registers and constants alone.
+bool isInvisible(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  for (const Flag flag : {Flag::Load, Flag::Volatile, Flag::Convergent})
+    if (row.has(flag)) return false;
+  return isRemovable(instr);
+}
+
+/// Touches no memory, and lanes that are together stay so.
+bool keepsLanesTogether(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  return isInvisible(instr) || (row.has(Flag::Convergent) && isRemovable(instr) && !row.has(Flag::Load) &&
+                                row.pipe != isa::Pipe::Cbu && !row.isPseudo());
+}
+
+class Removal {
+ public:
+  Removal(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), rewriter_(function), cfg_(function) {}
+
+  bool run() {
+    for (const BlockId id : cfg_.reversePostOrder())
+      walk(*function_.block(id));
+    removeBarriers();
+    for (Instr* instr : doomed_)
+      function_.erase(instr);
+    return !doomed_.empty();
+  }
+
+ private:
+  /// Barriers of one number one after the other, the first of which stays.
+  struct Pair {
+    Instr* first;
+    Instr* second;
+  };
+
+  void walk(Block& block) {
+    Instr *barrier = barrierInFront(block), *sync = nullptr, *fence = nullptr;
+    for (Instr* instr = block.first; instr; instr = instr->next) {
+      if (isFullBarrier(*instr)) {
+        if (barrier && barrier->op_(0).imm == instr->op_(0).imm)
+          pairs_.push_back({barrier, instr});
+        else
+          barrier = instr;
+      } else if (!isInvisible(*instr) && !isWarpSync(*instr)) {
+        barrier = nullptr;
+      }
+
+      if (isWarpSync(*instr)) {
+        if (sync && waitForTheSame(*sync, *instr))
+          drop(*instr, "the lanes have waited for each other, and nothing has happened since");
+        else
+          sync = instr;
+      } else if (!keepsLanesTogether(*instr)) {
+        sync = nullptr;
+      }
+
+      if (instr->op == Op::MEMBAR) {
+        if (fence && implies(*fence, *instr))
+          dropFence(*instr);
+        else
+          fence = instr;
+      } else if (!isInvisible(*instr) && !isFenceTail(*instr)) {
+        fence = nullptr;
+      }
+    }
+  }
+
+  /// The barrier that all come from, with nothing behind it but straight code.
+  Instr* barrierInFront(const Block& block) const {
+    const auto predecessors = cfg_.predecessors(block.id);
+    if (predecessors.size() != 1 || cfg_.successors(predecessors[0]).size() != 1) return nullptr;
+    for (Instr* instr = function_.block(predecessors[0])->last; instr; instr = instr->prev) {
+      if (isFullBarrier(*instr)) return instr;
+      const bool isPlainWay = ori::isTerminator(instr->op) && !instr->isGuarded();
+      if (!isPlainWay && !isInvisible(*instr) && !isWarpSync(*instr)) return nullptr;
+    }
+    return nullptr;
+  }
+
+  // --- warps
+
+  bool waitForTheSame(const Instr& a, const Instr& b) const {
+    const auto known = [&](const Instr& sync) -> std::optional<std::uint32_t> {
+      return sync.op == Op::WARPSYNC_ALL ? ~0u : rewriter_.constantOf(sync.op_(1).value());
+    };
+    const auto first = known(a), second = known(b);
+    if (first || second) return first == second;
+    return a.op_(1).value() == b.op_(1).value() && rewriter_.isStable(a.op_(1).value());
+  }
+
+  // --- fences
+
+  /// A fence of at least the scope and kind of the other, and all that follows that one has followed it already.
+  static bool implies(const Instr& first, const Instr& second) {
+    const auto kind = [](const Instr& i) { return isa::getMod(i.op, i.mods, isa::Mod::Fence); };
+    const auto scope = [](const Instr& i) { return isa::getMod(i.op, i.mods, isa::Mod::Scope); };
+    constexpr unsigned kSequential = 0, kAll = 1, kSystem = 3;
+    if (first.isGuarded() || second.isGuarded() || kind(first) > kAll || kind(second) > kAll) return false;
+    if (kind(first) != kSequential && kind(second) == kSequential) return false;
+    if (scope(first) > kSystem || scope(second) > kSystem || scope(first) < scope(second)) return false;
+    for (const Instr* tail = second.next; tail && isFenceTail(*tail); tail = tail->next) {
+      const Instr* same = first.next;
+      while (same != &second && same->op != tail->op)
+        same = same->next;
+      if (same == &second) return false;
+    }
+    return true;
+  }
+
+  void dropFence(Instr& fence) {
+    drop(fence, "a fence as strong stands before it, and no access between them");
+    for (Instr* tail = fence.next; tail && isFenceTail(*tail); tail = tail->next)
+      doomed_.push_back(tail);
+  }
+
+  // --- barriers
+
+  /// Barriers pair up in the order in which threads come to them, wherever those stand: to take one away from some
+  /// threads makes their next one meet another of the others. So all threads must come to all barriers alike.
+  void removeBarriers() {
+    if (pairs_.empty()) return;
+    const char* why = whyNotAlike();
+    for (const Pair& pair : pairs_) {
+      if (why)
+        context_.remarks.refused(pair.second, why);
+      else
+        drop(*pair.second, "all threads come from a barrier, and nothing has happened since");
+    }
+  }
+
+  const char* whyNotAlike() const {
+    const BlockUniformity uniformity(cfg_);
+    for (const BlockId id : cfg_.reversePostOrder())
+      for (const Instr& instr : *function_.block(id)) {
+        if (instr.op == Op::CALL_EXTERN) return "a second barrier stays: a function that is called may wait as well";
+        if (!isBlockBarrier(instr)) continue;
+        if (!isFullBarrier(instr)) return "a second barrier stays: some threads alone wait at barriers here";
+        if (!uniformity.isCommon(id)) return "a second barrier stays: threads may come to barriers by different ways";
+      }
+    return nullptr;
+  }
+
+  void drop(Instr& instr, const char* why) {
+    context_.remarks.did(&instr, why);
+    doomed_.push_back(&instr);
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const Rewriter rewriter_;
+  const ori::Cfg cfg_;
+  std::vector<Pair> pairs_;
+  std::vector<Instr*> doomed_;
+};
+
+} // namespace
+
+/// Phase 26. Waiting again where nothing has happened since the last time: barriers of the whole block with neither
+/// accesses nor fences between them, where all threads come to all barriers alike; WARPSYNCs for the same lanes; fences
+/// behind fences as strong. A barrier orders more than memory, so what others could tell the time by (loads, clocks,
+/// shuffles) counts as an access.
+bool oriRemoveRedundantBarriers(ori::Function& function, PhaseContext& context) {
+  return Removal(function, context).run();
+}
+
+} // namespace orias::phases
