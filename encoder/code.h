@@ -20,6 +20,15 @@ inline constexpr std::uint32_t kTextAlignment = 128;
 
 struct FunctionListing;
 
+/// A linker has to write an address into a word.
+struct CodeRelocation {
+  enum class Part : std::uint8_t { Low, High, Callee };
+  std::uint32_t offset = 0; ///< of the word
+  Part part = Part::Low;
+  std::uint32_t symbol = 0; ///< index into ori::Module::symbols
+  std::int64_t addend = 0;
+};
+
 /// Registers live behind an instruction, by file.
 using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
@@ -34,9 +43,10 @@ struct FunctionCode {
   std::vector<std::uint32_t> exitOffsets; ///< byte offsets of EXIT, from phase 147
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls of code elsewhere
-  std::vector<LiveCounts> registerMap;    ///< by word; filled by phase 149
-  std::vector<LaneMark> laneMarks;        ///< by instruction id; filled for a listing by phase 101
-  bool wantListing = false;               ///< asks phase 155 for `listing`
+  std::vector<CodeRelocation> relocations;
+  std::vector<LiveCounts> registerMap; ///< by word; filled by phase 149
+  std::vector<LaneMark> laneMarks;     ///< by instruction id; filled for a listing by phase 101
+  bool wantListing = false;            ///< asks phase 155 for `listing`
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };

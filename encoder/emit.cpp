@@ -29,6 +29,8 @@ Inst machineInst(const ori::Instr& instr, const std::vector<std::uint32_t>& bloc
       const std::int64_t distance = static_cast<std::int64_t>(blockOffset[o.reg]) - (offset + kWordBytes);
       o.reg = Operand::kNoReg;
       o.imm = static_cast<std::int32_t>(distance);
+    } else if (o.kind == Operand::Kind::Symbol) {
+      o.imm = 0; // the relocation has it
     }
     inst.operands[i] = o;
   }
@@ -88,6 +90,16 @@ FunctionCode encodeInstructions(const ori::Function& function) {
 
 namespace {
 
+/// The addresses that a linker has to write into a word.
+void noteRelocations(const ori::Instr& instr, std::uint32_t offset, FunctionCode& code) {
+  using Part = CodeRelocation::Part;
+  for (const ori::Operand& o : instr.ops()) {
+    if (o.kind != Operand::Kind::Symbol || o.reg == Operand::kNoReg) continue;
+    const Part part = instr.op == isa::Op::CALL_ABS ? Part::Callee : o.sub == 0 ? Part::Low : Part::High;
+    code.relocations.push_back({offset, part, o.reg, o.imm});
+  }
+}
+
 /// Those that set and wait for convergence barriers only have lanes meet; ptxas does not list them either (observed).
 bool exchangesBetweenLanes(const isa::InstrDesc& row) {
   if (!row.has(isa::Flag::Convergent) || row.has(isa::Flag::Branch)) return false;
@@ -101,11 +113,13 @@ void finishText(const ori::Function& function, FunctionCode& code) {
   code.exitOffsets.clear();
   code.coopOffsets.clear();
   code.callOffsets.clear();
+  code.relocations.clear();
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
     if (code.origin[i]->op == isa::Op::CALL_ABS_R) code.callOffsets.push_back(offset);
     if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
+    noteRelocations(*code.origin[i], offset, code);
     if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }
   appendTail(code, function.module().target());

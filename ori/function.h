@@ -76,6 +76,7 @@ struct FrameObject {
   std::uint32_t align = 1;  ///< bytes
   std::int32_t offset = -1; ///< from the stack pointer; -1 until the frame is laid out
   bool isSpill = false;
+  bool isIncoming = false; ///< behind the frame, at `offset`: the caller put it there
 };
 
 /// A kernel parameter in constant bank 0.
@@ -214,8 +215,9 @@ class Function {
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
-  bool growsStack = false;       ///< keeps things below the frame; how far down is known only when it runs
-  std::uint32_t ctaBarriers = 0; ///< named barriers used (highest constant + 1; 16 when a register names one)
+  std::uint32_t outgoingBytes = 0; ///< at the low end of the frame: what is passed to callees
+  bool growsStack = false;         ///< keeps things below the frame; how far down is known only when it runs
+  std::uint32_t ctaBarriers = 0;   ///< named barriers used (highest constant + 1; 16 when a register names one)
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones

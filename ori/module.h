@@ -13,7 +13,8 @@ class Target;
 namespace orias::ori {
 
 enum class Linkage : std::uint8_t { Local, Global, Weak, Common, External };
-enum class Space : std::uint8_t { Global, Const };
+/// Shared ones stand here in relocatable modules only; otherwise lowering lays them out per kernel.
+enum class Space : std::uint8_t { Global, Const, Shared };
 
 /// "Write the address of `symbol` + `addend` here": a relocation in the initial bytes of a variable.
 struct DataRelocation {
@@ -24,7 +25,7 @@ struct DataRelocation {
   bool generic = false; ///< generic() address rather than the address in the symbol's space
 };
 
-/// A module-scope variable in global or constant memory. Shared variables are laid out per kernel by lowering.
+/// A variable in global or constant memory, or in the shared memory of relocatable code.
 struct Variable {
   std::string name;
   Linkage linkage = Linkage::Local;
@@ -34,6 +35,7 @@ struct Variable {
   std::vector<std::uint8_t> init; ///< empty = zero
   std::vector<DataRelocation> relocations;
   std::int64_t constOffset = -1; ///< offset in constant bank 3, for Space::Const
+  std::string owner;             ///< the kernel whose shared memory it is part of; empty: the module's
 };
 
 /// Something with an address that code and data refer to.
@@ -41,6 +43,7 @@ struct Symbol {
   enum class Kind : std::uint8_t { Variable, Function, ExternFunction } kind = Kind::Variable;
   std::string name;
   std::uint32_t index = 0; ///< into Module::variables or Module::functions
+  Linkage linkage = Linkage::Global;
 };
 
 struct LocEntry {
@@ -67,6 +70,8 @@ class Module {
   std::vector<std::uint32_t> addressSlots; ///< symbol ids, slot i at c[0x4][8 * i]
   std::vector<LocEntry> locs;
   std::vector<std::string> files;
+  /// The code is to be linked: addresses are symbols, and functions keep to the ABI.
+  bool relocatable = false;
   std::uint32_t ptxVersionMajor = 0;
   std::uint32_t ptxVersionMinor = 0;
 

@@ -139,7 +139,8 @@ ptx::LowerOptions lowerOptions(const Options& options) {
   const CacheOptions& caches = options.caches;
   return {.contractFma = options.contractFma,
           .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
-          .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)}};
+          .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)},
+          .relocatable = options.relocatable};
 }
 
 } // namespace
@@ -153,6 +154,10 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
   if (!checkOnly_ && std::ranges::find(kCodeTargets, target_->name()) == std::end(kCodeTargets))
     throw Error(
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
+  if (options.relocatable && !target_->hasClusters())
+    throw Error(fmt::format("not supported yet: relocatable objects for {}", target_->name()));
+  if (options.relocatable && inputs.size() > 1)
+    throw Error("not supported yet: several inputs for one relocatable object");
   for (const std::string& setting : options.knobs)
     knobs_.setFromList(setting);
   for (const std::string& binding : options.boundParams)
@@ -277,7 +282,8 @@ void Compilation::writeCubin() {
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
-  if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo);
+  if (!options_.suppressDebugInfo && !options_.relocatable)
+    addLineTables(cubin, described, functions, options_.lineInfo);
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
       extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +

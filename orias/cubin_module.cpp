@@ -30,7 +30,10 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
   cubin::Variable out;
   out.name = variable.name;
   out.binding = bindingOf(variable.linkage);
-  out.space = variable.space == ori::Space::Const ? cubin::Variable::Space::Constant : cubin::Variable::Space::Global;
+  out.space = variable.space == ori::Space::Const    ? cubin::Variable::Space::Constant
+              : variable.space == ori::Space::Shared ? cubin::Variable::Space::Shared
+                                                     : cubin::Variable::Space::Global;
+  out.owner = variable.owner;
   out.defined = variable.linkage != ori::Linkage::External;
   out.alignment = variable.align;
   out.size = variable.size;
@@ -84,6 +87,43 @@ bool readsReservedShared(const ori::Function& function) {
   return false;
 }
 
+/// The relocation that writes this part of an address.
+cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder::CodeRelocation& relocation) {
+  using Type = cubin::RelocationType;
+  using Part = encoder::CodeRelocation::Part;
+  if (relocation.part == Part::Callee) return Type::Callee;
+  const ori::Symbol& symbol = module.symbols[relocation.symbol];
+  if (symbol.kind == ori::Symbol::Kind::Variable) {
+    const ori::Space space = module.variables[symbol.index].space;
+    if (space == ori::Space::Const) return Type::Abs16At32;
+    if (space == ori::Space::Shared) return Type::Abs32At32;
+  }
+  return relocation.part == Part::Low ? Type::Abs32Lo32 : Type::Abs32Hi32;
+}
+
+/// What is told of relocatable code only: where a linker has to write addresses, and who is called.
+void describeLinking(const ori::Function& function, const encoder::FunctionCode& code, cubin::Function& out) {
+  const ori::Module& module = function.module();
+  std::vector<bool> isCalled(module.symbols.size(), false);
+  for (const encoder::CodeRelocation& r : code.relocations) {
+    out.relocations.push_back({relocationTypeOf(module, r), r.offset, module.symbols[r.symbol].name, r.addend});
+    if (r.part == encoder::CodeRelocation::Part::Callee) isCalled[r.symbol] = true;
+  }
+  for (std::size_t id = 0; id < isCalled.size(); ++id) {
+    if (!isCalled[id]) continue;
+    out.callees.push_back(module.symbols[id].name);
+    if (module.symbols[id].kind == ori::Symbol::Kind::ExternFunction) out.externals.push_back(module.symbols[id].name);
+  }
+  for (const ori::Symbol& symbol : module.symbols)
+    if (symbol.kind == ori::Symbol::Kind::Function && symbol.name == function.name())
+      out.binding = bindingOf(symbol.linkage);
+  // The linker finds out how much stack the whole takes.
+  out.maxStackSize = 0;
+  out.crsStackSize.reset();
+  out.syscallOffsets.clear();
+  if (!out.isEntry) out.exitOffsets.clear();
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -122,6 +162,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)
     out.warpCooperations.push_back({offset});
+  if (function.module().relocatable) describeLinking(function, code, out);
   return out;
 }
 
@@ -131,6 +172,7 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
   cubin::Module out;
   out.abi = cubin::abiOf(module.target().smVersion());
   out.abi.elfFlags = module.target().elfFlags(); // tells sm_90a from sm_90
+  out.relocatable = module.relocatable;
   for (const ori::Variable& variable : module.variables)
     out.variables.push_back(describe(module, variable));
   for (std::uint32_t symbol : module.addressSlots)

@@ -62,6 +62,7 @@ struct Options {
   CacheOptions caches;                      ///< cache operators of global and generic accesses
   std::vector<std::string> entries;         ///< the entry functions to assemble; empty: all
   unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
+  bool relocatable = false;                 ///< make an object to be linked (`-c`)
   bool lineInfo = false;                    ///< tables from addresses to lines, also for PTX without a `.loc`
   bool disableWarnings = false;
   bool warningsAreErrors = false;

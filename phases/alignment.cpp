@@ -65,8 +65,10 @@ unsigned Alignment::zeros(const Operand& o, unsigned index) const {
   }
   if (o.isZeroReg()) return kMost;
   if (o.isVirtual()) return zeros_[first_[o.reg] + o.sub + index];
-  // The frame is laid out so that its objects have their alignment.
-  return o.file == isa::File::R && o.reg == kStackPointer ? kMost : 0;
+  if (o.file != isa::File::R || o.reg != kStackPointer) return 0;
+  // The frame is laid out so that its objects have their alignment. What is passed to callees is none of them.
+  constexpr unsigned kZerosOfStack = 3;
+  return function_.outgoingBytes != 0 ? kZerosOfStack : kMost;
 }
 
 unsigned Alignment::result(const Instr& instr, unsigned slot, unsigned index) const {

@@ -3,6 +3,7 @@
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
+#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <optional>
@@ -168,10 +169,11 @@ class Removal {
   }
 
   const char* whyNotAlike() const {
+    if (!function_.isKernel()) return "a second barrier stays: who calls the function may be some threads alone";
     const BlockUniformity uniformity(cfg_);
     for (const BlockId id : cfg_.reversePostOrder())
       for (const Instr& instr : *function_.block(id)) {
-        if (instr.op == Op::CALL_EXTERN) return "a second barrier stays: a function that is called may wait as well";
+        if (regalloc::isCall(instr)) return "a second barrier stays: a function that is called may wait as well";
         if (!isBlockBarrier(instr)) continue;
         if (!isFullBarrier(instr)) return "a second barrier stays: some threads alone wait at barriers here";
         if (!uniformity.isCommon(id)) return "a second barrier stays: threads may come to barriers by different ways";

@@ -95,6 +95,7 @@ class AddressWalk {
 
   void named(Instr& instr, const Operand& frame) {
     Variable& variable = variables_[frame.reg];
+    if (function_.frame[frame.reg].isIncoming) refuse(variable, instr, "the caller has written it");
     if (isAccess(instr) && isStackPointer(addressOf(instr)) && !hasUniformPart(instr)) {
       access(variable, instr, frame.imm);
       return;

@@ -1,7 +1,9 @@
 #include "encoder/isa/desc.h"
+#include "ori/analysis/convergence.h"
 #include "ori/analysis/divergence.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
+#include "regalloc/calls.h"
 
 namespace orias::phases {
 
@@ -24,7 +26,7 @@ enum class Effect : std::uint8_t { None, Parts, Gathers };
 
 /// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
 Effect effectOf(const Rewriter& rw, const Instr& instr) {
-  if (instr.op == Op::CALL_EXTERN) return Effect::Parts;
+  if (regalloc::isCall(instr)) return Effect::Parts;
   if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
   return waitsForAll(rw, instr) ? Effect::Gathers : Effect::Parts;
 }
@@ -34,7 +36,7 @@ Effect effectOf(const Rewriter& rw, const Instr& instr) {
 /// that they stay in step from there on.
 std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence) {
   std::vector<Effect> effects(cfg.idCount(), Effect::None);
-  std::vector<bool> isBehind(cfg.idCount());
+  std::vector<bool> isBehind(cfg.idCount(), ori::mayRunApart(cfg.function()));
   std::vector<ori::BlockId> next;
   const auto reach = [&](ori::BlockId from) {
     for (const ori::BlockId to : cfg.successors(from))

@@ -1,4 +1,5 @@
 #include "encoder/isa/target.h"
+#include "ori/analysis/convergence.h"
 #include "ori/analysis/divergence.h"
 #include "phases/phases.h"
 #include "phases/uniform/constants.h"
@@ -11,6 +12,7 @@ namespace orias::phases {
 /// already: every definition and use is in sight. Constants that the rest reads come in uniform registers too, where
 /// the chip likes that (knob UniformRegForConstants). Knob UniformRegMode (687): 0 leaves all values where they are.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
+  if (ori::mayRunApart(function)) return false; // a warp has nothing to itself then (phases/uniform/local_values.h)
   if (!context.target.hasUniformDatapath() || !context.knobs.enabled(Knob::UniformRegMode)) return false;
   const ori::Cfg cfg(function);
   const ori::Divergence divergence(cfg);

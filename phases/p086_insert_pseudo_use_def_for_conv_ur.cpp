@@ -2,6 +2,7 @@
 #include "ori/builder.h"
 #include "phases/phases.h"
 #include "phases/uniform/convergent_calls.h"
+#include "phases/uniform/local_values.h"
 
 #include <algorithm>
 #include <array>
@@ -104,9 +105,11 @@ bool isConcerned(const ori::Function& function) {
 /// long the other part was under way: a CONV.ALLOC in front of the reader says so to the allocator. It has no encoding;
 /// phase 103 takes it out. Where: at the instructions of the literature's table (kListed), and at guarded ones, in
 /// blocks that lanes run apart, and between the boundaries of calls that allow it (allowConvAlloc), which are checked
-/// here (errors 7020, 7021).
+/// here (errors 7020, 7021). Where parts of a warp may be on their own at any place, no uniform value outlives its
+/// block.
 bool insertPseudoUseDefForConvUr(ori::Function& function, PhaseContext& context) {
-  return isConcerned(function) && Inserter(function, context).run();
+  const bool isChanged = keepUniformValuesLocal(function);
+  return (isConcerned(function) && Inserter(function, context).run()) || isChanged;
 }
 
 } // namespace orias::phases

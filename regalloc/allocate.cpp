@@ -6,6 +6,7 @@
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
+#include "regalloc/function_abi.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
 #include "regalloc/uniform_refuge.h"
@@ -22,7 +23,6 @@ using ori::Function;
 
 namespace {
 
-constexpr std::uint32_t kStackPointer = 1;
 /// Spill rounds before the allocator gives up; each one removes at least one register from competition.
 constexpr unsigned kMostRounds = 64;
 /// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90; for sm_87
@@ -49,14 +49,20 @@ class Allocator {
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
         hasCalls_(hasCalls(function)) {
     // Whoever is called finds its stack below ours.
-    state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_;
+    state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
   }
 
   std::string run() {
+    if (isCallable(function_)) putEntryFirst(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
     }
+    if (alignsStack(function_) && std::any_of(function_.frame.begin(), function_.frame.end(),
+                                              [](const ori::FrameObject& object) { return object.isIncoming; }))
+      return fmt::format("not supported yet: function '{}' has parameters on the stack, and a frame that wants another "
+                         "alignment than the stack has",
+                         function_.name());
     state_.grow(function_);
     state_.assignment.physical = physical_;
     if (options_.check) {
@@ -93,7 +99,7 @@ class Allocator {
       const LiveRanges ranges(function_, file);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
       if (webs.all.empty()) return {};
-      const Range calls = callRange(ranges);
+      const CallPoints calls = callPoints(ranges);
       std::vector<std::uint32_t> victims;
       if (everything) {
         everything = false;
@@ -152,22 +158,27 @@ class Allocator {
   unsigned usable(File file, unsigned limit) const { return file == File::R ? limit - 1 : limit; }
 
   /// Where calls write their results: what is live there besides has to survive them.
-  Range callRange(const LiveRanges& ranges) const {
-    Range calls;
-    if (!hasCalls_) return calls;
+  CallPoints callPoints(const LiveRanges& ranges) const {
+    CallPoints calls;
     for (const ori::Block* block : function_.layout())
-      for (const ori::Instr& instr : *block)
-        if (isCall(instr)) calls.add({ranges.defPoint(instr), ranges.defPoint(instr) + 1});
+      for (const ori::Instr& instr : *block) {
+        Range* range = instr.op == ori::Op::FUNCTION_ENTRY         ? &calls.entry
+                       : !isCall(instr)                            ? nullptr
+                       : conventionOf(instr) == Convention::System ? &calls.system
+                                                                   : &calls.function;
+        if (range) range->add({ranges.defPoint(instr), ranges.defPoint(instr) + 1});
+      }
     return calls;
   }
 
-  static bool isLiveAcross(const Web& web, const Range& calls) {
-    return web.spillCost < 1e300 &&
-           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) { return r.overlaps(calls); });
+  static bool isLiveAcross(const Web& web, const CallPoints& calls) {
+    return web.spillCost < 1e300 && std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) {
+             return r.overlaps(calls.system) || r.overlaps(calls.function);
+           });
   }
 
-  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const Range& calls) const {
-    SlotBudget budget{limit, {}, file, calls};
+  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const CallPoints& calls) const {
+    SlotBudget budget{limit, {}, file, calls, isCallable(function_)};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
@@ -221,14 +232,19 @@ class Allocator {
         if (instr.guard().isVirtual()) function_.setGuard(&instr, physicalOf(instr.guard()));
       }
     function_.allocated = true;
-    if (hasCalls_) {
-      expandCalls(function_);
-      highestR_ = std::max(highestR_, kRegistersOfCalls);
-    }
+    expandAddresses(function_);
+    if (hasCalls_) expandCalls(function_);
+    if (hasCalls_ || isCallable(function_)) highestR_ = std::max(highestR_, kRegistersOfCalls);
     function_.stats.spillStoreBytes = state_.storeBytes;
     function_.stats.spillLoadBytes = state_.loadBytes;
+    const bool isFunction = isCallable(function_);
+    if (isFunction) expandEntryAndReturns(function_);
     function_.stats.frameBytes = layOutFrame(function_);
-    if (function_.stats.frameBytes || function_.growsStack || hasCalls_) {
+    if (isFunction) {
+      insertFrame(function_, function_.stats.frameBytes);
+      // Aligning the stack pointer takes it further down.
+      if (alignsStack(function_)) function_.stats.frameBytes += frameAlignment(function_);
+    } else if (function_.stats.frameBytes || function_.growsStack || hasCalls_) {
       insertPrologue(function_, function_.stats.frameBytes);
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }

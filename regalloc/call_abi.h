@@ -7,26 +7,47 @@
 
 namespace orias::regalloc {
 
-// How code that is not ours is called (observed: what ptxas puts where around CALL.ABS, and what it keeps in registers
-// across it, on sm_90).
+// How code is called that is compiled apart (observed: what ptxas puts where around CALL.ABS, and what it keeps in
+// registers across it, on sm_90).
 
+/// There are two sorts of callees.
+enum class Convention : std::uint8_t {
+  System,  ///< functions of the driver (vprintf, malloc): they change little
+  Function ///< functions of the program
+};
+
+inline constexpr std::uint32_t kStackPointer = 1;  ///< R1; grows down, is the same behind a call
 inline constexpr std::uint32_t kFirstArgument = 4; ///< the words of arguments and results, from R4 on
-inline constexpr std::uint32_t kMostArguments = 10;
-inline constexpr std::uint32_t kCalleeAddress = 14; ///< ours to choose: behind the arguments
+inline constexpr std::uint32_t kMostArguments = 12;
+inline constexpr std::uint32_t kCalleeAddress = 14; ///< ours to choose: behind the arguments that the driver takes
 inline constexpr std::uint32_t kReturnAddress = 20;
 /// What a function that calls has at least: the highest register that a call names is R21.
 inline constexpr std::uint32_t kRegistersOfCalls = 22;
+/// Holds no parameter, and a function need not keep it: free for moving parameters about.
+inline constexpr std::uint32_t kScratchAtEntry = 3;
 
-/// Does a register keep its value when something is called?
-constexpr bool survivesCall(isa::File file, std::uint32_t reg) {
+/// Does a register keep its value when something is called? Functions keep R2, R16 to R31, and from R32 on the upper
+/// four of each eight registers (ptxas saves just these at the beginning of a function that needs 160 registers across
+/// a call); of the barriers B6 and higher; no predicate and no uniform register.
+constexpr bool survivesCall(Convention convention, isa::File file, std::uint32_t reg) {
+  const bool isReturnAddress = reg == kReturnAddress || reg == kReturnAddress + 1;
   switch (file) {
-  case isa::File::R: return !(reg == 0 || (reg >= 3 && reg < 16) || reg == kReturnAddress || reg == kReturnAddress + 1);
-  case isa::File::UR: return reg >= 36;
+  case isa::File::R:
+    if (reg == kStackPointer) return true;
+    if (convention == Convention::System) return !(reg == 0 || (reg >= 3 && reg < 16) || isReturnAddress);
+    return reg == 2 || (reg >= 16 && reg < 32 && !isReturnAddress) || (reg >= 32 && reg % 8 >= 4);
+  case isa::File::UR: return convention == Convention::System && reg >= 36;
   case isa::File::B: return reg >= ori::kBarriersOfCallees;
   case isa::File::P:
   case isa::File::UP: return false;
   }
   return false;
+}
+
+/// What a function has to hand back as it found it: what its caller counts on, and its return address.
+constexpr bool isKeptByFunctions(isa::File file, std::uint32_t reg) {
+  if (file == isa::File::R && (reg == kReturnAddress || reg == kReturnAddress + 1)) return true;
+  return survivesCall(Convention::Function, file, reg);
 }
 
 } // namespace orias::regalloc

@@ -30,32 +30,11 @@ IsaOperand reg(std::uint32_t number, unsigned width = 1) {
   return IsaOperand::physical(File::R, number, width);
 }
 
-/// Free before a call: arguments stand elsewhere, and so does what lives across it.
+/// Free before a call: what lives across it stands elsewhere, and an argument in it is no part of a circle.
 constexpr std::uint32_t kScratch = 0;
 
-struct Move {
-  std::uint32_t to, from;
-};
-
-/// Moves that happen at once, one after the other: first those whose target nobody reads any more; where all that are
-/// left go in circles, one word steps aside.
-void emitMoves(ori::Builder& b, std::vector<Move> moves) {
-  std::erase_if(moves, [](const Move& m) { return m.to == m.from; });
-  while (!moves.empty()) {
-    const auto isRead = [&](std::uint32_t r) {
-      return std::any_of(moves.begin(), moves.end(), [&](const Move& m) { return m.from == r; });
-    };
-    auto ready = std::find_if(moves.begin(), moves.end(), [&](const Move& m) { return !isRead(m.to); });
-    if (ready != moves.end()) {
-      b.emit(Op::MOV, {reg(ready->to), reg(ready->from)});
-      moves.erase(ready);
-      continue;
-    }
-    const std::uint32_t blocked = moves.front().from;
-    b.emit(Op::MOV, {reg(kScratch), reg(blocked)});
-    for (Move& m : moves)
-      if (m.from == blocked) m.from = kScratch;
-  }
+bool isOfFileR(const IsaOperand& o) {
+  return o.isReg(File::R) && !o.isZeroReg();
 }
 
 /// On chips before sm_90 LEPC knows no other place than its own: it begins a block, which ends with the call, and
@@ -72,25 +51,51 @@ ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr*
   return behind;
 }
 
+/// The words of the operands from `first` on, in the registers from R4 on.
+std::vector<Move> argumentMoves(const ori::Instr& call, unsigned first) {
+  std::vector<Move> moves;
+  std::uint32_t to = kFirstArgument;
+  for (unsigned i = first; i < call.operandCount; ++i) {
+    const IsaOperand given = call.op_(i).value();
+    for (unsigned w = 0; w < given.width; ++w, ++to) {
+      // The words of a tuple that nothing stands in are no arguments.
+      if (given.isZeroReg() && call.op == Op::CALL_EXTERN) continue;
+      moves.push_back({to, ori::component(given, w)});
+    }
+  }
+  return moves;
+}
+
+IsaOperand half(IsaOperand symbol, bool isHigh) {
+  symbol.sub = isHigh ? 1 : 0;
+  return symbol;
+}
+
+/// The code behind a call takes the results from R4 on.
+void takeResults(ori::Builder& b, const ori::Instr& call, unsigned count) {
+  std::uint32_t from = kFirstArgument;
+  std::vector<Move> moves;
+  for (unsigned i = 0; i < count; ++i) {
+    const IsaOperand result = call.op_(i).value();
+    if (!result.isZeroReg())
+      for (unsigned w = 0; w < result.width; ++w)
+        moves.push_back({result.reg + w, reg(from + w)});
+    from += 4;
+  }
+  emitMoves(b, std::move(moves), kScratchAtEntry);
+}
+
 void expand(ori::Function& function, ori::Instr* call) {
+  const bool isFunction = call->op == Op::CALL_FUNCTION;
+  const unsigned results = isFunction ? 3 : 1;
+  const IsaOperand callee = call->op_(results).value();
   ori::Builder b = ori::Builder::before(function, call);
   b.setSource(call->source);
-  std::vector<Move> moves;
-  std::vector<std::pair<std::uint32_t, IsaOperand>> constants;
-  std::uint32_t to = kFirstArgument;
-  for (unsigned i = 2; i < call->operandCount; ++i) {
-    const IsaOperand given = call->op_(i).value();
-    for (unsigned w = 0; w < given.width; ++w, ++to)
-      if (!given.isReg())
-        constants.emplace_back(to, ori::component(given, w));
-      else if (!given.isZeroReg())
-        moves.push_back({to, given.reg + w});
-  }
-  emitMoves(b, std::move(moves));
-  for (const auto& [place, value] : constants)
-    b.emit(Op::MOV, {reg(place), value});
-  b.emit(Op::LDC, {reg(kCalleeAddress, 2), IsaOperand::immediate(4), IsaOperand::rz(), call->op_(1).value()},
-         {{isa::Mod::Size, isa::MemSize::B64}});
+  emitMoves(b, argumentMoves(*call, results + 1), kScratch);
+  const bool isSymbol = callee.kind == IsaOperand::Kind::Symbol;
+  if (!isSymbol)
+    b.emit(Op::LDC, {reg(kCalleeAddress, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
+           {{isa::Mod::Size, isa::MemSize::B64}});
   ori::Block* behind = nullptr;
   if (function.module().target().hasClusters()) {
     behind = function.splitAfter(call);
@@ -98,17 +103,43 @@ void expand(ori::Function& function, ori::Instr* call) {
   } else {
     behind = emitOwnAddress(function, b, call);
   }
-  b.emit(Op::CALL_ABS_R, {IsaOperand::pt(), reg(kCalleeAddress, 2)});
+  if (isSymbol)
+    b.emit(Op::CALL_ABS, {IsaOperand::pt(), callee});
+  else
+    b.emit(Op::CALL_ABS_R, {IsaOperand::pt(), reg(kCalleeAddress, 2)});
   ori::Builder after = behind->first ? ori::Builder::before(function, behind->first) : ori::Builder(function, behind);
   after.setSource(call->source);
-  const IsaOperand result = call->op_(0).value();
-  if (!result.isZeroReg())
-    for (unsigned w = 0; w < result.width; ++w)
-      after.emit(Op::MOV, {ori::component(result, w), reg(kFirstArgument + w)});
+  takeResults(after, *call, results);
   function.erase(call);
 }
 
 } // namespace
+
+/// First those whose target nobody reads any more; where all that are left go in circles, one word steps aside.
+void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch) {
+  std::vector<Move> constants;
+  std::erase_if(moves, [&](const Move& m) {
+    if (!isOfFileR(m.from)) constants.push_back(m);
+    return !isOfFileR(m.from) || m.from.reg == m.to;
+  });
+  while (!moves.empty()) {
+    const auto isRead = [&](std::uint32_t r) {
+      return std::any_of(moves.begin(), moves.end(), [&](const Move& m) { return m.from.reg == r; });
+    };
+    auto ready = std::find_if(moves.begin(), moves.end(), [&](const Move& m) { return !isRead(m.to); });
+    if (ready != moves.end()) {
+      b.emit(Op::MOV, {reg(ready->to), ready->from});
+      moves.erase(ready);
+      continue;
+    }
+    const std::uint32_t blocked = moves.front().from.reg;
+    b.emit(Op::MOV, {reg(scratch), reg(blocked)});
+    for (Move& m : moves)
+      if (m.from.reg == blocked) m.from = reg(scratch);
+  }
+  for (const Move& m : constants)
+    b.emit(Op::MOV, {reg(m.to), m.from});
+}
 
 void expandCalls(ori::Function& function) {
   std::vector<ori::Instr*> calls;
@@ -118,6 +149,20 @@ void expandCalls(ori::Function& function) {
   for (ori::Instr* call : calls)
     expand(function, call);
   settleReturnAddresses(function);
+}
+
+void expandAddresses(ori::Function& function) {
+  for (ori::Block* block : function.layout())
+    function.forEachSafe(*block, [&](ori::Instr& instr) {
+      if (instr.op != Op::ADDRESS) return;
+      ori::Builder b = ori::Builder::before(function, &instr);
+      b.setSource(instr.source);
+      b.setGuard(instr.guard().value());
+      const IsaOperand to = instr.op_(0).value(), symbol = instr.op_(1).value();
+      for (unsigned w = 0; w < to.width && !to.isZeroReg(); ++w)
+        b.emit(Op::MOV, {ori::component(to, w), half(symbol, w == 1)});
+      function.erase(&instr);
+    });
 }
 
 void settleReturnAddresses(ori::Function& function) {

@@ -1,18 +1,37 @@
 #pragma once
 
 #include "ori/function.h"
+#include "regalloc/call_abi.h"
+
+namespace orias::ori {
+class Builder;
+}
 
 namespace orias::regalloc {
 
-/// Is this the pseudo instruction that calls code elsewhere?
+/// Is this a pseudo instruction that calls code elsewhere?
 inline bool isCall(const ori::Instr& instr) {
-  return instr.op == ori::Op::CALL_EXTERN;
+  return instr.op == ori::Op::CALL_EXTERN || instr.op == ori::Op::CALL_FUNCTION;
+}
+inline Convention conventionOf(const ori::Instr& call) {
+  return call.op == ori::Op::CALL_EXTERN ? Convention::System : Convention::Function;
 }
 bool hasCalls(const ori::Function& function);
+
+/// One word that goes to a register of file R.
+struct Move {
+  std::uint32_t to;
+  isa::Operand from; ///< a register, or anything else that MOV takes
+};
+/// Moves that happen at once, one after the other; `scratch` is free before them and nobody's target.
+void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch);
 
 /// Turns the calls of an allocated function into machine code: moves the arguments to where the callee looks for them,
 /// fetches its address, notes where to return, calls, takes the result. Each call ends a block.
 void expandCalls(ori::Function& function);
+
+/// Turns the addresses of symbols into moves of words that a linker writes.
+void expandAddresses(ori::Function& function);
 
 /// Chips before sm_90 add a distance to the address of LEPC: that from there to behind the call. To be asked for again
 /// when instructions were put between the two.

@@ -25,7 +25,6 @@ using Location = std::uint32_t; // a physical register or a word of a spill slot
 
 constexpr std::uint32_t kNowhere = ~0u;
 constexpr std::size_t kMostFaults = 20;
-constexpr std::uint32_t kStackPointer = 1;
 /// Steps spent on finding divergent sides before the rest of the branches go unexamined.
 constexpr std::size_t kMostRegionSteps = 4'000'000;
 
@@ -372,7 +371,7 @@ class Checker {
                            namesVirtual(instr.op_(1)) && namesVirtual(instr.op_(0)) &&
                            instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).abs() &&
                            !instr.op_(1).inverted();
-    if (isCall(instr)) forgetAtCall(holdings);
+    if (isCall(instr)) forgetAtCall(conventionOf(instr), holdings);
     copied_.clear();
     if (plainCopy)
       for (unsigned i = 0; i < instr.op_(1).width; ++i)
@@ -405,10 +404,10 @@ class Checker {
   }
 
   /// Registers that a callee may change hold nothing that we know.
-  void forgetAtCall(Holdings& holdings) const {
+  void forgetAtCall(Convention convention, Holdings& holdings) const {
     for (File file : {File::R, File::P, File::UR, File::UP, File::B})
       for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r)
-        if (!survivesCall(file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
+        if (!survivesCall(convention, file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
   }
 
   /// The word of a spill slot that component i of a load or store touches; kNowhere when it is none.

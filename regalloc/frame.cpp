@@ -1,9 +1,11 @@
 #include "regalloc/frame.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
 #include "ori/module.h"
+#include "regalloc/call_abi.h"
 
 #include <algorithm>
 #include <numeric>
@@ -15,30 +17,43 @@ using IsaOperand = isa::Operand;
 
 namespace {
 constexpr std::uint32_t kStackGranule = 8;
-constexpr std::uint32_t kStackPointer = 1;
 
 std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
   return (value + align - 1) / align * align;
 }
 } // namespace
 
+std::uint32_t frameAlignment(const ori::Function& function) {
+  std::uint32_t alignment = kStackGranule;
+  for (const ori::FrameObject& object : function.frame)
+    if (!object.isIncoming) alignment = std::max(alignment, object.align);
+  return alignment;
+}
+
+bool alignsStack(const ori::Function& function) {
+  return !function.isKernel() && frameAlignment(function) > kStackGranule;
+}
+
 unsigned layOutFrame(ori::Function& function) {
   std::vector<std::uint32_t> order(function.frame.size());
   std::iota(order.begin(), order.end(), 0u);
+  std::erase_if(order, [&](std::uint32_t id) { return function.frame[id].isIncoming; });
   // The program's own objects first, spill slots behind them; each group from the largest alignment down.
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const ori::FrameObject &x = function.frame[a], &y = function.frame[b];
     if (x.isSpill != y.isSpill) return !x.isSpill;
     return x.align > y.align;
   });
-  std::uint32_t at = 0, granule = kStackGranule;
+  std::uint32_t at = function.outgoingBytes;
   for (std::uint32_t id : order) {
     ori::FrameObject& object = function.frame[id];
     at = alignUp(at, object.align);
     object.offset = static_cast<std::int32_t>(at);
     at += object.size;
-    granule = std::max(granule, object.align);
   }
+  const std::uint32_t bytes = alignUp(at, frameAlignment(function));
+  for (ori::FrameObject& object : function.frame)
+    if (object.isIncoming) object.offset += static_cast<std::int32_t>(bytes);
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
       for (unsigned i = 0; i < instr.operandCount; ++i) {
@@ -46,8 +61,17 @@ unsigned layOutFrame(ori::Function& function) {
         if (o.kind != IsaOperand::Kind::Frame) continue;
         function.setOperand(&instr, i, IsaOperand::immediate(function.frame[o.reg].offset + o.imm));
       }
-  return alignUp(at, granule);
+  return bytes;
 }
+
+namespace {
+
+void addToStackPointer(ori::Builder& b, std::int32_t bytes) {
+  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp, IsaOperand::immediate(bytes), IsaOperand::rz()});
+}
+
+} // namespace
 
 void insertPrologue(ori::Function& function, unsigned frameBytes) {
   const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
@@ -58,9 +82,33 @@ void insertPrologue(ori::Function& function, unsigned frameBytes) {
          {sp, IsaOperand::immediate(0), IsaOperand::rz(),
           IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
          {{isa::Mod::Size, isa::MemSize::B32}});
+  if (frameBytes != 0) addToStackPointer(b, -static_cast<std::int32_t>(frameBytes));
+}
+
+void insertFrame(ori::Function& function, unsigned frameBytes) {
   if (frameBytes == 0) return;
-  b.emit(isa::Op::IADD3, {sp, IsaOperand::pt(), IsaOperand::pt(), sp,
-                          IsaOperand::immediate(-static_cast<std::int32_t>(frameBytes)), IsaOperand::rz()});
+  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  const IsaOperand caller = IsaOperand::physical(File::R, kScratchAtEntry);
+  const bool isAligned = alignsStack(function);
+  ori::Builder b = ori::Builder::before(function, function.entry()->first);
+  b.setSource({});
+  if (isAligned) b.emit(isa::Op::MOV, {caller, sp});
+  addToStackPointer(b, -static_cast<std::int32_t>(frameBytes));
+  if (isAligned) {
+    constexpr std::int32_t kAnd = 0xc0;
+    b.emit(isa::Op::LOP3,
+           {IsaOperand::pt(), sp, sp, IsaOperand::immediate(-static_cast<std::int32_t>(frameAlignment(function))),
+            IsaOperand::rz(), IsaOperand::immediate(kAnd), IsaOperand::pt().notted()});
+  }
+  for (ori::Block* block : function.layout()) {
+    if (!block->last || block->last->op != isa::Op::RET) continue;
+    ori::Builder end = ori::Builder::before(function, block->last);
+    end.setSource(block->last->source);
+    if (isAligned)
+      end.emit(isa::Op::MOV, {sp, caller});
+    else
+      addToStackPointer(end, static_cast<std::int32_t>(frameBytes));
+  }
 }
 
 } // namespace orias::regalloc

@@ -4,12 +4,21 @@
 
 namespace orias::regalloc {
 
-/// Gives each frame object its offset from the stack pointer, largest alignment first, and replaces Frame operands by
-/// immediates. Returns the size of the frame in bytes, a multiple of 8 (the ABI's stack granule; observed in ptxas'
-/// output).
+/// What the stack pointer has to be a multiple of, 8 at least.
+std::uint32_t frameAlignment(const ori::Function& function);
+/// Callers keep stack pointers that are multiples of 8: a function that needs more sees to it itself.
+bool alignsStack(const ori::Function& function);
+
+/// Gives each frame object its offset from the stack pointer, what is passed to callees first, then largest alignment
+/// first, and replaces Frame operands by immediates. What callers pass lies behind the frame. Returns the size of the
+/// frame in bytes, a multiple of 8 (the ABI's stack granule; observed in ptxas' output).
 unsigned layOutFrame(ori::Function& function);
 
 /// Puts the stack-pointer set-up at the top of the function: R1 = c[0x0][stack pointer] - frameBytes.
 void insertPrologue(ori::Function& function, unsigned frameBytes);
+
+/// The same for a function that returns: R1 -= frameBytes at its top, aligned if need be, and back in front of each
+/// RET.
+void insertFrame(ori::Function& function, unsigned frameBytes);
 
 } // namespace orias::regalloc

@@ -54,6 +54,8 @@ namespace {
 // Weights of the soft wishes. A register more costs occupancy, which outweighs a saved copy.
 constexpr std::int64_t kNewRegister = 1000;
 constexpr std::int64_t kCopyAffinity = 100;
+/// A store and a load of local memory.
+constexpr std::int64_t kSavedRegister = 4000;
 
 std::vector<std::uint32_t> orderOf(const Webs& webs, Order order) {
   std::vector<std::uint32_t> ids(webs.all.size());
@@ -74,10 +76,10 @@ std::vector<std::uint32_t> orderOf(const Webs& webs, Order order) {
 class Placer {
  public:
   Placer(const ori::Function& function, const Webs& webs, const SlotBudget& budget)
-      : function_(function), webs_(webs), budget_(budget), slots_(budget.limit) {
+      : function_(function), webs_(webs), budget_(budget), slots_(budget.limit), isSaved_(budget.limit, false) {
     placement_.slotOf.assign(webs.all.size(), kNoSlot);
     for (std::uint32_t r = 0; r < budget.limit; ++r)
-      if (!survivesCall(budget.file, r)) slots_[r].occupy(budget.calls);
+      occupyAtCalls(r);
   }
 
   Placement run(Order order) {
@@ -87,6 +89,15 @@ class Placer {
   }
 
  private:
+  void occupyAtCalls(std::uint32_t r) {
+    if (!survivesCall(Convention::System, budget_.file, r)) slots_[r].occupy(budget_.calls.system);
+    if (!survivesCall(Convention::Function, budget_.file, r)) slots_[r].occupy(budget_.calls.function);
+    if (budget_.file == isa::File::R && r == kScratchAtEntry) {
+      slots_[r].occupy(budget_.calls.entry);
+      slots_[r].occupy(budget_.calls.function);
+    }
+  }
+
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(web);
@@ -99,7 +110,7 @@ class Placer {
       best = base;
       bestCost = cost;
       // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
-      if (wishes_.empty() && base + web.width <= placement_.used) break;
+      if (wishes_.empty() && base + web.width <= placement_.used && !budget_.isCallable) break;
     }
     placement_.slotOf[id] = best;
     if (best == kNoSlot) {
@@ -109,6 +120,7 @@ class Placer {
     for (unsigned i = 0; i < web.width; ++i) {
       if (web.components[i].empty()) continue;
       slots_[best + i].occupy(web.components[i]);
+      isSaved_[best + i] = true;
       placement_.used = std::max(placement_.used, best + i + 1);
     }
   }
@@ -139,6 +151,9 @@ class Placer {
     std::int64_t cost = 0;
     if (base + web.width > placement_.used)
       cost += kNewRegister * static_cast<std::int64_t>(base + web.width - placement_.used);
+    if (budget_.isCallable)
+      for (unsigned i = 0; i < web.width; ++i)
+        if (isKeptByFunctions(budget_.file, base + i) && !isSaved_[base + i]) cost += kSavedRegister;
     for (std::uint32_t wish : wishes_)
       cost -= wish == base ? kCopyAffinity : 0;
     return cost;
@@ -158,6 +173,7 @@ class Placer {
   const Webs& webs_;
   const SlotBudget& budget_;
   std::vector<SlotOccupancy> slots_;
+  std::vector<bool> isSaved_; ///< whoever else wants it, the function saves it already
   std::vector<std::uint32_t> wishes_;
   Placement placement_;
 };

@@ -20,11 +20,18 @@ class SlotOccupancy {
   std::vector<std::uint64_t> taken_; // grows with the last point taken
 };
 
+/// Where some registers are not to be had.
+struct CallPoints {
+  Range system, function; ///< where code elsewhere runs, which not all registers survive
+  Range entry;            ///< where parameters are taken, which needs one register more
+};
+
 struct SlotBudget {
   unsigned limit = 0;         ///< slots 0 .. limit-1
   std::vector<bool> reserved; ///< slots that nobody gets (the stack pointer)
   isa::File file = isa::File::R;
-  Range calls; ///< where code elsewhere runs, which some registers do not survive
+  CallPoints calls;
+  bool isCallable = false; ///< a register that functions keep costs its saving
 };
 
 /// The order in which webs are given slots.

@@ -7,6 +7,7 @@
 #include <libelf.h>
 
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/names.h"
 #include "support/check.h"
 
 namespace orias::cubin {
@@ -41,7 +42,7 @@ ElfSection readSection(Elf* elf, Elf_Scn* scn, std::size_t nameTable, std::span<
   section.alignment = header.sh_addralign;
   section.entrySize = header.sh_entsize;
   section.size = header.sh_size;
-  if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL) return section;
+  if (!hasBytes(header.sh_type) || header.sh_type == SHT_NULL) return section;
   if (header.sh_offset > file.size() || header.sh_size > file.size() - header.sh_offset)
     fail("section " + section.name + " reaches past the end of the file");
   const auto bytes = file.subspan(header.sh_offset, header.sh_size);

@@ -11,6 +11,7 @@
 
 #include "encoder/cubin/byte_io.h"
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/names.h"
 #include "support/check.h"
 
 namespace orias::cubin {
@@ -77,7 +78,7 @@ Layout layOut(const std::vector<ElfSection>& sections) {
       layout.sections.push_back({});
       continue;
     }
-    const bool inFile = sections[i].type != SHT_NOBITS;
+    const bool inFile = hasBytes(sections[i].type);
     position = alignTo(position, sections[i].alignment);
     layout.sections.push_back({position, inFile ? sections[i].data.size() : sections[i].size});
     if (inFile) position += sections[i].data.size();
@@ -119,7 +120,7 @@ std::vector<Elf64_Phdr> segmentsOf(const std::vector<ElfSection>& sections, cons
     std::uint64_t end = segment.p_offset + segment.p_memsz + (offset - fileEnd);
     end = alignTo(end, sections[i].alignment) + size;
     segment.p_memsz = end - segment.p_offset;
-    fileEnd = offset + (sections[i].type == SHT_NOBITS ? 0 : size);
+    fileEnd = offset + (hasBytes(sections[i].type) ? size : 0);
     segment.p_filesz = fileEnd - segment.p_offset;
   }
   return segments;
@@ -184,7 +185,7 @@ void writeHeader(Elf* elf, const ElfFile& file, const Layout& layout) {
   header->e_version = EV_CURRENT;
   header->e_flags = file.flags;
   header->e_shoff = layout.sectionHeaders;
-  header->e_phoff = layout.programHeaders;
+  header->e_phoff = file.type == ET_REL ? 0 : layout.programHeaders;
   header->e_shstrndx = kSectionNameTable;
 }
 
@@ -204,7 +205,7 @@ void writeSection(Elf* elf, ElfSection& section, const Placement& place, std::ui
   header->sh_entsize = section.entrySize;
   data->d_type = ELF_T_BYTE; // everything is in its final form already
   data->d_buf = section.data.empty() ? nullptr : section.data.data();
-  data->d_size = place.size;
+  data->d_size = hasBytes(section.type) || section.type == SHT_NOBITS ? place.size : 0;
   data->d_align = 1;
 }
 
@@ -233,9 +234,11 @@ std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   writeHeader(elf.get(), file, layout);
   for (std::size_t i = 1; i < sections.size(); ++i)
     writeSection(elf.get(), sections[i], layout.sections[i], nameOffsets[i]);
-  Elf64_Phdr* table = elf64_newphdr(elf.get(), headers.size());
-  if (!table) failElf("no program headers");
-  std::copy(headers.begin(), headers.end(), table);
+  if (file.type != ET_REL) {
+    Elf64_Phdr* table = elf64_newphdr(elf.get(), headers.size());
+    if (!table) failElf("no program headers");
+    std::copy(headers.begin(), headers.end(), table);
+  }
   if (elf_update(elf.get(), ELF_C_WRITE) < 0) failElf("cannot write the file");
   return memory.contents();
 }

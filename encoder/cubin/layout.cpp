@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <map>
+#include <string>
 
 #include "encoder/cubin/module.h"
 
@@ -21,7 +23,7 @@ void layOutVariables(std::vector<Variable>& variables) {
   std::vector<Variable*> zeros;
   std::vector<Variable*> initialised;
   for (Variable& variable : variables) {
-    if (!variable.defined) continue;
+    if (!variable.defined || variable.space == Variable::Space::Shared) continue;
     auto& list = variable.space == Variable::Space::Constant ? constants : variable.initialised() ? initialised : zeros;
     list.push_back(&variable);
   }
@@ -32,6 +34,14 @@ void layOutVariables(std::vector<Variable>& variables) {
     std::stable_partition(list->begin(), list->end(), [](const Variable* v) { return v->binding != Binding::Local; });
     if (list != &constants) std::stable_sort(list->begin(), list->end(), bySize);
     place(*list);
+  }
+  // Each kernel's shared variables have a section, and so have the module's.
+  std::map<std::string, std::vector<Variable*>> shared;
+  for (Variable& variable : variables)
+    if (variable.defined && variable.space == Variable::Space::Shared) shared[variable.owner].push_back(&variable);
+  for (auto& [owner, list] : shared) {
+    std::stable_sort(list.begin(), list.end(), bySize);
+    place(list);
   }
 }
 

@@ -21,12 +21,20 @@ enum class Binding : std::uint8_t { Local, Global, Weak };
 /// prints.
 enum class RelocationType : std::uint32_t {
   None = 0,
-  Abs32 = 1,        ///< R_CUDA_32: a 32-bit word
-  Abs64 = 2,        ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
-  Generic32 = 3,    ///< R_CUDA_G32
-  Generic64 = 4,    ///< R_CUDA_G64: a 64-bit generic address in initialised data
-  Abs32Lo32 = 0x38, ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
-  Abs32Hi32 = 0x39, ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
+  Abs32 = 1,             ///< R_CUDA_32: a 32-bit word
+  Abs64 = 2,             ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
+  Generic32 = 3,         ///< R_CUDA_G32
+  Generic64 = 4,         ///< R_CUDA_G64: a 64-bit generic address in initialised data
+  Abs32Lo32 = 0x38,      ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
+  Abs32At32 = 0x37,      ///< R_CUDA_ABS32_32: a 32-bit address in bits 32..63 of an instruction
+  Abs32Hi32 = 0x39,      ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
+  Abs16At32 = 0x3b,      ///< R_CUDA_ABS16_32: an offset in a constant bank in bits 32..47 of an instruction
+  Const21At38 = 0x42,    ///< R_CUDA_CONST_FIELD21_38: offset and bank of a constant operand
+  Callee = 0x4b,         ///< R_CUDA_ABS55_16_34: the target of CALL.ABS
+  Unified64 = 0x66,      ///< R_CUDA_UNIFIED: a pointer to a function
+  Unified32Lo32 = 0x70,  ///< R_CUDA_UNIFIED32_LO_32: the low half of one in bits 32..63 of an instruction
+  Unified32Hi32 = 0x71,  ///< R_CUDA_UNIFIED32_HI_32
+  IndirectCallee = 0x72, ///< R_CUDA_ABS56_16_34: what CALL.ABS adds to a register
 };
 
 struct Relocation {
@@ -39,7 +47,7 @@ struct Relocation {
 
 /// A module variable: `.global` (in `.nv.global` or `.nv.global.init`) or `.const` (bank 3, `.nv.constant3`).
 struct Variable {
-  enum class Space : std::uint8_t { Global, Constant };
+  enum class Space : std::uint8_t { Global, Constant, Shared }; ///< Shared: of relocatable files
   std::string name;
   Binding binding = Binding::Local;
   Space space = Space::Global;
@@ -50,6 +58,7 @@ struct Variable {
   Bytes init;                          ///< empty: zeros; shorter than `size`: zeros follow
   std::vector<Relocation> relocations; ///< offsets from the start of the variable
   std::uint64_t offset = 0;            ///< place in its section: set by layOutVariables()
+  std::string owner;                   ///< a shared variable: the kernel that it is part of; empty: the module's
   bool initialised() const { return !init.empty() || !relocations.empty(); }
   friend bool operator==(const Variable&, const Variable&) = default;
 };
@@ -163,6 +172,7 @@ struct Function {
       warpWideOffsets;                    ///< EIATTR_INT_WARP_WIDE_INSTR_OFFSETS: VOTEs (VOTEU) of the compiler's own
   std::vector<Attribute> otherAttributes; ///< of `.nv.info.<k>` that have no field here, kept as they are
   std::vector<std::string> externals;     ///< functions it calls that are defined elsewhere
+  std::vector<std::string> callees;       ///< relocatable: all that it calls
   std::vector<LineRow> lines;             ///< to the source files, by rising offset; empty: not known
   std::vector<LineRow> ptxLines;          ///< to Module::ptxText (`file` is LineRow::kPtx)
   friend bool operator==(const Function&, const Function&) = default;
@@ -180,6 +190,7 @@ struct Producer {
 
 struct Module {
   Abi abi;
+  bool relocatable = false;      ///< to be linked (ET_REL)
   std::uint16_t virtualArch = 0; ///< `.target` of the PTX; 0: that of the chip
   Producer producer;
   std::vector<Variable> variables;       ///< in the order of their declarations

@@ -9,8 +9,15 @@
 /// Numbers of the CUDA flavour of ELF (observed; cuobjdump prints the names).
 namespace orias::cubin {
 
-inline constexpr std::uint32_t kTypeInfo = 0x70000000;              // CUDA_INFO
-inline constexpr std::uint32_t kTypeCallGraph = 0x70000001;         // CUDA_CALLGRAPH
+inline constexpr std::uint32_t kTypeInfo = 0x70000000;      // CUDA_INFO
+inline constexpr std::uint32_t kTypeCallGraph = 0x70000001; // CUDA_CALLGRAPH
+// Sections of object files.
+inline constexpr std::uint32_t kTypeGlobal = 0x70000007; // without bytes
+inline constexpr std::uint32_t kTypeGlobalInitialised = 0x70000008;
+inline constexpr std::uint32_t kTypeShared = 0x7000000a; // without bytes
+inline bool hasBytes(std::uint32_t type) {
+  return type != SHT_NOBITS && type != kTypeGlobal && type != kTypeShared;
+}
 inline constexpr std::uint32_t kTypeRelocationActions = 0x7000000b; // .nv.rel.action
 inline constexpr std::uint32_t kTypeConstantFirst = 0x70000064;     // bank 0 of an object file; bank n is this + n
 inline constexpr std::uint32_t kTypeCompat = 0x70000086;            // CUDA_COMPAT_INFO
@@ -18,8 +25,11 @@ inline constexpr std::uint32_t kTypeCompat = 0x70000086;            // CUDA_COMP
 inline constexpr std::uint64_t kFlagToolkitNote = 0x2000000;
 inline constexpr std::uint64_t kFlagCudaNote = 0x1000000;
 
-inline constexpr std::uint8_t kOtherEntry = 0x10;          // st_other of a kernel
-inline constexpr std::uint8_t kOtherManaged = 0x04;        // st_other of a managed variable
+inline constexpr std::uint8_t kOtherEntry = 0x10;   // st_other of a kernel
+inline constexpr std::uint8_t kOtherManaged = 0x04; // st_other of a managed variable
+/// st_other of variables of object files, by Variable::Space.
+inline constexpr std::uint8_t kOtherSpace[] = {0x20, 0x80, 0x40};
+inline constexpr std::uint8_t kSymbolCudaObject = 13;      // STT_LOPROC: the type of their symbols
 inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
 
 inline constexpr std::uint64_t kTextAlignment = 128;

@@ -147,7 +147,7 @@ std::vector<Attribute> moduleAttributes(const Module& module, const SymbolIndex&
   }
   std::map<std::uint32_t, std::uint32_t> minStacks; // in the order of the symbols
   for (const Function& function : module.functions)
-    if (function.isEntry) minStacks[symbol(function.name)] = function.minStackSize;
+    if (function.isEntry && !module.relocatable) minStacks[symbol(function.name)] = function.minStackSize;
   for (const auto& [index, size] : minStacks)
     list.push_back(wordsAttribute(AttributeId::MinStackSize, {index, size}));
   if (module.functions.empty())
@@ -161,7 +161,8 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
   list.push_back(wordsAttribute(AttributeId::CudaApiVersion, {abi.toolkitVersion}));
   if (abi.stackCheckWorkaround) list.push_back(noValueAttribute(AttributeId::Sw2861232War));
   if (abi.sparseMmaMask) list.push_back(halfAttribute(AttributeId::SparseMmaMask, 0));
-  list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));
+  if (function.isEntry)
+    list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));
   list.push_back(halfAttribute(AttributeId::MercuryIsaVersion, abi.mercuryIsaVersion));
   appendParameters(list, function, abi, symbol);
   if (function.explicitCluster || function.clusterShape) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));

@@ -18,14 +18,12 @@
 namespace orias::cubin {
 namespace {
 
-constexpr std::uint8_t kTypeCudaObject = 13; // STT_LOPROC: variables of object files
-
 Binding bindingOf(const ElfSymbol& symbol) {
   return symbol.binding == STB_GLOBAL ? Binding::Global : symbol.binding == STB_WEAK ? Binding::Weak : Binding::Local;
 }
 
 bool isObject(const ElfSymbol& symbol) {
-  return symbol.type == STT_OBJECT || symbol.type == kTypeCudaObject;
+  return symbol.type == STT_OBJECT || symbol.type == kSymbolCudaObject;
 }
 
 class Reader {
@@ -48,6 +46,7 @@ class Reader {
   void readAbi() {
     module_.abi = abiOf(file_.flags >> 8 & 0xff);
     module_.abi.elfFlags = file_.flags;
+    module_.relocatable = file_.type == ET_REL;
     module_.abi.elfOsAbi = file_.osAbi;
     module_.abi.elfAbiVersion = file_.abiVersion;
     if (const ElfSection* note = file_.find(".note.nv.cuinfo"); note && note->data.size() >= 32) {
@@ -241,7 +240,7 @@ class Reader {
   }
 
   void readVariable(const ElfSymbol& symbol, const ElfSection& section, bool constant) {
-    const std::uint64_t sectionSize = section.type == SHT_NOBITS ? section.size : section.data.size();
+    const std::uint64_t sectionSize = !hasBytes(section.type) ? section.size : section.data.size();
     if (symbol.value > sectionSize || symbol.size > sectionSize - symbol.value)
       throw Error("cubin: the variable " + symbol.name + " lies outside its section");
     Variable variable;
@@ -255,7 +254,7 @@ class Reader {
     const std::uint64_t lowestBit = symbol.value & (~symbol.value + 1);
     variable.alignment =
         std::max<std::uint64_t>(1, symbol.value == 0 ? section.alignment : std::min(section.alignment, lowestBit));
-    if (section.type != SHT_NOBITS) {
+    if (hasBytes(section.type)) {
       const auto begin = section.data.begin() + static_cast<std::ptrdiff_t>(symbol.value);
       variable.init.assign(begin, begin + static_cast<std::ptrdiff_t>(symbol.size));
       for (Relocation relocation : relocationsOf(symbol.section)) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <string>
 
 #include <elf.h>
@@ -69,7 +70,7 @@ class Writer {
       fillFunction(*function);
     fillInfo();
     fillCallGraph();
-    fillDebugFrame();
+    if (!module_.relocatable) fillDebugFrame();
     if (sourceLines_ != kNone) fillLineTable(sourceLines_, sourceLineTable(module_));
     if (ptxLines_ != kNone) fillLineTable(ptxLines_, ptxLineTable(module_));
     return finish();
@@ -128,6 +129,7 @@ class Writer {
     addSection(Group::Tables, ".strtab", SHT_STRTAB, 0, 1);
     const SectionId symtab = addSection(Group::Tables, ".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym));
     section(symtab).link = kStringTable;
+    // In objects it is empty, but nvlink does not find the notes when nothing stands in front of them (observed).
     debugFrame_ = addDebugSection(".debug_frame");
     if (!module_.sourceFiles.empty()) sourceLines_ = addDebugSection(".debug_line");
     if (!module_.debugStrings.empty()) section(addDebugSection(".debug_str")).data = module_.debugStrings;
@@ -195,7 +197,9 @@ class Writer {
 
   /// What belongs to the module; ptxas makes it with the first function.
   void declareModule() {
-    if (abi_.sharedAlias) {
+    if (module_.relocatable) {
+      addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
+    } else if (abi_.sharedAlias) {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
       addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
@@ -219,16 +223,39 @@ class Writer {
                         [this](const Variable& v) { return v.name == module_.addressTable.front().symbol; });
   }
 
+  /// Objects keep the kind of memory in the type of the section; loaders want to know only whether there are bytes.
+  std::uint32_t typeOf(std::uint32_t linked, std::uint32_t object) const {
+    return module_.relocatable ? object : linked;
+  }
+
   SectionId variableSection(const Variable& variable) {
-    const bool constant = variable.space == Variable::Space::Constant;
-    const std::string name = constant ? ".nv.constant3" : variable.initialised() ? ".nv.global.init" : ".nv.global";
+    using Space = Variable::Space;
+    const bool constant = variable.space == Space::Constant;
+    const std::string name = constant                          ? ".nv.constant3"
+                             : variable.space == Space::Shared ? sharedSection(variable)
+                             : variable.initialised()          ? ".nv.global.init"
+                                                               : ".nv.global";
     if (const SectionId id = sectionId(name)) return id;
-    const SectionId id = constant ? addSection(Group::Constants, name, SHT_PROGBITS, SHF_ALLOC, 1)
-                         : variable.initialised()
-                             ? addSection(Group::InitialisedData, name, SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, 1)
-                             : addSection(Group::NoBits, name, SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
+    SectionId id = kNone;
+    if (constant) {
+      id = addSection(Group::Constants, name, typeOf(SHT_PROGBITS, kTypeConstantFirst + 3), SHF_ALLOC, 1);
+    } else if (variable.space == Space::Shared) {
+      const SectionId text = sectionId(".text." + variable.owner);
+      id = addSection(Group::NoBits, name, kTypeShared, SHF_ALLOC | SHF_WRITE | (text ? SHF_INFO_LINK : 0), 1);
+      sections_[id].infoTo = text;
+    } else if (variable.initialised()) {
+      id = addSection(Group::InitialisedData, name, typeOf(SHT_PROGBITS, kTypeGlobalInitialised), SHF_ALLOC | SHF_WRITE,
+                      1);
+    } else {
+      id = addSection(Group::NoBits, name, typeOf(SHT_NOBITS, kTypeGlobal), SHF_ALLOC | SHF_WRITE, 1);
+    }
     addSectionSymbol(id);
     return id;
+  }
+
+  /// That of the kernel it is part of; those of the module have one of their own (observed).
+  static std::string sharedSection(const Variable& variable) {
+    return variable.owner.empty() ? ".nv_debug.shared" : ".nv.shared." + variable.owner;
   }
 
   void addressTable() {
@@ -242,7 +269,7 @@ class Writer {
     callGraph_ = addSection(Group::CallGraph, ".nv.callgraph", kTypeCallGraph, 0, 4, 8);
     section(callGraph_).link = kSymbolTable;
     addSectionSymbol(callGraph_);
-    if (!abi_.relocationActions) return;
+    if (!abi_.relocationActions || module_.relocatable) return;
     const SectionId actions = addSection(Group::RelocationActions, ".nv.rel.action", kTypeRelocationActions, 0, 8, 8);
     section(actions).data = relocationActions();
     addSectionSymbol(actions);
@@ -268,8 +295,9 @@ class Writer {
 
   void declareConstant0(const Function& function) {
     if (!function.isEntry) return;
-    const SectionId bank = addSection(abi_.constant0AfterText ? Group::LateConstant0 : Group::Constants,
-                                      ".nv.constant0." + function.name, SHT_PROGBITS, SHF_ALLOC | SHF_INFO_LINK, 4);
+    const SectionId bank =
+        addSection(abi_.constant0AfterText ? Group::LateConstant0 : Group::Constants, ".nv.constant0." + function.name,
+                   typeOf(SHT_PROGBITS, kTypeConstantFirst), SHF_ALLOC | SHF_INFO_LINK, 4);
     section(bank).data.resize(parameterBase(abi_, function.parameterSize) + function.parameterSize);
     sections_[bank].infoTo = sectionId(".text." + function.name);
     addSectionSymbol(bank);
@@ -288,8 +316,10 @@ class Writer {
   }
 
   void addVariableSymbol(const Variable& variable, SectionId id) {
-    addSymbol(variable.name, STT_OBJECT, variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id,
-              variable.offset, variable.size, variable.managed ? kOtherManaged : 0);
+    std::uint8_t other = variable.managed ? kOtherManaged : 0;
+    if (module_.relocatable) other |= kOtherSpace[static_cast<std::size_t>(variable.space)];
+    addSymbol(variable.name, module_.relocatable ? kSymbolCudaObject : STT_OBJECT,
+              variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id, variable.offset, variable.size, other);
   }
 
   void fillVariables() {
@@ -313,7 +343,7 @@ class Writer {
         target.alignment = std::max(target.alignment, variable->alignment);
       }
       target.size = end;
-      if (target.type == SHT_NOBITS) continue;
+      if (!hasBytes(target.type)) continue;
       if (end > kLargestImage) throw Error("cubin: more than 4 GiB of initialised variables");
       target.data.resize(end);
       for (const Variable* variable : variables)
@@ -361,8 +391,9 @@ class Writer {
     };
     edge(0, 0xffffffff);
     for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
-      for (auto callee = function->externals.rbegin(); callee != function->externals.rend(); ++callee)
-        edge(symbolIndex(function->name), symbolIndex(*callee));
+      for (const auto& called = module_.relocatable ? function->callees : function->externals;
+           const std::string& callee : std::views::reverse(called))
+        edge(symbolIndex(function->name), symbolIndex(callee));
     for (std::uint32_t marker : {0xfffffffeU, 0xfffffffdU, 0xfffffffcU})
       edge(0, marker);
   }
@@ -447,7 +478,7 @@ class Writer {
     ElfFile file;
     file.osAbi = abi_.elfOsAbi;
     file.abiVersion = abi_.elfAbiVersion;
-    file.type = ET_EXEC;
+    file.type = module_.relocatable ? ET_REL : ET_EXEC;
     file.flags = abi_.elfFlags;
     for (SectionId id : order) {
       PendingSection& pending = sections_[id];

@@ -54,11 +54,28 @@ isa::Operand FunctionLowering::sharedBase() {
   return sharedBase_;
 }
 
+isa::Operand FunctionLowering::symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words) {
+  IsaOperand where;
+  where.kind = IsaOperand::Kind::Symbol;
+  where.reg = symbol;
+  where.imm = static_cast<std::int32_t>(offset);
+  if (where.imm != offset) unsupported("an address more than 2 GiB from its symbol");
+  const IsaOperand r = newR(words);
+  builder_.emit(IsaOp::ADDRESS, {r, where});
+  return r;
+}
+
 Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   const Variable& v = module().variable(id);
   switch (v.space) {
   case StateSpace::Shared: {
     IsaOperand r = newR();
+    if (isRelocatable()) {
+      const IsaOperand at = symbolAddress(layout_.symbolOf[index(id)], offset, 1);
+      if (sharedBase().isZeroReg()) return Value::of(at);
+      emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), at, sharedBase(), IsaOperand::rz()});
+      return Value::of(r);
+    }
     const std::int64_t at = offset + sharedOffset(id);
     IsaOperand base = sharedBase();
     if (base.isZeroReg())
@@ -85,6 +102,12 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     return Value::of(r);
   }
   case StateSpace::Const:
+    if (isRelocatable()) {
+      const IsaOperand r = newR(2);
+      copy(ori::component(r, 0), Value::of(symbolAddress(layout_.symbolOf[index(id)], offset, 1)));
+      copy(ori::component(r, 1), Value::constant(0, 1));
+      return Value::of(r);
+    }
     return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
   case StateSpace::Param: {
     if (isCallParam(id)) {
@@ -95,6 +118,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     return Value::constant(target().paramBase() + paramOffset(id) + static_cast<std::uint64_t>(offset), 2);
   }
   case StateSpace::Global: {
+    if (isRelocatable()) return Value::of(symbolAddress(layout_.symbolOf[index(id)], offset, 2));
     IsaOperand r = newR(2);
     const std::uint32_t slot = out_.module().addressSlot(layout_.symbolOf[index(id)]);
     emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
@@ -186,7 +210,10 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
     const Variable& v = module().variable(id);
     if (v.space == StateSpace::Shared && narrow) {
       if (IsaOperand base = sharedBase(); !base.isZeroReg()) a.uniform = base;
-      a.offset += sharedOffset(id);
+      if (isRelocatable())
+        a.base = symbolAddress(layout_.symbolOf[index(id)], 0, 1);
+      else
+        a.offset += sharedOffset(id);
     } else if (v.space == StateSpace::Local && narrow && frameObject_[index(id)] == kNoId) {
       a.base = localBase_[index(id)];
     } else if (v.space == StateSpace::Local && narrow) {

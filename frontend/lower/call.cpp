@@ -15,6 +15,7 @@ using IsaOperand = isa::Operand;
 
 std::vector<const Function*> FunctionLowering::bodies() {
   std::vector<const Function*> all{in_};
+  if (isRelocatable()) return all;
   for (std::size_t at = 0; at < all.size(); ++at) {
     for (const FunctionId callee : layout_.calls->callees(idOf(*all[at]))) {
       const Function& body = module().function(callee);
@@ -194,6 +195,10 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     unsupported(fmt::format("this call of '{}'", module().text(callee.name)));
     return;
   }
+  if (isRelocatable() && !isDriverFunction(module().text(callee.name))) {
+    callByAbi(id, args, results);
+    return;
+  }
   if (!callee.hasBody) {
     callExternal(id, args, results);
     return;
@@ -220,6 +225,10 @@ void FunctionLowering::call(const Instruction& instruction) {
   const std::vector<FunctionId> targets = layout_.calls->targets(*in_, instruction);
   if (parts.callee->is(OperandKind::Function)) {
     callOne(targets.front(), args, results);
+    return;
+  }
+  if (isRelocatable()) {
+    unsupported("a call through a pointer in relocatable code");
     return;
   }
   // Through a pointer: a comparison for each function that it may hold; anything else is no function, and traps.

@@ -20,10 +20,14 @@ constexpr std::size_t kMostWords = 10;
 
 } // namespace
 
+bool FunctionLowering::isDriverFunction(std::string_view name) {
+  return std::find(kDriverFunctions.begin(), kDriverFunctions.end(), name) != kDriverFunctions.end();
+}
+
 void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
   const Function& callee = module().function(id);
   const std::string name(module().text(callee.name));
-  if (std::find(kDriverFunctions.begin(), kDriverFunctions.end(), name) == kDriverFunctions.end()) {
+  if (!isDriverFunction(name)) {
     unsupported(fmt::format("a call of '{}', which has no body here", name));
     return;
   }
@@ -53,9 +57,16 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("so many arguments of '{}'", name));
     return;
   }
-  const std::uint32_t slot = out_.module().addressSlot(layout_.externOf[index(id)]);
+  const std::uint32_t known = layout_.functionSymbol[index(id)];
+  IsaOperand symbol;
+  if (isRelocatable()) {
+    symbol.kind = IsaOperand::Kind::Symbol;
+    symbol.reg = known;
+  } else {
+    symbol = IsaOperand::immediate(static_cast<std::int32_t>(out_.module().addressSlot(known)));
+  }
   const IsaOperand result = resultWords ? newR(static_cast<unsigned>(resultWords)) : IsaOperand::rz();
-  std::vector<IsaOperand> operands{result, IsaOperand::immediate(static_cast<std::int32_t>(slot))};
+  std::vector<IsaOperand> operands{result, symbol};
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t left = words.size() - at;
     const unsigned width = left >= 3 ? 4 : static_cast<unsigned>(left);

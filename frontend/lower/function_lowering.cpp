@@ -34,13 +34,16 @@ void FunctionLowering::run() {
   entry_ = out_.newBlock();
   startBlock(entry_);
   vregOf_ = declareRegisters(*in_);
-  layOutParams();
+  if (in_->isEntry) layOutParams();
   layOutVariables();
   blockOf_.assign(in_->labels.size(), nullptr);
+  if (!in_->isEntry) beginFunction();
   for (const Statement& statement : in_->statements)
     lowerStatement(statement);
   // A body may end without ret; the closing brace returns.
-  if (blockIsOpen()) {
+  if (!in_->isEntry) {
+    endFunction();
+  } else if (blockIsOpen()) {
     builder_.setSource({in_->endLoc.line, 0});
     builder_.setGuard(IsaOperand::pt());
     builder_.emit(IsaOp::EXIT, {});
@@ -95,7 +98,7 @@ void FunctionLowering::layOutVariables() {
       if (s.kind == StatementKind::Variable) {
         named[s.index] = true;
         // Each call under way has its own.
-        inRecursive[s.index] = layout_.calls->isRecursive(idOf(*body));
+        inRecursive[s.index] = !isRelocatable() && layout_.calls->isRecursive(idOf(*body));
       }
   }
 
@@ -104,6 +107,7 @@ void FunctionLowering::layOutVariables() {
     if (!named[id]) continue;
     const Variable& v = module().variables[id];
     if (v.space == StateSpace::Shared) {
+      if (isRelocatable()) continue; // a symbol
       if (v.incomplete || v.linkage == Linkage::Extern) {
         dynamic.push_back(id);
         continue;
@@ -271,6 +275,7 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     return Value::constant(operand.bits(), words);
   }
   case OperandKind::Function:
+    if (isRelocatable()) unsupported("the address of a function in relocatable code");
     return Value::constant(functionAddress(layout_.calls->resolved(operand.functionId())), words);
   case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());
   case OperandKind::Variable: {

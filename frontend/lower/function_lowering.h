@@ -29,8 +29,9 @@ struct ModuleLayout {
   const FormTable* forms = nullptr;
   const CallGraph* calls = nullptr;
   LowerOptions options;
-  std::vector<std::uint32_t> externOf;   ///< by FunctionId: the same for functions without a body
-  std::vector<std::uint32_t> symbolOf;   ///< by VariableId: index into ori::Module::symbols, kNoId if none
+  std::vector<std::uint32_t> symbolOf; ///< by VariableId: index into ori::Module::symbols, kNoId if none
+  std::vector<std::uint32_t>
+      functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
 };
 
@@ -166,8 +167,11 @@ class FunctionLowering {
   void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
   /// The `call`: the body of the callee in its place; for a pointer, of all that it may point to.
   void call(const Instruction& instruction);
-  /// A call of code that is not in this module (external_call.cpp).
+  /// A call of a function of the driver (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
+  static bool isDriverFunction(std::string_view name);
+  /// A call by the ABI of functions (abi_call.cpp).
+  void callByAbi(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
 
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
@@ -198,12 +202,18 @@ class FunctionLowering {
   /// A virtual register for each of the function's, by RegisterId.
   std::vector<ori::VRegId> declareRegisters(const Function& function);
   void layOutParams();
+  /// Of a function with an ABI of its own: takes the parameters from where its caller put them, hands back the results.
+  void beginFunction();
+  void endFunction();
   void layOutVariables();
   void lowerStatement(const Statement& statement);
   void lowerPragma(const Pragma& pragma);
   void lowerInstruction(const Instruction& instruction);
   void finishStaged(ori::Instr* lastBefore);
   Value specialRegister(SpecialRegister reg, Component part);
+  /// The address of a symbol of relocatable code.
+  isa::Operand symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words);
+  bool isRelocatable() const { return layout_.options.relocatable; }
   void startBlock(ori::Block* block);
   /// The kernel and all functions that it calls, each once, callers first.
   std::vector<const Function*> bodies();

@@ -44,11 +44,12 @@ class ModuleLowering {
       diagnostics_.error(in_.versionLoc, "not supported yet: 32-bit addresses", "write '.address_size 64'");
       return std::move(out_);
     }
+    out_->relocatable = layout_.options.relocatable;
     declareVariables();
-    declareExternals();
+    declareFunctions();
     lowerDebugPlaces();
     for (const Function& function : in_.functions)
-      if (function.isEntry && function.hasBody) lowerKernel(function);
+      if (function.hasBody && (function.isEntry || out_->relocatable)) lowerFunction(function);
     return std::move(out_);
   }
 
@@ -56,15 +57,23 @@ class ModuleLowering {
   void declareVariables() {
     layout_.symbolOf.assign(in_.variables.size(), kNoId);
     layout_.constOffset.assign(in_.variables.size(), -1);
+    const std::vector<const Function*> scopes =
+        out_->relocatable ? scopesOfVariables() : std::vector<const Function*>();
     std::vector<std::uint32_t> constants;
     for (std::uint32_t id = 0; id < in_.variables.size(); ++id) {
       const Variable& v = in_.variables[id];
-      if (v.space == StateSpace::Const) constants.push_back(id);
-      if (v.space != StateSpace::Global && v.space != StateSpace::Const) continue;
+      if (v.space == StateSpace::Const && !out_->relocatable) constants.push_back(id);
+      const bool isShared = v.space == StateSpace::Shared && out_->relocatable;
+      if (v.space != StateSpace::Global && v.space != StateSpace::Const && !isShared) continue;
       ori::Variable out;
       out.name = std::string(in_.text(v.name));
       out.linkage = linkageOf(v.linkage);
-      out.space = v.space == StateSpace::Const ? ori::Space::Const : ori::Space::Global;
+      out.space = isShared ? ori::Space::Shared : v.space == StateSpace::Const ? ori::Space::Const : ori::Space::Global;
+      if (!scopes.empty() && scopes[id] != nullptr) {
+        // Functions may have variables of the same name.
+        out.name = fmt::format("${}${}${}", in_.text(scopes[id]->name), out.name, id);
+        if (isShared) out.owner = std::string(in_.text(scopes[id]->name));
+      }
       out.align = v.align;
       out.size = v.byteSize();
       layout_.symbolOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
@@ -87,14 +96,26 @@ class ModuleLowering {
       if (layout_.symbolOf[id] != kNoId && in_.variables[id].hasInitializer) initialise(id);
   }
 
-  /// Functions without a body, which others may provide.
-  void declareExternals() {
-    layout_.externOf.assign(in_.functions.size(), kNoId);
+  /// The function that a variable is declared in, null for those of the module, by VariableId.
+  std::vector<const Function*> scopesOfVariables() const {
+    std::vector<const Function*> scopes(in_.variables.size(), nullptr);
+    for (const Function& function : in_.functions)
+      for (const Statement& s : function.statements)
+        if (s.kind == StatementKind::Variable) scopes[s.index] = &function;
+    return scopes;
+  }
+
+  /// Functions without a body, which others may provide; in relocatable code those with one, too.
+  void declareFunctions() {
+    layout_.functionSymbol.assign(in_.functions.size(), kNoId);
     for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
       const Function& function = in_.functions[id];
-      if (function.isEntry || function.hasBody) continue;
-      layout_.externOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
-      out_->symbols.push_back({ori::Symbol::Kind::ExternFunction, std::string(in_.text(function.name)), id});
+      if (out_->relocatable && function.aliasee != FunctionId::None)
+        diagnostics_.error(function.loc, "not supported yet: an alias in relocatable code");
+      if (function.hasBody ? !out_->relocatable : function.isEntry) continue;
+      layout_.functionSymbol[id] = static_cast<std::uint32_t>(out_->symbols.size());
+      out_->symbols.push_back({function.hasBody ? ori::Symbol::Kind::Function : ori::Symbol::Kind::ExternFunction,
+                               std::string(in_.text(function.name)), id, linkageOf(function.linkage)});
     }
   }
 
@@ -106,6 +127,13 @@ class ModuleLowering {
     out.init.assign(v.init.begin(), v.init.end());
     out.init.resize(out.size, 0);
     for (const InitAddress& a : v.initAddresses) {
+      if (a.function != FunctionId::None && out_->relocatable) {
+        diagnostics_.error(v.loc,
+                           fmt::format("not supported yet: the address of a function in the initialiser of '{}' in "
+                                       "relocatable code",
+                                       out.name));
+        return;
+      }
       if (a.function != FunctionId::None && a.mask == 0) {
         const std::uint64_t number =
             functionAddress(calls_.resolved(a.function)) + static_cast<std::uint64_t>(a.addend);
@@ -132,8 +160,8 @@ class ModuleLowering {
       out_->locs.push_back({loc.file, loc.line, loc.column});
   }
 
-  void lowerKernel(const Function& function) {
-    ori::Function& out = out_->newFunction(std::string(in_.text(function.name)), true);
+  void lowerFunction(const Function& function) {
+    ori::Function& out = out_->newFunction(std::string(in_.text(function.name)), function.isEntry);
     const PerformanceDirectives& p = function.performance;
     for (unsigned axis = 0; axis < 3; ++axis) {
       out.bounds.reqntid[axis] = p.reqntid[axis];

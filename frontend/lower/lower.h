@@ -17,9 +17,12 @@ struct CacheOperators {
 struct LowerOptions {
   bool contractFma = true; ///< mul and add without a rounding modifier may become one fused operation
   CacheOperators loads, stores;
+  /// Functions keep code of their own and are called by the ABI; addresses are symbols that a linker fills in.
+  bool relocatable = false;
 };
 
-/// Translates a checked PTX module to Ori, one Ori function per kernel. Registers become virtual registers (one for
+/// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
+/// per function). Registers become virtual registers (one for
 /// each PTX register, several definitions), statements become instructions on SASS opcodes and pseudo instructions that
 /// later phases expand. What is not supported yet is an error "not supported yet: ..." at its place; the result is of
 /// no use then.

@@ -337,8 +337,17 @@ BarrierRange usableBarriers(const Function& function) {
   const unsigned all = function.module().target().registerCount(File::B);
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
-      if (instr.op == Op::CALL_EXTERN) return {kBarriersOfCallees, all - kBarriersOfCallees};
-  return {0, all};
+      if (instr.op == Op::CALL_EXTERN || instr.op == Op::CALL_FUNCTION)
+        return {kBarriersOfCallees, all - kBarriersOfCallees};
+  return {0, function.isKernel() ? all : kBarriersOfCallees};
+}
+
+bool mayRunApart(const Function& function) {
+  if (!function.isKernel()) return true;
+  for (const Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == Op::CALL_FUNCTION) return true;
+  return false;
 }
 
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,

@@ -41,6 +41,11 @@ struct BarrierRange {
 inline constexpr unsigned kBarriersOfCallees = 6;
 BarrierRange usableBarriers(const Function& function);
 
+/// May a part of a warp run the code of this function on its own, wherever? So it is where the function may be called
+/// by some lanes only, and where it calls functions of which is not known whether lanes come back together. ptxas keeps
+/// no uniform register from one block to the next then (observed).
+bool mayRunApart(const Function& function);
+
 /// Plans for each block where sides of divergent branches meet one region that covers all of those branches. A region
 /// is sound when every lane that sets its barrier comes to wait for it (or exits), and nobody waits who has not set it.
 /// `isDivergent` is indexed by block id: lanes may leave that block on different ways.

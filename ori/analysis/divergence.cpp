@@ -56,6 +56,9 @@ class Divergence::Solver {
 
   void run() {
     findMultiplyDefined();
+    if (mayRunApart(function_))
+      for (BlockId id : cfg_.reversePostOrder())
+        setApart(id);
     for (BlockId id : cfg_.reversePostOrder())
       for (Instr& instr : *function_.block(id))
         visit(instr);

@@ -68,6 +68,8 @@ void Constants::placeVariables(const Program& program) {
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
+  for (const auto& [name, start] : program_.functions)
+    if (name == relocation.symbol) return plus(start);
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);

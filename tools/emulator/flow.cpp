@@ -73,7 +73,8 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
   Path& here = path();
   const std::uint32_t stay = here.mask & ~lanes, next = here.pc + 1;
   std::int64_t base = 0;
-  for (unsigned s = 0; s < op.inst.operandCount; ++s)
+  const bool isAbsolute = op.inst.op == isa::Op::RET && isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  for (unsigned s = 0; s < op.inst.operandCount && !isAbsolute; ++s)
     if (const isa::Operand& o = op.inst.operands[s]; o.kind == isa::Operand::Kind::Label)
       base = o.reg != isa::Operand::kNoReg ? std::int64_t{o.reg} * kWordBytes : std::int64_t{next} * kWordBytes + o.imm;
   std::vector<Path> fresh;
@@ -114,6 +115,21 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
 /// CALL.REL to a label. The return address is in registers already.
 void Machine::call(const Operation& op, std::uint32_t lanes) {
   jump(lanes & predicateMask(op, op.predicate), op.target, op.block);
+}
+
+/// CALL.ABS to an address that a linker has written.
+void Machine::callAbsolute(const Operation& op, std::uint32_t lanes) {
+  constexpr std::size_t kTarget = 1; // of the slots
+  lanes &= predicateMask(op, op.predicate);
+  const std::uint64_t byte = op.preset[kTarget].u64();
+  if (byte >= kDriverFunctions && byte < kConstantWindow) {
+    callDriverAt(byte, lanes);
+    ++path().pc;
+    return;
+  }
+  if (byte % kWordBytes != 0 || byte / kWordBytes >= code_.size())
+    return stop("memcheck", fmt::format("a call of {:#x}, where there is no code", byte));
+  jump(lanes, static_cast<std::uint32_t>(byte / kWordBytes), op.block);
 }
 
 void Machine::exit(const Operation& op, std::uint32_t lanes) {

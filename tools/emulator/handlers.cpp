@@ -111,6 +111,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::CONV_ALLOC:
   case Op::UNDEF: return &Machine::copy;
   case Op::CALL_EXTERN: return &Machine::callExternal;
+  case Op::CALL_ABS: return &Machine::callAbsolute;
   case Op::LEPC: return &Machine::codeAddress;
 
   // Memory is always up to date, and launches stand alone: nothing to wait for.
@@ -140,6 +141,7 @@ bool isFlow(Op op) {
   case Op::RET:
   case Op::CALL_REL:
   case Op::CALL_REL_R:
+  case Op::CALL_ABS:
   case Op::CALL_ABS_R:
   case Op::EXIT:
   case Op::BSSY:

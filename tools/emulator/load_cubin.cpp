@@ -6,6 +6,7 @@
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
+#include "tools/launch/driver_functions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -27,6 +28,7 @@ Relocation convert(const cubin::Relocation& r) {
   switch (r.type) {
   case Type::Abs64:
   case Type::Generic64: break;
+  case Type::Callee: break;
   case Type::Abs32:
   case Type::Generic32:
   case Type::Abs32Lo32: out.bytes = 4; break;
@@ -61,6 +63,38 @@ void resolveLabels(Program& program) {
   }
 }
 
+/// Puts a function behind those that are there.
+void addCode(Program& program, const cubin::Function& function) {
+  const std::size_t first = program.code.size();
+  program.functions.emplace_back(function.name, first * kWordBytes);
+  program.code.resize(first + function.code.size() / kWordBytes);
+  for (std::size_t i = first; i < program.code.size(); ++i) {
+    Instruction& to = program.code[i];
+    std::memcpy(&to.word, function.code.data() + (i - first) * kWordBytes, kWordBytes);
+    if (const auto inst = isa::decodeFor(*program.target, to.word))
+      to.inst = *inst;
+    else
+      to.isKnown = false;
+  }
+  for (Relocation relocation : convert(function.relocations)) {
+    relocation.offset += first * kWordBytes;
+    program.codeRelocations.push_back(std::move(relocation));
+  }
+}
+
+/// Functions that the code calls and nobody has are the driver's, if anyone's: they get places behind the table.
+void addDriverFunctions(Program& program) {
+  for (const Relocation& r : program.codeRelocations) {
+    const auto isIt = [&](const Relocation& slot) { return slot.symbol == r.symbol; };
+    const bool isKnown = std::any_of(program.functions.begin(), program.functions.end(),
+                                     [&](const auto& f) { return f.first == r.symbol; });
+    if (launch::driverFunction(r.symbol) == nullptr || isKnown ||
+        std::any_of(program.addressTable.begin(), program.addressTable.end(), isIt))
+      continue;
+    program.addressTable.push_back({8 * program.addressTable.size(), 8, false, r.symbol, 0});
+  }
+}
+
 } // namespace
 
 Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
@@ -76,15 +110,9 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
     if (target.elfFlags() == module.abi.elfFlags) program.target = &target;
   if (!program.target) throw Error("the cubin is for a chip that is not known");
 
-  program.code.resize(function.code.size() / kWordBytes);
-  for (std::size_t i = 0; i < program.code.size(); ++i) {
-    Instruction& to = program.code[i];
-    std::memcpy(&to.word, function.code.data() + i * kWordBytes, kWordBytes);
-    if (const auto inst = isa::decodeFor(*program.target, to.word))
-      to.inst = *inst;
-    else
-      to.isKnown = false;
-  }
+  addCode(program, function);
+  for (const cubin::Function& other : module.functions)
+    if (!other.isEntry) addCode(program, other);
   program.hasConvergenceBarriers = true;
   resolveLabels(program);
   program.rows = {256, 64, 8, 8, 16};
@@ -107,7 +135,7 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
     program.addressTable.push_back({8 * i, 8, false, module.addressTable[i].symbol, module.addressTable[i].addend});
   program.constants2 = function.constant2;
   program.constants2Relocations = convert(function.constant2Relocations);
-  program.codeRelocations = convert(function.relocations);
+  addDriverFunctions(program);
   return program;
 }
 

@@ -89,6 +89,7 @@ class Machine {
   void branchConverged(const Operation& op, std::uint32_t lanes);
   void branchIndexed(const Operation& op, std::uint32_t lanes);
   void call(const Operation& op, std::uint32_t lanes);
+  void callAbsolute(const Operation& op, std::uint32_t lanes);
   void exit(const Operation& op, std::uint32_t lanes);
   void armBarrier(const Operation& op, std::uint32_t lanes);
   void convergeAt(const Operation& op, std::uint32_t lanes);

@@ -49,6 +49,8 @@ Code::Code(const Program& program, const Constants& constants) : program_(progra
     for (unsigned s = 0; s < op.inst.operandCount; ++s)
       if (op.inst.operands[s].isImm())
         op.preset[s] = isa::LaneValue::of(static_cast<std::uint32_t>(constants.valueOf(r) >> (r.isHigh ? 32 : 0)));
+      else if (op.inst.operands[s].kind == Operand::Kind::Label)
+        op.preset[s] = isa::LaneValue::of64(constants.valueOf(r));
   }
   findAtomics();
   // Virtual registers that only phis name.

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orias::ori {
@@ -91,6 +92,8 @@ class Program {
   /// nobody says anything.
   std::vector<bool> uniformRegisters, uniformBlocks;
   std::vector<Relocation> codeRelocations; ///< immediates; offsets count 16 bytes for each instruction
+  /// Where the functions of a linked program begin, in bytes: the kernel at 0, those that it may call behind it.
+  std::vector<std::pair<std::string, std::uint64_t>> functions;
 
   /// "kernel+0x120 LDG.E R2, desc[UR4][R2.64]", for messages.
   std::string text(std::size_t index) const;

@@ -327,6 +327,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::DisableWarnings: options.disableWarnings = true; break;
   case Option::WarningAsError: options.warningsAreErrors = true; break;
   case Option::LineInfo: options.lineInfo = true; break;
+  case Option::CompileOnly: options.relocatable = true; break;
   case Option::WarnSpills: options.warnSpills = true; break;
   case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
   case Option::WarnDouble: options.warnDouble = true; break;
@@ -391,6 +392,9 @@ void Parser::finish() {
   settleLimits();
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
+  if (line_.options.relocatable && line_.options.lineInfo)
+    line_.warnings.push_back(
+        "objects have no line tables yet: '--generate-line-info' has no effect with '--compile-only'");
   const bool namesLaunch = !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty();
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty() && !namesLaunch)
     line_.action = CommandLine::Action::Help;

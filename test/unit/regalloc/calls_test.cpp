@@ -32,7 +32,7 @@ TEST_CASE("a call finds its arguments from R4 on, and its result is fetched ther
   CHECK(allocate(f) == "");
   const std::string text = test::text(f);
   CAPTURE(text);
-  for (const char* part : {"LEPC R20:2, .L", "CALL.ABS.NOINC R14:2", "R4"})
+  for (const char* part : {"LEPC R20:2, .L", "CALL_ABS_R<1> R14:2", "R4"})
     CHECK(contains(text, part));
   CHECK(!contains(text, "CALL.EXTERN"));
   CHECK(f.stats.registers == 22 + 2);

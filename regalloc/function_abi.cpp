@@ -1,0 +1,167 @@
+#include "regalloc/function_abi.h"
+
+#include "encoder/isa/mods.h"
+#include "ori/builder.h"
+#include "regalloc/calls.h"
+#include "regalloc/frame.h"
+#include "support/check.h"
+
+#include <algorithm>
+
+namespace orias::regalloc {
+
+using isa::File;
+using ori::Instr;
+using ori::Op;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+constexpr std::uint32_t kWordBytes = 4;
+
+IsaOperand reg(std::uint32_t number, unsigned width = 1) {
+  return IsaOperand::physical(File::R, number, width);
+}
+
+Instr* findEntry(const ori::Function& function) {
+  if (function.isKernel() || function.layout().empty()) return nullptr;
+  for (Instr& instr : *function.entry())
+    if (instr.op == Op::FUNCTION_ENTRY) return &instr;
+  return nullptr;
+}
+
+/// What the function writes and its caller counts on.
+struct Saved {
+  std::vector<std::uint32_t> registers, barriers;
+};
+
+Saved findSaved(const ori::Function& function) {
+  std::vector<bool> written(256, false), barriers(16, false);
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      for (const ori::Operand& o : instr.ops()) {
+        if (!o.isReg() || o.isZeroReg()) continue;
+        if (o.isDef && o.file == File::R)
+          for (unsigned w = 0; w < o.width; ++w)
+            written[o.reg + w] = true;
+        if (o.file == File::B) barriers[o.reg] = true;
+      }
+  Saved saved;
+  for (std::uint32_t r = 0; r < written.size(); ++r)
+    if (written[r] && r != kStackPointer && isKeptByFunctions(File::R, r)) saved.registers.push_back(r);
+  for (std::uint32_t b = 0; b < barriers.size(); ++b)
+    if (barriers[b] && isKeptByFunctions(File::B, b)) saved.barriers.push_back(b);
+  return saved;
+}
+
+class Expander {
+ public:
+  Expander(ori::Function& function, Instr* entry)
+      : function_(function), entry_(entry), saved_(findSaved(function)), alignsStack_(alignsStack(function)) {}
+
+  void run() {
+    const auto words =
+        static_cast<std::uint32_t>(saved_.registers.size() + saved_.barriers.size() + (alignsStack_ ? 1 : 0));
+    if (words != 0) {
+      object_ = static_cast<std::uint32_t>(function_.frame.size());
+      ori::FrameObject object;
+      object.name = "saved";
+      object.size = words * kWordBytes;
+      object.align = kWordBytes;
+      object.isSpill = true;
+      function_.frame.push_back(object);
+    }
+    enter();
+    std::vector<Instr*> returns;
+    for (ori::Block* block : function_.layout())
+      if (block->last && block->last->op == Op::FUNCTION_RETURN) returns.push_back(block->last);
+    for (Instr* instr : returns)
+      leave(instr);
+  }
+
+ private:
+  IsaOperand place(std::size_t word) const {
+    IsaOperand where;
+    where.kind = IsaOperand::Kind::Frame;
+    where.reg = object_;
+    where.imm = static_cast<std::int32_t>(word * kWordBytes);
+    return where;
+  }
+  void store(ori::Builder& b, std::uint32_t r, std::size_t word) const {
+    b.emit(Op::STL, {reg(kStackPointer), IsaOperand(), place(word), reg(r)}, {{isa::Mod::Size, isa::MemSize::B32}});
+  }
+  void load(ori::Builder& b, std::uint32_t r, std::size_t word) const {
+    b.emit(Op::LDL, {reg(r), reg(kStackPointer), IsaOperand(), place(word)}, {{isa::Mod::Size, isa::MemSize::B32}});
+  }
+
+  void enter() {
+    ori::Builder b = ori::Builder::before(function_, entry_);
+    b.setSource(entry_->source);
+    std::size_t word = 0;
+    if (alignsStack_) store(b, kScratchAtEntry, word++); // insertFrame has it hold the caller's stack pointer
+    for (const std::uint32_t r : saved_.registers)
+      store(b, r, word++);
+    for (const std::uint32_t barrier : saved_.barriers) {
+      b.emit(Op::BMOV_R, {reg(kScratchAtEntry), IsaOperand::physical(File::B, barrier)}, {{isa::Mod::Sub, 1}}); // CLEAR
+      store(b, kScratchAtEntry, word++);
+    }
+    std::vector<Move> moves;
+    for (unsigned i = 0; i < entry_->operandCount; ++i) {
+      const IsaOperand to = entry_->op_(i).value();
+      for (unsigned w = 0; w < to.width && !to.isZeroReg(); ++w)
+        moves.push_back({to.reg + w, reg(kFirstArgument + 4 * i + w)});
+    }
+    emitMoves(b, std::move(moves), kScratchAtEntry);
+    function_.erase(entry_);
+  }
+
+  void leave(Instr* end) {
+    ORIAS_CHECK(!end->isGuarded());
+    ori::Builder b = ori::Builder::before(function_, end);
+    b.setSource(end->source);
+    std::vector<Move> moves;
+    for (unsigned i = 0; i < end->operandCount; ++i)
+      moves.push_back({kFirstArgument + i, end->op_(i).value()});
+    emitMoves(b, std::move(moves), 0);
+    std::size_t word = firstRegister() + saved_.registers.size();
+    for (const std::uint32_t barrier : saved_.barriers) {
+      load(b, kScratchAtEntry, word++);
+      b.emit(Op::BMOV_B, {IsaOperand::physical(File::B, barrier), reg(kScratchAtEntry)});
+    }
+    word = firstRegister();
+    for (const std::uint32_t r : saved_.registers)
+      load(b, r, word++);
+    if (alignsStack_) load(b, kScratchAtEntry, 0);
+    IsaOperand nowhere; // RET adds it to the address
+    nowhere.kind = IsaOperand::Kind::Symbol;
+    b.emit(Op::RET, {IsaOperand::pt(), reg(kReturnAddress, 2), nowhere}, {{isa::Mod::Sub, 1}}); // ABS
+    function_.erase(end);
+  }
+
+  std::size_t firstRegister() const { return alignsStack_ ? 1 : 0; }
+
+  ori::Function& function_;
+  Instr* entry_;
+  const Saved saved_;
+  const bool alignsStack_;
+  std::uint32_t object_ = 0;
+};
+
+} // namespace
+
+bool isCallable(const ori::Function& function) {
+  return findEntry(function) != nullptr;
+}
+
+void putEntryFirst(ori::Function& function) {
+  Instr* entry = findEntry(function);
+  if (entry == function.entry()->first) return;
+  function.unlink(entry);
+  function.insertBefore(function.entry()->first, entry);
+}
+
+void expandEntryAndReturns(ori::Function& function) {
+  Expander(function, findEntry(function)).run();
+}
+
+} // namespace orias::regalloc
