@@ -29,6 +29,13 @@ struct CodeRelocation {
   std::int64_t addend = 0;
 };
 
+/// What a BRX reads: byte offsets into the code, as words from a place in constant bank 2 on.
+struct JumpTable {
+  std::uint32_t branch = 0; ///< offset of the BRX
+  std::uint32_t place = 0;  ///< bytes from the start of the bank
+  std::vector<std::uint32_t> targets;
+};
+
 /// Registers live behind an instruction, by file.
 using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
@@ -44,6 +51,7 @@ struct FunctionCode {
   std::vector<std::uint32_t> coopOffsets; ///< byte offsets of instructions that exchange values between lanes
   std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls of code elsewhere
   std::vector<CodeRelocation> relocations;
+  std::vector<JumpTable> jumpTables;   ///< from phase 147
   std::vector<LiveCounts> registerMap; ///< by word; filled by phase 149
   std::vector<LaneMark> laneMarks;     ///< by instruction id; filled for a listing by phase 101
   bool wantListing = false;            ///< asks phase 155 for `listing`

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
+#include "ori/jump_table.h"
 #include "ori/module.h"
 #include "ori/print.h"
 #include "support/check.h"
@@ -22,11 +23,13 @@ Inst machineInst(const ori::Instr& instr, const std::vector<std::uint32_t>& bloc
   inst.op = instr.op;
   inst.mods = instr.mods;
   inst.guard = instr.guard().value();
-  inst.operandCount = static_cast<std::uint8_t>(instr.operandCount);
-  for (unsigned i = 0; i < instr.operandCount; ++i) {
+  inst.operandCount = isa::desc(instr.op).slotCount;
+  const bool isIndexed = instr.op == isa::Op::BRX;
+  for (unsigned i = 0; i < inst.operandCount; ++i) {
     Operand o = instr.op_(i).value();
     if (o.kind == Operand::Kind::Label) {
-      const std::int64_t distance = static_cast<std::int64_t>(blockOffset[o.reg]) - (offset + kWordBytes);
+      const std::int64_t to = isIndexed ? 0 : blockOffset[o.reg];
+      const std::int64_t distance = to - (offset + kWordBytes);
       o.reg = Operand::kNoReg;
       o.imm = static_cast<std::int32_t>(distance);
     } else if (o.kind == Operand::Kind::Symbol) {
@@ -100,6 +103,16 @@ void noteRelocations(const ori::Instr& instr, std::uint32_t offset, FunctionCode
   }
 }
 
+/// What a BRX reads, and where it may go.
+void noteTable(const ori::Instr& brx, std::uint32_t offset, const std::vector<std::uint32_t>& blockOffset,
+               FunctionCode& code) {
+  const ori::JumpTable table = ori::jumpTableOf(brx);
+  JumpTable made{offset, table.offset, {}};
+  for (const ori::BlockId target : table.targets)
+    made.targets.push_back(blockOffset[target]);
+  code.jumpTables.push_back(std::move(made));
+}
+
 /// Those that set and wait for convergence barriers only have lanes meet; ptxas does not list them either (observed).
 bool exchangesBetweenLanes(const isa::InstrDesc& row) {
   if (!row.has(isa::Flag::Convergent) || row.has(isa::Flag::Branch)) return false;
@@ -114,11 +127,14 @@ void finishText(const ori::Function& function, FunctionCode& code) {
   code.coopOffsets.clear();
   code.callOffsets.clear();
   code.relocations.clear();
+  code.jumpTables.clear();
+  const std::vector<std::uint32_t> blockOffset = blockOffsets(function);
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
     if (code.origin[i]->op == isa::Op::CALL_ABS_R) code.callOffsets.push_back(offset);
     if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
+    if (code.origin[i]->op == isa::Op::BRX) noteTable(*code.origin[i], offset, blockOffset, code);
     noteRelocations(*code.origin[i], offset, code);
     if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }

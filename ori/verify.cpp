@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
+#include "ori/jump_table.h"
 #include "ori/print.h"
 
 #include <fmt/format.h>
@@ -154,6 +155,15 @@ class Verifier {
     for (unsigned i = 0; i < instr.operandCount; ++i)
       checkOperand(instr, desc, i);
     if (instr.op == Op::PHI || instr.op == Op::COPY) checkSameFile(instr);
+    if (instr.op == Op::JMX) checkTargets(instr, kJmxLabels);
+    if (instr.op == Op::BRX) checkTargets(instr, kBrxLabels);
+  }
+
+  /// From `first` on there are labels, at least one.
+  void checkTargets(const Instr& instr, unsigned first) {
+    if (instr.operandCount <= first) fault(instr, "a table without entries");
+    for (unsigned i = first; i < instr.operandCount; ++i)
+      if (!instr.op_(i).isLabel()) fault(instr, "an entry of the table is no label");
   }
 
   void checkGuard(const Instr& instr, const isa::InstrDesc& desc) {

@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "support/check.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -124,6 +125,13 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   if (!out.isEntry) out.exitOffsets.clear();
 }
 
+void addTable(const encoder::JumpTable& table, cubin::Function& out) {
+  const std::size_t bytes = table.targets.size() * sizeof(std::uint32_t);
+  out.constant2.resize(std::max(out.constant2.size(), table.place + bytes));
+  std::memcpy(out.constant2.data() + table.place, table.targets.data(), bytes);
+  out.indirectBranches.push_back({table.branch, table.targets});
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -162,6 +170,8 @@ cubin::Function describe(const CodedFunction& coded) {
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)
     out.warpCooperations.push_back({offset});
+  for (const encoder::JumpTable& table : code.jumpTables)
+    addTable(table, out);
   if (function.module().relocatable) describeLinking(function, code, out);
   return out;
 }

@@ -2,7 +2,9 @@
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "ori/jump_table.h"
 #include "phases/phases.h"
+#include "phases/value_switch.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,6 +28,10 @@ namespace {
 constexpr std::size_t kMostAtLeaf = 2;
 /// So many times the cases are wanted where lanes go different ways: each test of the tree divides them once more.
 constexpr std::size_t kTimesWhenDivergent = 2;
+/// A table is worth its load when it stands for so many tests. Its size is bounded, and how much of it may be idle.
+constexpr std::size_t kFewestTests = 4;
+constexpr std::uint64_t kMostEntries = 1024;
+constexpr std::uint64_t kMostEntriesPerCase = 2;
 
 /// One comparison of the chain, at the end of its block: to `target` when the value is `number`.
 struct Case {
@@ -35,23 +41,22 @@ struct Case {
   BlockId target, rest;
 };
 
-std::optional<std::uint32_t> numberOf(const Operand& o) {
-  if (o.isImm() && !o.neg()) return static_cast<std::uint32_t>(o.imm);
-  if (o.isReg(File::R) && o.isZeroReg()) return 0u;
-  return std::nullopt;
-}
-
 class Switches {
  public:
   Switches(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function), isTaken_(cfg_.idCount(), false),
-        fewest_(static_cast<std::size_t>(context.knobs.get(Knob::SwitchOptMinCases))) {}
+        fewest_(static_cast<std::size_t>(context.knobs.get(Knob::SwitchOptMinCases))),
+        fewestInTable_(static_cast<std::uint64_t>(context.knobs.get(Knob::SwitchOptMinTableCases))) {}
 
   bool run() {
     bool changed = false;
-    // Heads come before what follows them, so that a chain is found from its beginning.
+    // Heads come before what follows them, so that a switch is found from its beginning.
     for (BlockId id : cfg_.reversePostOrder()) {
       if (isTaken_[id]) continue;
+      if (becomesTable(function_.block(id))) {
+        changed = true;
+        continue;
+      }
       const std::vector<Case> chain = chainFrom(function_.block(id));
       if (chain.size() < 2 || !pays(chain)) continue;
       build(chain);
@@ -61,40 +66,119 @@ class Switches {
   }
 
  private:
-  /// The test that a block ends with, when nobody else reads it.
+  // --- tables
+
+  /// Words that go elsewhere than most, from the first to the last, as signed or unsigned numbers.
+  struct Table {
+    BlockId usual = kNoId;
+    std::uint32_t first = 0;
+    std::uint64_t span = 0, cases = 0; ///< entries, and how many of them lead elsewhere than most words
+  };
+
+  static std::uint64_t countOf(const std::vector<WordRange>& words) {
+    std::uint64_t count = 0;
+    for (const WordRange& range : words)
+      count += std::uint64_t{range.last} - range.first + 1;
+    return count;
+  }
+
+  static Table tableOf(const ValueSwitch& found) {
+    Table table;
+    std::uint64_t most = 0;
+    for (const auto& [target, words] : found.targets)
+      if (const std::uint64_t count = countOf(words); count > most) {
+        most = count;
+        table.usual = target;
+      }
+    table.cases = (std::uint64_t{1} << 32) - most;
+    table.span = std::uint64_t{1} << 32;
+    for (const std::uint32_t origin : {0u, 1u << 31}) { // of unsigned numbers, and of signed ones
+      std::uint32_t low = ~0u, high = 0;
+      for (const auto& [target, words] : found.targets)
+        for (const WordRange& range : words) {
+          if (target == table.usual) continue;
+          const bool isWhole = range.first - origin <= range.last - origin;
+          low = std::min(low, isWhole ? range.first - origin : 0u);
+          high = std::max(high, isWhole ? range.last - origin : ~0u);
+        }
+      if (low <= high && std::uint64_t{high} - low + 1 < table.span) {
+        table.span = std::uint64_t{high} - low + 1;
+        table.first = low + origin;
+      }
+    }
+    return table;
+  }
+
+  /// Out of SSA form only: phis would have to know which values come from the table.
+  bool becomesTable(Block* head) {
+    if (function_.ssa) return false;
+    const auto found = valueSwitchAt(cfg_, head);
+    if (!found || found->blocks.size() < kFewestTests) return false;
+    const Table table = tableOf(*found);
+    if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
+    if (table.span > kMostEntriesPerCase * table.cases) {
+      context_.remarks.refused(
+          head->last,
+          fmt::format("{} cases of one value get no table: it would have {} entries", table.cases, table.span),
+          static_cast<int>(table.cases));
+      return false;
+    }
+    context_.remarks.did(
+        head->last, fmt::format("{} tests of one value become a table of {} entries", found->blocks.size(), table.span),
+        static_cast<int>(table.span));
+    buildTable(*found, table);
+    return true;
+  }
+
+  void buildTable(const ValueSwitch& found, const Table& table) {
+    std::vector<BlockId> targets(table.span, table.usual);
+    for (const auto& [target, words] : found.targets)
+      for (const WordRange& range : words)
+        for (std::uint64_t i = 0; target != table.usual && i <= range.last - range.first; ++i)
+          targets[static_cast<std::uint32_t>(range.first + i - table.first)] = target;
+
+    Block* head = found.head;
+    const ori::Source source = head->last->source;
+    Instr* compare = function_.singleDef(head->last->guard().reg);
+    function_.erase(head->last);
+    function_.erase(compare);
+    std::vector<bool> isGone(function_.blockIdCount() + 1, false);
+    for (const BlockId id : found.blocks) {
+      isTaken_[id] = true;
+      isGone[id] = id != head->id;
+    }
+    Block* choice = function_.newBlockAfter(head);
+    choice->loopDepth = head->loopDepth;
+    isGone.resize(function_.blockIdCount(), false);
+
+    ori::Builder b(function_, head);
+    b.setSource(source);
+    Operand index = found.value;
+    if (table.first != 0) {
+      index = b.newR();
+      b.emit(Op::IADD3, {index, Operand::pt(), Operand::pt(), found.value,
+                         Operand::immediate(static_cast<std::int32_t>(0u - table.first)), Operand::rz()});
+    }
+    const Operand isBeyond = b.newP();
+    b.emit(Op::ISETP,
+           {isBeyond, Operand::pt(), index, Operand::immediate(static_cast<std::int32_t>(table.span)), Operand::pt()},
+           {{Mod::Cmp, isa::ICmp::GE}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+    b.setGuard(isBeyond);
+    b.branch(function_.block(table.usual));
+    head->fallthrough = choice->id;
+    ori::Builder jump(function_, choice);
+    jump.setSource(source);
+    ori::emitJmx(jump, index, targets);
+    function_.eraseBlocks(isGone);
+  }
+
+  // --- chains
+
+  /// The test that a block ends with, when it is for one number.
   std::optional<Case> caseAt(Block* block) const {
-    const Instr* branch = ori::plainBranch(*block);
-    if (!branch || !branch->isGuarded() || block->fallthrough == kNoId) return std::nullopt;
-    const ori::Operand& guard = branch->guard();
-    const BlockId taken = branch->op_(1).reg;
-    if (guard.file != File::P || !guard.isVirtual() || taken == block->fallthrough) return std::nullopt;
-    Instr* compare = function_.singleDef(guard.reg);
-    if (!compare || compare->block != block || compare->op != Op::ISETP || compare->isGuarded() || !isPlain(*compare))
-      return std::nullopt;
-    unsigned readers = 0;
-    function_.forEachUse(guard.reg, [&](ori::Operand&) { ++readers; });
-    const auto number = numberOf(compare->op_(3).value());
-    const auto order = isa::modAs<isa::ICmp>(*compare, Mod::Cmp);
-    if (readers != 1 || !number || (order != isa::ICmp::EQ && order != isa::ICmp::NE)) return std::nullopt;
-    const ori::Operand& value = compare->op_(2);
-    if (!value.isReg(File::R) || !value.isVirtual() || isChangedBehind(*compare, value)) return std::nullopt;
-    const bool takenWhenEqual = (order == isa::ICmp::EQ) != guard.inverted();
-    return Case{block, compare, *number, takenWhenEqual ? taken : block->fallthrough,
-                takenWhenEqual ? block->fallthrough : taken};
-  }
-
-  /// A comparison with one result and no second condition.
-  static bool isPlain(const Instr& compare) {
-    const ori::Operand &second = compare.op_(1), &other = compare.op_(4);
-    return (second.isNone() || second.isZeroReg()) && other.isZeroReg() && !other.inverted() &&
-           isa::modAs<isa::BoolOp>(compare, Mod::Bool) == isa::BoolOp::AND;
-  }
-
-  bool isChangedBehind(const Instr& compare, const ori::Operand& value) const {
-    for (const Instr* instr = compare.next; instr; instr = instr->next)
-      for (const ori::Operand& o : instr->ops())
-        if (o.isDef && o.isVirtual() && o.reg == value.reg) return true;
-    return false;
+    const auto test = wordTestAt(function_, block);
+    if (!test || test->numbers.size() != 1 || test->numbers[0].first != test->numbers[0].last) return std::nullopt;
+    return Case{block, test->compare, test->numbers[0].first, test->target, test->rest};
   }
 
   /// The comparisons of one value with different numbers, each of which is made when the one before has failed.
@@ -161,7 +245,7 @@ class Switches {
     for (const Case& c : chain)
       if (c.block->id != last) addPhiSource(rest, last, c.block->id);
     std::sort(chain.begin(), chain.end(), [](const Case& a, const Case& b) { return a.number < b.number; });
-    dropUnlessLeaf(chain, rest);
+    splitLeaves(chain, 0, chain.size(), rest);
     head->fallthrough = treeOf(chain, 0, chain.size(), value, head)->id;
   }
 
@@ -185,7 +269,6 @@ class Switches {
   }
 
   /// Tests of one leaf stand in a row: only the last of them leads to where all have failed.
-  void dropUnlessLeaf(const std::vector<Case>& chain, BlockId rest) { splitLeaves(chain, 0, chain.size(), rest); }
   void splitLeaves(const std::vector<Case>& chain, std::size_t from, std::size_t to, BlockId rest) {
     if (to - from > kMostAtLeaf) {
       splitLeaves(chain, from, from + (to - from) / 2, rest);
@@ -222,15 +305,17 @@ class Switches {
   std::optional<ori::Divergence> divergence_;
   std::vector<bool> isTaken_; // by block
   const std::size_t fewest_;
+  const std::uint64_t fewestInTable_;
   ori::Source source_;
   std::uint8_t depth_ = 0;
 };
 
 } // namespace
 
-/// Phase 14, and again as 30. A chain of comparisons of one value with many numbers becomes a balanced tree: the
-/// numbers are halved until two are left. A value that differs between lanes wants more of them, as those lanes run all
-/// tests of either form. Branch tables of PTX come here, too, as chains.
+/// Phase 14, and again as 30. Tests that decide by one value where to go: when the values stand close together, a table
+/// is read instead (JMX, which phase 80 expands). Other chains of comparisons with many numbers become a balanced tree:
+/// the numbers are halved until two are left. A value that differs between lanes wants more of them, as those lanes run
+/// all tests of either form.
 bool doSwitchOpt(ori::Function& function, PhaseContext& context) {
   return Switches(function, context).run();
 }

@@ -1,6 +1,7 @@
 // Branches and exits.
 
 #include "frontend/lower/families.h"
+#include "ori/jump_table.h"
 
 namespace orias::ptx {
 
@@ -12,17 +13,15 @@ void lowerBra(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endBlock(f.b().emit(IsaOp::BRA, {IsaOperand::pt(), IsaOperand::label(target->id)}));
 }
 
-/// A comparison for each target but the last; an index beyond the list has no meaning.
 void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
   const std::span<const std::uint32_t> targets = f.module().targetLists[index(ops[1].targetListId())].targets;
   ori::Block* join = f.beginUnguarded();
   const IsaOperand which = f.sourceReg(ops[0], Type::U32);
-  for (std::size_t k = 0; k + 1 < targets.size(); ++k) {
-    const IsaOperand isIt = f.compared(which, isa::ICmp::EQ, static_cast<std::int64_t>(k));
-    f.branchIf(isIt, f.blockOf(LabelId(targets[k])));
-  }
-  f.branch(f.blockOf(LabelId(targets.back())));
+  std::vector<ori::BlockId> blocks;
+  for (const std::uint32_t target : targets)
+    blocks.push_back(f.blockOf(LabelId(target))->id);
+  f.endBlock(ori::emitJmx(f.b(), which, blocks));
   f.endUnguarded(join);
 }
 

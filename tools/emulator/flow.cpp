@@ -95,21 +95,45 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
     else
       fresh.push_back({target, 1u << lane});
   }
-  if (fresh.empty()) {
+  goApart(std::move(fresh), stay);
+}
+
+/// The lanes of each way go there, and those of `stay` on; some way of all these is followed at once.
+void Machine::goApart(std::vector<Path> ways, std::uint32_t stay) {
+  Path& here = path();
+  const std::uint32_t next = here.pc + 1;
+  if (ways.empty()) {
     here.pc = next;
     return;
   }
-  const bool isBackward = fresh[0].pc < next;
-  if (figures_ && (stay != 0 || fresh.size() > 1)) figures_->divide();
+  const bool isBackward = ways[0].pc < next;
+  if (figures_ && (stay != 0 || ways.size() > 1)) figures_->divide();
   if (stay != 0) {
     here.mask = stay;
     here.pc = next;
   } else {
-    here = fresh.back();
-    fresh.pop_back();
+    here = ways.back();
+    ways.pop_back();
   }
-  warp().paths.insert(warp().paths.end(), fresh.begin(), fresh.end());
+  warp().paths.insert(warp().paths.end(), ways.begin(), ways.end());
   countTurn(isBackward);
+}
+
+/// JMX: to the instruction that stands for the number.
+void Machine::branchByNumber(const Operation& op, std::uint32_t lanes) {
+  const std::vector<std::uint32_t>& targets = program_.targets[static_cast<std::size_t>(op.targets)];
+  std::vector<Path> ways;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = firstLane(rest);
+    const std::uint32_t number = word(op, op.base, 0, lane);
+    if (number >= targets.size()) return stop("memcheck", fmt::format("a jump by {}, of {}", number, targets.size()));
+    const auto same = std::ranges::find(ways, targets[number], &Path::pc);
+    if (same != ways.end())
+      same->mask |= 1u << lane;
+    else
+      ways.push_back({targets[number], 1u << lane});
+  }
+  goApart(std::move(ways), path().mask & ~lanes);
 }
 
 /// CALL.REL to a label. The return address is in registers already.

@@ -12,6 +12,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::BRA: return &Machine::branch;
   case Op::BRA_DIV: return &Machine::branchDivided;
   case Op::BRA_CONV: return &Machine::branchConverged;
+  case Op::JMX: return &Machine::branchByNumber;
   case Op::BRX:
   case Op::RET:
   case Op::CALL_REL_R:
@@ -138,6 +139,7 @@ bool isFlow(Op op) {
   case Op::BRA_DIV:
   case Op::BRA_CONV:
   case Op::BRX:
+  case Op::JMX:
   case Op::RET:
   case Op::CALL_REL:
   case Op::CALL_REL_R:

@@ -1,14 +1,17 @@
 // From Ori, at any phase, to a program: blocks become one run of instructions.
 
+#include "encoder/code.h"
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/loops.h"
+#include "ori/jump_table.h"
 #include "ori/module.h"
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
 
 #include <algorithm>
+#include <cstring>
 #include <fmt/format.h>
 #include <map>
 
@@ -46,6 +49,7 @@ class Loader {
     for (Instruction& i : program_.code)
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         if (Operand& o = i.inst.operands[s]; o.kind == Operand::Kind::Label) o.reg = start_[o.reg];
+    placeTables();
     describe();
     return std::move(program_);
   }
@@ -140,9 +144,11 @@ class Loader {
       i.inst.mods = instr->mods;
       i.inst.guard = instr->guard();
       i.inst.control = instr->control;
-      ORIAS_CHECK(instr->operandCount <= isa::kMaxOperands);
-      i.inst.operandCount = static_cast<std::uint8_t>(instr->operandCount);
-      for (unsigned s = 0; s < instr->operandCount; ++s)
+      const bool hasTable = instr->op == Op::JMX || instr->op == Op::BRX;
+      if (hasTable) addTargets(i, *instr);
+      i.inst.operandCount = hasTable ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
+      ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
+      for (unsigned s = 0; s < i.inst.operandCount; ++s)
         i.inst.operands[s] = convert(instr->op_(s).value());
       program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
     }
@@ -156,6 +162,34 @@ class Loader {
       Instruction& i = add(block);
       i.inst = isa::makeInst(Op::BRA);
       i.inst.operands[1] = Operand::label(block.fallthrough);
+    }
+  }
+
+  /// The blocks, until it is known where they stand.
+  void addTargets(Instruction& i, const ori::Instr& instr) {
+    i.targets = static_cast<std::int32_t>(program_.targets.size());
+    auto& targets = program_.targets.emplace_back();
+    for (unsigned s = instr.op == Op::JMX ? ori::kJmxLabels : ori::kBrxLabels; s < instr.operandCount; ++s)
+      targets.push_back(instr.op_(s).reg);
+  }
+
+  /// The blocks of tables become instructions, and those of BRX words of constant bank 2.
+  void placeTables() {
+    for (Instruction& i : program_.code) {
+      if (i.targets < 0) continue;
+      std::vector<std::uint32_t>& targets = program_.targets[static_cast<std::size_t>(i.targets)];
+      for (std::uint32_t& target : targets)
+        target = start_[target];
+      if (i.inst.op != Op::BRX) continue;
+      const ori::JumpTable table = ori::jumpTableOf(*i.origin);
+      const std::size_t end = table.offset + targets.size() * ori::kJumpEntryBytes;
+      if (program_.constants2.size() < end) program_.constants2.resize(end);
+      for (std::size_t k = 0; k < targets.size(); ++k) {
+        const std::uint32_t byte = targets[k] * encoder::kWordBytes;
+        std::memcpy(&program_.constants2[table.offset + k * ori::kJumpEntryBytes], &byte, sizeof byte);
+      }
+      for (isa::Operand& o : i.inst.operands)
+        if (o.kind == Operand::Kind::Label) o.reg = 0; // they count from the start
     }
   }
 

@@ -88,6 +88,8 @@ class Machine {
   void branchDivided(const Operation& op, std::uint32_t lanes);
   void branchConverged(const Operation& op, std::uint32_t lanes);
   void branchIndexed(const Operation& op, std::uint32_t lanes);
+  void branchByNumber(const Operation& op, std::uint32_t lanes);
+  void goApart(std::vector<Path> ways, std::uint32_t stay);
   void call(const Operation& op, std::uint32_t lanes);
   void callAbsolute(const Operation& op, std::uint32_t lanes);
   void exit(const Operation& op, std::uint32_t lanes);

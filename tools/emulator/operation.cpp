@@ -175,6 +175,7 @@ void Code::bind(const Instruction& from, Operation& to) {
   to.block = from.block;
   to.startsBlock = from.startsBlock;
   to.phis = from.phis;
+  to.targets = from.targets;
   hasPhis_ |= from.phis >= 0;
   to.isUnknown = !from.isKnown;
   if (to.isUnknown) return;

@@ -68,6 +68,7 @@ struct Operation {
   std::uint32_t target = 0;  ///< of a branch: index into the code
   std::uint32_t barrier = 0; ///< row of a convergence barrier
   std::int32_t phis = -1;
+  std::int32_t targets = -1;
   std::uint32_t block = 0;
 };
 

@@ -55,6 +55,7 @@ struct Instruction {
   bool isKnown = true; ///< false: a word that the table cannot decode, or the end of a block that has none
   isa::Word word;
   std::int32_t phis = -1;             ///< PHI: index into Program::phis
+  std::int32_t targets = -1;          ///< JMX: index into Program::targets
   std::uint32_t block = 0;            ///< Ori: the block
   bool startsBlock = false;           ///< Ori: the first of its block
   const ori::Instr* origin = nullptr; ///< Ori: null for branches that the loader added
@@ -72,6 +73,8 @@ class Program {
   bool hasConvergenceBarriers = false;
   std::vector<Instruction> code;
   std::vector<PhiGroup> phis;
+  /// Where JMX goes: an instruction for each number.
+  std::vector<std::vector<std::uint32_t>> targets;
   /// The first row of each virtual register in its file, and the number of rows of each file.
   std::vector<std::uint32_t> rowOfVReg;
   std::array<std::uint32_t, isa::kFileCount> rows{};
