@@ -26,7 +26,7 @@ namespace orias {
 namespace {
 
 /// The chips that code is made for; tests have shown for no other that it would be right.
-constexpr std::string_view kCodeTargets[] = {"sm_80", "sm_86", "sm_89", "sm_90", "sm_90a"};
+constexpr std::string_view kCodeTargets[] = {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
 
 /// The diagnostics that are shown: without warnings, or with warnings as errors, if so asked.
 void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "encoder/isa/mods.h"
+#include "encoder/isa/target.h"
 #include "ori/builder.h"
 
 namespace orias::phases {
@@ -89,6 +90,9 @@ void expandFloatMacro(ori::Function& function, ori::Instr* macro);
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
 /// Whether that is who expands it.
 bool isDoubleMacro(const ori::Instr& instr);
+/// Whether the chip lacks the instruction, and an older way of computing it is known.
+bool hasOlderWay(const isa::Target& target, const ori::Instr& instr);
+void expandOlderWay(ori::Function& function, ori::Instr* instr);
 /// Whether the instruction is a macro that phase 8 expands.
 bool isApproximation(const ori::Instr& instr);
 

@@ -1,3 +1,4 @@
+#include "encoder/isa/desc.h"
 #include "phases/expansion.h"
 #include "phases/phases.h"
 
@@ -23,13 +24,15 @@ bool needsExpansion(const ori::Instr& instr) {
 
 /// Phase 5. Operations that the machine does not have become sequences of those that it has. The expansions are in
 /// place; those of f64 leave their rare cases to blocks at the end of the function.
-bool convertUnsupportedOps(ori::Function& function, PhaseContext&) {
+bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
   std::vector<ori::Instr*> macros;
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block)
-      if (needsExpansion(instr)) macros.push_back(&instr);
+      if (needsExpansion(instr) || hasOlderWay(context.target, instr)) macros.push_back(&instr);
   for (ori::Instr* macro : macros) {
-    if (isDoubleMacro(*macro))
+    if (!isa::desc(macro->op).isPseudo())
+      expandOlderWay(function, macro);
+    else if (isDoubleMacro(*macro))
       expandDoubleMacro(function, macro);
     else if (macro->op == isa::Op::IDIV || macro->op == isa::Op::IREM)
       expandIntegerDivision(function, macro);

@@ -17,6 +17,7 @@ bool replaceUniformsWithImm(ori::Function&, PhaseContext&);
 bool oriSanitize(ori::Function&, PhaseContext&);
 bool generalOptimizeEarly(ori::Function&, PhaseContext&);
 bool oriBranchOpt(ori::Function&, PhaseContext&);
+bool applyPostRegAllocWars(ori::Function&, PhaseContext&);
 bool expandJmxComputation(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool oriLoopSimplification(ori::Function&, PhaseContext&);

@@ -111,6 +111,8 @@ constexpr PhaseInfo kPipeline[] = {
      "virtual registers end here"},
     {"103", "Get64bRegComponents", S::SchedulingAndRegisters, 0, 4, kNeeded, get64bRegComponents,
      "wide copies can only be ordered once their registers are known"},
+    {"105", "ApplyPostRegAllocWars", S::PostAllocation, 0, 4, kNeeded, applyPostRegAllocWars,
+     "convergence barriers have their numbers, and everything that is added is still timed"},
     {"107", "OriRemoveNopCode", S::PostAllocation, 0, 4, kOptional, oriRemoveNopCode,
      "allocation turns copies into moves onto themselves"},
     {"133", "MergeEquivalentConditionalFlow", S::PostAllocation, 1, 4, kOptional, mergeEquivalentConditionalFlow,

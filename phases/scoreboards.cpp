@@ -123,6 +123,10 @@ class Assigner {
     }
   }
 
+  /// Convergence barriers are used in order (observed: ptxas gives BMOV.32 to one no scoreboard, and nvdisasm for sm_87
+  /// refuses it).
+  static bool isBarrier(const FlatTouch& t) { return fileOf(t.unit) == isa::File::B; }
+
   void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
     const FlatBlock& block = code_.blocks[b];
     FlatInstr& f = code_.instrs[index];
@@ -136,7 +140,7 @@ class Assigner {
     bool needsWrite = false, needsRead = false;
     const std::uint32_t touch = nextTouch_[index - block.first], write = nextWrite_[index - block.first];
     for (const FlatTouch& t : code_.touches(f)) {
-      if (t.isDef && t.unit != f.guard) needsWrite |= touch != kFar || laterTouched_[b].test(t.unit);
+      if (t.isDef && t.unit != f.guard && !isBarrier(t)) needsWrite |= touch != kFar || laterTouched_[b].test(t.unit);
       if (!t.isDef && t.isLate) needsRead |= write != kFar || laterWritten_[b].test(t.unit);
     }
     isa::Control& control = f.instr->control;
@@ -247,6 +251,7 @@ class Assigner {
     if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) f.instr->control.writeBarrier = groupScoreboard_;
     for (const FlatTouch& t : code_.touches(f)) {
+      if (isBarrier(t)) continue;
       if (t.isDef)
         f.instr->control.writeBarrier = 4;
       else if (t.isLate)
@@ -314,7 +319,7 @@ class Assigner {
         if (!o.isWrite && reads != 0 && reads == target_.readQueue(earlier)) o.cover |= written | read;
       }
     for (const FlatTouch& t : code_.touches(f)) {
-      if (!t.isLate) continue;
+      if (!t.isLate || isBarrier(t)) continue;
       Outstanding o{t.unit, t.isDef, index, static_cast<std::uint8_t>(t.isDef ? written : written | read)};
       std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
       state_.push_back(o);

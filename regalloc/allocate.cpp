@@ -25,9 +25,8 @@ namespace {
 
 /// Spill rounds before the allocator gives up; each one removes at least one register from competition.
 constexpr unsigned kMostRounds = 64;
-/// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90; for sm_87
-/// it keeps a fact about the machine in UR2 from one block to the next). They exist, so they come when all others are
-/// taken.
+/// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90).
+/// They exist, so they come when all others are taken, isa::kSetupMark excepted where it means something.
 constexpr unsigned kLastUniform = 4;
 /// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
 constexpr unsigned kSpareUniform = 8;
@@ -155,7 +154,11 @@ class Allocator {
   }
 
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
-  unsigned usable(File file, unsigned limit) const { return file == File::R ? limit - 1 : limit; }
+  unsigned usable(File file, unsigned limit) const {
+    return file == File::R || (file == File::UR && keepsSetupMark()) ? limit - 1 : limit;
+  }
+
+  bool keepsSetupMark() const { return function_.module().target().needsBarrierSetup(); }
 
   /// Where calls write their results: what is live there besides has to survive them.
   CallPoints callPoints(const LiveRanges& ranges) const {
@@ -187,7 +190,8 @@ class Allocator {
       budget.reserved.assign(kLastUniform, true);
       Placement placement = place(function_, webs, budget, Order::ConstrainedFirst);
       if (placement.failed.empty()) return placement;
-      budget.reserved.clear();
+      budget.reserved.assign(keepsSetupMark() ? isa::kSetupMark + 1 : 0, false);
+      if (keepsSetupMark()) budget.reserved.back() = true;
     }
     Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
     if (options_.singlePass || file != File::R) return best;

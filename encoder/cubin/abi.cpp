@@ -35,11 +35,18 @@ Abi turing() {
   return abi;
 }
 
+/// ptxas has the kernels of this chip set up their convergence barriers, and says so.
+Abi orin() {
+  Abi abi = ampere(87, 0x6005704, true);
+  abi.softwareWorkarounds = 2;
+  return abi;
+}
+
 } // namespace
 
 const Abi& abiOf(unsigned smArch) {
-  static const std::array kAbis{turing(), ampere(80, 0x6005004, true), ampere(86, 0x6005604, true),
-                                ampere(89, 0x6005904, false), Abi{}};
+  static const std::array kAbis{turing(), ampere(80, 0x6005004, true),  ampere(86, 0x6005604, true),
+                                orin(),   ampere(89, 0x6005904, false), Abi{}};
   for (const Abi& abi : kAbis)
     if (abi.smArch == smArch) return abi;
   throw Error("no cubin layout is known for sm_" + std::to_string(smArch));

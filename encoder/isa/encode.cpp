@@ -222,7 +222,9 @@ EncodeResult encode(const Inst& inst, const Target& target) {
   if (existsOn(target, inst.op, inst.mods)) {
     result = encode(inst);
     if (!result || target.smVersion() >= 90) return result;
-    if (const std::optional<Word> older = asSm80(result.word)) {
+    std::optional<Word> older = asSm80(result.word);
+    if (older && target.smVersion() < 80) older = asTuring(*older);
+    if (older) {
       result.word = *older;
       return result;
     }

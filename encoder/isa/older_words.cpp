@@ -111,6 +111,87 @@ std::optional<Word> olderApproximation(Word word) {
   return word;
 }
 
+// sm_75 has two fields where later chips have one: how strong an access is, and who is to see it.
+constexpr unsigned kOrderBit = 77, kOrderBits = 4, kScopeBits = 2;
+enum class TuringOrder : std::uint8_t { Constant, Weak, Strong, Mmio };
+enum class TuringScope : std::uint8_t { Cta, Sm, Gpu, Sys };
+constexpr unsigned turing(TuringOrder order, TuringScope scope) {
+  return static_cast<unsigned>(order) << kScopeBits | static_cast<unsigned>(scope);
+}
+struct OrderPair {
+  unsigned turing, later;
+};
+constexpr unsigned kMmioSys = 12;
+constexpr OrderPair kOrders[] = {
+    {turing(TuringOrder::Weak, TuringScope::Sys), static_cast<unsigned>(MemOrder::Weak)},
+    {turing(TuringOrder::Constant, TuringScope::Sys), static_cast<unsigned>(MemOrder::Constant)},
+    {turing(TuringOrder::Strong, TuringScope::Cta), static_cast<unsigned>(MemOrder::StrongSm)},
+    {turing(TuringOrder::Strong, TuringScope::Gpu), static_cast<unsigned>(MemOrder::StrongGpu)},
+    {turing(TuringOrder::Strong, TuringScope::Sys), static_cast<unsigned>(MemOrder::StrongSys)},
+    {turing(TuringOrder::Mmio, TuringScope::Sys), kMmioSys},
+};
+/// LDS.U: ptxas sets it in all loads of shared memory for sm_75, and in none for later chips.
+constexpr unsigned kUnordered = 76;
+
+/// Instructions with an order, by the low bits of the word.
+bool isOrdered(const Word& word) {
+  switch (getBits(word, 0, 12)) {
+  case 0x381: // LDG
+  case 0x981:
+  case 0x980: // LD
+  case 0x386: // STG
+  case 0x986:
+  case 0x385: // ST
+  case 0x985:
+  case 0x3a8: // ATOMG
+  case 0x9a8:
+  case 0x3a9:
+  case 0x38a: // ATOM
+  case 0x98a:
+  case 0x38b:
+  case 0x98e: return true; // RED
+  default: return false;
+  }
+}
+constexpr unsigned kLds = 0x984;
+/// Atomics with one value name RZ where a compare-and-swap has its other one.
+constexpr unsigned kOtherValue = 64, kOtherValueBits = 8, kNoValue = 0xff;
+bool hasOneValue(const Word& word) {
+  switch (getBits(word, 0, 12)) {
+  case 0x3a8:              // ATOMG
+  case 0x38a:              // ATOM
+  case 0x38c: return true; // ATOMS
+  default: return false;
+  }
+}
+
+/// Set in later chips' global accesses, in sm_75's only where a uniform register takes part.
+constexpr unsigned kWideAddress = 90, kTakesUniform = 91;
+bool isPlainGlobal(const Word& word) {
+  switch (getBits(word, 0, 12)) {
+  case 0x381: // LDG
+  case 0x386: // STG
+  case 0x98e: // RED
+    return getBits(word, kTakesUniform, 1) == 0;
+  default: return false;
+  }
+}
+
+/// Global and generic memory through a descriptor, which sm_75 does not have.
+bool hasDescriptor(const Word& word) {
+  constexpr unsigned kKind = 70, kKindBits = 2, kAtomicsWith = 3, kReductionsWith = 2, kLoads = 76;
+  switch (getBits(word, 0, 12)) {
+  case 0x980:
+  case 0x981:
+  case 0x986:
+  case 0x985: return getBits(word, kLoads, 1) != 0;
+  case 0x9a8:
+  case 0x98a: return getBits(word, kKind, kKindBits) == kAtomicsWith;
+  case 0x98e: return getBits(word, kKind, kKindBits) == kReductionsWith;
+  default: return false;
+  }
+}
+
 /// What sm_90 writes, and the chips before it.
 struct Renamed {
   std::string_view newer, older;
@@ -236,8 +317,122 @@ std::optional<Word> asSm80(const Word& word) {
   }
 }
 
+std::optional<Word> turingAsSm80(const Word& word) {
+  Word out = word;
+  if (getBits(word, 0, 12) == kLds) {
+    if (getBits(word, kUnordered, 1) == 0) return std::nullopt;
+    setBits(out, kUnordered, 1, 0);
+    return out;
+  }
+  if (hasOneValue(word)) {
+    if (getBits(word, kOtherValue, kOtherValueBits) != kNoValue) return std::nullopt;
+    setBits(out, kOtherValue, kOtherValueBits, 0);
+  }
+  if (!isOrdered(word)) return out;
+  // A word of a register and a uniform address ([R2.U32+UR4]) has no row.
+  const bool isNarrow = getBits(word, kTakesUniform, 1) != 0 && getBits(word, kWideAddress, 1) == 0;
+  if (hasDescriptor(word) || isNarrow) return std::nullopt;
+  if (isPlainGlobal(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
+  for (const OrderPair& pair : kOrders)
+    if (getBits(word, kOrderBit, kOrderBits) == pair.turing) {
+      setBits(out, kOrderBit, kOrderBits, pair.later);
+      return out;
+    }
+  return std::nullopt;
+}
+
+std::optional<Word> asTuring(const Word& word) {
+  Word out = word;
+  if (getBits(word, 0, 12) == kLds) setBits(out, kUnordered, 1, 1);
+  if (hasOneValue(word)) setBits(out, kOtherValue, kOtherValueBits, kNoValue);
+  if (!isOrdered(word)) return out;
+  if (hasDescriptor(word)) return std::nullopt;
+  if (isPlainGlobal(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
+  for (const OrderPair& pair : kOrders)
+    if (getBits(word, kOrderBit, kOrderBits) == pair.later) {
+      setBits(out, kOrderBit, kOrderBits, pair.turing);
+      return out;
+    }
+  return std::nullopt;
+}
+
+namespace {
+
+/// sm_75: every access says who is to see it, and the low words of a comparison are named when there are some.
+void printAsTuring(const Inst& inst, std::string& text) {
+  const InstrDesc& row = desc(inst.op);
+  if (inst.op == Op::LDS) {
+    text.insert(text.find("LDS") + 3, ".U");
+    return;
+  }
+  if (inst.op == Op::ISETP_EX) {
+    constexpr std::string_view kBoth = ", PT";
+    if (text.ends_with(kBoth)) text.erase(text.size() - kBoth.size());
+    return;
+  }
+  if (row.modIndex(Mod::Order) < 0) return;
+  constexpr std::string_view kNoRegister = "[RZ.64+UR";
+  if (const std::size_t at = text.find(kNoRegister); at != std::string::npos)
+    text.erase(at + 1, kNoRegister.size() - 3);
+  constexpr std::string_view kSm = ".STRONG.SM";
+  switch (getMod(inst, Mod::Order)) {
+  case static_cast<unsigned>(MemOrder::Weak):
+  case static_cast<unsigned>(MemOrder::Constant): {
+    const std::size_t name = text.find(row.mnemonic);
+    text.insert(text.find(' ', name), ".SYS");
+    break;
+  }
+  case static_cast<unsigned>(MemOrder::StrongSm):
+    if (const std::size_t at = text.find(kSm); at != std::string::npos) text.replace(at, kSm.size(), ".STRONG.CTA");
+    break;
+  default: break;
+  }
+}
+
+} // namespace
+
+namespace {
+
+/// Of what sm_80 has: is it on sm_75, too? By what nvdisasm refuses for sm_75, and what PTX wants sm_80 for.
+bool isOnTuring(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  switch (op) {
+  case Op::F2FP:
+  case Op::F2FP_MERGE:
+  case Op::HFMA2_MMA:
+  case Op::HMNMX2:
+  case Op::REDUX:
+  case Op::LDGSTS:
+  case Op::LDGDEPBAR:
+  case Op::ARRIVES_LDGSTSBAR:
+  case Op::SYNCS_EXCH:
+  case Op::SYNCS_ARRIVE:
+  case Op::SYNCS_PHASECHK:
+  case Op::SYNCS_CCTL_IV:
+  case Op::HMMA_16816:
+  case Op::HMMA_1684:
+  case Op::HMMA_SP_1688:
+  case Op::HMMA_SP_16816:
+  case Op::HMMA_SP_16832:
+  case Op::IMMA_SP_16832:
+  case Op::IMMA_SP_16864:
+  case Op::IMMA_16832:
+  case Op::IMMA_16816:
+  case Op::BMMA_88128: // of sm_75 it is an exclusive or that is counted
+  case Op::BMMA_168128:
+  case Op::BMMA_168256:
+  case Op::DMMA_884: return false;
+  case Op::HMMA_1688: return getMod(op, mods, Mod::SrcFmt) == 0;
+  case Op::HFMA2: return getMod(op, mods, Mod::Bf16) == 0;
+  case Op::FMNMX: return getMod(op, mods, Mod::Nan) == 0;
+  default: return true;
+  }
+}
+
+} // namespace
+
 bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods, bool isListed) {
   const unsigned sm = target.smVersion();
+  if (sm < 80 && !isOnTuring(op, mods)) return false;
   switch (op) {
   case Op::ATOMG_FLOAT: // forms of ATOMG, ATOM and RED
   case Op::ATOM_FLOAT:
@@ -273,12 +468,13 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
 
 std::optional<Inst> decodeFor(const Target& target, const Word& word) {
   if (target.smVersion() >= 90) return decode(word);
-  if (target.smVersion() < 80) return std::nullopt;
-  const std::optional<Word> newer = asSm90(word);
+  const std::optional<Word> later = target.smVersion() >= 80 ? word : turingAsSm80(word);
+  if (!later) return std::nullopt;
+  const std::optional<Word> newer = asSm90(*later);
   if (!newer) return std::nullopt;
   std::optional<Inst> inst = decode(*newer);
   // Floating-point atomics are marked for sm_90, where they have words of their own.
-  const bool isTranslated = newer->lo != word.lo || newer->hi != word.hi;
+  const bool isTranslated = newer->lo != later->lo || newer->hi != later->hi;
   if (inst && !isTranslated && (desc(inst->op).sms & kSm80) == 0) return std::nullopt;
   return inst;
 }
@@ -296,6 +492,7 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
         return;
       }
   };
+  if (target.smVersion() < 80) printAsTuring(inst, text);
   rename(kRenamed);
   if (inst.op == Op::LEPC) text.erase(text.find(','));
   if (target.smVersion() < 89 && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);

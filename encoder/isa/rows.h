@@ -412,6 +412,10 @@ constexpr Slot address(unsigned pos = 24) {
 constexpr Slot addressUr(unsigned pos) {
   return ureg("URb", pos).in(Bracket::Address).mayMiss().late();
 }
+/// Added to a 64-bit address: a pair, by what ptxas loads into it for sm_75.
+constexpr Slot wideAddressUr(unsigned pos) {
+  return addressUr(pos).two();
+}
 /// The descriptor of a global access.
 constexpr Slot descriptor(unsigned pos) {
   return ureg("desc", pos).two().in(Bracket::Descriptor).mayMiss().late();

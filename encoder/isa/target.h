@@ -52,6 +52,9 @@ struct Occupancy {
 /// The data files of encoder/isa/latency.
 enum class LatencyModel : std::uint8_t { Sm75, Sm80, Sm90 };
 
+/// On chips with Target::needsBarrierSetup: the uniform register that tells whether it has been done (observed).
+inline constexpr unsigned kSetupMark = 2;
+
 class Target;
 
 /// What `-arch` and friends name: `sm_90` (real) or `compute_90` (virtual: parse and check only).
@@ -114,6 +117,12 @@ class Target {
   unsigned reservedRegisters() const { return 2; }
   unsigned maxRegistersPerThread() const { return 255; }
   bool hasUniformDatapath() const { return true; }
+  /// Compare-and-swap takes RZ (observed: nvdisasm knows no such word of sm_75, and ptxas makes none).
+  bool swapsZero() const { return facts_.smVersion >= 80; }
+  /// ptxas empties a convergence barrier before each BSSY (observed on sm_75).
+  bool needsEmptyBarriers() const { return facts_.smVersion < 80; }
+  /// ptxas has each kernel set all convergence barriers up, unless UR2 tells that it has been done (observed on sm_87).
+  bool needsBarrierSetup() const { return facts_.smVersion == 87; }
   /// VIMNMX stands for IMNMX (observed).
   bool hasVectorMinMax() const { return facts_.smVersion >= 90; }
   /// I2FP, which converts integers in the integer pipe (observed).

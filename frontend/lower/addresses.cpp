@@ -30,7 +30,7 @@ ori::Builder FunctionLowering::entryBuilder() {
 
 isa::Operand FunctionLowering::globalDescriptor() {
   auto offset = target().globalDescriptorOffset();
-  if (!offset) return IsaOperand::zero(File::UR, 2);
+  if (!offset) return {};
   if (descriptor_.isNone()) {
     ori::Builder b = entryBuilder();
     descriptor_ = b.newUR(2);

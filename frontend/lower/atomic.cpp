@@ -417,6 +417,14 @@ void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, un
     a.result = isWanted ? f.dest(ops[0]) : IsaOperand::rz(a.words);
   }
   if (a.action == Mod::Cas) a.replacement = f.sourceReg(ops[at + 2], a.type);
+  if (a.action == Mod::Cas && !f.target().swapsZero())
+    for (IsaOperand* value : {&a.value, &a.replacement})
+      if (value->isZeroReg()) {
+        const IsaOperand zero = f.newR(a.words);
+        for (unsigned w = 0; w < a.words; ++w)
+          f.copy(ori::component(zero, w), Value::constant(0, 1));
+        *value = zero;
+      }
 
   const Mod semantics = form.semantics();
   const Mod scope = form.scope() == Mod::None ? Mod::Gpu : form.scope();

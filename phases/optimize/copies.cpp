@@ -1,7 +1,9 @@
 // Copies: whoever reads the result of a COPY or MOV reads its source instead, where the instruction takes that.
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
 #include "ori/builder.h"
+#include "ori/module.h"
 #include "phases/optimize/rewriter.h"
 
 #include <array>
@@ -15,6 +17,10 @@ using isa::Operand;
 using ori::Instr;
 
 namespace {
+
+bool isSwap(Op op) {
+  return op == Op::ATOMG_CAS || op == Op::ATOM_CAS;
+}
 
 /// What one component is a copy of; nothing when it is no copy, or of something that may change.
 std::optional<Operand> sourceOf(const Rewriter& rw, const Operand& use, unsigned index) {
@@ -132,6 +138,7 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
     if (value->isConst() && isa::desc(instr.op).pipe == isa::Pipe::Uniform) return false;
     // Coordinates are never RZ: nvdisasm knows no such word.
     if (value->isZeroReg() && isa::desc(instr.op).pipe == isa::Pipe::Tex) return false;
+    if (value->isZeroReg() && isSwap(instr.op) && !rw.function().module().target().swapsZero()) return false;
     // Truth values stay in the condition of a branch: taking them out is a change of control flow.
     if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
     if (!Rewriter::fitsWith(instr, slot, *value)) return false;

@@ -63,7 +63,8 @@ std::uint64_t Machine::addressOf(const Operation& op, unsigned lane) const {
   const std::uint32_t uniform = op.uniform >= 0 ? word(op, op.uniform, 0, lane) : 0;
   if (!op.isWideAddress) return (low << op.scale) + uniform + static_cast<std::uint32_t>(op.offset);
   const std::uint64_t base = low | std::uint64_t{word(op, op.base, 1, lane)} << 32;
-  return base + uniform + static_cast<std::uint64_t>(std::int64_t{op.offset});
+  const std::uint64_t uniformHigh = op.uniform >= 0 ? word(op, op.uniform, 1, lane) : 0;
+  return base + (uniformHigh << 32 | uniform) + static_cast<std::uint64_t>(std::int64_t{op.offset});
 }
 
 namespace {

@@ -337,6 +337,21 @@ void Machine::writeBarrier(const Operation& op, std::uint32_t lanes) {
     masks[firstLane(rest)] = word(op, op.base, 0, firstLane(rest));
 }
 
+/// BMOV.32 of a number or of another barrier, which physical operands name.
+void Machine::setBarrier(const Operation& op, std::uint32_t lanes) {
+  const auto masksOf = [&](unsigned slot) {
+    return warp().b.data() + std::size_t{op.inst.operands[slot].reg} * kLanes;
+  };
+  std::uint32_t* const to = masksOf(0);
+  const isa::Operand& from = op.inst.operands[1];
+  const bool clears = op.inst.op == isa::Op::BMOV_BB && isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const std::uint32_t lane = firstLane(rest);
+    to[lane] = from.isImm() ? static_cast<std::uint32_t>(from.imm) : masksOf(1)[lane];
+    if (clears) masksOf(1)[lane] = 0;
+  }
+}
+
 // --- Ori before phase 99: lanes meet at the start of any block
 // ---------------------------------------------------------
 

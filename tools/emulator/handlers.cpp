@@ -31,6 +31,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::BPT: return &Machine::trap;
   case Op::BMOV_R: return &Machine::readBarrier;
   case Op::BMOV_B: return &Machine::writeBarrier;
+  case Op::BMOV_I:
+  case Op::BMOV_BB: return &Machine::setBarrier;
   case Op::PHI: return &Machine::phis;
 
   // Barriers of the CTA.

@@ -101,6 +101,7 @@ class Machine {
   void trap(const Operation& op, std::uint32_t lanes);
   void readBarrier(const Operation& op, std::uint32_t lanes);
   void writeBarrier(const Operation& op, std::uint32_t lanes);
+  void setBarrier(const Operation& op, std::uint32_t lanes);
   void phis(const Operation& op, std::uint32_t lanes);
   /// Lanes of the current path leave it for `target`.
   void jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t block);

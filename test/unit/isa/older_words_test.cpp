@@ -69,8 +69,49 @@ TEST_CASE("words of sm_80: MUFU of half precision") {
   CHECK(old(0x0000000400047308, 0x000e240000000900).empty());
 }
 
-TEST_CASE("each chip has its words: none of sm_75 are read, those of sm_90 as they are") {
-  CHECK(textOn("sm_75", 0x00000003060979a8, 0x000ea200081ee1c4).empty());
+TEST_CASE("words of sm_75: accesses have a strength and a scope") {
+  const auto on75 = [](std::uint64_t lo, std::uint64_t hi) { return nameOn("sm_75", lo, hi); };
+  CHECK(on75(0x0000000002047381, 0x000ea200001ee900) == "LDG.E.SYS R4, [R2]");
+  CHECK(on75(0x0000040002027381, 0x000ea600001e6900) == "LDG.E.CONSTANT.SYS R2, [R2+0x4]");
+  CHECK(on75(0x0000000002057381, 0x000ea800001f0900) == "LDG.E.STRONG.CTA R5, [R2]");
+  CHECK(on75(0x00001c0002137381, 0x00016800001fe900) == "LDG.E.MMIO.SYS R19, [R2+0x1c]");
+  CHECK(on75(0x0000240002177381, 0x00016800001f4900) == "LDG.E.STRONG.GPU R23, [R2+0x24]");
+  CHECK(on75(0x0000002c02007386, 0x0001e8000010e900) == "STG.E.SYS [R2], R44");
+  CHECK(on75(0x0000005002007385, 0x0007e8000011690d) == "ST.E.STRONG.SYS [R2+0x50], R13");
+  CHECK(on75(0x000000080c0c7981, 0x000ea2000c1ee100) == "LDG.E.U8.SYS R12, [R12.64+UR8]");
+  CHECK(on75(0x00000004ff067981, 0x000ea2000c1ee900) == "LDG.E.SYS R6, [UR4]");
+  CHECK(on75(0x00000009020273a8, 0x000ea200001f41ff) == "ATOMG.E.ADD.STRONG.GPU PT, R2, [R2], R9");
+  CHECK(on75(0x00000016061373a9, 0x000ea400001f4117) == "ATOMG.E.CAS.STRONG.GPU PT, R19, [R6], R22, R23");
+  CHECK(on75(0x000000110600798e, 0x0001e80000114100) == "RED.E.ADD.STRONG.GPU [R6], R17");
+  CHECK(on75(0x0000000008067984, 0x000fe80000005800) == "LDS.U R6, [R8.X4]");
+}
+
+TEST_CASE("what sm_75 says becomes the same word again") {
+  const Target& target = *Target::find("sm_75");
+  const Word words[] = {{0x0000000002047381, 0x000ea200001ee900}, {0x000000080c0c7981, 0x000ea2000c1ee100},
+                        {0x0000005002007385, 0x0007e8000011690d}, {0x00000009020273a8, 0x000ea200001f41ff},
+                        {0x000000110600798e, 0x0001e80000114100}, {0x0000000008067984, 0x000fe80000005800},
+                        {0xfffffffc00fc7947, 0x000fc0000383ffff}};
+  for (const Word& word : words) {
+    const auto inst = decodeFor(target, word);
+    if (word.lo == 0xfffffffc00fc7947) { // sm_90 has the distance of BRA elsewhere
+      CHECK_FALSE(inst);
+      continue;
+    }
+    REQUIRE(inst);
+    const EncodeResult again = encode(*inst, target);
+    REQUIRE(again);
+    CHECK(again.word == word);
+  }
+}
+
+TEST_CASE("words of sm_75 that are refused: a word as register address, a descriptor, LDS in order") {
+  CHECK(textOn("sm_75", 0x0000000402027981, 0x000ea400081ee900).empty());
+  CHECK(textOn("sm_75", 0x0000000402027981, 0x000ea4000c1ef900).empty());
+  CHECK(textOn("sm_75", 0x0000000008067984, 0x000fe80000004800).empty());
+}
+
+TEST_CASE("each chip has its words: those of sm_90 are read as they are") {
   CHECK(textOn("sm_90", 0xfffffffc00fc7947, 0x000fc0000383ffff) == "BRA 0x100");
   CHECK(old(0xfffffffc00fc7947, 0x000fc0000383ffff).empty());
 }
@@ -107,4 +148,10 @@ TEST_CASE("what a chip does not have is no word of it") {
   CHECK_FALSE(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
   CHECK(has("sm_90", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
   CHECK_FALSE(has("sm_80", Op::TEX));
+  CHECK(has("sm_75", Op::LDSM));
+  CHECK(has("sm_75", Op::HMMA_1688));
+  for (const Op op : {Op::HMMA_16816, Op::LDGSTS, Op::REDUX, Op::F2FP, Op::HMNMX2, Op::HFMA2_MMA, Op::DMMA_884}) {
+    CHECK(has("sm_80", op));
+    CHECK_FALSE(has("sm_75", op));
+  }
 }

@@ -117,7 +117,6 @@ TEST_CASE("options that make no sense are errors") {
     CHECK_THROWS_AS(assemble(kTwoKernels, options), Error);
   };
   failsWith([](Options& o) { o.arch = "sm_1"; });
-  failsWith([](Options& o) { o.arch = "sm_75"; }); // known, but no code is made for it
   failsWith([](Options& o) { o.knobs = {"NoSuchKnob=1"}; });
   failsWith([](Options& o) { o.phases.dumpAfter = {"NoSuchPhase"}; });
   failsWith([](Options& o) { o.phases.stopAfter = "9999"; });
