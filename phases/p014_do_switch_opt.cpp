@@ -31,7 +31,7 @@ constexpr std::size_t kTimesWhenDivergent = 2;
 /// A table is worth its load when it stands for so many tests. Its size is bounded, and how much of it may be idle.
 constexpr std::size_t kFewestTests = 4;
 constexpr std::uint64_t kMostEntries = 1024;
-constexpr std::uint64_t kMostEntriesPerCase = 2;
+constexpr std::uint64_t kMostEntriesPerCase = 8;
 
 /// One comparison of the chain, at the end of its block: to `target` when the value is `number`.
 struct Case {

@@ -123,8 +123,8 @@ struct OrderPair {
 };
 constexpr unsigned kMmioSys = 12;
 constexpr OrderPair kOrders[] = {
-    {turing(TuringOrder::Weak, TuringScope::Sys), static_cast<unsigned>(MemOrder::Weak)},
     {turing(TuringOrder::Constant, TuringScope::Sys), static_cast<unsigned>(MemOrder::Constant)},
+    {turing(TuringOrder::Weak, TuringScope::Sys), static_cast<unsigned>(MemOrder::Weak)},
     {turing(TuringOrder::Strong, TuringScope::Cta), static_cast<unsigned>(MemOrder::StrongSm)},
     {turing(TuringOrder::Strong, TuringScope::Gpu), static_cast<unsigned>(MemOrder::StrongGpu)},
     {turing(TuringOrder::Strong, TuringScope::Sys), static_cast<unsigned>(MemOrder::StrongSys)},
@@ -155,7 +155,7 @@ bool isOrdered(const Word& word) {
 }
 constexpr unsigned kLds = 0x984;
 /// Atomics with one value name RZ where a compare-and-swap has its other one.
-constexpr unsigned kOtherValue = 64, kOtherValueBits = 8, kNoValue = 0xff;
+constexpr unsigned kOtherValue = 64, kOtherValueBits = 8, kNoValue = 0xff; // the number of RZ
 bool hasOneValue(const Word& word) {
   switch (getBits(word, 0, 12)) {
   case 0x3a8:              // ATOMG
@@ -165,16 +165,27 @@ bool hasOneValue(const Word& word) {
   }
 }
 
-/// Set in later chips' global accesses, in sm_75's only where a uniform register takes part.
-constexpr unsigned kWideAddress = 90, kTakesUniform = 91;
-bool isPlainGlobal(const Word& word) {
+/// Set in the loads, stores and reductions of later chips, in those of sm_75 only where a uniform register takes part;
+/// in atomics with a result it is the other way round.
+constexpr unsigned kWideAddress = 90, kTakesUniform = 91, kRegister = 24, kRegisterBits = 8;
+bool isWidthInverted(const Word& word) {
   switch (getBits(word, 0, 12)) {
   case 0x381: // LDG
   case 0x386: // STG
   case 0x98e: // RED
     return getBits(word, kTakesUniform, 1) == 0;
+  case 0x9a8: // ATOMG
+  case 0x98a: // ATOM
+    return getBits(word, kRegister, kRegisterBits) != kNoValue;
   default: return false;
   }
+}
+
+/// Only loads read what nobody writes.
+std::span<const OrderPair> ordersOf(const Word& word) {
+  const std::uint64_t opcode = getBits(word, 0, 12);
+  const bool isLoad = opcode == 0x381 || opcode == 0x981 || opcode == 0x980;
+  return std::span(kOrders).subspan(isLoad ? 0 : 1);
 }
 
 /// Global and generic memory through a descriptor, which sm_75 does not have.
@@ -329,11 +340,11 @@ std::optional<Word> turingAsSm80(const Word& word) {
     setBits(out, kOtherValue, kOtherValueBits, 0);
   }
   if (!isOrdered(word)) return out;
-  // A word of a register and a uniform address ([R2.U32+UR4]) has no row.
-  const bool isNarrow = getBits(word, kTakesUniform, 1) != 0 && getBits(word, kWideAddress, 1) == 0;
-  if (hasDescriptor(word) || isNarrow) return std::nullopt;
-  if (isPlainGlobal(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
-  for (const OrderPair& pair : kOrders)
+  // A word of a register and a uniform address ([R2.U32+UR4]) has no row; without a register it is none of the two.
+  const bool isWide = getBits(word, kWideAddress, 1) != 0 || getBits(word, kRegister, kRegisterBits) == kNoValue;
+  if (hasDescriptor(word) || (getBits(word, kTakesUniform, 1) != 0 && !isWide)) return std::nullopt;
+  if (isWidthInverted(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
+  for (const OrderPair& pair : ordersOf(word))
     if (getBits(word, kOrderBit, kOrderBits) == pair.turing) {
       setBits(out, kOrderBit, kOrderBits, pair.later);
       return out;
@@ -347,8 +358,8 @@ std::optional<Word> asTuring(const Word& word) {
   if (hasOneValue(word)) setBits(out, kOtherValue, kOtherValueBits, kNoValue);
   if (!isOrdered(word)) return out;
   if (hasDescriptor(word)) return std::nullopt;
-  if (isPlainGlobal(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
-  for (const OrderPair& pair : kOrders)
+  if (isWidthInverted(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
+  for (const OrderPair& pair : ordersOf(word))
     if (getBits(word, kOrderBit, kOrderBits) == pair.later) {
       setBits(out, kOrderBit, kOrderBits, pair.turing);
       return out;
@@ -361,6 +372,7 @@ namespace {
 /// sm_75: every access says who is to see it, and the low words of a comparison are named when there are some.
 void printAsTuring(const Inst& inst, std::string& text) {
   const InstrDesc& row = desc(inst.op);
+  const bool isLoad = row.has(Flag::Load) && !row.has(Flag::Store);
   if (inst.op == Op::LDS) {
     text.insert(text.find("LDS") + 3, ".U");
     return;
@@ -376,8 +388,10 @@ void printAsTuring(const Inst& inst, std::string& text) {
     text.erase(at + 1, kNoRegister.size() - 3);
   constexpr std::string_view kSm = ".STRONG.SM";
   switch (getMod(inst, Mod::Order)) {
-  case static_cast<unsigned>(MemOrder::Weak):
-  case static_cast<unsigned>(MemOrder::Constant): {
+  case static_cast<unsigned>(MemOrder::Constant):
+    if (!isLoad) break;
+    [[fallthrough]];
+  case static_cast<unsigned>(MemOrder::Weak): {
     const std::size_t name = text.find(row.mnemonic);
     text.insert(text.find(' ', name), ".SYS");
     break;

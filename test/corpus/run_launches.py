@@ -95,7 +95,7 @@ def main():
                 good.append(name)
                 if is_allowed:
                     print(f"{name}, {way}: is supported by now; take it out of {UNSUPPORTED.name}")
-            elif is_allowed and ("not supported yet" in text or text.startswith("unsupported: ")):
+            elif is_allowed and ("not supported yet" in text or "\nunsupported: " in "\n" + text):
                 unsupported.append(f"{name} {way}")
             else:
                 bad.append(name)
