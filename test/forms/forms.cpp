@@ -2,11 +2,13 @@
 #include "test/forms/run.h"
 #include "test/forms/table.h"
 
+#include <boost/algorithm/string.hpp>
 #include <boost/program_options.hpp>
 #include <fmt/core.h>
 
 #include <exception>
 #include <iostream>
+#include <vector>
 
 // Every form of every PTX instruction, alone in a kernel: see README.md. Exit 0: none differs; 1: some do; 2: usage.
 
@@ -16,7 +18,7 @@ using namespace orias;
 
 struct Command {
   forms::Settings settings;
-  std::string op, table;
+  std::string op, table, targets = "sm_90a"; ///< targets: with commas
   bool print = false, verbose = false;
 };
 
@@ -27,7 +29,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   auto add = known.add_options();
   add("help", "this text");
   add("op", po::value(&command.op), "only opcodes that begin so");
-  add("arch", po::value(&command.settings.arch), "the target (sm_90a)");
+  add("arch", po::value(&command.targets), "the targets, with commas (sm_90a)");
   add("seed", po::value(&command.settings.seed), "of the values (1)");
   add("ptxas", po::bool_switch(&command.settings.ptxas), "run the cubin that ptxas makes, too");
   add("print", po::bool_switch(&command.print), "print the kernels instead of running them");
@@ -40,22 +42,35 @@ bool readCommand(int argc, char** argv, Command& command) {
   return !values.count("help");
 }
 
-int run(const Command& command) {
-  forms::Table table;
+/// True when nothing differs on the target that the settings name, which is number `target` of the table.
+bool runOn(const Command& command, const forms::Settings& settings, std::size_t target, forms::Table& table) {
   bool isGood = true;
   forms::forEachStatement([&](const forms::Statement& statement) {
     if (!statement.opcode.starts_with(command.op)) return;
     if (command.print) {
-      fmt::print("{}\n", forms::kernelFor(statement, command.settings.arch, command.settings.seed).text);
+      fmt::print("{}\n", forms::kernelFor(statement, settings.arch, settings.seed).text);
       return;
     }
-    const forms::Verdict verdict = forms::judge(statement, command.settings);
-    table.add(statement, verdict);
+    const forms::Verdict verdict = forms::judge(statement, settings);
+    table.add(target, statement, verdict);
     const bool isWrong = verdict.outcome == forms::Outcome::Differs || verdict.outcome == forms::Outcome::Fault;
     isGood &= !isWrong;
     const bool isOpen = verdict.outcome == forms::Outcome::Unsupported || verdict.outcome == forms::Outcome::NoEngine;
     if (isWrong || (command.verbose && isOpen)) fmt::print("{}\t{}\n", statement.text, verdict.reason);
   });
+  return isGood;
+}
+
+int run(const Command& command) {
+  std::vector<std::string> targets;
+  boost::split(targets, command.targets, boost::is_any_of(","));
+  forms::Table table(targets);
+  bool isGood = true;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    forms::Settings settings = command.settings;
+    settings.arch = targets[i];
+    isGood &= runOn(command, settings, i, table);
+  }
   if (command.print) return 0;
   fmt::print("{}\n", table.summary());
   if (!command.table.empty()) table.write(command.table);

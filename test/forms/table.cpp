@@ -3,62 +3,79 @@
 #include "frontend/instr_form.h"
 #include "support/check.h"
 
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <fstream>
 
 namespace orias::forms {
 
-unsigned Table::Line::forms() const {
+unsigned Table::Counts::forms() const {
   unsigned sum = 0;
-  for (unsigned count : counts)
+  for (unsigned count : of_)
     sum += count;
   return sum - of(Outcome::NoForm) - of(Outcome::OtherTarget);
 }
 
-unsigned Table::Line::assembled() const {
+unsigned Table::Counts::assembled() const {
   return of(Outcome::Assembled) + of(Outcome::NoEngine) + of(Outcome::Agrees) + of(Outcome::Differs);
 }
 
-void Table::add(const Statement& statement, const Verdict& verdict) {
+void Table::add(std::size_t target, const Statement& statement, const Verdict& verdict) {
   Line& line = lines_[{std::string(ptx::opName(statement.form.op)), std::string(ptx::typeName(statement.form.type()))}];
-  ++line.counts[static_cast<std::size_t>(verdict.outcome)];
+  line.counts.resize(targets_.size());
+  ++line.counts[target].of_[static_cast<std::size_t>(verdict.outcome)];
   const bool isReason = verdict.outcome != Outcome::Agrees && verdict.outcome != Outcome::NoForm &&
                         verdict.outcome != Outcome::OtherTarget;
   if (isReason && line.why.empty()) line.why = verdict.reason;
 }
 
-std::string Table::summary() const {
-  Line sum;
+std::string Table::summaryOf(std::size_t target) const {
+  Counts sum;
   for (const auto& [key, line] : lines_)
-    for (std::size_t i = 0; i < sum.counts.size(); ++i)
-      sum.counts[i] += line.counts[i];
+    for (std::size_t i = 0; i < sum.of_.size(); ++i)
+      sum.of_[i] += line.counts[target].of_[i];
   return fmt::format(
-      "{} forms: {} assembled, {} run and agree, {} differ, {} cannot run alone, {} unknown to an engine, "
+      "{}: {} forms: {} assembled, {} run and agree, {} differ, {} cannot run alone, {} unknown to an engine, "
       "{} not supported yet, {} faults ({} of other targets)",
-      sum.forms(), sum.assembled(), sum.of(Outcome::Agrees), sum.of(Outcome::Differs), sum.of(Outcome::Assembled),
-      sum.of(Outcome::NoEngine), sum.of(Outcome::Unsupported), sum.of(Outcome::Fault), sum.of(Outcome::OtherTarget));
+      targets_[target], sum.forms(), sum.assembled(), sum.of(Outcome::Agrees), sum.of(Outcome::Differs),
+      sum.of(Outcome::Assembled), sum.of(Outcome::NoEngine), sum.of(Outcome::Unsupported), sum.of(Outcome::Fault),
+      sum.of(Outcome::OtherTarget));
+}
+
+std::string Table::summary() const {
+  std::string text;
+  for (std::size_t target = 0; target < targets_.size(); ++target)
+    text += (target == 0 ? "" : "\n") + summaryOf(target);
+  return text;
 }
 
 void Table::write(const std::string& file) const {
   std::ofstream out(file);
   out << "# What is covered\n\n"
-         "Each form of each PTX instruction alone in a kernel, for sm_90a: how many there are, how many assemble, and "
-         "how\n"
-         "many leave the same memory when the PTX interpreter runs the kernel and the emulator our cubin. A form is a "
-         "row of\n"
-         "the table of PTX instructions with one of its modifiers. Written by `orias_forms --table` "
-         "(`test/forms/`).\n\n"
-         "| instruction | type | forms | assembled | run and equal | the rest |\n|---|---|---:|---:|---:|---|\n";
+         "Each form of each PTX instruction alone in a kernel, on each chip: how many forms it has there, how many of "
+         "them\n"
+         "assemble, and how many leave the same memory when the PTX interpreter runs the kernel and the emulator our "
+         "cubin. A\n"
+         "form is a row of the table of PTX instructions with one of its modifiers; an empty cell: PTX does not have "
+         "it on that\n"
+         "chip. Written by `orias_forms --arch "
+      << fmt::format("{}", fmt::join(targets_, ",")) << " --table` (`test/forms/`).\n\n| instruction | type |";
+  for (const std::string& target : targets_)
+    out << " " << target << " |";
+  out << " the rest |\n|---|---|";
+  for (std::size_t i = 0; i < targets_.size(); ++i)
+    out << "---|";
+  out << "---|\n";
   for (const auto& [key, line] : lines_) {
-    if (line.forms() == 0) {
-      if (line.of(Outcome::OtherTarget))
-        out << fmt::format("| `{}` | {} | | | | not on sm_90a |\n", key.first, key.second);
-      continue;
-    }
-    out << fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", key.first, key.second, line.forms(), line.assembled(),
-                       line.of(Outcome::Agrees), line.why);
+    const bool isAnywhere = std::ranges::any_of(line.counts, [](const Counts& c) { return c.forms() != 0; });
+    out << fmt::format("| `{}` | {} |", key.first, key.second);
+    for (const Counts& c : line.counts)
+      out << (c.forms() == 0 ? " |" : fmt::format(" {} {} {} |", c.forms(), c.assembled(), c.of(Outcome::Agrees)));
+    out << " " << (isAnywhere ? line.why : "on none of these") << " |\n";
   }
-  out << "\n" << summary() << "\n";
+  for (std::size_t target = 0; target < targets_.size(); ++target)
+    out << "\n" << summaryOf(target) << "\n";
   if (!out.flush()) throw Error("cannot write " + file);
 }
 

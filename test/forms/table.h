@@ -5,25 +5,35 @@
 #include <array>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace orias::forms {
 
-/// Counts what became of the forms of each instruction.
+/// Counts what became of the forms of each instruction, on each of some targets.
 class Table {
  public:
-  void add(const Statement& statement, const Verdict& verdict);
+  explicit Table(std::vector<std::string> targets) : targets_(std::move(targets)) {}
+  /// `target`: which of the targets.
+  void add(std::size_t target, const Statement& statement, const Verdict& verdict);
+  /// A line for each target.
   std::string summary() const;
   /// Writes the Markdown table that docs/coverage.md is. Throws orias::Error if the file cannot be written.
   void write(const std::string& file) const;
 
  private:
-  struct Line {
-    std::array<unsigned, 8> counts{};
-    std::string why; ///< the first reason of a form that is not run
-    unsigned of(Outcome outcome) const { return counts[static_cast<std::size_t>(outcome)]; }
+  struct Counts {
+    std::array<unsigned, 8> of_{};
+    unsigned of(Outcome outcome) const { return of_[static_cast<std::size_t>(outcome)]; }
     unsigned forms() const;
     unsigned assembled() const;
   };
+  struct Line {
+    std::vector<Counts> counts; ///< by target
+    std::string why;            ///< the first reason of a form that is not run
+  };
+  std::string summaryOf(std::size_t target) const;
+
+  std::vector<std::string> targets_;
   std::map<std::pair<std::string, std::string>, Line> lines_; ///< by operation and first type
 };
 
