@@ -2,6 +2,7 @@
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
 #include "ori/cfg_edit.h"
+#include "phases/loop_entry.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/rewriter.h"
@@ -105,7 +106,7 @@ class Level {
         }
     if (order_.empty()) return;
     const BlockId header = loops_.loop(loop).header;
-    const BlockId from = onlyEntry(loop);
+    const BlockId from = onlyEntry(loops_, cfg_, loop);
     if (from == ori::kNoId) {
       context_.remarks.refused(function_.block(header)->first, "invariants stay: the loop has several ways in");
       return;
@@ -196,19 +197,6 @@ class Level {
       if (loops_.contains(loop, def.instr->block->id) && !invariants_.count(def.instr)) return false;
     }
     return true;
-  }
-
-  /// The source of the only edge into the loop, or kNoId.
-  BlockId onlyEntry(LoopId loop) const {
-    BlockId found = ori::kNoId;
-    const BlockId header = loops_.loop(loop).header;
-    if (header == cfg_.entry()) return ori::kNoId;
-    for (BlockId p : cfg_.predecessors(header)) {
-      if (cfg_.isReachable(p) && loops_.contains(loop, p)) continue;
-      if (found != ori::kNoId) return ori::kNoId;
-      found = p;
-    }
-    return found;
   }
 
   /// Why an invariant stays where it is; null when it may go.

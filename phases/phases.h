@@ -36,6 +36,8 @@ bool oriReassociateAndCommon(ori::Function&, PhaseContext&);
 bool lateOriCommoning(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsEarly(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate(ori::Function&, PhaseContext&);
+bool oriHoistInvariantsLate2(ori::Function&, PhaseContext&);
+bool oriHoistInvariantsLate3(ori::Function&, PhaseContext&);
 bool mergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
 bool doSwitchOpt(ori::Function&, PhaseContext&);

@@ -1,0 +1,392 @@
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/analysis/convergence.h"
+#include "ori/analysis/divergence.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+#include "ori/cfg_edit.h"
+#include "phases/loop_entry.h"
+#include "phases/occupancy.h"
+#include "phases/phases.h"
+#include "phases/removable.h"
+#include "phases/speculation.h"
+#include "phases/uniform/convergent_calls.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::BlockId;
+using ori::CompId;
+using ori::Instr;
+using ori::LoopId;
+
+namespace {
+
+/// Nests deeper than this keep the invariants of their outermost loops.
+constexpr std::uint32_t kMostLevels = 8;
+/// What needs more instructions than this stays: each invariant is looked at with all that it needs.
+constexpr std::size_t kLongestChain = 64;
+
+unsigned indexOf(File file) {
+  return static_cast<unsigned>(file);
+}
+
+/// A register moves into another one of its file: the two may become one yet, and cost nothing then.
+bool isPlainCopy(const Instr& instr) {
+  if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != Op::MOV) return false;
+  const ori::Operand &to = instr.op_(0), &from = instr.op_(1);
+  return from.isReg() && from.file == to.file;
+}
+
+/// Reads a constant bank at a place that is not known to lie within it.
+bool mayReadOutside(const Instr& instr) {
+  for (const ori::Operand& o : instr.ops())
+    if (o.isConst() && o.reg != Operand::kNoReg) return true;
+  if (!isa::desc(instr.op).has(Flag::ConstLoad) || isSafeConstantLoad(instr)) return false;
+  return std::any_of(instr.ops().begin(), instr.ops().end(),
+                     [](const ori::Operand& o) { return !o.isDef && o.isReg() && !o.isZeroReg(); });
+}
+
+/// Computes from its operands alone, the same each time, and cannot fault: it may run where it did not run before. The
+/// way from the lanes to the warp (R2UR) counts as such: where it may stand is asked for each.
+bool isPure(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  for (Flag flag : {Flag::Load, Flag::Volatile, Flag::Variadic, Flag::Varying, Flag::WarpWide})
+    if (row.has(flag)) return false;
+  if (row.has(Flag::Convergent) && (instr.op != Op::R2UR || instr.op_(0).isVirtual())) return false;
+  for (unsigned i = 0; i < row.slotCount; ++i)
+    if (row.texts[i].style == isa::Style::SpecialReg) return false;
+  return !instr.isGuarded() && isRemovable(instr) && instr.op != Op::UNDEF && !mayReadOutside(instr);
+}
+
+bool touchesWarp(const Operand& o) {
+  return o.isReg() && !o.isZeroReg() && (o.file == File::UR || o.file == File::UP);
+}
+
+/// The loops of one depth: what is to move out of which, decided before anything moves. Liveness and divergence are
+/// looked at when the first candidate asks: most loops have none left.
+class Level {
+ public:
+  /// With `lanesOnly` nothing moves that reads or writes uniform registers.
+  Level(ori::Function& function, PhaseContext& context, bool lanesOnly)
+      : function_(function), context_(context), lanesOnly_(lanesOnly), cfg_(function),
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), components_(function),
+        definitions_(components_.count()) {}
+
+  /// True when something moved: the snapshots are out of date then.
+  bool hoist(std::uint32_t depth) {
+    std::vector<Move> moves;
+    for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
+      if (loops_.loop(loop).depth == depth) plan(loop, moves);
+    for (const Move& move : moves)
+      apply(move);
+    return !moves.empty();
+  }
+
+ private:
+  struct Move {
+    BlockId from, header; ///< the only edge into the loop
+    std::vector<Instr*> instrs;
+  };
+  /// Who writes a component in the loop at hand.
+  struct Definition {
+    LoopId loop = ori::kNoId; ///< the loop that `instr` is of; others have been looked at before
+    Instr* instr = nullptr;
+    bool isOnlyOne = false;
+  };
+  struct Root {
+    Instr* instr;
+    std::vector<Instr*> chain;
+  };
+
+  void plan(LoopId loop, std::vector<Move>& moves) {
+    noteDefinitions(loop);
+    invariants_.clear();
+    std::vector<Instr*> order; // definitions before uses
+    for (BlockId id : loops_.blocks(loop))
+      for (Instr& instr : *function_.block(id))
+        if (isInvariant(loop, instr)) {
+          invariants_[&instr] = false;
+          order.push_back(&instr);
+        }
+    if (order.empty()) return;
+    const BlockId header = loops_.loop(loop).header, from = onlyEntry(loops_, cfg_, loop);
+    if (from == ori::kNoId) {
+      context_.remarks.refused(function_.block(header)->first, "invariants stay: the loop has several ways in");
+      return;
+    }
+    choose(loop, from, order);
+    Move move{from, header, {}};
+    for (Instr* instr : order)
+      if (invariants_[instr]) move.instrs.push_back(instr);
+    if (!move.instrs.empty()) moves.push_back(std::move(move));
+  }
+
+  void noteDefinitions(LoopId loop) {
+    for (BlockId id : loops_.blocks(loop))
+      for (Instr& instr : *function_.block(id))
+        for (const ori::Operand& o : instr.ops())
+          if (o.isDef && o.isReg())
+            components_.forEach(o, [&](CompId c) {
+              const Definition& seen = definitions_[c];
+              definitions_[c] = {loop, &instr, seen.loop != loop};
+            });
+  }
+
+  /// Its operands are the same in each round, and it alone says in the loop what its results are. These are not wanted
+  /// with the values that they have in front of the loop, or had in the round before: neither in the loop nor behind.
+  bool isInvariant(LoopId loop, const Instr& instr) {
+    if (!isPure(instr) || isPlainCopy(instr)) return false;
+    bool hasResult = false, isKnown = true;
+    for (const ori::Operand& o : instr.ops()) {
+      if (lanesOnly_ && touchesWarp(o)) return false;
+      if (!o.isReg() || o.isZeroReg()) continue;
+      // Uniform predicates stay within their blocks, and barriers where they are.
+      if (!o.isVirtual() || o.file == File::B || (o.isDef && o.file == File::UP)) return false;
+      hasResult |= o.isDef;
+      components_.forEach(o, [&](CompId c) {
+        const Definition& def = definitions_[c];
+        const bool isWritten = def.loop == loop;
+        isKnown &=
+            o.isDef ? isWritten && def.isOnlyOne : !isWritten || (def.isOnlyOne && invariants_.count(def.instr) != 0);
+      });
+    }
+    if (!hasResult || !isKnown) return false;
+    bool isOld = false;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isReg())
+        components_.forEach(o, [&](CompId c) { isOld |= liveness().isLiveIn(loops_.loop(loop).header, c); });
+    if (isOld) context_.remarks.refused(&instr, "stays in the loop: its register is wanted with its old value");
+    return !isOld;
+  }
+
+  /// Marks what moves: those first that spare the most instructions, while registers last.
+  void choose(LoopId loop, BlockId from, const std::vector<Instr*>& order) {
+    std::vector<Root> roots;
+    for (Instr* instr : order)
+      if (isReadByRest(*instr)) roots.push_back({instr, chainOf(loop, instr)});
+    std::stable_sort(roots.begin(), roots.end(),
+                     [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
+    ori::FileCounts used{};
+    for (BlockId id : loops_.blocks(loop))
+      for (unsigned file = 0; file < isa::kFileCount; ++file)
+        used[file] = std::max(used[file], pressure().byBlock[id][file]);
+    for (const Root& root : roots) {
+      if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
+      ori::FileCounts wanted{};
+      const char* why = nullptr;
+      for (const Instr* instr : root.chain) {
+        if (invariants_[instr]) continue;
+        if (!why) why = whyNot(loop, from, *instr);
+        if (!isReadByRest(*instr)) continue;
+        for (const ori::Operand& o : instr->ops())
+          if (o.isDef && o.isVirtual()) wanted[indexOf(o.file)] += o.width;
+      }
+      if (!why) why = whyNotLasting(loop, *root.instr, used, wanted);
+      if (why) {
+        context_.remarks.refused(root.instr, why);
+        continue;
+      }
+      for (unsigned file = 0; file < isa::kFileCount; ++file)
+        used[file] += wanted[file];
+      for (const Instr* instr : root.chain)
+        invariants_[instr] = true;
+    }
+  }
+
+  /// Why an instruction may not run in front of the loop; null when it may.
+  const char* whyNot(LoopId loop, BlockId from, const Instr& instr) {
+    const bool isForWarp = std::any_of(instr.ops().begin(), instr.ops().end(),
+                                       [](const ori::Operand& o) { return o.isDef && touchesWarp(o); });
+    if (!isForWarp) return nullptr;
+    const ori::Divergence& lanes = divergence();
+    if (!lanes.isUniformBlock(from) || lanes.branchesApart(from))
+      return "stays in the loop: a part of the warp would write a uniform register in front of it";
+    if (instr.op != Op::R2UR) return nullptr;
+    // Those lanes that never come to it may have anything in the register.
+    const BlockId block = instr.block->id;
+    if (!lanes.isUniformBlock(block) || !lanes.isUniform(instr.op_(2)) || !runsBeforeAnyLeaves(loop, block))
+      return "stays in the loop: not all lanes in front of it have the value";
+    return nullptr;
+  }
+
+  /// Why there are no registers that a result could keep throughout the loop; null when there are.
+  const char* whyNotLasting(LoopId loop, const Instr& instr, const ori::FileCounts& used,
+                            const ori::FileCounts& wanted) {
+    const auto after = [&](File file) { return used[indexOf(file)] + wanted[indexOf(file)]; };
+    const auto isShort = [&](File file, unsigned most) { return wanted[indexOf(file)] != 0 && after(file) > most; };
+    const auto spare = static_cast<unsigned>(context_.knobs.get(Knob::HoistLateSpareUniform));
+    const unsigned uniform = context_.target.registerCount(File::UR);
+    if (isShort(File::R, limit())) return "stays in the loop: registers are short";
+    if (isShort(File::UR, uniform - std::min(spare, uniform))) return "stays in the loop: uniform registers are short";
+    if (isShort(File::P, static_cast<unsigned>(context_.knobs.get(Knob::HoistLatePredicates))))
+      return "stays in the loop: predicates are short";
+    // What some rounds do without is worth no register that others may want.
+    const bool isFree = after(File::R) + context_.target.reservedRegisters() <= kRegistersOfFullHouse;
+    if (wanted[indexOf(File::R)] != 0 && !isFree && !runsInEveryRound(loop, instr.block->id))
+      return "stays in the loop: not every round comes here";
+    return nullptr;
+  }
+
+  void apply(const Move& move) {
+    ori::Block* from = function_.block(move.from);
+    ori::Block* header = function_.block(move.header);
+    const bool leadsHereOnly = cfg_.successors(move.from).size() == 1 &&
+                               (!from->last || !ori::isTerminator(from->last->op) || !from->last->isGuarded());
+    ori::Block* front = leadsHereOnly ? from : ori::splitEdge(function_, from, header);
+    Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
+    for (Instr* instr : move.instrs) {
+      context_.remarks.did(instr, fmt::format("{} moved in front of the loop", isa::desc(instr->op).mnemonic), 1);
+      function_.unlink(instr);
+      if (end)
+        function_.insertBefore(end, instr);
+      else
+        function_.append(front, instr);
+      function_.touch(instr);
+    }
+  }
+
+  bool runsInEveryRound(LoopId loop, BlockId block) const {
+    const std::vector<BlockId>& latches = loops_.loop(loop).latches;
+    return std::all_of(latches.begin(), latches.end(),
+                       [&](BlockId latch) { return dominators_.dominates(block, latch); });
+  }
+
+  /// Every lane that enters the loop comes here.
+  bool runsBeforeAnyLeaves(LoopId loop, BlockId block) const {
+    for (BlockId id : loops_.blocks(loop)) {
+      const Instr* last = function_.block(id)->last;
+      const bool endsLanes = last && ori::isTerminator(last->op) && last->op != Op::BRA;
+      if (endsLanes && !dominators_.dominates(block, id)) return false;
+    }
+    const auto exits = loops_.exits(loop);
+    return std::all_of(exits.begin(), exits.end(),
+                       [&](const auto& exit) { return dominators_.dominates(block, exit.first); });
+  }
+
+  /// Someone reads a result who is not an invariant.
+  bool isReadByRest(const Instr& instr) const {
+    bool isRead = false;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual())
+        function_.forEachUse(o.reg, [&](ori::Operand& use) { isRead |= invariants_.count(use.owner) == 0; });
+    return isRead;
+  }
+
+  /// The invariant and those that it needs.
+  std::vector<Instr*> chainOf(LoopId loop, Instr* root) const {
+    std::vector<Instr*> chain{root};
+    for (std::size_t i = 0; i < chain.size() && chain.size() <= kLongestChain; ++i)
+      for (const ori::Operand& o : chain[i]->ops()) {
+        if (o.isDef || !o.isVirtual()) continue;
+        components_.forEach(o, [&](CompId c) {
+          if (definitions_[c].loop != loop) return;
+          Instr* def = definitions_[c].instr;
+          if (std::find(chain.begin(), chain.end(), def) == chain.end()) chain.push_back(def);
+        });
+      }
+    return chain;
+  }
+
+  /// Instructions saved in each round.
+  unsigned work(const std::vector<Instr*>& chain) const {
+    return static_cast<unsigned>(std::count_if(chain.begin(), chain.end(), [&](const Instr* instr) {
+      return !invariants_.at(instr) && !isAsWellMadeInside(*instr);
+    }));
+  }
+
+  /// A number that goes into a copy may be set there.
+  bool isAsWellMadeInside(const Instr& instr) const {
+    if (!isa::desc(instr.op).has(Flag::Copy) && instr.op != Op::MOV) return false;
+    if (!instr.op_(1).isImm() || !instr.op_(0).isVirtual()) return false;
+    bool isCopied = false;
+    function_.forEachUse(instr.op_(0).reg, [&](ori::Operand& use) { isCopied |= isa::desc(use.owner->op).isPseudo(); });
+    return isCopied;
+  }
+
+  const ori::Liveness& liveness() {
+    if (!liveness_) liveness_.emplace(cfg_);
+    return *liveness_;
+  }
+  const ori::Pressure& pressure() {
+    if (!pressure_) pressure_ = ori::computePressure(function_, liveness());
+    return *pressure_;
+  }
+  const ori::Divergence& divergence() {
+    if (!divergence_) divergence_.emplace(cfg_);
+    return *divergence_;
+  }
+  /// Registers of the lanes that may be live: so many that as many warps fit as before.
+  unsigned limit() {
+    return registersUpToCliff(
+        std::max(pressure().maximum[indexOf(File::R)], kRegistersOfFullHouse - context_.target.reservedRegisters()),
+        context_);
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const bool lanesOnly_;
+  const ori::Cfg cfg_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  const ori::Components components_;
+  std::vector<Definition> definitions_; ///< by component
+  std::optional<ori::Liveness> liveness_;
+  std::optional<ori::Pressure> pressure_;
+  std::optional<ori::Divergence> divergence_;
+  std::map<const Instr*, bool> invariants_; ///< of the loop at hand; whether it moves
+};
+
+std::uint32_t deepestLoop(const ori::Function& function) {
+  const ori::Cfg cfg(function);
+  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  std::uint32_t depth = 0;
+  for (const ori::Loop& loop : loops.all())
+    depth = std::max(depth, loop.depth);
+  return depth;
+}
+
+bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
+  const std::uint32_t deepest = deepestLoop(function);
+  bool changed = false;
+  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
+    changed |= Level(function, context, lanesOnly).hoist(depth);
+  return changed;
+}
+
+/// How long uniform registers are wanted has been said for the places where they are written and read now.
+bool hasFixedLives(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == Op::CONV_ALLOC || allowsConvAlloc(instr)) return true;
+  return false;
+}
+
+} // namespace
+
+/// Phase 79. Out of SSA form, what computes the same in each round of a loop moves in front of it: what phases 45 to 74
+/// have put into loops (constants that instructions cannot name, ULDC and UMOV, the bridges between the lanes and the
+/// warp), and what did not fit in phase 66, when the lanes kept what is in uniform registers now. A register may have
+/// several values here, so the result must be the only one that the loop writes there, and no old one may be wanted.
+/// Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run on their
+/// own, uniform registers live within a block, and what touches them stays.
+bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
+  return hoist(function, context, ori::mayRunApart(function));
+}
+
+/// Phase 88. The same for what legalisation has left in loops. Where phase 86 has said how long uniform registers are
+/// wanted, or calls have their boundaries, what touches those registers stays.
+bool oriHoistInvariantsLate3(ori::Function& function, PhaseContext& context) {
+  return hoist(function, context, ori::mayRunApart(function) || hasFixedLives(function));
+}
+
+} // namespace orias::phases
