@@ -21,6 +21,7 @@ bool applyPostRegAllocWars(ori::Function&, PhaseContext&);
 bool expandJmxComputation(ori::Function&, PhaseContext&);
 bool oriPerformLiveDead(ori::Function&, PhaseContext&);
 bool oriLoopSimplification(ori::Function&, PhaseContext&);
+bool oriStrengthReduce(ori::Function&, PhaseContext&);
 bool oriLoopUnrolling(ori::Function&, PhaseContext&);
 bool generateMovPhi(ori::Function&, PhaseContext&);
 bool oriRemoveRedundantBarriers(ori::Function&, PhaseContext&);

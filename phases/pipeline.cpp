@@ -61,6 +61,8 @@ constexpr PhaseInfo kPipeline[] = {
      "addresses have taken up their offsets, and are still whole: neighbours show, and how they are aligned"},
     {"44", "OptimizeUniformAtomic", S::Middle, 1, 4, kOptional, optimizeUniformAtomic,
      "in SSA form it is known which addresses all lanes share; addresses are still pairs"},
+    {"21", "OriStrengthReduce", S::Middle, 1, 4, kOptional, oriStrengthReduce,
+     "loops have been unrolled by their counters, and addresses are final but still whole: what a round costs shows"},
     {"45", "MidExpansion", S::Middle, 0, 4, kNeeded, midExpansion,
      "64-bit arithmetic has been folded as a whole by now; its words are optimised from here on"},
     {"46", "GeneralOptimizeMid2", S::Middle, 1, 4, kOptional, generalOptimizeMid,

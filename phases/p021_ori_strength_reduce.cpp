@@ -1,0 +1,721 @@
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+#include "phases/loop_counters.h"
+#include "phases/loop_entry.h"
+#include "phases/occupancy.h"
+#include "phases/optimize/linear_form.h"
+#include "phases/phases.h"
+
+#include <algorithm>
+#include <bit>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::BlockId;
+using ori::Instr;
+using ori::LoopId;
+using ori::VRegId;
+
+namespace {
+
+/// Nests deeper than this keep the products of their outermost loops.
+constexpr std::uint32_t kMostLevels = 8;
+/// Loops with more values that follow counters than this are left alone: each is looked at with all others.
+constexpr std::size_t kMostFollowers = 256;
+/// So many rounds have to make good for what is computed in front of the loop.
+constexpr unsigned kExpectedRounds = 4;
+
+/// What becomes of an operand when an instruction is done for the step of a counter instead of the counter.
+enum class Part : std::uint8_t {
+  Follows,  ///< goes with the counter: its own step
+  Vanishes, ///< is added, and the same in each round: nothing
+  Stays     ///< a factor, a number of bits, a place without a value
+};
+
+/// A value of the loop that a sum, or a product with something that stays the same, makes of a counter: from round to
+/// round it grows by the same amount.
+struct Follower {
+  Instr* instr = nullptr;
+  std::vector<Part> parts;     ///< by operand
+  std::vector<VRegId> follows; ///< counters (their phis) and followers
+  bool isStep = false;         ///< it is the step of a counter
+  bool isRoot = false;         ///< somebody else reads it, in the loop only
+};
+
+/// Issue slots that an instruction takes in a round, once phase 45 has expanded it.
+unsigned costOf(Op op) {
+  switch (op) {
+  case Op::IADD64: return 2;
+  case Op::IMUL64: return 3;
+  case Op::IMAD64: return 3;
+  default: return 1;
+  }
+}
+
+unsigned costOfSum(unsigned width) {
+  return width;
+}
+
+/// Roots that differ by numbers only: one of them becomes a sum, the others that sum and a number.
+struct Group {
+  VRegId base = ori::kNoId;
+  std::vector<std::pair<VRegId, std::uint32_t>> others; ///< with what they are more than the base
+};
+
+/// What is to become of one loop.
+struct Plan {
+  LoopId loop = ori::kNoId;
+  BlockId from = ori::kNoId, latch = ori::kNoId;
+  std::vector<Counter> counters;
+  std::vector<Follower> followers;    ///< of the loop, definitions before uses
+  std::vector<Group> groups;          ///< of all roots
+  std::vector<std::size_t> taken;     ///< groups that become sums
+  std::optional<std::size_t> dropped; ///< the counter that goes
+  CounterTest test;                   ///< of that counter
+  VRegId tested = ori::kNoId;         ///< the root that takes over the test
+};
+
+class Level {
+ public:
+  Level(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
+        loops_(cfg_, dominators_) {}
+
+  /// True when a loop changed: the snapshots are out of date then.
+  bool run(std::uint32_t depth) {
+    std::vector<Plan> plans;
+    for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
+      if (loops_.loop(loop).depth == depth)
+        if (std::optional<Plan> plan = planFor(loop)) plans.push_back(std::move(*plan));
+    for (Plan& plan : plans)
+      apply(plan);
+    return !plans.empty();
+  }
+
+ private:
+  std::optional<Plan> planFor(LoopId id) {
+    Plan plan;
+    plan.loop = id;
+    plan.from = onlyEntry(loops_, cfg_, id);
+    if (plan.from == ori::kNoId || loops_.loop(id).latches.size() != 1) return std::nullopt;
+    plan.latch = loops_.loop(id).latches[0];
+    plan.counters = findCounters(function_, loops_, id, plan.from);
+    if (plan.counters.empty()) return std::nullopt;
+    findFollowers(plan);
+    if (byValue_.empty()) return std::nullopt;
+    if (plan.followers.size() > kMostFollowers) {
+      context_.remarks.refused(plan.counters[0].step, "no sums: too many values of the loop follow its counters");
+      return std::nullopt;
+    }
+    return choose(plan) ? std::optional(std::move(plan)) : std::nullopt;
+  }
+
+  // --- what grows by the same amount in each round
+
+  void findFollowers(Plan& plan) {
+    byValue_.clear();
+    counterOf_.clear();
+    for (std::size_t i = 0; i < plan.counters.size(); ++i)
+      counterOf_[plan.counters[i].value.reg] = i;
+    for (BlockId b : loops_.blocks(plan.loop))
+      for (Instr& instr : *function_.block(b)) {
+        std::optional<Follower> follower = follow(plan.loop, instr);
+        if (!follower) continue;
+        for (const Counter& counter : plan.counters)
+          follower->isStep |= counter.step == &instr;
+        byValue_[instr.op_(0).reg] = plan.followers.size();
+        plan.followers.push_back(std::move(*follower));
+      }
+    for (Follower& follower : plan.followers)
+      follower.isRoot = !follower.isStep && isRoot(plan, follower);
+    makeGroups(plan);
+  }
+
+  /// What differs by a number is the work of phases 50 and 58, and of addresses: nothing is saved by that here.
+  void makeGroups(Plan& plan) {
+    if (!rewriter_) rewriter_.emplace(function_);
+    LinearForms forms(*rewriter_);
+    std::map<std::string, std::pair<std::size_t, std::uint32_t>> groupOf;
+    for (const Follower& f : plan.followers) {
+      const std::optional<LinearForm> form = forms.show(*f.instr);
+      if (!f.isRoot) continue;
+      const VRegId root = f.instr->op_(0).reg;
+      if (form) {
+        const auto [at, isNew] = groupOf.try_emplace(form->key(), plan.groups.size(), form->number);
+        if (!isNew) {
+          plan.groups[at->second.first].others.emplace_back(root, form->number - at->second.second);
+          continue;
+        }
+      }
+      plan.groups.push_back({root, {}});
+    }
+  }
+
+  /// The whole of a register that goes with a counter, maybe negated.
+  bool isFollowing(const Operand& o) const {
+    if (!o.isReg(File::R) || !o.isVirtual() || o.abs() || o.inverted()) return false;
+    return o.sub == 0 && o.width == function_.vreg(o.reg).width &&
+           (counterOf_.count(o.reg) != 0 || byValue_.count(o.reg) != 0);
+  }
+
+  std::optional<Follower> follow(LoopId loop, Instr& instr) const {
+    Follower f;
+    f.instr = &instr;
+    f.parts.assign(instr.operandCount, Part::Stays);
+    unsigned firstFactor = 0, factors = 0, firstTerm = 0, terms = 0;
+    switch (instr.op) {
+    case Op::IADD3:
+      if (!isUnusedResult(instr.op_(1)) || !isUnusedResult(instr.op_(2))) return std::nullopt;
+      firstTerm = 3, terms = 3;
+      break;
+    case Op::IMAD: firstFactor = 1, factors = 2, firstTerm = 3, terms = 1; break;
+    case Op::LEA:
+      if (!isUnusedResult(instr.op_(1)) || !instr.op_(4).isImm()) return std::nullopt;
+      firstTerm = 2, terms = 2;
+      break;
+    case Op::SHF: {
+      const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
+      if (!isLeft || isa::getMod(instr.op, instr.mods, Mod::Hi) != 0 || !instr.op_(2).isImm() ||
+          static_cast<std::uint32_t>(instr.op_(2).imm) > 31 || !instr.op_(3).isZeroReg())
+        return std::nullopt;
+      firstTerm = 1, terms = 1;
+      break;
+    }
+    case Op::IADD64: firstTerm = 1, terms = 2; break;
+    case Op::IMUL64: firstFactor = 1, factors = 2; break;
+    case Op::IMAD64: firstFactor = 1, factors = 2, firstTerm = 3, terms = 1; break;
+    default: return std::nullopt;
+    }
+    const ori::Operand& result = instr.op_(0);
+    if (instr.isGuarded() || !isWholeRegister(function_, result) || function_.vreg(result.reg).multiDef)
+      return std::nullopt;
+    const auto take = [&](unsigned slot, Part otherwise) {
+      const Operand o = instr.op_(slot).value();
+      if (isFollowing(o)) {
+        f.parts[slot] = Part::Follows;
+        f.follows.push_back(o.reg);
+        return true;
+      }
+      f.parts[slot] = otherwise;
+      return isSameInEachRound(function_, loops_, loop, o);
+    };
+    for (unsigned slot = firstTerm; slot < firstTerm + terms; ++slot)
+      if (!take(slot, Part::Vanishes)) return std::nullopt;
+    for (unsigned slot = firstFactor; slot < firstFactor + factors; ++slot)
+      if (instr.op_(slot).neg() || !take(slot, Part::Stays)) return std::nullopt;
+    // A product of two that grow grows by more each time; one of neither is for phase 66.
+    if (factors != 0) {
+      const auto growing =
+          std::count(f.parts.begin() + firstFactor, f.parts.begin() + firstFactor + factors, Part::Follows);
+      if (growing != 1) return std::nullopt;
+    }
+    return f.follows.empty() ? std::nullopt : std::optional(std::move(f));
+  }
+
+  /// Whether somebody reads it who goes with no counter. What is read behind the loop stays: a sum would have to be
+  /// copied in each round, as the next one is made before the loop is left.
+  bool isRoot(const Plan& plan, const Follower& follower) const {
+    bool isReadByRest = false, isReadBehind = false;
+    function_.forEachUse(follower.instr->op_(0).reg, [&](ori::Operand& use) {
+      isReadBehind |= use.owner->op == Op::PHI || !loops_.contains(plan.loop, use.owner->block->id);
+      isReadByRest |= !isFollower(*use.owner);
+    });
+    return isReadByRest && !isReadBehind;
+  }
+
+  bool isFollower(const Instr& instr) const {
+    return instr.operandCount != 0 && instr.op_(0).isVirtual() && instr.op_(0).isDef &&
+           byValue_.count(instr.op_(0).reg) != 0;
+  }
+
+  // --- what pays
+
+  /// Which followers nobody would read if `roots` were sums.
+  std::vector<bool> deadWith(const Plan& plan, const std::set<VRegId>& roots) const {
+    std::vector<bool> isDead(plan.followers.size());
+    for (std::size_t i = plan.followers.size(); i-- > 0;) {
+      const VRegId value = plan.followers[i].instr->op_(0).reg;
+      bool isRead = false;
+      if (!plan.followers[i].isStep && roots.count(value) == 0)
+        function_.forEachUse(value, [&](ori::Operand& use) {
+          const auto reader = isFollower(*use.owner) ? byValue_.find(use.owner->op_(0).reg) : byValue_.end();
+          isRead |= reader == byValue_.end() || !isDead[reader->second];
+        });
+      isDead[i] = !plan.followers[i].isStep && !isRead;
+    }
+    return isDead;
+  }
+
+  using Groups = std::set<std::size_t>;
+
+  static std::set<VRegId> rootsOf(const Plan& plan, const Groups& groups, bool withBases) {
+    std::set<VRegId> roots;
+    for (std::size_t group : groups) {
+      if (withBases) roots.insert(plan.groups[group].base);
+      for (const auto& [root, more] : plan.groups[group].others)
+        roots.insert(root);
+    }
+    return roots;
+  }
+
+  /// Issue slots that a round is shorter by. What the others of a group alone need goes in any case.
+  int gainOf(const Plan& plan, const Groups& groups) const {
+    const std::vector<bool> isDead = deadWith(plan, rootsOf(plan, groups, true));
+    const std::vector<bool> goesAnyway = deadWith(plan, rootsOf(plan, groups, false));
+    int gain = 0;
+    for (std::size_t i = 0; i < plan.followers.size(); ++i)
+      if (isDead[i] && !goesAnyway[i] && dominators_.dominates(plan.followers[i].instr->block->id, plan.latch))
+        gain += static_cast<int>(costOf(plan.followers[i].instr->op));
+    for (std::size_t group : groups)
+      gain -= static_cast<int>(costOfSum(function_.vreg(plan.groups[group].base).width));
+    return gain;
+  }
+
+  bool choose(Plan& plan) {
+    const auto most = static_cast<std::size_t>(context_.knobs.get(Knob::StrengthReduceMaxSums));
+    // First those that pay on their own.
+    Groups taken;
+    for (std::size_t group = 0; group < plan.groups.size() && taken.size() < most; ++group)
+      if (gainOf(plan, {group}) > 0) taken.insert(group);
+    int gain = gainOf(plan, taken);
+    if (context_.knobs.enabled(Knob::StrengthReduceTests)) tryDropping(plan, taken, gain, most);
+    if (gain <= 0) return false;
+    plan.taken.assign(taken.begin(), taken.end());
+    return isWorthIt(plan, gain);
+  }
+
+  /// A counter that only a test is left to read goes when one of the sums can be tested instead.
+  void tryDropping(Plan& plan, Groups& taken, int& gain, std::size_t most) {
+    for (std::size_t c = 0; c < plan.counters.size() && !plan.dropped; ++c) {
+      const Counter& counter = plan.counters[c];
+      if (counter.value.width != 1) continue;
+      Groups all = taken;
+      for (std::size_t group = 0; group < plan.groups.size(); ++group)
+        if (dependsOnlyOn(plan, plan.groups[group].base, counter)) all.insert(group);
+      if (all.empty() || all.size() > most) continue;
+      Instr* compare = onlyTest(plan, counter, deadWith(plan, rootsOf(plan, all, true)));
+      if (!compare) continue;
+      const auto test = testOf(function_, loops_, dominators_, plan.loop, counter, *compare);
+      if (!test || !endsInOrder(*test, counter)) {
+        context_.remarks.refused(compare, "a counter stays: its test is not one that ends the loop in order");
+        continue;
+      }
+      const int with = gainOf(plan, all) + 1;
+      if (with <= gain || with <= 0) continue;
+      const auto tested = std::find_if(all.begin(), all.end(), [&](std::size_t group) {
+        const VRegId base = plan.groups[group].base;
+        return dependsOnlyOn(plan, base, counter) && canBeTested(plan, base, counter, *test);
+      });
+      if (tested == all.end()) {
+        context_.remarks.refused(compare, "a counter stays: no sum tells its values apart");
+        continue;
+      }
+      plan.tested = plan.groups[*tested].base;
+      plan.dropped = c;
+      plan.test = *test;
+      taken = all;
+      gain = with;
+    }
+  }
+
+  /// Whether a value comes of one counter and of what stays the same.
+  bool dependsOnlyOn(const Plan& plan, VRegId value, const Counter& counter) const {
+    if (value == counter.value.reg || value == counter.next.reg) return true;
+    const auto found = byValue_.find(value);
+    if (found == byValue_.end() || plan.followers[found->second].isStep) return false;
+    const std::vector<VRegId>& follows = plan.followers[found->second].follows;
+    return std::all_of(follows.begin(), follows.end(), [&](VRegId v) { return dependsOnlyOn(plan, v, counter); });
+  }
+
+  /// The comparison that alone reads the counter besides its step and what would be dead; null when others do.
+  Instr* onlyTest(const Plan& plan, const Counter& counter, const std::vector<bool>& isDead) const {
+    Instr* test = nullptr;
+    bool areOthers = false;
+    for (VRegId v : {counter.value.reg, counter.next.reg})
+      function_.forEachUse(v, [&](ori::Operand& use) {
+        Instr* reader = use.owner;
+        if (reader == counter.step || isPhiOf(counter, *reader)) return;
+        const auto found = isFollower(*reader) ? byValue_.find(reader->op_(0).reg) : byValue_.end();
+        if (found != byValue_.end() && isDead[found->second]) return;
+        areOthers |= test != nullptr || !loops_.contains(plan.loop, reader->block->id);
+        test = reader;
+      });
+    return areOthers ? nullptr : test;
+  }
+
+  static bool isPhiOf(const Counter& counter, const Instr& instr) {
+    return instr.op == Op::PHI && instr.op_(0).reg == counter.value.reg;
+  }
+
+  /// Whether the value is that of the last test then only when the counter is. The test is at the end of the round, or
+  /// reads the counter as it was at its beginning.
+  bool canBeTested(const Plan& plan, VRegId value, const Counter& counter, const CounterTest& test) const {
+    if (function_.vreg(value).width != 1 || (test.comparesNext && test.branch->block->id != plan.latch)) return false;
+    const auto factor = factorOf(plan, value, counter);
+    if (!factor || *factor == 0) return false;
+    const int zeros = std::countr_zero(*factor);
+    if (zeros == 0) return true;
+    if (!test.rounds || !counter.by) return false;
+    // The way to the last round, times the factor, must not come around.
+    const auto by = std::abs(static_cast<std::int64_t>(static_cast<std::int32_t>(*counter.by)));
+    return *test.rounds <= (std::int64_t{1} << (32 - zeros)) / std::max<std::int64_t>(by, 1) - 1;
+  }
+
+  /// By what a value grows when the counter grows by one; nothing when that is no number.
+  std::optional<std::uint32_t> factorOf(const Plan& plan, VRegId value, const Counter& counter) const {
+    if (value == counter.value.reg || value == counter.next.reg) return 1;
+    const Instr& instr = *plan.followers[byValue_.at(value)].instr;
+    const std::vector<Part>& parts = plan.followers[byValue_.at(value)].parts;
+    std::uint32_t sum = 0;
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      if (parts[slot] != Part::Follows) continue;
+      std::optional<std::uint32_t> term = factorOf(plan, instr.op_(slot).reg, counter);
+      if (!term) return std::nullopt;
+      if (instr.op_(slot).neg()) term = 0u - *term;
+      if (instr.op == Op::SHF) term = *term << instr.op_(2).imm;
+      if (instr.op == Op::LEA && slot == 2) term = *term << instr.op_(4).imm;
+      if (instr.op == Op::IMAD && slot != 3) {
+        const ori::Operand& other = instr.op_(3 - slot);
+        if (!other.isImm()) return std::nullopt;
+        term = *term * static_cast<std::uint32_t>(other.imm);
+      }
+      sum += *term;
+    }
+    return sum;
+  }
+
+  /// What is computed in front of the loop must come back soon, and the sums need registers.
+  bool isWorthIt(const Plan& plan, int gain) {
+    const Instr* where = plan.followers[byValue_.at(plan.groups[plan.taken[0]].base)].instr;
+    std::size_t inFront = 0;
+    unsigned registers = 0;
+    for (std::size_t group : plan.taken) {
+      const VRegId root = plan.groups[group].base;
+      const std::size_t chain = chainOf(plan, root);
+      const bool isNumber = stepNumber(plan, root).has_value();
+      inFront += isNumber ? chain : 2 * chain;
+      registers += function_.vreg(root).width * (isNumber ? 1 : 2);
+    }
+    if (plan.dropped) inFront += chainOf(plan, plan.tested) + 1;
+    const std::int64_t rounds = std::min<std::int64_t>(plan.test.rounds.value_or(kExpectedRounds), kExpectedRounds);
+    if (static_cast<std::int64_t>(inFront) > gain * rounds) {
+      context_.remarks.refused(where, "no sum: what it needs in front of the loop costs more than it saves", gain);
+      return false;
+    }
+    if (!pressure_) pressure_ = ori::computePressure(function_, ori::Liveness(cfg_));
+    const auto file = static_cast<unsigned>(File::R);
+    unsigned used = 0;
+    for (BlockId b : loops_.blocks(plan.loop))
+      used = std::max(used, pressure_->byBlock[b][file]);
+    const unsigned limit = registersUpToCliff(
+        std::max(pressure_->maximum[file], kRegistersOfFullHouse - context_.target.reservedRegisters()), context_);
+    if (used + registers - (plan.dropped ? 1 : 0) > limit) {
+      context_.remarks.refused(where, "no sum: registers are short", registers);
+      return false;
+    }
+    return true;
+  }
+
+  /// Followers from the counter to a value, steps included.
+  std::size_t chainOf(const Plan& plan, VRegId root) const {
+    std::set<VRegId> seen;
+    std::vector<VRegId> open{root};
+    while (!open.empty()) {
+      const VRegId v = open.back();
+      open.pop_back();
+      const auto found = byValue_.find(v);
+      if (found == byValue_.end() || !seen.insert(v).second) continue;
+      for (VRegId next : plan.followers[found->second].follows)
+        open.push_back(next);
+    }
+    return seen.size();
+  }
+
+  /// What a word grows by in each round, where that is a number.
+  std::optional<std::uint32_t> stepNumber(const Plan& plan, VRegId root) const {
+    if (function_.vreg(root).width != 1) return std::nullopt;
+    for (const Counter& c : plan.counters) {
+      if (c.value.width != 1 || !c.by || !dependsOnlyOn(plan, root, c)) continue;
+      const auto factor = factorOf(plan, root, c);
+      return factor ? std::optional(*factor * *c.by) : std::nullopt;
+    }
+    return std::nullopt;
+  }
+
+  // --- the change
+
+  void apply(Plan& plan) {
+    byValue_.clear();
+    for (std::size_t i = 0; i < plan.followers.size(); ++i)
+      byValue_[plan.followers[i].instr->op_(0).reg] = i;
+    const ori::Loop& loop = loops_.loop(plan.loop);
+    ori::Block* header = function_.block(loop.header);
+    ori::Block* latch = function_.block(plan.latch);
+    ori::Block* front = function_.block(plan.from);
+    const bool leadsHereOnly = cfg_.successors(plan.from).size() == 1 &&
+                               (!front->last || !ori::isTerminator(front->last->op) || !front->last->isGuarded());
+    if (!leadsHereOnly) front = ori::splitEdge(function_, front, header);
+    ori::Builder before = atEnd(*front);
+
+    struct Sum {
+      VRegId root;
+      std::size_t group;
+      Operand first, by;
+    };
+    std::vector<Sum> sums;
+    std::map<VRegId, Operand> firsts, steps;
+    for (std::size_t group : plan.taken) {
+      const VRegId root = plan.groups[group].base;
+      before.setSource(plan.followers[byValue_.at(root)].instr->source);
+      const auto number = stepNumber(plan, root);
+      sums.push_back(
+          {root, group, evaluate(plan, before, root, firsts),
+           number ? Operand::immediate(static_cast<std::int32_t>(*number)) : stepOf(plan, before, root, steps)});
+    }
+    Operand last;
+    if (plan.dropped) {
+      const Counter& counter = plan.counters[*plan.dropped];
+      before.setSource(plan.test.compare->source);
+      // What the counter is compared with stands for it, whether it is that of the round or of the next.
+      const Operand end = endOf(plan, before, counter, evaluate(plan, before, counter.value.reg, firsts));
+      last = lastOf(plan, before, counter, end);
+    }
+
+    for (const Sum& sum : sums) {
+      Instr* root = plan.followers[byValue_.at(sum.root)].instr;
+      context_.remarks.did(root,
+                           fmt::format("{} becomes a sum carried from round to round", isa::desc(root->op).mnemonic));
+      const unsigned width = function_.vreg(sum.root).width;
+      const Operand value = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
+      const Operand next = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
+      for (unsigned k = width; k-- > 0;) {
+        const Operand operands[] = {ori::component(value, k), ori::component(sum.first, k), Operand::label(front->id),
+                                    ori::component(next, k), Operand::label(latch->id)};
+        function_.prepend(header, function_.create(Op::PHI, operands, root->source));
+      }
+      ori::Builder atLatch = atEnd(*latch);
+      atLatch.setSource(root->source);
+      if (width == 1)
+        atLatch.emit(Op::IADD3, {next, Operand::pt(), Operand::pt(), value, sum.by, Operand::rz()});
+      else
+        atLatch.emit(Op::IADD64, {next, value, sum.by});
+      if (plan.dropped && sum.root == plan.tested)
+        retest(plan, plan.test.branch, plan.test.comparesNext ? next : value, last);
+      for (const auto& [other, more] : plan.groups[sum.group].others)
+        becomeSum(plan.followers[byValue_.at(other)], value, more);
+      replaceUses(sum.root, value.reg);
+    }
+    eraseUnread(plan);
+  }
+
+  ori::Builder atEnd(ori::Block& block) {
+    if (block.last && ori::isTerminator(block.last->op)) return ori::Builder::before(function_, block.last);
+    return ori::Builder(function_, &block);
+  }
+
+  /// A counter's first value, in a register.
+  Operand firstOf(ori::Builder& b, const Counter& counter) {
+    const Operand to = b.newR(counter.value.width);
+    for (unsigned k = 0; k < counter.value.width; ++k)
+      b.copy(ori::component(to, k), counter.first[k]);
+    return to;
+  }
+
+  /// Computes a value again, of known values of the counters, or of their first ones.
+  Operand evaluate(const Plan& plan, ori::Builder& b, VRegId value, std::map<VRegId, Operand>& known) {
+    if (const auto found = known.find(value); found != known.end()) return found->second;
+    for (const Counter& counter : plan.counters)
+      if (counter.value.reg == value) return known[value] = firstOf(b, counter);
+    const Follower& f = plan.followers[byValue_.at(value)];
+    std::vector<Operand> operands;
+    for (unsigned slot = 0; slot < f.instr->operandCount; ++slot) {
+      const Operand o = f.instr->op_(slot).value();
+      operands.push_back(f.parts[slot] == Part::Follows ? likewise(evaluate(plan, b, o.reg, known), o)
+                                                        : inFront(plan, b, o, slot));
+    }
+    return known[value] = emitLike(b, *f.instr, operands);
+  }
+
+  /// By how much a value grows from round to round.
+  Operand stepOf(const Plan& plan, ori::Builder& b, VRegId value, std::map<VRegId, Operand>& known) {
+    if (const auto found = known.find(value); found != known.end()) return found->second;
+    for (const Counter& counter : plan.counters)
+      if (counter.value.reg == value || counter.next.reg == value) {
+        // The step without the counter.
+        std::vector<Operand> operands;
+        for (unsigned slot = 0; slot < counter.step->operandCount; ++slot) {
+          const Operand o = counter.step->op_(slot).value();
+          const bool isCounter = slot != 0 && o.isVirtual() && o.reg == counter.value.reg;
+          operands.push_back(isCounter ? Operand::rz(o.width) : inFront(plan, b, o, slot));
+        }
+        const Operand by = emitLike(b, *counter.step, operands);
+        known[counter.value.reg] = known[counter.next.reg] = by;
+        return by;
+      }
+    const Follower& f = plan.followers[byValue_.at(value)];
+    std::vector<Operand> operands;
+    for (unsigned slot = 0; slot < f.instr->operandCount; ++slot) {
+      const Operand o = f.instr->op_(slot).value();
+      switch (f.parts[slot]) {
+      case Part::Follows: operands.push_back(likewise(stepOf(plan, b, o.reg, known), o)); break;
+      case Part::Vanishes: operands.push_back(Operand::rz(o.isReg() ? o.width : f.instr->op_(0).width)); break;
+      case Part::Stays: operands.push_back(inFront(plan, b, o, slot)); break;
+      }
+    }
+    return known[value] = emitLike(b, *f.instr, operands);
+  }
+
+  /// An operand that does not go with the counters. The result, in slot 0, is replaced later.
+  Operand inFront(const Plan& plan, ori::Builder& b, const Operand& o, unsigned slot) const {
+    return slot == 0 ? o : inFrontOf(loops_, plan.loop, b, o);
+  }
+
+  static Operand likewise(Operand to, const Operand& marks) {
+    if (marks.neg()) to = to.negated();
+    return to;
+  }
+
+  Operand emitLike(ori::Builder& b, const Instr& instr, std::vector<Operand>& operands) {
+    operands[0] = b.newR(instr.op_(0).width);
+    Instr* made = b.emit(instr.op, operands);
+    made->mods = instr.mods;
+    return operands[0];
+  }
+
+  /// What the counter is when it is tested last.
+  Operand endOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& first) {
+    const CounterTest& test = plan.test;
+    const Operand end = b.newR(), limit = inFrontOf(loops_, plan.loop, b, test.compare->op_(3).value());
+    if (test.lastTested) {
+      b.copy(end, Operand::immediate(static_cast<std::int32_t>(*test.lastTested)));
+    } else if (test.stay == isa::ICmp::NE) {
+      b.copy(end, limit);
+    } else {
+      // Where the limit is passed already, the first test is the last.
+      Operand start = first;
+      if (test.comparesNext) {
+        start = b.newR();
+        b.emit(Op::IADD3, {start, Operand::pt(), Operand::pt(), first,
+                           Operand::immediate(static_cast<std::int32_t>(*counter.by)), Operand::rz()});
+      }
+      const Op minMax = context_.target.hasVectorMinMax() ? Op::VIMNMX : Op::IMNMX;
+      b.emit(minMax, {end, start, limit, *counter.by == 1 ? Operand::pt().notted() : Operand::pt()},
+             {{Mod::Type, isa::modAs<isa::IntType>(*test.compare, Mod::Type)}});
+    }
+    return end;
+  }
+
+  /// The tested sum when the counter is `end`.
+  Operand lastOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& end) {
+    std::map<VRegId, Operand> known{{counter.value.reg, end}};
+    return evaluate(plan, b, plan.tested, known);
+  }
+
+  /// The branch goes by the sum: it stays where that is not what it is in the end.
+  void retest(const Plan& plan, Instr* branch, const Operand& value, const Operand& last) {
+    const Operand condition = branch->guard().value();
+    const bool staysWhenTrue = plan.test.leavesWhenTaken == condition.inverted();
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(plan.test.compare->source);
+    const Operand result = plan.test.compare->op_(0).value();
+    context_.remarks.did(plan.test.compare, "a sum ends the loop instead of its counter");
+    b.emit(Op::ISETP, {result, Operand::pt(), value, last, Operand::pt()},
+           {{Mod::Cmp, staysWhenTrue ? isa::ICmp::NE : isa::ICmp::EQ},
+            {Mod::Type, isa::IntType::U32},
+            {Mod::Bool, isa::BoolOp::AND}});
+    function_.erase(plan.test.compare);
+  }
+
+  void becomeSum(Follower& f, const Operand& value, std::uint32_t more) {
+    const Operand operands[] = {f.instr->op_(0).value(),
+                                Operand::pt(),
+                                Operand::pt(),
+                                value,
+                                Operand::immediate(static_cast<std::int32_t>(more)),
+                                Operand::rz()};
+    ori::Builder b = ori::Builder::before(function_, f.instr);
+    b.setSource(f.instr->source);
+    Instr* sum = b.emit(Op::IADD3, operands);
+    function_.erase(f.instr);
+    f.instr = sum;
+  }
+
+  void replaceUses(VRegId from, VRegId to) {
+    function_.forEachUse(from, [&](ori::Operand& use) {
+      Operand o = use.value();
+      o.reg = to;
+      function_.setOperand(use.owner, static_cast<unsigned>(&use - use.owner->operands), o);
+    });
+  }
+
+  /// What led to the sums goes, and a counter that nobody reads.
+  void eraseUnread(const Plan& plan) {
+    if (plan.dropped) {
+      const Counter& counter = plan.counters[*plan.dropped];
+      std::vector<Instr*> phis;
+      function_.forEachDef(counter.value.reg, [&](ori::Operand& def) { phis.push_back(def.owner); });
+      eraseFollowers(plan);
+      for (Instr* phi : phis)
+        function_.erase(phi);
+      if (!function_.hasUses(counter.next.reg)) function_.erase(counter.step);
+      return;
+    }
+    eraseFollowers(plan);
+  }
+
+  void eraseFollowers(const Plan& plan) {
+    for (std::size_t i = plan.followers.size(); i-- > 0;) {
+      const Follower& f = plan.followers[i];
+      if (!f.isStep && !function_.hasUses(f.instr->op_(0).reg)) function_.erase(f.instr);
+    }
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
+  std::optional<ori::Pressure> pressure_;
+  std::map<VRegId, std::size_t> byValue_;   ///< of the loop at hand: followers
+  std::map<VRegId, std::size_t> counterOf_; ///< counters by their phis
+};
+
+} // namespace
+
+/// Phase 21. Values that grow by the same amount in each round of a loop, since they are sums and products of a counter
+/// and of what stays the same, become sums that are carried from round to round, where a round gets shorter by that:
+/// an addition takes the place of a chain. A counter that only the test of the loop reads then goes as well: the loop
+/// ends when a sum has its last value, if that tells the rounds apart. What the sums need is computed in front of the
+/// loop. (The number stands in the inventory before unrolling; here the phase runs behind it, in SSA form, since
+/// unrolling recognises loops by their counters, and since addresses have been simplified by then: what is left of the
+/// products are those that instructions cannot take in.)
+bool oriStrengthReduce(ori::Function& function, PhaseContext& context) {
+  if (!function.ssa || context.knobs.get(Knob::StrengthReduceMaxSums) == 0) return false;
+  std::uint32_t deepest = 0;
+  {
+    const ori::Cfg cfg(function);
+    const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+    for (const ori::Loop& loop : loops.all())
+      deepest = std::max(deepest, loop.depth);
+  }
+  bool changed = false;
+  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
+    changed |= Level(function, context).run(depth);
+  return changed;
+}
+
+} // namespace orias::phases
