@@ -77,6 +77,8 @@ constexpr PhaseInfo kPipeline[] = {
      "value numbering has made equal operations of both sides look equal"},
     {"58", "GeneralOptimizeLate", S::LateOptimisation, 1, 4, kOptional, generalOptimizeMid,
      "the copies that value numbering made go"},
+    {"59", "OriLoopFusion", S::LateOptimisation, 1, 4, kOptional, oriLoopFusion,
+     "rounds are as short as they get, and a phi for each counter shows which loops go alike"},
     {"61", "OriPerformLiveDeadThird", S::LateOptimisation, 1, 4, kOptional, oriPerformLiveDead,
      "the halves of expanded pairs that nobody reads go"},
     {"63", "OriDoPredication", S::LateOptimisation, 2, 4, kOptional, oriDoPredication,
