@@ -30,10 +30,11 @@ bool setsNumber(const Instr& instr) {
 }
 
 /// The number that a register is set to, too.
-std::optional<std::uint32_t> numberBehind(const ori::Function& function, const Operand& o) {
+std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const Operand& o) {
   if (const auto number = numberOf(o)) return number;
+  const ori::Function& function = definitions.function();
   if (!isWholeRegister(function, o) || function.vreg(o.reg).multiDef) return std::nullopt;
-  const Instr* def = function.singleDef(o.reg);
+  const Instr* def = definitions.single(o.reg);
   return def && setsNumber(*def) ? numberOf(def->op_(1)) : std::nullopt;
 }
 
@@ -42,8 +43,8 @@ isa::ICmp opposite(isa::ICmp comparison) {
 }
 
 /// Sets `next`, `step` and `by` of a counter whose value and next value are known; false when it is none.
-bool findStep(ori::Function& function, const ori::Loops& loops, LoopId loop, Counter& counter) {
-  Instr* step = function.singleDef(counter.next.reg);
+bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId loop, Counter& counter) {
+  Instr* step = definitions.single(counter.next.reg);
   if (!step || step->isGuarded() || !loops.contains(loop, step->block->id)) return false;
   const unsigned first = step->op == Op::IADD3 ? 3 : 1, terms = step->op == Op::IADD3 ? 3 : 2;
   if (step->op == Op::IADD3 && (!isUnusedResult(step->op_(1)) || !isUnusedResult(step->op_(2)))) return false;
@@ -57,8 +58,8 @@ bool findStep(ori::Function& function, const ori::Loops& loops, LoopId loop, Cou
       ++own;
       continue;
     }
-    if (!isSameInEachRound(function, loops, loop, o)) return false;
-    const auto number = numberBehind(function, o);
+    if (!isSameInEachRound(definitions, loops, loop, o)) return false;
+    const auto number = numberBehind(definitions, o);
     by = by && number ? std::optional(*by + *number) : std::nullopt;
   }
   counter.step = step;
@@ -102,6 +103,22 @@ void countRounds(CounterTest& test, std::uint32_t first, std::uint32_t by, std::
 
 } // namespace
 
+Definitions::Definitions(ori::Function& function) : function_(&function), first_(function.vregCount() + 2, 0) {
+  const auto forEach = [&](auto&& f) {
+    for (const ori::Block* block : function.layout())
+      for (Instr& instr : *block)
+        for (const ori::Operand& o : instr.ops())
+          if (o.isDef && o.isReg() && o.isVirtual()) f(instr, o);
+  };
+  // Counted one place further on, the sums are where each register's begin; filling moves them up to where they end.
+  forEach([&](Instr&, const ori::Operand& o) { ++first_[o.reg + 2]; });
+  for (std::size_t i = 2; i < first_.size(); ++i)
+    first_[i] += first_[i - 1];
+  all_.resize(first_.back());
+  forEach([&](Instr& instr, const ori::Operand& o) { all_[first_[o.reg + 1]++] = {&instr, o.sub, o.width}; });
+  first_.pop_back();
+}
+
 bool isUnusedResult(const Operand& result) {
   return result.isNone() || result.isZeroReg();
 }
@@ -112,36 +129,36 @@ bool isWholeRegister(const ori::Function& function, const Operand& operand) {
   return operand.sub == 0 && operand.width == function.vreg(operand.reg).width;
 }
 
-bool isSameInEachRound(const ori::Function& function, const ori::Loops& loops, LoopId loop, const Operand& operand) {
+bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, LoopId loop, const Operand& operand) {
   if (operand.abs() || operand.inverted()) return false;
   if (operand.isImm()) return true;
   if (operand.isConst()) return operand.reg == Operand::kNoReg;
   if (!operand.isReg(File::R)) return false;
   if (operand.isZeroReg()) return true;
-  if (!operand.isVirtual() || function.vreg(operand.reg).multiDef) return false;
+  if (!operand.isVirtual() || definitions.function().vreg(operand.reg).multiDef) return false;
   unsigned outside = 0, numbers = 0, others = 0;
-  function.forEachDef(operand.reg, [&](ori::Operand& def) {
-    ++(!loops.contains(loop, def.owner->block->id) ? outside : setsNumber(*def.owner) ? numbers : others);
-  });
+  for (const auto& def : definitions.of(operand.reg))
+    ++(!loops.contains(loop, def.instr->block->id) ? outside : setsNumber(*def.instr) ? numbers : others);
   return others == 0 && (outside == 0) != (numbers == 0);
 }
 
-Operand inFrontOf(const ori::Loops& loops, LoopId loop, ori::Builder& front, const Operand& operand) {
+Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, LoopId loop, ori::Builder& front,
+                  const Operand& operand) {
   if (!operand.isReg() || !operand.isVirtual()) return operand;
-  ori::Function& function = front.function();
   Operand again;
-  function.forEachDef(operand.reg, [&](ori::Operand& def) {
-    if (!loops.contains(loop, def.owner->block->id)) return;
-    if (again.isNone()) again = front.newR(function.vreg(operand.reg).width);
-    front.copy(ori::component(again, def.sub), def.owner->op_(1).value());
-  });
+  for (const auto& def : definitions.of(operand.reg)) {
+    if (!loops.contains(loop, def.instr->block->id)) continue;
+    if (again.isNone()) again = front.newR(front.function().vreg(operand.reg).width);
+    front.copy(ori::component(again, def.sub), def.instr->op_(1).value());
+  }
   if (again.isNone()) return operand;
   Operand result = operand;
   result.reg = again.reg;
   return result;
 }
 
-std::vector<Counter> findCounters(ori::Function& function, const ori::Loops& loops, LoopId loop, BlockId from) {
+std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loops& loops, LoopId loop, BlockId from) {
+  ori::Function& function = definitions.function();
   std::vector<Counter> counters;
   const BlockId latch = loops.loop(loop).latches[0];
   for (const Instr& phi : *function.block(loops.loop(loop).header)) {
@@ -154,29 +171,30 @@ std::vector<Counter> findCounters(ori::Function& function, const ori::Loops& loo
     counter.value = function.use(result.reg);
     bool isWhole = true;
     unsigned phis = 0;
-    function.forEachDef(result.reg, [&](ori::Operand& def) {
-      const Instr* of = def.owner;
+    for (const auto& def : definitions.of(result.reg)) {
+      const Instr* of = def.instr;
       const Operand* first = of->op == Op::PHI && of->block == phi.block ? ori::phiValueFrom(*of, from) : nullptr;
       const Operand* next = first ? ori::phiValueFrom(*of, latch) : nullptr;
       isWhole &= next && !first->isNone() && def.width == 1 && next->isReg(File::R) && next->isVirtual() &&
                  next->sub == def.sub && function.vreg(next->reg).width == width &&
                  (phis++ == 0 || counter.next.reg == next->reg);
-      if (!isWhole) return;
+      if (!isWhole) break;
       counter.next = function.use(next->reg);
       counter.first[def.sub] = *first;
-    });
-    if (isWhole && phis == width && findStep(function, loops, loop, counter)) counters.push_back(counter);
+    }
+    if (isWhole && phis == width && findStep(definitions, loops, loop, counter)) counters.push_back(counter);
   }
   return counters;
 }
 
-std::optional<CounterTest> testOf(const ori::Function& function, const ori::Loops& loops,
+std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loops& loops,
                                   const ori::DomTree& dominators, LoopId loop, const Counter& counter, Instr& compare) {
+  const ori::Function& function = definitions.function();
   if (counter.value.width != 1 || compare.op != Op::ISETP || compare.isGuarded() || !compare.op_(0).isVirtual() ||
       !isUnusedResult(compare.op_(1)) || isa::modAs<isa::BoolOp>(compare, Mod::Bool) != isa::BoolOp::AND)
     return std::nullopt;
   const Operand tested = compare.op_(2).value(), limit = compare.op_(3).value(), with = compare.op_(4).value();
-  if (!with.isZeroReg() || with.inverted() || limit.neg() || !isSameInEachRound(function, loops, loop, limit) ||
+  if (!with.isZeroReg() || with.inverted() || limit.neg() || !isSameInEachRound(definitions, loops, loop, limit) ||
       (tested != counter.value && tested != counter.next))
     return std::nullopt;
 
@@ -206,7 +224,7 @@ std::optional<CounterTest> testOf(const ori::Function& function, const ori::Loop
   const isa::ICmp stay = staysWhenTrue ? written : opposite(written);
   test.stay = stay;
   test.isSigned = isa::modAs<isa::IntType>(compare, Mod::Type) == isa::IntType::S32;
-  const auto first = numberBehind(function, counter.first[0]), end = numberBehind(function, limit);
+  const auto first = numberBehind(definitions, counter.first[0]), end = numberBehind(definitions, limit);
   if (first && end && counter.by) countRounds(test, *first, *counter.by, *end);
   return test;
 }

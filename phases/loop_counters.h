@@ -6,9 +6,35 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace orias::phases {
+
+/// Who writes which registers of a function, as it is when this is made. Function::forEachDef walks over all uses as
+/// well, which for a register that each loop reads would be one walk over the function for each loop.
+class Definitions {
+ public:
+  struct Definition {
+    ori::Instr* instr = nullptr;
+    std::uint8_t sub = 0, width = 1; ///< the components
+  };
+
+  explicit Definitions(ori::Function& function);
+  ori::Function& function() const { return *function_; }
+  /// Those of a register; none of one that is newer than this.
+  std::span<const Definition> of(ori::VRegId reg) const {
+    if (reg + 1 >= first_.size()) return {};
+    return {all_.data() + first_[reg], all_.data() + first_[reg + 1]};
+  }
+  /// The only one of a register, or null.
+  ori::Instr* single(ori::VRegId reg) const { return of(reg).size() == 1 ? of(reg)[0].instr : nullptr; }
+
+ private:
+  ori::Function* function_;
+  std::vector<std::uint32_t> first_; ///< by register, one more than there are
+  std::vector<Definition> all_;
+};
 
 /// A result that nobody can read.
 bool isUnusedResult(const isa::Operand& result);
@@ -18,11 +44,12 @@ bool isWholeRegister(const ori::Function& function, const isa::Operand& operand)
 
 /// In SSA form: a number, a constant in a known place, or a register that is written outside the loop only, or set to
 /// numbers.
-bool isSameInEachRound(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop,
+bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                        const isa::Operand& operand);
 
 /// Such an operand for an instruction in front of the loop: numbers that are set in the loop are set there again.
-isa::Operand inFrontOf(const ori::Loops& loops, ori::LoopId loop, ori::Builder& front, const isa::Operand& operand);
+isa::Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop, ori::Builder& front,
+                       const isa::Operand& operand);
 
 /// A word or pair of words that a loop in SSA form adds the same amount to in each round.
 struct Counter {
@@ -34,7 +61,7 @@ struct Counter {
 };
 
 /// Those of a loop with one way in and one back edge, in the order of the phis.
-std::vector<Counter> findCounters(ori::Function& function, const ori::Loops& loops, ori::LoopId loop,
+std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                                   ori::BlockId from);
 
 /// A comparison of a counter with something that stays the same, which alone decides whether a lane leaves the loop at
@@ -51,7 +78,7 @@ struct CounterTest {
 };
 
 /// The test that `compare` is part of; nothing when it is none.
-std::optional<CounterTest> testOf(const ori::Function& function, const ori::Loops& loops,
+std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loops& loops,
                                   const ori::DomTree& dominators, ori::LoopId loop, const Counter& counter,
                                   ori::Instr& compare);
 

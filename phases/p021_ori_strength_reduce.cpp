@@ -92,7 +92,7 @@ class Level {
  public:
   Level(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_) {}
+        loops_(cfg_, dominators_), definitions_(function) {}
 
   /// True when a loop changed: the snapshots are out of date then.
   bool run(std::uint32_t depth) {
@@ -112,7 +112,7 @@ class Level {
     plan.from = onlyEntry(loops_, cfg_, id);
     if (plan.from == ori::kNoId || loops_.loop(id).latches.size() != 1) return std::nullopt;
     plan.latch = loops_.loop(id).latches[0];
-    plan.counters = findCounters(function_, loops_, id, plan.from);
+    plan.counters = findCounters(definitions_, loops_, id, plan.from);
     if (plan.counters.empty()) return std::nullopt;
     findFollowers(plan);
     if (byValue_.empty()) return std::nullopt;
@@ -210,7 +210,7 @@ class Level {
         return true;
       }
       f.parts[slot] = otherwise;
-      return isSameInEachRound(function_, loops_, loop, o);
+      return isSameInEachRound(definitions_, loops_, loop, o);
     };
     for (unsigned slot = firstTerm; slot < firstTerm + terms; ++slot)
       if (!take(slot, Part::Vanishes)) return std::nullopt;
@@ -308,7 +308,7 @@ class Level {
       if (all.empty() || all.size() > most) continue;
       Instr* compare = onlyTest(plan, counter, deadWith(plan, rootsOf(plan, all, true)));
       if (!compare) continue;
-      const auto test = testOf(function_, loops_, dominators_, plan.loop, counter, *compare);
+      const auto test = testOf(definitions_, loops_, dominators_, plan.loop, counter, *compare);
       if (!test || !endsInOrder(*test, counter)) {
         context_.remarks.refused(compare, "a counter stays: its test is not one that ends the loop in order");
         continue;
@@ -580,7 +580,7 @@ class Level {
 
   /// An operand that does not go with the counters. The result, in slot 0, is replaced later.
   Operand inFront(const Plan& plan, ori::Builder& b, const Operand& o, unsigned slot) const {
-    return slot == 0 ? o : inFrontOf(loops_, plan.loop, b, o);
+    return slot == 0 ? o : inFrontOf(definitions_, loops_, plan.loop, b, o);
   }
 
   static Operand likewise(Operand to, const Operand& marks) {
@@ -598,7 +598,7 @@ class Level {
   /// What the counter is when it is tested last.
   Operand endOf(const Plan& plan, ori::Builder& b, const Counter& counter, const Operand& first) {
     const CounterTest& test = plan.test;
-    const Operand end = b.newR(), limit = inFrontOf(loops_, plan.loop, b, test.compare->op_(3).value());
+    const Operand end = b.newR(), limit = inFrontOf(definitions_, loops_, plan.loop, b, test.compare->op_(3).value());
     if (test.lastTested) {
       b.copy(end, Operand::immediate(static_cast<std::int32_t>(*test.lastTested)));
     } else if (test.stay == isa::ICmp::NE) {
@@ -688,6 +688,7 @@ class Level {
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
+  const Definitions definitions_;
   std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
   std::optional<ori::Pressure> pressure_;
   std::map<VRegId, std::size_t> byValue_;   ///< of the loop at hand: followers

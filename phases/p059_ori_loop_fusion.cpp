@@ -59,7 +59,7 @@ class Fuser {
  public:
   Fuser(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_) {}
+        loops_(cfg_, dominators_), definitions_(function) {}
 
   /// True when two loops have become one: the snapshots are out of date then.
   bool run() {
@@ -119,11 +119,11 @@ class Fuser {
     if (exits[0].first != loop.latch) return std::nullopt;
     Instr* branch = ori::plainBranch(*function_.block(loop.latch));
     if (!branch || !branch->guard().isVirtual()) return std::nullopt;
-    Instr* compare = function_.singleDef(branch->guard().reg);
+    Instr* compare = definitions_.single(branch->guard().reg);
     if (!compare) return std::nullopt;
-    loop.counters = findCounters(function_, loops_, id, loop.from);
+    loop.counters = findCounters(definitions_, loops_, id, loop.from);
     for (loop.tested = 0; loop.tested < loop.counters.size(); ++loop.tested)
-      if (const auto test = testOf(function_, loops_, dominators_, id, loop.counters[loop.tested], *compare)) {
+      if (const auto test = testOf(definitions_, loops_, dominators_, id, loop.counters[loop.tested], *compare)) {
         loop.test = *test;
         if (!loop.test.rounds) loop.test.rounds = roundsByDistance(loop);
         return loop;
@@ -217,7 +217,7 @@ class Fuser {
       const Counter *i = counterOf(a, x, next), *j = counterOf(b, y, next);
       if (i && j && areEqual(a, *i, b, *j)) return true;
     }
-    const Instr *p = function_.singleDef(x.reg), *q = function_.singleDef(y.reg);
+    const Instr *p = definitions_.single(x.reg), *q = definitions_.single(y.reg);
     if (!p || !q || depth == 0 || !computes(*p) || p->op != q->op || p->mods != q->mods || q->isGuarded() ||
         p->operandCount != q->operandCount)
       return false;
@@ -239,9 +239,9 @@ class Fuser {
   }
 
   bool isOutside(const CountedLoop& loop, ori::VRegId reg) const {
-    bool isInside = false;
-    function_.forEachDef(reg, [&](ori::Operand& def) { isInside |= loops_.contains(loop.id, def.owner->block->id); });
-    return !isInside;
+    const auto all = definitions_.of(reg);
+    return std::none_of(all.begin(), all.end(),
+                        [&](const auto& def) { return loops_.contains(loop.id, def.instr->block->id); });
   }
 
   /// Nothing in the loop waits for others, talks to them, or depends on when it runs. Notes accesses and size.
@@ -359,12 +359,12 @@ class Fuser {
 
   /// By how much an address differs at least between rounds, however many there are; nothing when that is not known.
   std::optional<std::int64_t> strideOf(const CountedLoop& loop, const Operand& base) const {
-    const Instr* def = function_.singleDef(base.reg);
+    const Instr* def = definitions_.single(base.reg);
     if (def && def->op == Op::IMAD_WIDE && base.width == 2) {
       // The counters of all rounds differ, or the loop would not end: by one at least.
       const auto times = numberOf(def->op_(3).value());
       if (!def->op_(2).isReg() || !counterIn(loop, def->op_(2).value()) || !times ||
-          !isSameInEachRound(function_, loops_, loop.id, def->op_(4).value()))
+          !isSameInEachRound(definitions_, loops_, loop.id, def->op_(4).value()))
         return std::nullopt;
       return std::abs(std::int64_t{static_cast<std::int32_t>(*times)});
     }
@@ -477,6 +477,7 @@ class Fuser {
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
+  const Definitions definitions_;
   std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
   std::optional<LinearForms> forms_;
 };
