@@ -1,20 +1,20 @@
 #pragma once
 
 #include "ori/analysis/loops.h"
+#include "ori/cfg_edit.h"
+
+#include <span>
+#include <vector>
 
 namespace orias::phases {
 
 /// The source of the only edge into a loop, or kNoId. What leaves the loop goes there, or onto that edge.
-inline ori::BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop) {
-  ori::BlockId found = ori::kNoId;
-  const ori::BlockId header = loops.loop(loop).header;
-  if (header == cfg.entry()) return ori::kNoId;
-  for (ori::BlockId p : cfg.predecessors(header)) {
-    if (cfg.isReachable(p) && loops.contains(loop, p)) continue;
-    if (found != ori::kNoId) return ori::kNoId;
-    found = p;
-  }
-  return found;
-}
+ori::BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop);
+
+/// For each entry of a loop, as (source, header), the block whose end is the place in front of it: the source where
+/// that leads nowhere else, or a new one on the edge. All at once, since each change of the layout takes as long as the
+/// function is.
+std::vector<ori::Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg,
+                                       std::span<const ori::EdgeIds> entries);
 
 } // namespace orias::phases

@@ -100,8 +100,12 @@ class Level {
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
       if (loops_.loop(loop).depth == depth)
         if (std::optional<Plan> plan = planFor(loop)) plans.push_back(std::move(*plan));
-    for (Plan& plan : plans)
-      apply(plan);
+    std::vector<ori::EdgeIds> entries;
+    for (const Plan& plan : plans)
+      entries.emplace_back(plan.from, loops_.loop(plan.loop).header);
+    const std::vector<ori::Block*> fronts = placesInFront(function_, cfg_, entries);
+    for (std::size_t i = 0; i < plans.size(); ++i)
+      apply(plans[i], *fronts[i]);
     return !plans.empty();
   }
 
@@ -457,18 +461,14 @@ class Level {
 
   // --- the change
 
-  void apply(Plan& plan) {
+  void apply(Plan& plan, ori::Block& front) {
     byValue_.clear();
     for (std::size_t i = 0; i < plan.followers.size(); ++i)
       byValue_[plan.followers[i].instr->op_(0).reg] = i;
     const ori::Loop& loop = loops_.loop(plan.loop);
     ori::Block* header = function_.block(loop.header);
     ori::Block* latch = function_.block(plan.latch);
-    ori::Block* front = function_.block(plan.from);
-    const bool leadsHereOnly = cfg_.successors(plan.from).size() == 1 &&
-                               (!front->last || !ori::isTerminator(front->last->op) || !front->last->isGuarded());
-    if (!leadsHereOnly) front = ori::splitEdge(function_, front, header);
-    ori::Builder before = atEnd(*front);
+    ori::Builder before = atEnd(front);
 
     struct Sum {
       VRegId root;
@@ -502,7 +502,7 @@ class Level {
       const Operand value = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
       const Operand next = function_.use(function_.newVReg(File::R, width, function_.vreg(sum.root).name));
       for (unsigned k = width; k-- > 0;) {
-        const Operand operands[] = {ori::component(value, k), ori::component(sum.first, k), Operand::label(front->id),
+        const Operand operands[] = {ori::component(value, k), ori::component(sum.first, k), Operand::label(front.id),
                                     ori::component(next, k), Operand::label(latch->id)};
         function_.prepend(header, function_.create(Op::PHI, operands, root->source));
       }

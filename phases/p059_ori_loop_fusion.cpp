@@ -408,9 +408,8 @@ class Fuser {
     ori::Block *headA = function_.block(a.header), *latchA = function_.block(a.latch);
     ori::Block *headB = function_.block(b.header), *latchB = function_.block(b.latch);
     context_.remarks.did(b.test.compare, "two loops become one", static_cast<std::int64_t>(a.size + b.size));
-    ori::Block* front = function_.block(a.from);
-    if (cfg_.successors(a.from).size() != 1 || (front->last && front->last->isGuarded()))
-      front = ori::splitEdge(function_, front, headA);
+    const ori::EdgeIds entry{a.from, a.header};
+    ori::Block* front = placesInFront(function_, cfg_, std::span(&entry, 1)).front();
     Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (BlockId id : between)
       function_.forEachSafe(*function_.block(id), [&](Instr& instr) {

@@ -87,8 +87,12 @@ class Level {
     std::vector<Move> moves;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
       if (loops_.loop(loop).depth == depth) plan(loop, moves);
+    std::vector<ori::EdgeIds> entries;
     for (const Move& move : moves)
-      apply(move);
+      entries.emplace_back(move.from, move.header);
+    const std::vector<ori::Block*> fronts = placesInFront(function_, cfg_, entries);
+    for (std::size_t i = 0; i < moves.size(); ++i)
+      apply(moves[i], fronts[i]);
     return !moves.empty();
   }
 
@@ -237,12 +241,7 @@ class Level {
     return nullptr;
   }
 
-  void apply(const Move& move) {
-    ori::Block* from = function_.block(move.from);
-    ori::Block* header = function_.block(move.header);
-    const bool leadsHereOnly = cfg_.successors(move.from).size() == 1 &&
-                               (!from->last || !ori::isTerminator(from->last->op) || !from->last->isGuarded());
-    ori::Block* front = leadsHereOnly ? from : ori::splitEdge(function_, from, header);
+  void apply(const Move& move, ori::Block* front) {
     Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (Instr* instr : move.instrs) {
       context_.remarks.did(instr, fmt::format("{} moved in front of the loop", isa::desc(instr->op).mnemonic), 1);
