@@ -123,7 +123,7 @@ constexpr PhaseInfo kPipeline[] = {
      "convergence barriers have their numbers, and everything that is added is still timed"},
     {"107", "OriRemoveNopCode", S::PostAllocation, 0, 4, kOptional, oriRemoveNopCode,
      "allocation turns copies into moves onto themselves"},
-    {"133", "MergeEquivalentConditionalFlow", S::PostAllocation, 1, 4, kOptional, mergeEquivalentConditionalFlow,
+    {"136", "LateMergeEquivalentConditionalFlow", S::PostAllocation, 1, 4, kOptional, lateMergeEquivalentConditionalFlow,
      "registers are known, so equal ends of blocks look equal; nothing is timed or laid out yet"},
     {"110", "PostSchedule", S::PostAllocation, 1, 4, kOptional, postSchedule,
      "registers are known, and nothing but control words comes behind it"},

@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
+#include "phases/equal_ends.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -25,26 +26,11 @@ constexpr unsigned kFewestInFrontOfExit = 16;
 /// Ends that a block is compared with.
 constexpr std::size_t kMostCandidates = 16;
 
-/// Does the same wherever it stands: it names no place and talks to no other lane.
-bool mayBeShared(const Instr& instr) {
-  const isa::InstrDesc& row = isa::desc(instr.op);
-  for (Flag flag : {Flag::Convergent, Flag::Fence, Flag::Branch, Flag::Terminator, Flag::WarpWide})
-    if (row.has(flag)) return false;
-  if (row.isPseudo() && !row.has(Flag::Copy)) return false;
-  if (row.pipe == isa::Pipe::Cbu || row.pipe == isa::Pipe::Mma) return false;
-  if (row.has(Flag::SideEffect) && !row.has(Flag::Store) && !row.has(Flag::Atomic)) return false;
-  return std::none_of(instr.ops().begin(), instr.ops().end(), [](const ori::Operand& o) { return o.isLabel(); });
-}
-
 bool areEqual(const Instr& a, const Instr& b) {
   if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
     return false;
   return std::equal(a.refs().begin(), a.refs().end(), b.refs().begin(),
                     [](const ori::Operand& x, const ori::Operand& y) { return x.value() == y.value(); });
-}
-
-bool isPlainExit(const Instr& instr) {
-  return instr.op == Op::EXIT && !ori::isConditional(instr);
 }
 
 class Merger {
@@ -62,7 +48,10 @@ class Merger {
     const std::size_t count = groups.size();
     for (std::size_t i = 0; i < count; ++i)
       if (groups[i].size() > 1) share(groups[i], i + 1 == count ? kNoId : static_cast<BlockId>(i));
-    if (hasEmptied_) dropEmptied();
+    if (hasEmptied_) {
+      isNamed_.resize(function_.blockIdCount(), false);
+      dropEmptyBlocks(function_, isNamed_);
+    }
     return changed_;
   }
 
@@ -163,28 +152,6 @@ class Merger {
     return end;
   }
 
-  /// What led to a block of which nothing is left leads on.
-  void dropEmptied() {
-    isNamed_.resize(function_.blockIdCount(), false);
-    const auto onFrom = [&](BlockId id) {
-      for (const Block* block = function_.block(id);
-           block->empty() && !isNamed_[block->id] && block->fallthrough != block->id; block = function_.block(id))
-        id = block->fallthrough;
-      return id;
-    };
-    std::vector<bool> doomed(function_.blockIdCount(), false);
-    for (Block* block : function_.layout()) {
-      if (block->fallthrough != kNoId) block->fallthrough = onFrom(block->fallthrough);
-      if (!block->last || !ori::isTerminator(block->last->op)) continue;
-      for (unsigned i = 0; i < block->last->operandCount; ++i)
-        if (block->last->op_(i).isLabel())
-          function_.setOperand(block->last, i, Operand::label(onFrom(block->last->op_(i).reg)));
-    }
-    for (const Block* block : function_.layout())
-      doomed[block->id] = block->empty() && !isNamed_[block->id] && block->fallthrough != kNoId;
-    function_.eraseBlocks(doomed);
-  }
-
   ori::Function& function_;
   PhaseContext& context_;
   const unsigned fewest_;
@@ -195,11 +162,11 @@ class Merger {
 
 } // namespace
 
-/// Phase 133. Blocks that go on to the same place and end alike share that end: one of them branches into the other.
+/// Phase 136. Blocks that go on to the same place and end alike share that end: one of them branches into the other.
 /// Nothing more is executed for that, as it has branched before, or falls through instead; only ends of the program
 /// cost a branch. Registers are known, so what is equal does equal things. Instructions that name places or speak of
 /// other lanes are not shared, and no lane waits anywhere that it did not wait before.
-bool mergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
+bool lateMergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
   return Merger(function, context).run();
 }
 
