@@ -41,6 +41,8 @@ bool oriHoistInvariantsLate2(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate3(ori::Function&, PhaseContext&);
 bool oriLoopFusion(ori::Function&, PhaseContext&);
 bool lateMergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
+bool oriReplaceEquivMultiDefMov(ori::Function&, PhaseContext&);
+bool oriRemoveRedundantMultiDefMov(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
 bool doSwitchOpt(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);

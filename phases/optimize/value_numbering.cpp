@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/dominators.h"
 #include "ori/builder.h"
+#include "phases/optimize/pure.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/removable.h"
 
@@ -28,7 +29,8 @@ bool readsFixedRegister(const Instr& instr) {
   return number == 0 || (number >= 33 && number <= 35) || (number >= 37 && number <= 39);
 }
 
-/// Computes from its operands alone, the same each time, for each lane by itself.
+} // namespace
+
 bool isPure(const Instr& instr) {
   if (readsFixedRegister(instr)) return !instr.isGuarded();
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -38,16 +40,17 @@ bool isPure(const Instr& instr) {
   return !instr.isGuarded() && isRemovable(instr) && instr.op != Op::UNDEF && instr.op != Op::B2R_RESULT;
 }
 
-void append(std::string& key, const Operand& o) {
+void appendBytes(std::string& key, const Operand& o) {
   auto put = [&](auto value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
   put(o.kind), put(o.file), put(o.width), put(o.flags), put(o.sub), put(o.bank), put(o.half), put(o.reg), put(o.imm);
 }
 
-/// How many sources, from the first on, may stand in any order.
 unsigned interchangeable(const Instr& instr) {
   if (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) return 3;
   return isa::desc(instr.op).has(Flag::Commutative) ? 2 : 0;
 }
+
+namespace {
 
 /// Everything that decides the results, as bytes; empty when an operand may change between two executions.
 std::string keyOf(const Rewriter& rw, const Instr& instr) {
@@ -65,9 +68,9 @@ std::string keyOf(const Rewriter& rw, const Instr& instr) {
     const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
     if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return {};
     if (unordered.size() < interchangeable(instr))
-      append(unordered.emplace_back(), o.value());
+      appendBytes(unordered.emplace_back(), o.value());
     else
-      append(key, o.value());
+      appendBytes(key, o.value());
   }
   std::sort(unordered.begin(), unordered.end());
   for (const std::string& source : unordered)

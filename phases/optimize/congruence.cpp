@@ -1,0 +1,145 @@
+#include "phases/optimize/congruence.h"
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/pure.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::CompId;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+template <typename T> void put(std::string& key, const T& value) {
+  key.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+bool isCopy(const Instr& instr) {
+  if (!isa::desc(instr.op).has(Flag::Copy) || instr.isGuarded()) return false;
+  // A MOV may be for some lanes of each quad only.
+  return instr.operandCount <= 2 || instr.op_(2).isNone() || instr.op_(2).imm == 15;
+}
+
+} // namespace
+
+bool Congruence::compute(std::int64_t maxRounds) {
+  numbers_.assign(parts_.count(), kNoId);
+  for (std::int64_t round = 0; round < maxRounds; ++round) {
+    first_.clear();
+    bool changed = false;
+    for (ori::BlockId id : cfg_.reversePostOrder())
+      for (const Instr& instr : *cfg_.function().block(id))
+        changed |= visit(instr);
+    if (!changed) return true;
+  }
+  return false;
+}
+
+bool Congruence::set(CompId part, CompId number) {
+  if (numbers_[part] == number) return false;
+  numbers_[part] = number;
+  return true;
+}
+
+/// The operand with the numbers of its components in place of its register; false when its value may change.
+bool Congruence::appendValue(std::string& key, const Operand& operand) const {
+  const bool namesRegister = operand.isReg() || (operand.isConst() && operand.reg != Operand::kNoReg);
+  if (!namesRegister || operand.isZeroReg()) {
+    appendBytes(key, operand);
+    return true;
+  }
+  if (!operand.isReg() || !rewriter_.isStable(operand)) return false;
+  Operand plain = operand;
+  plain.reg = 0;
+  plain.sub = 0;
+  appendBytes(key, plain);
+  parts_.forEach(operand, [&](CompId part) { put(key, numbers_[part]); });
+  return true;
+}
+
+bool Congruence::isPlainCopy(const Instr& instr) const {
+  if (!isCopy(instr)) return false;
+  const Operand source = instr.op_(1).value(), result = instr.op_(0).value();
+  return source.isReg(result.file) && source.isVirtual() && source.width == result.width && !source.inverted() &&
+         !source.neg() && !source.abs() && source.half == Operand::Half::None && rewriter_.isStable(source);
+}
+
+/// Phis are equal in the same block only. The order of their sources does not count.
+std::string Congruence::keyOfPhi(const Instr& phi) const {
+  std::vector<std::pair<ori::BlockId, std::string>> sources;
+  for (unsigned i = 1; i + 1 < phi.operandCount; i += 2) {
+    std::string value;
+    if (!appendValue(value, phi.op_(i).value())) return {};
+    sources.emplace_back(phi.op_(i + 1).reg, std::move(value));
+  }
+  std::sort(sources.begin(), sources.end());
+  std::string key;
+  put(key, phi.op);
+  put(key, phi.block->id);
+  put(key, phi.op_(0).width);
+  put(key, phi.op_(0).file);
+  for (const auto& [from, value] : sources) {
+    put(key, from);
+    key += value;
+  }
+  return key;
+}
+
+/// Everything that decides the results; empty when they are like no others.
+std::string Congruence::keyOfOther(const Instr& instr) const {
+  std::string key;
+  if (isCopy(instr)) {
+    // Of a number: MOV and COPY say the same.
+    put(key, Op::COPY);
+    put(key, instr.op_(0).width);
+    const Operand source = instr.op_(1).value();
+    const bool isZero = source.isImm() && source.imm == 0 && instr.op_(0).isReg(File::R);
+    return appendValue(key, isZero ? Operand::zero(File::R, instr.op_(0).width) : source) ? key : std::string();
+  }
+  if (!isPure(instr)) return {};
+  put(key, instr.op);
+  put(key, instr.mods);
+  std::vector<std::string> unordered;
+  for (const ori::Operand& o : instr.ops()) {
+    if (o.isDef) {
+      key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
+      continue;
+    }
+    std::string* place = unordered.size() < interchangeable(instr) ? &unordered.emplace_back() : &key;
+    if (!appendValue(*place, o.value())) return {};
+  }
+  std::sort(unordered.begin(), unordered.end());
+  for (const std::string& source : unordered)
+    key += source;
+  return key;
+}
+
+bool Congruence::visit(const Instr& instr) {
+  bool changed = false;
+  if (isPlainCopy(instr)) {
+    std::vector<CompId> sources;
+    parts_.forEach(instr.op_(1).value(), [&](CompId part) { sources.push_back(numbers_[part]); });
+    std::size_t i = 0;
+    parts_.forEach(instr.op_(0).value(), [&](CompId part) { changed |= set(part, sources[i++]); });
+    return changed;
+  }
+  const std::string key = instr.op == Op::PHI ? keyOfPhi(instr) : keyOfOther(instr);
+  const Instr* first = key.empty() ? &instr : first_.try_emplace(key, &instr).first->second;
+  for (unsigned i = 0; i < instr.operandCount; ++i) {
+    if (!instr.op_(i).isDef || !instr.op_(i).isReg()) continue;
+    std::vector<CompId> leaders;
+    parts_.forEach(first->op_(i).value(), [&](CompId part) { leaders.push_back(part); });
+    std::size_t k = 0;
+    parts_.forEach(instr.op_(i).value(), [&](CompId part) { changed |= set(part, leaders[k++]); });
+  }
+  return changed;
+}
+
+} // namespace orias::phases

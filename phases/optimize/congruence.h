@@ -1,0 +1,43 @@
+#pragma once
+
+#include "ori/analysis/cfg.h"
+#include "ori/analysis/components.h"
+#include "phases/optimize/rewriter.h"
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace orias::phases {
+
+/// Which values of a function in SSA form are equal whenever both are there, around loops as well: two counters that
+/// start alike and are stepped alike. All values are taken for equal at first, and told apart by what makes them until
+/// nothing changes (Alpern, Wegman, Zadeck: Detecting Equality of Variables in Programs; in reverse post order with a
+/// table as in Simpson: Value-Driven Redundancy Elimination, 4.2). A snapshot.
+class Congruence {
+ public:
+  Congruence(const Rewriter& rewriter, const ori::Cfg& cfg) : rewriter_(rewriter), cfg_(cfg), parts_(cfg.function()) {}
+
+  /// False when that takes more than so many rounds: nothing is known then.
+  bool compute(std::int64_t maxRounds);
+
+  const ori::Components& components() const { return parts_; }
+  /// Equal components have one number: that of the first of them, as a component. kNoId where no code comes.
+  ori::CompId numberOf(ori::CompId part) const { return numbers_[part]; }
+
+ private:
+  bool visit(const ori::Instr& instr);
+  bool set(ori::CompId part, ori::CompId number);
+  bool appendValue(std::string& key, const isa::Operand& operand) const;
+  std::string keyOfPhi(const ori::Instr& phi) const;
+  std::string keyOfOther(const ori::Instr& instr) const;
+  bool isPlainCopy(const ori::Instr& instr) const;
+
+  const Rewriter& rewriter_;
+  const ori::Cfg& cfg_;
+  const ori::Components parts_;
+  std::vector<ori::CompId> numbers_;
+  std::unordered_map<std::string, const ori::Instr*> first_; // of this round, by what makes the value
+};
+
+} // namespace orias::phases

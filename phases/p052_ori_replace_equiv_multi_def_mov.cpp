@@ -1,0 +1,115 @@
+#include "phases/optimize/congruence.h"
+#include "phases/optimize/counters.h"
+#include "phases/optimize/phis.h"
+#include "phases/phases.h"
+
+#include <fmt/format.h>
+#include <map>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// The phis of a block by the registers that they define parts of, in order.
+std::map<VRegId, std::vector<Instr*>> phisByRegister(const ori::Block& block) {
+  std::map<VRegId, std::vector<Instr*>> registers;
+  for (Instr& phi : block) {
+    if (phi.op != Op::PHI) break;
+    registers[phi.op_(0).reg].push_back(&phi);
+  }
+  return registers;
+}
+
+class EqualPhis {
+ public:
+  EqualPhis(ori::Function& function, PhaseContext& context, const Rewriter& rewriter, const Congruence& congruence)
+      : function_(function), context_(context), rewriter_(rewriter), congruence_(congruence) {}
+
+  bool run() {
+    bool changed = false;
+    for (ori::Block* block : function_.layout())
+      for (const auto& [reg, phis] : phisByRegister(*block))
+        changed |= visit(phis);
+    return changed;
+  }
+
+ private:
+  /// The register part that an equal phi defines, which comes first in the block; none where this one is the first.
+  Operand leaderOf(const Instr& phi) const {
+    const Operand result = phi.op_(0).value();
+    const bool isPlain = (result.isReg(File::R) || result.isReg(File::P)) && rewriter_.isSingle(result.reg);
+    if (!isPlain || result.width != 1) return {};
+    const ori::Components& parts = congruence_.components();
+    const ori::CompId own = parts.of(result.reg, result.sub), number = congruence_.numberOf(own);
+    if (number == own || number == ori::kNoId) return {};
+    return function_.part(parts.vreg(number), parts.sub(number));
+  }
+
+  /// What a register is made of goes together: a pair one word of which stands in another register needs copies.
+  bool visit(const std::vector<Instr*>& phis) {
+    const Operand leader = leaderOf(*phis.front());
+    if (leader.isNone()) return false;
+    const VRegId reg = phis.front()->op_(0).reg;
+    const bool isWord = function_.vreg(reg).width == 1;
+    bool isWhole = isWord || function_.vreg(leader.reg).width == function_.vreg(reg).width;
+    for (const Instr* phi : phis) {
+      const Operand other = leaderOf(*phi);
+      isWhole &= !other.isNone() && other.reg == leader.reg && (isWord || other.sub == phi->op_(0).sub);
+    }
+    if (!isWhole || leader.reg == reg) {
+      context_.remarks.refused(phis.front(), "a phi is equal to another one, but not the register that it is a part of");
+      return false;
+    }
+    context_.remarks.did(phis.front(), "a phi is always equal to another one: it is a copy of that",
+                         static_cast<std::int64_t>(phis.size()));
+    for (Instr* phi : phis)
+      becomeCopy(function_, *phi, leaderOf(*phi));
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const Rewriter& rewriter_;
+  const Congruence& congruence_;
+};
+
+/// Copies go into their readers, and what computes the same of equal values now is computed once.
+void shareReaders(ori::Function& function, PhaseContext& context) {
+  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldUniformBase};
+  Rewriter(function).run(kRules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
+  numberValues(function);
+}
+
+} // namespace
+
+/// Phase 52. "Multi-def moves" are the phis: moves that several definitions stand for. Those of a block that always
+/// carry equal values become one, around loops as well: counters that start alike and are stepped alike. So do counters
+/// that differ by a number where their readers have room for it.
+bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) {
+  if (!function.ssa) return false;
+  bool changed = false;
+  {
+    const Rewriter rewriter(function);
+    const ori::Cfg cfg(function);
+    Congruence congruence(rewriter, cfg);
+    if (congruence.compute(context.knobs.get(Knob::MultiDefMovRounds)))
+      changed = EqualPhis(function, context, rewriter, congruence).run();
+    else
+      context.remarks.refused(nullptr, "values are not told apart in as many rounds as the knob allows");
+  }
+  if (changed) shareReaders(function, context);
+  if (context.knobs.enabled(Knob::MultiDefMovOffsets) && joinCounters(function, context)) {
+    shareReaders(function, context);
+    changed = true;
+  }
+  return changed;
+}
+
+} // namespace orias::phases
