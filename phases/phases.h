@@ -40,6 +40,7 @@ bool oriHoistInvariantsLate(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate2(ori::Function&, PhaseContext&);
 bool oriHoistInvariantsLate3(ori::Function&, PhaseContext&);
 bool oriLoopFusion(ori::Function&, PhaseContext&);
+bool mergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool lateMergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool oriReplaceEquivMultiDefMov(ori::Function&, PhaseContext&);
 bool oriRemoveRedundantMultiDefMov(ori::Function&, PhaseContext&);

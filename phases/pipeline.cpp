@@ -27,6 +27,8 @@ constexpr PhaseInfo kPipeline[] = {
     {"12", "OriSanitize", S::Setup, 0, 4, kOptional, oriSanitize, "the expansions above are checked once"},
     {"13", "GeneralOptimizeEarly", S::Setup, 0, 4, kOptional, generalOptimizeEarly,
      "constants and copies of lowering go, which makes branches decidable and the way into SSA form shorter"},
+    {"133", "MergeEquivalentConditionalFlow", S::EarlyOptimisation, 1, 4, kOptional, mergeEquivalentConditionalFlow,
+     "sides that do the same look alike until each is optimised on its own; the inventory has it here, too"},
     {"14", "DoSwitchOptFirst", S::EarlyOptimisation, 1, 4, kOptional, doSwitchOpt,
      "branch tables of PTX are chains of comparisons as yet, and no phis speak of their blocks"},
     {"15", "OriBranchOpt", S::EarlyOptimisation, 1, 4, kOptional, oriBranchOpt,

@@ -1,0 +1,165 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/cfg.h"
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+#include "phases/optimize/single_values.h"
+#include "phases/p133_merge_equivalent_conditional_flow.h"
+#include "phases/speculation.h"
+
+#include <fmt/format.h>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+/// PLOP3 of (a, b, c): a or b.
+constexpr std::int32_t kOrTable = 0xfc;
+
+/// `if (outer) goto target; if (inner) goto target;` in two blocks.
+struct Chain {
+  Block* outer;
+  Block* inner;
+  BlockId target, rest;         ///< where both go, and where neither does
+  Operand outerGoes, innerGoes; ///< when they go to the target
+};
+
+class Joiner {
+ public:
+  Joiner(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), isSingle_(singleValues(function)),
+        isGone_(function.blockIdCount(), false),
+        mostSlots_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowJoinedSlots))) {}
+
+  bool run() {
+    bool changed = false;
+    // From the ends of chains: what has been joined is one test for those in front of it.
+    const auto order = cfg_.reversePostOrder();
+    for (std::size_t i = order.size(); i-- > 0;) {
+      if (isGone_[order[i]]) continue;
+      const std::optional<Chain> chain = find(function_.block(order[i]));
+      if (!chain || !pays(*chain)) continue;
+      join(*chain);
+      changed = true;
+    }
+    if (changed) function_.eraseBlocks(isGone_);
+    return changed;
+  }
+
+ private:
+  /// A branch under a predicate of its own, with two ways.
+  static const Instr* twoWayBranch(const Block& block) {
+    const Instr* branch = ori::plainBranch(block);
+    if (!branch || !branch->isGuarded() || block.fallthrough == kNoId || branch->op_(1).reg == block.fallthrough)
+      return nullptr;
+    const Operand& guard = branch->guard();
+    return guard.file == File::P && guard.isVirtual() ? branch : nullptr;
+  }
+
+  std::optional<Chain> find(Block* outer) const {
+    const Instr* first = twoWayBranch(*outer);
+    if (!first) return std::nullopt;
+    const BlockId ways[2] = {first->op_(1).reg, outer->fallthrough};
+    for (unsigned side = 0; side < 2; ++side) {
+      Block* inner = function_.block(ways[side]);
+      const BlockId target = ways[1 - side];
+      if (inner == outer || inner->id == cfg_.entry() || cfg_.predecessors(inner->id).size() != 1) continue;
+      const Instr* second = twoWayBranch(*inner);
+      if (!second) continue;
+      const bool isTaken = second->op_(1).reg == target;
+      if (!isTaken && inner->fallthrough != target) continue;
+      const BlockId rest = isTaken ? inner->fallthrough : second->op_(1).reg;
+      if (rest == inner->id || target == inner->id) continue;
+      const Operand a = first->guard().value(), b = second->guard().value();
+      return Chain{outer, inner, target, rest, side == 1 ? a : a.notted(), isTaken ? b : b.notted()};
+    }
+    return std::nullopt;
+  }
+
+  bool pays(const Chain& chain) {
+    const auto refuse = [&](std::string why) {
+      context_.remarks.refused(chain.inner->last, "branches to one place stay: " + why);
+      return false;
+    };
+    if (cfg_.isRetreating(chain.outer->id, chain.target)) return refuse("they are ways back of a loop");
+    if (function_.block(chain.target)->loopDepth < chain.outer->loopDepth ||
+        function_.block(chain.rest)->loopDepth < chain.outer->loopDepth)
+      return refuse("they are ways out of a loop");
+    if (areCases(chain)) return refuse("they are cases of one value");
+    unsigned slots = 0;
+    for (const Instr& instr : *chain.inner) {
+      if (&instr == chain.inner->last) break;
+      if (speculationOf(function_, instr) != Speculation::Free || !definesSingles(instr))
+        return refuse(fmt::format("{} runs for the second only", isa::desc(instr.op).mnemonic));
+      slots += issueSlots(instr);
+    }
+    if (slots > mostSlots_) return refuse(fmt::format("{} slots for the second, at most {}", slots, mostSlots_));
+    return true;
+  }
+
+  /// What is computed too often is read by nobody who does not want it: there is no other value that it could replace.
+  bool definesSingles(const Instr& instr) const {
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual() && !isSingle_[o.reg]) return false;
+    return true;
+  }
+
+  /// Comparisons of one value with numbers: phase 14 makes a tree of many of them.
+  bool areCases(const Chain& chain) const {
+    const Instr *a = function_.singleDef(chain.outerGoes.reg), *b = function_.singleDef(chain.innerGoes.reg);
+    return a && b && isCase(*a) && isCase(*b) && a->op_(2).value() == b->op_(2).value();
+  }
+  static bool isCase(const Instr& compare) {
+    if (compare.op != Op::ISETP) return false;
+    const auto order = isa::modAs<isa::ICmp>(compare, Mod::Cmp);
+    const ori::Operand& number = compare.op_(3);
+    return (order == isa::ICmp::EQ || order == isa::ICmp::NE) && (number.isImm() || number.isZeroReg());
+  }
+
+  void join(const Chain& chain) {
+    Instr* branch = chain.outer->last;
+    context_.remarks.did(branch, "two branches to one place become one");
+    function_.forEachSafe(*chain.inner, [&](Instr& instr) {
+      if (&instr == chain.inner->last) return;
+      function_.unlink(&instr);
+      function_.insertBefore(branch, &instr);
+      function_.touch(&instr);
+    });
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(branch->source);
+    const Operand either = b.newP();
+    b.emit(Op::PLOP3, {either, Operand::pt(), chain.outerGoes, chain.innerGoes, Operand::pt(),
+                       Operand::immediate(kOrTable), Operand::immediate(0)});
+    function_.setGuard(branch, either);
+    function_.setOperand(branch, 1, Operand::label(chain.target));
+    chain.outer->fallthrough = chain.rest;
+    function_.erase(chain.inner->last);
+    chain.inner->fallthrough = kNoId;
+    isGone_[chain.inner->id] = true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const std::vector<bool> isSingle_; // by register
+  std::vector<bool> isGone_;         // by block
+  const unsigned mostSlots_;
+};
+
+} // namespace
+
+bool joinBranches(ori::Function& function, PhaseContext& context) {
+  return Joiner(function, context).run();
+}
+
+} // namespace orias::phases
