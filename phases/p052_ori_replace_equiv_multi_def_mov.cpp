@@ -64,7 +64,8 @@ class EqualPhis {
       isWhole &= !other.isNone() && other.reg == leader.reg && (isWord || other.sub == phi->op_(0).sub);
     }
     if (!isWhole || leader.reg == reg) {
-      context_.remarks.refused(phis.front(), "a phi is equal to another one, but not the register that it is a part of");
+      context_.remarks.refused(phis.front(),
+                               "a phi is equal to another one, but not the register that it is a part of");
       return false;
     }
     context_.remarks.did(phis.front(), "a phi is always equal to another one: it is a copy of that",

@@ -189,7 +189,8 @@ bool dropDeadCycles(ori::Function& function, PhaseContext& context) {
 } // namespace
 
 /// Phase 62. Phis that carry one value whichever way it comes, through cycles of phis too, are copies of it; those that
-/// only feed each other go, with what steps them. What is undefined on one way stays a phi: the value need not be there.
+/// only feed each other go, with what steps them. What is undefined on one way stays a phi: the value need not be
+/// there.
 bool oriRemoveRedundantMultiDefMov(ori::Function& function, PhaseContext& context) {
   if (!function.ssa) return false;
   const bool isReplaced = replaceSingleSources(function, context);

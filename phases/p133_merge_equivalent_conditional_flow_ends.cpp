@@ -173,16 +173,14 @@ class EqualEnds {
   /// Writes memory: a lane of the same warp may wait for that somewhere else, and never come to the shared end.
   static bool isSeenByOthers(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    return !ori::isTerminator(instr.op) &&
-           (row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect));
+    return !ori::isTerminator(instr.op) && (row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect));
   }
 
   /// The block sets the register to a number: what reads it may become simpler there.
   bool isNumberIn(const Block& block, VRegId reg) const {
     bool isNumber = false;
-    function_.forEachDef(reg, [&](const ori::Operand& def) {
-      isNumber |= def.owner->block == &block && isCopyOfNumber(*def.owner);
-    });
+    function_.forEachDef(
+        reg, [&](const ori::Operand& def) { isNumber |= def.owner->block == &block && isCopyOfNumber(*def.owner); });
     return isNumber;
   }
 

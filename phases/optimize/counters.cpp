@@ -67,8 +67,7 @@ class Counters {
 
   std::optional<Counter> show(Instr& phi) const {
     const Operand self = phi.op_(0).value();
-    if (!self.isReg(File::R) || self.width != 1 || !rewriter_.isSingle(self.reg) ||
-        function_.vreg(self.reg).width != 1)
+    if (!self.isReg(File::R) || self.width != 1 || !rewriter_.isSingle(self.reg) || function_.vreg(self.reg).width != 1)
       return std::nullopt;
     std::map<ori::BlockId, std::pair<LinearForm, bool>> sources;
     bool isCounter = false;
@@ -122,9 +121,7 @@ class Counters {
     if (!isSteppedForItself(phi)) return refuse(phi, "its next value is read elsewhere");
     const Operand self = phi.op_(0).value();
     bool haveRoom = true;
-    function_.forEachUse(self.reg, [&](ori::Operand& use) {
-      haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use);
-    });
+    function_.forEachUse(self.reg, [&](ori::Operand& use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
     if (!haveRoom) return refuse(phi, "a reader has no room for the number");
     context_.remarks.did(&phi, "a counter is another one and a number");
     Instr* at = behindPhis(*phi.block);

@@ -1,0 +1,45 @@
+#pragma once
+
+#include "ori/function.h"
+
+namespace orias::phases {
+
+/// Whether two operands name a common part of a virtual register.
+inline bool overlap(const isa::Operand& a, const isa::Operand& b) {
+  return a.isVirtual() && b.isVirtual() && a.reg == b.reg && a.sub < b.sub + b.width && b.sub < a.sub + a.width;
+}
+
+/// Whether the guard or a source names a part of `reg`.
+inline bool reads(const ori::Instr& instr, const isa::Operand& reg) {
+  for (const ori::Operand& o : instr.refs())
+    if (!o.isDef && overlap(o.value(), reg)) return true;
+  return false;
+}
+
+/// Whether a result is, or may be, a part of `reg`.
+inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
+  for (const ori::Operand& o : instr.ops())
+    if (o.isDef && overlap(o.value(), reg)) return true;
+  return false;
+}
+
+/// A virtual register of a file whose values belong to a lane, as it is: no sign, no half.
+inline bool isPlainRegister(const isa::Operand& o) {
+  return (o.isReg(isa::File::R) || o.isReg(isa::File::P)) && o.isVirtual() && !o.isZeroReg() &&
+         (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
+}
+
+/// Registers of an operand that is several wide stand next to each other, aligned to their number.
+inline bool isAlignedPart(const ori::Function& function, const isa::Operand& o) {
+  const unsigned align = ori::defaultAlign(o.width);
+  return o.sub % align == 0 && function.vreg(o.reg).align % align == 0;
+}
+
+/// Whether the instruction, which stands further up in the block, computes the same right in front of `at`: nothing in
+/// between writes what it reads. Looks at so many instructions; false when there are more.
+bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);
+
+/// How many operands name a part of the register; counts no further than `most` + 1.
+std::size_t countRefs(const ori::Function& function, const isa::Operand& reg, std::size_t most);
+
+} // namespace orias::phases

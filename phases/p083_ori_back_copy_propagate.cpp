@@ -1,0 +1,172 @@
+#include "encoder/isa/desc.h"
+#include "phases/local_scan.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Results of more registers than that may not be written over what the instruction reads.
+constexpr unsigned kWidestInPlace = 2;
+
+/// What makes the value that is copied, and who else reads it.
+struct Found {
+  Instr* def = nullptr;
+  unsigned slot = 0;
+  std::vector<std::pair<Instr*, unsigned>> readers; ///< operand numbers
+};
+
+class BackCopies {
+ public:
+  BackCopies(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context),
+        distance_(static_cast<unsigned>(context.knobs.get(Knob::BackCopyMaxDistance))) {}
+
+  bool run() {
+    bool changed = false;
+    // From the end: what has become a copy into the last of a chain comes up again.
+    for (ori::Block* block : function_.layout())
+      for (Instr *instr = block->last, *before; instr; instr = before) {
+        before = instr->prev;
+        if (isCopy(*instr)) changed |= visit(*instr);
+      }
+    return changed;
+  }
+
+ private:
+  static bool isCopy(const Instr& instr) {
+    if (!isa::desc(instr.op).has(isa::Flag::Copy)) return false;
+    // A MOV may be for some lanes of each quad only.
+    if (instr.operandCount > 2 && !instr.op_(2).isNone() && instr.op_(2).imm != 15) return false;
+    const Operand to = instr.op_(0).value(), from = instr.op_(1).value();
+    return isPlainRegister(to) && isPlainRegister(from) && to.file == from.file && to.width == from.width &&
+           to.reg != from.reg;
+  }
+
+  bool refuse(const Instr& copy, const char* why) {
+    context_.remarks.refused(&copy, std::string("a copy stays: ") + why);
+    return false;
+  }
+
+  bool visit(Instr& copy) {
+    const Operand to = copy.op_(0).value(), from = copy.op_(1).value();
+    Found found;
+    if (!find(copy, found)) return false;
+    if (!isAlignedPart(function_, to)) return refuse(copy, "its result is not aligned");
+    if (function_.vreg(to.reg).align < ori::defaultAlign(to.width)) return refuse(copy, "its result is not aligned");
+    for (const ori::Operand& o : found.def->refs()) {
+      if (!overlap(o.value(), to)) continue;
+      if (o.isDef) return refuse(copy, "what makes the value writes the result as well");
+      if (to.width > kWidestInPlace) return refuse(copy, "what makes the value would be written over what it reads");
+    }
+    for (const auto& [reader, slot] : found.readers)
+      if (reader->op_(slot).width > 1 && !isAlignedPart(function_, moved(reader->op_(slot).value(), from, to)))
+        return refuse(copy, "a reader wants it aligned");
+    if (copy.isGuarded()) return guard(copy, found);
+    context_.remarks.did(&copy, "a result is made where it is copied to");
+    for (const auto& [reader, slot] : found.readers)
+      function_.setOperand(reader, slot, moved(reader->op_(slot).value(), from, to));
+    function_.setOperand(found.def, found.slot, to);
+    function_.erase(&copy);
+    return true;
+  }
+
+  /// The copy is for some lanes only: so is what makes the value, right here.
+  bool guard(Instr& copy, const Found& found) {
+    Instr& def = *found.def;
+    if (!found.readers.empty()) return refuse(copy, "it is under a guard, and others read the value");
+    if (speculationOf(function_, def) != Speculation::Free || !hasOneResult(def))
+      return refuse(copy, "it is under a guard that its source cannot have");
+    if (!computesTheSameAt(def, copy, distance_)) return refuse(copy, "what its source reads is overwritten");
+    context_.remarks.did(&copy, "a result is made where it is copied to, under the guard of the copy");
+    function_.setOperand(&def, found.slot, copy.op_(0).value());
+    function_.setGuard(&def, copy.guard().value());
+    function_.unlink(&def);
+    function_.insertBefore(&copy, &def);
+    function_.erase(&copy);
+    return true;
+  }
+
+  static bool hasOneResult(const Instr& instr) {
+    unsigned results = 0;
+    for (const ori::Operand& o : instr.ops())
+      results += o.isDef && o.isReg() && !o.isZeroReg();
+    return results == 1;
+  }
+
+  /// The same part of the register that takes the place of `from`.
+  static Operand moved(Operand operand, const Operand& from, const Operand& to) {
+    operand.reg = to.reg;
+    operand.sub = static_cast<std::uint8_t>(operand.sub - from.sub + to.sub);
+    return operand;
+  }
+
+  static bool contains(const Operand& whole, const Operand& part) {
+    return part.sub >= whole.sub && part.sub + part.width <= whole.sub + whole.width;
+  }
+
+  /// Looks upwards for what makes the value, and downwards for who reads it behind the copy. The result must not be
+  /// named before the copy, nor changed where the value is read.
+  bool find(const Instr& copy, Found& found) {
+    const Operand to = copy.op_(0).value(), from = copy.op_(1).value();
+    const std::size_t refs = countRefs(function_, from, distance_);
+    if (refs > distance_) return false;
+    unsigned left = distance_;
+    for (Instr* instr = copy.prev;; instr = instr->prev) {
+      if (!instr || left-- == 0) return false;
+      if (writes(*instr, from)) {
+        for (unsigned i = 0; i < instr->operandCount; ++i)
+          if (instr->op_(i).isDef && instr->op_(i).value() == from) found = {instr, i, std::move(found.readers)};
+        break;
+      }
+      if (reads(*instr, to) || writes(*instr, to)) return refuse(copy, "its result is used before");
+      if (!addReaders(*instr, from, found)) return refuse(copy, "a part of it is read");
+    }
+    if (!found.def || found.def->isGuarded() || found.def->op == Op::PHI)
+      return refuse(copy, "its source is written in parts, or under a guard");
+    if (reads(*found.def, from)) return refuse(copy, "its source is made of what was in it");
+    bool isChanged = false;
+    for (Instr* instr = copy.next; instr && left > 0 && found.readers.size() + 2 < refs; instr = instr->next, --left) {
+      if (isChanged && reads(*instr, from)) return refuse(copy, "its source lives on when the result is overwritten");
+      if (!addReaders(*instr, from, found)) return refuse(copy, "a part of it is read");
+      isChanged |= writes(*instr, to);
+    }
+    if (found.readers.size() + 2 != refs) return refuse(copy, "its source lives on");
+    return true;
+  }
+
+  static bool addReaders(Instr& instr, const Operand& from, Found& found) {
+    if (overlap(instr.guard().value(), from)) return false;
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      const ori::Operand& o = instr.op_(i);
+      if (o.isDef || !overlap(o.value(), from)) continue;
+      if (!contains(from, o.value())) return false;
+      found.readers.emplace_back(&instr, i);
+    }
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const unsigned distance_;
+};
+
+} // namespace
+
+/// Phase 83. What is computed and then copied is computed where it is copied to, when nobody wants it under its old
+/// name. Leaving SSA form has made one register of the copies that it could, of whole registers that are alike: what is
+/// left are words of tuples, chains, and copies for some lanes.
+bool oriBackCopyPropagate(ori::Function& function, PhaseContext& context) {
+  return BackCopies(function, context).run();
+}
+
+} // namespace orias::phases
