@@ -45,6 +45,7 @@ bool lateMergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool oriReplaceEquivMultiDefMov(ori::Function&, PhaseContext&);
 bool oriRemoveRedundantMultiDefMov(ori::Function&, PhaseContext&);
 bool oriBackCopyPropagate(ori::Function&, PhaseContext&);
+bool lateArchOptimize(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
 bool doSwitchOpt(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);

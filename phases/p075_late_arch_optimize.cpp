@@ -1,0 +1,256 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/liveness.h"
+#include "ori/builder.h"
+#include "ori/ssa.h"
+#include "phases/local_scan.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Instructions between a value and its only reader that are looked at.
+constexpr unsigned kFarthest = 64;
+/// Instructions behind the last reader of a register that are looked at for another one.
+constexpr unsigned kFarthestEnd = 512;
+
+/// One or two words that are chosen by one condition: where it holds, a value that was computed for that, else another
+/// one that is not wanted any more.
+struct Choice {
+  Instr* def;                   ///< computes the value
+  Instr* first;                 ///< the select of the value, or of its low word
+  Instr* second;                ///< of its high word; null
+  Operand result, other, value; ///< as wide as the value
+  Operand condition;            ///< when the value is wanted
+};
+
+class Peepholes {
+ public:
+  Peepholes(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), liveness_(cfg_), vregCount_(function.vregCount()) {}
+
+  bool run() {
+    bool changed = false;
+    for (ori::Block* block : function_.layout())
+      for (Instr* instr = block->last; instr; instr = instr->prev) {
+        if (instr->op == Op::SEL) {
+          Instr* guarded = guardInsteadOfChoice(*instr);
+          changed |= guarded != nullptr;
+          if (guarded) instr = guarded; // in place of the select
+        } else if (instr->op == Op::VIMNMX) {
+          changed |= joinLimits(*instr);
+        }
+      }
+    return changed;
+  }
+
+ private:
+  /// The only definition of a value that all its other names read, further up in the block of `reader`.
+  Instr* ownDef(const Operand& value, const Instr& reader, std::size_t names) const {
+    if (!isPlainRegister(value) || !value.isReg(File::R)) return nullptr;
+    Instr* def = function_.singleDef(value.reg);
+    if (!def || def->block != reader.block || def->isGuarded()) return nullptr;
+    Operand whole = function_.use(value.reg);
+    return countRefs(function_, whole, names) == names ? def : nullptr;
+  }
+
+  // --- predicates instead of selects
+
+  /// SEL x, value, other, p, where `value` is computed for it alone and `other` ends here: the other value, and where p
+  /// holds, the value is computed over it. The select is spared, and so is the work where no lane wants it.
+  /// Returns what takes the place of the select, or null.
+  Instr* guardInsteadOfChoice(Instr& select) {
+    for (bool wantsFirst : {true, false}) {
+      const std::optional<Choice> choice = choiceOf(select, wantsFirst);
+      if (!choice || !isSafe(*choice)) continue;
+      context_.remarks.did(&select, "what a select chooses is computed under its condition", choice->second ? 2 : 1);
+      apply(*choice);
+      return choice->def;
+    }
+    return nullptr;
+  }
+
+  std::optional<Choice> choiceOf(Instr& select, bool wantsFirst) const {
+    const Operand value = select.op_(wantsFirst ? 1 : 2).value(), other = select.op_(wantsFirst ? 2 : 1).value();
+    const Operand result = select.op_(0).value(), p = select.op_(3).value();
+    if (select.isGuarded() || !isPlainRegister(result) || !isPlainRegister(value) || !isPlainRegister(other))
+      return std::nullopt;
+    if (!p.isReg(File::P) || !p.isVirtual()) return std::nullopt;
+    const Operand condition = wantsFirst ? p : p.notted();
+    const unsigned width = function_.vreg(value.reg).width;
+    if (width == 1) {
+      Instr* def = ownDef(value, select, 2);
+      if (!def) return std::nullopt;
+      return Choice{def, &select, nullptr, result, other, value, condition};
+    }
+    // The last of two selects, of whichever word.
+    if (width != 2) return std::nullopt;
+    Instr* def = ownDef(value, select, 3);
+    if (!def) return std::nullopt;
+    Operand sibling = value;
+    sibling.sub = static_cast<std::uint8_t>(1 - value.sub);
+    Instr* twin = nullptr;
+    for (ori::Operand* o = function_.vreg(value.reg).refs; o; o = o->nextRef)
+      if (!o->isDef && o->value() == sibling) twin = o->owner;
+    if (!twin || twin->op != Op::SEL || twin->isGuarded() || twin->block != select.block) return std::nullopt;
+    if (twin->op_(wantsFirst ? 1 : 2).value() != sibling || twin->op_(3).value() != p) return std::nullopt;
+    const bool isHigh = value.sub == 1;
+    const Operand twinResult = twin->op_(0).value(), twinOther = twin->op_(wantsFirst ? 2 : 1).value();
+    const auto pair = pairOf(isHigh ? twinResult : result, isHigh ? result : twinResult);
+    const auto others = pairOf(isHigh ? twinOther : other, isHigh ? other : twinOther);
+    if (!pair || !others || !isAlone(*twin, select, *pair, *others, p)) return std::nullopt;
+    return Choice{def, &select, twin, *pair, *others, function_.use(value.reg), condition};
+  }
+
+  /// Two words that stand next to each other.
+  std::optional<Operand> pairOf(const Operand& low, const Operand& high) const {
+    if (!isPlainRegister(low) || !isPlainRegister(high) || low.reg != high.reg || low.sub + 1 != high.sub)
+      return std::nullopt;
+    Operand pair = low;
+    pair.width = 2;
+    return isAlignedPart(function_, pair) ? std::optional(pair) : std::nullopt;
+  }
+
+  /// From the one select to the other, further down, nobody notices when the first is done late.
+  static bool isAlone(const Instr& first, const Instr& last, const Operand& result, const Operand& other,
+                      const Operand& condition) {
+    unsigned left = kFarthest;
+    for (const Instr* i = first.next; i != &last; i = i->next) {
+      if (!i || left-- == 0) return false;
+      if (reads(*i, result) || writes(*i, result) || writes(*i, other) || writes(*i, condition)) return false;
+    }
+    return true;
+  }
+
+  bool isSafe(const Choice& choice) {
+    const Instr& def = *choice.def;
+    const auto refuse = [&](const char* why) {
+      context_.remarks.refused(choice.first, std::string("a select stays: ") + why);
+      return false;
+    };
+    const bool isSame = choice.result == choice.other;
+    if (isa::desc(def.op).has(Flag::Copy) || speculationOf(function_, def) != Speculation::Free ||
+        !givesOnly(def, choice))
+      return refuse("what it chooses is no operation of its own");
+    if (!isSame && !areAlike(choice.result, choice.other)) return refuse("it is not the same part of its registers");
+    if (!isSame && overlap(choice.result, choice.other)) return refuse("it is not the same part of its registers");
+    if (!isSame && (reads(def, choice.result) || isLiveBehind(*choice.first, choice.other)))
+      return refuse("the other value lives on");
+    if (!computesTheSameAt(def, *choice.first, kFarthest)) return refuse("what is read for it is overwritten");
+    return true;
+  }
+
+  static bool givesOnly(const Instr& def, const Choice& choice) {
+    bool isAll = false;
+    for (const ori::Operand& o : def.ops()) {
+      if (!o.isDef || o.isNone() || o.isZeroReg()) continue;
+      if (o.value() != choice.value) return false;
+      isAll = true;
+    }
+    return isAll;
+  }
+
+  /// Their registers can become one.
+  bool areAlike(const Operand& a, const Operand& b) const {
+    return a.sub == b.sub && function_.vreg(a.reg).width == function_.vreg(b.reg).width;
+  }
+
+  /// Whether a part of the register may be read behind the instruction as it is now.
+  bool isLiveBehind(const Instr& instr, const Operand& reg) const {
+    // What has been made by this phase is not in the snapshot; nothing of it is live at a border of blocks.
+    for (unsigned k = 0; k < reg.width; ++k) {
+      const Operand word = function_.part(reg.reg, reg.sub + k);
+      bool ends = false;
+      unsigned left = kFarthestEnd;
+      for (const Instr* i = instr.next; i && !ends; i = i->next) {
+        if (left-- == 0 || reads(*i, word)) return true;
+        ends = writes(*i, word) && !i->isGuarded();
+      }
+      if (!ends && (reg.reg >= vregCount_ ||
+                    liveness_.isLiveOut(instr.block->id, liveness_.components().of(reg.reg, reg.sub + k))))
+        return true;
+    }
+    return false;
+  }
+
+  void apply(const Choice& choice) {
+    Instr& def = *choice.def;
+    ori::Builder b = ori::Builder::before(function_, choice.first);
+    b.setSource(choice.first->source);
+    if (choice.result != choice.other) b.copy(choice.result, choice.other);
+    for (unsigned i = 0; i < def.operandCount; ++i)
+      if (def.op_(i).isDef && def.op_(i).value() == choice.value) function_.setOperand(&def, i, choice.result);
+    function_.unlink(&def);
+    function_.insertBefore(choice.first, &def);
+    function_.setGuard(&def, choice.condition);
+    if (choice.second) function_.erase(choice.second);
+    function_.erase(choice.first);
+  }
+
+  // --- limits
+
+  /// The lowest (or highest) of two, and of that and a third.
+  bool joinLimits(Instr& outer) {
+    constexpr unsigned kA = 1, kB = 2, kKind = 3;
+    for (unsigned slot : {kA, kB}) {
+      const Operand inner = outer.op_(slot).value();
+      Instr* def = ownDef(inner, outer, 2);
+      if (!def || def->op != Op::VIMNMX || function_.vreg(inner.reg).width != 1) continue;
+      if (def->op_(kKind).value() != outer.op_(kKind).value() || !outer.op_(kKind).isZeroReg()) continue;
+      if (def->mods != outer.mods || isa::getMod(outer.op, outer.mods, Mod::Relu) != 0) continue;
+      if (!computesTheSameAt(*def, outer, kFarthest)) continue;
+      Operand a = def->op_(kA).value(), b = def->op_(kB).value(), c = outer.op_(slot == kA ? kB : kA).value();
+      if (!c.isReg()) std::swap(b, c);
+      const auto type = isa::getMod(outer.op, outer.mods, Mod::Type);
+      auto mods = isa::makeInst(Op::VIMNMX3).mods;
+      isa::setMod(Op::VIMNMX3, mods, {Mod::Type, type});
+      const Operand operands[] = {outer.op_(0).value(), a, b, c, outer.op_(kKind).value()};
+      if (!isa::fits(Op::VIMNMX3, mods, operands)) {
+        context_.remarks.refused(&outer, "two limits stay: one operation has no room for both numbers");
+        continue;
+      }
+      context_.remarks.did(&outer, "the limit of a limit is one operation");
+      function_.rewrite(&outer, Op::VIMNMX3, operands);
+      outer.mods = mods;
+      function_.erase(def);
+      return true;
+    }
+    return false;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::Liveness liveness_;
+  const std::size_t vregCount_;
+};
+
+} // namespace
+
+/// Phases 75 and 81. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
+/// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, and
+/// the lowest of three. 81 sees what 75 has left.
+bool lateArchOptimize(ori::Function& function, PhaseContext& context) {
+  bool changed = false;
+  for (std::int64_t round = 0; round < context.knobs.get(Knob::LateArchMaxRounds); ++round) {
+    if (!Peepholes(function, context).run()) break;
+    // The copies that stand in front of guarded operations; what they copy ends there.
+    ori::coalesceCopies(function);
+    changed = true;
+  }
+  return changed;
+}
+
+} // namespace orias::phases
