@@ -123,14 +123,18 @@ std::string Congruence::keyOfOther(const Instr& instr) const {
 
 bool Congruence::visit(const Instr& instr) {
   bool changed = false;
-  if (isPlainCopy(instr)) {
+  // Registers with several definitions have no one value, and no number but their own.
+  const bool isOpaque = std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
+    return o.isDef && o.isVirtual() && !rewriter_.isSingle(o.reg);
+  });
+  if (!isOpaque && isPlainCopy(instr)) {
     std::vector<CompId> sources;
     parts_.forEach(instr.op_(1).value(), [&](CompId part) { sources.push_back(numbers_[part]); });
     std::size_t i = 0;
     parts_.forEach(instr.op_(0).value(), [&](CompId part) { changed |= set(part, sources[i++]); });
     return changed;
   }
-  const std::string key = instr.op == Op::PHI ? keyOfPhi(instr) : keyOfOther(instr);
+  const std::string key = isOpaque ? std::string() : instr.op == Op::PHI ? keyOfPhi(instr) : keyOfOther(instr);
   const Instr* first = key.empty() ? &instr : first_.try_emplace(key, &instr).first->second;
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     if (!instr.op_(i).isDef || !instr.op_(i).isReg()) continue;

@@ -239,10 +239,10 @@ class Peepholes {
 
 } // namespace
 
-/// Phases 75 and 81. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
+/// Phase 75. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
 /// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, and
-/// the lowest of three. 81 sees what 75 has left.
-bool lateArchOptimize(ori::Function& function, PhaseContext& context) {
+/// the lowest of three.
+bool lateArchOptimizeFirst(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   for (std::int64_t round = 0; round < context.knobs.get(Knob::LateArchMaxRounds); ++round) {
     if (!Peepholes(function, context).run()) break;
