@@ -81,6 +81,14 @@ class EqualPhis {
   const Congruence& congruence_;
 };
 
+/// Whether there is anything to compare: two phis in one block.
+bool hasPhisTogether(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    if (block->first && block->first->op == Op::PHI && block->first->next && block->first->next->op == Op::PHI)
+      return true;
+  return false;
+}
+
 /// Copies go into their readers, and what computes the same of equal values now is computed once.
 void shareReaders(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{propagateCopies, foldUniformBase};
@@ -94,7 +102,7 @@ void shareReaders(ori::Function& function, PhaseContext& context) {
 /// carry equal values become one, around loops as well: counters that start alike and are stepped alike. So do counters
 /// that differ by a number where their readers have room for it.
 bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) {
-  if (!function.ssa) return false;
+  if (!function.ssa || !hasPhisTogether(function)) return false;
   bool changed = false;
   {
     const Rewriter rewriter(function);

@@ -60,10 +60,10 @@ class Peepholes {
   /// The only definition of a value that all its other names read, further up in the block of `reader`.
   Instr* ownDef(const Operand& value, const Instr& reader, std::size_t names) const {
     if (!isPlainRegister(value) || !value.isReg(File::R)) return nullptr;
+    // Counted first: some registers have very many names.
+    if (countRefs(function_, function_.use(value.reg), names) != names) return nullptr;
     Instr* def = function_.singleDef(value.reg);
-    if (!def || def->block != reader.block || def->isGuarded()) return nullptr;
-    Operand whole = function_.use(value.reg);
-    return countRefs(function_, whole, names) == names ? def : nullptr;
+    return def && def->block == reader.block && !def->isGuarded() ? def : nullptr;
   }
 
   // --- predicates instead of selects

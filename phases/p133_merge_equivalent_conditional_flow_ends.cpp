@@ -177,11 +177,12 @@ class EqualEnds {
   }
 
   /// The block sets the register to a number: what reads it may become simpler there.
-  bool isNumberIn(const Block& block, VRegId reg) const {
-    bool isNumber = false;
-    function_.forEachDef(
-        reg, [&](const ori::Operand& def) { isNumber |= def.owner->block == &block && isCopyOfNumber(*def.owner); });
-    return isNumber;
+  static bool isNumberIn(const Block& block, VRegId reg) {
+    std::size_t left = kMostCompared;
+    for (const Instr* instr = block.last; instr && left-- > 0; instr = instr->prev)
+      for (const ori::Operand& o : instr->ops())
+        if (o.isDef && o.isVirtual() && o.reg == reg && isCopyOfNumber(*instr)) return true;
+    return false;
   }
 
   // --- comparison
