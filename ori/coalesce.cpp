@@ -135,7 +135,13 @@ class Coalescer {
     const auto component = [](const Operand& operand, unsigned k) {
       return std::uint64_t{operand.reg} << 32 | (operand.sub + k);
     };
-    for (const Block* block : function_.layout())
+    for (const Block* block : function_.layout()) {
+      // Others may come to the block, who have not been through the copies in front of it.
+      if (!latest.empty()) {
+        latest.clear();
+        sources.clear();
+        results.clear();
+      }
       for (const Instr* instr = block->first; instr; instr = instr->next) {
         const bool isCopy = isPlainCopy(*instr);
         bool changesRow = isCopy && sources.count(instr->op_(0).reg) != 0;
@@ -156,6 +162,7 @@ class Coalescer {
         twinOf_[instr->id] = last;
         last = instr;
       }
+    }
   }
 
   /// Whether the result of a copy is, in all its parts, the value that an earlier copy of the row gave to `other`.
