@@ -138,9 +138,12 @@ class RowWriter {
     if (!row) return 0;
     row->offset = offset;
     if (const DebugLocId caller = map_.callerOf(id); caller != DebugLocId::None) {
-      const auto open = std::ranges::find(open_, caller, &Open::id);
-      row->caller = open != open_.end() ? open->row : add(caller, offset);
-      if (open != open_.end()) open_.erase(open + 1, open_.end());
+      if (const auto open = std::ranges::find(open_, caller, &Open::id); open != open_.end()) {
+        row->caller = open->row;
+        open_.erase(open + 1, open_.end());
+      } else {
+        row->caller = add(caller, offset);
+      }
     } else {
       open_.clear();
     }
