@@ -8,7 +8,9 @@ namespace orias::cubin {
 /// All values are those of ptxas 13.0 (observed; the sections are described in the cic notes, `cubin_elf.md`).
 struct Abi {
   std::uint16_t smArch = 90;
-  std::uint32_t elfFlags = 0x6005a04; ///< e_flags: the SM number in bits 8..15, 64-bit addresses and ABI bits around it
+  /// e_flags: the SM number in bits 8..15, 64-bit addresses and ABI bits around it; in the highest byte the number of
+  /// the section `.note.nv.cuinfo`, here that of files without debug information (observed; nvlink looks there).
+  std::uint32_t elfFlags = 0x6005a04;
   std::uint8_t elfOsAbi = 0x41;
   std::uint8_t elfAbiVersion = 8;
   std::uint16_t toolkitVersion = 130; ///< 10 * major + minor: EIATTR_CUDA_API_VERSION and the cuinfo note

@@ -37,6 +37,12 @@ inline constexpr std::uint32_t kDynamicSharedAlignment = 16;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
 
 inline std::uint8_t elfBinding(Binding binding) {
+/// e_flags that name `section` as that of `.note.nv.cuinfo`.
+inline std::uint32_t flagsWithNote(std::uint32_t flags, std::uint32_t section) {
+  return (flags & 0xffffff) | section << 24;
+}
+inline constexpr std::uint32_t kUsualNoteSection = 6; ///< of files without debug information
+
   switch (binding) {
   case Binding::Local: return STB_LOCAL;
   case Binding::Global: return STB_GLOBAL;

@@ -45,7 +45,7 @@ class Reader {
  private:
   void readAbi() {
     module_.abi = abiOf(file_.flags >> 8 & 0xff);
-    module_.abi.elfFlags = file_.flags;
+    module_.abi.elfFlags = flagsWithNote(file_.flags, kUsualNoteSection);
     module_.relocatable = file_.type == ET_REL;
     module_.abi.elfOsAbi = file_.osAbi;
     module_.abi.elfAbiVersion = file_.abiVersion;

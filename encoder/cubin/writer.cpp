@@ -140,7 +140,7 @@ class Writer {
     const SectionId toolkit = addSection(Group::Notes, ".note.nv.tkinfo", SHT_NOTE, kFlagToolkitNote, 4);
     section(toolkit).data = toolkitNote(module_.producer);
     addSectionSymbol(toolkit);
-    const SectionId cuda = addSection(Group::Notes, ".note.nv.cuinfo", SHT_NOTE, kFlagCudaNote, 4);
+    const SectionId cuda = cudaNote_ = addSection(Group::Notes, ".note.nv.cuinfo", SHT_NOTE, kFlagCudaNote, 4);
     section(cuda).data = cudaNote(abi_, module_.virtualArch ? module_.virtualArch : abi_.smArch);
     sections_[cuda].linkTo = toolkit;
     addSectionSymbol(cuda);
@@ -479,7 +479,7 @@ class Writer {
     file.osAbi = abi_.elfOsAbi;
     file.abiVersion = abi_.elfAbiVersion;
     file.type = module_.relocatable ? ET_REL : ET_EXEC;
-    file.flags = abi_.elfFlags;
+    file.flags = flagsWithNote(abi_.elfFlags, place[cudaNote_]);
     for (SectionId id : order) {
       PendingSection& pending = sections_[id];
       if (pending.linkTo != kNone) pending.section.link = place[pending.linkTo];
@@ -503,8 +503,10 @@ class Writer {
   std::map<SectionId, std::vector<Relocation>> relocations_;
   std::vector<SectionId> debugSections_;
   SectionId debugFrame_ = kNone, sourceLines_ = kNone, ptxLines_ = kNone;
-  SectionId info_ = kNone;
-  SectionId callGraph_ = kNone;
+  SectionId info_ = kNone, cudaNote_ = kNone;
+  SectionId callGraph_ = kNone, prototypes_ = kNone;
+  Bytes strings_;
+  std::map<std::string, std::uint32_t> stringOffsets_;
   bool sharedBaseSeen_ = false;
 };
 

@@ -3,6 +3,7 @@
 // The machine code of a cubin's sections, for programs that look at words and at nothing else of the file.
 
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/names.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/word.h"
 
@@ -32,7 +33,7 @@ inline CubinCode codeOf(const char* path) {
   const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
   CubinCode code;
   for (const isa::Target& target : isa::Target::all())
-    if (target.elfFlags() == elf.flags) code.target = &target;
+    if (target.elfFlags() == cubin::flagsWithNote(elf.flags, cubin::kUsualNoteSection)) code.target = &target;
   if (code.target == nullptr) return code;
   for (const cubin::ElfSection& section : elf.sections) {
     if (!section.name.starts_with(".text")) continue;
