@@ -7,6 +7,7 @@
 #include "frontend/parse.h"
 #include "ori/parse.h"
 #include "orias/cubin_module.h"
+#include "orias/function_facts.h"
 #include "orias/function_job.h"
 #include "orias/launch_limits.h"
 #include "orias/line_tables.h"
@@ -282,6 +283,7 @@ void Compilation::writeCubin() {
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
+  if (options_.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
   if (!options_.suppressDebugInfo && !options_.relocatable)
     addLineTables(cubin, described, functions, options_.lineInfo);
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });

@@ -14,8 +14,8 @@ namespace {
 cubin::Binding bindingOf(ori::Linkage linkage) {
   switch (linkage) {
   case ori::Linkage::Local: return cubin::Binding::Local;
-  case ori::Linkage::Weak:
-  case ori::Linkage::Common: return cubin::Binding::Weak;
+  case ori::Linkage::Weak: return cubin::Binding::Weak;
+  case ori::Linkage::Common:
   case ori::Linkage::Global:
   case ori::Linkage::External: return cubin::Binding::Global;
   }
@@ -27,6 +27,10 @@ cubin::RelocationType relocationTypeOf(const ori::DataRelocation& relocation) {
   return relocation.generic ? cubin::RelocationType::Generic32 : cubin::RelocationType::Abs32;
 }
 
+bool isFunction(const ori::Symbol& symbol) {
+  return symbol.kind != ori::Symbol::Kind::Variable;
+}
+
 cubin::Variable describe(const ori::Module& module, const ori::Variable& variable) {
   cubin::Variable out;
   out.name = variable.name;
@@ -36,12 +40,16 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
                                                      : cubin::Variable::Space::Global;
   out.owner = variable.owner;
   out.defined = variable.linkage != ori::Linkage::External;
+  out.common = module.relocatable && variable.linkage == ori::Linkage::Common;
   out.alignment = variable.align;
   out.size = variable.size;
   for (std::uint8_t byte : variable.init)
     out.init.push_back(std::byte{byte});
-  for (const ori::DataRelocation& r : variable.relocations)
-    out.relocations.push_back({relocationTypeOf(r), r.offset, module.symbols[r.symbol].name, r.addend});
+  for (const ori::DataRelocation& r : variable.relocations) {
+    const ori::Symbol& symbol = module.symbols[r.symbol];
+    const auto type = isFunction(symbol) && module.relocatable ? cubin::RelocationType::Unified64 : relocationTypeOf(r);
+    out.relocations.push_back({type, r.offset, symbol.name, r.addend});
+  }
   return out;
 }
 
@@ -98,6 +106,8 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
     const ori::Space space = module.variables[symbol.index].space;
     if (space == ori::Space::Const) return Type::Abs16At32;
     if (space == ori::Space::Shared) return Type::Abs32At32;
+  } else {
+    return relocation.part == Part::Low ? Type::Unified32Lo32 : Type::Unified32Hi32;
   }
   return relocation.part == Part::Low ? Type::Abs32Lo32 : Type::Abs32Hi32;
 }
@@ -105,15 +115,18 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
 /// What is told of relocatable code only: where a linker has to write addresses, and who is called.
 void describeLinking(const ori::Function& function, const encoder::FunctionCode& code, cubin::Function& out) {
   const ori::Module& module = function.module();
-  std::vector<bool> isCalled(module.symbols.size(), false);
+  std::vector<bool> isNamed(module.symbols.size(), false), isCalled(isNamed);
   for (const encoder::CodeRelocation& r : code.relocations) {
     out.relocations.push_back({relocationTypeOf(module, r), r.offset, module.symbols[r.symbol].name, r.addend});
+    isNamed[r.symbol] = true;
     if (r.part == encoder::CodeRelocation::Part::Callee) isCalled[r.symbol] = true;
   }
-  for (std::size_t id = 0; id < isCalled.size(); ++id) {
-    if (!isCalled[id]) continue;
-    out.callees.push_back(module.symbols[id].name);
-    if (module.symbols[id].kind == ori::Symbol::Kind::ExternFunction) out.externals.push_back(module.symbols[id].name);
+  for (const std::uint32_t offset : code.callOffsets)
+    out.relocations.push_back({cubin::RelocationType::IndirectCallee, offset, cubin::kUnifiedTableOffset, 0});
+  for (std::size_t id = 0; id < isNamed.size(); ++id) {
+    const ori::Symbol& symbol = module.symbols[id];
+    if (isCalled[id]) out.callees.push_back(symbol.name);
+    if (isNamed[id] && symbol.kind == ori::Symbol::Kind::ExternFunction) out.externals.push_back(symbol.name);
   }
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::Function && symbol.name == function.name())

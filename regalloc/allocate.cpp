@@ -57,11 +57,6 @@ class Allocator {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
     }
-    if (alignsStack(function_) && std::any_of(function_.frame.begin(), function_.frame.end(),
-                                              [](const ori::FrameObject& object) { return object.isIncoming; }))
-      return fmt::format("not supported yet: function '{}' has parameters on the stack, and a frame that wants another "
-                         "alignment than the stack has",
-                         function_.name());
     state_.grow(function_);
     state_.assignment.physical = physical_;
     if (options_.check) {
@@ -165,18 +160,21 @@ class Allocator {
     CallPoints calls;
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block) {
-        Range* range = instr.op == ori::Op::FUNCTION_ENTRY         ? &calls.entry
-                       : !isCall(instr)                            ? nullptr
-                       : conventionOf(instr) == Convention::System ? &calls.system
-                                                                   : &calls.function;
-        if (range) range->add({ranges.defPoint(instr), ranges.defPoint(instr) + 1});
+        const Segment after{ranges.defPoint(instr), ranges.defPoint(instr) + 1};
+        if (instr.op == ori::Op::FUNCTION_ENTRY) calls.entry.add(after);
+        if (!isCall(instr)) continue;
+        switch (conventionOf(instr)) {
+        case Convention::System: calls.system.add(after); break;
+        case Convention::Function: calls.function.add(after); break;
+        case Convention::Pointer: calls.pointer.add(after); break;
+        }
       }
     return calls;
   }
 
   static bool isLiveAcross(const Web& web, const CallPoints& calls) {
     return web.spillCost < 1e300 && std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) {
-             return r.overlaps(calls.system) || r.overlaps(calls.function);
+             return r.overlaps(calls.system) || r.overlaps(calls.function) || r.overlaps(calls.pointer);
            });
   }
 

@@ -12,14 +12,18 @@ namespace orias::regalloc {
 
 /// There are two sorts of callees.
 enum class Convention : std::uint8_t {
-  System,  ///< functions of the driver (vprintf, malloc): they change little
-  Function ///< functions of the program
+  System,   ///< functions of the driver (vprintf, malloc): they change little
+  Function, ///< functions of the program
+  Pointer   ///< the same through a pointer, where arguments leave no room for it
 };
 
 inline constexpr std::uint32_t kStackPointer = 1;  ///< R1; grows down, is the same behind a call
 inline constexpr std::uint32_t kFirstArgument = 4; ///< the words of arguments and results, from R4 on
 inline constexpr std::uint32_t kMostArguments = 12;
 inline constexpr std::uint32_t kCalleeAddress = 14; ///< ours to choose: behind the arguments that the driver takes
+/// Where a pointer is called from when arguments take that place. R3 is free there, R2 is lost to the caller.
+inline constexpr std::uint32_t kCalleeBelowArguments = 2;
+inline constexpr std::uint32_t kArgumentsBelowCallee = kCalleeAddress - kFirstArgument;
 inline constexpr std::uint32_t kReturnAddress = 20;
 /// What a function that calls has at least: the highest register that a call names is R21.
 inline constexpr std::uint32_t kRegistersOfCalls = 22;
@@ -35,7 +39,8 @@ constexpr bool survivesCall(Convention convention, isa::File file, std::uint32_t
   case isa::File::R:
     if (reg == kStackPointer) return true;
     if (convention == Convention::System) return !(reg == 0 || (reg >= 3 && reg < 16) || isReturnAddress);
-    return reg == 2 || (reg >= 16 && reg < 32 && !isReturnAddress) || (reg >= 32 && reg % 8 >= 4);
+    if (reg == 2) return convention != Convention::Pointer;
+    return (reg >= 16 && reg < 32 && !isReturnAddress) || (reg >= 32 && reg % 8 >= 4);
   case isa::File::UR: return convention == Convention::System && reg >= 36;
   case isa::File::B: return reg >= ori::kBarriersOfCallees;
   case isa::File::P:

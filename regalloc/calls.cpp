@@ -86,14 +86,18 @@ void takeResults(ori::Builder& b, const ori::Instr& call, unsigned count) {
 }
 
 void expand(ori::Function& function, ori::Instr* call) {
-  const bool isFunction = call->op == Op::CALL_FUNCTION;
-  const unsigned results = isFunction ? 3 : 1;
+  const unsigned results = call->op == Op::CALL_FUNCTION ? kResultTuples : 1;
   const IsaOperand callee = call->op_(results).value();
+  const bool isPointer = isThroughPointer(*call);
+  const std::uint32_t address = conventionOf(*call) == Convention::Pointer ? kCalleeBelowArguments : kCalleeAddress;
   ori::Builder b = ori::Builder::before(function, call);
   b.setSource(call->source);
-  emitMoves(b, argumentMoves(*call, results + 1), kScratch);
+  std::vector<Move> moves = argumentMoves(*call, results + 1);
+  for (unsigned w = 0; isPointer && w < callee.width; ++w)
+    moves.push_back({address + w, ori::component(callee, w)});
+  emitMoves(b, std::move(moves), kScratch);
   const bool isSymbol = callee.kind == IsaOperand::Kind::Symbol;
-  if (!isSymbol)
+  if (!isSymbol && !isPointer)
     b.emit(Op::LDC, {reg(kCalleeAddress, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
            {{isa::Mod::Size, isa::MemSize::B64}});
   ori::Block* behind = nullptr;
@@ -106,7 +110,7 @@ void expand(ori::Function& function, ori::Instr* call) {
   if (isSymbol)
     b.emit(Op::CALL_ABS, {IsaOperand::pt(), callee});
   else
-    b.emit(Op::CALL_ABS_R, {IsaOperand::pt(), reg(kCalleeAddress, 2)});
+    b.emit(Op::CALL_ABS_R, {IsaOperand::pt(), reg(address, 2)});
   ori::Builder after = behind->first ? ori::Builder::before(function, behind->first) : ori::Builder(function, behind);
   after.setSource(call->source);
   takeResults(after, *call, results);

@@ -13,8 +13,15 @@ namespace orias::regalloc {
 inline bool isCall(const ori::Instr& instr) {
   return instr.op == ori::Op::CALL_EXTERN || instr.op == ori::Op::CALL_FUNCTION;
 }
+/// Results of CALL_FUNCTION, which its callee and then its arguments follow.
+inline constexpr unsigned kResultTuples = 3;
+inline bool isThroughPointer(const ori::Instr& call) {
+  return call.op == ori::Op::CALL_FUNCTION && call.op_(kResultTuples).isReg();
+}
 inline Convention conventionOf(const ori::Instr& call) {
-  return call.op == ori::Op::CALL_EXTERN ? Convention::System : Convention::Function;
+  if (call.op == ori::Op::CALL_EXTERN) return Convention::System;
+  const bool hasRoom = call.operandCount - kResultTuples - 1 <= kArgumentsBelowCallee;
+  return isThroughPointer(call) && !hasRoom ? Convention::Pointer : Convention::Function;
 }
 bool hasCalls(const ori::Function& function);
 

@@ -30,8 +30,21 @@ std::uint32_t frameAlignment(const ori::Function& function) {
   return alignment;
 }
 
+namespace {
+
+/// What the stack pointer is a multiple of when the function begins: whoever puts an aligned parameter on the stack
+/// sees to that (observed: ptxas' callers and callees).
+std::uint32_t alignmentAtEntry(const ori::Function& function) {
+  std::uint32_t alignment = kStackGranule;
+  for (const ori::FrameObject& object : function.frame)
+    if (object.isIncoming) alignment = std::max(alignment, object.align);
+  return alignment;
+}
+
+} // namespace
+
 bool alignsStack(const ori::Function& function) {
-  return !function.isKernel() && frameAlignment(function) > kStackGranule;
+  return !function.isKernel() && frameAlignment(function) > alignmentAtEntry(function);
 }
 
 unsigned layOutFrame(ori::Function& function) {
@@ -51,7 +64,7 @@ unsigned layOutFrame(ori::Function& function) {
     object.offset = static_cast<std::int32_t>(at);
     at += object.size;
   }
-  const std::uint32_t bytes = alignUp(at, frameAlignment(function));
+  const std::uint32_t bytes = alignUp(at, std::max(frameAlignment(function), alignmentAtEntry(function)));
   for (ori::FrameObject& object : function.frame)
     if (object.isIncoming) object.offset += static_cast<std::int32_t>(bytes);
   for (ori::Block* block : function.layout())

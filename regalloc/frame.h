@@ -6,7 +6,8 @@ namespace orias::regalloc {
 
 /// What the stack pointer has to be a multiple of, 8 at least.
 std::uint32_t frameAlignment(const ori::Function& function);
-/// Callers keep stack pointers that are multiples of 8: a function that needs more sees to it itself.
+/// Callers keep stack pointers that are multiples of 8, or of what their parameters on the stack want: a function that
+/// needs more sees to it itself.
 bool alignsStack(const ori::Function& function);
 
 /// Gives each frame object its offset from the stack pointer, what is passed to callees first, then largest alignment

@@ -71,6 +71,7 @@ class Expander {
       object.isSpill = true;
       function_.frame.push_back(object);
     }
+    if (alignsStack_) fetchIncoming();
     enter();
     std::vector<Instr*> returns;
     for (ori::Block* block : function_.layout())
@@ -92,6 +93,32 @@ class Expander {
   }
   void load(ori::Builder& b, std::uint32_t r, std::size_t word) const {
     b.emit(Op::LDL, {reg(r), reg(kStackPointer), IsaOperand(), place(word)}, {{isa::Mod::Size, isa::MemSize::B32}});
+  }
+
+  /// Where the frame was aligned, what the caller passed on the stack is a known distance from its stack pointer only.
+  void fetchIncoming() {
+    for (ori::Block* block : function_.layout())
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        constexpr unsigned kTo = 0, kBase = 1, kOffset = 3; // of LDL
+        const auto isIncoming = [&](const ori::Operand& o) {
+          return o.kind == IsaOperand::Kind::Frame && function_.frame[o.reg].isIncoming;
+        };
+        if (std::none_of(instr.ops().begin(), instr.ops().end(), isIncoming)) return;
+        ORIAS_CHECK(instr.op == Op::LDL && isIncoming(instr.op_(kOffset)));
+        const ori::Operand& where = instr.op_(kOffset);
+        const std::int32_t offset = function_.frame[where.reg].offset + where.imm;
+        if (instr.op_(kTo).isZeroReg()) {
+          function_.erase(&instr);
+          return;
+        }
+        // The result's own register can hold the address until the result comes.
+        ori::Builder b = ori::Builder::before(function_, &instr);
+        b.setSource(instr.source);
+        b.setGuard(instr.guard().value());
+        load(b, instr.op_(kTo).reg, 0);
+        function_.setOperand(&instr, kBase, reg(instr.op_(kTo).reg));
+        function_.setOperand(&instr, kOffset, IsaOperand::immediate(offset));
+      });
   }
 
   void enter() {

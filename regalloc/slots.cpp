@@ -92,9 +92,11 @@ class Placer {
   void occupyAtCalls(std::uint32_t r) {
     if (!survivesCall(Convention::System, budget_.file, r)) slots_[r].occupy(budget_.calls.system);
     if (!survivesCall(Convention::Function, budget_.file, r)) slots_[r].occupy(budget_.calls.function);
+    if (!survivesCall(Convention::Pointer, budget_.file, r)) slots_[r].occupy(budget_.calls.pointer);
     if (budget_.file == isa::File::R && r == kScratchAtEntry) {
       slots_[r].occupy(budget_.calls.entry);
       slots_[r].occupy(budget_.calls.function);
+      slots_[r].occupy(budget_.calls.pointer);
     }
   }
 

@@ -22,8 +22,8 @@ class SlotOccupancy {
 
 /// Where some registers are not to be had.
 struct CallPoints {
-  Range system, function; ///< where code elsewhere runs, which not all registers survive
-  Range entry;            ///< where parameters are taken, which needs one register more
+  Range system, function, pointer; ///< where code elsewhere runs, which not all registers survive; by Convention
+  Range entry;                     ///< where parameters are taken, which needs one register more
 };
 
 struct SlotBudget {

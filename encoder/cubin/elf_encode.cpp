@@ -30,6 +30,9 @@ std::uint64_t alignTo(std::uint64_t value, std::uint64_t alignment) {
 /// Strings one after the other, each ended by a zero byte; the empty string is at 0.
 class StringTable {
  public:
+  explicit StringTable(const std::vector<std::byte>& first = {}) {
+    bytes_.insert(bytes_.end(), first.begin(), first.end());
+  }
   std::uint32_t add(std::string_view text) {
     if (text.empty()) return 0;
     const auto offset = static_cast<std::uint32_t>(bytes_.size());
@@ -220,7 +223,7 @@ std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   std::vector<std::uint32_t> nameOffsets;
   for (const ElfSection& section : sections)
     nameOffsets.push_back(sectionNames.add(section.name));
-  StringTable symbolNames;
+  StringTable symbolNames(file.strings);
   sections[kSymbolTable].data = symbolTable(file.symbols, symbolNames);
   sections[kSectionNameTable].data = sectionNames.take();
   sections[kStringTable].data = symbolNames.take();

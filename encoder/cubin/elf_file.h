@@ -38,6 +38,7 @@ struct ElfFile {
   std::uint32_t flags = 0;
   std::vector<ElfSection> sections; ///< as in the file; [0] is the null section
   std::vector<ElfSymbol> symbols;   ///< as in the file; [0] is the null symbol
+  std::vector<std::byte> strings;   ///< what .strtab begins with, from offset 1 on, besides names
 
   /// The first section of that name, or null.
   const ElfSection* find(std::string_view name) const;

@@ -23,7 +23,7 @@ void layOutVariables(std::vector<Variable>& variables) {
   std::vector<Variable*> zeros;
   std::vector<Variable*> initialised;
   for (Variable& variable : variables) {
-    if (!variable.defined || variable.space == Variable::Space::Shared) continue;
+    if (!variable.defined || variable.common || variable.space == Variable::Space::Shared) continue;
     auto& list = variable.space == Variable::Space::Constant ? constants : variable.initialised() ? initialised : zeros;
     list.push_back(&variable);
   }

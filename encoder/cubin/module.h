@@ -45,6 +45,9 @@ struct Relocation {
   friend bool operator==(const Relocation&, const Relocation&) = default;
 };
 
+/// What CALL.ABS adds to a register is this symbol's.
+inline constexpr const char* kUnifiedTableOffset = "__UFT_OFFSET";
+
 /// A module variable: `.global` (in `.nv.global` or `.nv.global.init`) or `.const` (bank 3, `.nv.constant3`).
 struct Variable {
   enum class Space : std::uint8_t { Global, Constant, Shared }; ///< Shared: of relocatable files
@@ -58,6 +61,7 @@ struct Variable {
   Bytes init;                          ///< empty: zeros; shorter than `size`: zeros follow
   std::vector<Relocation> relocations; ///< offsets from the start of the variable
   std::uint64_t offset = 0;            ///< place in its section: set by layOutVariables()
+  bool common = false;                 ///< relocatable: the linker makes one of all of this name
   std::string owner;                   ///< a shared variable: the kernel that it is part of; empty: the module's
   bool initialised() const { return !init.empty() || !relocations.empty(); }
   friend bool operator==(const Variable&, const Variable&) = default;
@@ -172,10 +176,26 @@ struct Function {
       warpWideOffsets;                    ///< EIATTR_INT_WARP_WIDE_INSTR_OFFSETS: VOTEs (VOTEU) of the compiler's own
   std::vector<Attribute> otherAttributes; ///< of `.nv.info.<k>` that have no field here, kept as they are
   std::vector<std::string> externals;     ///< functions it calls that are defined elsewhere
-  std::vector<std::string> callees;       ///< relocatable: all that it calls
+  // Of relocatable files. Prototypes are words such as "#ii" (encoder/cubin/README.md).
+  std::string prototype;                  ///< empty: not told
+  std::vector<std::string> callees;       ///< all that it calls by name
+  std::vector<std::string> indirectCalls; ///< the prototypes of its calls through pointers
   std::vector<LineRow> lines;             ///< to the source files, by rising offset; empty: not known
   std::vector<LineRow> ptxLines;          ///< to Module::ptxText (`file` is LineRow::kPtx)
   friend bool operator==(const Function&, const Function&) = default;
+};
+
+/// A function that a relocatable file calls, or takes the address of, and does not have.
+struct ExternalFunction {
+  std::string name, prototype;
+  friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;
+};
+
+/// Another name for a function of a relocatable file.
+struct Alias {
+  std::string name, function;
+  Binding binding = Binding::Global;
+  friend bool operator==(const Alias&, const Alias&) = default;
 };
 
 /// Who made the file: the `.note.nv.tkinfo` section.
@@ -197,6 +217,8 @@ struct Module {
   std::vector<AddressSlot> addressTable; ///< constant bank 4
   std::uint8_t isaClass = 1;       ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
   std::vector<Function> functions; ///< in the order of their definitions
+  std::vector<ExternalFunction> externalFunctions; ///< of relocatable files
+  std::vector<Alias> aliases;                      ///< the same
   std::vector<SourceFile> sourceFiles;
   Bytes debugStrings; ///< `.debug_str`
   Bytes ptxText;      ///< `.nv_debug_ptx_txt`: the lines of the PTX, each ended by a zero byte

@@ -11,6 +11,7 @@ namespace orias::cubin {
 
 inline constexpr std::uint32_t kTypeInfo = 0x70000000;      // CUDA_INFO
 inline constexpr std::uint32_t kTypeCallGraph = 0x70000001; // CUDA_CALLGRAPH
+inline constexpr std::uint32_t kTypePrototype = 0x70000002; // CUDA_PROTOTYPE
 // Sections of object files.
 inline constexpr std::uint32_t kTypeGlobal = 0x70000007; // without bytes
 inline constexpr std::uint32_t kTypeGlobalInitialised = 0x70000008;
@@ -36,13 +37,13 @@ inline constexpr std::uint64_t kTextAlignment = 128;
 inline constexpr std::uint32_t kDynamicSharedAlignment = 16;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
 
-inline std::uint8_t elfBinding(Binding binding) {
 /// e_flags that name `section` as that of `.note.nv.cuinfo`.
 inline std::uint32_t flagsWithNote(std::uint32_t flags, std::uint32_t section) {
   return (flags & 0xffffff) | section << 24;
 }
 inline constexpr std::uint32_t kUsualNoteSection = 6; ///< of files without debug information
 
+inline std::uint8_t elfBinding(Binding binding) {
   switch (binding) {
   case Binding::Local: return STB_LOCAL;
   case Binding::Global: return STB_GLOBAL;

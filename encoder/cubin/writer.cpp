@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <string>
 
 #include <elf.h>
 
 #include "encoder/cubin/byte_io.h"
+#include "encoder/cubin/call_graph.h"
 #include "encoder/cubin/cubin.h"
 #include "encoder/cubin/debug_frame.h"
 #include "encoder/cubin/elf_file.h"
@@ -39,6 +39,7 @@ enum class Group {
 /// Sections are named by the order of their making until finish() gives them their final places.
 using SectionId = std::size_t;
 constexpr SectionId kNone = 0;
+constexpr SectionId kCommon = ~SectionId{0}; ///< of symbols that a linker finds a place for
 
 struct PendingSection {
   Group group;
@@ -129,7 +130,6 @@ class Writer {
     addSection(Group::Tables, ".strtab", SHT_STRTAB, 0, 1);
     const SectionId symtab = addSection(Group::Tables, ".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym));
     section(symtab).link = kStringTable;
-    // In objects it is empty, but nvlink does not find the notes when nothing stands in front of them (observed).
     debugFrame_ = addDebugSection(".debug_frame");
     if (!module_.sourceFiles.empty()) sourceLines_ = addDebugSection(".debug_line");
     if (!module_.debugStrings.empty()) section(addDebugSection(".debug_str")).data = module_.debugStrings;
@@ -198,6 +198,7 @@ class Writer {
   /// What belongs to the module; ptxas makes it with the first function.
   void declareModule() {
     if (module_.relocatable) {
+      if (usesUnifiedTable()) addSymbol(kUnifiedTableOffset, STT_OBJECT, STB_WEAK, kNone, 0, 8);
       addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
     } else if (abi_.sharedAlias) {
       const SectionId reserved =
@@ -208,12 +209,19 @@ class Writer {
     if (startsWithExternal()) addressTable();
     for (bool local : {false, true})
       for (const Variable& variable : module_.variables) {
-        if (local != (variable.binding == Binding::Local) || !variable.defined) continue;
+        if (local != (variable.binding == Binding::Local) || !variable.defined || variable.common) continue;
         const SectionId id = variableSection(variable);
         if (variable.binding != Binding::Global) addVariableSymbol(variable, id);
         if (variable.space == Variable::Space::Global) addressTable();
       }
     if (!module_.addressTable.empty()) addressTable();
+  }
+
+  bool usesUnifiedTable() const {
+    return std::any_of(module_.functions.begin(), module_.functions.end(), [](const Function& function) {
+      return std::any_of(function.relocations.begin(), function.relocations.end(),
+                         [](const Relocation& r) { return r.symbol == kUnifiedTableOffset; });
+    });
   }
 
   /// An external function has the first slot of the address table when the first kernel calls it.
@@ -269,6 +277,12 @@ class Writer {
     callGraph_ = addSection(Group::CallGraph, ".nv.callgraph", kTypeCallGraph, 0, 4, 8);
     section(callGraph_).link = kSymbolTable;
     addSectionSymbol(callGraph_);
+    if (module_.relocatable && std::any_of(module_.functions.begin(), module_.functions.end(),
+                                           [](const Function& f) { return !f.prototype.empty(); })) {
+      prototypes_ = addSection(Group::CallGraph, ".nv.prototype", kTypePrototype, 0, 4, 8);
+      section(prototypes_).link = kSymbolTable;
+      addSectionSymbol(prototypes_);
+    }
     if (!abi_.relocationActions || module_.relocatable) return;
     const SectionId actions = addSection(Group::RelocationActions, ".nv.rel.action", kTypeRelocationActions, 0, 8, 8);
     section(actions).data = relocationActions();
@@ -279,6 +293,12 @@ class Writer {
   void declareGlobals(const Function& function, bool first) {
     if (function.binding == Binding::Global) addFunctionSymbol(function);
     if (first) declareGlobalVariables();
+    if (first)
+      for (const ExternalFunction& other : module_.externalFunctions)
+        addSymbol(other.name, STT_FUNC, STB_GLOBAL, kNone);
+    for (const Alias& alias : module_.aliases)
+      if (alias.function == function.name)
+        addSymbol(alias.name, STT_FUNC, elfBinding(alias.binding), sectionId(".text." + function.name));
     for (const std::string& name : function.externals)
       if (!hasSymbol(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
     for (const InnerFunction& inner : function.inner)
@@ -290,7 +310,7 @@ class Writer {
   void declareGlobalVariables() {
     for (const Variable& variable : module_.variables)
       if (!variable.defined || variable.binding == Binding::Global)
-        addVariableSymbol(variable, variable.defined ? variableSection(variable) : kNone);
+        addVariableSymbol(variable, !variable.defined ? kNone : variable.common ? kCommon : variableSection(variable));
   }
 
   void declareConstant0(const Function& function) {
@@ -319,13 +339,14 @@ class Writer {
     std::uint8_t other = variable.managed ? kOtherManaged : 0;
     if (module_.relocatable) other |= kOtherSpace[static_cast<std::size_t>(variable.space)];
     addSymbol(variable.name, module_.relocatable ? kSymbolCudaObject : STT_OBJECT,
-              variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id, variable.offset, variable.size, other);
+              variable.defined ? elfBinding(variable.binding) : STB_GLOBAL, id,
+              variable.common ? variable.alignment : variable.offset, variable.size, other);
   }
 
   void fillVariables() {
     std::map<SectionId, std::vector<const Variable*>> bySection;
     for (const Variable& variable : module_.variables) {
-      if (!variable.defined) continue;
+      if (!variable.defined || variable.common) continue;
       if (variable.alignment == 0 || (variable.alignment & (variable.alignment - 1)) != 0 ||
           variable.offset % variable.alignment != 0)
         throw Error("cubin: the variable " + variable.name + " is not aligned");
@@ -382,20 +403,24 @@ class Writer {
         serializeAttributes(moduleAttributes(module_, [this](const auto& name) { return symbolIndex(name); }));
   }
 
-  /// Pairs of symbols, caller and callee, between markers (observed; the meaning of the markers is not public).
   void fillCallGraph() {
-    Bytes& data = section(callGraph_).data;
-    const auto edge = [&](std::uint32_t from, std::uint32_t to) {
-      append(data, from);
-      append(data, to);
-    };
-    edge(0, 0xffffffff);
-    for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
-      for (const auto& called = module_.relocatable ? function->callees : function->externals;
-           const std::string& callee : std::views::reverse(called))
-        edge(symbolIndex(function->name), symbolIndex(callee));
-    for (std::uint32_t marker : {0xfffffffeU, 0xfffffffdU, 0xfffffffcU})
-      edge(0, marker);
+    CallTables tables = callTables(
+        module_, [this](const auto& name) { return symbolIndex(name); },
+        [this](const auto& text) { return stringOffset(text); });
+    section(callGraph_).data = std::move(tables.graph);
+    if (prototypes_ != kNone) section(prototypes_).data = std::move(tables.prototypes);
+  }
+
+  /// Where a string that is no name stands in .strtab.
+  std::uint32_t stringOffset(const std::string& text) {
+    if (text.empty()) return 0;
+    const auto [place, isNew] = stringOffsets_.emplace(text, static_cast<std::uint32_t>(1 + strings_.size()));
+    if (isNew) {
+      for (char c : text)
+        strings_.push_back(static_cast<std::byte>(c));
+      strings_.push_back(std::byte{0});
+    }
+    return place->second;
   }
 
   void fillDebugFrame() {
@@ -488,8 +513,9 @@ class Writer {
     }
     file.sections[kSymbolTable].info = static_cast<std::uint32_t>(symbols_.size());
     for (std::size_t i = 0; i < symbols_.size(); ++i)
-      symbols_[i].section = place[symbolSections_[i]];
+      symbols_[i].section = symbolSections_[i] == kCommon ? SHN_COMMON : place[symbolSections_[i]];
     file.symbols = std::move(symbols_);
+    file.strings = std::move(strings_);
     return encodeElf(file, abi_.constant0AfterText ? SegmentStyle::ReadOnlyApart : SegmentStyle::WithText);
   }
 

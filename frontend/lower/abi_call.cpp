@@ -16,6 +16,8 @@ namespace {
 constexpr std::uint32_t kWordsOfTuple = 4;
 constexpr std::uint32_t kTuples = ParameterPlaces::kRegisters / kWordsOfTuple;
 constexpr std::uint32_t kStackPointer = 1;
+constexpr std::uint32_t kStackAlignment = 8; ///< at a call without parameters on the stack that want more
+constexpr std::uint32_t kAddressBytes = 4;   ///< of a result, in local memory
 
 std::uint64_t wordCount(const Variable& v) {
   return (v.byteSize() + 3) / 4;
@@ -37,24 +39,36 @@ IsaOperand wordOf(const std::vector<IsaOperand>& tuples, std::uint32_t word) {
 
 } // namespace
 
-void FunctionLowering::callByAbi(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
-  const Function& callee = module().function(id);
-  const std::string_view name = module().text(callee.name);
-  std::uint64_t resultWords = 0;
-  for (const Parameter& p : callee.returns)
-    resultWords += wordCount(module().variable(p.variable));
-  if (results.size() > 1 || resultWords > ParameterPlaces::kRegisters) {
-    unsupported(fmt::format("the result of '{}', which is not in registers", name));
+void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operand> args,
+                                 std::span<const Operand> results) {
+  if (args.size() != callee.params.size() || results.size() != callee.returns.size()) {
+    unsupported("this call: it passes more or less than the callee takes");
     return;
   }
+  if (results.size() > 1) {
+    unsupported("a call with several results in relocatable code");
+    return;
+  }
+  const auto resultWords =
+      callee.returns.empty() ? 0 : static_cast<std::uint32_t>(wordCount(module().variable(callee.returns.front())));
+  const bool isInMemory = resultWords > ParameterPlaces::kRegisters;
 
   ori::Block* join = beginUnguarded();
   ParameterPlaces places;
   std::vector<IsaOperand> inRegisters;
+  if (isInMemory) {
+    places.next(kAddressBytes, kAddressBytes);
+    inRegisters.push_back(newR());
+    const IsaOperand area = resultArea(module().variable(callee.returns.front()));
+    emit(IsaOp::IADD3, {inRegisters.front(), IsaOperand::pt(), IsaOperand::pt(),
+                        IsaOperand::physical(File::R, kStackPointer), area, IsaOperand::rz()});
+  }
+  std::uint32_t alignment = 0;
   for (std::size_t n = 0; n < args.size(); ++n) {
-    const Variable& param = module().variable(callee.params[n].variable);
-    const std::vector<Value> words = argumentWords(args[n], callee.params[n].variable);
+    const Variable& param = module().variable(callee.params[n]);
+    const std::vector<Value> words = argumentWords(args[n], callee.params[n]);
     const ParameterPlaces::Place place = places.next(param.byteSize(), param.align);
+    if (place.onStack) alignment = std::max(alignment, param.align);
     for (std::uint32_t w = 0; w < words.size(); ++w) {
       if (place.onStack) {
         emit(IsaOp::STL,
@@ -69,26 +83,91 @@ void FunctionLowering::callByAbi(FunctionId id, std::span<const Operand> args, s
     }
   }
   out_.outgoingBytes = std::max(out_.outgoingBytes, places.stackBytes());
+  alignArguments(alignment);
 
-  const std::vector<IsaOperand> returned = tuplesFor(*this, static_cast<std::uint32_t>(resultWords));
-  IsaOperand symbol;
-  symbol.kind = IsaOperand::Kind::Symbol;
-  symbol.reg = layout_.functionSymbol[index(id)];
+  const std::vector<IsaOperand> returned = tuplesFor(*this, isInMemory ? 0 : resultWords);
   std::vector<IsaOperand> operands = returned;
-  operands.push_back(symbol);
+  operands.push_back(callee.where);
   operands.insert(operands.end(), inRegisters.begin(), inRegisters.end());
   builder_.emit(IsaOp::CALL_FUNCTION, std::span<const IsaOperand>(operands));
 
-  if (!results.empty() && resultWords != 0) {
+  const auto take = [&](IsaOperand to, std::uint32_t w) {
+    if (!isInMemory) {
+      copy(to, Value::of(wordOf(returned, w)));
+      return;
+    }
+    IsaOperand where = resultArea(module().variable(callee.returns.front()));
+    where.imm = static_cast<std::int32_t>(4 * w);
+    emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, kStackPointer), IsaOperand(), where},
+         {{IsaMod::Size, isa::MemSize::B32}});
+  };
+  if (!results.empty()) {
     if (results[0].is(OperandKind::Variable)) {
-      for (std::uint32_t w = 0; w < std::min(resultWords, wordCount(module().variable(results[0].variableId()))); ++w)
-        copy(callParamWord(results[0].variableId(), w), Value::of(wordOf(returned, w)));
+      const VariableId to = results[0].variableId();
+      for (std::uint32_t w = 0; w < std::min<std::uint64_t>(resultWords, wordCount(module().variable(to))); ++w)
+        take(callParamWord(to, w), w);
     } else if (const IsaOperand direct = dest(results[0]); !direct.isZeroReg()) {
-      for (std::uint32_t w = 0; w < std::min<std::uint64_t>(resultWords, direct.width); ++w)
-        copy(ori::component(direct, w), Value::of(wordOf(returned, w)));
+      for (std::uint32_t w = 0; w < std::min<std::uint32_t>(resultWords, direct.width); ++w)
+        take(ori::component(direct, w), w);
     }
   }
   endUnguarded(join);
+}
+
+FunctionLowering::AbiCallee FunctionLowering::abiCallee(FunctionId id) const {
+  const Function& function = module().function(id);
+  AbiCallee callee;
+  callee.where.kind = IsaOperand::Kind::Symbol;
+  callee.where.reg = layout_.functionSymbol[index(id)];
+  for (const Parameter& p : function.params)
+    callee.params.push_back(p.variable);
+  for (const Parameter& p : function.returns)
+    callee.returns.push_back(p.variable);
+  return callee;
+}
+
+void FunctionLowering::callThroughPointer(const CallParts& parts, std::span<const Operand> args,
+                                          std::span<const Operand> results) {
+  AbiCallee callee;
+  if (parts.prototype != nullptr && parts.prototype->is(OperandKind::Prototype)) {
+    const Prototype& prototype = module().prototypes[index(parts.prototype->prototypeId())];
+    callee.params.assign(prototype.params.begin(), prototype.params.end());
+    callee.returns.assign(prototype.returns.begin(), prototype.returns.end());
+  } else if (parts.prototype != nullptr && parts.prototype->is(OperandKind::TargetList) &&
+             !module().targetLists[index(parts.prototype->targetListId())].targets.empty()) {
+    callee = abiCallee(FunctionId(module().targetLists[index(parts.prototype->targetListId())].targets.front()));
+  } else {
+    unsupported("a call through a pointer without a prototype");
+    return;
+  }
+  callee.where = sourceReg(*parts.callee, Type::U64);
+  callByAbi(callee, args, results);
+}
+
+isa::Operand FunctionLowering::resultArea(const Variable& result) {
+  if (resultArea_ == kNoId) {
+    resultArea_ = static_cast<std::uint32_t>(out_.frame.size());
+    ori::FrameObject object;
+    object.name = "result";
+    out_.frame.push_back(object);
+  }
+  ori::FrameObject& object = out_.frame[resultArea_];
+  object.size = std::max(object.size, static_cast<std::uint32_t>(4 * wordCount(result)));
+  object.align = std::max({object.align, result.align, 4u});
+  IsaOperand where;
+  where.kind = IsaOperand::Kind::Frame;
+  where.reg = resultArea_;
+  return where;
+}
+
+/// What is passed on the stack begins at the stack pointer. An object without bytes has the frame aligned; others need
+/// no more than the stack has anyway.
+void FunctionLowering::alignArguments(std::uint32_t alignment) {
+  if (alignment <= kStackAlignment) return;
+  ori::FrameObject object;
+  object.name = "arguments";
+  object.align = alignment;
+  out_.frame.push_back(object);
 }
 
 void FunctionLowering::beginFunction() {
@@ -97,6 +176,11 @@ void FunctionLowering::beginFunction() {
   ParameterPlaces places;
   std::vector<ParameterPlaces::Place> placeOf;
   std::uint32_t registers = 0;
+  const bool isInMemory = returnsInMemory();
+  if (isInMemory) {
+    places.next(kAddressBytes, kAddressBytes);
+    registers = 1;
+  }
   for (const Parameter& p : in_->params) {
     const Variable& v = module().variable(p.variable);
     if (v.type == Type::Pred) {
@@ -110,6 +194,10 @@ void FunctionLowering::beginFunction() {
   builder_.setSource({in_->loc.line, 0});
   const std::vector<IsaOperand> given = tuplesFor(*this, registers);
   builder_.emit(IsaOp::FUNCTION_ENTRY, std::span<const IsaOperand>(given));
+  if (isInMemory) {
+    resultAddress_ = newR();
+    copy(resultAddress_, Value::of(wordOf(given, 0)));
+  }
 
   for (std::size_t n = 0; n < in_->params.size(); ++n) {
     const Parameter& p = in_->params[n];
@@ -121,7 +209,7 @@ void FunctionLowering::beginFunction() {
       ori::FrameObject object;
       object.name = out_.intern(module().text(v.name));
       object.size = static_cast<std::uint32_t>(4 * wordCount(v));
-      object.align = std::clamp<std::uint32_t>(v.align, 4, 8); // the stack pointer is a multiple of 8
+      object.align = std::max<std::uint32_t>(v.align, kAddressBytes);
       object.offset = static_cast<std::int32_t>(placeOf[n].at);
       object.isIncoming = true;
       out_.frame.push_back(object);
@@ -153,12 +241,23 @@ void FunctionLowering::endFunction() {
   std::vector<IsaOperand> words;
   for (const std::vector<IsaOperand>& result : resultWords(*in_, vregOf_))
     words.insert(words.end(), result.begin(), result.end());
-  if (in_->returns.size() > 1 || words.size() > ParameterPlaces::kRegisters) {
-    diagnostics_.error(in_->loc, fmt::format("not supported yet: the result of '{}', which is not in registers",
-                                             module().text(in_->name)));
+  if (in_->returns.size() > 1) {
+    diagnostics_.error(in_->loc, "not supported yet: a function with several results in relocatable code");
+    words.clear();
+  }
+  if (returnsInMemory()) {
+    for (std::size_t w = 0; w < words.size(); ++w)
+      emit(IsaOp::STL,
+           {resultAddress_, IsaOperand(), IsaOperand::immediate(static_cast<std::int32_t>(4 * w)), words[w]},
+           {{IsaMod::Size, isa::MemSize::B32}});
     words.clear();
   }
   builder_.emit(IsaOp::FUNCTION_RETURN, std::span<const IsaOperand>(words));
+}
+
+bool FunctionLowering::returnsInMemory() const {
+  return in_->returns.size() == 1 &&
+         wordCount(module().variable(in_->returns.front().variable)) > ParameterPlaces::kRegisters;
 }
 
 } // namespace orias::ptx

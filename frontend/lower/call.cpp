@@ -196,7 +196,7 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     return;
   }
   if (isRelocatable() && !isDriverFunction(module().text(callee.name))) {
-    callByAbi(id, args, results);
+    callByAbi(abiCallee(id), args, results);
     return;
   }
   if (!callee.hasBody) {
@@ -228,7 +228,7 @@ void FunctionLowering::call(const Instruction& instruction) {
     return;
   }
   if (isRelocatable()) {
-    unsupported("a call through a pointer in relocatable code");
+    callThroughPointer(parts, args, results);
     return;
   }
   // Through a pointer: a comparison for each function that it may hold; anything else is no function, and traps.

@@ -274,9 +274,15 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     if (words == 1) return Value::constant(std::bit_cast<std::uint32_t>(static_cast<float>(operand.float64Value())), 1);
     return Value::constant(operand.bits(), words);
   }
-  case OperandKind::Function:
-    if (isRelocatable()) unsupported("the address of a function in relocatable code");
-    return Value::constant(functionAddress(layout_.calls->resolved(operand.functionId())), words);
+  case OperandKind::Function: {
+    const FunctionId named = layout_.calls->resolved(operand.functionId());
+    if (!isRelocatable()) return Value::constant(functionAddress(named), words);
+    if (module().function(named).isEntry || words != 2) {
+      unsupported("the address of a kernel, or half an address of a function");
+      return Value::constant(0, words);
+    }
+    return Value::of(symbolAddress(layout_.functionSymbol[index(named)], 0, words));
+  }
   case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());
   case OperandKind::Variable: {
     Value v = variableAddress(operand.variableId(), operand.offset());

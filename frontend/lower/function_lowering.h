@@ -170,8 +170,15 @@ class FunctionLowering {
   /// A call of a function of the driver (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
   static bool isDriverFunction(std::string_view name);
-  /// A call by the ABI of functions (abi_call.cpp).
-  void callByAbi(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
+  /// Whom a call by the ABI of functions reaches, and what that one takes and gives.
+  struct AbiCallee {
+    isa::Operand where; ///< a symbol, or a register that holds the address
+    std::vector<VariableId> params, returns;
+  };
+  AbiCallee abiCallee(FunctionId id) const;
+  /// Calls by the ABI of functions (abi_call.cpp).
+  void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
+  void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
 
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
@@ -205,6 +212,11 @@ class FunctionLowering {
   /// Of a function with an ABI of its own: takes the parameters from where its caller put them, hands back the results.
   void beginFunction();
   void endFunction();
+  /// A result that registers do not hold goes to where the caller says.
+  bool returnsInMemory() const;
+  /// The part of the frame where callees leave such results; all calls share it.
+  isa::Operand resultArea(const Variable& result);
+  void alignArguments(std::uint32_t alignment);
   void layOutVariables();
   void lowerStatement(const Statement& statement);
   void lowerPragma(const Pragma& pragma);
@@ -286,6 +298,8 @@ class FunctionLowering {
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   ori::Block* returnTo_ = nullptr;
+  isa::Operand resultAddress_;                            // of returnsInMemory()
+  std::uint32_t resultArea_ = kNoId;                      // a frame object
   std::vector<const Function*> inlining_;                 // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_;  // by VariableId, 32 bits each
   std::vector<std::unique_ptr<RecursiveRegion>> regions_; // of the whole kernel; some are still open

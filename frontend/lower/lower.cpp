@@ -47,6 +47,7 @@ class ModuleLowering {
     out_->relocatable = layout_.options.relocatable;
     declareVariables();
     declareFunctions();
+    initialiseVariables();
     lowerDebugPlaces();
     for (const Function& function : in_.functions)
       if (function.hasBody && (function.isEntry || out_->relocatable)) lowerFunction(function);
@@ -92,6 +93,9 @@ class ModuleLowering {
       outOf(id).constOffset = at;
       at += static_cast<std::int64_t>(v.byteSize());
     }
+  }
+
+  void initialiseVariables() {
     for (std::uint32_t id = 0; id < in_.variables.size(); ++id)
       if (layout_.symbolOf[id] != kNoId && in_.variables[id].hasInitializer) initialise(id);
   }
@@ -110,9 +114,8 @@ class ModuleLowering {
     layout_.functionSymbol.assign(in_.functions.size(), kNoId);
     for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
       const Function& function = in_.functions[id];
-      if (out_->relocatable && function.aliasee != FunctionId::None)
-        diagnostics_.error(function.loc, "not supported yet: an alias in relocatable code");
-      if (function.hasBody ? !out_->relocatable : function.isEntry) continue;
+      // Whoever names an alias means the function.
+      if (function.hasBody ? !out_->relocatable : function.isEntry || function.aliasee != FunctionId::None) continue;
       layout_.functionSymbol[id] = static_cast<std::uint32_t>(out_->symbols.size());
       out_->symbols.push_back({function.hasBody ? ori::Symbol::Kind::Function : ori::Symbol::Kind::ExternFunction,
                                std::string(in_.text(function.name)), id, linkageOf(function.linkage)});
@@ -127,14 +130,12 @@ class ModuleLowering {
     out.init.assign(v.init.begin(), v.init.end());
     out.init.resize(out.size, 0);
     for (const InitAddress& a : v.initAddresses) {
-      if (a.function != FunctionId::None && out_->relocatable) {
-        diagnostics_.error(v.loc,
-                           fmt::format("not supported yet: the address of a function in the initialiser of '{}' in "
-                                       "relocatable code",
-                                       out.name));
-        return;
+      if (a.function != FunctionId::None && out_->relocatable && a.mask == 0 && a.size == 8) {
+        out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size,
+                                   layout_.functionSymbol[index(calls_.resolved(a.function))], a.addend, false});
+        continue;
       }
-      if (a.function != FunctionId::None && a.mask == 0) {
+      if (a.function != FunctionId::None && a.mask == 0 && !out_->relocatable) {
         const std::uint64_t number =
             functionAddress(calls_.resolved(a.function)) + static_cast<std::uint64_t>(a.addend);
         for (std::uint32_t b = 0; b < a.size; ++b)

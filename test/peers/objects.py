@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """objects.py BUILD/bin/orias BUILD/bin/orias-run: relocatable objects are linked with those of ptxas.
 
-A program in two files (objects/) is assembled by orias and by ptxas, each file by each of the two, and linked by nvlink in all four
-ways; the linked programs run on the emulator and must leave what the one leaves that is ptxas' alone. Prints that it was
-skipped where there is no ptxas or nvlink.
+Programs in two files (the folders of objects/) are assembled by orias and by ptxas, each file by each of the two, and linked by nvlink
+in all ways; the linked programs run on the emulator and must leave what the one leaves that is ptxas' alone. What nvlink says of who
+calls whom (-dump-callgraph) must not depend on the assembler either. Prints that it was skipped where there is no ptxas or nvlink.
 """
 import json
 import pathlib
@@ -16,11 +16,18 @@ import tools
 
 OBJECTS = pathlib.Path(__file__).resolve().parent / "objects"
 FILES = ("caller", "callee")
+# By whom (orias?), and how.
+VARIANTS = {
+    "ptxas": (False, ["-O3"]),
+    "orias": (True, ["-O3"]),
+    "orias-O0": (True, ["-O0"]),
+    "orias-narrow": (True, ["-O3", "-maxrregcount=24", "-lineinfo"]),
+}
 
 
-def results(run, cubin, folder):
+def results(run, program, cubin, folder):
     """What the launch leaves in `out`."""
-    launch = json.loads((OBJECTS / "launch.json").read_text())
+    launch = json.loads((program / "launch.json").read_text())
     launch["file"] = str(cubin)
     launch["buffers"][0]["print"] = launch["buffers"][0]["count"]
     del launch["$schema"]
@@ -32,34 +39,55 @@ def results(run, cubin, folder):
     return "\n".join(line for line in done.stdout.splitlines() if "thread instructions" not in line)
 
 
+def call_graph(text):
+    """Who may call whom: a set of names, `^` in front of kernels and `&` of those whose address is taken, with the names that they may
+    call. Register counts and the order of the functions are left out."""
+    functions = {int(n): (name, calls) for n, name, calls in re.findall(r"(?m)^(\d+): (\S+) (?:\[\d+\] )?->(.*)$", text)}
+    return {(name, tuple(sorted(functions[int(n)][0] for n in set(calls.split())))) for name, calls in functions.values()}
+
+
+def check(orias, run, ptxas, nvlink, program, folder):
+    """How many of the linked programs agree, and of how many."""
+    for name, (isOurs, options) in VARIANTS.items():
+        for file in FILES:
+            made = folder / f"{file}.{name}.o"
+            subprocess.run([orias if isOurs else ptxas, "-arch=sm_90", "-c", *options, program / f"{file}.ptx", "-o", made], check=True)
+    nvdisasm = tools.find("nvdisasm")
+    for made in sorted(folder.glob("*.orias*.o")) if nvdisasm else ():
+        said = subprocess.run([nvdisasm, made], capture_output=True, text=True)
+        assert said.returncode == 0 and "error" not in said.stderr, f"{program.name}: nvdisasm refuses {made.name}: {said.stderr}"
+    left = {}
+    for first in VARIANTS:
+        for second in VARIANTS:
+            if "narrow" in first + second and first != second:
+                continue  # nvlink does not let a kernel call functions of more registers than it may have
+            cubin = folder / f"{first}.{second}.cubin"
+            objects = [folder / f"caller.{first}.o", folder / f"callee.{second}.o"]
+            linked = subprocess.run([nvlink, "-arch=sm_90", "--suppress-stack-size-warning", "-dump-callgraph", *objects, "-o", cubin],
+                                    check=True, capture_output=True, text=True)
+            left[first, second] = (results(run, program, cubin, folder), call_graph(linked.stdout + linked.stderr))
+    wanted = left["ptxas", "ptxas"]
+    assert len(re.findall(r"\d+", wanted[0])) >= 32 and len(wanted[1]) > 2, wanted
+    failed = [pair for pair, got in left.items() if got != wanted]
+    for pair in failed:
+        what = "results" if left[pair][0] != wanted[0] else f"call graph {left[pair][1] ^ wanted[1]}"
+        print(f"{program.name}: caller by {pair[0]}, callee by {pair[1]}: other than of ptxas' own program: {what}")
+    return len(left) - len(failed), len(left)
+
+
 def main():
     orias, run = sys.argv[1:3]
     ptxas, nvlink = tools.find("ptxas"), tools.find("nvlink")
     if not ptxas or not nvlink:
         print("skipped, no ptxas or nvlink")
         return 0
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for assembler, program in (("orias", orias), ("ptxas", ptxas)):
-            for file in FILES:
-                for level in ("-O0", "-O3"):
-                    subprocess.run(
-                        [program, "-arch=sm_90", "-c", level, OBJECTS / f"{file}.ptx", "-o", folder / f"{file}.{assembler}{level}.o"],
-                        check=True)
-        left = {}
-        for first in ("ptxas-O3", "orias-O3", "orias-O0"):
-            for second in ("ptxas-O3", "orias-O3", "orias-O0"):
-                cubin = folder / f"{first}.{second}.cubin"
-                objects = [folder / f"caller.{first}.o", folder / f"callee.{second}.o"]
-                subprocess.run([nvlink, "-arch=sm_90", "--suppress-stack-size-warning", *objects, "-o", cubin], check=True)
-                left[first, second] = results(run, cubin, folder)
-        wanted = left["ptxas-O3", "ptxas-O3"]
-        assert len(re.findall(r"\d+", wanted)) >= 32, wanted
-        failed = [pair for pair, got in left.items() if got != wanted]
-        for caller, callee in failed:
-            print(f"caller by {caller}, callee by {callee}: other results than of ptxas' own program")
-        print(f"{len(left) - len(failed)} of {len(left)} programs agree")
-        return 1 if failed else 0
+    agreed = tried = 0
+    for program in sorted(path.parent for path in OBJECTS.glob("*/launch.json")):
+        with tempfile.TemporaryDirectory() as name:
+            some, all_ = check(orias, run, ptxas, nvlink, program, pathlib.Path(name))
+        agreed, tried = agreed + some, tried + all_
+    print(f"{agreed} of {tried} programs agree")
+    return 0 if agreed == tried else 1
 
 
 if __name__ == "__main__":

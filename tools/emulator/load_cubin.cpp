@@ -76,6 +76,9 @@ void addCode(Program& program, const cubin::Function& function) {
     else
       to.isKnown = false;
   }
+  // Other names of it, and functions that are part of it.
+  for (const cubin::InnerFunction& inner : function.inner)
+    program.functions.emplace_back(inner.name, first * kWordBytes + inner.offset);
   for (Relocation relocation : convert(function.relocations)) {
     relocation.offset += first * kWordBytes;
     program.codeRelocations.push_back(std::move(relocation));
@@ -122,7 +125,9 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   program.registers = function.registerCount;
   program.staticShared = function.staticSharedSize;
   program.sharedAlignment = function.sharedAlignment;
-  program.localBytes = std::max({function.frameSize, function.minStackSize, function.maxStackSize.value_or(0)});
+  constexpr std::uint32_t kNotKnown = ~0u; // a linker says so where there are recursion or calls through pointers
+  const std::uint32_t least = function.minStackSize == kNotKnown ? 0 : function.minStackSize;
+  program.localBytes = std::max({function.frameSize, least, function.maxStackSize.value_or(0)});
   // ptxas' recursive functions stand behind the kernel; ours are part of it.
   if (!function.inner.empty() || function.minStackSize > function.frameSize) program.localBytes += kStackOfCalls;
   program.localBytes = (program.localBytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;

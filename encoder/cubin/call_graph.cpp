@@ -1,0 +1,101 @@
+#include "encoder/cubin/call_graph.h"
+
+#include <algorithm>
+#include <map>
+#include <ranges>
+#include <set>
+
+#include "encoder/cubin/byte_io.h"
+
+namespace orias::cubin {
+namespace {
+
+bool isAddressOfFunction(const Relocation& relocation) {
+  return relocation.type == RelocationType::Unified64 || relocation.type == RelocationType::Unified32Lo32;
+}
+
+/// The functions whose addresses stand where relocations lead, variables of variables included.
+class References {
+ public:
+  explicit References(const Module& module) {
+    for (const Variable& variable : module.variables)
+      variables_[variable.name] = &variable;
+  }
+
+  std::set<std::string> from(const std::vector<Relocation>& relocations) {
+    seen_.clear();
+    found_.clear();
+    visit(relocations);
+    return std::move(found_);
+  }
+
+ private:
+  void visit(const std::vector<Relocation>& relocations) {
+    for (const Relocation& relocation : relocations) {
+      if (isAddressOfFunction(relocation)) found_.insert(relocation.symbol);
+      const auto variable = variables_.find(relocation.symbol);
+      if (variable != variables_.end() && seen_.insert(relocation.symbol).second) visit(variable->second->relocations);
+    }
+  }
+
+  std::map<std::string, const Variable*> variables_;
+  std::set<std::string> seen_, found_;
+};
+
+} // namespace
+
+CallTables callTables(const Module& module, const SymbolIndex& symbol,
+                      const std::function<std::uint32_t(const std::string&)>& text) {
+  constexpr std::uint32_t kCalls = ~0u, kTaken = ~1u, kPointers = ~2u, kReferences = ~3u;
+  CallTables tables;
+  const auto pair = [](Bytes& to, std::uint32_t first, std::uint32_t second) {
+    append(to, first);
+    append(to, second);
+  };
+  // ptxas begins with the last function.
+  const auto functions = std::views::reverse(module.functions);
+
+  pair(tables.graph, 0, kCalls);
+  for (const Function& function : functions)
+    for (const auto& called = module.relocatable ? function.callees : function.externals;
+         const std::string& callee : std::views::reverse(called))
+      pair(tables.graph, symbol(function.name), symbol(callee));
+  for (const Alias& alias : module.aliases)
+    pair(tables.graph, symbol(alias.name), symbol(alias.function));
+
+  std::set<std::string> taken;
+  for (const Variable& variable : module.variables)
+    for (const Relocation& r : variable.relocations)
+      if (isAddressOfFunction(r)) taken.insert(r.symbol);
+  for (const Function& function : module.functions)
+    for (const Relocation& r : function.relocations)
+      if (isAddressOfFunction(r)) taken.insert(r.symbol);
+
+  std::map<std::string, std::string> prototypes;
+  for (const ExternalFunction& function : module.externalFunctions)
+    prototypes[function.name] = function.prototype;
+  for (const Function& function : module.functions)
+    if (!function.isEntry) prototypes[function.name] = function.prototype;
+  for (const Alias& alias : module.aliases)
+    prototypes[alias.name] = prototypes[alias.function];
+
+  pair(tables.graph, 0, kTaken);
+  for (const std::string& name : taken)
+    pair(tables.graph, symbol(name), text(prototypes[name]));
+  pair(tables.graph, 0, kPointers);
+  for (const Function& function : functions)
+    for (const std::string& prototype : function.indirectCalls)
+      pair(tables.graph, symbol(function.name), text(prototype));
+  pair(tables.graph, 0, kReferences);
+  References references(module);
+  if (module.relocatable)
+    for (const Function& function : functions)
+      for (const std::string& name : references.from(function.relocations))
+        pair(tables.graph, symbol(function.name), symbol(name));
+
+  for (const auto& [name, prototype] : prototypes)
+    if (!prototype.empty() && !taken.contains(name)) pair(tables.prototypes, symbol(name), text(prototype));
+  return tables;
+}
+
+} // namespace orias::cubin
