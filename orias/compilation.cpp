@@ -284,8 +284,7 @@ void Compilation::writeCubin() {
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
   if (options_.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
-  if (!options_.suppressDebugInfo && !options_.relocatable)
-    addLineTables(cubin, described, functions, options_.lineInfo);
+  if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo);
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
       extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +

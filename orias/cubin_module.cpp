@@ -1,6 +1,7 @@
 #include "orias/cubin_module.h"
 
 #include "encoder/isa/target.h"
+#include "orias/frame_changes.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -135,7 +136,10 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   out.maxStackSize = 0;
   out.crsStackSize.reset();
   out.syscallOffsets.clear();
-  if (!out.isEntry) out.exitOffsets.clear();
+  if (!out.isEntry) {
+    out.exitOffsets.clear();
+    out.frameChanges = frameChanges(code);
+  }
 }
 
 void addTable(const encoder::JumpTable& table, cubin::Function& out) {

@@ -9,6 +9,8 @@ namespace {
 
 // Call frame instructions and expression operators of DWARF 3, section 7.
 constexpr std::uint8_t kAdvanceLoc4 = 0x04;
+constexpr std::uint8_t kOffsetExtended = 0x05;
+constexpr std::uint8_t kRestoreExtended = 0x06;
 constexpr std::uint8_t kSameValue = 0x08;
 constexpr std::uint8_t kDefCfa = 0x0c;
 constexpr std::uint8_t kValExpression = 0x16;
@@ -23,6 +25,8 @@ constexpr std::uint32_t kReturnColumn = 0x05000100;   // return address of a fun
 constexpr std::uint32_t kNoReturnColumn = 0xffffffff; // kernels do not return
 constexpr std::uint32_t kStackPointer = kRegisterClassR + 1;
 constexpr std::uint32_t kZeroRegister = kRegisterClassR + 255;
+constexpr std::uint32_t kReturnAddress = kRegisterClassR + 20; // a pair; of functions that others call
+constexpr std::uint32_t kSlotBytes = 4;
 
 void advance(Bytes& bytes, std::uint32_t from, std::uint32_t to) {
   append(bytes, kAdvanceLoc4);
@@ -87,9 +91,48 @@ Bytes frameRows(const Function& function, const Abi& abi) {
   return rows;
 }
 
+/// The head of the entries of a function that others call (observed in `ptxas -c`).
+Bytes callableInformation() {
+  Bytes body = commonInformation(kReturnAddress);
+  for (std::uint32_t reg : {kReturnAddress, kReturnAddress + 1}) {
+    append(body, kSameValue);
+    appendUleb(body, reg);
+  }
+  return body;
+}
+
+/// As ptxas does it, the frame counts from the stack pointer, with what aligning took left out.
+Bytes callableRows(const Function& function) {
+  Bytes rows;
+  std::uint32_t position = 0, frame = 0;
+  for (const FrameChange& change : function.frameChanges) {
+    if (change.offset != position) advance(rows, position, change.offset);
+    position = change.offset;
+    switch (change.kind) {
+    case FrameChange::Kind::Frame:
+      frame = change.bytes;
+      append(rows, kDefCfa);
+      appendUleb(rows, kStackPointer);
+      appendUleb(rows, frame);
+      break;
+    case FrameChange::Kind::Saved:
+      append(rows, kOffsetExtended);
+      appendUleb(rows, kRegisterClassR + change.reg);
+      appendUleb(rows, (frame - change.bytes) / kSlotBytes);
+      break;
+    case FrameChange::Kind::Restored:
+      append(rows, kRestoreExtended);
+      appendUleb(rows, kRegisterClassR + change.reg);
+      break;
+    }
+  }
+  return rows;
+}
+
 } // namespace
 
-void addDebugFrame(DebugFrame& frame, const Function& function, const Abi& abi) {
+void addDebugFrame(DebugFrame& frame, const Function& function, const Module& module) {
+  const Abi& abi = module.abi;
   Bytes& bytes = frame.bytes;
   std::vector<Relocation> descriptions;
   const auto describe = [&](std::size_t cie, std::uint32_t offset, std::uint32_t size, const Bytes& rows) {
@@ -99,11 +142,20 @@ void addDebugFrame(DebugFrame& frame, const Function& function, const Abi& abi) 
     append(body, std::uint64_t{size});
     body.insert(body.end(), rows.begin(), rows.end());
     const std::size_t start = appendEntry(bytes, body);
+    if (module.relocatable)
+      descriptions.push_back({RelocationType::Abs64, start, ".debug_frame", static_cast<std::int64_t>(cie)});
     descriptions.push_back({RelocationType::Abs64, start + 8, function.name, offset});
+    if (module.relocatable) descriptions.push_back({RelocationType::UnusedClear64, start + 16, function.name, 0});
   };
 
   const auto size = static_cast<std::uint32_t>(function.code.size());
   const std::size_t cie = bytes.size();
+  if (!function.isEntry) {
+    appendEntry(bytes, callableInformation());
+    describe(cie, 0, size, callableRows(function));
+    frame.relocations.insert(frame.relocations.end(), descriptions.begin(), descriptions.end());
+    return;
+  }
   appendEntry(bytes, commonInformation(kNoReturnColumn));
   std::uint32_t ownSize = size;
   for (const InnerFunction& inner : function.inner)

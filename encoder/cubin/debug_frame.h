@@ -15,7 +15,7 @@ struct DebugFrame {
 };
 
 /// Adds the entries of one function and of the functions inside it.
-void addDebugFrame(DebugFrame& frame, const Function& function, const Abi& abi);
+void addDebugFrame(DebugFrame& frame, const Function& function, const Module& module);
 
 /// The other direction, for one function: `descriptor` is its entry (FDE) in the table. Sets the two frame offsets
 /// where they are not those that addDebugFrame() would choose itself; leaves them alone when the entry says other

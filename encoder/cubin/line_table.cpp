@@ -99,7 +99,8 @@ void finishUnit(Bytes& bytes) {
 /// The rows of one function, whose addresses rise.
 class SequenceWriter {
  public:
-  SequenceWriter(LineTable& table, const Function& function) : bytes_(table.bytes), function_(function) {
+  SequenceWriter(LineTable& table, const Function& function, bool isObject)
+      : bytes_(table.bytes), function_(function), isObject_(isObject) {
     appendExtended(SetAddress, Bytes(8));
     table.relocations.push_back({RelocationType::Abs64, bytes_.size() - 8, function.name, 0});
   }
@@ -108,7 +109,8 @@ class SequenceWriter {
     ORIAS_CHECK(row.offset >= address_, function_.name);
     if (isFirst_ || row.file != file_) {
       append(bytes_, std::uint8_t{SetFile});
-      appendUleb(bytes_, row.file + 1u);
+      // Objects name the section of the text as their only file; linked ones have none.
+      appendUleb(bytes_, row.file == LineRow::kPtx && isObject_ ? 1u : row.file + 1u);
       file_ = row.file;
       isFirst_ = false;
     }
@@ -157,6 +159,7 @@ class SequenceWriter {
 
   Bytes& bytes_;
   const Function& function_;
+  const bool isObject_;
   std::uint32_t address_ = 0, line_ = 1, file_ = 0, caller_ = 0, calleeName_ = 0;
   bool isFirst_ = true;
 };
@@ -334,7 +337,7 @@ LineTable writeTable(const Module& module, std::span<const SourceFile> files,
   // Last first, as the functions stand in the file.
   for (auto function = module.functions.rbegin(); function != module.functions.rend(); ++function) {
     if (((*function).*lines).empty()) continue;
-    SequenceWriter writer(table, *function);
+    SequenceWriter writer(table, *function, module.relocatable);
     for (const LineRow& row : (*function).*lines)
       writer.row(row);
     writer.end();
@@ -356,7 +359,19 @@ LineTable sourceLineTable(const Module& module) {
 }
 
 LineTable ptxLineTable(const Module& module) {
-  return module.ptxText.empty() ? LineTable{} : writeTable(module, {}, &Function::ptxLines);
+  if (module.ptxText.empty()) return {};
+  std::vector<SourceFile> files;
+  if (module.relocatable) files.push_back({ptxTextSection(module)});
+  return writeTable(module, files, &Function::ptxLines);
+}
+
+std::string ptxTextSection(const Module& module) {
+  constexpr std::string_view kName = ".nv_debug_ptx_txt";
+  if (!module.relocatable) return std::string(kName);
+  std::uint32_t hash = 2166136261; // FNV-1a
+  for (std::byte byte : module.ptxText)
+    hash = (hash ^ static_cast<std::uint32_t>(byte)) * 16777619;
+  return std::string(kName) + "." + std::to_string(hash);
 }
 
 void readSourceLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module) {
@@ -367,6 +382,9 @@ void readSourceLines(std::span<const std::byte> table, std::span<const Relocatio
 
 void readPtxLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module) {
   Program program = ProgramReader(table, addresses).run();
+  for (auto& [name, rows] : program.rows)
+    for (LineRow& row : rows)
+      row.file = LineRow::kPtx; // whatever an object calls it
   giveRows(program, module, &Function::ptxLines);
 }
 

@@ -22,6 +22,10 @@ LineTable sourceLineTable(const Module& module);
 /// `.nv_debug_line_sass`: to lines of the PTX, which `.nv_debug_ptx_txt` holds. Empty when there is no such text.
 LineTable ptxLineTable(const Module& module);
 
+/// The section that holds the text of the PTX. A linked file has one for each object that it comes from, so those of
+/// objects have a number behind the name, which is made from the text.
+std::string ptxTextSection(const Module& module);
+
 /// Reads a `.debug_line` or a `.nv_debug_line_sass` into a module whose functions are there already. Throws
 /// orias::Error when a program is cut off or of another version.
 void readSourceLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module);

@@ -30,6 +30,7 @@ enum class RelocationType : std::uint32_t {
   Abs32Hi32 = 0x39,      ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
   Abs16At32 = 0x3b,      ///< R_CUDA_ABS16_32: an offset in a constant bank in bits 32..47 of an instruction
   Const21At38 = 0x42,    ///< R_CUDA_CONST_FIELD21_38: offset and bank of a constant operand
+  UnusedClear64 = 0x49,  ///< R_CUDA_UNUSED_CLEAR64: 0 for what the linker leaves out
   Callee = 0x4b,         ///< R_CUDA_ABS55_16_34: the target of CALL.ABS
   Unified64 = 0x66,      ///< R_CUDA_UNIFIED: a pointer to a function
   Unified32Lo32 = 0x70,  ///< R_CUDA_UNIFIED32_LO_32: the low half of one in bits 32..63 of an instruction
@@ -131,6 +132,19 @@ struct LineRow {
   friend bool operator==(const LineRow&, const LineRow&) = default;
 };
 
+/// What code changes in the frame of a function that others call; for the unwind table.
+struct FrameChange {
+  enum class Kind : std::uint8_t {
+    Frame,   ///< the frame has `bytes` from here on
+    Saved,   ///< the caller's value of `reg` stands at R1 + `bytes`
+    Restored ///< it is in the register again
+  };
+  std::uint32_t offset = 0; ///< behind the instruction
+  Kind kind = Kind::Frame;
+  std::uint32_t reg = 0, bytes = 0;
+  friend bool operator==(const FrameChange&, const FrameChange&) = default;
+};
+
 /// A kernel, or a device function with code of its own. All code offsets are bytes from the start of `code`.
 struct Function {
   std::string name;
@@ -151,6 +165,8 @@ struct Function {
   /// Where the rows of the unwind table end, 0: at the last exit. Equal to `frameSetupOffset`: the table does not tell
   /// of the frame, as ptxas has it for code without a branch or call.
   std::uint32_t frameEndOffset = 0;
+
+  std::vector<FrameChange> frameChanges; ///< of a function that is no kernel, by rising offset
 
   std::uint32_t staticSharedSize = 0; ///< without the driver's reserved bytes
   std::uint32_t sharedAlignment = 1;

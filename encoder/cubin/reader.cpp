@@ -281,12 +281,14 @@ class Reader {
   }
 
   void readLines() {
+    unsigned texts = 0;
     for (std::size_t i = 0; i < file_.sections.size(); ++i) {
       const ElfSection& section = file_.sections[i];
       if (section.name == ".debug_line") readSourceLines(section.data, relocationsOf(i), module_);
       if (section.name == ".nv_debug_line_sass") readPtxLines(section.data, relocationsOf(i), module_);
       if (section.name == ".debug_str") module_.debugStrings = section.data;
-      if (section.name == ".nv_debug_ptx_txt") module_.ptxText = section.data;
+      // A program of several objects has several texts, each with lines of its own, which a Module has no room for.
+      if (section.name.starts_with(".nv_debug_ptx_txt")) module_.ptxText = ++texts == 1 ? section.data : Bytes{};
     }
   }
 

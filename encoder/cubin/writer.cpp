@@ -71,7 +71,7 @@ class Writer {
       fillFunction(*function);
     fillInfo();
     fillCallGraph();
-    if (!module_.relocatable) fillDebugFrame();
+    fillDebugFrame();
     if (sourceLines_ != kNone) fillLineTable(sourceLines_, sourceLineTable(module_));
     if (ptxLines_ != kNone) fillLineTable(ptxLines_, ptxLineTable(module_));
     return finish();
@@ -135,7 +135,7 @@ class Writer {
     if (!module_.debugStrings.empty()) section(addDebugSection(".debug_str")).data = module_.debugStrings;
     if (!module_.ptxText.empty()) {
       ptxLines_ = addDebugSection(".nv_debug_line_sass");
-      section(addDebugSection(".nv_debug_ptx_txt")).data = module_.ptxText;
+      section(addDebugSection(ptxTextSection(module_))).data = module_.ptxText;
     }
     const SectionId toolkit = addSection(Group::Notes, ".note.nv.tkinfo", SHT_NOTE, kFlagToolkitNote, 4);
     section(toolkit).data = toolkitNote(module_.producer);
@@ -426,7 +426,7 @@ class Writer {
   void fillDebugFrame() {
     DebugFrame frame;
     for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
-      addDebugFrame(frame, *function, abi_);
+      addDebugFrame(frame, *function, module_);
     section(debugFrame_).data = std::move(frame.bytes);
     for (Relocation relocation : frame.relocations) {
       if (!abi_.addends) relocation.addend = 0; // it is in place already

@@ -392,9 +392,6 @@ void Parser::finish() {
   settleLimits();
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
-  if (line_.options.relocatable && line_.options.lineInfo)
-    line_.warnings.push_back(
-        "objects have no line tables yet: '--generate-line-info' has no effect with '--compile-only'");
   const bool namesLaunch = !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty();
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty() && !namesLaunch)
     line_.action = CommandLine::Action::Help;
