@@ -166,6 +166,8 @@ cubin::Function describe(const CodedFunction& coded) {
   // (cudaLimitStackSize), at least what that is by default.
   constexpr std::uint32_t kUsualStack = 1024;
   if (function.growsStack) out.minStackSize += kUsualStack;
+  // A linker adds up frames.
+  if (function.growsStack && function.module().relocatable) out.frameSize += kUsualStack;
   if (out.externals.empty() && !function.growsStack)
     out.maxStackSize = function.stats.frameBytes;
   else

@@ -45,6 +45,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     unsupported("this call: it passes more or less than the callee takes");
     return;
   }
+  if (refusesCallBelowStack("a function")) return;
   if (results.size() > 1) {
     unsupported("a call with several results in relocatable code");
     return;

@@ -179,11 +179,15 @@ void FunctionLowering::takeResults(const CallValues& call, std::span<const std::
 
 void FunctionLowering::inlineBody(const Function& callee, const CallValues& call) {
   ori::Block* after = newBlock();
+  const bool givesStackBack = takesStack(callee);
+  const IsaOperand stack = givesStackBack ? newR() : IsaOperand();
+  if (givesStackBack) copy(stack, Value::of(stackPointer()));
   Activation caller = enterBody(callee, after, declareRegisters(callee));
   passArguments(callee, vregOf_, call.args);
   for (const Statement& statement : callee.statements)
     lowerStatement(statement);
   enter(after);
+  if (givesStackBack) copy(stackPointer(), Value::of(stack));
   const auto returned = resultWords(callee, vregOf_);
   leaveBody(std::move(caller));
   takeResults(call, returned);

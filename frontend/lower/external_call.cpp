@@ -35,6 +35,8 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("a call of '{}' in a recursive function", name));
     return;
   }
+  // __assertfail does not return.
+  if (name != "__assertfail" && refusesCallBelowStack(fmt::format("'{}'", name))) return;
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
     resultWords += (module().variable(p.variable).byteSize() + 3) / 4;

@@ -23,6 +23,11 @@ HandlerEntry handlerFor(Op op);
 
 // One function per instruction, grouped by the file that defines them.
 
+// stack.cpp
+void lowerAlloca(FunctionLowering&, const Instruction&, const Form&);
+void lowerStacksave(FunctionLowering&, const Instruction&, const Form&);
+void lowerStackrestore(FunctionLowering&, const Instruction&, const Form&);
+
 // integer.cpp
 void lowerAddSub(FunctionLowering&, const Instruction&, const Form&);
 void lowerCarry(FunctionLowering&, const Instruction&, const Form&);

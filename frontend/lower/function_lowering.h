@@ -180,6 +180,11 @@ class FunctionLowering {
   void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
   void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
 
+  // --- the stack (recursive_calls.cpp, stack.cpp)
+  /// A register with the lowest address in use below the frame, a multiple of 16.
+  isa::Operand stackPointer();
+  bool isInRecursion() const { return !openRegions_.empty(); }
+
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
   /// the terminator is guarded.
@@ -264,7 +269,10 @@ class FunctionLowering {
   void lowerReturn(RecursiveRegion& region, std::size_t which);
   void saveAcrossRecursion();
   void moveStack(std::int64_t bytes);
-  isa::Operand stackPointer();
+  /// Does it use alloca? What it takes so is given back when it returns.
+  bool takesStack(const Function& function) const;
+  /// Code that is called has its frame where alloca takes memory.
+  bool refusesCallBelowStack(const std::string& what);
 
   Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);
@@ -306,6 +314,7 @@ class FunctionLowering {
   std::vector<RecursiveRegion*> openRegions_;             // from the outermost in
   std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from
   isa::Operand stackPointer_;
+  std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; known when asked for
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; filled when asked for
 };
 

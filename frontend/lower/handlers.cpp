@@ -194,6 +194,9 @@ HandlerEntry handlerFor(Op op) {
   case Op::Call: return {lowerCall, direct};
   case Op::Ret:
   case Op::Exit: return {lowerExit, direct};
+  case Op::Alloca: return {lowerAlloca, direct};
+  case Op::Stacksave: return {lowerStacksave, direct};
+  case Op::Stackrestore: return {lowerStackrestore, direct};
   default: return {};
   }
 }

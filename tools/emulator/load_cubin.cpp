@@ -85,6 +85,25 @@ void addCode(Program& program, const cubin::Function& function) {
   }
 }
 
+/// Does code set the stack pointer from other registers? Then it takes memory from the stack of which no file tells the
+/// size (alloca); where it only aligns a frame, some more memory does no harm.
+bool takesStack(const Program& program) {
+  constexpr std::uint32_t kStackPointer = 1;
+  return std::any_of(program.code.begin(), program.code.end(), [](const Instruction& i) {
+    bool writesPointer = false, readsOther = false;
+    const isa::InstrDesc& row = isa::desc(i.inst.op);
+    for (unsigned s = 0; i.isKnown && s < i.inst.operandCount; ++s) {
+      const Operand& o = i.inst.operands[s];
+      if (!o.isReg(File::R) || o.isZeroReg()) continue;
+      if (row.slots[s].role == isa::Role::Def)
+        writesPointer |= o.reg == kStackPointer;
+      else
+        readsOther |= o.reg != kStackPointer;
+    }
+    return writesPointer && readsOther;
+  });
+}
+
 /// Functions that the code calls and nobody has are the driver's, if anyone's: they get places behind the table.
 void addDriverFunctions(Program& program) {
   for (const Relocation& r : program.codeRelocations) {
@@ -129,7 +148,8 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   const std::uint32_t least = function.minStackSize == kNotKnown ? 0 : function.minStackSize;
   program.localBytes = std::max({function.frameSize, least, function.maxStackSize.value_or(0)});
   // ptxas' recursive functions stand behind the kernel; ours are part of it.
-  if (!function.inner.empty() || function.minStackSize > function.frameSize) program.localBytes += kStackOfCalls;
+  if (!function.inner.empty() || function.minStackSize > function.frameSize || takesStack(program))
+    program.localBytes += kStackOfCalls;
   program.localBytes = (program.localBytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
   for (const cubin::Variable& v : module.variables) {
     if (!v.defined) continue;
