@@ -3,6 +3,7 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/jump_table.h"
+#include "ori/module.h"
 #include "phases/phases.h"
 #include "phases/value_switch.h"
 
@@ -116,6 +117,7 @@ class Switches {
     if (!found || found->blocks.size() < kFewestTests) return false;
     const Table table = tableOf(*found);
     if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
+    if (function_.module().relocatable) return false; // the bank of tables is the kernel's, whoever that is
     if (table.span > kMostEntriesPerCase * table.cases) {
       context_.remarks.refused(
           head->last,
