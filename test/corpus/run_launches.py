@@ -34,7 +34,7 @@ def for_older_chip(compiler, chip, program, cubin):
     """A compiler's cubin of the program for a chip; None where the program needs a newer one, or what it says otherwise."""
     text = pathlib.Path(program).read_text(encoding="utf-8")
     ptx = cubin.removesuffix(".cubin") + ".ptx"
-    pathlib.Path(ptx).write_text(re.sub(r"\.target\s+sm_90a?", f".target {chip}", text), encoding="utf-8")
+    pathlib.Path(ptx).write_text(re.sub(r"\.target\s+sm_\w+", f".target {chip}", text), encoding="utf-8")
     done = subprocess.run([compiler, f"-arch={chip}", ptx, "-o", cubin], capture_output=True, text=True, check=False)
     if done.returncode and "requires .target" not in done.stderr and "not supported" not in done.stderr:
         raise SystemExit(f"{program}: {compiler} for {chip}:\n{done.stderr}")
