@@ -474,8 +474,12 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::TEX: // handles stand in other places
   case Op::TLD:
   case Op::TLD4:
+  case Op::TXD:
+  case Op::TXQ:
   case Op::SULD:
-  case Op::SUST: return false;
+  case Op::SUST:
+  case Op::SUST_P:
+  case Op::SURED: return false;
   default: return isListed;
   }
 }

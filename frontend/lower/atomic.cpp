@@ -237,20 +237,23 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   emitAtom(did, inner.result);
   f.branchIf(did, done);
   if (!isCas && a.action != Mod::Exch) {
-    ori::Block* notShared = f.newBlock();
+    const bool hasOtherWindows = f.target().hasClusters();
     ori::Block* local = f.newBlock();
+    ori::Block* notShared = hasOtherWindows ? f.newBlock() : local;
     branchUnless(f, a, Where::Shared, notShared);
     sharedLoop(f, inner, ori::component(at.base, 0), IsaOperand());
     f.branch(done);
-    f.enter(notShared);
-    branchUnless(f, a, Where::Distributed, local);
-    swapLoop(
-        f, inner, [&](IsaOperand old) { f.copy(old, Value::of(loadGeneric(f, a))); },
-        [&](IsaOperand swapped, IsaOperand old, IsaOperand fresh) {
-          f.emit(IsaOp::ATOM_CAS, {IsaOperand::pt(), swapped, at.base, offsetOf(at), old, fresh},
-                 {{IsaMod::Sub, kCastSpin}, {IsaMod::AtomType, swapType(a)}});
-        });
-    f.branch(done);
+    if (hasOtherWindows) {
+      f.enter(notShared);
+      branchUnless(f, a, Where::Distributed, local);
+      swapLoop(
+          f, inner, [&](IsaOperand old) { f.copy(old, Value::of(loadGeneric(f, a))); },
+          [&](IsaOperand swapped, IsaOperand old, IsaOperand fresh) {
+            f.emit(IsaOp::ATOM_CAS, {IsaOperand::pt(), swapped, at.base, offsetOf(at), old, fresh},
+                   {{IsaMod::Sub, kCastSpin}, {IsaMod::AtomType, swapType(a)}});
+          });
+      f.branch(done);
+    }
     f.enter(local);
   }
   const IsaOperand old = loadGeneric(f, a);

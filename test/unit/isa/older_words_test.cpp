@@ -147,7 +147,8 @@ TEST_CASE("what a chip does not have is no word of it") {
   CHECK(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::F64}}));
   CHECK_FALSE(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
   CHECK(has("sm_90", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
-  CHECK_FALSE(has("sm_80", Op::TEX));
+  for (const Op op : {Op::TEX, Op::TXD, Op::TXQ, Op::SULD, Op::SUST, Op::SUST_P, Op::SURED})
+    CHECK_FALSE(has("sm_80", op));
   CHECK(has("sm_75", Op::LDSM));
   CHECK(has("sm_75", Op::HMMA_1688));
   for (const Op op : {Op::HMMA_16816, Op::LDGSTS, Op::REDUX, Op::F2FP, Op::HMNMX2, Op::HFMA2_MMA, Op::DMMA_884}) {
