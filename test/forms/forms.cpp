@@ -32,6 +32,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   add("arch", po::value(&command.targets), "the targets, with commas (sm_90a)");
   add("seed", po::value(&command.settings.seed), "of the values (1)");
   add("ptxas", po::bool_switch(&command.settings.ptxas), "run the cubin that ptxas makes, too");
+  add("cubins", po::value(&command.settings.cubins), "a folder for our cubins, numbered");
   add("print", po::bool_switch(&command.print), "print the kernels instead of running them");
   add("verbose", po::bool_switch(&command.verbose), "name the forms that are not run");
   add("table", po::value(&command.table), "a file for the table of what is covered (Markdown)");

@@ -7,7 +7,9 @@
 #include "tools/engines/engines.h"
 
 #include <exception>
+#include <filesystem>
 #include <fmt/format.h>
+#include <fstream>
 #include <span>
 
 namespace orias::forms {
@@ -44,6 +46,16 @@ Verdict judgeAssembly(const engines::Verdict& verdict) {
   return {verdict.outcome == engines::Outcome::Unsupported ? Outcome::Unsupported : Outcome::Fault, verdict.reason};
 }
 
+/// Writes a cubin under the next free number.
+void keep(std::span<const std::byte> cubin, const std::string& folder) {
+  static unsigned number = 0;
+  std::filesystem::create_directories(folder);
+  const std::string file = fmt::format("{}/{}.cubin", folder, number++);
+  std::ofstream out(file, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(cubin.data()), static_cast<std::streamsize>(cubin.size()));
+  if (!out.flush()) throw Error("cannot write " + file);
+}
+
 /// Runs a cubin and compares the memory that it leaves.
 Verdict judgeCubin(std::string_view whose, std::span<const std::byte> cubin, const launch::Launch& launch,
                    const launch::Device& wanted) {
@@ -63,6 +75,7 @@ Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Se
   options.contractFma = false;
   const engines::Compiled ours = engines::assemble(emulated.text, options);
   if (Verdict verdict = judgeAssembly(ours.verdict); verdict.outcome != Outcome::Agrees) return verdict;
+  if (!settings.cubins.empty()) keep(ours.cubin, settings.cubins);
   if (!whyNotRun.empty()) return {Outcome::Assembled, std::string(whyNotRun)};
 
   launch::Device wanted(interpreted.launch);

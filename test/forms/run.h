@@ -28,6 +28,7 @@ struct Settings {
   std::string arch = "sm_90a";
   std::uint64_t seed = 1; ///< of the values
   bool ptxas = false;     ///< also the cubin that ptxas makes, against the interpreter
+  std::string cubins;     ///< a folder for our cubins; empty: none are written
 };
 
 /// Runs the statement's kernel on the PTX interpreter and, assembled, on the emulator.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""isa_roundtrip.py BUILD/isa_words [CUBIN...]: decodes, encodes, prints and parses every word of real cubins.
+"""isa_roundtrip.py BUILD/isa_words [--chip sm_NN] [CUBIN...]: decodes, encodes, prints and parses every word of real cubins.
 
 Without cubins, ptxas makes them from the corpus. What nvdisasm prints for each word is what we must print. Prints that it was
 skipped where the peers are missing. Different words are looked at once; figures by instruction count how often they occur. Exit
@@ -34,7 +34,10 @@ def words(nvdisasm, cubin):
 
 
 def main():
-    program, cubins = sys.argv[1], sys.argv[2:]
+    program, *cubins = sys.argv[1:]
+    chip = "sm_90"
+    if cubins[:1] == ["--chip"]:
+        chip, cubins = cubins[1], cubins[2:]
     nvdisasm, ptxas = tools.find("nvdisasm"), tools.find("ptxas")
     if not nvdisasm or not (cubins or ptxas):
         print("skipped, no peer: nvdisasm" + ("" if cubins else " and ptxas") + " are needed")
@@ -43,14 +46,14 @@ def main():
         if not cubins:
             for ptx in sorted(CORPUS.glob("*.ptx")):
                 cubin = pathlib.Path(scratch) / (ptx.stem + ".cubin")
-                if subprocess.run([ptxas, "-arch=sm_90", ptx, "-o", cubin], capture_output=True).returncode == 0:
+                if subprocess.run([ptxas, f"-arch={chip}", ptx, "-o", cubin], capture_output=True).returncode == 0:
                     cubins.append(cubin)
         counts = collections.Counter()
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for found in pool.map(lambda cubin: collections.Counter(words(nvdisasm, cubin)), cubins):
                 counts += found
     lines = "".join(f"{count} {' '.join(word)}\n" for word, count in sorted(counts.items()))
-    result = subprocess.run([program, "/dev/stdin", "40"], input=lines, capture_output=True, text=True)
+    result = subprocess.run([program, "/dev/stdin", "40", chip], input=lines, capture_output=True, text=True)
     print(f"{len(cubins)} cubins")
     print(result.stdout, end="")
     share = float(re.search(r"^instructions .*\(([\d.]+)%\)", result.stdout, re.MULTILINE)[1])

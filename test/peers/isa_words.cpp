@@ -1,13 +1,15 @@
-// Reads lines "count lo hi text" (how often a word occurs, the word in hexadecimal and what nvdisasm prints for it),
-// decodes, re-encodes and prints each word, and reports what differs. Used by isa_roundtrip.py; exits 1 when a decoded
-// word does not re-encode or prints differently.
+// isa_words [FILE [LIMIT [CHIP]]]: reads lines "count lo hi text" (how often a word occurs, the word in hexadecimal and
+// what nvdisasm prints for it), decodes, re-encodes and prints each word, and reports what differs. Used by
+// isa_roundtrip.py; exits 1 when a decoded word does not re-encode or prints differently.
 //
 // nvdisasm's names of branch targets are passed through: both sides write `@`, and the distance is checked by
 // re-encoding.
 
 #include "encoder/isa/codec.h"
+#include "encoder/isa/older_words.h"
 #include "encoder/isa/parse.h"
 #include "encoder/isa/print.h"
+#include "encoder/isa/target.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -69,6 +71,11 @@ int main(int argc, char** argv) {
   if (argc > 1) file.open(argv[1]);
   std::istream& in = argc > 1 ? file : std::cin;
   const unsigned limit = argc > 2 ? static_cast<unsigned>(std::stoul(argv[2])) : 20;
+  const Target* const target = Target::find(argc > 3 ? argv[3] : "sm_90");
+  if (!target) {
+    std::fprintf(stderr, "isa_words: no such chip: %s\n", argv[3]);
+    return 2;
+  }
 
   unsigned long total = 0, weight = 0, decodedWeight = 0, decoded = 0, reencoded = 0, alike = 0, parsed = 0;
   Buckets unknown, recodeErrors, printErrors, parseErrors;
@@ -88,14 +95,14 @@ int main(int argc, char** argv) {
     char key[64];
     const unsigned bit91 = static_cast<unsigned>(w.hi >> 27 & 1);
     std::snprintf(key, sizeof key, "%u%03x", bit91, static_cast<unsigned>(w.lo & 0xfff));
-    const std::optional<Inst> inst = decode(w);
+    const std::optional<Inst> inst = decodeFor(*target, w);
     if (!inst) {
       unknown[key].add(times, line);
       continue;
     }
     ++decoded;
     decodedWeight += times;
-    const EncodeResult again = encode(*inst);
+    const EncodeResult again = encode(*inst, *target);
     const std::string name(desc(inst->op).name);
     if (!again || again.word != w) {
       recodeErrors[name].add(times, line + (again ? "" : "  -> " + again.error));
@@ -105,7 +112,7 @@ int main(int argc, char** argv) {
     PrintOptions options;
     const bool named = text.find('`') != std::string::npos;
     if (named) options.labelName = [](std::uint64_t) { return std::string("`()"); };
-    const std::string ours = print(*inst, options);
+    const std::string ours = printFor(*target, *inst, options);
     if (squeeze(ours) != squeeze(text)) {
       printErrors[name].add(times, text + "   ours: " + ours + "   " + line.substr(line.find(' ') + 1, 33));
       continue;
