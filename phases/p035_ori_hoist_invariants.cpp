@@ -2,6 +2,7 @@
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
 #include "ori/cfg_edit.h"
+#include "phases/branch_walk.h"
 #include "phases/loop_entry.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
@@ -324,21 +325,9 @@ class Level {
   std::vector<Instr*> order_;               // the same, definitions before uses
 };
 
-std::uint32_t deepestLoop(const ori::Function& function) {
-  const ori::Cfg cfg(function);
-  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
-  std::uint32_t depth = 0;
-  for (const ori::Loop& loop : loops.all())
-    depth = std::max(depth, loop.depth);
-  return depth;
-}
-
 bool hoist(ori::Function& function, PhaseContext& context, Hoist what) {
-  const std::uint32_t deepest = deepestLoop(function);
-  bool changed = false;
-  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
-    changed |= Level(function, context, what).hoist(depth);
-  return changed;
+  return changeFromInnermost(function, kMostLevels,
+                             [&](std::uint32_t depth) { return Level(function, context, what).hoist(depth); });
 }
 
 } // namespace

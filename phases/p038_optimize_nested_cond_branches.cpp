@@ -2,6 +2,7 @@
 #include "ori/analysis/cfg.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/branch_walk.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
@@ -41,30 +42,16 @@ class Flattener {
       : function_(function), context_(context), cfg_(function), isGone_(function.blockIdCount(), false) {}
 
   bool run() {
-    const auto order = cfg_.reversePostOrder();
-    bool changed = false;
-    for (std::size_t i = order.size(); i-- > 0;) {
-      // What has been merged may be the inner test of the block before; its target keeps its other ways in.
-      if (isGone_[order[i]]) continue;
-      const std::optional<Nest> nest = find(function_.block(order[i]));
-      if (!nest || !pays(*nest)) continue;
+    // What has been merged may be the inner test of the block before; its target keeps its other ways in.
+    return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
+      const std::optional<Nest> nest = find(block);
+      if (!nest || !pays(*nest)) return false;
       flatten(*nest);
-      changed = true;
-    }
-    if (changed) function_.eraseBlocks(isGone_);
-    return changed;
+      return true;
+    });
   }
 
  private:
-  /// A branch under a predicate of its own, with two ways.
-  static const Instr* twoWayBranch(const Block& block) {
-    const Instr* branch = ori::plainBranch(block);
-    if (!branch || !branch->isGuarded() || block.fallthrough == kNoId || branch->op_(1).reg == block.fallthrough)
-      return nullptr;
-    const Operand& guard = branch->guard();
-    return guard.file == File::P && guard.isVirtual() ? branch : nullptr;
-  }
-
   std::optional<Nest> find(Block* outer) const {
     const Instr* first = twoWayBranch(*outer);
     if (!first) return std::nullopt;

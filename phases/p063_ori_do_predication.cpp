@@ -2,6 +2,7 @@
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/branch_walk.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
@@ -45,17 +46,12 @@ class Predicator {
 
   /// One round, inner branches first.
   bool run() {
-    const auto order = cfg_.reversePostOrder();
-    bool changed = false;
-    for (std::size_t i = order.size(); i-- > 0;) {
-      if (isGone_[order[i]]) continue;
-      const std::optional<Candidate> candidate = find(function_.block(order[i]));
-      if (!candidate || !pays(*candidate)) continue;
+    return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
+      const std::optional<Candidate> candidate = find(block);
+      if (!candidate || !pays(*candidate)) return false;
       convert(*candidate);
-      changed = true;
-    }
-    if (changed) function_.eraseBlocks(isGone_);
-    return changed;
+      return true;
+    });
   }
 
  private:

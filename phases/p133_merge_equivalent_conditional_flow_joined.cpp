@@ -2,6 +2,7 @@
 #include "ori/analysis/cfg.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/branch_walk.h"
 #include "phases/optimize/single_values.h"
 #include "phases/p133_merge_equivalent_conditional_flow.h"
 #include "phases/speculation.h"
@@ -42,30 +43,16 @@ class Joiner {
         mostSlots_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowJoinedSlots))) {}
 
   bool run() {
-    bool changed = false;
-    // From the ends of chains: what has been joined is one test for those in front of it.
-    const auto order = cfg_.reversePostOrder();
-    for (std::size_t i = order.size(); i-- > 0;) {
-      if (isGone_[order[i]]) continue;
-      const std::optional<Chain> chain = find(function_.block(order[i]));
-      if (!chain || !pays(*chain)) continue;
+    // What has been joined is one test for those in front of it.
+    return changeFromEnds(function_, cfg_, isGone_, [&](Block* block) {
+      const std::optional<Chain> chain = find(block);
+      if (!chain || !pays(*chain)) return false;
       join(*chain);
-      changed = true;
-    }
-    if (changed) function_.eraseBlocks(isGone_);
-    return changed;
+      return true;
+    });
   }
 
  private:
-  /// A branch under a predicate of its own, with two ways.
-  static const Instr* twoWayBranch(const Block& block) {
-    const Instr* branch = ori::plainBranch(block);
-    if (!branch || !branch->isGuarded() || block.fallthrough == kNoId || branch->op_(1).reg == block.fallthrough)
-      return nullptr;
-    const Operand& guard = branch->guard();
-    return guard.file == File::P && guard.isVirtual() ? branch : nullptr;
-  }
-
   std::optional<Chain> find(Block* outer) const {
     const Instr* first = twoWayBranch(*outer);
     if (!first) return std::nullopt;

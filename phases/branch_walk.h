@@ -1,0 +1,52 @@
+#pragma once
+
+#include "ori/analysis/cfg.h"
+#include "ori/analysis/loops.h"
+#include "ori/cfg_edit.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace orias::phases {
+
+// How phases walk over branches and loops that they change on the way.
+
+/// A branch under a predicate of its own, with two ways; null when the block ends otherwise.
+inline const ori::Instr* twoWayBranch(const ori::Block& block) {
+  const ori::Instr* branch = ori::plainBranch(block);
+  if (!branch || !branch->isGuarded() || block.fallthrough == ori::kNoId || branch->op_(1).reg == block.fallthrough)
+    return nullptr;
+  const ori::Operand& guard = branch->guard();
+  return guard.file == isa::File::P && guard.isVirtual() ? branch : nullptr;
+}
+
+/// Calls change(Block*) for all blocks that `cfg` has, from the ends of the program on: what has become simpler may be
+/// the inner part of what is looked at next. It returns whether it changed something, and marks blocks that are not
+/// wanted any more in `isGone`; they are erased at the end.
+template <typename Change>
+bool changeFromEnds(ori::Function& function, const ori::Cfg& cfg, std::vector<bool>& isGone, Change&& change) {
+  const auto order = cfg.reversePostOrder();
+  bool changed = false;
+  for (std::size_t i = order.size(); i-- > 0;)
+    if (!isGone[order[i]]) changed |= change(function.block(order[i]));
+  if (changed) function.eraseBlocks(isGone);
+  return changed;
+}
+
+/// Calls change(depth) for `most` levels of loops at the most, the innermost first; it returns whether it changed
+/// something.
+template <typename Change>
+bool changeFromInnermost(const ori::Function& function, std::uint32_t most, Change&& change) {
+  const ori::Cfg cfg(function);
+  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  std::uint32_t deepest = 0;
+  for (const ori::Loop& loop : loops.all())
+    deepest = std::max(deepest, loop.depth);
+  bool changed = false;
+  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < most; --depth)
+    changed |= change(depth);
+  return changed;
+}
+
+} // namespace orias::phases
