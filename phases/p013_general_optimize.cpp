@@ -37,15 +37,16 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   return optimize(function, context, kRules);
 }
 
-/// Phase 49. What has been computed before, by a dominating instruction, is not computed again.
+/// Phase 49. What has been computed before, by a dominating instruction, is not computed again, as far as registers
+/// last (optimize/shared_pressure.h).
 bool gvnCse(ori::Function& function, PhaseContext& context) {
   const bool isShared = shareConstants(function, context);
-  return numberValues(function) || isShared;
+  return numberValues(function, &context) || isShared;
 }
 
 /// Phase 64. The same again, on what the sides of branches that are gone compute alike.
-bool lateOriCommoning(ori::Function& function, PhaseContext&) {
-  return numberValues(function);
+bool lateOriCommoning(ori::Function& function, PhaseContext& context) {
+  return numberValues(function, &context);
 }
 
 } // namespace orias::phases

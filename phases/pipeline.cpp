@@ -51,6 +51,8 @@ constexpr PhaseInfo kPipeline[] = {
      "lowering leaves many copies and constants; every phase behind sees through them then"},
     {"30", "DoSwitchOptSecond", S::EarlyOptimisation, 1, 4, kOptional, doSwitchOpt,
      "copies and constants have been followed: more comparisons are of one value"},
+    {"33", "OriPerformLiveDeadSecond", S::EarlyOptimisation, 1, 4, kOptional, oriPerformLiveDead,
+     "what only loops of phis keep alive is dead, and would be in the way of what looks at single uses"},
     {"35", "OriHoistInvariantsEarly", S::Middle, 1, 4, kOptional, oriHoistInvariantsEarly,
      "addresses have been simplified, and are whole; what is loaded once can be combined with more"},
     {"37", "GeneralOptimizeMid", S::Middle, 1, 4, kOptional, generalOptimizeMid,

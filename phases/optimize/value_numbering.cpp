@@ -5,9 +5,11 @@
 #include "ori/builder.h"
 #include "phases/optimize/pure.h"
 #include "phases/optimize/rewriter.h"
+#include "phases/optimize/shared_pressure.h"
 #include "phases/removable.h"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -52,8 +54,17 @@ unsigned interchangeable(const Instr& instr) {
 
 namespace {
 
+/// Registers that only copies of others are left of, and those others.
+using Copies = std::unordered_map<ori::VRegId, ori::VRegId>;
+
+Operand withoutCopies(const Copies& copies, Operand o) {
+  if (!o.isVirtual()) return o;
+  if (const auto copy = copies.find(o.reg); copy != copies.end()) o.reg = copy->second;
+  return o;
+}
+
 /// Everything that decides the results, as bytes; empty when an operand may change between two executions.
-std::string keyOf(const Rewriter& rw, const Instr& instr) {
+std::string keyOf(const Rewriter& rw, const Copies& copies, const Instr& instr) {
   std::string key;
   std::vector<std::string> unordered;
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
@@ -68,9 +79,9 @@ std::string keyOf(const Rewriter& rw, const Instr& instr) {
     const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
     if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return {};
     if (unordered.size() < interchangeable(instr))
-      appendBytes(unordered.emplace_back(), o.value());
+      appendBytes(unordered.emplace_back(), withoutCopies(copies, o.value()));
     else
-      appendBytes(key, o.value());
+      appendBytes(key, withoutCopies(copies, o.value()));
   }
   std::sort(unordered.begin(), unordered.end());
   for (const std::string& source : unordered)
@@ -78,7 +89,7 @@ std::string keyOf(const Rewriter& rw, const Instr& instr) {
   return key;
 }
 
-/// There are seven predicates: they are not kept across blocks.
+/// There are seven predicates: where nobody counts them, they are not kept across blocks.
 bool definesPredicate(const Instr& instr) {
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && o.isReg(File::P) && !o.isZeroReg()) return true;
@@ -97,30 +108,53 @@ void replaceBy(ori::Function& function, Instr& instr, Instr& earlier) {
   function.erase(&instr);
 }
 
+/// Whole registers that are about to become copies of whole registers.
+void noteCopies(const ori::Function& function, const Instr& instr, const Instr& earlier, Copies& copies) {
+  const auto isWhole = [&](const ori::Operand& o) {
+    return o.isVirtual() && o.sub == 0 && o.width == function.vreg(o.reg).width;
+  };
+  for (unsigned i = 0; i < instr.operandCount; ++i)
+    if (const ori::Operand& o = instr.op_(i), &e = earlier.op_(i); o.isDef && o.isReg() && isWhole(o) && isWhole(e))
+      copies.emplace(o.reg, e.reg);
+}
+
 } // namespace
 
 bool numberValues(ori::Function& function) {
+  return numberValues(function, nullptr);
+}
+
+bool numberValues(ori::Function& function, PhaseContext* context) {
   const Rewriter rw(function);
   const ori::Cfg cfg(function);
   const ori::DomTree tree = ori::DomTree::dominators(cfg);
   // In preorder: once a subtree is left, what was computed in it never dominates again.
   std::unordered_map<std::string, std::vector<Instr*>> known;
+  std::optional<SharedPressure> pressure;
+  if (context) pressure.emplace(function, cfg, *context);
+  const bool followsCopies = context && context->knobs.get(Knob::CopyPropMcse) != 0;
+  Copies copies;
   bool isChanged = false;
   for (ori::BlockId id : tree.preorder())
     function.forEachSafe(*function.block(id), [&](Instr& instr) {
       if (!isPure(instr)) return;
-      const std::string key = keyOf(rw, instr);
+      const std::string key = keyOf(rw, copies, instr);
       if (key.empty()) return;
       std::vector<Instr*>& earlier = known[key];
       while (!earlier.empty() && !tree.dominates(earlier.back()->block->id, id))
         earlier.pop_back();
-      if (earlier.empty() || (earlier.back()->block != instr.block && definesPredicate(instr))) {
+      const bool isShared =
+          !earlier.empty() && (pressure ? pressure->take(*earlier.back(), instr)
+                                        : earlier.back()->block == instr.block || !definesPredicate(instr));
+      if (!isShared) {
         earlier.push_back(&instr);
         return;
       }
+      if (followsCopies) noteCopies(function, instr, *earlier.back(), copies);
       replaceBy(function, instr, *earlier.back());
       isChanged = true;
     });
+  if (pressure) pressure->verify();
   return isChanged;
 }
 

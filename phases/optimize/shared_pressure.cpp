@@ -1,0 +1,161 @@
+#include "phases/optimize/shared_pressure.h"
+
+#include "phases/occupancy.h"
+#include "support/check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::phases {
+
+using isa::File;
+using ori::BlockId;
+using ori::CompId;
+using ori::FileCounts;
+using ori::Instr;
+
+namespace {
+
+/// Predicates that may be live because of sharing: conditions of their own want the others.
+constexpr unsigned kMostPredicates = 4;
+/// Blocks and instructions that are looked at closely; behind that, less is shared.
+constexpr std::size_t kMostSteps = 2'000'000;
+constexpr std::size_t kMostCrossed = 512;
+
+constexpr unsigned kR = static_cast<unsigned>(File::R), kP = static_cast<unsigned>(File::P);
+
+std::uint64_t keyOf(BlockId id, CompId comp) {
+  return std::uint64_t{id} << 32 | comp;
+}
+
+template <typename F> void forEachResult(const ori::Components& components, const Instr& instr, F&& f) {
+  for (const ori::Operand& o : instr.ops())
+    if (o.isDef) components.forEach(o, f);
+}
+
+} // namespace
+
+SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, PhaseContext& context)
+    : function_(function), cfg_(cfg), context_(context), isAware_(context.knobs.get(Knob::RpAwareMcse) != 0),
+      isPredicateAware_(context.knobs.get(Knob::PredAwareMcse) != 0),
+      isIncremental_(context.knobs.get(Knob::IncrementalUpdateMcse) != 0),
+      isVerified_(context.knobs.get(Knob::VerifyUpdateMcse) != 0) {
+  measure();
+  limit_.fill(~0u);
+  if (isAware_) limit_[kR] = registersUpToCliff(maximum_[kR], context);
+  limit_[kP] = isPredicateAware_ ? kMostPredicates : 0;
+}
+
+void SharedPressure::measure() {
+  liveness_.emplace(cfg_);
+  ori::Pressure pressure = ori::computePressure(function_, *liveness_);
+  maximum_ = pressure.maximum;
+  byBlock_ = std::move(pressure.byBlock);
+  taken_ = {};
+  added_.clear();
+  addedIn_.assign(byBlock_.size(), {});
+}
+
+/// What the instructions of a block want now, and what has come to cross it. Never less than before: what was live
+/// when it was measured is taken for live.
+void SharedPressure::rescan(BlockId id) {
+  ori::LiveCursor cursor(*liveness_);
+  cursor.enter(*function_.block(id));
+  for (; cursor.next(); ++steps_)
+    cursor.step();
+  for (unsigned f = 0; f < isa::kFileCount; ++f)
+    byBlock_[id][f] = std::max(byBlock_[id][f], cursor.maximum()[f] + addedIn_[id][f]);
+}
+
+bool SharedPressure::fits(const FileCounts& more) const {
+  for (const unsigned f : {kR, kP})
+    if (more[f] != 0 && (limit_[f] == 0 || maximum_[f] + taken_[f] + more[f] > limit_[f])) return false;
+  return true;
+}
+
+bool SharedPressure::take(const Instr& earlier, const Instr& later) {
+  FileCounts more{};
+  forEachResult(liveness_->components(), earlier,
+                [&](CompId comp) { ++more[static_cast<unsigned>(liveness_->components().file(comp))]; });
+  const bool isAcross = earlier.block != later.block;
+  if (isAcross && more[kP] != 0 && !isPredicateAware_) return false;
+  if (!isClose_ && fits(more)) {
+    for (unsigned f = 0; f < isa::kFileCount; ++f)
+      taken_[f] += more[f];
+    return true;
+  }
+  if (!isClose_) measure();
+  isClose_ = true;
+  if (isAcross) return takeAcross(earlier, later);
+  // Between two instructions of a block sharing does not lengthen much.
+  if (steps_ < kMostSteps) rescan(later.block->id);
+  for (const unsigned f : {kR, kP})
+    byBlock_[later.block->id][f] += more[f];
+  return true;
+}
+
+bool SharedPressure::addCrossed(CompId comp, const Instr& earlier, const Instr& later) {
+  const std::size_t begin = crossed_.size();
+  const auto add = [&](BlockId id) {
+    if (liveness_->isLiveOut(id, comp) || added_.contains(keyOf(id, comp))) return;
+    const std::pair<BlockId, CompId> crossing{id, comp};
+    if (std::find(crossed_.begin() + static_cast<std::ptrdiff_t>(begin), crossed_.end(), crossing) == crossed_.end())
+      crossed_.push_back(crossing);
+  };
+  add(later.block->id);
+  for (std::size_t i = begin; i < crossed_.size(); ++i) {
+    if (crossed_.size() - begin > kMostCrossed || ++steps_ > kMostSteps) return false;
+    const BlockId id = crossed_[i].first;
+    if (id == earlier.block->id || liveness_->isLiveIn(id, comp)) continue;
+    for (const BlockId from : cfg_.predecessors(id))
+      if (cfg_.isReachable(from)) add(from);
+  }
+  return true;
+}
+
+bool SharedPressure::takeAcross(const Instr& earlier, const Instr& later) {
+  crossed_.clear();
+  const ori::Components& components = liveness_->components();
+  bool isKnown = true;
+  forEachResult(components, earlier, [&](CompId comp) { isKnown &= addCrossed(comp, earlier, later); });
+  if (!isKnown) return false;
+  std::vector<std::pair<BlockId, unsigned>> counted; // block and file, a handful at most of one block
+  for (const auto& [id, comp] : crossed_)
+    counted.emplace_back(id, static_cast<unsigned>(components.file(comp)));
+  std::ranges::sort(counted);
+  for (std::size_t i = 0, end = 0; i < counted.size(); i = end) {
+    end = i;
+    while (end < counted.size() && counted[end] == counted[i])
+      ++end;
+    const auto [id, file] = counted[i];
+    const unsigned wanted = byBlock_[id][file] + static_cast<unsigned>(end - i);
+    if (wanted <= limit_[file]) continue;
+    context_.remarks.refused(
+        &later,
+        fmt::format("computed again: {} registers would be live to keep what there is, of {}", wanted, limit_[file]),
+        static_cast<std::int64_t>(wanted));
+    return false;
+  }
+  for (const auto& [id, comp] : crossed_) {
+    const auto file = static_cast<unsigned>(components.file(comp));
+    added_.insert(keyOf(id, comp));
+    ++addedIn_[id][file];
+    ++byBlock_[id][file];
+  }
+  if (!isIncremental_) measure();
+  return true;
+}
+
+void SharedPressure::verify() const {
+  if (!isVerified_) return;
+  const ori::Liveness liveness(cfg_);
+  const ori::Pressure actual = ori::computePressure(function_, liveness);
+  for (const BlockId id : cfg_.reversePostOrder())
+    for (const unsigned f : {kR, kP})
+      ORIAS_CHECK(actual.byBlock[id][f] <= byBlock_[id][f] + taken_[f],
+                  fmt::format("incorrect register pressure from incremental update: {} registers are live in .L{}, {} "
+                              "were counted",
+                              actual.byBlock[id][f], id, byBlock_[id][f] + taken_[f]));
+}
+
+} // namespace orias::phases
