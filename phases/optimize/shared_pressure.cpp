@@ -19,7 +19,7 @@ namespace {
 /// Predicates that may be live because of sharing: conditions of their own want the others.
 constexpr unsigned kMostPredicates = 4;
 /// Blocks and instructions that are looked at closely; behind that, less is shared.
-constexpr std::size_t kMostSteps = 2'000'000;
+constexpr std::size_t kMostSteps = 200'000;
 constexpr std::size_t kMostCrossed = 512;
 
 constexpr unsigned kR = static_cast<unsigned>(File::R), kP = static_cast<unsigned>(File::P);
