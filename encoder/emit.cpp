@@ -128,13 +128,16 @@ void finishText(const ori::Function& function, FunctionCode& code) {
   code.callOffsets.clear();
   code.relocations.clear();
   code.jumpTables.clear();
-  const std::vector<std::uint32_t> blockOffset = blockOffsets(function);
+  std::vector<std::uint32_t> blockOffset; // made when there is a table
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     const isa::InstrDesc& row = isa::desc(code.origin[i]->op);
     if (code.origin[i]->op == isa::Op::CALL_ABS_R) code.callOffsets.push_back(offset);
     if (code.origin[i]->op == isa::Op::EXIT) code.exitOffsets.push_back(offset);
-    if (code.origin[i]->op == isa::Op::BRX) noteTable(*code.origin[i], offset, blockOffset, code);
+    if (code.origin[i]->op == isa::Op::BRX) {
+      if (blockOffset.empty()) blockOffset = blockOffsets(function);
+      noteTable(*code.origin[i], offset, blockOffset, code);
+    }
     noteRelocations(*code.origin[i], offset, code);
     if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 namespace orias::phases {
@@ -19,6 +20,33 @@ inline const ori::Instr* twoWayBranch(const ori::Block& block) {
     return nullptr;
   const ori::Operand& guard = branch->guard();
   return guard.file == isa::File::P && guard.isVirtual() ? branch : nullptr;
+}
+
+/// `if (outer) goto target; if (inner) goto target;` in two blocks.
+struct NestedBranches {
+  ori::Block* outer;
+  ori::Block* inner;
+  ori::BlockId target, rest;         ///< where both go, and where neither goes
+  isa::Operand outerGoes, innerGoes; ///< when they go to the target
+};
+
+/// Those of which `outer` is the first, and the block on one side of it (0: where its branch goes, 1: where it falls
+/// through to) the second, which nobody else comes to.
+inline std::optional<NestedBranches> nestedBranchesAt(const ori::Cfg& cfg, ori::Block* outer, unsigned side) {
+  const ori::Instr* first = twoWayBranch(*outer);
+  if (!first) return std::nullopt;
+  const ori::BlockId ways[2] = {first->op_(1).reg, outer->fallthrough};
+  ori::Block* inner = cfg.function().block(ways[side]);
+  const ori::BlockId target = ways[1 - side];
+  if (inner == outer || inner->id == cfg.entry() || cfg.predecessors(inner->id).size() != 1) return std::nullopt;
+  const ori::Instr* second = twoWayBranch(*inner);
+  if (!second) return std::nullopt;
+  const bool isTaken = second->op_(1).reg == target;
+  if (!isTaken && inner->fallthrough != target) return std::nullopt;
+  const ori::BlockId rest = isTaken ? inner->fallthrough : second->op_(1).reg;
+  if (rest == inner->id || target == inner->id) return std::nullopt;
+  const isa::Operand a = first->guard().value(), b = second->guard().value();
+  return NestedBranches{outer, inner, target, rest, side == 1 ? a : a.notted(), isTaken ? b : b.notted()};
 }
 
 /// Calls change(Block*) for all blocks that `cfg` has, from the ends of the program on: what has become simpler may be

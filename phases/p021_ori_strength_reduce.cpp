@@ -4,6 +4,7 @@
 #include "ori/analysis/loops.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/branch_walk.h"
 #include "phases/loop_counters.h"
 #include "phases/loop_entry.h"
 #include "phases/occupancy.h"
@@ -706,17 +707,8 @@ class Level {
 /// products are those that instructions cannot take in.)
 bool oriStrengthReduce(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::StrengthReduceMaxSums) == 0) return false;
-  std::uint32_t deepest = 0;
-  {
-    const ori::Cfg cfg(function);
-    const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
-    for (const ori::Loop& loop : loops.all())
-      deepest = std::max(deepest, loop.depth);
-  }
-  bool changed = false;
-  for (std::uint32_t depth = deepest; depth > 0 && deepest - depth < kMostLevels; --depth)
-    changed |= Level(function, context).run(depth);
-  return changed;
+  return changeFromInnermost(function, kMostLevels,
+                             [&](std::uint32_t depth) { return Level(function, context).run(depth); });
 }
 
 } // namespace orias::phases

@@ -53,27 +53,13 @@ class Flattener {
 
  private:
   std::optional<Nest> find(Block* outer) const {
-    const Instr* first = twoWayBranch(*outer);
-    if (!first) return std::nullopt;
-    const BlockId ways[2] = {first->op_(1).reg, outer->fallthrough};
-    for (unsigned side = 0; side < 2; ++side) {
-      Block* inner = function_.block(ways[side]);
-      const BlockId target = ways[1 - side];
-      if (inner == outer || inner->id == cfg_.entry() || cfg_.predecessors(inner->id).size() != 1) continue;
-      if (inner->first && inner->first->op == Op::PHI) continue;
-      const Instr* second = twoWayBranch(*inner);
-      if (!second) continue;
-      const bool isTaken = second->op_(1).reg == target;
-      if (!isTaken && inner->fallthrough != target) continue;
-      const BlockId rest = isTaken ? inner->fallthrough : second->op_(1).reg;
-      if (rest == inner->id || target == inner->id || target == outer->id) continue;
-      const Operand a = first->guard().value(), b = second->guard().value();
-      return Nest{outer,
-                  inner,
-                  function_.block(target),
-                  function_.block(rest),
-                  side == 1 ? a : a.notted(),
-                  isTaken ? b : b.notted()};
+    for (const unsigned side : {0u, 1u}) {
+      const auto found = nestedBranchesAt(cfg_, outer, side);
+      if (!found || found->target == outer->id) continue;
+      if (found->inner->first->op == Op::PHI) continue;
+      return Nest{
+          outer,           found->inner, function_.block(found->target), function_.block(found->rest), found->outerGoes,
+          found->innerGoes};
     }
     return std::nullopt;
   }

@@ -27,13 +27,8 @@ namespace {
 /// PLOP3 of (a, b, c): a or b.
 constexpr std::int32_t kOrTable = 0xfc;
 
-/// `if (outer) goto target; if (inner) goto target;` in two blocks.
-struct Chain {
-  Block* outer;
-  Block* inner;
-  BlockId target, rest;         ///< where both go, and where neither does
-  Operand outerGoes, innerGoes; ///< when they go to the target
-};
+/// Two branches to one place.
+using Chain = NestedBranches;
 
 class Joiner {
  public:
@@ -54,23 +49,8 @@ class Joiner {
 
  private:
   std::optional<Chain> find(Block* outer) const {
-    const Instr* first = twoWayBranch(*outer);
-    if (!first) return std::nullopt;
-    const BlockId ways[2] = {first->op_(1).reg, outer->fallthrough};
-    for (unsigned side = 0; side < 2; ++side) {
-      Block* inner = function_.block(ways[side]);
-      const BlockId target = ways[1 - side];
-      if (inner == outer || inner->id == cfg_.entry() || cfg_.predecessors(inner->id).size() != 1) continue;
-      const Instr* second = twoWayBranch(*inner);
-      if (!second) continue;
-      const bool isTaken = second->op_(1).reg == target;
-      if (!isTaken && inner->fallthrough != target) continue;
-      const BlockId rest = isTaken ? inner->fallthrough : second->op_(1).reg;
-      if (rest == inner->id || target == inner->id) continue;
-      const Operand a = first->guard().value(), b = second->guard().value();
-      return Chain{outer, inner, target, rest, side == 1 ? a : a.notted(), isTaken ? b : b.notted()};
-    }
-    return std::nullopt;
+    const auto chain = nestedBranchesAt(cfg_, outer, 0);
+    return chain ? chain : nestedBranchesAt(cfg_, outer, 1);
   }
 
   bool pays(const Chain& chain) {

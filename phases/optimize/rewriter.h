@@ -110,9 +110,8 @@ bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
 bool foldSigns(Rewriter&, ori::Instr&);             ///< float_signs.cpp
 
 /// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
-bool numberValues(ori::Function& function);
-/// The same as far as registers last (shared_pressure.h), as the knobs of phase 49 say.
-bool numberValues(ori::Function& function, PhaseContext* context);
+/// With `context` as far as registers last (shared_pressure.h), as the knobs of the phase say.
+bool numberValues(ori::Function& function, PhaseContext* context = nullptr);
 
 /// Also phase 49: numbers that stand in registers stand there once, as far as registers last. shared_constants.cpp
 bool shareConstants(ori::Function& function, PhaseContext& context);

@@ -120,10 +120,6 @@ void noteCopies(const ori::Function& function, const Instr& instr, const Instr& 
 
 } // namespace
 
-bool numberValues(ori::Function& function) {
-  return numberValues(function, nullptr);
-}
-
 bool numberValues(ori::Function& function, PhaseContext* context) {
   const Rewriter rw(function);
   const ori::Cfg cfg(function);
