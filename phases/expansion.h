@@ -37,6 +37,7 @@ class Expansion {
   Operand logic(Operand a, Operand b, std::uint32_t lut);
   Operand logic(Operand a, Operand b, Operand c, std::uint32_t lut);
   Operand bitAnd(Operand a, Operand b) { return logic(a, b, 0xc0); }
+  Operand bitOr(Operand a, Operand b) { return logic(a, b, 0xfc); }
   Operand bitXor(Operand a, Operand b) { return logic(a, b, 0x3c); }
   Operand signMask(Operand a); ///< all ones for negative a
   Operand absolute(Operand a);
@@ -55,7 +56,8 @@ class Expansion {
 
   // floating point
   Operand mufu(isa::Mufu function, Operand a);
-  Operand flush(Operand a); ///< f32 subnormals become zero
+  Operand flush(Operand a);                                                       ///< f32 subnormals become zero
+  Operand fma(Operand a, Operand b, Operand c, isa::Rnd rounding = isa::Rnd::RN); ///< of f32
   Operand toF64(Operand f32);
   Operand toF32(Operand f64, isa::Rnd rounding);
   Operand dmul(Operand a, Operand b, isa::Rnd rounding = isa::Rnd::RN);
@@ -80,11 +82,11 @@ class Expansion {
   ori::Block* returnTo_ = nullptr;
 };
 
-/// IDIV, IREM.
+/// IDIV, IREM. Those of 64 bits add blocks.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro);
 /// How the macro's result is rounded.
 isa::Rnd roundingOf(const ori::Instr& macro);
-/// FDIV, FRCP, FSQRT of f32, exactly rounded.
+/// FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks.
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
 /// The same of f64, and the approximate FRSQRT of f64 that knows subnormals. May add blocks.
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro);

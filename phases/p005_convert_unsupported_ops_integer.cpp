@@ -12,7 +12,9 @@
 // starts with an error of at most d0 = 2^-20 Y + 1, and one step leaves d^2 / Y + 1 (the 1 for truncation). n = 32:
 // after one step d < 1.01 + 1/Y. n = 64: after two steps d < 1.01 + 1.44/Y for Y >= 5; for a smaller Y d0 is below 1.01
 // to begin with. q is less than a / b by d * a / 2^n and a truncation, so the quotient is too small by at most 2, which
-// two conditional steps put right. Division by zero gives some value.
+// two conditional steps put right. For division by zero, where PTX leaves the value to the machine, quotient and
+// remainder are all ones, as what ptxas makes gives. Division of 64 bits is that of 32 where the upper words are zero;
+// where they are not, control goes aside.
 
 namespace orias::phases {
 
@@ -82,40 +84,67 @@ Quotient divide64(Expansion& e, Operand a, Operand b) {
   return {q, r};
 }
 
+/// Quotient or remainder of 64 bits, by all the steps.
+Operand divideAny64(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
+  Operand result;
+  if (isSigned) {
+    // The remainder has the sign of the dividend, the quotient is negative where the signs differ.
+    Operand signA = e.signMask(Expansion::high(a)), signB = e.signMask(Expansion::high(b));
+    const Quotient magnitude = divide64(e, e.negateWhere64(a, signA), e.negateWhere64(b, signB));
+    result = wantsRemainder ? e.negateWhere64(magnitude.remainder, signA)
+                            : e.negateWhere64(magnitude.quotient, e.bitXor(signA, signB));
+  } else {
+    const Quotient both = divide64(e, a, b);
+    result = wantsRemainder ? both.remainder : both.quotient;
+  }
+  Operand ones = e.constant(~0u);
+  Operand isZero = e.compare(ICmp::EQ, e.bitOr(Expansion::low(b), Expansion::high(b)), Operand::rz());
+  return e.select64(isZero, e.pair(ones, ones), result);
+}
+
+void expand64(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
+  Operand result = e.newR(2);
+  const Quotient both = divide32(e, Expansion::low(a), Expansion::low(b));
+  e.builder().copy(Expansion::low(result), wantsRemainder ? both.remainder : both.quotient);
+  e.builder().copy(Expansion::high(result), Operand::rz());
+  Operand isWide = e.builder().newP();
+  e.builder().emit(Op::ISETP,
+                   {isWide, Operand::pt(), e.bitOr(Expansion::high(a), Expansion::high(b)), Operand::rz(),
+                    e.compare(ICmp::EQ, Expansion::low(b), Operand::rz())},
+                   {{Mod::Cmp, ICmp::NE}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::OR}});
+  e.leaveWhere(isWide);
+  e.builder().copy(result, divideAny64(e, a, b, isSigned, wantsRemainder));
+  e.comeBack();
+  e.give(result);
+}
+
+void expand32(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
+  const Quotient both = isSigned ? divide32(e, e.absolute(a), e.absolute(b)) : divide32(e, a, b);
+  Operand result = wantsRemainder ? both.remainder : both.quotient;
+  if (isSigned) {
+    Operand negative = e.compare(ICmp::LT, wantsRemainder ? a : e.bitXor(a, b), Operand::rz(), true);
+    result = e.select(negative, e.add(Operand::rz(), result.negated()), result);
+  }
+  e.give(e.select(e.compare(ICmp::NE, b, Operand::rz()), result, Expansion::imm(~0u)));
+}
+
 } // namespace
 
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro) {
   Expansion e(function, macro);
   const bool wantsRemainder = macro->op == Op::IREM;
   const auto type = isa::modAs<isa::MacroType>(*macro, Mod::MacroType);
+  const bool isSigned = type == isa::MacroType::S16 || type == isa::MacroType::S32 || type == isa::MacroType::S64;
   Operand a = macro->op_(1).value(), b = macro->op_(2).value();
   if (type == isa::MacroType::U64 || type == isa::MacroType::S64) {
-    if (type == isa::MacroType::U64) {
-      Quotient result = divide64(e, a, b);
-      e.give(wantsRemainder ? result.remainder : result.quotient);
-      return;
-    }
-    // The remainder has the sign of the dividend, the quotient is negative where the signs differ.
-    Operand signA = e.signMask(Expansion::high(a)), signB = e.signMask(Expansion::high(b));
-    Quotient result = divide64(e, e.negateWhere64(a, signA), e.negateWhere64(b, signB));
-    e.give(wantsRemainder ? e.negateWhere64(result.remainder, signA)
-                          : e.negateWhere64(result.quotient, e.bitXor(signA, signB)));
+    expand64(e, a, b, isSigned, wantsRemainder);
     return;
   }
-  const bool isSigned = type == isa::MacroType::S16 || type == isa::MacroType::S32;
   if (type == isa::MacroType::U16 || type == isa::MacroType::S16) {
     a = e.extend16(a, isSigned);
     b = e.extend16(b, isSigned);
   }
-  if (!isSigned) {
-    Quotient result = divide32(e, a, b);
-    e.give(wantsRemainder ? result.remainder : result.quotient);
-    return;
-  }
-  Quotient result = divide32(e, e.absolute(a), e.absolute(b));
-  Operand magnitude = wantsRemainder ? result.remainder : result.quotient;
-  Operand negative = e.compare(ICmp::LT, wantsRemainder ? a : e.bitXor(a, b), Operand::rz(), true);
-  e.give(e.select(negative, e.add(Operand::rz(), magnitude.negated()), magnitude));
+  expand32(e, a, b, isSigned, wantsRemainder);
 }
 
 } // namespace orias::phases

@@ -1,36 +1,28 @@
 #pragma once
 
-#include <cstdint>
-#include <random>
-#include <utility>
+#include "test/exact/operation.h"
+
+#include <memory>
 
 namespace orias::exact {
 
-enum class Operation { Div, Rcp, Sqrt, Rsqrt };
-
-/// Arguments of f64 for an operation; the second counts for divisions only.
-using Case = std::pair<std::uint64_t, std::uint64_t>;
-
-/// Gives arguments without end: first every pair of special numbers, then in turn
-/// - random bits;
-/// - numbers of moderate size;
-/// - few significant bits, so that results are exact or midpoints;
-/// - a divisor, and the dividend whose quotient is as near as can be to a number or the middle of two (the mantissa
-///   solves a congruence); for roots, a radicand next to the square of such;
-/// - exponents at which the result is subnormal, or nearly infinite, and so are arguments.
+/// Gives arguments for an operation.
 class Cases {
  public:
-  Cases(Operation operation, std::uint64_t seed) : operation_(operation), random_(seed) {}
-  Case next();
-
- private:
-  std::uint64_t anyMantissa();
-  Case nearMiddle();
-  Case extreme();
-
-  Operation operation_;
-  std::mt19937_64 random_;
-  std::uint64_t count_ = 0;
+  virtual ~Cases() = default;
+  virtual Case next() = 0;
 };
+
+/// Arguments without end: first every pair of special numbers, then in turn random bits, numbers of moderate size, few
+/// significant bits (so that results are exact or midpoints), those whose result is as near as can be to a number or
+/// the middle of two, and those at the ends of the range.
+std::unique_ptr<Cases> doubleCases(const Operation& operation, std::uint64_t seed);
+std::unique_ptr<Cases> floatCases(const Operation& operation, std::uint64_t seed);
+/// Numbers of all sizes, next to powers of two, and multiples of the divisor with what is next to them.
+std::unique_ptr<Cases> integerCases(const Operation& operation, std::uint64_t seed);
+
+/// The f32 dividend for which a / b is as near as can be to a number of `bits` significant bits, or one of those: b is
+/// a mantissa of 24 bits, `error` small and not 0, `choice` random. `bits` is 24 for numbers and 25 for middles of two.
+Case nearQuotient(std::uint64_t b, unsigned bits, int error, std::uint64_t choice);
 
 } // namespace orias::exact

@@ -23,7 +23,9 @@ Runner::Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori:
     base_.push_back(static_cast<std::uint32_t>(words_.size()));
     words_.resize(words_.size() + function.vreg(id).width);
   }
-  ends_ = {base_[a], base_[b], base_[result]};
+  const std::array<ori::VRegId, 3> ends{a, b, result};
+  for (unsigned i = 0; i < 3; ++i)
+    ends_[i] = {base_[ends[i]], function.vreg(ends[i]).width};
   std::vector<std::uint32_t> startOf(function.blockIdCount());
   for (const ori::Block* block : function.layout()) {
     startOf[block->id] = static_cast<std::uint32_t>(steps_.size());
@@ -51,7 +53,10 @@ Runner::Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori:
       }
       if (instr.op == Op::MUFU) {
         const auto which = isa::modAs<isa::Mufu>(step.inst, isa::Mod::Func);
-        step.isSeed = which == isa::Mufu::RCP64H || which == isa::Mufu::RSQ64H;
+        const bool isWide = which == isa::Mufu::RCP64H || which == isa::Mufu::RSQ64H;
+        ORIAS_CHECK(isWide || which == isa::Mufu::RCP || which == isa::Mufu::RSQ, "a function without a known error");
+        step.leastSeed = isWide ? 0x00100000 : 0x00800000;
+        step.firstInfinite = isWide ? 0x7ff00000 : 0x7f800000;
       }
       step.function = isa::laneFunction(instr.op);
       ORIAS_CHECK(step.function, std::string(isa::desc(instr.op).name));
@@ -83,9 +88,9 @@ bool Runner::holds(const Step& step) const {
 }
 
 std::uint64_t Runner::run(std::uint64_t a, std::uint64_t b) {
-  const auto put = [&](std::uint32_t place, std::uint64_t v) {
-    words_[place] = static_cast<std::uint32_t>(v);
-    words_[place + 1] = static_cast<std::uint32_t>(v >> 32);
+  const auto put = [&](End end, std::uint64_t v) {
+    words_[end.place] = static_cast<std::uint32_t>(v);
+    if (end.words == 2) words_[end.place + 1] = static_cast<std::uint32_t>(v >> 32);
   };
   put(ends_[0], a);
   put(ends_[1], b);
@@ -102,16 +107,18 @@ std::uint64_t Runner::run(std::uint64_t a, std::uint64_t b) {
     for (unsigned i = 0; i < step.count; ++i)
       if (!(step.defs >> i & 1)) read(step.slots[i], values[i]);
     step.function(step.inst, values);
-    if (step.isSeed) {
+    if (step.firstInfinite) {
       const std::uint32_t magnitude = values[0].w[0] & 0x7fffffff;
-      if (magnitude - 0x00100000 < 0x7fe00000) values[0].w[0] += static_cast<std::uint32_t>(seedError);
+      if (magnitude >= step.leastSeed && magnitude < step.firstInfinite)
+        values[0].w[0] += static_cast<std::uint32_t>(seedError);
     }
     for (unsigned i = 0; i < step.count; ++i)
       if (step.defs >> i & 1)
         for (unsigned w = 0; w < step.slots[i].words; ++w)
           words_[step.slots[i].place + w] = values[i].w[w];
   }
-  return words_[ends_[2]] | std::uint64_t{words_[ends_[2] + 1]} << 32;
+  const End end = ends_[2];
+  return words_[end.place] | (end.words == 2 ? std::uint64_t{words_[end.place + 1]} << 32 : 0);
 }
 
 } // namespace orias::exact

@@ -12,11 +12,12 @@ namespace orias::exact {
 /// Executes a function of Ori that only computes: no memory, one lane. Made once and run many times.
 class Runner {
  public:
-  /// Registers `a` and `b` are pairs that hold the arguments, `result` is where the result is at the end. The function
-  /// ends where a block has no successor.
+  /// Registers `a` and `b` hold the arguments, `result` is where the result is at the end: one or two words each. The
+  /// function ends where a block has no successor.
   Runner(const ori::Function& function, ori::VRegId a, ori::VRegId b, ori::VRegId result);
 
-  /// Added to the results of MUFU.RCP64H and RSQ64H, which are high words, unless they are 0, infinite or NaN.
+  /// Added to the words that MUFU gives for reciprocals and reciprocal roots (of f64, the high ones), unless they are
+  /// 0, subnormal, infinite or NaN.
   int seedError = 0;
 
   std::uint64_t run(std::uint64_t a, std::uint64_t b);
@@ -37,8 +38,8 @@ class Runner {
     std::uint8_t count = 0, defs = 0; ///< bit i of defs: operand i is written
     Slot guard;
     bool guardInverted = false, hasGuard = false;
-    bool isSeed = false;
-    std::uint32_t target = 0; ///< of a jump: index of a step
+    std::uint32_t leastSeed = 0, firstInfinite = 0; ///< of MUFU: the words to which seedError is added; else 0
+    std::uint32_t target = 0;                       ///< of a jump: index of a step
   };
 
   Slot slotOf(const isa::Operand& operand) const;
@@ -48,7 +49,11 @@ class Runner {
   std::vector<std::uint32_t> base_; // by VRegId
   std::vector<std::uint32_t> words_;
   std::vector<Step> steps_;
-  std::array<std::uint32_t, 3> ends_{}; // of a, b, result
+  struct End {
+    std::uint32_t place = 0;
+    unsigned words = 0;
+  };
+  std::array<End, 3> ends_{}; // of a, b, result
   bool wentAside_ = false;
 };
 

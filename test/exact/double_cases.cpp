@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <iterator>
+#include <random>
 
 namespace orias::exact {
 
@@ -61,9 +62,23 @@ std::uint64_t inverseOf(std::uint64_t odd) {
   return x;
 }
 
-} // namespace
+class DoubleCases final : public Cases {
+ public:
+  DoubleCases(const Operation& operation, std::uint64_t seed)
+      : isRoot_(operation.op == isa::Op::FSQRT), random_(seed) {}
+  Case next() override;
 
-std::uint64_t Cases::anyMantissa() {
+ private:
+  std::uint64_t anyMantissa();
+  Case nearMiddle();
+  Case extreme();
+
+  bool isRoot_;
+  std::mt19937_64 random_;
+  std::uint64_t count_ = 0;
+};
+
+std::uint64_t DoubleCases::anyMantissa() {
   const std::uint64_t bits = random_();
   switch (bits & 7) {
   case 0: return kMantissa - (bits >> 58); // near the next power of two
@@ -73,9 +88,9 @@ std::uint64_t Cases::anyMantissa() {
   }
 }
 
-Case Cases::nearMiddle() {
+Case DoubleCases::nearMiddle() {
   const std::uint64_t choice = random_();
-  if (operation_ == Operation::Sqrt) {
+  if (isRoot_) {
     // k k + k rounded to a number: a root near k + 1/2.
     const std::uint64_t k = std::uint64_t{1} << 52 | anyMantissa();
     __extension__ using Wide = unsigned __int128;
@@ -99,14 +114,14 @@ Case Cases::nearMiddle() {
   return {std::bit_cast<std::uint64_t>(x), std::bit_cast<std::uint64_t>(y)};
 }
 
-Case Cases::extreme() {
+Case DoubleCases::extreme() {
   const std::uint64_t bits = random_(), spread = bits % 64;
   // Roots and reciprocals: arguments at the ends. Quotients: both anywhere, results at an end.
   std::uint64_t fieldB = bits >> 8 & 3 ? (bits >> 16) % 0x7ff : bits >> 10 & 1 ? 0x7fe - spread : spread % 4;
   const std::int64_t wanted =
       bits >> 12 & 1 ? 1023 - static_cast<std::int64_t>(spread % 4) : -1015 - static_cast<std::int64_t>(spread);
   std::int64_t fieldA = static_cast<std::int64_t>(fieldB) + wanted;
-  if (operation_ == Operation::Sqrt) fieldA = static_cast<std::int64_t>(bits >> 13 & 1 ? spread : 0x7fe - spread);
+  if (isRoot_) fieldA = static_cast<std::int64_t>(bits >> 13 & 1 ? spread : 0x7fe - spread);
   fieldA = fieldA < 0 ? 0 : fieldA > 0x7fe ? 0x7fe : fieldA;
   std::uint64_t a = number(static_cast<std::uint64_t>(fieldA), anyMantissa()), b = number(fieldB, anyMantissa());
   if (fieldA == 0) a >>= random_() % 52;
@@ -114,7 +129,7 @@ Case Cases::extreme() {
   return {a, b};
 }
 
-Case Cases::next() {
+Case DoubleCases::next() {
   constexpr std::uint64_t kCount = std::size(kSpecial), kAll = 4 * kCount * kCount;
   const std::uint64_t at = count_++;
   Case c;
@@ -127,15 +142,21 @@ Case Cases::next() {
   case 1: c = {number(0x3f0 + random_() % 32, anyMantissa()), number(0x3f0 + random_() % 32, anyMantissa())}; break;
   case 2: {
     const std::uint64_t a = random_() >> (33 + random_() % 30), b = random_() >> (37 + random_() % 26);
-    c = {std::bit_cast<std::uint64_t>(static_cast<double>(operation_ == Operation::Sqrt ? b * b : a * b)),
+    c = {std::bit_cast<std::uint64_t>(static_cast<double>(isRoot_ ? b * b : a * b)),
          std::bit_cast<std::uint64_t>(static_cast<double>(b))};
     break;
   }
   case 3: c = nearMiddle(); break;
   default: c = extreme(); break;
   }
-  const std::uint64_t signs = operation_ == Operation::Sqrt ? 0 : random_();
+  const std::uint64_t signs = isRoot_ ? 0 : random_();
   return {c.first | (signs & 1 ? kSign : 0), c.second | (signs & 2 ? kSign : 0)};
+}
+
+} // namespace
+
+std::unique_ptr<Cases> doubleCases(const Operation& operation, std::uint64_t seed) {
+  return std::make_unique<DoubleCases>(operation, seed);
 }
 
 } // namespace orias::exact
