@@ -152,6 +152,12 @@ isa::Operand Expansion::flush(Operand a) {
   return r;
 }
 
+isa::Operand Expansion::fma(Operand a, Operand b, Operand c, isa::Rnd rounding) {
+  Operand r = newR();
+  b_.emit(Op::FFMA, {r, a, b, c}, {{Mod::Rnd, rounding}});
+  return r;
+}
+
 isa::Operand Expansion::toF64(Operand f32) {
   Operand r = newR(2);
   b_.emit(Op::F2F_64, {r, f32}, {{Mod::DstFmt, isa::Fmt::F64}, {Mod::SrcFmt, isa::Fmt::F32}});

@@ -23,7 +23,7 @@ bool needsExpansion(const ori::Instr& instr) {
 } // namespace
 
 /// Phase 5. Operations that the machine does not have become sequences of those that it has. The expansions are in
-/// place; those of f64 leave their rare cases to blocks at the end of the function.
+/// place; those of floating point leave their rare cases to blocks at the end of the function.
 bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
   std::vector<ori::Instr*> macros;
   for (ori::Block* block : function.layout())

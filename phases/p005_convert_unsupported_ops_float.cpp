@@ -2,12 +2,22 @@
 #include "phases/expansion.h"
 #include "support/check.h"
 
-// Exactly rounded quotients and square roots of f32, computed in f64 and rounded once more when converted back.
+// Exactly rounded quotients, reciprocals and square roots of f32. The fast ways are steps of Newton and Markstein on
+// f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4); numbers for which a step could leave the normal
+// ones go aside and are computed in f64.
 //
-// That the second rounding gives what rounding the true value once gives: the f64 result x is within 2^-53 (1 + 2^-40)
-// of the true value t, relatively, and equal to it where f64 can hold t. The numbers at which rounding to f32 changes
-// (its numbers and the midpoints between them) have at most 25 significant bits. Where t is not such a number m, it is
-// farther from it than that:
+// Fast ways. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
+// rcp.approx and rsqrt.approx). A step makes y = RN(1/b) but for rare b, where y is the other neighbour. Then each q' =
+// q + (a - b q) y has an exact remainder and lands on a/b + (a/b - q)(b y - 1) before it is rounded: the first one
+// comes within little more than half a unit, and the second one is so near to a/b that no number and no middle between
+// two lies between them. A quotient that is a number is that number after the first step, and has no remainder then.
+// That it holds for each b, whatever the unit gave, test/exact shows: a reciprocal and a root are tried for all
+// mantissas with each seed, a quotient for all divisors with the dividends that come nearest to a number or a middle.
+//
+// The slow way, in f64, rounds a second time when it converts back. That this gives what rounding the true value once
+// gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it where f64 can
+// hold t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them) have at most 25
+// significant bits. Where t is not such a number m, it is farther from it than that:
 //  - quotient t = a / b: |a - m b| is at least one unit of the product of a 25-bit and a 24-bit number: |t - m| >=
 //  2^-49 t;
 //  - root t = sqrt(a), m in [1, 2): a - m^2 is a multiple of 2^-48, and |t - m| = |a - m^2| / (t + m) >= 2^-50.
@@ -29,7 +39,7 @@ namespace {
 const Operand kTrue = Operand::pt();
 
 /// a / b in f64, for a and b that were f32.
-Operand quotient(Expansion& e, Operand a, Operand b) {
+Operand quotient64(Expansion& e, Operand a, Operand b) {
   const Operand one = Expansion::f64High(1.0);
   // Of 20 good bits, and then 40 and 53. f32 cannot bring it near the ends of f64's range.
   Operand y0 = e.pair(Operand::rz(), e.mufu(isa::Mufu::RCP64H, Expansion::high(b)));
@@ -46,7 +56,7 @@ Operand quotient(Expansion& e, Operand a, Operand b) {
 }
 
 /// sqrt(a) in f64, for a positive a that was f32; NaN for negative ones.
-Operand root(Expansion& e, Operand a) {
+Operand root64(Expansion& e, Operand a) {
   const Operand half = Expansion::f64High(0.5);
   Operand y = e.pair(Operand::rz(), e.mufu(isa::Mufu::RSQ64H, Expansion::high(a)));
   Operand g = e.dmul(a, y), h = e.dmul(y, half);
@@ -56,6 +66,89 @@ Operand root(Expansion& e, Operand a) {
     h = e.dfma(h, r, h);
   }
   return e.dfma(e.dfma(g.negated(), g, a), h, g);
+}
+
+/// What the slow and the fast way of one macro know.
+struct FloatMacro {
+  Expansion& e;
+  isa::Rnd rounding;
+  bool ftz;
+
+  /// The operand as the slow way takes it.
+  Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
+};
+
+Operand slowQuotient(const FloatMacro& m, Operand a, Operand b) {
+  Operand wideA = m.e.toF64(m.flushed(a)), wideB = m.e.toF64(m.flushed(b));
+  return m.flushed(m.e.toF32(quotient64(m.e, wideA, wideB), m.rounding));
+}
+
+Operand slowReciprocal(const FloatMacro& m, Operand b) {
+  const Operand one = m.e.pair(Operand::rz(), m.e.constant(0x3ff00000));
+  return m.flushed(m.e.toF32(quotient64(m.e, one, m.e.toF64(m.flushed(b))), m.rounding));
+}
+
+Operand slowRoot(const FloatMacro& m, Operand given) {
+  Operand a = m.flushed(given);
+  Operand computed = m.e.toF32(root64(m.e, m.e.toF64(a)), m.rounding);
+  // Zeros and infinity are their own roots.
+  Operand zero = m.e.builder().newP(), self = m.e.builder().newP();
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  m.e.builder().emit(Op::FSETP, {zero, kTrue, a, Operand::rz(), kTrue},
+                     {{Mod::Cmp, isa::FCmp::EQ}, {Mod::Bool, isa::BoolOp::AND}});
+  m.e.builder().emit(Op::FSETP, {self, kTrue, a, Expansion::imm(kInfinity), zero},
+                     {{Mod::Cmp, isa::FCmp::EQ}, {Mod::Bool, isa::BoolOp::OR}});
+  return m.e.select(self, a, computed);
+}
+
+const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
+
+/// 1 / b from the unit's word for it.
+Operand reciprocal(Expansion& e, Operand b) {
+  Operand seed = e.mufu(isa::Mufu::RCP, b);
+  Operand error = e.fma(b.negated(), seed, kOne);
+  return e.fma(seed, e.fma(error, error, error, isa::Rnd::RP), seed);
+}
+
+void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
+  Expansion& e = m.e;
+  const Operand minusB = b.negated();
+  Operand y = reciprocal(e, b);
+  Operand crude = e.fma(a, y, Operand::rz());
+  Operand q = e.fma(e.fma(minusB, crude, a), y, crude);
+  e.builder().copy(result, e.fma(e.fma(minusB, q, a), y, q, m.rounding));
+  Operand isIrregular = e.builder().newP();
+  e.builder().emit(Op::FCHK, {isIrregular, a, b});
+  e.leaveWhere(isIrregular);
+  e.builder().copy(result, slowQuotient(m, a, b));
+  e.comeBack();
+}
+
+void invert(const FloatMacro& m, Operand result, Operand b) {
+  Expansion& e = m.e;
+  Operand y = reciprocal(e, b);
+  e.builder().copy(result, e.fma(y, e.fma(b.negated(), y, kOne), y, m.rounding));
+  // Normal, and below 2^126 for a normal result. Doubling drops the sign.
+  Operand twice = e.newR();
+  e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});
+  e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
+  e.builder().copy(result, slowReciprocal(m, b));
+  e.comeBack();
+}
+
+void extractRoot(const FloatMacro& m, Operand result, Operand a) {
+  Expansion& e = m.e;
+  Operand y = e.mufu(isa::Mufu::RSQ, a);
+  Operand crude = e.fma(a, y, Operand::rz()), h0 = e.fma(y, kHalf, Operand::rz());
+  // g = sqrt(a) and h = 1 / (2 sqrt a) with the same error
+  Operand error = e.fma(crude.negated(), h0, kHalf);
+  Operand g = e.fma(crude, error, crude), h = e.fma(h0, error, h0);
+  e.builder().copy(result, e.fma(e.fma(g.negated(), g, a), h, g, m.rounding));
+  // The remainder is exact from 2^-101 on; as integers, negative numbers and NaN lie beyond infinity.
+  constexpr std::uint32_t kLeast = 0x0d000000, kInfinity = 0x7f800000;
+  e.leaveWhere(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
+  e.builder().copy(result, slowRoot(m, a));
+  e.comeBack();
 }
 
 } // namespace
@@ -72,35 +165,27 @@ isa::Rnd roundingOf(const ori::Instr& macro) {
 void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   ORIAS_CHECK(isa::modAs<isa::MacroType>(*macro, Mod::MacroType) == isa::MacroType::F32);
   Expansion e(function, macro);
-  const bool ftz = isa::getMod(macro->op, macro->mods, Mod::Ftz) != 0;
+  const FloatMacro m{e, roundingOf(*macro), isa::getMod(macro->op, macro->mods, Mod::Ftz) != 0};
+  // A source is read more than once, and as an integer: a register without a sign to apply. Adding -0 changes no
+  // number.
   auto source = [&](unsigned i) {
     Operand o = macro->op_(i).value();
-    return ftz ? e.flush(o) : o;
+    if (o.isReg() && !o.neg() && !o.abs()) return o;
+    Operand r = e.newR();
+    if (o.neg() || o.abs())
+      e.builder().emit(Op::FADD, {r, o, Operand::rz().negated()});
+    else
+      e.builder().copy(r, o);
+    return r;
   };
-  Operand a = source(1), result;
-  if (macro->op == Op::FSQRT) {
-    result = e.toF32(root(e, e.toF64(a)), roundingOf(*macro));
-    // Zeros and infinity are their own roots.
-    Operand zero = e.builder().newP(), self = e.builder().newP();
-    constexpr std::uint32_t kInfinity = 0x7f800000;
-    e.builder().emit(Op::FSETP, {zero, kTrue, a, Operand::rz(), kTrue},
-                     {{Mod::Cmp, isa::FCmp::EQ}, {Mod::Bool, isa::BoolOp::AND}});
-    e.builder().emit(Op::FSETP, {self, kTrue, a, Expansion::imm(kInfinity), zero},
-                     {{Mod::Cmp, isa::FCmp::EQ}, {Mod::Bool, isa::BoolOp::OR}});
-    e.give(e.select(self, a, result));
-    return;
+  Operand a = source(1), result = e.newR();
+  switch (macro->op) {
+  case Op::FDIV: divide(m, result, a, source(2)); break;
+  case Op::FRCP: invert(m, result, a); break;
+  case Op::FSQRT: extractRoot(m, result, a); break;
+  default: ORIAS_UNREACHABLE("an f32 macro of this operation");
   }
-  ORIAS_CHECK(macro->op == Op::FDIV || macro->op == Op::FRCP);
-  Operand dividend, divisor;
-  if (macro->op == Op::FRCP) {
-    dividend = e.pair(Operand::rz(), e.constant(0x3ff00000));
-    divisor = e.toF64(a);
-  } else {
-    dividend = e.toF64(a);
-    divisor = e.toF64(source(2));
-  }
-  result = e.toF32(quotient(e, dividend, divisor), roundingOf(*macro));
-  e.give(ftz ? e.flush(result) : result);
+  e.give(result);
 }
 
 } // namespace orias::phases
