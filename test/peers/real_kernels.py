@@ -1,0 +1,282 @@
+#!/usr/bin/env python3
+"""Runs the kernels of real PTX files on the emulator, as orias and as ptxas assemble them, and compares the memory they leave.
+
+    real_kernels.py --orias-run build/release/bin/orias-run [--arch sm_90] [--jobs N] [--keep DIR] FILE_OR_FOLDER...
+
+Nobody tells what arguments these kernels want, so they are made up: which parameters are pointers follows from the text (what
+is added to and dereferenced), and the other ones get a small number, a smaller one where the kernel leaves its buffers. A kernel
+counts as run when ptxas' cubin ends in order and has changed memory. Both programs are assembled without contraction
+(-fmad=false), for the two compilers need not contract alike. Kernels whose results hang on the order of threads are told apart
+by the interpreter of PTX, and by ptxas' cubin at -O0.
+
+Exits with 1 when a kernel leaves other memory than ptxas' does, and nothing explains it.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import tools  # noqa: E402
+
+ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)*\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S | re.M)
+PARAM = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+((?:\.ptr[^,]*?)?)\s*([\w$]+)(?:\[(\d+)\])?\s*$", re.S)
+REGISTER = re.compile(r"%[\w.]+")
+ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
+SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
+FLOATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
+ELEMENTS = 1 << 16
+# What a parameter that is no pointer holds, and the threads of a block where the program does not say: the first with which the
+# kernel ends in order counts.
+ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256), (1024, 256), (16, 32), (128, 128), (512, 512)]
+
+
+def bytes_of(type_name):
+    return SIZES[re.sub(r"\D", "", type_name.removesuffix("x2"))] * (2 if type_name.endswith("x2") else 1)
+
+
+class Kernel:
+    """What the text of one entry says of its parameters: `parameters` are (type, size in bytes, alignment, name), `pointers`
+    maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory."""
+
+    def __init__(self, name, parameters, directives, body):
+        self.name, self.directives, self.body = name, directives, body
+        self.parameters = [self.parameter(text) for text in re.split(r",", parameters or "") if text.strip()]
+        self.pointers = collections.defaultdict(collections.Counter)
+        self.nested = collections.defaultdict(collections.Counter)
+        for _ in range(2):  # once more for what loops carry
+            self.walk()
+
+    @staticmethod
+    def parameter(text):
+        found = PARAM.search(text.strip())
+        if not found:
+            raise ValueError(f"parameter {text.strip()!r}")
+        align, kind, pointer, name, count = found.groups()
+        size = bytes_of(kind) * int(count or 1)
+        return kind, size, int(align or bytes_of(kind)), name, bool(pointer), count is not None
+
+    def walk(self):
+        """Follows addresses from ld.param through moves and sums to the accesses."""
+        index = {p[3]: k for k, p in enumerate(self.parameters)}
+        taint = self.taint = getattr(self, "taint", {})
+        for statement in self.body.split(";"):
+            words = re.sub(r"^[{}\s]*(?:[\w$]+:\s*)*[{}\s]*(?:@!?%\w+\s+)?", "", statement).strip()
+            opcode, _, operands = words.partition(" ")
+            if opcode.startswith("ld.param"):
+                found = re.search(r"(\{[^}]*\}|%\w+)\s*,\s*\[\s*([\w$]+)\s*(?:\+\s*(\d+))?\s*\]", operands)
+                if found and found[2] in index:
+                    width = bytes_of(opcode.rsplit(".", 1)[1])
+                    for k, register in enumerate(REGISTER.findall(found[1])):
+                        taint.setdefault(register, set()).add(("at", index[found[2]], int(found[3] or 0) + k * width))
+                continue
+            base = opcode.split(".")[0]
+            if base in ("mov", "cvta", "add", "sub", "mad", "selp", "and", "or", "min", "max"):
+                registers = REGISTER.findall(operands)
+                sources = registers[3:] if base == "mad" else registers[1:]
+                if registers and sources and re.search(r"64$", opcode):
+                    taint.setdefault(registers[0], set()).update(*(taint.get(r, ()) for r in sources))
+            elif base in ("ld", "ldu", "st", "atom", "red", "cp"):
+                self.access(opcode, operands, taint)
+
+    def access(self, opcode, operands, taint):
+        kinds = [k for k in opcode.split(".") if re.fullmatch(r"[bsuf](8|16|32|64)|bf16|f16x2|bf16x2", k)]
+        kind = kinds[-1] if kinds else "b32"
+        for register, _ in ADDRESS.findall(operands):
+            for how, parameter, offset in taint.get(register, ()):
+                (self.pointers if how == "at" else self.nested)[parameter, offset][kind] += 1
+                if opcode.startswith("ld") and kind in ("u64", "b64", "s64") and how == "at":
+                    for target in REGISTER.findall(operands.split("[")[0]):
+                        taint.setdefault(target, set()).add(("behind", parameter, offset))
+
+    def block(self, threads):
+        found = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", self.directives)
+        if found:
+            return [min(int(n or 1), 1024) for n in found.groups()]
+        return [16, threads // 16, 1] if "%tid.y" in self.body else [threads, 1, 1]
+
+    def grid(self):
+        return [2, 2 if "%ctaid.y" in self.body else 1, 1]
+
+    def launch(self, number, threads):
+        """The launch file's contents with `number` in each parameter that is no pointer, and blocks of so many threads."""
+        buffers, arguments = [], []
+
+        def buffer(name, kinds):
+            common = collections.Counter()
+            for kind, count in kinds.items():
+                common[kind] += count * (2 if kind in FLOATS else 1)
+            kind = common.most_common(1)[0][0]
+            halves = re.search(r"\bcvt\.f32\.(bf16|f16)\b|\.(bf16|f16)x2\b|\.(bf16|f16)\s", self.body)
+            if bytes_of(kind) == 2 and halves:
+                kind = next(filter(None, halves.groups()))
+            if kind in FLOATS:
+                init = {"generator": "random", "seed": len(buffers) + 1, "low": -2, "high": 2}
+            else:
+                kind = f"u{8 * bytes_of(kind)}"
+                init = {"generator": "random", "seed": len(buffers) + 1, "low": 0, "high": 15}
+            buffers.append({"name": name, "type": kind, "count": ELEMENTS, "init": init, "expected": init})
+            return name
+
+        def pointer(at):
+            name = f"p{at[0]}_{at[1]}"
+            if self.nested.get(at):
+                target = buffer(name + "_target", self.nested[at])
+                init = {"generator": "pointers", "targets": [{"buffer": target, "offset": 4096 * k} for k in range(32)]}
+                buffers.append({"name": name, "type": "u64", "count": 64, "init": init})
+                return {"buffer": name}
+            return {"buffer": buffer(name, self.pointers.get(at) or {"u32": 1})}
+
+        def scalar(kind):
+            if kind in FLOATS:
+                return {"type": kind, "value": 0.75}
+            bits = re.sub(r"\D", "", kind)
+            return {"type": ("s" if kind[0] == "s" else "u") + bits, "value": number % (1 << int(bits) - 1)}
+
+        for k, (kind, size, align, _, marked, array) in enumerate(self.parameters):
+            if not array:
+                arguments.append(pointer((k, 0)) if marked or (k, 0) in self.pointers else scalar(kind))
+                continue
+            fields, offset = [], 0
+            read = sorted({(int(o or 0), t) for t, o in re.findall(
+                r"ld\.param\.(?:v\d\.)?(\w+)\s+[^;]*?\[" + re.escape(self.parameters[k][3]) + r"(?:\+(\d+))?\]", self.body)})
+            types = dict(read)
+            while offset < size:
+                if (k, offset) in self.pointers and offset % 8 == 0 and offset + 8 <= size:
+                    fields.append(pointer((k, offset)))
+                    offset += 8
+                    continue
+                field = scalar(types[offset]) if offset in types else {"type": "u32" if align % 4 == 0 and offset % 4 == 0
+                                                                      and offset + 4 <= size else "u8", "value": number}
+                width = bytes_of(field["type"])
+                if offset % width or offset + width > size:
+                    field, width = {"type": "u8", "value": number % 128}, 1
+                fields.append(field)
+                offset += width
+            arguments.append({"fields": fields, "size": size})
+        dynamic = 32768 if re.search(r"\.extern\s+\.shared", self.module) else 0
+        return {"file": "kernel.ptx", "kernel": self.name, "grid": self.grid(), "block": self.block(threads),
+                "dynamicShared": dynamic, "buffers": buffers, "arguments": arguments}
+
+
+def kernels_of(text):
+    for found in ENTRY.finditer(text):
+        depth, end = 1, found.end()
+        while depth and end < len(text):
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        kernel = Kernel(found[1], found[2], found[3], re.sub(r"//[^\n]*", "", text[found.end():end - 1]))
+        kernel.module = text
+        yield kernel
+
+
+class Runner:
+    def __init__(self, arguments):
+        self.run_program = os.path.abspath(arguments.orias_run)
+        self.orias = self.run_program.removesuffix("-run")
+        self.ptxas, self.arch, self.budget, self.keep = tools.find("ptxas"), arguments.arch, arguments.budget, arguments.keep
+
+    def assemble(self, compiler, source, target, *options):
+        done = subprocess.run([compiler, f"-arch={self.arch}", "-fmad=false", *options, source, "-o", target],
+                              capture_output=True, text=True, check=False)
+        return done.returncode == 0
+
+    def run(self, launch, first, *options):
+        """The report of a run; None where the engine says nothing that can be read."""
+        done = subprocess.run([self.run_program, launch, first, "--json", "--budget", str(self.budget), *options],
+                              capture_output=True, text=True, check=False)
+        try:
+            return json.loads(done.stdout)
+        except json.JSONDecodeError:
+            return {"completed": False, "reports": [{"kind": "unread", "text": (done.stderr or done.stdout)[:300]}], "wrong": []}
+
+    def file(self, path):
+        """Each kernel of a file: (name, verdict, what is to be said of it)."""
+        text = path.read_text(encoding="utf-8", errors="replace")
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            ours, theirs = str(place / "orias.cubin"), str(place / "ptxas.cubin")
+            if not self.assemble(self.ptxas, str(path), theirs) or not self.assemble(self.orias, str(path), ours):
+                return [("", "not assembled", "")]
+            results = []
+            for kernel in kernels_of(text):
+                launch = str(place / "launch.json")
+                verdict, said = "stops", ""
+                for attempt in ATTEMPTS:
+                    contents = kernel.launch(*attempt)
+                    contents["file"] = str(path)
+                    pathlib.Path(launch).write_text(json.dumps(contents, indent=1), encoding="utf-8")
+                    alone = self.run(launch, theirs)
+                    if not alone["completed"]:
+                        said = json.dumps(alone["reports"][:1])
+                        continue
+                    verdict, said = self.compare(launch, ours, theirs, alone)
+                    if verdict == "differs":
+                        verdict = self.explain(launch, str(path), theirs)
+                    if verdict == "differs" and self.keep:
+                        kept = self.keep / f"{path.stem}.{kernel.name}"[:120]
+                        kept.with_name(kept.name + ".json").write_text(json.dumps(contents, indent=1), encoding="utf-8")
+                    if verdict != "writes nothing":
+                        break
+                results.append((kernel.name, verdict, said))
+            return results
+
+    def explain(self, launch, source, theirs):
+        """The verdict on a difference: it is ours where the interpreter of PTX ends in order, without a race, as ptxas' cubin
+        does, and theirs does not change when they are assembled without optimisation."""
+        judge = self.run(launch, source, "--racecheck", "--compare", theirs)
+        if not judge["completed"]:
+            return "the interpreter stops"
+        if judge.get("reports"):
+            return "race"
+        if judge.get("different"):
+            return "order of threads or precision"
+        plain = theirs + ".O0"
+        if self.assemble(self.ptxas, source, plain, "-O0") and self.run(launch, plain, "--compare", theirs).get("different"):
+            return "order of threads or precision"
+        return "differs"
+
+    def compare(self, launch, ours, theirs, alone):
+        """The verdict on a launch that ptxas' cubin ends in order, and what differs."""
+        both = self.run(launch, ours, "--timing", "--compare", theirs)
+        if not both["completed"] or both.get("different") or both.get("reports"):
+            return "differs", json.dumps([both.get("reports", [])[:1], both.get("different", [])[:1]])
+        return ("agrees" if alone.get("wrong") else "writes nothing"), ""
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--orias-run", required=True)
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--budget", type=int, default=20_000_000, help="thread instructions of a run")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--keep", type=pathlib.Path, help="a folder for the launches that differ")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("paths", nargs="+", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.keep:
+        arguments.keep.mkdir(parents=True, exist_ok=True)
+    files = [f for p in arguments.paths for f in (sorted(p.rglob("*.ptx")) if p.is_dir() else [p])]
+    runner = Runner(arguments)
+    if not runner.ptxas:
+        print("skipped: ptxas is not there")
+        return
+    counts = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        for path, results in zip(files, pool.map(runner.file, files)):
+            for name, verdict, said in results:
+                counts[verdict] += 1
+                if verdict == "differs" or (arguments.verbose and verdict != "agrees"):
+                    print(f"{path} {name}: {verdict} {said}", flush=True)
+    print(f"{len(files)} files, {sum(counts.values())} kernels: " + ", ".join(f"{n} {v}" for v, n in counts.most_common()))
+    sys.exit(1 if counts["differs"] else 0)
+
+
+if __name__ == "__main__":
+    main()
