@@ -124,14 +124,14 @@ void Timing::issue(Warp& warp, std::uint32_t at) {
   }
 }
 
-/// DEPBAR.LE: at most so many of the instructions that took the scoreboard are still under way.
+/// DEPBAR.LE: at most so many of the instructions that took the scoreboard are still under way. With a count above 0
+/// that tells something of those only that end in order.
 void Timing::waitForCount(const Step& step) {
   const auto scoreboard = static_cast<std::uint8_t>(step.waitScoreboard);
   remove([&](const Pending& p) {
     if (!p.isLate) return false;
     if (step.waitCount == 0) return (p.cover & bit(scoreboard)) != 0;
-    return p.scoreboard == scoreboard && p.younger >= step.waitCount &&
-           target_.completionQueue(p.access.latencyClass) != 0;
+    return (p.counted & bit(scoreboard)) != 0 && p.younger[scoreboard] >= step.waitCount;
   });
 }
 
@@ -307,8 +307,8 @@ void Timing::track(const Touch& touch, std::uint32_t lanes) {
   p.issued = clock.now;
   p.coveredSince.fill(clock.now);
   if (touch.isLate) {
-    p.scoreboard = touch.isDef ? control.writeBarrier : control.readBarrier;
     p.cover = bit(control.writeBarrier);
+    if (target_.completionQueue(touch.access.latencyClass) != 0) p.counted = p.cover;
     // An atomic's predicate (was it done at all?) is there when the operands have been read.
     const bool isEarly = touch.access.latencyClass == LatencyClass::Atomic && fileOf(touch.unit) == File::P;
     if (!touch.isDef || isEarly) p.cover |= bit(control.readBarrier);
@@ -355,11 +355,14 @@ void Timing::takeScoreboards() {
   const unsigned completes = target_.completionQueue(own), reads = target_.readQueue(own);
   for (Pending& p : clock_->pending) {
     if (!p.isLate || (p.producer == at_ && p.issued == clock_->now)) continue;
-    if (const std::uint8_t taken = bit(p.scoreboard); taken != 0 && (taken == written || taken == read))
-      p.younger += p.younger < 63 ? 1 : 0;
     const LatencyClass earlier = p.access.latencyClass;
     std::uint8_t more = 0;
-    if (completes != 0 && completes == target_.completionQueue(earlier)) more |= written;
+    if (completes != 0 && completes == target_.completionQueue(earlier)) {
+      for (unsigned s = 0; s < kScoreboards; ++s)
+        if (written >> s & p.counted >> s & 1) p.younger[s] += p.younger[s] < 63 ? 1 : 0;
+      p.counted |= written;
+      more |= written;
+    }
     if (!p.isWrite && reads != 0 && reads == target_.readQueue(earlier)) more |= written | read;
     for (unsigned s = 0; s < kScoreboards; ++s)
       if ((more & ~p.cover) >> s & 1) p.coveredSince[s] = clock_->now;

@@ -78,8 +78,8 @@ class Timing {
     Unit unit = 0;
     bool isWrite = false, isLate = false;
     std::uint8_t cover = 0;   ///< waiting for any of these scoreboards ends it
-    std::uint8_t younger = 0; ///< later instructions that took the same scoreboard
-    std::uint8_t scoreboard = isa::Control::kNoBarrier;
+    std::uint8_t counted = 0; ///< scoreboards that it or a later instruction of its queue took to tell of its end
+    std::array<std::uint8_t, kScoreboards> younger{}; ///< for each of `counted`: how many of that queue took it later
     isa::Access access;
     std::uint32_t producer = 0;
     std::uint32_t lanes = 0;

@@ -208,6 +208,26 @@ TEST_CASE("timing: DEPBAR.LE waits for all but the last few") {
   checkFaulty(counted("DEPBAR.LE SB2, 0x2"), "R4 is read without a wait");
 }
 
+TEST_CASE("timing: DEPBAR.LE tells of those that took no scoreboard, by younger ones of their queue") {
+  // What TEX of a loop do in ptxas' code: the first load has nobody waiting for it.
+  const auto counted = [](const char* wait) {
+    return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
+                  {"LDC.64 R2, c[0x0][0x210]", takes(0)},
+                  {"MOV R5, 0x15", stalls(5)},
+                  {"MOV R8, 0x400", stalls(5)},
+                  {"STS [0x400], R5", takes(1)},
+                  {"LDS R4, [R8]", takes(kNone, kNone, 0b10)},
+                  {"LDS R6, [0x400]", takes(2)},
+                  {"LDS R7, [0x400]", takes(2)},
+                  {wait, stalls(5)},
+                  {"MOV R8, 0x404", stalls(5)}, // when the load has read its address
+                  {"STG.E desc[UR4][R2.64], R4", takes(kNone, 3, 1)},
+                  {"EXIT", stalls(5, 0b1000)}});
+  };
+  checkClean(counted("DEPBAR.LE SB2, 0x1"));
+  checkFaulty(counted("DEPBAR.LE SB2, 0x2"), "R8 is overwritten");
+}
+
 TEST_CASE("timing: Ori has no control words to time") {
   Program p = storing();
   p.isOri = true;
