@@ -15,6 +15,7 @@ import argparse
 import collections
 import concurrent.futures
 import json
+import math
 import os
 import pathlib
 import re
@@ -43,13 +44,15 @@ def bytes_of(type_name):
 
 class Kernel:
     """What the text of one entry says of its parameters: `parameters` are (type, size in bytes, alignment, name), `pointers`
-    maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory."""
+    maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory,
+    `textures` (parameter, offset) to a view of a buffer."""
 
     def __init__(self, name, parameters, directives, body):
         self.name, self.directives, self.body = name, directives, body
         self.parameters = [self.parameter(text) for text in re.split(r",", parameters or "") if text.strip()]
         self.pointers = collections.defaultdict(collections.Counter)
         self.nested = collections.defaultdict(collections.Counter)
+        self.textures = {}
         for _ in range(2):  # once more for what loops carry
             self.walk()
 
@@ -81,19 +84,31 @@ class Kernel:
                 registers = REGISTER.findall(operands)
                 sources = registers[3:] if base == "mad" else registers[1:]
                 if registers and sources and re.search(r"64$", opcode):
-                    taint.setdefault(registers[0], set()).update(*(taint.get(r, ()) for r in sources))
+                    taint[registers[0]] = taint.get(registers[0], set()).union(*(taint.get(r, ()) for r in sources))
             elif base in ("ld", "ldu", "st", "atom", "red", "cp"):
                 self.access(opcode, operands, taint)
+            elif base in ("tex", "tld4", "txq", "suld", "sust", "suq", "sured"):
+                self.texture(opcode, operands, taint)
 
     def access(self, opcode, operands, taint):
         kinds = [k for k in opcode.split(".") if re.fullmatch(r"[bsuf](8|16|32|64)|bf16|f16x2|bf16x2", k)]
         kind = kinds[-1] if kinds else "b32"
         for register, _ in ADDRESS.findall(operands):
-            for how, parameter, offset in taint.get(register, ()):
+            for how, parameter, offset in list(taint.get(register, ())):
                 (self.pointers if how == "at" else self.nested)[parameter, offset][kind] += 1
                 if opcode.startswith("ld") and kind in ("u64", "b64", "s64") and how == "at":
                     for target in REGISTER.findall(operands.split("[")[0]):
                         taint.setdefault(target, set()).add(("behind", parameter, offset))
+
+    def texture(self, opcode, operands, taint):
+        handle = re.search(r"\[\s*(%\w+)", operands)
+        shape = re.search(r"\.(a?[12]d|3d)\b", opcode)
+        for how, parameter, offset in taint.get(handle[1] if handle else "", ()):
+            if how == "at" and shape:
+                bits = re.search(r"\.b(8|16|32|64)\b", opcode)
+                channels = 4 if opcode.startswith("t") else int((re.search(r"\.v([24])\b", opcode) or [0, 1])[1])
+                kind = "f32" if ".f32" in opcode else f"u{bits[1]}" if bits else "u32"
+                self.textures.setdefault((parameter, offset), (shape[1], kind, channels))
 
     def block(self, threads):
         found = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", self.directives)
@@ -106,7 +121,17 @@ class Kernel:
 
     def launch(self, number, threads):
         """The launch file's contents with `number` in each parameter that is no pointer, and blocks of so many threads."""
-        buffers, arguments = [], []
+        buffers, arguments, textures = [], [], []
+
+        def texture(at):
+            shape, kind, channels = self.textures[at]
+            name = f"t{at[0]}_{at[1]}"
+            size = {"1d": [64], "a1d": [64, 4], "2d": [32, 16], "a2d": [32, 16, 4], "3d": [16, 8, 8]}[shape]
+            init = {"generator": "random", "seed": 7 + len(textures), "low": 0, "high": 4}
+            buffers.append({"name": name + "_texels", "type": kind, "count": math.prod(size) * channels, "init": init,
+                            "expected": init})
+            textures.append({"name": name, "buffer": name + "_texels", "shape": shape, "size": size, "channels": channels})
+            return {"texture": name}
 
         def buffer(name, kinds):
             common = collections.Counter()
@@ -125,6 +150,8 @@ class Kernel:
             return name
 
         def pointer(at):
+            if at in self.textures:
+                return texture(at)
             name = f"p{at[0]}_{at[1]}"
             if self.nested.get(at):
                 target = buffer(name + "_target", self.nested[at])
@@ -140,15 +167,16 @@ class Kernel:
             return {"type": ("s" if kind[0] == "s" else "u") + bits, "value": number % (1 << int(bits) - 1)}
 
         for k, (kind, size, align, _, marked, array) in enumerate(self.parameters):
+            known = self.pointers.keys() | self.textures.keys()
             if not array:
-                arguments.append(pointer((k, 0)) if marked or (k, 0) in self.pointers else scalar(kind))
+                arguments.append(pointer((k, 0)) if marked or (k, 0) in known else scalar(kind))
                 continue
             fields, offset = [], 0
             read = sorted({(int(o or 0), t) for t, o in re.findall(
                 r"ld\.param\.(?:v\d\.)?(\w+)\s+[^;]*?\[" + re.escape(self.parameters[k][3]) + r"(?:\+(\d+))?\]", self.body)})
             types = dict(read)
             while offset < size:
-                if (k, offset) in self.pointers and offset % 8 == 0 and offset + 8 <= size:
+                if (k, offset) in known and offset % 8 == 0 and offset + 8 <= size:
                     fields.append(pointer((k, offset)))
                     offset += 8
                     continue
@@ -161,7 +189,7 @@ class Kernel:
                 offset += width
             arguments.append({"fields": fields, "size": size})
         dynamic = 32768 if re.search(r"\.extern\s+\.shared", self.module) else 0
-        return {"file": "kernel.ptx", "kernel": self.name, "grid": self.grid(), "block": self.block(threads),
+        return {"file": "kernel.ptx", "textures": textures, "kernel": self.name, "grid": self.grid(), "block": self.block(threads),
                 "dynamicShared": dynamic, "buffers": buffers, "arguments": arguments}
 
 
