@@ -46,9 +46,10 @@ isa::Operand Expansion::multiplyAdd(Operand a, Operand b, Operand c) {
   return r;
 }
 
-isa::Operand Expansion::multiplyHigh(Operand a, Operand b) {
+isa::Operand Expansion::multiplyHigh(Operand a, Operand b, bool isSigned) {
   Operand r = newR();
-  b_.emit(Op::IMAD_HI, {r, kTrue, a, b, Operand::rz()}, {kU32});
+  b_.emit(Op::IMAD_HI, {r, kTrue, a, b, Operand::rz()},
+          {{Mod::Type, isSigned ? isa::IntType::S32 : isa::IntType::U32}});
   return r;
 }
 
@@ -68,10 +69,12 @@ isa::Operand Expansion::logic(Operand a, Operand b, Operand c, std::uint32_t lut
   return r;
 }
 
-isa::Operand Expansion::signMask(Operand a) {
+isa::Operand Expansion::shiftRight(Operand a, unsigned count, bool isSigned) {
   Operand r = newR();
-  b_.emit(Op::SHF, {r, Operand::rz(), imm(31), a},
-          {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::S32}, {Mod::Hi, 1}});
+  b_.emit(Op::SHF, {r, Operand::rz(), imm(count), a},
+          {{Mod::ShiftDir, isa::ShiftDir::R},
+           {Mod::ShiftType, isSigned ? isa::ShiftType::S32 : isa::ShiftType::U32},
+           {Mod::Hi, 1}});
   return r;
 }
 
@@ -120,6 +123,14 @@ isa::Operand Expansion::multiplyHigh64(Operand a, Operand b) {
   Operand t1 = multiplyWide(high(a), low(b), pair(high(t0), zero));
   Operand t2 = multiplyWide(low(a), high(b), pair(low(t1), zero));
   return multiplyWide(high(a), high(b), add64(pair(high(t1), zero), pair(high(t2), zero)));
+}
+
+isa::Operand Expansion::shiftRight64(Operand a, unsigned count) {
+  if (count >= 32) return pair(shiftRight(high(a), count - 32), Operand::rz());
+  Operand lowWord = newR();
+  b_.emit(Op::SHF, {lowWord, low(a), imm(count), high(a)},
+          {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::U64}});
+  return pair(lowWord, shiftRight(high(a), count));
 }
 
 isa::Operand Expansion::notLess64(Operand a, Operand b) {

@@ -4,6 +4,8 @@
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
 
+#include <optional>
+
 namespace orias::phases {
 
 /// Emits the sequences that stand for macro instructions: short names for what they are made of. Everything is computed
@@ -31,7 +33,7 @@ class Expansion {
   Operand add(Operand a, Operand b);
   Operand multiply(Operand a, Operand b);
   Operand multiplyAdd(Operand a, Operand b, Operand c);
-  Operand multiplyHigh(Operand a, Operand b);
+  Operand multiplyHigh(Operand a, Operand b, bool isSigned = false);
   /// The 64-bit product of two words plus a pair.
   Operand multiplyWide(Operand a, Operand b, Operand addend = Operand::rz(2));
   Operand logic(Operand a, Operand b, std::uint32_t lut);
@@ -39,7 +41,8 @@ class Expansion {
   Operand bitAnd(Operand a, Operand b) { return logic(a, b, 0xc0); }
   Operand bitOr(Operand a, Operand b) { return logic(a, b, 0xfc); }
   Operand bitXor(Operand a, Operand b) { return logic(a, b, 0x3c); }
-  Operand signMask(Operand a); ///< all ones for negative a
+  Operand shiftRight(Operand a, unsigned count, bool isSigned = false); ///< count below 32
+  Operand signMask(Operand a) { return shiftRight(a, 31, true); }       ///< all ones for negative a
   Operand absolute(Operand a);
   Operand extend16(Operand a, bool isSigned);
   Operand select(Operand p, Operand a, Operand b); ///< p ? a : b; a is a register
@@ -48,8 +51,9 @@ class Expansion {
   // pairs
   Operand add64(Operand a, Operand b);
   Operand multiply64(Operand a, Operand b);
-  Operand multiplyHigh64(Operand a, Operand b); ///< unsigned
-  Operand notLess64(Operand a, Operand b);      ///< predicate a >= b, unsigned
+  Operand multiplyHigh64(Operand a, Operand b);    ///< unsigned
+  Operand shiftRight64(Operand a, unsigned count); ///< unsigned, count below 64
+  Operand notLess64(Operand a, Operand b);         ///< predicate a >= b, unsigned
   Operand select64(Operand p, Operand a, Operand b);
   /// a where mask is 0, -a where it is all ones.
   Operand negateWhere64(Operand a, Operand mask);
@@ -82,8 +86,16 @@ class Expansion {
   ori::Block* returnTo_ = nullptr;
 };
 
-/// IDIV, IREM. Those of 64 bits add blocks.
-void expandIntegerDivision(ori::Function& function, ori::Instr* macro);
+/// IDIV, IREM. With a divisor that is known (its bits, as far as the type goes), products stand for them; else those of
+/// 64 bits add blocks.
+void expandIntegerDivision(ori::Function& function, ori::Instr* macro, std::optional<std::uint64_t> divisor = {});
+/// What of a division is wanted; `bits` is 32 or 64.
+struct IntegerDivision {
+  unsigned bits = 32;
+  bool isSigned = false, wantsRemainder = false;
+};
+/// a divided by the number that `d` has as its low bits; all ones where that is 0.
+isa::Operand divideByConstant(Expansion& e, isa::Operand a, std::uint64_t d, IntegerDivision how);
 /// How the macro's result is rounded.
 isa::Rnd roundingOf(const ori::Instr& macro);
 /// FDIV, FRCP, FSQRT of f32, exactly rounded. Adds blocks.

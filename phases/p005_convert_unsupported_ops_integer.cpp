@@ -130,20 +130,27 @@ void expand32(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemai
 
 } // namespace
 
-void expandIntegerDivision(ori::Function& function, ori::Instr* macro) {
+void expandIntegerDivision(ori::Function& function, ori::Instr* macro, std::optional<std::uint64_t> divisor) {
   Expansion e(function, macro);
   const bool wantsRemainder = macro->op == Op::IREM;
   const auto type = isa::modAs<isa::MacroType>(*macro, Mod::MacroType);
-  const bool isSigned = type == isa::MacroType::S16 || type == isa::MacroType::S32 || type == isa::MacroType::S64;
+  const bool isWide = type == isa::MacroType::U64 || type == isa::MacroType::S64;
+  const bool isNarrow = type == isa::MacroType::U16 || type == isa::MacroType::S16;
+  const bool isSigned = type == isa::MacroType::S64 || type == isa::MacroType::S32 || type == isa::MacroType::S16;
   Operand a = macro->op_(1).value(), b = macro->op_(2).value();
-  if (type == isa::MacroType::U64 || type == isa::MacroType::S64) {
+  if (isNarrow) a = e.extend16(a, isSigned);
+  if (divisor) {
+    if (isNarrow)
+      divisor = isSigned ? static_cast<std::uint64_t>(static_cast<std::int16_t>(*divisor)) : *divisor & 0xffff;
+    if (!isWide) divisor = static_cast<std::uint32_t>(*divisor);
+    e.give(divideByConstant(e, a, *divisor, {isWide ? 64u : 32u, isSigned, wantsRemainder}));
+    return;
+  }
+  if (isWide) {
     expand64(e, a, b, isSigned, wantsRemainder);
     return;
   }
-  if (type == isa::MacroType::U16 || type == isa::MacroType::S16) {
-    a = e.extend16(a, isSigned);
-    b = e.extend16(b, isSigned);
-  }
+  if (isNarrow) b = e.extend16(b, isSigned);
   expand32(e, a, b, isSigned, wantsRemainder);
 }
 

@@ -3,6 +3,8 @@
 #include "test/exact/operation.h"
 
 #include <memory>
+#include <optional>
+#include <vector>
 
 namespace orias::exact {
 
@@ -18,8 +20,12 @@ class Cases {
 /// the middle of two, and those at the ends of the range.
 std::unique_ptr<Cases> doubleCases(const Operation& operation, std::uint64_t seed);
 std::unique_ptr<Cases> floatCases(const Operation& operation, std::uint64_t seed);
-/// Numbers of all sizes, next to powers of two, and multiples of the divisor with what is next to them.
-std::unique_ptr<Cases> integerCases(const Operation& operation, std::uint64_t seed);
+/// Numbers of all sizes, next to powers of two, and multiples of the divisor (which may be given) with what is next to
+/// them.
+std::unique_ptr<Cases> integerCases(const Operation& operation, std::uint64_t seed,
+                                    std::optional<std::uint64_t> divisor = {});
+/// So many divisors: small ones, powers of two and their neighbours, all of those negated, then random ones.
+std::vector<std::uint64_t> divisors(const Operation& operation, std::uint64_t seed, std::size_t count);
 
 /// The f32 dividend for which a / b is as near as can be to a number of `bits` significant bits, or one of those: b is
 /// a mantissa of 24 bits, `error` small and not 0, `choice` random. `bits` is 24 for numbers and 25 for middles of two.

@@ -24,7 +24,7 @@ using isa::Mod;
 /// The expanded code of one macro.
 class Sequence {
  public:
-  Sequence(const Operation& operation, MacroKind kind, bool ftz)
+  Sequence(const Operation& operation, MacroKind kind, bool ftz, std::optional<std::uint64_t> divisor)
       : module_(*isa::Target::find("sm_90")), function_(module_, "f", true) {
     const unsigned words = operation.bits() == 64 ? 2 : 1;
     ori::Builder b(function_, function_.newBlock());
@@ -36,7 +36,7 @@ class Sequence {
     if (ftz) mods.push_back({Mod::Ftz, 1});
     ori::Instr* macro = b.emit(operation.op, operands, mods);
     if (!operation.isFloat())
-      phases::expandIntegerDivision(function_, macro);
+      phases::expandIntegerDivision(function_, macro, divisor);
     else if (operation.bits() == 64)
       phases::expandDoubleMacro(function_, macro);
     else
@@ -54,6 +54,7 @@ class Sequence {
 struct Options {
   std::string op, rounding;
   std::uint64_t cases = 0, seed = 0, first = 0, count = 0;
+  std::size_t constants = 0;
   int seedError = 0;
   bool ftz = false, all = false, allSeeds = false;
 };
@@ -61,9 +62,9 @@ struct Options {
 /// One operation with one rounding, run and compared.
 class Check {
  public:
-  Check(const Operation& operation, MacroKind kind, const Options& options)
-      : operation_(operation), kind_(kind), options_(options), sequence_(operation, kind, options.ftz),
-        runner_(sequence_.runner()) {}
+  Check(const Operation& operation, MacroKind kind, const Options& options, std::optional<std::uint64_t> divisor = {})
+      : operation_(operation), kind_(kind), options_(options), divisor_(divisor),
+        sequence_(operation, kind, options.ftz, divisor), runner_(sequence_.runner()) {}
 
   void tryOne(const Case& arguments, int seedError) {
     if (!isDefined(operation_, arguments)) return;
@@ -105,12 +106,13 @@ class Check {
   void trySome() {
     const auto cases = operation_.isFloat() ? operation_.bits() == 64 ? doubleCases(operation_, options_.seed)
                                                                       : floatCases(operation_, options_.seed)
-                                            : integerCases(operation_, options_.seed);
+                                            : integerCases(operation_, options_.seed, divisor_);
     for (std::uint64_t n = 0; n < options_.cases; ++n)
       tryOne(cases->next(), static_cast<int>(n % span()) - options_.seedError);
   }
 
   std::uint64_t wrong() const { return wrong_; }
+  std::uint64_t tried() const { return tried_; }
   void tell() const {
     std::cout << fmt::format("{}: {} of {} wrong, {:.1f}% by the slow way\n", title(), wrong_, tried_,
                              100.0 * static_cast<double>(aside_) / static_cast<double>(tried_ ? tried_ : 1));
@@ -130,6 +132,7 @@ class Check {
   const Operation& operation_;
   MacroKind kind_;
   const Options& options_;
+  std::optional<std::uint64_t> divisor_;
   Sequence sequence_;
   Runner runner_;
   std::uint64_t wrong_ = 0, tried_ = 0, aside_ = 0;
@@ -145,6 +148,19 @@ std::vector<MacroKind> kindsOf(const Operation& operation, const std::string& ro
   for (const auto& [name, kind] : kKinds)
     if (rounding.empty() || rounding == name) kinds.push_back(kind);
   return kinds;
+}
+
+/// Divisors that are known when the code is made.
+int checkConstants(const Operation& operation, const Options& options) {
+  std::uint64_t wrong = 0, tried = 0;
+  for (std::uint64_t divisor : divisors(operation, options.seed, options.constants)) {
+    Check one(operation, MacroKind::RN, options, divisor);
+    one.trySome();
+    wrong += one.wrong();
+    tried += one.tried();
+  }
+  std::cout << fmt::format("{} by {} constants: {} of {} wrong\n", operation.name, options.constants, wrong, tried);
+  return wrong == 0 ? 0 : 1;
 }
 
 int check(const Operation& operation, const Options& options) {
@@ -173,6 +189,7 @@ int run(int argc, char** argv) {
   option("rounding", po::value(&o.rounding), "rn, rm, rp or rz; all without it");
   option("ftz", po::bool_switch(&o.ftz), "the flushing variant, of f32");
   option("cases", po::value(&o.cases)->default_value(100000), "for each rounding");
+  option("constants", po::value(&o.constants), "of integers: so many divisors that are known, each with so many cases");
   option("seed", po::value(&o.seed)->default_value(1), "of the random numbers");
   option("seed-error", po::value(&o.seedError),
          "largest error of MUFU's result: 2^-20 of an f64 (4), units of an f32 (1; "
@@ -191,7 +208,8 @@ int run(int argc, char** argv) {
   po::notify(map);
   const Operation* operation = findOperation(o.op);
   const bool isFloat32 = operation && operation->type == isa::MacroType::F32;
-  if (!operation || ((o.ftz || o.all) && !isFloat32) || kindsOf(*operation, o.rounding).empty()) {
+  if (!operation || ((o.ftz || o.all) && !isFloat32) || (o.constants && operation->isFloat()) ||
+      kindsOf(*operation, o.rounding).empty()) {
     std::cerr << fmt::format("orias_exact: no operation '{}' with these options\n", o.op);
     return 2;
   }
@@ -202,7 +220,7 @@ int run(int argc, char** argv) {
     o.count = std::stoull(count, nullptr, 0);
   else
     o.count = operation->arguments() == 1 ? std::uint64_t{1} << 32 : 1 << 23;
-  return check(*operation, o);
+  return o.constants ? checkConstants(*operation, o) : check(*operation, o);
 }
 
 } // namespace
