@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Whether real_kernels.py says that kernels agree, and, given an assembler that makes another program, that they differ.
+
+real_kernels_test.py ORIAS_RUN FILE.ptx...
+"""
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import tools  # noqa: E402
+
+# Stands in orias' place: what the program adds is subtracted.
+WRONG = """#!/usr/bin/env python3
+import pathlib, subprocess, sys
+arguments = sys.argv[1:]
+source = next(a for a in arguments if a.endswith(".ptx"))
+text = pathlib.Path(source).read_text().replace("add.s32", "sub.s32").replace("fma.rn.f32", "fma.rz.f32").replace("add.f32", "sub.f32")
+changed = pathlib.Path({folder!r}) / "changed.ptx"
+changed.write_text(text)
+sys.exit(subprocess.run([{orias!r}] + [str(changed) if a == source else a for a in arguments]).returncode)
+"""
+
+
+def verdict(orias_run, files):
+    script = str(pathlib.Path(__file__).resolve().parent / "real_kernels.py")
+    done = subprocess.run([sys.executable, script, "--orias-run", orias_run, *files], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout.strip().splitlines()[-1]
+
+
+def main():
+    orias_run, files = sys.argv[1], sys.argv[2:]
+    if not tools.find("ptxas"):
+        print("skipped, no peer: ptxas")
+        return
+    status, line = verdict(orias_run, files)
+    if status != 0 or " agrees" not in line:
+        sys.exit(f"kernels that agree are said to be: {line}")
+    with tempfile.TemporaryDirectory() as folder:
+        place = pathlib.Path(folder)
+        (place / "orias-run").symlink_to(pathlib.Path(orias_run).resolve())
+        wrong = place / "orias"
+        wrong.write_text(WRONG.format(folder=folder, orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
+        wrong.chmod(0o755)
+        status, line = verdict(str(place / "orias-run"), files)
+        if status != 1 or " differs" not in line:
+            sys.exit(f"kernels of another program are said to be: {line}")
+    print("kernels that agree do, and those of another program differ")
+
+
+if __name__ == "__main__":
+    main()
