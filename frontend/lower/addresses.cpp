@@ -133,7 +133,14 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
 
 Address FunctionLowering::sharedAddress(const Operand& operand, StateSpace space) {
   Address a = address(operand, space);
-  if (space == StateSpace::None && !a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  if (space != StateSpace::None) return a;
+  if (!a.base.isZeroReg()) a.base = ori::component(a.base, 0);
+  if (target().hasClusters()) return a; // the window is aligned to 4 GB
+  const IsaOperand inWindow = newR();
+  emit(IsaOp::IADD3,
+       {inWindow, IsaOperand::pt(), IsaOperand::pt(), a.base.isZeroReg() ? IsaOperand::rz() : a.base,
+        IsaOperand::constant(0, static_cast<std::int32_t>(target().sharedWindowOffset())).negated(), IsaOperand::rz()});
+  a.base = inWindow;
   return a;
 }
 

@@ -3,6 +3,7 @@
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
 #include "frontend/lower/special.h"
+#include "frontend/lower/windows.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -103,6 +104,35 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.copy(ori::component(d, 0, std::min<unsigned>(value.words(), d.width)), value);
 }
 
+namespace {
+
+IsaOperand windowBase(FunctionLowering& f, std::uint32_t offset) {
+  const IsaOperand base = f.newR(2);
+  f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)},
+         {{IsaMod::Size, isa::MemSize::B64}});
+  return base;
+}
+
+/// What has to be added to an address of a parameter to make it generic. Addresses of parameters count from the start
+/// of their bank, as older chips' window does; that of sm_90 shows them from the first one on.
+IsaOperand paramWindow(FunctionLowering& f) {
+  if (!f.target().hasClusters()) return windowBase(f, kOlderParamWindow);
+  const IsaOperand sum = f.newR(2);
+  const auto skipped = -static_cast<std::int64_t>(f.target().paramBase());
+  f.emit(IsaOp::IADD64,
+         {sum, windowBase(f, kBankParamWindow), f.inReg(Value::constant(static_cast<std::uint64_t>(skipped), 2))});
+  return sum;
+}
+
+} // namespace
+
+IsaOperand genericAddress(FunctionLowering& f, StateSpace space, IsaOperand address) {
+  const IsaOperand base = space == StateSpace::Param ? paramWindow(f) : windowBase(f, f.target().constWindowOffset());
+  const IsaOperand sum = f.newR(2);
+  f.emit(IsaOp::IADD64, {sum, address, base});
+  return sum;
+}
+
 void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -115,16 +145,15 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   Value value = f.source(ops[1], type);
-  auto windowBase = [&](std::uint32_t offset) {
-    IsaOperand base = f.newR(2);
-    f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)},
-           {{IsaMod::Size, isa::MemSize::B64}});
-    return base;
+  const auto shift = [&](IsaOperand base) {
+    f.emit(IsaOp::IADD64, {d, f.inReg(value), toSpace ? base.negated() : base});
   };
   switch (space) {
   case StateSpace::Global: f.copy(d, value); break;
   case StateSpace::Shared:
-    if (toSpace) {
+    if (!f.target().hasClusters()) { // the window begins anywhere
+      shift(windowBase(f, f.target().sharedWindowOffset()));
+    } else if (toSpace) {
       // The window is aligned to 4 GB: the offset is the low word.
       IsaOperand low = f.inReg(value.word(0));
       f.copy(ori::component(d, 1), Value::constant(0, 1));
@@ -136,29 +165,9 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
       f.copy(ori::component(d, 1), Value::of(high));
     }
     break;
-  case StateSpace::Local: {
-    IsaOperand base = windowBase(f.target().localWindowOffset()), from = f.inReg(value);
-    f.emit(IsaOp::IADD64, {d, from, toSpace ? base.negated() : base});
-    break;
-  }
-  case StateSpace::Const: {
-    IsaOperand base = windowBase(f.target().constWindowOffset()), from = f.inReg(value);
-    f.emit(IsaOp::IADD64, {d, from, toSpace ? base.negated() : base});
-    break;
-  }
-  case StateSpace::Param: {
-    if (!f.target().hasClusters()) { // it is not known where others have it
-      f.unsupported(std::string(f.opcodeText()));
-      return;
-    }
-    // Addresses of parameters count from the start of their bank, the window shows them from the first one on.
-    IsaOperand base = windowBase(kBankParamWindow), from = f.inReg(value), sum = f.newR(2);
-    const std::int64_t skipped = f.target().paramBase();
-    f.emit(IsaOp::IADD64, {sum, from, toSpace ? base.negated() : base});
-    f.emit(IsaOp::IADD64,
-           {d, sum, f.inReg(Value::constant(static_cast<std::uint64_t>(toSpace ? skipped : -skipped), 2))});
-    break;
-  }
+  case StateSpace::Local: shift(windowBase(f, f.target().localWindowOffset())); break;
+  case StateSpace::Const: shift(windowBase(f, f.target().constWindowOffset())); break;
+  case StateSpace::Param: shift(paramWindow(f)); break;
   default: f.unsupported(fmt::format("{}", f.opcodeText())); break;
   }
 }
@@ -175,13 +184,6 @@ void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
 }
 
 namespace {
-
-IsaOperand windowBase(FunctionLowering& f, std::uint32_t offset) {
-  const IsaOperand base = f.newR(2);
-  f.emit(IsaOp::LDC, {base, IsaOperand::immediate(0), IsaOperand::rz(), f.imm(offset)},
-         {{IsaMod::Size, isa::MemSize::B64}});
-  return base;
-}
 
 /// Is the address, a pair of registers, one of `bytes` from the base that constant bank 0 holds at `offset`?
 IsaOperand isInWindow(FunctionLowering& f, IsaOperand address, std::uint32_t offset, std::uint64_t bytes) {
@@ -239,10 +241,23 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
   }
   case Mod::Param:
   case Mod::ParamEntry: {
-    if (!f.target().hasClusters()) break;
     const IsaOperand fromFirst = f.newP(), toLast = f.newP();
-    compare64(f, fromFirst, address, windowBase(f, kBankParamWindow), isa::ICmp::GE, isa::IntType::U32);
-    compare64(f, toLast, address, windowBase(f, kBankParamWindowEnd), isa::ICmp::LE, isa::IntType::U32);
+    IsaOperand first, last;
+    if (f.target().hasClusters()) {
+      first = windowBase(f, kBankParamWindow);
+      last = windowBase(f, kBankParamWindowEnd);
+    } else {
+      first = f.newR(2);
+      last = f.newR(2);
+      const IsaOperand base = windowBase(f, kOlderParamWindow), bytes = f.newR(2);
+      f.emit(IsaOp::LDC, {ori::component(bytes, 0), IsaOperand::immediate(0), IsaOperand::rz(),
+                          f.imm(f.target().smVersion() < 80 ? kTuringParamEnd : kOlderParamEnd)});
+      f.copy(ori::component(bytes, 1), Value::constant(0, 1));
+      f.emit(IsaOp::IADD64, {first, base, f.inReg(Value::constant(f.target().paramBase(), 2))});
+      f.emit(IsaOp::IADD64, {last, base, bytes});
+    }
+    compare64(f, fromFirst, address, first, isa::ICmp::GE, isa::IntType::U32);
+    compare64(f, toLast, address, last, isa::ICmp::LE, isa::IntType::U32);
     combine(fromFirst, toLast, kBoth);
     return;
   }

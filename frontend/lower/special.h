@@ -34,6 +34,11 @@ inline constexpr std::uint32_t kBankClusters = 0x15c;          ///< clusters of 
 inline constexpr std::uint32_t kBankClusterSize = 0x188;
 inline constexpr std::uint32_t kBankParamWindow = 0x198;    ///< generic address of the first parameter, 64 bits
 inline constexpr std::uint32_t kBankParamWindowEnd = 0x1a0; ///< of the last one
-inline constexpr std::uint32_t kBankGraphExec = 0x190;      ///< 64 bits
+// Before sm_90.
+inline constexpr std::uint32_t kOlderParamWindow =
+    0x40;                                              ///< generic address of the bank that has the parameters, 64 bits
+inline constexpr std::uint32_t kOlderParamEnd = 0x12c; ///< where in it they end
+inline constexpr std::uint32_t kTuringParamEnd = 0x114; ///< ... on sm_75
+inline constexpr std::uint32_t kBankGraphExec = 0x190;  ///< 64 bits
 
 } // namespace orias::ptx

@@ -71,14 +71,16 @@ namespace {
 
 /// Which space a generic address is in; the address becomes that of the space.
 Space resolveGeneric(std::uint64_t& address) {
-  if (isInWindow(address, kSharedWindow)) {
-    address -= kSharedWindow;
-    return Space::Shared;
-  }
-  if (isInWindow(address, kLocalWindow)) {
-    address -= kLocalWindow;
-    return Space::Local;
-  }
+  for (const std::uint64_t window : {kSharedWindow, kOlderSharedWindow})
+    if (isInWindow(address, window)) {
+      address -= window;
+      return Space::Shared;
+    }
+  for (const std::uint64_t window : {kLocalWindow, kOlderLocalWindow})
+    if (isInWindow(address, window)) {
+      address -= window;
+      return Space::Local;
+    }
   if (isInWindow(address, kConstantWindow)) {
     address -= kConstantWindow;
     return Space::Constant;

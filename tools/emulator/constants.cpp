@@ -100,8 +100,8 @@ void Constants::fillSystemBank(const Program& program) {
     put32(bank, target.ntidOffset(axis), block[axis]);
     put32(bank, target.nctaidOffset(axis), grid[axis]);
   }
-  put64(bank, target.sharedWindowOffset(), kSharedWindow);
-  put64(bank, target.localWindowOffset(), kLocalWindow);
+  put64(bank, target.sharedWindowOffset(), target.hasClusters() ? kSharedWindow : kOlderSharedWindow);
+  put64(bank, target.localWindowOffset(), target.hasClusters() ? kLocalWindow : kOlderLocalWindow);
   put64(bank, target.constWindowOffset(), kConstantWindow);
   put32(bank, target.stackPointerOffset(), kLocalTop);
   put32(bank, target.dynamicSharedSizeOffset(), launch.dynamicShared);
@@ -121,6 +121,12 @@ void Constants::fillSystemBank(const Program& program) {
       put32(bank, kClusters + 4 * axis, grid[axis]);
     }
     put32(bank, kSize, 1);
+  }
+  if (!target.hasClusters()) {
+    // Nor is there anything in theirs.
+    constexpr std::size_t kWindow = 0x40, kEnd = 0x12c, kTuringEnd = 0x114;
+    put64(bank, kWindow, kParameterWindow);
+    put32(bank, target.smVersion() < 80 ? kTuringEnd : kEnd, target.paramBase());
   }
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());

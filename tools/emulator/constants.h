@@ -11,6 +11,9 @@ namespace orias::emu {
 // only must not meet launch::Device::kGlobalBase.
 inline constexpr std::uint64_t kSharedWindow = 0x7e0000000000;
 inline constexpr std::uint64_t kLocalWindow = 0x7d0000000000;
+/// Before sm_90 they are not aligned to 4 GB, as code must not take them to be.
+inline constexpr std::uint64_t kOlderSharedWindow = 0x7e00f4000000;
+inline constexpr std::uint64_t kOlderLocalWindow = 0x7d00f2000000;
 inline constexpr std::uint64_t kConstantWindow = 0x7c0000000000;
 inline constexpr std::uint64_t kParameterWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;

@@ -24,6 +24,9 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   const launch::Dim3 block = device_.launch.block;
   const std::uint32_t thread = warp().firstThread + lane;
   const std::uint32_t bit = 1u << lane;
+  const bool isAligned = program_.target->hasClusters();
+  const std::uint64_t sharedWindow = isAligned ? kSharedWindow : kOlderSharedWindow;
+  const std::uint64_t localWindow = isAligned ? kLocalWindow : kOlderLocalWindow;
   switch (number) {
   case 0: return lane;                             // LANEID
   case 2: return std::uint64_t{warpCount_} << 8;   // VIRTCFG: warps of the multiprocessor in bits 8..15
@@ -35,11 +38,11 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 37: return cta_.x;
   case 38: return cta_.y;
   case 39: return cta_.z;
-  case 46: return kLocalWindow >> 32;  // LWINHI
-  case 47: return kSharedWindow >> 32; // SWINHI
-  case 48: return kSharedWindow & 0xffffffff;
+  case 46: return localWindow >> 32;  // LWINHI
+  case 47: return sharedWindow >> 32; // SWINHI
+  case 48: return sharedWindow & 0xffffffff;
   case 50: return program_.target->sharedBase() + shared_.size(); // SMEMSZ
-  case 52: return kLocalWindow & 0xffffffff;
+  case 52: return localWindow & 0xffffffff;
   case 55: return 0; // LMEMHIOFF: how low a stack may reach. None is too deep; memcheck sees what is no memory
   case 56: return bit;
   case 57: return bit - 1;

@@ -24,7 +24,8 @@ inline std::string lowered(std::string_view statements, std::string_view items =
   auto module = parse(text, diagnostics);
   if (!diagnostics.hasErrors()) check(*module, {}, diagnostics);
   if (diagnostics.hasErrors()) return diagnostics.render();
-  auto out = lower(*module, *isa::Target::find("sm_90"), diagnostics);
+  const isa::Target* chip = isa::Target::find(target);
+  auto out = lower(*module, chip ? *chip : *isa::Target::find("sm_90"), diagnostics);
   if (diagnostics.hasErrors()) return diagnostics.render();
   return ori::print(*out, {.notes = false});
 }

@@ -1,0 +1,10 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+namespace orias::ptx {
+
+/// The generic address, a pair of registers, of an address in the space of parameters or of constants.
+isa::Operand genericAddress(FunctionLowering& f, StateSpace space, isa::Operand address);
+
+} // namespace orias::ptx
