@@ -91,6 +91,21 @@ std::string mnemonic(Op op, const Mods& mods) {
   return text;
 }
 
+namespace {
+
+/// Rows for words of other compilers, of which Ori has none: what has the same mnemonic keeps it.
+bool isOfWordsOnly(Op op) {
+  switch (op) {
+  case Op::LDG_INDEXED:
+  case Op::LD_INDEXED:
+  case Op::STG_INDEXED:
+  case Op::ST_INDEXED: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
 std::vector<Resolved> resolve(std::string_view mnemonic) {
   std::vector<Resolved> found;
   // The mnemonic proper may contain dots ("IMAD.WIDE"): the longest that fits is meant.
@@ -99,7 +114,8 @@ std::vector<Resolved> resolve(std::string_view mnemonic) {
     const auto rows = rowsByMnemonic().find(mnemonic.substr(0, length));
     if (rows == rowsByMnemonic().end()) continue;
     for (Op op : rows->second)
-      if (const auto mods = readMods(isa::desc(op), mnemonic.substr(length))) found.push_back({op, *mods});
+      if (const auto mods = readMods(isa::desc(op), mnemonic.substr(length)); mods && !isOfWordsOnly(op))
+        found.push_back({op, *mods});
   }
   return found;
 }

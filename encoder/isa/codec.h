@@ -21,6 +21,9 @@ EncodeResult encode(const Inst& inst, const Target& target);
 /// The same without asking whether the chip has the instruction.
 EncodeResult encode(const Inst& inst);
 
+/// Does the table name the chip in the instruction's row?
+bool isListedFor(const Target& target, Op op);
+
 /// Has the chip the instruction, under these modifiers?
 bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods);
 

@@ -121,6 +121,8 @@ inline constexpr unsigned kMaxForms = 8;
 enum class Alias : std::uint8_t { None, Imad, ImadUniform, ImadWide, Shl };
 
 inline constexpr std::uint8_t kSm75 = 1, kSm80 = 2, kSm86 = 4, kSm89 = 8, kSm90 = 16;
+/// Before sm_90, and those of them that have what came with sm_80.
+inline constexpr std::uint8_t kOlderSms = kSm75 | kSm80 | kSm86 | kSm89, kAmpereSms = kSm80 | kSm86 | kSm89;
 inline constexpr std::uint8_t kAllSms = kSm75 | kSm80 | kSm86 | kSm89 | kSm90;
 
 /// One row of the table.

@@ -212,9 +212,19 @@ EncodeResult encode(const Inst& inst) {
   return result;
 }
 
+bool isListedFor(const Target& target, Op op) {
+  return (desc(op).sms & smMask(target)) != 0;
+}
+
 bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods) {
-  const bool isListed = (desc(op).sms & smMask(target)) != 0;
-  return target.smVersion() >= 90 ? isListed : existedBefore(target, op, mods, isListed);
+  const bool isListed = isListedFor(target, op);
+  if (target.smVersion() < 90) return existedBefore(target, op, mods, isListed);
+  switch (op) {
+  case Op::BMMA_88128: // bits that differ are not counted any more
+  case Op::BMMA_168128:
+  case Op::BMMA_168256: return getMod(op, mods, Mod::Func) != 0;
+  default: return isListed;
+  }
 }
 
 EncodeResult encode(const Inst& inst, const Target& target) {

@@ -23,6 +23,8 @@ constexpr std::int64_t kOwnPlace = -16;
 constexpr unsigned kSaturates = 74;
 /// Of WARPSYNC.
 constexpr unsigned kExclusive = 85, kCollective = 86;
+/// Of ATOMS.POPC.INC and ATOMS.ARRIVE: is it the first?
+constexpr unsigned kCounts = 88;
 /// The marks of operands that stay in the cache.
 constexpr unsigned kReuse = 122, kReuseBits = 3;
 
@@ -181,6 +183,17 @@ bool isWidthInverted(const Word& word) {
   }
 }
 
+bool hasIndexedRow(const Word& word) {
+  switch (getBits(word, 0, 12)) {
+  case 0x981: // LDG
+  case 0x980: // LD
+  case 0x986: // STG
+  case 0x985: // ST
+    return true;
+  default: return false;
+  }
+}
+
 /// Only loads read what nobody writes.
 std::span<const OrderPair> ordersOf(const Word& word) {
   const std::uint64_t opcode = getBits(word, 0, 12);
@@ -235,7 +248,7 @@ std::optional<Word> asSm90(const Word& word) {
   case 0xb08:
   case 0xd08: return approximation(word);
   case 0xf8c: // ATOMS.POPC.INC
-    setBits(out, 87, 1, 1);
+    if (getBits(word, kCounts, 1) != 0) setBits(out, 87, 1, 1);
     return out;
   case 0x948: // WARPSYNC of an immediate mask; of all lanes it is WARPSYNC.ALL
     if (getBits(word, 32, 32) != 0xffffffff) return std::nullopt;
@@ -288,7 +301,7 @@ std::optional<Word> asSm80(const Word& word) {
   case 0xb08:
   case 0xd08: return olderApproximation(word);
   case 0xf8c: // ATOMS.POPC.INC
-    setBits(out, 87, 1, 0);
+    if (getBits(word, kCounts, 1) != 0) setBits(out, 87, 1, 0);
     return out;
   case 0x948: // WARPSYNC of all lanes
     if (getBits(word, 32, 32) != 0 || getBits(word, kUniformPredicate, 4) != kTrue) return std::nullopt;
@@ -340,9 +353,10 @@ std::optional<Word> turingAsSm80(const Word& word) {
     setBits(out, kOtherValue, kOtherValueBits, 0);
   }
   if (!isOrdered(word)) return out;
-  // A word of a register and a uniform address ([R2.U32+UR4]) has no row; without a register it is none of the two.
-  const bool isWide = getBits(word, kWideAddress, 1) != 0 || getBits(word, kRegister, kRegisterBits) == kNoValue;
-  if (hasDescriptor(word) || (getBits(word, kTakesUniform, 1) != 0 && !isWide)) return std::nullopt;
+  // Only loads and stores have rows with a register of 32 bits and a uniform address ([R2.U32+UR4]).
+  const bool hasRegister = getBits(word, kRegister, kRegisterBits) != kNoValue;
+  const bool isIndexed = getBits(word, kTakesUniform, 1) != 0 && getBits(word, kWideAddress, 1) == 0 && hasRegister;
+  if (hasDescriptor(word) || (isIndexed && !hasIndexedRow(word))) return std::nullopt;
   if (isWidthInverted(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
   for (const OrderPair& pair : ordersOf(word))
     if (getBits(word, kOrderBit, kOrderBits) == pair.turing) {
@@ -407,6 +421,11 @@ void printAsTuring(const Inst& inst, std::string& text) {
 
 namespace {
 
+/// BMMA counts the bits that are set in both, or those that differ.
+bool isOfCommonBits(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  return getMod(op, mods, Mod::Func) != 0;
+}
+
 /// Of what sm_80 has: is it on sm_75, too? By what nvdisasm refuses for sm_75, and what PTX wants sm_80 for.
 bool isOnTuring(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   switch (op) {
@@ -431,10 +450,12 @@ bool isOnTuring(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   case Op::IMMA_SP_16864:
   case Op::IMMA_16832:
   case Op::IMMA_16816:
-  case Op::BMMA_88128: // of sm_75 it is an exclusive or that is counted
+  case Op::HFMA2_RELU:
+  case Op::HFMA2_MMA_RELU:
   case Op::BMMA_168128:
   case Op::BMMA_168256:
   case Op::DMMA_884: return false;
+  case Op::BMMA_88128: return !isOfCommonBits(op, mods);
   case Op::HMMA_1688: return getMod(op, mods, Mod::SrcFmt) == 0;
   case Op::HFMA2: return getMod(op, mods, Mod::Bf16) == 0;
   case Op::FMNMX: return getMod(op, mods, Mod::Nan) == 0;
@@ -455,11 +476,15 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
     return getMod(op, mods, Mod::AtomOp) == kAdd &&
            (format == AtomFloat::F32Ftz || format == AtomFloat::F64 || format == AtomFloat::F16x2);
   }
+  case Op::HFMA2:
+  case Op::HFMA2_RELU: return getMod(op, mods, Mod::Ftz) != static_cast<unsigned>(Ftz::OOB);
   case Op::HADD2: // without bfloat16, whose bit means nothing there
   case Op::HMUL2:
   case Op::HSET2:
   case Op::HSETP2:
-  case Op::HFMA2_MMA: return getMod(op, mods, Mod::Bf16) == 0;
+  case Op::HFMA2_MMA:
+  case Op::HFMA2_MMA_RELU: return getMod(op, mods, Mod::Bf16) == 0;
+  case Op::ARRIVES_LDGSTSBAR: return getMod(op, mods, Mod::Sub) == 0;
   case Op::FMNMX:
   case Op::HMNMX2: return sm >= 86 || getMod(op, mods, Mod::XorSign) == 0;
   case Op::I2FP: return sm >= 86;
@@ -467,8 +492,6 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::F2FP_FP8_F16:
   case Op::F2FP_UNPACK:
   case Op::F2FP_TF32: return sm >= 89;
-  case Op::HFMA2_RELU:
-  case Op::HFMA2_MMA_RELU:
   case Op::VIADD:
   case Op::VIADD_16X2:
   case Op::TEX: // handles stand in other places
@@ -493,7 +516,7 @@ std::optional<Inst> decodeFor(const Target& target, const Word& word) {
   std::optional<Inst> inst = decode(*newer);
   // Floating-point atomics are marked for sm_90, where they have words of their own.
   const bool isTranslated = newer->lo != later->lo || newer->hi != later->hi;
-  if (inst && !isTranslated && (desc(inst->op).sms & kSm80) == 0) return std::nullopt;
+  if (inst && !isTranslated && !isListedFor(target, inst->op)) return std::nullopt;
   return inst;
 }
 

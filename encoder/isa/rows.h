@@ -123,6 +123,12 @@ struct Slot {
     s.field.neg = static_cast<std::uint8_t>(bit);
     return s;
   }
+  /// Likewise, where the bit of the bitwise inversion is.
+  constexpr Slot invAt(unsigned bit) const {
+    Slot s = inv();
+    s.field.inv = static_cast<std::uint8_t>(bit);
+    return s;
+  }
   /// Bitwise inversion, in the bit of the negation.
   constexpr Slot inv() const {
     Slot s = *this;

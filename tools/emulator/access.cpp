@@ -46,12 +46,16 @@ Space Machine::spaceOf(Op op) const {
   case Op::ARRIVES_LDGSTSBAR:
   case Op::ATOMS:
   case Op::ATOMS_CAS:
+  case Op::ATOMS_ARRIVE:
   case Op::ATOMS_POPC_INC: return Space::Shared;
   case Op::LDL:
   case Op::STL: return Space::Local;
   case Op::LD:
+  case Op::LD_INDEXED:
   case Op::ST:
+  case Op::ST_INDEXED:
   case Op::ATOM:
+  case Op::ATOM_ARRIVE:
   case Op::ATOM_CAS:
   case Op::ATOM_FLOAT: return Space::Generic;
   default: return Space::Global;
@@ -62,7 +66,8 @@ std::uint64_t Machine::addressOf(const Operation& op, unsigned lane) const {
   const std::uint32_t low = word(op, op.base, 0, lane);
   const std::uint32_t uniform = op.uniform >= 0 ? word(op, op.uniform, 0, lane) : 0;
   if (!op.isWideAddress) return (low << op.scale) + uniform + static_cast<std::uint32_t>(op.offset);
-  const std::uint64_t base = low | std::uint64_t{word(op, op.base, 1, lane)} << 32;
+  const std::uint32_t high = op.isIndexed ? 0 : word(op, op.base, 1, lane);
+  const std::uint64_t base = low | std::uint64_t{high} << 32;
   const std::uint64_t uniformHigh = op.uniform >= 0 ? word(op, op.uniform, 1, lane) : 0;
   return base + (uniformHigh << 32 | uniform) + static_cast<std::uint64_t>(std::int64_t{op.offset});
 }
@@ -215,7 +220,7 @@ void Machine::countAccess(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::load(const Operation& op, std::uint32_t lanes) {
-  if (op.inst.op == Op::LDG && op.firstWrite[0] >= 0) // what it means is not known
+  if ((op.inst.op == Op::LDG || op.inst.op == Op::LDG_INDEXED) && op.firstWrite[0] >= 0) // what it means is not known
     return stop("unsupported", "a load with a predicate result");
   const Space space = spaceOf(op.inst.op);
   // A load whose predicate is false gives zero.

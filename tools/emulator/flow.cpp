@@ -56,7 +56,11 @@ void Machine::branch(const Operation& op, std::uint32_t lanes) {
 bool Machine::isDivided(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const int mask = 1; // the slots: predicate, mask, target
-  return (uniformWord(op, mask, 0) & warp().live & ~lanes) != 0;
+  const isa::Operand& operand = op.inst.operands[mask];
+  const std::uint32_t named = operand.isNone()     ? ~0u
+                              : operand.inverted() ? ~uniformWord(op, mask, 0)
+                                                   : uniformWord(op, mask, 0);
+  return (named & warp().live & ~lanes) != 0;
 }
 
 void Machine::branchDivided(const Operation& op, std::uint32_t lanes) {

@@ -48,10 +48,14 @@ Operation::Handler handlerOf(Op op) {
 
   // Memory.
   case Op::LDG:
+  case Op::LDG_INDEXED:
+  case Op::LD_INDEXED:
   case Op::LD:
   case Op::LDS:
   case Op::LDL: return &Machine::load;
   case Op::STG:
+  case Op::STG_INDEXED:
+  case Op::ST_INDEXED:
   case Op::ST:
   case Op::STS:
   case Op::STL: return &Machine::storeMemory;
@@ -75,6 +79,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::ATOM_FLOAT:
   case Op::REDG_FLOAT: return &Machine::atomicFloat;
   case Op::ATOMS_POPC_INC: return &Machine::atomicCount;
+  case Op::ATOMS_ARRIVE:
+  case Op::ATOM_ARRIVE: return &Machine::atomicArrive;
 
   case Op::TEX:
   case Op::TLD:
@@ -123,6 +129,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::ERRBAR:
   case Op::CGAERRBAR:
   case Op::CCTL:
+  case Op::CCTLL:
   case Op::CCTL_IVALL:
   case Op::FENCE_VIEW_ASYNC:
   case Op::SYNCS_CCTL_IV:

@@ -136,6 +136,9 @@ class Machine {
   void arriveAtBarrier(const Operation& op, std::uint32_t lanes);
   void checkBarrier(const Operation& op, std::uint32_t lanes);
   void arriveAfterCopies(const Operation& op, std::uint32_t lanes);
+  // mbarrier_older.cpp: before sm_90
+  void arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes);
+  void atomicArrive(const Operation& op, std::uint32_t lanes);
   void copyBulk(const Operation& op, std::uint32_t lanes);
   /// Reads the word of a barrier, lets `change` work on it, and writes it back.
   template <typename F> void changeBarrier(std::uint64_t address, unsigned lane, F change);

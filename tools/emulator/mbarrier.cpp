@@ -5,6 +5,7 @@
 #include "tools/emulator/machine.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
 
 #include <bit>
 
@@ -73,7 +74,8 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
   enum { Expect, ArriveOne, ByteOne, ExpectOnly, Complete, ArriveMany };
   const unsigned kind = isa::getMod(op.inst, isa::Mod::Func);
   const bool drops = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
-  if (isa::getMod(op.inst, isa::Mod::Sub) != 0) return stop("unsupported", "SYNCS.ARRIVE of a mask");
+  // ptxas has TMASK where PTX promises that the phase does not end (.noComplete) and the state is used.
+  const bool endsNothing = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::int64_t operand = word(op, op.data, 0, lane);
@@ -83,6 +85,7 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
       if (kind == ByteOne) ++w.bytes;
       if (kind == Complete) w.bytes -= operand;
       if (arrivals > w.pending) return stop("mbarrier", "more arrivals than a phase has");
+      if (endsNothing && arrivals == w.pending) return stop("mbarrier", "an arrival ends the phase that must not");
       w.pending -= arrivals;
       if (drops) w.expected -= arrivals;
       if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
@@ -115,6 +118,7 @@ void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
 void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
   enum { None, Arrival, Transaction };
   abandonCopies(lanes);
+  if (program_.target->smVersion() < 90) return arriveAfterOlderCopies(op, lanes);
   const bool isArrival = isa::getMod(op.inst, isa::Mod::Sub) == Arrival;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

@@ -39,6 +39,21 @@ unsigned bytesOf(isa::MemSize size) {
 
 } // namespace
 
+namespace {
+
+/// Is the address a register of 32 bits and a uniform pair?
+bool isIndexed(isa::Op op) {
+  switch (op) {
+  case isa::Op::LDG_INDEXED:
+  case isa::Op::LD_INDEXED:
+  case isa::Op::STG_INDEXED:
+  case isa::Op::ST_INDEXED: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
 Code::Code(const Program& program, const Constants& constants) : program_(program), constants_(constants) {
   rows_ = {0, 0, 8, 8, 16}; // PT and UPT are rows that are always true
   operations_.resize(program.code.size());
@@ -214,6 +229,7 @@ void Code::bind(const Instruction& from, Operation& to) {
     to.scale = static_cast<std::uint8_t>(scale + 1);
   to.isWideAddress = isa::getMod(to.inst, isa::Mod::E) != 0;
 
+  to.isIndexed = isIndexed(to.inst.op);
   to.isUniform = row.has(isa::Flag::Uniform);
   to.isFlow = isFlow(to.inst.op);
   to.handler = handlerOf(to.inst.op);

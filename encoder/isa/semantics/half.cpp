@@ -15,7 +15,7 @@ class Packed {
     const auto ftz = lane.modAs<Ftz>(Mod::Ftz);
     flushes_ = ftz == Ftz::FTZ || ftz == Ftz::FMZ;
     zeroWins_ = ftz == Ftz::FMZ;
-    if (ftz == Ftz::OOB) refuse(lane.inst(), "numbers from outside of a tensor");
+    knowsOutside_ = ftz == Ftz::OOB;
   }
 
   Format format() const { return format_; }
@@ -33,6 +33,9 @@ class Packed {
     case Operand::Half::F32: refuse(lane_.inst(), "a half of an f32 operand");
     }
     Bits v = lane_.raw(slot) >> (16 * from) & 0xffff;
+    // .OOB: what a number from outside of a tensor does is not known well enough.
+    constexpr Bits kOutside = 0xffff;
+    if (knowsOutside_ && v == kOutside) refuse(lane_.inst(), "a number from outside of a tensor");
     if (o.abs()) v &= 0x7fff;
     if (o.neg()) v ^= 0x8000;
     return flushes_ ? ieee::flush(format_, v) : v;
@@ -56,7 +59,7 @@ class Packed {
  private:
   Lane& lane_;
   Format format_ = Format::F16;
-  bool flushes_ = false, zeroWins_ = false;
+  bool flushes_ = false, zeroWins_ = false, knowsOutside_ = false;
 };
 
 void multiplyAdd(Lane& lane) {
@@ -81,9 +84,10 @@ void hadd2(const Inst& inst, LaneValues& values) {
 void hadd2F32(const Inst& inst, LaneValues& values) {
   // One half becomes f32; the other source is always -RZ.
   Lane lane(inst, values);
-  if (!lane.isUnused(1)) refuse(inst, "a sum in f32");
+  const unsigned half = lane.isUnused(1) ? 2 : 1;
+  if (!lane.isUnused(3 - half)) refuse(inst, "a sum in f32");
   const Packed packed(lane);
-  const Bits wide = ieee::convert(Format::F32, Format::F16, packed.source(2, 0));
+  const Bits wide = ieee::convert(Format::F32, Format::F16, packed.source(half, 0));
   lane.setF32(0, ieee::floatOf(wide), false, lane.mod(Mod::Sat) != 0);
 }
 

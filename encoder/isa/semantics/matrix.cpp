@@ -80,29 +80,45 @@ void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned s
     }
 }
 
-void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
-  constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32};
-  const Format format = kFormats[getMod(inst, Mod::SrcFmt)];
+double valueOf(Format from, Bits bits) {
+  return ieee::doubleOf(ieee::convert(Format::F64, from, bits));
+}
+
+Bits rounded(Format format, double sum) {
+  const Bits bits = ieee::bitsOf(sum);
+  return ieee::isNan(Format::F64, bits) ? ieee::canonicalNan(format) : ieee::convert(format, Format::F64, bits);
+}
+
+/// Of the formats of A's and B's elements.
+void multiplyFloats(const Inst& inst, WarpValues& warp, const Shape& shape, Format formatA, Format formatB) {
   const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
-  const Shape shape{16, depth, format == Format::TF32 ? 32u : 16u};
-  const auto value = [](Format from, Bits bits) { return ieee::doubleOf(ieee::convert(Format::F64, from, bits)); };
   multiply(inst, warp, shape, sumFormat == Format::F32 ? 32 : 16, [&](const Row& a, const Row& b, Bits c) -> Bits {
     double sum = 0;
-    for (unsigned k = 0; k < depth; ++k)
-      sum += value(format, a[k]) * value(format, b[k]); // no product rounds
-    const Bits total = ieee::bitsOf(sum + value(sumFormat, c));
-    return ieee::isNan(Format::F64, total) ? ieee::canonicalNan(sumFormat)
-                                           : ieee::convert(sumFormat, Format::F64, total);
+    for (unsigned k = 0; k < shape.depth; ++k)
+      sum += valueOf(formatA, a[k]) * valueOf(formatB, b[k]); // no product rounds
+    return rounded(sumFormat, sum + valueOf(sumFormat, c));
   });
 }
 
-void multiplyBytes(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth) {
+void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
+  constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32};
+  const Format format = kFormats[getMod(inst, Mod::SrcFmt)];
+  multiplyFloats(inst, warp, {16, depth, format == Format::TF32 ? 32u : 16u}, format, format);
+}
+
+void multiplyByteFloats(const Inst& inst, WarpValues& warp, unsigned depth) {
+  const auto format = [&](Mod kind) { return getMod(inst, kind) != 0 ? Format::E5M2 : Format::E4M3; };
+  multiplyFloats(inst, warp, {16, depth, 8}, format(Mod::Type), format(Mod::Sub));
+}
+
+/// Of elements of `bits` bits.
+void multiplyIntegers(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth, unsigned bits) {
   const bool aIsSigned = getMod(inst, Mod::SrcFmt) != 0, bIsSigned = getMod(inst, Mod::DstFmt) != 0;
   const bool saturates = getMod(inst, Mod::Sat) != 0;
-  const auto value = [](std::uint64_t byte, bool isSigned) {
-    return isSigned ? signedOf(byte, 8) : static_cast<std::int64_t>(byte);
+  const auto value = [&](std::uint64_t element, bool isSigned) {
+    return isSigned ? signedOf(element, bits) : static_cast<std::int64_t>(element);
   };
-  multiply(inst, warp, {rows, depth, 8}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
+  multiply(inst, warp, {rows, depth, bits}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
     std::int64_t sum = signedOf(c, 32);
     for (unsigned k = 0; k < depth; ++k)
       sum += value(a[k], aIsSigned) * value(b[k], bIsSigned);
@@ -124,22 +140,39 @@ void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
 }
 void imma16832(const Inst& inst, WarpValues& warp) {
-  multiplyBytes(inst, warp, 16, 32);
+  multiplyIntegers(inst, warp, 16, 32, 8);
 }
 void imma16816(const Inst& inst, WarpValues& warp) {
-  multiplyBytes(inst, warp, 16, 16);
+  multiplyIntegers(inst, warp, 16, 16, 8);
 }
 void imma8816(const Inst& inst, WarpValues& warp) {
-  multiplyBytes(inst, warp, 8, 16);
+  multiplyIntegers(inst, warp, 8, 16, 8);
+}
+
+void imma8832(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, 8, 32, 4);
+}
+void imma16832Nibbles(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, 16, 32, 4);
+}
+void imma16864(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, 16, 64, 4);
+}
+void qmma16816(const Inst& inst, WarpValues& warp) {
+  multiplyByteFloats(inst, warp, 16);
+}
+void qmma16832(const Inst& inst, WarpValues& warp) {
+  multiplyByteFloats(inst, warp, 32);
 }
 
 namespace {
 
-/// Counts the bits that a row and a column have in common.
+/// Counts the bits that a row and a column have in common, or in which they differ.
 void multiplyBits(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth) {
+  const bool areCommon = getMod(inst, Mod::Func) != 0;
   multiply(inst, warp, {rows, depth, 1}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
     for (unsigned k = 0; k < depth; ++k)
-      c += a[k] & b[k];
+      c += areCommon ? a[k] & b[k] : a[k] ^ b[k];
     return c;
   });
 }
@@ -163,6 +196,52 @@ void dmma884(const Inst& inst, WarpValues& warp) {
       c = ieee::fma(Format::F64, a[k], b[k], c, rounding);
     return c;
   });
+}
+
+namespace {
+
+/// Where eight lanes hold the matrices of one of the four products of mma.m8n8k4, by the PTX manual: lane i of the
+/// first four, i + 16 of the others.
+struct Octet {
+  unsigned number;
+
+  /// Four rows (columns) each, of which lane and index tell one by one.
+  Place place(unsigned outer, unsigned inner, bool laneIsOuter) const {
+    const unsigned within = laneIsOuter ? outer % 4 : inner;
+    return {4 * number + within + outer / 4 * 16, laneIsOuter ? inner : outer % 4};
+  }
+  Place placeInA(unsigned row, unsigned k, bool byColumns) const { return place(row, k, !byColumns); }
+  Place placeInB(unsigned k, unsigned column, bool byColumns) const { return place(column, k, byColumns); }
+};
+
+} // namespace
+
+/// A step gives two registers of D: of f16, four neighbours; of f32, two of each of two rows. C's registers are those
+/// of the same elements.
+void hmma884(const Inst& inst, WarpValues& warp) {
+  const bool isSingle = getMod(inst, Mod::DstFmt) != 0, addsSingle = getMod(inst, Mod::SrcFmt) != 0;
+  if (warp.active != ~0u || (addsSingle && !isSingle))
+    refuse(inst, "lanes missing, or sums of f16 to which f32 is added");
+  const bool aByColumns = getMod(inst, Mod::Sub) != 0, bByColumns = getMod(inst, Mod::Sub2) != 0;
+  const unsigned step = getMod(inst, Mod::Func), values = isSingle ? 2 : 4;
+  const Format format = isSingle ? Format::F32 : Format::F16;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    const Octet octet{lane / 4 % 4};
+    const unsigned upper = lane / 16 * 4;
+    for (unsigned v = 0; v < values; ++v) {
+      const unsigned row = upper + (isSingle ? lane % 2 + step % 2 * 2 : lane % 4);
+      const unsigned column = isSingle ? step / 2 * 4 + (lane & 2) + v : step * 4 + v;
+      double sum = 0;
+      for (unsigned k = 0; k < 4; ++k)
+        sum += valueOf(Format::F16, read(warp, kA, octet.placeInA(row, k, aByColumns), 16)) *
+               valueOf(Format::F16, read(warp, kB, octet.placeInB(k, column, bByColumns), 16));
+      const double c =
+          addsSingle
+              ? valueOf(Format::F32, read(warp, kC, {lane, v}, 32))
+              : valueOf(Format::F16, read(warp, kC, {4 * octet.number + row % 4 + row / 4 * 16, column % 4}, 16));
+      write(warp, {lane, v}, isSingle ? 32 : 16, rounded(format, sum + c));
+    }
+  }
 }
 
 } // namespace orias::isa::semantics

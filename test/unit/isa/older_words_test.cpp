@@ -59,7 +59,6 @@ TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 canno
   CHECK(old(0x0000ffff00007948, 0x000fe20003800000).empty());
   CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC.EXCLUSIVE R7");
   CHECK(old(0x0000000007007348, 0x000fe80003800000).empty());
-  CHECK(old(0x000000337f007947, 0x000fea000b800000).empty());              // BRA.CONV ~URZ
   CHECK(old(0x00000000000a734e, 0x002fe20000000000) == "LEPC R10, 0x100"); // its own place
 }
 
@@ -105,8 +104,8 @@ TEST_CASE("what sm_75 says becomes the same word again") {
   }
 }
 
-TEST_CASE("words of sm_75 that are refused: a word as register address, a descriptor, LDS in order") {
-  CHECK(textOn("sm_75", 0x0000000402027981, 0x000ea400081ee900).empty());
+TEST_CASE("words of sm_75 that are refused: a word as register address of an atomic, a descriptor, LDS in order") {
+  CHECK(textOn("sm_75", 0x00000004020279a8, 0x000ea400081ee900).empty());
   CHECK(textOn("sm_75", 0x0000000402027981, 0x000ea4000c1ef900).empty());
   CHECK(textOn("sm_75", 0x0000000008067984, 0x000fe80000004800).empty());
 }
@@ -155,4 +154,44 @@ TEST_CASE("what a chip does not have is no word of it") {
     CHECK(has("sm_80", op));
     CHECK_FALSE(has("sm_75", op));
   }
+}
+
+TEST_CASE("words of sm_75: a register of 32 bits and a uniform address") {
+  CHECK(textOn("sm_75", 0x0000080407007981, 0x001ea800081ee100) == "LDG.E.U8 R0, [R7.U32+UR4+0x8]");
+  CHECK(nameOn("sm_75", 0x0000000407007986, 0x004fe8000810e904) == "STG.E.SYS [R7.U32+UR4], R4");
+  CHECK(textOn("sm_80", 0x0000080407007981, 0x001ea800081ee100).empty());
+}
+
+TEST_CASE("words of sm_80: arrivals at barriers in shared memory") {
+  CHECK(old(0x0000080004047f8c, 0x020e68000c80043f) == "ATOMS.ARRIVE.64 R4, [R4+URZ+0x8]");
+  CHECK(old(0x0000180002027f8a, 0x000ea2000c9ea57f) == "ATOM.E.ARRIVE.64.STRONG.SM PT, R2, [R2.64+URZ+0x18]");
+  CHECK(old(0x00000800ff0079b0, 0x000fe20008000a3f) == "ARRIVES.LDGSTSBAR.64 [URZ+0x8]");
+  CHECK(nameOn("sm_90", 0x0000080004047f8c, 0x020e68000c80043f) == "ATOMS.ARRIVE.64 R4, [R4+URZ+0x8]");
+}
+
+TEST_CASE("older chips ask whether a whole warp has come") {
+  CHECK(textOn("sm_75", 0x0000003300007947, 0x000fea0003800000) == "BRA.CONV 0x140");
+  CHECK(old(0x000000337f007947, 0x000fea000b800000) == "BRA.CONV ~URZ, 0x140");
+}
+
+TEST_CASE(
+    "older chips: products of halves by steps, of four bits, of bits that differ, of 8-bit floating-point numbers") {
+  CHECK(textOn("sm_75", 0x0000000402087236, 0x004f640000005408) == "HMMA.884.F32.F32.STEP0 R8, R2.ROW, R4.COL, R8");
+  CHECK(textOn("sm_75", 0x0000000402087236, 0x000f64000001940a) == "HMMA.884.F32.F16.STEP3 R8, R2.ROW, R4.COL, R10");
+  CHECK(textOn("sm_75", 0x0000000300047237, 0x004e3400003c1404) == "IMMA.8832.S4.U4.SAT R4, R0.ROW, R3.COL, R4");
+  CHECK(textOn("sm_75", 0x000000030004723d, 0x004e340000010404) == "BMMA.88128.XOR.POPC R4, R0.ROW, R3.COL, R4");
+  CHECK(old(0x0000000804047237, 0x004ff600007c140c) == "IMMA.16864.S4.U4.SAT R4, R4.ROW, R8.COL, R12");
+  CHECK(old(0x0000000004087237, 0x004fde00005c1c08) == "IMMA.16832.S4.U4.SAT R8, R4.ROW, R0.COL, R8");
+  CHECK(old(0x0000000804047237, 0x004ff60000784d0c) == "IMMA.SP.168128.U4.S4 R4, R4.ROW, R8.COL, R12, R0, 0x0");
+  CHECK(old(0x0000000604047237, 0x004fde0000785508) == "IMMA.SP.16864.S4.S4 R4, R4.ROW, R6.COL, R8, R0, 0x0");
+  CHECK(textOn("sm_89", 0x000000080404727a, 0x004ff6000000ac0c) == "QMMA.16832.F32.E4M3.E5M2 R4, R4.ROW, R8.COL, R12");
+  CHECK(textOn("sm_89", 0x000000000404727a, 0x004fde0000004406) == "QMMA.16816.F16.E5M2.E4M3 R4, R4.ROW, R0.COL, R6");
+  CHECK(textOn("sm_89", 0x000000080404727a, 0x004ff6000001b40c) ==
+        "QMMA.SP.16864.F32.E4M3.E5M2 R4, R4.ROW, R8.COL, R12, R0, 0x0");
+  CHECK(old(0x000000080404727a, 0x004ff6000000ac0c).empty());
+}
+
+TEST_CASE("before sm_90 local memory is fetched into caches by an instruction of its own") {
+  CHECK(old(0x0000100000007990, 0x000fea0000000000) == "CCTLL.PF1 [R0+0x10]");
+  CHECK(textOn("sm_75", 0x00000004ff007d90, 0x000fea0008800000) == "CCTLL.PF2 [UR4]");
 }

@@ -171,3 +171,57 @@ TEST_CASE("the smaller shapes: HMMA.1688 and IMMA.16816") {
   CHECK(w.lane[5][kD].w[0] == 16 * 128 + 1);
   CHECK(w.lane[5][kD].w[1] == 16 * 128);
 }
+
+TEST_CASE("products before sm_90 of four bits, of 8-bit floating-point numbers, and of bits that differ") {
+  struct Product {
+    const char* text;
+    std::uint32_t a, b; ///< each register of the two factors, in each lane
+    std::uint32_t sum;  ///< of each row and column
+    unsigned sums;      ///< registers of D
+  };
+  const Product products[] = {
+      {"IMMA.8832.S4.U4 R0, R4.ROW, R8.COL, R12", 0xffffffff, 0x22222222, 0u - 64, 2},
+      {"IMMA.16832.U4.U4 R0, R4.ROW, R8.COL, R12", 0xffffffff, 0x22222222, 15 * 64, 4},
+      {"IMMA.16864.S4.S4 R0, R4.ROW, R8.COL, R12", 0x88888888, 0x77777777, 0u - 56 * 64, 4},
+      {"BMMA.88128.XOR.POPC R0, R4.ROW, R8.COL, R12", 0xff00ff00, 0xffff0000, 64, 2},
+      // 1.0 of e4m3 and 2.0 of e5m2, and the other way round.
+      {"QMMA.16816.F32.E4M3.E5M2 R0, R4.ROW, R8.COL, R12", 0x38383838, 0x40404040, 0x42000000, 4},
+      {"QMMA.16832.F32.E5M2.E4M3 R0, R4.ROW, R8.COL, R12", 0x3c3c3c3c, 0x40404040, 0x42800000, 4},
+  };
+  for (const Product& product : products) {
+    CAPTURE(product.text);
+    WarpValues w;
+    w.active = ~0u;
+    for (auto& lane : w.lane) {
+      lane[kA].w.fill(product.a);
+      lane[kB].w.fill(product.b);
+      lane[kC].w.fill(0);
+    }
+    run(product.text, w);
+    for (const auto& lane : w.lane)
+      for (unsigned r = 0; r < product.sums; ++r)
+        CHECK(lane[kD].w[r] == product.sum);
+  }
+}
+
+TEST_CASE("HMMA.884: a step gives four neighbours of a row of one of four products") {
+  const auto half = [](unsigned value) { return std::uint32_t{ieee::floatToHalf(static_cast<float>(value))}; };
+  for (const unsigned step : {0u, 1u}) {
+    WarpValues w;
+    w.active = ~0u;
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const unsigned number = lane / 4 % 4, line = lane % 4 + lane / 16 * 4;
+      // The first column of A is the row's number, the first row of B one more than the product's in each column.
+      w.lane[lane][kA].w = {half(line), 0, 0, 0};
+      w.lane[lane][kB].w = {half(number + 1), 0, 0, 0};
+      w.lane[lane][kC].w = {half(100) | half(200) << 16, 0, 0, 0};
+    }
+    run(step == 0 ? "HMMA.884.F16.F16.STEP0 R0, R4.ROW, R8.COL, R12" : "HMMA.884.F16.F16.STEP1 R0, R4.ROW, R8.COL, R12",
+        w);
+    for (unsigned lane = 0; lane < 32; ++lane) {
+      const unsigned product = (lane / 4 % 4 + 1) * (lane % 4 + lane / 16 * 4);
+      CHECK(w.lane[lane][kD].w[0] == (half(100 + product) | half(200 + product) << 16));
+      CHECK(w.lane[lane][kD].w[1] == (half(product) | half(product) << 16));
+    }
+  }
+}
