@@ -61,6 +61,14 @@ bool isIn(Op op, std::initializer_list<Op> ops) {
   return false;
 }
 
+/// A count of arrivals came with sm_90, but for what promises not to end the phase.
+std::string checkArrivals(const Module& module, const Form& form, std::span<const Operand> operands) {
+  if (operands.size() <= 2 || form.has(Mod::NoComplete) || form.has(Mod::ExpectTx)) return {};
+  if (module.target.arch.number >= 90) return {};
+  return fmt::format("Feature '{} with count argument and without '.noComplete'' requires .target sm_90 or higher",
+                     opName(form.op));
+}
+
 } // namespace
 
 bool isPackingMov(const Form& form, std::span<const Operand> operands) {
@@ -122,6 +130,7 @@ std::string checkFormRules(const Module& module, const Form& form) {
 
 std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
                               std::span<const Operand> operands) {
+  if (isIn(form.op, {Op::MbarrierArrive, Op::MbarrierArriveDrop})) return checkArrivals(module, form, operands);
   if (isIn(form.op, {Op::BarSync, Op::BarArrive, Op::BarrierSync, Op::BarrierArrive})) return checkBarrier(operands, 1);
   if (isIn(form.op, {Op::BarRed, Op::BarrierRed}) && operands.size() == 4) return checkBarrier(operands, 2);
   if (isIn(form.op, {Op::Ld, Op::Ldu, Op::St, Op::Atom, Op::Red, Op::Prefetch, Op::Mov}))

@@ -1,10 +1,11 @@
-// Barriers in shared memory, and fences of the asynchronous proxy. All as ptxas does
-// it for sm_90. A barrier's word counts down: in its high half what one phase and the current one still expect, by
+// Barriers in shared memory (on older chips mbarrier_older.h), and fences of proxies. All as ptxas does it for sm_90. A
+// barrier's word counts down: in its high half what one phase and the current one still expect, by
 // complements.
 
 #include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/mbarrier_older.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
 
@@ -121,6 +122,10 @@ void waitFor(FunctionLowering& f, const Instruction& i, const Form& form) {
 } // namespace
 
 void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (!f.target().hasClusters()) {
+    lowerOlderMbarrier(f, i, form);
+    return;
+  }
   auto ops = f.operands(i);
   switch (form.op) {
   case Op::MbarrierInit: initialise(f, i, form); return;
@@ -156,6 +161,10 @@ void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) 
 /// From the state of a barrier: how many arrivals were missing.
 void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
+  if (!f.target().hasClusters()) {
+    lowerOlderPendingCount(f, f.dest(ops[0]), f.sourceReg(ops[1], Type::B64));
+    return;
+  }
   const IsaOperand state = f.sourceReg(ops[1], Type::B64), shifted = f.newR(), left = f.newR();
   f.emit(IsaOp::SHF, {shifted, IsaOperand::rz(), f.imm(11), ori::component(state, 1)},
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
@@ -186,6 +195,12 @@ void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form
   }
   enum { Shared, Global };
   const Mod space = form.get(Slot::Space);
+  if (proxy == Mod::Alias) {
+    // Other names of the same memory: nothing that L1 holds under one of them may be read. How far ptxas goes hangs on
+    // what the driver says (a word of bank 0); this is the farthest.
+    emitFence(f, FenceKind::Sc, Mod::Sys, true);
+    return;
+  }
   if (proxy != Mod::Async) {
     f.unsupported(std::string(f.opcodeText()));
     return;

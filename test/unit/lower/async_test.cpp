@@ -27,6 +27,32 @@ TEST_CASE("barriers in shared memory") {
   CHECK(inOrder(lowered("fence.proxy.async.shared::cta;"), {"MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S"}));
 }
 
+TEST_CASE("before sm_90 barriers in shared memory are words that count up") {
+  const auto on80 = [](std::string_view statements) { return lowered(statements, {}, "sm_80"); };
+  // 2^30 and 2^31 less the count.
+  CHECK(inOrder(on80("mbarrier.init.shared.b64 [sm], 3;"), {"0x3ffffffd", "0x7ffffffd", "STS.64 ["}));
+  CHECK(inOrder(on80("mbarrier.arrive.shared.b64 %rd1, [%r1+8];"), {"MEMBAR.ALL.CTA", "ATOMS.ARRIVE.64 %", "+8]"}));
+  CHECK(inOrder(on80("mbarrier.arrive_drop.shared.b64 %rd1, [%r1];"), {"ATOMS.ADD RZ", "ATOMS.ARRIVE.64 %"}));
+  CHECK(inOrder(on80("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], 2;"), {"ATOMS.ADD %", "+4]"}));
+  CHECK(inOrder(on80("mbarrier.test_wait.shared.b64 %p1, [%r1], %rd1;"),
+                {"LDS %", "+4]", "LOP3.LUT", "ISETP.NE", "MEMBAR.ALL.CTA"}));
+  CHECK(inOrder(on80("cp.async.mbarrier.arrive.shared.b64 [%r1];"),
+                {"ATOMS.ADD RZ", "+4]", "R2UR", "ARRIVES.LDGSTSBAR.64 ["}));
+  CHECK(on80("cp.async.mbarrier.arrive.noinc.shared.b64 [sm];").find("ATOMS") == std::string::npos);
+  // A count needs what came with sm_90, or the promise.
+  CHECK(on80("mbarrier.arrive.shared.b64 %rd1, [%r1], 2;").find("sm_90") != std::string::npos);
+}
+
+TEST_CASE("before sm_90 the window of shared memory may begin anywhere") {
+  for (const char* chip : {"sm_75", "sm_80"}) {
+    CHECK(inOrder(lowered("cvta.shared.u64 %rd1, %rd2;", {}, chip), {"LDC.64", "0x18", "IADD64"}));
+    CHECK(inOrder(lowered("cvta.to.shared.u64 %rd1, %rd2;", {}, chip), {"LDC.64", "0x18", "IADD64", "-%"}));
+    CHECK(inOrder(lowered("ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%rd2];", {}, chip),
+                  {"IADD3", "-c[0x0][0x18]", "LDSM"}));
+  }
+  CHECK(lowered("cvta.to.shared.u64 %rd1, %rd2;").find("LDC") == std::string::npos);
+}
+
 TEST_CASE("barriers of other CTAs of the cluster") {
   CHECK(inOrder(lowered("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];"),
                 {"MEMBAR.ALL.GPU", "ERRBAR", "SYNCS.ARRIVE.TRANS64.RED.A1T0 RZ"}));

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+namespace orias::ptx {
+
+/// A barrier in shared memory on chips before sm_90, where it is a word that ordinary instructions change.
+void lowerOlderMbarrier(FunctionLowering& f, const Instruction& i, const Form& form);
+
+/// mbarrier.pending_count there.
+void lowerOlderPendingCount(FunctionLowering& f, isa::Operand count, isa::Operand state);
+
+} // namespace orias::ptx
