@@ -62,7 +62,9 @@ constexpr Row kRows[] = {
     {"mma.sync.aligned.(m16n8k16|m16n8k32).row.col{.satfinite}.s32.INT8.INT8.s32",   kMma, "7.0 sm_80"},
     {"mma.sync.aligned.m8n8k32.row.col{.satfinite}.s32.INT4.INT4.s32",               kMma, "6.5 sm_75"},
     {"mma.sync.aligned.(m16n8k32|m16n8k64).row.col{.satfinite}.s32.INT4.INT4.s32",   kMma, "7.0 sm_80"},
-    {"mma.sync.aligned.(m8n8k128|m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.(xor|and).popc", kMma, "7.0 sm_75"},
+    {"mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc",                      kMma, "7.0 sm_75"},
+    {"mma.sync.aligned.(m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.xor.popc",         kMma, "7.0 sm_80"},
+    {"mma.sync.aligned.(m8n8k128|m16n8k128|m16n8k256).row.col.s32.b1.b1.s32.and.popc", kMma, "7.1 sm_80"},
     {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0",
      kMmaScale, "8.7 sm_120a"},
     {"mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0", kMmaScale, "8.7 sm_120a"},
@@ -117,7 +119,8 @@ constexpr Row kRows[] = {
     {"wmma.mma.sync.aligned.LAYOUT.LAYOUT.m8n8k4{.RND}.f64.f64.f64.f64",               kMma, "7.0 sm_80"},
     {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.u4.u4.s32{.satfinite}",                kMma, "6.3 sm_75"},
     {"wmma.mma.sync.aligned.row.col.m8n8k32.s32.s4.s4.s32{.satfinite}",                kMma, "6.3 sm_75"},
-    {"wmma.mma.(xor|and).popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",            kMma, "6.3 sm_75"},
+    {"wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",                 kMma, "6.3 sm_75"},
+    {"wmma.mma.and.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32",                 kMma, "7.1 sm_80"},
 
     // wgmma: types D A B
     {"wgmma.fence.sync.aligned",        "-",            "8.0 sm_90a"},

@@ -144,11 +144,11 @@ IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a,
   return d;
 }
 
+} // namespace
+
 bool isByteFloat(Type type) {
   return type == Type::E4M3 || type == Type::E5M2;
 }
-
-} // namespace
 
 void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const Type typeD = form.type(0), typeA = form.type(1), typeB = form.type(2), typeC = form.type(3);
@@ -162,7 +162,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
       (isHalf || typeA == Type::TF32)) {
     if (isHalf && shape == MatrixShape{16, 8, 16}) op = IsaOp::HMMA_16816;
     if (shape == MatrixShape{16, 8, 8}) op = IsaOp::HMMA_1688;
-    if (shape == MatrixShape{16, 8, 4} && f.target().hasClusters()) op = IsaOp::HMMA_1684;
+    if (shape == MatrixShape{16, 8, 4}) op = IsaOp::HMMA_1684;
     mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
             {IsaMod::SrcFmt, typeA == Type::BF16   ? 1
                              : typeA == Type::TF32 ? 2
@@ -189,8 +189,10 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (isByteProduct) op = IsaOp::HMMA_16816;
   const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
   const bool isNarrow = bitWidth(typeA) < 8;
-  if ((op == IsaOp::NOP && !isSparse && !isNarrow) || ops.size() != (isSparse ? 6u : 4u) ||
-      form.get(Slot::Layout) != Mod::Row || form.get(Slot::LayoutB) != Mod::Col) {
+  const bool isQuad = typeA == Type::F16 && shape == MatrixShape{8, 8, 4};
+  const bool isUsualLayout = form.get(Slot::Layout) == Mod::Row && form.get(Slot::LayoutB) == Mod::Col;
+  if ((op == IsaOp::NOP && !isSparse && !isNarrow && !isQuad) || ops.size() != (isSparse ? 6u : 4u) ||
+      (!isUsualLayout && !isQuad)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -198,11 +200,12 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   wholeWarp(f);
   const IsaOperand a = gathered(f, ops[1], word), b = gathered(f, ops[2], word), c = gathered(f, ops[3], word);
   IsaOperand d;
-  if (isSparse || isNarrow) {
-    auto product = isSparse ? sparseProduct(f, form, a, b, c, f.sourceReg(ops[4], Type::B32),
-                                            IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())))
-                            : fourBitProduct(f, form, a, b, c);
-    if (!product && !isSparse) product = bitProduct(f, form, a, b, c);
+  if (isSparse || isNarrow || isQuad) {
+    auto product = isQuad     ? quadProduct(f, form, a, b, c)
+                   : isSparse ? sparseProduct(f, form, a, b, c, f.sourceReg(ops[4], Type::B32),
+                                              IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())))
+                              : fourBitProduct(f, form, a, b, c);
+    if (!product && isNarrow && !isSparse) product = bitProduct(f, form, a, b, c);
     if (!product) {
       f.unsupported(std::string(f.opcodeText()));
       return;

@@ -9,6 +9,12 @@ namespace orias::ptx {
 /// d := a + b for the sums of products of integers; `saturates`: to the range of 32 bits.
 void addInteger(FunctionLowering& f, isa::Operand d, isa::Operand a, isa::Operand b, bool saturates);
 
+/// e4m3 or e5m2?
+bool isByteFloat(Type type);
+
+/// The two halves of a register as f32, in a pair of them.
+void singleFromHalves(FunctionLowering& f, isa::Operand d, isa::Operand halves);
+
 // Products a b + c by fragments of mma, as the form says; none where there is none of the kind, and nothing is emitted
 // then.
 
@@ -18,6 +24,9 @@ std::optional<isa::Operand> fourBitProduct(FunctionLowering& f, const Form& form
 /// Of bits: the number of places where both are set, or where they differ.
 std::optional<isa::Operand> bitProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                        isa::Operand c);
+/// mma.m8n8k4 of halves: four products at once.
+std::optional<isa::Operand> quadProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
+                                        isa::Operand c);
 /// Of a sparse left matrix: `places` says which elements it has, in the lanes that the number `selector` names.
 std::optional<isa::Operand> sparseProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                           isa::Operand c, isa::Operand places, isa::Operand selector);

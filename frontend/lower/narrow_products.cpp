@@ -3,6 +3,10 @@
 
 #include "frontend/lower/matrix_parts.h"
 
+#include "encoder/isa/codec.h"
+
+#include <array>
+
 namespace orias::ptx {
 
 using IsaOperand = isa::Operand;
@@ -62,22 +66,25 @@ void addInteger(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, b
   f.emit(IsaOp::SEL, {d, limit, sum, isOver});
 }
 
-std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b,
-                                         IsaOperand c) {
-  const auto isFourBits = [](Type t) { return t == Type::S4 || t == Type::U4; };
-  const Type typeA = form.type(1), typeB = form.type(2);
-  if (!isFourBits(typeA) || !isFourBits(typeB)) return std::nullopt;
-  IsaOp op = IsaOp::NOP;
-  if (form.shape == MatrixShape{8, 8, 32}) op = IsaOp::IMMA_8816;
-  if (form.shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16816;
-  if (form.shape == MatrixShape{16, 8, 64}) op = IsaOp::IMMA_16832;
-  if (op == IsaOp::NOP) return std::nullopt;
-  const bool aSigned = typeA == Type::S4, bSigned = typeB == Type::S4;
+namespace {
+
+bool isFourBits(Type type) {
+  return type == Type::S4 || type == Type::U4;
+}
+
+/// Of signed and unsigned elements of four bits, by two products `op` of bytes. `places`: of a sparse left matrix, what
+/// says which elements it has, and in which lanes. It speaks of pairs of neighbours, so that it holds for each of them.
+IsaOperand productByBytes(FunctionLowering& f, const Form& form, IsaOp op, IsaOperand a, IsaOperand b, IsaOperand c,
+                          std::span<const IsaOperand> places) {
+  const bool aSigned = form.type(1) == Type::S4, bSigned = form.type(2) == Type::S4;
   IsaOperand sum = IsaOperand::rz(c.width);
   for (const bool isUpper : {false, true}) {
     const IsaOperand next = f.newR(c.width);
-    f.emit(op, {next, asBytes(f, a, aSigned, isUpper), asBytes(f, b, bSigned, isUpper), sum},
-           {{IsaMod::SrcFmt, aSigned ? 1 : 0}, {IsaMod::DstFmt, bSigned ? 1 : 0}, {IsaMod::Sat, 0}});
+    std::vector<IsaOperand> operands{next, asBytes(f, a, aSigned, isUpper), asBytes(f, b, bSigned, isUpper), sum};
+    operands.insert(operands.end(), places.begin(), places.end());
+    const std::vector<isa::ModValue> mods{
+        {IsaMod::SrcFmt, aSigned ? 1 : 0}, {IsaMod::DstFmt, bSigned ? 1 : 0}, {IsaMod::Sat, 0}};
+    f.emit(op, operands, mods);
     sum = next;
   }
   const unsigned by = (aSigned ? 4 : 0) + (bSigned ? 4 : 0);
@@ -95,22 +102,36 @@ std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, 
   return d;
 }
 
+} // namespace
+
+std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b,
+                                         IsaOperand c) {
+  if (!isFourBits(form.type(1)) || !isFourBits(form.type(2))) return std::nullopt;
+  IsaOp op = IsaOp::NOP;
+  if (form.shape == MatrixShape{8, 8, 32}) op = IsaOp::IMMA_8816;
+  if (form.shape == MatrixShape{16, 8, 32}) op = IsaOp::IMMA_16816;
+  if (form.shape == MatrixShape{16, 8, 64}) op = IsaOp::IMMA_16832;
+  if (op == IsaOp::NOP) return std::nullopt;
+  return productByBytes(f, form, op, a, b, c, {});
+}
+
 std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
   if (form.type(1) != Type::B1 || form.type(2) != Type::B1) return std::nullopt;
   IsaOp op = IsaOp::NOP;
   if (form.shape == MatrixShape{8, 8, 128}) op = IsaOp::BMMA_88128;
   if (form.shape == MatrixShape{16, 8, 128}) op = IsaOp::BMMA_168128;
   if (form.shape == MatrixShape{16, 8, 256}) op = IsaOp::BMMA_168256;
-  if (op == IsaOp::NOP || !f.target().hasClusters()) return std::nullopt; // words are known of sm_90
+  if (op == IsaOp::NOP) return std::nullopt;
   const IsaOperand d = f.newR(c.width);
-  if (!form.has(Mod::Xor)) {
-    f.emit(op, {d, a, b, c});
+  if (!form.has(Mod::Xor) || !f.target().hasClusters()) {
+    f.emit(op, {d, a, b, c}, {{IsaMod::Func, form.has(Mod::Xor) ? 0 : 1}});
     return d;
   }
   // Bits that differ are set in one and not in the other.
   const IsaOperand half = f.newR(c.width);
-  f.emit(op, {half, a, inverted(f, b), c});
-  f.emit(op, {d, inverted(f, a), b, half});
+  const ModValue common{IsaMod::Func, 1};
+  f.emit(op, {half, a, inverted(f, b), c}, {common});
+  f.emit(op, {d, inverted(f, a), b, half}, {common});
   return d;
 }
 
@@ -126,13 +147,24 @@ std::optional<IsaOperand> sparseProduct(FunctionLowering& f, const Form& form, I
     if (isHalf) op = is(16) ? IsaOp::HMMA_SP_16816 : is(32) ? IsaOp::HMMA_SP_16832 : IsaOp::NOP;
     if (isTf32) op = is(8) ? IsaOp::HMMA_SP_1688 : is(16) ? IsaOp::HMMA_SP_16816 : IsaOp::NOP;
     mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0}, {IsaMod::SrcFmt, isTf32 ? 2 : typeA == Type::BF16 ? 1 : 0}};
+  } else if (isFourBits(typeA) && isFourBits(typeB)) {
+    op = is(64) ? IsaOp::IMMA_SP_16832 : is(128) ? IsaOp::IMMA_SP_16864 : IsaOp::NOP;
+    if (op == IsaOp::NOP) return std::nullopt;
+    return productByBytes(f, form, op, a, b, c, std::array{places, selector});
+  } else if (isByteFloat(typeA) && isByteFloat(typeB) && is(64)) {
+    // sm_90 has no such product, and how the places of halves follow from those of bytes is not known.
+    if (!isa::isListedFor(f.target(), IsaOp::QMMA_SP_16864)) return std::nullopt;
+    op = IsaOp::QMMA_SP_16864;
+    mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
+            {IsaMod::Type, typeA == Type::E5M2 ? 1 : 0},
+            {IsaMod::Sub, typeB == Type::E5M2 ? 1 : 0}};
   } else if (isByte(typeA) && isByte(typeB)) {
     op = is(32) ? IsaOp::IMMA_SP_16832 : is(64) ? IsaOp::IMMA_SP_16864 : IsaOp::NOP;
     mods = {{IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
             {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
             {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}};
   }
-  if (op == IsaOp::NOP || !f.target().hasClusters()) return std::nullopt; // words are known of sm_90
+  if (op == IsaOp::NOP) return std::nullopt;
   const IsaOperand d = f.newR(c.width);
   const std::vector<IsaOperand> operands{d, a, b, c, places, selector};
   f.emit(op, operands, mods);

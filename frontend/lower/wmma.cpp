@@ -209,10 +209,8 @@ Part partOf(const Form& form) {
 
 /// What load and store need; none, and said, where the form is not known.
 std::optional<Fragment> fragmentOf(FunctionLowering& f, const Form& form) {
-  // Of the matrices of 8 x 8 only those of f64 are known; bits and elements of four bits lie in another way.
-  const bool isNarrow = form.shape.m == 8 && form.shape.n == 8 && form.shape.k != 4;
   const bool isKnown =
-      isSupported(form.type()) && !isNarrow &&
+      isSupported(form.type()) &&
       (form.space() == StateSpace::None || form.space() == StateSpace::Global || form.space() == StateSpace::Shared) &&
       form.get(Slot::Space) != Mod::SharedCluster;
   if (!isKnown) {
@@ -327,6 +325,21 @@ void lowerWmmaStore(FunctionLowering& f, const Instruction& i, const Form& form)
 
 namespace {
 
+/// Halves as f32, in twice as many registers, and back.
+IsaOperand singlesOf(FunctionLowering& f, IsaOperand halves) {
+  const IsaOperand r = f.newR(2 * halves.width);
+  for (unsigned w = 0; w < halves.width; ++w)
+    singleFromHalves(f, ori::component(r, 2 * w, 2), ori::component(halves, w));
+  return r;
+}
+IsaOperand halvesOf(FunctionLowering& f, IsaOperand singles) {
+  const IsaOperand r = f.newR(singles.width / 2);
+  for (unsigned w = 0; w < r.width; ++w)
+    f.emit(IsaOp::F2FP, {ori::component(r, w), ori::component(singles, 2 * w + 1), ori::component(singles, 2 * w)},
+           {{IsaMod::DstFmt, 0}});
+  return r;
+}
+
 /// Elements of four bits or one: the fragments are those of mma, one register of each factor.
 void lowerNarrow(FunctionLowering& f, std::span<const Operand> ops, const Form& form) {
   ori::Block* join = f.beginUnguarded();
@@ -357,7 +370,10 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isShort = form.typeCount() == 2; // D and C: A and B are f16
   const Type typeD = form.type(0), typeC = isShort ? form.type(1) : form.type(3),
              typeA = isShort ? Type::F16 : form.type(1);
-  if (!isSupported(typeA) || typeC != typeD ||
+  // Of f16 and f32 the sum is made in f32.
+  const bool isMixed = (typeC == Type::F16 && typeD == Type::F32) || (typeC == Type::F32 && typeD == Type::F16);
+  const Type typeSum = isMixed ? Type::F32 : typeD;
+  if (!isSupported(typeA) || (typeC != typeD && !isMixed) ||
       (typeD != Type::F32 && typeD != Type::F16 && typeD != Type::S32 && typeD != Type::F64)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
@@ -378,7 +394,7 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
     break;
   default:
     if (typeA == Type::TF32) op = IsaOp::HMMA_1688;
-    mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
+    mods = {{IsaMod::DstFmt, typeSum == Type::F32 ? 1 : 0},
             {IsaMod::SrcFmt, typeA == Type::BF16   ? 1
                              : typeA == Type::TF32 ? 2
                                                    : 0}};
@@ -388,7 +404,8 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
     lowerNarrow(f, ops, form);
     return;
   }
-  const Fragment a(Part::A, typeA, form.shape), b(Part::B, typeA, form.shape), sum(Part::Sum, typeD, form.shape);
+  const Fragment a(Part::A, typeA, form.shape), b(Part::B, typeA, form.shape);
+  const Fragment addend(Part::Sum, typeC, form.shape), sum(Part::Sum, typeD, form.shape);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
   const auto tile = [&](const Operand& operand, const Fragment& fragment, unsigned index) {
@@ -405,9 +422,11 @@ void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   std::vector<IsaOperand> sums;
   for (unsigned l = 0; l < leftFragment.tiles(); ++l)
     for (unsigned r = 0; r < rightFragment.tiles(); ++r) {
-      const IsaOperand c = tile(ops[3], sum, l * rightFragment.tiles() + r), d = f.newR(c.width);
+      IsaOperand c = tile(ops[3], addend, l * rightFragment.tiles() + r);
+      if (isMixed && typeC == Type::F16) c = singlesOf(f, c);
+      const IsaOperand d = f.newR(c.width);
       f.emit(op, {d, tile(left, leftFragment, l), tile(right, rightFragment, r), c}, mods);
-      sums.push_back(d);
+      sums.push_back(isMixed && typeD == Type::F16 ? halvesOf(f, d) : d);
     }
   auto results = elementsOf(f, ops[0]);
   const unsigned units = sum.unitsPerTile(), words = sum.wordsPerUnit();

@@ -65,10 +65,9 @@ bool translateProduct(FunctionTranslator& t) {
   const bool namesSums = f.typeCount() == 2;
   const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
   const Type c = f.type(namesSums ? 1 : 3);
-  const bool isFourAtOnce = f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16;
+  if (f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16) return translateQuadProduct(t);
   const bool isSparse = f.get(Slot::Sparsity) != Mod::None, isScaled = f.get(Slot::Kind) != Mod::None;
-  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || isFourAtOnce || isSparse ||
-      isScaled)
+  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || isSparse || isScaled)
     return false;
   Product product;
   product.a = fragmentOperand(t, 1, Part::A, a, false);

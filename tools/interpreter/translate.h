@@ -171,6 +171,7 @@ bool translateSync(FunctionTranslator& t);
 bool translateWarp(FunctionTranslator& t);
 bool translateMatrix(FunctionTranslator& t);
 bool translateMatrixMemory(FunctionTranslator& t);
+bool translateQuadProduct(FunctionTranslator& t);
 bool translateAsync(FunctionTranslator& t);
 bool translateTextures(FunctionTranslator& t);
 bool translateWarpGroup(FunctionTranslator& t);

@@ -57,3 +57,38 @@ TEST_CASE("sparse products") {
                         "{%r5,%r6,%r7,%r8}, {%r1,%r2,%r3,%r4}, %r9, 0;"),
                 {"IMMA.SP.16864.U8.S8 %"}));
 }
+
+TEST_CASE("four products of halves at once are made one by one") {
+  for (const char* chip : {"sm_75", "sm_80", "sm_90"}) {
+    const std::string text =
+        lowered("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}, "
+                "{%r1,%r2}, {%r3,%r4}, {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8};",
+                {}, chip);
+    CAPTURE(text);
+    CHECK(inOrder(text, {"SHFL.IDX", "HMMA.1688.F32", "HMMA.1688.F32", "HMMA.1688.F32", "HMMA.1688.F32", "SHFL.IDX"}));
+  }
+}
+
+TEST_CASE("chips before sm_90 count bits that differ; sparse products of four bits are made of bytes") {
+  const char* differ = "mma.sync.aligned.m8n8k128.row.col.s32.b1.b1.s32.xor.popc {%r1,%r2}, {%r3}, {%r4}, {%r5,%r6};";
+  CHECK(inOrder(lowered(differ, {}, "sm_75"), {"BMMA.88128.XOR.POPC"}));
+  CHECK(inOrder(lowered(differ, {}, "sm_89"), {"BMMA.88128.XOR.POPC"}));
+  CHECK(inOrder(lowered(differ), {"BMMA.88128.AND.POPC", "BMMA.88128.AND.POPC"}));
+  const char* sparse = "mma.sp.sync.aligned.m16n8k64.row.col.s32.s4.u4.s32 {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%r7,%r8}, "
+                       "{%r1,%r2,%r3,%r4}, %r9, 0;";
+  for (const char* chip : {"sm_80", "sm_90"})
+    CHECK(inOrder(lowered(sparse, {}, chip), {"IMMA.SP.16832.S8.U8", "IMMA.SP.16832.S8.U8"}));
+  const char* bytes = "mma.sp.sync.aligned.m16n8k64.row.col.f32.e4m3.e5m2.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, "
+                      "{%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0;";
+  CHECK(inOrder(lowered(bytes, {}, "sm_89"), {"QMMA.SP.16864.F32.E4M3.E5M2"}));
+  CHECK(lowered(bytes).find("not supported yet") != std::string::npos);
+}
+
+TEST_CASE("sums of f16 and f32 in one product are made in f32") {
+  const std::string text = lowered(
+      "wmma.mma.sync.aligned.row.col.m16n16k16.f16.f32 {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8,%r9,%r10,%r11,%r12}, "
+      "{%r5,%r6,%r7,%r8,%r9,%r10,%r11,%r12}, {%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8};");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"HMMA.16816.F32", "F2FP.F16.F32.PACK_AB", "F2FP.F16.F32.PACK_AB"}));
+  CHECK(inOrder(lowered("wmma.load.a.sync.aligned.row.m8n8k32.shared.s4 {%r1}, [%r2];"), {"LDS %"}));
+}
