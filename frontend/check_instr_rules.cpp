@@ -115,7 +115,8 @@ std::string checkFormRules(const Module& module, const Form& form) {
     return fmt::format(
         "Instruction '{}' without '.sync' is not supported on .target sm_70 and higher from PTX ISA version 6.4",
         opName(form.op));
-  if (form.op == Op::Cvta && form.type() == Type::U32 && module.addressSize == 64 && sm >= 90) return kAddressTooNarrow;
+  if (form.op == Op::Cvta && form.type() == Type::U32 && module.addressSize == 64 && sm >= 75)
+    return sm >= 90 ? kAddressTooNarrow : "32-bit generic addresses are not supported any more";
   if (form.op == Op::Cvt && form.sat()) return checkIntegerSaturation(form);
   if (form.op == Op::Ld || form.op == Op::St) {
     if (std::string problem = checkVectorAccess(form); !problem.empty()) return problem;

@@ -33,7 +33,8 @@ constexpr Row kRows[] = {
     {"cvt.RND.bf16.CVTTYPE",                    "=d, a:T2", "7.8 sm_90"},
     {"cvt{.IRND}.bf16.bf16",                    "=d, a:T2", "7.8 sm_90"},
     {"cvt.IRND.CVTTYPE.bf16",                   "=d, a:T2", "7.8 sm_90"},
-    {"cvt.(f32|f64).bf16",                      "=d, a:T2", "7.1 sm_80"},
+    {"cvt.f32.bf16",                            "=d, a:T2", "7.1 sm_80"},
+    {"cvt.f64.bf16",                            "=d, a:T2", "7.8 sm_90"},
     {"cvt.RND.f16.bf16",                        "=d, a:T2", "7.8 sm_90"},
 
     // Packed and small formats

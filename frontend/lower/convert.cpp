@@ -177,13 +177,21 @@ void saturate(FunctionLowering& f, IsaOperand d, IsaOperand a, Type type, bool f
   }
 }
 
+/// A half clamped to [0, 1]: what adding -0 does beside.
+void saturateHalf(FunctionLowering& f, IsaOperand d, IsaOperand half) {
+  half.half = IsaOperand::Half::H0H0;
+  IsaOperand zero = IsaOperand::rz().negated();
+  zero.half = IsaOperand::Half::H0H0;
+  f.emit(IsaOp::HADD2, {d, half, zero}, {{IsaMod::Sat, 1}});
+}
+
 void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
   Value a = f.source(ops[1], from);
   IsaOperand d = f.dest(ops[0]);
   IsaOperand result = form.sat() ? f.newR(to == Type::F64 ? 2 : 1) : d;
-  if (form.sat() && to != Type::F32 && to != Type::F64) {
+  if (form.sat() && to != Type::F16 && to != Type::F32 && to != Type::F64) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -197,7 +205,10 @@ void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form)
     f.emit(wide ? IsaOp::I2F_64 : IsaOp::I2F, {result, f.inReg(a)},
            {{IsaMod::DstFmt, floatFmt(to)}, {IsaMod::SrcFmt, intFmt(from)}, {IsaMod::Rnd, rnd}});
   }
-  if (form.sat()) saturate(f, d, result, to, false);
+  if (form.sat() && to == Type::F16)
+    saturateHalf(f, d, result);
+  else if (form.sat())
+    saturate(f, d, result, to, false);
 }
 
 void floatToInteger(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -251,20 +262,16 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
                      (to == Type::F16 || to == Type::BF16 || to == Type::F32 || to == Type::F64);
   const bool halfResult = to == Type::F16 || to == Type::BF16;
-  const bool clampsHalf =
-      to == Type::F16 && form.sat() && (from == Type::F32 || from == Type::F16) && !roundsToIntegral(form);
-  if (!known || (halfResult && form.sat() && !clampsHalf) || (from == Type::BF16 && to == Type::F64)) return refuse();
+  const bool clampsHalf = to == Type::F16 && form.sat() && from != Type::BF16 && !roundsToIntegral(form);
+  if (!known || (halfResult && form.sat() && !clampsHalf)) return refuse();
   IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
   const bool wide = to == Type::F64 || from == Type::F64;
   if (clampsHalf) {
     IsaOperand half = from == Type::F16 ? a : f.newR();
-    if (from == Type::F32)
-      f.emit(IsaOp::F2F, {half, a},
-             {{IsaMod::DstFmt, isa::Fmt::F16}, {IsaMod::SrcFmt, isa::Fmt::F32}, {IsaMod::Rnd, rounding(form)}, ftz});
-    half.half = IsaOperand::Half::H0H0;
-    IsaOperand zero = IsaOperand::rz().negated();
-    zero.half = IsaOperand::Half::H0H0;
-    f.emit(IsaOp::HADD2, {d, half, zero}, {{IsaMod::Sat, 1}});
+    if (from != Type::F16)
+      f.emit(wide ? IsaOp::F2F_64 : IsaOp::F2F, {half, a},
+             {{IsaMod::DstFmt, isa::Fmt::F16}, {IsaMod::SrcFmt, floatFmt(from)}, {IsaMod::Rnd, rounding(form)}, ftz});
+    saturateHalf(f, d, half);
     return;
   }
   if (to == from) {
@@ -360,7 +367,7 @@ void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
            {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
     return;
   }
-  if (form.rounding() != Mod::Rna || form.has(Mod::Satfinite)) {
+  if (form.rounding() != Mod::Rna) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -371,8 +378,17 @@ void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
          {{IsaMod::Cmp, isa::FCmp::GEU}, {IsaMod::Bool, isa::BoolOp::AND}});
   f.emit(IsaOp::SEL, {increment, IsaOperand::rz(), f.imm(0x1000), p});
   f.emit(IsaOp::IADD3, {sum, kTrue, kTrue, a, increment, IsaOperand::rz()});
+  const bool isFinite = form.has(Mod::Satfinite);
+  const IsaOperand kept = isFinite ? f.newR() : d;
   f.emit(IsaOp::LOP3,
-         {kTrue, d, sum, f.imm(static_cast<std::int32_t>(0xffffe000)), IsaOperand::rz(), f.imm(0xc0), kFalse});
+         {kTrue, kept, sum, f.imm(static_cast<std::int32_t>(0xffffe000)), IsaOperand::rz(), f.imm(0xc0), kFalse});
+  if (!isFinite) return;
+  // Below infinity is the greatest of the finite numbers.
+  const IsaOperand isInfinite = f.newP(), excess = f.newR();
+  f.emit(IsaOp::FSETP, {isInfinite, kTrue, kept.absolute(), f.imm(kInfinity), kTrue},
+         {{IsaMod::Cmp, isa::FCmp::EQ}, {IsaMod::Bool, isa::BoolOp::AND}});
+  f.emit(IsaOp::SEL, {excess, f.inReg(f.imm(-0x2000)), IsaOperand::rz(), isInfinite});
+  f.emit(IsaOp::IADD3, {d, kTrue, kTrue, kept, excess, IsaOperand::rz()});
 }
 
 /// cvt.pack: a and b, clamped, side by side; with c, that above the two.

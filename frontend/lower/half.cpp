@@ -13,8 +13,7 @@ void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form)
   const Type type = form.type();
   const bool brain = type == Type::BF16 || type == Type::BF16x2, pair = type == Type::F16x2 || type == Type::BF16x2;
   auto refuse = [&] { f.unsupported(std::string(f.opcodeText())); };
-  if ((!brain && type != Type::F16 && type != Type::F16x2) || form.typeCount() > 1 || form.has(Mod::Oob))
-    return refuse();
+  if ((!brain && type != Type::F16 && type != Type::F16x2) || form.typeCount() > 1) return refuse();
   auto lanes = [&](IsaOperand o) {
     if (!pair) o.half = IsaOperand::Half::H0H0;
     return o;
@@ -22,7 +21,11 @@ void lowerHalfArith(FunctionLowering& f, const Instruction& i, const Form& form)
   auto operand = [&](unsigned k) {
     return lanes(f.inReg(Value::of(f.sourceReg(ops[k], pair ? Type::B32 : Type::B16))));
   };
-  const ModValue format{IsaMod::Bf16, brain ? 1 : 0}, ftz{IsaMod::Ftz, form.ftz() ? 1 : 0},
+  enum { kOutOfBounds = 3 };
+  const ModValue format{IsaMod::Bf16, brain ? 1 : 0},
+      ftz{IsaMod::Ftz, form.has(Mod::Oob) ? kOutOfBounds
+                       : form.ftz()       ? 1
+                                          : 0},
       sat{IsaMod::Sat, form.sat() ? 1 : 0};
   IsaOperand a = operand(1), d = f.dest(ops[0]);
   switch (form.op) {

@@ -5,6 +5,7 @@
 #include "frontend/lower/families.h"
 #include "frontend/lower/policy.h"
 #include "frontend/lower/sync.h"
+#include "frontend/lower/windows.h"
 
 #include <fmt/format.h>
 
@@ -391,16 +392,27 @@ enum CacheFunction { kToL1 = 0, kToL2 = 1, kToL2EvictLast = 9, kDemote = 10, kDi
 
 } // namespace
 
-/// Prefetches of global memory and of the maps of tensors; those of local memory are not supported.
+/// Prefetches of memory and of the maps of tensors.
 void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.has(Mod::Tensormap) && form.space() == StateSpace::None) {
     controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Prefetch);
     return;
   }
+  if (form.has(Mod::Tensormap)) {
+    const IsaOperand at = f.wholeAddress(f.address(f.operands(i)[0], form.space()));
+    controlTensorMap(f, genericAddress(f, form.space(), at), TensorMapControl::Prefetch);
+    return;
+  }
   const bool evicts = form.get(Slot::EvictL2) != Mod::None;
   const Mod level = form.get(Slot::Level);
-  if ((!evicts && level != Mod::L1 && level != Mod::L2) || form.space() == StateSpace::Local) {
+  if (!evicts && level != Mod::L1 && level != Mod::L2) {
     f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  if (form.space() == StateSpace::Local) {
+    if (f.target().hasClusters()) return; // as ptxas does
+    const Address a = f.address(f.operands(i)[0], StateSpace::Local);
+    f.emit(IsaOp::CCTLL, {a.base, a.uniform, offsetOperand(a, 0)}, {{IsaMod::Func, level == Mod::L2 ? kToL2 : kToL1}});
     return;
   }
   controlCache(f, f.operands(i)[0], form.space(),

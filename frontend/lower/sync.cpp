@@ -184,9 +184,9 @@ void emitRestrictedFence(FunctionLowering& f, const Form& form) {
   f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, Shared}});
 }
 
-void lowerMembar(FunctionLowering& f, const Instruction&, const Form& form) {
+void lowerMembar(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (form.op == Op::MembarProxy) {
-    f.unsupported(std::string(f.opcodeText()));
+    lowerProxyFence(f, i, form);
     return;
   }
   if (form.get(Slot::SyncRestrict) != Mod::None) {

@@ -137,12 +137,27 @@ Handler testpHandler(Mod query, Type type) {
   }
 }
 
+/// fma.oob gives zero for the NaN that stands for what is out of bounds. The manual does not tell its bits; it is no
+/// other than that of all ones, so that without such a source it is fma.
+void refuseOutOfBounds(FunctionTranslator& t) {
+  for (unsigned k = 1; k < t.operandCount(); ++k) {
+    const std::uint32_t source = t.use(k, t.form().type());
+    t.emit([](Thread& thread, const Inst& i) {
+       ++thread.uncounted;
+       const std::uint64_t bits = thread.r[i.a];
+       if ((bits & 0xffff) == 0xffff || (bits >> 16 & 0xffff) == 0xffff)
+         throw Stop{"unsupported", "fma.oob of a NaN that may stand for what is out of bounds"};
+     }).a = source;
+  }
+}
+
 } // namespace
 
 bool translateFloat(FunctionTranslator& t) {
   const Form& f = t.form();
   const Type type = f.type();
-  if (!formatOf(type) || f.has(Mod::Oob)) return false;
+  if (!formatOf(type)) return false;
+  if (f.has(Mod::Oob)) refuseOutOfBounds(t);
   const bool isApproximate = f.rounding() == Mod::Approx || f.rounding() == Mod::Full;
   if (isApproximate) return false; // float_approx.cpp
   switch (f.op) {

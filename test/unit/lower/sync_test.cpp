@@ -39,7 +39,8 @@ TEST_CASE("fences go as far as their scope") {
   const std::string cta = lowered("fence.acq_rel.cta;");
   CHECK(inOrder(cta, {"MEMBAR.ALL.CTA"}));
   CHECK(cta.find("ERRBAR") == std::string::npos);
-  CHECK(inOrder(lowered("fence.proxy.alias;"), {"not supported yet"}));
+  CHECK(inOrder(lowered("fence.proxy.alias;"), {"MEMBAR.SC.SYS", "CCTL.IVALL"}));
+  CHECK(inOrder(lowered("membar.proxy.alias;"), {"MEMBAR.SC.SYS", "CCTL.IVALL"}));
 }
 
 TEST_CASE("shuffles synchronise their lanes first") {
