@@ -25,6 +25,8 @@ constexpr unsigned kSaturates = 74;
 constexpr unsigned kExclusive = 85, kCollective = 86;
 /// Of ATOMS.POPC.INC and ATOMS.ARRIVE: is it the first?
 constexpr unsigned kCounts = 88;
+/// NANOSLEEP.SYNCS.
+constexpr unsigned kUntilBarrier = 1;
 /// The marks of operands that stay in the cache.
 constexpr unsigned kReuse = 122, kReuseBits = 3;
 
@@ -484,6 +486,13 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::HSETP2:
   case Op::HFMA2_MMA:
   case Op::HFMA2_MMA_RELU: return getMod(op, mods, Mod::Bf16) == 0;
+  case Op::NANOSLEEP: return getMod(op, mods, Mod::Sub) != kUntilBarrier;
+  case Op::ATOMS:
+  case Op::ATOMS_CAS:
+  case Op::ATOMG:
+  case Op::ATOMG_CAS:
+  case Op::ATOM:
+  case Op::ATOM_CAS: return getMod(op, mods, Mod::AtomType) != static_cast<unsigned>(AtomType::U128);
   case Op::ARRIVES_LDGSTSBAR: return getMod(op, mods, Mod::Sub) == 0;
   case Op::FMNMX:
   case Op::HMNMX2: return sm >= 86 || getMod(op, mods, Mod::XorSign) == 0;
