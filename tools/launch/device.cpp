@@ -39,6 +39,18 @@ std::optional<Texels> Device::texels(std::uint32_t handle) const {
   return Texels(texture, global, data.address + texture.offset);
 }
 
+std::vector<std::uint64_t> Device::replicas(std::uint64_t address) const {
+  std::vector<std::uint64_t> places;
+  for (std::size_t i = 0; i < launch.multicasts.size(); ++i) {
+    const std::uint64_t offset = address - multicastAddress(i);
+    for (const int buffer : launch.multicasts[i].buffers) {
+      const Allocation& data = global.allocations()[static_cast<std::size_t>(buffer)];
+      if (offset < data.size) places.push_back(data.address + offset);
+    }
+  }
+  return places;
+}
+
 std::uint64_t Device::address(const Pointer& pointer) const {
   const Allocation& target = global.allocations()[static_cast<std::size_t>(pointer.buffer)];
   return target.address + static_cast<std::uint64_t>(pointer.offset);

@@ -6,9 +6,9 @@ namespace orias::launch {
 
 namespace {
 
-constexpr std::string_view kLaunch[] = {"$schema",   "name",      "description",   "file",    "kernel",
-                                        "grid",      "block",     "dynamicShared", "buffers", "textures",
-                                        "arguments", "variables", "stops"};
+constexpr std::string_view kLaunch[] = {"$schema",    "name",      "description",   "file",    "kernel",
+                                        "grid",       "block",     "dynamicShared", "buffers", "textures",
+                                        "multicasts", "arguments", "variables",     "stops"};
 constexpr std::string_view kTexture[] = {"name",
                                          "buffer",
                                          "offset",
@@ -23,8 +23,12 @@ constexpr std::string_view kTexture[] = {"name",
 constexpr std::string_view kVariable[] = {"name", "type", "expected", "tolerance"};
 constexpr std::string_view kBuffer[] = {"name", "type", "count", "init", "expected", "tolerance", "print"};
 constexpr std::string_view kTolerance[] = {"absolute", "relative"};
-constexpr std::string_view kArgument[] = {"name",   "type",  "value",  "count", "init",   "buffer",
-                                          "offset", "bytes", "fields", "size",  "texture"};
+constexpr std::string_view kArgument[] = {"name",  "type",   "value", "count",   "init",      "buffer",   "offset",
+                                          "bytes", "fields", "size",  "texture", "multicast", "tensorMap"};
+constexpr std::string_view kMulticast[] = {"name", "buffers"};
+constexpr std::string_view kTensorMap[] = {"buffer", "offset",         "type",    "size", "strides",
+                                           "box",    "elementStrides", "swizzle", "fill", "image"};
+constexpr std::string_view kTensorImage[] = {"lower", "upper", "channels", "pixels"};
 constexpr std::string_view kPointer[] = {"buffer", "offset"};
 
 // Generators; the object's name is the value of its key "generator".
@@ -39,11 +43,13 @@ constexpr std::string_view kFormula[] = {"generator", "formula"};
 constexpr std::string_view kPointers[] = {"generator", "targets"};
 
 constexpr ObjectKeys kObjects[] = {
-    {"launch", kLaunch},     {"buffer", kBuffer},   {"tolerance", kTolerance}, {"argument", kArgument},
-    {"variable", kVariable}, {"pointer", kPointer}, {"zeros", kZeros},         {"constant", kConstant},
-    {"ramp", kRamp},         {"random", kRandom},   {"bits", kSeeded},         {"permutation", kSeeded},
-    {"edges", kSeeded},      {"values", kValues},   {"file", kFile},           {"formula", kFormula},
-    {"pointers", kPointers}, {"texture", kTexture},
+    {"launch", kLaunch},       {"buffer", kBuffer},       {"tolerance", kTolerance},
+    {"argument", kArgument},   {"variable", kVariable},   {"pointer", kPointer},
+    {"zeros", kZeros},         {"constant", kConstant},   {"ramp", kRamp},
+    {"random", kRandom},       {"bits", kSeeded},         {"permutation", kSeeded},
+    {"edges", kSeeded},        {"values", kValues},       {"file", kFile},
+    {"formula", kFormula},     {"pointers", kPointers},   {"texture", kTexture},
+    {"multicast", kMulticast}, {"tensorMap", kTensorMap}, {"tensorImage", kTensorImage},
 };
 
 } // namespace

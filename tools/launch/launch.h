@@ -52,6 +52,18 @@ inline std::uint64_t textureHandle(std::size_t index) {
   return index + 1;
 }
 
+/// Where the address of a multicast object is: outside of all memory.
+inline std::uint64_t multicastAddress(std::size_t index) {
+  constexpr std::uint64_t kFirst = 0x780000000000, kEach = std::uint64_t{1} << 36;
+  return kFirst + index * kEach;
+}
+
+/// An address range that stands for several buffers of one size, each on a device of its own (multimem).
+struct Multicast {
+  std::string name;
+  std::vector<int> buffers; ///< indices into Launch::buffers
+};
+
 /// Memory that the kernel gets a pointer to.
 struct Buffer {
   std::string name;
@@ -89,6 +101,7 @@ struct Launch {
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
   std::vector<Texture> textures;
+  std::vector<Multicast> multicasts;
   std::vector<VariableExpectation> variables;
   std::string stops; ///< the kind of report that the run must stop with ("trap"); empty: it must complete
 };
@@ -126,6 +139,9 @@ class Device {
   /// The texture or surface that a handle names; nothing when it names none. An argument's handle is the texture's
   /// index in the launch and 1 (textureHandle).
   std::optional<Texels> texels(std::uint32_t handle) const;
+
+  /// The places that an address of a multicast object stands for, one on each device; none for any other address.
+  std::vector<std::uint64_t> replicas(std::uint64_t address) const;
 
   /// Where a pointer points to.
   std::uint64_t address(const Pointer& pointer) const;

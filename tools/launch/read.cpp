@@ -1,7 +1,9 @@
 #include "support/check.h"
 #include "tools/launch/generate.h"
 #include "tools/launch/keys.h"
+#include "tools/launch/read_objects.h"
 #include "tools/launch/read_texture.h"
+#include "tools/launch/tensor_map.h"
 
 #include <algorithm>
 #include <cctype>
@@ -48,6 +50,11 @@ class Reader {
     for (std::size_t i = 0; textures && i < textures->size(); ++i) {
       newName(textures->item(i).at("name"));
       launch_.textures.push_back(readTexture(textures->item(i), launch_));
+    }
+    const auto multicasts = root_.find("multicasts");
+    for (std::size_t i = 0; multicasts && i < multicasts->size(); ++i) {
+      newName(multicasts->item(i).at("name"));
+      launch_.multicasts.push_back(readMulticast(multicasts->item(i), launch_));
     }
     for (std::size_t i = 0; arguments && i < arguments->size(); ++i)
       readArgument(arguments->item(i));
@@ -172,6 +179,13 @@ class Reader {
     node.fail(fmt::format("there is no texture \"{}\"", name));
   }
 
+  std::uint64_t multicastNamed(const JsonNode& node) const {
+    const std::string name = node.text();
+    for (std::size_t i = 0; i < launch_.multicasts.size(); ++i)
+      if (launch_.multicasts[i].name == name) return multicastAddress(i);
+    node.fail(fmt::format("there is no multicast object \"{}\"", name));
+  }
+
   static std::vector<std::byte> hexBytes(const JsonNode& node) {
     std::vector<std::byte> bytes;
     const std::string text = node.text();
@@ -188,9 +202,9 @@ class Reader {
   /// A value, an array of values or raw bytes, or a struct of them: appends its bytes at its natural alignment.
   std::size_t appendPart(const JsonNode& node, Argument& into) {
     node.allowKeys(keysOf("argument"));
-    const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture"};
+    const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture", "multicast", "tensorMap"};
     if (std::count_if(forms.begin(), forms.end(), [&](const char* key) { return node.has(key); }) != 1)
-      node.fail("one of buffer, texture, value, init, bytes and fields is wanted here");
+      node.fail("one of buffer, texture, multicast, tensorMap, value, init, bytes and fields is wanted here");
     const auto align = [&](std::size_t alignment) {
       into.bytes.resize((into.bytes.size() + alignment - 1) / alignment * alignment);
     };
@@ -208,6 +222,18 @@ class Reader {
       align(alignment);
       const std::uint64_t handle = handleOf(*texture);
       append(std::as_bytes(std::span(&handle, 1)));
+    } else if (const auto multicast = node.find("multicast")) {
+      alignment = kPointerBytes;
+      align(alignment);
+      const std::uint64_t address = multicastNamed(*multicast);
+      append(std::as_bytes(std::span(&address, 1)));
+    } else if (const auto map = node.find("tensorMap")) {
+      alignment = TensorMap::kBytes;
+      align(alignment);
+      Argument made = readTensorMap(*map, launch_);
+      made.pointers[0].at = into.bytes.size();
+      into.pointers.push_back(made.pointers[0]);
+      append(made.bytes);
     } else if (const auto bytes = node.find("bytes")) {
       append(hexBytes(*bytes));
     } else if (const auto fields = node.find("fields")) {

@@ -2,6 +2,7 @@
 
 #include "tools/launch/element.h"
 #include "tools/launch/keys.h"
+#include "tools/launch/read_objects.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -32,13 +33,6 @@ constexpr std::pair<std::string_view, AddressMode> kModes[] = {{"clamp", Address
                                                                {"wrap", AddressMode::Wrap},
                                                                {"mirror", AddressMode::Mirror}};
 constexpr std::pair<std::string_view, bool> kFilters[] = {{"nearest", false}, {"linear", true}};
-
-int bufferNamed(const JsonNode& node, const Launch& launch) {
-  const std::string name = node.text();
-  for (std::size_t i = 0; i < launch.buffers.size(); ++i)
-    if (launch.buffers[i].name == name) return static_cast<int>(i);
-  node.fail(fmt::format("there is no buffer \"{}\"", name));
-}
 
 void readSize(const JsonNode& node, Texture& texture) {
   const unsigned dimensions = texture.dimensions(), wanted = dimensions + (texture.isLayered() ? 1 : 0);

@@ -75,6 +75,7 @@ Json describe(const Argument& argument, const Launch& launch) {
 
 std::string writeLaunch(const Launch& launch) {
   if (!launch.textures.empty()) throw Error("textures cannot be written to a launch file");
+  if (!launch.multicasts.empty()) throw Error("multicast objects cannot be written to a launch file");
   Json json;
   if (!launch.name.empty()) json["name"] = launch.name;
   if (!launch.file.empty()) json["file"] = launch.file;

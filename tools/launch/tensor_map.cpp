@@ -1,0 +1,190 @@
+#include "tools/launch/tensor_map.h"
+
+#include "support/ieee.h"
+
+#include <cstring>
+
+namespace orias::launch {
+
+namespace {
+
+// Places in the map, in bytes.
+constexpr std::size_t kKind = 0x8, kStride = 0xc, kHighStrides = 0x1c, kSize = 0x20, kElementStrides = 0x34,
+                      kBox = 0x37;
+// Ours: whether it is an image, channels and pixels of a copy, corners.
+constexpr std::size_t kImage = 0x40, kChannels = 0x44, kPixels = 0x46, kLower = 0x48, kUpper = 0x50;
+constexpr std::uint32_t kIsTf32 = 0x10000;
+constexpr unsigned kUnit = 16; ///< bytes that strides count
+
+using Type = TensorMap::Type;
+
+template <typename T> void put(std::span<std::byte> bytes, std::size_t at, T value) {
+  std::memcpy(bytes.data() + at, &value, sizeof value);
+}
+template <typename T> T get(std::span<const std::byte> bytes, std::size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+/// tf32 is f32 with a bit of its own.
+constexpr unsigned kFirstTf32 = static_cast<unsigned>(Type::TF32),
+                   kToTf32 = kFirstTf32 - static_cast<unsigned>(Type::F32);
+
+std::optional<ieee::Format> formatOf(Type type) {
+  switch (type) {
+  case Type::F16: return ieee::Format::F16;
+  case Type::BF16: return ieee::Format::BF16;
+  case Type::F64: return ieee::Format::F64;
+  case Type::F32:
+  case Type::F32Ftz:
+  case Type::TF32:
+  case Type::TF32Ftz: return ieee::Format::F32;
+  default: return std::nullopt;
+  }
+}
+
+} // namespace
+
+std::array<std::byte, TensorMap::kBytes> TensorMap::encode() const {
+  std::array<std::byte, kBytes> bytes{};
+  put(bytes, 0, address);
+  const auto number = static_cast<std::uint32_t>(type);
+  const bool isTf32 = number >= kFirstTf32;
+  put(bytes, kKind,
+      static_cast<std::uint32_t>((rank - 1) << 4 | (isTf32 ? number - kToTf32 : number) << 7 | interleave << 11 |
+                                 swizzle << 13 | (fillsNan ? 1u : 0u) << 15 | (isTf32 ? kIsTf32 : 0)));
+  std::uint32_t high = 0, elementStrides = 0;
+  for (unsigned d = 0; d < kMostDimensions - 1; ++d) {
+    put(bytes, kStride + 4 * d, static_cast<std::uint32_t>(stride[d] / kUnit));
+    high |= static_cast<std::uint32_t>(stride[d] / kUnit >> 32 & 0xf) << (4 * d);
+  }
+  for (unsigned d = 0; d < kMostDimensions; ++d)
+    elementStrides |= (elementStride[d] - 1) << (3 * d);
+  put(bytes, kHighStrides, high);
+  put(bytes, kElementStrides, elementStrides);
+  for (unsigned d = 0; d < kMostDimensions; ++d) {
+    put(bytes, kSize + 4 * d, static_cast<std::uint32_t>(size[d] - 1));
+    put(bytes, kBox + d, static_cast<std::uint8_t>(box[d] - 1));
+  }
+  put(bytes, kImage, std::uint32_t{isImage});
+  put(bytes, kChannels, static_cast<std::uint16_t>(channels));
+  put(bytes, kPixels, static_cast<std::uint16_t>(pixels));
+  for (unsigned d = 0; d < kMostSpatial; ++d) {
+    put(bytes, kLower + 2 * d, static_cast<std::int16_t>(lower[d]));
+    put(bytes, kUpper + 2 * d, static_cast<std::int16_t>(upper[d]));
+  }
+  return bytes;
+}
+
+TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
+  TensorMap map;
+  map.address = get<std::uint64_t>(bytes, 0);
+  const auto kind = get<std::uint32_t>(bytes, kKind);
+  map.rank = (kind >> 4 & 7) + 1;
+  // ptxas' code sets the bit for tf32 and never takes it away, so that it says nothing of other types.
+  const unsigned number = kind >> 7 & 15;
+  const bool isF32 = number == static_cast<unsigned>(Type::F32) || number == static_cast<unsigned>(Type::F32Ftz);
+  map.type = static_cast<Type>(number + (isF32 && (kind & kIsTf32) != 0 ? kToTf32 : 0));
+  map.interleave = kind >> 11 & 3;
+  map.swizzle = kind >> 13 & 3;
+  map.fillsNan = (kind >> 15 & 1) != 0;
+  const auto high = get<std::uint32_t>(bytes, kHighStrides);
+  for (unsigned d = 0; d < kMostDimensions - 1; ++d)
+    map.stride[d] = (get<std::uint32_t>(bytes, kStride + 4 * d) | std::uint64_t{high >> (4 * d) & 15} << 32) * kUnit;
+  for (unsigned d = 0; d < kMostDimensions; ++d) {
+    map.size[d] = std::uint64_t{get<std::uint32_t>(bytes, kSize + 4 * d)} + 1;
+    map.box[d] = get<std::uint8_t>(bytes, kBox + d) + 1u;
+    map.elementStride[d] = (get<std::uint32_t>(bytes, kElementStrides) >> (3 * d) & 7) + 1;
+  }
+  map.isImage = get<std::uint32_t>(bytes, kImage) == 1;
+  map.channels = get<std::uint16_t>(bytes, kChannels);
+  map.pixels = get<std::uint16_t>(bytes, kPixels);
+  for (unsigned d = 0; d < kMostSpatial; ++d) {
+    map.lower[d] = get<std::int16_t>(bytes, kLower + 2 * d);
+    map.upper[d] = get<std::int16_t>(bytes, kUpper + 2 * d);
+  }
+  return map;
+}
+
+unsigned TensorMap::elementBytes() const {
+  switch (type) {
+  case Type::U8: return 1;
+  case Type::U16:
+  case Type::F16:
+  case Type::BF16: return 2;
+  case Type::U64:
+  case Type::S64:
+  case Type::F64: return 8;
+  default: return 4;
+  }
+}
+
+std::uint64_t TensorMap::loaded(std::uint64_t bits) const {
+  using ieee::Format;
+  if (type == Type::F32Ftz || type == Type::TF32Ftz) bits = ieee::flush(Format::F32, bits);
+  if (type == Type::TF32 || type == Type::TF32Ftz)
+    bits = ieee::convert(Format::F32, Format::TF32, ieee::convert(Format::TF32, Format::F32, bits));
+  return bits;
+}
+
+std::uint64_t TensorMap::outside() const {
+  const auto format = formatOf(type);
+  return fillsNan && format ? ieee::canonicalNan(*format) : 0;
+}
+
+std::optional<std::uint64_t> TensorMap::addressOf(std::span<const std::int64_t> at) const {
+  std::uint64_t result = address;
+  for (unsigned d = 0; d < rank; ++d) {
+    if (at[d] < 0 || static_cast<std::uint64_t>(at[d]) >= size[d]) return std::nullopt;
+    result += static_cast<std::uint64_t>(at[d]) * (d == 0 ? elementBytes() : stride[d - 1]);
+  }
+  return result;
+}
+
+/// The low bits of the number of the 16 bytes are mixed with those of the number of the 128 bytes.
+std::uint64_t TensorMap::swizzled(std::uint64_t shared) const {
+  const std::uint64_t mask = (1u << swizzle) - 1;
+  return shared ^ (shared >> 7 & mask) << 4;
+}
+
+std::optional<std::vector<TensorMap::Element>>
+TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets, std::uint64_t shared) const {
+  if (interleave != 0) return std::nullopt;
+  std::vector<Element> all;
+  std::array<std::int64_t, kMostDimensions> here{};
+  const auto add = [&] { all.push_back({addressOf(here), swizzled(shared + all.size() * elementBytes())}); };
+  if (!isImage) {
+    // The innermost dimension runs fastest.
+    std::array<unsigned, kMostDimensions> step{};
+    for (unsigned d = 0; d < rank;) {
+      for (unsigned k = 0; k < rank; ++k)
+        here[k] = at[k] + step[k];
+      add();
+      for (d = 0; d < rank && (step[d] += elementStride[d]) >= box[d]; ++d)
+        step[d] = 0;
+    }
+    return all;
+  }
+  // A pixel's channels, then the next pixel of the bounding box: along a row, then down, then in the next image.
+  const unsigned spatial = rank - 2;
+  std::array<std::int64_t, kMostDimensions> pixel{};
+  std::copy(at.begin(), at.begin() + rank, pixel.begin());
+  for (unsigned p = 0; p < pixels; ++p) {
+    here = pixel;
+    for (unsigned s = 0; s < spatial; ++s)
+      here[s + 1] += s < offsets.size() ? offsets[s] : 0;
+    for (unsigned c = 0; c < channels; ++c, ++here[0])
+      add();
+    unsigned s = 0;
+    for (; s < spatial; ++s) {
+      pixel[s + 1] += elementStride[s + 1];
+      if (pixel[s + 1] < static_cast<std::int64_t>(size[s + 1]) + upper[s]) break;
+      pixel[s + 1] = lower[s];
+    }
+    if (s == spatial) ++pixel[rank - 1];
+  }
+  return all;
+}
+
+} // namespace orias::launch

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+// Maps of tensors: what copies of boxes (cp.async.bulk.tensor) find in the 128 bytes that the driver makes. Both
+// engines share this, for what they are compared on is the code around it.
+
+namespace orias::launch {
+
+/// A tensor in global memory and how boxes of it are copied.
+///
+/// Where fields lie in the bytes is seen in the code that ptxas makes of tensormap.replace; images' fields, which that
+/// cannot name, have places of ours behind them. What the fields mean: PTX manual, "Tensors".
+struct TensorMap {
+  static constexpr std::size_t kBytes = 128;
+  static constexpr unsigned kMostDimensions = 5, kMostSpatial = 3;
+
+  /// As tensormap.replace counts them.
+  enum class Type : std::uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, TF32, TF32Ftz };
+
+  std::uint64_t address = 0;
+  Type type = Type::U32;
+  unsigned rank = 1;                                                  ///< 1 to 5
+  std::array<std::uint64_t, kMostDimensions> size{1, 1, 1, 1, 1};     ///< elements, the innermost dimension first
+  std::array<std::uint64_t, kMostDimensions - 1> stride{};            ///< bytes from the second dimension on
+  std::array<unsigned, kMostDimensions> box{1, 1, 1, 1, 1};           ///< elements that a copy spans
+  std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< of those, every so many
+  unsigned interleave = 0;                                            ///< 0 none, 1 16 bytes, 2 32 bytes
+  unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
+  bool fillsNan = false;                                              ///< what stands for elements outside
+  bool isImage = false;                                               ///< has the fields below, and no box
+  std::array<int, kMostSpatial> lower{}, upper{};                     ///< corners of the pixels' bounding box
+  unsigned channels = 1, pixels = 1;                                  ///< of a copy
+
+  std::array<std::byte, kBytes> encode() const;
+  static TensorMap decode(std::span<const std::byte, kBytes> bytes);
+
+  unsigned elementBytes() const;
+  /// An element as a copy to shared memory writes it: subnormals flushed or tf32 made, where the type says so.
+  std::uint64_t loaded(std::uint64_t bits) const;
+  /// What stands for an element outside of the tensor.
+  std::uint64_t outside() const;
+
+  /// An element of a copy.
+  struct Element {
+    std::optional<std::uint64_t> global; ///< its address; none: it is outside
+    std::uint64_t shared = 0;            ///< its address there
+  };
+  /// The box at `at` (coordinates, the innermost first), or for images the pixels from there on, each moved by
+  /// `offsets`; in shared memory from `shared` on. Nothing for what is not modelled: interleaved tensors.
+  std::optional<std::vector<Element>> elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets,
+                                               std::uint64_t shared) const;
+
+ private:
+  std::optional<std::uint64_t> addressOf(std::span<const std::int64_t> at) const;
+  std::uint64_t swizzled(std::uint64_t shared) const;
+};
+
+} // namespace orias::launch
