@@ -1,3 +1,4 @@
+#include "tools/interpreter/async.h"
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
 
@@ -5,7 +6,7 @@
 #include <fmt/format.h>
 
 // Copies that run beside the thread (cp.async) and barriers in memory (mbarrier). A copy reads its source at once and
-// writes as late as it may, when the thread waits for it: a wait that is missing shows. Bulk copies are done at once.
+// writes as late as it may, when the thread waits for it: a wait that is missing shows.
 
 namespace orias::interp {
 
@@ -86,14 +87,7 @@ bool translateCopy(FunctionTranslator& t) {
       bytes = t.use(3, Type::U32);
     }
   }
-  const std::uint32_t source = t.temporary();
-  Inst& add = t.emit([](Thread& thread, const Inst& i) {
-    ++thread.uncounted;
-    thread.r[i.d] = addressIn(thread, i);
-  });
-  add.d = source;
-  add.a = from.slot;
-  add.imm = from.offset;
+  const std::uint32_t source = sumOf(t, from);
   Inst& inst = t.emit(&copy);
   inst.a = to.slot;
   inst.imm = to.offset;
@@ -197,54 +191,6 @@ void arriveAfterCopies(Thread& t, const Inst& i) {
   writeBarrier(t, i, barrier);
 }
 
-// ---- cp.async.bulk between shared and global memory. list: addresses to and from, bytes; a, imm: the barrier
-
-template <Space To, Space From> void copyBulk(Thread& t, const Inst& i) {
-  const std::uint64_t to = t.r[i.list[0]], from = t.r[i.list[1]];
-  const auto size = get<std::uint32_t>(t, i.list[2]);
-  if (size % 16 != 0) throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, no multiple of 16", size)};
-  for (std::uint32_t k = 0; k < size; k += 16) {
-    std::array<std::byte, 16> bytes;
-    load(t, From, from + k, bytes);
-    store(t, To, to + k, bytes);
-  }
-  if (To == Space::Global) return;
-  Mbarrier barrier = readBarrier(t, i);
-  barrier.bytes -= size;
-  barrier.endPhaseIfDone();
-  writeBarrier(t, i, barrier);
-}
-
-/// The slot of an address with its offset added.
-std::uint32_t sumOf(FunctionTranslator& t, const Address& at) {
-  const std::uint32_t slot = t.temporary();
-  Inst& add = t.emit([](Thread& thread, const Inst& i) {
-    ++thread.uncounted;
-    thread.r[i.d] = addressIn(thread, i);
-  });
-  add.d = slot;
-  add.a = at.slot;
-  add.imm = at.offset;
-  return slot;
-}
-
-bool translateBulk(FunctionTranslator& t) {
-  const Form& f = t.form();
-  const bool toShared = f.space() == StateSpace::Shared && f.space2() == StateSpace::Global;
-  const bool toGlobal = f.space() == StateSpace::Global && f.space2() == StateSpace::Shared;
-  if ((!toShared && !toGlobal) || f.get(ptx::Slot::Multicast) != Mod::None || f.has(Mod::CpMask)) return false;
-  const std::uint32_t to = sumOf(t, t.address(0, f.space())), from = sumOf(t, t.address(1, f.space2()));
-  const std::uint32_t size = t.use(2, Type::U32);
-  const Address barrier = toShared ? t.address(3, StateSpace::Shared) : Address{};
-  const auto slots = t.list({to, from, size});
-  Inst& inst = t.emit(toShared ? &copyBulk<Space::Shared, Space::Global> : &copyBulk<Space::Global, Space::Shared>);
-  inst.list = slots;
-  inst.a = barrier.slot;
-  inst.imm = barrier.offset;
-  inst.option = static_cast<std::uint16_t>(barrier.space);
-  return true;
-}
-
 // ---- Choice
 
 /// An instruction on the barrier that operand `i` addresses.
@@ -280,9 +226,26 @@ bool translateWait(FunctionTranslator& t) {
   return true;
 }
 
-void nothing(Thread&, const Inst&) {}
-
 } // namespace
+
+void bytesCame(Thread& t, Space space, std::uint64_t address, std::uint64_t bytes) {
+  Mbarrier barrier = Mbarrier::decode(loadAs<std::uint64_t>(t, space, address));
+  barrier.bytes -= static_cast<std::int64_t>(bytes);
+  barrier.endPhaseIfDone();
+  storeAs(t, space, address, barrier.encode());
+}
+
+std::uint32_t sumOf(FunctionTranslator& t, const Address& at) {
+  const std::uint32_t slot = t.temporary();
+  Inst& add = t.emit([](Thread& thread, const Inst& i) {
+    ++thread.uncounted;
+    thread.r[i.d] = addressIn(thread, i);
+  });
+  add.d = slot;
+  add.a = at.slot;
+  add.imm = at.offset;
+  return slot;
+}
 
 bool translateAsync(FunctionTranslator& t) {
   switch (t.form().op) {
@@ -298,9 +261,6 @@ bool translateAsync(FunctionTranslator& t) {
     emitOnBarrier(t, &arriveAfterCopies, 0).width = t.form().has(Mod::Noinc) ? 0 : kCountsItself;
     return true;
   }
-  case Op::CpAsyncBulk: return translateBulk(t);
-  case Op::CpAsyncBulkCommitGroup:
-  case Op::CpAsyncBulkWaitGroup: t.emit(&nothing); return true;
   case Op::MbarrierInit: emitOnBarrier(t, &initBarrier, 0, t.use(1, Type::U32)); return true;
   case Op::MbarrierInval: emitOnBarrier(t, &invalidateBarrier, 0); return true;
   case Op::MbarrierArrive: return translateArrive(t, 0);
@@ -316,7 +276,7 @@ bool translateAsync(FunctionTranslator& t) {
     inst.a = state;
     return true;
   }
-  default: return false;
+  default: return translateBulk(t);
   }
 }
 

@@ -202,7 +202,12 @@ Races::Strength Machine::strengthOf(const Thread& t) {
   case Op::MbarrierTestWait:
   case Op::MbarrierTryWait:
   case Op::CpAsyncMbarrierArrive:
-  case Op::CpAsyncBulk: s = {true, true, true}; break;
+  case Op::CpAsyncBulk:
+  case Op::CpReduceAsyncBulk:
+  case Op::CpAsyncBulkTensor:
+  case Op::CpReduceAsyncBulkTensor:
+  case Op::StAsync:
+  case Op::RedAsync: s = {true, true, true}; break;
   default:
     s.acquires = form.has(Mod::Acquire) || form.has(Mod::AcqRel);
     s.releases = form.has(Mod::Release) || form.has(Mod::AcqRel);

@@ -120,6 +120,7 @@ bool translateMemory(FunctionTranslator& t) {
   case Op::St: return translateStore(t);
   case Op::Prefetch:
   case Op::Prefetchu:
+  case Op::Discard: // what is undefined then may be what it was
   case Op::Applypriority: t.emit(&nothing); return true;
   case Op::Createpolicy: return translatePolicy(t);
   default: return false;

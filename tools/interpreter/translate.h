@@ -174,6 +174,8 @@ bool translateMatrixMemory(FunctionTranslator& t);
 bool translateQuadProduct(FunctionTranslator& t);
 bool translateAsync(FunctionTranslator& t);
 bool translateTextures(FunctionTranslator& t);
+bool translateTensor(FunctionTranslator& t);
+bool translateMultimem(FunctionTranslator& t);
 bool translateWarpGroup(FunctionTranslator& t);
 
 /// Stops the run: the instruction is not implemented.
