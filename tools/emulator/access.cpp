@@ -248,7 +248,9 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     for (unsigned w = 0; w < count; ++w)
       words[w] = word(op, op.data, w, lane);
-    writeMemory(space, addressOf(op, lane), lane, {reinterpret_cast<const std::byte*>(words), op.size});
+    forTargets(space, addressOf(op, lane), [&](std::uint64_t target) {
+      writeMemory(space, target, lane, {reinterpret_cast<const std::byte*>(words), op.size});
+    });
   }
 }
 

@@ -3,7 +3,7 @@
 #include "tools/emulator/machine.h"
 
 #include "encoder/isa/desc.h"
-#include "support/ieee.h"
+#include "tools/emulator/reduction.h"
 
 #include <algorithm>
 #include <bit>
@@ -27,36 +27,6 @@ unsigned bytesOf(AtomType type) {
   }
 }
 
-/// Add, min, ... of 32 or 64 bits; the 32-bit ones work on values extended as the type says.
-std::uint64_t combined(AtomOp op, AtomType type, std::uint64_t old, std::uint64_t value) {
-  const bool isSigned = type == AtomType::S32 || type == AtomType::S64;
-  const bool isNarrow = bytesOf(type) == 4;
-  const auto asSigned = [&](std::uint64_t v) {
-    return isNarrow ? std::int64_t{static_cast<std::int32_t>(v)} : static_cast<std::int64_t>(v);
-  };
-  const bool isLess = isSigned ? asSigned(value) < asSigned(old) : value < old;
-  switch (op) {
-  case AtomOp::ADD: return old + value;
-  case AtomOp::MIN: return isLess ? value : old;
-  case AtomOp::MAX: return isLess ? old : value;
-  case AtomOp::INC: return old >= value ? 0 : old + 1;
-  case AtomOp::DEC: return old == 0 || old > value ? value : old - 1;
-  case AtomOp::AND: return old & value;
-  case AtomOp::OR: return old | value;
-  case AtomOp::XOR: return old ^ value;
-  case AtomOp::EXCH: return value;
-  }
-  return old;
-}
-
-/// The format of a floating-point atomic, and whether it flushes subnormals.
-struct FloatType {
-  ieee::Format format;
-  unsigned bits;  ///< of an element
-  unsigned bytes; ///< of an access
-  bool flushes;
-};
-
 FloatType floatTypeOf(AtomFloat type) {
   using ieee::Format;
   switch (type) {
@@ -77,8 +47,30 @@ FloatType floatTypeOf(AtomFloat type) {
   return {Format::F32, 32, 4, false};
 }
 
-/// Add, min or max of one element.
-ieee::Bits combined(AtomOp op, const FloatType& type, ieee::Bits old, ieee::Bits value) {
+} // namespace
+
+std::uint64_t reduced(AtomOp op, AtomType type, std::uint64_t old, std::uint64_t value) {
+  const bool isSigned = type == AtomType::S32 || type == AtomType::S64;
+  const bool isNarrow = bytesOf(type) == 4;
+  const auto asSigned = [&](std::uint64_t v) {
+    return isNarrow ? std::int64_t{static_cast<std::int32_t>(v)} : static_cast<std::int64_t>(v);
+  };
+  const bool isLess = isSigned ? asSigned(value) < asSigned(old) : value < old;
+  switch (op) {
+  case AtomOp::ADD: return old + value;
+  case AtomOp::MIN: return isLess ? value : old;
+  case AtomOp::MAX: return isLess ? old : value;
+  case AtomOp::INC: return old >= value ? 0 : old + 1;
+  case AtomOp::DEC: return old == 0 || old > value ? value : old - 1;
+  case AtomOp::AND: return old & value;
+  case AtomOp::OR: return old | value;
+  case AtomOp::XOR: return old ^ value;
+  case AtomOp::EXCH: return value;
+  }
+  return old;
+}
+
+ieee::Bits reduced(AtomOp op, const FloatType& type, ieee::Bits old, ieee::Bits value) {
   if (type.flushes) {
     old = ieee::flush(type.format, old);
     value = ieee::flush(type.format, value);
@@ -91,8 +83,6 @@ ieee::Bits combined(AtomOp op, const FloatType& type, ieee::Bits old, ieee::Bits
   }
   return type.flushes ? ieee::flush(type.format, result) : result;
 }
-
-} // namespace
 
 /// Generic atomics do what the memory can do by itself and answer with a predicate that says whether they did: shared
 /// memory has no sums of 64 bits or of floats, local memory only those of 32 bits.
@@ -110,23 +100,24 @@ void Machine::atomic(const Operation& op, std::uint32_t lanes) {
   if (bytes > 8 && kind != AtomOp::EXCH) return stop("unsupported", "an atomic of 128 bits");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const std::uint64_t address = addressOf(op, lane);
-    const bool can = canDoAtomic(space, address, bytes == 4 || kind == AtomOp::EXCH, bytes);
-    std::uint32_t old[4] = {}, fresh[4] = {};
-    if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), bytes}, true)) {
-      if (bytes > 8) {
-        for (unsigned w = 0; w < words; ++w)
-          fresh[w] = word(op, op.data, w, lane);
-      } else {
-        std::uint64_t before = old[0] | std::uint64_t{old[1]} << 32;
-        const std::uint64_t value = bytes == 4 ? word(op, op.data, 0, lane) : value64(op, op.data, lane);
-        before = combined(kind, type, before, value);
-        fresh[0] = static_cast<std::uint32_t>(before);
-        fresh[1] = static_cast<std::uint32_t>(before >> 32);
+    forTargets(space, addressOf(op, lane), [&](std::uint64_t address) {
+      const bool can = canDoAtomic(space, address, bytes == 4 || kind == AtomOp::EXCH, bytes);
+      std::uint32_t old[4] = {}, fresh[4] = {};
+      if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), bytes}, true)) {
+        if (bytes > 8) {
+          for (unsigned w = 0; w < words; ++w)
+            fresh[w] = word(op, op.data, w, lane);
+        } else {
+          std::uint64_t before = old[0] | std::uint64_t{old[1]} << 32;
+          const std::uint64_t value = bytes == 4 ? word(op, op.data, 0, lane) : value64(op, op.data, lane);
+          before = reduced(kind, type, before, value);
+          fresh[0] = static_cast<std::uint32_t>(before);
+          fresh[1] = static_cast<std::uint32_t>(before >> 32);
+        }
+        writeMemory(space, address, lane, {reinterpret_cast<const std::byte*>(fresh), bytes}, true);
       }
-      writeMemory(space, address, lane, {reinterpret_cast<const std::byte*>(fresh), bytes}, true);
-    }
-    setAtomicResult(op, lane, can, {old, words});
+      setAtomicResult(op, lane, can, {old, words});
+    });
   }
 }
 
@@ -163,25 +154,26 @@ void Machine::atomicFloat(const Operation& op, std::uint32_t lanes) {
   const FloatType type = floatTypeOf(isa::modAs<AtomFloat>(op.inst, isa::Mod::AtomFloat));
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const std::uint64_t address = addressOf(op, lane);
-    const bool can = canDoAtomic(space, address, false, type.bytes);
-    std::uint32_t old[4] = {}, fresh[4] = {}, value[4] = {};
-    if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), type.bytes}, true)) {
-      for (unsigned w = 0; w < type.bytes / 4; ++w)
-        value[w] = word(op, op.data, w, lane);
-      for (unsigned bit = 0; bit < 8 * type.bytes; bit += type.bits) {
-        const auto element = [&](const std::uint32_t* words) {
-          if (type.bits == 64) return words[bit / 32] | std::uint64_t{words[bit / 32 + 1]} << 32;
-          const std::uint32_t mask = type.bits == 32 ? ~0u : 0xffffu;
-          return std::uint64_t{words[bit / 32] >> bit % 32 & mask};
-        };
-        const ieee::Bits result = combined(kind, type, element(old), element(value));
-        fresh[bit / 32] |= static_cast<std::uint32_t>(result) << bit % 32;
-        if (type.bits == 64) fresh[bit / 32 + 1] = static_cast<std::uint32_t>(result >> 32);
+    forTargets(space, addressOf(op, lane), [&](std::uint64_t address) {
+      const bool can = canDoAtomic(space, address, false, type.bytes);
+      std::uint32_t old[4] = {}, fresh[4] = {}, value[4] = {};
+      if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), type.bytes}, true)) {
+        for (unsigned w = 0; w < type.bytes / 4; ++w)
+          value[w] = word(op, op.data, w, lane);
+        for (unsigned bit = 0; bit < 8 * type.bytes; bit += type.bits) {
+          const auto element = [&](const std::uint32_t* words) {
+            if (type.bits == 64) return words[bit / 32] | std::uint64_t{words[bit / 32 + 1]} << 32;
+            const std::uint32_t mask = type.bits == 32 ? ~0u : 0xffffu;
+            return std::uint64_t{words[bit / 32] >> bit % 32 & mask};
+          };
+          const ieee::Bits result = reduced(kind, type, element(old), element(value));
+          fresh[bit / 32] |= static_cast<std::uint32_t>(result) << bit % 32;
+          if (type.bits == 64) fresh[bit / 32 + 1] = static_cast<std::uint32_t>(result >> 32);
+        }
+        writeMemory(space, address, lane, {reinterpret_cast<const std::byte*>(fresh), type.bytes}, true);
       }
-      writeMemory(space, address, lane, {reinterpret_cast<const std::byte*>(fresh), type.bytes}, true);
-    }
-    setAtomicResult(op, lane, can, {old, type.bytes / 4});
+      setAtomicResult(op, lane, can, {old, type.bytes / 4});
+    });
   }
 }
 

@@ -105,7 +105,26 @@ Operation::Handler handlerOf(Op op) {
   case Op::SYNCS_ARRIVE: return &Machine::arriveAtBarrier;
   case Op::SYNCS_PHASECHK: return &Machine::checkBarrier;
   case Op::ARRIVES_LDGSTSBAR: return &Machine::arriveAfterCopies;
-  case Op::UBLKCP_S_G: return &Machine::copyBulk;
+
+  // Copies by a unit of their own, which are done at once: nothing to forget, fetch or wait for.
+  case Op::UBLKCP_S_G:
+  case Op::UBLKCP_G_S:
+  case Op::UBLKCP_S_S:
+  case Op::UBLKRED_G_S:
+  case Op::UBLKRED_S_S: return &Machine::copyBulk;
+  case Op::UTMALDG:
+  case Op::UTMALDG_MORE:
+  case Op::UTMASTG:
+  case Op::UTMAREDG: return &Machine::copyBox;
+  case Op::UTMAPF:
+  case Op::UTMAPF_IM2COL:
+  case Op::UBLKPF:
+  case Op::UTMACCTL:
+  case Op::UTMACMDFLUSH: return &Machine::nothing;
+  case Op::STAS:
+  case Op::REDAS: return &Machine::storeRemote;
+  case Op::LDGMC:
+  case Op::LDGMC_FLOAT: return &Machine::loadReduced;
 
   // Special registers and moves between files.
   case Op::S2R:

@@ -8,6 +8,7 @@
 #include "tools/emulator/warp.h"
 #include "tools/launch/driver_functions.h"
 #include "tools/launch/launch.h"
+#include "tools/launch/tensor_map.h"
 
 #include <functional>
 #include <memory>
@@ -139,9 +140,30 @@ class Machine {
   // mbarrier_older.cpp: before sm_90
   void arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes);
   void atomicArrive(const Operation& op, std::uint32_t lanes);
-  void copyBulk(const Operation& op, std::uint32_t lanes);
+  /// Bytes that a barrier expects have come.
+  void bytesCame(std::uint64_t barrier, unsigned lane, std::uint32_t bytes);
   /// Reads the word of a barrier, lets `change` work on it, and writes it back.
   template <typename F> void changeBarrier(std::uint64_t address, unsigned lane, F change);
+
+  // --- bulk_copy.cpp: copies of which a barrier hears
+  void copyBulk(const Operation& op, std::uint32_t lanes);
+  void storeRemote(const Operation& op, std::uint32_t lanes);
+
+  // --- tensor_copy.cpp
+  void copyBox(const Operation& op, std::uint32_t lanes);
+  std::optional<launch::TensorMap> tensorMap(std::uint64_t address, unsigned lane);
+
+  // --- multicast.cpp
+  void loadReduced(const Operation& op, std::uint32_t lanes);
+  /// Calls visit(address) for each place where a store or a reduction goes: the address itself, or all that a multicast
+  /// address stands for.
+  template <typename F> void forTargets(Space space, std::uint64_t address, F visit) const {
+    const bool mayBeMany = !device_.launch.multicasts.empty() && (space == Space::Global || space == Space::Generic);
+    const auto targets = mayBeMany ? device_.replicas(address) : std::vector<std::uint64_t>();
+    if (targets.empty()) visit(address);
+    for (const std::uint64_t target : targets)
+      visit(target);
+  }
 
   // --- access.cpp: loads and stores
   void load(const Operation& op, std::uint32_t lanes);

@@ -129,23 +129,9 @@ void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// UBLKCP.S.G: at once, once for all lanes.
-void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
-  if (lanes == 0) return;
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const int to = row.slotIndex("URb");
-  const std::uint32_t target = word(op, to, 0, lane), barrier = word(op, to, 1, lane);
-  const std::uint64_t source = value64(op, row.slotIndex("URa"), lane);
-  const std::uint32_t units = word(op, row.slotIndex("URc"), 0, lane);
-  constexpr std::uint32_t kUnit = 16;
-  for (std::uint32_t k = 0; k < units && !stopped_; ++k) {
-    std::byte bytes[kUnit];
-    if (!readMemory(Space::Global, source + k * kUnit, lane, bytes)) return;
-    writeMemory(Space::Shared, target + k * kUnit, lane, bytes);
-  }
+void Machine::bytesCame(std::uint64_t barrier, unsigned lane, std::uint32_t bytes) {
   changeBarrier(barrier, lane, [&](Word& w, std::uint64_t) {
-    w.bytes -= std::int64_t{units} * kUnit;
+    w.bytes -= std::int64_t{bytes};
     w.endPhaseIfDone();
   });
 }

@@ -1,0 +1,121 @@
+// Copies that a unit of their own makes: bulk copies and reductions (UBLKCP, UBLKRED), from uniform registers, once for
+// all lanes; and stores and reductions of single values of which a barrier hears (STAS, REDAS). All are done at once.
+// Clusters have one CTA, whose number is 0, so that an address in the cluster's shared memory is one of its own.
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+#include "tools/emulator/reduction.h"
+
+#include <bit>
+#include <cstring>
+
+namespace orias::emu {
+
+using isa::Op;
+
+namespace {
+
+constexpr std::uint32_t kUnit = 16;
+
+/// How COPY_TYPE of the instruction table counts.
+enum class CopyType : std::uint8_t { U32, S32, U64, S64, F16, F32, F64 = 7, BF16 };
+
+unsigned bytesOf(CopyType type) {
+  switch (type) {
+  case CopyType::F16:
+  case CopyType::BF16: return 2;
+  case CopyType::U64:
+  case CopyType::S64:
+  case CopyType::F64: return 8;
+  default: return 4;
+  }
+}
+
+std::uint64_t combined(isa::AtomOp op, CopyType type, std::uint64_t old, std::uint64_t value) {
+  using ieee::Format;
+  const unsigned bytes = bytesOf(type);
+  const auto floats = [&](Format format) {
+    return reduced(op, FloatType{format, bytes * 8, bytes, format == Format::F32}, old, value);
+  };
+  switch (type) {
+  case CopyType::F16: return floats(Format::F16);
+  case CopyType::BF16: return floats(Format::BF16);
+  case CopyType::F32: return floats(Format::F32);
+  case CopyType::F64: return floats(Format::F64);
+  case CopyType::S32: return reduced(op, isa::AtomType::S32, old, value);
+  case CopyType::U64: return reduced(op, isa::AtomType::U64, old, value);
+  case CopyType::S64: return reduced(op, isa::AtomType::S64, old, value);
+  case CopyType::U32: break;
+  }
+  return reduced(op, isa::AtomType::U32, old, value);
+}
+
+bool reduces(Op op) {
+  return op == Op::UBLKRED_G_S || op == Op::UBLKRED_S_S;
+}
+
+} // namespace
+
+void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const int to = row.slotIndex("URb"), from = row.slotIndex("URa");
+  const bool toGlobal = op.inst.op == Op::UBLKCP_G_S || op.inst.op == Op::UBLKRED_G_S;
+  const Space target = toGlobal ? Space::Global : Space::Shared;
+  const Space source = op.inst.op == Op::UBLKCP_S_G ? Space::Global : Space::Shared;
+  const std::uint64_t toAddress = toGlobal ? value64(op, to, lane) : word(op, to, 0, lane);
+  const std::uint64_t fromAddress = source == Space::Global ? value64(op, from, lane) : word(op, from, 0, lane);
+  // Units below, and the CTAs that get a copy above.
+  const std::uint32_t size = word(op, row.slotIndex("URc"), 0, lane);
+  const std::uint32_t units = size & 0xffff, ctas = size >> 16;
+  const bool isMulticast = op.inst.op == Op::UBLKCP_S_G && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
+  if (isMulticast && (ctas & 1) == 0) return;
+  const auto kind = isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp);
+  const auto type = static_cast<CopyType>(isa::getMod(op.inst, isa::Mod::AtomType));
+  for (std::uint32_t k = 0; k < units && !stopped_; ++k) {
+    std::byte bytes[kUnit], old[kUnit];
+    if (!readMemory(source, fromAddress + k * kUnit, lane, bytes)) return;
+    if (reduces(op.inst.op)) {
+      if (!readMemory(target, toAddress + k * kUnit, lane, old, true)) return;
+      for (unsigned at = 0; at < kUnit; at += bytesOf(type)) {
+        std::uint64_t a = 0, b = 0;
+        std::memcpy(&a, old + at, bytesOf(type));
+        std::memcpy(&b, bytes + at, bytesOf(type));
+        a = combined(kind, type, a, b);
+        std::memcpy(bytes + at, &a, bytesOf(type));
+      }
+    }
+    writeMemory(target, toAddress + k * kUnit, lane, bytes, reduces(op.inst.op));
+  }
+  if (!toGlobal) bytesCame(word(op, to, 1, lane), lane, units * kUnit);
+}
+
+/// The address pair: where to, and the barrier.
+void Machine::storeRemote(const Operation& op, std::uint32_t lanes) {
+  const bool isReduction = op.inst.op == Op::REDAS;
+  const auto kind = isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp);
+  const auto type = isa::modAs<isa::AtomType>(op.inst, isa::Mod::AtomType);
+  const unsigned bytes = !isReduction ? op.size : type == isa::AtomType::U64 ? 8 : 4;
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint32_t offset = static_cast<std::uint32_t>(op.offset);
+    const std::uint32_t to = word(op, op.base, 0, lane) + offset, barrier = word(op, op.base, 1, lane);
+    std::uint32_t words[4] = {};
+    for (unsigned w = 0; w < bytes / 4; ++w)
+      words[w] = word(op, op.data, w, lane);
+    const std::span<std::byte> data{reinterpret_cast<std::byte*>(words), bytes};
+    if (isReduction) {
+      std::uint64_t old = 0, value = 0;
+      if (!readMemory(Space::Shared, to, lane, std::as_writable_bytes(std::span(&old, 1)).first(bytes), true)) return;
+      std::memcpy(&value, words, bytes);
+      old = reduced(kind, type, old, value);
+      std::memcpy(words, &old, bytes);
+    }
+    writeMemory(Space::Shared, to, lane, data, isReduction);
+    bytesCame(barrier, lane, bytes);
+  }
+}
+
+} // namespace orias::emu

@@ -1,0 +1,113 @@
+// Copies of boxes of tensors (UTMALDG, UTMASTG, UTMAREDG), from uniform registers, once for all lanes and at once. What
+// a map says is launch::TensorMap's affair. Clusters have one CTA, whose number is 0.
+
+#include "tools/emulator/machine.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "tools/emulator/reduction.h"
+#include "tools/launch/tensor_map.h"
+
+#include <bit>
+#include <vector>
+
+namespace orias::emu {
+
+using isa::Op;
+using launch::TensorMap;
+
+namespace {
+
+/// How a reduction takes the elements of a tensor.
+std::uint64_t combined(isa::AtomOp op, TensorMap::Type type, std::uint64_t old, std::uint64_t value) {
+  using ieee::Format;
+  using From = TensorMap::Type;
+  switch (type) {
+  case From::F16: return reduced(op, FloatType{Format::F16, 16, 2, false}, old, value);
+  case From::BF16: return reduced(op, FloatType{Format::BF16, 16, 2, false}, old, value);
+  case From::F64: return reduced(op, FloatType{Format::F64, 64, 8, false}, old, value);
+  case From::F32:
+  case From::F32Ftz: return reduced(op, FloatType{Format::F32, 32, 4, true}, old, value);
+  case From::S32: return reduced(op, isa::AtomType::S32, old, value);
+  case From::U64: return reduced(op, isa::AtomType::U64, old, value);
+  case From::S64: return reduced(op, isa::AtomType::S64, old, value);
+  default: return reduced(op, isa::AtomType::U32, old, value);
+  }
+}
+
+/// The offsets of an image's pixels stand in the low half of a word: one of 16 bits, two of 8, three of 5.
+std::vector<unsigned> offsetsOf(std::uint32_t word, unsigned count) {
+  constexpr unsigned kBits[] = {0, 16, 8, 5};
+  std::vector<unsigned> offsets;
+  for (unsigned i = 0; i < count; ++i)
+    offsets.push_back((word & 0xffff) >> (i * kBits[count]) & ((1u << kBits[count]) - 1));
+  return offsets;
+}
+
+} // namespace
+
+/// Of a map in the window of parameters, those that the kernel got.
+std::optional<TensorMap> Machine::tensorMap(std::uint64_t address, unsigned lane) {
+  std::array<std::byte, TensorMap::kBytes> bytes;
+  constexpr std::size_t kPiece = 16;
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    const auto piece = std::span(bytes).subspan(at, kPiece);
+    if (address - kParameterWindow < kWindowBytes) {
+      const std::vector<std::byte>& bank = constants_.bank(0);
+      const std::uint64_t first = program_.target->paramBase() + (address - kParameterWindow) + at;
+      if (first + kPiece > bank.size()) {
+        stop("memcheck", "the map of a tensor is not in the parameters");
+        return std::nullopt;
+      }
+      std::copy_n(bank.begin() + static_cast<std::ptrdiff_t>(first), kPiece, piece.begin());
+    } else if (!readMemory(Space::Generic, address + at, lane, piece)) {
+      return std::nullopt;
+    }
+  }
+  return TensorMap::decode(bytes);
+}
+
+void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const bool loads = op.inst.op == Op::UTMALDG || op.inst.op == Op::UTMALDG_MORE, reduces = op.inst.op == Op::UTMAREDG;
+  const int box = row.slotIndex("URb"), more = row.slotIndex("URc");
+  const unsigned dimensions = isa::getMod(op.inst, isa::Mod::Geometry) + 1;
+  const bool isImage = isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
+  const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
+  if (isMulticast && (extra >> 16 & 1) == 0) return;
+  const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
+  if (!map) return;
+  if (map->rank != dimensions || map->isImage != isImage) return stop("memcheck", "the map of another kind of tensor");
+  const unsigned first = loads ? 2 : 1;
+  std::vector<std::int64_t> at;
+  for (unsigned d = 0; d < dimensions; ++d)
+    at.push_back(static_cast<std::int32_t>(word(op, box, first + d, lane)));
+  const std::vector<unsigned> offsets = offsetsOf(extra, isImage && loads && more >= 0 ? dimensions - 2 : 0);
+  const auto elements = map->elements(at, offsets, word(op, box, 0, lane));
+  if (!elements) return stop("unsupported", "an interleaved tensor");
+  const std::size_t bytes = map->elementBytes();
+  for (const TensorMap::Element& element : *elements) {
+    if (stopped_) return;
+    std::uint64_t value = 0, old = 0;
+    const auto data = std::as_writable_bytes(std::span(&value, 1)).first(bytes);
+    if (loads) {
+      if (element.global && !readMemory(Space::Global, *element.global, lane, data)) return;
+      value = element.global ? map->loaded(value) : map->outside();
+      writeMemory(Space::Shared, element.shared, lane, data);
+    } else if (element.global) {
+      if (!readMemory(Space::Shared, element.shared, lane, data)) return;
+      if (reduces) {
+        const auto before = std::as_writable_bytes(std::span(&old, 1)).first(bytes);
+        if (!readMemory(Space::Global, *element.global, lane, before, true)) return;
+        value = combined(isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp), map->type, old, value);
+      }
+      writeMemory(Space::Global, *element.global, lane, data, reduces);
+    }
+  }
+  if (loads) bytesCame(word(op, box, 1, lane), lane, static_cast<std::uint32_t>(bytes * elements->size()));
+}
+
+} // namespace orias::emu
