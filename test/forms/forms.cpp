@@ -56,7 +56,8 @@ bool runOn(const Command& command, const forms::Settings& settings, std::size_t 
     table.add(target, statement, verdict);
     const bool isWrong = verdict.outcome == forms::Outcome::Differs || verdict.outcome == forms::Outcome::Fault;
     isGood &= !isWrong;
-    const bool isOpen = verdict.outcome == forms::Outcome::Unsupported || verdict.outcome == forms::Outcome::NoEngine;
+    const bool isOpen = verdict.outcome == forms::Outcome::Unsupported || verdict.outcome == forms::Outcome::NoEngine ||
+                        verdict.outcome == forms::Outcome::Assembled;
     if (isWrong || (command.verbose && isOpen)) fmt::print("{}\t{}\n", statement.text, verdict.reason);
   });
   return isGood;

@@ -12,7 +12,8 @@ namespace orias::forms {
 /// A kernel that reads a statement's sources from buffers, runs it in every lane, and writes its results, the carry and
 /// the memory that it may have changed.
 struct Kernel {
-  std::string text; ///< a whole PTX module
+  std::string text;      ///< a whole PTX module
+  std::string statement; ///< its line that matters
   launch::Launch launch;
 };
 

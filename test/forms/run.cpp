@@ -6,6 +6,7 @@
 #include "test/forms/kernel.h"
 #include "tools/engines/engines.h"
 
+#include <algorithm>
 #include <exception>
 #include <filesystem>
 #include <fmt/format.h>
@@ -30,14 +31,25 @@ Verdict judgeRun(std::string_view who, const engines::Verdict& verdict) {
   return named(Outcome::Fault);
 }
 
+/// A line of a text, from 1.
+std::string_view lineOf(std::string_view text, std::uint32_t number) {
+  for (; number > 1 && !text.empty(); --number)
+    text.remove_prefix(std::min(text.size(), text.find('\n') + 1));
+  return text.substr(0, text.find('\n'));
+}
+
 /// Whether it is one of the target's forms; Agrees if so.
-Verdict judgeForm(ptx::Module& module, Diagnostics& diags) {
+Verdict judgeForm(const Kernel& kernel, ptx::Module& module, Diagnostics& diags) {
   ptx::check(module, {}, diags);
   if (!diags.hasErrors()) return {};
   const std::string& message = diags.all().front().message;
   const bool isTarget =
       message.starts_with("Feature '") || message.find("not supported on .target '") != std::string::npos;
-  return {isTarget ? Outcome::OtherTarget : Outcome::NoForm, message};
+  if (isTarget) return {Outcome::OtherTarget, message};
+  const std::string_view line = lineOf(kernel.text, diags.all().front().loc.line);
+  if (line.find(kernel.statement) == std::string_view::npos)
+    return {Outcome::Fault, fmt::format("around it: {}: {}", line, message)};
+  return {Outcome::NoForm, message};
 }
 
 /// What it says of a form that orias assembles its kernel so, or does not.
@@ -56,11 +68,28 @@ void keep(std::span<const std::byte> cubin, const std::string& folder) {
   if (!out.flush()) throw Error("cannot write " + file);
 }
 
+/// What a run's end means for a launch that must stop: it must have, in the way that the launch names.
+engines::Verdict asWanted(const launch::Launch& launch, engines::Verdict run) {
+  if (launch.stops.empty()) return run;
+  if (run.outcome == engines::Outcome::Rejected && run.reason.starts_with(launch.stops + ":")) return {};
+  if (run.isGood()) return {engines::Outcome::Rejected, "the run goes to its end"};
+  return run;
+}
+
+/// Enough for every kernel here. A copy that brings too few bytes is waited for until this is spent.
+launch::RunOptions runOptions() {
+  launch::RunOptions options;
+  options.instructionBudget = 5'000'000;
+  return options;
+}
+
 /// Runs a cubin and compares the memory that it leaves.
 Verdict judgeCubin(std::string_view whose, std::span<const std::byte> cubin, const launch::Launch& launch,
                    const launch::Device& wanted) {
   launch::Device got(launch);
-  const engines::Verdict run = engines::emulate(cubin, got);
+  const engines::Verdict run = asWanted(launch, engines::emulate(cubin, got, runOptions()));
+  // Where a run stops, other threads may be anywhere.
+  if (!launch.stops.empty()) return judgeRun(whose, run);
   return judgeRun(whose, run.isGood() ? engines::compare(got, wanted) : run);
 }
 
@@ -68,7 +97,7 @@ Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Se
                      std::string_view whyNotRun) {
   Diagnostics diags(interpreted.launch.name, interpreted.text);
   const auto module = ptx::parse(interpreted.text, diags);
-  if (Verdict verdict = judgeForm(*module, diags); verdict.outcome != Outcome::Agrees) return verdict;
+  if (Verdict verdict = judgeForm(interpreted, *module, diags); verdict.outcome != Outcome::Agrees) return verdict;
 
   Options options;
   options.arch = settings.arch;
@@ -79,7 +108,8 @@ Verdict judgeKernels(const Kernel& interpreted, const Kernel& emulated, const Se
   if (!whyNotRun.empty()) return {Outcome::Assembled, std::string(whyNotRun)};
 
   launch::Device wanted(interpreted.launch);
-  const engines::Verdict interpretation = engines::interpret(interpreted.text, wanted);
+  const engines::Verdict interpretation =
+      asWanted(interpreted.launch, engines::interpret(interpreted.text, wanted, runOptions()));
   if (!interpretation.isGood()) return judgeRun("interpreter", interpretation);
   Verdict verdict = judgeCubin("our cubin", ours.cubin, emulated.launch, wanted);
   if (verdict.outcome != Outcome::Agrees || !settings.ptxas) return verdict;

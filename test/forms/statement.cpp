@@ -35,8 +35,10 @@ class OperandWriter {
     // The attributes of samplers need a sampler, which the preamble does not have.
     case Want::TexRef:
     case Want::SurfRef: return "[" + handle() + "]";
-    case Want::Tensor:
-      return "[" + std::string(kAddress64) + ", " + vectorOf(spec, tensorCoordinates(), Type::B32) + "]";
+    case Want::Tensor: {
+      const std::string map = addressRegister(spec, 64, StateSpace::None);
+      return "[" + map + ", " + vectorOf(spec, tensorCoordinates(), Type::B32) + "]";
+    }
     case Want::Value: return value(spec);
     }
     return {};
@@ -70,18 +72,21 @@ class OperandWriter {
     return std::string(kAddress64);
   }
 
-  std::string addressIn(std::string_view reg, StateSpace space) {
-    uses_.push_back({std::string(reg), Type::B64, Role::Address, "", space});
-    return "[" + std::string(reg) + "]";
+  /// Of several addresses each has a register of its own, from the last one (kAddress64, kAddress32) downwards.
+  std::string addressRegister(const OperandSpec& spec, unsigned bits, StateSpace space) {
+    const std::string name = (bits == 64 ? "%d" : "%r") + std::to_string(kLastAddress - addresses_++);
+    uses_.push_back({name, bits == 64 ? Type::B64 : Type::B32, Role::Address, spec.name, space});
+    return name;
   }
 
   std::string address(const OperandSpec& spec) {
-    if (spec.spaceFrom == OperandSpec::SpaceFrom::TensorMemory) return addressIn(kAddress32, StateSpace::Tex);
+    const auto in = [&](unsigned bits, StateSpace space) { return "[" + addressRegister(spec, bits, space) + "]"; };
+    if (spec.spaceFrom == OperandSpec::SpaceFrom::TensorMemory) return in(32, StateSpace::Tex);
     switch (const StateSpace space = Form::stateSpaceOf(spec.space)) {
     case StateSpace::Const: return "[cbuf]";
     case StateSpace::Param: return form_.op == Op::St ? "[callparam]" : "[tm]";
-    case StateSpace::Shared: return addressIn(kAddress32, space);
-    default: return addressIn(kAddress64, space);
+    case StateSpace::Shared: return in(32, space);
+    default: return in(64, space);
     }
   }
 
@@ -111,8 +116,9 @@ class OperandWriter {
   }
 
   const Form& form_;
+  static constexpr unsigned kLastAddress = 139;
   std::vector<Use>& uses_;
-  unsigned next_ = 1;
+  unsigned next_ = 1, addresses_ = 0;
 };
 
 Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, const OperandPattern& pattern,

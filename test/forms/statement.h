@@ -34,7 +34,8 @@ struct Statement {
   std::string version() const; ///< "8.0"
 };
 
-/// The registers that hold addresses; no value is ever in them.
+/// The registers that hold the first address of a statement; the next ones are in those before them. No value is ever
+/// in them.
 inline constexpr std::string_view kAddress64 = "%d139", kAddress32 = "%r139";
 
 /// Calls `take` with an example of every form of the table of PTX instructions: each row with each of its modifiers

@@ -3,6 +3,7 @@
 #include "frontend/types.h"
 #include "tools/launch/random.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -34,6 +35,13 @@ std::optional<Format> formatOf(Type type) {
   case Type::F64: return Format{11, 52};
   default: return std::nullopt;
   }
+}
+
+/// Also of those that only matrices have.
+std::optional<Format> matrixFormatOf(Type type) {
+  if (type == Type::E4M3) return Format{4, 3};
+  if (type == Type::E5M2) return Format{5, 2};
+  return formatOf(type);
 }
 
 /// A float: special, or a random one near 1, or any.
@@ -92,13 +100,14 @@ std::uint64_t integerValue(unsigned bits, Random& random) {
 Type matrixElement(const Statement& statement, std::string_view operand) {
   const ptx::Form& form = statement.form;
   const bool hasFour = form.typeCount() >= 4;
+  if (form.op == Op::WgmmaMmaAsync) return form.type(1); // B is in memory
   if (operand == "a") return form.type(hasFour ? 1 : 0);
   if (operand == "b") return form.type(hasFour ? 2 : 0);
   return form.type(hasFour ? 3 : form.typeCount() - 1);
 }
 
 bool isMatrix(Op op) {
-  return op == Op::Mma || op == Op::WmmaMma;
+  return op == Op::Mma || op == Op::WmmaMma || op == Op::WgmmaMmaAsync;
 }
 
 bool isBarrier(Op op) {
@@ -110,6 +119,17 @@ std::uint64_t packed(std::uint64_t low, std::uint64_t high, Type type) {
   return type == Type::F16x2 || type == Type::BF16x2 ? low | high << 16 : low;
 }
 
+/// Elements of a matrix that fill 32 bits, or one of 64. The limits of sums are met by every fourth integer of 32 bits.
+std::uint64_t matrixWord(Type type, Random& random) {
+  const auto format = matrixFormatOf(type);
+  if (!format) return type == Type::S32 && random.below(4) == 0 ? 0x7fffffff - random.below(64) : random.bits();
+  const unsigned bits = ptx::bitWidth(type);
+  std::uint64_t word = 0;
+  for (unsigned at = 0; at < std::max(32u, bits); at += bits)
+    word |= smallFloat(*format, random) << at;
+  return word;
+}
+
 /// One value that the instruction has a meaning for.
 std::uint64_t value(const Statement& statement, const Use& use, Random& random) {
   const Op op = statement.form.op;
@@ -119,10 +139,8 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
   if (use.type == Type::Pred) return random.below(2);
   if (isMatrix(op)) {
     const Type element = matrixElement(statement, use.operand);
-    const auto format = formatOf(element);
-    if (!format) return random.bits();
-    const std::uint64_t low = smallFloat(*format, random), high = smallFloat(*format, random);
-    return ptx::bitWidth(element) == 16 ? low | high << 16 : low;
+    if (!matrixFormatOf(element)) return random.bits();
+    return matrixWord(element, random);
   }
   const bool isFloat = formatOf(use.type).has_value();
   if (op == Op::Match) return random.below(3);
@@ -190,6 +208,24 @@ std::vector<std::byte> sourceValues(const Statement& statement, const Use& use, 
     if (size == 16) append(bytes, random.bits(), 8);
   }
   return bytes;
+}
+
+std::vector<std::byte> reducedValues(Type type, std::size_t bytes, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::byte> values;
+  const auto format = formatOf(type);
+  const unsigned bits = type == Type::F16x2 || type == Type::BF16x2 ? 16 : std::max(8u, ptx::bitWidth(type));
+  while (values.size() < bytes)
+    append(values, format ? floatValue(*format, random) : integerValue(bits, random), bits / 8);
+  return values;
+}
+
+std::vector<std::byte> matrixValues(Type type, std::size_t bytes, std::uint64_t seed) {
+  Random random(seed);
+  std::vector<std::byte> values;
+  while (values.size() < bytes)
+    append(values, matrixWord(type, random), std::max(32u, ptx::bitWidth(type)) / 8);
+  return values;
 }
 
 ElementType memoryElement(const Statement& statement) {

@@ -20,6 +20,13 @@ std::vector<std::byte> sourceValues(const Statement& statement, const Use& use, 
 /// What memory holds before the statement runs; floats whose sums are exact where an instruction adds to it.
 std::vector<std::byte> memoryValues(const Statement& statement, std::size_t bytes, std::uint64_t seed);
 
+/// Values for a reduction of elements of a type: special ones among random ones.
+std::vector<std::byte> reducedValues(ptx::Type type, std::size_t bytes, std::uint64_t seed);
+
+/// Elements of a matrix that is multiplied, packed: of floating-point types such that sums of products are exact, of
+/// integers any, sums near their limits among them.
+std::vector<std::byte> matrixValues(ptx::Type type, std::size_t bytes, std::uint64_t seed);
+
 /// The type of the values that an instruction reads, changes and writes in memory.
 launch::ElementType memoryElement(const Statement& statement);
 

@@ -14,20 +14,34 @@ namespace orias::forms {
 
 namespace {
 
-/// The first example of an opcode.
+/// The first example of an opcode; the table is walked once.
 Statement statementOf(std::string_view opcode) {
-  std::vector<Statement> found;
-  forEachStatement([&](Statement statement) {
-    if (found.empty() && statement.opcode == opcode) found.push_back(std::move(statement));
-  });
-  REQUIRE_MESSAGE(found.size() == 1, opcode);
-  return found.front();
+  static const std::map<std::string, Statement, std::less<>> all = [] {
+    std::map<std::string, Statement, std::less<>> found;
+    forEachStatement([&](Statement statement) { found.emplace(std::string(statement.opcode), std::move(statement)); });
+    return found;
+  }();
+  const auto found = all.find(opcode);
+  REQUIRE_MESSAGE(found != all.end(), opcode);
+  return found->second;
 }
 
 Outcome planted(std::string_view interpreted, std::string_view emulated) {
   const Settings settings;
   const Statement left = statementOf(interpreted), right = statementOf(emulated);
   return judge(kernelFor(left, settings.arch, 1), kernelFor(right, settings.arch, 1), settings).outcome;
+}
+
+/// The same with only the statement changed: in its text `from` becomes `to`.
+Outcome plantedIn(std::string_view opcode, std::string_view from, std::string_view to) {
+  const Settings settings;
+  const Statement statement = statementOf(opcode);
+  const Kernel kernel = kernelFor(statement, settings.arch, 1);
+  Kernel wrong = kernel;
+  const std::size_t at = wrong.text.find(from, wrong.text.find(statement.text));
+  REQUIRE_MESSAGE(at < wrong.text.find(statement.text) + statement.text.size(), statement.text);
+  wrong.text.replace(at, from.size(), to);
+  return judge(kernel, wrong, settings).outcome;
 }
 
 /// An example of each video instruction, of the form with c; looked up once.
@@ -100,8 +114,69 @@ TEST_CASE("another operation in the assembled kernel is seen, in registers, in t
   CHECK(planted("red.global.add.u32", "red.global.min.u32") == Outcome::Differs);
 }
 
+TEST_CASE("steps of a protocol: what surrounds them sees another operation") {
+  CHECK(plantedIn("mbarrier.arrive.b64", "arrive.b64", "arrive_drop.b64") == Outcome::Differs);
+  CHECK(plantedIn("mbarrier.expect_tx.b64", "expect_tx", "complete_tx") == Outcome::Differs);
+  CHECK(plantedIn("mbarrier.test_wait.parity.b64", "%r2", "1") == Outcome::Differs);
+  CHECK(plantedIn("mbarrier.init.b64", "%r1", "6") == Outcome::Differs);
+  CHECK(plantedIn("cp.async.mbarrier.arrive.noinc.b64", ".noinc", "") == Outcome::Differs);
+  CHECK(plantedIn("cp.async.cg.shared.global", ", 16", ", 16, 8") == Outcome::Differs);
+  CHECK(plantedIn("cp.async.wait_group", "1", "2") == Outcome::Differs);
+  CHECK(plantedIn("bar.arrive", "bar.arrive", "bar.sync") == Outcome::Agrees); // only later
+  CHECK(plantedIn("barrier.cluster.wait", "barrier.cluster.wait", "griddepcontrol.wait") == Outcome::Differs);
+  CHECK(plantedIn("bra", "bra L1", "griddepcontrol.wait") == Outcome::Differs);
+  CHECK(plantedIn("exit", "exit", "griddepcontrol.wait") == Outcome::Differs);
+  CHECK(plantedIn("alloca.u64", "%d2", "0") == Outcome::Differs);
+  CHECK(plantedIn("cvta.const.u64", "cvta.const.u64", "mov.b64") == Outcome::Differs);
+  CHECK(plantedIn("ldmatrix.sync.aligned.m8n8.x1.b16", ".x1", ".x1.trans") == Outcome::Differs);
+  CHECK(plantedIn("createpolicy.fractional.L2::evict_last.b64", "createpolicy.fractional.L2::evict_last.b64 %d1",
+                  "trap") == Outcome::Differs);
+}
+
+TEST_CASE("copies and products: what surrounds them sees another one") {
+  // In bulk, and single values with a barrier.
+  CHECK(plantedIn("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", "%r1", "16") == Outcome::Differs);
+  CHECK(plantedIn("cp.async.bulk.global.shared::cta.bulk_group", "%r1", "16") == Outcome::Differs);
+  CHECK(plantedIn("cp.reduce.async.bulk.global.shared::cta.bulk_group.min.u32", "min", "max") == Outcome::Differs);
+  CHECK(plantedIn("st.async.mbarrier::complete_tx::bytes.v2.b32", "{%r1, %r2}", "{%r2, %r1}") == Outcome::Differs);
+  CHECK(plantedIn("red.async.relaxed.cluster.mbarrier::complete_tx::bytes.min.u32", "min", "max") == Outcome::Differs);
+  // Matrices.
+  CHECK(plantedIn("wmma.load.a.sync.aligned.row.m16n16k16.f16", "row", "col") == Outcome::Differs);
+  CHECK(plantedIn("wmma.mma.sync.aligned.row.row.m16n16k16.s32.u8.u8.s32", "u8.s32", "u8.s32.satfinite") ==
+        Outcome::Differs);
+  CHECK(plantedIn("wmma.store.d.sync.aligned.row.m16n16k16.f16", "row", "col") == Outcome::Differs);
+  CHECK(plantedIn("wgmma.mma_async.sync.aligned.m64n8k32.s32.u8.u8", "s32.u8", "s32.s8") == Outcome::Differs);
+  CHECK(plantedIn("mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", "e4m3.e4m3", "e4m3.e5m2") == Outcome::Differs);
+  // Tensors and their maps.
+  CHECK(plantedIn("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes", "{%r1, %r2}",
+                  "{%r2, %r1}") == Outcome::Differs);
+  CHECK(plantedIn("cp.reduce.async.bulk.tensor.1d.global.shared::cta.min.bulk_group", "min", "max") ==
+        Outcome::Differs);
+  CHECK(plantedIn("tensormap.replace.tile.box_dim.b1024.b32", ", 0", ", 1") == Outcome::Differs);
+  // Of several devices.
+  CHECK(plantedIn("multimem.ld_reduce.min.u32", "min", "max") == Outcome::Differs);
+  CHECK(plantedIn("multimem.red.min.u32", "min", "max") == Outcome::Differs);
+  CHECK(plantedIn("multimem.st.u32", "%r1", "5") == Outcome::Differs);
+}
+
+TEST_CASE("a launch that must stop does not pass when it completes") {
+  CHECK(judge(statementOf("trap"), {}).outcome == Outcome::Agrees);
+  const Settings settings;
+  const Statement trap = statementOf("trap"), goesOn = statementOf("griddepcontrol.wait");
+  Kernel wrong = kernelFor(trap, settings.arch, 1);
+  wrong.text.replace(wrong.text.find(trap.text), trap.text.size(), goesOn.text);
+  CHECK(judge(kernelFor(trap, settings.arch, 1), wrong, settings).outcome == Outcome::Differs);
+}
+
+TEST_CASE("an error in the kernel around a statement is a fault, not a form that there is none of") {
+  Kernel kernel = kernelFor(statementOf("add.s32"), "sm_90a", 1);
+  kernel.text.replace(kernel.text.find("%ctaid.x"), 8, "%nobody");
+  CHECK(judge(kernel, kernel, {}).outcome == Outcome::Fault);
+}
+
 TEST_CASE("what cannot stand alone is only assembled, what sm_90a lacks is not") {
-  CHECK(judge(statementOf("exit"), {}).outcome == Outcome::Assembled);
+  const Kernel kernel = kernelFor(statementOf("add.s32"), "sm_90a", 1);
+  CHECK(judge(kernel, kernel, {}, "a reason").outcome == Outcome::Assembled);
   CHECK(judge(statementOf("add.f32x2"), {}).outcome == Outcome::OtherTarget);
 }
 
