@@ -155,8 +155,6 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
   if (!checkOnly_ && std::ranges::find(kCodeTargets, target_->name()) == std::end(kCodeTargets))
     throw Error(
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
-  if (options.relocatable && !target_->hasClusters())
-    throw Error(fmt::format("not supported yet: relocatable objects for {}", target_->name()));
   if (options.relocatable && inputs.size() > 1)
     throw Error("not supported yet: several inputs for one relocatable object");
   for (const std::string& setting : options.knobs)

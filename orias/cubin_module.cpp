@@ -32,6 +32,12 @@ bool isFunction(const ori::Symbol& symbol) {
   return symbol.kind != ori::Symbol::Kind::Variable;
 }
 
+/// From sm_90 on linkers keep a table of all functions whose address is taken; before that a pointer is the address
+/// (observed).
+bool hasUnifiedTable(const ori::Module& module) {
+  return module.target().hasClusters();
+}
+
 cubin::Variable describe(const ori::Module& module, const ori::Variable& variable) {
   cubin::Variable out;
   out.name = variable.name;
@@ -48,7 +54,8 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
     out.init.push_back(std::byte{byte});
   for (const ori::DataRelocation& r : variable.relocations) {
     const ori::Symbol& symbol = module.symbols[r.symbol];
-    const auto type = isFunction(symbol) && module.relocatable ? cubin::RelocationType::Unified64 : relocationTypeOf(r);
+    const bool isUnified = isFunction(symbol) && module.relocatable && hasUnifiedTable(module);
+    const auto type = isUnified ? cubin::RelocationType::Unified64 : relocationTypeOf(r);
     out.relocations.push_back({type, r.offset, symbol.name, r.addend});
   }
   return out;
@@ -101,13 +108,13 @@ bool readsReservedShared(const ori::Function& function) {
 cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder::CodeRelocation& relocation) {
   using Type = cubin::RelocationType;
   using Part = encoder::CodeRelocation::Part;
-  if (relocation.part == Part::Callee) return Type::Callee;
+  if (relocation.part == Part::Callee) return hasUnifiedTable(module) ? Type::Callee : Type::CalleeAt34;
   const ori::Symbol& symbol = module.symbols[relocation.symbol];
   if (symbol.kind == ori::Symbol::Kind::Variable) {
     const ori::Space space = module.variables[symbol.index].space;
     if (space == ori::Space::Const) return Type::Abs16At32;
     if (space == ori::Space::Shared) return Type::Abs32At32;
-  } else {
+  } else if (hasUnifiedTable(module)) {
     return relocation.part == Part::Low ? Type::Unified32Lo32 : Type::Unified32Hi32;
   }
   return relocation.part == Part::Low ? Type::Abs32Lo32 : Type::Abs32Hi32;
@@ -122,7 +129,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
     isNamed[r.symbol] = true;
     if (r.part == encoder::CodeRelocation::Part::Callee) isCalled[r.symbol] = true;
   }
-  for (const std::uint32_t offset : code.callOffsets)
+  for (const std::uint32_t offset : hasUnifiedTable(module) ? code.callOffsets : std::vector<std::uint32_t>{})
     out.relocations.push_back({cubin::RelocationType::IndirectCallee, offset, cubin::kUnifiedTableOffset, 0});
   for (std::size_t id = 0; id < isNamed.size(); ++id) {
     const ori::Symbol& symbol = module.symbols[id];

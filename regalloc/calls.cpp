@@ -169,10 +169,29 @@ void expandAddresses(ori::Function& function) {
     });
 }
 
+namespace {
+
+/// But for NOPs, which make it wait at -O0: its own place is where the block begins.
+bool startsWithLepc(const ori::Block& block) {
+  for (const ori::Instr& instr : block)
+    if (instr.op != Op::NOP) return instr.op == Op::LEPC;
+  return false;
+}
+
+} // namespace
+
 void settleReturnAddresses(ori::Function& function) {
   if (function.module().target().hasClusters()) return;
   constexpr std::int32_t kInstructionBytes = 16;
+  ori::Block* before = nullptr; // the only way into a block of LEPC is from there
   for (ori::Block* block : function.layout()) {
+    ori::Block* previous = std::exchange(before, block);
+    if (startsWithLepc(*block))
+      while (block->first->op == Op::NOP) {
+        ori::Instr* nop = block->first;
+        function.unlink(nop);
+        function.append(previous, nop);
+      }
     if (block->first == nullptr || block->first->op != Op::LEPC) continue;
     std::int32_t bytes = 0;
     ori::Instr* sum = nullptr;

@@ -41,7 +41,7 @@ void expandCalls(ori::Function& function);
 void expandAddresses(ori::Function& function);
 
 /// Chips before sm_90 add a distance to the address of LEPC: that from there to behind the call. To be asked for again
-/// when instructions were put between the two.
+/// when instructions were put between the two, or NOPs in front of LEPC, which move away.
 void settleReturnAddresses(ori::Function& function);
 
 } // namespace orias::regalloc

@@ -10,14 +10,37 @@
 namespace orias::cubin {
 namespace {
 
-bool isAddressOfFunction(const Relocation& relocation) {
-  return relocation.type == RelocationType::Unified64 || relocation.type == RelocationType::Unified32Lo32;
-}
+/// Tells which relocations make pointers to functions. From sm_90 on they have types of their own; before that they are
+/// those of addresses of data.
+class FunctionPointers {
+ public:
+  explicit FunctionPointers(const Module& module) {
+    for (const Function& function : module.functions)
+      names_.insert(function.name);
+    for (const ExternalFunction& function : module.externalFunctions)
+      names_.insert(function.name);
+    for (const Alias& alias : module.aliases)
+      names_.insert(alias.name);
+  }
+
+  bool areMadeBy(const Relocation& relocation) const {
+    switch (relocation.type) {
+    case RelocationType::Unified64:
+    case RelocationType::Unified32Lo32: return true;
+    case RelocationType::Abs64:
+    case RelocationType::Abs32Lo32: return names_.contains(relocation.symbol);
+    default: return false;
+    }
+  }
+
+ private:
+  std::set<std::string> names_;
+};
 
 /// The functions whose addresses stand where relocations lead, variables of variables included.
 class References {
  public:
-  explicit References(const Module& module) {
+  References(const Module& module, const FunctionPointers& pointers) : pointers_(pointers) {
     for (const Variable& variable : module.variables)
       variables_[variable.name] = &variable;
   }
@@ -32,12 +55,13 @@ class References {
  private:
   void visit(const std::vector<Relocation>& relocations) {
     for (const Relocation& relocation : relocations) {
-      if (isAddressOfFunction(relocation)) found_.insert(relocation.symbol);
+      if (pointers_.areMadeBy(relocation)) found_.insert(relocation.symbol);
       const auto variable = variables_.find(relocation.symbol);
       if (variable != variables_.end() && seen_.insert(relocation.symbol).second) visit(variable->second->relocations);
     }
   }
 
+  const FunctionPointers& pointers_;
   std::map<std::string, const Variable*> variables_;
   std::set<std::string> seen_, found_;
 };
@@ -63,13 +87,14 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
   for (const Alias& alias : module.aliases)
     pair(tables.graph, symbol(alias.name), symbol(alias.function));
 
+  const FunctionPointers pointers(module);
   std::set<std::string> taken;
   for (const Variable& variable : module.variables)
     for (const Relocation& r : variable.relocations)
-      if (isAddressOfFunction(r)) taken.insert(r.symbol);
+      if (pointers.areMadeBy(r)) taken.insert(r.symbol);
   for (const Function& function : module.functions)
     for (const Relocation& r : function.relocations)
-      if (isAddressOfFunction(r)) taken.insert(r.symbol);
+      if (pointers.areMadeBy(r)) taken.insert(r.symbol);
 
   std::map<std::string, std::string> prototypes;
   for (const ExternalFunction& function : module.externalFunctions)
@@ -87,7 +112,7 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
     for (const std::string& prototype : function.indirectCalls)
       pair(tables.graph, symbol(function.name), text(prototype));
   pair(tables.graph, 0, kReferences);
-  References references(module);
+  References references(module, pointers);
   if (module.relocatable)
     for (const Function& function : functions)
       for (const std::string& name : references.from(function.relocations))

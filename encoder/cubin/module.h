@@ -28,6 +28,7 @@ enum class RelocationType : std::uint32_t {
   Abs32Lo32 = 0x38,      ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
   Abs32At32 = 0x37,      ///< R_CUDA_ABS32_32: a 32-bit address in bits 32..63 of an instruction
   Abs32Hi32 = 0x39,      ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
+  CalleeAt34 = 0x3a,     ///< R_CUDA_ABS47_34: the same as Callee, before sm_90
   Abs16At32 = 0x3b,      ///< R_CUDA_ABS16_32: an offset in a constant bank in bits 32..47 of an instruction
   Const21At38 = 0x42,    ///< R_CUDA_CONST_FIELD21_38: offset and bank of a constant operand
   UnusedClear64 = 0x49,  ///< R_CUDA_UNUSED_CLEAR64: 0 for what the linker leaves out

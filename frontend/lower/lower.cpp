@@ -73,7 +73,9 @@ class ModuleLowering {
       if (!scopes.empty() && scopes[id] != nullptr) {
         // Functions may have variables of the same name.
         out.name = fmt::format("${}${}${}", in_.text(scopes[id]->name), out.name, id);
-        if (isShared) out.owner = std::string(in_.text(scopes[id]->name));
+        out.linkage = ori::Linkage::Local;
+        // That of a function is the module's: whose kernel it runs in is not known (observed).
+        if (isShared && scopes[id]->isEntry) out.owner = std::string(in_.text(scopes[id]->name));
       }
       out.align = v.align;
       out.size = v.byteSize();

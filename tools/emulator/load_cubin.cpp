@@ -28,7 +28,8 @@ Relocation convert(const cubin::Relocation& r) {
   switch (r.type) {
   case Type::Abs64:
   case Type::Generic64: break;
-  case Type::Callee: break;
+  case Type::Callee:
+  case Type::CalleeAt34: break;
   case Type::Abs32:
   case Type::Generic32:
   case Type::Abs32Lo32: out.bytes = 4; break;
