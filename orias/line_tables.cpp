@@ -90,7 +90,8 @@ class SourceMap {
   std::optional<cubin::LineRow> rowOf(DebugLocId id) const {
     const ptx::DebugLoc& loc = this->loc(id);
     const auto file = fileOf_.find(loc.file);
-    if (file == fileOf_.end()) return std::nullopt;
+    // Line 0 is no line: the code counts to what comes before it, as ptxas has it.
+    if (file == fileOf_.end() || loc.line == 0) return std::nullopt;
     cubin::LineRow row;
     row.file = file->second;
     row.line = loc.line;

@@ -237,7 +237,7 @@ void FunctionLowering::beginFunction() {
 void FunctionLowering::endFunction() {
   if (returnTo_ == nullptr) return;
   enter(returnTo_);
-  builder_.setSource({in_->endLoc.line, 0});
+  builder_.setSource(sourceOfReturn());
   builder_.setGuard(IsaOperand::pt());
   std::vector<IsaOperand> words;
   for (const std::vector<IsaOperand>& result : resultWords(*in_, vregOf_))
@@ -254,6 +254,17 @@ void FunctionLowering::endFunction() {
     words.clear();
   }
   builder_.emit(IsaOp::FUNCTION_RETURN, std::span<const IsaOperand>(words));
+}
+
+/// All returns of a function are one place in the code. If there is but one, that is where it comes from.
+ori::Source FunctionLowering::sourceOfReturn() const {
+  const Instruction* only = nullptr;
+  for (const Instruction& instruction : in_->instructions) {
+    if (layout_.forms->form(instruction).op != Op::Ret) continue;
+    if (only != nullptr) return {in_->endLoc.line, 0};
+    only = &instruction;
+  }
+  return only != nullptr ? sourceOf(*only) : ori::Source{in_->endLoc.line, 0};
 }
 
 bool FunctionLowering::returnsInMemory() const {

@@ -166,8 +166,7 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
     unsupported(fmt::format("{}", opcodeText()));
     return;
   }
-  const std::uint32_t loc = instruction.debugLoc == DebugLocId::None ? 0 : index(instruction.debugLoc) + 1;
-  builder_.setSource({instruction.loc.line, loc});
+  builder_.setSource(sourceOf(instruction));
   if (instruction.guard == RegisterId::None) {
     entry.handler(*this, instruction, form);
   } else if (entry.guarding == Guarding::Direct) {

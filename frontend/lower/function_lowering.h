@@ -219,6 +219,11 @@ class FunctionLowering {
   void endFunction();
   /// A result that registers do not hold goes to where the caller says.
   bool returnsInMemory() const;
+  ori::Source sourceOfReturn() const;
+  static ori::Source sourceOf(const Instruction& instruction) {
+    const std::uint32_t loc = instruction.debugLoc == DebugLocId::None ? 0 : index(instruction.debugLoc) + 1;
+    return {instruction.loc.line, loc};
+  }
   /// The part of the frame where callees leave such results; all calls share it.
   isa::Operand resultArea(const Variable& result);
   void alignArguments(std::uint32_t alignment);
