@@ -2,6 +2,7 @@
 
 #include "encoder/isa/isa.h"
 #include "ori/instr.h"
+#include "regalloc/named_write.h"
 
 #include <cstdint>
 #include <memory>
@@ -55,6 +56,8 @@ struct FunctionCode {
   std::vector<LiveCounts> registerMap; ///< by word; filled by phase 149
   std::vector<LaneMark> laneMarks;     ///< by instruction id; filled for a listing by phase 101
   bool wantListing = false;            ///< asks phase 155 for `listing`
+  bool wantNames = false;              ///< asks phase 101 for `namedWrites`
+  std::vector<regalloc::NamedWrite> namedWrites;
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };

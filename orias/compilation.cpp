@@ -7,11 +7,13 @@
 #include "frontend/parse.h"
 #include "ori/parse.h"
 #include "orias/cubin_module.h"
+#include "orias/debug_sections.h"
 #include "orias/function_facts.h"
 #include "orias/function_job.h"
 #include "orias/launch_limits.h"
 #include "orias/line_tables.h"
 #include "orias/remarks_json.h"
+#include "orias/whole_program.h"
 #include "support/check.h"
 #include "support/nearest.h"
 #include "support/processor_time.h"
@@ -141,7 +143,7 @@ ptx::LowerOptions lowerOptions(const Options& options) {
   return {.contractFma = options.contractFma,
           .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
           .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)},
-          .relocatable = options.relocatable};
+          .relocatable = options.relocatable || options.debugInfo};
 }
 
 } // namespace
@@ -178,6 +180,7 @@ template <typename Work> void Compilation::stage(const char* name, Work&& work) 
 
 Result Compilation::run() {
   stage("parse", [&] { parse(); });
+  settleDebugging();
   if (pipeline_.startFrom.empty()) {
     stage("check", [&] { check(); });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
@@ -198,6 +201,18 @@ void Compilation::parse() {
     else
       source.ori = ori::parse(source.input->text, source.diags);
   }
+}
+
+/// PTX for debugging is assembled so whether the options say it or not, as ptxas does: nothing is optimised, moves of a
+/// register to itself stay, and functions keep code of their own.
+void Compilation::settleDebugging() {
+  for (const Source& source : sources_)
+    if (source.ptx && source.ptx->target.debug) options_.debugInfo = true;
+  if (!options_.debugInfo) return;
+  if (sources_.size() > 1) sources_.front().diags.error({}, "not supported yet: several inputs for debugging");
+  options_.optLevel = 0;
+  for (const char* phase : {"10", "13", "16", "107"})
+    pipeline_.disabled.emplace_back(phase);
 }
 
 void Compilation::check() {
@@ -281,8 +296,21 @@ void Compilation::writeCubin() {
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
-  if (options_.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
-  if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo);
+  if (cubin.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
+  const bool isDebugged = options_.debugInfo && !options_.suppressDebugInfo;
+  if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo || isDebugged);
+  for (std::size_t i = 0; isDebugged && i < described.size(); ++i)
+    addDebugSections(cubin, described[i], functions, sources_[i].diags);
+  if (cubin.relocatable && !options_.relocatable) {
+    for (const std::string& missing : makeWholeProgram(cubin))
+      sources_.front().diags.error({}, missing);
+    for (const cubin::Function& function : cubin.functions)
+      if (function.staticSharedSize > target_->maxStaticShared())
+        sources_.front().diags.error({},
+                                     fmt::format("'{}' uses {} bytes of static shared memory; {} are the most",
+                                                 function.name, function.staticSharedSize, target_->maxStaticShared()));
+    if (hasErrors()) return;
+  }
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
       extent(cubin, [](const cubin::Variable& v) { return !isConstant(v) && v.initialised(); }) +

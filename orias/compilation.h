@@ -53,6 +53,7 @@ class Compilation {
   template <typename Work> void stage(const char* name, Work&& work);
 
   void parse();
+  void settleDebugging();
   void check();
   void lower();
   void chooseFunctions();
@@ -63,7 +64,7 @@ class Compilation {
   bool hasErrors() const;
   void collectDiagnostics();
 
-  const Options& options_;
+  Options options_;
   const isa::Target* target_ = nullptr;
   bool checkOnly_ = false;
   phases::Knobs knobs_;

@@ -199,6 +199,11 @@ cubin::Function describe(const CodedFunction& coded) {
   for (const encoder::JumpTable& table : code.jumpTables)
     addTable(table, out);
   if (function.module().relocatable) describeLinking(function, code, out);
+  // Variables in the frame count from where it ends: that must be known from the first instruction on that needs it.
+  if (code.wantNames && out.isEntry)
+    for (const cubin::FrameChange& change : frameChanges(code))
+      if (change.kind == cubin::FrameChange::Kind::Frame && out.frameSetupOffset == 0)
+        out.frameSetupOffset = change.offset;
   return out;
 }
 

@@ -28,6 +28,7 @@ FunctionJob::FunctionJob(ori::Function& function, const Options& options, const 
     : function_(function), options_(options), knobs_(knobs), text_(text), diagnostics_(std::move(fileName), text),
       remarks_(options.wantRemarks), maxRegisters_(registerCeiling(function, options)) {
   code_.wantListing = options.wantListing;
+  code_.wantNames = options.debugInfo && !options.suppressDebugInfo;
 }
 
 void FunctionJob::run(const phases::PipelineOptions& pipeline) {

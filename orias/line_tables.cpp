@@ -17,8 +17,8 @@ void append(cubin::Bytes& bytes, std::string_view text) {
     bytes.push_back(static_cast<std::byte>(c));
 }
 
-/// The lines of a PTX file, each ended by a zero byte, as ptxas keeps them: without comments, indentation and the
-/// directives that the tables replace.
+/// The lines of a PTX file, each ended by a zero byte, as ptxas keeps them: without comments, indentation, the
+/// directives that the tables replace, and the data of debug sections, whose lines begin with a type.
 void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
   std::string line;
   bool isInComment = false;
@@ -30,7 +30,8 @@ void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
       return kept.starts_with(name) && kept.size() > name.size() &&
              (kept[name.size()] == ' ' || kept[name.size()] == '\t');
     };
-    if (!isDirective(".loc") && !isDirective(".file")) append(bytes, kept);
+    const std::string_view left[] = {".loc", ".file", ".b8", ".b16", ".b32", ".b64"};
+    if (std::ranges::none_of(left, isDirective)) append(bytes, kept);
     bytes.push_back(std::byte{0});
     line.clear();
   };

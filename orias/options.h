@@ -64,6 +64,9 @@ struct Options {
   unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
   bool relocatable = false;                 ///< make an object to be linked (`-c`)
   bool lineInfo = false;                    ///< tables from addresses to lines, also for PTX without a `.loc`
+  /// Debug information, and code that keeps to the order of the program: what the PTX asks for with `.target debug`,
+  /// too. It goes with -O0 only.
+  bool debugInfo = false;
   bool disableWarnings = false;
   bool warningsAreErrors = false;
   bool warnSpills = false;

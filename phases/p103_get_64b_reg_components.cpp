@@ -1,3 +1,4 @@
+#include "encoder/code.h"
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
@@ -5,6 +6,7 @@
 #include "support/check.h"
 
 #include <array>
+#include <unordered_map>
 #include <vector>
 
 namespace orias::phases {
@@ -15,25 +17,21 @@ using isa::Operand;
 namespace {
 
 /// One 32-bit move (or one predicate).
-void emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
-  if (to.isZeroReg()) return;
+ori::Instr* emitMove(ori::Builder& b, const Operand& to, const Operand& from) {
+  if (to.isZeroReg()) return nullptr;
   switch (to.file) {
-  case File::R: b.emit(isa::Op::MOV, {to, from}); break;
+  case File::R: return b.emit(isa::Op::MOV, {to, from});
   case File::UR:
-    if (from.isReg(File::R))
-      b.emit(isa::Op::R2UR, {Operand::pt(), to, from});
-    else
-      b.emit(isa::Op::UMOV, {to, from});
-    break;
+    if (from.isReg(File::R)) return b.emit(isa::Op::R2UR, {Operand::pt(), to, from});
+    return b.emit(isa::Op::UMOV, {to, from});
   case File::UP:
-    b.emit(isa::Op::UPLOP3, {to, Operand::zero(File::UP), Operand::zero(File::UP), Operand::zero(File::UP), from,
-                             Operand::immediate(0xaa), Operand::immediate(0)});
-    break;
+    return b.emit(isa::Op::UPLOP3, {to, Operand::zero(File::UP), Operand::zero(File::UP), Operand::zero(File::UP), from,
+                                    Operand::immediate(0xaa), Operand::immediate(0)});
   case File::P:
     // PT & PT & from: the table of "third input" is 0xaa.
-    b.emit(from.isReg(File::UP) ? isa::Op::PLOP3_U : isa::Op::PLOP3,
-           {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
-    break;
+    return b.emit(
+        from.isReg(File::UP) ? isa::Op::PLOP3_U : isa::Op::PLOP3,
+        {to, Operand::pt(), Operand::pt(), Operand::pt(), from, Operand::immediate(0xaa), Operand::immediate(0)});
   default: ORIAS_UNREACHABLE("a copy of this register file");
   }
 }
@@ -82,10 +80,14 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 } // namespace
 
 /// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
-/// nothing is overwritten before it is read; copies of a register onto itself go. Zeros of both
+/// nothing is overwritten before it is read; copies of a register onto itself go, but not where somebody wants to know
+/// what the registers of the program are in (then a copy gives a value another name). Zeros of both
 /// halves of a pair become one instruction. Then sequences are completed that must stay together (sequences.h).
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
+  std::unordered_multimap<ori::InstrId, regalloc::NamedWrite*> named;
+  for (regalloc::NamedWrite& write : context.code.namedWrites)
+    named.emplace(write.instr, &write);
   for (ori::Block* block : function.layout())
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {
       next = instr->next;
@@ -93,14 +95,17 @@ bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
       const Operand to = instr->op_(0).value(), from = instr->op_(1).value();
       const bool same =
           to.isReg() && from.isReg() && to.file == from.file && to.reg == from.reg && !from.inverted() && !from.neg();
-      if (!same) {
+      if (!same || context.code.wantNames) {
         ori::Builder b = ori::Builder::before(function, instr);
         b.setGuard(instr->guard().value());
         // Moving up, a run that overlaps must be copied from its end.
         const bool upwards = to.isReg() && from.isReg() && to.file == from.file && to.reg > from.reg;
         for (unsigned i = 0; i < to.width; ++i) {
           const unsigned at = upwards ? to.width - 1 - i : i;
-          emitMove(b, ori::component(to, at), ori::component(from, at));
+          const ori::Instr* move = emitMove(b, ori::component(to, at), ori::component(from, at));
+          const auto [first, last] = named.equal_range(instr->id);
+          for (auto write = first; move != nullptr && write != last; ++write)
+            if (write->second->file == to.file && write->second->reg == to.reg + at) write->second->instr = move->id;
         }
       }
       function.erase(instr);

@@ -12,6 +12,8 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   encoder::FunctionCode code = encoder::encodeInstructions(function);
   code.wantListing = context.code.wantListing;
   code.laneMarks = std::move(context.code.laneMarks);
+  code.wantNames = context.code.wantNames;
+  code.namedWrites = std::move(context.code.namedWrites);
   context.code = std::move(code);
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;

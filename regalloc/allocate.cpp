@@ -227,6 +227,7 @@ class Allocator {
 
   /// Writes the decision into the code.
   void commit() {
+    if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)
@@ -251,6 +252,18 @@ class Allocator {
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }
     function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
+  }
+
+  void noteNames(std::vector<NamedWrite>& writes) const {
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        for (unsigned i = 0; i < instr.operandCount; ++i) {
+          const ori::Operand& o = instr.op_(i);
+          if (!o.isDef || !o.isVirtual() || physical_[o.reg] == ~0u || function_.vreg(o.reg).name.empty()) continue;
+          for (std::uint32_t w = o.sub; w < o.sub + std::max<std::uint32_t>(o.width, 1); ++w)
+            writes.push_back(
+                {instr.id, function_.vreg(o.reg).name, static_cast<std::uint8_t>(w), o.file, physical_[o.reg] + w});
+        }
   }
 
   isa::Operand physicalOf(const ori::Operand& o) const {

@@ -2,9 +2,11 @@
 
 #include "ori/function.h"
 #include "regalloc/assignment.h"
+#include "regalloc/named_write.h"
 
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace orias::regalloc {
 
@@ -18,6 +20,7 @@ struct AllocationOptions {
   bool check = false;           ///< run the allocation checker; a fault is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
       remark; ///< one per spilled or rematerialised register
+  std::vector<NamedWrite>* namedWrites = nullptr; ///< filled if somebody wants them
 };
 
 /// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and

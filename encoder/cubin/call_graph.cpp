@@ -81,7 +81,7 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
 
   pair(tables.graph, 0, kCalls);
   for (const Function& function : functions)
-    for (const auto& called = module.relocatable ? function.callees : function.externals;
+    for (const auto& called = module.relocatable || !function.callees.empty() ? function.callees : function.externals;
          const std::string& callee : std::views::reverse(called))
       pair(tables.graph, symbol(function.name), symbol(callee));
   for (const Alias& alias : module.aliases)

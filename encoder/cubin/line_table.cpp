@@ -11,6 +11,11 @@
 namespace orias::cubin {
 namespace {
 
+/// Is there DWARF beside the tables that the writer makes?
+bool hasDebugInfo(const Module& module) {
+  return std::ranges::any_of(module.debugSections, [](const DebugSection& s) { return s.name == ".debug_info"; });
+}
+
 // The numbers of the header and of the opcodes, as in ptxas' files.
 constexpr std::uint16_t kVersion = 2;
 constexpr std::uint8_t kLeastInstruction = 1, kLineRange = 14, kFirstSpecial = 10;
@@ -54,7 +59,7 @@ Bytes ulebBytes(std::uint64_t value) {
 }
 
 /// Length and version stand in front when the unit is complete; see finishUnit().
-void beginUnit(Bytes& bytes, std::span<const SourceFile> files) {
+void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasTail) {
   bytes.resize(kUnitHead);
   append(bytes, kLeastInstruction);
   append(bytes, std::uint8_t{1}); // rows are statements
@@ -86,8 +91,8 @@ void beginUnit(Bytes& bytes, std::span<const SourceFile> files) {
   append(bytes, std::uint8_t{0});
   bytes.insert(bytes.end(), names.begin(), names.end());
   append(bytes, std::uint8_t{0});
-  // ptxas leaves these behind the files, and nvdisasm 13.0 refuses a table without them.
-  if (!files.empty()) bytes.resize(bytes.size() + 4);
+  // ptxas leaves these behind the files where there is no .debug_info, and nvdisasm 13.0 refuses a table without them.
+  if (hasTail) bytes.resize(bytes.size() + 4);
   store(std::span(bytes), 6, static_cast<std::uint32_t>(bytes.size() - kUnitHead));
 }
 
@@ -333,7 +338,7 @@ class ProgramReader {
 LineTable writeTable(const Module& module, std::span<const SourceFile> files,
                      const std::vector<LineRow> Function::*lines) {
   LineTable table;
-  beginUnit(table.bytes, files);
+  beginUnit(table.bytes, files, !files.empty() && !hasDebugInfo(module));
   // Last first, as the functions stand in the file.
   for (auto function = module.functions.rbegin(); function != module.functions.rend(); ++function) {
     if (((*function).*lines).empty()) continue;
@@ -354,8 +359,13 @@ void giveRows(Program& program, Module& module, std::vector<LineRow> Function::*
 
 } // namespace
 
+bool hasSourceLines(const Module& module) {
+  return !module.sourceFiles.empty() || hasDebugInfo(module);
+}
+
 LineTable sourceLineTable(const Module& module) {
-  return module.sourceFiles.empty() ? LineTable{} : writeTable(module, module.sourceFiles, &Function::lines);
+  if (!hasSourceLines(module)) return {};
+  return writeTable(module, module.sourceFiles, &Function::lines);
 }
 
 LineTable ptxLineTable(const Module& module) {

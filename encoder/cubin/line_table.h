@@ -16,7 +16,10 @@ struct LineTable {
   std::vector<Relocation> relocations;
 };
 
-/// `.debug_line`: to lines of the source files. Empty when there are no source files.
+/// Is there a `.debug_line`? Where there are source files, or a `.debug_info` that says where its lines are.
+bool hasSourceLines(const Module& module);
+
+/// `.debug_line`: to lines of the source files. Empty without hasSourceLines().
 LineTable sourceLineTable(const Module& module);
 
 /// `.nv_debug_line_sass`: to lines of the PTX, which `.nv_debug_ptx_txt` holds. Empty when there is no such text.

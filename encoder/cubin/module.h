@@ -225,6 +225,14 @@ struct Producer {
   friend bool operator==(const Producer&, const Producer&) = default;
 };
 
+/// A section that debuggers read, beside the tables that the writer makes itself.
+struct DebugSection {
+  std::string name;
+  Bytes data;
+  std::vector<Relocation> relocations; ///< to functions, variables and, in relocatable files, to sections
+  friend bool operator==(const DebugSection&, const DebugSection&) = default;
+};
+
 struct Module {
   Abi abi;
   bool relocatable = false;      ///< to be linked (ET_REL)
@@ -239,6 +247,7 @@ struct Module {
   std::vector<SourceFile> sourceFiles;
   Bytes debugStrings; ///< `.debug_str`
   Bytes ptxText;      ///< `.nv_debug_ptx_txt`: the lines of the PTX, each ended by a zero byte
+  std::vector<DebugSection> debugSections;
   friend bool operator==(const Module&, const Module&) = default;
 };
 

@@ -18,6 +18,12 @@
 namespace orias::cubin {
 namespace {
 
+/// One of those that are kept as they are.
+bool isOtherDebugSection(std::string_view name) {
+  return (name.starts_with(".debug_") && name != ".debug_frame" && name != ".debug_line" && name != ".debug_str") ||
+         name.starts_with(".nv_debug_info_");
+}
+
 Binding bindingOf(const ElfSymbol& symbol) {
   return symbol.binding == STB_GLOBAL ? Binding::Global : symbol.binding == STB_WEAK ? Binding::Weak : Binding::Local;
 }
@@ -286,6 +292,8 @@ class Reader {
       const ElfSection& section = file_.sections[i];
       if (section.name == ".debug_line") readSourceLines(section.data, relocationsOf(i), module_);
       if (section.name == ".nv_debug_line_sass") readPtxLines(section.data, relocationsOf(i), module_);
+      if (isOtherDebugSection(section.name))
+        module_.debugSections.push_back({section.name, section.data, relocationsOf(i)});
       if (section.name == ".debug_str") module_.debugStrings = section.data;
       // A program of several objects has several texts, each with lines of its own, which a Module has no room for.
       if (section.name.starts_with(".nv_debug_ptx_txt")) module_.ptxText = ++texts == 1 ? section.data : Bytes{};

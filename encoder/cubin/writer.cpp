@@ -74,6 +74,9 @@ class Writer {
     fillDebugFrame();
     if (sourceLines_ != kNone) fillLineTable(sourceLines_, sourceLineTable(module_));
     if (ptxLines_ != kNone) fillLineTable(ptxLines_, ptxLineTable(module_));
+    for (const DebugSection& debug : module_.debugSections)
+      for (const Relocation& relocation : debug.relocations)
+        relocate(sectionId(debug.name), relocation);
     return finish();
   }
 
@@ -131,12 +134,14 @@ class Writer {
     const SectionId symtab = addSection(Group::Tables, ".symtab", SHT_SYMTAB, 0, 8, sizeof(Elf64_Sym));
     section(symtab).link = kStringTable;
     debugFrame_ = addDebugSection(".debug_frame");
-    if (!module_.sourceFiles.empty()) sourceLines_ = addDebugSection(".debug_line");
+    if (hasSourceLines(module_)) sourceLines_ = addDebugSection(".debug_line");
     if (!module_.debugStrings.empty()) section(addDebugSection(".debug_str")).data = module_.debugStrings;
     if (!module_.ptxText.empty()) {
       ptxLines_ = addDebugSection(".nv_debug_line_sass");
       section(addDebugSection(ptxTextSection(module_))).data = module_.ptxText;
     }
+    for (const DebugSection& debug : module_.debugSections)
+      section(addDebugSection(debug.name)).data = debug.data;
     const SectionId toolkit = addSection(Group::Notes, ".note.nv.tkinfo", SHT_NOTE, kFlagToolkitNote, 4);
     section(toolkit).data = toolkitNote(module_.producer);
     addSectionSymbol(toolkit);
@@ -448,7 +453,7 @@ class Writer {
   }
 
   /// Chips with `addends` have one RELA section per target. The others have REL for those without an addend and RELA
-  /// for those with one (observed).
+  /// for those with one, but RELA only for what the PTX brings along for debuggers (observed).
   void writeRelocations() {
     std::vector<SectionId> targets;
     for (const auto& [target, list] : relocations_)
@@ -462,20 +467,23 @@ class Writer {
     }
   }
 
+  static constexpr int kRankOfOtherDebug = 6;
   static int relocationRank(const std::string& target) {
     if (target == ".nv.constant4") return 1;
     if (target == ".nv.constant3") return 2;
     if (target == ".nv.global.init") return 3;
     if (target == ".debug_line") return 4;
     if (target == ".nv_debug_line_sass") return 5;
-    return target == ".debug_frame" ? 6 : 0;
+    if (target == ".debug_frame") return 7;
+    return target.starts_with(".debug_") ? kRankOfOtherDebug : 0;
   }
 
   void writeRelocationSection(SectionId target, bool rela) {
     Bytes data;
     const std::vector<Relocation>& list = relocations_[target];
+    const bool onlyRela = abi_.addends || relocationRank(section(target).name) == kRankOfOtherDebug;
     for (auto relocation = list.rbegin(); relocation != list.rend(); ++relocation) {
-      if (rela != (abi_.addends || relocation->addend != 0)) continue;
+      if (rela != (onlyRela || relocation->addend != 0)) continue;
       append(data, relocation->offset);
       append(data, std::uint64_t{symbolIndex(relocation->symbol)} << 32 | static_cast<std::uint32_t>(relocation->type));
       if (rela) append(data, static_cast<std::uint64_t>(relocation->addend));

@@ -22,6 +22,7 @@ VARIANTS = {
     "ptxas": (False, ["-O3"]),
     "orias": (True, ["-O3"]),
     "orias-O0": (True, ["-O0"]),
+    "orias-g": (True, ["-g"]),
     "orias-narrow": (True, ["-O3", "-maxrregcount=24", "-lineinfo"]),
 }
 
@@ -65,6 +66,8 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
     left = {}
     for first in VARIANTS:
         for second in VARIANTS:
+            if "-g" in first + second and first != second and "ptxas" not in (first, second):
+                continue  # one stranger suffices
             if "narrow" in first + second and first != second:
                 continue  # nvlink does not let a kernel call functions of more registers than it may have
             cubin = folder / f"{first}.{second}.cubin"

@@ -328,6 +328,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::WarningAsError: options.warningsAreErrors = true; break;
   case Option::LineInfo: options.lineInfo = true; break;
   case Option::CompileOnly: options.relocatable = true; break;
+  case Option::DeviceDebug: options.debugInfo = true; break;
   case Option::WarnSpills: options.warnSpills = true; break;
   case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
   case Option::WarnDouble: options.warnDouble = true; break;
@@ -390,6 +391,13 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 
 void Parser::finish() {
   settleLimits();
+  if (line_.options.debugInfo) {
+    if (seen_.contains(Option::OptLevel) && line_.options.optLevel != 0)
+      throw UsageError(
+          "option '--device-debug' goes with --opt-level=0 only: where values stand in optimised code is not "
+          "told");
+    line_.options.optLevel = 0;
+  }
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
   const bool namesLaunch = !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty();

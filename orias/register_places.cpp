@@ -1,0 +1,178 @@
+#include "orias/register_places.h"
+
+#include "ori/analysis/cfg.h"
+#include "ori/analysis/liveness.h"
+#include "regalloc/call_abi.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+namespace orias {
+
+namespace {
+
+using ori::CompId;
+
+constexpr std::uint32_t kNothing = ~0u;
+
+/// What stands in each machine register: an index into the names and parts that the program has, or kNothing. Machine
+/// registers have the highest numbers of ori::Components; the numbers here are how far they are from the first.
+using Contents = std::vector<std::uint32_t>;
+
+class Places {
+ public:
+  Places(const ori::Function& function, const encoder::FunctionCode& code)
+      : function_(function), cfg_(function), liveness_(cfg_), writesOf_(function.instrIdCount()),
+        offsetOf_(function.instrIdCount(), kNothing) {
+    for (const regalloc::NamedWrite& write : code.namedWrites) {
+      const auto [at, isNew] =
+          numbers_.try_emplace({write.name, write.part}, static_cast<std::uint32_t>(words_.size()));
+      if (isNew) words_.push_back({write.name, write.part});
+      writesOf_[write.instr].push_back({slotOf(comps().ofPhysical(write.file, write.reg)), at->second});
+    }
+    for (std::size_t i = 0; i < code.origin.size(); ++i)
+      if (code.origin[i] != nullptr)
+        offsetOf_[code.origin[i]->id] = static_cast<std::uint32_t>(i) * encoder::kWordBytes;
+  }
+
+  std::vector<RegisterPlace> run(const std::map<std::string_view, ptx::Type>& types) {
+    if (words_.empty()) return {};
+    solve();
+    for (const ori::Block* block : function_.layout())
+      if (isKnown_[block->id]) describe(*block, types);
+    return std::move(places_);
+  }
+
+ private:
+  struct Word {
+    std::string_view name;
+    std::uint8_t part;
+  };
+  struct Write {
+    std::uint32_t slot;
+    std::uint32_t word;
+  };
+
+  const ori::Components& comps() const { return liveness_.components(); }
+  std::uint32_t slotOf(CompId comp) const { return comp - comps().virtualCount(); }
+  CompId compOf(std::uint32_t slot) const { return slot + comps().virtualCount(); }
+
+  /// What a call leaves as it was, whoever is called.
+  bool survivesCall(CompId comp) const {
+    return regalloc::survivesCall(regalloc::Convention::Pointer, comps().file(comp), comps().physicalNumber(comp));
+  }
+
+  void step(Contents& contents, const ori::Instr& instr) const {
+    if (instr.op == isa::Op::CALL_ABS || instr.op == isa::Op::CALL_ABS_R)
+      for (std::uint32_t slot = 0; slot < contents.size(); ++slot)
+        if (contents[slot] != kNothing && !survivesCall(compOf(slot))) contents[slot] = kNothing;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef) comps().forEach(o.value(), [&](CompId comp) { contents[slotOf(comp)] = kNothing; });
+    for (const Write& write : writesOf_[instr.id]) {
+      // The older place of the same word is out of date.
+      std::replace(contents.begin(), contents.end(), write.word, kNothing);
+      contents[write.slot] = write.word;
+    }
+  }
+
+  /// Forward: at the border of two blocks stands what stands there on all ways in.
+  void solve() {
+    into_.assign(cfg_.idCount(), Contents(comps().count() - comps().virtualCount(), kNothing));
+    isKnown_.assign(cfg_.idCount(), false);
+    isKnown_[cfg_.entry()] = true;
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const ori::BlockId id : cfg_.reversePostOrder()) {
+        Contents contents = into_[id];
+        for (const ori::Instr& instr : *function_.block(id))
+          step(contents, instr);
+        for (const ori::BlockId next : cfg_.successors(id)) {
+          Contents& there = into_[next];
+          if (!isKnown_[next]) {
+            there = contents;
+            isKnown_[next] = changed = true;
+            continue;
+          }
+          for (std::uint32_t slot = 0; slot < there.size(); ++slot)
+            if (there[slot] != kNothing && there[slot] != contents[slot]) {
+              there[slot] = kNothing;
+              changed = true;
+            }
+        }
+      }
+    }
+  }
+
+  void describe(const ori::Block& block, const std::map<std::string_view, ptx::Type>& types) {
+    // Liveness comes from below, what stands where from above.
+    std::vector<std::vector<CompId>> liveAt;
+    ori::LiveCursor cursor(liveness_);
+    cursor.enter(block);
+    while (cursor.next() != nullptr) {
+      cursor.step();
+      liveAt.push_back(cursor.live());
+    }
+    Contents contents = into_[block.id];
+    for (const ori::Instr& instr : block) {
+      for (const CompId comp : liveAt.back())
+        if (const std::uint32_t word = contents[slotOf(comp)]; word != kNothing)
+          extend(comp, words_[word], offsetOf_[instr.id], types);
+      liveAt.pop_back();
+      step(contents, instr);
+      // Another value, another place, even where both are of the same name.
+      for (const ori::Operand& o : instr.ops())
+        if (o.isDef)
+          comps().forEach(o.value(), [&](CompId comp) {
+            const auto first = last_.lower_bound({comp, {}, 0});
+            last_.erase(first, last_.lower_bound({comp + 1, {}, 0}));
+          });
+    }
+  }
+
+  void extend(CompId comp, const Word& word, std::uint32_t offset, const std::map<std::string_view, ptx::Type>& types) {
+    const auto type = types.find(word.name);
+    if (offset == kNothing || type == types.end()) return;
+    const auto [last, isNew] = last_.try_emplace({comp, word.name, word.part}, places_.size());
+    if (!isNew && places_[last->second].end == offset) {
+      places_[last->second].end += encoder::kWordBytes;
+      return;
+    }
+    last->second = places_.size();
+    places_.push_back({std::string(word.name), type->second, word.part, comps().file(comp),
+                       comps().physicalNumber(comp), offset, offset + encoder::kWordBytes});
+  }
+
+  const ori::Function& function_;
+  const ori::Cfg cfg_;
+  const ori::Liveness liveness_;
+  std::vector<std::vector<Write>> writesOf_; // by instruction
+  std::vector<std::uint32_t> offsetOf_;      // by instruction
+  std::map<std::pair<std::string_view, std::uint8_t>, std::uint32_t> numbers_;
+  std::vector<Word> words_;
+  std::vector<Contents> into_; // by block
+  std::vector<bool> isKnown_;  // by block
+  std::vector<RegisterPlace> places_;
+  std::map<std::tuple<CompId, std::string_view, std::uint8_t>, std::size_t> last_; // the latest of each kind
+};
+
+} // namespace
+
+std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::Function& source,
+                                          const ori::Function& function, const encoder::FunctionCode& code) {
+  std::map<std::string_view, ptx::Type> types;
+  std::vector<std::string_view> doubtful;
+  for (const ptx::Register& reg : source.registers)
+    if (!types.emplace(module.text(reg.name), reg.type).second || reg.vectorSize != 1)
+      doubtful.push_back(module.text(reg.name));
+  for (std::string_view name : doubtful)
+    types.erase(name);
+  std::vector<RegisterPlace> places = Places(function, code).run(types);
+  std::sort(places.begin(), places.end(), [](const RegisterPlace& a, const RegisterPlace& b) {
+    return std::tie(a.file, a.reg, a.begin) < std::tie(b.file, b.reg, b.begin);
+  });
+  return places;
+}
+
+} // namespace orias

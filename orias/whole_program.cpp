@@ -1,0 +1,213 @@
+#include "orias/whole_program.h"
+
+#include "support/check.h"
+
+#include <algorithm>
+#include <cstring>
+#include <fmt/format.h>
+#include <map>
+#include <set>
+
+namespace orias {
+
+namespace {
+
+using cubin::Function;
+using cubin::Relocation;
+using cubin::RelocationType;
+using cubin::Variable;
+
+/// What ptxas says of a kernel whose stack has no limit: the loader asks the program then (observed).
+constexpr std::uint32_t kUnknownStack = ~0u;
+
+std::uint64_t alignUp(std::uint64_t value, std::uint64_t alignment) {
+  return (value + alignment - 1) / alignment * alignment;
+}
+
+class WholeProgram {
+ public:
+  explicit WholeProgram(cubin::Module& cubin) : cubin_(cubin) {
+    for (Function& function : cubin.functions)
+      functions_[function.name] = &function;
+    for (const cubin::Alias& alias : cubin.aliases)
+      if (const auto at = functions_.find(alias.function); at != functions_.end()) functions_[alias.name] = at->second;
+    for (Variable& variable : cubin.variables)
+      variables_[variable.name] = &variable;
+  }
+
+  std::vector<std::string> run() {
+    findMissing();
+    if (!missing_.empty()) return std::move(missing_);
+    for (Function& function : cubin_.functions)
+      if (function.isEntry) addCallees(function);
+    placeShared();
+    for (Function& function : cubin_.functions)
+      settle(function.relocations, function.code);
+    for (cubin::DebugSection& section : cubin_.debugSections)
+      settle(section);
+    for (Variable& variable : cubin_.variables)
+      for (Relocation& r : variable.relocations)
+        if (r.type == RelocationType::Unified64) r.type = RelocationType::Abs64;
+    std::erase_if(cubin_.variables, [](const Variable& v) { return v.space == Variable::Space::Shared; });
+    cubin_.relocatable = false;
+    cubin_.externalFunctions.clear();
+    for (Function& function : cubin_.functions) {
+      function.prototype.clear();
+      function.indirectCalls.clear();
+    }
+    return {};
+  }
+
+ private:
+  static bool isDriverFunction(const std::string& name) {
+    return name == "vprintf" || name == "malloc" || name == "free" || name == "__assertfail";
+  }
+
+  void findMissing() {
+    for (const cubin::ExternalFunction& function : cubin_.externalFunctions)
+      if (!isDriverFunction(function.name))
+        missing_.push_back(
+            fmt::format("the function '{}' is defined nowhere; with -c a linker could find it", function.name));
+    for (const Variable& variable : cubin_.variables)
+      if (!variable.defined && variable.space != Variable::Space::Shared)
+        missing_.push_back(
+            fmt::format("the variable '{}' is defined nowhere; with -c a linker could find it", variable.name));
+  }
+
+  /// Those that a function may call: by name, and through pointers all with the prototype that have their address taken
+  /// somewhere.
+  std::set<const Function*> calleesOf(const Function& function) const {
+    std::set<const Function*> callees;
+    for (const std::string& name : function.callees)
+      if (const auto at = functions_.find(name); at != functions_.end()) callees.insert(at->second);
+    for (const Function& other : cubin_.functions)
+      if (!other.isEntry && std::find(function.indirectCalls.begin(), function.indirectCalls.end(), other.prototype) !=
+                                function.indirectCalls.end())
+        callees.insert(&other);
+    return callees;
+  }
+
+  /// All that a function may run, itself included.
+  void reach(const Function& function, std::set<const Function*>& all) const {
+    if (!all.insert(&function).second) return;
+    for (const Function* callee : calleesOf(function))
+      reach(*callee, all);
+  }
+
+  /// How deep the stack gets, kUnknownStack where calls may go in circles.
+  std::uint32_t depthOf(const Function& function) {
+    const auto [known, isNew] = depths_.try_emplace(&function, kUnknownStack); // until all callees are known
+    if (!isNew) return known->second;
+    std::uint32_t deepest = 0;
+    for (const Function* callee : calleesOf(function))
+      deepest = std::max(deepest, depthOf(*callee));
+    return depths_[&function] = deepest == kUnknownStack ? kUnknownStack : function.frameSize + deepest;
+  }
+
+  void addCallees(Function& kernel) {
+    std::set<const Function*> all;
+    reach(kernel, all);
+    kernel.minStackSize = depthOf(kernel);
+    kernel.maxStackSize.reset();
+    for (const Function* function : all) {
+      kernel.registerCount = std::max(kernel.registerCount, function->registerCount);
+      kernel.barrierCount = std::max(kernel.barrierCount, function->barrierCount);
+      for (const Relocation& r : function->relocations)
+        if (const auto at = variables_.find(r.symbol);
+            at != variables_.end() && at->second->space == Variable::Space::Shared)
+          sharedOf_[kernel.name].insert(at->second);
+    }
+  }
+
+  void placeShared() {
+    std::uint64_t common = 0, alignment = 1, dynamicAlignment = 1;
+    for (const Variable& v : cubin_.variables) {
+      if (v.space != Variable::Space::Shared) continue;
+      if (!v.defined) {
+        dynamicAlignment = std::max(dynamicAlignment, v.alignment);
+      } else if (v.owner.empty()) {
+        common = std::max(common, v.offset + v.size);
+        alignment = std::max(alignment, v.alignment);
+      }
+    }
+    std::uint64_t end = 0; // of all that is there before a launch, in any kernel
+    for (Function& kernel : cubin_.functions) {
+      const std::set<const Variable*>& shared = sharedOf_[kernel.name];
+      if (!kernel.isEntry || shared.empty()) continue;
+      std::uint64_t ownAlignment = 1, size = common;
+      for (const Variable* v : shared)
+        if (v->owner == kernel.name) ownAlignment = std::max(ownAlignment, v->alignment);
+      for (Variable& v : cubin_.variables)
+        if (v.space == Variable::Space::Shared && v.owner == kernel.name) {
+          v.offset += alignUp(common, ownAlignment);
+          size = std::max(size, v.offset + v.size);
+          ownAlignment = std::max(ownAlignment, v.alignment);
+        }
+      kernel.sharedAlignment = static_cast<std::uint32_t>(std::max(alignment, ownAlignment));
+      kernel.staticSharedSize = static_cast<std::uint32_t>(size);
+      kernel.usesSharedAddress = true;
+      kernel.seesDynamicShared =
+          std::any_of(shared.begin(), shared.end(), [](const Variable* v) { return !v->defined; });
+      if (kernel.seesDynamicShared)
+        kernel.sharedAlignment = std::max(kernel.sharedAlignment, static_cast<std::uint32_t>(dynamicAlignment));
+      end = std::max(end, size);
+    }
+    end = alignUp(end, dynamicAlignment);
+    for (Variable& v : cubin_.variables)
+      if (v.space == Variable::Space::Shared && !v.defined) v.offset = end;
+    for (Function& kernel : cubin_.functions)
+      if (kernel.seesDynamicShared) kernel.staticSharedSize = static_cast<std::uint32_t>(end);
+  }
+
+  /// Writes what is known by now into the code.
+  void settle(std::vector<Relocation>& relocations, cubin::Bytes& code) const {
+    constexpr std::size_t kImmediate = 4; // the byte of an instruction where it begins
+    const auto write = [&](const Relocation& r, std::size_t bytes) {
+      const auto value =
+          static_cast<std::uint64_t>(static_cast<std::int64_t>(variables_.at(r.symbol)->offset) + r.addend);
+      ORIAS_CHECK(r.offset + kImmediate + bytes <= code.size());
+      for (std::size_t i = 0; i < bytes; ++i)
+        code[r.offset + kImmediate + i] = static_cast<std::byte>(value >> (8 * i));
+    };
+    std::erase_if(relocations, [&](Relocation& r) {
+      switch (r.type) {
+      case RelocationType::Abs32At32: write(r, 4); return true;
+      case RelocationType::Abs16At32: write(r, 2); return true;
+      case RelocationType::IndirectCallee: return true;
+      case RelocationType::Unified32Lo32: r.type = RelocationType::Abs32Lo32; return false;
+      case RelocationType::Unified32Hi32: r.type = RelocationType::Abs32Hi32; return false;
+      default: return false;
+      }
+    });
+  }
+
+  /// Places in sections and in shared memory are numbers now.
+  void settle(cubin::DebugSection& section) const {
+    std::erase_if(section.relocations, [&](const Relocation& r) {
+      const auto variable = variables_.find(r.symbol);
+      const bool isShared = variable != variables_.end() && variable->second->space == Variable::Space::Shared;
+      if (!isShared && !r.symbol.starts_with('.')) return false;
+      const std::uint64_t value = static_cast<std::uint64_t>(r.addend) + (isShared ? variable->second->offset : 0);
+      const std::size_t bytes = r.type == RelocationType::Abs32 ? 4 : 8;
+      ORIAS_CHECK(r.offset + bytes <= section.data.size());
+      for (std::size_t i = 0; i < bytes; ++i)
+        section.data[r.offset + i] = static_cast<std::byte>(value >> (8 * i));
+      return true;
+    });
+  }
+
+  cubin::Module& cubin_;
+  std::map<std::string, Function*> functions_;
+  std::map<std::string, Variable*> variables_;
+  std::map<const Function*, std::uint32_t> depths_;
+  std::map<std::string, std::set<const Variable*>> sharedOf_; ///< what a kernel and its callees use
+  std::vector<std::string> missing_;
+};
+
+} // namespace
+
+std::vector<std::string> makeWholeProgram(cubin::Module& cubin) {
+  return WholeProgram(cubin).run();
+}
+
+} // namespace orias
