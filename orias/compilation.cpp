@@ -229,6 +229,8 @@ void Compilation::lower() {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, lowerOptions(options_));
     for (const auto& function : source.ori->functions)
       applyLaunchOptions(*function, options_, source.diags);
+    if (source.ori->relocatable && sources_.size() > 1)
+      source.diags.error({}, "not supported yet: recursion that calls the driver's functions in one of several inputs");
     if (!source.diags.hasErrors()) checkMemory(*source.ptx, *source.ori, source.diags);
     if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
     // Places in constant banks are given out module by module, so two of them would overlap.

@@ -35,6 +35,7 @@ class ModuleLowering {
     layout_.forms = &forms_;
     layout_.calls = &calls_;
     layout_.options = options;
+    layout_.options.relocatable |= needsFunctions();
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -55,6 +56,26 @@ class ModuleLowering {
   }
 
  private:
+  /// Does recursion reach a function of the driver? Inlined recursion keeps its registers below the stack pointer,
+  /// where whatever is called has its frame, so functions need frames of their own then.
+  bool needsFunctions() const {
+    constexpr std::string_view kNeverReturns = "__assertfail";
+    std::vector<bool> seen(in_.functions.size(), false);
+    std::vector<FunctionId> open;
+    for (std::uint32_t id = 0; id < in_.functions.size(); ++id)
+      if (calls_.isRecursive(FunctionId(id))) open.push_back(FunctionId(id));
+    while (!open.empty()) {
+      const FunctionId id = open.back();
+      open.pop_back();
+      if (seen[index(id)]) continue;
+      seen[index(id)] = true;
+      const Function& function = in_.function(id);
+      if (!function.hasBody && in_.text(function.name) != kNeverReturns) return true;
+      open.insert(open.end(), calls_.callees(id).begin(), calls_.callees(id).end());
+    }
+    return false;
+  }
+
   void declareVariables() {
     layout_.symbolOf.assign(in_.variables.size(), kNoId);
     layout_.constOffset.assign(in_.variables.size(), -1);

@@ -22,7 +22,8 @@ struct LowerOptions {
 };
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
-/// per function). Registers become virtual registers (one for
+/// per function). Recursion that calls the driver's functions is made relocatable code, whatever the options say:
+/// ori::Module::relocatable tells. Registers become virtual registers (one for
 /// each PTX register, several definitions), statements become instructions on SASS opcodes and pseudo instructions that
 /// later phases expand. What is not supported yet is an error "not supported yet: ..." at its place; the result is of
 /// no use then.

@@ -149,6 +149,8 @@ void Machine::call(const Operation& op, std::uint32_t lanes) {
 void Machine::callAbsolute(const Operation& op, std::uint32_t lanes) {
   constexpr std::size_t kTarget = 1; // of the slots
   lanes &= predicateMask(op, op.predicate);
+  if (op.inst.operands[kTarget].kind == isa::Operand::Kind::Symbol) // of Ori, which is one function
+    return stop("unsupported", "a call of a function that is not part of the code");
   const std::uint64_t byte = op.preset[kTarget].u64();
   if (byte >= kDriverFunctions && byte < kConstantWindow) {
     callDriverAt(byte, lanes);
