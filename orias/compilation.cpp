@@ -251,8 +251,10 @@ void Compilation::chooseFunctions() {
         source.diags.error({},
                            fmt::format("the function '{}' is defined in an input before this one", function->name()));
       names.push_back(function->name());
-      bool wanted = options_.entries.empty() || std::find(options_.entries.begin(), options_.entries.end(),
-                                                          function->name()) != options_.entries.end();
+      // Kernels may call the functions, whichever are chosen.
+      bool wanted =
+          options_.entries.empty() || !function->isKernel() ||
+          std::find(options_.entries.begin(), options_.entries.end(), function->name()) != options_.entries.end();
       if (wanted)
         jobs_.push_back(
             std::make_unique<FunctionJob>(*function, options_, knobs_, source.input->name, source.input->text));

@@ -360,3 +360,14 @@ TEST_CASE("lines: line 0 is no line, and the one return of a function is where t
     lines.push_back(row.line);
   CHECK(lines == std::vector<std::uint32_t>{5, 9});
 }
+
+TEST_CASE("entries that are chosen bring the functions along that they may call") {
+  Options options;
+  options.relocatable = true;
+  options.entries = {"a"};
+  const Result result = assemble(".version 8.0\n.target sm_90\n.address_size 64\n.visible .func f() { ret; }\n"
+                                 ".visible .entry a() { call f; ret; }\n.visible .entry b() { ret; }\n",
+                                 options);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  CHECK(cubin::read(result.cubin).functions.size() == 2);
+}
