@@ -22,15 +22,17 @@ bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
 
 using PortBits = std::array<unsigned, isa::kMaxOperands>;
 
-/// For each operand that is a plain register and may be kept for reuse: the bit for that, which names its port.
+/// For each operand that is a plain register and may be kept for reuse: the bit for that, which names its port. Not for
+/// those that are read late, in textures.
 PortBits reusePorts(const ori::Instr& instr) {
   PortBits bits{};
+  const isa::InstrDesc& row = isa::desc(instr.op);
   std::array<isa::Operand, isa::kMaxOperands> operands;
   if (instr.operandCount > operands.size()) return bits;
   for (unsigned i = 0; i < instr.operandCount; ++i)
     operands[i] = instr.op_(i).value();
   for (unsigned i = 0; i < instr.operandCount; ++i)
-    if (operands[i].isReg(isa::File::R) && !operands[i].isZeroReg())
+    if (operands[i].isReg(isa::File::R) && !operands[i].isZeroReg() && !row.slots[i].readLate)
       bits[i] = isa::reuseBit(instr.op, {operands.data(), instr.operandCount}, i);
   return bits;
 }

@@ -41,36 +41,37 @@ enum class WidthRule : std::uint8_t {
   One,
   Two,
   Four,
-  Any,          ///< pseudo instructions: whatever the operand says
-  Size,         ///< by Mod::Size: the bytes that a memory access moves
-  Address,      ///< by Mod::E: a 64-bit address is a pair
-  AtomType,     ///< by Mod::AtomType: what an atomic operates on
-  AtomFloat,    ///< by Mod::AtomFloat
-  MmaC,         ///< an accumulator of 16x8: two registers in f16, four in f32
-  Mma1688A,     ///< A of 16x8x8: two registers, four in tf32
-  Mma1688B,     ///< B of 16x8x8: one register, two in tf32
-  MatrixCount,  ///< by Mod::Size of LDSM and STSM: how many matrices
-  DstFmt,       ///< by Mod::DstFmt, a Fmt
-  SrcFmt,       ///< by Mod::SrcFmt, a Fmt
-  DstInt,       ///< by Mod::DstFmt, an IntFmt
-  SrcInt,       ///< by Mod::SrcFmt, an IntFmt
-  MatchSize,    ///< by Mod::Size of MATCH and others with a 64-bit flag
-  Cs2r,         ///< by Mod::Size of CS2R
-  TexCoords,    ///< by Mod::Geometry of a texture: its coordinates
-  TexParams,    ///< by the modifiers of a texture: level, offset, comparison
-  TexLow,       ///< by Mod::Mask: the first two components that are wanted
-  TexHigh,      ///< by Mod::Mask: the others
-  SurfCoords,   ///< by Mod::Geometry of a surface
-  TexGradients, ///< by Mod::Geometry of a texture: two derivatives for each coordinate
-  TexMask,      ///< by Mod::Mask: all components that are wanted
-  SurfAtom,     ///< by Mod::AtomType of SURED
-  GmmaC,        ///< by Mod::Geometry and Mod::DstFmt of HGMMA and QGMMA: an accumulator
-  GmmaInt,      ///< by Mod::Geometry of IGMMA: an accumulator
-  GmmaBit,      ///< by Mod::Geometry of BGMMA: an accumulator
-  Box,          ///< by Mod::Geometry of a tensor copy: the coordinates of a box
-  BoxAt,        ///< likewise, behind an address in shared memory
-  BoxAtBarrier, ///< likewise, behind an address and a barrier in shared memory
-  MacroType     ///< by Mod::MacroType of a pseudo instruction
+  Any,            ///< pseudo instructions: whatever the operand says
+  Size,           ///< by Mod::Size: the bytes that a memory access moves
+  Address,        ///< by Mod::E: a 64-bit address is a pair
+  AtomType,       ///< by Mod::AtomType: what an atomic operates on
+  AtomFloat,      ///< by Mod::AtomFloat
+  MmaC,           ///< an accumulator of 16x8: two registers in f16, four in f32
+  Mma1688A,       ///< A of 16x8x8: two registers, four in tf32
+  Mma1688B,       ///< B of 16x8x8: one register, two in tf32
+  MatrixCount,    ///< by Mod::Size of LDSM and STSM: how many matrices
+  DstFmt,         ///< by Mod::DstFmt, a Fmt
+  SrcFmt,         ///< by Mod::SrcFmt, a Fmt
+  DstInt,         ///< by Mod::DstFmt, an IntFmt
+  SrcInt,         ///< by Mod::SrcFmt, an IntFmt
+  MatchSize,      ///< by Mod::Size of MATCH and others with a 64-bit flag
+  Cs2r,           ///< by Mod::Size of CS2R
+  TexCoords,      ///< by Mod::Geometry of a texture: its coordinates; or a half of the operands (Mod::Scattered)
+  TexParams,      ///< by the modifiers of a texture: name, level, offset, comparison; or the other half
+  TexNamedCoords, ///< by Mod::Geometry of a texture: its coordinates, behind its name if that is in a register
+  TexLow,         ///< by Mod::Mask: the first two components that are wanted
+  TexHigh,        ///< by Mod::Mask: the others
+  SurfCoords,     ///< by Mod::Geometry of a surface
+  TexGradients,   ///< by Mod::Geometry of a texture: two derivatives for each coordinate
+  TexMask,        ///< by Mod::Mask: all components that are wanted
+  SurfAtom,       ///< by Mod::AtomType of SURED
+  GmmaC,          ///< by Mod::Geometry and Mod::DstFmt of HGMMA and QGMMA: an accumulator
+  GmmaInt,        ///< by Mod::Geometry of IGMMA: an accumulator
+  GmmaBit,        ///< by Mod::Geometry of BGMMA: an accumulator
+  Box,            ///< by Mod::Geometry of a tensor copy: the coordinates of a box
+  BoxAt,          ///< likewise, behind an address in shared memory
+  BoxAtBarrier,   ///< likewise, behind an address and a barrier in shared memory
+  MacroType       ///< by Mod::MacroType of a pseudo instruction
 };
 
 struct SlotDesc {

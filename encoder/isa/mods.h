@@ -57,6 +57,8 @@ enum class Mod : std::uint8_t {
   F32,       ///< accumulate in f32
   Geometry,  ///< dimensions of a texture or surface; the shape of a product of a warp group
   Mask,      ///< which components of a texel are wanted
+  Scattered, ///< textures: all operands in two halves, wherever the coordinates end
+  Bindless,  ///< textures: a register among the operands names the texture
   MacroType, ///< MacroType of a pseudo instruction
   MacroKind, ///< MacroKind of a pseudo instruction
   kCount

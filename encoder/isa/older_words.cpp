@@ -153,7 +153,15 @@ bool isOrdered(const Word& word) {
   case 0x38a: // ATOM
   case 0x98a:
   case 0x38b:
-  case 0x98e: return true; // RED
+  case 0x98e: // RED
+  case 0xb99: // SULD
+  case 0x99a:
+  case 0xb9d: // SUST.D
+  case 0x99e:
+  case 0xb9b: // SUST.P
+  case 0x99c:
+  case 0x59f: // SURED
+  case 0x3a0: return true;
   default: return false;
   }
 }
@@ -502,16 +510,7 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::F2FP_UNPACK:
   case Op::F2FP_TF32: return sm >= 89;
   case Op::VIADD:
-  case Op::VIADD_16X2:
-  case Op::TEX: // handles stand in other places
-  case Op::TLD:
-  case Op::TLD4:
-  case Op::TXD:
-  case Op::TXQ:
-  case Op::SULD:
-  case Op::SUST:
-  case Op::SUST_P:
-  case Op::SURED: return false;
+  case Op::VIADD_16X2: return false;
   default: return isListed;
   }
 }

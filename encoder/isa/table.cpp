@@ -130,6 +130,17 @@ unsigned surfaceCoordinates(unsigned geometry) {
   return kCount[geometry & 7];
 }
 
+/// What stands behind the coordinates: the name, a level or a sample, offsets, a value to compare with.
+unsigned textureParameters(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  const auto value = [&](Mod kind) { return getMod(op, mods, kind); };
+  const unsigned levels = value(Mod::Sub) >= 2 ? 1 : 0; // LB, LL
+  return value(Mod::Bindless) + levels + value(Mod::Sub2) + value(Mod::Sub4);
+}
+/// Of operands in two halves: a pair, but for two operands.
+unsigned firstHalf(unsigned operands) {
+  return operands <= 2 ? 1 : 2;
+}
+
 /// A layer has no derivatives.
 unsigned gradientCoordinates(unsigned geometry) {
   static constexpr std::uint8_t kCount[] = {1, 2, 3, 3, 1, 2, 1, 3};
@@ -178,14 +189,21 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::SrcInt: return value(Mod::SrcFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;
   case WidthRule::MatchSize:
   case WidthRule::Cs2r: return value(Mod::Size) != 0 ? 2 : 1;
-  case WidthRule::TexCoords: return textureCoordinates(value(Mod::Geometry));
-  case WidthRule::TexParams: {
-    const unsigned levels = value(Mod::Sub) >= 2 ? 1 : 0; // LB, LL
-    return std::max(1u, levels + value(Mod::Sub2) + value(Mod::Sub4));
+  case WidthRule::TexCoords: {
+    const unsigned coordinates = textureCoordinates(value(Mod::Geometry));
+    return value(Mod::Scattered) != 0 ? firstHalf(coordinates + textureParameters(op, mods)) : coordinates;
   }
+  case WidthRule::TexParams: {
+    const unsigned parameters = textureParameters(op, mods);
+    if (value(Mod::Scattered) == 0) return std::max(1u, parameters);
+    const unsigned all = textureCoordinates(value(Mod::Geometry)) + parameters;
+    return std::max(1u, all - firstHalf(all));
+  }
+  case WidthRule::TexNamedCoords: return textureCoordinates(value(Mod::Geometry)) + value(Mod::Bindless);
   // The wanted components stand together, two in the first registers.
-  case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 ? 2 : 1;
-  case WidthRule::TexHigh: return std::popcount(unsigned{value(Mod::Mask)}) == 4 ? 2 : 1;
+  // Halves share one register there.
+  case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 && value(Mod::DstFmt) == 0 ? 2 : 1;
+  case WidthRule::TexHigh: return std::popcount(unsigned{value(Mod::Mask)}) == 4 && value(Mod::DstFmt) == 0 ? 2 : 1;
   case WidthRule::SurfCoords: return surfaceCoordinates(value(Mod::Geometry));
   case WidthRule::TexGradients: return 2 * gradientCoordinates(value(Mod::Geometry));
   case WidthRule::TexMask: return static_cast<unsigned>(std::popcount(unsigned{value(Mod::Mask)}));

@@ -125,6 +125,9 @@ class Target {
   bool needsBarrierSetup() const { return facts_.smVersion == 87; }
   /// VIMNMX stands for IMNMX (observed).
   bool hasVectorMinMax() const { return facts_.smVersion >= 90; }
+  /// Textures and surfaces are named by uniform registers; before, by a register of each lane or a word of constant
+  /// memory.
+  bool hasUniformTextureNames() const { return facts_.smVersion >= 90; }
   /// I2FP, which converts integers in the integer pipe (observed).
   bool hasAluIntegerToFloat() const { return facts_.smVersion >= 86; }
   /// The memory instructions take `desc[UR]`.

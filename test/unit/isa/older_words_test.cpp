@@ -129,6 +129,53 @@ TEST_CASE("sm_80 has other names for some instructions, and shows no descriptors
   CHECK(nameOn("sm_89", 0x0000001cff34723e, 0x000fe800000008ff) == "F2FP.RELU.F16.F32.PACK_AB R52, RZ, R28");
 }
 
+TEST_CASE("before sm_90 a constant or a register can name textures and surfaces") {
+  CHECK(nameOn("sm_80", 0x2000580804047b60, 0x000f4200019e5f06) == "TEX.LL.AOFFI.DC R6, R4, R4, R8, 0x0, 0x58, 2D");
+  CHECK(nameOn("sm_80", 0x3800000608087361, 0x004f4200019e0f0a) == "TEX.SCR.B.LL R10, R8, R8, R6, 2D");
+  CHECK(nameOn("sm_80", 0x3000040e0c0c7f60, 0x004f4200099e0f0e) == "TEX.SCR.LL R14, R12, R12, R14, UR4, 0x0, 2D");
+  CHECK(nameOn("sm_80", 0x18000005020e7367, 0x004f4200009e0f10) == "TLD.SCR.B.LZ R16, R14, R2, R5, 1D");
+  CHECK(nameOn("sm_80", 0x2800000412047364, 0x010f4200011e5f12) == "TLD4.B.B.AOFFI.DC R18, R4, R18, R4, 2D");
+  CHECK(nameOn("sm_75", 0x280000080c08736d, 0x004f4200001e0f0a) == "TXD.B R10, R8, R12, R8, 2D");
+  CHECK(nameOn("sm_75", 0x00005a0000057b6f, 0x004f4200000001ff) ==
+        "TXQ RZ, R5, R0, TEX_HEADER_DIMENSION, 0x0, 0x5a, 0x1");
+  CHECK(nameOn("sm_80", 0x900000000c0d799a, 0x004f6800001ea109) ==
+        "SULD.D.BA.2D_ARRAY.U8.STRONG.SM.TRAP R13, [R12], R9");
+  CHECK(nameOn("sm_75", 0x700000000607799a, 0x004f6400001f0102) == "SULD.D.BA.2D.U8.STRONG.CTA.TRAP R7, [R6], R2");
+  CHECK(nameOn("sm_75", 0x10005c0502007b9d, 0x004fe20000116100) ==
+        "SUST.D.BA.1D.U8.STRONG.SYS.TRAP [R2], R5, 0x0, 0x5c");
+  CHECK(nameOn("sm_80", 0x900000090c00799c, 0x004fe2000010a10a) == "SUST.P.2D_ARRAY.STRONG.SM.R.TRAP [R12], R9, R10");
+  CHECK(nameOn("sm_80", 0xb0000002040073a0, 0x004fe20000914e0d) == "SURED.D.3D.MIN.SD64.STRONG.SYS.TRAP [R4], R2, R13");
+}
+
+TEST_CASE("marks of the operand cache in textures are not written, and stay") {
+  const Target& target = *Target::find("sm_80");
+  const Word word{0x3000580804087b60, 0x040fc200019e01ff};
+  const auto inst = decodeFor(target, word);
+  REQUIRE(inst);
+  CHECK(printFor(target, *inst) == "TEX.SCR.LL RZ, R8, R4, R8, 0x0, 0x58, 2D, 0x1");
+  CHECK(encode(*inst, target).word == word);
+  CHECK(nameOn("sm_75", 0x200058040e097b6c, 0x100f4200001e01ff) == "TXD RZ, R9, R14, R4, 0x0, 0x58, 2D, 0x1");
+}
+
+TEST_CASE("operands of a texture in two halves are cut in the middle, not behind the coordinates") {
+  const auto widths = [](Op op, std::initializer_list<ModValue> mods) {
+    Inst inst = makeInst(op);
+    for (const ModValue& mod : mods)
+      REQUIRE(setMod(inst, mod));
+    const auto of = [&](const char* slot) {
+      return operandWidth(inst, static_cast<unsigned>(desc(op).slotIndex(slot)));
+    };
+    return std::pair(of("Ra"), of("Rb"));
+  };
+  constexpr int kVolume = 2, kLevel = 3;
+  CHECK(widths(Op::TLD_B, {{Mod::Geometry, 0}}) == std::pair(1u, 1u));
+  CHECK(widths(Op::TLD_B, {{Mod::Geometry, kVolume}}) == std::pair(3u, 1u));
+  CHECK(widths(Op::TLD_B, {{Mod::Geometry, kVolume}, {Mod::Scattered, 1}}) == std::pair(2u, 2u));
+  CHECK(widths(Op::TEX_C, {{Mod::Geometry, 1}, {Mod::Sub, kLevel}, {Mod::Scattered, 1}}) == std::pair(2u, 1u));
+  CHECK(widths(Op::TLD4_C, {{Mod::Geometry, 1}, {Mod::Scattered, 1}}) == std::pair(1u, 1u));
+  CHECK(widths(Op::TXD_B, {{Mod::Geometry, 5}}) == std::pair(4u, 4u));
+}
+
 TEST_CASE("what a chip does not have is no word of it") {
   const auto has = [](const char* chip, Op op, std::initializer_list<ModValue> mods = {}) {
     Inst inst = makeInst(op);
@@ -146,8 +193,18 @@ TEST_CASE("what a chip does not have is no word of it") {
   CHECK(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::F64}}));
   CHECK_FALSE(has("sm_80", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
   CHECK(has("sm_90", Op::ATOMG_FLOAT, {{Mod::AtomFloat, AtomFloat::BF16x2}}));
-  for (const Op op : {Op::TEX, Op::TXD, Op::TXQ, Op::SULD, Op::SUST, Op::SUST_P, Op::SURED})
+  for (const Op op : {Op::TEX, Op::TLD, Op::TLD4, Op::TXD, Op::TXQ})
+    CHECK(has("sm_80", op));
+  for (const Op op : {Op::SULD, Op::SUST, Op::SUST_P, Op::SURED}) {
+    CHECK(has("sm_90", op));
     CHECK_FALSE(has("sm_80", op));
+  }
+  for (const Op op :
+       {Op::TEX_C, Op::TLD_B, Op::TLD4_C, Op::TXD_B, Op::TXQ_C, Op::SULD_B, Op::SUST_C, Op::SUST_P_B, Op::SURED_C}) {
+    CHECK(has("sm_75", op));
+    CHECK(has("sm_89", op));
+    CHECK_FALSE(has("sm_90", op));
+  }
   CHECK(has("sm_75", Op::LDSM));
   CHECK(has("sm_75", Op::HMMA_1688));
   for (const Op op : {Op::HMMA_16816, Op::LDGSTS, Op::REDUX, Op::F2FP, Op::HMNMX2, Op::HFMA2_MMA, Op::DMMA_884}) {

@@ -75,9 +75,9 @@ TEST_CASE("values that must be uniform are taken lane by lane where they differ"
 
 TEST_CASE("surfaces count bytes, and the layer comes last") {
   CHECK(inOrder(lowered("ld.param.u64 %rd1, [a]; sust.b.2d.v4.b8.trap [%rd1, {%r1,%r2}], {%h1,%h2,%h3,%h4};"),
-                {"PRMT", "PRMT", "PRMT", "SUST.D.BA.2D.STRONG.SM.TRAP ["}));
+                {"PRMT", "PRMT", "PRMT", "SUST<3,1,4,5,2> ["}));
   CHECK(inOrder(lowered("ld.param.u64 %rd1, [a]; suld.b.3d.v2.b32.clamp {%r1,%r2}, [%rd1, {%r3,%r4,%r5,%r6}];"),
-                {"SULD.D.BA.3D.64.STRONG.SM %"}));
+                {"SULD<5,1,5,5,1> %"}));
 }
 
 TEST_CASE("products of a warp group") {
