@@ -83,10 +83,32 @@ Operation::Handler handlerOf(Op op) {
   case Op::ATOM_ARRIVE: return &Machine::atomicArrive;
 
   case Op::TEX:
+  case Op::TEX_C:
+  case Op::TEX_B:
   case Op::TLD:
-  case Op::TLD4: return &Machine::readTexture;
+  case Op::TLD_C:
+  case Op::TLD_B:
+  case Op::TLD4:
+  case Op::TLD4_C:
+  case Op::TLD4_B:
+  case Op::TXD:
+  case Op::TXD_C:
+  case Op::TXD_B: return &Machine::readTexture;
+  case Op::TXQ:
+  case Op::TXQ_C:
+  case Op::TXQ_B: return &Machine::askTexture;
   case Op::SULD:
-  case Op::SUST: return &Machine::accessSurface;
+  case Op::SULD_C:
+  case Op::SULD_B:
+  case Op::SUST:
+  case Op::SUST_C:
+  case Op::SUST_B: return &Machine::accessSurface;
+  case Op::SUST_P:
+  case Op::SUST_P_C:
+  case Op::SUST_P_B: return &Machine::storeTexel;
+  case Op::SURED:
+  case Op::SURED_C:
+  case Op::SURED_B: return &Machine::reduceSurface;
 
   // Products of warp groups, which are done at once.
   case Op::HGMMA:

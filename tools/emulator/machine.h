@@ -206,8 +206,17 @@ class Machine {
 
   // --- texture.cpp
   void readTexture(const Operation& op, std::uint32_t lanes);
+  void askTexture(const Operation& op, std::uint32_t lanes);
+  std::optional<std::uint32_t> namedHandle(const Operation& op, unsigned lane) const;
+  std::optional<launch::Texels> texels(std::uint32_t handle);
+
+  // --- surface.cpp
   void accessSurface(const Operation& op, std::uint32_t lanes);
-  std::optional<launch::Texels> texels(std::uint32_t handle, unsigned dimensions, bool hasLayers);
+  void storeTexel(const Operation& op, std::uint32_t lanes);
+  void reduceSurface(const Operation& op, std::uint32_t lanes);
+  std::optional<launch::Texels> surface(const Operation& op, unsigned lane);
+  std::optional<std::uint64_t> surfaceAddress(const Operation& op, unsigned lane, const launch::Texels& surface,
+                                              unsigned bytes, bool countsTexels);
 
   // --- special.cpp: special registers and moves between files
   void readSpecial(const Operation& op, std::uint32_t lanes);

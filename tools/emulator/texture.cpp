@@ -1,11 +1,15 @@
-// Textures and surfaces that the launch describes (tools/launch/texture.h). There is one level of detail.
+// Textures that the launch describes (tools/launch/texture.h): filtered, single texels, gathered, by gradients; what
+// their headers say.
 
 #include "tools/emulator/machine.h"
 
 #include "encoder/isa/desc.h"
+#include "support/ieee.h"
 #include "tools/launch/texture.h"
 
+#include <algorithm>
 #include <bit>
+#include <cmath>
 #include <fmt/format.h>
 
 namespace orias::emu {
@@ -13,120 +17,183 @@ namespace orias::emu {
 using isa::Mod;
 using isa::Op;
 using launch::Texels;
+using launch::TextureShape;
 
 namespace {
 
-/// Values of Mod::Geometry of textures, and of surfaces.
-enum TextureGeometry { kLine, kPlane, kVolume, kCube, kLineLayers, kPlaneLayers };
-enum SurfaceGeometry {
-  kSurfaceLine,
-  kSurfaceBuffer,
-  kSurfaceLineLayers,
-  kSurfacePlane,
-  kSurfacePlaneLayers,
-  kSurfaceVolume
-};
+/// Mod::Geometry.
+enum TextureGeometry { kLine, kPlane, kVolume, kCube, kLineLayers, kPlaneLayers, kUnused, kCubeLayers };
+/// Mod::Sub.
+enum Level { kAuto, kZero, kBias, kGiven };
 
-/// A coordinate's offset in texels: four bits, signed.
-int offsetOf(std::uint32_t packed, unsigned dimension) {
-  return static_cast<std::int32_t>(packed << (28 - 4 * dimension)) >> 28;
+enum class Way : std::uint8_t { Filtered, Fetched, Gathered, ByGradients };
+Way wayOf(Op op) {
+  switch (op) {
+  case Op::TLD:
+  case Op::TLD_C:
+  case Op::TLD_B: return Way::Fetched;
+  case Op::TLD4:
+  case Op::TLD4_C:
+  case Op::TLD4_B: return Way::Gathered;
+  case Op::TXD:
+  case Op::TXD_C:
+  case Op::TXD_B: return Way::ByGradients;
+  default: return Way::Filtered;
+  }
 }
+
+/// A coordinate's offset in texels: four bits, signed; of texels that are gathered six, in a byte.
+int offsetOf(std::uint32_t packed, unsigned dimension, bool isGathered) {
+  const unsigned at = (isGathered ? 8 : 4) * dimension, bits = isGathered ? 6 : 4;
+  return static_cast<std::int32_t>(packed << (32 - at - bits)) >> (32 - bits);
+}
+
+bool isShape(const launch::Texture& texture, unsigned geometry, bool hasSamples) {
+  switch (texture.shape) {
+  case TextureShape::Line: return geometry == kLine || geometry == kPlane; // a line is read as a plane of one row
+  case TextureShape::Plane: return geometry == kPlane && !hasSamples;
+  case TextureShape::Volume: return geometry == kVolume;
+  case TextureShape::LineLayers: return geometry == kLineLayers;
+  case TextureShape::PlaneLayers: return geometry == kPlaneLayers && !hasSamples;
+  case TextureShape::Cube: return geometry == kCube;
+  case TextureShape::CubeLayers: return geometry == kCubeLayers;
+  case TextureShape::Samples: return geometry == kPlane && hasSamples;
+  case TextureShape::SampleLayers: return geometry == kPlaneLayers && hasSamples;
+  }
+  return false;
+}
+
+/// The registers of an instruction's sources in their order, which does not depend on how they are cut into operands.
+class Sources {
+ public:
+  void add(std::uint32_t value) { values_[count_++] = value; }
+  std::uint32_t next() { return values_[at_++]; }
+
+ private:
+  std::array<std::uint32_t, 16> values_{};
+  unsigned count_ = 0, at_ = 0;
+};
 
 } // namespace
 
-/// What a handle names; null, and the end of the run, when it names nothing of that kind.
-std::optional<launch::Texels> Machine::texels(std::uint32_t handle, unsigned dimensions, bool hasLayers) {
-  const auto found = device_.texels(handle);
-  if (!found) {
-    stop("memcheck", fmt::format("{:#x} is the handle of no texture or surface", handle));
-    return std::nullopt;
-  }
-  // A line is read as a plane of one row.
-  const launch::Texture& texture = found->texture();
-  const bool isLineAsPlane = texture.dimensions() == 1 && dimensions == 2;
-  if (texture.isLayered() != hasLayers || (texture.dimensions() != dimensions && !isLineAsPlane)) {
-    stop("memcheck", fmt::format("the texture '{}' has another shape", texture.name));
-    return std::nullopt;
-  }
+/// The low word of the handle, where the instruction has none among its sources.
+std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned lane) const {
+  if (op.uniform >= 0) return word(op, op.uniform, 0, lane);
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const int bank = row.slotIndex("bank"), index = row.slotIndex("index");
+  if (bank < 0) return std::nullopt;
+  const auto number = [&](int slot) {
+    return static_cast<std::uint32_t>(op.inst.operands[static_cast<unsigned>(slot)].imm);
+  };
+  return static_cast<std::uint32_t>(constants_.read(number(bank), 4 * number(index), 4).value_or(0));
+}
+
+/// What a handle names; null, and the end of the run, when it names nothing.
+std::optional<Texels> Machine::texels(std::uint32_t handle) {
+  auto found = device_.texels(handle);
+  if (!found) stop("memcheck", fmt::format("{:#x} is the handle of no texture or surface", handle));
   return found;
 }
 
-/// TEX, TLD, TLD4. Ra: the layer, then the coordinates; Rb: the level, then the offsets.
+/// TEX, TLD, TLD4, TXD. Sources: the layer, the coordinates, the name, the level, the offsets, the sample or the value
+/// to compare with; of TXD the name, the coordinates, the layer, the derivatives.
 void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
-  const Op kind = op.inst.op;
-  const unsigned geometry = isa::getMod(op.inst, Mod::Geometry);
-  const bool hasLayers = geometry >= kLineLayers, hasShift = isa::getMod(op.inst, Mod::Sub2) != 0;
-  if (geometry > kPlaneLayers || geometry == kCube || isa::getMod(op.inst, Mod::DstFmt) != 0 ||
-      isa::getMod(op.inst, Mod::Sub4) != 0 || isa::getMod(op.inst, Mod::Sub3) > 1 ||
-      (kind == Op::TLD4 && isa::getMod(op.inst, Mod::Sub2) > 1))
-    return stop("unsupported", "cubes, comparisons, samples and halves of textures");
-  const unsigned dimensions = hasLayers ? geometry - kLineLayers + 1 : geometry + 1;
-  constexpr unsigned kBias = 2, kLevel = 3;
-  const unsigned level = kind == Op::TLD4 ? 0 : isa::getMod(op.inst, Mod::Sub);
-  const unsigned shiftAt = level == kBias || level == kLevel ? 1 : 0;
-  const unsigned mask = isa::getMod(op.inst, Mod::Mask);
-  const int high = isa::desc(kind).slotIndex("Rd2");
+  const Way way = wayOf(op.inst.op);
+  const auto mod = [&](Mod kind) -> unsigned { return isa::getMod(op.inst, kind); };
+  const unsigned geometry = mod(Mod::Geometry), level = mod(Mod::Sub), mask = mod(Mod::Mask), format = mod(Mod::DstFmt);
+  const bool isFetch = way == Way::Fetched, hasSamples = isFetch && mod(Mod::Sub4) != 0;
+  if (geometry == kUnused || format > 1 || (!isFetch && mod(Mod::Sub3) != 0) ||
+      (way == Way::Filtered && level == kAuto) || mod(Mod::Sub2) > 1)
+    return stop("unsupported", "derivatives between lanes, offsets of each texel, halves that are cut off");
+  const bool hasLayers = geometry >= kLineLayers, hasHandle = mod(Mod::Bindless) != 0;
+  const unsigned coordinates = geometry == kCube || geometry == kCubeLayers ? 3
+                               : hasLayers                                  ? geometry - kLineLayers + 1
+                                                                            : geometry + 1;
+  const int high = isa::desc(op.inst.op).slotIndex("Rd2");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const auto from = texels(word(op, op.uniform, 0, lane), dimensions, hasLayers);
-    if (!from) return;
-    const std::uint32_t layer = hasLayers ? word(op, op.base, 0, lane) : 0;
-    const std::uint32_t packed = hasShift ? word(op, op.data, shiftAt, lane) : 0;
+    Sources sources;
+    for (const int slot : {int{op.base}, int{op.data}})
+      for (unsigned w = 0; w < isa::operandWidth(op.inst, static_cast<unsigned>(slot)); ++w)
+        sources.add(word(op, slot, w, lane));
+    Texels::Place place;
     std::array<std::int64_t, 3> texelAt{};
-    std::array<float, 3> at{};
-    std::array<int, 3> shift{};
-    for (unsigned d = 0; d < dimensions; ++d) {
-      const std::uint32_t coordinate = word(op, op.base, d + (hasLayers ? 1 : 0), lane);
-      shift[d] = offsetOf(packed, d);
-      texelAt[d] = std::int64_t{static_cast<std::int32_t>(coordinate)} + shift[d];
-      at[d] = std::bit_cast<float>(coordinate);
+    std::uint32_t handle = 0, sample = 0;
+    std::int64_t fetchLevel = 0;
+    const bool isGradient = way == Way::ByGradients;
+    if (isGradient && hasHandle) handle = sources.next();
+    if (!isGradient && hasLayers) place.layer = sources.next();
+    for (unsigned d = 0; d < coordinates; ++d) {
+      const std::uint32_t coordinate = sources.next();
+      texelAt[d] = static_cast<std::int32_t>(coordinate);
+      place.at[d] = std::bit_cast<float>(coordinate);
     }
-    const launch::Texel texel = kind == Op::TLD    ? from->fetch(texelAt, layer)
-                                : kind == Op::TLD4 ? from->gather(at, layer, shift, isa::getMod(op.inst, Mod::Func))
-                                                   : from->sample(at, layer, shift);
-    unsigned wanted = 0; // the first two go to Rd
-    for (unsigned c = 0; c < 4; ++c) {
-      if ((mask >> c & 1) == 0) continue;
-      setWord(op, wanted < 2 ? op.result : high, wanted % 2, lane, texel[c]);
-      ++wanted;
+    if (isGradient && hasLayers) place.layer = sources.next();
+    if (!isGradient && hasHandle) handle = sources.next();
+    if (const auto named = namedHandle(op, lane)) handle = *named;
+    const auto from = texels(handle);
+    if (!from) return;
+    if (!isShape(from->texture(), geometry, hasSamples))
+      return stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
+    if (isGradient) {
+      std::array<float, 3> byX{}, byY{};
+      for (unsigned d = 0; d < coordinates; ++d) {
+        byX[d] = std::bit_cast<float>(sources.next());
+        byY[d] = std::bit_cast<float>(sources.next());
+      }
+      place.level = from->levelFor(byX, byY);
+    } else if (way != Way::Gathered && level >= kBias) {
+      const std::uint32_t given = sources.next();
+      fetchLevel = static_cast<std::int32_t>(given);
+      place.level = std::bit_cast<float>(given);
     }
+    if (mod(Mod::Sub2) != 0) {
+      const std::uint32_t packed = sources.next();
+      for (unsigned d = 0; d < coordinates; ++d) {
+        place.shift[d] = offsetOf(packed, d, way == Way::Gathered);
+        texelAt[d] += place.shift[d];
+      }
+    }
+    if (hasSamples) sample = sources.next();
+    if (!isFetch && mod(Mod::Sub4) != 0) place.reference = std::bit_cast<float>(sources.next());
+    const launch::Texel texel = isFetch                ? from->fetch(texelAt, place.layer, fetchLevel, sample)
+                                : way == Way::Gathered ? from->gather(place, mod(Mod::Func))
+                                                       : from->sample(place);
+    // The first two that are wanted go to Rd, in one register if they are halves.
+    std::array<std::uint32_t, 4> wanted{};
+    unsigned count = 0;
+    for (unsigned c = 0; c < 4; ++c)
+      if ((mask >> c & 1) != 0) wanted[count++] = texel[c];
+    if (format == 0) {
+      for (unsigned k = 0; k < count; ++k)
+        setWord(op, k < 2 ? op.result : high, k % 2, lane, wanted[k]);
+      continue;
+    }
+    const auto half = [&](unsigned k) -> std::uint32_t {
+      return k < count ? ieee::floatToHalf(std::bit_cast<float>(wanted[k])) : 0;
+    };
+    setWord(op, op.result, 0, lane, half(0) | half(1) << 16);
+    if (count > 2) setWord(op, high, 0, lane, half(2) | half(3) << 16);
   }
 }
 
-/// SULD and SUST. Ra: the coordinates, the first of which counts bytes, then the layer.
-void Machine::accessSurface(const Operation& op, std::uint32_t lanes) {
-  const bool isLoad = op.inst.op == Op::SULD;
-  enum { kIgnore, kClamp, kTrap };
-  const unsigned geometry = isa::getMod(op.inst, Mod::Geometry), mode = isa::getMod(op.inst, Mod::Func);
-  if (geometry > kSurfaceVolume || geometry == kSurfaceBuffer) return stop("unsupported", "a surface in a buffer");
-  const bool hasLayers = geometry == kSurfaceLineLayers || geometry == kSurfacePlaneLayers;
-  const unsigned dimensions = geometry == kSurfaceVolume                                     ? 3
-                              : geometry == kSurfacePlane || geometry == kSurfacePlaneLayers ? 2
-                                                                                             : 1;
-  const auto outside = mode == kTrap    ? Texels::Outside::Trap
-                       : mode == kClamp ? Texels::Outside::Clamp
-                                        : Texels::Outside::Zero;
-  const unsigned words = (op.size + 3u) / 4;
+/// TXQ: the sides of a level, and the number of levels.
+void Machine::askTexture(const Operation& op, std::uint32_t lanes) {
+  const unsigned mask = isa::getMod(op.inst, Mod::Mask);
+  const bool hasHandle = isa::getMod(op.inst, Mod::Bindless) != 0;
+  const int high = isa::desc(op.inst.op).slotIndex("Rd2");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const auto surface = texels(word(op, op.uniform, 0, lane), dimensions, hasLayers);
-    if (!surface) return;
-    std::array<std::int64_t, 3> at{};
-    for (unsigned d = 0; d < dimensions; ++d)
-      at[d] = static_cast<std::int32_t>(word(op, op.base, d, lane));
-    const std::int64_t layer = hasLayers ? static_cast<std::int32_t>(word(op, op.base, dimensions, lane)) : 0;
-    const auto address = surface->surfaceAddress(at, layer, op.size, outside);
-    if (!address && mode == kTrap) return stop("trap", "outside of a surface");
-    std::uint32_t data[4] = {};
-    const std::span bytes = std::as_writable_bytes(std::span(data)).first(op.size);
-    if (isLoad) {
-      if (address) readMemory(Space::Global, *address, lane, bytes);
-      for (unsigned w = 0; w < words; ++w)
-        setWord(op, op.result, w, lane, data[w]);
-    } else if (address) {
-      for (unsigned w = 0; w < words; ++w)
-        data[w] = word(op, op.data, w, lane);
-      writeMemory(Space::Global, *address, lane, bytes);
+    const auto from = texels(hasHandle ? word(op, op.base, 0, lane) : *namedHandle(op, lane));
+    if (!from) return;
+    const std::uint32_t level = word(op, op.base, hasHandle ? 1 : 0, lane);
+    const auto sides = from->texture().levelSize(std::min(level, from->texture().levels - 1));
+    const std::array<std::uint32_t, 4> all{sides[0], sides[1], sides[2], from->texture().levels};
+    unsigned count = 0;
+    for (unsigned c = 0; c < 4; ++c) {
+      if ((mask >> c & 1) == 0) continue;
+      setWord(op, count < 2 ? op.result : high, count % 2, lane, all[c]);
+      ++count;
     }
   }
 }

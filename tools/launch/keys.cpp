@@ -15,11 +15,14 @@ constexpr std::string_view kTexture[] = {"name",
                                          "shape",
                                          "size",
                                          "channels",
+                                         "samples",
+                                         "levels",
                                          "pitch",
                                          "address",
                                          "filter",
                                          "normalizedCoordinates",
-                                         "normalizedValues"};
+                                         "normalizedValues",
+                                         "comparison"};
 constexpr std::string_view kVariable[] = {"name", "type", "expected", "tolerance"};
 constexpr std::string_view kBuffer[] = {"name", "type", "count", "init", "expected", "tolerance", "print"};
 constexpr std::string_view kTolerance[] = {"absolute", "relative"};

@@ -5,6 +5,7 @@
 #include "tools/launch/read_objects.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace orias::launch {
@@ -23,24 +24,43 @@ template <typename T, std::size_t N> T oneOf(const JsonNode& node, const std::pa
   node.fail(fmt::format("\"{}\" is none of {}", text, known));
 }
 
-constexpr std::pair<std::string_view, TextureShape> kShapes[] = {{"1d", TextureShape::Line},
-                                                                 {"2d", TextureShape::Plane},
-                                                                 {"3d", TextureShape::Volume},
-                                                                 {"a1d", TextureShape::LineLayers},
-                                                                 {"a2d", TextureShape::PlaneLayers}};
+constexpr std::pair<std::string_view, TextureShape> kShapes[] = {
+    {"1d", TextureShape::Line},          {"2d", TextureShape::Plane},        {"3d", TextureShape::Volume},
+    {"a1d", TextureShape::LineLayers},   {"a2d", TextureShape::PlaneLayers}, {"cube", TextureShape::Cube},
+    {"acube", TextureShape::CubeLayers}, {"2dms", TextureShape::Samples},    {"a2dms", TextureShape::SampleLayers}};
 constexpr std::pair<std::string_view, AddressMode> kModes[] = {{"clamp", AddressMode::Clamp},
                                                                {"border", AddressMode::Border},
                                                                {"wrap", AddressMode::Wrap},
                                                                {"mirror", AddressMode::Mirror}};
+constexpr std::pair<std::string_view, Comparison> kComparisons[] = {
+    {"less", Comparison::Less},       {"equal", Comparison::Equal},       {"lessEqual", Comparison::LessEqual},
+    {"greater", Comparison::Greater}, {"notEqual", Comparison::NotEqual}, {"greaterEqual", Comparison::GreaterEqual}};
 constexpr std::pair<std::string_view, bool> kFilters[] = {{"nearest", false}, {"linear", true}};
 
 void readSize(const JsonNode& node, Texture& texture) {
-  const unsigned dimensions = texture.dimensions(), wanted = dimensions + (texture.isLayered() ? 1 : 0);
+  // A cube has one side.
+  const unsigned dimensions = texture.isCube() ? 1 : texture.dimensions();
+  const unsigned wanted = dimensions + (texture.isLayered() ? 1 : 0);
   if (node.size() != wanted)
     node.fail(fmt::format("{} numbers are wanted here: sides of the texels, then layers", wanted));
   for (unsigned d = 0; d < dimensions; ++d)
     texture.size[d] = static_cast<std::uint32_t>(node.item(d).count(1, kMaxSide));
+  if (texture.isCube()) texture.size[1] = texture.size[0];
   if (texture.isLayered()) texture.layers = static_cast<std::uint32_t>(node.item(dimensions).count(1, 2048));
+}
+
+/// Levels of detail, and samples.
+void readParts(const JsonNode& node, Texture& texture) {
+  if (const auto samples = node.find("samples")) {
+    if (!texture.hasSamples()) samples->fail("only texels of 2dms and a2dms have samples");
+    texture.samples = static_cast<std::uint32_t>(samples->count(1, 16));
+  }
+  if (const auto levels = node.find("levels")) {
+    if (texture.hasSamples()) levels->fail("2dms and a2dms have one level");
+    const auto sides = texture.size;
+    texture.levels = static_cast<std::uint32_t>(
+        levels->count(1, static_cast<std::uint64_t>(std::bit_width(*std::max_element(sides.begin(), sides.end())))));
+  }
 }
 
 void readModes(const JsonNode& node, Texture& texture) {
@@ -72,7 +92,8 @@ Texture readTexture(const JsonNode& node, const Launch& launch) {
     texture.channels = static_cast<unsigned>(channels->count(1, 4));
     if (texture.channels == 3) channels->fail("1, 2 or 4 channels are wanted here");
   }
-  texture.pitch = std::uint64_t{texture.size[0]} * texture.texelBytes();
+  readParts(node, texture);
+  texture.pitch = std::uint64_t{texture.size[0]} * texture.samples * texture.texelBytes();
   if (const auto pitch = node.find("pitch")) texture.pitch = pitch->count(texture.pitch, bytes);
   if (const auto address = node.find("address")) readModes(*address, texture);
   if (const auto filter = node.find("filter")) texture.isLinear = oneOf(*filter, kFilters);
@@ -82,6 +103,7 @@ Texture readTexture(const JsonNode& node, const Launch& launch) {
     if (texture.readsUnit && (isFloat(texture.type) || elementBytes(texture.type) > 2))
       normalized->fail("only integers of 8 and 16 bits are read as fractions");
   }
+  if (const auto comparison = node.find("comparison")) texture.comparison = oneOf(*comparison, kComparisons);
   if (texture.isLinear && !isFloat(texture.type) && !texture.readsUnit)
     node.at("filter").fail("integers are not filtered unless they are read as fractions (normalizedValues)");
   if (texture.offset + texture.bytes() > bytes)

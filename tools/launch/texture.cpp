@@ -18,38 +18,84 @@ std::int64_t modulo(std::int64_t value, std::int64_t period) {
   return (value % period + period) % period;
 }
 
+/// Where on which face a direction meets a cube from -1 to 1. Faces: x, -x, y, -y, z, -z; each is seen from inside as
+/// OpenGL has it. Of equal coordinates z is taken before y before x.
+struct OnCube {
+  unsigned face;
+  double across, down;
+};
+OnCube onCube(double x, double y, double z) {
+  const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
+  if (az >= ax && az >= ay) return z < 0 ? OnCube{5, -x / az, -y / az} : OnCube{4, x / az, -y / az};
+  if (ay >= ax) return y < 0 ? OnCube{3, x / ay, -z / ay} : OnCube{2, x / ay, z / ay};
+  return x < 0 ? OnCube{1, z / ax, -y / ax} : OnCube{0, -z / ax, -y / ax};
+}
+
+/// NaN counts as 0, and nobody tells numbers apart that are far outside.
+double inRange(double texels) {
+  constexpr double kFar = 1 << 30;
+  return std::isnan(texels) ? 0 : std::clamp(texels, -kFar, kFar);
+}
+
 } // namespace
 
 unsigned Texture::dimensions() const {
   switch (shape) {
   case TextureShape::Line:
   case TextureShape::LineLayers: return 1;
-  case TextureShape::Plane:
-  case TextureShape::PlaneLayers: return 2;
-  case TextureShape::Volume: break;
+  case TextureShape::Volume: return 3;
+  default: return 2;
   }
-  return 3;
+}
+
+bool Texture::isLayered() const {
+  return shape == TextureShape::LineLayers || shape == TextureShape::PlaneLayers || shape == TextureShape::CubeLayers ||
+         shape == TextureShape::SampleLayers;
 }
 
 unsigned Texture::texelBytes() const {
   return channels * elementBytes(type);
 }
 
+std::array<std::uint32_t, 3> Texture::levelSize(unsigned level) const {
+  std::array<std::uint32_t, 3> sides{};
+  for (unsigned d = 0; d < 3; ++d)
+    sides[d] = std::max(1u, size[d] >> level);
+  return sides;
+}
+
+std::uint64_t Texture::levelPitch(unsigned level) const {
+  return level == 0 ? pitch : std::uint64_t{levelSize(level)[0]} * samples * texelBytes();
+}
+
 std::uint64_t Texture::bytes() const {
-  const std::uint64_t rows = std::uint64_t{size[1]} * size[2] * layers;
-  return (rows - 1) * pitch + std::uint64_t{size[0]} * texelBytes();
+  std::uint64_t all = 0;
+  for (unsigned level = 0; level < levels; ++level) {
+    const auto sides = levelSize(level);
+    const std::uint64_t rows = std::uint64_t{sides[1]} * sides[2] * planes();
+    // The last row may be shorter than the pitch.
+    all += level + 1 < levels ? rows * levelPitch(level)
+                              : (rows - 1) * levelPitch(level) + std::uint64_t{sides[0]} * samples * texelBytes();
+  }
+  return all;
 }
 
 bool Texels::givesFloats() const {
   return isFloat(texture_.type) || texture_.readsUnit;
 }
 
-Texel Texels::texel(const std::array<std::int64_t, 3>& at, std::uint32_t layer) const {
+Texel Texels::texel(const std::array<std::int64_t, 3>& at, std::uint32_t plane, unsigned level) const {
   const Texture& t = texture_;
   Texel result{0, 0, 0, givesFloats() ? kOneAsFloat : 1};
-  const std::uint64_t row = (std::uint64_t{layer} * t.size[2] + static_cast<std::uint64_t>(at[2])) * t.size[1] +
+  std::uint64_t from = address_;
+  for (unsigned before = 0; before < level; ++before) {
+    const auto sides = t.levelSize(before);
+    from += std::uint64_t{sides[1]} * sides[2] * t.planes() * t.levelPitch(before);
+  }
+  const auto sides = t.levelSize(level);
+  const std::uint64_t row = (std::uint64_t{plane} * sides[2] + static_cast<std::uint64_t>(at[2])) * sides[1] +
                             static_cast<std::uint64_t>(at[1]);
-  const std::uint64_t from = address_ + row * t.pitch + static_cast<std::uint64_t>(at[0]) * t.texelBytes();
+  from += row * t.levelPitch(level) + static_cast<std::uint64_t>(at[0]) * t.texelBytes();
   const unsigned each = elementBytes(t.type);
   for (unsigned c = 0; c < t.channels; ++c) {
     const std::byte* bytes = memory_.at(from + c * each, each);
@@ -68,20 +114,25 @@ Texel Texels::texel(const std::array<std::int64_t, 3>& at, std::uint32_t layer) 
   return result;
 }
 
-Texel Texels::fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer) const {
+Texel Texels::fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer, std::int64_t level,
+                    std::uint32_t sample) const {
+  const auto from = static_cast<unsigned>(std::clamp<std::int64_t>(level, 0, texture_.levels - 1));
+  const auto sides = texture_.levelSize(from);
   std::array<std::int64_t, 3> place{}; // callers may give more coordinates than there are
   for (unsigned d = 0; d < texture_.dimensions(); ++d) {
-    if (at[d] < 0 || at[d] >= texture_.size[d]) return {};
+    if (at[d] < 0 || at[d] >= sides[d]) return {};
     place[d] = at[d];
   }
-  return texel(place, std::min(layer, texture_.layers - 1));
+  if (sample >= texture_.samples) return {};
+  place[0] = place[0] * texture_.samples + sample;
+  return texel(place, std::min(layer, texture_.layers - 1), from);
 }
 
-std::int64_t Texels::resolved(unsigned dimension, std::int64_t at) const {
-  const std::int64_t size = texture_.size[dimension];
+std::int64_t Texels::resolved(unsigned dimension, std::int64_t at, unsigned level) const {
+  const std::int64_t size = texture_.levelSize(level)[dimension];
   if (at >= 0 && at < size) return at;
   AddressMode mode = texture_.address[dimension];
-  if (!texture_.hasUnitCoordinates && mode != AddressMode::Border) mode = AddressMode::Clamp;
+  if (texture_.isCube() || (!texture_.hasUnitCoordinates && mode != AddressMode::Border)) mode = AddressMode::Clamp;
   switch (mode) {
   case AddressMode::Border: return kOutside;
   case AddressMode::Wrap: return modulo(at, size);
@@ -94,36 +145,68 @@ std::int64_t Texels::resolved(unsigned dimension, std::int64_t at) const {
   return std::clamp<std::int64_t>(at, 0, size - 1);
 }
 
-/// In texels. NaN counts as 0, and nobody tells numbers apart that are far outside.
-double Texels::scaled(unsigned dimension, float at) const {
-  constexpr double kFar = 1 << 30;
-  const double texels = texture_.hasUnitCoordinates ? double{at} * texture_.size[dimension] : double{at};
-  return std::isnan(texels) ? 0 : std::clamp(texels, -kFar, kFar);
+bool Texels::compares(float reference, float texel) const {
+  switch (texture_.comparison) {
+  case Comparison::Less: return reference < texel;
+  case Comparison::Equal: return reference == texel;
+  case Comparison::LessEqual: return reference <= texel;
+  case Comparison::Greater: return reference > texel;
+  case Comparison::NotEqual: return reference != texel;
+  case Comparison::GreaterEqual: break;
+  }
+  return reference >= texel;
 }
 
-Texel Texels::sample(const std::array<float, 3>& at, std::uint32_t layer, const std::array<int, 3>& shift) const {
+Texels::Found Texels::find(const Place& place) const {
+  Found found;
+  const double level = std::isnan(place.level) ? 0 : std::clamp<double>(place.level, 0, texture_.levels - 1);
+  found.level = static_cast<unsigned>(std::floor(level + 0.5));
+  const auto sides = texture_.levelSize(found.level);
+  found.plane = std::min(place.layer, texture_.layers - 1);
+  if (texture_.isCube()) {
+    const OnCube cube = onCube(double{place.at[0]}, double{place.at[1]}, double{place.at[2]});
+    found.plane = found.plane * 6 + cube.face;
+    found.at = {inRange((cube.across + 1) / 2 * sides[0]), inRange((cube.down + 1) / 2 * sides[1]), 0};
+    return found;
+  }
+  for (unsigned d = 0; d < texture_.dimensions(); ++d)
+    found.at[d] = inRange(texture_.hasUnitCoordinates ? double{place.at[d]} * sides[d] : double{place.at[d]});
+  return found;
+}
+
+Texel Texels::texelOrBorder(std::array<std::int64_t, 3> at, const Found& found, const Place& place) const {
+  bool isInside = true;
+  for (unsigned d = 0; d < texture_.dimensions(); ++d) {
+    at[d] = resolved(d, at[d], found.level);
+    isInside = isInside && at[d] != kOutside;
+  }
+  const Texel part = isInside ? texel(at, found.plane, found.level) : Texel{};
+  if (!place.reference) return part;
+  const std::uint32_t result = compares(*place.reference, std::bit_cast<float>(part[0])) ? kOneAsFloat : 0;
+  return {result, result, result, result};
+}
+
+Texel Texels::sample(const Place& place) const {
   const unsigned dimensions = texture_.dimensions();
-  layer = std::min(layer, texture_.layers - 1);
+  const Found found = find(place);
   std::array<std::int64_t, 3> first{};
   std::array<double, 3> weight{}; // of the next texel
   for (unsigned d = 0; d < dimensions; ++d) {
-    const double where = scaled(d, at[d]) - (texture_.isLinear ? 0.5 : 0);
-    first[d] = static_cast<std::int64_t>(std::floor(where)) + shift[d];
+    const double where = found.at[d] - (texture_.isLinear ? 0.5 : 0);
+    first[d] = static_cast<std::int64_t>(std::floor(where)) + place.shift[d];
     if (texture_.isLinear) weight[d] = std::rint((where - std::floor(where)) * kWeightSteps) / kWeightSteps;
   }
   std::array<double, 4> sum{};
   for (unsigned corner = 0; corner < (1u << dimensions); ++corner) {
     double share = 1;
-    bool isInside = true;
-    std::array<std::int64_t, 3> place{};
+    std::array<std::int64_t, 3> at = first;
     for (unsigned d = 0; d < dimensions; ++d) {
       const bool isNext = (corner >> d & 1) != 0;
       share *= isNext ? weight[d] : 1 - weight[d];
-      place[d] = resolved(d, first[d] + (isNext ? 1 : 0));
-      isInside = isInside && place[d] != kOutside;
+      at[d] += isNext ? 1 : 0;
     }
     if (share == 0) continue;
-    const Texel part = isInside ? texel(place, layer) : Texel{};
+    const Texel part = texelOrBorder(at, found, place);
     if (!texture_.isLinear) return part;
     for (unsigned c = 0; c < 4; ++c)
       sum[c] += share * double{std::bit_cast<float>(part[c])};
@@ -134,21 +217,29 @@ Texel Texels::sample(const std::array<float, 3>& at, std::uint32_t layer, const 
   return result;
 }
 
-Texel Texels::gather(const std::array<float, 3>& at, std::uint32_t layer, const std::array<int, 3>& shift,
-                     unsigned component) const {
+Texel Texels::gather(const Place& place, unsigned component) const {
   constexpr int kCorners[4][2] = {{0, 1}, {1, 1}, {1, 0}, {0, 0}};
+  const Found found = find(place);
   Texel result{};
   for (unsigned k = 0; k < 4; ++k) {
-    std::array<std::int64_t, 3> place{};
-    bool isInside = true;
-    for (unsigned d = 0; d < 2; ++d) {
-      const auto first = static_cast<std::int64_t>(std::floor(scaled(d, at[d]) - 0.5));
-      place[d] = resolved(d, first + shift[d] + kCorners[k][d]);
-      isInside = isInside && place[d] != kOutside;
-    }
-    if (isInside) result[k] = texel(place, std::min(layer, texture_.layers - 1))[component];
+    std::array<std::int64_t, 3> at{};
+    for (unsigned d = 0; d < 2; ++d)
+      at[d] = static_cast<std::int64_t>(std::floor(found.at[d] - 0.5)) + place.shift[d] + kCorners[k][d];
+    result[k] = texelOrBorder(at, found, place)[component];
   }
   return result;
+}
+
+float Texels::levelFor(std::span<const float> byX, std::span<const float> byY) const {
+  const auto squared = [&](std::span<const float> derivatives) {
+    double sum = 0;
+    for (unsigned d = 0; d < std::min<std::size_t>(derivatives.size(), texture_.dimensions()); ++d) {
+      const double texels = double{derivatives[d]} * (texture_.hasUnitCoordinates ? texture_.size[d] : 1);
+      sum += texels * texels;
+    }
+    return sum;
+  };
+  return static_cast<float>(std::log2(std::max(squared(byX), squared(byY))) / 2);
 }
 
 std::optional<std::uint64_t> Texels::surfaceAddress(std::array<std::int64_t, 3> at, std::int64_t layer, unsigned bytes,
@@ -166,6 +257,30 @@ std::optional<std::uint64_t> Texels::surfaceAddress(std::array<std::int64_t, 3> 
   if (!isInside) return std::nullopt;
   const std::int64_t row = (layer * t.size[2] + at[2]) * t.size[1] + at[1];
   return address_ + static_cast<std::uint64_t>(row) * t.pitch + static_cast<std::uint64_t>(at[0]);
+}
+
+std::array<std::byte, 16> Texels::packed(std::span<const std::uint32_t> components) const {
+  std::array<std::byte, 16> bytes{};
+  const unsigned each = elementBytes(texture_.type);
+  for (unsigned c = 0; c < std::min<std::size_t>(texture_.channels, components.size()); ++c) {
+    std::byte* to = bytes.data() + c * each;
+    if (isFloat(texture_.type)) {
+      storeFloat(texture_.type, double{std::bit_cast<float>(components[c])}, to);
+      continue;
+    }
+    if (texture_.readsUnit) {
+      const double most = std::exp2(8 * each - (isSigned(texture_.type) ? 1 : 0)) - 1;
+      const double value = double{std::bit_cast<float>(components[c])};
+      const double least = isSigned(texture_.type) ? -1 : 0;
+      storeInteger(texture_.type, std::llrint((std::isnan(value) ? 0 : std::clamp(value, least, 1.0)) * most), to);
+      continue;
+    }
+    const bool hasSign = isSigned(texture_.type);
+    const std::int64_t value = hasSign ? std::int64_t{static_cast<std::int32_t>(components[c])} : components[c];
+    const std::int64_t most = (std::int64_t{1} << (8 * each - (hasSign ? 1 : 0))) - 1;
+    storeInteger(texture_.type, std::clamp<std::int64_t>(value, hasSign ? -most - 1 : 0, most), to);
+  }
+  return bytes;
 }
 
 } // namespace orias::launch

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 
 // Textures and surfaces: how a launch describes them, and how the engines read texels. Both engines share this, for
@@ -14,9 +15,21 @@ namespace orias::launch {
 
 enum class ElementType : std::uint8_t;
 
-enum class TextureShape : std::uint8_t { Line, Plane, Volume, LineLayers, PlaneLayers };
+enum class TextureShape : std::uint8_t {
+  Line,
+  Plane,
+  Volume,
+  LineLayers,
+  PlaneLayers,
+  Cube,
+  CubeLayers,
+  Samples,     ///< a plane of texels that have several samples each
+  SampleLayers ///< layers of such planes
+};
 /// What stands for texels outside. Wrap and Mirror are for normalised coordinates; others are clamped instead.
 enum class AddressMode : std::uint8_t { Clamp, Border, Wrap, Mirror };
+/// How the value that an instruction gives compares with a texel: as it must for the result to be 1.
+enum class Comparison : std::uint8_t { Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual };
 
 /// A buffer, or a part of it, as a texture and as a surface.
 struct Texture {
@@ -25,18 +38,28 @@ struct Texture {
   std::uint64_t offset = 0; ///< of the first texel, in bytes
   TextureShape shape = TextureShape::Plane;
   std::array<std::uint32_t, 3> size{1, 1, 1}; ///< texels: width, height, depth
-  std::uint32_t layers = 1;
+  std::uint32_t layers = 1;                   ///< of cubes: how many cubes
+  std::uint32_t samples = 1;                  ///< of a texel; they lie side by side
+  std::uint32_t levels = 1;                   ///< each has half the sides of the one before it, and follows it
   ElementType type{};
   unsigned channels = 1;   ///< 1, 2 or 4
-  std::uint64_t pitch = 0; ///< bytes from row to row
+  std::uint64_t pitch = 0; ///< bytes from row to row, of the first level
   std::array<AddressMode, 3> address{};
   bool isLinear = false;           ///< filtered; else the nearest texel
   bool hasUnitCoordinates = false; ///< floating-point coordinates go from 0 to 1
   bool readsUnit = false;          ///< integers are read as fractions of the greatest one
+  Comparison comparison = Comparison::LessEqual;
 
   unsigned dimensions() const;
-  bool isLayered() const { return shape == TextureShape::LineLayers || shape == TextureShape::PlaneLayers; }
+  bool isLayered() const;
+  bool isCube() const { return shape == TextureShape::Cube || shape == TextureShape::CubeLayers; }
+  bool hasSamples() const { return shape == TextureShape::Samples || shape == TextureShape::SampleLayers; }
   unsigned texelBytes() const;
+  /// Planes of one level: layers, and the faces of cubes.
+  std::uint32_t planes() const { return layers * (isCube() ? 6 : 1); }
+  std::array<std::uint32_t, 3> levelSize(unsigned level) const;
+  /// Bytes from row to row.
+  std::uint64_t levelPitch(unsigned level) const;
   /// All bytes from the first texel to behind the last.
   std::uint64_t bytes() const;
 };
@@ -51,15 +74,28 @@ class Texels {
   Texels(const Texture& texture, Memory& memory, std::uint64_t address)
       : texture_(texture), memory_(memory), address_(address) {}
 
+  /// Where an instruction looks.
+  struct Place {
+    std::array<float, 3> at{}; ///< of a cube: a direction
+    std::uint32_t layer = 0;
+    std::array<int, 3> shift{}; ///< by texels
+    float level = 0;            ///< the nearest one is read
+    std::optional<float>
+        reference; ///< compared with the first component of each texel; the results, 1 or 0, are filtered
+  };
+
   /// By integer coordinates; zero outside.
-  Texel fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer) const;
+  Texel fetch(const std::array<std::int64_t, 3>& at, std::uint32_t layer, std::int64_t level = 0,
+              std::uint32_t sample = 0) const;
   /// The nearest texel, or filtered: weights have 8 bits behind the point, their sums are rounded once. The weights'
-  /// precision is what the CUDA programming guide says of the machine; how it rounds is ours. `shift` moves by texels.
-  Texel sample(const std::array<float, 3>& at, std::uint32_t layer, const std::array<int, 3>& shift) const;
+  /// precision is what the CUDA programming guide says of the machine; how it rounds is ours.
+  Texel sample(const Place& place) const;
   /// One component of the four texels that a filter of a plane would read: lower left, lower right, upper right, upper
   /// left, where y grows downwards.
-  Texel gather(const std::array<float, 3>& at, std::uint32_t layer, const std::array<int, 3>& shift,
-               unsigned component) const;
+  Texel gather(const Place& place, unsigned component) const;
+  /// The level of detail for derivatives of the coordinates by x and by y, as OpenGL defines it: of the longer of the
+  /// two in texels.
+  float levelFor(std::span<const float> byX, std::span<const float> byY) const;
 
   const Texture& texture() const { return texture_; }
 
@@ -67,11 +103,23 @@ class Texels {
   /// Where `bytes` bytes of a surface lie whose x counts bytes. Nothing outside, unless clamped.
   std::optional<std::uint64_t> surfaceAddress(std::array<std::int64_t, 3> at, std::int64_t layer, unsigned bytes,
                                               Outside outside) const;
+  /// The bytes of a texel that `components` make, as many as the texture has: rounded to its format, clamped to its
+  /// range. Those that are not given are 0.
+  std::array<std::byte, 16> packed(std::span<const std::uint32_t> components) const;
 
  private:
-  Texel texel(const std::array<std::int64_t, 3>& at, std::uint32_t layer) const;
-  std::int64_t resolved(unsigned dimension, std::int64_t at) const;
-  double scaled(unsigned dimension, float at) const;
+  /// Coordinates in texels, and the plane.
+  struct Found {
+    std::array<double, 3> at{};
+    std::uint32_t plane = 0;
+    unsigned level = 0;
+  };
+  Found find(const Place& place) const;
+  Texel texel(const std::array<std::int64_t, 3>& at, std::uint32_t plane, unsigned level) const;
+  Texel texelOrBorder(std::array<std::int64_t, 3> at, const Found& found, const Place& place) const;
+  /// -1: outside, and nothing stands there.
+  std::int64_t resolved(unsigned dimension, std::int64_t at, unsigned level) const;
+  bool compares(float reference, float texel) const;
   bool givesFloats() const;
 
   const Texture& texture_;

@@ -4,6 +4,7 @@
 #include <bit>
 #include <doctest/doctest.h>
 #include <string>
+#include <utility>
 
 // Textures of launch files, and what is read from them.
 
@@ -23,7 +24,7 @@ Launch launchWith(const std::string& texture, const std::string& type = "f32") {
 float sampled(const std::string& texture, float x, float y = 0) {
   const Launch launch = launchWith(texture);
   const Device device(launch);
-  return std::bit_cast<float>(device.texels(1)->sample({x, y, 0}, 0, {})[0]);
+  return std::bit_cast<float>(device.texels(1)->sample({{x, y, 0}, 0, {}, 0, {}})[0]);
 }
 
 std::string errorOf(const std::string& texture, const std::string& type = "f32") {
@@ -74,6 +75,85 @@ TEST_CASE("integers are read as they are or as fractions; components that are no
   CHECK(unitDevice.texels(1)->fetch({3, 0, 0}, 0) == Texel{std::bit_cast<std::uint32_t>(30 / 255.f), 0, 0, 0x3f800000});
 }
 
+namespace {
+
+/// A texture of floats that count from 0.
+Launch counting(const std::string& texture, unsigned count) {
+  return parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [{"name": "b", "type": "f32", "count": )" +
+                         std::to_string(count) + R"(, "init": "i"}], "textures": [{"name": "t", "buffer": "b", )" +
+                         texture + "}]}",
+                     ".");
+}
+
+float firstOf(const Texel& texel) {
+  return std::bit_cast<float>(texel[0]);
+}
+
+} // namespace
+
+TEST_CASE("a direction finds its face of a cube, seen from inside") {
+  const Launch launch = counting(R"("shape": "cube", "size": [2])", 24);
+  const Device device(launch);
+  const auto at = [&](float x, float y, float z) {
+    return firstOf(device.texels(1)->sample({{x, y, z}, 0, {}, 0, {}}));
+  };
+  // Faces of four texels: x, -x, y, -y, z, -z. Down is -y, but on the faces of y.
+  CHECK(at(2, 1, 1) == 0);
+  CHECK(at(2, 1, -1) == 1);
+  CHECK(at(2, -1, -1) == 3);
+  CHECK(at(-2, 1, -1) == 4);
+  CHECK(at(-1, 2, -1) == 8);
+  CHECK(at(-1, -2, 1) == 12);
+  CHECK(at(1, -1, 2) == 19);
+  CHECK(at(1, 1, -2) == 20);
+  CHECK(at(1, 1, 1) == 17); // as good as z
+}
+
+TEST_CASE("levels of detail follow each other, and the nearest is read") {
+  const Launch launch =
+      counting(R"("shape": "2d", "size": [4, 2], "levels": 3, "normalizedCoordinates": true)", 8 + 2 + 1);
+  const Device device(launch);
+  const auto texels = device.texels(1);
+  const auto at = [&](float level) { return firstOf(texels->sample({{0.9f, 0.9f, 0}, 0, {}, level, {}})); };
+  CHECK(at(-3) == 7);
+  CHECK(at(0.4f) == 7);
+  CHECK(at(0.5f) == 9);
+  CHECK(at(2) == 10);
+  CHECK(at(9) == 10);
+  CHECK(firstOf(texels->fetch({0, 0, 0}, 0, 1)) == 8);
+  CHECK(firstOf(texels->fetch({2, 0, 0}, 0, 1)) == 0); // outside of that level
+  const float two[] = {0.5f, 0}, little[] = {0, 0.25f};
+  CHECK(texels->levelFor(two, little) == 1);
+  CHECK(texels->levelFor(little, two) == 1);
+}
+
+TEST_CASE("samples lie side by side; a value is compared before texels are filtered") {
+  const Launch many = counting(R"("shape": "2dms", "size": [2, 2], "samples": 3)", 12);
+  const Device device(many);
+  CHECK(firstOf(device.texels(1)->fetch({1, 1, 0}, 0, 0, 2)) == 11);
+  CHECK(firstOf(device.texels(1)->fetch({0, 0, 0}, 0, 0, 3)) == 0);
+  const Launch line = counting(R"("shape": "1d", "size": [4], "filter": "linear", "comparison": "less")", 4);
+  const Device lineDevice(line);
+  const auto compared = [&](float value) {
+    return firstOf(lineDevice.texels(1)->sample({{1.75f, 0, 0}, 0, {}, 0, value}));
+  };
+  CHECK(compared(0.5f) == 1);
+  CHECK(compared(1) == 0.25f); // of 1 and 2 only 2 is more
+  CHECK(compared(2) == 0);
+}
+
+TEST_CASE("stored texels are rounded to the format and clamped to its range") {
+  const auto packed = [](const std::string& type, const std::string& more, std::array<std::uint32_t, 2> values) {
+    const Launch launch = launchWith(R"("shape": "1d", "size": [1], "channels": 2)" + more, type);
+    const auto bytes = Device(launch).texels(1)->packed(values);
+    return std::pair(std::to_integer<int>(bytes[0]), std::to_integer<int>(bytes[1]));
+  };
+  CHECK(packed("u8", "", {300, 7}) == std::pair(255, 7));
+  CHECK(packed("s8", "", {~std::uint32_t{299}, 7}) == std::pair(0x80, 7));
+  CHECK(packed("u8", R"(, "normalizedValues": true)", {0x3f800000, 0xbf800000}) == std::pair(255, 0));
+  CHECK(packed("f16", "", {0x3f800000, 0}) == std::pair(0, 0x3c));
+}
+
 TEST_CASE("handles name textures in order; other numbers name none") {
   const Launch launch = launchWith(kLine);
   const Device device(launch);
@@ -85,7 +165,10 @@ TEST_CASE("handles name textures in order; other numbers name none") {
 TEST_CASE("errors in textures name the place") {
   CHECK(errorOf(R"("shape": "1d", "size": [5])").find("textures[0]: the texture takes 20 bytes") != std::string::npos);
   CHECK(errorOf(R"("shape": "2d", "size": [4])").find("textures[0].size") != std::string::npos);
-  CHECK(errorOf(R"("shape": "cube", "size": [1, 1])").find("\"cube\" is none of 1d, 2d") != std::string::npos);
+  CHECK(errorOf(R"("shape": "round", "size": [1, 1])").find("\"round\" is none of 1d, 2d") != std::string::npos);
+  CHECK(errorOf(R"("shape": "cube", "size": [1, 1])").find("textures[0].size") != std::string::npos);
+  CHECK(errorOf(kLine + R"(, "samples": 2)").find("textures[0].samples") != std::string::npos);
+  CHECK(errorOf(kLine + R"(, "levels": 4)").find("textures[0].levels") != std::string::npos);
   CHECK(errorOf(kLine + R"(, "filter": "linear")", "u8").find("not filtered") != std::string::npos);
   CHECK(errorOf(kLine, "f64").find("textures[0].buffer") != std::string::npos);
   CHECK(errorOf(kLine + R"(, "channels": 3)").find("1, 2 or 4") != std::string::npos);
