@@ -133,8 +133,7 @@ std::string_view whyNotAlone(const Statement& statement) {
   if (isProtocol(statement)) return {};
   if (isOne({"cvta"}) && form.get(ptx::Slot::Space) == Mod::Const)
     return "a generic address has 64 bits: those of 32 bits lead nowhere";
-  if (isOne({"tex", "tld4", "txq", "suld", "sust", "sured", "suq", "istypep"}))
-    return "needs an object that the host makes";
+  if (isOne({"istypep"})) return "needs an object that the host makes";
   return {};
 }
 

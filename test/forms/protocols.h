@@ -19,6 +19,7 @@ bool writeBulkCopy(KernelWriter& w);  ///< cp.async.bulk, st.async and the like
 bool writeFragment(KernelWriter& w);  ///< wmma
 bool writeWarpGroup(KernelWriter& w); ///< wgmma
 bool writeTensor(KernelWriter& w);    ///< copies of boxes of tensors, and what changes their maps
+bool writeTexture(KernelWriter& w);   ///< textures and surfaces
 bool writeMulticast(KernelWriter& w); ///< multimem
 bool writeSync(KernelWriter& w);      ///< barriers of the block and of the cluster
 bool writeControl(KernelWriter& w);   ///< branches, calls, ends, the stack

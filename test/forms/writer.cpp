@@ -129,10 +129,10 @@ std::vector<std::byte> KernelWriter::valuesOf(const Use& use, unsigned number) c
   return sourceValues(statement_, use, lanes(), seed_ + number);
 }
 
-void KernelWriter::source(const Use& use, unsigned number) {
+void KernelWriter::source(const Use& use, unsigned number, std::vector<std::byte> values) {
   const bool isPredicate = use.type == Type::Pred, isWide = use.name[1] == 'q';
   const Access access = isPredicate ? Access{"u8", "u8", 1} : accessOf(use);
-  buffer(fmt::format("in{}", number), ElementType::U8, valuesOf(use, number), isWide ? 16 : access.bytes);
+  buffer(fmt::format("in{}", number), ElementType::U8, std::move(values), isWide ? 16 : access.bytes);
   if (isPredicate)
     put("  ld.global.u8 %flag, [%at];\n  setp.ne.u16 {}, %flag, 0;\n", use.name);
   else if (isWide)
@@ -141,10 +141,13 @@ void KernelWriter::source(const Use& use, unsigned number) {
     put("  ld.global.{} {}, [%at];\n", access.load, use.name);
 }
 
-void KernelWriter::sources() {
+void KernelWriter::sources(const std::function<std::vector<std::byte>(unsigned)>& values) {
   unsigned number = 0;
-  for (const Use& use : statement_.uses)
-    if (use.role == Role::Source) source(use, number++);
+  for (const Use& use : statement_.uses) {
+    if (use.role != Role::Source) continue;
+    source(use, number, values ? values(number) : valuesOf(use, number));
+    ++number;
+  }
 }
 
 void KernelWriter::see(const Use& use) {

@@ -54,7 +54,9 @@ class KernelWriter {
   const Use& use(Role role, unsigned k) const;
   unsigned uses(Role role) const;
   /// Loads the values of the sources; of those that are called so, `value(lane)` is the value.
-  void sources();
+  void sources() { sources({}); }
+  /// The same, with all the values of source number so-and-so.
+  void sources(const std::function<std::vector<std::byte>(unsigned)>& values);
   void setSource(std::string_view operand, std::function<std::uint64_t(unsigned)> value);
   void setSource(std::string_view operand, std::uint64_t value) {
     setSource(operand, [value](unsigned) { return value; });
@@ -83,7 +85,7 @@ class KernelWriter {
     std::function<std::uint64_t(unsigned)> value;
   };
   std::string header() const;
-  void source(const Use& use, unsigned number);
+  void source(const Use& use, unsigned number, std::vector<std::byte> values);
   std::vector<std::byte> valuesOf(const Use& use, unsigned number) const;
   void addBuffer(std::string name, launch::ElementType type, std::vector<std::byte> initial, std::uint64_t bytes,
                  launch::Tolerance tolerance);

@@ -1,0 +1,33 @@
+#include "test/forms/protocols.h"
+#include "test/forms/textures.h"
+#include "test/forms/values.h"
+
+#include <numeric>
+
+// Textures and surfaces: the handle of one is a parameter; of every other statement it is a value that no compiler
+// knows.
+
+namespace orias::forms {
+
+bool writeTexture(KernelWriter& w) {
+  const Statement& statement = w.statement();
+  if (!isOnTexture(statement)) return false;
+  w.sources([&](unsigned number) { return textureValues(statement, number, w.lanes(), w.seed() + number); });
+  const auto texels = static_cast<int>(w.launch().buffers.size());
+  launch::Texture texture = textureFor(statement, texels);
+  w.wholeBuffer("%x0", std::string(kTexels), texelsFor(statement, w.seed() + 2000).initial, texture.type);
+  w.launch().textures.push_back(std::move(texture));
+  w.parameter("%x0", kImage, launch::textureHandle(0));
+  const unsigned sum = std::accumulate(statement.text.begin(), statement.text.end(), 0u,
+                                       [](unsigned all, char c) { return all + static_cast<unsigned char>(c); });
+  if (sum % 2)
+    w.put("  mov.u32 %carry, %ctaid.x;\n  shr.u32 %carry, %carry, 30;\n  cvt.u64.u32 %half0, %carry;\n"
+          "  add.u64 %x0, %x0, %half0;\n");
+  for (unsigned k = 0; k < w.uses(Role::Address); ++k)
+    w.put("  mov.b64 {}, %x0;\n", w.use(Role::Address, k).name);
+  w.putStatement();
+  w.results();
+  return true;
+}
+
+} // namespace orias::forms
