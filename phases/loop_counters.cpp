@@ -38,10 +38,6 @@ std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const 
   return def && setsNumber(*def) ? numberOf(def->op_(1)) : std::nullopt;
 }
 
-isa::ICmp opposite(isa::ICmp comparison) {
-  return static_cast<isa::ICmp>(static_cast<unsigned>(isa::ICmp::T) - static_cast<unsigned>(comparison));
-}
-
 /// Sets `next`, `step` and `by` of a counter whose value and next value are known; false when it is none.
 bool findStep(const Definitions& definitions, const ori::Loops& loops, LoopId loop, Counter& counter) {
   Instr* step = definitions.single(counter.next.reg);
@@ -221,7 +217,7 @@ std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loo
 
   const bool staysWhenTrue = test.leavesWhenTaken == test.branch->guard().inverted();
   const auto written = isa::modAs<isa::ICmp>(compare, Mod::Cmp);
-  const isa::ICmp stay = staysWhenTrue ? written : opposite(written);
+  const isa::ICmp stay = staysWhenTrue ? written : isa::opposite(written);
   test.stay = stay;
   test.isSigned = isa::modAs<isa::IntType>(compare, Mod::Type) == isa::IntType::S32;
   const auto first = numberBehind(definitions, counter.first[0]), end = numberBehind(definitions, limit);

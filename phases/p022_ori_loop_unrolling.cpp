@@ -59,19 +59,6 @@ bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b
 /// Rounds written out together where their number is known to the program only.
 constexpr unsigned kRoundsAtOnce = 4;
 
-/// The comparison that says the opposite; nothing for one that has none.
-isa::ICmp opposite(isa::ICmp comparison) {
-  switch (comparison) {
-  case isa::ICmp::LT: return isa::ICmp::GE;
-  case isa::ICmp::LE: return isa::ICmp::GT;
-  case isa::ICmp::GT: return isa::ICmp::LE;
-  case isa::ICmp::GE: return isa::ICmp::LT;
-  case isa::ICmp::EQ: return isa::ICmp::NE;
-  case isa::ICmp::NE: return isa::ICmp::EQ;
-  default: return comparison;
-  }
-}
-
 /// The comparison of a counter on which a loop goes on or ends.
 struct Test {
   const Instr *branch = nullptr, *compare = nullptr, *step = nullptr;
@@ -87,7 +74,7 @@ struct Test {
   Operand stays() const { return leavesWhenTaken ? branch->guard().value().notted() : branch->guard().value(); }
   /// Holds for the lanes that stay.
   isa::ICmp stayComparison() const {
-    return leavesWhenTaken != branch->guard().inverted() ? opposite(comparison()) : comparison();
+    return leavesWhenTaken != branch->guard().inverted() ? isa::opposite(comparison()) : comparison();
   }
 };
 

@@ -40,10 +40,6 @@ Operand plain(Operand o) {
   return o;
 }
 
-isa::ICmp opposite(isa::ICmp order) {
-  return static_cast<isa::ICmp>(static_cast<unsigned>(isa::ICmp::T) - static_cast<unsigned>(order));
-}
-
 class Replacer {
  public:
   Replacer(ori::Function& function, PhaseContext& context)
@@ -76,7 +72,7 @@ class Replacer {
     if (!other.isZeroReg() || other.inverted() || isa::modAs<isa::BoolOp>(*compare, Mod::Bool) != isa::BoolOp::AND)
       return std::nullopt;
     const auto order = isa::modAs<isa::ICmp>(*compare, Mod::Cmp);
-    return Comparison{compare->op_(2).value(), compare->op_(3).value(), condition.inverted() ? opposite(order) : order,
+    return Comparison{compare->op_(2).value(), compare->op_(3).value(), condition.inverted() ? isa::opposite(order) : order,
                       isa::modAs<isa::IntType>(*compare, Mod::Type) == isa::IntType::S32};
   }
 

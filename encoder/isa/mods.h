@@ -66,6 +66,10 @@ enum class Mod : std::uint8_t {
 
 /// Integer comparison (3 bits).
 enum class ICmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, T };
+/// The comparison that is true when this one is false: each is as far from the end of the list as that from its start.
+constexpr ICmp opposite(ICmp comparison) {
+  return static_cast<ICmp>(static_cast<unsigned>(ICmp::T) - static_cast<unsigned>(comparison));
+}
 /// Floating-point comparison (4 bits); the names ending in U are true for unordered operands as well.
 enum class FCmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, NUM, NAN_, LTU, EQU, LEU, GTU, NEU, GEU, T };
 enum class BoolOp : std::uint8_t { AND, OR, XOR };
