@@ -14,8 +14,7 @@ namespace {
 /// The byte offset that a label of the word at `offset` means; -1 when it has none.
 std::int64_t labelTarget(const isa::Inst& inst, std::uint32_t offset) {
   for (unsigned i = 0; i < inst.operandCount; ++i)
-    if (inst.operands[i].kind == isa::Operand::Kind::Label &&
-        isa::desc(inst.op).texts[i].style != isa::Style::SignedHex)
+    if (inst.operands[i].kind == isa::Operand::Kind::Label && isa::styleOf(inst, i) != isa::Style::SignedHex)
       return static_cast<std::int64_t>(offset) + kWordBytes + inst.operands[i].imm;
   return -1;
 }

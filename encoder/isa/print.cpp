@@ -219,6 +219,9 @@ struct Printer {
 
 Style styleOf(const Inst& inst, unsigned slot) {
   const Style style = desc(inst.op).texts[slot].style;
+  // What RET.ABS adds to its register is no place relative to itself.
+  if (inst.op == Op::RET && (desc(inst.op).slots[slot].accepts & kAcceptsLabel) != 0 && getMod(inst, Mod::Sub) != 0)
+    return Style::SignedHex;
   if (style == Style::ByType) return modAs<IntType>(inst, Mod::Type) == IntType::S32 ? Style::SignedHex : Style::Hex;
   if (style == Style::F32) {
     switch (modAs<Fmt>(inst, Mod::SrcFmt)) {
