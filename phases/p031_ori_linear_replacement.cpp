@@ -72,7 +72,8 @@ class Replacer {
     if (!other.isZeroReg() || other.inverted() || isa::modAs<isa::BoolOp>(*compare, Mod::Bool) != isa::BoolOp::AND)
       return std::nullopt;
     const auto order = isa::modAs<isa::ICmp>(*compare, Mod::Cmp);
-    return Comparison{compare->op_(2).value(), compare->op_(3).value(), condition.inverted() ? isa::opposite(order) : order,
+    return Comparison{compare->op_(2).value(), compare->op_(3).value(),
+                      condition.inverted() ? isa::opposite(order) : order,
                       isa::modAs<isa::IntType>(*compare, Mod::Type) == isa::IntType::S32};
   }
 
