@@ -64,6 +64,8 @@ class InstructionChecker {
       return;
     }
     const std::span<const Operand> operands = function.operandsOf(instruction);
+    for (const Operand& operand : operands)
+      if (operand.is(OperandKind::Special)) checkSpecial(instruction, operand.specialRegister());
     if (isPackingMov(entry.form, operands)) {
       report(instruction, checkPackingMov(function, entry.form, operands));
       return;
@@ -74,6 +76,15 @@ class InstructionChecker {
         return;
       }
     explain(instruction, entry, operands, checker);
+  }
+
+  void checkSpecial(const Instruction& instruction, SpecialRegister reg) {
+    const SpecialRegisterInfo& info = specialRegisterInfo(reg);
+    if (module_.version < Version{info.major, info.minor})
+      report(instruction,
+             fmt::format("Feature '{}' requires PTX ISA .version {}.{} or later", info.name, info.major, info.minor));
+    if (module_.target.arch.number < info.sm)
+      report(instruction, fmt::format("Feature '{}' requires .target sm_{} or higher", info.name, info.sm));
   }
 
   void report(const Instruction& instruction, std::string problem) {

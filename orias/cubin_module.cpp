@@ -92,14 +92,15 @@ std::vector<std::string> externalsOf(const ori::Function& function) {
 
 /// Does the code ask where the shared memory lies that the system keeps? ptxas says so in the file.
 bool readsReservedShared(const ori::Function& function) {
-  constexpr std::int32_t kEnd = 0x68, kSecond = 0x6c; // of bank 0; they belong to nothing else
-  if (function.module().target().sharedBase() == 0) return false;
+  const unsigned sm = function.module().target().smVersion();
+  if (sm < 80) return false;
+  const std::int32_t end = sm < 90 ? 0x120 : 0x68, second = end + 4; // of bank 0; they belong to nothing else
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block) {
       const bool isLoad = instr.op == isa::Op::LDC && instr.op_(1).value() == isa::Operand::immediate(0);
       for (const ori::Operand& o : instr.refs())
         if ((o.isConst() && o.bank == 0 && o.reg == isa::Operand::kNoReg) || (isLoad && o.isImm()))
-          if (o.imm == kEnd || o.imm == kSecond) return true;
+          if (o.imm == end || o.imm == second) return true;
     }
   return false;
 }

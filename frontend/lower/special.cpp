@@ -18,6 +18,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     builder_.emit(IsaOp::S2R, {r, IsaOperand::immediate(number)});
     return Value::of(r);
   };
+  const bool isOlder = target().smVersion() < 90;
   auto bank0 = [&](std::uint32_t offset, unsigned words = 1) {
     IsaOperand r = newR(words);
     emit(IsaOp::LDC,
@@ -58,7 +59,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return Value::constant(0, 1);
   }
   if (reg >= SpecialRegister::EnvReg && reg <= SpecialRegister::EnvRegLast)
-    return bank0(kBankEnvReg +
+    return bank0((isOlder ? kOlderEnvReg : kBankEnvReg) +
                  4 * (static_cast<std::uint32_t>(reg) - static_cast<std::uint32_t>(SpecialRegister::EnvReg)));
   switch (reg) {
   case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));
@@ -67,7 +68,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::NCtaId: return bank0(target().nctaidOffset(axis));
   case SpecialRegister::LaneId: return hardware(kSrLaneId);
   case SpecialRegister::WarpId: return bits(kSrVirtId, 8, 7);
-  case SpecialRegister::NWarpId: return bits(kSrVirtCfg, 8, 8);
+  case SpecialRegister::NWarpId: return isOlder ? Value::constant(target().maxWarpsPerSm(), 1) : bits(kSrVirtCfg, 8, 8);
   case SpecialRegister::SmId: return hardware(kSrVirtualSmId);
   case SpecialRegister::LaneMaskEq: return hardware(kSrEqMask);
   case SpecialRegister::LaneMaskLt: return hardware(kSrLtMask);
@@ -82,6 +83,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::GlobalTimerHi: return counter(kSrGlobalTimerLo + 1, 1);
   case SpecialRegister::DynamicSmemSize: return bank0(target().dynamicSharedSizeOffset());
   case SpecialRegister::TotalSmemSize: {
+    if (target().smVersion() < 80) return hardware(kSrSmemSize);
     // What the hardware gave, less what the system keeps.
     IsaOperand r = newR(), kept = bank0(target().totalSharedSizeOffset()).word(0);
     builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
@@ -90,7 +92,8 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   }
   case SpecialRegister::NSmId: return bank0(kBankSmCount);
   case SpecialRegister::GridId: return bank0(kBankGridId, 2);
-  case SpecialRegister::CurrentGraphExec: return bank0(kBankGraphExec, 2);
+  case SpecialRegister::CurrentGraphExec:
+    return bank0(!isOlder ? kBankGraphExec : target().smVersion() < 80 ? kOlderReservedSharedEnd : kOlderGraphExec, 2);
   case SpecialRegister::NClusterId: return bank0(kBankClusters + 4 * axis);
   case SpecialRegister::ClusterNCtaId: return bank0(kBankClusterShape + 4 * axis);
   case SpecialRegister::ClusterNCtaRank: return bank0(kBankClusterSize);
@@ -105,12 +108,9 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return Value::of(r);
   }
   // What the system keeps of shared memory, in front of the CTA's own.
-  case SpecialRegister::ReservedSmemOffsetEnd:
-    if (target().sharedBase() == 0) break;
-    return bank0(kBankReservedSharedEnd);
+  case SpecialRegister::ReservedSmemOffsetEnd: return bank0(isOlder ? kOlderReservedSharedEnd : kBankReservedSharedEnd);
   case SpecialRegister::ReservedSmemOffsetLast:
-    if (target().sharedBase() == 0) break;
-    return bank0(kBankReservedShared1);
+    return bank0(isOlder ? kOlderReservedSharedEnd + 4 : kBankReservedShared1);
   default: break;
   }
   unsupported(fmt::format("the special register read by {}", opcodeText()));

@@ -35,6 +35,9 @@ inline constexpr std::uint32_t kBankClusterSize = 0x188;
 inline constexpr std::uint32_t kBankParamWindow = 0x198;    ///< generic address of the first parameter, 64 bits
 inline constexpr std::uint32_t kBankParamWindowEnd = 0x1a0; ///< of the last one
 // Before sm_90.
+inline constexpr std::uint32_t kOlderEnvReg = 0x88;             ///< %envreg0; the others follow
+inline constexpr std::uint32_t kOlderReservedSharedEnd = 0x120; ///< sm_80 and later; the second part begins behind it
+inline constexpr std::uint32_t kOlderGraphExec = 0x130;         ///< 64 bits; on sm_75 they are at 0x120
 inline constexpr std::uint32_t kOlderParamWindow =
     0x40;                                              ///< generic address of the bank that has the parameters, 64 bits
 inline constexpr std::uint32_t kOlderParamEnd = 0x12c; ///< where in it they end

@@ -3,6 +3,7 @@
 #include "support/check.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 #include <fstream>
 #include <iterator>
 #include <nlohmann/json.hpp>
@@ -159,9 +160,10 @@ TEST_CASE("the listing has every function, in each format") {
 }
 
 TEST_CASE("the file says which kernels read where the system's part of shared memory lies") {
-  const Result result = assemble(R"(
-.version 8.0
-.target sm_90
+  for (const char* target : {"sm_80", "sm_90"}) {
+    Options options;
+    options.arch = target;
+    const Result result = assemble(fmt::format(".version 8.0\n.target {}\n", target) + R"(
 .address_size 64
 .visible .entry reads(.param .u64 p) {
   .reg .b64 %rd<2>; .reg .b32 %r<3>;
@@ -173,16 +175,51 @@ TEST_CASE("the file says which kernels read where the system's part of shared me
   ret;
 }
 .visible .entry none() { ret; }
-)");
-  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
-  const cubin::Module module = cubin::read(result.cubin);
-  const auto says = [&](const char* name) {
-    for (const cubin::Function& function : module.functions)
-      if (function.name == name)
-        for (const cubin::Attribute& attribute : function.otherAttributes)
-          if (attribute.id == cubin::AttributeId::ReservedSmemUsed) return true;
-    return false;
+)",
+                                   options);
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    const cubin::Module module = cubin::read(result.cubin);
+    const auto says = [&](const char* name) {
+      for (const cubin::Function& function : module.functions)
+        if (function.name == name)
+          for (const cubin::Attribute& attribute : function.otherAttributes)
+            if (attribute.id == cubin::AttributeId::ReservedSmemUsed) return true;
+      return false;
+    };
+    CHECK(says("reads"));
+    CHECK_FALSE(says("none"));
+  }
+}
+
+// What ptxas reads for them on these chips.
+TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
+  const auto listing = [](const char* target, const char* reg, const char* type) {
+    Options options;
+    options.arch = target;
+    options.wantListing = true;
+    options.listingFormat = ListingFormat::Plain;
+    return assemble(fmt::format(".version 8.8\n.target {0}\n.address_size 64\n.visible .entry k(.param .u64 p) {{\n"
+                                ".reg .b64 %p; .reg .{2} %v; ld.param.u64 %p, [p];\n"
+                                "mov.{2} %v, %{1}; st.global.{2} [%p], %v; ret; }}\n",
+                                target, reg, type),
+                    options);
   };
-  CHECK(says("reads"));
-  CHECK_FALSE(says("none"));
+  const auto reads = [&](const char* target, const char* reg, const char* type, const char* what) {
+    const Result result = listing(target, reg, type);
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    CHECK_MESSAGE(result.listing.find(what) != std::string::npos, target << ' ' << reg << ": " << result.listing);
+  };
+  reads("sm_75", "envreg5", "u32", "c[0x0][0x9c]");
+  reads("sm_80", "envreg0", "u32", "c[0x0][0x88]");
+  reads("sm_90", "envreg0", "u32", "c[0x0][0x40]");
+  reads("sm_75", "current_graph_exec", "u64", "c[0x0][0x120]");
+  reads("sm_86", "current_graph_exec", "u64", "c[0x0][0x130]");
+  reads("sm_90", "current_graph_exec", "u64", "c[0x0][0x190]");
+  reads("sm_80", "reserved_smem_offset_1", "u32", "c[0x0][0x124]");
+  reads("sm_86", "nwarpid", "u32", "0x30");
+  CHECK(listing("sm_75", "total_smem_size", "u32").listing.find("0x114") == std::string::npos);
+  CHECK(listing("sm_80", "total_smem_size", "u32").listing.find("c[0x0][0x114]") != std::string::npos);
+  const Result cluster = listing("sm_80", "cluster_ctarank", "u32");
+  CHECK(cluster.status != Status::Ok);
+  CHECK(cluster.diagnostics.find("'%cluster_ctarank' requires .target sm_90 or higher") != std::string::npos);
 }
