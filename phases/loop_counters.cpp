@@ -23,19 +23,13 @@ std::optional<std::uint32_t> numberOf(const Operand& o) {
   return std::nullopt;
 }
 
-/// Sets one word to a number.
-bool setsNumber(const Instr& instr) {
-  return (instr.op == Op::MOV || instr.op == Op::COPY) && !instr.isGuarded() && instr.op_(0).width == 1 &&
-         numberOf(instr.op_(1)).has_value();
-}
-
 /// The number that a register is set to, too.
 std::optional<std::uint32_t> numberBehind(const Definitions& definitions, const Operand& o) {
   if (const auto number = numberOf(o)) return number;
   const ori::Function& function = definitions.function();
   if (!isWholeRegister(function, o) || function.vreg(o.reg).multiDef) return std::nullopt;
   const Instr* def = definitions.single(o.reg);
-  return def && setsNumber(*def) ? numberOf(def->op_(1)) : std::nullopt;
+  return def ? numberSetBy(*def) : std::nullopt;
 }
 
 /// Sets `next`, `step` and `by` of a counter whose value and next value are known; false when it is none.
@@ -119,6 +113,11 @@ bool isUnusedResult(const Operand& result) {
   return result.isNone() || result.isZeroReg();
 }
 
+std::optional<std::uint32_t> numberSetBy(const Instr& instr) {
+  const bool isMove = instr.op == Op::MOV || instr.op == Op::COPY;
+  return isMove && !instr.isGuarded() && instr.op_(0).width == 1 ? numberOf(instr.op_(1)) : std::nullopt;
+}
+
 bool isWholeRegister(const ori::Function& function, const Operand& operand) {
   if (!operand.isReg(File::R) || !operand.isVirtual() || operand.neg() || operand.abs() || operand.inverted())
     return false;
@@ -134,7 +133,7 @@ bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, 
   if (!operand.isVirtual() || definitions.function().vreg(operand.reg).multiDef) return false;
   unsigned outside = 0, numbers = 0, others = 0;
   for (const auto& def : definitions.of(operand.reg))
-    ++(!loops.contains(loop, def.instr->block->id) ? outside : setsNumber(*def.instr) ? numbers : others);
+    ++(!loops.contains(loop, def.instr->block->id) ? outside : numberSetBy(*def.instr) ? numbers : others);
   return others == 0 && (outside == 0) != (numbers == 0);
 }
 

@@ -36,6 +36,9 @@ class Definitions {
   std::vector<Definition> all_;
 };
 
+/// The number that an instruction, without a guard, sets one word to.
+std::optional<std::uint32_t> numberSetBy(const ori::Instr& instr);
+
 /// A result that nobody can read.
 bool isUnusedResult(const isa::Operand& result);
 

@@ -1,11 +1,9 @@
 #include "encoder/isa/desc.h"
 #include "phases/expansion.h"
+#include "phases/loop_counters.h"
 #include "phases/phases.h"
 
-#include <algorithm>
-#include <map>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace orias::phases {
@@ -24,45 +22,24 @@ bool needsExpansion(const ori::Instr& instr) {
   }
 }
 
-/// Registers of which each word has one definition, a MOV of a number.
-class Constants {
- public:
-  explicit Constants(const ori::Function& function) {
-    for (const ori::Block* block : function.layout())
-      for (const ori::Instr& instr : *block)
-        for (unsigned i = 0; i < instr.operandCount; ++i) {
-          const isa::Operand o = instr.op_(i).value();
-          if (!instr.op_(i).isDef || !o.isVirtual()) continue;
-          for (unsigned w = 0; w < std::max<unsigned>(o.width, 1); ++w)
-            define(o.reg, o.sub + w, valueOf(instr));
-        }
-  }
-  /// What the register holds wherever it holds something.
-  std::optional<std::uint64_t> of(const isa::Operand& operand) const {
-    if (!operand.isReg() || !operand.isVirtual() || operand.neg() || operand.abs() || operand.inverted()) return {};
-    std::uint64_t value = 0;
-    for (unsigned w = 0; w < std::max<unsigned>(operand.width, 1); ++w) {
-      const auto found = words_.find({operand.reg, operand.sub + w});
-      if (found == words_.end() || !found->second) return {};
-      value |= std::uint64_t{*found->second} << 32 * w;
+/// What a register holds wherever it holds something: each word has one definition, which sets it to a number.
+std::optional<std::uint64_t> numberIn(const Definitions& definitions, const isa::Operand& operand) {
+  if (!operand.isReg() || !operand.isVirtual()) return std::nullopt;
+  std::uint64_t value = 0;
+  for (unsigned w = 0; w < operand.width; ++w) {
+    const unsigned word = operand.sub + w;
+    const ori::Instr* only = nullptr;
+    for (const Definitions::Definition& d : definitions.of(operand.reg)) {
+      if (word < d.sub || word >= d.sub + d.width) continue;
+      if (only) return std::nullopt;
+      only = d.instr;
     }
-    return value;
+    const std::optional<std::uint32_t> number = only ? numberSetBy(*only) : std::nullopt;
+    if (!number) return std::nullopt;
+    value |= std::uint64_t{*number} << 32 * w;
   }
-
- private:
-  static std::optional<std::uint32_t> valueOf(const ori::Instr& instr) {
-    if (instr.op != isa::Op::MOV || instr.isGuarded()) return {};
-    const isa::Operand from = instr.op_(1).value();
-    if (from.isImm()) return static_cast<std::uint32_t>(from.imm);
-    return from.isReg() && from.isZeroReg() ? std::optional<std::uint32_t>(0) : std::nullopt;
-  }
-  void define(ori::VRegId reg, unsigned word, std::optional<std::uint32_t> value) {
-    const auto [at, isFirst] = words_.try_emplace({reg, word}, value);
-    if (!isFirst) at->second.reset();
-  }
-
-  std::map<std::pair<ori::VRegId, unsigned>, std::optional<std::uint32_t>> words_;
-};
+  return value;
+}
 
 bool isDivision(const ori::Instr& instr) {
   return instr.op == isa::Op::IDIV || instr.op == isa::Op::IREM;
@@ -73,20 +50,27 @@ bool isDivision(const ori::Instr& instr) {
 /// Phase 5. Operations that the machine does not have become sequences of those that it has. The expansions are in
 /// place; those of floating point leave their rare cases to blocks at the end of the function.
 bool convertUnsupportedOps(ori::Function& function, PhaseContext& context) {
-  std::vector<ori::Instr*> macros;
+  struct Macro {
+    ori::Instr* instr;
+    std::optional<std::uint64_t> divisor; ///< of integers, if it is known
+  };
+  std::vector<Macro> macros;
+  std::optional<Definitions> definitions;
   for (ori::Block* block : function.layout())
-    for (ori::Instr& instr : *block)
-      if (needsExpansion(instr) || hasOlderWay(context.target, instr)) macros.push_back(&instr);
-  std::optional<Constants> constants;
-  for (ori::Instr* macro : macros) {
+    for (ori::Instr& instr : *block) {
+      if (!needsExpansion(instr) && !hasOlderWay(context.target, instr)) continue;
+      if (isDivision(instr) && !definitions) definitions.emplace(function);
+      macros.push_back(
+          {&instr, isDivision(instr) ? numberIn(*definitions, instr.op_(2).value()) : std::optional<std::uint64_t>()});
+    }
+  for (const auto& [macro, divisor] : macros) {
     if (!isa::desc(macro->op).isPseudo())
       expandOlderWay(function, macro);
     else if (isDoubleMacro(*macro))
       expandDoubleMacro(function, macro);
-    else if (isDivision(*macro)) {
-      if (!constants) constants.emplace(function);
-      expandIntegerDivision(function, macro, constants->of(macro->op_(2).value()));
-    } else
+    else if (isDivision(*macro))
+      expandIntegerDivision(function, macro, divisor);
+    else
       expandFloatMacro(function, macro);
   }
   return !macros.empty();
