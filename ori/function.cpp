@@ -174,6 +174,7 @@ Block* Function::splitAfter(Instr* at) {
   Block* head = at->block;
   Block* tail = newBlockAfter(head);
   tail->loopDepth = head->loopDepth;
+  tail->isAside = head->isAside;
   tail->fallthrough = head->fallthrough;
   tail->first = at->next;
   tail->last = at->next ? head->last : nullptr;

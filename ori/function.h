@@ -42,12 +42,17 @@ bool isConditional(const Instr& terminator);
 /// A basic block. Only its last instruction may be a Terminator; when that one is missing or conditional, control goes
 /// on to `fallthrough`, else there is none. Successors are the labels of the terminator, then `fallthrough`. The block
 /// fallen into need not be the next one of the layout until makeFallthroughsAdjacent (ori/cfg_edit.h) has run.
+///
+/// A block that ends with CALL.REL calls a subroutine of the function: its only successor is the block that it names.
+/// The one that it falls through to is where the subroutine returns, and a successor of the block with RET, which lists
+/// all such places as labels behind its slots.
 struct Block {
   BlockId id = kNoId;
   Instr* first = nullptr;
   Instr* last = nullptr;
   BlockId fallthrough = kNoId;
   std::uint8_t loopDepth = 0; ///< refreshed by phase 3 and whoever changes loops
+  bool isAside = false;       ///< for rare cases; control seldom comes here
   std::string_view name;      ///< PTX label, for people; may be empty
 
   class Iterator {
@@ -146,7 +151,8 @@ class Function {
   /// The same without a vector: calls f(BlockId) once per successor, in that order.
   template <typename F> void forEachSuccessor(const Block& block, F&& f) const {
     const Instr* last = block.last;
-    const unsigned count = last && isTerminator(last->op) ? last->operandCount : 0;
+    const bool isCall = last && last->op == Op::CALL_REL;
+    const unsigned count = last && (isCall || isTerminator(last->op)) ? last->operandCount : 0;
     for (unsigned i = 0; i < count; ++i) {
       if (!last->operands[i].isLabel()) continue;
       const BlockId to = last->operands[i].reg;
@@ -155,7 +161,7 @@ class Function {
         seen |= last->operands[j].isLabel() && last->operands[j].reg == to;
       if (!seen) f(to);
     }
-    if (block.fallthrough == kNoId) return;
+    if (block.fallthrough == kNoId || isCall) return;
     for (unsigned i = 0; i < count; ++i)
       if (last->operands[i].isLabel() && last->operands[i].reg == block.fallthrough) return;
     f(block.fallthrough);

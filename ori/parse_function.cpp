@@ -225,6 +225,7 @@ class FunctionParser {
     order_.push_back(block_);
     if (in_.peek() == '"') block_->name = function_.intern(in_.quoted());
     if (in_.take("depth")) block_->loopDepth = static_cast<std::uint8_t>(in_.integer(0, 255));
+    block_->isAside = in_.take("aside");
     in_.expect(":");
   }
 

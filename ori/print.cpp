@@ -367,6 +367,7 @@ void putFunction(Out& out, const Function& function, const PrintOptions& options
       putQuoted(out, block->name);
     }
     if (block->loopDepth) put(out, " depth {}", block->loopDepth);
+    if (block->isAside) put(out, " aside");
     put(out, ":\n");
     for (const Instr& instr : *block) {
       const std::size_t start = out.size();

@@ -212,6 +212,7 @@ void Expansion::leaveWhere(Operand condition) {
     condition = both;
   }
   ori::Block* aside = function_.newBlock();
+  aside->isAside = true;
   b_.setGuard(condition);
   ori::Instr* branch = b_.branch(aside);
   b_.setGuard(kTrue);

@@ -461,7 +461,7 @@ class Level {
     for (unsigned round = 1; round < plan.copies; ++round) {
       std::vector<Block*>& copies = rounds.emplace_back();
       for (const Block* block : blocks)
-        copies.push_back(function_.newBlock(block->name));
+        copies.push_back(newCopyOf(*block));
     }
     const auto positionOf = [&](BlockId id) {
       return static_cast<std::size_t>(
@@ -507,7 +507,7 @@ class Level {
     std::vector<std::vector<Block*>> rounds(plan.copies);
     for (std::vector<Block*>& round : rounds)
       for (const Block* block : blocks)
-        round.push_back(function_.newBlock(block->name));
+        round.push_back(newCopyOf(*block));
     Block* entry = function_.newBlock(header->name);
     Block* end = function_.newBlock(header->name);
     Block* rest = function_.newBlock(header->name);
@@ -586,6 +586,12 @@ class Level {
             {isa::Mod::Type, isa::IntType::U32},
             {isa::Mod::Bool, isa::BoolOp::AND}});
     return branch;
+  }
+
+  Block* newCopyOf(const Block& block) {
+    Block* copy = function_.newBlock(block.name);
+    copy->isAside = block.isAside;
+    return copy;
   }
 
   template <typename Target> void copyInto(const Block& from, Block* to, const Target& target) {
