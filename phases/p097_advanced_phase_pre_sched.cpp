@@ -143,7 +143,8 @@ std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region,
 } // namespace
 
 /// Phase 97. Orders the instructions of each block before registers are chosen: loads early and their users late, as
-/// far as that needs no more registers than the occupancy of the function as it is written leaves free.
+/// far as that needs no more registers than the occupancy of the function as it is written leaves free. Blocks aside
+/// are ordered for few registers.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   const ori::Cfg cfg(function);
   const ori::Liveness liveness(cfg);
@@ -158,6 +159,9 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   const std::array<unsigned, 4> limits = {limit, context.target.registerCount(isa::File::P) - kSpare,
                                           context.target.registerCount(isa::File::UR) - kSpare,
                                           context.target.registerCount(isa::File::UP) - kSpare};
+  // What runs seldom need not be fast: registers are always short there.
+  std::array<unsigned, 4> limitsAside = limits;
+  limitsAside[0] = 0;
   bool changed = false;
   std::vector<ori::FileCounts> liveBefore(function.instrIdCount());
   LastReads lastReads;
@@ -189,7 +193,7 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
       };
       return orderForPressure(region, graph,
                               {follow(kFiles[0]), follow(kFiles[1]), follow(kFiles[2]), follow(kFiles[3])},
-                              context.target, limits);
+                              context.target, block->isAside ? limitsAside : limits);
     });
     for (CompId c : read)
       lastReads.of[c] = 0;
