@@ -1,3 +1,4 @@
+#include "phases/p136_late_merge_equivalent_conditional_flow.h"
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
 #include "phases/equal_ends.h"
@@ -165,9 +166,11 @@ class Merger {
 /// Phase 136. Blocks that go on to the same place and end alike share that end: one of them branches into the other.
 /// Nothing more is executed for that, as it has branched before, or falls through instead; only ends of the program
 /// cost a branch. Registers are known, so what is equal does equal things. Instructions that name places or speak of
-/// other lanes are not shared, and no lane waits anywhere that it did not wait before.
+/// other lanes are not shared, and no lane waits anywhere that it did not wait before. Then blocks aside that compute
+/// the same become subroutines.
 bool lateMergeEquivalentConditionalFlow(ori::Function& function, PhaseContext& context) {
-  return Merger(function, context).run();
+  const bool haveMerged = Merger(function, context).run();
+  return shareWorkAside(function, context) || haveMerged;
 }
 
 } // namespace orias::phases

@@ -39,14 +39,14 @@ bool isOfFileR(const IsaOperand& o) {
 
 /// On chips before sm_90 LEPC knows no other place than its own: it begins a block, which ends with the call, and
 /// settleReturnAddresses() finds the distance to add. Returns the block behind the call.
-ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr* call) {
-  ori::Block* here = function.splitAfter(b.emit(Op::MOV, {reg(kScratch), IsaOperand::immediate(1)}));
+ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr* call, const IsaOperand& pair,
+                           std::uint32_t scratch) {
+  ori::Block* here = function.splitAfter(b.emit(Op::MOV, {reg(scratch), IsaOperand::immediate(1)}));
   ori::Block* behind = function.splitAfter(call);
   b = ori::Builder::before(function, call);
   b.setSource(call->source);
-  b.emit(Op::LEPC, {reg(kReturnAddress, 2), IsaOperand::label(here->id)});
-  b.emit(Op::IMAD_WIDE,
-         {reg(kReturnAddress, 2), IsaOperand::pt(), reg(kScratch), IsaOperand::immediate(0), reg(kReturnAddress, 2)},
+  b.emit(Op::LEPC, {pair, IsaOperand::label(here->id)});
+  b.emit(Op::IMAD_WIDE, {pair, IsaOperand::pt(), reg(scratch), IsaOperand::immediate(0), pair},
          {{isa::Mod::Type, isa::IntType::U32}});
   return behind;
 }
@@ -100,13 +100,9 @@ void expand(ori::Function& function, ori::Instr* call) {
   if (!isSymbol && !isPointer)
     b.emit(Op::LDC, {reg(kCalleeAddress, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
            {{isa::Mod::Size, isa::MemSize::B64}});
-  ori::Block* behind = nullptr;
-  if (function.module().target().hasClusters()) {
-    behind = function.splitAfter(call);
-    b.emit(Op::LEPC, {reg(kReturnAddress, 2), IsaOperand::label(behind->id)});
-  } else {
-    behind = emitOwnAddress(function, b, call);
-  }
+  ori::Block* behind = emitReturnAddress(function, call, kReturnAddress, kScratch);
+  b = ori::Builder::before(function, call);
+  b.setSource(call->source);
   if (isSymbol)
     b.emit(Op::CALL_ABS, {IsaOperand::pt(), callee});
   else
@@ -118,6 +114,15 @@ void expand(ori::Function& function, ori::Instr* call) {
 }
 
 } // namespace
+
+ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::uint32_t pair, std::uint32_t scratch) {
+  ori::Builder b = ori::Builder::before(function, call);
+  b.setSource(call->source);
+  if (!function.module().target().hasClusters()) return emitOwnAddress(function, b, call, reg(pair, 2), scratch);
+  ori::Block* behind = function.splitAfter(call);
+  b.emit(Op::LEPC, {reg(pair, 2), IsaOperand::label(behind->id)});
+  return behind;
+}
 
 /// First those whose target nobody reads any more; where all that are left go in circles, one word steps aside.
 void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch) {

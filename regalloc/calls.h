@@ -33,6 +33,10 @@ struct Move {
 /// Moves that happen at once, one after the other; `scratch` is free before them and nobody's target.
 void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch);
 
+/// Puts the address of the place behind a call into the pair that begins with register `pair`, and has that place begin
+/// a block, which is returned. Chips before sm_90 compute it with `scratch`.
+ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::uint32_t pair, std::uint32_t scratch);
+
 /// Turns the calls of an allocated function into machine code: moves the arguments to where the callee looks for them,
 /// fetches its address, notes where to return, calls, takes the result. Each call ends a block.
 void expandCalls(ori::Function& function);

@@ -146,7 +146,9 @@ class Loader {
       i.inst.control = instr->control;
       const bool hasTable = instr->op == Op::JMX || instr->op == Op::BRX;
       if (hasTable) addTargets(i, *instr);
-      i.inst.operandCount = hasTable ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
+      const bool hasLabelsBehind = hasTable || instr->op == Op::RET; // which no word has
+      i.inst.operandCount =
+          hasLabelsBehind ? isa::desc(instr->op).slotCount : static_cast<std::uint8_t>(instr->operandCount);
       ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         i.inst.operands[s] = convert(instr->op_(s).value());
