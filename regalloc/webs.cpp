@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <optional>
 
 namespace orias::regalloc {
 
@@ -70,6 +71,77 @@ struct CopyPair {
   double weight;
 };
 
+/// Copies between whole or parts of virtual registers that may share their places.
+bool isPlainCopy(const Instr& instr, File file) {
+  if (instr.op != ori::Op::COPY || instr.isGuarded()) return false;
+  const Operand &to = instr.op_(0), &from = instr.op_(1);
+  if (!to.isReg(file) || !from.isReg(file) || !to.isVirtual() || !from.isVirtual()) return false;
+  return !to.neg() && !from.neg() && !from.inverted() && !from.abs() && to.width == from.width;
+}
+
+/// Two chains, as they would lie in one run; registers count from the representative of the first.
+class Joint {
+ public:
+  Joint(Chains& chains, VRegId first, VRegId second, int shift)
+      : chains_(chains), first_(first), second_(second), shift_(shift) {}
+
+  /// Whether the registers at one place hold one value wherever both are occupied: from a copy of the one to the other
+  /// on, in its block, as long as nothing else is written to either. The result of a round that is copied for the next
+  /// one, and wanted behind the loop, too, is such a case.
+  bool agree(const Range& a, const Range& b, int at, const LiveRanges& ranges) const {
+    const auto x = a.segments(), y = b.segments();
+    for (std::size_t i = 0, j = 0; i < x.size() && j < y.size();) {
+      const Point start = std::max(x[i].start, y[j].start), end = std::min(x[i].end, y[j].end);
+      if (start < end && !holdsOneValue(start, end, at, ranges)) return false;
+      (x[i].end <= y[j].end ? i : j) += 1;
+    }
+    return true;
+  }
+
+ private:
+  /// Looking further costs time, and so many copies in a row are not seen.
+  static constexpr Point kLongest = 1024;
+
+  bool holdsOneValue(Point start, Point end, int at, const LiveRanges& ranges) const {
+    const bool isDefinition = start % 2 == 1;
+    const Instr* instr = ranges.instrAt(start);
+    if (!isDefinition || end - start > kLongest || !copiesItself(*instr, at)) return false;
+    const Instr* last = ranges.instrAt(end - 1);
+    while (instr != last) {
+      instr = instr->next;
+      if (instr == nullptr) return false; // the next block
+      const bool writesBefore = ranges.defPoint(*instr) < end;
+      if (writesBefore && writes(*instr, at) && !copiesItself(*instr, at)) return false;
+    }
+    return true;
+  }
+
+  /// Copies from the place to the place: from one chain to the other, or within one.
+  bool copiesItself(const Instr& instr, int at) const {
+    return isPlainCopy(instr, File::R) && covers(instr.op_(0), at) && placeOf(instr.op_(0)) == placeOf(instr.op_(1));
+  }
+  bool writes(const Instr& instr, int at) const {
+    return std::any_of(instr.ops().begin(), instr.ops().end(),
+                       [&](const Operand& o) { return o.isDef && covers(o, at); });
+  }
+  bool covers(const Operand& o, int at) const {
+    if (!o.isReg(File::R) || !o.isVirtual()) return false;
+    const std::optional<int> place = placeOf(o);
+    return place && *place <= at && at < *place + o.width;
+  }
+  /// Where the operand begins; nothing if it is in neither chain.
+  std::optional<int> placeOf(const Operand& o) const {
+    const Chains::Place place = chains_.find(o.reg);
+    if (place.root == first_) return place.offset + o.sub;
+    if (place.root == second_) return place.offset + shift_ + o.sub;
+    return std::nullopt;
+  }
+
+  Chains& chains_;
+  VRegId first_, second_;
+  int shift_;
+};
+
 double weightOf(const Instr& instr) {
   return std::pow(10.0, std::min<int>(instr.block->loopDepth, 6));
 }
@@ -98,10 +170,8 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     std::vector<CopyPair> copies;
     for (const ori::Block* block : function.layout())
       for (Instr& instr : *block) {
-        if (instr.op != ori::Op::COPY || instr.isGuarded()) continue;
+        if (!isPlainCopy(instr, file)) continue;
         const Operand &to = instr.op_(0), &from = instr.op_(1);
-        if (!to.isReg(file) || !from.isReg(file) || !to.isVirtual() || !from.isVirtual()) continue;
-        if (to.neg() || from.neg() || from.inverted() || from.abs() || to.width != from.width) continue;
         if (live[to.reg] && live[from.reg])
           copies.push_back({to.reg, from.reg, static_cast<int>(to.sub) - static_cast<int>(from.sub), weightOf(instr)});
       }
@@ -126,9 +196,13 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
       const int phaseA = a.alignPhase, phaseB = modulo(b.alignPhase - shift, static_cast<int>(b.align));
       if (modulo(phaseA - phaseB, static_cast<int>(std::min(a.align, b.align))) != 0) continue;
       bool conflict = false;
-      for (int r = std::max(lowA, lowB); r < std::min(highA, highB) && !conflict; ++r)
-        conflict =
-            a.components[static_cast<std::size_t>(r - lowA)].overlaps(b.components[static_cast<std::size_t>(r - lowB)]);
+      const Joint joint(chains, to.root, from.root, shift);
+      for (int r = std::max(lowA, lowB); r < std::min(highA, highB) && !conflict; ++r) {
+        const Range& x = a.components[static_cast<std::size_t>(r - lowA)];
+        const Range& y = b.components[static_cast<std::size_t>(r - lowB)];
+        // Registers of the warp are occupied where no value of theirs is, too.
+        conflict = x.overlaps(y) && (file != File::R || !joint.agree(x, y, r, ranges));
+      }
       if (conflict) continue;
 
       std::vector<Range> joined(static_cast<std::size_t>(high - low));

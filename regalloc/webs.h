@@ -30,7 +30,7 @@ struct WebOptions {
 };
 
 /// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not
-/// conflict.
+/// conflict: that are apart, or of file R and overlap only where the one is a copy of the other.
 Webs buildWebs(const ori::Function& function, isa::File file, const LiveRanges& ranges, const WebOptions& options);
 
 } // namespace orias::regalloc
