@@ -105,6 +105,11 @@ std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region,
   std::vector<std::uint32_t> ready, sequence;
   for (std::uint32_t n = 0; n < region.size(); ++n)
     if ((open[n] = graph.predecessorCount(n)) == 0) ready.push_back(n);
+  // What a block copies for its successors stays behind all else: in front of the last reader of what was there before,
+  // a copy would be an instruction.
+  std::size_t firstOfRow = region.size();
+  while (firstOfRow > 0 && region[firstOfRow - 1]->op == ori::Op::COPY)
+    --firstOfRow;
   RegionPressure& pressure = pressures[0];
   const unsigned allowed = std::max(limits[0], pressure.live());
   std::array<RegionPressure, 4> asWritten = pressures;
@@ -116,10 +121,11 @@ std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region,
     std::size_t best = 0;
     auto score = [&](std::uint32_t n) {
       // Compared from left to right; smaller is better.
+      const bool isLast = n >= firstOfRow;
       const unsigned wait = earliest[n] > now ? earliest[n] - now : 0;
       const int path = -static_cast<int>(length[n]);
-      return isShort ? std::tuple(pressure.change(n), static_cast<int>(wait), path, n)
-                     : std::tuple(static_cast<int>(wait), path, pressure.change(n), n);
+      return isShort ? std::tuple(isLast, pressure.change(n), static_cast<int>(wait), path, n)
+                     : std::tuple(isLast, static_cast<int>(wait), path, pressure.change(n), n);
     };
     for (std::size_t i = 1; i < std::min(ready.size(), kCandidates); ++i)
       if (score(ready[i]) < score(ready[best])) best = i;
