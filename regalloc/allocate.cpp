@@ -102,7 +102,7 @@ class Allocator {
       } else {
         // With more values live at once than there are registers, no order of placing them helps.
         std::vector<std::uint32_t> failed;
-        if (!canSpill(file) || ranges.mostLive() <= limit) {
+        if (!canSpill(file) || webs.mostOccupied(ranges.pointCount()) <= limit) {
           Placement placement = bestPlacement(webs, file, limit, calls);
           if (placement.failed.empty()) {
             keep(webs, placement, file);

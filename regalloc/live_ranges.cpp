@@ -266,16 +266,7 @@ bool LiveRanges::isLiveAnywhere(ori::VRegId reg) const {
 }
 
 unsigned LiveRanges::mostLive() const {
-  std::vector<std::int32_t> change(pointCount_ + 1, 0);
-  for (const Range& range : units_)
-    for (Segment s : range.segments()) {
-      ++change[s.start];
-      --change[s.end];
-    }
-  std::int32_t now = 0, most = 0;
-  for (std::int32_t c : change)
-    most = std::max(most, now += c);
-  return static_cast<unsigned>(most);
+  return mostAtOnce(pointCount_, [&](auto&& f) { std::for_each(units_.begin(), units_.end(), f); });
 }
 
 } // namespace orias::regalloc

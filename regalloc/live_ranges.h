@@ -2,6 +2,7 @@
 
 #include "ori/function.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -45,6 +46,21 @@ class Range {
 
   std::vector<Segment> segments_;
 };
+
+/// The most of some ranges that cover one point, all below `pointCount`; forEachRange(f) calls f with each.
+template <typename ForEachRange> unsigned mostAtOnce(Point pointCount, ForEachRange&& forEachRange) {
+  std::vector<std::int32_t> change(pointCount + 1, 0);
+  forEachRange([&](const Range& range) {
+    for (Segment s : range.segments()) {
+      ++change[s.start];
+      --change[s.end];
+    }
+  });
+  std::int32_t now = 0, most = 0;
+  for (std::int32_t c : change)
+    most = std::max(most, now += c);
+  return static_cast<unsigned>(most);
+}
 
 /// Whether an operand names a virtual register of a file: as itself, or as the base of a bindless constant.
 inline bool namesVirtual(const isa::Operand& o, isa::File file) {

@@ -22,6 +22,14 @@ struct Webs {
   std::vector<Web> all;
   std::vector<std::uint32_t> webOf; ///< by virtual register; ~0 for registers of other files or never live
   std::vector<std::uint8_t> offsetOf;
+
+  /// The most registers that are occupied at one point: those of equal values that share a place count once.
+  unsigned mostOccupied(Point pointCount) const {
+    return mostAtOnce(pointCount, [&](auto&& f) {
+      for (const Web& web : all)
+        std::for_each(web.components.begin(), web.components.end(), f);
+    });
+  }
 };
 
 struct WebOptions {
