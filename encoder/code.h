@@ -19,6 +19,9 @@ inline constexpr std::uint32_t kWordBytes = 16;
 /// Code ends on a multiple of this; NOPs fill up (observed in ptxas' output).
 inline constexpr std::uint32_t kTextAlignment = 128;
 
+/// Of a block, as PTX has them (PTX ISA, "barrier").
+inline constexpr unsigned kNamedBarriers = 16;
+
 struct FunctionListing;
 
 /// A linker has to write an address into a word.
@@ -69,6 +72,10 @@ FunctionCode encodeInstructions(const ori::Function& function);
 /// Makes words the text of a function: notes where it exits and where lanes exchange values, and puts a branch to
 /// itself and NOPs behind the last instruction, as ptxas does, so that prefetching finds code.
 void finishText(const ori::Function& function, FunctionCode& code);
+
+/// How many named barriers of the block a launch has to provide: one more than the highest number in the code, all
+/// where a register has the number (observed: what ptxas says under EIATTR_NUM_BARRIERS).
+unsigned namedBarriers(const ori::Function& function);
 
 /// How many registers of each file are live behind each word; nothing is behind the padding.
 std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code);

@@ -1,5 +1,6 @@
 #include "encoder/code.h"
 
+#include "encoder/isa/effects.h"
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
 #include "ori/jump_table.h"
@@ -142,6 +143,19 @@ void finishText(const ori::Function& function, FunctionCode& code) {
     if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }
   appendTail(code, function.module().target());
+}
+
+unsigned namedBarriers(const ori::Function& function) {
+  unsigned count = 0;
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block) {
+      if (isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Barrier) continue;
+      const ori::Operand& number = instr.op_(0);
+      const bool isKnown = number.isImm() || number.isZeroReg();
+      const unsigned highest = number.isImm() ? static_cast<unsigned>(number.imm) : 0;
+      count = std::max(count, isKnown ? highest + 1 : kNamedBarriers);
+    }
+  return count;
 }
 
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code) {

@@ -27,6 +27,7 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
 /// know.
 bool mercGenerateSassUCode(ori::Function& function, PhaseContext& context) {
   encoder::finishText(function, context.code);
+  function.stats.barriers = encoder::namedBarriers(function);
   return true;
 }
 

@@ -45,7 +45,8 @@ void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
   } else {
     count = word(op, 1, 0, lane);
   }
-  if (number >= kCtaBarriers) return stop("memcheck", fmt::format("there is no barrier {}", number));
+  if (number >= program_.ctaBarriers)
+    return stop("memcheck", fmt::format("there is no barrier {}: the launch has {}", number, program_.ctaBarriers));
   CtaBarrier& barrier = barriers_[number];
   Warp& w = warp();
   if (count != 0) barrier.needed = (count + kLanes - 1) / kLanes * kLanes;

@@ -143,6 +143,7 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   for (const cubin::Parameter& p : function.parameters)
     program.parameters.push_back({p.offset, p.size});
   program.registers = function.registerCount;
+  program.ctaBarriers = function.barrierCount;
   program.staticShared = function.staticSharedSize;
   program.sharedAlignment = function.sharedAlignment;
   constexpr std::uint32_t kNotKnown = ~0u; // a linker says so where there are recursion or calls through pointers

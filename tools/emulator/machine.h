@@ -16,7 +16,7 @@
 
 namespace orias::emu {
 
-inline constexpr std::uint32_t kCtaBarriers = 16;
+inline constexpr std::uint32_t kCtaBarriers = encoder::kNamedBarriers;
 
 /// A barrier of the CTA; clusters have one CTA, so theirs is one, too.
 struct CtaBarrier {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "encoder/code.h"
 #include "encoder/isa/isa.h"
 #include "tools/launch/launch.h"
 
@@ -80,8 +81,9 @@ class Program {
   std::array<std::uint32_t, isa::kFileCount> rows{};
 
   std::vector<launch::ParameterPlace> parameters;
-  std::uint32_t registers = 0;    ///< of a thread, as the cubin says
-  std::uint32_t staticShared = 0; ///< bytes, without the system's
+  std::uint32_t registers = 0;                         ///< of a thread, as the cubin says
+  std::uint32_t ctaBarriers = encoder::kNamedBarriers; ///< those that a launch provides, as the cubin says
+  std::uint32_t staticShared = 0;                      ///< bytes, without the system's
   std::uint32_t sharedAlignment = 1;
   std::uint32_t localBytes = 0; ///< stack of a thread
   /// Code before phase 101 finds its stack pointer set up: this far below the top.
