@@ -223,7 +223,7 @@ class Function {
   bool usesDynamicShared = false;
   std::uint32_t outgoingBytes = 0; ///< at the low end of the frame: what is passed to callees
   bool growsStack = false;         ///< keeps things below the frame; how far down is known only when it runs
-  std::uint32_t ctaBarriers = 0;   ///< named barriers used (highest constant + 1; 16 when a register names one)
+  bool usesWmma = false;           ///< the PTX has instructions of that name, which the driver is told
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones

@@ -76,8 +76,8 @@ class FunctionParser {
       function_.usesDynamicShared = true;
     else if (keyword == "growsstack")
       function_.growsStack = true;
-    else if (keyword == "barriers")
-      function_.ctaBarriers = in_.unsigned32();
+    else if (keyword == "wmma")
+      function_.usesWmma = true;
     else if (keyword == "stats")
       stats();
     else if (keyword == "ssa")

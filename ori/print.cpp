@@ -339,7 +339,7 @@ void putHeader(Out& out, const Function& function) {
     put(out, "  shared {} align {};\n", function.sharedBytes, function.sharedAlign);
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
   if (function.growsStack) put(out, "  growsstack;\n");
-  putValue(out, "barriers", function.ctaBarriers);
+  if (function.usesWmma) put(out, "  wmma;\n");
   const FunctionStats& s = function.stats;
   if (s.registers || s.uniformRegisters || s.predicates || s.barriers || s.frameBytes || s.spillStoreBytes ||
       s.spillLoadBytes)

@@ -194,6 +194,7 @@ cubin::Function describe(const CodedFunction& coded) {
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
   if (readsReservedShared(function))
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
+  if (function.usesWmma) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::WmmaUsed));
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)
     out.warpCooperations.push_back({offset});

@@ -1,5 +1,6 @@
 #include "orias/whole_program.h"
 
+#include "encoder/isa/target.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -120,7 +121,7 @@ class WholeProgram {
   }
 
   void placeShared() {
-    std::uint64_t common = 0, alignment = 1, dynamicAlignment = 1;
+    std::uint64_t common = 0, alignment = 1, dynamicAlignment = isa::Target::kDynamicSharedAlignment;
     for (const Variable& v : cubin_.variables) {
       if (v.space != Variable::Space::Shared) continue;
       if (!v.defined) {

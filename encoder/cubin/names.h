@@ -34,7 +34,6 @@ inline constexpr std::uint8_t kSymbolCudaObject = 13;      // STT_LOPROC: the ty
 inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
 
 inline constexpr std::uint64_t kTextAlignment = 128;
-inline constexpr std::uint32_t kDynamicSharedAlignment = 16;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
 
 /// e_flags that name `section` as that of `.note.nv.cuinfo`.

@@ -13,6 +13,7 @@
 #include "encoder/cubin/names.h"
 #include "encoder/cubin/notes.h"
 #include "encoder/cubin/nv_info.h"
+#include "encoder/isa/target.h"
 #include "support/check.h"
 
 namespace orias::cubin {
@@ -173,10 +174,10 @@ class Writer {
     section(info).link = kSymbolTable;
     sections_[info].infoTo = text;
     if (function.staticSharedSize || function.seesDynamicShared) {
-      const SectionId shared =
-          addSection(Group::NoBits, ".nv.shared." + function.name, SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_INFO_LINK,
-                     function.seesDynamicShared ? std::max(kDynamicSharedAlignment, function.sharedAlignment)
-                                                : function.sharedAlignment);
+      const SectionId shared = addSection(
+          Group::NoBits, ".nv.shared." + function.name, SHT_NOBITS, SHF_ALLOC | SHF_WRITE | SHF_INFO_LINK,
+          function.seesDynamicShared ? std::max(isa::Target::kDynamicSharedAlignment, function.sharedAlignment)
+                                     : function.sharedAlignment);
       section(shared).size = abi_.reservedShared + function.staticSharedSize;
       sections_[shared].infoTo = text;
       if (function.staticSharedSize) addSectionSymbol(shared);

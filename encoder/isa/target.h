@@ -83,6 +83,10 @@ class Target {
   // --- ELF
   std::uint32_t elfFlags() const { return facts_.elfFlags; }
 
+  // --- shared memory
+  /// What is sized at launch begins at a multiple of this at least, behind the rest (observed: the size of .nv.shared).
+  static constexpr std::uint32_t kDynamicSharedAlignment = 16;
+
   // --- constant bank 0, byte offsets
   std::uint32_t paramBase() const { return facts_.paramBase; }
   std::uint32_t maxParamBytes() const { return 32764; }

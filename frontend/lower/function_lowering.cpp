@@ -72,10 +72,11 @@ std::vector<ori::VRegId> FunctionLowering::declareRegisters(const Function& func
 
 void FunctionLowering::layOutParams() {
   paramOffset_.assign(module().variables.size(), kNoId);
+  const std::uint32_t base = target().paramBase();
   std::uint32_t at = 0;
   for (const Parameter& param : in_->params) {
     const Variable& v = module().variable(param.variable);
-    at = alignUp(at, v.align);
+    at = alignUp(base + at, v.align) - base; // the place in the bank is aligned, not that among the parameters
     paramOffset_[index(param.variable)] = at;
     const auto size = static_cast<std::uint32_t>(v.byteSize());
     out_.params.push_back({out_.intern(module().text(v.name)), at, size});
@@ -130,8 +131,11 @@ void FunctionLowering::layOutVariables() {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
+  // The driver puts them behind the static ones as far as these are said to reach.
+  if (!dynamic.empty())
+    out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment));
   for (std::uint32_t id : dynamic)
-    sharedOffset_[id] = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, 1u));
+    sharedOffset_[id] = out_.sharedBytes;
 }
 
 void FunctionLowering::lowerStatement(const Statement& statement) {

@@ -14,13 +14,6 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr std::uint32_t kAllBarriers = 16;
-
-void useBarrier(FunctionLowering& f, const Value& id) {
-  const std::uint32_t count = id.isConstant() ? static_cast<std::uint32_t>(id.bits()) + 1 : kAllBarriers;
-  f.out().ctaBarriers = std::max(f.out().ctaBarriers, count);
-}
-
 /// A barrier or count as BAR takes it: an immediate (0 too), or a register.
 IsaOperand barrierOperand(const Value& v) {
   return v.isConstant() ? IsaOperand::immediate(static_cast<std::int32_t>(v.bits())) : v.word(0);
@@ -104,7 +97,6 @@ void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool hasCount = ops.size() > first + (reduction ? 2u : 1u);
   const Value id = f.source(ops[first], Type::U32);
   const Value count = hasCount ? f.source(ops[first + 1], Type::U32) : Value::constant(0, 1);
-  useBarrier(f, id);
   // All lanes arrive as one. Under a guard not all of them come here.
   if (i.guard == RegisterId::None && !arrival) synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
 
@@ -157,7 +149,6 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
     if (alone != nullptr) {
       f.branch(done);
       f.enter(alone);
-      useBarrier(f, Value::constant(0, 1));
       f.emit(IsaOp::BAR_SYNC, {IsaOperand::immediate(0), IsaOperand::immediate(0)});
     }
     f.enter(done);

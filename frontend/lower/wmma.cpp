@@ -262,6 +262,7 @@ IsaOperand packed(FunctionLowering& f, std::span<const IsaOperand> in) {
 } // namespace
 
 void lowerWmmaLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
+  f.out().usesWmma = true;
   const auto fragment = fragmentOf(f, form);
   if (!fragment) return;
   auto ops = f.operands(i);
@@ -293,6 +294,7 @@ void lowerWmmaLoad(FunctionLowering& f, const Instruction& i, const Form& form) 
 }
 
 void lowerWmmaStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  f.out().usesWmma = true;
   const auto fragment = fragmentOf(f, form);
   if (!fragment) return;
   auto ops = f.operands(i);
@@ -367,6 +369,7 @@ void lowerNarrow(FunctionLowering& f, std::span<const Operand> ops, const Form& 
 } // namespace
 
 void lowerWmmaMma(FunctionLowering& f, const Instruction& i, const Form& form) {
+  f.out().usesWmma = true;
   const bool isShort = form.typeCount() == 2; // D and C: A and B are f16
   const Type typeD = form.type(0), typeC = isShort ? form.type(1) : form.type(3),
              typeA = isShort ? Type::F16 : form.type(1);

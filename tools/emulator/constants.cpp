@@ -12,9 +12,6 @@ namespace orias::emu {
 
 namespace {
 
-/// Dynamic shared memory starts at a multiple of this at least (observed: what the driver aligns it to).
-constexpr std::uint32_t kDynamicAlignment = 16;
-
 void put32(std::vector<std::byte>& bank, std::size_t offset, std::uint32_t value) {
   if (bank.size() < offset + 4) bank.resize(offset + 4);
   std::memcpy(bank.data() + offset, &value, 4);
@@ -24,17 +21,11 @@ void put64(std::vector<std::byte>& bank, std::size_t offset, std::uint64_t value
   put32(bank, offset + 4, static_cast<std::uint32_t>(value >> 32));
 }
 
-std::uint32_t alignUp(std::uint32_t value, std::uint32_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
 } // namespace
 
 std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch) {
-  std::uint32_t bytes = program.staticShared;
-  if (launch.dynamicShared != 0)
-    bytes = alignUp(bytes, std::max(program.sharedAlignment, kDynamicAlignment)) + launch.dynamicShared;
-  return program.target->sharedBase() + bytes;
+  // Nothing is rounded: the cubin has to say where the dynamic part begins.
+  return program.target->sharedBase() + program.staticShared + launch.dynamicShared;
 }
 
 Constants::Constants(const Program& program, launch::Device& device) : device_(device), program_(program) {
