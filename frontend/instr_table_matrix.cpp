@@ -8,10 +8,13 @@ namespace {
 
 // Operands that many forms share.
 constexpr const char* kMma = "=d*D, $a*A, $b*B, c*C";
-constexpr const char* kMmaSparse = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..3)";
+// Sparse: of four lanes, one tells which elements A has, or a pair of them, or all: the selector says which.
+constexpr const char* kMmaSparseOne = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..3)";
+constexpr const char* kMmaSparsePair = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..1)";
+constexpr const char* kMmaSparseAll = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..0)";
 constexpr const char* kMmaScale = "=d*D, $a*A, $b*B, $c*C, $sa:b32, sab:u16*2, $sb:b32, sbb:u16*2";
 constexpr const char* kMmaSparseScale =
-    "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..3), $sa:b32, sab:u16*2, $sb:b32, sbb:u16*2";
+    "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..0), $sa:b32, sab:u16*2, $sb:b32, sbb:u16*2";
 // wgmma: A from a descriptor (then it may be transposed too) or from registers.
 constexpr const char* kWgmmaTransposable =
     "=d*D, $a:b64, $b:b64, !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1), #transA:s32(0..1), #transB:s32(0..1) / "
@@ -27,8 +30,11 @@ constexpr const char* kWgmmaSparseTransposable =
 constexpr const char* kWgmmaSparseScaled =
     "=d*D, $a:b64, $b:b64, $meta:b32, #selector:u32(0..1), !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1) / "
     "=d*D, $a*A, $b:b64, $meta:b32, #selector:u32(0..1), !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1)";
-constexpr const char* kWgmmaSparsePlain = "=d*D, $a:b64, $b:b64, $meta:b32, #selector:u32(0..1), !scaleD:pred / "
-                                          "=d*D, $a*A, $b:b64, $meta:b32, #selector:u32(0..1), !scaleD:pred";
+constexpr const char* kWgmmaSparseScaledAll =
+    "=d*D, $a:b64, $b:b64, $meta:b32, #selector:u32(0..0), !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1) / "
+    "=d*D, $a*A, $b:b64, $meta:b32, #selector:u32(0..0), !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1)";
+constexpr const char* kWgmmaSparsePlain = "=d*D, $a:b64, $b:b64, $meta:b32, #selector:u32(0..0), !scaleD:pred / "
+                                          "=d*D, $a*A, $b:b64, $meta:b32, #selector:u32(0..0), !scaleD:pred";
 
 // clang-format off
 constexpr Row kRows[] = {
@@ -73,15 +79,21 @@ constexpr Row kRows[] = {
      kMmaScale, "8.7 sm_120a"},
 
     // Sparse: half of A, and which half
-    {"mma.SPARSE.sync.aligned.(m16n8k16|m16n8k32).row.col.f16.f16.f16.f16",           kMmaSparse, "7.1 sm_80"},
-    {"mma.SPARSE.sync.aligned.(m16n8k16|m16n8k32).row.col.f32.f16.f16.f32",           kMmaSparse, "7.1 sm_80"},
-    {"mma.SPARSE.sync.aligned.(m16n8k16|m16n8k32).row.col.f32.bf16.bf16.f32",         kMmaSparse, "7.1 sm_80"},
-    {"mma.SPARSE.sync.aligned.(m16n8k8|m16n8k16).row.col.f32.tf32.tf32.f32",          kMmaSparse, "7.1 sm_80"},
-    {"mma.SPARSE.sync.aligned.m16n8k64.row.col.f32.FLOAT8.FLOAT8.f32",                kMmaSparse, "8.4 sm_89"},
-    {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.FLOAT864.FLOAT864.f16", kMmaSparse, "8.7 sm_120a"},
-    {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.FLOAT864.FLOAT864.f32", kMmaSparse, "8.7 sm_120a"},
-    {"mma.SPARSE.sync.aligned.(m16n8k32|m16n8k64).row.col{.satfinite}.s32.INT8.INT8.s32",  kMmaSparse, "7.1 sm_80"},
-    {"mma.SPARSE.sync.aligned.(m16n8k64|m16n8k128).row.col{.satfinite}.s32.INT4.INT4.s32", kMmaSparse, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",                      kMmaSparseOne, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16",                      kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",                      kMmaSparseOne, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32",                      kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",                    kMmaSparseOne, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k32.row.col.f32.bf16.bf16.f32",                    kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",                     kMmaSparseOne, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k16.row.col.f32.tf32.tf32.f32",                    kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k64.row.col.f32.FLOAT8.FLOAT8.f32",                kMmaSparseAll, "8.4 sm_89"},
+    {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f16.FLOAT864.FLOAT864.f16", kMmaSparseAll, "8.7 sm_120a"},
+    {"mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.FLOAT864.FLOAT864.f32", kMmaSparseAll, "8.7 sm_120a"},
+    {"mma.SPARSE.sync.aligned.m16n8k32.row.col{.satfinite}.s32.INT8.INT8.s32",        kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k64.row.col{.satfinite}.s32.INT8.INT8.s32",        kMmaSparseAll, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k64.row.col{.satfinite}.s32.INT4.INT4.s32",        kMmaSparsePair, "7.1 sm_80"},
+    {"mma.SPARSE.sync.aligned.m16n8k128.row.col{.satfinite}.s32.INT4.INT4.s32",       kMmaSparseAll, "7.1 sm_80"},
     {"mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4.block_scale{.scale_vec::2X}.f32.e2m1.e2m1.f32.ue8m0",
      kMmaSparseScale, "8.7 sm_120a"},
     {"mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::2X.f32.e2m1.e2m1.f32.ue8m0",
@@ -135,7 +147,7 @@ constexpr Row kRows[] = {
     {"wgmma.mma_async.sp.sync.aligned.m64nNk32.(f16|f32).f16.f16",         kWgmmaSparseTransposable, "8.2 sm_90a"},
     {"wgmma.mma_async.sp.sync.aligned.m64nNk32.f32.bf16.bf16",             kWgmmaSparseTransposable, "8.2 sm_90a"},
     {"wgmma.mma_async.sp.sync.aligned.m64nNk16.f32.tf32.tf32",             kWgmmaSparseScaled, "8.2 sm_90a"},
-    {"wgmma.mma_async.sp.sync.aligned.m64nNk64.(f16|f32).FLOAT8.FLOAT8",   kWgmmaSparseScaled, "8.2 sm_90a"},
+    {"wgmma.mma_async.sp.sync.aligned.m64nNk64.(f16|f32).FLOAT8.FLOAT8",   kWgmmaSparseScaledAll, "8.2 sm_90a"},
     {"wgmma.mma_async.sp.sync.aligned.m64nMk64{.satfinite}.s32.INT8.INT8", kWgmmaSparsePlain,  "8.2 sm_90a"},
 };
 // clang-format on

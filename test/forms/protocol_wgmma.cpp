@@ -46,11 +46,23 @@ void fill(KernelWriter& w) {
         kThreads * 4, 2 * kMatrixBytes);
 }
 
-/// The statement with its last numbers, which transpose, turned: "0, 0;" becomes "1, 1;".
+/// The statement with its last numbers, which transpose, turned: behind the predicate, "0, 0;" becomes "1, 1;".
 std::string transposed(const Statement& statement) {
   std::string text = statement.text;
-  for (std::size_t at = text.rfind('}'); at != std::string::npos && at < text.size(); ++at)
+  for (std::size_t at = text.rfind("%p"); at != std::string::npos && at < text.size(); ++at)
     if (text.compare(at, 3, ", 0") == 0 && (text[at + 3] == ',' || text[at + 3] == ';')) text[at + 2] = '1';
+  return text;
+}
+
+/// A sparse statement with another selector, which stands behind the metadata.
+std::string withSelector(const Statement& statement, unsigned selector) {
+  std::string text = statement.text;
+  for (const Use& use : statement.uses) {
+    if (use.operand != "meta") continue;
+    const std::string before = ", " + use.name + ", ";
+    const std::size_t at = text.rfind(before + "0,");
+    if (at != std::string::npos) text.replace(at + before.size(), 1, std::to_string(selector));
+  }
   return text;
 }
 
@@ -74,7 +86,8 @@ void writeProduct(KernelWriter& w) {
     w.results();
   };
   multiply(w.statement().text);
-  if (!isSparse) multiply(transposed(w.statement()));
+  multiply(transposed(w.statement()));
+  if (isSparse && sparseSelectors(w.form()) > 1) multiply(withSelector(w.statement(), 1));
 }
 
 /// A product, with one of the steps around it being the statement.
@@ -98,7 +111,8 @@ bool writeWarpGroup(KernelWriter& w) {
   const bool isStep = op == Op::WgmmaFence || op == Op::WgmmaCommitGroup || op == Op::WgmmaWaitGroup;
   if (op != Op::WgmmaMmaAsync && !isStep) return false;
   w.block = kThreads;
-  w.grid = 4;
+  // Rows of B in a sparse product are longer than the pattern of 32 bytes, the last one.
+  w.grid = w.form().get(ptx::Slot::Sparsity) == Mod::None ? 4 : 3;
   if (isStep)
     writeStep(w);
   else

@@ -6,9 +6,9 @@
 namespace orias::forms {
 
 bool writeProtocol(KernelWriter& w) {
-  constexpr bool (*kFamilies[])(KernelWriter&) = {writeMbarrier,  writeCopy,    writeBulkCopy, writeFragment,
-                                                  writeWarpGroup, writeTensor,  writeTexture,  writeMulticast,
-                                                  writeSync,      writeControl, writeAddress,  writeHint};
+  constexpr bool (*kFamilies[])(KernelWriter&) = {
+      writeMbarrier, writeCopy,      writeBulkCopy, writeFragment, writeSparse,  writeWarpGroup, writeTensor,
+      writeTexture,  writeMulticast, writeSync,     writeControl,  writeAddress, writeHint};
   return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](auto write) { return write(w); });
 }
 

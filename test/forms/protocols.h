@@ -17,6 +17,7 @@ bool writeMbarrier(KernelWriter& w);  ///< barriers in shared memory
 bool writeCopy(KernelWriter& w);      ///< cp.async and its groups
 bool writeBulkCopy(KernelWriter& w);  ///< cp.async.bulk, st.async and the like
 bool writeFragment(KernelWriter& w);  ///< wmma
+bool writeSparse(KernelWriter& w);    ///< mma.sp
 bool writeWarpGroup(KernelWriter& w); ///< wgmma
 bool writeTensor(KernelWriter& w);    ///< copies of boxes of tensors, and what changes their maps
 bool writeTexture(KernelWriter& w);   ///< textures and surfaces

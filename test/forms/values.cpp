@@ -130,6 +130,28 @@ std::uint64_t matrixWord(Type type, Random& random) {
   return word;
 }
 
+/// The type of the elements of a sparse A.
+Type sparseElement(const ptx::Form& form) {
+  return form.type(1);
+}
+
+/// Elements of a sparse A of which four bits of metadata speak.
+unsigned sparseChunk(Type type) {
+  const unsigned bits = ptx::bitWidth(type);
+  return bits == 32 ? 2 : bits == 4 ? 8 : 4;
+}
+
+/// Metadata of eight chunks: of each, two different places, in rising order where the form wants that.
+std::uint64_t metadata(const ptx::Form& form, Random& random) {
+  static constexpr std::array<unsigned, 12> kPairs = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe, 0x1, 0x2, 0x3, 0x6, 0x7, 0xb};
+  const bool isOne = sparseChunk(sparseElement(form)) == 2;
+  const std::uint64_t some = form.has(ptx::Mod::SpOrdered) || form.op == Op::WgmmaMmaAsync ? 6 : kPairs.size();
+  std::uint64_t word = 0;
+  for (unsigned at = 0; at < 32; at += 4)
+    word |= std::uint64_t{isOne ? (random.below(2) != 0 ? 0x4 : 0xe) : kPairs[random.below(some)]} << at;
+  return word;
+}
+
 /// One value that the instruction has a meaning for.
 std::uint64_t value(const Statement& statement, const Use& use, Random& random) {
   const Op op = statement.form.op;
@@ -137,6 +159,7 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
   if (use.operand == "stride") return 32;
   if (isBarrier(op) && use.type != Type::Pred) return use.operand == "b" ? 64 : 1;
   if (use.type == Type::Pred) return random.below(2);
+  if (isMatrix(op) && use.operand == "meta") return metadata(statement.form, random);
   if (isMatrix(op)) {
     const Type element = matrixElement(statement, use.operand);
     if (!matrixFormatOf(element)) return random.bits();
@@ -226,6 +249,12 @@ std::vector<std::byte> matrixValues(Type type, std::size_t bytes, std::uint64_t 
   while (values.size() < bytes)
     append(values, matrixWord(type, random), std::max(32u, ptx::bitWidth(type)) / 8);
   return values;
+}
+
+unsigned sparseSelectors(const ptx::Form& form) {
+  // All lanes' metadata, shared out among the four lanes that have the same rows.
+  const unsigned bits = 16 * form.shape.k / sparseChunk(sparseElement(form)) * 4;
+  return 4 * 8 * 32 / bits;
 }
 
 ElementType memoryElement(const Statement& statement) {

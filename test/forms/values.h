@@ -27,6 +27,9 @@ std::vector<std::byte> reducedValues(ptx::Type type, std::size_t bytes, std::uin
 /// integers any, sums near their limits among them.
 std::vector<std::byte> matrixValues(ptx::Type type, std::size_t bytes, std::uint64_t seed);
 
+/// How many values the selector of a sparse product may have.
+unsigned sparseSelectors(const ptx::Form& form);
+
 /// The type of the values that an instruction reads, changes and writes in memory.
 launch::ElementType memoryElement(const Statement& statement);
 

@@ -115,10 +115,16 @@ Operation::Handler handlerOf(Op op) {
   case Op::HGMMA_R:
   case Op::QGMMA:
   case Op::QGMMA_R:
+  case Op::HGMMA_SP:
+  case Op::HGMMA_SP_R:
   case Op::IGMMA:
   case Op::IGMMA_R:
+  case Op::QGMMA_SP:
+  case Op::QGMMA_SP_R:
   case Op::BGMMA:
   case Op::BGMMA_R: return &Machine::multiplyGroup;
+  case Op::IGMMA_SP:
+  case Op::IGMMA_SP_R:
   case Op::WARPGROUP_ARRIVE:
   case Op::WARPGROUP_DEPBAR: return &Machine::nothing;
 

@@ -6,10 +6,12 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
+#include "encoder/isa/semantics/sparse.h"
 #include "support/ieee.h"
 #include "tools/launch/matrix_descriptor.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -33,12 +35,36 @@ struct Arithmetic {
   bool aIsSigned = false, bIsSigned = false, saturates = false;
   bool isNegated = false;
   unsigned bits = 16, depth = 16;
+  bool isSparse = false;
 
+  /// Elements in a row of A that are there.
+  unsigned held() const { return isSparse ? depth / 2 : depth; }
   bool sumsAreHalves() const { return kind == Kind::Float && sum == Format::F16; }
 };
 
 bool isFromRegisters(Op op) {
-  return op == Op::HGMMA_R || op == Op::QGMMA_R || op == Op::IGMMA_R || op == Op::BGMMA_R;
+  switch (op) {
+  case Op::HGMMA_R:
+  case Op::QGMMA_R:
+  case Op::IGMMA_R:
+  case Op::BGMMA_R:
+  case Op::HGMMA_SP_R:
+  case Op::QGMMA_SP_R:
+  case Op::IGMMA_SP_R: return true;
+  default: return false;
+  }
+}
+
+bool isSparse(Op op) {
+  switch (op) {
+  case Op::HGMMA_SP:
+  case Op::HGMMA_SP_R:
+  case Op::QGMMA_SP:
+  case Op::QGMMA_SP_R:
+  case Op::IGMMA_SP:
+  case Op::IGMMA_SP_R: return true;
+  default: return false;
+  }
 }
 
 Arithmetic arithmeticOf(const isa::Inst& inst) {
@@ -47,7 +73,9 @@ Arithmetic arithmeticOf(const isa::Inst& inst) {
   const auto byteFloat = [](unsigned m) { return m != 0 ? Format::E5M2 : Format::E4M3; };
   switch (inst.op) {
   case Op::HGMMA:
-  case Op::HGMMA_R: {
+  case Op::HGMMA_R:
+  case Op::HGMMA_SP:
+  case Op::HGMMA_SP_R: {
     constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32, Format::F32};
     x.a = x.b = kFormats[mod(Mod::SrcFmt)];
     if (x.a == Format::TF32) x.bits = 32, x.depth = 8;
@@ -55,12 +83,16 @@ Arithmetic arithmeticOf(const isa::Inst& inst) {
   }
   case Op::QGMMA:
   case Op::QGMMA_R:
+  case Op::QGMMA_SP:
+  case Op::QGMMA_SP_R:
     x.a = byteFloat(mod(Mod::Type));
     x.b = byteFloat(mod(Mod::Sub));
     x.bits = 8, x.depth = 32;
     break;
   case Op::IGMMA:
   case Op::IGMMA_R:
+  case Op::IGMMA_SP:
+  case Op::IGMMA_SP_R:
     x.kind = Arithmetic::Kind::Integer;
     x.aIsSigned = mod(Mod::SrcFmt) != 0;
     x.bIsSigned = mod(Mod::DstFmt) != 0;
@@ -72,6 +104,8 @@ Arithmetic arithmeticOf(const isa::Inst& inst) {
     x.bits = 1, x.depth = 256;
     break;
   }
+  x.isSparse = isSparse(inst.op);
+  if (x.isSparse) x.depth *= 2;
   if (x.kind == Arithmetic::Kind::Float) {
     if (mod(Mod::DstFmt) == 0) x.sum = Format::F16;
     const bool negatesA =
@@ -155,15 +189,33 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   const bool isTransposedA = isa::getMod(op.inst, Mod::Sub) != 0 && x.bits == 16 && aIsInMemory;
   const bool isTransposedB = isa::getMod(op.inst, Mod::Sub2) != 0 && x.bits == 16;
 
-  std::vector<double> a(std::size_t{kRows} * x.depth), b(std::size_t{columns} * x.depth);
+  if (!fromB.holds(x.depth, x.bits, isTransposedB) || (aIsInMemory && !fromA.holds(x.held(), x.bits, isTransposedA)))
+    return stop("unsupported", "rows of a matrix that are longer than its swizzle");
+
+  std::vector<double> a(std::size_t{kRows} * x.held()), b(std::size_t{columns} * x.depth);
+  std::vector<unsigned> columnsOfA(a.size()); // where its elements stand
+  std::array<std::uint32_t, 32> metadata{};
+  unsigned selector = 0;
+  if (x.isSparse) {
+    const Code::Place places = code_.place(operand(slot("Re")));
+    for (unsigned lane = 0; lane < 32 && !places.isZero; ++lane)
+      metadata[lane] = warp().row(places.row)[lane];
+    if (const int index = slot("selector"); index >= 0) selector = static_cast<unsigned>(operand(index).imm);
+  }
+  constexpr unsigned kRegistersOfA = 4;
   const unsigned firstRow = warp().index % kWarps * kRows;
   for (unsigned i = 0; i < kRows; ++i)
-    for (unsigned k = 0; k < x.depth; ++k) {
+    for (unsigned k = 0; k < x.held(); ++k) {
       const FactorPlace place = placeOfFactor(x, i, k);
+      const unsigned index = place.word * (32 / x.bits) + place.shift / x.bits;
+      const auto column =
+          x.isSparse ? isa::sparseColumn({x.bits, kRegistersOfA}, metadata, selector, place.lane, index) : k;
+      if (!column) return stop("unsupported", "undefined metadata");
+      columnsOfA[i * x.held() + k] = *column;
       const std::uint32_t bits =
           aIsInMemory ? loaded(fromA, firstRow + i, k, isTransposedA)
                       : word(op, op.base, place.word, place.lane) >> place.shift & (~0u >> (32 - x.bits));
-      a[i * x.depth + k] = numberOf(x, true, bits);
+      a[i * x.held() + k] = numberOf(x, true, bits);
     }
   for (unsigned j = 0; j < columns; ++j)
     for (unsigned k = 0; k < x.depth; ++k)
@@ -175,8 +227,8 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   for (unsigned i = 0; i < kRows; ++i)
     for (unsigned j = 0; j < columns; ++j) {
       double products = 0;
-      for (unsigned k = 0; k < x.depth; ++k)
-        products += a[i * x.depth + k] * b[j * x.depth + k];
+      for (unsigned k = 0; k < x.held(); ++k)
+        products += a[i * x.held() + k] * b[j * x.depth + columnsOfA[i * x.held() + k]];
       const SumPlace place = placeOfSum(x, i, j);
       const std::uint32_t mask = x.sumsAreHalves() ? 0xffffu : ~0u;
       const std::uint32_t before = isAdded ? warp().row(old.row + place.word)[place.lane] >> place.shift & mask : 0;

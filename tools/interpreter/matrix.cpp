@@ -44,15 +44,13 @@ void multiply(Lanes lanes) {
   const Matrix b = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).b; });
   const Matrix c = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).c; });
   const Product& p = productOf(*lanes[0]);
-  const unsigned rows = p.d.rows(), columns = p.d.columns(), depth = p.a.columns();
-  Matrix d(std::size_t{rows} * columns), column(depth);
-  for (unsigned j = 0; j < columns; ++j) {
-    for (unsigned k = 0; k < depth; ++k)
-      column[k] = b[k * columns + j];
-    for (unsigned i = 0; i < rows; ++i)
-      d[i * columns + j] = elementOf(p, std::span(a).subspan(i * depth, depth), column, c[i * columns + j]);
-  }
-  scatter(lanes, d, [](const Thread& t) -> const Fragment& { return productOf(t).d; });
+  const unsigned columns = p.b.columns(), depth = p.b.rows();
+  Matrix byColumns(b.size());
+  for (unsigned k = 0; k < depth; ++k)
+    for (unsigned j = 0; j < columns; ++j)
+      byColumns[j * depth + k] = b[k * columns + j];
+  scatter(lanes, multiplied(lanes, p, a, byColumns, c),
+          [](const Thread& t) -> const Fragment& { return productOf(t).d; });
 }
 
 void meetAll(Thread& t, const Inst& i) {
@@ -66,8 +64,7 @@ bool translateProduct(FunctionTranslator& t) {
   const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
   const Type c = f.type(namesSums ? 1 : 3);
   if (f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16) return translateQuadProduct(t);
-  const bool isSparse = f.get(Slot::Sparsity) != Mod::None, isScaled = f.get(Slot::Kind) != Mod::None;
-  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || isSparse || isScaled)
+  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || f.get(Slot::Kind) != Mod::None)
     return false;
   Product product;
   product.a = fragmentOperand(t, 1, Part::A, a, false);
@@ -77,6 +74,8 @@ bool translateProduct(FunctionTranslator& t) {
   product.rounding = roundingOf(f.rounding());
   product.saturates = f.has(Mod::Satfinite);
   product.isXor = f.has(Mod::Xor);
+  product.sparsity = sparsityOf(t, a, 4);
+  if (product.sparsity) product.a.shape.k /= 2;
   Inst& inst = t.emit(&meetAll);
   inst.group = &multiply;
   inst.detail = t.keep(std::move(product));
@@ -108,6 +107,30 @@ std::uint64_t elementOf(const Product& p, std::span<const std::uint64_t> a, std:
   for (std::size_t k = 0; k < a.size(); ++k)
     sum += valueOf(p.a.type, a[k]) * valueOf(p.b.type, b[k]);
   return rounded(p.d.type, (p.isNegated ? -sum : sum) + valueOf(p.c.type, c));
+}
+
+Matrix multiplied(Lanes lanes, const Product& p, const Matrix& a, const Matrix& b, const Matrix& c) {
+  const std::size_t columns = p.b.columns(), depth = p.b.rows(), held = p.sparsity ? depth / 2 : depth;
+  const std::vector<unsigned> places = p.sparsity ? columnsOf(lanes, *p.sparsity) : std::vector<unsigned>{};
+  Matrix d(c.size()), met(held);
+  for (std::size_t i = 0; i < c.size() / columns; ++i)
+    for (std::size_t j = 0; j < columns; ++j) {
+      std::span<const std::uint64_t> column = std::span(b).subspan(j * depth, depth);
+      if (p.sparsity) { // what meets no element of A does not count, not even a NaN
+        for (std::size_t k = 0; k < held; ++k)
+          met[k] = column[places[i * held + k]];
+        column = met;
+      }
+      d[i * columns + j] = elementOf(p, std::span(a).subspan(i * held, held), column, c[i * columns + j]);
+    }
+  return d;
+}
+
+std::optional<Sparsity> sparsityOf(FunctionTranslator& t, Type a, unsigned metadata) {
+  const Form& f = t.form();
+  if (f.get(Slot::Sparsity) == Mod::None) return std::nullopt;
+  return Sparsity{t.use(metadata, Type::B32), static_cast<unsigned>(t.operand(metadata + 1).intValue()),
+                  f.has(Mod::SpOrdered), a, f.shape.k};
 }
 
 bool isMultiplied(Type type) {

@@ -2,7 +2,9 @@
 
 #include "tools/interpreter/float.h"
 #include "tools/interpreter/fragment.h"
+#include "tools/interpreter/sparse.h"
 
+#include <optional>
 #include <span>
 
 // The arithmetic of mma, wmma.mma and wgmma.mma_async.
@@ -14,13 +16,18 @@ struct Product {
   Fragment d, a, b, c;
   ieee::Rounding rounding = ieee::Rounding::NearestEven;
   bool saturates = false;
-  bool isXor = false;     ///< of single bits; else and
-  bool isNegated = false; ///< C - A B
+  bool isXor = false;               ///< of single bits; else and
+  bool isNegated = false;           ///< C - A B
+  std::optional<Sparsity> sparsity; ///< then A has half of its columns
 };
 
 /// One element of D: a row of A, a column of B, and the element of C.
 std::uint64_t elementOf(const Product& p, std::span<const std::uint64_t> a, std::span<const std::uint64_t> b,
                         std::uint64_t c);
+/// D, by rows. `a` by rows, `b` by columns; of a sparse A, `lanes` have the metadata.
+Matrix multiplied(Lanes lanes, const Product& p, const Matrix& a, const Matrix& b, const Matrix& c);
+/// How A is sparse, by the form and the operands, of which `metadata` is the metadata's number; none if it is not.
+std::optional<Sparsity> sparsityOf(FunctionTranslator& t, ptx::Type a, unsigned metadata);
 /// Are there products of elements of this type?
 bool isMultiplied(ptx::Type type);
 

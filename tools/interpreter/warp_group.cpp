@@ -35,6 +35,8 @@ Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned 
                   bool isTransposed) {
   const MatrixDescriptor d(descriptor);
   if (d.baseOffset != 0) throw Stop{"unsupported", "a matrix descriptor with a base offset"};
+  if (!d.holds(depth, bits, isTransposed))
+    throw Stop{"unsupported", "rows of a matrix that are longer than its swizzle"};
   Matrix matrix(std::size_t{rows} * depth);
   for (unsigned i = 0; i < rows; ++i)
     for (unsigned k = 0; k < depth; ++k) {
@@ -51,19 +53,15 @@ void multiply(Lanes lanes) {
   Thread& t = *lanes[0];
   const GroupProduct& group = groupOf(t);
   const Product& p = group.product;
-  const unsigned columns = p.d.columns(), depth = p.a.columns(), bits = p.a.bits();
+  const unsigned columns = p.d.columns(), depth = p.b.rows(), held = p.sparsity ? depth / 2 : depth, bits = p.a.bits();
   const unsigned firstRow = t.warp->index % kWarps * kRows;
   const Matrix a = group.aIsInMemory
-                       ? loadMatrix(t, t.r[t.inst->a], firstRow, kRows, depth, bits, group.aIsTransposed)
+                       ? loadMatrix(t, t.r[t.inst->a], firstRow, kRows, held, bits, group.aIsTransposed)
                        : gather(lanes, [](const Thread& u) -> const Fragment& { return groupOf(u).product.a; });
   const Matrix b = loadMatrix(t, t.r[t.inst->b], 0, columns, depth, bits, group.bIsTransposed);
   Matrix sums = gather(lanes, [](const Thread& u) -> const Fragment& { return groupOf(u).product.d; });
   if (!get<bool>(t, t.inst->c)) sums.assign(sums.size(), 0);
-  for (unsigned i = 0; i < kRows; ++i)
-    for (unsigned j = 0; j < columns; ++j) {
-      std::uint64_t& sum = sums[i * columns + j];
-      sum = elementOf(p, std::span(a).subspan(i * depth, depth), std::span(b).subspan(j * depth, depth), sum);
-    }
+  sums = multiplied(lanes, p, a, b, sums);
   scatter(lanes, sums, [](const Thread& u) -> const Fragment& { return groupOf(u).product.d; });
 }
 
@@ -74,14 +72,15 @@ void meetAll(Thread& t, const Inst& i) {
 bool translateProduct(FunctionTranslator& t) {
   const Form& f = t.form();
   const Type d = f.type(0), a = f.type(1), b = f.type(2);
-  if (!isMultiplied(a) || !isMultiplied(b) || f.get(Slot::Sparsity) != Mod::None) return false;
-  const auto number = [&](unsigned k) { return k < t.operandCount() ? t.operand(k).intValue() : 0; };
+  if (!isMultiplied(a) || !isMultiplied(b)) return false;
+  const unsigned scaleD = f.get(Slot::Sparsity) == Mod::None ? 3 : 5; // the operand behind the matrices
+  const auto number = [&](unsigned k) { return scaleD + k < t.operandCount() ? t.operand(scaleD + k).intValue() : 0; };
   GroupProduct group;
   group.aIsInMemory = !t.operand(1).is(OperandKind::Vector);
   Product& p = group.product;
   const bool isFloat = d != Type::S32;
-  p.isNegated = isFloat && (number(4) < 0) != (number(5) < 0);
-  const unsigned transpositions = 6;
+  p.isNegated = isFloat && (number(1) < 0) != (number(2) < 0);
+  const unsigned transpositions = 3;
   group.aIsTransposed = group.aIsInMemory && number(transpositions) != 0;
   group.bIsTransposed = number(transpositions + (group.aIsInMemory ? 1 : 0)) != 0;
   p.saturates = f.has(Mod::Satfinite);
@@ -92,12 +91,15 @@ bool translateProduct(FunctionTranslator& t) {
     return fragment;
   };
   p.d = p.c = part(0, Part::C, d, true);
+  p.b.part = Part::B;
   p.b.type = b;
   p.a.type = a;
-  p.a.shape = p.d.shape;
+  p.a.shape = p.b.shape = p.d.shape;
   if (!group.aIsInMemory) p.a = part(1, Part::A, a, false);
+  p.sparsity = sparsityOf(t, a, 3);
+  if (p.sparsity) p.a.shape.k /= 2;
   const std::uint32_t descriptorA = group.aIsInMemory ? t.use(1, Type::B64) : kSink;
-  const std::uint32_t descriptorB = t.use(2, Type::B64), isAdded = t.use(3, Type::Pred);
+  const std::uint32_t descriptorB = t.use(2, Type::B64), isAdded = t.use(scaleD, Type::Pred);
   Inst& inst = t.emit(&meetAll);
   inst.group = &multiply;
   inst.a = descriptorA;

@@ -28,4 +28,8 @@ std::uint64_t MatrixDescriptor::address(unsigned at, unsigned k, unsigned bits, 
   return plain ^ (plain >> 7 & mask) << 4;
 }
 
+bool MatrixDescriptor::holds(unsigned depth, unsigned bits, bool isTransposed) const {
+  return isTransposed || swizzle == 0 || depth * bits <= kRowUnits[swizzle] * kUnitBits;
+}
+
 } // namespace orias::launch

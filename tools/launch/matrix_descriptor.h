@@ -22,6 +22,9 @@ struct MatrixDescriptor {
   /// size of an element; of those smaller than a byte, the byte that they are in. `isTransposed`: neighbours in memory
   /// differ in `at`, which only elements of 16 bits do.
   std::uint64_t address(unsigned at, unsigned k, unsigned bits, bool isTransposed) const;
+  /// Are rows of `depth` elements along the sum no longer than those of the swizzled pattern? (Those of B in a sparse
+  /// product have 64 bytes.)
+  bool holds(unsigned depth, unsigned bits, bool isTransposed) const;
 };
 
 } // namespace orias::launch

@@ -3,6 +3,7 @@
 
 #include "encoder/isa/semantics/functions.h"
 #include "encoder/isa/semantics/lane.h"
+#include "encoder/isa/semantics/sparse.h"
 
 #include <algorithm>
 #include <array>
@@ -13,11 +14,15 @@ namespace orias::isa::semantics {
 namespace {
 
 constexpr unsigned kColumns = 8;
-enum Slot : unsigned { kD, kA, kB, kC };
+enum Slot : unsigned { kD, kA, kB, kC, kMetadata, kSelector };
 
 /// A matrix product: A is rows x depth, of elements of `bits` bits.
 struct Shape {
   unsigned rows, depth, bits;
+  bool isSparse = false;
+
+  /// Elements in a row of A that are there.
+  unsigned held() const { return isSparse ? depth / 2 : depth; }
 
   /// Neighbours along k in one word; words are registers, or pairs of them for f64.
   unsigned packed() const { return bits >= 32 ? 1 : 32 / bits; }
@@ -64,16 +69,45 @@ void write(WarpValues& warp, Place at, unsigned bits, std::uint64_t value) {
 /// Elements along k.
 using Row = std::array<std::uint64_t, 256>;
 
+/// Where in their rows the elements of A stand.
+class Columns {
+ public:
+  Columns(const Inst& inst, const WarpValues& warp, const Shape& shape)
+      : inst_(inst), shape_(shape), layout_{shape.bits, shape.rows * shape.held() * shape.bits / 1024} {
+    if (!shape.isSparse) return;
+    for (unsigned lane = 0; lane < 32; ++lane)
+      metadata_[lane] = warp.lane[lane][kMetadata].w[0];
+    selector_ = warp.lane[0][kSelector].w[0];
+  }
+
+  /// Of the element that is the k-th of its row and stands at `place`.
+  unsigned operator()(unsigned k, Place place) const {
+    if (!shape_.isSparse) return k;
+    const auto column = sparseColumn(layout_, metadata_, selector_, place.lane, place.index);
+    if (!column) refuse(inst_, "undefined metadata");
+    return *column;
+  }
+
+ private:
+  const Inst& inst_;
+  Shape shape_;
+  SparseShape layout_;
+  std::array<std::uint32_t, 32> metadata_{};
+  unsigned selector_ = 0;
+};
+
 /// D = the dot product of a row and a column, given as their bits, and an element of C.
 template <typename Dot>
 void multiply(const Inst& inst, WarpValues& warp, const Shape& shape, unsigned sumBits, Dot dot) {
   if (warp.active != ~0u) refuse(inst, "lanes missing");
+  const Columns columnOf(inst, warp, shape);
   Row a{}, b{};
   for (unsigned row = 0; row < shape.rows; ++row)
     for (unsigned column = 0; column < kColumns; ++column) {
-      for (unsigned k = 0; k < shape.depth; ++k) {
-        a[k] = read(warp, kA, placeInA(shape, row, k), shape.bits);
-        b[k] = read(warp, kB, placeInB(shape, k, column), shape.bits);
+      for (unsigned k = 0; k < shape.held(); ++k) {
+        const Place place = placeInA(shape, row, k);
+        a[k] = read(warp, kA, place, shape.bits);
+        b[k] = read(warp, kB, placeInB(shape, columnOf(k, place), column), shape.bits);
       }
       const Place at = placeInC(row, column);
       write(warp, at, sumBits, dot(a, b, read(warp, kC, at, sumBits)));
@@ -94,33 +128,37 @@ void multiplyFloats(const Inst& inst, WarpValues& warp, const Shape& shape, Form
   const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
   multiply(inst, warp, shape, sumFormat == Format::F32 ? 32 : 16, [&](const Row& a, const Row& b, Bits c) -> Bits {
     double sum = 0;
-    for (unsigned k = 0; k < shape.depth; ++k)
+    for (unsigned k = 0; k < shape.held(); ++k)
       sum += valueOf(formatA, a[k]) * valueOf(formatB, b[k]); // no product rounds
     return rounded(sumFormat, sum + valueOf(sumFormat, c));
   });
 }
 
-void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth) {
+Format halfFormat(const Inst& inst) {
   constexpr Format kFormats[] = {Format::F16, Format::BF16, Format::TF32};
-  const Format format = kFormats[getMod(inst, Mod::SrcFmt)];
-  multiplyFloats(inst, warp, {16, depth, format == Format::TF32 ? 32u : 16u}, format, format);
+  return kFormats[getMod(inst, Mod::SrcFmt)];
 }
 
-void multiplyByteFloats(const Inst& inst, WarpValues& warp, unsigned depth) {
+void multiplyHalf(const Inst& inst, WarpValues& warp, unsigned depth, bool isSparse = false) {
+  const Format format = halfFormat(inst);
+  multiplyFloats(inst, warp, {16, depth, format == Format::TF32 ? 32u : 16u, isSparse}, format, format);
+}
+
+void multiplyByteFloats(const Inst& inst, WarpValues& warp, unsigned depth, bool isSparse = false) {
   const auto format = [&](Mod kind) { return getMod(inst, kind) != 0 ? Format::E5M2 : Format::E4M3; };
-  multiplyFloats(inst, warp, {16, depth, 8}, format(Mod::Type), format(Mod::Sub));
+  multiplyFloats(inst, warp, {16, depth, 8, isSparse}, format(Mod::Type), format(Mod::Sub));
 }
 
 /// Of elements of `bits` bits.
-void multiplyIntegers(const Inst& inst, WarpValues& warp, unsigned rows, unsigned depth, unsigned bits) {
+void multiplyIntegers(const Inst& inst, WarpValues& warp, const Shape& shape) {
   const bool aIsSigned = getMod(inst, Mod::SrcFmt) != 0, bIsSigned = getMod(inst, Mod::DstFmt) != 0;
   const bool saturates = getMod(inst, Mod::Sat) != 0;
   const auto value = [&](std::uint64_t element, bool isSigned) {
-    return isSigned ? signedOf(element, bits) : static_cast<std::int64_t>(element);
+    return isSigned ? signedOf(element, shape.bits) : static_cast<std::int64_t>(element);
   };
-  multiply(inst, warp, {rows, depth, bits}, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
+  multiply(inst, warp, shape, 32, [&](const Row& a, const Row& b, std::uint64_t c) {
     std::int64_t sum = signedOf(c, 32);
-    for (unsigned k = 0; k < depth; ++k)
+    for (unsigned k = 0; k < shape.held(); ++k)
       sum += value(a[k], aIsSigned) * value(b[k], bIsSigned);
     using Limits = std::numeric_limits<std::int32_t>;
     if (saturates) sum = std::clamp<std::int64_t>(sum, Limits::min(), Limits::max());
@@ -140,29 +178,56 @@ void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
 }
 void imma16832(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 16, 32, 8);
+  multiplyIntegers(inst, warp, {16, 32, 8});
 }
 void imma16816(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 16, 16, 8);
+  multiplyIntegers(inst, warp, {16, 16, 8});
 }
 void imma8816(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 8, 16, 8);
+  multiplyIntegers(inst, warp, {8, 16, 8});
 }
 
 void imma8832(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 8, 32, 4);
+  multiplyIntegers(inst, warp, {8, 32, 4});
 }
 void imma16832Nibbles(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 16, 32, 4);
+  multiplyIntegers(inst, warp, {16, 32, 4});
 }
 void imma16864(const Inst& inst, WarpValues& warp) {
-  multiplyIntegers(inst, warp, 16, 64, 4);
+  multiplyIntegers(inst, warp, {16, 64, 4});
 }
 void qmma16816(const Inst& inst, WarpValues& warp) {
   multiplyByteFloats(inst, warp, 16);
 }
 void qmma16832(const Inst& inst, WarpValues& warp) {
   multiplyByteFloats(inst, warp, 32);
+}
+
+void hmmaSp1688(const Inst& inst, WarpValues& warp) {
+  if (halfFormat(inst) != Format::TF32) refuse(inst, "elements of 16 bits");
+  multiplyHalf(inst, warp, 8, true);
+}
+void hmmaSp16816(const Inst& inst, WarpValues& warp) {
+  multiplyHalf(inst, warp, 16, true);
+}
+void hmmaSp16832(const Inst& inst, WarpValues& warp) {
+  if (halfFormat(inst) == Format::TF32) refuse(inst, "elements of 32 bits");
+  multiplyHalf(inst, warp, 32, true);
+}
+void immaSp16832(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, {16, 32, 8, true});
+}
+void immaSp16864(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, {16, 64, 8, true});
+}
+void immaSp16864Nibbles(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, {16, 64, 4, true});
+}
+void immaSp168128(const Inst& inst, WarpValues& warp) {
+  multiplyIntegers(inst, warp, {16, 128, 4, true});
+}
+void qmmaSp16864(const Inst& inst, WarpValues& warp) {
+  multiplyByteFloats(inst, warp, 64, true);
 }
 
 namespace {

@@ -114,6 +114,11 @@ TEST_CASE("another operation in the assembled kernel is seen, in registers, in t
   CHECK(planted("red.global.add.u32", "red.global.min.u32") == Outcome::Differs);
 }
 
+TEST_CASE("a sparse product with the metadata of other lanes is seen") {
+  CHECK(plantedIn("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", ", 0;", ", 3;") == Outcome::Differs);
+  CHECK(plantedIn("mma.sp.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32", ", 0;", ", 1;") == Outcome::Differs);
+}
+
 TEST_CASE("steps of a protocol: what surrounds them sees another operation") {
   CHECK(plantedIn("mbarrier.arrive.b64", "arrive.b64", "arrive_drop.b64") == Outcome::Differs);
   CHECK(plantedIn("mbarrier.expect_tx.b64", "expect_tx", "complete_tx") == Outcome::Differs);
