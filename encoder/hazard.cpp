@@ -231,7 +231,7 @@ class Checker {
 
   void wait(std::uint32_t index) {
     const isa::Inst& inst = steps_[index].inst;
-    const std::uint8_t mask = inst.control.waitMask;
+    const std::uint8_t mask = isa::awaitedScoreboards(inst);
     if (mask != 0) {
       for (const Pending& p : state_)
         if (p.unit >= kFirstScoreboard && (mask >> (p.unit - kFirstScoreboard) & 1) != 0 &&

@@ -59,6 +59,8 @@ enum class Style : std::uint8_t {
   Bf16x2,
   SpecialReg,
   Scoreboard,
+  ScoreboardList, ///< a bit for each: {2,1}
+  RpcHalf,        ///< Rpc.LO, Rpc.HI
   GroupBarrier,
   Bare
 };

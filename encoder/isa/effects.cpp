@@ -2,6 +2,12 @@
 
 namespace orias::isa {
 
+std::uint8_t awaitedScoreboards(const Inst& inst) {
+  const int list = desc(inst.op).slotIndex("others");
+  const unsigned listed = list < 0 ? 0 : static_cast<unsigned>(inst.operands[static_cast<unsigned>(list)].imm);
+  return static_cast<std::uint8_t>(inst.control.waitMask | listed);
+}
+
 LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   const InstrDesc& row = desc(op);
   switch (row.latencyClass) {

@@ -12,6 +12,9 @@ namespace orias::isa {
 /// InstrDesc::latencyClass.
 LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods);
 
+/// The scoreboards that are free when the instruction has been issued: of its control words, and those that it lists.
+std::uint8_t awaitedScoreboards(const Inst& inst);
+
 /// A register component that is read or written.
 struct Touch {
   const Operand* operand = nullptr; ///< null for the predicates of P2R and R2P, which no operand names

@@ -22,7 +22,7 @@ constexpr std::int64_t kOwnPlace = -16;
 /// Of I2IP.
 constexpr unsigned kSaturates = 74;
 /// Of WARPSYNC.
-constexpr unsigned kExclusive = 85, kCollective = 86;
+constexpr unsigned kExclusive = 85, kCollective = 86, kOlderExclusive = 86, kWarpsync = 0x348;
 /// Of ATOMS.POPC.INC and ATOMS.ARRIVE: is it the first?
 constexpr unsigned kCounts = 88;
 /// NANOSLEEP.SYNCS.
@@ -232,10 +232,7 @@ struct Renamed {
 };
 /// Before sm_89 F2FP did not say that it reads f32.
 constexpr Renamed kPackedFormats[] = {{".F16.F32.", "."}, {".BF16.F32.", ".BF16."}};
-constexpr Renamed kRenamed[] = {{"REDG.", "RED."},
-                                {"WARPSYNC.ALL", "WARPSYNC 0xffffffff"},
-                                {"WARPSYNC.EXCLUSIVE", "WARPSYNC"},
-                                {"DMMA.8x8x4", "DMMA.884"}};
+constexpr Renamed kRenamed[] = {{"REDG.", "RED."}, {"WARPSYNC.ALL", "WARPSYNC 0xffffffff"}, {"DMMA.8x8x4", "DMMA.884"}};
 
 } // namespace
 
@@ -264,10 +261,11 @@ std::optional<Word> asSm90(const Word& word) {
     if (getBits(word, 32, 32) != 0xffffffff) return std::nullopt;
     setBits(out, 32, 32, 0);
     return out;
-  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere; lanes with other masks go their own way
+  case 0x348: // WARPSYNC of a mask in a register, which stands elsewhere, as does the bit of EXCLUSIVE
     setBits(out, 24, 8, getBits(word, 32, 8));
     setBits(out, 32, 8, getBits(word, 24, 8));
-    setBits(out, kExclusive, 1, 1);
+    setBits(out, kExclusive, 1, getBits(word, kOlderExclusive, 1));
+    setBits(out, kOlderExclusive, 1, getBits(word, kExclusive, 1));
     return out;
   case 0x3c2: // R2UR
     setBits(out, 0, 12, 0x2ca);
@@ -321,6 +319,7 @@ std::optional<Word> asSm80(const Word& word) {
     if (getBits(word, kCollective, 1) != 0) return std::nullopt;
     setBits(out, 24, 8, getBits(word, 32, 8));
     setBits(out, 32, 8, getBits(word, 24, 8));
+    setBits(out, kOlderExclusive, 1, getBits(word, kExclusive, 1));
     setBits(out, kExclusive, 1, 0);
     return out;
   case 0x239: // I2IP
@@ -353,6 +352,8 @@ std::optional<Word> asSm80(const Word& word) {
 
 std::optional<Word> turingAsSm80(const Word& word) {
   Word out = word;
+  // nvdisasm knows no EXCLUSIVE there.
+  if (getBits(word, 0, 12) == kWarpsync && getBits(word, kOlderExclusive, 1) != 0) return std::nullopt;
   if (getBits(word, 0, 12) == kLds) {
     if (getBits(word, kUnordered, 1) == 0) return std::nullopt;
     setBits(out, kUnordered, 1, 0);
@@ -378,6 +379,7 @@ std::optional<Word> turingAsSm80(const Word& word) {
 
 std::optional<Word> asTuring(const Word& word) {
   Word out = word;
+  if (getBits(word, 0, 12) == kWarpsync) setBits(out, kOlderExclusive, 1, 0); // all that it has
   if (getBits(word, 0, 12) == kLds) setBits(out, kUnordered, 1, 1);
   if (hasOneValue(word)) setBits(out, kOtherValue, kOtherValueBits, kNoValue);
   if (!isOrdered(word)) return out;

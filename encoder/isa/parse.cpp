@@ -347,6 +347,22 @@ class RowParser {
     case Style::Scoreboard:
       if (!c_.take("SB") || !c_.takeInteger(value)) return false;
       break;
+    case Style::ScoreboardList: {
+      if (!c_.take("{")) return false;
+      do {
+        std::uint64_t scoreboard = 0;
+        if (!c_.takeUnsigned(scoreboard) || scoreboard > 31) return false;
+        value |= std::int64_t{1} << scoreboard;
+      } while (c_.take(","));
+      if (!c_.take("}")) return false;
+      break;
+    }
+    case Style::RpcHalf:
+      if (c_.takeWord("Rpc.HI"))
+        value = 1;
+      else if (!c_.takeWord("Rpc.LO"))
+        return false;
+      break;
     case Style::SpecialReg: value = specialRegisterNumber(c_.takeToken()); break;
     case Style::F32:
     case Style::F32Or64:

@@ -54,6 +54,17 @@ void immediate(std::string& s, const Operand& o, Style style) {
   case Style::SpecialReg: s += specialRegisterName(bits); break;
   case Style::GroupBarrier: fmt::format_to(Out(s), "gsb{}", bits); break;
   case Style::Scoreboard: fmt::format_to(Out(s), "SB{}", bits); break;
+  case Style::ScoreboardList: {
+    char before = '{';
+    for (unsigned sb = 32; sb-- > 0;)
+      if ((bits >> sb & 1) != 0) {
+        fmt::format_to(Out(s), "{}{}", before, sb);
+        before = ',';
+      }
+    s += '}';
+    break;
+  }
+  case Style::RpcHalf: s += bits != 0 ? "Rpc.HI" : "Rpc.LO"; break;
   case Style::Bare: fmt::format_to(Out(s), "{:x}", bits); break;
   }
 }

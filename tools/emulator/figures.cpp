@@ -78,9 +78,10 @@ void Figures::advance(Clock& clock, Scheduler& scheduler, std::uint32_t at) {
   const isa::Target& target = *program_.target;
   const isa::Control& control = program_.code[at].inst.control;
   const isa::LatencyClass own = isa::latencyClassOf(inst.op, inst.mods);
+  const std::uint8_t awaited = isa::awaitedScoreboards(inst);
   std::uint64_t start = clock.now;
   for (unsigned s = 0; s < kScoreboards; ++s)
-    if ((control.waitMask >> s & 1) != 0) start = std::max(start, clock.ready[s]);
+    if ((awaited >> s & 1) != 0) start = std::max(start, clock.ready[s]);
   scoreboardStalls_ += start - clock.now;
   const unsigned stall = control.stall != 0 ? control.stall : target.maxFixedLatency();
   fixedStalls_ += stall - 1;

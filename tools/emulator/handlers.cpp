@@ -66,6 +66,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::STSM: return &Machine::storeMatrix;
   case Op::LDGSTS: return &Machine::copyToShared;
   case Op::LDGDEPBAR: return &Machine::endCopyGroup;
+  case Op::RPCMOV_PUT: return &Machine::putIntoRpc;
+  case Op::RPCMOV_GET: return &Machine::getFromRpc;
   case Op::DEPBAR_LE: return &Machine::waitForCopies;
   case Op::QSPC: return &Machine::whichSpace;
   case Op::ATOMG:
@@ -113,18 +115,18 @@ Operation::Handler handlerOf(Op op) {
   // Products of warp groups, which are done at once.
   case Op::HGMMA:
   case Op::HGMMA_R:
-  case Op::QGMMA:
-  case Op::QGMMA_R:
   case Op::HGMMA_SP:
   case Op::HGMMA_SP_R:
-  case Op::IGMMA:
-  case Op::IGMMA_R:
+  case Op::QGMMA:
+  case Op::QGMMA_R:
   case Op::QGMMA_SP:
   case Op::QGMMA_SP_R:
-  case Op::BGMMA:
-  case Op::BGMMA_R: return &Machine::multiplyGroup;
+  case Op::IGMMA:
+  case Op::IGMMA_R:
   case Op::IGMMA_SP:
   case Op::IGMMA_SP_R:
+  case Op::BGMMA:
+  case Op::BGMMA_R: return &Machine::multiplyGroup;
   case Op::WARPGROUP_ARRIVE:
   case Op::WARPGROUP_DEPBAR: return &Machine::nothing;
 

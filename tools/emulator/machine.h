@@ -98,6 +98,8 @@ class Machine {
   void convergeAt(const Operation& op, std::uint32_t lanes);
   void leaveBarrier(const Operation& op, std::uint32_t lanes);
   void warpSync(const Operation& op, std::uint32_t lanes);
+  void putIntoRpc(const Operation& op, std::uint32_t lanes);
+  void getFromRpc(const Operation& op, std::uint32_t lanes);
   void giveWay(const Operation& op, std::uint32_t lanes);
   void trap(const Operation& op, std::uint32_t lanes);
   void readBarrier(const Operation& op, std::uint32_t lanes);

@@ -72,6 +72,23 @@ void Machine::readSpecial(const Operation& op, std::uint32_t lanes) {
 
 void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+void Machine::putIntoRpc(const Operation& op, std::uint32_t lanes) {
+  const unsigned shift = op.inst.operands[0].imm != 0 ? 32 : 0;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    std::uint64_t& rpc = warp().rpc[lane];
+    rpc = (rpc & ~(std::uint64_t{0xffffffff} << shift)) | std::uint64_t{word(op, op.base, 0, lane)} << shift;
+  }
+}
+
+void Machine::getFromRpc(const Operation& op, std::uint32_t lanes) {
+  const unsigned shift = op.inst.operands[1].imm != 0 ? 32 : 0;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(warp().rpc[lane] >> shift));
+  }
+}
+
   const std::uint64_t value = specialRegister(static_cast<unsigned>(op.inst.operands[1].imm), lane);
   setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(value));
 }

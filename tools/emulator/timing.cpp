@@ -105,7 +105,7 @@ void Timing::issue(Warp& warp, std::uint32_t at) {
   Clock& clock = *clock_;
   const std::int64_t now = clock.now;
   const Step& step = steps_[at];
-  if (const std::uint8_t mask = program_.code[at].inst.control.waitMask; mask != 0 && !clock.pending.empty()) {
+  if (const std::uint8_t mask = isa::awaitedScoreboards(program_.code[at].inst); mask != 0 && !clock.pending.empty()) {
     const auto delay = static_cast<std::int64_t>(target_.scoreboardDelay());
     remove([&](const Pending& p) {
       if (!p.isLate) return false;

@@ -49,6 +49,7 @@ struct Warp {
   std::vector<std::uint32_t> up; ///< uniform predicates: 0 or 1
   std::vector<std::uint32_t> b;  ///< [row * 32 + lane]: the lanes that the lane meets at the convergence barrier
   std::array<std::uint32_t, kLanes> from{}; ///< block that the lane was in before this one
+  std::array<std::uint64_t, kLanes> rpc{};  ///< Rpc
   std::vector<Path> paths;
   std::size_t current = 0; ///< the path that runs
   /// The current path was chosen out of turn and goes on for this many instructions when the warp runs next.

@@ -57,7 +57,8 @@ TEST_CASE("words of sm_80: atomics number their types differently") {
 TEST_CASE("words of sm_80: a mask of all lanes is WARPSYNC.ALL; what sm_90 cannot say is refused") {
   CHECK(old(0xffffffff00007948, 0x000fe20003800000) == "WARPSYNC.ALL");
   CHECK(old(0x0000ffff00007948, 0x000fe20003800000).empty());
-  CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC.EXCLUSIVE R7");
+  CHECK(old(0x0000000700007348, 0x000fe80003800000) == "WARPSYNC R7");
+  CHECK(old(0x0000000c00007348, 0x000fea0003c00000) == "WARPSYNC.EXCLUSIVE R12");
   CHECK(old(0x0000000007007348, 0x000fe80003800000).empty());
   CHECK(old(0x00000000000a734e, 0x002fe20000000000) == "LEPC R10, 0x100"); // its own place
 }
