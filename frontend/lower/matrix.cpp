@@ -119,15 +119,8 @@ IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a,
   const bool isDeep = form.shape == MatrixShape{16, 8, 32}, isFloat = form.type(0) == Type::F32;
   const auto halves = [&](IsaOperand bytes, Type type, bool isUpper) {
     const IsaOperand r = f.newR(bytes.width);
-    for (unsigned w = 0; w < bytes.width; ++w) {
-      IsaOperand word = ori::component(bytes, w);
-      if (isUpper) {
-        const IsaOperand upper = f.newR();
-        f.emit(IsaOp::PRMT, {upper, word, f.imm(0x4432), IsaOperand::rz()});
-        word = upper;
-      }
-      f.emit(IsaOp::F2FP_UNPACK, {ori::component(r, w), word}, {{IsaMod::SrcFmt, type == Type::E4M3 ? 1 : 0}});
-    }
+    for (unsigned w = 0; w < bytes.width; ++w)
+      unpackHalves(f, ori::component(r, w), ori::component(bytes, w), type, isUpper);
     return r;
   };
   IsaOperand sum = IsaOperand::rz(c.width);

@@ -31,4 +31,10 @@ std::optional<isa::Operand> quadProduct(FunctionLowering& f, const Form& form, i
 std::optional<isa::Operand> sparseProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                           isa::Operand c, isa::Operand places, isa::Operand selector);
 
+/// d := two of the four 8-bit floating-point numbers in a register, as halves.
+void unpackHalves(FunctionLowering& f, isa::Operand d, isa::Operand word, Type type, bool isUpper);
+/// Of 8-bit floating-point numbers and a sparse left matrix, by two products of halves.
+isa::Operand sparseByteFloatProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
+                                    isa::Operand c, isa::Operand places);
+
 } // namespace orias::ptx

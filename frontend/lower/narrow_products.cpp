@@ -152,8 +152,7 @@ std::optional<IsaOperand> sparseProduct(FunctionLowering& f, const Form& form, I
     if (op == IsaOp::NOP) return std::nullopt;
     return productByBytes(f, form, op, a, b, c, std::array{places, selector});
   } else if (isByteFloat(typeA) && isByteFloat(typeB) && is(64)) {
-    // sm_90 has no such product, and how the places of halves follow from those of bytes is not known.
-    if (!isa::isListedFor(f.target(), IsaOp::QMMA_SP_16864)) return std::nullopt;
+    if (!isa::isListedFor(f.target(), IsaOp::QMMA_SP_16864)) return sparseByteFloatProduct(f, form, a, b, c, places);
     op = IsaOp::QMMA_SP_16864;
     mods = {{IsaMod::DstFmt, typeD == Type::F32 ? 1 : 0},
             {IsaMod::Type, typeA == Type::E5M2 ? 1 : 0},
