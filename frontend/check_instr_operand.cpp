@@ -126,8 +126,14 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
       return fail(why, isWhole ? "a component of the special register is expected" : "a vector is expected");
     if (spec.relaxed) return typeFits(info.type, spec.fixedType, true);
     if (info.type == Type::Pred) return spec.fixedType == Type::Pred;
-    // %tid and its like were of 16 bits once.
-    if (bitWidth(spec.fixedType) == 16 && info.type == Type::U32) return typeClass(spec.fixedType) != TypeClass::Float;
+    const SpecialRegister special = operand.specialRegister();
+    if (typeClass(spec.fixedType) == TypeClass::Float) return false;
+    // %tid and its like were of 16 bits once, %gridid of 16 and of 32.
+    const bool wasShort = special == SpecialRegister::Tid || special == SpecialRegister::Ntid ||
+                          special == SpecialRegister::CtaId || special == SpecialRegister::NCtaId;
+    const bool isGrid = special == SpecialRegister::GridId;
+    if (bitWidth(spec.fixedType) == 16) return wasShort || isGrid;
+    if (bitWidth(spec.fixedType) == 32 && isGrid) return true;
     return typeFits(spec.fixedType, info.type, false);
   }
   case OperandKind::Function:

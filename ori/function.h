@@ -221,9 +221,10 @@ class Function {
   std::uint32_t sharedBytes = 0; ///< static shared memory
   std::uint32_t sharedAlign = 1;
   bool usesDynamicShared = false;
-  std::uint32_t outgoingBytes = 0; ///< at the low end of the frame: what is passed to callees
-  bool growsStack = false;         ///< keeps things below the frame; how far down is known only when it runs
-  bool usesWmma = false;           ///< the PTX has instructions of that name, which the driver is told
+  bool asksForReservedShared = false; ///< where the shared memory lies that the system keeps
+  std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: what is passed to callees
+  bool growsStack = false;            ///< keeps things below the frame; how far down is known only when it runs
+  bool usesWmma = false;              ///< the PTX has instructions of that name, which the driver is told
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones

@@ -74,6 +74,8 @@ class FunctionParser {
       shared();
     else if (keyword == "dynamicshared")
       function_.usesDynamicShared = true;
+    else if (keyword == "reservedshared")
+      function_.asksForReservedShared = true;
     else if (keyword == "growsstack")
       function_.growsStack = true;
     else if (keyword == "wmma")

@@ -338,6 +338,7 @@ void putHeader(Out& out, const Function& function) {
   if (function.sharedBytes || function.sharedAlign != 1)
     put(out, "  shared {} align {};\n", function.sharedBytes, function.sharedAlign);
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
+  if (function.asksForReservedShared) put(out, "  reservedshared;\n");
   if (function.growsStack) put(out, "  growsstack;\n");
   if (function.usesWmma) put(out, "  wmma;\n");
   const FunctionStats& s = function.stats;

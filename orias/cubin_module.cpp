@@ -90,21 +90,6 @@ std::vector<std::string> externalsOf(const ori::Function& function) {
   return names;
 }
 
-/// Does the code ask where the shared memory lies that the system keeps? ptxas says so in the file.
-bool readsReservedShared(const ori::Function& function) {
-  const unsigned sm = function.module().target().smVersion();
-  if (sm < 80) return false;
-  const std::int32_t end = sm < 90 ? 0x120 : 0x68, second = end + 4; // of bank 0; they belong to nothing else
-  for (const ori::Block* block : function.layout())
-    for (const ori::Instr& instr : *block) {
-      const bool isLoad = instr.op == isa::Op::LDC && instr.op_(1).value() == isa::Operand::immediate(0);
-      for (const ori::Operand& o : instr.refs())
-        if ((o.isConst() && o.bank == 0 && o.reg == isa::Operand::kNoReg) || (isLoad && o.isImm()))
-          if (o.imm == end || o.imm == second) return true;
-    }
-  return false;
-}
-
 /// The relocation that writes this part of an address.
 cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder::CodeRelocation& relocation) {
   using Type = cubin::RelocationType;
@@ -192,7 +177,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.clusterShape = dimensions(function.bounds.reqnctapercluster);
   out.explicitCluster = function.bounds.explicitcluster || out.clusterShape;
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
-  if (readsReservedShared(function))
+  if (function.asksForReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
   if (function.usesWmma) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::WmmaUsed));
   out.exitOffsets = code.exitOffsets;

@@ -243,6 +243,10 @@ isa::Operand FunctionLowering::destPredicate(const Operand& operand, unsigned wh
 
 isa::Operand FunctionLowering::predicate(const Operand& operand) {
   if (operand.is(OperandKind::Int)) return operand.bits() ? IsaOperand::pt() : IsaOperand::pt().notted();
+  if (operand.is(OperandKind::Special)) {
+    const IsaOperand special = specialPredicate(operand.specialRegister());
+    return operand.isNegated() ? special.notted() : special;
+  }
   IsaOperand p = out_.use(vregOf_[index(operand.registerId())]);
   return operand.isNegated() ? p.notted() : p;
 }

@@ -233,6 +233,8 @@ class FunctionLowering {
   void lowerInstruction(const Instruction& instruction);
   void finishStaged(ori::Instr* lastBefore);
   Value specialRegister(SpecialRegister reg, Component part);
+  /// One that is a predicate.
+  isa::Operand specialPredicate(SpecialRegister reg);
   /// The address of a symbol of relocatable code.
   isa::Operand symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words);
   bool isRelocatable() const { return layout_.options.relocatable; }

@@ -58,9 +58,24 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     // The fourth component exists for old programs and is 0.
     return Value::constant(0, 1);
   }
+  const auto numberOf = [reg](SpecialRegister first) {
+    return static_cast<std::uint32_t>(reg) - static_cast<std::uint32_t>(first);
+  };
+  if (reg >= SpecialRegister::Pm && reg <= SpecialRegister::PmLast)
+    return counter(kSrPm0 + 2 * static_cast<std::int32_t>(numberOf(SpecialRegister::Pm)), 1);
+  if (reg >= SpecialRegister::Pm64 && reg <= SpecialRegister::Pm64Last)
+    return counter(kSrPm0 + 2 * static_cast<std::int32_t>(numberOf(SpecialRegister::Pm64)), 2);
   if (reg >= SpecialRegister::EnvReg && reg <= SpecialRegister::EnvRegLast)
-    return bank0((isOlder ? kOlderEnvReg : kBankEnvReg) +
-                 4 * (static_cast<std::uint32_t>(reg) - static_cast<std::uint32_t>(SpecialRegister::EnvReg)));
+    return bank0((isOlder ? kOlderEnvReg : kBankEnvReg) + 4 * numberOf(SpecialRegister::EnvReg));
+  // What the hardware gave of shared memory, less what the system keeps.
+  const auto sharedOfProgram = [&] {
+    const IsaOperand r = newR(), kept = bank0(target().totalSharedSizeOffset()).word(0);
+    builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
+                                 IsaOperand::rz()});
+    return Value::of(r);
+  };
+  if (reg >= SpecialRegister::ReservedSmemOffsetBegin && reg <= SpecialRegister::ReservedSmemOffsetLast)
+    out_.asksForReservedShared = true;
   switch (reg) {
   case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));
   case SpecialRegister::CtaId: return hardware(kSrCtaIdX + static_cast<std::int32_t>(axis));
@@ -82,12 +97,12 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::GlobalTimerLo: return counter(kSrGlobalTimerLo, 1);
   case SpecialRegister::GlobalTimerHi: return counter(kSrGlobalTimerLo + 1, 1);
   case SpecialRegister::DynamicSmemSize: return bank0(target().dynamicSharedSizeOffset());
-  case SpecialRegister::TotalSmemSize: {
-    if (target().smVersion() < 80) return hardware(kSrSmemSize);
-    // What the hardware gave, less what the system keeps.
-    IsaOperand r = newR(), kept = bank0(target().totalSharedSizeOffset()).word(0);
-    builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
-                                 IsaOperand::rz()});
+  case SpecialRegister::TotalSmemSize: return target().smVersion() < 80 ? hardware(kSrSmemSize) : sharedOfProgram();
+  case SpecialRegister::AggrSmemSize: {
+    const IsaOperand r = newR();
+    builder_.emit(IsaOp::VIMNMX,
+                  {r, hardware(kSrSmemSize).word(0), bank0(kBankLargestShared).word(0), IsaOperand::pt()},
+                  {{IsaMod::Type, isa::IntType::U32}});
     return Value::of(r);
   }
   case SpecialRegister::NSmId: return bank0(kBankSmCount);
@@ -107,7 +122,11 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
                    before.negated(), IsaOperand::rz()});
     return Value::of(r);
   }
-  // What the system keeps of shared memory, in front of the CTA's own.
+  // What the system keeps of shared memory: in front of the CTA's own, before sm_90 behind it.
+  case SpecialRegister::ReservedSmemOffsetBegin:
+  case SpecialRegister::ReservedSmemOffset: return isOlder ? sharedOfProgram() : Value::constant(0, 1);
+  case SpecialRegister::ReservedSmemOffsetCap:
+    return isOlder ? hardware(kSrSmemSize) : Value::constant(target().sharedBase(), 1);
   case SpecialRegister::ReservedSmemOffsetEnd: return bank0(isOlder ? kOlderReservedSharedEnd : kBankReservedSharedEnd);
   case SpecialRegister::ReservedSmemOffsetLast:
     return bank0(isOlder ? kOlderReservedSharedEnd + 4 : kBankReservedShared1);
@@ -115,6 +134,19 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   }
   unsupported(fmt::format("the special register read by {}", opcodeText()));
   return Value::constant(0, 1);
+}
+
+isa::Operand FunctionLowering::specialPredicate(SpecialRegister reg) {
+  if (reg != SpecialRegister::IsExplicitCluster) {
+    unsupported(fmt::format("the special register read by {}", opcodeText()));
+    return IsaOperand::pt();
+  }
+  const IsaOperand word = newR(), p = newP();
+  emit(IsaOp::LDC, {word, IsaOperand::immediate(0), IsaOperand::rz(), imm(kBankExplicitCluster)},
+       {{IsaMod::Size, isa::MemSize::B32}});
+  emit(IsaOp::ISETP, {p, IsaOperand::pt(), word, imm(1), IsaOperand::pt()},
+       {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::S32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  return p;
 }
 
 } // namespace orias::ptx

@@ -20,6 +20,7 @@ inline constexpr std::int32_t kSrGeMask = 60;
 inline constexpr std::int32_t kSrVirtualSmId = 67;
 inline constexpr std::int32_t kSrClockLo = 80;
 inline constexpr std::int32_t kSrGlobalTimerLo = 82;
+inline constexpr std::int32_t kSrPm0 = 100; ///< low and high half of each in turn
 inline constexpr std::int32_t kSrCgaCtaId = 136;
 
 // Places of constant bank 0 that hold special registers, beside those that isa::Target knows (observed for sm_90).
@@ -28,6 +29,8 @@ inline constexpr std::uint32_t kBankEnvReg = 0x40;            ///< %envreg0; the
 inline constexpr std::uint32_t kBankReservedSharedEnd = 0x68; ///< of what the system keeps of shared memory
 inline constexpr std::uint32_t kBankReservedShared1 = 0x6c;   ///< its second part
 inline constexpr std::uint32_t kBankSmCount = 0x10c;
+inline constexpr std::uint32_t kBankLargestShared = 0x13c;     ///< %aggr_smem_size is no larger
+inline constexpr std::uint32_t kBankExplicitCluster = 0x140;   ///< 1: launched with one
 inline constexpr std::uint32_t kBankClusterShape = 0x144;      ///< CTAs of a cluster, x; y and z follow
 inline constexpr std::uint32_t kBankClusterReciprocal = 0x150; ///< 1 / that as f32
 inline constexpr std::uint32_t kBankClusters = 0x15c;          ///< clusters of the grid

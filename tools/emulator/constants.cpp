@@ -103,9 +103,10 @@ void Constants::fillSystemBank(const Program& program) {
     put64(bank, kParametersFirst, kParameterWindow);
     put64(bank, kParametersLast, kParameterWindow);
     // Clusters of one CTA: shape, its reciprocal, how many there are, size.
-    constexpr std::size_t kProcessorCount = 0x10c, kShape = 0x144, kReciprocal = 0x150, kClusters = 0x15c,
-                          kSize = 0x188;
+    constexpr std::size_t kProcessorCount = 0x10c, kLargestShared = 0x13c, kShape = 0x144, kReciprocal = 0x150,
+                          kClusters = 0x15c, kSize = 0x188;
     put32(bank, kProcessorCount, kProcessors);
+    put32(bank, kLargestShared, sharedBytes(program, launch));
     for (unsigned axis = 0; axis < 3; ++axis) {
       put32(bank, kShape + 4 * axis, 1);
       put32(bank, kReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(1.0f));

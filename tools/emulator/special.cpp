@@ -27,6 +27,8 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   const bool isAligned = program_.target->hasClusters();
   const std::uint64_t sharedWindow = isAligned ? kSharedWindow : kOlderSharedWindow;
   const std::uint64_t localWindow = isAligned ? kLocalWindow : kOlderLocalWindow;
+  constexpr unsigned kFirstCounter = 100, kLastCounter = 131; // PM0 and the others: they count nothing
+  if (number >= kFirstCounter && number <= kLastCounter) return 0;
   switch (number) {
   case 0: return lane;                             // LANEID
   case 2: return std::uint64_t{warpCount_} << 8;   // VIRTCFG: warps of the multiprocessor in bits 8..15
@@ -70,8 +72,6 @@ void Machine::readSpecial(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
 void Machine::putIntoRpc(const Operation& op, std::uint32_t lanes) {
   const unsigned shift = op.inst.operands[0].imm != 0 ? 32 : 0;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
@@ -89,6 +89,8 @@ void Machine::getFromRpc(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const std::uint64_t value = specialRegister(static_cast<unsigned>(op.inst.operands[1].imm), lane);
   setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(value));
 }

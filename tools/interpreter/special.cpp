@@ -6,6 +6,8 @@ namespace {
 
 /// What the launch does not say: the first of as many multiprocessors as an H100 has.
 constexpr std::uint32_t kMultiprocessors = 132;
+/// What the system keeps of shared memory on sm_90, in front of the block's own. On older chips it lies behind that.
+constexpr std::uint64_t kReservedShared = 1024;
 
 std::uint64_t part(const launch::Dim3& value, unsigned component) {
   switch (component) {
@@ -23,6 +25,7 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   const launch::Launch& launch = t.machine->device.launch;
   const std::uint32_t self = 1u << t.lane;
   const std::uint64_t shared = t.machine->program.dynamicShared + launch.dynamicShared;
+  const bool isOlder = t.machine->program.module->target.arch.number < 90;
   switch (reg) {
   case S::Tid: return part(t.tid, component);
   case S::Ntid: return part(launch.block, component);
@@ -43,9 +46,12 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   case S::ClusterNCtaId: return component < 3 ? 1 : 0;
   case S::ClusterNCtaRank: return 1;
   case S::DynamicSmemSize: return launch.dynamicShared;
-  case S::TotalSmemSize:
-  case S::AggrSmemSize: return shared;
-  // %smid, %gridid, %envreg, %pm, %cluster_ctaid, %reserved_smem_offset and what else has no meaning here.
+  case S::TotalSmemSize: return shared;
+  case S::AggrSmemSize: return kReservedShared + shared;
+  case S::ReservedSmemOffsetBegin:
+  case S::ReservedSmemOffset: return isOlder ? shared : 0;
+  case S::ReservedSmemOffsetCap: return isOlder ? shared : kReservedShared;
+  // %smid, %gridid, %envreg, %pm, %cluster_ctaid, %reserved_smem_offset_end and what else has no meaning here.
   default: return 0;
   }
 }

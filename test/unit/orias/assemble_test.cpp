@@ -168,7 +168,7 @@ TEST_CASE("the file says which kernels read where the system's part of shared me
 .visible .entry reads(.param .u64 p) {
   .reg .b64 %rd<2>; .reg .b32 %r<3>;
   ld.param.u64 %rd1, [p];
-  mov.u32 %r1, %reserved_smem_offset_1;
+  mov.u32 %r1, %reserved_smem_offset_cap;
   mov.u32 %r2, %reserved_smem_offset_end;
   st.global.u32 [%rd1], %r1;
   st.global.u32 [%rd1+8], %r2;
@@ -217,6 +217,14 @@ TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   reads("sm_90", "current_graph_exec", "u64", "c[0x0][0x190]");
   reads("sm_80", "reserved_smem_offset_1", "u32", "c[0x0][0x124]");
   reads("sm_86", "nwarpid", "u32", "0x30");
+  reads("sm_75", "pm3", "u32", "SR_PM3");
+  reads("sm_90", "pm7_64", "u64", "CS2R R");
+  reads("sm_89", "reserved_smem_offset_begin", "u32", "c[0x0][0x114]");
+  reads("sm_80", "reserved_smem_offset_0", "u32", "c[0x0][0x114]");
+  reads("sm_80", "reserved_smem_offset_cap", "u32", "SR_SMEMSZ");
+  reads("sm_90", "reserved_smem_offset_cap", "u32", "0x400");
+  reads("sm_90", "aggr_smem_size", "u32", "c[0x0][0x13c]");
+  reads("sm_90", "gridid", "u32", "c[0x0][0x30]");
   CHECK(listing("sm_75", "total_smem_size", "u32").listing.find("0x114") == std::string::npos);
   CHECK(listing("sm_80", "total_smem_size", "u32").listing.find("c[0x0][0x114]") != std::string::npos);
   const Result cluster = listing("sm_80", "cluster_ctarank", "u32");
