@@ -116,6 +116,8 @@ class InstructionChecker {
     checkSince(entry, known.problems);
     if (std::string problem = checkFormRules(module_, entry.form); !problem.empty())
       known.problems.push_back(std::move(problem));
+    if (std::string problem = checkFormVersion(module_, entry.form); !problem.empty())
+      known.problems.push_back(std::move(problem));
     return known.problems;
   }
 

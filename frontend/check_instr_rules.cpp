@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <optional>
+
 namespace orias::ptx {
 
 namespace {
@@ -69,6 +71,62 @@ std::string checkArrivals(const Module& module, const Form& form, std::span<cons
                      opName(form.op));
 }
 
+bool isZero(const Operand& operand) {
+  return operand.is(OperandKind::Int) && operand.bits() == 0;
+}
+
+/// Constants that mean something only beside other operands, or on some chips.
+std::string checkConstants(const Module& module, const Form& form, std::span<const Operand> operands) {
+  const auto number = [&](std::size_t i) -> std::optional<std::int64_t> {
+    if (i >= operands.size() || !operands[i].is(OperandKind::Int)) return std::nullopt;
+    return operands[i].intValue();
+  };
+  switch (form.op) {
+  case Op::BarArrive:
+  case Op::BarrierArrive:
+    if (isZero(operands[1]))
+      return fmt::format("Instruction '{}' requires a non-zero thread count argument", opName(form.op));
+    return {};
+  case Op::MbarrierArrive:
+  case Op::MbarrierArriveDrop:
+    if (!form.has(Mod::ExpectTx) && operands.size() > 2 && isZero(operands[2]))
+      return fmt::format("Argument 2 of instruction '{}': a count is not 0", opName(form.op));
+    return {};
+  case Op::CpAsync: { // how many bytes are read, the rest is zeros
+    const auto copied = number(2), read = number(3);
+    if (copied && read && (*read < 0 || *read > *copied))
+      return fmt::format("Argument 3 of instruction 'cp.async': value '{}' out of range, expected to be in range "
+                         "[0..{}]",
+                         *read, *copied);
+    return {};
+  }
+  case Op::Createpolicy: {
+    const auto primary = number(2), total = number(3);
+    if (primary && total && static_cast<std::uint32_t>(*primary) > static_cast<std::uint32_t>(*total))
+      return "Argument 3 of instruction 'createpolicy.range' must not be greater than argument 4";
+    if (operands.size() < 2) return {};
+    const bool isSingle = operands[1].is(OperandKind::Float32);
+    if (isSingle || operands[1].is(OperandKind::Float64)) {
+      const double fraction = isSingle ? operands[1].float32Value() : operands[1].float64Value();
+      if (!(fraction > 0 && fraction <= 1))
+        return fmt::format("Argument 2 of instruction 'createpolicy.fractional': value '{}' out of range, expected to "
+                           "be above 0 and up to 1",
+                           fraction);
+    }
+    return {};
+  }
+  case Op::TensormapReplace: {
+    const auto value = number(1);
+    constexpr std::int64_t kLastOfSm90 = 12;
+    if (form.has(Mod::Elemtype) && value && *value > kLastOfSm90 && module.target.arch.number < 100)
+      return fmt::format("Argument 1 of instruction 'tensormap.replace': value '{}' expected to be in range [0..{}]",
+                         *value, kLastOfSm90);
+    return {};
+  }
+  default: return {};
+  }
+}
+
 } // namespace
 
 bool isPackingMov(const Form& form, std::span<const Operand> operands) {
@@ -131,7 +189,12 @@ std::string checkFormRules(const Module& module, const Form& form) {
 
 std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
                               std::span<const Operand> operands) {
+  if (std::string problem = checkConstants(module, form, operands); !problem.empty()) return problem;
   if (isIn(form.op, {Op::MbarrierArrive, Op::MbarrierArriveDrop})) return checkArrivals(module, form, operands);
+  constexpr std::size_t kIgnored = 3; // behind two addresses and a size: how many bytes, or whether none
+  if (form.op == Op::CpAsync && operands.size() > kIgnored && module.version < Version{7, 5} &&
+      elementType(function, operands[kIgnored]) == Type::Pred)
+    return "Feature 'ignore-src on cp.async' requires PTX ISA .version 7.5 or later";
   if (isIn(form.op, {Op::BarSync, Op::BarArrive, Op::BarrierSync, Op::BarrierArrive})) return checkBarrier(operands, 1);
   if (isIn(form.op, {Op::BarRed, Op::BarrierRed}) && operands.size() == 4) return checkBarrier(operands, 2);
   if (isIn(form.op, {Op::Ld, Op::Ldu, Op::St, Op::Atom, Op::Red, Op::Prefetch, Op::Mov}))

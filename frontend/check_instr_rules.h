@@ -17,6 +17,9 @@ std::string checkPackingMov(const Function& function, const Form& form, std::spa
 /// Rules of a form by itself: those that hold for all its instructions. Empty if nothing is wrong.
 std::string checkFormRules(const Module& module, const Form& form);
 
+/// Has the form something that came later than the instruction, and than the module's version? Empty if not.
+std::string checkFormVersion(const Module& module, const Form& form);
+
 /// Rules of an instruction whose operands fit the table one by one. Empty if nothing is wrong.
 std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
                               std::span<const Operand> operands);

@@ -7,8 +7,8 @@ namespace orias::ptx {
 namespace {
 
 constexpr const char* kBlackwell = "8.6 sm_100a sm_101a sm_103a";
-constexpr const char* kReduceShared = "[d], [a:2], size:u32(0..4294967280/16), [bar:shared::cluster]";
-constexpr const char* kReduceGlobal = "[d], [a:2], size:u32(0..4294967280/16), policy:b64@L2::cache_hint";
+constexpr const char* kReduceShared = "[d], [a:2], size:u32(0..1048560/16), [bar:shared::cluster]";
+constexpr const char* kReduceGlobal = "[d], [a:2], size:u32(0..1048560/16), policy:b64@L2::cache_hint";
 
 // clang-format off
 constexpr Row kRows[] = {
@@ -24,16 +24,16 @@ constexpr Row kRows[] = {
     {"cp.async.mbarrier.arrive{.noinc}{.SHARED}.b64", "[bar]", "7.0 sm_80"},
 
     {"cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes{.L2::cache_hint}",
-     "[d], [a:2], size:u32(0..4294967280/16), [bar:shared::cta], policy:b64@L2::cache_hint", "8.6 sm_90"},
+     "[d], [a:2], size:u32(0..1048560/16), [bar:shared::cta], policy:b64@L2::cache_hint", "8.6 sm_90"},
     {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes{.multicast::cluster}{.L2::cache_hint}",
-     "[d], [a:2], size:u32(0..4294967280/16), [bar:shared::cluster], mask:b16@multicast::cluster, policy:b64@L2::cache_hint",
+     "[d], [a:2], size:u32(0..1048560/16), [bar:shared::cluster], mask:b16@multicast::cluster, policy:b64@L2::cache_hint",
      "8.0 sm_90"},
     {"cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes",
-     "[d], [a:2], size:u32(0..4294967280/16), [bar:shared::cluster]", "8.0 sm_90"},
+     "[d], [a:2], size:u32(0..1048560/16), [bar:shared::cluster]", "8.0 sm_90"},
     {"cp.async.bulk.global.shared::cta.bulk_group{.L2::cache_hint}{.cp_mask}",
-     "[d], [a:2], size:u32(0..4294967280/16), policy:b64@L2::cache_hint, mask:b16@cp_mask", "8.0 sm_90"},
+     "[d], [a:2], size:u32(0..1048560/16), policy:b64@L2::cache_hint, mask:b16@cp_mask", "8.0 sm_90"},
     {"cp.async.bulk.prefetch.L2.global{.L2::cache_hint}",
-     "[a], size:u32(0..4294967280/16), policy:b64@L2::cache_hint", "8.0 sm_90"},
+     "[a], size:u32(0..1048560/16), policy:b64@L2::cache_hint", "8.0 sm_90"},
     {"cp.async.bulk.commit_group",              "-",      "8.0 sm_90"},
     {"cp.async.bulk.wait_group{.read}",         "#n:u32", "8.0 sm_90"},
     {"cp.reduce.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes.(and|or|xor).b32",  kReduceShared, "8.0 sm_90"},
@@ -105,7 +105,7 @@ constexpr Row kRows[] = {
      "[a], #ord:u32(0..4), value:T2",                                                      "8.3 sm_90a sm_100a sm_120a"},
     {"tensormap.replace.tile.elemtype{.MAPSPACE}.b1024.b32",              "[a], #value:u32(0..15)", "8.3 sm_90a sm_100a sm_120a"},
     {"tensormap.replace.tile.interleave_layout{.MAPSPACE}.b1024.b32",     "[a], #value:u32(0..2)",  "8.3 sm_90a sm_100a sm_120a"},
-    {"tensormap.replace.tile.swizzle_mode{.MAPSPACE}.b1024.b32",          "[a], #value:u32(0..4)",  "8.3 sm_90a sm_100a sm_120a"},
+    {"tensormap.replace.tile.swizzle_mode{.MAPSPACE}.b1024.b32",          "[a], #value:u32(0..3)",  "8.3 sm_90a sm_100a sm_120a"},
     {"tensormap.replace.tile.swizzle_atomicity{.MAPSPACE}.b1024.b32",     "[a], #value:u32(0..3)",  "8.6 sm_100a sm_120a"},
     {"tensormap.replace.tile.fill_mode{.MAPSPACE}.b1024.b32",             "[a], #value:u32(0..1)",  "8.3 sm_90a sm_100a sm_120a"},
     {"tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE.sync.aligned",

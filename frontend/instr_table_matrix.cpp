@@ -105,8 +105,12 @@ constexpr Row kRows[] = {
      kMmaSparseScale, "8.7 sm_120a"},
 
     // wmma: the same matrices as values of a warp
-    {"wmma.load.a.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.(f16|bf16|s8|u8)",        "=d*A, [p], ?stride:u32", "6.0 sm_70"},
-    {"wmma.load.b.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.(f16|bf16|s8|u8)",        "=d*B, [p], ?stride:u32", "6.0 sm_70"},
+    {"wmma.load.a.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.f16",                     "=d*A, [p], ?stride:u32", "6.0 sm_70"},
+    {"wmma.load.a.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.(s8|u8)",                 "=d*A, [p], ?stride:u32", "6.3 sm_72"},
+    {"wmma.load.a.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.bf16",                    "=d*A, [p], ?stride:u32", "7.0 sm_80"},
+    {"wmma.load.b.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.f16",                     "=d*B, [p], ?stride:u32", "6.0 sm_70"},
+    {"wmma.load.b.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.(s8|u8)",                 "=d*B, [p], ?stride:u32", "6.3 sm_72"},
+    {"wmma.load.b.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.bf16",                    "=d*B, [p], ?stride:u32", "7.0 sm_80"},
     {"wmma.load.c.sync.aligned.LAYOUT.WMMASHAPE{.WMMASPACE}.(f16|f32|s32)",           "=d*C, [p], ?stride:u32", "6.0 sm_70"},
     {"wmma.load.a.sync.aligned.LAYOUT.m16n16k8{.WMMASPACE}.tf32",                     "=d*A, [p], ?stride:u32", "7.0 sm_80"},
     {"wmma.load.b.sync.aligned.LAYOUT.m16n16k8{.WMMASPACE}.tf32",                     "=d*B, [p], ?stride:u32", "7.0 sm_80"},
@@ -137,7 +141,7 @@ constexpr Row kRows[] = {
     // wgmma: types D A B
     {"wgmma.fence.sync.aligned",        "-",            "8.0 sm_90a"},
     {"wgmma.commit_group.sync.aligned", "-",            "8.0 sm_90a"},
-    {"wgmma.wait_group.sync.aligned",   "#n:u32", "8.0 sm_90a"},
+    {"wgmma.wait_group.sync.aligned",   "#n:u32(0..2147483647)", "8.0 sm_90a"},
     {"wgmma.mma_async.sync.aligned.m64nNk16.(f16|f32).f16.f16",            kWgmmaTransposable, "8.0 sm_90a"},
     {"wgmma.mma_async.sync.aligned.m64nNk16.f32.bf16.bf16",                kWgmmaTransposable, "8.0 sm_90a"},
     {"wgmma.mma_async.sync.aligned.m64nNk8.f32.tf32.tf32",                 kWgmmaScaled,       "8.0 sm_90a"},

@@ -53,10 +53,11 @@ constexpr Row kRows[] = {
     {"sust.b.SURFGEOM{.STCOP}{.VEC4}.(b8|b16|b32|b64).CLAMP",     "SURFACE, ~b*V"},
     {"sust.p.(1d|2d|3d|a1d|a2d){.VEC4}.b32.CLAMP",                "SURFACE, ~b*V"},
     {"sured.b.add.(1d|2d|3d).(u32|u64|s32).CLAMP",                "SURFACE, b"},
-    {"sured.b.(min|max).(1d|2d|3d).(u32|u64|s32|s64).CLAMP",      "SURFACE, b"},
+    {"sured.b.(min|max).(1d|2d|3d).(u32|s32).CLAMP",              "SURFACE, b"},
+    {"sured.b.(min|max).(1d|2d|3d).(u64|s64).CLAMP",              "SURFACE, b", "8.1 sm_50"},
     {"sured.b.(and|or).(1d|2d|3d).b32.CLAMP",                     "SURFACE, b"},
     {"sured.p.(add|min|max|and|or).(1d|2d|3d).b32.CLAMP",         "SURFACE, b"},
-    {"sured.p.(min|max).(1d|2d|3d).b64.CLAMP",                    "SURFACE, b"},
+    {"sured.p.(min|max).(1d|2d|3d).b64.CLAMP",                    "SURFACE, b", "8.1 sm_50"},
     {"suq.(width|height|depth|channel_data_type|channel_order|array_size|memory_layout).b32", "=d, SURFREF"},
 };
 // clang-format on
