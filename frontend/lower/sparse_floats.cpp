@@ -86,12 +86,8 @@ class SparseByteProduct {
 } // namespace
 
 void unpackHalves(FunctionLowering& f, IsaOperand d, IsaOperand word, Type type, bool isUpper) {
-  if (isUpper) {
-    const IsaOperand upper = f.newR();
-    f.emit(IsaOp::PRMT, {upper, word, f.imm(0x4432), IsaOperand::rz()});
-    word = upper;
-  }
-  f.emit(IsaOp::F2FP_UNPACK, {d, word}, {{IsaMod::SrcFmt, type == Type::E4M3 ? 1 : 0}});
+  f.emit(IsaOp::F2FP_UNPACK, {d, word},
+         {{IsaMod::SrcFmt, type == Type::E4M3 ? 1 : 0}, {IsaMod::Byte, isUpper ? 1 : 0}});
 }
 
 IsaOperand sparseByteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c,

@@ -224,8 +224,9 @@ void f2fpFp8OfHalves(const Inst& inst, LaneValues& values) {
 void f2fpUnpack(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const Format from = fp8Of(lane, Mod::SrcFmt);
+  const std::uint32_t pair = lane.raw(1) >> (lane.mod(Mod::Byte) != 0 ? 16 : 0);
   const auto half = [&](unsigned shift) {
-    const Bits v = ieee::convert(Format::F16, from, lane.raw(1) >> shift & 0xff);
+    const Bits v = ieee::convert(Format::F16, from, pair >> shift & 0xff);
     return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::F16, v) : v);
   };
   lane.set(0, half(8) << 16 | half(0));
