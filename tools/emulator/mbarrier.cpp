@@ -74,7 +74,9 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
   enum { Expect, ArriveOne, ByteOne, ExpectOnly, Complete, ArriveMany };
   const unsigned kind = isa::getMod(op.inst, isa::Mod::Func);
   const bool drops = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
-  // ptxas has TMASK where PTX promises that the phase does not end (.noComplete) and the state is used.
+  // ptxas has TMASK where PTX promises that the phase does not end (.noComplete) and the state is used. The low word of
+  // the result is then the lanes that arrived together: ptxas' code counts those in front of its own and adds their
+  // arrivals to the state. Here each arrives alone.
   const bool endsNothing = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -89,7 +91,7 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
       w.pending -= arrivals;
       if (drops) w.expected -= arrivals;
       if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
-      setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(before));
+      setWord(op, op.result, 0, lane, endsNothing ? 1u << lane : static_cast<std::uint32_t>(before));
       setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(before >> 32));
     });
   }
