@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -34,7 +35,7 @@ bool isObject(const ElfSymbol& symbol) {
 
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : file_(decodeElf(bytes)) {}
+  explicit Reader(std::span<const std::byte> bytes) : file_(decodeElf(bytes)) { separateNames(); }
 
   Module run() {
     readAbi();
@@ -49,6 +50,32 @@ class Reader {
   }
 
  private:
+  /// What linkers make may have several local functions or variables of one name, each from another object; here all
+  /// things are known by their names.
+  void separateNames() {
+    std::set<std::string> taken;
+    const auto isNamed = [](const ElfSymbol& symbol) {
+      return !symbol.name.empty() && symbol.section != SHN_UNDEF && (symbol.type == STT_FUNC || isObject(symbol));
+    };
+    for (const ElfSymbol& symbol : file_.symbols)
+      if (isNamed(symbol) && symbol.binding != STB_LOCAL) taken.insert(symbol.name);
+    for (ElfSymbol& symbol : file_.symbols) {
+      if (!isNamed(symbol) || symbol.binding != STB_LOCAL || taken.insert(symbol.name).second) continue;
+      const std::string old = symbol.name;
+      for (std::size_t n = 2; !taken.insert(symbol.name).second; ++n)
+        symbol.name = old + '$' + std::to_string(n);
+      if (symbol.type != STT_FUNC) continue;
+      // A function's sections have its name, too: the code, and those that belong to it.
+      for (std::size_t i = 0; i < file_.sections.size(); ++i) {
+        ElfSection& section = file_.sections[i];
+        const bool isIts =
+            i == symbol.section || (section.info == symbol.section && !section.name.starts_with(".text."));
+        if (isIts && section.name.ends_with('.' + old))
+          section.name.replace(section.name.size() - old.size(), old.size(), symbol.name);
+      }
+    }
+  }
+
   void readAbi() {
     module_.abi = abiOf(file_.flags >> 8 & 0xff);
     module_.abi.elfFlags = flagsWithNote(file_.flags, kUsualNoteSection);

@@ -202,3 +202,49 @@ TEST_CASE("the text of the PTX has a name of its own in each object") {
   CHECK(two != "");
   CHECK(one != two);
 }
+
+TEST_CASE("local functions and variables of one name are told apart, with what belongs to them") {
+  Module module;
+  module.abi = abiOf(90);
+  Function kernel = callable("kernel", ""), one = callable("same1", ""), other = callable("same2", "");
+  kernel.isEntry = true;
+  one.binding = other.binding = Binding::Local;
+  one.registerCount = 10;
+  other.registerCount = 20;
+  other.code[0] = std::byte{7};
+  other.constant2.resize(4);
+  kernel.relocations = {{RelocationType::Abs32Lo32, 0, "same1", 0}, {RelocationType::Abs32Lo32, 16, "same2", 0}};
+  Variable first, second;
+  first.name = "thing1";
+  second.name = "thing2";
+  first.size = second.size = first.alignment = second.alignment = 4;
+  second.init = {std::byte{1}, std::byte{2}, std::byte{3}, std::byte{4}};
+  module.variables = {first, second};
+  layOutVariables(module.variables);
+  module.functions = {kernel, one, other};
+
+  Bytes file = write(module);
+  for (const std::string_view name : {"same2", "thing2"})
+    for (std::size_t at = 0; at + name.size() <= file.size(); ++at)
+      if (std::equal(name.begin(), name.end(), file.begin() + static_cast<std::ptrdiff_t>(at),
+                     [](char c, std::byte b) { return static_cast<std::byte>(c) == b; }))
+        file[at + name.size() - 1] = std::byte{'1'};
+  const Module read = cubin::read(file);
+  const auto functionOf = [&](unsigned registers) {
+    for (const Function& f : read.functions)
+      if (f.registerCount == registers) return f;
+    FAIL("no such function");
+    return Function();
+  };
+  const Function one_ = functionOf(10), other_ = functionOf(20);
+  CHECK(one_.name != other_.name);
+  CHECK(one_.constant2.empty());
+  CHECK(other_.constant2.size() == 4);
+  CHECK(other_.code[0] == std::byte{7});
+  const Function read_ = functionOf(24);
+  REQUIRE(read_.relocations.size() == 2);
+  for (const Relocation& r : read_.relocations)
+    CHECK(r.symbol == (r.offset == 0 ? one_.name : other_.name));
+  REQUIRE(read.variables.size() == 2);
+  CHECK(read.variables[0].name != read.variables[1].name);
+}
