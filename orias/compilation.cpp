@@ -6,13 +6,14 @@
 #include "frontend/lower/lower.h"
 #include "frontend/parse.h"
 #include "ori/parse.h"
-#include "orias/cubin_module.h"
+#include "orias/combine.h"
 #include "orias/debug_sections.h"
 #include "orias/function_facts.h"
 #include "orias/function_job.h"
 #include "orias/launch_limits.h"
 #include "orias/line_tables.h"
 #include "orias/remarks_json.h"
+#include "orias/several_inputs.h"
 #include "orias/whole_program.h"
 #include "support/check.h"
 #include "support/nearest.h"
@@ -104,6 +105,11 @@ template <typename Choose> std::uint64_t extent(const cubin::Module& module, Cho
   return bytes;
 }
 
+bool declares(const ori::Module& module, const std::string& variable) {
+  return std::any_of(module.variables.begin(), module.variables.end(),
+                     [&](const ori::Variable& v) { return v.name == variable; });
+}
+
 bool hasModuleData(const ori::Module& module) {
   return !module.variables.empty() || !module.addressSlots.empty();
 }
@@ -157,8 +163,8 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
   if (!checkOnly_ && std::ranges::find(kCodeTargets, target_->name()) == std::end(kCodeTargets))
     throw Error(
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
-  if (options.relocatable && inputs.size() > 1)
-    throw Error("not supported yet: several inputs for one relocatable object");
+  if (options.relocatable && inputs.size() > 1 && !options.phases.startFrom.empty())
+    throw Error("not supported yet: Ori text of several inputs for one relocatable object");
   for (const std::string& setting : options.knobs)
     knobs_.setFromList(setting);
   for (const std::string& binding : options.boundParams)
@@ -182,6 +188,7 @@ Result Compilation::run() {
   stage("parse", [&] { parse(); });
   settleDebugging();
   if (pipeline_.startFrom.empty()) {
+    settleInputs();
     stage("check", [&] { check(); });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }
@@ -215,6 +222,15 @@ void Compilation::settleDebugging() {
     pipeline_.disabled.emplace_back(phase);
 }
 
+void Compilation::settleInputs() {
+  if (sources_.size() < 2 || hasErrors()) return;
+  std::vector<ProgramInput> inputs;
+  for (Source& source : sources_)
+    inputs.push_back({source.input->name, source.ptx.get(), &source.diags});
+  settleNames(inputs);
+  linksInputs_ = options_.relocatable || needLinking(inputs);
+}
+
 void Compilation::check() {
   ptx::CheckOptions options;
   options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
@@ -224,22 +240,48 @@ void Compilation::check() {
 }
 
 void Compilation::lower() {
-  const Source* withData = nullptr;
+  ptx::LowerOptions options = lowerOptions(options_);
+  // One input that has to be linked makes all of them be.
+  if (sources_.size() > 1)
+    for (const Source& source : sources_)
+      linksInputs_ |= ptx::needsFunctions(*source.ptx);
+  options.relocatable |= linksInputs_;
   for (Source& source : sources_) {
-    source.ori = ptx::lower(*source.ptx, *target_, source.diags, lowerOptions(options_));
+    source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
     for (const auto& function : source.ori->functions)
       applyLaunchOptions(*function, options_, source.diags);
-    if (source.ori->relocatable && sources_.size() > 1)
-      source.diags.error({}, "not supported yet: recursion that calls the driver's functions in one of several inputs");
-    if (!source.diags.hasErrors()) checkMemory(*source.ptx, *source.ori, source.diags);
-    if (source.diags.hasErrors() || !hasModuleData(*source.ori)) continue;
-    // Places in constant banks are given out module by module, so two of them would overlap.
-    if (withData)
-      source.diags.error({},
-                         fmt::format("not supported yet: module variables in several inputs; those of '{}' are there "
-                                     "already",
-                                     withData->input->name));
-    withData = &source;
+    if (source.diags.hasErrors()) continue;
+    checkMemory(*source.ptx, *source.ori, source.diags);
+    if (!options_.relocatable) defineUnresolved(source);
+  }
+}
+
+/// A whole program has no linker to find variables in: like ptxas, make those that no input defines.
+void Compilation::defineUnresolved(Source& source) {
+  for (ori::Variable& variable : source.ori->variables) {
+    if (variable.linkage != ori::Linkage::External || variable.space == ori::Space::Shared) continue;
+    const bool isFound = std::any_of(sources_.begin(), sources_.end(), [&](const Source& other) {
+      // One before this may have made it, too.
+      const bool isMade = &other < &source && declares(*other.ori, variable.name);
+      return isMade ||
+             std::any_of(other.ptx->variables.begin(), other.ptx->variables.end(), [&](const ptx::Variable& v) {
+               return v.owner == ptx::FunctionId::None && v.linkage != ptx::Linkage::Extern &&
+                      other.ptx->text(v.name) == variable.name;
+             });
+    });
+    if (isFound) continue;
+    const auto declared =
+        std::find_if(source.ptx->variables.begin(), source.ptx->variables.end(), [&](const ptx::Variable& v) {
+          return v.owner == ptx::FunctionId::None && source.ptx->text(v.name) == variable.name;
+        });
+    if (declared->incomplete) {
+      source.diags.error(declared->loc,
+                         fmt::format("the variable '{}' is defined nowhere, and has no size here", variable.name));
+      continue;
+    }
+    source.diags.warning(declared->loc,
+                         fmt::format("the variable '{}' is defined nowhere; it is made here, of zeros", variable.name));
+    variable.linkage = ori::Linkage::Global;
   }
 }
 
@@ -288,19 +330,35 @@ void Compilation::runPhases() {
   }
 }
 
+cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
+  if (!linksInputs_) {
+    // At most one module has more than functions.
+    const ori::Module* module = sources_.front().ori.get();
+    for (const Source& source : sources_)
+      if (hasModuleData(*source.ori)) module = source.ori.get();
+    cubin::Module cubin = describeCubin(*module, functions);
+    if (cubin.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
+    return cubin;
+  }
+  std::vector<cubin::Module> parts;
+  for (const Source& source : sources_) {
+    std::vector<CodedFunction> own;
+    for (const CodedFunction& coded : functions)
+      if (&coded.function->module() == source.ori.get()) own.push_back(coded);
+    parts.push_back(describeCubin(*source.ori, own));
+    addFunctionFacts(parts.back(), *source.ptx);
+  }
+  return combine(std::move(parts));
+}
+
 void Compilation::writeCubin() {
-  // lower() made sure that at most one module has more than functions.
-  const ori::Module* module = sources_.front().ori.get();
-  for (const Source& source : sources_)
-    if (hasModuleData(*source.ori)) module = source.ori.get();
   std::vector<CodedFunction> functions;
   for (const auto& job : jobs_)
     functions.push_back({&job->function(), &job->code(), job->maxRegisters()});
-  cubin::Module cubin = describeCubin(*module, functions);
+  cubin::Module cubin = describe(functions);
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
-  if (cubin.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
   const bool isDebugged = options_.debugInfo && !options_.suppressDebugInfo;
   if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo || isDebugged);
   for (std::size_t i = 0; isDebugged && i < described.size(); ++i)

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "orias/cubin_module.h"
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
@@ -53,6 +54,7 @@ class Compilation {
   template <typename Work> void stage(const char* name, Work&& work);
 
   void parse();
+  void settleInputs();
   void settleDebugging();
   void check();
   void lower();
@@ -60,6 +62,8 @@ class Compilation {
   void runPhases();
   void writeCubin();
   void report();
+  void defineUnresolved(Source& source);
+  cubin::Module describe(std::span<const CodedFunction> functions);
   std::string listing() const;
   bool hasErrors() const;
   void collectDiagnostics();
@@ -67,6 +71,7 @@ class Compilation {
   Options options_;
   const isa::Target* target_ = nullptr;
   bool checkOnly_ = false;
+  bool linksInputs_ = false; ///< several inputs are made objects and linked
   phases::Knobs knobs_;
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;

@@ -39,6 +39,7 @@ class WholeProgram {
   std::vector<std::string> run() {
     findMissing();
     if (!missing_.empty()) return std::move(missing_);
+    placeCommon();
     for (Function& function : cubin_.functions)
       if (function.isEntry) addCallees(function);
     placeShared();
@@ -69,10 +70,13 @@ class WholeProgram {
       if (!isDriverFunction(function.name))
         missing_.push_back(
             fmt::format("the function '{}' is defined nowhere; with -c a linker could find it", function.name));
-    for (const Variable& variable : cubin_.variables)
-      if (!variable.defined && variable.space != Variable::Space::Shared)
-        missing_.push_back(
-            fmt::format("the variable '{}' is defined nowhere; with -c a linker could find it", variable.name));
+  }
+
+  /// No linker gives those their places that any object may define.
+  void placeCommon() {
+    for (Variable& variable : cubin_.variables)
+      variable.common = false;
+    cubin::layOutVariables(cubin_.variables);
   }
 
   /// Those that a function may call: by name, and through pointers all with the prototype that have their address taken

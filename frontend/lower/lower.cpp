@@ -25,6 +25,25 @@ int constOrder(const Variable& v) {
   return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2;
 }
 
+/// Does recursion reach a function of the driver?
+bool recursesIntoDriver(const Module& module, const CallGraph& calls) {
+  constexpr std::string_view kNeverReturns = "__assertfail";
+  std::vector<bool> seen(module.functions.size(), false);
+  std::vector<FunctionId> open;
+  for (std::uint32_t id = 0; id < module.functions.size(); ++id)
+    if (calls.isRecursive(FunctionId(id))) open.push_back(FunctionId(id));
+  while (!open.empty()) {
+    const FunctionId id = open.back();
+    open.pop_back();
+    if (seen[index(id)]) continue;
+    seen[index(id)] = true;
+    const Function& function = module.function(id);
+    if (!function.hasBody && module.text(function.name) != kNeverReturns) return true;
+    open.insert(open.end(), calls.callees(id).begin(), calls.callees(id).end());
+  }
+  return false;
+}
+
 class ModuleLowering {
  public:
   ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
@@ -35,7 +54,7 @@ class ModuleLowering {
     layout_.forms = &forms_;
     layout_.calls = &calls_;
     layout_.options = options;
-    layout_.options.relocatable |= needsFunctions();
+    layout_.options.relocatable |= recursesIntoDriver(in, calls_);
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -56,26 +75,6 @@ class ModuleLowering {
   }
 
  private:
-  /// Does recursion reach a function of the driver? Inlined recursion keeps its registers below the stack pointer,
-  /// where whatever is called has its frame, so functions need frames of their own then.
-  bool needsFunctions() const {
-    constexpr std::string_view kNeverReturns = "__assertfail";
-    std::vector<bool> seen(in_.functions.size(), false);
-    std::vector<FunctionId> open;
-    for (std::uint32_t id = 0; id < in_.functions.size(); ++id)
-      if (calls_.isRecursive(FunctionId(id))) open.push_back(FunctionId(id));
-    while (!open.empty()) {
-      const FunctionId id = open.back();
-      open.pop_back();
-      if (seen[index(id)]) continue;
-      seen[index(id)] = true;
-      const Function& function = in_.function(id);
-      if (!function.hasBody && in_.text(function.name) != kNeverReturns) return true;
-      open.insert(open.end(), calls_.callees(id).begin(), calls_.callees(id).end());
-    }
-    return false;
-  }
-
   void declareVariables() {
     layout_.symbolOf.assign(in_.variables.size(), kNoId);
     layout_.constOffset.assign(in_.variables.size(), -1);
@@ -208,6 +207,11 @@ class ModuleLowering {
 };
 
 } // namespace
+
+bool needsFunctions(const Module& module) {
+  const FormTable forms(module);
+  return recursesIntoDriver(module, CallGraph(module, forms));
+}
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options) {

@@ -21,12 +21,16 @@ struct LowerOptions {
   bool relocatable = false;
 };
 
+/// Is the module lowered as relocatable code, whatever the options say? So it is where recursion reaches a function of
+/// the driver: inlined recursion keeps its registers below the stack pointer, where whatever is called has its frame,
+/// so functions need frames of their own then.
+bool needsFunctions(const Module& module);
+
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
-/// per function). Recursion that calls the driver's functions is made relocatable code, whatever the options say:
-/// ori::Module::relocatable tells. Registers become virtual registers (one for
-/// each PTX register, several definitions), statements become instructions on SASS opcodes and pseudo instructions that
-/// later phases expand. What is not supported yet is an error "not supported yet: ..." at its place; the result is of
-/// no use then.
+/// per function). Where needsFunctions() it is relocatable code, as ori::Module::relocatable tells. Registers become
+/// virtual registers (one for each PTX register, several definitions), statements become instructions on SASS opcodes
+/// and pseudo instructions that later phases expand. What is not supported yet is an error "not supported yet: ..." at
+/// its place; the result is of no use then.
 ///
 /// Values in registers of file R: a 16- or 8-bit register occupies one 32-bit register whose upper bits are
 /// unspecified, so that whoever looks at them extends first; 64-bit ones are aligned pairs, 128-bit ones aligned quads,
