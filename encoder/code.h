@@ -40,6 +40,12 @@ struct JumpTable {
   std::vector<std::uint32_t> targets;
 };
 
+/// An LDC that reads a table, whose place a linker has to write into the word.
+struct TableLoad {
+  std::uint32_t offset = 0; ///< of the word
+  std::uint32_t place = 0;  ///< of the table: JumpTable::place
+};
+
 /// Registers live behind an instruction, by file.
 using LiveCounts = std::array<unsigned, isa::kFileCount>;
 
@@ -56,6 +62,7 @@ struct FunctionCode {
   std::vector<std::uint32_t> callOffsets; ///< byte offsets of calls of code elsewhere
   std::vector<CodeRelocation> relocations;
   std::vector<JumpTable> jumpTables;   ///< from phase 147
+  std::vector<TableLoad> tableLoads;   ///< of relocatable code
   std::vector<LiveCounts> registerMap; ///< by word; filled by phase 149
   std::vector<LaneMark> laneMarks;     ///< by instruction id; filled for a listing by phase 101
   bool wantListing = false;            ///< asks phase 155 for `listing`

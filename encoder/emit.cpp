@@ -114,6 +114,12 @@ void noteTable(const ori::Instr& brx, std::uint32_t offset, const std::vector<st
   code.jumpTables.push_back(std::move(made));
 }
 
+/// In relocatable code a linker says where the tables are.
+void noteTableLoad(const ori::Instr& instr, std::uint32_t offset, FunctionCode& code) {
+  if (instr.op != isa::Op::LDC || instr.op_(1).value() != Operand::immediate(ori::kTableBank)) return;
+  code.tableLoads.push_back({offset, static_cast<std::uint32_t>(instr.op_(3).imm + ori::kRelocatableBase)});
+}
+
 /// Those that set and wait for convergence barriers only have lanes meet; ptxas does not list them either (observed).
 bool exchangesBetweenLanes(const isa::InstrDesc& row) {
   if (!row.has(isa::Flag::Convergent) || row.has(isa::Flag::Branch)) return false;
@@ -129,6 +135,7 @@ void finishText(const ori::Function& function, FunctionCode& code) {
   code.callOffsets.clear();
   code.relocations.clear();
   code.jumpTables.clear();
+  code.tableLoads.clear();
   std::vector<std::uint32_t> blockOffset; // made when there is a table
   for (std::size_t i = 0; i < code.origin.size(); ++i) {
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
@@ -140,6 +147,7 @@ void finishText(const ori::Function& function, FunctionCode& code) {
       noteTable(*code.origin[i], offset, blockOffset, code);
     }
     noteRelocations(*code.origin[i], offset, code);
+    if (function.module().relocatable) noteTableLoad(*code.origin[i], offset, code);
     if (exchangesBetweenLanes(row)) code.coopOffsets.push_back(offset);
   }
   appendTail(code, function.module().target());

@@ -17,6 +17,10 @@ inline constexpr unsigned kJmxLabels = 1; ///< first label of JMX
 inline constexpr unsigned kBrxTable = 3;  ///< the place of the table
 inline constexpr unsigned kBrxLabels = 4; ///< first label of BRX that stands for a word
 inline constexpr unsigned kJumpEntryBytes = 4;
+inline constexpr int kTableBank = 2;
+/// In relocatable code a linker says where in the bank of the kernel a table lies. Offsets in LDC have a sign: the
+/// register counts from here, and the offset from as far below the table (observed).
+inline constexpr std::int32_t kRelocatableBase = 0x8000;
 
 /// The words of a table, as blocks.
 struct JumpTable {

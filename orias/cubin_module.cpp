@@ -1,12 +1,15 @@
 #include "orias/cubin_module.h"
 
 #include "encoder/isa/target.h"
+#include "ori/jump_table.h"
 #include "orias/frame_changes.h"
 #include "support/check.h"
 
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
+#include <map>
 
 namespace orias {
 
@@ -106,6 +109,19 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
   return relocation.part == Part::Low ? Type::Abs32Lo32 : Type::Abs32Hi32;
 }
 
+/// Each table has a symbol; the loads get its place when kernels are linked.
+void describeTables(const encoder::FunctionCode& code, cubin::Function& out) {
+  std::map<std::uint32_t, const std::string> names; // by place
+  for (const encoder::JumpTable& table : code.jumpTables) {
+    const auto bytes = static_cast<std::uint32_t>(table.targets.size() * sizeof(std::uint32_t));
+    const std::string name = fmt::format("{}.const_opt.{}.{}", out.name, table.place, table.place + bytes);
+    if (names.emplace(table.place, name).second) out.constant2Tables.push_back({name, table.place, bytes});
+  }
+  for (const encoder::TableLoad& load : code.tableLoads)
+    out.relocations.push_back(
+        {cubin::RelocationType::Const21At38, load.offset, names.at(load.place), -ori::kRelocatableBase});
+}
+
 /// What is told of relocatable code only: where a linker has to write addresses, and who is called.
 void describeLinking(const ori::Function& function, const encoder::FunctionCode& code, cubin::Function& out) {
   const ori::Module& module = function.module();
@@ -125,6 +141,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::Function && symbol.name == function.name())
       out.binding = bindingOf(symbol.linkage);
+  describeTables(code, out);
   // The linker finds out how much stack the whole takes.
   out.maxStackSize = 0;
   out.crsStackSize.reset();

@@ -43,6 +43,8 @@ class WholeProgram {
     for (Function& function : cubin_.functions)
       if (function.isEntry) addCallees(function);
     placeShared();
+    placeTables();
+    if (!missing_.empty()) return std::move(missing_);
     for (Function& function : cubin_.functions)
       settle(function.relocations, function.code);
     for (cubin::DebugSection& section : cubin_.debugSections)
@@ -112,6 +114,7 @@ class WholeProgram {
   void addCallees(Function& kernel) {
     std::set<const Function*> all;
     reach(kernel, all);
+    reachedBy_[&kernel] = all;
     kernel.minStackSize = depthOf(kernel);
     kernel.maxStackSize.reset();
     for (const Function* function : all) {
@@ -164,6 +167,40 @@ class WholeProgram {
       if (kernel.seesDynamicShared) kernel.staticSharedSize = static_cast<std::uint32_t>(end);
   }
 
+  /// The tables of functions are at one place in all kernels that may call them, those of a kernel behind them.
+  void placeTables() {
+    constexpr std::size_t kMostBytes = 0x10000;
+    std::map<const Function*, std::size_t> placeOf;
+    std::size_t end = 0;
+    for (Function& function : cubin_.functions) {
+      if (function.isEntry || function.constant2.empty()) continue;
+      placeOf[&function] = end;
+      for (const cubin::ConstantTable& table : function.constant2Tables)
+        tables_[table.name] = end + table.offset;
+      end += function.constant2.size();
+    }
+    for (Function& kernel : cubin_.functions) {
+      if (!kernel.isEntry) continue;
+      cubin::Bytes all;
+      for (const Function* function : reachedBy_[&kernel]) {
+        if (function->isEntry || function->constant2.empty()) continue;
+        const std::size_t place = placeOf.at(function);
+        all.resize(std::max(all.size(), place + function->constant2.size()));
+        std::copy(function->constant2.begin(), function->constant2.end(),
+                  all.begin() + static_cast<std::ptrdiff_t>(place));
+      }
+      for (const cubin::ConstantTable& table : kernel.constant2Tables)
+        tables_[table.name] = all.size() + table.offset;
+      all.insert(all.end(), kernel.constant2.begin(), kernel.constant2.end());
+      if (all.size() > kMostBytes)
+        missing_.push_back(fmt::format("'{}' needs {} bytes for tables of places to go to; {} are the most",
+                                       kernel.name, all.size(), kMostBytes));
+      kernel.constant2 = std::move(all);
+    }
+    for (Function& function : cubin_.functions)
+      if (!function.isEntry) function.constant2.clear();
+  }
+
   /// Writes what is known by now into the code.
   void settle(std::vector<Relocation>& relocations, cubin::Bytes& code) const {
     constexpr std::size_t kImmediate = 4; // the byte of an instruction where it begins
@@ -176,6 +213,16 @@ class WholeProgram {
     };
     std::erase_if(relocations, [&](Relocation& r) {
       switch (r.type) {
+      case RelocationType::Const21At38: {
+        // The offset has 16 bits from bit 38 on; the bank, behind them, is there already.
+        constexpr unsigned kBit = 38;
+        const auto value = static_cast<std::uint16_t>(tables_.at(r.symbol) + static_cast<std::uint64_t>(r.addend));
+        std::uint64_t word = 0;
+        std::memcpy(&word, code.data() + r.offset, sizeof word);
+        word = (word & ~(std::uint64_t{0xffff} << kBit)) | std::uint64_t{value} << kBit;
+        std::memcpy(code.data() + r.offset, &word, sizeof word);
+        return true;
+      }
       case RelocationType::Abs32At32: write(r, 4); return true;
       case RelocationType::Abs16At32: write(r, 2); return true;
       case RelocationType::IndirectCallee: return true;
@@ -205,7 +252,9 @@ class WholeProgram {
   std::map<std::string, Function*> functions_;
   std::map<std::string, Variable*> variables_;
   std::map<const Function*, std::uint32_t> depths_;
-  std::map<std::string, std::set<const Variable*>> sharedOf_; ///< what a kernel and its callees use
+  std::map<std::string, std::set<const Variable*>> sharedOf_;      ///< what a kernel and its callees use
+  std::map<const Function*, std::set<const Function*>> reachedBy_; ///< by kernel
+  std::map<std::string, std::uint64_t> tables_;                    ///< where they are in bank 2
   std::vector<std::string> missing_;
 };
 

@@ -117,7 +117,6 @@ class Switches {
     if (!found || found->blocks.size() < kFewestTests) return false;
     const Table table = tableOf(*found);
     if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
-    if (function_.module().relocatable) return false; // the bank of tables is the kernel's, whoever that is
     if (table.span > kMostEntriesPerCase * table.cases) {
       context_.remarks.refused(
           head->last,

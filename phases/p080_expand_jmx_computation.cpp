@@ -1,5 +1,6 @@
 #include "ori/builder.h"
 #include "ori/jump_table.h"
+#include "ori/module.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -14,8 +15,6 @@ using ori::Block;
 using ori::Instr;
 
 namespace {
-
-constexpr int kTableBank = 2;
 
 class Expansion {
  public:
@@ -49,9 +48,15 @@ class Expansion {
       b.copy(word, index);
     }
     const Operand scaled = b.newR(), place = b.newR(2);
-    b.emit(Op::IMAD, {scaled, word, Operand::immediate(ori::kJumpEntryBytes), Operand::rz()});
-    b.emit(Op::LDC, {ori::component(place, 0), Operand::immediate(kTableBank), scaled,
-                     Operand::immediate(static_cast<std::int32_t>(end_))});
+    std::int32_t offset = static_cast<std::int32_t>(end_);
+    if (function_.module().relocatable) {
+      offset -= ori::kRelocatableBase;
+      b.emit(Op::LEA, {scaled, Operand::pt(), word, Operand::immediate(ori::kRelocatableBase), Operand::immediate(2)});
+    } else {
+      b.emit(Op::IMAD, {scaled, word, Operand::immediate(ori::kJumpEntryBytes), Operand::rz()});
+    }
+    b.emit(Op::LDC,
+           {ori::component(place, 0), Operand::immediate(ori::kTableBank), scaled, Operand::immediate(offset)});
     // Nothing stands in front of the start, so that the high word is zero.
     b.copy(ori::component(place, 1), Operand::rz());
     std::vector<Operand> operands = {Operand::pt(), place, labels.front(),

@@ -114,6 +114,13 @@ struct IndirectBranch {
   friend bool operator==(const IndirectBranch&, const IndirectBranch&) = default;
 };
 
+/// A part of bank 2 that the code of a relocatable file reads: linkers put it where the kernel has room.
+struct ConstantTable {
+  std::string name; ///< of its symbol
+  std::uint32_t offset = 0, size = 0;
+  friend bool operator==(const ConstantTable&, const ConstantTable&) = default;
+};
+
 /// A file that lines belong to.
 struct SourceFile {
   std::string path;
@@ -175,8 +182,9 @@ struct Function {
   bool usesSharedAddress = false; ///< the code holds shared addresses
 
   std::vector<Parameter> parameters;
-  std::uint32_t parameterSize = 0; ///< bytes from the parameter base, not rounded up
-  Bytes constant2;                 ///< bank 2 (`.nv.constant2.<k>`): compiler's own constants
+  std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up
+  Bytes constant2;                            ///< bank 2 (`.nv.constant2.<k>`): compiler's own constants
+  std::vector<ConstantTable> constant2Tables; ///< of relocatable files: parts of it that code names
   std::vector<Relocation> constant2Relocations;
 
   std::optional<Dim3> maxThreads;      ///< .maxntid

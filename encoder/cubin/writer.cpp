@@ -190,11 +190,15 @@ class Writer {
       sharedBaseSeen_ = true;
     }
     if (!function.constant2.empty()) {
-      const SectionId bank =
-          addSection(Group::Constants, ".nv.constant2." + function.name, SHT_PROGBITS, SHF_ALLOC | SHF_INFO_LINK, 4);
+      const SectionId bank = addSection(Group::Constants, ".nv.constant2." + function.name,
+                                        typeOf(SHT_PROGBITS, kTypeConstantFirst + 2), SHF_ALLOC | SHF_INFO_LINK, 4);
       section(bank).data = function.constant2;
       sections_[bank].infoTo = text;
       addSectionSymbol(bank);
+      if (module_.relocatable)
+        for (const ConstantTable& table : function.constant2Tables)
+          addSymbol(table.name, kSymbolCudaObject, STB_LOCAL, bank, table.offset, table.size,
+                    kOtherSpace[static_cast<std::size_t>(Variable::Space::Constant)] | STV_INTERNAL);
     }
     for (const InnerFunction& inner : function.inner)
       if (inner.binding != Binding::Global) addInnerSymbol(function, inner);

@@ -18,13 +18,6 @@ void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
   const std::span<const std::uint32_t> targets = f.module().targetLists[index(ops[1].targetListId())].targets;
   ori::Block* join = f.beginUnguarded();
   const IsaOperand which = f.sourceReg(ops[0], Type::U32);
-  if (f.out().module().relocatable) { // tables are in a bank of the kernel, of which functions know nothing
-    for (std::size_t k = 0; k + 1 < targets.size(); ++k)
-      f.branchIf(f.compared(which, isa::ICmp::EQ, static_cast<std::int64_t>(k)), f.blockOf(LabelId(targets[k])));
-    f.branch(f.blockOf(LabelId(targets.back())));
-    f.endUnguarded(join);
-    return;
-  }
   std::vector<ori::BlockId> blocks;
   for (const std::uint32_t target : targets)
     blocks.push_back(f.blockOf(LabelId(target))->id);
