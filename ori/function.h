@@ -82,6 +82,7 @@ struct FrameObject {
   std::int32_t offset = -1; ///< from the stack pointer; -1 until the frame is laid out
   bool isSpill = false;
   bool isIncoming = false; ///< behind the frame, at `offset`: the caller put it there
+  bool isOutgoing = false; ///< no bytes: the end of what is passed to callees, aligned; the frame begins there
 };
 
 /// A kernel parameter in constant bank 0.
@@ -224,7 +225,10 @@ class Function {
   bool asksForReservedShared = false; ///< where the shared memory lies that the system keeps
   std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: what is passed to callees
   bool growsStack = false;            ///< keeps things below the frame; how far down is known only when it runs
-  bool usesWmma = false;              ///< the PTX has instructions of that name, which the driver is told
+  /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it, and
+  /// another register stays at the frame. The last operand of each call is where the callee's stack begins.
+  bool hasFramePointer = false;
+  bool usesWmma = false; ///< the PTX has instructions of that name, which the driver is told
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones

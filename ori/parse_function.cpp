@@ -78,6 +78,8 @@ class FunctionParser {
       function_.asksForReservedShared = true;
     else if (keyword == "growsstack")
       function_.growsStack = true;
+    else if (keyword == "framepointer")
+      function_.hasFramePointer = true;
     else if (keyword == "wmma")
       function_.usesWmma = true;
     else if (keyword == "stats")

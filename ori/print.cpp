@@ -340,6 +340,7 @@ void putHeader(Out& out, const Function& function) {
   if (function.usesDynamicShared) put(out, "  dynamicshared;\n");
   if (function.asksForReservedShared) put(out, "  reservedshared;\n");
   if (function.growsStack) put(out, "  growsstack;\n");
+  if (function.hasFramePointer) put(out, "  framepointer;\n");
   if (function.usesWmma) put(out, "  wmma;\n");
   const FunctionStats& s = function.stats;
   if (s.registers || s.uniformRegisters || s.predicates || s.barriers || s.frameBytes || s.spillStoreBytes ||

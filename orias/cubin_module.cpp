@@ -148,7 +148,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   out.syscallOffsets.clear();
   if (!out.isEntry) {
     out.exitOffsets.clear();
-    out.frameChanges = frameChanges(code);
+    out.frameChanges = frameChanges(function, code);
   }
 }
 
@@ -205,7 +205,7 @@ cubin::Function describe(const CodedFunction& coded) {
   if (function.module().relocatable) describeLinking(function, code, out);
   // Variables in the frame count from where it ends: that must be known from the first instruction on that needs it.
   if (code.wantNames && out.isEntry)
-    for (const cubin::FrameChange& change : frameChanges(code))
+    for (const cubin::FrameChange& change : frameChanges(function, code))
       if (change.kind == cubin::FrameChange::Kind::Frame && out.frameSetupOffset == 0)
         out.frameSetupOffset = change.offset;
   return out;

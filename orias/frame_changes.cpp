@@ -15,6 +15,8 @@ using ori::Op;
 
 class Reader {
  public:
+  explicit Reader(const ori::Function& function) : hasFramePointer_(function.hasFramePointer) {}
+
   std::vector<cubin::FrameChange> run(const encoder::FunctionCode& code) {
     for (std::size_t i = 0; i < code.origin.size(); ++i) {
       if (code.origin[i] == nullptr) continue;
@@ -47,6 +49,8 @@ class Reader {
   void moveStack(const Instr& instr) {
     std::uint32_t now = frame_;
     if (instr.op == Op::MOV) {
+      // A copy of the frame pointer, or of where a callee's stack is to begin, does not leave the frame.
+      if (hasFramePointer_ && (!instr.op_(1).isReg(File::R) || instr.op_(1).reg != regalloc::kScratchAtEntry)) return;
       now = 0;
     } else if (instr.op == Op::IADD3 || instr.op == Op::VIADD) {
       for (const ori::Operand& o : instr.ops())
@@ -96,6 +100,7 @@ class Reader {
     changes_.push_back({behind_, kind, reg, bytes});
   }
 
+  const bool hasFramePointer_;
   std::vector<cubin::FrameChange> changes_;
   std::array<bool, 256> isWritten_{};
   std::map<std::uint32_t, std::uint32_t> saved_; ///< where, by register
@@ -104,8 +109,8 @@ class Reader {
 
 } // namespace
 
-std::vector<cubin::FrameChange> frameChanges(const encoder::FunctionCode& code) {
-  return Reader().run(code);
+std::vector<cubin::FrameChange> frameChanges(const ori::Function& function, const encoder::FunctionCode& code) {
+  return Reader(function).run(code);
 }
 
 } // namespace orias

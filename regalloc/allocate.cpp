@@ -150,6 +150,7 @@ class Allocator {
 
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
   unsigned usable(File file, unsigned limit) const {
+    if (file == File::R && function_.hasFramePointer) return limit - 2;
     return file == File::R || (file == File::UR && keepsSetupMark()) ? limit - 1 : limit;
   }
 
@@ -183,6 +184,7 @@ class Allocator {
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
+      if (function_.hasFramePointer) budget.reserved.push_back(true); // kFramePointer is the next one
     }
     if (file == File::UR) {
       budget.reserved.assign(kLastUniform, true);
@@ -241,7 +243,10 @@ class Allocator {
     function_.stats.spillStoreBytes = state_.storeBytes;
     function_.stats.spillLoadBytes = state_.loadBytes;
     const bool isFunction = isCallable(function_);
-    if (isFunction) expandEntryAndReturns(function_);
+    if (isFunction)
+      expandEntryAndReturns(function_);
+    else if (function_.hasFramePointer)
+      useFramePointer(function_);
     function_.stats.frameBytes = layOutFrame(function_);
     if (isFunction) {
       insertFrame(function_, function_.stats.frameBytes);

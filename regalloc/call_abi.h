@@ -17,7 +17,9 @@ enum class Convention : std::uint8_t {
   Pointer   ///< the same through a pointer, where arguments leave no room for it
 };
 
-inline constexpr std::uint32_t kStackPointer = 1;  ///< R1; grows down, is the same behind a call
+inline constexpr std::uint32_t kStackPointer = 1; ///< R1; grows down, is the same behind a call
+/// R2 stays at the frame where the stack pointer moves (observed); callees keep it.
+inline constexpr std::uint32_t kFramePointer = 2;
 inline constexpr std::uint32_t kFirstArgument = 4; ///< the words of arguments and results, from R4 on
 inline constexpr std::uint32_t kMostArguments = 12;
 inline constexpr std::uint32_t kCalleeAddress = 14; ///< ours to choose: behind the arguments that the driver takes

@@ -52,10 +52,10 @@ ori::Block* emitOwnAddress(ori::Function& function, ori::Builder& b, ori::Instr*
 }
 
 /// The words of the operands from `first` on, in the registers from R4 on.
-std::vector<Move> argumentMoves(const ori::Instr& call, unsigned first) {
+std::vector<Move> argumentMoves(const ori::Instr& call, unsigned first, unsigned end) {
   std::vector<Move> moves;
   std::uint32_t to = kFirstArgument;
-  for (unsigned i = first; i < call.operandCount; ++i) {
+  for (unsigned i = first; i < end; ++i) {
     const IsaOperand given = call.op_(i).value();
     for (unsigned w = 0; w < given.width; ++w, ++to) {
       // The words of a tuple that nothing stands in are no arguments.
@@ -92,7 +92,9 @@ void expand(ori::Function& function, ori::Instr* call) {
   const std::uint32_t address = conventionOf(*call) == Convention::Pointer ? kCalleeBelowArguments : kCalleeAddress;
   ori::Builder b = ori::Builder::before(function, call);
   b.setSource(call->source);
-  std::vector<Move> moves = argumentMoves(*call, results + 1);
+  const unsigned end = call->operandCount - (function.hasFramePointer ? 1 : 0);
+  std::vector<Move> moves = argumentMoves(*call, results + 1, end);
+  if (function.hasFramePointer) moves.push_back({kStackPointer, call->op_(end).value()});
   for (unsigned w = 0; isPointer && w < callee.width; ++w)
     moves.push_back({address + w, ori::component(callee, w)});
   emitMoves(b, std::move(moves), kScratch);

@@ -37,8 +37,9 @@ void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch);
 /// a block, which is returned. Chips before sm_90 compute it with `scratch`.
 ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::uint32_t pair, std::uint32_t scratch);
 
-/// Turns the calls of an allocated function into machine code: moves the arguments to where the callee looks for them,
-/// fetches its address, notes where to return, calls, takes the result. Each call ends a block.
+/// Turns the calls of an allocated function into machine code: moves the arguments to where the callee looks for them
+/// (and the stack pointer, where there is a frame pointer), fetches its address, notes where to return, calls, takes
+/// the result. Each call ends a block.
 void expandCalls(ori::Function& function);
 
 /// Turns the addresses of symbols into moves of words that a linker writes.

@@ -484,6 +484,8 @@ class Checker {
         if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kStackPointer &&
             (!function_.frame.empty() || function_.growsStack))
           return fault(instr, "overwrites the stack pointer");
+        if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kFramePointer && function_.hasFramePointer)
+          return fault(instr, "overwrites the frame pointer");
       }
     }
   }

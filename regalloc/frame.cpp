@@ -26,7 +26,7 @@ std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
 std::uint32_t frameAlignment(const ori::Function& function) {
   std::uint32_t alignment = kStackGranule;
   for (const ori::FrameObject& object : function.frame)
-    if (!object.isIncoming) alignment = std::max(alignment, object.align);
+    if (!object.isIncoming && !object.isOutgoing) alignment = std::max(alignment, object.align);
   return alignment;
 }
 
@@ -50,7 +50,8 @@ bool alignsStack(const ori::Function& function) {
 unsigned layOutFrame(ori::Function& function) {
   std::vector<std::uint32_t> order(function.frame.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::erase_if(order, [&](std::uint32_t id) { return function.frame[id].isIncoming; });
+  std::erase_if(order,
+                [&](std::uint32_t id) { return function.frame[id].isIncoming || function.frame[id].isOutgoing; });
   // The program's own objects first, spill slots behind them; each group from the largest alignment down.
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     const ori::FrameObject &x = function.frame[a], &y = function.frame[b];
@@ -58,6 +59,8 @@ unsigned layOutFrame(ori::Function& function) {
     return x.align > y.align;
   });
   std::uint32_t at = function.outgoingBytes;
+  for (ori::FrameObject& object : function.frame)
+    if (object.isOutgoing) object.offset = static_cast<std::int32_t>(at = alignUp(at, object.align));
   for (std::uint32_t id : order) {
     ori::FrameObject& object = function.frame[id];
     at = alignUp(at, object.align);
@@ -96,6 +99,16 @@ void insertPrologue(ori::Function& function, unsigned frameBytes) {
           IsaOperand::immediate(static_cast<std::int32_t>(function.module().target().stackPointerOffset()))},
          {{isa::Mod::Size, isa::MemSize::B32}});
   if (frameBytes != 0) addToStackPointer(b, -static_cast<std::int32_t>(frameBytes));
+  if (function.hasFramePointer) b.emit(isa::Op::MOV, {IsaOperand::physical(File::R, kFramePointer), sp});
+}
+
+void useFramePointer(ori::Function& function) {
+  const IsaOperand sp = IsaOperand::physical(File::R, kStackPointer);
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block)
+      for (unsigned i = 0; i < instr.operandCount; ++i)
+        if (!instr.op_(i).isDef && instr.op_(i).value() == sp)
+          function.setOperand(&instr, i, IsaOperand::physical(File::R, kFramePointer));
 }
 
 void insertFrame(ori::Function& function, unsigned frameBytes) {

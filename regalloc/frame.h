@@ -15,6 +15,10 @@ bool alignsStack(const ori::Function& function);
 /// frame in bytes, a multiple of 8 (the ABI's stack granule; observed in ptxas' output).
 unsigned layOutFrame(ori::Function& function);
 
+/// Has the code reach the frame by the frame pointer, as calls leave the stack pointer elsewhere. To be called when
+/// calls are expanded, and before code is made that is to read the stack pointer itself.
+void useFramePointer(ori::Function& function);
+
 /// Puts the stack-pointer set-up at the top of the function: R1 = c[0x0][stack pointer] - frameBytes.
 void insertPrologue(ori::Function& function, unsigned frameBytes);
 

@@ -48,7 +48,9 @@ Saved findSaved(const ori::Function& function) {
       }
   Saved saved;
   for (std::uint32_t r = 0; r < written.size(); ++r)
-    if (written[r] && r != kStackPointer && isKeptByFunctions(File::R, r)) saved.registers.push_back(r);
+    if ((written[r] || (r == kFramePointer && function.hasFramePointer)) && r != kStackPointer &&
+        isKeptByFunctions(File::R, r))
+      saved.registers.push_back(r);
   for (std::uint32_t b = 0; b < barriers.size(); ++b)
     if (barriers[b] && isKeptByFunctions(File::B, b)) saved.barriers.push_back(b);
   return saved;
@@ -72,6 +74,7 @@ class Expander {
       function_.frame.push_back(object);
     }
     if (alignsStack_) fetchIncoming();
+    if (function_.hasFramePointer) useFramePointer(function_);
     enter();
     std::vector<Instr*> returns;
     for (ori::Block* block : function_.layout())
@@ -132,6 +135,7 @@ class Expander {
       b.emit(Op::BMOV_R, {reg(kScratchAtEntry), IsaOperand::physical(File::B, barrier)}, {{isa::Mod::Sub, 1}}); // CLEAR
       store(b, kScratchAtEntry, word++);
     }
+    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kFramePointer), reg(kStackPointer)});
     std::vector<Move> moves;
     for (unsigned i = 0; i < entry_->operandCount; ++i) {
       const IsaOperand to = entry_->op_(i).value();
@@ -150,6 +154,7 @@ class Expander {
     for (unsigned i = 0; i < end->operandCount; ++i)
       moves.push_back({kFirstArgument + i, end->op_(i).value()});
     emitMoves(b, std::move(moves), 0);
+    if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kStackPointer), reg(kFramePointer)});
     std::size_t word = firstRegister() + saved_.registers.size();
     for (const std::uint32_t barrier : saved_.barriers) {
       load(b, kScratchAtEntry, word++);

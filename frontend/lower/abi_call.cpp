@@ -16,8 +16,11 @@ namespace {
 constexpr std::uint32_t kWordsOfTuple = 4;
 constexpr std::uint32_t kTuples = ParameterPlaces::kRegisters / kWordsOfTuple;
 constexpr std::uint32_t kStackPointer = 1;
-constexpr std::uint32_t kStackAlignment = 8; ///< at a call without parameters on the stack that want more
-constexpr std::uint32_t kAddressBytes = 4;   ///< of a result, in local memory
+constexpr std::uint32_t kStackAlignment = 8;  ///< at a call without parameters on the stack that want more
+constexpr std::uint32_t kAddressBytes = 4;    ///< of a result, in local memory
+constexpr std::uint32_t kAlignmentBelow = 16; ///< of the stack pointer where memory is taken from the stack
+/// With more arguments the pointer would stand in R2, which is the frame's there.
+constexpr std::size_t kMostBelowPointer = 10;
 
 std::uint64_t wordCount(const Variable& v) {
   return (v.byteSize() + 3) / 4;
@@ -45,7 +48,6 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     unsupported("this call: it passes more or less than the callee takes");
     return;
   }
-  if (refusesCallBelowStack("a function")) return;
   if (results.size() > 1) {
     unsupported("a call with several results in relocatable code");
     return;
@@ -55,6 +57,8 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
   const bool isInMemory = resultWords > ParameterPlaces::kRegisters;
 
   ori::Block* join = beginUnguarded();
+  const bool isBelowStack = callsBelowStack();
+  const IsaOperand stack = isBelowStack ? stackPointer() : IsaOperand::physical(File::R, kStackPointer);
   ParameterPlaces places;
   std::vector<IsaOperand> inRegisters;
   if (isInMemory) {
@@ -73,8 +77,8 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     for (std::uint32_t w = 0; w < words.size(); ++w) {
       if (place.onStack) {
         emit(IsaOp::STL,
-             {IsaOperand::physical(File::R, kStackPointer), IsaOperand(),
-              IsaOperand::immediate(static_cast<std::int32_t>(place.at + 4 * w)), inReg(words[w].word(0))},
+             {stack, IsaOperand(), IsaOperand::immediate(static_cast<std::int32_t>(place.at + 4 * w)),
+              inReg(words[w].word(0))},
              {{IsaMod::Size, isa::MemSize::B32}});
         continue;
       }
@@ -84,12 +88,21 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     }
   }
   out_.outgoingBytes = std::max(out_.outgoingBytes, places.stackBytes());
+  if (isBelowStack && alignment > kAlignmentBelow) {
+    unsupported(fmt::format("a parameter aligned to {} bytes on the stack of code that uses alloca", alignment));
+    return;
+  }
+  if (isBelowStack && callee.where.isReg() && inRegisters.size() >= kMostBelowPointer) {
+    unsupported("so many arguments of a call through a pointer in code that uses alloca");
+    return;
+  }
   alignArguments(alignment);
 
   const std::vector<IsaOperand> returned = tuplesFor(*this, isInMemory ? 0 : resultWords);
   std::vector<IsaOperand> operands = returned;
   operands.push_back(callee.where);
   operands.insert(operands.end(), inRegisters.begin(), inRegisters.end());
+  if (isBelowStack) operands.push_back(stack);
   builder_.emit(IsaOp::CALL_FUNCTION, std::span<const IsaOperand>(operands));
 
   const auto take = [&](IsaOperand to, std::uint32_t w) {

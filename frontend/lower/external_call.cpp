@@ -34,8 +34,6 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
   }
   // Where recursion calls it, functions have code and frames of their own.
   ORIAS_CHECK(openRegions_.empty() || name == "__assertfail", name);
-  // __assertfail does not return.
-  if (name != "__assertfail" && refusesCallBelowStack(fmt::format("'{}'", name))) return;
   std::uint64_t resultWords = 0;
   for (const Parameter& p : callee.returns)
     resultWords += (module().variable(p.variable).byteSize() + 3) / 4;
@@ -78,6 +76,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
   }
   while (operands.size() < 5)
     operands.push_back(IsaOperand::rz());
+  if (callsBelowStack()) operands.push_back(stackPointer());
   builder_.emit(IsaOp::CALL_EXTERN, std::span<const IsaOperand>(operands));
   if (!results.empty() && resultWords != 0) {
     if (!results[0].is(OperandKind::Variable))

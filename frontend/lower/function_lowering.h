@@ -184,6 +184,8 @@ class FunctionLowering {
   /// A register with the lowest address in use below the frame, a multiple of 16.
   isa::Operand stackPointer();
   bool isInRecursion() const { return !openRegions_.empty(); }
+  /// Where free memory begins above `stack`, if that is where the stack pointer goes: behind what calls pass there.
+  isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
@@ -278,8 +280,9 @@ class FunctionLowering {
   void moveStack(std::int64_t bytes);
   /// Does it use alloca? What it takes so is given back when it returns.
   bool takesStack(const Function& function) const;
-  /// Code that is called has its frame where alloca takes memory.
-  bool refusesCallBelowStack(const std::string& what);
+  /// Code that is called has its frame where alloca takes memory. If the function uses that, its calls have
+  /// stackPointer() as their last operand, and arguments on the stack count from there.
+  bool callsBelowStack();
 
   Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);
@@ -315,6 +318,7 @@ class FunctionLowering {
   ori::Block* returnTo_ = nullptr;
   isa::Operand resultAddress_;                            // of returnsInMemory()
   std::uint32_t resultArea_ = kNoId;                      // a frame object
+  std::uint32_t outgoing_ = kNoId;                        // another: FrameObject::isOutgoing
   std::vector<const Function*> inlining_;                 // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_;  // by VariableId, 32 bits each
   std::vector<std::unique_ptr<RecursiveRegion>> regions_; // of the whole kernel; some are still open

@@ -25,8 +25,13 @@ int constOrder(const Variable& v) {
   return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2;
 }
 
-/// Does recursion reach a function of the driver?
-bool recursesIntoDriver(const Module& module, const CallGraph& calls) {
+bool takesStack(const Function& function, const FormTable& forms) {
+  return std::any_of(function.instructions.begin(), function.instructions.end(),
+                     [&](const Instruction& i) { return forms.form(i).op == Op::Alloca; });
+}
+
+/// Does recursion reach a function of the driver, or memory from the stack?
+bool recursesIntoStack(const Module& module, const FormTable& forms, const CallGraph& calls) {
   constexpr std::string_view kNeverReturns = "__assertfail";
   std::vector<bool> seen(module.functions.size(), false);
   std::vector<FunctionId> open;
@@ -38,7 +43,7 @@ bool recursesIntoDriver(const Module& module, const CallGraph& calls) {
     if (seen[index(id)]) continue;
     seen[index(id)] = true;
     const Function& function = module.function(id);
-    if (!function.hasBody && module.text(function.name) != kNeverReturns) return true;
+    if (function.hasBody ? takesStack(function, forms) : module.text(function.name) != kNeverReturns) return true;
     open.insert(open.end(), calls.callees(id).begin(), calls.callees(id).end());
   }
   return false;
@@ -54,7 +59,7 @@ class ModuleLowering {
     layout_.forms = &forms_;
     layout_.calls = &calls_;
     layout_.options = options;
-    layout_.options.relocatable |= recursesIntoDriver(in, calls_);
+    layout_.options.relocatable |= recursesIntoStack(in, forms_, calls_);
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -210,7 +215,7 @@ class ModuleLowering {
 
 bool needsFunctions(const Module& module) {
   const FormTable forms(module);
-  return recursesIntoDriver(module, CallGraph(module, forms));
+  return recursesIntoStack(module, forms, CallGraph(module, forms));
 }
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,

@@ -22,8 +22,8 @@ struct LowerOptions {
 };
 
 /// Is the module lowered as relocatable code, whatever the options say? So it is where recursion reaches a function of
-/// the driver: inlined recursion keeps its registers below the stack pointer, where whatever is called has its frame,
-/// so functions need frames of their own then.
+/// the driver or alloca: inlined recursion keeps its registers below the stack pointer, where whatever is called has
+/// its frame and alloca its memory, so functions need frames of their own then.
 bool needsFunctions(const Module& module);
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,

@@ -1,7 +1,10 @@
-// Memory that a function takes from its stack as it runs. It lies below the frame, in which the stack pointer R1 stays
-// where it is: how far down things reach is in a register of its own, the one that recursive functions use, too.
+// Memory that a function takes from its stack as it runs. It lies below the frame: how far down things reach is in a
+// register of its own, the one that inlined recursion uses, too. Where something is called besides, that is where the
+// callee's stack begins, and what is passed to it lies there, below the memory (Function::hasFramePointer).
 
 #include "frontend/lower/families.h"
+
+#include "support/check.h"
 
 #include <algorithm>
 
@@ -21,16 +24,10 @@ void giveAddress(FunctionLowering& f, const Operand& to, IsaOperand address) {
   if (d.width > 1) f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
-bool refusesInRecursion(FunctionLowering& f) {
-  if (!f.isInRecursion()) return false;
-  f.unsupported("memory from the stack in a recursive function");
-  return true;
-}
-
 } // namespace
 
 void lowerAlloca(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (refusesInRecursion(f)) return;
+  ORIAS_CHECK(!f.isInRecursion()); // such functions have code and frames of their own
   auto ops = f.operands(i);
   const std::int64_t align = std::max(kStackAlign, ops.size() > 2 ? ops[2].intValue() : 0);
   ori::Block* join = f.beginUnguarded();
@@ -41,19 +38,17 @@ void lowerAlloca(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::LOP3,
          {IsaOperand::pt(), aligned, below, f.imm(-align), IsaOperand::rz(), f.imm(0xc0), IsaOperand::pt().notted()});
   f.copy(stack, Value::of(aligned));
-  giveAddress(f, ops[0], aligned);
+  giveAddress(f, ops[0], f.aboveArguments(aligned, static_cast<std::uint32_t>(align)));
   f.endUnguarded(join);
 }
 
 void lowerStacksave(FunctionLowering& f, const Instruction& i, const Form&) {
-  if (refusesInRecursion(f)) return;
   ori::Block* join = f.beginUnguarded();
   giveAddress(f, f.operands(i)[0], f.stackPointer());
   f.endUnguarded(join);
 }
 
 void lowerStackrestore(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (refusesInRecursion(f)) return;
   ori::Block* join = f.beginUnguarded();
   const Value saved = f.source(f.operands(i)[0], form.type());
   f.copy(f.stackPointer(), Value::of(f.inReg(saved.word(0))));
@@ -65,13 +60,33 @@ bool FunctionLowering::takesStack(const Function& function) const {
                      [&](const Instruction& i) { return layout_.forms->form(i).op == Op::Alloca; });
 }
 
-bool FunctionLowering::refusesCallBelowStack(const std::string& what) {
+bool FunctionLowering::callsBelowStack() {
   if (!stackIsTaken_) {
     const std::vector<const Function*> all = bodies();
     stackIsTaken_ = std::any_of(all.begin(), all.end(), [&](const Function* body) { return takesStack(*body); });
   }
-  if (*stackIsTaken_) unsupported("a call of " + what + " in code that uses alloca");
+  out_.hasFramePointer |= *stackIsTaken_;
   return *stackIsTaken_;
+}
+
+isa::Operand FunctionLowering::aboveArguments(IsaOperand stack, std::uint32_t alignment) {
+  // Functions of the driver have all arguments in registers.
+  if (!isRelocatable()) return stack;
+  if (outgoing_ == kNoId) {
+    outgoing_ = static_cast<std::uint32_t>(out_.frame.size());
+    ori::FrameObject object;
+    object.name = "arguments";
+    object.isOutgoing = true;
+    out_.frame.push_back(object);
+  }
+  ori::FrameObject& object = out_.frame[outgoing_];
+  object.align = std::max(object.align, alignment);
+  IsaOperand end;
+  end.kind = IsaOperand::Kind::Frame;
+  end.reg = outgoing_;
+  const IsaOperand above = newR();
+  emit(IsaOp::IADD3, {above, IsaOperand::pt(), IsaOperand::pt(), stack, end, IsaOperand::rz()});
+  return above;
 }
 
 } // namespace orias::ptx

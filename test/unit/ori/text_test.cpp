@@ -114,6 +114,7 @@ TEST_CASE("everything that a module holds survives") {
   f.sharedAlign = 16;
   f.usesDynamicShared = true;
   f.growsStack = true;
+  f.hasFramePointer = true;
   f.usesWmma = true;
   f.frame = {{f.intern("depot"), 64, 8, -1, false}, {{}, 4, 4, 16, true}};
   f.stats.registers = 12;

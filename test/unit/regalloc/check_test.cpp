@@ -208,3 +208,12 @@ TEST_CASE("the stack pointer's register is taken") {
     }
   CHECK(contains(plan.all(), "stack pointer"));
 }
+
+TEST_CASE("so is the frame pointer's, where there is one") {
+  SpillPlan plan;
+  for (ori::VRegId v = 0; v < plan.function().vregCount(); ++v)
+    if (plan.function().vreg(v).width == 1) plan.assignment.physical[v] = 2;
+  CHECK(!contains(plan.all(), "frame pointer"));
+  plan.function().hasFramePointer = true;
+  CHECK(contains(plan.all(), "frame pointer"));
+}
