@@ -7,6 +7,7 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <span>
 
 namespace orias::regalloc {
 
@@ -18,6 +19,7 @@ using IsaOperand = isa::Operand;
 namespace {
 
 constexpr std::uint32_t kWordBytes = 4;
+constexpr std::uint32_t kWordsOfTuple = 4;
 
 IsaOperand reg(std::uint32_t number, unsigned width = 1) {
   return IsaOperand::physical(File::R, number, width);
@@ -131,10 +133,16 @@ class Expander {
     if (alignsStack_) store(b, kScratchAtEntry, word++); // insertFrame has it hold the caller's stack pointer
     for (const std::uint32_t r : saved_.registers)
       store(b, r, word++);
-    for (const std::uint32_t barrier : saved_.barriers) {
-      b.emit(Op::BMOV_R, {reg(kScratchAtEntry), IsaOperand::physical(File::B, barrier)}, {{isa::Mod::Sub, 1}}); // CLEAR
-      store(b, kScratchAtEntry, word++);
-    }
+    std::uint32_t words = 0;
+    for (unsigned i = 0; i < entry_->operandCount; ++i)
+      if (const ori::Operand& given = entry_->op_(i); !given.isZeroReg()) words = kWordsOfTuple * i + given.width;
+    forBarriers(freeBehind(words, true), [&](std::size_t first, std::span<const std::uint32_t> through) {
+      for (std::size_t i = 0; i < through.size(); ++i)
+        b.emit(Op::BMOV_R, {reg(through[i]), IsaOperand::physical(File::B, saved_.barriers[first + i])},
+               {{isa::Mod::Sub, 1}}); // CLEAR
+      for (const std::uint32_t r : through)
+        store(b, r, word++);
+    });
     if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kFramePointer), reg(kStackPointer)});
     std::vector<Move> moves;
     for (unsigned i = 0; i < entry_->operandCount; ++i) {
@@ -156,18 +164,41 @@ class Expander {
     emitMoves(b, std::move(moves), 0);
     if (function_.hasFramePointer) b.emit(Op::MOV, {reg(kStackPointer), reg(kFramePointer)});
     std::size_t word = firstRegister() + saved_.registers.size();
-    for (const std::uint32_t barrier : saved_.barriers) {
-      load(b, kScratchAtEntry, word++);
-      b.emit(Op::BMOV_B, {IsaOperand::physical(File::B, barrier), reg(kScratchAtEntry)});
-    }
-    word = firstRegister();
-    for (const std::uint32_t r : saved_.registers)
-      load(b, r, word++);
+    bool areLoaded = false;
+    const auto loadRegisters = [&] {
+      for (std::size_t i = 0; !areLoaded && i < saved_.registers.size(); ++i)
+        load(b, saved_.registers[i], firstRegister() + i);
+      areLoaded = true;
+    };
+    forBarriers(freeBehind(end->operandCount, !alignsStack_),
+                [&](std::size_t first, std::span<const std::uint32_t> through) {
+                  for (const std::uint32_t r : through)
+                    load(b, r, word++);
+                  loadRegisters(); // while those are under way
+                  for (std::size_t i = 0; i < through.size(); ++i)
+                    b.emit(Op::BMOV_B, {IsaOperand::physical(File::B, saved_.barriers[first + i]), reg(through[i])});
+                });
+    loadRegisters();
     if (alignsStack_) load(b, kScratchAtEntry, 0);
     IsaOperand nowhere; // RET adds it to the address
     nowhere.kind = IsaOperand::Kind::Symbol;
     b.emit(Op::RET, {IsaOperand::pt(), reg(kReturnAddress, 2), nowhere}, {{isa::Mod::Sub, 1}}); // ABS
     function_.erase(end);
+  }
+
+  /// Registers that hold nothing where the first `words` of parameters or results do, and that nobody wants back.
+  static std::vector<std::uint32_t> freeBehind(std::uint32_t words, bool withScratch) {
+    std::vector<std::uint32_t> all{0};
+    if (withScratch) all.push_back(kScratchAtEntry);
+    for (std::uint32_t r = kFirstArgument + words; r < kFirstArgument + kMostArguments; ++r)
+      all.push_back(r);
+    return all;
+  }
+
+  /// Calls `work` for as many barriers at a time as there are registers for, with the number of the first.
+  template <typename Work> void forBarriers(const std::vector<std::uint32_t>& free, Work&& work) const {
+    for (std::size_t first = 0; first < saved_.barriers.size(); first += free.size())
+      work(first, std::span(free).first(std::min(free.size(), saved_.barriers.size() - first)));
   }
 
   std::size_t firstRegister() const { return alignsStack_ ? 1 : 0; }
