@@ -15,7 +15,7 @@ using IsaOperand = isa::Operand;
 
 std::vector<const Function*> FunctionLowering::bodies() {
   std::vector<const Function*> all{in_};
-  if (isRelocatable()) return all;
+  if (callsByAbi_) return all;
   for (std::size_t at = 0; at < all.size(); ++at) {
     for (const FunctionId callee : layout_.calls->callees(idOf(*all[at]))) {
       const Function& body = module().function(callee);
@@ -199,7 +199,7 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     unsupported(fmt::format("this call of '{}'", module().text(callee.name)));
     return;
   }
-  if (isRelocatable() && !isDriverFunction(module().text(callee.name))) {
+  if (callsByAbi_ && !isDriverFunction(module().text(callee.name))) {
     callByAbi(abiCallee(id), args, results);
     return;
   }

@@ -44,6 +44,17 @@ CallGraph::CallGraph(const Module& module, const FormTable& forms)
   for (std::uint32_t a = 0; a < component_.size(); ++a)
     for (const FunctionId b : callees_[a])
       if (index(b) != a && component_[a] == component_[index(b)]) isRecursive_[a] = true;
+
+  std::vector<unsigned> inComponent(module.functions.size(), 0);
+  for (std::uint32_t id = 0; id < module.functions.size(); ++id)
+    for (const Instruction& i : module.functions[id].instructions) {
+      if (!isRecursive_[id] || !isCall(i)) continue;
+      const Operand* callee = callParts(module.functions[id], i).callee;
+      if (callee->is(OperandKind::Function) && component_[index(resolved(callee->functionId()))] == component_[id])
+        ++inComponent[static_cast<std::size_t>(component_[id])];
+    }
+  for (const int component : component_)
+    recursiveCalls_.push_back(inComponent[static_cast<std::size_t>(component)]);
 }
 
 FunctionId CallGraph::resolved(FunctionId id) const {

@@ -22,6 +22,8 @@ class CallGraph {
   bool isRecursive(FunctionId id) const { return isRecursive_[index(id)]; }
   /// Two recursive functions that may call each other, at once or through others.
   bool areMutual(FunctionId a, FunctionId b) const { return component_[index(a)] == component_[index(b)]; }
+  /// A recursive function whose recursion has more than one call in the code.
+  bool recursesFromSeveralPlaces(FunctionId id) const { return isRecursive(id) && recursiveCalls_[index(id)] > 1; }
   /// A function itself, or the one that an alias stands for.
   FunctionId resolved(FunctionId id) const;
 
@@ -33,6 +35,7 @@ class CallGraph {
   std::vector<std::vector<FunctionId>> callees_; // by FunctionId
   std::vector<int> component_;                   // by FunctionId
   std::vector<bool> isRecursive_;                // by FunctionId
+  std::vector<unsigned> recursiveCalls_;         // by FunctionId: direct calls among those that call one another
 };
 
 /// What a pointer to a function holds: a number that stands for it in this module, even, and never 0. Calls through

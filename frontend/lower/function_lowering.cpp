@@ -23,7 +23,8 @@ constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
 
 FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
                                    Diagnostics& diagnostics)
-    : layout_(layout), in_(&source), out_(target), diagnostics_(diagnostics), builder_(target) {}
+    : layout_(layout), callsByAbi_(layout.options.relocatable && !layout.inlinesCalls[index(idOf(source))]),
+      in_(&source), out_(target), diagnostics_(diagnostics), builder_(target) {}
 
 unsigned FunctionLowering::wordsOf(Type type) {
   unsigned bits = bitWidth(type);
@@ -99,7 +100,7 @@ void FunctionLowering::layOutVariables() {
       if (s.kind == StatementKind::Variable) {
         named[s.index] = true;
         // Each call under way has its own.
-        inRecursive[s.index] = !isRelocatable() && layout_.calls->isRecursive(idOf(*body));
+        inRecursive[s.index] = !callsByAbi_ && layout_.calls->isRecursive(idOf(*body));
       }
   }
 

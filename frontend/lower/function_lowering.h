@@ -33,6 +33,7 @@ struct ModuleLayout {
   std::vector<std::uint32_t>
       functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
+  std::vector<bool> inlinesCalls; ///< by FunctionId: kernels of relocatable code that need no function's own code
 };
 
 /// A source value: words that are registers or known bits. 64-bit constants need no register until a word is used.
@@ -296,7 +297,8 @@ class FunctionLowering {
   };
 
   const ModuleLayout& layout_;
-  const Function* in_; ///< whose body is being lowered: the kernel, or a function inlined into it
+  const bool callsByAbi_; ///< functions have code of their own, and are called by the ABI
+  const Function* in_;    ///< whose body is being lowered: the kernel, or a function inlined into it
   ori::Function& out_;
   Diagnostics& diagnostics_;
   ori::Builder builder_;

@@ -30,24 +30,69 @@ bool takesStack(const Function& function, const FormTable& forms) {
                      [&](const Instruction& i) { return forms.form(i).op == Op::Alloca; });
 }
 
-/// Does recursion reach a function of the driver, or memory from the stack?
-bool recursesIntoStack(const Module& module, const FormTable& forms, const CallGraph& calls) {
-  constexpr std::string_view kNeverReturns = "__assertfail";
+/// All that a function may call, itself included.
+std::vector<FunctionId> reachableFrom(FunctionId root, const Module& module, const CallGraph& calls) {
   std::vector<bool> seen(module.functions.size(), false);
-  std::vector<FunctionId> open;
-  for (std::uint32_t id = 0; id < module.functions.size(); ++id)
-    if (calls.isRecursive(FunctionId(id))) open.push_back(FunctionId(id));
-  while (!open.empty()) {
-    const FunctionId id = open.back();
-    open.pop_back();
-    if (seen[index(id)]) continue;
-    seen[index(id)] = true;
-    const Function& function = module.function(id);
-    if (function.hasBody ? takesStack(function, forms) : module.text(function.name) != kNeverReturns) return true;
-    open.insert(open.end(), calls.callees(id).begin(), calls.callees(id).end());
-  }
-  return false;
+  std::vector<FunctionId> all{root};
+  seen[index(root)] = true;
+  for (std::size_t at = 0; at < all.size(); ++at)
+    for (const FunctionId callee : calls.callees(all[at]))
+      if (!seen[index(callee)]) {
+        seen[index(callee)] = true;
+        all.push_back(callee);
+      }
+  return all;
 }
+
+/// Which recursive functions cannot be inlined, or had better not be.
+class OwnCode {
+ public:
+  OwnCode(const Module& module, const FormTable& forms, const CallGraph& calls)
+      : module_(module), forms_(forms), calls_(calls), wants_(module.functions.size(), false) {
+    const bool mayChoose = fitsAbi();
+    for (std::uint32_t id = 0; id < wants_.size(); ++id)
+      if (calls.isRecursive(FunctionId(id)))
+        wants_[id] = reachesStack(FunctionId(id)) || (mayChoose && calls.recursesFromSeveralPlaces(FunctionId(id)));
+  }
+
+  bool isWanted() const { return std::find(wants_.begin(), wants_.end(), true) != wants_.end(); }
+
+  /// Can all that a kernel calls be inlined nevertheless? Pointers hold addresses where functions have code.
+  bool inlinesAll(FunctionId kernel) const {
+    const auto all = reachableFrom(kernel, module_, calls_);
+    return std::none_of(all.begin(), all.end(), [&](FunctionId id) {
+      const Function& f = module_.function(id);
+      return wants_[index(id)] || std::any_of(f.instructions.begin(), f.instructions.end(), [&](const Instruction& i) {
+               return forms_.form(i).op == Op::Call && !callParts(f, i).callee->is(OperandKind::Function);
+             });
+    });
+  }
+
+ private:
+  /// Inlined recursion keeps its registers below the stack pointer. So it cannot call the driver's functions, but for
+  /// the one that never returns, nor use alloca.
+  bool reachesStack(FunctionId id) const {
+    const auto all = reachableFrom(id, module_, calls_);
+    return std::any_of(all.begin(), all.end(), [&](FunctionId callee) {
+      const Function& f = module_.function(callee);
+      return f.hasBody ? takesStack(f, forms_) : module_.text(f.name) != "__assertfail";
+    });
+  }
+
+  /// Inlining passes anything; the ABI does not.
+  bool fitsAbi() const {
+    const auto isPredicate = [&](const Parameter& p) { return module_.variable(p.variable).type == Type::Pred; };
+    return std::none_of(module_.functions.begin(), module_.functions.end(), [&](const Function& f) {
+      return !f.isEntry && (f.returns.size() > 1 || std::any_of(f.params.begin(), f.params.end(), isPredicate) ||
+                            std::any_of(f.returns.begin(), f.returns.end(), isPredicate));
+    });
+  }
+
+  const Module& module_;
+  const FormTable& forms_;
+  const CallGraph& calls_;
+  std::vector<bool> wants_; // by FunctionId
+};
 
 class ModuleLowering {
  public:
@@ -59,7 +104,12 @@ class ModuleLowering {
     layout_.forms = &forms_;
     layout_.calls = &calls_;
     layout_.options = options;
-    layout_.options.relocatable |= recursesIntoStack(in, forms_, calls_);
+    layout_.inlinesCalls.assign(in.functions.size(), false);
+    const OwnCode ownCode(in, forms_, calls_);
+    if (layout_.options.relocatable || !ownCode.isWanted()) return;
+    layout_.options.relocatable = true;
+    for (std::uint32_t id = 0; id < in.functions.size(); ++id)
+      layout_.inlinesCalls[id] = in.functions[id].isEntry && ownCode.inlinesAll(FunctionId(id));
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -215,7 +265,7 @@ class ModuleLowering {
 
 bool needsFunctions(const Module& module) {
   const FormTable forms(module);
-  return recursesIntoStack(module, forms, CallGraph(module, forms));
+  return OwnCode(module, forms, CallGraph(module, forms)).isWanted();
 }
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,

@@ -23,7 +23,10 @@ struct LowerOptions {
 
 /// Is the module lowered as relocatable code, whatever the options say? So it is where recursion reaches a function of
 /// the driver or alloca: inlined recursion keeps its registers below the stack pointer, where whatever is called has
-/// its frame and alloca its memory, so functions need frames of their own then.
+/// its frame and alloca its memory, so functions need frames of their own then. And so it is where functions call one
+/// another from several places: inlined, lanes that wait for different calls go on one after the other, while a
+/// function has them meet behind each call. Kernels that reach none of that have all that they call inlined
+/// nevertheless.
 bool needsFunctions(const Module& module);
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
