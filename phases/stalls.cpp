@@ -150,9 +150,13 @@ class Staller {
     using isa::LatencyClass;
     unsigned cycles = 0;
     for (LatencyClass reader : {LatencyClass::Alu, LatencyClass::Fma, LatencyClass::Fp64, LatencyClass::Hmma,
-                                LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc})
+                                LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc}) {
+      // The uniform datapath reads no registers of file R, and the table takes the worst of what it does not know.
+      const bool isUniform = reader == LatencyClass::Udp || reader == LatencyClass::Uldc;
+      if (isUniform && fileOf(e.unit) == isa::File::R) continue;
       for (isa::Access::Port port : {isa::Access::Port::Main, isa::Access::Port::Guard})
         cycles = std::max<unsigned>(cycles, target_.rawLatency(fileOf(e.unit), e.access, {reader, port}).cycles);
+    }
     return cycles;
   }
 
