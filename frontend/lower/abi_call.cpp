@@ -140,6 +140,22 @@ FunctionLowering::AbiCallee FunctionLowering::abiCallee(FunctionId id) const {
   return callee;
 }
 
+bool FunctionLowering::passesOnStack() const {
+  return std::any_of(in_->instructions.begin(), in_->instructions.end(), [&](const Instruction& i) {
+    if (layout_.forms->form(i).op != Op::Call) return false;
+    const CallParts parts = callParts(*in_, i);
+    if (!parts.callee->is(OperandKind::Function)) return true; // does not matter which
+    const Function& callee = module().function(parts.callee->functionId());
+    ParameterPlaces places;
+    if (callee.returns.size() == 1 &&
+        wordCount(module().variable(callee.returns.front().variable)) > ParameterPlaces::kRegisters)
+      places.next(kAddressBytes, kAddressBytes);
+    for (const Parameter& p : callee.params)
+      places.next(module().variable(p.variable).byteSize(), module().variable(p.variable).align);
+    return places.stackBytes() != 0;
+  });
+}
+
 void FunctionLowering::callThroughPointer(const CallParts& parts, std::span<const Operand> args,
                                           std::span<const Operand> results) {
   AbiCallee callee;

@@ -185,6 +185,8 @@ class FunctionLowering {
   /// A register with the lowest address in use below the frame, a multiple of 16.
   isa::Operand stackPointer();
   bool isInRecursion() const { return !openRegions_.empty(); }
+  /// May a call in this function by the ABI have arguments on the stack?
+  bool passesOnStack() const;
   /// Where free memory begins above `stack`, if that is where the stack pointer goes: behind what calls pass there.
   isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 

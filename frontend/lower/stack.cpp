@@ -71,7 +71,7 @@ bool FunctionLowering::callsBelowStack() {
 
 isa::Operand FunctionLowering::aboveArguments(IsaOperand stack, std::uint32_t alignment) {
   // Functions of the driver have all arguments in registers.
-  if (!isRelocatable()) return stack;
+  if (!callsByAbi_ || !passesOnStack()) return stack;
   if (outgoing_ == kNoId) {
     outgoing_ = static_cast<std::uint32_t>(out_.frame.size());
     ori::FrameObject object;
