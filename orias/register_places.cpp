@@ -163,8 +163,9 @@ std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::
                                           const ori::Function& function, const encoder::FunctionCode& code) {
   std::map<std::string_view, ptx::Type> types;
   std::vector<std::string_view> doubtful;
+  // Scopes may have registers of one name: a debugger asks by name, and sees the one that was written last.
   for (const ptx::Register& reg : source.registers)
-    if (!types.emplace(module.text(reg.name), reg.type).second || reg.vectorSize != 1)
+    if (types.emplace(module.text(reg.name), reg.type).first->second != reg.type || reg.vectorSize != 1)
       doubtful.push_back(module.text(reg.name));
   for (std::string_view name : doubtful)
     types.erase(name);

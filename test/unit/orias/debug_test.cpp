@@ -371,3 +371,21 @@ TEST_CASE("entries that are chosen bring the functions along that they may call"
   REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
   CHECK(cubin::read(result.cubin).functions.size() == 2);
 }
+
+TEST_CASE("registers of one name in several scopes have places, unless their types differ") {
+  const auto placesOf = [](std::string_view second) {
+    const std::string text = fmt::format(".version 8.0\n.target sm_90\n.address_size 64\n"
+                                         ".visible .entry k(.param .u64 out) {{ .reg .b32 %r<4>; .reg .b64 %d<2>;\n"
+                                         "ld.param.u64 %d1, [out]; mov.u32 %r1, %tid.x;\n"
+                                         "{{ .reg .b32 %tmp; mul.lo.u32 %tmp, %r1, %r1; add.u32 %r2, %tmp, %r1; }}\n"
+                                         "{{ .reg {} %tmp; xor.b32 %tmp, %r1, %r2; and.b32 %r3, %tmp, %r2; }}\n"
+                                         "st.global.u32 [%d1], %r3; ret; }}\n",
+                                         second);
+    return placesIn(debugged(text, "sm_90"));
+  };
+  const auto count = [](const std::vector<Place>& places) {
+    return std::count_if(places.begin(), places.end(), [](const Place& p) { return p.name == "%tmp"; });
+  };
+  CHECK(count(placesOf(".b32")) == 2);
+  CHECK(count(placesOf(".s32")) == 0);
+}
