@@ -225,8 +225,8 @@ class Function {
   bool asksForReservedShared = false; ///< where the shared memory lies that the system keeps
   std::uint32_t outgoingBytes = 0;    ///< at the low end of the frame: what is passed to callees
   bool growsStack = false;            ///< keeps things below the frame; how far down is known only when it runs
-  /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it, and
-  /// another register stays at the frame. The last operand of each call is where the callee's stack begins.
+  /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it,
+  /// and another register stays at the frame. The last operand of each call is where the callee's stack begins.
   bool hasFramePointer = false;
   bool usesWmma = false; ///< the PTX has instructions of that name, which the driver is told
   FunctionStats stats;
