@@ -92,6 +92,12 @@ struct KernelParam {
   std::uint32_t size = 0;
 };
 
+/// A word of constant bank 0 behind the parameters: the handle of a texture, sampler or surface of the module.
+struct HandleWord {
+  std::uint32_t symbol = 0;
+  std::uint32_t offset = 0; ///< from the target's parameter base
+};
+
 /// Launch bounds and limits of a kernel, 0 = not given.
 struct LaunchBounds {
   std::uint32_t reqntid[3] = {0, 0, 0};
@@ -217,6 +223,7 @@ class Function {
   // --- what a kernel has besides code
   std::vector<KernelParam> params;
   std::uint32_t paramBytes = 0;
+  std::vector<HandleWord> handles;
   std::vector<FrameObject> frame;
   LaunchBounds bounds;
   std::uint32_t sharedBytes = 0; ///< static shared memory

@@ -40,7 +40,15 @@ struct Variable {
 
 /// Something with an address that code and data refer to.
 struct Symbol {
-  enum class Kind : std::uint8_t { Variable, Function, ExternFunction } kind = Kind::Variable;
+  enum class Kind : std::uint8_t {
+    Variable,
+    Function,
+    ExternFunction,
+    DriverWord, ///< a number of 32 bits that the driver writes where it is named
+    Texture,    ///< of the module; the program that launches kernels says which it is
+    Sampler,
+    Surface
+  } kind = Kind::Variable;
   std::string name;
   std::uint32_t index = 0; ///< into Module::variables or Module::functions
   Linkage linkage = Linkage::Global;

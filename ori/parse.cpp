@@ -147,8 +147,16 @@ class ModuleParser {
       s.kind = Symbol::Kind::Function;
     else if (in_.take("extern"))
       s.kind = Symbol::Kind::ExternFunction;
+    else if (in_.take("driverword"))
+      s.kind = Symbol::Kind::DriverWord;
+    else if (in_.take("texture"))
+      s.kind = Symbol::Kind::Texture;
+    else if (in_.take("sampler"))
+      s.kind = Symbol::Kind::Sampler;
+    else if (in_.take("surface"))
+      s.kind = Symbol::Kind::Surface;
     else
-      in_.fail("expected the kind of a symbol", "variable, function or extern");
+      in_.fail("expected the kind of a symbol", "variable, function, extern, driverword, texture, sampler or surface");
     s.name = in_.quoted();
     s.index = in_.unsigned32();
     module_->symbols.push_back(std::move(s));

@@ -54,6 +54,8 @@ class FunctionParser {
       param();
     else if (keyword == "frame")
       frame();
+    else if (keyword == "handle")
+      handle();
     else if (keyword == "parambytes")
       function_.paramBytes = in_.unsigned32();
     else if (keyword == "reqntid")
@@ -106,6 +108,14 @@ class FunctionParser {
     in_.expect("size");
     param.size = in_.unsigned32();
     function_.params.push_back(param);
+  }
+
+  void handle() {
+    HandleWord handle;
+    handle.symbol = in_.unsigned32();
+    in_.expect("offset");
+    handle.offset = in_.unsigned32();
+    function_.handles.push_back(handle);
   }
 
   void frame() {

@@ -328,6 +328,8 @@ void putHeader(Out& out, const Function& function) {
     put(out, " offset {} size {};\n", param.offset, param.size);
   }
   putValue(out, "parambytes", function.paramBytes);
+  for (const HandleWord& handle : function.handles)
+    put(out, "  handle {} offset {};\n", handle.symbol, handle.offset);
   putTriple(out, "reqntid", function.bounds.reqntid);
   putTriple(out, "maxntid", function.bounds.maxntid);
   putValue(out, "minnctapersm", function.bounds.minnctapersm);
@@ -390,7 +392,8 @@ void putFunction(Out& out, const Function& function, const PrintOptions& options
 }
 
 constexpr std::string_view kLinkage[] = {"local", "global", "weak", "common", "external"};
-constexpr std::string_view kSymbolKind[] = {"variable", "function", "extern"};
+constexpr std::string_view kSymbolKind[] = {"variable", "function", "extern", "driverword",
+                                            "texture",  "sampler",  "surface"};
 
 void putVariable(Out& out, const Variable& variable) {
   put(out, "variable ");

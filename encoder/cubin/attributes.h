@@ -27,6 +27,8 @@ enum class AttributeId : std::uint8_t {
   ReqNtid = 0x10,
   FrameSize = 0x11,
   MinStackSize = 0x12,
+  BindlessTextureBank = 0x15,
+  BindlessSurfaceBank = 0x16,
   KparamInfo = 0x17,
   CbankParamSize = 0x19,
   MaxregCount = 0x1b,

@@ -25,6 +25,10 @@ enum class RelocationType : std::uint32_t {
   Abs64 = 2,             ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
   Generic32 = 3,         ///< R_CUDA_G32
   Generic64 = 4,         ///< R_CUDA_G64: a 64-bit generic address in initialised data
+  Texture = 6,           ///< R_CUDA_TEX_HEADER_INDEX: the handle of a texture
+  OlderSampler = 7,      ///< R_CUDA_SAMP_HEADER_INDEX: that of a sampler, before sm_90
+  Surface = 0x34,        ///< R_CUDA_SURF_HEADER_INDEX: that of a surface
+  Sampler = 0x65,        ///< of a sampler, on sm_90
   Abs32Lo32 = 0x38,      ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
   Abs32At32 = 0x37,      ///< R_CUDA_ABS32_32: a 32-bit address in bits 32..63 of an instruction
   Abs32Hi32 = 0x39,      ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
@@ -82,6 +86,14 @@ struct Parameter {
   std::uint8_t pointeeLogAlignment = 0; ///< of `.ptr .align`; 0 when not stated
   std::uint8_t pointeeSpace = 0; ///< of `.ptr`: 0 no `.ptr`, 1 local, 2 shared, 4 global or const, 5 generic (observed)
   friend bool operator==(const Parameter&, const Parameter&) = default;
+};
+
+/// A word of bank 0 for which the driver puts the handle of a texture, sampler or surface of the module.
+struct HandleWord {
+  enum class Kind : std::uint8_t { Texture, Sampler, Surface } kind = Kind::Texture;
+  std::uint32_t offset = 0; ///< from the parameter base
+  std::string symbol;
+  friend bool operator==(const HandleWord&, const HandleWord&) = default;
 };
 
 struct Dim3 {
@@ -183,6 +195,7 @@ struct Function {
 
   std::vector<Parameter> parameters;
   std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up
+  std::vector<HandleWord> handles;            ///< behind the parameters
   Bytes constant2;                            ///< bank 2 (`.nv.constant2.<k>`): compiler's own constants
   std::vector<ConstantTable> constant2Tables; ///< of relocatable files: parts of it that code names
   std::vector<Relocation> constant2Relocations;
@@ -248,6 +261,8 @@ struct Module {
   Producer producer;
   std::vector<Variable> variables;       ///< in the order of their declarations
   std::vector<AddressSlot> addressTable; ///< constant bank 4
+  /// Numbers of 32 bits that the driver writes into the code: weak symbols that nobody defines.
+  std::vector<std::string> driverWords;
   std::uint8_t isaClass = 1;       ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
   std::vector<Function> functions; ///< in the order of their definitions
   std::vector<ExternalFunction> externalFunctions; ///< of relocatable files

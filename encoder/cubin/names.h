@@ -33,6 +33,12 @@ inline constexpr std::uint8_t kOtherSpace[] = {0x20, 0x80, 0x40};
 inline constexpr std::uint8_t kSymbolCudaObject = 13;      // STT_LOPROC: the type of their symbols
 inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the alias of the reserved shared memory
 
+// Symbols without a section, in types of their own.
+inline constexpr std::uint8_t kSymbolTexture = 10, kSymbolSampler = 11, kSymbolSurface = 12;
+inline constexpr std::uint32_t kHandleBytes = 4;
+inline constexpr const char* kReservedShared = ".nv.reservedSmem.offset0";
+inline constexpr std::uint64_t kDriverWordBytes = 4; ///< the size of the symbols in Module::driverWords
+
 inline constexpr std::uint64_t kTextAlignment = 128;
 inline constexpr std::uint64_t kLargestImage = std::uint64_t{1} << 32;
 

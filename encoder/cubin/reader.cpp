@@ -178,8 +178,31 @@ class Reader {
       }
     if (const ElfSection* info = file_.find(".nv.info." + name))
       applyFunctionAttributes(function, parseAttributes(info->data), [this](auto index) { return symbolName(index); });
+    readHandles(function);
     functionBySection_[text] = module_.functions.size();
     module_.functions.push_back(std::move(function));
+  }
+
+  /// Behind the attributes, which tell how long the parameters are.
+  void readHandles(Function& function) const {
+    for (std::size_t i = 0; i < file_.sections.size(); ++i) {
+      if (file_.sections[i].name != ".nv.constant0." + function.name) continue;
+      const std::uint64_t base = parameterBase(module_.abi, function.parameterSize);
+      for (const Relocation& relocation : relocationsOf(i)) {
+        using Type = RelocationType;
+        if (relocation.type != Type::Texture && relocation.type != Type::Sampler &&
+            relocation.type != Type::OlderSampler && relocation.type != Type::Surface)
+          continue;
+        const bool isSampler =
+            relocation.type == RelocationType::Sampler || relocation.type == RelocationType::OlderSampler;
+        const HandleWord::Kind kind = isSampler                                    ? HandleWord::Kind::Sampler
+                                      : relocation.type == RelocationType::Surface ? HandleWord::Kind::Surface
+                                                                                   : HandleWord::Kind::Texture;
+        if (relocation.offset < base)
+          throw Error("cubin: a handle of " + function.name + " lies before its parameters");
+        function.handles.push_back({kind, static_cast<std::uint32_t>(relocation.offset - base), relocation.symbol});
+      }
+    }
   }
 
   void readModuleAttributes() {
@@ -254,6 +277,8 @@ class Reader {
       if (global != (symbol.binding == STB_GLOBAL)) continue;
       if (!isObject(symbol) || symbol.name.empty()) continue;
       if (symbol.section == SHN_UNDEF) {
+        if (symbol.binding == STB_WEAK && symbol.size == kDriverWordBytes && symbol.name != kReservedShared)
+          module_.driverWords.push_back(symbol.name);
         if (symbol.binding == STB_GLOBAL) {
           Variable variable;
           variable.name = symbol.name;

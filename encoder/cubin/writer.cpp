@@ -202,6 +202,10 @@ class Writer {
     }
     for (const InnerFunction& inner : function.inner)
       if (inner.binding != Binding::Global) addInnerSymbol(function, inner);
+    for (const std::string& name : module_.driverWords)
+      if (!hasSymbol(name) &&
+          std::ranges::find(function.relocations, name, &Relocation::symbol) != function.relocations.end())
+        addSymbol(name, STT_OBJECT, STB_WEAK, kNone, 0, kDriverWordBytes);
     if (!abi_.constant0AfterText) declareConstant0(function);
   }
 
@@ -209,11 +213,11 @@ class Writer {
   void declareModule() {
     if (module_.relocatable) {
       if (usesUnifiedTable()) addSymbol(kUnifiedTableOffset, STT_OBJECT, STB_WEAK, kNone, 0, 8);
-      addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
+      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, 0, 4);
     } else if (abi_.sharedAlias) {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
-      addSymbol(".nv.reservedSmem.offset0", STT_OBJECT, STB_WEAK, kNone, 0, 4);
+      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, 0, 4);
       addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, 0, 0, kOtherReservedShared);
     }
     if (startsWithExternal()) addressTable();
@@ -311,6 +315,8 @@ class Writer {
         addSymbol(alias.name, STT_FUNC, elfBinding(alias.binding), sectionId(".text." + function.name));
     for (const std::string& name : function.externals)
       if (!hasSymbol(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
+    for (const HandleWord& handle : function.handles)
+      if (!hasSymbol(handle.symbol)) addSymbol(handle.symbol, symbolTypeOf(handle.kind), STB_GLOBAL, kNone);
     for (const InnerFunction& inner : function.inner)
       if (inner.binding == Binding::Global) addInnerSymbol(function, inner);
     section(sectionId(".text." + function.name)).info =
@@ -323,12 +329,32 @@ class Writer {
         addVariableSymbol(variable, !variable.defined ? kNone : variable.common ? kCommon : variableSection(variable));
   }
 
+  RelocationType relocationOf(HandleWord::Kind kind) const {
+    switch (kind) {
+    case HandleWord::Kind::Texture: return RelocationType::Texture;
+    case HandleWord::Kind::Sampler: return abi_.sharedAlias ? RelocationType::Sampler : RelocationType::OlderSampler;
+    case HandleWord::Kind::Surface: break;
+    }
+    return RelocationType::Surface;
+  }
+  static std::uint8_t symbolTypeOf(HandleWord::Kind kind) {
+    return kind == HandleWord::Kind::Texture   ? kSymbolTexture
+           : kind == HandleWord::Kind::Sampler ? kSymbolSampler
+                                               : kSymbolSurface;
+  }
+
   void declareConstant0(const Function& function) {
     if (!function.isEntry) return;
     const SectionId bank =
         addSection(abi_.constant0AfterText ? Group::LateConstant0 : Group::Constants, ".nv.constant0." + function.name,
                    typeOf(SHT_PROGBITS, kTypeConstantFirst), SHF_ALLOC | SHF_INFO_LINK, 4);
-    section(bank).data.resize(parameterBase(abi_, function.parameterSize) + function.parameterSize);
+    const std::uint32_t base = parameterBase(abi_, function.parameterSize);
+    std::uint32_t size = function.parameterSize;
+    for (const HandleWord& handle : function.handles)
+      size = std::max(size, handle.offset + kHandleBytes);
+    section(bank).data.resize(base + size);
+    for (const HandleWord& handle : function.handles)
+      relocate(bank, {relocationOf(handle.kind), base + handle.offset, handle.symbol, 0});
     sections_[bank].infoTo = sectionId(".text." + function.name);
     addSectionSymbol(bank);
   }

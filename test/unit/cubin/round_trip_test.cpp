@@ -54,6 +54,42 @@ TEST_CASE("what is written is read again") {
   }
 }
 
+TEST_CASE("handles of textures and what the driver writes into the code are symbols that nobody defines") {
+  for (unsigned chip : kChips) {
+    CAPTURE(chip);
+    Function kernel = emptyKernel("k");
+    kernel.parameterSize = 12;
+    kernel.parameters = {{0, 12, 0, 0}};
+    kernel.handles = {{HandleWord::Kind::Texture, 12, "image"},
+                      {HandleWord::Kind::Sampler, 16, "smooth"},
+                      {HandleWord::Kind::Surface, 20, "drawing"}};
+    kernel.relocations = {{RelocationType::Abs32At32, 32, ".nv.surfrefDescSize", 0}};
+    Module module = moduleOf(chip, kernel);
+    module.driverWords = {".nv.surfrefDescSize"};
+    const auto file = write(module);
+    const Module again = read(file);
+    REQUIRE(again.functions.size() == 1);
+    CHECK(again.functions[0].handles == kernel.handles);
+    CHECK(again.functions[0].relocations == kernel.relocations);
+    CHECK(again.driverWords == module.driverWords);
+    CHECK(again.variables.empty());
+    const ElfFile elf = decodeElf(file);
+    const ElfSection* bank = elf.find(".nv.constant0.k");
+    REQUIRE(bank != nullptr);
+    CHECK(bank->data.size() == parameterBase(module.abi, kernel.parameterSize) + 24);
+    const auto isThere = [&](std::string_view name, unsigned type, unsigned binding) {
+      return std::any_of(elf.symbols.begin(), elf.symbols.end(), [&](const ElfSymbol& s) {
+        return s.name == name && s.type == type && s.binding == binding && s.section == 0;
+      });
+    };
+    constexpr unsigned kGlobal = 1, kWeak = 2;
+    CHECK(isThere("image", 10, kGlobal));
+    CHECK(isThere("smooth", 11, kGlobal));
+    CHECK(isThere("drawing", 12, kGlobal));
+    CHECK(isThere(".nv.surfrefDescSize", 1, kWeak));
+  }
+}
+
 TEST_CASE("the same module gives the same bytes, and the bytes of what was read") {
   for (unsigned chip : kChips) {
     const auto first = write(sampleModule(chip));

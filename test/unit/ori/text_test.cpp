@@ -101,11 +101,15 @@ TEST_CASE("everything that a module holds survives") {
   v.relocations = {{0, 8, 1, -4, true}, {4, 4, 0, 7, false}};
   v.constOffset = 16;
   module->variables.push_back(v);
-  module->symbols = {{Symbol::Kind::Variable, "table", 0}, {Symbol::Kind::ExternFunction, "vprintf", 0}};
+  module->symbols = {{Symbol::Kind::Variable, "table", 0},
+                     {Symbol::Kind::ExternFunction, "vprintf", 0},
+                     {Symbol::Kind::DriverWord, ".nv.surfrefDescSize", 0},
+                     {Symbol::Kind::Surface, "drawing", 0}};
   module->addressSlots = {1, 0};
   Function& f = module->newFunction("k", true);
   f.params = {{f.intern("p0"), 0, 8}, {f.intern("p1"), 8, 4}};
   f.paramBytes = 12;
+  f.handles = {{3, 12}};
   f.bounds.maxntid[0] = 256;
   f.bounds.maxntid[1] = f.bounds.maxntid[2] = 1;
   f.bounds.maxnreg = 32;
