@@ -31,6 +31,7 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
       // A subroutine of the function keeps to that, too, so that nothing goes from one call to behind another.
       const bool isOfSubroutine = instr.op == isa::Op::CALL_REL || instr.op == isa::Op::RET;
       f.leaves = isOfSubroutine || (f.latencyClass == isa::LatencyClass::Branch && isElsewhere && !isToBlock);
+      f.awaitsAll = f.leaves || isa::desc(instr.op).has(isa::Flag::AwaitsAll);
       f.firstTouch = static_cast<std::uint32_t>(touches_.size());
       isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
                         std::span<const ori::Operand>(instr.ops()), *target_, [&](const isa::Touch& t) {

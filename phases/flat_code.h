@@ -35,6 +35,7 @@ struct FlatInstr {
   bool guardInverted = false;
   /// Hands control to code that is not seen here: calls and returns.
   bool leaves = false;
+  bool awaitsAll = false; ///< waits for all that is under way, as what leaves does
 };
 
 struct FlatBlock {

@@ -25,9 +25,9 @@ void verifyOrThrow(const ori::Function& function, std::string_view what) {
 
 /// Pseudo instructions that the allocator, or a phase behind it, takes out.
 bool staysUntilAllocation(isa::Op op) {
-  constexpr std::array kStaying = {isa::Op::COPY,           isa::Op::CALL_EXTERN,    isa::Op::KEEP,
-                                   isa::Op::CONV_ALLOC,     isa::Op::CALL_FUNCTION,  isa::Op::ADDRESS,
-                                   isa::Op::FUNCTION_ENTRY, isa::Op::FUNCTION_RETURN};
+  constexpr std::array kStaying = {isa::Op::COPY,           isa::Op::CALL_EXTERN,     isa::Op::KEEP,
+                                   isa::Op::CONV_ALLOC,     isa::Op::CALL_FUNCTION,   isa::Op::ADDRESS,
+                                   isa::Op::FUNCTION_ENTRY, isa::Op::FUNCTION_RETURN, isa::Op::TEX_QUAD};
   return std::find(kStaying.begin(), kStaying.end(), op) != kStaying.end();
 }
 

@@ -270,7 +270,7 @@ class Assigner {
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
       }
     // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
-    if (f.leaves || isSerial_)
+    if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
     const std::uint8_t mask = control.waitMask;

@@ -7,6 +7,7 @@
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
 #include "regalloc/function_abi.h"
+#include "regalloc/quad_textures.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
 #include "regalloc/uniform_refuge.h"
@@ -46,12 +47,18 @@ class Allocator {
  public:
   Allocator(Function& function, const AllocationOptions& options)
       : function_(function), options_(options), state_(function), physical_(function.vregCount(), ~0u),
-        hasCalls_(hasCalls(function)) {
+        hasCalls_(hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
     // Whoever is called finds its stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
   }
 
   std::string run() {
+    // Lanes that wait in other code have registers of their own there.
+    if (hasQuadTextures_ && (hasCalls_ || isCallable(function_)))
+      return fmt::format(
+          "function '{}': not supported yet: tex.grad of three coordinates, with offsets or with a value "
+          "to compare with, beside calls or in a function that is called",
+          function_.name());
     if (isCallable(function_)) putEntryFirst(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
@@ -79,7 +86,9 @@ class Allocator {
     if (file == File::R) {
       unsigned ceiling = std::min(options_.maxRegisters, target.maxRegistersPerThread());
       limit = std::min(limit, ceiling - std::min(ceiling, target.reservedRegisters()));
+      if (hasQuadTextures_) limit -= std::min(limit, kQuadRegisters + kQuadAlignment - 1);
     }
+    if (file == File::B && hasQuadTextures_) --limit;
     return limit;
   }
 
@@ -238,6 +247,11 @@ class Allocator {
       }
     function_.allocated = true;
     expandAddresses(function_);
+    if (hasQuadTextures_) {
+      highestR_ = (std::max(highestR_, kStackPointer + 1) + kQuadAlignment - 1) / kQuadAlignment * kQuadAlignment;
+      expandQuadTextures(function_, highestR_);
+      highestR_ += kQuadRegisters;
+    }
     if (hasCalls_) expandCalls(function_);
     if (hasCalls_ || isCallable(function_)) highestR_ = std::max(highestR_, kRegistersOfCalls);
     function_.stats.spillStoreBytes = state_.storeBytes;
@@ -285,7 +299,7 @@ class Allocator {
   SpillState state_;
   std::optional<UniformRefuge> uniformRefuge_; // made when file R is short for the first time
   std::vector<std::uint32_t> physical_;
-  const bool hasCalls_;
+  const bool hasCalls_, hasQuadTextures_;
   unsigned highestR_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace orias::regalloc {
 enum class Convention : std::uint8_t {
   System,   ///< functions of the driver (vprintf, malloc): they change little
   Function, ///< functions of the program
-  Pointer   ///< the same through a pointer, where arguments leave no room for it
+  Pointer   ///< any through a pointer, where arguments leave no room for it
 };
 
 inline constexpr std::uint32_t kStackPointer = 1; ///< R1; grows down, is the same behind a call

@@ -100,7 +100,7 @@ void expand(ori::Function& function, ori::Instr* call) {
   emitMoves(b, std::move(moves), kScratch);
   const bool isSymbol = callee.kind == IsaOperand::Kind::Symbol;
   if (!isSymbol && !isPointer)
-    b.emit(Op::LDC, {reg(kCalleeAddress, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
+    b.emit(Op::LDC, {reg(address, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
            {{isa::Mod::Size, isa::MemSize::B64}});
   ori::Block* behind = emitReturnAddress(function, call, kReturnAddress, kScratch);
   b = ori::Builder::before(function, call);

@@ -19,7 +19,13 @@ inline bool isThroughPointer(const ori::Instr& call) {
   return call.op == ori::Op::CALL_FUNCTION && call.op_(kResultTuples).isReg();
 }
 inline Convention conventionOf(const ori::Instr& call) {
-  if (call.op == ori::Op::CALL_EXTERN) return Convention::System;
+  if (call.op == ori::Op::CALL_EXTERN) {
+    constexpr unsigned kFirstTuple = 2;
+    unsigned words = 0;
+    for (unsigned i = kFirstTuple; i < call.operandCount; ++i)
+      if (!call.op_(i).isZeroReg()) words += call.op_(i).width;
+    return words > kArgumentsBelowCallee ? Convention::Pointer : Convention::System;
+  }
   const bool hasRoom = call.operandCount - kResultTuples - 1 <= kArgumentsBelowCallee;
   return isThroughPointer(call) && !hasRoom ? Convention::Pointer : Convention::Function;
 }

@@ -114,6 +114,7 @@ enum class Flag : std::uint32_t {
   Variadic = 1 << 14,     ///< any number of operands (PHI)
   DrainsReads = 1 << 18,  ///< the next instruction waits until this one has read all that it reads
   DrainsWrites = 1 << 19, ///< the next instruction waits until this one is done
+  AwaitsAll = 1 << 20,    ///< waits until all that is under way is done
   Varying = 1 << 16,      ///< its results differ from lane to lane, whatever it reads
   WarpWide = 1 << 17,     ///< all lanes that execute it together get the same results, whatever they read
 };

@@ -454,6 +454,11 @@ constexpr Slot anyUse(std::string_view name) {
   s.text.style = Style::SignedHex;
   return s;
 }
+constexpr Slot anyRegister(std::string_view name) {
+  Slot s = anyUse(name);
+  s.desc.accepts = kAcceptsReg;
+  return s;
+}
 
 // --- modifiers
 // --------------------------------------------------------------------------------------------------------

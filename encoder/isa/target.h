@@ -132,6 +132,14 @@ class Target {
   /// Textures and surfaces are named by uniform registers; before, by a register of each lane or a word of constant
   /// memory.
   bool hasUniformTextureNames() const { return facts_.smVersion >= 90; }
+  /// Textures by derivatives that TXD does not take: the lanes of a quad take their turns (observed). From sm_90 on a
+  /// function of the driver does it.
+  bool hasQuadTextures() const { return facts_.smVersion < 90; }
+  /// 64 bits: where the tables lie in which the driver describes textures and surfaces (observed: txq, suq).
+  std::uint32_t textureTableOffset() const { return facts_.smVersion >= 90 ? 0xf0 : 0x70; }
+  std::uint32_t surfaceTableOffset() const { return facts_.smVersion >= 90 ? 0x100 : 0x80; }
+  /// Of a handle, what counts the entries of those tables.
+  std::uint32_t handleNumberMask() const { return facts_.smVersion >= 90 ? ~0u : 0xfffff; }
   /// I2FP, which converts integers in the integer pipe (observed).
   bool hasAluIntegerToFloat() const { return facts_.smVersion >= 86; }
   /// The memory instructions take `desc[UR]`.
