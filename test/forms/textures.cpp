@@ -2,6 +2,7 @@
 
 #include "frontend/types.h"
 #include "test/forms/values.h"
+#include "tools/interpreter/texture_access.h"
 #include "tools/launch/element.h"
 #include "tools/launch/random.h"
 
@@ -28,18 +29,9 @@ bool isQuery(const Statement& s) {
   return s.form.op == Op::Txq || s.form.op == Op::Suq;
 }
 
+/// A query names none.
 TextureShape shapeOf(const ptx::Form& form) {
-  switch (form.get(Slot::Geometry)) {
-  case Mod::Dim1d: return TextureShape::Line;
-  case Mod::Dim3d: return TextureShape::Volume;
-  case Mod::Array1d: return TextureShape::LineLayers;
-  case Mod::Array2d: return TextureShape::PlaneLayers;
-  case Mod::Cube: return TextureShape::Cube;
-  case Mod::ArrayCube: return TextureShape::CubeLayers;
-  case Mod::Multi2d: return TextureShape::Samples;
-  case Mod::ArrayMulti2d: return TextureShape::SampleLayers;
-  default: return TextureShape::Plane;
-  }
+  return interp::shapeOf(form).value_or(TextureShape::Plane);
 }
 
 /// Sides and layers of surfaces have a place for each of 128 lanes.

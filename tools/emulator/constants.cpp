@@ -1,7 +1,9 @@
 #include "tools/emulator/constants.h"
 
 #include "encoder/isa/target.h"
+#include "encoder/isa/texture_table.h"
 #include "support/check.h"
+#include "tools/launch/texture_table.h"
 
 #include <algorithm>
 #include <bit>
@@ -59,6 +61,8 @@ void Constants::placeVariables(const Program& program) {
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
+  if (relocation.symbol == isa::texture_entry::kSizeSymbol || relocation.symbol == isa::surface_entry::kSizeSymbol)
+    return plus(launch::kTextureEntryBytes);
   for (const auto& [name, start] : program_.functions)
     if (name == relocation.symbol) return plus(start);
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
@@ -120,8 +124,12 @@ void Constants::fillSystemBank(const Program& program) {
     put64(bank, kWindow, kParameterWindow);
     put32(bank, target.smVersion() < 80 ? kTuringEnd : kEnd, target.paramBase());
   }
+  put64(bank, target.textureTableOffset(), device_.textureTableAddress);
+  put64(bank, target.surfaceTableOffset(), device_.surfaceTableAddress);
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());
+  for (const auto& [offset, name] : program.handles)
+    put32(bank, target.paramBase() + offset, static_cast<std::uint32_t>(device_.handleOf(name)));
 }
 
 std::optional<std::uint64_t> Constants::read(unsigned number, std::int64_t offset, unsigned bytes) const {

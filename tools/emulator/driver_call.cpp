@@ -7,8 +7,12 @@
 
 namespace orias::emu {
 
+std::string Machine::driverSymbol(std::size_t slot) const {
+  return slot < program_.addressTable.size() ? program_.addressTable[slot].symbol : "";
+}
+
 const launch::DriverFunction* Machine::driverFunctionOf(std::size_t slot) {
-  const std::string name = slot < program_.addressTable.size() ? program_.addressTable[slot].symbol : "";
+  const std::string name = driverSymbol(slot);
   const launch::DriverFunction* function = launch::driverFunction(name);
   if (!function) stop("unsupported", fmt::format("a call of '{}', which is not in the program", name));
   return function;
@@ -40,16 +44,29 @@ std::uint64_t Machine::callDriver(const launch::DriverFunction& function, unsign
 }
 
 void Machine::callExternal(const Operation& op, std::uint32_t lanes) {
-  const launch::DriverFunction* function = driverFunctionOf(static_cast<std::size_t>(op.inst.operands[1].imm) / 8);
-  if (!function) return;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const std::uint64_t value = callDriver(*function, lane, [&](unsigned at) {
+  const std::size_t symbol = static_cast<std::size_t>(op.inst.operands[1].imm) / 8;
+  const auto argument = [&](unsigned lane) {
+    return [&, lane](unsigned at) {
       unsigned slot = 2;
       while (slot + 1 < op.inst.operandCount && at >= op.inst.operands[slot].width)
         at -= op.inst.operands[slot++].width;
       return word(op, static_cast<int>(slot), at, lane);
-    });
+    };
+  };
+  if (const auto gradient = launch::GradientFunction::named(driverSymbol(symbol))) {
+    for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+      const auto result = callGradientFunction(*gradient, lane, argument(lane));
+      for (unsigned i = 0; i < op.writeCount; ++i)
+        store(op.writes[i], lane, result.at(op.writes[i].word));
+    }
+    return;
+  }
+  const launch::DriverFunction* function = driverFunctionOf(symbol);
+  if (!function) return;
+  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    const std::uint64_t value = callDriver(*function, lane, argument(lane));
     for (unsigned i = 0; i < op.writeCount; ++i)
       store(op.writes[i], lane, static_cast<std::uint32_t>(value >> 32 * op.writes[i].word));
   }
@@ -57,20 +74,31 @@ void Machine::callExternal(const Operation& op, std::uint32_t lanes) {
 
 void Machine::callDriverAt(std::uint64_t address, std::uint32_t lanes) {
   constexpr unsigned kFirst = 4, kLast = 15;
-  const launch::DriverFunction* function = driverFunctionOf((address - kDriverFunctions) / kDriverFunctionBytes);
-  if (!function) return;
-  for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+  const std::size_t symbol = (address - kDriverFunctions) / kDriverFunctionBytes;
+  const auto gradient = launch::GradientFunction::named(driverSymbol(symbol));
+  const launch::DriverFunction* function = gradient ? nullptr : driverFunctionOf(symbol);
+  if (!gradient && !function) return;
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const auto reg = [&](unsigned r) -> std::uint32_t& { return warp().row(r)[lane]; };
-    const std::uint64_t value = callDriver(*function, lane, [&](unsigned at) { return reg(kFirst + at); });
+    const auto argument = [&](unsigned at) { return reg(kFirst + at); };
+    std::vector<std::uint32_t> results;
+    if (gradient) {
+      const auto words = callGradientFunction(*gradient, lane, argument);
+      results.assign(words.begin(), words.end());
+    } else {
+      const std::uint64_t value = callDriver(*function, lane, argument);
+      for (unsigned w = 0; w < function->result / 4; ++w)
+        results.push_back(static_cast<std::uint32_t>(value >> 32 * w));
+    }
     // What a callee need not keep: whoever relies on it shall see.
     constexpr std::uint32_t kSpoilt = 0xbadca11;
     for (unsigned r : {0u, 3u, 20u, 21u})
       reg(r) = kSpoilt;
     for (unsigned r = kFirst; r <= kLast; ++r)
       reg(r) = kSpoilt;
-    for (unsigned w = 0; w < function->result / 4; ++w)
-      reg(kFirst + w) = static_cast<std::uint32_t>(value >> 32 * w);
+    for (unsigned w = 0; w < results.size(); ++w)
+      reg(kFirst + w) = results[w];
   }
 }
 

@@ -358,6 +358,21 @@ void Machine::setBarrier(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+/// BMOV.32 B, MACTIVE. Lanes that are woken want the mask, too.
+void Machine::saveActive(const Operation& op, std::uint32_t lanes) {
+  std::fill_n(warp().b.data() + std::size_t{op.barrier} * kLanes, kLanes, lanes);
+}
+
+/// BMOV.32 MACTIVE, B. PQUAD wakes lanes that wait elsewhere, or are gone, until the mask is set back: the path runs
+/// for them, too, and nobody else gets a turn in between.
+void Machine::setActive(const Operation& op, std::uint32_t lanes) {
+  std::uint32_t mask = warp().b[std::size_t{op.barrier} * kLanes + firstLane(lanes)];
+  if (isa::getMod(op.inst, isa::Mod::Sub) != 0)
+    for (unsigned quad = 0; quad < kLanes; quad += 4)
+      if ((mask >> quad & 0xf) != 0) mask |= 0xfu << quad;
+  path().mask = mask;
+}
+
 // --- Ori before phase 99: lanes meet at the start of any block
 // ---------------------------------------------------------
 

@@ -33,6 +33,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::BMOV_B: return &Machine::writeBarrier;
   case Op::BMOV_I:
   case Op::BMOV_BB: return &Machine::setBarrier;
+  case Op::BMOV_FROM_ACTIVE: return &Machine::saveActive;
+  case Op::BMOV_TO_ACTIVE: return &Machine::setActive;
   case Op::PHI: return &Machine::phis;
 
   // Barriers of the CTA.
@@ -84,6 +86,10 @@ Operation::Handler handlerOf(Op op) {
   case Op::ATOMS_ARRIVE:
   case Op::ATOM_ARRIVE: return &Machine::atomicArrive;
 
+  case Op::TEX_QUAD: return &Machine::readByGradients;
+  case Op::FSWZADD_RIGHT:
+  case Op::FSWZADD_BELOW:
+  case Op::FSWZADD_ALL: return &Machine::sumInQuad;
   case Op::TEX:
   case Op::TEX_C:
   case Op::TEX_B:

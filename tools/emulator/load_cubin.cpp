@@ -32,6 +32,7 @@ Relocation convert(const cubin::Relocation& r) {
   case Type::CalleeAt34: break;
   case Type::Abs32:
   case Type::Generic32:
+  case Type::Abs32At32:
   case Type::Abs32Lo32: out.bytes = 4; break;
   case Type::Abs32Hi32:
     out.bytes = 4;
@@ -142,6 +143,8 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
 
   for (const cubin::Parameter& p : function.parameters)
     program.parameters.push_back({p.offset, p.size});
+  for (const cubin::HandleWord& handle : function.handles)
+    program.handles.emplace_back(handle.offset, handle.symbol);
   program.registers = function.registerCount;
   program.ctaBarriers = function.barrierCount;
   program.staticShared = function.staticSharedSize;

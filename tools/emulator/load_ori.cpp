@@ -9,6 +9,7 @@
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
+#include "tools/launch/texture_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -87,9 +88,10 @@ class Loader {
 
   /// Objects without a place get one behind those that have; the stack pointer is below them all then.
   void placeFrame() {
-    std::uint32_t end = 0;
+    std::uint32_t end = function_.outgoingBytes;
     // Without a frame, allocation tells whether the stack pointer is set up.
-    bool isLaidOut = !function_.growsStack || !function_.frame.empty() || function_.stats.registers != 0;
+    bool isLaidOut = (!function_.growsStack && function_.outgoingBytes == 0) || !function_.frame.empty() ||
+                     function_.stats.registers != 0;
     for (const ori::FrameObject& object : function_.frame) {
       if (object.offset >= 0) end = std::max(end, static_cast<std::uint32_t>(object.offset) + object.size);
       isLaidOut &= object.offset >= 0;
@@ -110,6 +112,9 @@ class Loader {
   }
 
   Operand convert(Operand o) const {
+    if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() &&
+        module_.symbols[o.reg].kind == ori::Symbol::Kind::DriverWord)
+      return Operand::immediate(launch::kTextureEntryBytes);
     if (o.kind != Operand::Kind::Frame) return o;
     const std::int32_t offset = offsets_.at(o.reg) + o.imm;
     Operand number = Operand::immediate(offset);
@@ -152,6 +157,8 @@ class Loader {
       ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         i.inst.operands[s] = convert(instr->op_(s).value());
+      // What the driver would have written.
+      if (instr->op == Op::ADDRESS && i.inst.operands[1].isImm()) i.inst.op = Op::COPY;
       program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
     }
     const ori::Instr* last = block.last;
@@ -218,6 +225,8 @@ class Loader {
   void describe() {
     for (const ori::KernelParam& p : function_.params)
       program_.parameters.push_back({p.offset, p.size});
+    for (const ori::HandleWord& handle : function_.handles)
+      program_.handles.emplace_back(handle.offset, module_.symbols[handle.symbol].name);
     program_.staticShared = function_.sharedBytes;
     program_.sharedAlignment = function_.sharedAlign;
     for (const ori::Variable& v : module_.variables) {

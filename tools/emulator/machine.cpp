@@ -235,7 +235,7 @@ void Machine::endTimed() {
 
 std::uint32_t Machine::guardMask(const Operation& op) {
   const Warp& w = *warp_;
-  const std::uint32_t mask = w.paths[w.current].mask;
+  const std::uint32_t mask = w.paths[w.current].mask & op.quadLanes;
   if (!op.isGuarded) return mask;
   std::uint32_t holds = op.guardFrom == From::UniformPredicate ? (w.up[op.guardRow] != 0 ? ~0u : 0) : w.p[op.guardRow];
   if (timing_) {

@@ -7,6 +7,7 @@
 #include "tools/emulator/timing.h"
 #include "tools/emulator/warp.h"
 #include "tools/launch/driver_functions.h"
+#include "tools/launch/gradient_function.h"
 #include "tools/launch/launch.h"
 #include "tools/launch/tensor_map.h"
 
@@ -105,6 +106,8 @@ class Machine {
   void readBarrier(const Operation& op, std::uint32_t lanes);
   void writeBarrier(const Operation& op, std::uint32_t lanes);
   void setBarrier(const Operation& op, std::uint32_t lanes);
+  void saveActive(const Operation& op, std::uint32_t lanes);
+  void setActive(const Operation& op, std::uint32_t lanes);
   void phis(const Operation& op, std::uint32_t lanes);
   /// Lanes of the current path leave it for `target`.
   void jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t block);
@@ -129,6 +132,7 @@ class Machine {
   /// A call of an address that is none of ours: arguments and result in registers from R4 on.
   void callDriverAt(std::uint64_t address, std::uint32_t lanes);
   /// The symbol of a slot of constant bank 4.
+  std::string driverSymbol(std::size_t slot) const;
   const launch::DriverFunction* driverFunctionOf(std::size_t slot);
   /// One lane's call; the arguments are words, each at a multiple of its size. The result, 0 where there is none.
   std::uint64_t callDriver(const launch::DriverFunction& function, unsigned lane,
@@ -211,6 +215,14 @@ class Machine {
   void askTexture(const Operation& op, std::uint32_t lanes);
   std::optional<std::uint32_t> namedHandle(const Operation& op, unsigned lane) const;
   std::optional<launch::Texels> texels(std::uint32_t handle);
+  float levelInQuad(const Operation& op, const launch::Texels& from, unsigned lane, unsigned coordinates,
+                    unsigned first) const;
+  // gradient.cpp
+  void sumInQuad(const Operation& op, std::uint32_t lanes);
+  void readByGradients(const Operation& op, std::uint32_t lanes);
+  std::array<std::uint32_t, launch::GradientFunction::kResultWords>
+  callGradientFunction(const launch::GradientFunction& function, unsigned lane,
+                       const std::function<std::uint32_t(unsigned)>& argument);
 
   // --- surface.cpp
   void accessSurface(const Operation& op, std::uint32_t lanes);

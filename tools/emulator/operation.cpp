@@ -232,6 +232,9 @@ void Code::bind(const Instruction& from, Operation& to) {
   to.isIndexed = isIndexed(to.inst.op);
   to.isUniform = row.has(isa::Flag::Uniform);
   to.isFlow = isFlow(to.inst.op);
+  if (const int quad = row.slotIndex("quad"); quad >= 0 && quad < to.inst.operandCount)
+    if (const Operand& mask = to.inst.operands[static_cast<unsigned>(quad)]; mask.isImm())
+      to.quadLanes = 0x11111111u * (static_cast<std::uint32_t>(mask.imm) & 0xf);
   to.handler = handlerOf(to.inst.op);
   if (to.handler) return;
   to.lane = isa::laneFunction(to.inst.op);

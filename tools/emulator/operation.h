@@ -71,6 +71,7 @@ struct Operation {
   std::int32_t phis = -1;
   std::int32_t targets = -1;
   std::uint32_t block = 0;
+  std::uint32_t quadLanes = ~0u; ///< MOV: the lanes of each quad that the mask enables
 };
 
 /// The operations of a program for one launch.

@@ -81,6 +81,9 @@ class Program {
   std::array<std::uint32_t, isa::kFileCount> rows{};
 
   std::vector<launch::ParameterPlace> parameters;
+  /// Words behind the parameters, by their offsets from the parameter base: handles of textures, samplers and surfaces
+  /// of the module.
+  std::vector<std::pair<std::uint32_t, std::string>> handles;
   std::uint32_t registers = 0;                         ///< of a thread, as the cubin says
   std::uint32_t ctaBarriers = encoder::kNamedBarriers; ///< those that a launch provides, as the cubin says
   std::uint32_t staticShared = 0;                      ///< bytes, without the system's

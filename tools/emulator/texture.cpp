@@ -5,6 +5,7 @@
 
 #include "encoder/isa/desc.h"
 #include "support/ieee.h"
+#include "tools/emulator/texture_geometry.h"
 #include "tools/launch/texture.h"
 
 #include <algorithm>
@@ -21,8 +22,6 @@ using launch::TextureShape;
 
 namespace {
 
-/// Mod::Geometry.
-enum TextureGeometry { kLine, kPlane, kVolume, kCube, kLineLayers, kPlaneLayers, kUnused, kCubeLayers };
 /// Mod::Sub.
 enum Level { kAuto, kZero, kBias, kGiven };
 
@@ -42,7 +41,26 @@ Way wayOf(Op op) {
   }
 }
 
-/// A coordinate's offset in texels: four bits, signed; of texels that are gathered six, in a byte.
+/// The registers of an instruction's sources in their order, which does not depend on how they are cut into operands.
+class Sources {
+ public:
+  void add(std::uint32_t value) { values_[count_++] = value; }
+  std::uint32_t next() { return values_[at_++]; }
+
+ private:
+  std::array<std::uint32_t, 16> values_{};
+  unsigned count_ = 0, at_ = 0;
+};
+
+/// Do all lanes of a quad run, or none?
+bool areWholeQuads(std::uint32_t lanes) {
+  for (unsigned quad = 0; quad < kLanes; quad += 4)
+    if (const std::uint32_t some = lanes >> quad & 0xf; some != 0 && some != 0xf) return false;
+  return true;
+}
+
+} // namespace
+
 int offsetOf(std::uint32_t packed, unsigned dimension, bool isGathered) {
   const unsigned at = (isGathered ? 8 : 4) * dimension, bits = isGathered ? 6 : 4;
   return static_cast<std::int32_t>(packed << (32 - at - bits)) >> (32 - bits);
@@ -63,19 +81,6 @@ bool isShape(const launch::Texture& texture, unsigned geometry, bool hasSamples)
   return false;
 }
 
-/// The registers of an instruction's sources in their order, which does not depend on how they are cut into operands.
-class Sources {
- public:
-  void add(std::uint32_t value) { values_[count_++] = value; }
-  std::uint32_t next() { return values_[at_++]; }
-
- private:
-  std::array<std::uint32_t, 16> values_{};
-  unsigned count_ = 0, at_ = 0;
-};
-
-} // namespace
-
 /// The low word of the handle, where the instruction has none among its sources.
 std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned lane) const {
   if (op.uniform >= 0) return word(op, op.uniform, 0, lane);
@@ -95,6 +100,25 @@ std::optional<Texels> Machine::texels(std::uint32_t handle) {
   return found;
 }
 
+/// The level for what the coordinates are in the other lanes of the quad. They are sources from number `first` on.
+float Machine::levelInQuad(const Operation& op, const Texels& from, unsigned lane, unsigned coordinates,
+                           unsigned first) const {
+  constexpr unsigned kRight = 1, kBelow = 2;
+  const unsigned quad = lane & ~3u, inBase = isa::operandWidth(op.inst, static_cast<unsigned>(op.base));
+  std::array<float, 3> at{}, byX{}, byY{};
+  for (unsigned d = 0; d < coordinates; ++d) {
+    const unsigned number = first + d;
+    const auto in = [&](unsigned place) {
+      return std::bit_cast<float>(number < inBase ? word(op, op.base, number, quad + place)
+                                                  : word(op, op.data, number - inBase, quad + place));
+    };
+    at[d] = in(0);
+    byX[d] = in(kRight) - at[d];
+    byY[d] = in(kBelow) - at[d];
+  }
+  return from.levelFor(at, byX, byY);
+}
+
 /// TEX, TLD, TLD4, TXD. Sources: the layer, the coordinates, the name, the level, the offsets, the sample or the value
 /// to compare with; of TXD the name, the coordinates, the layer, the derivatives.
 void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
@@ -102,13 +126,13 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
   const auto mod = [&](Mod kind) -> unsigned { return isa::getMod(op.inst, kind); };
   const unsigned geometry = mod(Mod::Geometry), level = mod(Mod::Sub), mask = mod(Mod::Mask), format = mod(Mod::DstFmt);
   const bool isFetch = way == Way::Fetched, hasSamples = isFetch && mod(Mod::Sub4) != 0;
-  if (geometry == kUnused || format > 1 || (!isFetch && mod(Mod::Sub3) != 0) ||
-      (way == Way::Filtered && level == kAuto) || mod(Mod::Sub2) > 1)
+  const bool isInQuad = way == Way::Filtered && mod(Mod::Sub3) != 0;
+  if (geometry == kUnused || format > 1 || (way == Way::Filtered && (level == kAuto) != isInQuad) || mod(Mod::Sub2) > 1)
     return stop("unsupported", "derivatives between lanes, offsets of each texel, halves that are cut off");
+  if (isInQuad && !areWholeQuads(lanes))
+    return stop("unsupported", "derivatives between lanes that do not run together");
   const bool hasLayers = geometry >= kLineLayers, hasHandle = mod(Mod::Bindless) != 0;
-  const unsigned coordinates = geometry == kCube || geometry == kCubeLayers ? 3
-                               : hasLayers                                  ? geometry - kLineLayers + 1
-                                                                            : geometry + 1;
+  const unsigned coordinates = coordinatesOf(geometry);
   const int high = isa::desc(op.inst.op).slotIndex("Rd2");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
@@ -141,7 +165,9 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
         byX[d] = std::bit_cast<float>(sources.next());
         byY[d] = std::bit_cast<float>(sources.next());
       }
-      place.level = from->levelFor(byX, byY);
+      place.level = from->levelFor(place.at, byX, byY);
+    } else if (isInQuad) {
+      place.level = levelInQuad(op, *from, lane, coordinates, hasLayers ? 1 : 0);
     } else if (way != Way::Gathered && level >= kBias) {
       const std::uint32_t given = sources.next();
       fetchLevel = static_cast<std::int32_t>(given);
@@ -159,6 +185,8 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
     const launch::Texel texel = isFetch                ? from->fetch(texelAt, place.layer, fetchLevel, sample)
                                 : way == Way::Gathered ? from->gather(place, mod(Mod::Func))
                                                        : from->sample(place);
+    // Nothing is missing ever.
+    if (const int missing = isa::desc(op.inst.op).slotIndex("Pu"); missing >= 0) setWord(op, missing, 0, lane, 0);
     // The first two that are wanted go to Rd, in one register if they are halves.
     std::array<std::uint32_t, 4> wanted{};
     unsigned count = 0;

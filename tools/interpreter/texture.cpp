@@ -2,6 +2,7 @@
 #include "support/ieee.h"
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/texture_access.h"
+#include "tools/launch/texture_table.h"
 
 #include <algorithm>
 #include <array>
@@ -14,6 +15,7 @@
 namespace orias::interp {
 
 using launch::Texels;
+using launch::TextureFact;
 using launch::TextureShape;
 using ptx::Form;
 using ptx::Mod;
@@ -21,8 +23,6 @@ using ptx::Op;
 using ptx::OperandKind;
 using ptx::Slot;
 using ptx::Type;
-
-namespace {
 
 std::optional<TextureShape> shapeOf(const Form& f) {
   switch (f.get(Slot::Geometry)) {
@@ -39,9 +39,10 @@ std::optional<TextureShape> shapeOf(const Form& f) {
   }
 }
 
-} // namespace
-
 std::optional<std::uint32_t> handleOf(FunctionTranslator& t, const ptx::Operand& o) {
+  const bool isVariable =
+      o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable);
+  if (isVariable && o.offset() == 0) return t.variableAddress(o.variableId());
   if (o.is(OperandKind::Register)) return t.useOf(o, Type::U64);
   if (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Register && o.offset() == 0)
     return t.registerSlot(o.registerId());
@@ -64,7 +65,7 @@ std::optional<TexelAddress> addressOf(FunctionTranslator& t, const ptx::Operand&
   if (!shape || parts.size() != 2) return std::nullopt;
   const auto handle = handleOf(t, parts[0]);
   if (!handle) return std::nullopt;
-  return TexelAddress{*shape, *handle, slotsOf(t, parts[1], coordinateType)};
+  return TexelAddress{*shape, t.list({*handle}), slotsOf(t, parts[1], coordinateType)};
 }
 
 Texels texelsOf(const Thread& t, std::uint32_t slot) {
@@ -74,7 +75,7 @@ Texels texelsOf(const Thread& t, std::uint32_t slot) {
 }
 
 Texels texelsOf(const Thread& t, const TexelAddress& address) {
-  const Texels texels = texelsOf(t, address.handle);
+  const Texels texels = texelsOf(t, address.handle[0]);
   if (texels.texture().shape != address.shape)
     throw Stop{"memcheck", fmt::format("the texture '{}' has another shape", texels.texture().name)};
   return texels;
@@ -144,7 +145,7 @@ launch::Texel read(const Thread& t, const TextureAccess& access) {
       byX[d] = floatIn(t, access.byX[d]);
       byY[d] = floatIn(t, access.byY[d]);
     }
-    place.level = texels.levelFor(byX, byY);
+    place.level = texels.levelFor(place.at, byX, byY);
   }
   return access.component < 0 ? texels.sample(place) : texels.gather(place, static_cast<unsigned>(access.component));
 }
@@ -157,21 +158,35 @@ void readTexture(Thread& t, const Inst& i) {
     t.r[access.values[k]] = access.halves == 0   ? texel[k]
                             : access.halves == 1 ? half(k)
                                                  : half(2 * k) | half(2 * k + 1) << 16;
+  t.r[i.d] = 1; // all texels are in memory
+}
+
+/// Of other than sizes: the fact that is asked for.
+std::optional<TextureFact> factAsked(Mod asked) {
+  switch (asked) {
+  case Mod::ForceUnnormalizedCoords: return TextureFact::ForceUnnormalized;
+  case Mod::AddrMode0: return TextureFact::AddressMode0;
+  case Mod::AddrMode1: return TextureFact::AddressMode1;
+  case Mod::AddrMode2: return TextureFact::AddressMode2;
+  case Mod::FilterMode: return TextureFact::FilterMode;
+  case Mod::NormalizedCoords: return TextureFact::Normalized;
+  case Mod::ChannelDataType: return TextureFact::ChannelType;
+  case Mod::ChannelOrder: return TextureFact::ChannelOrder;
+  case Mod::ArraySize: return TextureFact::ArraySize;
+  case Mod::NumMipmapLevels: return TextureFact::Levels;
+  case Mod::NumSamples: return TextureFact::Samples;
+  case Mod::MemoryLayout: return TextureFact::MemoryLayout;
+  default: return std::nullopt;
+  }
 }
 
 void query(Thread& t, const Inst& i) {
   const launch::Texture& texture = texelsOf(t, i.a).texture();
+  const auto asked = static_cast<Mod>(i.option);
+  if (const auto fact = factAsked(asked)) return put<std::uint32_t>(t, i.d, launch::factOf(texture, *fact));
   const std::uint32_t level = i.b == kSink ? 0 : std::min(get<std::uint32_t>(t, i.b), texture.levels - 1);
   const auto sides = texture.levelSize(level);
-  switch (static_cast<Mod>(i.option)) {
-  case Mod::Width: return put<std::uint32_t>(t, i.d, sides[0]);
-  case Mod::Height: return put<std::uint32_t>(t, i.d, sides[1]);
-  case Mod::Depth: return put<std::uint32_t>(t, i.d, sides[2]);
-  case Mod::ArraySize: return put<std::uint32_t>(t, i.d, texture.layers);
-  case Mod::NormalizedCoords: return put<std::uint32_t>(t, i.d, texture.hasUnitCoordinates ? 1 : 0);
-  case Mod::NumMipmapLevels: return put<std::uint32_t>(t, i.d, texture.levels);
-  default: return put<std::uint32_t>(t, i.d, texture.samples);
-  }
+  put<std::uint32_t>(t, i.d, sides[asked == Mod::Width ? 0 : asked == Mod::Height ? 1 : 2]);
 }
 
 bool isFloat(const FunctionTranslator& t, const ptx::Operand& o) {
@@ -183,7 +198,6 @@ bool translateTexture(FunctionTranslator& t) {
   const Form& f = t.form();
   const Mod mipmap = f.get(Slot::Mipmap);
   const ptx::Operand& result = t.operand(0);
-  if (result.is(OperandKind::Vector) && result.vectorPair() != ptx::RegisterId::None) return false;
   const auto address = addressOf(t, t.operand(1), f.type(1));
   if (!address) return false;
   TextureAccess access;
@@ -211,16 +225,18 @@ bool translateTexture(FunctionTranslator& t) {
     const Mod part = f.get(Slot::Part);
     access.component = part == Mod::G ? 1 : part == Mod::B ? 2 : part == Mod::A ? 3 : 0;
   }
-  t.emit(&readTexture).detail = t.keep(access);
+  Inst& inst = t.emit(&readTexture);
+  inst.detail = t.keep(access);
+  const bool hasPredicate = result.is(OperandKind::Vector) && result.vectorPair() != ptx::RegisterId::None;
+  inst.d = hasPredicate ? t.registerSlot(result.vectorPair()) : kSink;
   return true;
 }
 
 bool translateQuery(FunctionTranslator& t) {
   const Mod asked = t.form().get(Slot::Query);
-  constexpr Mod kKnown[] = {Mod::Width,      Mod::Height,          Mod::Depth,           Mod::ArraySize,
-                            Mod::NumSamples, Mod::NumMipmapLevels, Mod::NormalizedCoords};
+  const bool isSize = asked == Mod::Width || asked == Mod::Height || asked == Mod::Depth;
   const auto handle = handleOf(t, t.operand(1));
-  if (!handle || std::find(std::begin(kKnown), std::end(kKnown), asked) == std::end(kKnown)) return false;
+  if (!handle || (!isSize && !factAsked(asked))) return false;
   Inst& inst = t.emit(&query);
   inst.d = t.def(0);
   inst.a = *handle;

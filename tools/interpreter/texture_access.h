@@ -10,10 +10,13 @@
 
 namespace orias::interp {
 
+/// The shape of the textures and surfaces that an instruction of this form takes; nothing where it names no geometry.
+std::optional<launch::TextureShape> shapeOf(const ptx::Form& form);
+
 /// Inst::detail of both.
 struct TexelAddress {
   launch::TextureShape shape = launch::TextureShape::Plane;
-  std::uint32_t handle = kSink;
+  std::span<const std::uint32_t> handle;      ///< one; in a list, where constants get their slots
   std::span<const std::uint32_t> coordinates; ///< before them the sample and the layer, if there are any
 };
 

@@ -13,7 +13,7 @@ namespace orias::interp {
 
 /// Translates what the kernel can call. Module variables become allocations of `global`. Instructions that are not
 /// implemented stop the run when they are executed, not here. Throws orias::Error when there is no such kernel.
-std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Memory& global);
+std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Device& device);
 
 class ModuleTranslator;
 
@@ -85,6 +85,9 @@ class FunctionTranslator {
   std::uint32_t registerSlot(ptx::RegisterId id, ptx::Component part = ptx::Component::None) const;
   ptx::Type registerType(ptx::RegisterId id) const { return function_.registers[index(id)].type; }
 
+  /// The slot of a variable's address; of a texture or surface of the module, of its handle.
+  std::uint32_t variableAddress(ptx::VariableId id);
+
  private:
   /// Adds the slots of a register that is named whole; false for any other operand.
   bool addRegister(const ptx::Operand& part, std::vector<std::uint32_t>& slots) const;
@@ -95,7 +98,6 @@ class FunctionTranslator {
   std::uint32_t special(ptx::SpecialRegister reg, unsigned component);
   std::uint32_t frameAddress(std::uint64_t offset);
   std::uint64_t constantBits(const ptx::Operand& operand, ptx::Type type) const;
-  std::uint32_t variableAddress(ptx::VariableId id);
 
   struct Branch {
     std::size_t inst;
@@ -126,8 +128,8 @@ class FunctionTranslator {
 
 class ModuleTranslator {
  public:
-  ModuleTranslator(const ptx::Module& module, launch::Memory& global, Program& program)
-      : module(module), forms(module), global_(global), program_(program) {}
+  ModuleTranslator(const ptx::Module& module, launch::Device& device, Program& program)
+      : module(module), forms(module), device_(device), global_(device.global), program_(program) {}
 
   void translate(std::string_view kernel);
 
@@ -147,6 +149,7 @@ class ModuleTranslator {
   void allocateGlobals();
   void initialise();
 
+  launch::Device& device_;
   launch::Memory& global_;
   Program& program_;
   std::map<ptx::VariableId, std::uint64_t> addresses_;

@@ -28,10 +28,10 @@ void unsupported(Thread&, const Inst&) {
   throw Stop{"unsupported", "the interpreter does not know this instruction"};
 }
 
-std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Memory& global) {
+std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Device& device) {
   auto program = std::make_unique<Program>();
   program->module = &module;
-  ModuleTranslator(module, global, *program).translate(kernel);
+  ModuleTranslator(module, device, *program).translate(kernel);
   return program;
 }
 
@@ -76,7 +76,7 @@ void ModuleTranslator::allocateGlobals() {
   for (std::uint32_t i = 0; i < module.variables.size(); ++i) {
     const ptx::Variable& v = module.variables[i];
     if (v.space != StateSpace::Global && v.space != StateSpace::Const) continue;
-    if (v.linkage == ptx::Linkage::Extern || v.incomplete) continue;
+    if (v.linkage == ptx::Linkage::Extern || v.incomplete || typeClass(v.type) == ptx::TypeClass::Opaque) continue;
     std::string name(module.text(v.name));
     // Variables of functions may share a name; the first has it for itself.
     if (global_.find(name)) name += fmt::format("@{}", i);
@@ -131,6 +131,8 @@ std::uint64_t ModuleTranslator::addressOf(ptx::VariableId id) {
   if (const auto it = kernelParams_.find(id); it != kernelParams_.end()) return it->second;
   if (const auto it = addresses_.find(id); it != addresses_.end()) return it->second;
   const ptx::Variable& v = module.variable(id);
+  // Of a texture or surface the handle; the launch has one of that name.
+  if (typeClass(v.type) == ptx::TypeClass::Opaque) return device_.handleOf(module.text(v.name));
   std::uint64_t at = 0; // what is not defined here has no address: using it faults
   if (v.space == StateSpace::Shared) {
     if (v.linkage == ptx::Linkage::Extern) {

@@ -1,5 +1,6 @@
 #include "support/check.h"
 #include "tools/launch/launch.h"
+#include "tools/launch/texture_table.h"
 
 #include <algorithm>
 #include <cstring>
@@ -23,6 +24,18 @@ Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), gl
     for (const Pointer& pointer : launch.buffers[i].pointers)
       global.initialise(allocation.address + pointer.at, kPointerBytes);
   }
+  if (!launch.textures.empty()) describeTextures();
+}
+
+void Device::describeTextures() {
+  const auto place = [&](const char* name, std::span<const std::byte> bytes) {
+    const std::uint64_t address = global.allocate(name, bytes.size());
+    std::memcpy(global.at(address, bytes.size()), bytes.data(), bytes.size());
+    global.initialise(address, bytes.size());
+    return address;
+  };
+  textureTableAddress = place("the driver's table of textures", textureTable(launch.textures));
+  surfaceTableAddress = place("the driver's table of surfaces", surfaceTable(launch.textures));
 }
 
 const Allocation* Device::variable(std::string_view name) const {
@@ -37,6 +50,13 @@ std::optional<Texels> Device::texels(std::uint32_t handle) const {
   const Texture& texture = launch.textures[handle - textureHandle(0)];
   const Allocation& data = global.allocations()[static_cast<std::size_t>(texture.buffer)];
   return Texels(texture, global, data.address + texture.offset);
+}
+
+std::uint64_t Device::handleOf(std::string_view variable) const {
+  for (std::size_t i = 0; i < launch.textures.size(); ++i)
+    if (launch.textures[i].name == variable) return textureHandle(i);
+  throw Error(
+      fmt::format("the module has a texture, sampler or surface '{}'; the launch has none of that name", variable));
 }
 
 std::vector<std::uint64_t> Device::replicas(std::uint64_t address) const {

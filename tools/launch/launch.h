@@ -140,6 +140,9 @@ class Device {
   /// index in the launch and 1 (textureHandle).
   std::optional<Texels> texels(std::uint32_t handle) const;
 
+  /// The handle of the texture that has the name of a module's variable. Throws orias::Error when there is none.
+  std::uint64_t handleOf(std::string_view variable) const;
+
   /// The places that an address of a multicast object stands for, one on each device; none for any other address.
   std::vector<std::uint64_t> replicas(std::uint64_t address) const;
 
@@ -147,10 +150,13 @@ class Device {
   std::uint64_t address(const Pointer& pointer) const;
 
   const Launch& launch;
-  /// Buffers first, in order; then what the engine puts there: module variables, by their names.
+  /// Buffers first, in order; then the tables below, and what the engine puts there: module variables, by their names.
   mutable Memory global;
+  /// What the driver tells of textures and surfaces (texture_table.h); 0 where the launch has none.
+  std::uint64_t textureTableAddress = 0, surfaceTableAddress = 0;
 
  private:
+  void describeTextures();
   void putPointers(std::span<const Pointer> pointers, std::byte* bytes) const;
 };
 

@@ -24,11 +24,24 @@ struct OnCube {
   unsigned face;
   double across, down;
 };
+
+/// The same on the plane of that face, which the direction need not meet first.
+OnCube onPlaneOf(unsigned face, double x, double y, double z) {
+  const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
+  switch (face) {
+  case 0: return {face, -z / ax, -y / ax};
+  case 1: return {face, z / ax, -y / ax};
+  case 2: return {face, x / ay, z / ay};
+  case 3: return {face, x / ay, -z / ay};
+  case 4: return {face, x / az, -y / az};
+  default: return {face, -x / az, -y / az};
+  }
+}
 OnCube onCube(double x, double y, double z) {
   const double ax = std::abs(x), ay = std::abs(y), az = std::abs(z);
-  if (az >= ax && az >= ay) return z < 0 ? OnCube{5, -x / az, -y / az} : OnCube{4, x / az, -y / az};
-  if (ay >= ax) return y < 0 ? OnCube{3, x / ay, -z / ay} : OnCube{2, x / ay, z / ay};
-  return x < 0 ? OnCube{1, z / ax, -y / ax} : OnCube{0, -z / ax, -y / ax};
+  if (az >= ax && az >= ay) return onPlaneOf(z < 0 ? 5 : 4, x, y, z);
+  if (ay >= ax) return onPlaneOf(y < 0 ? 3 : 2, x, y, z);
+  return onPlaneOf(x < 0 ? 1 : 0, x, y, z);
 }
 
 /// NaN counts as 0, and nobody tells numbers apart that are far outside.
@@ -230,7 +243,17 @@ Texel Texels::gather(const Place& place, unsigned component) const {
   return result;
 }
 
-float Texels::levelFor(std::span<const float> byX, std::span<const float> byY) const {
+float Texels::levelFor(const std::array<float, 3>& at, std::span<const float> byX, std::span<const float> byY) const {
+  if (texture_.isCube()) {
+    const OnCube here = onCube(double{at[0]}, double{at[1]}, double{at[2]});
+    const auto squared = [&](std::span<const float> by) {
+      const OnCube there = onPlaneOf(here.face, double{at[0]} + double{by[0]}, double{at[1]} + double{by[1]},
+                                     double{at[2]} + double{by[2]});
+      const double across = there.across - here.across, down = there.down - here.down, half = texture_.size[0] / 2.0;
+      return (across * across + down * down) * half * half;
+    };
+    return static_cast<float>(std::log2(std::max(squared(byX), squared(byY))) / 2);
+  }
   const auto squared = [&](std::span<const float> derivatives) {
     double sum = 0;
     for (unsigned d = 0; d < std::min<std::size_t>(derivatives.size(), texture_.dimensions()); ++d) {

@@ -93,9 +93,9 @@ class Texels {
   /// One component of the four texels that a filter of a plane would read: lower left, lower right, upper right, upper
   /// left, where y grows downwards.
   Texel gather(const Place& place, unsigned component) const;
-  /// The level of detail for derivatives of the coordinates by x and by y, as OpenGL defines it: of the longer of the
-  /// two in texels.
-  float levelFor(std::span<const float> byX, std::span<const float> byY) const;
+  /// The level of detail for derivatives of the coordinates at `at` by x and by y, as OpenGL defines it: of the longer
+  /// of the two in texels. Of a cube they are taken from there to the neighbours, on the face that `at` meets.
+  float levelFor(const std::array<float, 3>& at, std::span<const float> byX, std::span<const float> byY) const;
 
   const Texture& texture() const { return texture_; }
 

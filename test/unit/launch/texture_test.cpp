@@ -1,7 +1,10 @@
 #include "support/check.h"
+#include "tools/launch/gradient_function.h"
 #include "tools/launch/launch.h"
+#include "tools/launch/texture_table.h"
 
 #include <bit>
+#include <cstring>
 #include <doctest/doctest.h>
 #include <string>
 #include <utility>
@@ -123,8 +126,56 @@ TEST_CASE("levels of detail follow each other, and the nearest is read") {
   CHECK(firstOf(texels->fetch({0, 0, 0}, 0, 1)) == 8);
   CHECK(firstOf(texels->fetch({2, 0, 0}, 0, 1)) == 0); // outside of that level
   const float two[] = {0.5f, 0}, little[] = {0, 0.25f};
-  CHECK(texels->levelFor(two, little) == 1);
-  CHECK(texels->levelFor(little, two) == 1);
+  CHECK(texels->levelFor({}, two, little) == 1);
+  CHECK(texels->levelFor({}, little, two) == 1);
+}
+
+TEST_CASE("the level of detail of a cube is that of the way on the face") {
+  const Launch launch = counting(R"("shape": "cube", "size": [4], "levels": 3)", 6 * (16 + 4 + 1));
+  const Device device(launch);
+  const auto texels = device.texels(1);
+  const float none[] = {0, 0, 0};
+  // The face of x goes from -1 to 1 at the distance 1: half its side is two texels.
+  const float across[] = {0, 0, 1}, longer[] = {0, 2, 0}, outwards[] = {3, 0, 0};
+  CHECK(texels->levelFor({1, 0, 0}, across, none) == 1);
+  CHECK(texels->levelFor({1, 0, 0}, across, longer) == 2);
+  CHECK(texels->levelFor({2, 0, 0}, longer, none) == 1); // twice as far away
+  CHECK(texels->levelFor({1, 0, 0}, outwards, none) < -100);
+}
+
+TEST_CASE("functions of the driver that read textures by derivatives are known by their names") {
+  const auto whole = GradientFunction::named("__cuda_syscall_tex_grad_pred_a2d_v4_f16_f32_offset_depth_compare");
+  REQUIRE(whole);
+  CHECK(whole->shape == TextureShape::PlaneLayers);
+  CHECK(whole->hasPredicate);
+  CHECK(whole->givesHalves);
+  CHECK(whole->hasOffset);
+  CHECK(whole->hasReference);
+  const auto plain = GradientFunction::named("__cuda_syscall_tex_grad_cube_v4_s32_f32");
+  REQUIRE(plain);
+  CHECK(plain->shape == TextureShape::Cube);
+  CHECK_FALSE((plain->hasPredicate || plain->givesHalves || plain->hasOffset || plain->hasReference));
+  CHECK_FALSE(GradientFunction::named("__cuda_syscall_tex_grad_cube_v4_s32_f32_later"));
+  CHECK_FALSE(GradientFunction::named("vprintf"));
+}
+
+TEST_CASE("the driver's tables have an entry for each handle") {
+  const Launch launch = counting(
+      R"("shape": "a1d", "size": [4, 3], "channels": 2, "address": "border", "normalizedCoordinates": true)", 24);
+  const Device device(launch);
+  const auto word = [&](std::uint64_t table, unsigned offset) {
+    std::uint32_t value = 0;
+    std::memcpy(&value, device.global.at(table + kTextureEntryBytes + offset, 4), 4);
+    return value;
+  };
+  CHECK(word(device.textureTableAddress, 0x0c) == 4);      // clamp_to_border
+  CHECK(word(device.textureTableAddress, 0x1c) == 1);      // coordinates are normalised
+  CHECK(word(device.textureTableAddress, 0x24) == 0x10b2); // RG
+  CHECK(word(device.textureTableAddress, 0x28) == 3);      // layers
+  CHECK(word(device.surfaceTableAddress, 0x1c) == 3);
+  CHECK(word(device.surfaceTableAddress, 0x10) == 0x10b2);
+  CHECK(device.handleOf("t") == 1);
+  CHECK_THROWS_AS(device.handleOf("another"), orias::Error);
 }
 
 TEST_CASE("samples lie side by side; a value is compared before texels are filtered") {

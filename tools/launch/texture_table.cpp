@@ -1,0 +1,104 @@
+#include "tools/launch/texture_table.h"
+
+#include "encoder/isa/texture_table.h"
+#include "tools/launch/element.h"
+#include "tools/launch/launch.h"
+
+#include <cstring>
+
+namespace orias::launch {
+
+namespace {
+
+std::uint32_t modeOf(AddressMode mode, bool hasUnitCoordinates) {
+  enum { kWrap, kMirror, kClampToEdge = 3, kClampToBorder };
+  switch (mode) {
+  case AddressMode::Wrap: return hasUnitCoordinates ? kWrap : kClampToEdge;
+  case AddressMode::Mirror: return hasUnitCoordinates ? kMirror : kClampToEdge;
+  case AddressMode::Border: return kClampToBorder;
+  case AddressMode::Clamp: break;
+  }
+  return kClampToEdge;
+}
+
+std::uint32_t channelTypeOf(const Texture& texture) {
+  constexpr std::uint32_t kSignedFraction = 0x10d0, kFraction = 0x10d2, kSigned = 0x10d7, kUnsigned = 0x10da,
+                          kHalf = 0x10dd, kFloat = 0x10de;
+  const unsigned bytes = elementBytes(texture.type);
+  if (isFloat(texture.type)) return bytes == 2 ? kHalf : kFloat;
+  const std::uint32_t width = bytes == 1 ? 0 : bytes == 2 ? 1 : 2;
+  if (texture.readsUnit) return (isSigned(texture.type) ? kSignedFraction : kFraction) + width;
+  return (isSigned(texture.type) ? kSigned : kUnsigned) + width;
+}
+
+std::uint32_t channelOrderOf(const Texture& texture) {
+  constexpr std::uint32_t kR = 0x10b0, kRg = 0x10b2, kRgba = 0x10b5;
+  return texture.channels == 1 ? kR : texture.channels == 2 ? kRg : kRgba;
+}
+
+class Table {
+ public:
+  explicit Table(std::size_t textures) : bytes_(kTextureEntryBytes * (textures + textureHandle(0))) {}
+  void put(std::size_t texture, unsigned offset, std::uint32_t value) {
+    std::memcpy(bytes_.data() + kTextureEntryBytes * textureHandle(texture) + offset, &value, sizeof value);
+  }
+  std::vector<std::byte> take() { return std::move(bytes_); }
+
+ private:
+  std::vector<std::byte> bytes_;
+};
+
+} // namespace
+
+std::uint32_t factOf(const Texture& texture, TextureFact fact) {
+  switch (fact) {
+  case TextureFact::ForceUnnormalized: return 0;
+  case TextureFact::AddressMode0: return modeOf(texture.address[0], texture.hasUnitCoordinates);
+  case TextureFact::AddressMode1: return modeOf(texture.address[1], texture.hasUnitCoordinates);
+  case TextureFact::AddressMode2: return modeOf(texture.address[2], texture.hasUnitCoordinates);
+  case TextureFact::FilterMode: return texture.isLinear ? 1 : 0;
+  case TextureFact::Normalized: return texture.hasUnitCoordinates ? 1 : 0;
+  case TextureFact::ChannelType: return channelTypeOf(texture);
+  case TextureFact::ChannelOrder: return channelOrderOf(texture);
+  case TextureFact::ArraySize: return texture.layers;
+  case TextureFact::Levels: return texture.levels;
+  case TextureFact::Samples: return texture.samples;
+  case TextureFact::MemoryLayout: return 1; // rows lie one behind the other
+  }
+  return 0;
+}
+
+std::vector<std::byte> textureTable(std::span<const Texture> textures) {
+  namespace entry = isa::texture_entry;
+  Table table(textures.size());
+  for (std::size_t i = 0; i < textures.size(); ++i) {
+    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
+    put(entry::kForceUnnormalized, TextureFact::ForceUnnormalized);
+    put(entry::kAddressModes, TextureFact::AddressMode0);
+    put(entry::kAddressModes + 4, TextureFact::AddressMode1);
+    put(entry::kAddressModes + 8, TextureFact::AddressMode2);
+    put(entry::kFilterMode, TextureFact::FilterMode);
+    put(entry::kNormalized, TextureFact::Normalized);
+    put(entry::kChannelType, TextureFact::ChannelType);
+    put(entry::kChannelOrder, TextureFact::ChannelOrder);
+    put(entry::kArraySize, TextureFact::ArraySize);
+    put(entry::kLevels, TextureFact::Levels);
+    put(entry::kSamples, TextureFact::Samples);
+  }
+  return table.take();
+}
+
+std::vector<std::byte> surfaceTable(std::span<const Texture> textures) {
+  namespace entry = isa::surface_entry;
+  Table table(textures.size());
+  for (std::size_t i = 0; i < textures.size(); ++i) {
+    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
+    put(entry::kChannelType, TextureFact::ChannelType);
+    put(entry::kChannelOrder, TextureFact::ChannelOrder);
+    put(entry::kMemoryLayout, TextureFact::MemoryLayout);
+    put(entry::kArraySize, TextureFact::ArraySize);
+  }
+  return table.take();
+}
+
+} // namespace orias::launch
