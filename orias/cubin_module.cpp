@@ -32,7 +32,7 @@ cubin::RelocationType relocationTypeOf(const ori::DataRelocation& relocation) {
 }
 
 bool isFunction(const ori::Symbol& symbol) {
-  return symbol.kind != ori::Symbol::Kind::Variable;
+  return symbol.kind == ori::Symbol::Kind::Function || symbol.kind == ori::Symbol::Kind::ExternFunction;
 }
 
 /// From sm_90 on linkers keep a table of all functions whose address is taken; before that a pointer is the address
@@ -99,6 +99,7 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
   using Part = encoder::CodeRelocation::Part;
   if (relocation.part == Part::Callee) return hasUnifiedTable(module) ? Type::Callee : Type::CalleeAt34;
   const ori::Symbol& symbol = module.symbols[relocation.symbol];
+  if (symbol.kind == ori::Symbol::Kind::DriverWord) return Type::Abs32At32;
   if (symbol.kind == ori::Symbol::Kind::Variable) {
     const ori::Space space = module.variables[symbol.index].space;
     if (space == ori::Space::Const) return Type::Abs16At32;
@@ -159,6 +160,23 @@ void addTable(const encoder::JumpTable& table, cubin::Function& out) {
   out.indirectBranches.push_back({table.branch, table.targets});
 }
 
+/// Textures, samplers and surfaces of the module that the kernel names.
+void describeHandles(const ori::Function& function, cubin::Function& out) {
+  using Kind = cubin::HandleWord::Kind;
+  bool hasTextures = false, hasSurfaces = false;
+  for (const ori::HandleWord& handle : function.handles) {
+    const ori::Symbol& symbol = function.module().symbols[handle.symbol];
+    const Kind kind = symbol.kind == ori::Symbol::Kind::Texture   ? Kind::Texture
+                      : symbol.kind == ori::Symbol::Kind::Sampler ? Kind::Sampler
+                                                                  : Kind::Surface;
+    out.handles.push_back({kind, handle.offset, symbol.name});
+    (kind == Kind::Surface ? hasSurfaces : hasTextures) = true;
+  }
+  // The bank that the handles are in.
+  if (hasTextures) out.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessTextureBank, 0));
+  if (hasSurfaces) out.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -189,6 +207,7 @@ cubin::Function describe(const CodedFunction& coded) {
   for (const ori::KernelParam& p : function.params)
     out.parameters.push_back({p.offset, p.size, 0, 0});
   out.parameterSize = function.paramBytes;
+  describeHandles(function, out);
   out.maxThreads = dimensions(function.bounds.maxntid);
   out.requiredThreads = dimensions(function.bounds.reqntid);
   out.clusterShape = dimensions(function.bounds.reqnctapercluster);
@@ -202,7 +221,12 @@ cubin::Function describe(const CodedFunction& coded) {
     out.warpCooperations.push_back({offset});
   for (const encoder::JumpTable& table : code.jumpTables)
     addTable(table, out);
-  if (function.module().relocatable) describeLinking(function, code, out);
+  if (function.module().relocatable)
+    describeLinking(function, code, out);
+  else // a whole program has its addresses, but for what the driver writes
+    for (const encoder::CodeRelocation& r : code.relocations)
+      out.relocations.push_back(
+          {relocationTypeOf(function.module(), r), r.offset, function.module().symbols[r.symbol].name, r.addend});
   // Variables in the frame count from where it ends: that must be known from the first instruction on that needs it.
   if (code.wantNames && out.isEntry)
     for (const cubin::FrameChange& change : frameChanges(function, code))
@@ -220,6 +244,8 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
   out.relocatable = module.relocatable;
   for (const ori::Variable& variable : module.variables)
     out.variables.push_back(describe(module, variable));
+  for (const ori::Symbol& symbol : module.symbols)
+    if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverWords.push_back(symbol.name);
   for (std::uint32_t symbol : module.addressSlots)
     out.addressTable.push_back({module.symbols[symbol].name, 0});
   for (const CodedFunction& coded : functions)

@@ -3,6 +3,7 @@
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/special.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::ptx {
@@ -65,8 +66,54 @@ isa::Operand FunctionLowering::symbolAddress(std::uint32_t symbol, std::int64_t 
   return r;
 }
 
+std::uint32_t FunctionLowering::symbolNamed(ori::Symbol::Kind kind, std::string_view name) {
+  std::vector<ori::Symbol>& symbols = out_.module().symbols;
+  const auto known = std::find_if(symbols.begin(), symbols.end(),
+                                  [&](const ori::Symbol& s) { return s.kind == kind && s.name == name; });
+  const auto id = static_cast<std::uint32_t>(known - symbols.begin());
+  if (known == symbols.end()) symbols.push_back({kind, std::string(name), 0});
+  return id;
+}
+
+isa::Operand FunctionLowering::driverWord(std::string_view symbol) {
+  return symbolAddress(symbolNamed(ori::Symbol::Kind::DriverWord, symbol), 0, 1);
+}
+
+std::optional<isa::Operand> FunctionLowering::handleWord(VariableId id) {
+  const Variable& v = module().variable(id);
+  if (isRelocatable()) {
+    unsupported(
+        fmt::format("'{}', a texture, sampler or surface of the module, in relocatable code", module().text(v.name)));
+    return std::nullopt;
+  }
+  if (v.space != StateSpace::Global || !v.dims.empty()) {
+    unsupported(
+        fmt::format("'{}', which is no single texture, sampler or surface of the module", module().text(v.name)));
+    return std::nullopt;
+  }
+  using Kind = ori::Symbol::Kind;
+  const std::uint32_t symbol = symbolNamed(v.type == Type::TexRef       ? Kind::Texture
+                                           : v.type == Type::SamplerRef ? Kind::Sampler
+                                                                        : Kind::Surface,
+                                           module().text(v.name));
+  constexpr std::uint32_t kWord = 4;
+  const auto known = std::find_if(out_.handles.begin(), out_.handles.end(),
+                                  [&](const ori::HandleWord& h) { return h.symbol == symbol; });
+  std::uint32_t offset = (out_.paramBytes + kWord - 1) / kWord * kWord;
+  offset += kWord * static_cast<std::uint32_t>(known - out_.handles.begin());
+  if (known == out_.handles.end()) out_.handles.push_back({symbol, offset});
+  return IsaOperand::constant(0, static_cast<std::int32_t>(target().paramBase() + offset));
+}
+
 Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   const Variable& v = module().variable(id);
+  if (typeClass(v.type) == TypeClass::Opaque) { // its handle stands for it
+    const IsaOperand r = newR(2);
+    const auto handle = handleWord(id);
+    if (handle) copy(ori::component(r, 0), Value::of(*handle));
+    copy(ori::component(r, 1), Value::constant(0, 1));
+    return Value::of(r);
+  }
   switch (v.space) {
   case StateSpace::Shared: {
     IsaOperand r = newR();

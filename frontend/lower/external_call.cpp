@@ -18,6 +18,13 @@ constexpr std::array<std::string_view, 5> kDriverFunctions{"vprintf", "malloc", 
                                                            "cudaGraphSetConditional"};
 /// Words of arguments that go in registers.
 constexpr std::size_t kMostWords = 10;
+/// Of what goes on the stack: vectors of four words.
+constexpr std::uint32_t kStackArgumentAlignment = 16;
+
+IsaOperand stackPointerRegister() {
+  constexpr std::uint32_t kStackPointer = 1;
+  return IsaOperand::physical(isa::File::R, kStackPointer);
+}
 
 } // namespace
 
@@ -56,15 +63,26 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("so many arguments of '{}'", name));
     return;
   }
-  const std::uint32_t known = layout_.functionSymbol[index(id)];
+  const IsaOperand result = callDriver(layout_.functionSymbol[index(id)], words, static_cast<unsigned>(resultWords));
+  if (!results.empty() && resultWords != 0) {
+    if (!results[0].is(OperandKind::Variable))
+      copy(dest(results[0]), Value::of(result));
+    else
+      for (unsigned w = 0; w < resultWords; ++w)
+        copy(callParamWord(results[0].variableId(), w), Value::of(ori::component(result, w)));
+  }
+  endUnguarded(join);
+}
+
+IsaOperand FunctionLowering::callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords) {
   IsaOperand symbol;
   if (isRelocatable()) {
     symbol.kind = IsaOperand::Kind::Symbol;
-    symbol.reg = known;
+    symbol.reg = function;
   } else {
-    symbol = IsaOperand::immediate(static_cast<std::int32_t>(out_.module().addressSlot(known)));
+    symbol = IsaOperand::immediate(static_cast<std::int32_t>(out_.module().addressSlot(function)));
   }
-  const IsaOperand result = resultWords ? newR(static_cast<unsigned>(resultWords)) : IsaOperand::rz();
+  const IsaOperand result = resultWords ? newR(resultWords) : IsaOperand::rz();
   std::vector<IsaOperand> operands{result, symbol};
   for (std::size_t at = 0; at < words.size();) {
     const std::size_t left = words.size() - at;
@@ -78,14 +96,25 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     operands.push_back(IsaOperand::rz());
   if (callsBelowStack()) operands.push_back(stackPointer());
   builder_.emit(IsaOp::CALL_EXTERN, std::span<const IsaOperand>(operands));
-  if (!results.empty() && resultWords != 0) {
-    if (!results[0].is(OperandKind::Variable))
-      copy(dest(results[0]), Value::of(result));
-    else
-      for (unsigned w = 0; w < resultWords; ++w)
-        copy(callParamWord(results[0].variableId(), w), Value::of(ori::component(result, w)));
+  return result;
+}
+
+std::optional<IsaOperand> FunctionLowering::callDriver(const std::string& name, std::span<const Value> inRegisters,
+                                                       std::span<const Value> onStack, unsigned resultWords) {
+  if (isInRecursion()) {
+    unsupported(fmt::format("a call of '{}' in recursion", name));
+    return std::nullopt;
   }
-  endUnguarded(join);
+  if (refusesCallBelowStack(fmt::format("'{}'", name))) return std::nullopt;
+  const std::uint32_t symbol = symbolNamed(ori::Symbol::Kind::ExternFunction, name);
+  for (std::size_t w = 0; w < onStack.size(); ++w)
+    emit(IsaOp::STL,
+         {stackPointerRegister(), IsaOperand(), IsaOperand::immediate(static_cast<std::int32_t>(4 * w)),
+          inReg(onStack[w].word(0))},
+         {{IsaMod::Size, isa::MemSize::B32}});
+  out_.outgoingBytes = std::max(out_.outgoingBytes, static_cast<std::uint32_t>(4 * onStack.size()));
+  if (!onStack.empty()) alignArguments(kStackArgumentAlignment);
+  return callDriver(symbol, inRegisters, resultWords);
 }
 
 } // namespace orias::ptx

@@ -95,6 +95,8 @@ void lowerRed(FunctionLowering&, const Instruction&, const Form&);
 
 // texture.cpp
 void lowerTex(FunctionLowering&, const Instruction&, const Form&);
+/// tex.grad of what TXD does not take.
+void lowerTexByFurtherGradients(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceLoad(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceStore(FunctionLowering&, const Instruction&, const Form&);
 void lowerSurfaceReduction(FunctionLowering&, const Instruction&, const Form&);

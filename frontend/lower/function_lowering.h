@@ -171,6 +171,13 @@ class FunctionLowering {
   /// A call of a function of the driver (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
   static bool isDriverFunction(std::string_view name);
+  /// The same by the symbol of the function, with words that stand in registers from R4 on; the result stands there,
+  /// too. Inside beginUnguarded() and endUnguarded().
+  isa::Operand callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords);
+  /// A call of a function that the PTX does not declare. `onStack` are words from the stack pointer on. Nothing where
+  /// it cannot be called here, which is reported.
+  std::optional<isa::Operand> callDriver(const std::string& name, std::span<const Value> inRegisters,
+                                         std::span<const Value> onStack, unsigned resultWords);
   /// Whom a call by the ABI of functions reaches, and what that one takes and gives.
   struct AbiCallee {
     isa::Operand where; ///< a symbol, or a register that holds the address
@@ -180,6 +187,12 @@ class FunctionLowering {
   /// Calls by the ABI of functions (abi_call.cpp).
   void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
   void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
+
+  /// The word of constant bank 0 where the driver puts the handle of a texture, sampler or surface of the module;
+  /// nothing, and an error, where it cannot be told.
+  std::optional<isa::Operand> handleWord(VariableId id);
+  /// A register with the number that the driver writes into the code for this symbol.
+  isa::Operand driverWord(std::string_view symbol);
 
   // --- the stack (recursive_calls.cpp, stack.cpp)
   /// A register with the lowest address in use below the frame, a multiple of 16.
@@ -242,6 +255,8 @@ class FunctionLowering {
   isa::Operand specialPredicate(SpecialRegister reg);
   /// The address of a symbol of relocatable code.
   isa::Operand symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words);
+  /// The symbol of that kind and name, made where there is none.
+  std::uint32_t symbolNamed(ori::Symbol::Kind kind, std::string_view name);
   bool isRelocatable() const { return layout_.options.relocatable; }
   void startBlock(ori::Block* block);
   /// The kernel and all functions that it calls, each once, callers first.

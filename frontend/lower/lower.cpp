@@ -141,6 +141,7 @@ class ModuleLowering {
       if (v.space == StateSpace::Const && !out_->relocatable) constants.push_back(id);
       const bool isShared = v.space == StateSpace::Shared && out_->relocatable;
       if (v.space != StateSpace::Global && v.space != StateSpace::Const && !isShared) continue;
+      if (typeClass(v.type) == TypeClass::Opaque) continue; // kernels have the handles of those that they name
       ori::Variable out;
       out.name = std::string(in_.text(v.name));
       out.linkage = linkageOf(v.linkage);

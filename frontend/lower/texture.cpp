@@ -4,6 +4,7 @@
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/texture_name.h"
+#include "frontend/lower/texture_parts.h"
 
 #include <algorithm>
 #include <array>
@@ -18,14 +19,6 @@ constexpr NamedOps kFiltered{IsaOp::TEX, IsaOp::TEX_C, IsaOp::TEX_B};
 constexpr NamedOps kFetched{IsaOp::TLD, IsaOp::TLD_C, IsaOp::TLD_B};
 constexpr NamedOps kGathered{IsaOp::TLD4, IsaOp::TLD4_C, IsaOp::TLD4_B};
 constexpr NamedOps kByGradients{IsaOp::TXD, IsaOp::TXD_C, IsaOp::TXD_B};
-constexpr NamedOps kAsked{IsaOp::TXQ, IsaOp::TXQ_C, IsaOp::TXQ_B};
-
-Value smaller(FunctionLowering& f, const Value& a, std::int64_t limit) {
-  const IsaOperand r = f.newR();
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, f.inReg(a), f.imm(limit), IsaOperand::pt()},
-         {{IsaMod::Type, isa::IntType::U32}});
-  return Value::of(r);
-}
 
 /// A direction becomes a point on the cube: its largest coordinate becomes 1 or -1.
 void projectOnCube(FunctionLowering& f, std::span<Value> xyz) {
@@ -42,44 +35,6 @@ void projectOnCube(FunctionLowering& f, std::span<Value> xyz) {
   }
 }
 
-/// Where the offset of a coordinate stands in the word of all offsets: the first one lowest.
-struct OffsetField {
-  unsigned apart, bits;
-};
-constexpr OffsetField kOffsets{4, 4}, kGatheredOffsets{8, 6};
-
-Value packedOffsets(FunctionLowering& f, const Operand& operand, unsigned count, OffsetField field) {
-  const std::uint64_t mask = (1u << field.bits) - 1;
-  std::vector<Value> offsets;
-  if (operand.is(OperandKind::Vector))
-    for (const Operand& part : f.parts(operand))
-      offsets.push_back(f.source(part, Type::S32));
-  else
-    offsets.push_back(f.source(operand, Type::S32));
-  std::uint64_t known = 0;
-  IsaOperand sum = IsaOperand::rz();
-  for (unsigned i = 0; i < std::min<std::size_t>(count, offsets.size()); ++i) {
-    if (offsets[i].isConstant()) {
-      known |= (offsets[i].bits() & mask) << (field.apart * i);
-      continue;
-    }
-    const IsaOperand shifted = f.newR(), both = f.newR();
-    f.emit(IsaOp::SHF, {shifted, f.inReg(offsets[i]), f.imm(field.apart * i), IsaOperand::rz()},
-           {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
-    constexpr int kOrMasked = 0xf8; // sum | (shifted & mask)
-    f.emit(IsaOp::LOP3,
-           {IsaOperand::pt(), both, sum, shifted, f.inReg(f.imm(static_cast<std::int64_t>(mask << (field.apart * i)))),
-            f.imm(kOrMasked), IsaOperand::pt().notted()});
-    sum = both;
-  }
-  if (sum.isZeroReg()) return Value::constant(known, 1);
-  if (known == 0) return Value::of(sum);
-  const IsaOperand both = f.newR();
-  f.emit(IsaOp::LOP3, {IsaOperand::pt(), both, sum, f.imm(static_cast<std::int64_t>(known)), IsaOperand::rz(),
-                       f.imm(0xfc), IsaOperand::pt().notted()});
-  return Value::of(both);
-}
-
 /// Derivatives of each coordinate by x, then by y.
 std::vector<Value> gradients(FunctionLowering& f, const Operand& byX, const Operand& byY) {
   auto elements = [&](const Operand& o) { return o.is(OperandKind::Vector) ? f.parts(o) : std::span(&o, 1); };
@@ -93,8 +48,7 @@ std::vector<Value> gradients(FunctionLowering& f, const Operand& byX, const Oper
 }
 
 constexpr std::uint32_t kCoarsest = 0xc2000000; ///< -32 as a level of detail, clamped by the texture (observed)
-constexpr std::int64_t kLastLayer = 0xffff;
-constexpr int kPlane = 1; ///< the number of two dimensions
+constexpr int kPlane = 1;                       ///< the number of two dimensions
 
 } // namespace
 
@@ -115,16 +69,19 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   // With more than two coordinates, offsets or a value to compare with, ptxas gives four lanes the coordinates around
   // those of each lane, and filters by what lies between them.
   const bool hasFewCoordinates = geometry && geometry->coordinates - (geometry->isArray ? 1 : 0) <= 2;
-  if (!geometry || geometry->texture < 0 || hasPredicate || at.size() != 2 || !ops[0].is(OperandKind::Vector) ||
-      (isGradient && (!hasFewCoordinates || ops.size() > 4))) {
+  if (!geometry || geometry->texture < 0 || at.size() != 2 || !ops[0].is(OperandKind::Vector)) {
     f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  if (isGradient && (!hasFewCoordinates || ops.size() > 4)) {
+    lowerTexByFurtherGradients(f, i, form);
     return;
   }
   ori::Block* join = f.beginUnguarded();
   const auto name = TextureName::of(f, at[0]);
   if (!name) return;
   std::vector<Value> coordinates = coordinatesOf(f, at[1], coordinateType, *geometry);
-  if (geometry->isArray) coordinates[0] = smaller(f, coordinates[0], kLastLayer);
+  if (geometry->isArray) coordinates[0] = knownLayer(f, coordinates[0]);
   if (geometry->isCube) projectOnCube(f, std::span(coordinates).last(3));
   if (isLine) { // is sampled as a plane, in its first row (observed)
     coordinates.push_back(Value::constant(0, 1));
@@ -144,7 +101,6 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     level = kLevel;
     parameters.push_back(Value::constant(kCoarsest, 1));
   }
-  bool hasOffset = false, hasReference = false;
   if (isGradient) {
     level = kNone;
     parameters = gradients(f, ops[2], ops[3]);
@@ -153,22 +109,12 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     if (isLine) parameters.resize(4, Value::constant(0, 1));
     next = ops.size();
   }
-  // Offsets come first and are a vector, but for the one of a line; without types of their own, two are an offset and a
-  // value.
-  const bool mayHaveOffset = !geometry->isCube,
-             hasOneCoordinate = geometry->coordinates == (geometry->isArray ? 2u : 1u);
-  for (; next < ops.size(); ++next) {
-    const bool isFloat = ops[next].is(OperandKind::Float32) || ops[next].is(OperandKind::Float64) ||
-                         (ops[next].is(OperandKind::Register) && f.typeOf(ops[next]) == Type::F32);
-    const bool isVector = ops[next].is(OperandKind::Vector);
-    if (isVector || (mayHaveOffset && hasOneCoordinate && !isFloat && !hasOffset)) {
-      hasOffset = true;
-      parameters.push_back(packedOffsets(f, ops[next], geometry->coordinates, isGather ? kGatheredOffsets : kOffsets));
-    } else {
-      hasReference = true;
-      parameters.push_back(f.source(ops[next], Type::F32));
-    }
-  }
+  const FurtherOperands further = furtherOperands(f, ops.subspan(next), *geometry);
+  const bool hasOffset = further.offset != nullptr, hasReference = further.reference != nullptr;
+  if (hasOffset)
+    parameters.push_back(
+        packedOffsets(f, *further.offset, geometry->coordinates, isGather ? kGatheredOffsets : kOffsets));
+  if (hasReference) parameters.push_back(f.source(*further.reference, Type::F32));
 
   if (geometry->hasSamples) parameters.push_back(f.source(f.parts(at[1]).front(), Type::U32));
   const IsaOperand low = f.newR(2), high = f.newR(2);
@@ -192,41 +138,15 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     }
   }
   using Place = TextureName::Place;
-  name->emitTexture(f, named, {IsaOperand::pt(), high, low}, {std::move(coordinates), std::move(parameters)},
+  // True where the texel is not in memory.
+  const IsaOperand isMissing = hasPredicate ? f.newP() : IsaOperand::pt();
+  name->emitTexture(f, named, {isMissing, high, low}, {std::move(coordinates), std::move(parameters)},
                     isGradient ? Place::BeforeFirst : Place::BeforeSecond, mods);
-  auto results = f.parts(ops[0]);
-  const auto component = [&](unsigned k) { return ori::component(k < 2 ? low : high, k % 2); };
-  for (unsigned k = 0; k < results.size(); ++k) {
-    if (results[k].is(OperandKind::Sink)) continue;
-    const IsaOperand d = f.dest(results[k]);
-    // Halves are made of what came as f32.
-    if (form.type(0) == Type::F16x2)
-      f.emit(IsaOp::F2FP, {d, component(2 * k + 1), component(2 * k)});
-    else if (form.type(0) == Type::F16)
-      f.emit(IsaOp::F2FP, {d, IsaOperand::rz(), component(k)});
-    else
-      f.copy(d, Value::of(component(k)));
-  }
-  f.endUnguarded(join);
-}
-
-/// txq and suq: the sizes that the header holds; the rest lies in memory that only the driver knows.
-void lowerTextureQuery(FunctionLowering& f, const Instruction& i, const Form& form) {
-  auto ops = f.operands(i);
-  const Mod query = form.get(Slot::Query);
-  const int mask = query == Mod::Width ? 1 : query == Mod::Height ? 2 : query == Mod::Depth ? 4 : 0;
-  if (mask == 0) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
-  ori::Block* join = f.beginUnguarded();
-  const auto name = TextureName::of(f, ops[1]);
-  if (!name) return;
-  const IsaOperand size = f.newR();
-  const Value level = ops.size() > 2 ? f.source(ops[2], Type::B32) : Value::constant(0, 1);
-  const std::array<ModValue, 1> mods{ModValue{IsaMod::Mask, mask}};
-  name->emitTexture(f, kAsked, {IsaOperand::rz(), size}, {{level}, {}}, TextureName::Place::BeforeFirst, mods);
-  f.copy(f.dest(ops[0]), Value::of(size));
+  std::array<IsaOperand, 4> texel;
+  for (unsigned k = 0; k < texel.size(); ++k)
+    texel[k] = ori::component(k < 2 ? low : high, k % 2);
+  takeTexel(f, ops[0], form.type(0), texel);
+  if (hasPredicate) takeResidency(f, ops[0], isMissing.notted());
   f.endUnguarded(join);
 }
 

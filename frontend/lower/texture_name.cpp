@@ -20,11 +20,11 @@ namespace {
 /// Constants are named by their words.
 constexpr std::int32_t kWordBytes = 4;
 
-std::array<IsaOperand, 2> wordOf(FunctionLowering& f, const IsaOperand& constant) {
+} // namespace
+
+std::array<IsaOperand, 2> constantWord(FunctionLowering& f, const IsaOperand& constant) {
   return {f.imm(constant.bank), f.imm(constant.imm / kWordBytes)};
 }
-
-} // namespace
 
 std::optional<Geometry> geometryOf(const Form& form) {
   switch (form.get(Slot::Geometry)) {
@@ -61,14 +61,27 @@ IsaOperand joined(FunctionLowering& f, std::span<const Value> values) {
 }
 
 std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& operand) {
+  const bool isVariable = operand.is(OperandKind::Variable) ||
+                          (operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Variable);
+  if (isVariable && operand.offset() == 0 &&
+      typeClass(f.module().variable(operand.variableId()).type) == TypeClass::Opaque) {
+    const auto handle = f.handleWord(operand.variableId());
+    if (!handle) return std::nullopt;
+    return TextureName(Value::of(*handle), Value::constant(0, 1));
+  }
   const bool isAddress = operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Register;
   if (operand.is(OperandKind::Register) || (isAddress && operand.offset() == 0)) {
     const Operand name = Operand::reg(operand.registerId());
-    if (const auto at = f.kernelParameter(name))
-      return TextureName(Value::of(IsaOperand::constant(0, static_cast<std::int32_t>(*at))));
-    return TextureName(Value::of(f.inReg(f.source(name, Type::U64).word(0))));
+    if (const auto at = f.kernelParameter(name)) {
+      const auto word = [&](std::uint32_t offset) {
+        return Value::of(IsaOperand::constant(0, static_cast<std::int32_t>(*at + offset)));
+      };
+      return TextureName(word(0), word(kWordBytes));
+    }
+    const Value handle = f.source(name, Type::U64);
+    return TextureName(Value::of(f.inReg(handle.word(0))), Value::of(f.inReg(handle.word(1))));
   }
-  f.unsupported("a texture or surface that is not given by a handle in a register");
+  f.unsupported("a texture or surface that is neither of the module nor given by a handle in a register");
   return std::nullopt;
 }
 
@@ -82,7 +95,7 @@ void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vec
     return;
   }
   if (handle_.reg().isConst()) {
-    const auto word = wordOf(f, handle_.reg());
+    const auto word = constantWord(f, handle_.reg());
     operands.insert(operands.end(), word.begin(), word.end());
     f.emit(ops.byConstant, std::move(operands), mods);
     return;
@@ -106,7 +119,7 @@ void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vec
     return;
   }
   if (isConstant) {
-    const auto word = wordOf(f, handle_.reg());
+    const auto word = constantWord(f, handle_.reg());
     operands.insert(operands.end(), word.begin(), word.end());
     f.emit(ops.byConstant, std::move(operands), mods);
     return;

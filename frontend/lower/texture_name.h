@@ -2,6 +2,7 @@
 
 #include "frontend/lower/function_lowering.h"
 
+#include <array>
 #include <optional>
 #include <span>
 #include <vector>
@@ -23,6 +24,9 @@ std::vector<Value> coordinatesOf(FunctionLowering& f, const Operand& operand, Ty
 /// Values side by side in registers.
 isa::Operand joined(FunctionLowering& f, std::span<const Value> values);
 
+/// The bank of a constant and the number of its word there, as instructions name a texture by them.
+std::array<isa::Operand, 2> constantWord(FunctionLowering& f, const isa::Operand& constant);
+
 /// The instruction for each way of naming what it works on: by a uniform register (sm_90), and before by a word of
 /// constant memory or a register.
 struct NamedOps {
@@ -34,6 +38,9 @@ class TextureName {
  public:
   /// The handle that the operand gives, alone or in brackets; nothing, and an error, where it is none.
   static std::optional<TextureName> of(FunctionLowering& f, const Operand& operand);
+
+  /// The handle's two words.
+  std::array<Value, 2> words() const { return {handle_, high_}; }
 
   /// Emits the instruction of a surface: `operands`, then what names it.
   void emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<isa::Operand> operands,
@@ -51,9 +58,10 @@ class TextureName {
                    std::span<const isa::ModValue> mods) const;
 
  private:
-  explicit TextureName(Value handle) : handle_(handle) {}
+  TextureName(Value low, Value high) : handle_(low), high_(high) {}
 
   Value handle_; ///< its low word: a constant of the kernel, or a register
+  Value high_;
 };
 
 } // namespace orias::ptx

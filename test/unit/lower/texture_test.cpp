@@ -82,3 +82,47 @@ TEST_CASE("sizes, gradients, texels") {
   CHECK(inOrder(lowered("ld.param.u64 %rd1, [a]; tex.1d.v2.f16x2.s32 {%r1,%r2}, [%rd1, {%r5}];"),
                 {"TLD", "F2FP", "F2FP"}));
 }
+
+TEST_CASE("derivatives that TXD does not take are the driver's from sm_90 on, and a quad's before") {
+  const std::string statement =
+      "ld.param.u64 %rd1, [a];"
+      "tex.grad.3d.v4.u32.f32 {%r1,%r2,%r3,%r4}, [%rd1, {%f1,%f2,%f3,%f3}], {%f4,%f5,%f6,%f6}, {%f7,%f8,%f1,%f1};";
+  const std::string called = lowered(statement);
+  CAPTURE(called);
+  CHECK(inOrder(called, {"extern \"__cuda_syscall_tex_grad_3d_v4_u32_f32\"", "STL", "STL", "STL", "CALL.EXTERN"}));
+  const std::string quad = lowered(statement, {}, "sm_80");
+  CAPTURE(quad);
+  CHECK(inOrder(quad, {"TEX.QUAD<0,0,0,2>"}));
+  const std::string all = lowered(
+      "tex.grad.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5,%f6,%f6}], {%f7,%f8}, {%f5,%f6}, {1,-2}, %f1;", {},
+      "sm_75");
+  CAPTURE(all);
+  CHECK(inOrder(all, {"0xe1", "TEX.QUAD<1,1,1,5>"})); // the name and the offsets are in registers
+  CHECK(inOrder(lowered("tex.grad.2d.v2.f16x2.f32 {%r1,%r2}|%p1, [%rd1, {%f5,%f6}], {%f7,%f8}, {%f5,%f6}, %f1;"),
+                {"__cuda_syscall_tex_grad_pred_2d_v4_f16_f32_depth_compare", "ISETP.NE"}));
+}
+
+TEST_CASE("whether a texel is in memory is the opposite of what the instruction says") {
+  const std::string text = lowered("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}|%p1, [%rd1, {%f5,%f6}];");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"TEX<", " %p", "PLOP3", "!%p", "0xaa"}));
+}
+
+TEST_CASE("what the header of a texture does not tell stands in a table of the driver's") {
+  const std::string text = lowered("ld.param.u64 %rd1, [a]; txq.filter_mode.b32 %r1, [%rd1];");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"driverword \".nv.unified.texrefDescSize\"", "ADDRESS", "IMAD", "0xf0", "LDG"}));
+  const std::string older = lowered("ld.param.u64 %rd1, [a]; suq.array_size.b32 %r1, [%rd1];", {}, "sm_80");
+  CAPTURE(older);
+  CHECK(inOrder(older, {"driverword \".nv.surfrefDescSize\"", "0xfffff", "ADDRESS", "IMAD", "0x80", "LDG"}));
+}
+
+TEST_CASE("textures of the module have their handles behind the parameters, each once") {
+  const std::string text = lowered("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, {%f5,%f6}];"
+                                   "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, {%f5,%f6}];"
+                                   "suld.b.2d.b32.trap %r1, [surf, {%r2,%r3}];",
+                                   ".global .texref img; .global .surfref surf;", "sm_80");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"texture \"img\"", "surface \"surf\"", "handle", "offset 12;", "handle", "offset 16;"}));
+  CHECK(text.find("offset 20;") == std::string::npos);
+}

@@ -1,0 +1,143 @@
+// Textures by derivatives that TXD does not take: of three coordinates, with offsets, or with a value to compare with.
+// As ptxas does: before sm_90 each lane's coordinates stand in a quad of lanes once, with the derivatives added to the
+// right and below, so that the texture filters by what lies between the lanes (TEX_QUAD); from sm_90 on a function of
+// the driver does it (the names and the places of its arguments: tools/launch/gradient_function.h).
+
+#include "frontend/lower/families.h"
+#include "frontend/lower/modifiers.h"
+#include "frontend/lower/texture_parts.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// What the instruction gives.
+struct Access {
+  TextureName name;
+  Geometry geometry;
+  std::vector<Value> coordinates, byX, byY;
+  FurtherOperands further;
+};
+
+std::vector<Value> elementsOf(FunctionLowering& f, const Operand& o, Type type, unsigned count) {
+  const auto all = o.is(OperandKind::Vector) ? f.parts(o) : std::span(&o, 1);
+  std::vector<Value> values;
+  for (const Operand& element : all.first(std::min<std::size_t>(all.size(), count)))
+    values.push_back(f.source(element, type));
+  return values;
+}
+
+std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a) {
+  if (a.geometry.isArray) a.coordinates[0] = knownLayer(f, a.coordinates[0]);
+  const Value handle = a.name.words()[0];
+  const bool isConstant = handle.reg().isConst();
+  std::vector<Value> parameters;
+  if (!isConstant) parameters.push_back(handle);
+  if (a.further.offset) parameters.push_back(packedOffsets(f, *a.further.offset, a.geometry.coordinates, kOffsets));
+  if (a.further.reference) parameters.push_back(f.source(*a.further.reference, Type::F32));
+  const IsaOperand low = f.newR(2), high = f.newR(2);
+  std::vector<IsaOperand> operands{high, low, joined(f, a.coordinates), joined(f, a.byX), joined(f, a.byY)};
+  operands.push_back(parameters.empty() ? IsaOperand::rz() : joined(f, parameters));
+  const auto word = isConstant ? constantWord(f, handle.reg()) : std::array{IsaOperand::rz(), IsaOperand::rz()};
+  operands.insert(operands.end(), word.begin(), word.end());
+  const std::array<ModValue, 4> mods{
+      ModValue{IsaMod::Geometry, a.geometry.texture}, ModValue{IsaMod::Bindless, isConstant ? 0 : 1},
+      ModValue{IsaMod::Sub2, a.further.offset ? 1 : 0}, ModValue{IsaMod::Sub4, a.further.reference ? 1 : 0}};
+  f.emit(IsaOp::TEX_QUAD, std::move(operands), mods);
+  return {ori::component(low, 0), ori::component(low, 1), ori::component(high, 0), ori::component(high, 1)};
+}
+
+/// The name that the driver has for it: of halves the type is f16, however they are packed.
+std::string functionOf(const Form& form, const Access& a, bool hasPredicate) {
+  const Type type = form.type(0);
+  std::string name = "__cuda_syscall_tex_grad_";
+  if (hasPredicate) name += "pred_";
+  name += modName(form.get(Slot::Geometry));
+  name += "_v4_";
+  name += type == Type::F16 || type == Type::F16x2 ? "f16"
+          : type == Type::U32                      ? "u32"
+          : type == Type::S32                      ? "s32"
+                                                   : "f32";
+  name += "_f32";
+  if (a.further.offset) name += "_offset";
+  if (a.further.reference) name += "_depth_compare";
+  return name;
+}
+
+constexpr unsigned kReference = 2, kCoordinates = 4, kByX = 8, kRegisters = 12; ///< words from R4 on
+constexpr unsigned kVector = 4;                                                 ///< words; what takes less is padded
+constexpr unsigned kResultWords = 5;                                            ///< the first is no part of the texel
+
+void put(std::vector<Value>& words, unsigned at, std::span<const Value> values) {
+  if (words.size() < at + kVector) words.resize(at + kVector, Value::constant(0, 1));
+  std::copy(values.begin(), values.end(), words.begin() + at);
+}
+
+/// The words of the result.
+std::optional<IsaOperand> callDriver(FunctionLowering& f, const Form& form, Access& a, bool hasPredicate) {
+  std::vector<Value> inRegisters(kRegisters, Value::constant(0, 1)), onStack;
+  const auto handle = a.name.words();
+  std::copy(handle.begin(), handle.end(), inRegisters.begin());
+  if (a.further.reference) inRegisters[kReference] = f.source(*a.further.reference, Type::F32);
+  put(inRegisters, kCoordinates, a.coordinates);
+  put(inRegisters, kByX, a.byX);
+  put(onStack, 0, a.byY);
+  if (a.further.offset) put(onStack, kVector, elementsOf(f, *a.further.offset, Type::S32, kVector));
+  return f.callDriver(functionOf(form, a, hasPredicate), inRegisters, onStack, kResultWords);
+}
+
+/// Of halves two stand in a word.
+void takeDriverTexel(FunctionLowering& f, const Operand& results, Type type, IsaOperand words) {
+  const auto parts = f.parts(results);
+  for (unsigned k = 0; k < parts.size(); ++k) {
+    if (parts[k].is(OperandKind::Sink)) continue;
+    const IsaOperand d = f.dest(parts[k]);
+    const bool isHalf = type == Type::F16;
+    const IsaOperand word = ori::component(words, 1 + (isHalf ? k / 2 : k));
+    constexpr std::int64_t kLow = 0x4410, kHigh = 0x4432; // bytes of the word, then zeros
+    if (isHalf)
+      f.emit(IsaOp::PRMT, {d, word, f.imm(k % 2 == 0 ? kLow : kHigh), IsaOperand::rz()});
+    else
+      f.copy(d, Value::of(word));
+  }
+}
+
+} // namespace
+
+void lowerTexByFurtherGradients(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  auto at = f.parts(ops[1]);
+  const Geometry geometry = *geometryOf(form);
+  ori::Block* join = f.beginUnguarded();
+  const auto name = TextureName::of(f, at[0]);
+  if (!name) return;
+  const unsigned count = geometry.coordinates - (geometry.isArray ? 1 : 0);
+  Access access{*name,
+                geometry,
+                coordinatesOf(f, at[1], Type::F32, geometry),
+                elementsOf(f, ops[2], Type::F32, count),
+                elementsOf(f, ops[3], Type::F32, count),
+                furtherOperands(f, ops.subspan(4), geometry)};
+  const bool hasPredicate = ops[0].vectorPair() != RegisterId::None;
+  if (f.target().hasQuadTextures()) {
+    if (hasPredicate) {
+      f.unsupported(fmt::format("{} with a predicate", f.opcodeText()));
+      return;
+    }
+    takeTexel(f, ops[0], form.type(0), readInQuad(f, access));
+  } else {
+    const auto result = callDriver(f, form, access, hasPredicate);
+    if (!result) return;
+    takeDriverTexel(f, ops[0], form.type(0), *result);
+    if (hasPredicate) takeResidency(f, ops[0], f.compared(ori::component(*result, 0), isa::ICmp::NE, 0));
+  }
+  f.endUnguarded(join);
+}
+
+} // namespace orias::ptx
