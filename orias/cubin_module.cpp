@@ -246,10 +246,19 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
     out.variables.push_back(describe(module, variable));
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverWords.push_back(symbol.name);
-  for (std::uint32_t symbol : module.addressSlots)
-    out.addressTable.push_back({module.symbols[symbol].name, 0});
   for (const CodedFunction& coded : functions)
     out.functions.push_back(describe(coded));
+  // Where not all kernels were chosen, nobody may call a function that has a slot.
+  const auto isCalled = [&](const std::string& name) {
+    return std::any_of(out.functions.begin(), out.functions.end(), [&](const cubin::Function& f) {
+      return std::find(f.externals.begin(), f.externals.end(), name) != f.externals.end();
+    });
+  };
+  for (const std::uint32_t id : module.addressSlots) {
+    const ori::Symbol& symbol = module.symbols[id];
+    const bool isEmpty = symbol.kind == ori::Symbol::Kind::ExternFunction && !isCalled(symbol.name);
+    out.addressTable.push_back({isEmpty ? "" : symbol.name, 0});
+  }
   cubin::layOutVariables(out.variables);
   // The code reads bank 3 by offset; lowering and the file must mean the same place.
   for (std::size_t i = 0; i < module.variables.size(); ++i)
