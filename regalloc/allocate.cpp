@@ -88,7 +88,7 @@ class Allocator {
       limit = std::min(limit, ceiling - std::min(ceiling, target.reservedRegisters()));
       if (hasQuadTextures_) limit -= std::min(limit, kQuadRegisters + kQuadAlignment - 1);
     }
-    if (file == File::B && hasQuadTextures_) --limit;
+    if ((file == File::B || file == File::P) && hasQuadTextures_) --limit;
     return limit;
   }
 

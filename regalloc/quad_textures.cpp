@@ -27,7 +27,8 @@ class Expansion {
  public:
   Expansion(ori::Function& function, ori::Instr& from, std::uint32_t first)
       : from_(from), b_(ori::Builder::before(function, &from)), first_(first),
-        saved_(IsaOperand::physical(File::B, function.module().target().registerCount(File::B) - 1)) {
+        saved_(IsaOperand::physical(File::B, function.module().target().registerCount(File::B) - 1)),
+        isMissing_(IsaOperand::physical(File::P, function.module().target().registerCount(File::P) - 1)) {
     b_.setSource(from.source);
   }
 
@@ -45,7 +46,7 @@ class Expansion {
     return IsaOperand::physical(File::R, first_ + number, width);
   }
   static constexpr unsigned kCoordinates = 0, kByX = 4, kByY = 8, kRest = 4, kTexel = 0, kMoved = 8, kWho = 11,
-                            kScratch = 10, kHandle = 7;
+                            kScratch = 10, kHandle = 7, kMissing = 4, kMovedMissing = 5;
 
   unsigned mod(Mod kind) const { return isa::getMod(from_.op, from_.mods, kind); }
   IsaOperand slot(std::string_view name) const {
@@ -85,16 +86,22 @@ class Expansion {
       take(kRest + w, hasHandle && w == 0 ? own(kHandle) : ori::component(rest, w), who);
     read(hasHandle, coordinates, restWords);
     // The texel of the first lane is that of the coordinates themselves.
-    unsigned texel = kTexel;
+    unsigned texel = kTexel, missing = kMissing;
+    const bool hasPredicate = !slot("Rp").isZeroReg();
+    if (hasPredicate)
+      b_.emit(Op::SEL, {own(kMissing), IsaOperand::rz(), IsaOperand::immediate(1), isMissing_.notted()});
     if (lane != 0) {
       for (unsigned c = 0; c < kLanes; ++c)
         take(kMoved + c, own(kTexel + c), IsaOperand::immediate(0));
       texel = kMoved;
+      if (hasPredicate) take(kMovedMissing, own(kMissing), IsaOperand::immediate(0));
+      missing = kMovedMissing;
     }
     b_.emit(Op::BMOV_TO_ACTIVE, {saved_});
     for (unsigned c = 0; c < kLanes; ++c)
       if (const IsaOperand to = word(c < 2 ? "Rd" : "Rd2", c % 2); !to.isZeroReg())
         b_.emit(Op::MOV, {to, own(texel + c), IsaOperand::immediate(1 << lane)});
+    if (hasPredicate) b_.emit(Op::MOV, {slot("Rp"), own(missing), IsaOperand::immediate(1 << lane)});
   }
 
   /// The number of `lane` where that lane runs, of another that does where it does not: what stands in registers of
@@ -132,8 +139,9 @@ class Expansion {
   }
 
   void read(bool hasHandle, unsigned coordinates, unsigned rest) {
-    std::vector<IsaOperand> operands{IsaOperand::pt(), own(kTexel + 2, 2), own(kTexel, 2),
-                                     own(kCoordinates, coordinates), rest != 0 ? own(kRest, rest) : IsaOperand()};
+    std::vector<IsaOperand> operands{slot("Rp").isZeroReg() ? IsaOperand::pt() : isMissing_, own(kTexel + 2, 2),
+                                     own(kTexel, 2), own(kCoordinates, coordinates),
+                                     rest != 0 ? own(kRest, rest) : IsaOperand()};
     if (!hasHandle) operands.insert(operands.end(), {number("bank"), number("index")});
     constexpr unsigned kAuto = 0, kInQuad = 1;
     const std::vector<isa::ModValue> mods{{Mod::Geometry, mod(Mod::Geometry)},
@@ -147,7 +155,7 @@ class Expansion {
   ori::Instr& from_;
   ori::Builder b_;
   std::uint32_t first_;
-  IsaOperand saved_;
+  IsaOperand saved_, isMissing_;
 };
 
 } // namespace

@@ -10,7 +10,8 @@
 
 namespace orias::regalloc {
 
-/// Registers that belong to it, from a multiple of their alignment on, and the convergence barrier that keeps the mask.
+/// Registers that belong to it, from a multiple of their alignment on. So do the last convergence barrier, which keeps
+/// the mask, and the last predicate.
 inline constexpr unsigned kQuadRegisters = 12, kQuadAlignment = 4;
 
 bool hasQuadTextures(const ori::Function& function);

@@ -9,7 +9,6 @@
 
 #include <algorithm>
 #include <array>
-#include <fmt/format.h>
 
 namespace orias::ptx {
 
@@ -33,7 +32,8 @@ std::vector<Value> elementsOf(FunctionLowering& f, const Operand& o, Type type, 
   return values;
 }
 
-std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a) {
+/// `isMissing`: a register that gets 1 where the texel is not in memory, or RZ.
+std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a, const IsaOperand& isMissing) {
   if (a.geometry.isArray) a.coordinates[0] = knownLayer(f, a.coordinates[0]);
   const Value handle = a.name.words()[0];
   const bool isConstant = handle.reg().isConst();
@@ -42,7 +42,7 @@ std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a) {
   if (a.further.offset) parameters.push_back(packedOffsets(f, *a.further.offset, a.geometry.coordinates, kOffsets));
   if (a.further.reference) parameters.push_back(f.source(*a.further.reference, Type::F32));
   const IsaOperand low = f.newR(2), high = f.newR(2);
-  std::vector<IsaOperand> operands{high, low, joined(f, a.coordinates), joined(f, a.byX), joined(f, a.byY)};
+  std::vector<IsaOperand> operands{high, low, isMissing, joined(f, a.coordinates), joined(f, a.byX), joined(f, a.byY)};
   operands.push_back(parameters.empty() ? IsaOperand::rz() : joined(f, parameters));
   const auto word = isConstant ? constantWord(f, handle.reg()) : std::array{IsaOperand::rz(), IsaOperand::rz()};
   operands.insert(operands.end(), word.begin(), word.end());
@@ -126,11 +126,9 @@ void lowerTexByFurtherGradients(FunctionLowering& f, const Instruction& i, const
                 furtherOperands(f, ops.subspan(4), geometry)};
   const bool hasPredicate = ops[0].vectorPair() != RegisterId::None;
   if (f.target().hasQuadTextures()) {
-    if (hasPredicate) {
-      f.unsupported(fmt::format("{} with a predicate", f.opcodeText()));
-      return;
-    }
-    takeTexel(f, ops[0], form.type(0), readInQuad(f, access));
+    const IsaOperand isMissing = hasPredicate ? f.newR() : IsaOperand::rz();
+    takeTexel(f, ops[0], form.type(0), readInQuad(f, access, isMissing));
+    if (hasPredicate) takeResidency(f, ops[0], f.compared(isMissing, isa::ICmp::EQ, 0));
   } else {
     const auto result = callDriver(f, form, access, hasPredicate);
     if (!result) return;

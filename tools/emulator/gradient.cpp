@@ -71,6 +71,7 @@ void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
     const launch::Texel texel = from->sample(place);
     for (unsigned k = 0; k < texel.size(); ++k)
       setWord(op, k < 2 ? low : high, k % 2, lane, texel[k]);
+    setWord(op, row.slotIndex("Rp"), 0, lane, 0);
   }
 }
 

@@ -113,8 +113,8 @@ float Machine::levelInQuad(const Operation& op, const Texels& from, unsigned lan
                                                   : word(op, op.data, number - inBase, quad + place));
     };
     at[d] = in(0);
-    byX[d] = in(kRight) - at[d];
-    byY[d] = in(kBelow) - at[d];
+    byX[d] = in(kRight)-at[d];
+    byY[d] = in(kBelow)-at[d];
   }
   return from.levelFor(at, byX, byY);
 }

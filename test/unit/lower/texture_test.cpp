@@ -92,12 +92,12 @@ TEST_CASE("derivatives that TXD does not take are the driver's from sm_90 on, an
   CHECK(inOrder(called, {"extern \"__cuda_syscall_tex_grad_3d_v4_u32_f32\"", "STL", "STL", "STL", "CALL.EXTERN"}));
   const std::string quad = lowered(statement, {}, "sm_80");
   CAPTURE(quad);
-  CHECK(inOrder(quad, {"TEX.QUAD<0,0,0,2>"}));
+  CHECK(inOrder(quad, {"TEX_QUAD<0,0,0,2>"}));
   const std::string all = lowered(
       "tex.grad.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5,%f6,%f6}], {%f7,%f8}, {%f5,%f6}, {1,-2}, %f1;", {},
       "sm_75");
   CAPTURE(all);
-  CHECK(inOrder(all, {"0xe1", "TEX.QUAD<1,1,1,5>"})); // the name and the offsets are in registers
+  CHECK(inOrder(all, {"0xe1", "TEX_QUAD<1,1,1,5>"})); // the name and the offsets are in registers
   CHECK(inOrder(lowered("tex.grad.2d.v2.f16x2.f32 {%r1,%r2}|%p1, [%rd1, {%f5,%f6}], {%f7,%f8}, {%f5,%f6}, %f1;"),
                 {"__cuda_syscall_tex_grad_pred_2d_v4_f16_f32_depth_compare", "ISETP.NE"}));
 }
