@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "ori/module.h"
+#include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
@@ -247,6 +248,7 @@ class Allocator {
       }
     function_.allocated = true;
     expandAddresses(function_);
+    bringSumsTogether(function_);
     if (hasQuadTextures_) {
       highestR_ = (std::max(highestR_, kStackPointer + 1) + kQuadAlignment - 1) / kQuadAlignment * kQuadAlignment;
       expandQuadTextures(function_, highestR_);

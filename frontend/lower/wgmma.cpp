@@ -1,6 +1,6 @@
 // wgmma: products of a warp group on matrices in shared memory. Each product is waited for where it stands: its
 // registers are written while the warp goes on, and nothing else of ours may come near them. So fences and groups have
-// nothing left to do. The product is added to the old sum here; then its registers are written only.
+// nothing left to do. The old sum is an operand of its own, which the allocator puts where the new one is.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_parts.h"
@@ -19,7 +19,7 @@ namespace {
 struct Product {
   IsaOp op;
   std::vector<ModValue> mods;
-  bool isInteger = false, hasLanes = false, canNegate = false, canTranspose = false;
+  bool hasLanes = false, canNegate = false, canTranspose = false;
 };
 
 /// Products of integers and bits have these numbers of columns only.
@@ -49,7 +49,6 @@ std::optional<Product> productOf(const Form& form) {
                     {IsaMod::SrcFmt, isTf32                ? 2
                                      : typeA == Type::BF16 ? 1
                                                            : 0}},
-                   false,
                    isSparse,
                    true,
                    !isTf32};
@@ -62,13 +61,11 @@ std::optional<Product> productOf(const Form& form) {
                     {IsaMod::Type, typeA == Type::E5M2 ? 1 : 0},
                     {IsaMod::Sub, typeB == Type::E5M2 ? 1 : 0}},
                    false,
-                   false,
                    true,
                    false};
   const auto place = integerColumns(n);
   if (typeD != Type::S32 || !place) return std::nullopt;
-  if (typeA == Type::B1 && typeB == Type::B1 && !isSparse)
-    return Product{IsaOp::BGMMA, {{IsaMod::Geometry, *place}}, true, false, false, false};
+  if (typeA == Type::B1 && typeB == Type::B1 && !isSparse) return Product{IsaOp::BGMMA, {{IsaMod::Geometry, *place}}};
   const auto isByte = [](Type t) { return t == Type::S8 || t == Type::U8; };
   if (!isByte(typeA) || !isByte(typeB)) return std::nullopt;
   constexpr int kDepths = 3;
@@ -76,11 +73,7 @@ std::optional<Product> productOf(const Form& form) {
                  {{IsaMod::Geometry, kDepths * *place + (isSparse ? 1 : 0)},
                   {IsaMod::SrcFmt, typeA == Type::S8 ? 1 : 0},
                   {IsaMod::DstFmt, typeB == Type::S8 ? 1 : 0},
-                  {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}},
-                 true,
-                 false,
-                 false,
-                 false};
+                  {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}}};
 }
 
 IsaOp withRegisters(IsaOp op) {
@@ -107,11 +100,22 @@ void toUniform(FunctionLowering& f, IsaOperand uniform, const Value& word) {
     f.emit(IsaOp::R2UR, {IsaOperand::pt(), uniform, word.word(0)});
 }
 
+/// A predicate that is the same in all lanes.
+IsaOperand toUniform(FunctionLowering& f, IsaOperand predicate) {
+  const IsaOperand word = f.newR(), uniform = f.out().use(f.out().newVReg(File::UR)),
+                   made = f.out().use(f.out().newVReg(File::UP)), always = IsaOperand::zero(File::UP);
+  f.emit(IsaOp::SEL, {word, IsaOperand::rz(), f.imm(1), predicate.notted()});
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), uniform, word});
+  f.emit(IsaOp::UISETP, {made, always, uniform, IsaOperand::zero(File::UR), always},
+         {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+  return made;
+}
+
 } // namespace
 
 void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  const bool isHalfSum = form.type(0) == Type::F16, isSparse = form.get(Slot::Sparsity) != Mod::None;
+  const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
   std::optional<Product> product = productOf(form);
   const std::size_t first = isSparse ? 5 : 3; // of the operands behind the matrices
   if (!product || ops.size() <= first) {
@@ -154,6 +158,16 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto sums = elementsOf(f, ops[0]);
   const unsigned words = static_cast<unsigned>(sums.size());
   const IsaOperand result = f.newR(words);
+  const Operand& scale = ops[first];
+  const bool isKnown = scale.is(OperandKind::Int), isFresh = isKnown && scale.bits() == 0;
+  IsaOperand old = IsaOperand::rz(words), isAdded = IsaOperand::zero(File::UP).notted();
+  if (!isFresh) {
+    old = f.newR(words);
+    for (unsigned k = 0; k < words; ++k)
+      f.copy(ori::component(old, k),
+             sums[k].is(OperandKind::Sink) ? Value::constant(0, 1) : f.source(sums[k], Type::B32));
+    isAdded = isKnown ? IsaOperand::zero(File::UP) : toUniform(f, f.predicate(scale));
+  }
   std::vector<ModValue>& mods = product->mods;
   if (product->canNegate) {
     mods.push_back({IsaMod::Sub4, negB ? 1 : 0});
@@ -165,7 +179,7 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   std::vector<IsaOperand> in{result};
   if (!aIsMatrix) in.push_back(negA ? left.negated() : left);
-  in.insert(in.end(), {descriptors, IsaOperand::rz(words), IsaOperand::zero(File::UP).notted()});
+  in.insert(in.end(), {descriptors, old, isAdded});
   if (isSparse) in.push_back(places);
   if (product->hasLanes) in.push_back(IsaOperand::immediate(static_cast<std::int32_t>(ops[4].intValue())));
   in.push_back(IsaOperand::immediate(0)); // the group that is waited for
@@ -174,32 +188,8 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (!aIsMatrix) f.emit(IsaOp::KEEP, {left});
   if (isSparse) f.emit(IsaOp::KEEP, {places});
 
-  const Operand& scale = ops[first];
-  const bool isFresh = scale.is(OperandKind::Int) && scale.bits() == 0,
-             isAdded = scale.is(OperandKind::Int) && !isFresh;
-  for (unsigned k = 0; k < words; ++k) {
-    const IsaOperand part = ori::component(result, k);
-    if (sums[k].is(OperandKind::Sink)) continue;
-    if (isFresh) {
-      f.copy(f.dest(sums[k]), Value::of(part));
-      continue;
-    }
-    IsaOperand old = f.sourceReg(sums[k], Type::B32);
-    if (!isAdded) {
-      const IsaOperand chosen = f.newR();
-      // What changes nothing when it is added.
-      const std::int64_t nothing = product->isInteger ? 0 : isHalfSum ? INT64_C(-0x7fff8000) : INT64_C(-0x80000000);
-      f.emit(IsaOp::SEL, {chosen, old, f.imm(nothing), f.predicate(scale)});
-      old = chosen;
-    }
-    const IsaOperand d = f.dest(sums[k]);
-    if (product->isInteger)
-      addInteger(f, d, old, part, form.has(Mod::Satfinite));
-    else if (isHalfSum)
-      f.emit(IsaOp::HADD2, {d, old, part});
-    else
-      f.emit(IsaOp::FADD, {d, old, part});
-  }
+  for (unsigned k = 0; k < words; ++k)
+    if (!sums[k].is(OperandKind::Sink)) f.copy(f.dest(sums[k]), Value::of(ori::component(result, k)));
   f.endUnguarded(join);
 }
 

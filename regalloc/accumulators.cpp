@@ -1,0 +1,40 @@
+#include "regalloc/accumulators.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
+#include "ori/builder.h"
+#include "regalloc/calls.h"
+#include "support/check.h"
+
+namespace orias::regalloc {
+
+using isa::Operand;
+
+void bringSumsTogether(ori::Function& function) {
+  for (ori::Block* block : function.layout())
+    function.forEachSafe(*block, [&](ori::Instr& instr) {
+      if (isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return;
+      const int to = isa::desc(instr.op).slotIndex("Rd"), from = isa::desc(instr.op).slotIndex("Rc");
+      if (to < 0 || from < 0) return;
+      const Operand sum = instr.op_(static_cast<unsigned>(to)).value();
+      const Operand old = instr.op_(static_cast<unsigned>(from)).value();
+      if (old.isZeroReg()) {
+        // ptxas has no product that adds RZ.
+        const int isAdded = isa::desc(instr.op).slotIndex("UPp");
+        ORIAS_CHECK(isAdded >= 0);
+        function.setOperand(&instr, static_cast<unsigned>(isAdded), Operand::zero(isa::File::UP).notted());
+      }
+      if (old.isZeroReg() || old.reg == sum.reg) return;
+      ORIAS_CHECK(!instr.isGuarded() && !sum.isZeroReg());
+      std::vector<Move> moves;
+      for (unsigned w = 0; w < old.width; ++w)
+        moves.push_back({sum.reg + w, ori::component(old, w)});
+      ori::Builder b = ori::Builder::before(function, &instr);
+      b.setSource(instr.source);
+      // All go the same way, so that no circle wants a register to step aside.
+      emitMoves(b, std::move(moves), isa::kRZ);
+      function.setOperand(&instr, static_cast<unsigned>(from), sum);
+    });
+}
+
+} // namespace orias::regalloc
