@@ -90,6 +90,10 @@ struct KernelParam {
   std::string_view name;
   std::uint32_t offset = 0; ///< from the target's parameter base
   std::uint32_t size = 0;
+  /// Of a pointer, what `.ptr` says of it: the space as EIATTR_KPARAM_INFO has it (1 local, 2 shared, 4 global or
+  /// constant, 5 generic; observed), 0 without it, and the alignment of what it points to, in bytes.
+  std::uint8_t pointerSpace = 0;
+  std::uint32_t pointerAlign = 0;
 };
 
 /// A word of constant bank 0 behind the parameters: the handle of a texture, sampler or surface of the module.

@@ -107,6 +107,11 @@ class FunctionParser {
     param.offset = in_.unsigned32();
     in_.expect("size");
     param.size = in_.unsigned32();
+    if (in_.take("pointer")) {
+      param.pointerSpace = static_cast<std::uint8_t>(in_.integer(0, 5));
+      in_.expect("align");
+      param.pointerAlign = in_.unsigned32();
+    }
     function_.params.push_back(param);
   }
 

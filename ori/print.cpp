@@ -325,7 +325,9 @@ void putHeader(Out& out, const Function& function) {
   for (const KernelParam& param : function.params) {
     put(out, "  param ");
     putQuoted(out, param.name);
-    put(out, " offset {} size {};\n", param.offset, param.size);
+    put(out, " offset {} size {}", param.offset, param.size);
+    if (param.pointerSpace != 0) put(out, " pointer {} align {}", param.pointerSpace, param.pointerAlign);
+    put(out, ";\n");
   }
   putValue(out, "parambytes", function.paramBytes);
   for (const HandleWord& handle : function.handles)

@@ -177,6 +177,11 @@ void describeHandles(const ori::Function& function, cubin::Function& out) {
   if (hasSurfaces) out.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));
 }
 
+/// Of a power of two; 0 of 0.
+std::uint8_t logarithmOf(std::uint32_t alignment) {
+  return static_cast<std::uint8_t>(alignment == 0 ? 0 : std::bit_width(alignment) - 1);
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -205,7 +210,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.seesDynamicShared = function.usesDynamicShared;
   out.usesSharedAddress = function.sharedBytes != 0 || function.usesDynamicShared;
   for (const ori::KernelParam& p : function.params)
-    out.parameters.push_back({p.offset, p.size, 0, 0});
+    out.parameters.push_back({p.offset, p.size, logarithmOf(p.pointerAlign), p.pointerSpace});
   out.parameterSize = function.paramBytes;
   describeHandles(function, out);
   out.maxThreads = dimensions(function.bounds.maxntid);

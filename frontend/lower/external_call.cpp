@@ -105,7 +105,10 @@ std::optional<IsaOperand> FunctionLowering::callDriver(const std::string& name, 
     unsupported(fmt::format("a call of '{}' in recursion", name));
     return std::nullopt;
   }
-  if (refusesCallBelowStack(fmt::format("'{}'", name))) return std::nullopt;
+  if (callsBelowStack() && !onStack.empty()) {
+    unsupported(fmt::format("a call of '{}' with arguments on the stack beside 'alloca'", name));
+    return std::nullopt;
+  }
   const std::uint32_t symbol = symbolNamed(ori::Symbol::Kind::ExternFunction, name);
   for (std::size_t w = 0; w < onStack.size(); ++w)
     emit(IsaOp::STL,

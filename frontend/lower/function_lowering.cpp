@@ -71,6 +71,20 @@ std::vector<ori::VRegId> FunctionLowering::declareRegisters(const Function& func
   return vregOf;
 }
 
+namespace {
+
+std::uint8_t pointerSpaceOf(const Variable& pointer) {
+  switch (pointer.pointerSpace) {
+  case StateSpace::Local: return 1;
+  case StateSpace::Shared: return 2;
+  case StateSpace::Global:
+  case StateSpace::Const: return 4;
+  default: return 5;
+  }
+}
+
+} // namespace
+
 void FunctionLowering::layOutParams() {
   paramOffset_.assign(module().variables.size(), kNoId);
   const std::uint32_t base = target().paramBase();
@@ -80,7 +94,8 @@ void FunctionLowering::layOutParams() {
     at = alignUp(base + at, v.align) - base; // the place in the bank is aligned, not that among the parameters
     paramOffset_[index(param.variable)] = at;
     const auto size = static_cast<std::uint32_t>(v.byteSize());
-    out_.params.push_back({out_.intern(module().text(v.name)), at, size});
+    out_.params.push_back({out_.intern(module().text(v.name)), at, size,
+                           v.isPointer ? pointerSpaceOf(v) : std::uint8_t{0}, v.pointerAlign});
     at += size;
   }
   out_.paramBytes = at;
@@ -132,9 +147,9 @@ void FunctionLowering::layOutVariables() {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
-  // The driver puts them behind the static ones as far as these are said to reach.
-  if (!dynamic.empty())
-    out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment));
+  // The driver puts them behind the static ones as far as these are said to reach. Without any, ptxas rounds as well.
+  const std::uint32_t least = dynamic.empty() ? 1 : isa::Target::kDynamicSharedAlignment;
+  out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, least));
   for (std::uint32_t id : dynamic)
     sharedOffset_[id] = out_.sharedBytes;
 }

@@ -107,7 +107,7 @@ TEST_CASE("everything that a module holds survives") {
                      {Symbol::Kind::Surface, "drawing", 0}};
   module->addressSlots = {1, 0};
   Function& f = module->newFunction("k", true);
-  f.params = {{f.intern("p0"), 0, 8}, {f.intern("p1"), 8, 4}};
+  f.params = {{f.intern("p0"), 0, 8, 4, 16}, {f.intern("p1"), 8, 4}};
   f.paramBytes = 12;
   f.handles = {{3, 12}};
   f.bounds.maxntid[0] = 256;
