@@ -59,7 +59,9 @@ void Table::write(const std::string& file) const {
          "cubin. A\n"
          "form is a row of the table of PTX instructions with one of its modifiers; an empty cell: PTX does not have "
          "it on that\n"
-         "chip. Written by `orias_forms --arch "
+         "chip. nvdisasm reads every word of all these cubins and prints what our listing prints: "
+         "`test/peers/forms.py`.\n"
+         "Written by `orias_forms --arch "
       << fmt::format("{}", fmt::join(targets_, ",")) << " --table` (`test/forms/`).\n\n| instruction | type |";
   for (const std::string& target : targets_)
     out << " " << target << " |";

@@ -7,9 +7,10 @@
 
 Checks (each is a function below): front (parses and checks without error), assemble (makes a cubin), quality (registers and
 instructions against ptxas -O3), speed (time and memory of both, same machine, best of --repeat), disassembly (nvdisasm accepts
-every word and prints what our listing prints; many files in one run of nvdisasm). Prints a summary; --tsv and --json write
-every figure. Peers that this machine lacks are left out, and the summary says so. The exit status is 1 if a listing differs from
-nvdisasm, nvdisasm refuses a word, or a file fails what --require names.
+every word and prints what our listing prints; many files in one run of nvdisasm), facts (what a launch has to know of a kernel is
+what ptxas says: barriers, parameters, shared memory, bounds). Prints a summary; --tsv and --json write every figure. Peers that this
+machine lacks are left out, and the summary says so. The exit status is 1 if a listing differs from nvdisasm, nvdisasm refuses a
+word, a fact differs, or a file fails what --require names.
 """
 import argparse
 import collections
@@ -28,7 +29,7 @@ import reports
 import sass
 import tools
 
-CHECKS = ("front", "assemble", "quality", "speed", "disassembly")
+CHECKS = ("front", "assemble", "quality", "facts", "speed", "disassembly")
 BATCH_BYTES = 4 << 20  # code disassembled at once; nvdisasm wants some 60 bytes of memory for each of these
 
 
@@ -37,6 +38,28 @@ def target_of(source):
     match = re.search(rb"^\s*\.target\s+(sm_\d+[af]?)", source.read_bytes()[:65536], re.MULTILINE)
     name = match.group(1).decode() if match else "sm_90"
     return name if name[-1] in "af" else "sm_90"
+
+
+def is_padded(ours, theirs):
+    """Whether ptxas has made room for what is sized at launch in a kernel that does not use it: it does in all of the file."""
+    if ours is None or theirs is None:
+        return ours is None
+    (size, alignment), (larger, wanted) = ([int(part, 16) for part in value[0].split()] for value in (ours, theirs))
+    return alignment < wanted and larger == (size + wanted - 1) // wanted * wanted
+
+
+def fact_differences(cubin, peer):
+    """What two cubins say differently of their kernels; more barriers are as good as enough of them."""
+    ours, found = elf.launch_facts(cubin), []
+    for kernel, wanted in elf.launch_facts(peer).items():
+        if kernel not in ours:
+            continue  # a function that has code of its own there
+        for name in sorted(wanted.keys() | ours[kernel].keys()):
+            mine, theirs = ours[kernel].get(name), wanted.get(name)
+            if mine == theirs or (name == "shared" and is_padded(mine, theirs)) or (name == "NUM_BARRIERS" and theirs and mine and mine > theirs):
+                continue
+            found.append(f"{kernel}: {name} {mine}, ptxas {theirs}")
+    return found
 
 
 class Comparison:
@@ -86,16 +109,26 @@ class Comparison:
 
     def quality(self):
         """The same figures from ptxas -O3, or from the cubin that it made earlier."""
-        if self.kept_cubin and self.kept_cubin.exists():
-            self.figures("ptxas_", self.kept_cubin.read_bytes())
-        elif self.options.ptxas:
-            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", str(self.source), "-o", str(self.peer_cubin)]
-            if tools.run(command, self.options.limit).ok:
-                self.figures("ptxas_", self.peer_cubin.read_bytes())
+        if cubin := self.peer():
+            self.figures("ptxas_", cubin)
         for figure in ("registers", "instructions"):
             pairs = [(k[figure], k["ptxas_" + figure]) for k in self.kernels.values() if figure in k and "ptxas_" + figure in k]
             if pairs:
                 self.row[figure], self.row["ptxas_" + figure] = (sum(side) for side in zip(*pairs))
+
+    def peer(self):
+        """What ptxas -O3 makes of the file, or None."""
+        if self.kept_cubin and self.kept_cubin.exists():
+            return self.kept_cubin.read_bytes()
+        if self.options.ptxas and not self.peer_cubin.exists():
+            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", str(self.source), "-o", str(self.peer_cubin)]
+            tools.run(command, self.options.limit)
+        return self.peer_cubin.read_bytes() if self.peer_cubin.exists() else None
+
+    def facts(self):
+        """What a launch has to know, here and there."""
+        if self.row.get("assemble") and (cubin := self.peer()):
+            self.row["fact_differences"] = fact_differences(self.cubin.read_bytes(), cubin)
 
     def speed(self):
         """Time and memory of both programs without the listing, best of several runs, one after the other."""
@@ -251,6 +284,10 @@ def summary(rows, options):
                ("cpu_seconds", "processor time"), ("kilobytes", "peak memory"))
     for figure, what in figures:
         lines.append(ratio_line(rows, figure, what))
+    if any("fact_differences" in r for r in rows):
+        lines.append(f"launch facts: {sum(len(r.get('fact_differences', [])) for r in rows)} differ from ptxas'")
+        for row in rows:
+            lines += [f"  {row['file']} {d}" for d in row.get("fact_differences", [])[: options.differences]]
     if any("words" in r for r in rows):
         refused = sum(len(r.get("refused_words", [])) for r in rows)
         different = sum(len(r.get("listing_differences", [])) for r in rows)
@@ -295,7 +332,7 @@ def parse_arguments():
     options.checks = set(options.checks.split(","))
     if options.checks - set(CHECKS):
         parser.error("no such check: " + ", ".join(sorted(options.checks - set(CHECKS))))
-    if options.checks & {"quality", "speed", "disassembly"}:
+    if options.checks & {"quality", "facts", "speed", "disassembly"}:
         options.checks.add("assemble")
     options.ptxas, options.nvdisasm = tools.find("ptxas"), tools.find("nvdisasm")
     if options.self:
@@ -337,7 +374,7 @@ def main():
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1))
     print(summary(rows, options))
     required = [check for check in options.require.split(",") if check]
-    wrong = any(r.get("refused_words") or r.get("listing_differences") for r in rows)
+    wrong = any(r.get("refused_words") or r.get("listing_differences") or r.get("fact_differences") for r in rows)
     return 1 if wrong or not all(row[check] for row in rows for check in required) else 0
 
 

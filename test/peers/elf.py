@@ -15,12 +15,33 @@ def sections(data):
         yield text, b"" if kind == no_bits else data[offset : offset + size]
 
 
+def no_bits(data):
+    """(name, size, alignment) of the sections that take no place in the file."""
+    table, count, names_index = struct.unpack_from("<Q", data, 40)[0], *struct.unpack_from("<HH", data, 60)
+    headers = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+    names = data[headers[names_index][4] :]
+    kind_no_bits = 8
+    for name, kind, _, _, _, size, _, _, alignment, _ in headers:
+        if kind == kind_no_bits:
+            yield names[name : names.index(b"\0", name)].decode(), size, alignment
+
+
 def code(data):
     """The code of a cubin: {kernel or function: bytes}."""
     return {name[len(".text.") :]: content for name, content in sections(data) if name.startswith(".text.")}
 
 
-REGCOUNT = 0x2F04  # EIATTR_REGCOUNT with the format of a sized value: symbol and number
+def attributes(section):
+    """(format, identifier, payload) of each attribute of a .nv.info section."""
+    at, sized = 0, 4
+    while at < len(section):
+        form, identifier, size = struct.unpack_from("<BBH", section, at)
+        length = size if form == sized else 0
+        yield form, identifier, section[at + 4 : at + 4 + length] if form == sized else section[at + 2 : at + 4]
+        at += 4 + length
+
+
+REGCOUNT = 0x2F  # symbol and number
 
 
 def registers(data):
@@ -32,11 +53,27 @@ def registers(data):
         start = struct.unpack_from("<I", symbols, 24 * symbol)[0]
         return strings[start : strings.index(b"\0", start)].decode()
 
-    attributes, found, at = parts.get(".nv.info", b""), {}, 0
-    while at < len(attributes):
-        kind, size = struct.unpack_from("<HH", attributes, at)
-        if kind == REGCOUNT:
-            symbol, count = struct.unpack_from("<II", attributes, at + 4)
-            found[name(symbol)] = count
-        at += 4 + (size if kind & 0xFF == 4 else 0)
-    return found
+    counts = [struct.unpack("<II", value) for _, identifier, value in attributes(parts.get(".nv.info", b"")) if identifier == REGCOUNT]
+    return {name(symbol): count for symbol, count in counts}
+
+
+# What a launch, or who makes one, has to know of a kernel.
+LAUNCH_FACTS = {
+    0x05: "MAX_THREADS", 0x10: "REQNTID", 0x17: "KPARAM_INFO", 0x19: "CBANK_PARAM_SIZE", 0x1B: "MAXREG_COUNT", 0x2B: "WMMA_USED",
+    0x3D: "CTA_PER_CLUSTER", 0x3E: "EXPLICIT_CLUSTER", 0x3F: "MAX_CLUSTER_RANK", 0x41: "RESERVED_SMEM_USED", 0x4C: "NUM_BARRIERS",
+}
+
+
+def launch_facts(data):
+    """{kernel: {name: sorted payloads}} of those attributes, and of .nv.shared: its size and alignment."""
+    facts = {}
+    for name, content in sections(data):
+        if name.startswith(".nv.info."):
+            found = facts.setdefault(name[len(".nv.info.") :], {})
+            for _, identifier, value in attributes(content):
+                if identifier in LAUNCH_FACTS:
+                    found.setdefault(LAUNCH_FACTS[identifier], []).append(value.hex())
+    for name, size, alignment in no_bits(data):
+        if name.startswith(".nv.shared.") and (kernel := name[len(".nv.shared.") :]) in facts:
+            facts[kernel]["shared"] = [f"{size:#x} {alignment:#x}"]
+    return {kernel: {name: sorted(values) for name, values in found.items()} for kernel, found in facts.items()}
