@@ -147,9 +147,9 @@ void FunctionLowering::layOutVariables() {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
-  // The driver puts them behind the static ones as far as these are said to reach. Without any, ptxas rounds as well.
-  const std::uint32_t least = dynamic.empty() ? 1 : isa::Target::kDynamicSharedAlignment;
-  out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, least));
+  // The driver puts them behind the static ones as far as these are said to reach.
+  if (!dynamic.empty())
+    out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment));
   for (std::uint32_t id : dynamic)
     sharedOffset_[id] = out_.sharedBytes;
 }
