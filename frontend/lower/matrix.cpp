@@ -131,10 +131,7 @@ IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a,
            {{IsaMod::DstFmt, isFloat ? 1 : 0}, {IsaMod::SrcFmt, 0}});
     sum = next;
   }
-  const IsaOperand d = f.newR(c.width);
-  for (unsigned w = 0; w < c.width; ++w)
-    f.emit(isFloat ? IsaOp::FADD : IsaOp::HADD2, {ori::component(d, w), ori::component(sum, w), ori::component(c, w)});
-  return d;
+  return addSums(f, sum, c, isFloat);
 }
 
 } // namespace

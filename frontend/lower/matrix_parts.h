@@ -33,6 +33,8 @@ std::optional<isa::Operand> sparseProduct(FunctionLowering& f, const Form& form,
 
 /// d := two of the four 8-bit floating-point numbers in a register, as halves.
 void unpackHalves(FunctionLowering& f, isa::Operand d, isa::Operand word, Type type, bool isUpper);
+/// Sums of f32, or of halves in pairs, word by word.
+isa::Operand addSums(FunctionLowering& f, isa::Operand a, isa::Operand b, bool isFloat);
 /// Of 8-bit floating-point numbers and a sparse left matrix, by two products of halves.
 isa::Operand sparseByteFloatProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                     isa::Operand c, isa::Operand places);

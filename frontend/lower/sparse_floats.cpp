@@ -90,6 +90,13 @@ void unpackHalves(FunctionLowering& f, IsaOperand d, IsaOperand word, Type type,
          {{IsaMod::SrcFmt, type == Type::E4M3 ? 1 : 0}, {IsaMod::Byte, isUpper ? 1 : 0}});
 }
 
+IsaOperand addSums(FunctionLowering& f, IsaOperand a, IsaOperand b, bool isFloat) {
+  const IsaOperand d = f.newR(a.width);
+  for (unsigned w = 0; w < a.width; ++w)
+    f.emit(isFloat ? IsaOp::FADD : IsaOp::HADD2, {ori::component(d, w), ori::component(a, w), ori::component(b, w)});
+  return d;
+}
+
 IsaOperand sparseByteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c,
                                   IsaOperand places) {
   const bool isFloat = form.type(0) == Type::F32;
@@ -112,10 +119,7 @@ IsaOperand sparseByteFloatProduct(FunctionLowering& f, const Form& form, IsaOper
            {{IsaMod::DstFmt, isFloat ? 1 : 0}, {IsaMod::SrcFmt, 0}});
     sum = next;
   }
-  const IsaOperand d = f.newR(c.width);
-  for (unsigned w = 0; w < c.width; ++w)
-    f.emit(isFloat ? IsaOp::FADD : IsaOp::HADD2, {ori::component(d, w), ori::component(sum, w), ori::component(c, w)});
-  return d;
+  return addSums(f, sum, c, isFloat);
 }
 
 } // namespace orias::ptx
