@@ -34,10 +34,16 @@ class Synchroniser {
     // meetings that are planned here.
     const ori::Divergence divergence(cfg_);
     std::vector<bool> isDivergent(cfg_.idCount());
+    findWaits();
     for (BlockId b : cfg_.reversePostOrder()) {
-      isDivergent[b] = divergence.branchesApart(b);
-      if (!isDivergent[b] && cfg_.successors(b).size() > 1)
-        context_.remarks.did(function_.block(b)->last, "no barrier: all threads of a warp leave here on the same way");
+      if (cfg_.successors(b).size() < 2) continue;
+      const Instr* branch = function_.block(b)->last;
+      if (!divergence.branchesApart(b))
+        context_.remarks.did(branch, "no barrier: all threads of a warp leave here on the same way");
+      else if (isPromised(b))
+        context_.remarks.did(branch, "no barrier: what only one way leads to wants all threads of the warp");
+      else
+        isDivergent[b] = true;
     }
     const ori::BarrierRange barriers = ori::usableBarriers(function_);
     firstBarrier_ = barriers.first;
@@ -60,6 +66,30 @@ class Synchroniser {
   }
 
  private:
+  void findWaits() {
+    waitsForAll_.assign(cfg_.idCount(), false);
+    for (const Block* block : function_.layout())
+      for (const Instr& instr : *block)
+        if (instr.op == isa::Op::WARPSYNC_ALL && !instr.isGuarded()) waitsForAll_[block->id] = true;
+  }
+
+  /// Whether on one way out of the block, and not on all of them, lanes come to wait for the whole warp before the ways
+  /// meet. A program is right then only if all lanes that have not exited go that way together, or none does: a barrier
+  /// is of no use, and would hang those programs for good in which some lanes go on and exit (ptxas sets none, either).
+  /// Where every way has such a place, lanes may stand at different ones of them.
+  bool isPromised(BlockId branch) const {
+    bool anyWaits = false, allWait = true;
+    for (const BlockId s : cfg_.successors(branch)) {
+      bool waits = false; // in a block that depends on this edge
+      for (BlockId b = s; b != postDominators_.idom(branch) && b < cfg_.idCount() && !waits;
+           b = postDominators_.idom(b))
+        waits = waitsForAll_[b];
+      anyWaits = anyWaits || waits;
+      allWait = allWait && waits;
+    }
+    return anyWaits && !allWait;
+  }
+
   /// BREAK on the edges that leave regions: under the condition of the branch, or on a block of its own.
   void leaveEarly(const std::vector<Region>& regions) {
     std::map<ori::EdgeIds, std::vector<unsigned>> barriersOf;
@@ -164,6 +194,7 @@ class Synchroniser {
   ori::DomTree dominators_;
   ori::DomTree postDominators_;
   ori::Loops loops_;
+  std::vector<bool> waitsForAll_; ///< by block: has a WARPSYNC.ALL
   unsigned firstBarrier_ = 0;
   std::map<BlockId, BlockId> splitFrom_;           ///< for blocks on edges, the block that the edge came from
   std::vector<std::vector<BlockId>> predecessors_; ///< by block
@@ -174,7 +205,8 @@ class Synchroniser {
 
 /// Phase 99. Makes the sides of divergent branches meet again: BSSY at a block that dominates them, BSYNC in front of
 /// the block that post-dominates them, BREAK where lanes leave a loop out of the middle of a region (public notes on
-/// sm_90: bssy.md, bsync.md, break.md; the placement of all three was observed).
+/// sm_90: bssy.md, bsync.md, break.md; the placement of all three was observed). Branches to code that wants the whole
+/// warp get none.
 /// Barriers are given numbers here: their nesting is known now, and they have no use that allocation could weigh.
 bool oriDoSyncronization(Function& function, PhaseContext& context) {
   return Synchroniser(function, context).run();
