@@ -202,6 +202,16 @@ class ModuleLowering {
 
   ori::Variable& outOf(std::uint32_t id) { return out_->variables[out_->symbols[layout_.symbolOf[id]].index]; }
 
+  /// The address, where it is a number that this program chooses: that of a function, and a place in the constant bank.
+  std::optional<std::uint64_t> numberOf(const InitAddress& a) const {
+    if (out_->relocatable || a.mask != 0) return std::nullopt;
+    const auto addend = static_cast<std::uint64_t>(a.addend);
+    if (a.function != FunctionId::None) return functionAddress(calls_.resolved(a.function)) + addend;
+    if (a.variable == VariableId::None || a.generic || in_.variable(a.variable).space != StateSpace::Const)
+      return std::nullopt;
+    return static_cast<std::uint64_t>(layout_.constOffset[index(a.variable)]) + addend;
+  }
+
   void initialise(std::uint32_t id) {
     const Variable& v = in_.variables[id];
     ori::Variable& out = outOf(id);
@@ -213,11 +223,9 @@ class ModuleLowering {
                                    layout_.functionSymbol[index(calls_.resolved(a.function))], a.addend, false});
         continue;
       }
-      if (a.function != FunctionId::None && a.mask == 0 && !out_->relocatable) {
-        const std::uint64_t number =
-            functionAddress(calls_.resolved(a.function)) + static_cast<std::uint64_t>(a.addend);
+      if (const auto number = numberOf(a)) {
         for (std::uint32_t b = 0; b < a.size; ++b)
-          out.init[a.at + b] = static_cast<std::uint8_t>(number >> (8 * b));
+          out.init[a.at + b] = static_cast<std::uint8_t>(*number >> (8 * b));
         continue;
       }
       if (a.variable == VariableId::None || a.mask != 0 || layout_.symbolOf[index(a.variable)] == kNoId) {
