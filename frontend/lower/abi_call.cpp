@@ -261,6 +261,7 @@ void FunctionLowering::beginFunction() {
       emit(IsaOp::LDL, {to, IsaOperand::physical(File::R, kStackPointer), IsaOperand(), where}, {{IsaMod::Size, size}});
     }
   }
+  storeParameters(*in_);
 }
 
 void FunctionLowering::endFunction() {

@@ -2,6 +2,7 @@
 
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/special.h"
+#include "frontend/lower/windows.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -105,6 +106,21 @@ std::optional<isa::Operand> FunctionLowering::handleWord(VariableId id) {
   return IsaOperand::constant(0, static_cast<std::int32_t>(target().paramBase() + offset));
 }
 
+isa::Operand FunctionLowering::localAddress(VariableId id, std::int64_t offset) {
+  const IsaOperand sum = newR();
+  if (frameObject_[index(id)] == kNoId) {
+    emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), localBase_[index(id)], imm(offset), IsaOperand::rz()});
+    return sum;
+  }
+  IsaOperand where;
+  where.kind = IsaOperand::Kind::Frame;
+  where.reg = frameObject_[index(id)];
+  where.imm = static_cast<std::int32_t>(offset);
+  builder_.emit(IsaOp::IADD3,
+                {sum, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
+  return sum;
+}
+
 Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   const Variable& v = module().variable(id);
   if (typeClass(v.type) == TypeClass::Opaque) { // its handle stands for it
@@ -133,21 +149,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
       emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), inReg(imm(at)), base, IsaOperand::rz()});
     return Value::of(r);
   }
-  case StateSpace::Local: {
-    if (frameObject_[index(id)] == kNoId) {
-      const IsaOperand sum = newR();
-      emit(IsaOp::IADD3,
-           {sum, IsaOperand::pt(), IsaOperand::pt(), localBase_[index(id)], imm(offset), IsaOperand::rz()});
-      return Value::of(sum);
-    }
-    IsaOperand r = newR(), where;
-    where.kind = IsaOperand::Kind::Frame;
-    where.reg = frameObject_[index(id)];
-    where.imm = static_cast<std::int32_t>(offset);
-    builder_.emit(IsaOp::IADD3,
-                  {r, IsaOperand::pt(), IsaOperand::pt(), IsaOperand::physical(File::R, 1), where, IsaOperand::rz()});
-    return Value::of(r);
-  }
+  case StateSpace::Local: return Value::of(localAddress(id, offset));
   case StateSpace::Const:
     if (isRelocatable()) {
       const IsaOperand r = newR(2);
@@ -158,6 +160,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     return Value::constant(static_cast<std::uint64_t>(layout_.constOffset[index(id)] + offset), 2);
   case StateSpace::Param: {
     if (isCallParam(id)) {
+      if (frameObject_[index(id)] != kNoId) return Value::of(localAddress(id, offset));
       unsupported(fmt::format("the address of the parameter '{}', which is kept in registers", module().text(v.name)));
       return Value::constant(0, 2);
     }
@@ -276,8 +279,8 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
       a.frameObject = frameObject_[index(id)];
     } else if (v.space == StateSpace::Const || v.space == StateSpace::Param) {
       setBase(variableAddress(id, 0));
-    } else if (space == StateSpace::None && v.space != StateSpace::Global) {
-      unsupported("a generic access that names a variable of another space");
+    } else if (space == StateSpace::None && (v.space == StateSpace::Shared || v.space == StateSpace::Local)) {
+      setBase(Value::of(genericAddress(*this, v.space, inReg(variableAddress(id, 0)))));
     } else {
       setBase(variableAddress(id, 0));
     }

@@ -143,6 +143,21 @@ void FunctionLowering::passArguments(const Function& callee, std::span<const ori
         copy(ori::component(reg, w), values[n][w]);
     }
   }
+  storeParameters(callee);
+}
+
+void FunctionLowering::storeParameters(const Function& body) {
+  for (const Parameter& p : body.params) {
+    if (p.variable == VariableId::None || frameObject_[index(p.variable)] == kNoId) continue;
+    IsaOperand where;
+    where.kind = IsaOperand::Kind::Frame;
+    where.reg = frameObject_[index(p.variable)];
+    for (std::uint64_t at = 0; at < module().variable(p.variable).byteSize(); at += 4) {
+      where.imm = static_cast<std::int32_t>(at);
+      emit(IsaOp::STL, {IsaOperand::physical(File::R, 1), IsaOperand(), where, callParamWord(p.variable, at / 4)},
+           {{IsaMod::Size, isa::MemSize::B32}});
+    }
+  }
 }
 
 std::vector<std::vector<IsaOperand>> FunctionLowering::resultWords(const Function& callee,

@@ -117,6 +117,7 @@ void FunctionLowering::layOutVariables() {
         // Each call under way has its own.
         inRecursive[s.index] = !callsByAbi_ && layout_.calls->isRecursive(idOf(*body));
       }
+    keepInMemory(*body);
   }
 
   std::vector<std::uint32_t> dynamic;
@@ -134,12 +135,7 @@ void FunctionLowering::layOutVariables() {
       out_.sharedBytes += static_cast<std::uint32_t>(v.byteSize());
       out_.sharedAlign = std::max(out_.sharedAlign, v.align);
     } else if (v.space == StateSpace::Local && !inRecursive[id]) {
-      frameObject_[id] = static_cast<std::uint32_t>(out_.frame.size());
-      ori::FrameObject object;
-      object.name = out_.intern(module().text(v.name));
-      object.size = static_cast<std::uint32_t>(v.byteSize());
-      object.align = v.align;
-      out_.frame.push_back(object);
+      frameObject_[id] = newFrameObject(v);
     }
   }
   // All dynamic arrays begin at the same place, behind the static ones.
@@ -152,6 +148,28 @@ void FunctionLowering::layOutVariables() {
     out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment));
   for (std::uint32_t id : dynamic)
     sharedOffset_[id] = out_.sharedBytes;
+}
+
+std::uint32_t FunctionLowering::newFrameObject(const Variable& v) {
+  ori::FrameObject object;
+  object.name = out_.intern(module().text(v.name));
+  object.size = static_cast<std::uint32_t>(v.byteSize());
+  object.align = v.align;
+  out_.frame.push_back(object);
+  return static_cast<std::uint32_t>(out_.frame.size() - 1);
+}
+
+void FunctionLowering::keepInMemory(const Function& body) {
+  if (body.isEntry || (!callsByAbi_ && layout_.calls->isRecursive(idOf(body)))) return;
+  for (const Parameter& p : body.params) {
+    const auto isIt = [&](const Operand& o) { return o.is(OperandKind::Variable) && o.variableId() == p.variable; };
+    if (p.reg != RegisterId::None || std::none_of(body.operands.begin(), body.operands.end(), isIt)) continue;
+    Variable copy = module().variable(p.variable);
+    copy.align = std::max<std::uint32_t>(copy.align, 4); // it is stored by words
+    std::uint32_t& object = frameObject_[index(p.variable)];
+    object = newFrameObject(copy);
+    out_.frame[object].size = alignUp(out_.frame[object].size, 4);
+  }
 }
 
 void FunctionLowering::lowerStatement(const Statement& statement) {
@@ -242,6 +260,10 @@ isa::Operand FunctionLowering::dest(const Operand& operand) {
     target = ori::component(
         target, words * (static_cast<unsigned>(operand.component()) - static_cast<unsigned>(Component::X)), words);
   }
+  return staged(target);
+}
+
+isa::Operand FunctionLowering::staged(IsaOperand target) {
   if (!staging_) return target;
   for (const Staged& s : staged_)
     if (s.destination == target) return s.result;
@@ -399,19 +421,8 @@ isa::Operand FunctionLowering::extended(const Value& value, Type type) {
   return r;
 }
 
-isa::Operand FunctionLowering::carry(bool asNoBorrow) {
-  if (carryBlock_ != builder_.block()) {
-    unsupported("a carry flag that crosses a label or branch, or that nothing has set");
-    return IsaOperand::pt();
-  }
-  return asNoBorrow == carryIsNoBorrow_ ? carry_ : carry_.notted();
-}
-
-isa::Operand FunctionLowering::newCarry(bool asNoBorrow) {
-  if (current_->guard != RegisterId::None) unsupported("a guarded instruction that sets the carry flag");
-  carry_ = newP();
-  carryIsNoBorrow_ = asNoBorrow;
-  carryBlock_ = builder_.block();
+isa::Operand FunctionLowering::carry() {
+  if (carry_.isNone()) carry_ = newP();
   return carry_;
 }
 

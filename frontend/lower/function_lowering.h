@@ -95,6 +95,8 @@ class FunctionLowering {
   const Module& module() const { return *layout_.in; }
   const LowerOptions& options() const { return layout_.options; }
   const isa::Target& target() const { return out_.module().target(); }
+  /// The function whose code is being lowered: that of the text, or one inlined in it.
+  const Function& body() const { return *in_; }
   std::span<const Operand> operands(const Instruction& i) const { return in_->operandsOf(i); }
   std::span<const Operand> parts(const Operand& group) const { return in_->parts(group); }
   Type typeOf(const Operand& registerOperand) const { return in_->registers[index(registerOperand.registerId())].type; }
@@ -141,6 +143,8 @@ class FunctionLowering {
   /// An address of 64 bits in one pair of registers, its offset added.
   isa::Operand wholeAddress(const Address& a);
   /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
+  /// Of a variable of the frame; one word.
+  isa::Operand localAddress(VariableId id, std::int64_t offset);
   Value variableAddress(VariableId id, std::int64_t offset);
 
   /// The pair UR that holds the descriptor of global memory; URZ where the chip has none.
@@ -153,10 +157,10 @@ class FunctionLowering {
   /// Where in constant bank 0 the value of this register stands, if it is a parameter of the kernel and never changes.
   std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
 
-  /// The carry flag of the extended-precision instructions, in the sense that the reader wants: "carry" for additions,
-  /// "no borrow" for subtractions. It does not live across labels and branches.
-  isa::Operand carry(bool asNoBorrow);
-  isa::Operand newCarry(bool asNoBorrow);
+  /// The carry flag of the extended-precision instructions, a predicate: to read, and where to write it. It is that of
+  /// the hardware, as ptxas has it: a subtraction sets it where it does not borrow.
+  isa::Operand carry();
+  isa::Operand newCarry() { return staged(carry()); }
 
   // --- calls (call.cpp, recursive_calls.cpp)
   /// Is this a .param variable of a function or of a call, which lives in registers, and not a parameter of the kernel?
@@ -222,6 +226,8 @@ class FunctionLowering {
   const Instruction& current() const { return *current_; }
   /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.
   isa::Operand guard();
+  /// Where a guarded instruction leaves what goes to the register in the end; elsewhere the register itself.
+  isa::Operand staged(isa::Operand target);
   /// "not supported yet: what", at the current instruction.
   void unsupported(const std::string& what);
   /// The full opcode of the current instruction as written.
@@ -246,6 +252,11 @@ class FunctionLowering {
   isa::Operand resultArea(const Variable& result);
   void alignArguments(std::uint32_t alignment);
   void layOutVariables();
+  std::uint32_t newFrameObject(const Variable& variable);
+  /// Gives the parameters of a function whose address it takes a place in the frame; recursive bodies get none.
+  void keepInMemory(const Function& body);
+  /// Stores those parameters of the function there.
+  void storeParameters(const Function& body);
   void lowerStatement(const Statement& statement);
   void lowerPragma(const Pragma& pragma);
   void lowerInstruction(const Instruction& instruction);
@@ -330,8 +341,6 @@ class FunctionLowering {
   ori::Block* entry_ = nullptr;
   std::vector<ori::Block*> order_; // as the text has them
   isa::Operand carry_;
-  bool carryIsNoBorrow_ = false;
-  const ori::Block* carryBlock_ = nullptr;
   isa::Operand descriptor_;
   isa::Operand sharedBase_;
   ori::Block* returnTo_ = nullptr;

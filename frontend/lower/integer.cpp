@@ -104,8 +104,7 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, f.inReg(a.word(0)), right, IsaOperand::rz()});
 }
 
-/// add.cc addc sub.cc subc. The carry flag is a predicate; a subtraction leaves it as the hardware does, "no borrow",
-/// and the next reader inverts it where it wants the other sense.
+/// add.cc addc sub.cc subc.
 void lowerCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
@@ -113,9 +112,9 @@ void lowerCarry(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool carryIn = form.op == Op::Addc || form.op == Op::Subc;
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);
   IsaOperand d = f.dest(ops[0]);
-  IsaOperand in = carryIn ? f.carry(subtract) : IsaOperand::pt();
+  IsaOperand in = carryIn ? f.carry() : IsaOperand::pt();
   const unsigned words = FunctionLowering::wordsOf(type);
-  IsaOperand out = form.has(Mod::Cc) ? f.newCarry(subtract) : kNoCarry;
+  IsaOperand out = form.has(Mod::Cc) ? f.newCarry() : kNoCarry;
   bool chained = carryIn;
   for (unsigned w = 0; w < words; ++w) {
     const bool last = w + 1 == words;
@@ -216,8 +215,8 @@ void lowerMadCarry(FunctionLowering& f, const Instruction& i, const Form& form) 
     f.emit(IsaOp::IMAD, {product, f.inReg(a.word(0)), b.word(0), IsaOperand::rz()},
            {{IsaMod::Type, isa::IntType::U32}});
   const bool carryIn = form.op == Op::Madc;
-  IsaOperand in = carryIn ? f.carry(false) : IsaOperand();
-  const IsaOperand out = form.has(Mod::Cc) ? f.newCarry(false) : kNoCarry;
+  IsaOperand in = carryIn ? f.carry() : IsaOperand();
+  const IsaOperand out = form.has(Mod::Cc) ? f.newCarry() : kNoCarry;
   for (unsigned w = 0; w < words; ++w) {
     const IsaOperand link = w + 1 == words ? out : f.newP();
     const IsaOperand left = ori::component(product, w), right = f.inReg(c.word(w));

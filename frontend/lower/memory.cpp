@@ -239,13 +239,17 @@ bool namesCallParam(FunctionLowering& f, const Operand& address) {
   return address.addressBase() == OperandKind::Variable && f.isCallParam(address.variableId());
 }
 
-/// The space whose instructions are used: the shared memory of the other CTAs of a cluster is reached by generic ones.
-StateSpace accessedSpace(const Form& form) {
-  return isClusterShared(form) ? StateSpace::None : form.space();
+/// The space whose instructions are used: the shared memory of the other CTAs of a cluster is reached by generic ones,
+/// parameters of a function through an address in its frame.
+StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& address) {
+  if (isClusterShared(form)) return StateSpace::None;
+  const bool isInFrame =
+      form.space() == StateSpace::Param && !f.body().isEntry && address.addressBase() == OperandKind::Register;
+  return isInFrame ? StateSpace::Local : form.space();
 }
 
 void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
-  const StateSpace space = accessedSpace(written);
+  const StateSpace space = accessedSpace(f, written, f.operands(i)[1]);
   const Form form = withCacheOperator(written, space, f.options().loads);
   if (const Operand& from = f.operands(i)[1]; space == StateSpace::Param && namesCallParam(f, from)) {
     auto to = elements(f, f.operands(i)[0]);
@@ -308,7 +312,7 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
 }
 
 void storeTo(FunctionLowering& f, const Instruction& i, const Form& written) {
-  const StateSpace space = accessedSpace(written);
+  const StateSpace space = accessedSpace(f, written, f.operands(i)[0]);
   const Form form = withCacheOperator(written, space, f.options().stores);
   if (space == StateSpace::Param) {
     const Operand& to = f.operands(i)[0];

@@ -83,9 +83,15 @@ void lowerMov(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   if (form.vectorSize() > 1 && ops[0].is(OperandKind::Vector) && ops[1].is(OperandKind::Vector)) {
+    // All are read before one is written: the same registers may stand on both sides.
     std::vector<Value> values;
-    for (const Operand& part : f.parts(ops[1]))
+    for (const Operand& part : f.parts(ops[1])) {
       values.push_back(f.source(part, type));
+      if (values.back().isConstant()) continue;
+      const IsaOperand read = f.newR(values.back().words());
+      f.copy(read, values.back());
+      values.back() = Value::of(read);
+    }
     auto to = f.parts(ops[0]);
     for (unsigned k = 0; k < to.size(); ++k)
       if (!to[k].is(OperandKind::Sink)) f.copy(f.dest(to[k]), values[k]);
@@ -124,12 +130,35 @@ IsaOperand paramWindow(FunctionLowering& f) {
   return sum;
 }
 
+/// What has to be added to an address in the space to make it generic.
+IsaOperand window(FunctionLowering& f, StateSpace space) {
+  switch (space) {
+  case StateSpace::Shared: return windowBase(f, f.target().sharedWindowOffset());
+  case StateSpace::Local: return windowBase(f, f.target().localWindowOffset());
+  case StateSpace::Const: return windowBase(f, f.target().constWindowOffset());
+  default: return paramWindow(f);
+  }
+}
+
 } // namespace
 
 IsaOperand genericAddress(FunctionLowering& f, StateSpace space, IsaOperand address) {
-  const IsaOperand base = space == StateSpace::Param ? paramWindow(f) : windowBase(f, f.target().constWindowOffset());
   const IsaOperand sum = f.newR(2);
-  f.emit(IsaOp::IADD64, {sum, address, base});
+  if (space == StateSpace::Shared && f.target().hasClusters()) {
+    // The window is aligned to 4 GB: the address is the low word.
+    const IsaOperand high = f.newR();
+    f.emit(IsaOp::S2R, {high, f.imm(kSrSWinHi)});
+    f.copy(ori::component(sum, 0), Value::of(ori::component(address, 0)));
+    f.copy(ori::component(sum, 1), Value::of(high));
+    return sum;
+  }
+  IsaOperand wide = address;
+  if (address.width == 1) {
+    wide = f.newR(2);
+    f.copy(ori::component(wide, 0), Value::of(address));
+    f.copy(ori::component(wide, 1), Value::constant(0, 1));
+  }
+  f.emit(IsaOp::IADD64, {sum, wide, window(f, space)});
   return sum;
 }
 
@@ -137,7 +166,8 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
   const bool toSpace = form.has(Mod::To);
-  const StateSpace space = form.space();
+  // The parameters of a function stand in its frame.
+  const StateSpace space = form.space() == StateSpace::Param && !f.body().isEntry ? StateSpace::Local : form.space();
   IsaOperand d = f.dest(ops[0]);
   if (d.isZeroReg()) return;
   if (FunctionLowering::wordsOf(type) != 2) {
@@ -145,30 +175,16 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   Value value = f.source(ops[1], type);
-  const auto shift = [&](IsaOperand base) {
-    f.emit(IsaOp::IADD64, {d, f.inReg(value), toSpace ? base.negated() : base});
-  };
-  switch (space) {
-  case StateSpace::Global: f.copy(d, value); break;
-  case StateSpace::Shared:
-    if (!f.target().hasClusters()) { // the window begins anywhere
-      shift(windowBase(f, f.target().sharedWindowOffset()));
-    } else if (toSpace) {
-      // The window is aligned to 4 GB: the offset is the low word.
-      IsaOperand low = f.inReg(value.word(0));
-      f.copy(ori::component(d, 1), Value::constant(0, 1));
-      f.copy(ori::component(d, 0), Value::of(low));
-    } else {
-      IsaOperand high = f.newR(), low = f.inReg(value.word(0));
-      f.emit(IsaOp::S2R, {high, f.imm(kSrSWinHi)});
-      f.copy(ori::component(d, 0), Value::of(low));
-      f.copy(ori::component(d, 1), Value::of(high));
-    }
-    break;
-  case StateSpace::Local: shift(windowBase(f, f.target().localWindowOffset())); break;
-  case StateSpace::Const: shift(windowBase(f, f.target().constWindowOffset())); break;
-  case StateSpace::Param: shift(paramWindow(f)); break;
-  default: f.unsupported(fmt::format("{}", f.opcodeText())); break;
+  if (space == StateSpace::Global) {
+    f.copy(d, value);
+  } else if (!toSpace) {
+    f.copy(d, Value::of(genericAddress(f, space, f.inReg(value))));
+  } else if (space == StateSpace::Shared && f.target().hasClusters()) {
+    const IsaOperand low = f.inReg(value.word(0));
+    f.copy(ori::component(d, 1), Value::constant(0, 1));
+    f.copy(ori::component(d, 0), Value::of(low));
+  } else {
+    f.emit(IsaOp::IADD64, {d, f.inReg(value), window(f, space).negated()});
   }
 }
 

@@ -167,12 +167,14 @@ template <typename T> void addWithCarry(Thread& t, const Inst& i, T a, T b) {
 template <typename T> void addCarry(Thread& t, const Inst& i) {
   addWithCarry<T>(t, i, get<T>(t, i.a), get<T>(t, i.b));
 }
-/// The carry of a subtraction is a borrow.
+/// The manual calls the carry of a subtraction a borrow, but ptxas' code sets and reads it the other way round, as that
+/// of the sum with the complement; both are the same unless an addition reads what a subtraction left.
 template <typename T> void subCarry(Thread& t, const Inst& i) {
-  const UInt128 a = get<T>(t, i.a);
-  const UInt128 b = UInt128{get<T>(t, i.b)} + (i.option & kCarryIn && t.carry ? 1 : 0);
-  put<T>(t, i.d, static_cast<T>(a - b));
-  if (i.option & kCarryOut) t.carry = a < b;
+  const T a = get<T>(t, i.a), b = get<T>(t, i.b);
+  const bool noBorrowIn = i.option & kCarryIn ? t.carry : true;
+  const UInt128 sum = UInt128{a} + static_cast<T>(~b) + (noBorrowIn ? 1 : 0);
+  put<T>(t, i.d, static_cast<T>(sum));
+  if (i.option & kCarryOut) t.carry = (sum >> 8 * sizeof(T)) != 0;
 }
 template <typename T> void madLoCarry(Thread& t, const Inst& i) {
   using U = std::make_unsigned_t<T>;
