@@ -344,7 +344,9 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
     unresolved_.push_back({operands_.size(), id, where});
   if (!isPlain && !wrong_) {
     const auto offset = static_cast<std::int64_t>(value.bits);
-    if (!operand.is(OperandKind::Variable)) {
+    if (operand.is(OperandKind::Register) && !isIndexed && groups_.empty()) {
+      operand = registerPlus(operand.registerId(), offset, where);
+    } else if (!operand.is(OperandKind::Variable)) {
       error(where, fmt::format("{} is not a variable: only the address of one takes an offset", quoted(id)),
             "the address in a register is written [r+4]");
       wrong_ = true;
@@ -362,7 +364,56 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
       operand = Operand::variable(operand.variableId(), offset);
     }
   }
-  operands_.push_back(operand);
+  pushOperand(operand);
+}
+
+void ModuleBuilder::pushOperand(const Operand& operand) {
+  unsigned components = 1;
+  if (operand.is(OperandKind::Register) && operand.component() == Component::None)
+    components = fn_->registers[index(operand.registerId())].vectorSize;
+  else if (operand.is(OperandKind::Special) && operand.component() == Component::None)
+    components = specialRegisterInfo(operand.specialRegister()).vectorSize;
+  const bool isArgument = opcodeText_ == "call" || opcodeText_.starts_with("call.");
+  if (components == 1 || isArgument) {
+    operands_.push_back(operand);
+    return;
+  }
+  groups_.push_back(operands_.size());
+  for (unsigned k = 0; k < components; ++k) {
+    const auto part = static_cast<Component>(static_cast<unsigned>(Component::X) + k);
+    operands_.push_back(operand.is(OperandKind::Register) ? Operand::reg(operand.registerId(), part)
+                                                          : Operand::special(operand.specialRegister(), part));
+  }
+  closeGroup(OperandKind::Vector);
+}
+
+Operand ModuleBuilder::registerPlus(RegisterId base, std::int64_t value, SourceLoc where) {
+  const Register& reg = fn_->registers[index(base)];
+  const TypeClass kind = typeClass(reg.type);
+  const bool isInteger = kind == TypeClass::Bits || kind == TypeClass::Signed || kind == TypeClass::Unsigned;
+  const unsigned bits = bitWidth(reg.type);
+  if (!isInteger || reg.vectorSize > 1 || (bits != 16 && bits != 32 && bits != 64)) {
+    error(where, fmt::format("{} is no integer to which a constant could be added", quoted(reg.name)));
+    wrong_ = true;
+    return Operand::sink();
+  }
+  Register sum = reg;
+  sum.name = module_.names.intern(fmt::format("{}{:+}", module_.text(reg.name), value));
+  const auto result = RegisterId(static_cast<std::uint32_t>(fn_->registers.size()));
+  fn_->registers.push_back(sum);
+
+  Instruction add;
+  add.loc = instr_.loc;
+  add.debugLoc = debugLoc_;
+  add.opcode = opcode(module_.text(module_.names.intern(fmt::format("add.s{}", bits))));
+  const Operand operands[] = {Operand::reg(result), Operand::reg(base),
+                              Operand::integer(static_cast<std::uint64_t>(value), false)};
+  add.firstOperand = static_cast<std::uint32_t>(fn_->operands.size());
+  add.operandCount = static_cast<std::uint16_t>(std::size(operands));
+  fn_->operands.insert(fn_->operands.end(), std::begin(operands), std::end(operands));
+  addStatement(StatementKind::Instruction, static_cast<std::uint32_t>(fn_->instructions.size()));
+  fn_->instructions.push_back(add);
+  return Operand::reg(result);
 }
 
 void ModuleBuilder::exitSignedName(P::SignedNameContext* c) {

@@ -100,11 +100,6 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
   switch (operand.kind()) {
   case OperandKind::Sink: return (spec.dest && (spec.sink || inVector)) || fail(why, "the result cannot be discarded");
   case OperandKind::Register: {
-    const Register& r = reg(operand.registerId());
-    if (wantsVector && operand.component() == Component::None && r.vectorSize > 1)
-      return (spec.count == OperandSpec::kAnyCount || spec.count == r.vectorSize ||
-              fail(why, fmt::format("a vector of {} is expected", spec.count))) &&
-             (spec.anyType || typeFits(spec.fixedType, r.type, spec.relaxed));
     if (wantsVector && spec.count != OperandSpec::kAnyCount)
       return fail(why, fmt::format("a vector of {} is expected", spec.count));
     return registerValue(spec, operand, why);
@@ -121,9 +116,7 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
   case OperandKind::Special: {
     if (!spec.special) return fail(why, "a special register is not allowed here");
     const SpecialRegisterInfo& info = specialRegisterInfo(operand.specialRegister());
-    const bool isWhole = info.vectorSize > 1 && operand.component() == Component::None;
-    if (isWhole != wantsVector || (isWhole && spec.count != info.vectorSize))
-      return fail(why, isWhole ? "a component of the special register is expected" : "a vector is expected");
+    if (wantsVector) return fail(why, "a vector is expected");
     if (spec.relaxed) return typeFits(info.type, spec.fixedType, true);
     if (info.type == Type::Pred) return spec.fixedType == Type::Pred;
     const SpecialRegister special = operand.specialRegister();
@@ -150,9 +143,8 @@ bool OperandChecker::registerValue(const OperandSpec& spec, const Operand& opera
   const Component part = operand.component();
   if (part >= Component::B0) {
     if (!spec.selector) return fail(why, "a byte or half selector is not allowed here");
-  } else if ((part == Component::None) != (r.vectorSize == 1)) {
-    return fail(why, r.vectorSize == 1 ? fmt::format("'{}' is not a vector", nameOf(operand.registerId()))
-                                       : fmt::format("'{}' is a vector", nameOf(operand.registerId())));
+  } else if (part == Component::None && r.vectorSize > 1) {
+    return fail(why, fmt::format("'{}' is a vector", nameOf(operand.registerId())));
   }
   if (spec.anyType || typeFits(spec.fixedType, r.type, spec.relaxed)) return true;
   return fail(why, fmt::format("register '{}' is .{}, the instruction wants .{}", nameOf(operand.registerId()),

@@ -49,7 +49,7 @@ void pass(Thread& t, const Frame& fromFrame, const Place& from, const Frame& toF
   const std::uint64_t* fromSlots = t.slots.data() + fromFrame.base;
   std::uint64_t* toSlots = t.slots.data() + toFrame.base;
   if (!from.inMemory && !to.inMemory) {
-    toSlots[to.slot] = fromSlots[from.slot];
+    std::copy_n(fromSlots + from.slot, std::min(from.slots, to.slots), toSlots + to.slot);
   } else if (from.inMemory && to.inMemory) {
     std::memmove(frameBytes(t, toFrame, to), frameBytes(t, fromFrame, from), std::min(from.size, to.size));
   } else if (to.inMemory) {
@@ -149,6 +149,8 @@ bool translateCall(FunctionTranslator& t) {
         // A decimal constant takes the width of what it is passed to; only f32 and f64 can be written.
         place.slot = isResult ? t.defOf(o) : t.useOf(o, o.is(OperandKind::Float32) ? Type::F32 : Type::B64);
         place.size = 8;
+        if (o.is(OperandKind::Register) && o.component() == ptx::Component::None)
+          place.slots = FunctionTranslator::slotsOf(t.function().registers[index(o.registerId())]);
       }
       all.push_back(place);
     }

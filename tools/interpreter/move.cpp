@@ -88,14 +88,6 @@ Handler isspacepHandler(StateSpace space) {
   }
 }
 
-/// Whether an operand is several registers: `{a, b}`, or one declared as a vector.
-bool isSeveral(const FunctionTranslator& t, unsigned i) {
-  if (t.isVector(i)) return true;
-  const ptx::Operand& o = t.operand(i);
-  return o.is(ptx::OperandKind::Register) && o.component() == ptx::Component::None &&
-         t.function().registers[index(o.registerId())].vectorSize > 1;
-}
-
 bool translateMov(FunctionTranslator& t) {
   const Form& f = t.form();
   const Type type = f.type();
@@ -108,7 +100,7 @@ bool translateMov(FunctionTranslator& t) {
     t.emit(&movVector).list = t.list(std::move(slots));
     return true;
   }
-  if (isSeveral(t, 0)) { // d = {…}
+  if (t.isVector(0)) { // d = {…}
     const auto parts = t.defs(0, Type::B8);
     const auto whole = t.uses(1, type);
     Inst& inst = t.emit(&unpack);
@@ -118,9 +110,9 @@ bool translateMov(FunctionTranslator& t) {
     inst.b = whole.size() > 1 ? whole[1] : kSink;
     return true;
   }
-  if (isSeveral(t, 1)) {
+  if (t.isVector(1)) {
     const auto whole = t.defs(0, type);
-    const unsigned count = t.isVector(1) ? t.operand(1).groupCount() : 1;
+    const unsigned count = t.operand(1).groupCount();
     const Type part = bitWidth(type) / count == 64   ? Type::B64
                       : bitWidth(type) / count == 32 ? Type::B32
                       : bitWidth(type) / count == 16 ? Type::B16

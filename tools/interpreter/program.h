@@ -52,6 +52,7 @@ struct Inst {
 struct Place {
   bool inMemory = false;
   std::uint32_t slot = kSink;
+  std::uint32_t slots = 1; ///< that follow one another: a register that is a vector, or of 128 bits, has several
   std::uint64_t offset = 0;
   std::uint64_t size = 0;
 };

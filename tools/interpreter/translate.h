@@ -83,6 +83,8 @@ class FunctionTranslator {
     tables_.push_back({&table, labels});
   }
   std::uint32_t registerSlot(ptx::RegisterId id, ptx::Component part = ptx::Component::None) const;
+  /// How many slots a register takes.
+  static unsigned slotsOf(const ptx::Register& reg);
   ptx::Type registerType(ptx::RegisterId id) const { return function_.registers[index(id)].type; }
 
   /// The slot of a variable's address; of a texture or surface of the module, of its handle.

@@ -17,10 +17,6 @@ namespace {
 /// Constants are numbered from here until their place behind the registers is known.
 constexpr std::uint32_t kConstantFlag = 1u << 31;
 
-unsigned slotsOf(const ptx::Register& reg) {
-  return reg.vectorSize * (bitWidth(reg.type) == 128 ? 2u : 1u);
-}
-
 std::uint64_t roundUp(std::uint64_t value, std::uint64_t align) {
   return (value + align - 1) / align * align;
 }
@@ -77,7 +73,10 @@ void FunctionTranslator::translateSignature() {
     Place at;
     at.size = variable.byteSize();
     if (variable.space == StateSpace::Reg) {
-      at.slot = p.reg == ptx::RegisterId::None ? kSink : registerSlot(p.reg);
+      if (p.reg != ptx::RegisterId::None) {
+        at.slot = registerSlot(p.reg);
+        at.slots = slotsOf(function_.registers[index(p.reg)]);
+      }
     } else {
       at.inMemory = true;
       at.offset = frameOffset(p.variable);
@@ -156,6 +155,10 @@ Inst& FunctionTranslator::emit(Handler handler) {
 }
 
 // ---- Slots
+
+unsigned FunctionTranslator::slotsOf(const ptx::Register& reg) {
+  return reg.vectorSize * (bitWidth(reg.type) == 128 ? 2u : 1u);
+}
 
 std::uint32_t FunctionTranslator::registerSlot(ptx::RegisterId id, Component part) const {
   std::uint32_t slot = firstSlot_[index(id)];
@@ -315,13 +318,8 @@ std::span<const std::uint32_t> FunctionTranslator::uses(unsigned i, Type type) {
   std::vector<std::uint32_t> slots;
   for (const Operand& part : partsOf(i)) {
     if (addRegister(part, slots)) continue;
-    if (part.is(OperandKind::Special) && part.component() == Component::None) {
-      for (unsigned k = 0; k < ptx::specialRegisterInfo(part.specialRegister()).vectorSize; ++k)
-        slots.push_back(special(part.specialRegister(), k));
-    } else {
-      slots.push_back(useOf(part, type));
-      if (bitWidth(type) == 128) slots.push_back(constant(0));
-    }
+    slots.push_back(useOf(part, type));
+    if (bitWidth(type) == 128) slots.push_back(constant(0));
   }
   return list(std::move(slots));
 }

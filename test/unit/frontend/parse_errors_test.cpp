@@ -94,8 +94,12 @@ TEST_CASE("operands that cannot be") {
   CHECK(parseBody("mov.u32 %r1, -%tid.x;").errors() == "6:15 '-' before something that is not a register\n");
   CHECK(parseBody("mov.b64 {{%r1}, %r2}, %rd1;").errors() ==
         "6:9 the elements of a vector are registers, names and constants\n");
-  CHECK(parseBody("mov.u32 %r1, %r2+4;").errors() ==
-        "6:14 '%r2' is not a variable: only the address of one takes an offset\n");
+  CHECK(parseBody("mov.b64 %rd1, {%r2+4, %r1};").errors() ==
+        "6:16 '%r2' is not a variable: only the address of one takes an offset\n");
+  CHECK(parseBody(".reg .f32 %f; mov.f32 %f, %f+4;").errors() ==
+        "6:27 '%f' is no integer to which a constant could be added\n");
+  CHECK(parseBody(".reg .v2 .b32 v; mov.v2.b32 v, v+4;").errors() ==
+        "6:32 'v' is no integer to which a constant could be added\n");
 }
 
 TEST_CASE("limits: nesting") {
