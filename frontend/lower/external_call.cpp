@@ -36,7 +36,8 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
   const Function& callee = module().function(id);
   const std::string name(module().text(callee.name));
   if (!isDriverFunction(name)) {
-    unsupported(fmt::format("a call of '{}', which has no body here", name));
+    diagnostics_.error(current_->loc, fmt::format("Unresolved extern function '{}'", name),
+                       "give the input that defines it, too, or make an object for the linker with -c");
     return;
   }
   // Where recursion calls it, functions have code and frames of their own.
