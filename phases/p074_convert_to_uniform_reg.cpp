@@ -2,6 +2,7 @@
 #include "ori/analysis/convergence.h"
 #include "ori/analysis/divergence.h"
 #include "phases/phases.h"
+#include "phases/uniform/bridges.h"
 #include "phases/uniform/constants.h"
 #include "phases/uniform/convert.h"
 
@@ -10,7 +11,8 @@ namespace orias::phases {
 /// Phase 74. What all lanes of a warp compute alike is computed once, on the uniform datapath, and kept in one register
 /// of the warp instead of one for each lane. phases/uniform/plan.h has the conditions. Copies have replaced the phis
 /// already: every definition and use is in sight. Constants that the rest reads come in uniform registers too, where
-/// the chip likes that (knob UniformRegForConstants). Knob UniformRegMode (687): 0 leaves all values where they are.
+/// the chip likes that (knob UniformRegForConstants), and values that the warp gets from its lanes come once in a
+/// block. Knob UniformRegMode (687): 0 leaves all values where they are.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   if (ori::mayRunApart(function)) return false; // a warp has nothing to itself then (phases/uniform/local_values.h)
   if (!context.target.hasUniformDatapath() || !context.knobs.enabled(Knob::UniformRegMode)) return false;
@@ -20,7 +22,7 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   const unsigned moved = convertToUniform(function, plan, divergence);
   const unsigned constants =
       readsConstantsFromUniform(context) ? moveConstantOperands(function, divergence, context) : 0;
-  return moved + constants != 0;
+  return moved + constants + shareBridges(function) != 0;
 }
 
 } // namespace orias::phases

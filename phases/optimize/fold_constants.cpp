@@ -194,11 +194,42 @@ bool foldComparisonWithZero(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// The number that a uniform register has from the lanes, or from a move.
+std::optional<std::uint32_t> uniformConstant(const Rewriter& rw, const Operand& o) {
+  if (o.isZeroReg()) return 0u;
+  const Definition def = rw.definition(o);
+  if (!def) return std::nullopt;
+  if (def.instr->op == Op::UMOV && def.instr->op_(1).isImm()) return static_cast<std::uint32_t>(def.instr->op_(1).imm);
+  return def.instr->op == Op::R2UR ? rw.constantOf(def.instr->op_(2).value()) : std::nullopt;
+}
+
+/// A known number that is brought from the lanes to the warp, and the question whether it is zero.
+bool foldUniform(Rewriter& rw, Instr& instr) {
+  if (instr.isGuarded()) return false;
+  if (instr.op == Op::R2UR && isUnused(instr.op_(0).value())) {
+    const auto known = rw.constantOf(instr.op_(2).value());
+    if (!known) return false;
+    rw.rewrite(instr, Op::UMOV, {instr.op_(1).value(), Operand::immediate(static_cast<std::int32_t>(*known))});
+    return true;
+  }
+  if (instr.op != Op::UISETP || !isUnused(instr.op_(1).value())) return false;
+  const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
+  const Operand always = instr.op_(4).value(), zero = instr.op_(3).value();
+  const bool isPlain = isa::modAs<isa::BoolOp>(instr, Mod::Bool) == isa::BoolOp::AND && always.isZeroReg() &&
+                       !always.inverted() && zero.isReg(File::UR) && zero.isZeroReg();
+  if (!isPlain || (comparison != isa::ICmp::NE && comparison != isa::ICmp::EQ)) return false;
+  const auto known = uniformConstant(rw, instr.op_(2).value());
+  if (!known) return false;
+  const Operand yes = Operand::zero(File::UP);
+  rw.becomeCopy(instr, (*known == 0) == (comparison == isa::ICmp::EQ) ? yes : yes.notted());
+  return true;
+}
+
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
   return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldSelect(rw, instr) ||
-         foldComparisonWithZero(rw, instr);
+         foldComparisonWithZero(rw, instr) || foldUniform(rw, instr);
 }
 
 } // namespace orias::phases

@@ -1,0 +1,143 @@
+#include "phases/uniform/bridges.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/optimize/single_values.h"
+#include "regalloc/calls.h"
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::Instr;
+
+namespace {
+
+/// A register of the lanes and what is added to it.
+struct Sum {
+  Operand root;
+  std::uint32_t added = 0;
+};
+
+/// A value that goes to the warp so often in a block is brought once. With two the longer chain would not pay.
+constexpr std::size_t kFewest = 3;
+/// Uniform registers that may hold such values at a time, in a block.
+constexpr std::size_t kMostHeld = 12;
+
+class BridgeSharing {
+ public:
+  explicit BridgeSharing(ori::Function& function) : function_(function), isSingle_(singleValues(function)) {}
+
+  unsigned run() {
+    unsigned gone = 0;
+    for (Block* block : function_.layout())
+      gone += share(*block);
+    return gone;
+  }
+
+ private:
+  using Key = std::pair<ori::VRegId, unsigned>; // register and component
+
+  unsigned share(Block& block) {
+    unsigned gone = 0;
+    std::map<Key, std::vector<std::pair<Instr*, Sum>>> bridges;
+    std::vector<Key> order; // of their first bridges: what is made does not hang on the numbers of registers
+    const auto finish = [&] {
+      std::size_t held = 0;
+      for (const Key& key : order)
+        if (const auto& some = bridges[key]; some.size() >= kFewest && held++ < kMostHeld) gone += bringOnce(some);
+      bridges.clear();
+      order.clear();
+    };
+    for (Instr& instr : block) {
+      if (regalloc::isCall(instr)) finish(); // which may change uniform registers
+      if (instr.op != Op::R2UR || instr.isGuarded() || !instr.op_(0).isZeroReg() || !isPlain(instr.op_(2).value()))
+        continue;
+      const Sum sum = sumOf(instr.op_(2).value());
+      if (!isSingle_[sum.root.reg]) continue;
+      const Key key{sum.root.reg, sum.root.sub};
+      auto& some = bridges[key];
+      if (some.empty()) order.push_back(key);
+      some.emplace_back(&instr, sum);
+    }
+    finish();
+    return gone;
+  }
+
+  static bool isPlain(const Operand& o) {
+    return o.isVirtual() && o.isReg(File::R) && !o.isZeroReg() && o.width == 1 && !o.neg() && !o.abs() &&
+           !o.inverted() && o.half == Operand::Half::None;
+  }
+
+  Sum sumOf(Operand o) const {
+    Sum sum{o, 0};
+    while (isSingle_[sum.root.reg]) {
+      const Instr* def = function_.singleDef(sum.root.reg);
+      if (!def || def->isGuarded() || def->op != Op::IADD3 || def->op_(0).value() != sum.root ||
+          !def->op_(1).isZeroReg() || !def->op_(2).isZeroReg())
+        break;
+      // A register and numbers, in whichever order.
+      Operand next;
+      std::uint32_t added = sum.added;
+      bool isSum = true;
+      for (unsigned slot = 3; slot < 6; ++slot) {
+        const Operand term = def->op_(slot).value();
+        if (term.isImm())
+          added += static_cast<std::uint32_t>(term.imm);
+        else if (term.isZeroReg())
+          continue;
+        else if (next.isNone() && isPlain(term))
+          next = term;
+        else
+          isSum = false;
+      }
+      if (!isSum || next.isNone() || !isSingle_[next.reg]) break;
+      sum = {next, added};
+    }
+    return sum;
+  }
+
+  unsigned bringOnce(const std::vector<std::pair<Instr*, Sum>>& bridges) {
+    Instr* first = bridges.front().first;
+    const Operand brought = function_.use(function_.newVReg(File::UR));
+    ori::Builder b = ori::Builder::before(function_, first);
+    b.setSource(first->source);
+    b.emit(Op::R2UR, {Operand::pt(), brought, bridges.front().second.root});
+    for (const auto& [bridge, sum] : bridges) {
+      const Operand to = bridge->op_(1).value(), nothing = Operand::zero(File::UP);
+      const std::array copy{to, brought};
+      const std::array add{to,
+                           nothing,
+                           nothing,
+                           brought,
+                           Operand::immediate(static_cast<std::int32_t>(sum.added)),
+                           Operand::zero(File::UR)};
+      const Op op = sum.added == 0 ? Op::UMOV : Op::UIADD3;
+      if (op == Op::UMOV)
+        function_.rewrite(bridge, op, copy);
+      else
+        function_.rewrite(bridge, op, add);
+      bridge->mods = isa::makeInst(op).mods;
+      function_.setGuard(bridge, nothing);
+    }
+    return static_cast<unsigned>(bridges.size() - 1);
+  }
+
+  ori::Function& function_;
+  std::vector<bool> isSingle_; ///< by virtual register, of those that were there at first
+};
+
+} // namespace
+
+unsigned shareBridges(ori::Function& function) {
+  return BridgeSharing(function).run();
+}
+
+} // namespace orias::phases
