@@ -131,7 +131,7 @@ TEST_CASE("functions without a body are refused; where recursion calls the drive
   CHECK(inOrder(driver, {"CALL.FUNCTION"}));
   const std::string inlined = lowered("call f, ();", ".func f() { call f; ret; }\n");
   CHECK(inlined.find("CALL.FUNCTION") == std::string::npos);
-  CHECK(inOrder(lowered("call f, ();", ".extern .func f();\n"), {"not supported yet: a call of 'f'"}));
+  CHECK(inOrder(lowered("call f, ();", ".extern .func f();\n"), {"Unresolved extern function 'f'"}));
 }
 
 TEST_CASE("the driver's functions are called, with words at multiples of their sizes") {
