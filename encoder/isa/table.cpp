@@ -121,6 +121,8 @@ unsigned registersOfAtomFloat(unsigned type) {
 }
 
 /// The geometries of textures and of surfaces are numbered differently.
+constexpr unsigned kFirstWithLayers = 4;
+
 unsigned textureCoordinates(unsigned geometry) {
   static constexpr std::uint8_t kCount[] = {1, 2, 3, 3, 2, 3, 1, 4};
   return kCount[geometry & 7];
@@ -199,7 +201,11 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
     const unsigned all = textureCoordinates(value(Mod::Geometry)) + parameters;
     return std::max(1u, all - firstHalf(all));
   }
-  case WidthRule::TexNamedCoords: return textureCoordinates(value(Mod::Geometry)) + value(Mod::Bindless);
+  case WidthRule::TexNamedCoords: {
+    const unsigned geometry = value(Mod::Geometry);
+    const bool needsWord = value(Mod::Sub2) != 0 && geometry < kFirstWithLayers; // else that of the layer
+    return textureCoordinates(geometry) + value(Mod::Bindless) + (needsWord ? 1 : 0);
+  }
   // The wanted components stand together, two in the first registers.
   // Halves share one register there.
   case WidthRule::TexLow: return std::popcount(unsigned{value(Mod::Mask)}) >= 2 && value(Mod::DstFmt) == 0 ? 2 : 1;

@@ -155,6 +155,7 @@ TEST_CASE("marks of the operand cache in textures are not written, and stay") {
   REQUIRE(inst);
   CHECK(printFor(target, *inst) == "TEX.SCR.LL RZ, R8, R4, R8, 0x0, 0x58, 2D, 0x1");
   CHECK(encode(*inst, target).word == word);
+  CHECK(nameOn("sm_75", 0xa0005a040c047b6c, 0x000f4400001e1f06) == "TXD.AOFFI R6, R4, R12, R4, 0x0, 0x5a, ARRAY_2D");
   CHECK(nameOn("sm_75", 0x200058040e097b6c, 0x100f4200001e01ff) == "TXD RZ, R9, R14, R4, 0x0, 0x58, 2D, 0x1");
 }
 
@@ -175,6 +176,9 @@ TEST_CASE("operands of a texture in two halves are cut in the middle, not behind
   CHECK(widths(Op::TEX_C, {{Mod::Geometry, 1}, {Mod::Sub, kLevel}, {Mod::Scattered, 1}}) == std::pair(2u, 1u));
   CHECK(widths(Op::TLD4_C, {{Mod::Geometry, 1}, {Mod::Scattered, 1}}) == std::pair(1u, 1u));
   CHECK(widths(Op::TXD_B, {{Mod::Geometry, 5}}) == std::pair(4u, 4u));
+  // Offsets stand in the layer's word, which is there for them alone, too.
+  CHECK(widths(Op::TXD_B, {{Mod::Geometry, 5}, {Mod::Sub2, 1}}) == std::pair(4u, 4u));
+  CHECK(widths(Op::TXD_C, {{Mod::Geometry, 1}, {Mod::Sub2, 1}}) == std::pair(3u, 4u));
 }
 
 TEST_CASE("what a chip does not have is no word of it") {
