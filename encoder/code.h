@@ -24,9 +24,9 @@ inline constexpr unsigned kNamedBarriers = 16;
 
 struct FunctionListing;
 
-/// A linker has to write an address into a word.
+/// A linker has to write an address into a word; or the place of a handle in constant memory.
 struct CodeRelocation {
-  enum class Part : std::uint8_t { Low, High, Callee };
+  enum class Part : std::uint8_t { Low, High, Callee, ConstantWord };
   std::uint32_t offset = 0; ///< of the word
   Part part = Part::Low;
   std::uint32_t symbol = 0; ///< index into ori::Module::symbols

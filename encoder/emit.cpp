@@ -99,7 +99,10 @@ void noteRelocations(const ori::Instr& instr, std::uint32_t offset, FunctionCode
   using Part = CodeRelocation::Part;
   for (const ori::Operand& o : instr.ops()) {
     if (o.kind != Operand::Kind::Symbol || o.reg == Operand::kNoReg) continue;
-    const Part part = instr.op == isa::Op::CALL_ABS ? Part::Callee : o.sub == 0 ? Part::Low : Part::High;
+    const Part part = instr.op == isa::Op::CALL_ABS ? Part::Callee
+                      : instr.op == isa::Op::LDC    ? Part::ConstantWord
+                      : o.sub == 0                  ? Part::Low
+                                                    : Part::High;
     code.relocations.push_back({offset, part, o.reg, o.imm});
   }
 }

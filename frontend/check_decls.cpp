@@ -152,7 +152,8 @@ class Checker {
     if (v.incomplete && !isParameter && v.linkage != Linkage::Extern && !v.hasInitializer)
       error(v.loc, fmt::format("'{}' has no size", module_.text(v.name)),
             "only an .extern or initialised array may have an open dimension");
-    if (v.type == Type::SamplerRef && !module_.target.texmodeIndependent && v.space == StateSpace::Global)
+    if (v.type == Type::SamplerRef && !module_.target.texmodeIndependent &&
+        (v.space == StateSpace::Global || v.space == StateSpace::Param))
       error(v.loc, fmt::format("the sampler '{}' needs the target texmode_independent", module_.text(v.name)));
   }
 

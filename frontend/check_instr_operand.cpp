@@ -37,6 +37,12 @@ bool spaceFits(StateSpace wanted, StateSpace actual) {
   return actual == StateSpace::Global || actual == StateSpace::Local || actual == StateSpace::Shared;
 }
 
+/// Does a sampler have the answer, where textures and samplers are apart?
+bool isOfSampler(Mod query) {
+  return query == Mod::AddrMode0 || query == Mod::AddrMode1 || query == Mod::AddrMode2 || query == Mod::FilterMode ||
+         query == Mod::ForceUnnormalizedCoords;
+}
+
 bool isOpaque(Type type) {
   return typeClass(type) == TypeClass::Opaque;
 }
@@ -85,7 +91,7 @@ bool OperandChecker::fits(const OperandSpec& spec, const Form& form, const Opera
     return (operand.is(OperandKind::TargetList) && !module_.targetLists[index(operand.targetListId())].isCall) ||
            fail(why, "the name of a .branchtargets list is expected");
   case Want::TexRef:
-  case Want::SurfRef: return reference(spec, operand, why);
+  case Want::SurfRef: return reference(spec, form, operand, why);
   case Want::Texture:
   case Want::Surface:
   case Want::Tensor: return bracket(spec, form, operand, why);
@@ -240,29 +246,48 @@ bool OperandChecker::addressOfVariable(const OperandSpec& spec, const Form& form
   return true;
 }
 
-bool OperandChecker::reference(const OperandSpec& spec, const Operand& operand, std::string* why) const {
+bool OperandChecker::reference(const OperandSpec& spec, const Form& form, const Operand& operand,
+                               std::string* why) const {
   if (!operand.is(OperandKind::Address)) return fail(why, "a texture or surface in brackets is expected");
   if (operand.addressBase() == OperandKind::Register)
     return typeFits(Type::U64, reg(operand.registerId()).type, false) || fail(why, "a handle of 64 bits is expected");
   if (operand.addressBase() != OperandKind::Variable) return false;
-  const Type type = module_.variable(operand.variableId()).type;
-  const bool isRight =
-      spec.want == Want::SurfRef ? type == Type::SurfRef : type == Type::TexRef || type == Type::SamplerRef;
-  return isRight || fail(why, fmt::format("'{}' is not a texture or surface",
-                                          module_.text(module_.variable(operand.variableId()).name)));
+  Type wanted = Type::TexRef;
+  if (spec.want == Want::SurfRef)
+    wanted = Type::SurfRef;
+  else if (module_.target.texmodeIndependent && isOfSampler(form.get(Slot::Query)))
+    wanted = Type::SamplerRef;
+  return object(operand, wanted, why);
+}
+
+bool OperandChecker::object(const Operand& operand, Type wanted, std::string* why) const {
+  const bool isAddress = operand.is(OperandKind::Address);
+  if (operand.is(OperandKind::Register) || (isAddress && operand.addressBase() == OperandKind::Register))
+    return typeFits(Type::U64, reg(operand.registerId()).type, false) || fail(why, "a handle of 64 bits is expected");
+  if (!operand.is(OperandKind::Variable) && !isAddress) return fail(why, "a texture or surface is expected");
+  const Variable& variable = module_.variable(operand.variableId());
+  return (variable.type == wanted && variable.dims.empty()) ||
+         fail(why, fmt::format("'{}': a .{} or a register of type .u64 is expected", module_.text(variable.name),
+                               typeName(wanted)));
 }
 
 bool OperandChecker::bracket(const OperandSpec& spec, const Form& form, const Operand& operand,
                              std::string* why) const {
   if (!operand.is(OperandKind::Bracket)) return fail(why, "an operand such as [object, {coordinates}] is expected");
   const std::span<const Operand> parts = function_.parts(operand);
-  if (parts.size() < 2 || parts.size() > (spec.want == Want::Texture ? 3u : 2u))
-    return fail(why, "wrong number of parts");
+  const bool hasSampler = spec.want == Want::Texture && module_.target.texmodeIndependent;
+  if (parts.size() != (hasSampler ? 3u : 2u))
+    return fail(why, hasSampler ? "a texture, a sampler and coordinates are expected" : "wrong number of parts");
 
-  const Operand& object = parts.front();
-  if (spec.want == Want::Tensor && object.is(OperandKind::Address) && object.addressBase() == OperandKind::Variable &&
-      !spaceFits(StateSpace::None, module_.variable(object.variableId()).space))
-    return fail(why, "the tensor map's address is generic");
+  const Operand& first = parts.front();
+  if (spec.want == Want::Tensor) {
+    if (first.is(OperandKind::Address) && first.addressBase() == OperandKind::Variable &&
+        !spaceFits(StateSpace::None, module_.variable(first.variableId()).space))
+      return fail(why, "the tensor map's address is generic");
+  } else if (!object(first, spec.want == Want::Texture ? Type::TexRef : Type::SurfRef, why) ||
+             (hasSampler && !object(parts[1], Type::SamplerRef, why))) {
+    return false;
+  }
   const Operand& last = parts.back();
   const unsigned size = last.is(OperandKind::Vector) ? last.groupCount() : 1;
   unsigned needed = coordinates(form.get(Slot::Geometry));

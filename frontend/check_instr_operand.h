@@ -30,7 +30,9 @@ class OperandChecker {
   bool pair(const OperandSpec& spec, const Operand& operand, std::string* why) const;
   bool address(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
   bool addressOfVariable(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
-  bool reference(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool reference(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
+  /// A single texture, sampler or surface by name, or the handle of one.
+  bool object(const Operand& operand, Type wanted, std::string* why) const;
   bool bracket(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
 
   const Register& reg(RegisterId id) const { return function_.registers[index(id)]; }

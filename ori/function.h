@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -94,9 +95,12 @@ struct KernelParam {
   /// constant, 5 generic; observed), 0 without it, and the alignment of what it points to, in bytes.
   std::uint8_t pointerSpace = 0;
   std::uint32_t pointerAlign = 0;
+  /// The symbol of a texture, sampler or surface, which takes no bytes: the driver puts its handle into a HandleWord.
+  std::optional<std::uint32_t> handle;
 };
 
-/// A word of constant bank 0 behind the parameters: the handle of a texture, sampler or surface of the module.
+/// A word of constant bank 0 behind the parameters: the handle of a texture, sampler or surface of the module. Before
+/// sm_90 a texture and its sampler may share one.
 struct HandleWord {
   std::uint32_t symbol = 0;
   std::uint32_t offset = 0; ///< from the target's parameter base

@@ -3,7 +3,9 @@
 #include "ori/function.h"
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace orias::isa {
@@ -45,14 +47,30 @@ struct Symbol {
     Function,
     ExternFunction,
     DriverWord, ///< a number of 32 bits that the driver writes where it is named
-    Texture,    ///< of the module; the program that launches kernels says which it is
+    Texture,    ///< of the module, or a parameter; the program that launches kernels says which it is
     Sampler,
     Surface
   } kind = Kind::Variable;
   std::string name;
   std::uint32_t index = 0; ///< into Module::variables or Module::functions
   Linkage linkage = Linkage::Global;
+
+  bool isHandle() const { return kind == Kind::Texture || kind == Kind::Sampler || kind == Kind::Surface; }
 };
+
+/// What the module says of a sampler to begin with.
+struct SamplerStart {
+  static constexpr std::uint8_t kNotSaid = 0xff;
+  std::uint32_t symbol = 0;
+  std::uint8_t addressModes[3] = {kNotSaid, kNotSaid, kNotSaid}; ///< in the order in which the PTX manual has them
+  std::uint8_t filter = kNotSaid;                                ///< 0: the nearest texel, 1: linear
+  std::optional<bool> forcesUnnormalized;
+};
+
+/// The name of the symbol of a texture, sampler or surface that is a parameter of the kernel.
+inline std::string parameterSymbol(std::string_view kernel, std::string_view parameter) {
+  return std::string(kernel) + "::" + std::string(parameter);
+}
 
 struct LocEntry {
   std::uint32_t file = 0;
@@ -76,6 +94,9 @@ class Module {
   std::vector<Variable> variables;
   std::vector<Symbol> symbols;
   std::vector<std::uint32_t> addressSlots; ///< symbol ids, slot i at c[0x4][8 * i]
+  std::vector<SamplerStart> samplers;
+  /// Textures and samplers are apart (`texmode_independent`).
+  bool hasIndependentSamplers = false;
   std::vector<LocEntry> locs;
   std::vector<std::string> files;
   /// The code is to be linked: addresses are symbols, and functions keep to the ABI.

@@ -40,6 +40,18 @@ class ModuleParser {
     }
   }
 
+  void sampler() {
+    SamplerStart start;
+    start.symbol = in_.unsigned32();
+    in_.expect("modes");
+    for (std::uint8_t& mode : start.addressModes)
+      mode = static_cast<std::uint8_t>(in_.integer(0, SamplerStart::kNotSaid));
+    in_.expect("filter");
+    start.filter = static_cast<std::uint8_t>(in_.integer(0, SamplerStart::kNotSaid));
+    if (in_.take("unnormalized")) start.forcesUnnormalized = in_.integer(0, 1) != 0;
+    module_->samplers.push_back(start);
+  }
+
   void header() {
     in_.expect("module");
     const std::string_view name = in_.word();
@@ -74,8 +86,13 @@ class ModuleParser {
       symbol();
     else if (keyword == "addressslot")
       module_->addressSlots.push_back(in_.unsigned32());
+    else if (keyword == "independentsamplers")
+      module_->hasIndependentSamplers = true;
+    else if (keyword == "sampler")
+      sampler();
     else
-      in_.failAt(at, "expected a part of a module", "kernel, function, variable, symbol, addressslot, file or loc");
+      in_.failAt(at, "expected a part of a module",
+                 "kernel, function, variable, symbol, addressslot, independentsamplers, sampler, file or loc");
     in_.expect(";");
   }
 

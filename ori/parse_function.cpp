@@ -112,6 +112,7 @@ class FunctionParser {
       in_.expect("align");
       param.pointerAlign = in_.unsigned32();
     }
+    if (in_.take("handle")) param.handle = in_.unsigned32();
     function_.params.push_back(param);
   }
 

@@ -327,6 +327,7 @@ void putHeader(Out& out, const Function& function) {
     putQuoted(out, param.name);
     put(out, " offset {} size {}", param.offset, param.size);
     if (param.pointerSpace != 0) put(out, " pointer {} align {}", param.pointerSpace, param.pointerAlign);
+    if (param.handle) put(out, " handle {}", *param.handle);
     put(out, ";\n");
   }
   putValue(out, "parambytes", function.paramBytes);
@@ -435,6 +436,13 @@ std::string print(const Module& module, const PrintOptions& options) {
   }
   for (const std::uint32_t slot : module.addressSlots)
     put(out, "addressslot {};\n", slot);
+  if (module.hasIndependentSamplers) put(out, "independentsamplers;\n");
+  for (const SamplerStart& s : module.samplers) {
+    put(out, "sampler {} modes {} {} {} filter {}", s.symbol, s.addressModes[0], s.addressModes[1], s.addressModes[2],
+        s.filter);
+    if (s.forcesUnnormalized) put(out, " unnormalized {}", *s.forcesUnnormalized ? 1 : 0);
+    put(out, ";\n");
+  }
   for (const auto& function : module.functions) {
     put(out, "\n");
     putFunction(out, *function, options);

@@ -40,6 +40,17 @@ cubin::Module combine(std::vector<cubin::Module> parts) {
     append(all.aliases, part.aliases);
     append(all.externalFunctions, part.externalFunctions);
     all.isaClass = std::max(all.isaClass, part.isaClass);
+    all.hasIndependentSamplers |= part.hasIndependentSamplers;
+    for (const std::string& word : part.driverWords)
+      if (std::ranges::find(all.driverWords, word) == all.driverWords.end()) all.driverWords.push_back(word);
+    // What has one name is one, as linkers have it; that with initial values counts.
+    for (const cubin::HandleSymbol& handle : part.handles) {
+      const auto known = std::ranges::find(all.handles, handle.name, &cubin::HandleSymbol::name);
+      if (known == all.handles.end())
+        all.handles.push_back(handle);
+      else if (handle.start)
+        *known = handle;
+    }
   }
 
   std::set<std::string> defined;

@@ -1,5 +1,6 @@
 #include "orias/cubin_module.h"
 
+#include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/jump_table.h"
 #include "orias/frame_changes.h"
@@ -64,6 +65,35 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
   return out;
 }
 
+cubin::HandleKind kindOf(const ori::Symbol& symbol) {
+  return symbol.kind == ori::Symbol::Kind::Texture   ? cubin::HandleKind::Texture
+         : symbol.kind == ori::Symbol::Kind::Sampler ? cubin::HandleKind::Sampler
+                                                     : cubin::HandleKind::Surface;
+}
+
+bool isParameter(const ori::Module& module, std::uint32_t symbol) {
+  return std::ranges::any_of(module.functions, [&](const auto& function) {
+    return std::ranges::any_of(function->params, [&](const ori::KernelParam& p) { return p.handle == symbol; });
+  });
+}
+
+/// Textures, samplers and surfaces of the module.
+void describeHandleSymbols(const ori::Module& module, cubin::Module& out) {
+  out.hasIndependentSamplers = module.hasIndependentSamplers;
+  for (std::uint32_t id = 0; id < module.symbols.size(); ++id) {
+    const ori::Symbol& symbol = module.symbols[id];
+    if (!symbol.isHandle() || isParameter(module, id)) continue;
+    cubin::HandleSymbol handle{kindOf(symbol), symbol.name, std::nullopt, std::nullopt};
+    const auto start = std::ranges::find(module.samplers, id, &ori::SamplerStart::symbol);
+    if (start != module.samplers.end()) {
+      const auto& modes = start->addressModes;
+      handle.start = modes[0] | modes[1] << 8 | modes[2] << 16 | std::uint32_t{start->filter} << 24;
+      handle.forcesUnnormalized = start->forcesUnnormalized;
+    }
+    out.handles.push_back(std::move(handle));
+  }
+}
+
 /// Three numbers of a directive; nothing where it was not given.
 std::optional<cubin::Dim3> dimensions(const std::uint32_t (&xyz)[3]) {
   if (xyz[0] == 0) return std::nullopt;
@@ -98,6 +128,7 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
   using Type = cubin::RelocationType;
   using Part = encoder::CodeRelocation::Part;
   if (relocation.part == Part::Callee) return hasUnifiedTable(module) ? Type::Callee : Type::CalleeAt34;
+  if (relocation.part == Part::ConstantWord) return Type::Const21At38;
   const ori::Symbol& symbol = module.symbols[relocation.symbol];
   if (symbol.kind == ori::Symbol::Kind::DriverWord) return Type::Abs32At32;
   if (symbol.kind == ori::Symbol::Kind::Variable) {
@@ -162,19 +193,18 @@ void addTable(const encoder::JumpTable& table, cubin::Function& out) {
 
 /// Textures, samplers and surfaces of the module that the kernel names.
 void describeHandles(const ori::Function& function, cubin::Function& out) {
-  using Kind = cubin::HandleWord::Kind;
-  bool hasTextures = false, hasSurfaces = false;
   for (const ori::HandleWord& handle : function.handles) {
     const ori::Symbol& symbol = function.module().symbols[handle.symbol];
-    const Kind kind = symbol.kind == ori::Symbol::Kind::Texture   ? Kind::Texture
-                      : symbol.kind == ori::Symbol::Kind::Sampler ? Kind::Sampler
-                                                                  : Kind::Surface;
-    out.handles.push_back({kind, handle.offset, symbol.name});
-    (kind == Kind::Surface ? hasSurfaces : hasTextures) = true;
+    out.handles.push_back({kindOf(symbol), handle.offset, symbol.name});
   }
-  // The bank that the handles are in.
-  if (hasTextures) out.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessTextureBank, 0));
-  if (hasSurfaces) out.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));
+  addHandleBanks(out);
+}
+
+/// Or surfaces.
+bool readsTextures(const encoder::FunctionCode& code) {
+  return std::ranges::any_of(code.origin, [](const ori::Instr* instr) {
+    return instr && isa::desc(instr->op).latencyClass == isa::LatencyClass::Texture;
+  });
 }
 
 /// Of a power of two; 0 of 0.
@@ -209,8 +239,16 @@ cubin::Function describe(const CodedFunction& coded) {
   out.sharedAlignment = function.sharedAlign;
   out.seesDynamicShared = function.usesDynamicShared;
   out.usesSharedAddress = function.sharedBytes != 0 || function.usesDynamicShared;
-  for (const ori::KernelParam& p : function.params)
-    out.parameters.push_back({p.offset, p.size, logarithmOf(p.pointerAlign), p.pointerSpace});
+  for (const ori::KernelParam& p : function.params) {
+    cubin::Parameter parameter{p.offset, p.size, logarithmOf(p.pointerAlign), p.pointerSpace, {}, {}};
+    if (p.handle) {
+      const ori::Symbol& symbol = function.module().symbols[*p.handle];
+      parameter.handle = symbol.name;
+      ORIAS_CHECK(symbol.name == cubin::parameterSymbol(function.name(), std::string(p.name)), symbol.name);
+      parameter.handleKind = kindOf(symbol);
+    }
+    out.parameters.push_back(std::move(parameter));
+  }
   out.parameterSize = function.paramBytes;
   describeHandles(function, out);
   out.maxThreads = dimensions(function.bounds.maxntid);
@@ -242,6 +280,14 @@ cubin::Function describe(const CodedFunction& coded) {
 
 } // namespace
 
+void addHandleBanks(cubin::Function& kernel) {
+  bool hasTextures = false, hasSurfaces = false;
+  for (const cubin::HandleWord& handle : kernel.handles)
+    (handle.kind == cubin::HandleKind::Surface ? hasSurfaces : hasTextures) = true;
+  if (hasTextures) kernel.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessTextureBank, 0));
+  if (hasSurfaces) kernel.otherAttributes.push_back(cubin::byteAttribute(cubin::AttributeId::BindlessSurfaceBank, 0));
+}
+
 cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions) {
   cubin::Module out;
   out.abi = cubin::abiOf(module.target().smVersion());
@@ -251,8 +297,12 @@ cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunc
     out.variables.push_back(describe(module, variable));
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::DriverWord) out.driverWords.push_back(symbol.name);
-  for (const CodedFunction& coded : functions)
+  describeHandleSymbols(module, out);
+  for (const CodedFunction& coded : functions) {
     out.functions.push_back(describe(coded));
+    constexpr std::uint8_t kWithTextures = 2;
+    if (readsTextures(*coded.code)) out.isaClass = kWithTextures;
+  }
   // Where not all kernels were chosen, nobody may call a function that has a slot.
   const auto isCalled = [&](const std::string& name) {
     return std::any_of(out.functions.begin(), out.functions.end(), [&](const cubin::Function& f) {

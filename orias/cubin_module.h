@@ -18,4 +18,7 @@ struct CodedFunction {
 /// Says of a module what its cubin has to say: variables, the address table, and the given functions.
 cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions);
 
+/// Says in which bank a kernel has its words with handles.
+void addHandleBanks(cubin::Function& kernel);
+
 } // namespace orias

@@ -126,7 +126,9 @@ class SectionWriter {
     std::size_t next = 0;
     for (const ptx::Variable& v : ptx_.variables) {
       using Space = ptx::StateSpace;
-      if (v.space == Space::Global || v.space == Space::Const || v.space == Space::Shared)
+      if (typeClass(v.type) == ptx::TypeClass::Opaque) // textures are in no memory
+        addVariable(v, nowhere(v));
+      else if (v.space == Space::Global || v.space == Space::Const || v.space == Space::Shared)
         addVariable(v, inModule(v, ori_.variables[next++]));
       else if (v.space == Space::Local)
         addVariable(v, inFrame(v));

@@ -1,6 +1,8 @@
 #include "orias/whole_program.h"
 
+#include "encoder/cubin/names.h"
 #include "encoder/isa/target.h"
+#include "orias/cubin_module.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -44,9 +46,10 @@ class WholeProgram {
       if (function.isEntry) addCallees(function);
     placeShared();
     placeTables();
+    placeHandles();
     if (!missing_.empty()) return std::move(missing_);
     for (Function& function : cubin_.functions)
-      settle(function.relocations, function.code);
+      settle(function);
     for (cubin::DebugSection& section : cubin_.debugSections)
       settle(section);
     for (Variable& variable : cubin_.variables)
@@ -201,8 +204,70 @@ class WholeProgram {
       if (!function.isEntry) function.constant2.clear();
   }
 
+  /// What a function reads as the word with a handle.
+  std::vector<std::string> handlesIn(const Function& function) const {
+    std::vector<std::string> names;
+    for (const Relocation& r : function.relocations)
+      if (r.type == RelocationType::Const21At38 && kindOfHandle(r.symbol) &&
+          std::find(names.begin(), names.end(), r.symbol) == names.end())
+        names.push_back(r.symbol);
+    return names;
+  }
+
+  std::optional<cubin::HandleKind> kindOfHandle(const std::string& symbol) const {
+    for (const cubin::HandleSymbol& handle : cubin_.handles)
+      if (handle.name == symbol) return handle.kind;
+    for (const Function& function : cubin_.functions)
+      for (const cubin::Parameter& parameter : function.parameters)
+        if (parameter.handle == symbol) return parameter.handleKind;
+    return std::nullopt;
+  }
+
+  /// Those that functions name are at one place in all kernels, behind the longest parameters; those of a kernel alone
+  /// behind its parameters, or behind them.
+  void placeHandles() {
+    constexpr std::uint32_t kLast = 0x7ffc; // offsets have a sign
+    const auto endOf = [&](const Function& kernel) {
+      return static_cast<std::uint32_t>(
+          alignUp(cubin::parameterBase(cubin_.abi, kernel.parameterSize) + kernel.parameterSize, cubin::kHandleBytes));
+    };
+    std::uint32_t common = 0;
+    for (const Function& function : cubin_.functions)
+      if (function.isEntry) common = std::max(common, endOf(function));
+    for (const Function& function : cubin_.functions)
+      for (const std::string& name : function.isEntry ? std::vector<std::string>{} : handlesIn(function))
+        if (handlePlaces_.try_emplace(name, common).second) common += cubin::kHandleBytes;
+    for (Function& kernel : cubin_.functions) {
+      if (!kernel.isEntry) continue;
+      std::map<std::string, std::uint32_t> places;
+      std::uint32_t end = endOf(kernel);
+      for (const Function* function : reachedBy_[&kernel])
+        for (const std::string& name : handlesIn(*function))
+          if (const auto at = handlePlaces_.find(name); at != handlePlaces_.end()) {
+            places.insert(*at);
+            end = common;
+          }
+      for (const std::string& name : handlesIn(kernel))
+        if (places.try_emplace(name, end).second) end += cubin::kHandleBytes;
+      if (!places.empty() && end > kLast)
+        missing_.push_back(fmt::format("'{}' has too many parameters to name textures behind them", kernel.name));
+      const std::uint32_t base = cubin::parameterBase(cubin_.abi, kernel.parameterSize);
+      for (const auto& [name, place] : places)
+        kernel.handles.push_back({*kindOfHandle(name), place - base, name});
+      addHandleBanks(kernel);
+      ownHandles_[kernel.name] = std::move(places);
+    }
+  }
+
+  /// Of a table, or of the word with a handle.
+  std::uint64_t placeOf(const Function& function, const std::string& symbol) const {
+    if (const auto table = tables_.find(symbol); table != tables_.end()) return table->second;
+    return function.isEntry ? ownHandles_.at(function.name).at(symbol) : handlePlaces_.at(symbol);
+  }
+
   /// Writes what is known by now into the code.
-  void settle(std::vector<Relocation>& relocations, cubin::Bytes& code) const {
+  void settle(Function& function) const {
+    cubin::Bytes& code = function.code;
     constexpr std::size_t kImmediate = 4; // the byte of an instruction where it begins
     const auto write = [&](const Relocation& r, std::size_t bytes) {
       const auto value =
@@ -211,19 +276,24 @@ class WholeProgram {
       for (std::size_t i = 0; i < bytes; ++i)
         code[r.offset + kImmediate + i] = static_cast<std::byte>(value >> (8 * i));
     };
-    std::erase_if(relocations, [&](Relocation& r) {
+    std::erase_if(function.relocations, [&](Relocation& r) {
       switch (r.type) {
       case RelocationType::Const21At38: {
         // The offset has 16 bits from bit 38 on; the bank, behind them, is there already.
         constexpr unsigned kBit = 38;
-        const auto value = static_cast<std::uint16_t>(tables_.at(r.symbol) + static_cast<std::uint64_t>(r.addend));
+        const auto value =
+            static_cast<std::uint16_t>(placeOf(function, r.symbol) + static_cast<std::uint64_t>(r.addend));
         std::uint64_t word = 0;
         std::memcpy(&word, code.data() + r.offset, sizeof word);
         word = (word & ~(std::uint64_t{0xffff} << kBit)) | std::uint64_t{value} << kBit;
         std::memcpy(code.data() + r.offset, &word, sizeof word);
         return true;
       }
-      case RelocationType::Abs32At32: write(r, 4); return true;
+      case RelocationType::Abs32At32:
+        if (std::find(cubin_.driverWords.begin(), cubin_.driverWords.end(), r.symbol) != cubin_.driverWords.end())
+          return false; // the driver writes it
+        write(r, 4);
+        return true;
       case RelocationType::Abs16At32: write(r, 2); return true;
       case RelocationType::IndirectCallee: return true;
       case RelocationType::Unified32Lo32: r.type = RelocationType::Abs32Lo32; return false;
@@ -252,9 +322,11 @@ class WholeProgram {
   std::map<std::string, Function*> functions_;
   std::map<std::string, Variable*> variables_;
   std::map<const Function*, std::uint32_t> depths_;
-  std::map<std::string, std::set<const Variable*>> sharedOf_;      ///< what a kernel and its callees use
-  std::map<const Function*, std::set<const Function*>> reachedBy_; ///< by kernel
-  std::map<std::string, std::uint64_t> tables_;                    ///< where they are in bank 2
+  std::map<std::string, std::set<const Variable*>> sharedOf_;              ///< what a kernel and its callees use
+  std::map<const Function*, std::set<const Function*>> reachedBy_;         ///< by kernel
+  std::map<std::string, std::uint64_t> tables_;                            ///< where they are in bank 2
+  std::map<std::string, std::uint32_t> handlePlaces_;                      ///< in bank 0, of what functions name
+  std::map<std::string, std::map<std::string, std::uint32_t>> ownHandles_; ///< all of a kernel, by kernel
   std::vector<std::string> missing_;
 };
 

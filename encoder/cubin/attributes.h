@@ -22,11 +22,13 @@ enum class AttributeFormat : std::uint8_t {
 enum class AttributeId : std::uint8_t {
   CtaidzUsed = 0x04,
   MaxThreads = 0x05,
+  SamplerInit = 0x09,
   ParamCbank = 0x0a,
   Externs = 0x0f,
   ReqNtid = 0x10,
   FrameSize = 0x11,
   MinStackSize = 0x12,
+  SamplerForceUnnormalized = 0x13,
   BindlessTextureBank = 0x15,
   BindlessSurfaceBank = 0x16,
   KparamInfo = 0x17,
@@ -59,6 +61,7 @@ enum class AttributeId : std::uint8_t {
   KparamInfoV2 = 0x45,
   SyscallOffsets = 0x46,
   NumBarriers = 0x4c,
+  TexmodeIndependent = 0x4d,
   SparseMmaMask = 0x50,
   MercuryIsaVersion = 0x5f,
 };

@@ -80,20 +80,43 @@ struct AddressSlot {
   friend bool operator==(const AddressSlot&, const AddressSlot&) = default;
 };
 
+/// What programs name by handles.
+enum class HandleKind : std::uint8_t { Texture, Sampler, Surface };
+
+/// The symbol of a texture, sampler or surface that is a parameter: kernels may have parameters of the same name. Files
+/// have the name alone, as a symbol of the kernel's section.
+inline std::string parameterSymbol(const std::string& kernel, const std::string& parameter) {
+  return kernel + "::" + parameter;
+}
+
 struct Parameter {
   std::uint32_t offset = 0; ///< from the parameter base
   std::uint32_t size = 0;
   std::uint8_t pointeeLogAlignment = 0; ///< of `.ptr .align`; 0 when not stated
   std::uint8_t pointeeSpace = 0; ///< of `.ptr`: 0 no `.ptr`, 1 local, 2 shared, 4 global or const, 5 generic (observed)
+  /// Of a texture, sampler or surface, which takes no bytes: its symbol, from parameterSymbol(). Empty: none of them.
+  std::string handle{};
+  HandleKind handleKind = HandleKind::Texture;
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-/// A word of bank 0 for which the driver puts the handle of a texture, sampler or surface of the module.
+/// A word of bank 0 for which the driver puts the handle of a texture, sampler or surface of the module. Before sm_90 a
+/// texture and its sampler may stand in one word, the sampler in its upper twelve bits.
 struct HandleWord {
-  enum class Kind : std::uint8_t { Texture, Sampler, Surface } kind = Kind::Texture;
+  HandleKind kind = HandleKind::Texture;
   std::uint32_t offset = 0; ///< from the parameter base
   std::string symbol;
   friend bool operator==(const HandleWord&, const HandleWord&) = default;
+};
+
+/// A texture, sampler or surface of the module.
+struct HandleSymbol {
+  HandleKind kind = HandleKind::Texture;
+  std::string name;
+  /// Of a sampler with initial values: a byte for each of its address modes, then the filter; 0xff: not said.
+  std::optional<std::uint32_t> start;
+  std::optional<bool> forcesUnnormalized; ///< likewise
+  friend bool operator==(const HandleSymbol&, const HandleSymbol&) = default;
 };
 
 struct Dim3 {
@@ -263,8 +286,10 @@ struct Module {
   std::vector<AddressSlot> addressTable; ///< constant bank 4
   /// Numbers of 32 bits that the driver writes into the code: weak symbols that nobody defines.
   std::vector<std::string> driverWords;
-  std::uint8_t isaClass = 1;       ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
-  std::vector<Function> functions; ///< in the order of their definitions
+  std::vector<HandleSymbol> handles;   ///< in the order of their declarations
+  bool hasIndependentSamplers = false; ///< textures and samplers are apart
+  std::uint8_t isaClass = 1;           ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
+  std::vector<Function> functions;     ///< in the order of their definitions
   std::vector<ExternalFunction> externalFunctions; ///< of relocatable files
   std::vector<Alias> aliases;                      ///< the same
   std::vector<SourceFile> sourceFiles;

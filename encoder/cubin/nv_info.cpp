@@ -73,8 +73,21 @@ std::size_t rankOf(AttributeId id, const Abi& abi) {
   return rank < kOrder.size() ? rank : position(AttributeId::ExitInstrOffsets);
 }
 
+/// The space of textures, samplers and surfaces among the parameters (observed).
+std::uint32_t spaceOf(HandleKind kind) {
+  constexpr std::uint32_t kTexture = 6, kSurface = 7, kSampler = 8;
+  return kind == HandleKind::Texture ? kTexture : kind == HandleKind::Surface ? kSurface : kSampler;
+}
+
+/// They have a symbol in the first word, no size, and stand nowhere.
+Attribute handleInfo(const Parameter& parameter, std::uint32_t ordinal, bool large, std::uint32_t symbol) {
+  const std::uint32_t place = ordinal | 0xffffu << 16, space = spaceOf(parameter.handleKind);
+  if (large) return wordsAttribute(AttributeId::KparamInfoV2, {symbol, place, space << 24});
+  return wordsAttribute(AttributeId::KparamInfo, {symbol, place, 0x1fu << 12 | space << 8});
+}
+
 Attribute parameterInfo(const Parameter& parameter, std::uint32_t ordinal, bool large) {
-  // The first word is always 0. Words of the small form: ordinal and offset; then log2 of the pointee's alignment in
+  // The first word is 0. Words of the small form: ordinal and offset; then log2 of the pointee's alignment in
   // bits 0..7, its space in 8..11, the bank (0x1f: the usual one) in 12..16, "not in the bank" in 17, the size
   // in 18..31.
   const std::uint32_t place = ordinal | parameter.offset << 16;
@@ -99,8 +112,12 @@ Attribute symbolListAttribute(AttributeId id, const std::vector<std::string>& na
 void appendParameters(std::vector<Attribute>& list, const Function& function, const Abi& abi,
                       const SymbolIndex& symbol) {
   const bool large = function.parameterSize > kSmallParameters;
-  for (std::size_t i = function.parameters.size(); i-- > 0;)
-    list.push_back(parameterInfo(function.parameters[i], static_cast<std::uint32_t>(i), large));
+  for (std::size_t i = function.parameters.size(); i-- > 0;) {
+    const Parameter& parameter = function.parameters[i];
+    const auto ordinal = static_cast<std::uint32_t>(i);
+    list.push_back(parameter.handle.empty() ? parameterInfo(parameter, ordinal, large)
+                                            : handleInfo(parameter, ordinal, large, symbol(parameter.handle)));
+  }
   if (function.parameters.empty()) return;
   list.push_back(halfAttribute(AttributeId::CbankParamSize, static_cast<std::uint16_t>(function.parameterSize)));
   list.push_back(wordsAttribute(AttributeId::ParamCbank,
@@ -145,6 +162,13 @@ std::vector<Attribute> moduleAttributes(const Module& module, const SymbolIndex&
       list.push_back(wordsAttribute(AttributeId::FrameSize, {symbol(inner->name), inner->frameSize}));
     list.push_back(wordsAttribute(AttributeId::FrameSize, {index, function.frameSize}));
   }
+  for (auto handle = module.handles.rbegin(); handle != module.handles.rend(); ++handle) {
+    if (handle->forcesUnnormalized)
+      list.push_back(wordsAttribute(AttributeId::SamplerForceUnnormalized,
+                                    {symbol(handle->name), *handle->forcesUnnormalized ? 1u : 0u}));
+    if (handle->start) list.push_back(wordsAttribute(AttributeId::SamplerInit, {symbol(handle->name), *handle->start}));
+  }
+  if (module.hasIndependentSamplers) list.push_back(noValueAttribute(AttributeId::TexmodeIndependent));
   std::map<std::uint32_t, std::uint32_t> minStacks; // in the order of the symbols
   for (const Function& function : module.functions)
     if (function.isEntry && !module.relocatable) minStacks[symbol(function.name)] = function.minStackSize;
@@ -209,7 +233,8 @@ std::uint32_t wordAt(const std::vector<std::uint32_t>& words, std::size_t index)
   return words[index];
 }
 
-void applyParameter(Function& function, const Attribute& attribute) {
+void applyParameter(Function& function, const Attribute& attribute,
+                    const std::function<std::string(std::uint32_t)>& symbolName) {
   constexpr std::uint32_t kMostParameters = 0x8000; // of at least one byte each, in at most 32 KiB
   const std::vector<std::uint32_t> words = attribute.words();
   const std::uint32_t place = wordAt(words, 1);
@@ -218,6 +243,14 @@ void applyParameter(Function& function, const Attribute& attribute) {
   if (ordinal >= kMostParameters) throw Error("cubin: a parameter has an impossible number");
   if (function.parameters.size() <= ordinal) function.parameters.resize(ordinal + 1);
   Parameter& parameter = function.parameters[ordinal];
+  const bool isLarge = attribute.id == AttributeId::KparamInfoV2;
+  const std::uint32_t space = isLarge ? details >> 24 : details >> 8 & 0xf;
+  for (const HandleKind kind : {HandleKind::Texture, HandleKind::Sampler, HandleKind::Surface})
+    if (space == spaceOf(kind)) {
+      parameter.handleKind = kind;
+      parameter.handle = symbolName(wordAt(words, 0));
+      return;
+    }
   parameter.offset = place >> 16;
   if (attribute.id == AttributeId::KparamInfoV2) {
     parameter.size = details;
@@ -259,7 +292,7 @@ void applyFunctionAttributes(Function& function, const std::vector<Attribute>& a
     case AttributeId::ParamCbank: break;        // the section says it too
     case AttributeId::CbankParamSize: function.parameterSize = attribute.value; break;
     case AttributeId::KparamInfo:
-    case AttributeId::KparamInfoV2: applyParameter(function, attribute); break;
+    case AttributeId::KparamInfoV2: applyParameter(function, attribute, symbolName); break;
     case AttributeId::ExplicitCluster: function.explicitCluster = true; break;
     case AttributeId::CtaPerCluster: function.clusterShape = shapeOf(words); break;
     case AttributeId::MaxClusterRank: function.maxClusterRank = wordAt(words, 0); break;

@@ -33,14 +33,27 @@ bool isObject(const ElfSymbol& symbol) {
   return symbol.type == STT_OBJECT || symbol.type == kSymbolCudaObject;
 }
 
+std::optional<HandleKind> handleKindOf(const ElfSymbol& symbol) {
+  switch (symbol.type) {
+  case kSymbolTexture: return HandleKind::Texture;
+  case kSymbolSampler: return HandleKind::Sampler;
+  case kSymbolSurface: return HandleKind::Surface;
+  default: return std::nullopt;
+  }
+}
+
 class Reader {
  public:
-  explicit Reader(std::span<const std::byte> bytes) : file_(decodeElf(bytes)) { separateNames(); }
+  explicit Reader(std::span<const std::byte> bytes) : file_(decodeElf(bytes)) {
+    separateNames();
+    nameParameters();
+  }
 
   Module run() {
     readAbi();
     collectRelocations();
     readFunctions();
+    readHandleSymbols();
     readModuleAttributes();
     readUnwindTable();
     readVariables();
@@ -73,6 +86,16 @@ class Reader {
         if (isIts && section.name.ends_with('.' + old))
           section.name.replace(section.name.size() - old.size(), old.size(), symbol.name);
       }
+    }
+  }
+
+  /// Parameters have symbols of the kernel's section.
+  void nameParameters() {
+    constexpr std::string_view kPrefix = ".text.";
+    for (ElfSymbol& symbol : file_.symbols) {
+      if (!handleKindOf(symbol) || symbol.binding != STB_LOCAL || symbol.section >= file_.sections.size()) continue;
+      const std::string& section = file_.sections[symbol.section].name;
+      if (section.starts_with(kPrefix)) symbol.name = parameterSymbol(section.substr(kPrefix.size()), symbol.name);
     }
   }
 
@@ -195,9 +218,9 @@ class Reader {
           continue;
         const bool isSampler =
             relocation.type == RelocationType::Sampler || relocation.type == RelocationType::OlderSampler;
-        const HandleWord::Kind kind = isSampler                                    ? HandleWord::Kind::Sampler
-                                      : relocation.type == RelocationType::Surface ? HandleWord::Kind::Surface
-                                                                                   : HandleWord::Kind::Texture;
+        const HandleKind kind = isSampler                                    ? HandleKind::Sampler
+                                : relocation.type == RelocationType::Surface ? HandleKind::Surface
+                                                                             : HandleKind::Texture;
         if (relocation.offset < base)
           throw Error("cubin: a handle of " + function.name + " lies before its parameters");
         function.handles.push_back({kind, static_cast<std::uint32_t>(relocation.offset - base), relocation.symbol});
@@ -210,7 +233,10 @@ class Reader {
     if (!info) return;
     for (const Attribute& attribute : parseAttributes(info->data)) {
       const std::vector<std::uint32_t> words = attribute.words();
+      if (attribute.id == AttributeId::TexmodeIndependent) module_.hasIndependentSamplers = true;
       if (words.size() < 2) continue;
+      if (attribute.id == AttributeId::SamplerInit || attribute.id == AttributeId::SamplerForceUnnormalized)
+        readSamplerStart(attribute.id, symbolName(words[0]), words[1]);
       const auto found = functionBySymbol_.find(words[0]);
       if (found == functionBySymbol_.end()) continue;
       const auto [index, inner] = found->second;
@@ -227,6 +253,22 @@ class Reader {
       default: break;
       }
     }
+  }
+
+  void readSamplerStart(AttributeId id, const std::string& name, std::uint32_t value) {
+    for (HandleSymbol& handle : module_.handles) {
+      if (handle.name != name) continue;
+      if (id == AttributeId::SamplerInit)
+        handle.start = value;
+      else
+        handle.forcesUnnormalized = value != 0;
+    }
+  }
+
+  void readHandleSymbols() {
+    for (const ElfSymbol& symbol : file_.symbols)
+      if (const auto kind = handleKindOf(symbol); kind && symbol.binding == STB_GLOBAL)
+        module_.handles.push_back({*kind, symbol.name, std::nullopt, std::nullopt});
   }
 
   /// The entries of kernels are found by their relocated start address.

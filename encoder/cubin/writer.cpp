@@ -63,6 +63,8 @@ class Writer {
     for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
       declareGlobals(*function, function == module_.functions.rbegin());
     if (module_.functions.empty()) declareGlobalVariables();
+    for (const HandleSymbol& handle : module_.handles)
+      if (!hasSymbol(handle.name)) addSymbol(handle.name, symbolTypeOf(handle.kind), STB_GLOBAL, kNone);
     if (abi_.constant0AfterText)
       for (auto function = module_.functions.rbegin(); function != module_.functions.rend(); ++function)
         declareConstant0(*function);
@@ -115,6 +117,14 @@ class Writer {
   SectionId addDebugSection(std::string name) {
     debugSections_.push_back(addSection(Group::Debug, std::move(name), SHT_PROGBITS, 0, 1));
     return debugSections_.back();
+  }
+
+  /// In the file the name of the parameter only.
+  void addParameterSymbol(const Function& function, const Parameter& parameter) {
+    const std::size_t prefix = parameterSymbol(function.name, "").size();
+    const std::uint32_t index =
+        addSymbol(parameter.handle, symbolTypeOf(parameter.handleKind), STB_LOCAL, sectionId(".text." + function.name));
+    symbols_[index].name = parameter.handle.substr(std::min(prefix, parameter.handle.size()));
   }
 
   void addSectionSymbol(SectionId id) { addSymbol(section(id).name, STT_SECTION, STB_LOCAL, id); }
@@ -206,6 +216,8 @@ class Writer {
       if (!hasSymbol(name) &&
           std::ranges::find(function.relocations, name, &Relocation::symbol) != function.relocations.end())
         addSymbol(name, STT_OBJECT, STB_WEAK, kNone, 0, kDriverWordBytes);
+    for (const Parameter& parameter : function.parameters)
+      if (!parameter.handle.empty()) addParameterSymbol(function, parameter);
     if (!abi_.constant0AfterText) declareConstant0(function);
   }
 
@@ -329,18 +341,16 @@ class Writer {
         addVariableSymbol(variable, !variable.defined ? kNone : variable.common ? kCommon : variableSection(variable));
   }
 
-  RelocationType relocationOf(HandleWord::Kind kind) const {
+  RelocationType relocationOf(HandleKind kind) const {
     switch (kind) {
-    case HandleWord::Kind::Texture: return RelocationType::Texture;
-    case HandleWord::Kind::Sampler: return abi_.sharedAlias ? RelocationType::Sampler : RelocationType::OlderSampler;
-    case HandleWord::Kind::Surface: break;
+    case HandleKind::Texture: return RelocationType::Texture;
+    case HandleKind::Sampler: return abi_.sharedAlias ? RelocationType::Sampler : RelocationType::OlderSampler;
+    case HandleKind::Surface: break;
     }
     return RelocationType::Surface;
   }
-  static std::uint8_t symbolTypeOf(HandleWord::Kind kind) {
-    return kind == HandleWord::Kind::Texture   ? kSymbolTexture
-           : kind == HandleWord::Kind::Sampler ? kSymbolSampler
-                                               : kSymbolSurface;
+  static std::uint8_t symbolTypeOf(HandleKind kind) {
+    return kind == HandleKind::Texture ? kSymbolTexture : kind == HandleKind::Sampler ? kSymbolSampler : kSymbolSurface;
   }
 
   void declareConstant0(const Function& function) {

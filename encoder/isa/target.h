@@ -137,7 +137,12 @@ class Target {
   bool hasQuadTextures() const { return facts_.smVersion < 90; }
   /// 64 bits: where the tables lie in which the driver describes textures and surfaces (observed: txq, suq).
   std::uint32_t textureTableOffset() const { return facts_.smVersion >= 90 ? 0xf0 : 0x70; }
+  std::uint32_t samplerTableOffset() const { return facts_.smVersion >= 90 ? 0xf8 : 0x78; }
   std::uint32_t surfaceTableOffset() const { return facts_.smVersion >= 90 ? 0x100 : 0x80; }
+  /// A texture and its sampler are named by one word, with the sampler's number above the texture's (observed); from
+  /// sm_90 on by two.
+  bool joinsSamplers() const { return facts_.smVersion < 90; }
+  static constexpr unsigned kSamplerShift = 20;
   /// Of a handle, what counts the entries of those tables.
   std::uint32_t handleNumberMask() const { return facts_.smVersion >= 90 ? ~0u : 0xfffff; }
   /// I2FP, which converts integers in the integer pipe (observed).

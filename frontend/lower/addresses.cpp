@@ -1,8 +1,10 @@
 // Where things are: variables, parameters, windows; the operands of memory instructions.
 
+#include "encoder/isa/texture_table.h"
 #include "frontend/lower/function_lowering.h"
 #include "frontend/lower/special.h"
 #include "frontend/lower/windows.h"
+#include "support/check.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -80,30 +82,81 @@ isa::Operand FunctionLowering::driverWord(std::string_view symbol) {
   return symbolAddress(symbolNamed(ori::Symbol::Kind::DriverWord, symbol), 0, 1);
 }
 
-std::optional<isa::Operand> FunctionLowering::handleWord(VariableId id) {
+std::uint32_t FunctionLowering::handleSymbol(VariableId id) {
   const Variable& v = module().variable(id);
-  if (isRelocatable()) {
-    unsupported(
-        fmt::format("'{}', a texture, sampler or surface of the module, in relocatable code", module().text(v.name)));
-    return std::nullopt;
-  }
-  if (v.space != StateSpace::Global || !v.dims.empty()) {
-    unsupported(
-        fmt::format("'{}', which is no single texture, sampler or surface of the module", module().text(v.name)));
-    return std::nullopt;
-  }
+  if (v.space == StateSpace::Global) return layout_.symbolOf[index(id)];
   using Kind = ori::Symbol::Kind;
-  const std::uint32_t symbol = symbolNamed(v.type == Type::TexRef       ? Kind::Texture
-                                           : v.type == Type::SamplerRef ? Kind::Sampler
-                                                                        : Kind::Surface,
-                                           module().text(v.name));
+  return symbolNamed(v.type == Type::TexRef       ? Kind::Texture
+                     : v.type == Type::SamplerRef ? Kind::Sampler
+                                                  : Kind::Surface,
+                     ori::parameterSymbol(out_.name(), module().text(v.name)));
+}
+
+std::optional<isa::Operand> FunctionLowering::handleWord(std::span<const VariableId> ids) {
+  std::vector<std::uint32_t> symbols;
+  for (const VariableId id : ids) {
+    const Variable& v = module().variable(id);
+    if (!v.dims.empty()) {
+      unsupported(fmt::format("'{}', which is no single texture, sampler or surface", module().text(v.name)));
+      return std::nullopt;
+    }
+    symbols.push_back(handleSymbol(id));
+  }
+  if (isRelocatable()) { // the linker finds a place
+    ORIAS_CHECK(symbols.size() == 1);
+    IsaOperand place;
+    place.kind = IsaOperand::Kind::Symbol;
+    place.reg = symbols[0];
+    const IsaOperand word = newR();
+    emit(IsaOp::LDC, {word, imm(0), IsaOperand::rz(), place}, {{IsaMod::Size, isa::MemSize::B32}});
+    return word;
+  }
   constexpr std::uint32_t kWord = 4;
-  const auto known = std::find_if(out_.handles.begin(), out_.handles.end(),
-                                  [&](const ori::HandleWord& h) { return h.symbol == symbol; });
-  std::uint32_t offset = (out_.paramBytes + kWord - 1) / kWord * kWord;
-  offset += kWord * static_cast<std::uint32_t>(known - out_.handles.begin());
-  if (known == out_.handles.end()) out_.handles.push_back({symbol, offset});
-  return IsaOperand::constant(0, static_cast<std::int32_t>(target().paramBase() + offset));
+  const auto holds = [&](std::uint32_t symbol, std::uint32_t offset) {
+    return std::any_of(out_.handles.begin(), out_.handles.end(),
+                       [&](const ori::HandleWord& h) { return h.symbol == symbol && h.offset == offset; });
+  };
+  std::uint32_t next = (out_.paramBytes + kWord - 1) / kWord * kWord;
+  std::optional<std::uint32_t> offset;
+  for (const ori::HandleWord& h : out_.handles) {
+    next = std::max(next, h.offset + kWord);
+    const bool hasAll = std::all_of(symbols.begin(), symbols.end(), [&](auto s) { return holds(s, h.offset); });
+    if (hasAll && !offset) offset = h.offset;
+  }
+  if (!offset) {
+    offset = next;
+    for (const std::uint32_t symbol : symbols)
+      out_.handles.push_back({symbol, next});
+  }
+  return IsaOperand::constant(0, static_cast<std::int32_t>(target().paramBase() + *offset));
+}
+
+Value FunctionLowering::handleNumber(VariableId id) {
+  const Type type = module().variable(id).type;
+  const std::uint32_t kind = type == Type::TexRef       ? isa::kTextureHandle
+                             : type == Type::SamplerRef ? isa::kSamplerHandle
+                                                        : isa::kSurfaceHandle;
+  const IsaOperand r = newR(2);
+  copy(ori::component(r, 1), Value::constant(kind, 1));
+  const auto word = handleWord(id);
+  if (!word) return Value::of(r);
+  if (!target().joinsSamplers()) {
+    copy(ori::component(r, 0), Value::of(*word));
+    return Value::of(r);
+  }
+  // Before sm_90 the highest bit is set (observed).
+  constexpr std::int64_t kMark = 0x80000000;
+  constexpr int kOr = 0xfc;
+  IsaOperand number = inReg(Value::of(*word));
+  if (type == Type::SamplerRef) {
+    const IsaOperand shifted = newR();
+    emit(IsaOp::SHF, {shifted, IsaOperand::rz(), imm(isa::Target::kSamplerShift), number},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+    number = shifted;
+  }
+  emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(r, 0), number, imm(kMark), IsaOperand::rz(), imm(kOr),
+                     IsaOperand::pt().notted()});
+  return Value::of(r);
 }
 
 isa::Operand FunctionLowering::localAddress(VariableId id, std::int64_t offset) {
@@ -123,13 +176,7 @@ isa::Operand FunctionLowering::localAddress(VariableId id, std::int64_t offset) 
 
 Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   const Variable& v = module().variable(id);
-  if (typeClass(v.type) == TypeClass::Opaque) { // its handle stands for it
-    const IsaOperand r = newR(2);
-    const auto handle = handleWord(id);
-    if (handle) copy(ori::component(r, 0), Value::of(*handle));
-    copy(ori::component(r, 1), Value::constant(0, 1));
-    return Value::of(r);
-  }
+  if (typeClass(v.type) == TypeClass::Opaque) return handleNumber(id);
   switch (v.space) {
   case StateSpace::Shared: {
     IsaOperand r = newR();

@@ -91,11 +91,21 @@ void FunctionLowering::layOutParams() {
   std::uint32_t at = 0;
   for (const Parameter& param : in_->params) {
     const Variable& v = module().variable(param.variable);
+    if (typeClass(v.type) == TypeClass::Opaque) {
+      ori::KernelParam named{out_.intern(module().text(v.name)), 0, 0, 0, 0, {}};
+      named.handle = handleSymbol(param.variable);
+      out_.params.push_back(named);
+      continue;
+    }
     at = alignUp(base + at, v.align) - base; // the place in the bank is aligned, not that among the parameters
     paramOffset_[index(param.variable)] = at;
     const auto size = static_cast<std::uint32_t>(v.byteSize());
-    out_.params.push_back({out_.intern(module().text(v.name)), at, size,
-                           v.isPointer ? pointerSpaceOf(v) : std::uint8_t{0}, v.pointerAlign});
+    out_.params.push_back({out_.intern(module().text(v.name)),
+                           at,
+                           size,
+                           v.isPointer ? pointerSpaceOf(v) : std::uint8_t{0},
+                           v.pointerAlign,
+                           {}});
     at += size;
   }
   out_.paramBytes = at;

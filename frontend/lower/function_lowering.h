@@ -10,6 +10,7 @@
 #include "ori/builder.h"
 #include "ori/module.h"
 
+#include <array>
 #include <memory>
 #include <optional>
 #include <span>
@@ -192,9 +193,17 @@ class FunctionLowering {
   void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
   void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
 
-  /// The word of constant bank 0 where the driver puts the handle of a texture, sampler or surface of the module;
-  /// nothing, and an error, where it cannot be told.
-  std::optional<isa::Operand> handleWord(VariableId id);
+  /// The word that the driver fills with the handle of a texture, sampler or surface of the module or among the
+  /// parameters: of constant bank 0, or in relocatable code in a register. Before sm_90 a sampler's number stands in
+  /// its upper twelve bits (Target::kSamplerShift), and the word may have a sampler beside a texture. Nothing, and an
+  /// error, where it cannot be told.
+  std::optional<isa::Operand> handleWord(VariableId id) { return handleWord(std::span(&id, 1)); }
+  /// That of a texture and its sampler together; not in relocatable code.
+  std::optional<isa::Operand> handleWord(VariableId texture, VariableId sampler) {
+    return handleWord(std::array{texture, sampler});
+  }
+  /// What stands for it as a number of 64 bits: the word, and what it names.
+  Value handleNumber(VariableId id);
   /// A register with the number that the driver writes into the code for this symbol.
   isa::Operand driverWord(std::string_view symbol);
 
@@ -235,6 +244,8 @@ class FunctionLowering {
   Diagnostics& diagnostics() { return diagnostics_; }
 
  private:
+  std::optional<isa::Operand> handleWord(std::span<const VariableId> ids);
+  std::uint32_t handleSymbol(VariableId id);
   /// A virtual register for each of the function's, by RegisterId.
   std::vector<ori::VRegId> declareRegisters(const Function& function);
   void layOutParams();

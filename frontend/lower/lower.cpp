@@ -120,6 +120,7 @@ class ModuleLowering {
       return std::move(out_);
     }
     out_->relocatable = layout_.options.relocatable;
+    out_->hasIndependentSamplers = in_.target.texmodeIndependent;
     declareVariables();
     declareFunctions();
     initialiseVariables();
@@ -141,7 +142,10 @@ class ModuleLowering {
       if (v.space == StateSpace::Const && !out_->relocatable) constants.push_back(id);
       const bool isShared = v.space == StateSpace::Shared && out_->relocatable;
       if (v.space != StateSpace::Global && v.space != StateSpace::Const && !isShared) continue;
-      if (typeClass(v.type) == TypeClass::Opaque) continue; // kernels have the handles of those that they name
+      if (typeClass(v.type) == TypeClass::Opaque) {
+        declareHandle(id);
+        continue;
+      }
       ori::Variable out;
       out.name = std::string(in_.text(v.name));
       out.linkage = linkageOf(v.linkage);
@@ -171,6 +175,45 @@ class ModuleLowering {
       outOf(id).constOffset = at;
       at += static_cast<std::int64_t>(v.byteSize());
     }
+  }
+
+  /// Textures, samplers and surfaces are no memory: kernels have the handles of those that they name. All have one
+  /// linkage, whatever the PTX says (observed).
+  void declareHandle(std::uint32_t id) {
+    using Kind = ori::Symbol::Kind;
+    const Variable& v = in_.variables[id];
+    if (v.space != StateSpace::Global || !v.dims.empty()) return; // nobody can name one of several
+    const Kind kind = v.type == Type::TexRef       ? Kind::Texture
+                      : v.type == Type::SamplerRef ? Kind::Sampler
+                                                   : Kind::Surface;
+    layout_.symbolOf[id] = static_cast<std::uint32_t>(out_->symbols.size());
+    out_->symbols.push_back({kind, std::string(in_.text(v.name)), 0});
+    if (kind == Kind::Sampler) startSampler(id);
+  }
+
+  void startSampler(std::uint32_t id) {
+    // In the order of the words (manual: "Texture, Sampler, and Surface Types").
+    static constexpr std::string_view kModes[] = {"wrap", "mirror", "clamp_ogl", "clamp_to_edge", "clamp_to_border"};
+    static constexpr std::string_view kFilters[] = {"nearest", "linear"};
+    static constexpr std::string_view kAddressMode = "addr_mode_";
+    ori::SamplerStart start;
+    start.symbol = layout_.symbolOf[id];
+    for (const ObjectProperty& property : in_.objectProperties) {
+      if (property.variable != VariableId(id)) continue;
+      const auto number = [&](std::span<const std::string_view> words) {
+        const auto known = std::find(words.begin(), words.end(), in_.text(property.word));
+        return static_cast<std::uint8_t>(property.word == NameId::None ? property.value
+                                                                       : std::uint64_t(known - words.begin()));
+      };
+      const std::string_view field = in_.text(property.field);
+      if (field.starts_with(kAddressMode))
+        start.addressModes[field.back() - '0'] = number(kModes);
+      else if (field == "filter_mode")
+        start.filter = number(kFilters);
+      else if (field == "force_unnormalized_coords")
+        start.forcesUnnormalized = property.value != 0;
+    }
+    out_->samplers.push_back(start);
   }
 
   void initialiseVariables() {
@@ -233,8 +276,14 @@ class ModuleLowering {
                            fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
         return;
       }
-      out.relocations.push_back(
-          {static_cast<std::uint32_t>(a.at), a.size, layout_.symbolOf[index(a.variable)], a.addend, a.generic});
+      const bool isHandle = typeClass(in_.variable(a.variable).type) == TypeClass::Opaque;
+      if (isHandle && a.size != 8) {
+        diagnostics_.error(v.loc,
+                           fmt::format("the handle of '{}' has 64 bits", in_.text(in_.variable(a.variable).name)));
+        return;
+      }
+      out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size, layout_.symbolOf[index(a.variable)],
+                                 a.addend, a.generic || isHandle});
     }
   }
 

@@ -1,5 +1,6 @@
 // mov, cvta, isspacep.
 
+#include "encoder/isa/texture_table.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
 #include "frontend/lower/special.h"
@@ -192,7 +193,9 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
 void lowerIstypep(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const IsaOperand bit = f.newR(), handle = f.sourceReg(ops[1], Type::B64);
-  const std::int64_t mask = form.has(Mod::Texref) ? 0x20000000 : form.has(Mod::Samplerref) ? 0x40000000 : 0x80000000;
+  const std::int64_t mask = form.has(Mod::Texref)       ? isa::kTextureHandle
+                            : form.has(Mod::Samplerref) ? isa::kSamplerHandle
+                                                        : isa::kSurfaceHandle;
   f.emit(IsaOp::LOP3, {IsaOperand::pt(), bit, ori::component(handle, 1), f.imm(mask), IsaOperand::rz(), f.imm(0xc0),
                        IsaOperand::pt().notted()});
   f.emit(IsaOp::ISETP, {f.destPredicate(ops[0]), IsaOperand::pt(), bit, IsaOperand::rz(), IsaOperand::pt()},

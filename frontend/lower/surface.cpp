@@ -41,7 +41,7 @@ std::optional<Surface> surfaceOf(FunctionLowering& f, const Operand& name, const
     f.unsupported(std::string(f.opcodeText()));
     return std::nullopt;
   }
-  const auto handle = TextureName::of(f, at[0]);
+  const auto handle = TextureName::of(f, at.front());
   if (!handle) return std::nullopt;
   std::vector<Value> coordinates = coordinatesOf(f, at[1], Type::S32, *geometry);
   // The layer comes last.

@@ -47,6 +47,38 @@ std::vector<Value> gradients(FunctionLowering& f, const Operand& byX, const Oper
   return all;
 }
 
+/// With a sampler of its own, a texture is filtered at integers, too, but where a line, a level or a sample is wanted
+/// (observed).
+bool isFilteredByIntegers(const FunctionLowering& f, const Form& form) {
+  const Mod geometry = form.get(Slot::Geometry);
+  return f.module().target.texmodeIndependent && form.get(Slot::Mipmap) != Mod::AtLevel && geometry != Mod::Dim1d &&
+         geometry != Mod::Multi2d && geometry != Mod::ArrayMulti2d;
+}
+
+Value asFloat(FunctionLowering& f, const Value& integer) {
+  const IsaOperand to = f.newR();
+  if (f.target().hasAluIntegerToFloat())
+    f.emit(IsaOp::I2FP, {to, f.inReg(integer)}, {{IsaMod::Type, isa::IntType::S32}, {IsaMod::Rnd, isa::Rnd::RN}});
+  else
+    f.emit(IsaOp::I2F, {to, f.inReg(integer)},
+           {{IsaMod::DstFmt, isa::Fmt::F32}, {IsaMod::SrcFmt, isa::IntFmt::S32}, {IsaMod::Rnd, isa::Rnd::RN}});
+  return Value::of(to);
+}
+
+/// The offsets as TXD takes them: in the upper half of the last word, which is the layer's if there is one.
+void putBehind(FunctionLowering& f, std::vector<Value>& coordinates, const Value& offsets, bool hasLayer) {
+  constexpr unsigned kUpper = 16;
+  constexpr std::int64_t kWanted = 0xfff0000;
+  constexpr int kChoose = 0xe2; // by the second
+  if (!hasLayer) coordinates.push_back(Value::constant(0, 1));
+  const IsaOperand upper = f.newR(), both = f.newR();
+  f.emit(IsaOp::SHF, {upper, f.inReg(offsets), f.imm(kUpper), IsaOperand::rz()},
+         {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), both, upper, f.imm(kWanted), f.inReg(coordinates.back()), f.imm(kChoose),
+                       IsaOperand::pt().notted()});
+  coordinates.back() = Value::of(both);
+}
+
 constexpr std::uint32_t kCoarsest = 0xc2000000; ///< -32 as a level of detail, clamped by the texture (observed)
 constexpr int kPlane = 1;                       ///< the number of two dimensions
 
@@ -59,28 +91,34 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto geometry = geometryOf(form);
   const Type coordinateType = form.type(1);
   const Mod mipmap = form.get(Slot::Mipmap);
-  const bool isGather = form.op == Op::Tld4, isFetch = coordinateType == Type::S32;
+  const bool isGather = form.op == Op::Tld4, isIndependent = f.module().target.texmodeIndependent;
+  const bool isFetch = coordinateType == Type::S32 && !isFilteredByIntegers(f, form);
   const bool hasPredicate = ops[0].is(OperandKind::Vector) && ops[0].vectorPair() != RegisterId::None;
   // Which of the operands behind the coordinates are there, they say by their kinds: offsets are integers.
   std::size_t next = 2;
   const bool hasLevel = mipmap == Mod::AtLevel;
-  const bool isLine = form.get(Slot::Geometry) == Mod::Dim1d && !isFetch;
+  // Not with a sampler of its own (observed).
+  const bool isLine = form.get(Slot::Geometry) == Mod::Dim1d && !isFetch && !isIndependent;
   const bool isGradient = mipmap == Mod::Grad;
   // With more than two coordinates, offsets or a value to compare with, ptxas gives four lanes the coordinates around
   // those of each lane, and filters by what lies between them.
   const bool hasFewCoordinates = geometry && geometry->coordinates - (geometry->isArray ? 1 : 0) <= 2;
-  if (!geometry || geometry->texture < 0 || at.size() != 2 || !ops[0].is(OperandKind::Vector)) {
+  if (!geometry || geometry->texture < 0 || at.size() != (isIndependent ? 3u : 2u) || !ops[0].is(OperandKind::Vector)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  if (isGradient && (!hasFewCoordinates || ops.size() > 4)) {
+  const bool hasReference = furtherOperands(f, ops.subspan(isGradient ? 4 : hasLevel ? 3 : 2), *geometry).reference;
+  if (isGradient && (!hasFewCoordinates || hasReference)) {
     lowerTexByFurtherGradients(f, i, form);
     return;
   }
   ori::Block* join = f.beginUnguarded();
-  const auto name = TextureName::of(f, at[0]);
+  const auto name = TextureName::ofBracket(f, at);
   if (!name) return;
-  std::vector<Value> coordinates = coordinatesOf(f, at[1], coordinateType, *geometry);
+  std::vector<Value> coordinates = coordinatesOf(f, at.back(), coordinateType, *geometry);
+  if (coordinateType == Type::S32 && !isFetch) // behind the layer
+    for (Value& coordinate : std::span(coordinates).subspan(geometry->isArray ? 1 : 0))
+      coordinate = asFloat(f, coordinate);
   if (geometry->isArray) coordinates[0] = knownLayer(f, coordinates[0]);
   if (geometry->isCube) projectOnCube(f, std::span(coordinates).last(3));
   if (isLine) { // is sampled as a plane, in its first row (observed)
@@ -97,7 +135,7 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
       level = kLevel;
       parameters.push_back(given);
     }
-  } else if (!isFetch && !isGather && !isGradient && mipmap != Mod::Base) {
+  } else if (!isFetch && !isGather && !isGradient && (mipmap != Mod::Base || isIndependent)) {
     level = kLevel;
     parameters.push_back(Value::constant(kCoarsest, 1));
   }
@@ -107,21 +145,27 @@ void lowerTex(FunctionLowering& f, const Instruction& i, const Form& form) {
     // The layer comes last here.
     if (geometry->isArray) std::rotate(coordinates.begin(), coordinates.begin() + 1, coordinates.end());
     if (isLine) parameters.resize(4, Value::constant(0, 1));
-    next = ops.size();
+    next = 4;
   }
   const FurtherOperands further = furtherOperands(f, ops.subspan(next), *geometry);
-  const bool hasOffset = further.offset != nullptr, hasReference = further.reference != nullptr;
-  if (hasOffset)
-    parameters.push_back(
-        packedOffsets(f, *further.offset, geometry->coordinates, isGather ? kGatheredOffsets : kOffsets));
+  const bool hasOffset = further.offset != nullptr;
+  if (hasOffset) {
+    const Value offsets =
+        packedOffsets(f, *further.offset, geometry->coordinates, isGather ? kGatheredOffsets : kOffsets);
+    if (isGradient)
+      putBehind(f, coordinates, offsets, geometry->isArray);
+    else
+      parameters.push_back(offsets);
+  }
   if (hasReference) parameters.push_back(f.source(*further.reference, Type::F32));
 
-  if (geometry->hasSamples) parameters.push_back(f.source(f.parts(at[1]).front(), Type::U32));
+  if (geometry->hasSamples) parameters.push_back(f.source(f.parts(at.back()).front(), Type::U32));
   const IsaOperand low = f.newR(2), high = f.newR(2);
   std::vector<ModValue> mods{{IsaMod::Geometry, geometry->texture}};
   NamedOps named = kFiltered;
   if (isGradient) {
     named = kByGradients;
+    mods.push_back({IsaMod::Sub2, hasOffset ? 1 : 0});
   } else {
     mods.push_back({IsaMod::Sub2, hasOffset ? 1 : 0});
     mods.push_back({IsaMod::Sub4, hasReference || geometry->hasSamples ? 1 : 0});

@@ -1,4 +1,4 @@
-// Textures by derivatives that TXD does not take: of three coordinates, with offsets, or with a value to compare with.
+// Textures by derivatives that TXD does not take: of three coordinates, or with a value to compare with.
 // As ptxas does: before sm_90 each lane's coordinates stand in a quad of lanes once, with the derivatives added to the
 // right and below, so that the texture filters by what lies between the lanes (TEX_QUAD); from sm_90 on a function of
 // the driver does it (the names and the places of its arguments: tools/launch/gradient_function.h).
@@ -35,7 +35,7 @@ std::vector<Value> elementsOf(FunctionLowering& f, const Operand& o, Type type, 
 /// `isMissing`: a register that gets 1 where the texel is not in memory, or RZ.
 std::array<IsaOperand, 4> readInQuad(FunctionLowering& f, Access& a, const IsaOperand& isMissing) {
   if (a.geometry.isArray) a.coordinates[0] = knownLayer(f, a.coordinates[0]);
-  const Value handle = a.name.words()[0];
+  const Value handle = a.name.word();
   const bool isConstant = handle.reg().isConst();
   std::vector<Value> parameters;
   if (!isConstant) parameters.push_back(handle);
@@ -65,14 +65,16 @@ std::string functionOf(const Form& form, const Access& a, bool hasPredicate) {
           : type == Type::S32                      ? "s32"
                                                    : "f32";
   name += "_f32";
+  if (a.name.hasSampler()) name += "_texmode_independent";
   if (a.further.offset) name += "_offset";
   if (a.further.reference) name += "_depth_compare";
   return name;
 }
 
-constexpr unsigned kReference = 2, kCoordinates = 4, kByX = 8, kRegisters = 12; ///< words from R4 on
-constexpr unsigned kVector = 4;                                                 ///< words; what takes less is padded
-constexpr unsigned kResultWords = 5;                                            ///< the first is no part of the texel
+/// Words from R4 on. Where the sampler has a handle of its own, that stands where the reference would be.
+constexpr unsigned kReference = 2, kCoordinates = 4, kByX = 8, kRegisters = 12;
+constexpr unsigned kVector = 4;      ///< words; what takes less is padded
+constexpr unsigned kResultWords = 5; ///< the first is no part of the texel
 
 void put(std::vector<Value>& words, unsigned at, std::span<const Value> values) {
   if (words.size() < at + kVector) words.resize(at + kVector, Value::constant(0, 1));
@@ -84,11 +86,13 @@ std::optional<IsaOperand> callDriver(FunctionLowering& f, const Form& form, Acce
   std::vector<Value> inRegisters(kRegisters, Value::constant(0, 1)), onStack;
   const auto handle = a.name.words();
   std::copy(handle.begin(), handle.end(), inRegisters.begin());
-  if (a.further.reference) inRegisters[kReference] = f.source(*a.further.reference, Type::F32);
+  const bool isReferenceOnStack = a.further.reference && a.name.hasSampler();
+  if (a.further.reference && !isReferenceOnStack) inRegisters[kReference] = f.source(*a.further.reference, Type::F32);
   put(inRegisters, kCoordinates, a.coordinates);
   put(inRegisters, kByX, a.byX);
   put(onStack, 0, a.byY);
   if (a.further.offset) put(onStack, kVector, elementsOf(f, *a.further.offset, Type::S32, kVector));
+  if (isReferenceOnStack) onStack.push_back(f.source(*a.further.reference, Type::F32));
   return f.callDriver(functionOf(form, a, hasPredicate), inRegisters, onStack, kResultWords);
 }
 
@@ -115,12 +119,12 @@ void lowerTexByFurtherGradients(FunctionLowering& f, const Instruction& i, const
   auto at = f.parts(ops[1]);
   const Geometry geometry = *geometryOf(form);
   ori::Block* join = f.beginUnguarded();
-  const auto name = TextureName::of(f, at[0]);
+  const auto name = TextureName::ofBracket(f, at);
   if (!name) return;
   const unsigned count = geometry.coordinates - (geometry.isArray ? 1 : 0);
   Access access{*name,
                 geometry,
-                coordinatesOf(f, at[1], Type::F32, geometry),
+                coordinatesOf(f, at.back(), Type::F32, geometry),
                 elementsOf(f, ops[2], Type::F32, count),
                 elementsOf(f, ops[3], Type::F32, count),
                 furtherOperands(f, ops.subspan(4), geometry)};

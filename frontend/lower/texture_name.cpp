@@ -4,8 +4,8 @@
 
 #include "frontend/lower/texture_name.h"
 
+#include "encoder/isa/texture_table.h"
 #include "frontend/lower/modifiers.h"
-#include "frontend/lower/uniform_loop.h"
 
 #include <algorithm>
 #include <array>
@@ -19,6 +19,16 @@ namespace {
 
 /// Constants are named by their words.
 constexpr std::int32_t kWordBytes = 4;
+
+/// The texture, sampler or surface that the operand names.
+std::optional<VariableId> variableIn(FunctionLowering& f, const Operand& operand) {
+  const bool isVariable = operand.is(OperandKind::Variable) ||
+                          (operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Variable);
+  if (!isVariable || operand.offset() != 0 ||
+      typeClass(f.module().variable(operand.variableId()).type) != TypeClass::Opaque)
+    return std::nullopt;
+  return operand.variableId();
+}
 
 } // namespace
 
@@ -60,14 +70,16 @@ IsaOperand joined(FunctionLowering& f, std::span<const Value> values) {
   return run;
 }
 
-std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& operand) {
-  const bool isVariable = operand.is(OperandKind::Variable) ||
-                          (operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Variable);
-  if (isVariable && operand.offset() == 0 &&
-      typeClass(f.module().variable(operand.variableId()).type) == TypeClass::Opaque) {
-    const auto handle = f.handleWord(operand.variableId());
-    if (!handle) return std::nullopt;
-    return TextureName(Value::of(*handle), Value::constant(0, 1));
+std::optional<Handle> Handle::of(FunctionLowering& f, const Operand& operand) {
+  if (const auto variable = variableIn(f, operand)) {
+    const Type type = f.module().variable(*variable).type;
+    const auto word = f.handleWord(*variable);
+    if (!word) return std::nullopt;
+    const std::uint32_t kind = type == Type::TexRef       ? isa::kTextureHandle
+                               : type == Type::SamplerRef ? isa::kSamplerHandle
+                                                          : isa::kSurfaceHandle;
+    const bool isShifted = type == Type::SamplerRef && f.target().joinsSamplers();
+    return Handle{Value::of(*word), Value::constant(kind, 1), true, isShifted};
   }
   const bool isAddress = operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Register;
   if (operand.is(OperandKind::Register) || (isAddress && operand.offset() == 0)) {
@@ -76,13 +88,65 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& o
       const auto word = [&](std::uint32_t offset) {
         return Value::of(IsaOperand::constant(0, static_cast<std::int32_t>(*at + offset)));
       };
-      return TextureName(word(0), word(kWordBytes));
+      return Handle{word(0), word(kWordBytes), true};
     }
     const Value handle = f.source(name, Type::U64);
-    return TextureName(Value::of(f.inReg(handle.word(0))), Value::of(f.inReg(handle.word(1))));
+    return Handle{Value::of(f.inReg(handle.word(0))), Value::of(f.inReg(handle.word(1)))};
   }
   f.unsupported("a texture or surface that is neither of the module nor given by a handle in a register");
   return std::nullopt;
+}
+
+std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& operand) {
+  const auto handle = Handle::of(f, operand);
+  if (!handle) return std::nullopt;
+  return TextureName(*handle);
+}
+
+std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& texture, const Operand& sampler) {
+  const auto named = [&](const Operand& o) { return f.out().module().relocatable ? std::nullopt : variableIn(f, o); };
+  const auto textureVariable = named(texture), samplerVariable = named(sampler);
+  if (f.target().joinsSamplers() && textureVariable && samplerVariable) {
+    const auto word = f.handleWord(*textureVariable, *samplerVariable);
+    if (!word) return std::nullopt;
+    return TextureName(Handle{Value::of(*word), Value::constant(isa::kTextureHandle, 1), true, true});
+  }
+  const auto first = Handle::of(f, texture), second = Handle::of(f, sampler);
+  if (!first || !second) return std::nullopt;
+  TextureName name(*first);
+  if (!f.target().joinsSamplers()) {
+    name.sampler_ = *second;
+    return name;
+  }
+  IsaOperand upper = f.inReg(second->low);
+  if (!second->hasSampler) {
+    const IsaOperand shifted = f.newR();
+    f.emit(IsaOp::SHF, {shifted, upper, f.imm(isa::Target::kSamplerShift), IsaOperand::rz()},
+           {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+    upper = shifted;
+  }
+  constexpr std::int64_t kTexture = (1 << isa::Target::kSamplerShift) - 1;
+  constexpr int kChoose = 0xe2; // by the second
+  const IsaOperand both = f.newR();
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), both, f.inReg(first->low), f.imm(kTexture), upper, f.imm(kChoose),
+                       IsaOperand::pt().notted()});
+  name.texture_.low = Value::of(both);
+  name.texture_.hasSampler = true;
+  return name;
+}
+
+std::vector<Value> TextureName::words() const {
+  std::vector<Value> all{texture_.low, texture_.high};
+  if (sampler_) all.insert(all.end(), {sampler_->low, sampler_->high});
+  return all;
+}
+
+UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, const Handle& handle) {
+  const bool isInRegister = !handle.low.isConstant() && !handle.low.reg().isConst();
+  if (!handle.isUniform || !isInRegister) return {to, handle.low};
+  const IsaOperand word = f.out().use(f.out().newVReg(File::UR));
+  f.emit(IsaOp::R2UR, {IsaOperand::pt(), word, handle.low.word(0)});
+  return {to, Value::of(word)};
 }
 
 void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<IsaOperand> operands,
@@ -90,27 +154,27 @@ void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vec
   if (f.target().hasUniformTextureNames()) {
     const IsaOperand ur = f.out().use(f.out().newVReg(File::UR));
     operands.insert(operands.end(), {ur, f.imm(0)});
-    const std::array<UniformWord, 1> uniform{UniformWord{ur, handle_}};
+    const std::array<UniformWord, 1> uniform{uniformWord(f, ur, texture_)};
     forEachUniform(f, uniform, [&] { f.emit(ops.byUniform, operands, mods); });
     return;
   }
-  if (handle_.reg().isConst()) {
-    const auto word = constantWord(f, handle_.reg());
+  if (texture_.low.reg().isConst()) {
+    const auto word = constantWord(f, texture_.low.reg());
     operands.insert(operands.end(), word.begin(), word.end());
     f.emit(ops.byConstant, std::move(operands), mods);
     return;
   }
-  operands.push_back(handle_.reg());
+  operands.push_back(texture_.low.reg());
   f.emit(ops.byRegister, std::move(operands), mods);
 }
 
 void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vector<IsaOperand> operands, Runs runs,
                               Place place, std::span<const ModValue> mods) const {
-  const bool isUniform = f.target().hasUniformTextureNames(), isConstant = !isUniform && handle_.reg().isConst();
+  const bool isUniform = f.target().hasUniformTextureNames(), isConstant = !isUniform && texture_.low.reg().isConst();
   const bool isInRegister = !isUniform && !isConstant;
   if (isInRegister) {
     std::vector<Value>& run = place == Place::BeforeFirst ? runs.first : *runs.second;
-    run.insert(run.begin(), handle_);
+    run.insert(run.begin(), texture_.low);
   }
   operands.push_back(joined(f, runs.first));
   if (runs.second) operands.push_back(runs.second->empty() ? IsaOperand() : joined(f, *runs.second));
@@ -119,15 +183,17 @@ void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vec
     return;
   }
   if (isConstant) {
-    const auto word = constantWord(f, handle_.reg());
+    const auto word = constantWord(f, texture_.low.reg());
     operands.insert(operands.end(), word.begin(), word.end());
     f.emit(ops.byConstant, std::move(operands), mods);
     return;
   }
   const IsaOperand ur = f.out().use(f.out().newVReg(File::UR, 2));
   operands.insert(operands.end(), {ur, f.imm(0)});
-  const std::array<UniformWord, 2> uniform{UniformWord{ori::component(ur, 0), handle_},
-                                           UniformWord{ori::component(ur, 1), Value::constant(0, 1)}};
+  const IsaOperand second = ori::component(ur, 1);
+  const std::array<UniformWord, 2> uniform{uniformWord(f, ori::component(ur, 0), texture_),
+                                           sampler_ ? uniformWord(f, second, *sampler_)
+                                                    : UniformWord{second, Value::constant(0, 1)}};
   forEachUniform(f, uniform, [&] { f.emit(ops.byUniform, operands, mods); });
 }
 

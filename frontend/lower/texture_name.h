@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/lower/function_lowering.h"
+#include "frontend/lower/uniform_loop.h"
 
 #include <array>
 #include <optional>
@@ -33,14 +34,32 @@ struct NamedOps {
   IsaOp byUniform, byConstant, byRegister;
 };
 
-/// The handle of a texture or surface, and how the chip's instructions take it.
+/// The handle of a texture, sampler or surface that an operand gives, alone or in brackets.
+struct Handle {
+  Value low, high;         ///< the lower word is a constant of the kernel, or a register
+  bool isUniform = false;  ///< all lanes have the same
+  bool hasSampler = false; ///< the number of a sampler stands in the upper bits of the lower word
+
+  /// Nothing, and an error, where the operand is none.
+  static std::optional<Handle> of(FunctionLowering& f, const Operand& operand);
+};
+
+/// How the chip's instructions take the handle of a surface, or of a texture, with that of its sampler where they are
+/// apart.
 class TextureName {
  public:
-  /// The handle that the operand gives, alone or in brackets; nothing, and an error, where it is none.
   static std::optional<TextureName> of(FunctionLowering& f, const Operand& operand);
+  static std::optional<TextureName> of(FunctionLowering& f, const Operand& texture, const Operand& sampler);
+  /// What stands in brackets before the coordinates.
+  static std::optional<TextureName> ofBracket(FunctionLowering& f, std::span<const Operand> parts) {
+    return parts.size() == 3 ? of(f, parts[0], parts[1]) : of(f, parts[0]);
+  }
 
-  /// The handle's two words.
-  std::array<Value, 2> words() const { return {handle_, high_}; }
+  /// What names both in one word, before sm_90.
+  const Value& word() const { return texture_.low; }
+  /// The words of the handles, as functions take them: two, or four with a sampler's.
+  std::vector<Value> words() const;
+  bool hasSampler() const { return sampler_.has_value(); } ///< beside the texture, not in one word with it
 
   /// Emits the instruction of a surface: `operands`, then what names it.
   void emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<isa::Operand> operands,
@@ -58,10 +77,12 @@ class TextureName {
                    std::span<const isa::ModValue> mods) const;
 
  private:
-  TextureName(Value low, Value high) : handle_(low), high_(high) {}
+  explicit TextureName(Handle texture) : texture_(texture) {}
+  /// A uniform register with the word.
+  static UniformWord uniformWord(FunctionLowering& f, const isa::Operand& to, const Handle& handle);
 
-  Value handle_; ///< its low word: a constant of the kernel, or a register
-  Value high_;
+  Handle texture_;
+  std::optional<Handle> sampler_; ///< beside it; none where one word names both
 };
 
 } // namespace orias::ptx

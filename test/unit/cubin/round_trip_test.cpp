@@ -60,9 +60,8 @@ TEST_CASE("handles of textures and what the driver writes into the code are symb
     Function kernel = emptyKernel("k");
     kernel.parameterSize = 12;
     kernel.parameters = {{0, 12, 0, 0}};
-    kernel.handles = {{HandleWord::Kind::Texture, 12, "image"},
-                      {HandleWord::Kind::Sampler, 16, "smooth"},
-                      {HandleWord::Kind::Surface, 20, "drawing"}};
+    kernel.handles = {
+        {HandleKind::Texture, 12, "image"}, {HandleKind::Sampler, 16, "smooth"}, {HandleKind::Surface, 20, "drawing"}};
     kernel.relocations = {{RelocationType::Abs32At32, 32, ".nv.surfrefDescSize", 0}};
     Module module = moduleOf(chip, kernel);
     module.driverWords = {".nv.surfrefDescSize"};
@@ -87,6 +86,34 @@ TEST_CASE("handles of textures and what the driver writes into the code are symb
     CHECK(isThere("smooth", 11, kGlobal));
     CHECK(isThere("drawing", 12, kGlobal));
     CHECK(isThere(".nv.surfrefDescSize", 1, kWeak));
+  }
+}
+
+TEST_CASE("textures and samplers among the parameters take no bytes, and may have names of the module's") {
+  for (unsigned chip : kChips) {
+    CAPTURE(chip);
+    Function kernel = emptyKernel("k");
+    kernel.parameterSize = 8;
+    Parameter image, smooth;
+    image.handle = parameterSymbol("k", "image");
+    smooth.handle = parameterSymbol("k", "smooth");
+    smooth.handleKind = HandleKind::Sampler;
+    kernel.parameters = {{0, 8, 0, 0}, image, smooth};
+    kernel.handles = {{HandleKind::Texture, 8, image.handle}, {HandleKind::Sampler, 12, smooth.handle}};
+    Module module = moduleOf(chip, kernel);
+    module.hasIndependentSamplers = true;
+    module.handles = {{HandleKind::Texture, "image", std::nullopt, std::nullopt},
+                      {HandleKind::Sampler, "rough", 0x00ff0403, true}};
+    const auto file = write(module);
+    const Module again = read(file);
+    CHECK(again.functions[0] == kernel);
+    CHECK(again.handles == module.handles);
+    CHECK(again.hasIndependentSamplers);
+    unsigned locals = 0;
+    for (const ElfSymbol& symbol : decodeElf(file).symbols)
+      locals += symbol.binding == 0 && (symbol.name == "image" || symbol.name == "smooth") ? 1 : 0;
+    CHECK(locals == 2);
+    CHECK(write(again) == file);
   }
 }
 

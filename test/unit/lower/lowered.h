@@ -24,7 +24,7 @@ inline std::string lowered(std::string_view statements, std::string_view items =
   auto module = parse(text, diagnostics);
   if (!diagnostics.hasErrors()) check(*module, {}, diagnostics);
   if (diagnostics.hasErrors()) return diagnostics.render();
-  const isa::Target* chip = isa::Target::find(target);
+  const isa::Target* chip = isa::Target::find(target.substr(0, target.find(',')));
   auto out = lower(*module, chip ? *chip : *isa::Target::find("sm_90"), diagnostics);
   if (diagnostics.hasErrors()) return diagnostics.render();
   return ori::print(*out, {.notes = false});

@@ -126,3 +126,76 @@ TEST_CASE("textures of the module have their handles behind the parameters, each
   CHECK(inOrder(text, {"texture \"img\"", "surface \"surf\"", "handle", "offset 12;", "handle", "offset 16;"}));
   CHECK(text.find("offset 20;") == std::string::npos);
 }
+
+namespace {
+
+std::string independent(std::string_view statements, const std::string& chip) {
+  return lowered(statements, ".global .texref img; .global .samplerref rough; .global .samplerref fine;",
+                 chip + ", texmode_independent");
+}
+
+} // namespace
+
+TEST_CASE("before sm_90 a texture and its sampler share a word, from then on each has one") {
+  const char* text = "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, fine, {%f5,%f6}];"
+                     "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, rough, {%f5,%f6}];"
+                     "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, fine, {%f5,%f6}];";
+  const std::string older = independent(text, "sm_80"), newer = independent(text, "sm_90");
+  CAPTURE(older);
+  CHECK(inOrder(older, {"independentsamplers;", "handle 0 offset 12;", "handle 2 offset 12;", "handle 0 offset 16;",
+                        "handle 1 offset 16;"}));
+  CHECK(older.find("offset 20;") == std::string::npos);
+  CAPTURE(newer);
+  CHECK(inOrder(newer, {"handle 0 offset 12;", "handle 2 offset 16;", "handle 1 offset 20;"}));
+  CHECK(newer.find("offset 24;") == std::string::npos);
+}
+
+TEST_CASE("handles of a texture and a sampler that are numbers become one word before sm_90") {
+  const std::string text = independent("tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, %rd2, {%f5,%f6}];", "sm_75");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"SHF.L", "0x14, RZ", "LOP3", "0xfffff", "0xe2", "TEX_B<"}));
+}
+
+TEST_CASE("with samplers apart a line is a line, and integers are filtered but for lines and levels") {
+  CHECK(inOrder(independent("tex.1d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [img, fine, {%f5}];", "sm_90"),
+                {"TEX<0,0,3,0,0,1,0,0,0,15>"}));
+  CHECK(inOrder(independent("tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [img, fine, {%r5}];", "sm_90"), {"TLD<"}));
+  CHECK(
+      inOrder(independent("tex.level.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [img, fine, {%r5,%r6}], 1;", "sm_90"), {"TLD<"}));
+  const std::string plane = independent("tex.base.2d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [img, fine, {%r5,%r6}];", "sm_90");
+  CAPTURE(plane);
+  CHECK(inOrder(plane, {"I2FP", "I2FP", "TEX<0,0,3,"}));
+}
+
+TEST_CASE("what is asked of a sampler stands in a table of samplers") {
+  CHECK(inOrder(independent("txq.filter_mode.b32 %r1, [fine];", "sm_90"),
+                {"driverword \".nv.independent.samplerrefDescSize\"", "0xf8"}));
+  const std::string older = independent("txq.filter_mode.b32 %r1, [fine];", "sm_75");
+  CAPTURE(older);
+  CHECK(inOrder(older, {"0x14", "SHF.R", "0x78", "LDG"}));
+  CHECK(inOrder(independent("txq.channel_order.b32 %r1, [img];", "sm_75"),
+                {"driverword \".nv.independent.texrefDescSize\"", "0xfffff", "0x70"}));
+}
+
+TEST_CASE("initial values of samplers are bytes in the order of their words") {
+  CHECK(inOrder(
+      lowered("",
+              ".global .samplerref s = {addr_mode_0 = mirror, addr_mode_2 = clamp_to_border, filter_mode = linear, "
+              "force_unnormalized_coords = 1};",
+              "sm_90, texmode_independent"),
+      {"sampler 0 modes 1 255 4 filter 1 unnormalized 1;"}));
+}
+
+TEST_CASE("offsets stand beside the layer where derivatives are given") {
+  const std::string layers = lowered("tex.grad.a2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1,%f5,%f6,%f6}], {%f7,%f8}, "
+                                     "{%f5,%f6}, {1,-1};");
+  CAPTURE(layers);
+  CHECK(inOrder(layers, {"0xfff0000", "0xe2", "TXD<1,"}));
+}
+
+TEST_CASE("handles have their kinds in the upper word, and a mark before sm_90") {
+  CHECK(inOrder(lowered("mov.u64 %rd1, img;", ".global .texref img;"), {"0x20000000"}));
+  const std::string older = lowered("mov.u64 %rd1, img;", ".global .surfref img;", "sm_75");
+  CAPTURE(older);
+  CHECK(inOrder(older, {"0x80000000", "LOP3", "0x80000000", "0xfc"}));
+}

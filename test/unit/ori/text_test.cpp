@@ -104,10 +104,14 @@ TEST_CASE("everything that a module holds survives") {
   module->symbols = {{Symbol::Kind::Variable, "table", 0},
                      {Symbol::Kind::ExternFunction, "vprintf", 0},
                      {Symbol::Kind::DriverWord, ".nv.surfrefDescSize", 0},
-                     {Symbol::Kind::Surface, "drawing", 0}};
+                     {Symbol::Kind::Surface, "drawing", 0},
+                     {Symbol::Kind::Sampler, "smooth", 0}};
   module->addressSlots = {1, 0};
+  module->hasIndependentSamplers = true;
+  module->samplers = {{4, {0, 4, SamplerStart::kNotSaid}, 1, true},
+                      {4, {SamplerStart::kNotSaid, 1, 2}, SamplerStart::kNotSaid, std::nullopt}};
   Function& f = module->newFunction("k", true);
-  f.params = {{f.intern("p0"), 0, 8, 4, 16}, {f.intern("p1"), 8, 4}};
+  f.params = {{f.intern("p0"), 0, 8, 4, 16, {}}, {f.intern("p1"), 8, 4, 0, 0, {}}, {f.intern("p2"), 0, 0, 0, 0, 3}};
   f.paramBytes = 12;
   f.handles = {{3, 12}};
   f.bounds.maxntid[0] = 256;
