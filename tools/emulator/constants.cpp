@@ -61,13 +61,18 @@ void Constants::placeVariables(const Program& program) {
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
-  if (relocation.symbol == isa::texture_entry::kSizeSymbol || relocation.symbol == isa::surface_entry::kSizeSymbol)
-    return plus(launch::kTextureEntryBytes);
+  for (const std::string_view size : {isa::texture_entry::kSizeSymbol, isa::independent_texture_entry::kSizeSymbol,
+                                      isa::sampler_entry::kSizeSymbol, isa::surface_entry::kSizeSymbol})
+    if (relocation.symbol == size) return plus(launch::kTextureEntryBytes);
   for (const auto& [name, start] : program_.functions)
     if (name == relocation.symbol) return plus(start);
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);
+  // In the initial value of a variable: as the code would have it, but for the mark of older chips. Launches need not
+  // have what no code names.
+  if (const auto kind = program_.handleKinds.find(relocation.symbol); kind != program_.handleKinds.end())
+    return plus(std::uint64_t{kind->second} << 32 | device_.findHandle(relocation.symbol).value_or(0));
   // A function of the driver, or nothing: known by the first place that names it.
   for (std::size_t i = 0; i < program_.addressTable.size(); ++i)
     if (program_.addressTable[i].symbol == relocation.symbol) return plus(kDriverFunctions + i * kDriverFunctionBytes);
@@ -125,11 +130,21 @@ void Constants::fillSystemBank(const Program& program) {
     put32(bank, target.smVersion() < 80 ? kTuringEnd : kEnd, target.paramBase());
   }
   put64(bank, target.textureTableOffset(), device_.textureTableAddress);
+  put64(bank, target.samplerTableOffset(), device_.samplerTableAddress);
   put64(bank, target.surfaceTableOffset(), device_.surfaceTableAddress);
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());
-  for (const auto& [offset, name] : program.handles)
-    put32(bank, target.paramBase() + offset, static_cast<std::uint32_t>(device_.handleOf(name)));
+  for (const Program::HandleWord& word : program.handles) {
+    // Linkers make words of what nobody reads, too; for what the launch does not have there is no handle.
+    const auto handle = static_cast<std::uint32_t>(word.argument ? device_.handleArgument(*word.argument)
+                                                                 : device_.findHandle(word.name).value_or(0));
+    // A sampler may share its word with a texture.
+    const bool isUpper = word.isSampler && target.joinsSamplers();
+    const std::size_t at = target.paramBase() + word.offset;
+    std::uint32_t before = 0;
+    if (bank.size() >= at + sizeof before) std::memcpy(&before, bank.data() + at, sizeof before);
+    put32(bank, at, before | handle << (isUpper ? isa::Target::kSamplerShift : 0));
+  }
 }
 
 std::optional<std::uint64_t> Constants::read(unsigned number, std::int64_t offset, unsigned bytes) const {

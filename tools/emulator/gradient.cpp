@@ -80,7 +80,7 @@ std::array<std::uint32_t, GradientFunction::kResultWords>
 Machine::callGradientFunction(const GradientFunction& function, unsigned lane,
                               const std::function<std::uint32_t(unsigned)>& argument) {
   std::array<std::uint32_t, GradientFunction::kResultWords> result{};
-  const auto from = texels(argument(0));
+  const auto from = texels(argument(0), function.hasSampler ? argument(GradientFunction::kSampler) : 0);
   if (!from) return result;
   if (from->texture().shape != function.shape) {
     stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
@@ -103,7 +103,9 @@ Machine::callGradientFunction(const GradientFunction& function, unsigned lane,
     byY[d] = std::bit_cast<float>(onStack(GradientFunction::kByY + 4 * d));
     if (function.hasOffset) place.shift[d] = static_cast<int>(onStack(GradientFunction::kOffsets + 4 * d));
   }
-  if (function.hasReference) place.reference = std::bit_cast<float>(argument(GradientFunction::kReference));
+  if (function.hasReference)
+    place.reference = std::bit_cast<float>(function.hasSampler ? onStack(function.referenceOnStack())
+                                                               : argument(GradientFunction::kReference));
   place.level = from->levelFor(place.at, byX, byY);
   const launch::Texel texel = from->sample(place);
   result[0] = 1; // all is there

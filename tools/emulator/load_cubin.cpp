@@ -3,10 +3,12 @@
 #include "encoder/cubin/cubin.h"
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
+#include "encoder/isa/texture_table.h"
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
 #include "tools/launch/driver_functions.h"
+#include "tools/launch/gradient_function.h"
 
 #include <algorithm>
 #include <cstring>
@@ -112,9 +114,9 @@ void addDriverFunctions(Program& program) {
     const auto isIt = [&](const Relocation& slot) { return slot.symbol == r.symbol; };
     const bool isKnown = std::any_of(program.functions.begin(), program.functions.end(),
                                      [&](const auto& f) { return f.first == r.symbol; });
-    if (launch::driverFunction(r.symbol) == nullptr || isKnown ||
-        std::any_of(program.addressTable.begin(), program.addressTable.end(), isIt))
-      continue;
+    const bool isDrivers =
+        launch::driverFunction(r.symbol) != nullptr || launch::GradientFunction::named(r.symbol).has_value();
+    if (!isDrivers || isKnown || std::any_of(program.addressTable.begin(), program.addressTable.end(), isIt)) continue;
     program.addressTable.push_back({8 * program.addressTable.size(), 8, false, r.symbol, 0});
   }
 }
@@ -142,9 +144,14 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   program.rows = {256, 64, 8, 8, 16};
 
   for (const cubin::Parameter& p : function.parameters)
-    program.parameters.push_back({p.offset, p.size});
-  for (const cubin::HandleWord& handle : function.handles)
-    program.handles.emplace_back(handle.offset, handle.symbol);
+    program.parameters.push_back({p.offset, p.size, !p.handle.empty()});
+  for (const cubin::HandleWord& handle : function.handles) {
+    Program::HandleWord word{handle.offset, handle.symbol, handle.kind == cubin::HandleKind::Sampler, std::nullopt};
+    const auto parameter = std::ranges::find(function.parameters, handle.symbol, &cubin::Parameter::handle);
+    if (parameter != function.parameters.end())
+      word.argument = static_cast<std::size_t>(parameter - function.parameters.begin());
+    program.handles.push_back(std::move(word));
+  }
   program.registers = function.registerCount;
   program.ctaBarriers = function.barrierCount;
   program.staticShared = function.staticSharedSize;
@@ -161,6 +168,10 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
     program.variables.push_back({v.name, v.space == cubin::Variable::Space::Constant, v.size, v.alignment, v.offset,
                                  v.init, convert(v.relocations)});
   }
+  for (const cubin::HandleSymbol& handle : module.handles)
+    program.handleKinds[handle.name] = handle.kind == cubin::HandleKind::Texture   ? isa::kTextureHandle
+                                       : handle.kind == cubin::HandleKind::Sampler ? isa::kSamplerHandle
+                                                                                   : isa::kSurfaceHandle;
   for (std::size_t i = 0; i < module.addressTable.size(); ++i)
     program.addressTable.push_back({8 * i, 8, false, module.addressTable[i].symbol, module.addressTable[i].addend});
   program.constants2 = function.constant2;

@@ -3,6 +3,7 @@
 #include "encoder/code.h"
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "encoder/isa/texture_table.h"
 #include "ori/analysis/loops.h"
 #include "ori/jump_table.h"
 #include "ori/module.h"
@@ -115,6 +116,8 @@ class Loader {
     if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() &&
         module_.symbols[o.reg].kind == ori::Symbol::Kind::DriverWord)
       return Operand::immediate(launch::kTextureEntryBytes);
+    if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() && module_.symbols[o.reg].isHandle())
+      throw Error("only a linker knows where the handles of textures stand in relocatable code");
     if (o.kind != Operand::Kind::Frame) return o;
     const std::int32_t offset = offsets_.at(o.reg) + o.imm;
     Operand number = Operand::immediate(offset);
@@ -224,9 +227,16 @@ class Loader {
 
   void describe() {
     for (const ori::KernelParam& p : function_.params)
-      program_.parameters.push_back({p.offset, p.size});
-    for (const ori::HandleWord& handle : function_.handles)
-      program_.handles.emplace_back(handle.offset, module_.symbols[handle.symbol].name);
+      program_.parameters.push_back({p.offset, p.size, p.handle.has_value()});
+    for (const ori::HandleWord& handle : function_.handles) {
+      const ori::Symbol& symbol = module_.symbols[handle.symbol];
+      Program::HandleWord word{handle.offset, symbol.name, symbol.kind == ori::Symbol::Kind::Sampler, std::nullopt};
+      const auto parameter =
+          std::ranges::find(function_.params, std::optional(handle.symbol), &ori::KernelParam::handle);
+      if (parameter != function_.params.end())
+        word.argument = static_cast<std::size_t>(parameter - function_.params.begin());
+      program_.handles.push_back(std::move(word));
+    }
     program_.staticShared = function_.sharedBytes;
     program_.sharedAlignment = function_.sharedAlign;
     for (const ori::Variable& v : module_.variables) {
@@ -239,6 +249,11 @@ class Loader {
         out.relocations.push_back({r.offset, r.size, false, module_.symbols[r.symbol].name, r.addend});
       program_.variables.push_back(std::move(out));
     }
+    for (const ori::Symbol& symbol : module_.symbols)
+      if (symbol.isHandle())
+        program_.handleKinds[symbol.name] = symbol.kind == ori::Symbol::Kind::Texture   ? isa::kTextureHandle
+                                            : symbol.kind == ori::Symbol::Kind::Sampler ? isa::kSamplerHandle
+                                                                                        : isa::kSurfaceHandle;
     for (std::size_t i = 0; i < module_.addressSlots.size(); ++i)
       program_.addressTable.push_back({8 * i, 8, false, module_.symbols[module_.addressSlots[i]].name, 0});
   }

@@ -214,7 +214,8 @@ class Machine {
   void readTexture(const Operation& op, std::uint32_t lanes);
   void askTexture(const Operation& op, std::uint32_t lanes);
   std::optional<std::uint32_t> namedHandle(const Operation& op, unsigned lane) const;
-  std::optional<launch::Texels> texels(std::uint32_t handle);
+  std::uint32_t namedSampler(const Operation& op, unsigned lane) const;
+  std::optional<launch::Texels> texels(std::uint32_t handle, std::uint32_t sampler = 0);
   float levelInQuad(const Operation& op, const launch::Texels& from, unsigned lane, unsigned coordinates,
                     unsigned first) const;
   // gradient.cpp

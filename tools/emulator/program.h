@@ -6,6 +6,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -81,9 +83,16 @@ class Program {
   std::array<std::uint32_t, isa::kFileCount> rows{};
 
   std::vector<launch::ParameterPlace> parameters;
-  /// Words behind the parameters, by their offsets from the parameter base: handles of textures, samplers and surfaces
-  /// of the module.
-  std::vector<std::pair<std::uint32_t, std::string>> handles;
+  /// Words behind the parameters with the handles of textures, samplers and surfaces of the module, or of those among
+  /// the parameters.
+  struct HandleWord {
+    std::uint32_t offset = 0; ///< from the parameter base
+    std::string name;
+    bool isSampler = false;
+    std::optional<std::size_t> argument; ///< that passes it
+  };
+  std::vector<HandleWord> handles;
+  std::map<std::string, std::uint32_t> handleKinds;    ///< what symbols name (encoder/isa/texture_table.h)
   std::uint32_t registers = 0;                         ///< of a thread, as the cubin says
   std::uint32_t ctaBarriers = encoder::kNamedBarriers; ///< those that a launch provides, as the cubin says
   std::uint32_t staticShared = 0;                      ///< bytes, without the system's

@@ -93,10 +93,23 @@ std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned 
   return static_cast<std::uint32_t>(constants_.read(number(bank), 4 * number(index), 4).value_or(0));
 }
 
-/// What a handle names; null, and the end of the run, when it names nothing.
-std::optional<Texels> Machine::texels(std::uint32_t handle) {
-  auto found = device_.texels(handle);
-  if (!found) stop("memcheck", fmt::format("{:#x} is the handle of no texture or surface", handle));
+/// Behind the texture, from sm_90 on; 0: none.
+std::uint32_t Machine::namedSampler(const Operation& op, unsigned lane) const {
+  return op.uniform < 0 || program_.target->joinsSamplers() ? 0 : word(op, op.uniform, 1, lane);
+}
+
+/// What a handle names; null, and the end of the run, when it names nothing. Before sm_90 it has the number of a
+/// sampler in its upper bits, and the highest is a mark.
+std::optional<Texels> Machine::texels(std::uint32_t handle, std::uint32_t sampler) {
+  if (program_.target->joinsSamplers()) {
+    constexpr std::uint32_t kSampler = 0x7ff;
+    sampler = handle >> isa::Target::kSamplerShift & kSampler;
+    handle &= program_.target->handleNumberMask();
+  }
+  auto found = device_.texels(handle, sampler);
+  if (!found)
+    stop("memcheck",
+         fmt::format("{:#x} and {:#x} are the handles of no texture or surface, and of no sampler", handle, sampler));
   return found;
 }
 
@@ -152,10 +165,13 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
       texelAt[d] = static_cast<std::int32_t>(coordinate);
       place.at[d] = std::bit_cast<float>(coordinate);
     }
-    if (isGradient && hasLayers) place.layer = sources.next();
+    // The offsets stand in the upper half of the layer's word.
+    std::optional<std::uint32_t> behind;
+    if (isGradient && (hasLayers || mod(Mod::Sub2) != 0)) behind = sources.next();
+    if (behind && hasLayers) place.layer = *behind & 0xffff;
     if (!isGradient && hasHandle) handle = sources.next();
     if (const auto named = namedHandle(op, lane)) handle = *named;
-    const auto from = texels(handle);
+    const auto from = texels(handle, namedSampler(op, lane));
     if (!from) return;
     if (!isShape(from->texture(), geometry, hasSamples))
       return stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
@@ -174,7 +190,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
       place.level = std::bit_cast<float>(given);
     }
     if (mod(Mod::Sub2) != 0) {
-      const std::uint32_t packed = sources.next();
+      const std::uint32_t packed = behind ? *behind >> 16 : sources.next();
       for (unsigned d = 0; d < coordinates; ++d) {
         place.shift[d] = offsetOf(packed, d, way == Way::Gathered);
         texelAt[d] += place.shift[d];
@@ -212,7 +228,7 @@ void Machine::askTexture(const Operation& op, std::uint32_t lanes) {
   const int high = isa::desc(op.inst.op).slotIndex("Rd2");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const auto from = texels(hasHandle ? word(op, op.base, 0, lane) : *namedHandle(op, lane));
+    const auto from = texels(hasHandle ? word(op, op.base, 0, lane) : *namedHandle(op, lane), namedSampler(op, lane));
     if (!from) return;
     const std::uint32_t level = word(op, op.base, hasHandle ? 1 : 0, lane);
     const auto sides = from->texture().levelSize(std::min(level, from->texture().levels - 1));

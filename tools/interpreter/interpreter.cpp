@@ -12,7 +12,7 @@ launch::RunResult run(const ptx::Module& module, launch::Device& device, const l
   const std::unique_ptr<Program> program = translate(module, launch.kernel, device);
   std::vector<launch::ParameterPlace> places;
   for (const Program::ParameterPlace& p : program->kernelParams)
-    places.push_back({static_cast<std::uint32_t>(p.offset), static_cast<std::uint32_t>(p.size)});
+    places.push_back({static_cast<std::uint32_t>(p.offset), static_cast<std::uint32_t>(p.size), p.isHandle});
   std::vector<std::byte> params = device.parameterBytes(places);
   params.resize(program->kernelParamBytes);
   return Machine(*program, device, options, std::move(params)).run();

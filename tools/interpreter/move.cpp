@@ -1,3 +1,4 @@
+#include "encoder/isa/texture_table.h"
 #include "tools/interpreter/access.h"
 #include "tools/interpreter/handlers.h"
 
@@ -155,6 +156,17 @@ bool translateMove(FunctionTranslator& t) {
   switch (f.op) {
   case Op::Mov: return translateMov(t);
   case Op::Cvta: return translateCvta(t);
+  case Op::Istypep: {
+    Inst& inst = t.emit([](Thread& thread, const Inst& i) {
+      put(thread, i.d, (thread.r[i.a] >> 32 & static_cast<std::uint64_t>(i.imm)) != 0);
+    });
+    inst.a = t.use(1, Type::B64);
+    inst.d = t.def(0);
+    inst.imm = f.has(Mod::Texref)       ? isa::kTextureHandle
+               : f.has(Mod::Samplerref) ? isa::kSamplerHandle
+                                        : std::int64_t{isa::kSurfaceHandle};
+    return true;
+  }
   case Op::Isspacep: return emitWith(t, isspacepHandler(f.space()), {Type::B64});
   // A cluster has one block: every address in it is this block's, and its rank is 0.
   case Op::Mapa: return emitWith(t, &mov, {f.type()});

@@ -103,6 +103,7 @@ struct Program {
   std::uint64_t dynamicShared = 0;                ///< where extern variables start
   struct ParameterPlace {
     std::uint64_t offset = 0, size = 0;
+    bool isHandle = false; ///< of a texture, sampler or surface
   };
   std::vector<ParameterPlace> kernelParams;
   std::uint64_t kernelParamBytes = 0;

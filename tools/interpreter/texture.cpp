@@ -62,20 +62,37 @@ std::span<const std::uint32_t> slotsOf(FunctionTranslator& t, const ptx::Operand
 std::optional<TexelAddress> addressOf(FunctionTranslator& t, const ptx::Operand& operand, Type coordinateType) {
   const auto shape = shapeOf(t.form());
   const auto parts = t.function().parts(operand);
-  if (!shape || parts.size() != 2) return std::nullopt;
-  const auto handle = handleOf(t, parts[0]);
-  if (!handle) return std::nullopt;
-  return TexelAddress{*shape, t.list({*handle}), slotsOf(t, parts[1], coordinateType)};
+  if (!shape || parts.size() < 2 || parts.size() > 3) return std::nullopt;
+  std::vector<std::uint32_t> handles;
+  for (const ptx::Operand& part : parts.first(parts.size() - 1)) {
+    const auto handle = handleOf(t, part);
+    if (!handle) return std::nullopt;
+    handles.push_back(*handle);
+  }
+  return TexelAddress{*shape, t.list(std::move(handles)), slotsOf(t, parts.back(), coordinateType)};
 }
 
-Texels texelsOf(const Thread& t, std::uint32_t slot) {
-  const auto texels = t.machine->device.texels(get<std::uint32_t>(t, slot));
-  if (!texels) throw Stop{"memcheck", fmt::format("{:#x} is the handle of no texture or surface", t.r[slot])};
+namespace {
+
+Texels texelsOf(const Thread& t, std::uint32_t texture, std::uint32_t sampler) {
+  const auto texels = t.machine->device.texels(texture, sampler);
+  if (!texels)
+    throw Stop{"memcheck", fmt::format("{:#x} and {:#x} are the handles of no texture or surface, and of no sampler",
+                                       texture, sampler)};
   return *texels;
 }
 
+} // namespace
+
+Texels texelsOf(const Thread& t, std::uint32_t slot) {
+  return texelsOf(t, get<std::uint32_t>(t, slot), 0);
+}
+
 Texels texelsOf(const Thread& t, const TexelAddress& address) {
-  const Texels texels = texelsOf(t, address.handle[0]);
+  const auto handle = [&](std::size_t i) {
+    return i < address.handle.size() ? get<std::uint32_t>(t, address.handle[i]) : 0;
+  };
+  const Texels texels = texelsOf(t, handle(0), handle(1));
   if (texels.texture().shape != address.shape)
     throw Stop{"memcheck", fmt::format("the texture '{}' has another shape", texels.texture().name)};
   return texels;
@@ -109,6 +126,7 @@ struct TextureAccess {
   std::span<const std::uint32_t> values;
   std::span<const std::uint32_t> level, reference; ///< one each, or none; in lists, where constants get their slots
   bool isFetch = false;                            ///< by integers
+  bool isFilteredByIntegers = false;               ///< that count as floating-point coordinates
   int component = -1;                              ///< of tld4
   unsigned halves = 0;                             ///< of a result: 0: it is a word
 };
@@ -136,7 +154,8 @@ launch::Texel read(const Thread& t, const TextureAccess& access) {
     return texels.fetch(at, where.layer, level, where.sample);
   }
   for (unsigned d = 0; d < 3; ++d)
-    place.at[d] = std::bit_cast<float>(where.at[d]);
+    place.at[d] = access.isFilteredByIntegers ? static_cast<float>(static_cast<std::int32_t>(where.at[d]))
+                                              : std::bit_cast<float>(where.at[d]);
   if (!access.level.empty()) place.level = floatIn(t, access.level[0]);
   if (!access.reference.empty()) place.reference = floatIn(t, access.reference[0]);
   if (!access.byX.empty()) {
@@ -189,6 +208,19 @@ void query(Thread& t, const Inst& i) {
   put<std::uint32_t>(t, i.d, sides[asked == Mod::Width ? 0 : asked == Mod::Height ? 1 : 2]);
 }
 
+/// Where samplers are apart, they have these.
+bool isOfSampler(const FunctionTranslator& t, Mod asked) {
+  return t.module().target.texmodeIndependent &&
+         (asked == Mod::AddrMode0 || asked == Mod::AddrMode1 || asked == Mod::AddrMode2 || asked == Mod::FilterMode ||
+          asked == Mod::ForceUnnormalizedCoords);
+}
+
+void querySampler(Thread& t, const Inst& i) {
+  const launch::Sampler* sampler = t.machine->device.sampler(get<std::uint32_t>(t, i.a));
+  if (!sampler) throw Stop{"memcheck", fmt::format("{:#x} is the handle of no sampler", t.r[i.a])};
+  put<std::uint32_t>(t, i.d, launch::factOf(*sampler, *factAsked(static_cast<Mod>(i.option))));
+}
+
 bool isFloat(const FunctionTranslator& t, const ptx::Operand& o) {
   return o.is(OperandKind::Float32) || o.is(OperandKind::Float64) ||
          (o.is(OperandKind::Register) && t.registerType(o.registerId()) == Type::F32);
@@ -202,7 +234,11 @@ bool translateTexture(FunctionTranslator& t) {
   if (!address) return false;
   TextureAccess access;
   access.address = *address;
-  access.isFetch = f.type(1) == Type::S32;
+  // With a sampler of its own, ptxas filters a texture at integers, too, but for lines, levels and samples (observed).
+  access.isFilteredByIntegers = address->handle.size() > 1 && f.type(1) == Type::S32 && mipmap != Mod::AtLevel &&
+                                address->shape != TextureShape::Line && address->shape != TextureShape::Samples &&
+                                address->shape != TextureShape::SampleLayers;
+  access.isFetch = f.type(1) == Type::S32 && !access.isFilteredByIntegers;
   access.halves = f.type(0) == Type::F16x2 ? 2 : f.type(0) == Type::F16 ? 1 : 0;
   access.values = t.defs(0, f.type(0));
   unsigned next = 2;
@@ -237,7 +273,7 @@ bool translateQuery(FunctionTranslator& t) {
   const bool isSize = asked == Mod::Width || asked == Mod::Height || asked == Mod::Depth;
   const auto handle = handleOf(t, t.operand(1));
   if (!handle || (!isSize && !factAsked(asked))) return false;
-  Inst& inst = t.emit(&query);
+  Inst& inst = t.emit(isOfSampler(t, asked) ? &querySampler : &query);
   inst.d = t.def(0);
   inst.a = *handle;
   if (t.operandCount() > 2) inst.b = t.use(2, Type::B32);

@@ -16,7 +16,7 @@ std::optional<launch::TextureShape> shapeOf(const ptx::Form& form);
 /// Inst::detail of both.
 struct TexelAddress {
   launch::TextureShape shape = launch::TextureShape::Plane;
-  std::span<const std::uint32_t> handle;      ///< one; in a list, where constants get their slots
+  std::span<const std::uint32_t> handle; ///< one, or one and the sampler's; in a list, where constants get their slots
   std::span<const std::uint32_t> coordinates; ///< before them the sample and the layer, if there are any
 };
 

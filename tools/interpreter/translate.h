@@ -156,6 +156,7 @@ class ModuleTranslator {
   Program& program_;
   std::map<ptx::VariableId, std::uint64_t> addresses_;
   std::map<ptx::VariableId, std::uint64_t> kernelParams_;
+  std::map<ptx::VariableId, std::uint64_t> handles_; ///< of parameters that are textures, samplers or surfaces
   std::vector<ptx::FunctionId> waiting_;
 };
 

@@ -226,6 +226,7 @@ std::uint64_t FunctionTranslator::frameOffset(ptx::VariableId id) {
 
 std::uint32_t FunctionTranslator::variableAddress(ptx::VariableId id) {
   const ptx::Variable& variable = module().variable(id);
+  if (typeClass(variable.type) == TypeClass::Opaque) return constant(module_.addressOf(id)); // a handle
   const bool inFrame =
       variable.space == StateSpace::Local || (variable.space == StateSpace::Param && !module_.isKernelParam(id));
   return inFrame ? frameAddress(frameOffset(id)) : constant(module_.addressOf(id));

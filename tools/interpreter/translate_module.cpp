@@ -1,3 +1,4 @@
+#include "encoder/isa/texture_table.h"
 #include "support/check.h"
 #include "tools/interpreter/translate.h"
 
@@ -21,6 +22,14 @@ std::uint64_t alignOf(const ptx::Variable& variable) {
 
 /// Dynamic shared memory starts at a multiple of this.
 constexpr std::uint64_t kDynamicSharedAlign = 16;
+
+/// What the program gets as the handle: the upper word says what it names.
+std::uint64_t handleNumber(ptx::Type type, std::uint64_t handle) {
+  const std::uint32_t kind = type == ptx::Type::TexRef       ? isa::kTextureHandle
+                             : type == ptx::Type::SamplerRef ? isa::kSamplerHandle
+                                                             : isa::kSurfaceHandle;
+  return std::uint64_t{kind} << 32 | handle;
+}
 
 } // namespace
 
@@ -64,6 +73,11 @@ void ModuleTranslator::layOutKernelParams(const ptx::Function& kernel) {
   std::uint64_t at = 0;
   for (const ptx::Parameter& p : kernel.params) {
     const ptx::Variable& variable = module.variable(p.variable);
+    if (typeClass(variable.type) == ptx::TypeClass::Opaque) { // takes no bytes
+      handles_[p.variable] = handleNumber(variable.type, device_.handleArgument(program_.kernelParams.size()));
+      program_.kernelParams.push_back({at, 0, true});
+      continue;
+    }
     at = roundUp(at, alignOf(variable));
     kernelParams_[p.variable] = at;
     program_.kernelParams.push_back({at, variable.byteSize()});
@@ -102,6 +116,10 @@ void ModuleTranslator::initialise() {
       if (address.function != ptx::FunctionId::None) {
         codeOf(address.function);
         value = addressOf(address.function);
+      } else if (const ptx::Variable& target = module.variable(address.variable);
+                 typeClass(target.type) == ptx::TypeClass::Opaque) {
+        // Launches need not have what no code names.
+        value = handleNumber(target.type, device_.findHandle(module.text(target.name)).value_or(0));
       } else {
         value = addressOf(address.variable);
         if (address.generic && module.variable(address.variable).space == StateSpace::Shared) value += kSharedWindow;
@@ -131,8 +149,9 @@ std::uint64_t ModuleTranslator::addressOf(ptx::VariableId id) {
   if (const auto it = kernelParams_.find(id); it != kernelParams_.end()) return it->second;
   if (const auto it = addresses_.find(id); it != addresses_.end()) return it->second;
   const ptx::Variable& v = module.variable(id);
-  // Of a texture or surface the handle; the launch has one of that name.
-  if (typeClass(v.type) == ptx::TypeClass::Opaque) return device_.handleOf(module.text(v.name));
+  // Of a texture or surface the handle; the launch passes it, or has one of that name.
+  if (const auto it = handles_.find(id); it != handles_.end()) return it->second;
+  if (typeClass(v.type) == ptx::TypeClass::Opaque) return handleNumber(v.type, device_.handleOf(module.text(v.name)));
   std::uint64_t at = 0; // what is not defined here has no address: using it faults
   if (v.space == StateSpace::Shared) {
     if (v.linkage == ptx::Linkage::Extern) {

@@ -24,7 +24,10 @@ Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), gl
     for (const Pointer& pointer : launch.buffers[i].pointers)
       global.initialise(allocation.address + pointer.at, kPointerBytes);
   }
-  if (!launch.textures.empty()) describeTextures();
+  for (const Texture& texture : launch.textures)
+    for (const Sampler& sampler : launch.samplers)
+      sampled_.push_back(texture.with(sampler));
+  if (!launch.textures.empty() || !launch.samplers.empty()) describeTextures();
 }
 
 void Device::describeTextures() {
@@ -34,7 +37,10 @@ void Device::describeTextures() {
     global.initialise(address, bytes.size());
     return address;
   };
-  textureTableAddress = place("the driver's table of textures", textureTable(launch.textures));
+  const bool areApart = !launch.samplers.empty();
+  textureTableAddress = place("the driver's table of textures",
+                              areApart ? independentTextureTable(launch.textures) : textureTable(launch.textures));
+  if (areApart) samplerTableAddress = place("the driver's table of samplers", samplerTable(launch.samplers));
   surfaceTableAddress = place("the driver's table of surfaces", surfaceTable(launch.textures));
 }
 
@@ -45,16 +51,40 @@ const Allocation* Device::variable(std::string_view name) const {
   return found == all.end() ? nullptr : &*found;
 }
 
-std::optional<Texels> Device::texels(std::uint32_t handle) const {
+std::optional<Texels> Device::texels(std::uint32_t handle, std::uint32_t sampler) const {
   if (handle < textureHandle(0) || handle >= textureHandle(launch.textures.size())) return std::nullopt;
-  const Texture& texture = launch.textures[handle - textureHandle(0)];
+  if (sampler >= textureHandle(launch.samplers.size())) return std::nullopt;
+  const std::size_t number = handle - textureHandle(0);
+  const Texture& texture =
+      sampler == 0 ? launch.textures[number] : sampled_[number * launch.samplers.size() + (sampler - textureHandle(0))];
   const Allocation& data = global.allocations()[static_cast<std::size_t>(texture.buffer)];
   return Texels(texture, global, data.address + texture.offset);
 }
 
-std::uint64_t Device::handleOf(std::string_view variable) const {
+const Sampler* Device::sampler(std::uint32_t handle) const {
+  if (handle < textureHandle(0) || handle >= textureHandle(launch.samplers.size())) return nullptr;
+  return &launch.samplers[handle - textureHandle(0)];
+}
+
+std::uint64_t Device::handleArgument(std::size_t number) const {
+  std::uint64_t handle = 0;
+  if (number >= launch.arguments.size() || launch.arguments[number].bytes.size() != sizeof handle)
+    throw Error(fmt::format("argument {} of kernel '{}' is the handle of a texture, sampler or surface", number,
+                            launch.kernel));
+  std::memcpy(&handle, launch.arguments[number].bytes.data(), sizeof handle);
+  return handle;
+}
+
+std::optional<std::uint64_t> Device::findHandle(std::string_view variable) const {
+  for (std::size_t i = 0; i < launch.samplers.size(); ++i)
+    if (launch.samplers[i].name == variable) return textureHandle(i);
   for (std::size_t i = 0; i < launch.textures.size(); ++i)
     if (launch.textures[i].name == variable) return textureHandle(i);
+  return std::nullopt;
+}
+
+std::uint64_t Device::handleOf(std::string_view variable) const {
+  if (const auto handle = findHandle(variable)) return *handle;
   throw Error(
       fmt::format("the module has a texture, sampler or surface '{}'; the launch has none of that name", variable));
 }
@@ -95,6 +125,10 @@ std::vector<std::byte> Device::parameterBytes(std::span<const ParameterPlace> pl
   for (std::size_t i = 0; i < places.size(); ++i) {
     const Argument& argument = arguments[i];
     const ParameterPlace& place = places[i];
+    if (place.isHandle) {
+      handleArgument(i);
+      continue;
+    }
     const std::size_t given = argument.buffer >= 0 ? kPointerBytes : argument.bytes.size();
     if (given != place.size)
       throw Error(fmt::format("argument {} of kernel '{}' has {} bytes; the launch gives {}", i, launch.kernel,

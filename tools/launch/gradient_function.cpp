@@ -32,6 +32,7 @@ std::optional<GradientFunction> GradientFunction::named(std::string_view name) {
   function.givesHalves = name.starts_with("f16_");
   if (!take(name, "f16_") && !take(name, "f32_") && !take(name, "u32_") && !take(name, "s32_")) return std::nullopt;
   if (!take(name, "f32")) return std::nullopt;
+  function.hasSampler = take(name, "_texmode_independent");
   function.hasOffset = take(name, "_offset");
   function.hasReference = take(name, "_depth_compare");
   if (!name.empty()) return std::nullopt;

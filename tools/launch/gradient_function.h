@@ -16,11 +16,14 @@ struct GradientFunction {
   TextureShape shape = TextureShape::Plane;
   bool hasPredicate = false; ///< somebody asks for that answer
   bool givesHalves = false;
+  bool hasSampler = false; ///< a handle of its own where the value to compare with would be, which is on the stack then
   bool hasOffset = false, hasReference = false;
 
-  static constexpr unsigned kReference = 2, kCoordinates = 4, kByX = 8; ///< words from R4 on
-  static constexpr unsigned kByY = 0, kOffsets = 16;                    ///< bytes from the stack pointer on
-  static constexpr unsigned kTexel = 1, kResultWords = 5;               ///< words from R4 on
+  static constexpr unsigned kReference = 2, kSampler = 2, kCoordinates = 4, kByX = 8; ///< words from R4 on
+  static constexpr unsigned kByY = 0, kOffsets = 16; ///< bytes from the stack pointer on
+  /// That of the value to compare with, beside a sampler.
+  unsigned referenceOnStack() const { return hasOffset ? 32 : 16; }
+  static constexpr unsigned kTexel = 1, kResultWords = 5; ///< words from R4 on
 
   /// Nothing for another name.
   static std::optional<GradientFunction> named(std::string_view name);

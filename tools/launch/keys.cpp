@@ -6,9 +6,9 @@ namespace orias::launch {
 
 namespace {
 
-constexpr std::string_view kLaunch[] = {"$schema",    "name",      "description",   "file",    "kernel",
-                                        "grid",       "block",     "dynamicShared", "buffers", "textures",
-                                        "multicasts", "arguments", "variables",     "stops"};
+constexpr std::string_view kLaunch[] = {"$schema",  "name",       "description",   "file",      "kernel",
+                                        "grid",     "block",      "dynamicShared", "buffers",   "textures",
+                                        "samplers", "multicasts", "arguments",     "variables", "stops"};
 constexpr std::string_view kTexture[] = {"name",
                                          "buffer",
                                          "offset",
@@ -23,11 +23,12 @@ constexpr std::string_view kTexture[] = {"name",
                                          "normalizedCoordinates",
                                          "normalizedValues",
                                          "comparison"};
+constexpr std::string_view kSampler[] = {"name", "address", "filter", "forceUnnormalizedCoordinates", "comparison"};
 constexpr std::string_view kVariable[] = {"name", "type", "expected", "tolerance"};
 constexpr std::string_view kBuffer[] = {"name", "type", "count", "init", "expected", "tolerance", "print"};
 constexpr std::string_view kTolerance[] = {"absolute", "relative"};
-constexpr std::string_view kArgument[] = {"name",  "type",   "value", "count",   "init",      "buffer",   "offset",
-                                          "bytes", "fields", "size",  "texture", "multicast", "tensorMap"};
+constexpr std::string_view kArgument[] = {"name",  "type",   "value", "count",   "init",    "buffer",    "offset",
+                                          "bytes", "fields", "size",  "texture", "sampler", "multicast", "tensorMap"};
 constexpr std::string_view kMulticast[] = {"name", "buffers"};
 constexpr std::string_view kTensorMap[] = {"buffer", "offset",         "type",    "size", "strides",
                                            "box",    "elementStrides", "swizzle", "fill", "image"};
@@ -53,6 +54,7 @@ constexpr ObjectKeys kObjects[] = {
     {"edges", kSeeded},        {"values", kValues},       {"file", kFile},
     {"formula", kFormula},     {"pointers", kPointers},   {"texture", kTexture},
     {"multicast", kMulticast}, {"tensorMap", kTensorMap}, {"tensorImage", kTensorImage},
+    {"sampler", kSampler},
 };
 
 } // namespace

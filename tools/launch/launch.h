@@ -47,7 +47,7 @@ struct Pointer {
 };
 inline constexpr std::uint64_t kPointerBytes = 8;
 
-/// What a kernel gets as the name of a texture: not 0, which would be none.
+/// What a kernel gets as the name of a texture or sampler: not 0, which would be none.
 inline std::uint64_t textureHandle(std::size_t index) {
   return index + 1;
 }
@@ -101,6 +101,7 @@ struct Launch {
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;
   std::vector<Texture> textures;
+  std::vector<Sampler> samplers;
   std::vector<Multicast> multicasts;
   std::vector<VariableExpectation> variables;
   std::string stops; ///< the kind of report that the run must stop with ("trap"); empty: it must complete
@@ -118,6 +119,7 @@ std::string programPath(const Launch& launch, const std::string& launchFile);
 struct ParameterPlace {
   std::uint32_t offset = 0;
   std::uint32_t size = 0;
+  bool isHandle = false; ///< of a texture, sampler or surface, which takes no bytes
 };
 
 /// The device's memory for one launch. Every engine that runs the same launch gets the same addresses.
@@ -138,10 +140,19 @@ class Device {
 
   /// The texture or surface that a handle names; nothing when it names none. An argument's handle is the texture's
   /// index in the launch and 1 (textureHandle).
-  std::optional<Texels> texels(std::uint32_t handle) const;
+  std::optional<Texels> texels(std::uint32_t handle) const { return texels(handle, 0); }
+  /// As a sampler reads it; 0: as the texture itself says.
+  std::optional<Texels> texels(std::uint32_t handle, std::uint32_t sampler) const;
+  /// The sampler that a handle names; null when it names none.
+  const Sampler* sampler(std::uint32_t handle) const;
 
-  /// The handle of the texture that has the name of a module's variable. Throws orias::Error when there is none.
+  /// The handle of the texture or sampler that has the name of a module's variable; nothing when there is none.
+  std::optional<std::uint64_t> findHandle(std::string_view variable) const;
+  /// The same. Throws orias::Error when there is none.
   std::uint64_t handleOf(std::string_view variable) const;
+  /// The handle that a launch passes as its argument of that number, for a parameter that is a texture, sampler or
+  /// surface. Throws orias::Error when it is none.
+  std::uint64_t handleArgument(std::size_t number) const;
 
   /// The places that an address of a multicast object stands for, one on each device; none for any other address.
   std::vector<std::uint64_t> replicas(std::uint64_t address) const;
@@ -153,9 +164,10 @@ class Device {
   /// Buffers first, in order; then the tables below, and what the engine puts there: module variables, by their names.
   mutable Memory global;
   /// What the driver tells of textures and surfaces (texture_table.h); 0 where the launch has none.
-  std::uint64_t textureTableAddress = 0, surfaceTableAddress = 0;
+  std::uint64_t textureTableAddress = 0, samplerTableAddress = 0, surfaceTableAddress = 0;
 
  private:
+  std::vector<Texture> sampled_; ///< each texture with each sampler, those of a texture together
   void describeTextures();
   void putPointers(std::span<const Pointer> pointers, std::byte* bytes) const;
 };

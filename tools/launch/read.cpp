@@ -51,6 +51,11 @@ class Reader {
       newName(textures->item(i).at("name"));
       launch_.textures.push_back(readTexture(textures->item(i), launch_));
     }
+    const auto samplers = root_.find("samplers");
+    for (std::size_t i = 0; samplers && i < samplers->size(); ++i) {
+      newName(samplers->item(i).at("name"));
+      launch_.samplers.push_back(readSampler(samplers->item(i)));
+    }
     const auto multicasts = root_.find("multicasts");
     for (std::size_t i = 0; multicasts && i < multicasts->size(); ++i) {
       newName(multicasts->item(i).at("name"));
@@ -179,6 +184,13 @@ class Reader {
     node.fail(fmt::format("there is no texture \"{}\"", name));
   }
 
+  std::uint64_t samplerNamed(const JsonNode& node) const {
+    const std::string name = node.text();
+    for (std::size_t i = 0; i < launch_.samplers.size(); ++i)
+      if (launch_.samplers[i].name == name) return textureHandle(i);
+    node.fail(fmt::format("there is no sampler \"{}\"", name));
+  }
+
   std::uint64_t multicastNamed(const JsonNode& node) const {
     const std::string name = node.text();
     for (std::size_t i = 0; i < launch_.multicasts.size(); ++i)
@@ -202,9 +214,9 @@ class Reader {
   /// A value, an array of values or raw bytes, or a struct of them: appends its bytes at its natural alignment.
   std::size_t appendPart(const JsonNode& node, Argument& into) {
     node.allowKeys(keysOf("argument"));
-    const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture", "multicast", "tensorMap"};
+    const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture", "sampler", "multicast", "tensorMap"};
     if (std::count_if(forms.begin(), forms.end(), [&](const char* key) { return node.has(key); }) != 1)
-      node.fail("one of buffer, texture, multicast, tensorMap, value, init, bytes and fields is wanted here");
+      node.fail("one of buffer, texture, sampler, multicast, tensorMap, value, init, bytes and fields is wanted here");
     const auto align = [&](std::size_t alignment) {
       into.bytes.resize((into.bytes.size() + alignment - 1) / alignment * alignment);
     };
@@ -221,6 +233,11 @@ class Reader {
       alignment = kHandleBytes;
       align(alignment);
       const std::uint64_t handle = handleOf(*texture);
+      append(std::as_bytes(std::span(&handle, 1)));
+    } else if (const auto sampler = node.find("sampler")) {
+      alignment = kHandleBytes;
+      align(alignment);
+      const std::uint64_t handle = samplerNamed(*sampler);
       append(std::as_bytes(std::span(&handle, 1)));
     } else if (const auto multicast = node.find("multicast")) {
       alignment = kPointerBytes;

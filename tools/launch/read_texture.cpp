@@ -63,14 +63,14 @@ void readParts(const JsonNode& node, Texture& texture) {
   }
 }
 
-void readModes(const JsonNode& node, Texture& texture) {
+void readModes(const JsonNode& node, std::array<AddressMode, 3>& modes, unsigned dimensions) {
   if (!node.isArray()) {
-    texture.address.fill(oneOf(node, kModes));
+    modes.fill(oneOf(node, kModes));
     return;
   }
-  if (node.size() != texture.dimensions()) node.fail("one mode for each dimension is wanted here");
+  if (node.size() != dimensions) node.fail("one mode for each dimension is wanted here");
   for (unsigned d = 0; d < node.size(); ++d)
-    texture.address[d] = oneOf(node.item(d), kModes);
+    modes[d] = oneOf(node.item(d), kModes);
 }
 
 } // namespace
@@ -95,7 +95,7 @@ Texture readTexture(const JsonNode& node, const Launch& launch) {
   readParts(node, texture);
   texture.pitch = std::uint64_t{texture.size[0]} * texture.samples * texture.texelBytes();
   if (const auto pitch = node.find("pitch")) texture.pitch = pitch->count(texture.pitch, bytes);
-  if (const auto address = node.find("address")) readModes(*address, texture);
+  if (const auto address = node.find("address")) readModes(*address, texture.address, texture.dimensions());
   if (const auto filter = node.find("filter")) texture.isLinear = oneOf(*filter, kFilters);
   if (const auto normalized = node.find("normalizedCoordinates")) texture.hasUnitCoordinates = normalized->boolean();
   if (const auto normalized = node.find("normalizedValues")) {
@@ -110,6 +110,18 @@ Texture readTexture(const JsonNode& node, const Launch& launch) {
     node.fail(
         fmt::format("the texture takes {} bytes from {}, the buffer has {}", texture.bytes(), texture.offset, bytes));
   return texture;
+}
+
+Sampler readSampler(const JsonNode& node) {
+  node.allowKeys(keysOf("sampler"));
+  Sampler sampler;
+  sampler.name = node.at("name").text();
+  if (const auto address = node.find("address"))
+    readModes(*address, sampler.address, static_cast<unsigned>(sampler.address.size()));
+  if (const auto filter = node.find("filter")) sampler.isLinear = oneOf(*filter, kFilters);
+  if (const auto force = node.find("forceUnnormalizedCoordinates")) sampler.forcesUnnormalized = force->boolean();
+  if (const auto comparison = node.find("comparison")) sampler.comparison = oneOf(*comparison, kComparisons);
+  return sampler;
 }
 
 } // namespace orias::launch

@@ -81,6 +81,15 @@ std::uint64_t Texture::levelPitch(unsigned level) const {
   return level == 0 ? pitch : std::uint64_t{levelSize(level)[0]} * samples * texelBytes();
 }
 
+Texture Texture::with(const Sampler& sampler) const {
+  Texture both = *this;
+  both.address = sampler.address;
+  both.isLinear = sampler.isLinear && (isFloat(type) || readsUnit);
+  both.hasUnitCoordinates = hasUnitCoordinates && !sampler.forcesUnnormalized;
+  both.comparison = sampler.comparison;
+  return both;
+}
+
 std::uint64_t Texture::bytes() const {
   std::uint64_t all = 0;
   for (unsigned level = 0; level < levels; ++level) {

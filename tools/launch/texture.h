@@ -31,6 +31,15 @@ enum class AddressMode : std::uint8_t { Clamp, Border, Wrap, Mirror };
 /// How the value that an instruction gives compares with a texel: as it must for the result to be 1.
 enum class Comparison : std::uint8_t { Less, Equal, LessEqual, Greater, NotEqual, GreaterEqual };
 
+/// What filters a texture where PTX has samplers apart (texmode_independent).
+struct Sampler {
+  std::string name;
+  std::array<AddressMode, 3> address{};
+  bool isLinear = false;
+  bool forcesUnnormalized = false; ///< coordinates count texels, whatever the texture says
+  Comparison comparison = Comparison::LessEqual;
+};
+
 /// A buffer, or a part of it, as a texture and as a surface.
 struct Texture {
   std::string name;
@@ -62,6 +71,8 @@ struct Texture {
   std::uint64_t levelPitch(unsigned level) const;
   /// All bytes from the first texel to behind the last.
   std::uint64_t bytes() const;
+  /// The same with what the sampler says. Integers are not filtered.
+  Texture with(const Sampler& sampler) const;
 };
 
 /// The four components as bits, of a float or of an integer as the texture's type says. Those that the texture does not

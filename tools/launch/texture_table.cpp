@@ -38,9 +38,9 @@ std::uint32_t channelOrderOf(const Texture& texture) {
 
 class Table {
  public:
-  explicit Table(std::size_t textures) : bytes_(kTextureEntryBytes * (textures + textureHandle(0))) {}
-  void put(std::size_t texture, unsigned offset, std::uint32_t value) {
-    std::memcpy(bytes_.data() + kTextureEntryBytes * textureHandle(texture) + offset, &value, sizeof value);
+  explicit Table(std::size_t entries) : bytes_(kTextureEntryBytes * (entries + textureHandle(0))) {}
+  void put(std::size_t entry, unsigned offset, std::uint32_t value) {
+    std::memcpy(bytes_.data() + kTextureEntryBytes * textureHandle(entry) + offset, &value, sizeof value);
   }
   std::vector<std::byte> take() { return std::move(bytes_); }
 
@@ -66,6 +66,46 @@ std::uint32_t factOf(const Texture& texture, TextureFact fact) {
   case TextureFact::MemoryLayout: return 1; // rows lie one behind the other
   }
   return 0;
+}
+
+std::uint32_t factOf(const Sampler& sampler, TextureFact fact) {
+  switch (fact) {
+  case TextureFact::AddressMode0: return modeOf(sampler.address[0], true);
+  case TextureFact::AddressMode1: return modeOf(sampler.address[1], true);
+  case TextureFact::AddressMode2: return modeOf(sampler.address[2], true);
+  case TextureFact::FilterMode: return sampler.isLinear ? 1 : 0;
+  case TextureFact::ForceUnnormalized: return sampler.forcesUnnormalized ? 1 : 0;
+  default: return 0;
+  }
+}
+
+std::vector<std::byte> independentTextureTable(std::span<const Texture> textures) {
+  namespace entry = isa::independent_texture_entry;
+  Table table(textures.size());
+  for (std::size_t i = 0; i < textures.size(); ++i) {
+    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
+    put(entry::kNormalized, TextureFact::Normalized);
+    put(entry::kChannelType, TextureFact::ChannelType);
+    put(entry::kChannelOrder, TextureFact::ChannelOrder);
+    put(entry::kArraySize, TextureFact::ArraySize);
+    put(entry::kLevels, TextureFact::Levels);
+    put(entry::kSamples, TextureFact::Samples);
+  }
+  return table.take();
+}
+
+std::vector<std::byte> samplerTable(std::span<const Sampler> samplers) {
+  namespace entry = isa::sampler_entry;
+  Table table(samplers.size());
+  for (std::size_t i = 0; i < samplers.size(); ++i) {
+    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(samplers[i], fact)); };
+    put(entry::kAddressModes, TextureFact::AddressMode0);
+    put(entry::kAddressModes + 4, TextureFact::AddressMode1);
+    put(entry::kAddressModes + 8, TextureFact::AddressMode2);
+    put(entry::kFilterMode, TextureFact::FilterMode);
+    put(entry::kForceUnnormalized, TextureFact::ForceUnnormalized);
+  }
+  return table.take();
 }
 
 std::vector<std::byte> textureTable(std::span<const Texture> textures) {

@@ -74,6 +74,7 @@ Json describe(const Argument& argument, const Launch& launch) {
 } // namespace
 
 std::string writeLaunch(const Launch& launch) {
+  if (!launch.samplers.empty()) throw Error("samplers cannot be written to a launch file");
   if (!launch.textures.empty()) throw Error("textures cannot be written to a launch file");
   if (!launch.multicasts.empty()) throw Error("multicast objects cannot be written to a launch file");
   Json json;

@@ -305,8 +305,8 @@ TEST_CASE("errors name the place") {
   CHECK_THROWS_WITH_AS(withArguments(R"({"buffer": "c"})"), "launch: arguments[0].buffer: there is no buffer \"c\"",
                        Error);
   CHECK_THROWS_WITH_AS(withArguments(R"({"type": "u8"})"),
-                       "launch: arguments[0]: one of buffer, texture, multicast, tensorMap, value, init, bytes and "
-                       "fields is wanted here",
+                       "launch: arguments[0]: one of buffer, texture, sampler, multicast, tensorMap, value, init, "
+                       "bytes and fields is wanted here",
                        Error);
   CHECK_THROWS_WITH_AS(withArguments(R"({"name": "b", "type": "u8", "value": 1})"),
                        "launch: arguments[0].name: \"b\" is there already", Error);

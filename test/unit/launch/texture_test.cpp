@@ -213,6 +213,33 @@ TEST_CASE("handles name textures in order; other numbers name none") {
   CHECK_FALSE(device.texels(2).has_value());
 }
 
+TEST_CASE("a sampler says how a texture is filtered, whatever that says itself") {
+  const Launch launch = parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1,
+    "buffers": [{"name": "x", "type": "f32", "count": 4, "init": [1, 3, 5, 7]}],
+    "textures": [{"name": "t", "buffer": "x", "shape": "1d", "size": [4], "normalizedCoordinates": true}],
+    "samplers": [{"name": "sharp"}, {"name": "smooth", "filter": "linear", "address": "border"},
+                 {"name": "whole", "forceUnnormalizedCoordinates": true}],
+    "arguments": [{"sampler": "smooth"}]})",
+                                    ".");
+  const Device device(launch);
+  const auto at = [&](std::uint32_t sampler, float x) {
+    Texels::Place place;
+    place.at[0] = x;
+    return std::bit_cast<float>(device.texels(1, sampler)->sample(place)[0]);
+  };
+  CHECK(at(1, 0.5f) == 5);
+  CHECK(at(2, 0.5f) == 4);
+  CHECK(at(2, 1.0f) == 3.5f);
+  CHECK(at(3, 2.5f) == 5);
+  CHECK(device.sampler(2)->isLinear);
+  CHECK(device.sampler(4) == nullptr);
+  CHECK(device.sampler(0) == nullptr);
+  CHECK_FALSE(device.texels(1, 4).has_value());
+  CHECK(device.handleArgument(0) == 2);
+  CHECK(device.findHandle("whole") == 3);
+  CHECK_FALSE(device.findHandle("other").has_value());
+}
+
 TEST_CASE("errors in textures name the place") {
   CHECK(errorOf(R"("shape": "1d", "size": [5])").find("textures[0]: the texture takes 20 bytes") != std::string::npos);
   CHECK(errorOf(R"("shape": "2d", "size": [4])").find("textures[0].size") != std::string::npos);
