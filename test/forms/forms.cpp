@@ -19,7 +19,7 @@ using namespace orias;
 struct Command {
   forms::Settings settings;
   std::string op, table, targets = "sm_90a"; ///< targets: with commas
-  bool print = false, verbose = false;
+  bool print = false, verbose = false, samplers = false;
 };
 
 /// Throws what Boost throws for options that there are not; nothing when help was asked for.
@@ -33,6 +33,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   add("seed", po::value(&command.settings.seed), "of the values (1)");
   add("ptxas", po::bool_switch(&command.settings.ptxas), "run the cubin that ptxas makes, too");
   add("cubins", po::value(&command.settings.cubins), "a folder for our cubins, numbered");
+  add("samplers", po::bool_switch(&command.samplers), "those on textures, in modules with samplers apart");
   add("print", po::bool_switch(&command.print), "print the kernels instead of running them");
   add("verbose", po::bool_switch(&command.verbose), "name the forms that are not run");
   add("table", po::value(&command.table), "a file for the table of what is covered (Markdown)");
@@ -46,20 +47,22 @@ bool readCommand(int argc, char** argv, Command& command) {
 /// True when nothing differs on the target that the settings name, which is number `target` of the table.
 bool runOn(const Command& command, const forms::Settings& settings, std::size_t target, forms::Table& table) {
   bool isGood = true;
-  forms::forEachStatement([&](const forms::Statement& statement) {
-    if (!statement.opcode.starts_with(command.op)) return;
-    if (command.print) {
-      fmt::print("{}\n", forms::kernelFor(statement, settings.arch, settings.seed).text);
-      return;
-    }
-    const forms::Verdict verdict = forms::judge(statement, settings);
-    table.add(target, statement, verdict);
-    const bool isWrong = verdict.outcome == forms::Outcome::Differs || verdict.outcome == forms::Outcome::Fault;
-    isGood &= !isWrong;
-    const bool isOpen = verdict.outcome == forms::Outcome::Unsupported || verdict.outcome == forms::Outcome::NoEngine ||
-                        verdict.outcome == forms::Outcome::Assembled;
-    if (isWrong || (command.verbose && isOpen)) fmt::print("{}\t{}\n", statement.text, verdict.reason);
-  });
+  forms::forEachStatement(
+      [&](const forms::Statement& statement) {
+        if (!statement.opcode.starts_with(command.op)) return;
+        if (command.print) {
+          fmt::print("{}\n", forms::kernelFor(statement, settings.arch, settings.seed).text);
+          return;
+        }
+        const forms::Verdict verdict = forms::judge(statement, settings);
+        table.add(target, statement, verdict);
+        const bool isWrong = verdict.outcome == forms::Outcome::Differs || verdict.outcome == forms::Outcome::Fault;
+        isGood &= !isWrong;
+        const bool isOpen = verdict.outcome == forms::Outcome::Unsupported ||
+                            verdict.outcome == forms::Outcome::NoEngine || verdict.outcome == forms::Outcome::Assembled;
+        if (isWrong || (command.verbose && isOpen)) fmt::print("{}\t{}\n", statement.text, verdict.reason);
+      },
+      command.samplers ? forms::Samplers::Apart : forms::Samplers::InTextures);
   return isGood;
 }
 

@@ -17,7 +17,8 @@ namespace {
 /// Makes up operands.
 class OperandWriter {
  public:
-  OperandWriter(const Form& form, std::vector<Use>& uses) : form_(form), uses_(uses) {}
+  OperandWriter(const Form& form, std::vector<Use>& uses, Samplers samplers)
+      : form_(form), uses_(uses), samplers_(samplers) {}
 
   std::string write(const OperandSpec& spec) {
     switch (spec.want) {
@@ -31,9 +32,13 @@ class OperandWriter {
     case Want::Targets: return "TL";
     case Want::Call: return "fn0";
     case Want::Texture:
+      if (samplers_ == Samplers::Apart)
+        return "[" + handle() + ", " + sampler() + ", " + vectorOf(spec, textureCoordinates(), Type::B32) + "]";
+      [[fallthrough]];
     case Want::Surface: return "[" + handle() + ", " + vectorOf(spec, textureCoordinates(), Type::B32) + "]";
-    // The attributes of samplers need a sampler, which the preamble does not have.
     case Want::TexRef:
+      if (samplers_ == Samplers::Apart && isOfSampler()) return "[" + sampler() + "]";
+      [[fallthrough]];
     case Want::SurfRef: return "[" + handle() + "]";
     case Want::Tensor: {
       const std::string map = addressRegister(spec, 64, StateSpace::None);
@@ -70,6 +75,19 @@ class OperandWriter {
   std::string handle() {
     uses_.push_back({std::string(kAddress64), Type::B64, Role::Address, "", StateSpace::Tex});
     return std::string(kAddress64);
+  }
+
+  std::string sampler() {
+    const std::string name = "%d" + std::to_string(kLastAddress - 1);
+    uses_.push_back({name, Type::B64, Role::Address, kSampler, StateSpace::Tex});
+    return name;
+  }
+
+  /// A query that only a sampler answers.
+  bool isOfSampler() const {
+    const Mod query = form_.get(Slot::Query);
+    return query == Mod::AddrMode0 || query == Mod::AddrMode1 || query == Mod::AddrMode2 || query == Mod::FilterMode ||
+           query == Mod::ForceUnnormalizedCoords;
   }
 
   /// Of several addresses each has a register of its own, from the last one (kAddress64, kAddress32) downwards.
@@ -118,13 +136,14 @@ class OperandWriter {
   const Form& form_;
   static constexpr unsigned kLastAddress = 139;
   std::vector<Use>& uses_;
+  Samplers samplers_;
   unsigned next_ = 1, addresses_ = 0;
 };
 
 Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, const OperandPattern& pattern,
-                      bool withOptional) {
-  Statement statement{opcode, opcode, entry.form, entry.since, {}};
-  OperandWriter writer(entry.form, statement.uses);
+                      bool withOptional, Samplers samplers) {
+  Statement statement{opcode, opcode, entry.form, entry.since, {}, samplers == Samplers::Apart};
+  OperandWriter writer(entry.form, statement.uses, samplers);
   bool isFirst = true;
   for (const OperandSpec& spec : pattern) {
     if (spec.optional && !withOptional) continue;
@@ -136,7 +155,7 @@ Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, 
 }
 
 /// All patterns of operands of an opcode, with and without those that may be missing.
-void writeOpcode(const std::string& opcodeText, const std::function<void(Statement)>& take) {
+void writeOpcode(const std::string& opcodeText, const std::function<void(Statement)>& take, Samplers samplers) {
   Module module;
   Opcode opcode;
   opcode.text = module.names.intern(opcodeText);
@@ -151,10 +170,10 @@ void writeOpcode(const std::string& opcodeText, const std::function<void(Stateme
   const FormTable::Entry& entry = table.entry(OpcodeId(0));
   ORIAS_CHECK(entry.row, "a row that its own opcode does not match");
   for (const OperandPattern& pattern : entry.patterns) {
-    take(statementOf(opcodeText, entry, pattern, false));
+    take(statementOf(opcodeText, entry, pattern, false, samplers));
     for (const OperandSpec& spec : pattern)
       if (spec.optional) {
-        take(statementOf(opcodeText, entry, pattern, true));
+        take(statementOf(opcodeText, entry, pattern, true, samplers));
         break;
       }
   }
@@ -184,11 +203,12 @@ std::string Statement::version() const {
   return std::to_string(since.version.major) + "." + std::to_string(since.version.minor);
 }
 
-void forEachStatement(const std::function<void(Statement)>& take) {
+void forEachStatement(const std::function<void(Statement)>& take, Samplers samplers) {
   std::set<std::string> seen;
   const auto write = [&](Op op, const std::vector<Word>& words) {
     const std::string opcode = opcodeText(op, words);
-    if (seen.insert(opcode).second) writeOpcode(opcode, take);
+    if (samplers == Samplers::Apart && op != Op::Tex && op != Op::Tld4 && op != Op::Txq) return;
+    if (seen.insert(opcode).second) writeOpcode(opcode, take, samplers);
   };
   for (std::span<const Row> family : instructionTable())
     for (const Row& source : family) {

@@ -29,6 +29,7 @@ struct Statement {
   ptx::Form form;
   ptx::Since since; ///< the lowest version and target
   std::vector<Use> uses;
+  bool hasSamplers = false; ///< it is for a module with samplers apart (texmode_independent)
 
   std::string target() const;  ///< "sm_90a"
   std::string version() const; ///< "8.0"
@@ -37,11 +38,16 @@ struct Statement {
 /// The registers that hold the first address of a statement; the next ones are in those before them. No value is ever
 /// in them.
 inline constexpr std::string_view kAddress64 = "%d139", kAddress32 = "%r139";
+/// The name of the operand that is a sampler's handle.
+inline constexpr std::string_view kSampler = "sampler";
+
+/// Of which modules the statements are: of those that have samplers apart there are the ones on textures only.
+enum class Samplers : std::uint8_t { InTextures, Apart };
 
 /// Calls `take` with an example of every form of the table of PTX instructions: each row with each of its modifiers
 /// once, and with and without the operands that may be missing. They fit test/unit/frontend/instr_preamble.ptx, which
 /// declares their registers, `cbuf`, `tm`, `callparam`, `tx`, `sf`, `L1`, `TL` and `fn0`. A row that its own opcode
 /// does not match is a fault of the table: orias::InternalError.
-void forEachStatement(const std::function<void(Statement)>& take);
+void forEachStatement(const std::function<void(Statement)>& take, Samplers samplers = Samplers::InTextures);
 
 } // namespace orias::forms

@@ -177,6 +177,16 @@ launch::Texture textureFor(const Statement& s, int buffer) {
   return t;
 }
 
+launch::Sampler samplerFor(launch::Texture& texture) {
+  launch::Sampler sampler;
+  sampler.name = kSampler;
+  sampler.address.fill(launch::AddressMode::Border);
+  sampler.isLinear = texture.isLinear;
+  sampler.comparison = launch::Comparison::Greater;
+  texture.isLinear = false;
+  return sampler;
+}
+
 launch::Buffer texelsFor(const Statement& s, std::uint64_t seed) {
   const launch::Texture t = textureFor(s, 0);
   launch::Buffer buffer;

@@ -21,6 +21,9 @@ inline constexpr std::string_view kImage = "image", kTexels = "texels";
 /// A texture that fits the statement; its buffer is number `buffer` of the launch.
 launch::Texture textureFor(const Statement& statement, int buffer);
 
+/// A sampler that does what the texture said, but for what lies outside; the texture says something else then.
+launch::Sampler samplerFor(launch::Texture& texture);
+
 /// The buffer of that texture, with values that filters weigh without rounding.
 launch::Buffer texelsFor(const Statement& statement, std::uint64_t seed);
 

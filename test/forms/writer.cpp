@@ -48,7 +48,9 @@ void KernelWriter::shared(std::string_view name, unsigned bytes, unsigned align)
 }
 
 std::string KernelWriter::header() const {
-  std::string text = fmt::format(".version 9.0\n.target {}\n.address_size 64\n", arch_) + outside_;
+  std::string text = fmt::format(".version 9.0\n.target {}{}\n.address_size 64\n", arch_,
+                                 statement_.hasSamplers ? ", texmode_independent" : "") +
+                     outside_;
   text += ".visible .entry k(";
   text += parameters_;
   text += fmt::format(".param .align 128 .b8 tm[{}])\n{{\n", kParameterBytes);
