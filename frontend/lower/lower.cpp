@@ -201,9 +201,15 @@ class ModuleLowering {
     for (const ObjectProperty& property : in_.objectProperties) {
       if (property.variable != VariableId(id)) continue;
       const auto number = [&](std::span<const std::string_view> words) {
-        const auto known = std::find(words.begin(), words.end(), in_.text(property.word));
-        return static_cast<std::uint8_t>(property.word == NameId::None ? property.value
-                                                                       : std::uint64_t(known - words.begin()));
+        if (property.word == NameId::None && property.value < words.size())
+          return static_cast<std::uint8_t>(property.value);
+        const std::string_view word = property.word == NameId::None ? "" : in_.text(property.word);
+        const auto known = std::find(words.begin(), words.end(), word);
+        if (known == words.end())
+          diagnostics_.error(in_.variables[id].loc,
+                             fmt::format("'{}' of '{}' has no such value", in_.text(property.field),
+                                         in_.text(in_.variables[id].name)));
+        return static_cast<std::uint8_t>(known - words.begin());
       };
       const std::string_view field = in_.text(property.field);
       if (field.starts_with(kAddressMode))

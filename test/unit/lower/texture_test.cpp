@@ -184,6 +184,12 @@ TEST_CASE("initial values of samplers are bytes in the order of their words") {
               "force_unnormalized_coords = 1};",
               "sm_90, texmode_independent"),
       {"sampler 0 modes 1 255 4 filter 1 unnormalized 1;"}));
+  const auto begun = [](const std::string& with) {
+    return lowered("", ".global .samplerref s = {" + with + "};", "sm_90, texmode_independent");
+  };
+  CHECK(inOrder(begun("addr_mode_1 = 3"), {"sampler 0 modes 255 3 255 filter 255;"}));
+  CHECK(inOrder(begun("addr_mode_1 = 5"), {"'addr_mode_1' of 's' has no such value"}));
+  CHECK(inOrder(begun("filter_mode = wrap"), {"'filter_mode' of 's' has no such value"}));
 }
 
 TEST_CASE("offsets stand beside the layer where derivatives are given") {
