@@ -184,6 +184,15 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   }
 }
 
+/// What the driver writes into a whole program: numbers, and the addresses of its functions.
+void describeDriverRelocation(const ori::Module& module, const encoder::CodeRelocation& r, cubin::Function& out) {
+  const ori::Symbol& symbol = module.symbols[r.symbol];
+  out.relocations.push_back({relocationTypeOf(module, r), r.offset, symbol.name, r.addend});
+  if (r.part == encoder::CodeRelocation::Part::Callee &&
+      std::ranges::find(out.externals, symbol.name) == out.externals.end())
+    out.externals.push_back(symbol.name);
+}
+
 void addTable(const encoder::JumpTable& table, cubin::Function& out) {
   const std::size_t bytes = table.targets.size() * sizeof(std::uint32_t);
   out.constant2.resize(std::max(out.constant2.size(), table.place + bytes));
@@ -268,8 +277,7 @@ cubin::Function describe(const CodedFunction& coded) {
     describeLinking(function, code, out);
   else // a whole program has its addresses, but for what the driver writes
     for (const encoder::CodeRelocation& r : code.relocations)
-      out.relocations.push_back(
-          {relocationTypeOf(function.module(), r), r.offset, function.module().symbols[r.symbol].name, r.addend});
+      describeDriverRelocation(function.module(), r, out);
   // Variables in the frame count from where it ends: that must be known from the first instruction on that needs it.
   if (code.wantNames && out.isEntry)
     for (const cubin::FrameChange& change : frameChanges(function, code))

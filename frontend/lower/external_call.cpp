@@ -77,7 +77,8 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
 
 IsaOperand FunctionLowering::callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords) {
   IsaOperand symbol;
-  if (isRelocatable()) {
+  // Beside memory from the stack R2 is the frame's, and with so many arguments no register is left for the address.
+  if (isRelocatable() || (callsBelowStack() && words.size() > kMostWords)) {
     symbol.kind = IsaOperand::Kind::Symbol;
     symbol.reg = function;
   } else {
@@ -106,15 +107,11 @@ std::optional<IsaOperand> FunctionLowering::callDriver(const std::string& name, 
     unsupported(fmt::format("a call of '{}' in recursion", name));
     return std::nullopt;
   }
-  if (callsBelowStack() && !onStack.empty()) {
-    unsupported(fmt::format("a call of '{}' with arguments on the stack beside 'alloca'", name));
-    return std::nullopt;
-  }
   const std::uint32_t symbol = symbolNamed(ori::Symbol::Kind::ExternFunction, name);
+  const IsaOperand stack = callsBelowStack() ? stackPointer() : stackPointerRegister();
   for (std::size_t w = 0; w < onStack.size(); ++w)
     emit(IsaOp::STL,
-         {stackPointerRegister(), IsaOperand(), IsaOperand::immediate(static_cast<std::int32_t>(4 * w)),
-          inReg(onStack[w].word(0))},
+         {stack, IsaOperand(), IsaOperand::immediate(static_cast<std::int32_t>(4 * w)), inReg(onStack[w].word(0))},
          {{IsaMod::Size, isa::MemSize::B32}});
   out_.outgoingBytes = std::max(out_.outgoingBytes, static_cast<std::uint32_t>(4 * onStack.size()));
   if (!onStack.empty()) alignArguments(kStackArgumentAlignment);

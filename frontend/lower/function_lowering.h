@@ -323,6 +323,8 @@ class FunctionLowering {
   /// Code that is called has its frame where alloca takes memory. If the function uses that, its calls have
   /// stackPointer() as their last operand, and arguments on the stack count from there.
   bool callsBelowStack();
+  /// May a function of the driver that reads textures have arguments on the stack?
+  bool passesToDriver();
 
   Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);

@@ -69,9 +69,20 @@ bool FunctionLowering::callsBelowStack() {
   return *stackIsTaken_;
 }
 
+bool FunctionLowering::passesToDriver() {
+  if (target().hasQuadTextures()) return false;
+  const std::vector<const Function*> all = bodies();
+  return std::any_of(all.begin(), all.end(), [&](const Function* body) {
+    return std::any_of(body->instructions.begin(), body->instructions.end(), [&](const Instruction& i) {
+      const Form& form = layout_.forms->form(i);
+      return form.op == Op::Tex && form.get(Slot::Mipmap) == Mod::Grad;
+    });
+  });
+}
+
 isa::Operand FunctionLowering::aboveArguments(IsaOperand stack, std::uint32_t alignment) {
-  // Functions of the driver have all arguments in registers.
-  if (!callsByAbi_ || !passesOnStack()) return stack;
+  // Functions of the driver have all arguments in registers, but for those that read textures.
+  if (!(callsByAbi_ && passesOnStack()) && !passesToDriver()) return stack;
   if (outgoing_ == kNoId) {
     outgoing_ = static_cast<std::uint32_t>(out_.frame.size());
     ori::FrameObject object;

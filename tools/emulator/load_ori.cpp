@@ -125,6 +125,15 @@ class Loader {
     return number;
   }
 
+  /// That of a function of the driver, which has none in relocatable code: behind those that there are.
+  std::int32_t slotOf(std::uint32_t symbol) {
+    const std::string& name = module_.symbols[symbol].name;
+    const auto known = std::ranges::find(program_.addressTable, name, &Relocation::symbol);
+    const auto number = static_cast<std::size_t>(known - program_.addressTable.begin());
+    if (known == program_.addressTable.end()) program_.addressTable.push_back({8 * number, 8, false, name, 0});
+    return static_cast<std::int32_t>(8 * number);
+  }
+
   Instruction& add(const ori::Block& block) {
     Instruction& i = program_.code.emplace_back();
     i.block = block.id;
@@ -160,6 +169,8 @@ class Loader {
       ORIAS_CHECK(i.inst.operandCount <= isa::kMaxOperands);
       for (unsigned s = 0; s < i.inst.operandCount; ++s)
         i.inst.operands[s] = convert(instr->op_(s).value());
+      if (instr->op == Op::CALL_EXTERN && i.inst.operands[1].kind == Operand::Kind::Symbol)
+        i.inst.operands[1] = Operand::immediate(slotOf(i.inst.operands[1].reg));
       // What the driver would have written.
       if (instr->op == Op::ADDRESS && i.inst.operands[1].isImm()) i.inst.op = Op::COPY;
       program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
