@@ -419,7 +419,11 @@ void printAsTuring(const Inst& inst, std::string& text) {
     [[fallthrough]];
   case static_cast<unsigned>(MemOrder::Weak): {
     const std::size_t name = text.find(row.mnemonic);
-    text.insert(text.find(' ', name), ".SYS");
+    std::size_t at = text.find(' ', name);
+    // What becomes of texels outside of a surface stands behind it.
+    for (const std::string_view outside : {".IGN", ".TRAP"})
+      if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(outside)) at -= outside.size();
+    text.insert(at, ".SYS");
     break;
   }
   case static_cast<unsigned>(MemOrder::StrongSm):

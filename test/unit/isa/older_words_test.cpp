@@ -155,6 +155,8 @@ TEST_CASE("marks of the operand cache in textures are not written, and stay") {
   REQUIRE(inst);
   CHECK(printFor(target, *inst) == "TEX.SCR.LL RZ, R8, R4, R8, 0x0, 0x58, 2D, 0x1");
   CHECK(encode(*inst, target).word == word);
+  CHECK(nameOn("sm_75", 0x000000100000399e, 0x000ff0000020ed18) == "@P3 SUST.D.BA.1D.EL.128.SYS.IGN [R0], R16, R24");
+  CHECK(nameOn("sm_75", 0x500000181000599c, 0x000fe8000050ef20) == "@P5 SUST.P.1D_ARRAY.NA.SYS.TRAP [R16], R24, R32");
   CHECK(nameOn("sm_75", 0xa0005a040c047b6c, 0x000f4400001e1f06) == "TXD.AOFFI R6, R4, R12, R4, 0x0, 0x5a, ARRAY_2D");
   CHECK(nameOn("sm_75", 0x200058040e097b6c, 0x100f4200001e01ff) == "TXD RZ, R9, R14, R4, 0x0, 0x58, 2D, 0x1");
 }
