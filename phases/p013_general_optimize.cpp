@@ -22,9 +22,10 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies,   foldConstants,   simplifyAlgebra,
-                                           dropMasks,       combinePredicates, foldWideAddress, foldOffset,
-                                           foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,    propagateCopies,   foldConstants,   simplifyAlgebra,
+                                           dropMasks,      combinePredicates, foldWideAddress, foldOffset,
+                                           separateNumber, separateProduct,   foldUniformBase, contractProducts,
+                                           foldSigns,      foldConstantIndex};
   return optimize(function, context, kRules);
 }
 

@@ -4,6 +4,7 @@
 #include "ori/builder.h"
 #include "phases/optimize/single_values.h"
 #include "phases/removable.h"
+#include "support/check.h"
 
 namespace orias::phases {
 
@@ -168,6 +169,25 @@ void Rewriter::rewrite(Instr& instr, Op op, std::initializer_list<Operand> opera
 
 void Rewriter::becomeCopy(Instr& instr, const Operand& value, unsigned slot) {
   rewrite(instr, value.isReg() ? Op::COPY : Op::MOV, {instr.op_(slot).value(), value});
+}
+
+Operand Rewriter::newRegister(File file, unsigned width) {
+  const ori::VRegId id = function_.newVReg(file, width);
+  ORIAS_CHECK(id + 1 == first_.size(), "registers are made by the rewriter alone while it lives");
+  first_.push_back(first_.back() + width);
+  defs_.resize(first_.back());
+  if (!isSingle_.empty()) isSingle_.resize(id + 1, true);
+  return function_.use(id);
+}
+
+Instr& Rewriter::insertBefore(Instr& where, Op op, std::span<const Operand> operands,
+                              const std::array<std::uint8_t, isa::kMaxMods>* mods) {
+  Instr* instr = function_.create(op, operands, where.source);
+  if (mods != nullptr) instr->mods = *mods;
+  function_.insertBefore(&where, instr);
+  record(*instr);
+  enqueue(instr);
+  return *instr;
 }
 
 void Rewriter::becomePair(Instr& instr, unsigned slot, std::uint32_t low, std::uint32_t high) {

@@ -68,6 +68,11 @@ class Rewriter {
                std::initializer_list<isa::ModValue> mods = {});
   /// Makes it a copy of `value` into the result in slot 0 (or `slot`).
   void becomeCopy(ori::Instr& instr, const isa::Operand& value, unsigned slot = 0);
+  /// A register that nobody names yet.
+  isa::Operand newRegister(isa::File file, unsigned width);
+  /// A new instruction for the same line; the rules come to it, too. Modifiers not given have their defaults.
+  ori::Instr& insertBefore(ori::Instr& where, isa::Op op, std::span<const isa::Operand> operands,
+                           const std::array<std::uint8_t, isa::kMaxMods>* mods = nullptr);
   /// The pair of registers in `slot` is set to two words.
   void becomePair(ori::Instr& instr, unsigned slot, std::uint32_t low, std::uint32_t high);
   /// Whether the instruction would be legal with another operand.
@@ -103,6 +108,8 @@ bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
+bool separateNumber(Rewriter&, ori::Instr&);        ///< separate_numbers.cpp
+bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
 bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp

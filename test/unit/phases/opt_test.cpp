@@ -10,8 +10,8 @@ using namespace orias::phases;
 namespace {
 
 constexpr Rewriter::Rule kAll[] = {
-    simplifyPhi,     propagateCopies, propagateConstantLoad, foldConstants, simplifyAlgebra,
-    foldWideAddress, foldOffset,      foldUniformBase,       combineSums,   combineLogic};
+    simplifyPhi, propagateCopies, propagateConstantLoad, foldConstants,   simplifyAlgebra, foldWideAddress,
+    foldOffset,  separateNumber,  separateProduct,       foldUniformBase, combineSums,     combineLogic};
 
 /// The instructions of a kernel in SSA form, one a line, after rules.
 std::string codeOf(const ori::Function& f) {
@@ -172,6 +172,47 @@ TEST_CASE("constants go into the offsets of addresses") {
       "  ULDC.64 %ur6:2, c[0][0x208];\n  MOV %r2.0, 0x800000;\n  MOV %r2.1, 0;\n  IADD64 %r4:2, %r92:2, %r2:2;\n";
   CHECK(has(optimized(body(far + "  LDG.E %r1, desc[%ur6:2][%r4:2];\n  STS [%r91], %r1;\n", declared)), "[%r4:2]"));
   CHECK(has(optimized(body("  IADD3 %r1, %r90, 0x40, RZ;\n  STS [%r1+0x4], %r91;\n")), "STS [%r90+0x44], %r91;"));
+}
+
+TEST_CASE("numbers inside of the sums of addresses go to their ends") {
+  const std::string declared = ", %r2:2, %r4:2, %r12:2, %r8:2, %r10:2, %ur6:2";
+  const std::string sums = "  ULDC.64 %ur6:2, c[0][0x208];\n  MOV %r2.0, 0x60;\n  MOV %r2.1, 0;\n"
+                           "  IADD64 %r4:2, %r92:2, %r2:2;\n  COPY %r12.0, %r90;\n  MOV %r12.1, RZ;\n"
+                           "  IADD64 %r8:2, %r4:2, %r12:2;\n";
+  const std::string load = "  LDG.E %r1, desc[%ur6:2][%r8:2+0x10];\n  STS [%r91], %r1;\n";
+  const std::string near = optimized(body(sums + load, declared));
+  CHECK(has(near, ":2+0x70]"));
+  CHECK(has(near, ":2, %r92:2, %r12:2;"));
+  CHECK(lacks(near, "0x60"));
+  // Through a second sum, and a product.
+  const std::string twice = optimized(body(sums + "  IADD64 %r10:2, %r8:2, %r92:2;\n  LDG.E %r1, "
+                                                  "desc[%ur6:2][%r10:2];\n  STS [%r91], %r1;\n",
+                                           declared));
+  CHECK(has(twice, ":2+0x60]"));
+  const std::string product = optimized(body(sums + "  IMAD.WIDE %r10:2, %r90, 12, %r8:2;\n  LDG.E %r1, "
+                                                    "desc[%ur6:2][%r10:2];\n  STS [%r91], %r1;\n",
+                                             declared));
+  CHECK(has(product, ":2+0x60]"));
+  // Whoever reads the sum as a number gets the sum.
+  const std::string read = optimized(body(sums + load + "  STS.64 [%r91], %r8:2;\n", declared));
+  CHECK(has(read, "IADD64 %r4:2, %r92:2, %r2:2;"));
+  CHECK(has(read, "[%r8:2+0x10]"));
+  // There is no room for more: 24 bits with a sign.
+  const std::string full =
+      optimized(body(sums + "  LDG.E %r1, desc[%ur6:2][%r8:2+0x7fffb0];\n  STS [%r91], %r1;\n", declared));
+  CHECK(has(full, "[%r8:2+0x7fffb0]"));
+  CHECK(has(full, "IADD64 %r4:2, %r92:2, %r2:2;"));
+}
+
+TEST_CASE("products of numbers go into the offsets of addresses") {
+  const auto loaded = [](const std::string& product) {
+    return optimized(body("  ULDC.64 %ur6:2, c[0][0x208];\n  MOV %r3, -3;\n" + product +
+                              "  LDG.E %r1, desc[%ur6:2][%r4:2+0x10];\n  STS [%r91], %r1;\n",
+                          ", %r4:2, %ur6:2"));
+  };
+  CHECK(has(loaded("  IMAD.WIDE %r4:2, %r3, 8, %r92:2;\n"), "[%r92:2+-8]"));
+  // Without a sign it is a large number.
+  CHECK(has(loaded("  IMAD.WIDE.U32 %r4:2, %r3, 8, %r92:2;\n"), "[%r4:2+0x10]"));
 }
 
 TEST_CASE("uniform bases of shared memory become operands of the access, when they do not change") {

@@ -1,0 +1,146 @@
+// Numbers in the sums of addresses move to their ends, where an instruction's own offset takes them up: what is left
+// without them is often the same for many accesses.
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/optimize/rewriter.h"
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Sums of sums that are looked through on the way to an address.
+constexpr unsigned kMostSums = 4;
+constexpr std::int64_t kFar = 1 << 24;
+
+bool isPlain(const Operand& o) {
+  return !o.neg() && !o.inverted() && !o.abs();
+}
+
+/// What a number added to an address costs nothing for: a sum whose `results` are read as addresses alone, by
+/// instructions with offsets that can be so much larger.
+bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64_t more, unsigned depth = 0) {
+  if (!sum.isVirtual() || !function.hasUses(sum.reg) || more < -kFar || more > kFar) return false;
+  bool is = true;
+  function.forEachUse(sum.reg, [&](const ori::Operand& use) {
+    const Instr& reader = *use.owner;
+    const auto slot = static_cast<int>(&use - reader.operands);
+    if (!is || slot < 0 || use.sub != sum.sub || use.width != sum.width || !isPlain(use)) {
+      is = false;
+      return;
+    }
+    const isa::InstrDesc& row = isa::desc(reader.op);
+    const bool isWide = reader.op == Op::IADD64 || (reader.op == Op::IMAD_WIDE && slot == 4);
+    if (isWide) {
+      is = depth < kMostSums && isAddressOnly(function, reader.op_(0).value(), more, depth + 1);
+      return;
+    }
+    const int offset = row.slotIndex("offset");
+    is = slot == row.slotIndex("Ra") && offset >= 0 && (row.has(Flag::Load) || row.has(Flag::Store));
+    if (!is) return;
+    const Operand at = reader.op_(static_cast<unsigned>(offset)).value();
+    is =
+        (at.isImm() || at.isNone()) && Rewriter::fitsWith(reader, static_cast<unsigned>(offset),
+                                                          Operand::immediate(static_cast<std::int32_t>(at.imm + more)));
+  });
+  return is;
+}
+
+bool isAlignedPair(const ori::Function& function, const Operand& o) {
+  return o.isReg(File::R) && o.isVirtual() && o.width == 2 && o.sub % 2 == 0 && function.vreg(o.reg).align % 2 == 0;
+}
+
+std::optional<std::int64_t> numberOf(const Rewriter& rw, const Operand& o) {
+  if (!o.isReg(File::R) || o.width != 2 || !isPlain(o)) return std::nullopt;
+  const auto low = rw.constantOf(ori::component(o, 0)), high = rw.constantOf(ori::component(o, 1));
+  if (!low || !high) return std::nullopt;
+  return static_cast<std::int64_t>(std::uint64_t{*high} << 32 | *low);
+}
+
+/// A pair that is another one and a number, which stands in a pair, too.
+struct Numbered {
+  Operand rest, place;
+  std::int64_t number = 0;
+};
+
+std::optional<Numbered> split(const Rewriter& rw, const Operand& pair) {
+  if (!isAlignedPair(rw.function(), pair) || !isPlain(pair)) return std::nullopt;
+  const Instr* sum = rw.producer(pair, Op::IADD64);
+  if (!sum) return std::nullopt;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand place = sum->op_(i).value(), rest = sum->op_(3 - i).value();
+    const auto number = numberOf(rw, place);
+    if (number && isPlain(rest) && isAlignedPair(rw.function(), rest) && rw.isStable(rest) && rw.isStable(place) &&
+        !numberOf(rw, rest))
+      return Numbered{rest, place, *number};
+  }
+  return std::nullopt;
+}
+
+std::vector<Operand> operandsOf(const Instr& instr) {
+  std::vector<Operand> operands;
+  for (const ori::Operand& o : instr.ops())
+    operands.push_back(o.value());
+  return operands;
+}
+
+} // namespace
+
+/// (x + number) + y is (x + y) + number. All of it is modulo 2^64.
+bool separateNumber(Rewriter& rw, Instr& instr) {
+  const bool isProduct = instr.op == Op::IMAD_WIDE;
+  if ((instr.op != Op::IADD64 && !isProduct) || instr.isGuarded()) return false;
+  if (isProduct && !isUnused(instr.op_(1).value())) return false;
+  const Operand result = instr.op_(0).value();
+  if (!isAlignedPair(rw.function(), result)) return false;
+  for (unsigned i = isProduct ? 4 : 1; i <= (isProduct ? 4u : 2u); ++i) {
+    const auto parts = split(rw, instr.op_(i).value());
+    if (!parts) continue;
+    if (!isProduct && (instr.op_(3 - i).isZeroReg() || numberOf(rw, instr.op_(3 - i).value()))) continue;
+    if (!isAddressOnly(rw.function(), result, parts->number)) continue;
+    const Operand sum = rw.newRegister(File::R, 2);
+    std::vector<Operand> operands = operandsOf(instr);
+    operands[0] = sum;
+    operands[i] = parts->rest;
+    rw.insertBefore(instr, instr.op, operands, &instr.mods);
+    rw.rewrite(instr, Op::IADD64, {result, sum, parts->place});
+    return true;
+  }
+  return false;
+}
+
+/// A product of two numbers that an address is added to.
+bool separateProduct(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IMAD_WIDE || instr.isGuarded() || !isUnused(instr.op_(1).value())) return false;
+  const auto a = rw.constantOf(instr.op_(2).value()), b = rw.constantOf(instr.op_(3).value());
+  const Operand result = instr.op_(0).value(), rest = instr.op_(4).value();
+  if (!a || !b || !isAlignedPair(rw.function(), result) || !isAlignedPair(rw.function(), rest) || !isPlain(rest))
+    return false;
+  const bool isSigned = isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::S32;
+  const auto widened = [&](std::uint32_t word) {
+    return isSigned ? static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int32_t>(word)))
+                    : std::uint64_t{word};
+  };
+  const std::uint64_t product = widened(*a) * widened(*b);
+  if (!isAddressOnly(rw.function(), result, static_cast<std::int64_t>(product))) return false;
+  const Operand number = rw.newRegister(File::R, 2);
+  const isa::InstrDesc& move = isa::desc(Op::MOV);
+  for (unsigned w = 0; w < 2; ++w) {
+    std::vector<Operand> operands{ori::component(number, w),
+                                  Operand::immediate(static_cast<std::int32_t>(product >> (32 * w)))};
+    for (std::size_t i = operands.size(); i < move.slotCount; ++i)
+      operands.push_back(move.defaults[i]);
+    rw.insertBefore(instr, Op::MOV, operands);
+  }
+  rw.rewrite(instr, Op::IADD64, {result, rest, number});
+  return true;
+}
+
+} // namespace orias::phases
