@@ -1,6 +1,7 @@
 #include "encoder/hazard.h"
 
 #include "encoder/control_flow.h"
+#include "encoder/hazard_products.h"
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/print.h"
 
@@ -83,6 +84,7 @@ class Checker {
     isReporting_ = true;
     for (const Block& block : blocks_)
       if (block.isReached) walk(block, block.entry);
+    addProducts();
     auto& found = report_.violations;
     std::sort(found.begin(), found.end(), [](const Violation& a, const Violation& b) {
       return std::tuple(a.second, a.first, a.file, a.reg) < std::tuple(b.second, b.first, b.file, b.reg);
@@ -184,6 +186,7 @@ class Checker {
   State walk(const Block& block, const State& entry) {
     state_ = entry;
     now_ = 0;
+    blockEnd_ = block.end;
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       wait(i);
       if (steps_[i].isKnown) execute(i);
@@ -197,6 +200,16 @@ class Checker {
       p.issued = p.isLate ? std::max(p.issued - now_, -64) : p.issued - now_;
     std::sort(state_.begin(), state_.end(), [](const Pending& x, const Pending& y) { return x.key() < y.key(); });
     return std::move(state_);
+  }
+
+  void addProducts() {
+    if (std::ranges::none_of(steps_, [](const Step& s) { return s.isKnown && s.latencyClass == LatencyClass::Gmma; }))
+      return;
+    std::vector<std::optional<isa::Inst>> instructions(steps_.size());
+    for (std::size_t i = 0; i < steps_.size(); ++i)
+      if (steps_[i].isKnown) instructions[i] = steps_[i].inst;
+    const std::vector<encoder::FlowBlock> blocks(blocks_.begin(), blocks_.end());
+    std::ranges::copy(checkProducts(instructions, blocks, target_), std::back_inserter(report_.violations));
   }
 
   // --- one instruction
@@ -213,6 +226,7 @@ class Checker {
     isa::forEachTouch(step.inst, target_, [&](const isa::Touch& t) {
       if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
     });
+    if (step.inst.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(index);
     for (const Use& use : touches_)
       use.isDef ? checkWrite(index, use) : checkRead(index, use);
     for (const Use& use : touches_)
@@ -220,6 +234,18 @@ class Checker {
     for (const Use& use : touches_)
       begin(index, use);
     takeScoreboards(index);
+  }
+
+  /// The warps arrive with the registers of the products written that follow.
+  void addArrivals(std::uint32_t index) {
+    std::array<bool, 256> isThere{};
+    for (std::uint32_t i = index + 1; i < blockEnd_ && steps_[i].inst.op != isa::Op::WARPGROUP_ARRIVE; ++i)
+      if (steps_[i].isKnown && steps_[i].latencyClass == LatencyClass::Gmma)
+        forEachOfProduct(steps_[i].inst, target_, [&](std::uint32_t reg, bool) {
+          if (isThere[reg & 0xff]) return;
+          isThere[reg & 0xff] = true;
+          touches_.push_back({unitOf(File::R, reg), false, false, {LatencyClass::WarpGroup, Access::Port::Main}});
+        });
   }
 
   struct Use {
@@ -378,6 +404,7 @@ class Checker {
   // While walking a block.
   State state_;
   std::int32_t now_ = 0;
+  std::uint32_t blockEnd_ = 0;
   std::vector<Use> touches_;
 };
 
@@ -415,6 +442,7 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
   case Kind::EarlyWait:
     return fmt::format("{} -> {}: {} is waited for after {} cycles, counts as taken after {}", first, second, what,
                        violation.actual, violation.needed);
+  case Kind::ProductUnderWay: return fmt::format("{} -> {}: {} belongs to a product under way", first, second, what);
   case Kind::ShortStall:
     return fmt::format("{}: stalls {} cycles, needs {}", first, violation.actual, violation.needed);
   }

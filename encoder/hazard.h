@@ -19,7 +19,10 @@ enum class Kind : std::uint8_t {
   War,         ///< a register is overwritten before it is read
   MissingWait, ///< a scoreboarded result or late read is not waited for
   EarlyWait,   ///< a scoreboard is waited for before it counts as taken
-  ShortStall   ///< below the least stall count of the instruction
+  ShortStall,  ///< below the least stall count of the instruction
+  /// A product of a warp group may be under way still when its registers are touched, or when the warps of the group
+  /// arrive for it while a register of it is not written yet.
+  ProductUnderWay
 };
 
 /// One violation. `first` and `second` are indices into the words; for ShortStall both are the same.

@@ -3,6 +3,8 @@
 #include "ori/module.h"
 #include "support/check.h"
 
+#include <bitset>
+
 namespace orias::phases {
 
 FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().target()) {
@@ -38,6 +40,7 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
                           ORIAS_CHECK(!t.operand || !t.operand->isVirtual(), "control words come after allocation");
                           touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
                         });
+      if (instr.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(instr);
       f.endTouch = static_cast<std::uint32_t>(touches_.size());
       instrs.push_back(f);
     }
@@ -49,6 +52,22 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
       blocks[b].successors.push_back(indexOf[to]);
       blocks[indexOf[to]].predecessors.push_back(b);
     }
+}
+
+/// The warps of a group arrive with the registers of the products written that follow (ptxas waits for loads in front
+/// of WARPGROUP.ARRIVE, not of the product): that counts as reading them.
+void FlatCode::addArrivals(const ori::Instr& arrive) {
+  std::bitset<kUnitCount> isThere;
+  for (const ori::Instr* next = arrive.next; next && next->op != isa::Op::WARPGROUP_ARRIVE; next = next->next)
+    if (isa::latencyClassOf(next->op, next->mods) == isa::LatencyClass::Gmma)
+      isa::forEachTouch(
+          next->op, std::span<const std::uint8_t, isa::kMaxMods>(next->mods), next->guard(),
+          std::span<const ori::Operand>(next->ops()), *target_, [&](const isa::Touch& t) {
+            const Unit unit = unitOf(t.file, t.reg);
+            if (t.file != isa::File::R || isThere.test(unit)) return;
+            isThere.set(unit);
+            touches_.push_back({unit, false, false, {isa::LatencyClass::WarpGroup, isa::Access::Port::Main}});
+          });
 }
 
 } // namespace orias::phases

@@ -58,6 +58,8 @@ class FlatCode {
   std::vector<FlatBlock> blocks; ///< in the order of the layout
 
  private:
+  void addArrivals(const ori::Instr& arrive);
+
   const isa::Target* target_;
   std::vector<FlatTouch> touches_;
 };

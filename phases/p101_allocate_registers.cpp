@@ -24,6 +24,9 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);
   };
+  options.tell = [&](const ori::Instr& where, std::string message) {
+    context.diagnostics.note({where.source.ptxLine, 0}, fmt::format("function '{}': {}", function.name(), message));
+  };
   if (context.code.wantNames) options.namedWrites = &context.code.namedWrites;
   if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);

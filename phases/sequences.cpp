@@ -1,6 +1,5 @@
 #include "phases/sequences.h"
 
-#include "encoder/isa/desc.h"
 #include "ori/builder.h"
 
 namespace orias::phases {
@@ -9,17 +8,6 @@ using isa::Op;
 using isa::Operand;
 
 namespace {
-
-/// The warps of the group arrive with their registers written; the product is done before anyone looks at its result.
-void waitAround(ori::Function& function, ori::Instr* product) {
-  ori::Builder before = ori::Builder::before(function, product);
-  before.emit(Op::WARPGROUP_ARRIVE, {});
-  const Operand zero = Operand::immediate(0);
-  if (product->next)
-    ori::Builder::before(function, product->next).emit(Op::WARPGROUP_DEPBAR, {zero, zero});
-  else
-    ori::Builder(function, product->block).emit(Op::WARPGROUP_DEPBAR, {zero, zero});
-}
 
 /// ptxas for sm_90 puts three loads that never happen in front of the first copy of a block, and does not say why; so
 /// do we.
@@ -40,11 +28,6 @@ bool completeSequences(ori::Function& function) {
     bool hasCopy = false;
     for (ori::Instr *instr = block->first, *next; instr; instr = next) {
       next = instr->next;
-      if (isa::desc(instr->op).latencyClass == isa::LatencyClass::Gmma) {
-        waitAround(function, instr);
-        changed = true;
-        continue;
-      }
       switch (instr->op) {
       case Op::LDGSTS:
         if (hasCopy) continue;

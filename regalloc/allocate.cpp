@@ -8,6 +8,7 @@
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
 #include "regalloc/function_abi.h"
+#include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
@@ -61,6 +62,7 @@ class Allocator {
           "to compare with, beside calls or in a function that is called",
           function_.name());
     if (isCallable(function_)) putEntryFirst(function_);
+    keepsFactors_ = keepFactors(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
       if (!problem.empty()) return problem;
@@ -119,6 +121,11 @@ class Allocator {
             return {};
           }
           failed = std::move(placement.failed);
+        }
+        if (file == File::R && keepsFactors_) {
+          keepsFactors_ = false;
+          letFactorsGo(function_);
+          continue;
         }
         // No other value makes room for one that has to survive a call.
         if (canSpill(file) && hasCalls_)
@@ -272,6 +279,7 @@ class Allocator {
       insertPrologue(function_, function_.stats.frameBytes);
       highestR_ = std::max(highestR_, kStackPointer + 1);
     }
+    orderProducts(function_, options_.tell);
     function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
   }
 
@@ -302,6 +310,7 @@ class Allocator {
   std::optional<UniformRefuge> uniformRefuge_; // made when file R is short for the first time
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
+  bool keepsFactors_ = false;
   unsigned highestR_ = 0;
 };
 

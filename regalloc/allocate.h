@@ -19,7 +19,9 @@ struct AllocationOptions {
   bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
   bool check = false;           ///< run the allocation checker; a fault is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
-      remark;                                     ///< one per spilled or rematerialised register
+      remark; ///< one per spilled or rematerialised register
+  /// Something that the user is told: where products are waited for that the program does not wait for.
+  std::function<void(const ori::Instr&, std::string)> tell;
   std::vector<NamedWrite>* namedWrites = nullptr; ///< filled if somebody wants them
 };
 

@@ -1,5 +1,6 @@
 #include "regalloc/check.h"
 
+#include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/dominators.h"
@@ -487,6 +488,18 @@ class Checker {
         if (o.isVirtual() && o.file == File::R && numberOf(o, i) == kFramePointer && function_.hasFramePointer)
           return fault(instr, "overwrites the frame pointer");
       }
+    }
+    if (isa::desc(instr.op).latencyClass == isa::LatencyClass::Gmma) checkProduct(instr, results);
+  }
+
+  /// The product of a warp group reads matrices and metadata while it writes; the old sum is its own affair.
+  void checkProduct(const Instr& instr, const std::vector<Location>& results) {
+    const int old = isa::desc(instr.op).slotIndex("Rc");
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      const Operand& o = instr.op_(slot);
+      if (o.isDef || static_cast<int>(slot) == old || !o.isReg(File::R) || !namesVirtual(o) || !hasPlace(o)) continue;
+      for (unsigned i = 0; i < o.width; ++i)
+        if (has(results, locationOf(o, i))) return fault(instr, "a product in what it reads still");
     }
   }
 

@@ -3,6 +3,7 @@
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
+#include "regalloc/products.h"
 
 #include <algorithm>
 
@@ -182,7 +183,7 @@ void LiveRanges::build(const Function& function, File file) {
       for (const Operand& o : instr->refs())
         if (namesVirtual(o, file) && !o.isDef)
           for (unsigned i = 0; i < registersOf(o); ++i)
-            begin(firstUnit_[o.reg] + o.sub + i, use + 1);
+            begin(firstUnit_[o.reg] + o.sub + i, isFactor(*instr, o) ? use + 2 : use + 1);
     }
     for (std::uint32_t u : open) {
       if (liveUntil[u] != 0) units_[u].addBefore({top, liveUntil[u]});

@@ -1,6 +1,7 @@
-// wgmma: products of a warp group on matrices in shared memory. Each product is waited for where it stands: its
-// registers are written while the warp goes on, and nothing else of ours may come near them. So fences and groups have
-// nothing left to do. The old sum is an operand of its own, which the allocator puts where the new one is.
+// wgmma: products of a warp group on matrices in shared memory. They run on while the warp does. Up to allocation, the
+// sum is taken to be there at once; what is done about that stands in regalloc/products.h. The old sum is an operand of
+// its own, which the allocator puts where the new one is. A group ends with a product of nothing, as in ptxas' code
+// where a group has no other.
 
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_parts.h"
@@ -14,6 +15,9 @@ using isa::File;
 using IsaOperand = isa::Operand;
 
 namespace {
+
+/// What counts products (gsb0), and what does not.
+constexpr std::int32_t kGroup = 0, kNoGroup = 7;
 
 /// Which instruction makes a product, with its modifiers. The rows with A in registers follow those with A in memory.
 struct Product {
@@ -182,18 +186,31 @@ void lowerWgmma(FunctionLowering& f, const Instruction& i, const Form& form) {
   in.insert(in.end(), {descriptors, old, isAdded});
   if (isSparse) in.push_back(places);
   if (product->hasLanes) in.push_back(IsaOperand::immediate(static_cast<std::int32_t>(ops[4].intValue())));
-  in.push_back(IsaOperand::immediate(0)); // the group that is waited for
+  in.push_back(IsaOperand::immediate(kNoGroup));
   f.emit(aIsMatrix ? product->op : withRegisters(product->op), in, mods);
-  // Read to the end: the product may not take these registers.
-  if (!aIsMatrix) f.emit(IsaOp::KEEP, {left});
-  if (isSparse) f.emit(IsaOp::KEEP, {places});
 
   for (unsigned k = 0; k < words; ++k)
     if (!sums[k].is(OperandKind::Sink)) f.copy(f.dest(sums[k]), Value::of(ori::component(result, k)));
   f.endUnguarded(join);
 }
 
-/// wgmma.fence, commit_group, wait_group: see above.
-void lowerWgmmaOrder(FunctionLowering&, const Instruction&, const Form&) {}
+/// wgmma.fence, commit_group, wait_group.
+void lowerWgmmaOrder(FunctionLowering& f, const Instruction& i, const Form& form) {
+  ori::Block* join = f.beginUnguarded();
+  switch (form.op) {
+  case Op::WgmmaFence: f.emit(IsaOp::WARPGROUP_ARRIVE, {}); break;
+  case Op::WgmmaCommitGroup:
+    f.emit(IsaOp::HGMMA,
+           {IsaOperand::rz(2), IsaOperand::zero(File::UR, 4), IsaOperand::rz(2), IsaOperand::zero(File::UP).notted(),
+            IsaOperand::immediate(kGroup)},
+           {{IsaMod::Geometry, 0}, {IsaMod::DstFmt, 0}});
+    break;
+  default:
+    f.emit(IsaOp::WARPGROUP_DEPBAR, {IsaOperand::immediate(kGroup),
+                                     IsaOperand::immediate(static_cast<std::int32_t>(f.operands(i)[0].intValue()))});
+    break;
+  }
+  f.endUnguarded(join);
+}
 
 } // namespace orias::ptx

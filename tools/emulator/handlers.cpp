@@ -133,8 +133,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::IGMMA_SP_R:
   case Op::BGMMA:
   case Op::BGMMA_R: return &Machine::multiplyGroup;
-  case Op::WARPGROUP_ARRIVE:
-  case Op::WARPGROUP_DEPBAR: return &Machine::nothing;
+  case Op::WARPGROUP_ARRIVE: return &Machine::nothing;
+  case Op::WARPGROUP_DEPBAR: return &Machine::waitForProducts;
 
   // Barriers in shared memory.
   case Op::SYNCS_EXCH: return &Machine::initBarrier;

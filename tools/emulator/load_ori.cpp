@@ -42,6 +42,7 @@ class Loader {
     program_.target = &module_.target();
     program_.isOri = true;
     program_.function = &function_;
+    program_.hasProductsUnderWay = function_.allocated;
     placeRegisters();
     placeFrame();
     const std::vector<const ori::Block*> order = orderOfBlocks();

@@ -249,6 +249,7 @@ std::uint32_t Machine::guardMask(const Operation& op) {
 
 void Machine::execute(const Operation& op, std::uint32_t lanes) {
   if (op.isUnknown) return stop("unsupported", "this instruction is not known");
+  if (!warp().products.empty() && lanes != 0) checkProducts(op);
   resolve(op, lanes);
   if (timing_ && !isReplaying_) timing_->begin(lanes);
   if (figures_ && !isReplaying_) countAccess(op, lanes);

@@ -209,6 +209,13 @@ class Machine {
 
   // --- warp_group.cpp
   void multiplyGroup(const Operation& op, std::uint32_t lanes);
+  void waitForProducts(const Operation& op, std::uint32_t lanes);
+  /// An operation that is no product comes near the registers of one that is under way.
+  void checkProducts(const Operation& op);
+  void reportProduct(const PendingProduct& product, std::uint32_t row, bool isWrite);
+  /// Its registers hold nothing of use until it is waited for.
+  void beginProduct(PendingProduct product);
+  void endGroupOfProducts();
 
   // --- texture.cpp
   void readTexture(const Operation& op, std::uint32_t lanes);

@@ -74,6 +74,8 @@ class Program {
   /// There are convergence barriers in the code: lanes meet at those. Otherwise (Ori before phase 99) they meet at the
   /// start of any block.
   bool hasConvergenceBarriers = false;
+  /// Products of warp groups are there when they are waited for; in Ori before allocation, at once.
+  bool hasProductsUnderWay = true;
   std::vector<Instruction> code;
   std::vector<PhiGroup> phis;
   /// Where JMX goes: an instruction for each number.

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace orias::emu {
@@ -38,6 +39,17 @@ struct PendingCopy {
   std::array<std::byte, kMaxAccess> data{};
 };
 
+/// A product of a warp group that is under way: its sum stands here until the warp waits for it.
+struct PendingProduct {
+  std::uint32_t at = 0;           ///< the operation
+  std::uint32_t first = 0;        ///< row of the sum
+  std::uint32_t groupsEnded = 0;  ///< since, its own included; 0: it is in none yet
+  std::vector<std::uint32_t> sum; ///< [word * 32 + lane]
+  std::vector<std::pair<std::uint32_t, std::array<std::uint32_t, kLanes>>> factors; ///< rows that it reads
+
+  bool writes(std::uint32_t row) const { return row - first < sum.size() / kLanes; }
+};
+
 /// The registers and lanes of one warp.
 struct Warp {
   unsigned index = 0;
@@ -63,6 +75,8 @@ struct Warp {
   std::vector<PendingCopy> copies;
   std::array<std::uint32_t, kLanes> copyGroups{};
   std::uint8_t copyScoreboard = isa::Control::kNoBarrier;
+
+  std::vector<PendingProduct> products; ///< in program order
 
   std::uint32_t* row(std::uint32_t index) { return r.data() + std::size_t{index} * kLanes; }
   bool isReady() const {

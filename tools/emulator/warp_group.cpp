@@ -1,6 +1,7 @@
-// Products of a warp group (HGMMA, QGMMA, IGMMA, BGMMA): each warp has 16 rows of D. They are done at once, with what
-// is in shared memory then, and D is there at once, also under timing: nothing else of a right program touches either
-// before WARPGROUP.DEPBAR. Sums are rounded as those of HMMA (encoder/isa/semantics/README.md).
+// Products of a warp group (HGMMA, QGMMA, IGMMA, BGMMA): each warp has 16 rows of D. They are computed at once, with
+// what is in shared memory then, and D is written when WARPGROUP.DEPBAR waits for their group, the latest moment that
+// the machine may choose. Until then its registers hold a NaN, and who comes near them, or writes what a product reads,
+// is reported. Sums are rounded as those of HMMA (encoder/isa/semantics/README.md).
 
 #include "tools/emulator/machine.h"
 
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -25,8 +27,9 @@ using launch::MatrixDescriptor;
 
 namespace {
 
-constexpr unsigned kRows = 16; ///< of a warp
-constexpr unsigned kWarps = 4; ///< of a group
+constexpr unsigned kRows = 16;               ///< of a warp
+constexpr unsigned kWarps = 4;               ///< of a group
+constexpr std::uint32_t kNoSum = 0x7fff7fff; ///< in the registers of a sum that is not there yet
 
 /// What a product multiplies and adds.
 struct Arithmetic {
@@ -159,11 +162,26 @@ FactorPlace placeOfFactor(const Arithmetic& x, unsigned row, unsigned k) {
   return {row % 8 * 4 + group % 4, group / 4 * 2 + row / 8, k % packed * x.bits};
 }
 
+/// What a product adds to: the sum of the one before it, where that is under way.
+const std::uint32_t* sumBefore(Warp& warp, std::uint32_t row) {
+  for (std::size_t i = warp.products.size(); i-- > 0;)
+    if (const PendingProduct& product = warp.products[i]; product.writes(row))
+      return product.sum.data() + std::size_t{row - product.first} * kLanes;
+  return warp.row(row);
+}
+
 } // namespace
 
 void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   if (lanes != ~0u) return stop("unsupported", "a matrix instruction with lanes missing");
+  if (isReplaying_) return; // what disturbed it has been reported
   const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const auto group = static_cast<std::size_t>(row.slotIndex("gsb"));
+  const bool closesGroup = op.inst.operands[group].imm == 0;
+  if (op.inst.operands[0].isZeroReg()) {
+    if (closesGroup) endGroupOfProducts();
+    return;
+  }
   const Arithmetic x = arithmeticOf(op.inst);
   const bool aIsInMemory = !isFromRegisters(op.inst.op);
   const auto slot = [&](std::string_view name) { return row.slotIndex(name); };
@@ -224,6 +242,13 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
 
   const Code::Place sums = code_.place(operand(slot("Rd"))), old = code_.place(operand(slot("Rc")));
   const bool isAdded = predicateMask(op, slot("UPp")) != 0 && !old.isZero;
+  PendingProduct pending;
+  pending.at = at_;
+  pending.first = sums.row;
+  pending.sum.assign(std::size_t{words} * kLanes, 0);
+  if (isAdded)
+    for (unsigned w = 0; w < words; ++w)
+      std::copy_n(sumBefore(warp(), old.row + w), kLanes, pending.sum.begin() + w * kLanes);
   for (unsigned i = 0; i < kRows; ++i)
     for (unsigned j = 0; j < columns; ++j) {
       double products = 0;
@@ -231,10 +256,80 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
         products += a[i * x.held() + k] * b[j * x.depth + columnsOfA[i * x.held() + k]];
       const SumPlace place = placeOfSum(x, i, j);
       const std::uint32_t mask = x.sumsAreHalves() ? 0xffffu : ~0u;
-      const std::uint32_t before = isAdded ? warp().row(old.row + place.word)[place.lane] >> place.shift & mask : 0;
-      std::uint32_t& result = warp().row(sums.row + place.word)[place.lane];
+      std::uint32_t& result = pending.sum[place.word * kLanes + place.lane];
+      const std::uint32_t before = result >> place.shift & mask;
       result = (result & ~(mask << place.shift)) | added(x, products, before) << place.shift;
     }
+  for (unsigned i = 0; i < op.readCount; ++i)
+    if (const Read& read = op.reads[i]; read.from == From::Lane) {
+      auto& factor = pending.factors.emplace_back();
+      factor.first = read.row;
+      std::copy_n(warp().row(read.row), kLanes, factor.second.begin());
+    }
+  beginProduct(std::move(pending));
+  if (closesGroup) endGroupOfProducts();
+}
+
+void Machine::beginProduct(PendingProduct product) {
+  Warp& w = warp();
+  const auto words = static_cast<std::uint32_t>(product.sum.size() / kLanes);
+  if (!program_.hasProductsUnderWay) {
+    std::copy(product.sum.begin(), product.sum.end(), w.row(product.first));
+    return;
+  }
+  for (const auto& [row, values] : product.factors)
+    if (product.writes(row)) reportProduct(product, row, true);
+  for (const PendingProduct& before : w.products) {
+    // Products of one sum come one after the other.
+    const bool isSameSum = before.first == product.first && before.sum.size() == product.sum.size();
+    for (std::uint32_t k = 0; k < words && !isSameSum; ++k)
+      if (before.writes(product.first + k)) reportProduct(before, product.first + k, true);
+    for (const auto& [row, values] : before.factors)
+      if (product.writes(row)) reportProduct(before, row, true);
+    for (const auto& [row, values] : product.factors)
+      if (before.writes(row)) reportProduct(before, row, false);
+  }
+  std::fill_n(w.row(product.first), product.sum.size(), kNoSum);
+  w.products.push_back(std::move(product));
+}
+
+void Machine::endGroupOfProducts() {
+  for (PendingProduct& product : warp().products)
+    ++product.groupsEnded;
+}
+
+/// WARPGROUP.DEPBAR.LE: all but the newest groups are done.
+void Machine::waitForProducts(const Operation& op, std::uint32_t) {
+  const int count = isa::desc(op.inst.op).slotIndex("count");
+  const auto left = static_cast<std::uint32_t>(op.inst.operands[static_cast<std::size_t>(count)].imm);
+  Warp& w = warp();
+  for (const PendingProduct& product : w.products)
+    if (product.groupsEnded > left) std::copy(product.sum.begin(), product.sum.end(), w.row(product.first));
+  std::erase_if(w.products, [&](const PendingProduct& product) { return product.groupsEnded > left; });
+  // Of two products of one sum the younger one may be under way still.
+  for (const PendingProduct& product : w.products)
+    std::fill_n(w.row(product.first), product.sum.size(), kNoSum);
+}
+
+void Machine::checkProducts(const Operation& op) {
+  if (handlerOf(op.inst.op) == &Machine::multiplyGroup) return;
+  for (const PendingProduct& product : warp().products) {
+    for (unsigned i = 0; i < op.readCount; ++i)
+      if (op.reads[i].from == From::Lane && product.writes(op.reads[i].row))
+        reportProduct(product, op.reads[i].row, false);
+    for (unsigned i = 0; i < op.writeCount; ++i) {
+      const Write& write = op.writes[i];
+      if (write.to != From::Lane) continue;
+      const bool isRead = std::any_of(product.factors.begin(), product.factors.end(),
+                                      [&](const auto& factor) { return factor.first == write.row; });
+      if (isRead || product.writes(write.row)) reportProduct(product, write.row, true);
+    }
+  }
+}
+
+void Machine::reportProduct(const PendingProduct& product, std::uint32_t row, bool isWrite) {
+  finding("product under way", fmt::format("R{} is {} before {} has been waited for", row, isWrite ? "written" : "read",
+                                           program_.text(product.at)));
 }
 
 } // namespace orias::emu

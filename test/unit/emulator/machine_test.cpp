@@ -266,6 +266,41 @@ TEST_CASE("LDGSTS: memcheck finds a missing wait, and a copy to where no shared 
   CHECK(copy("MOV R4, 0x500", "NOP").kind() == "memcheck");
 }
 
+namespace {
+
+/// A product of zeros that is added to R4 and R5, two instructions, and a store of R4.
+Program product(const char* behind, const char* wait, const char* group = ", gsb0") {
+  static std::string text;
+  text = std::string("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4") + group;
+  Program p = program({"LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR8, c[0x0][0x208]", "MOV R0, 0x3c003c00", "MOV R4, R0",
+                       "MOV R5, R0", "UMOV UR4, 0x40", "UMOV UR5, 0x0", "UMOV UR6, 0x40", "UMOV UR7, 0x0",
+                       "WARPGROUP.ARRIVE", text.c_str(), behind, wait, "STG.E desc[UR8][R2.64], R4", "EXIT"});
+  p.staticShared = 4096;
+  return p;
+}
+
+} // namespace
+
+TEST_CASE("products of a warp group: the sum is there when its group was waited for, and not before") {
+  constexpr const char* kWait = "WARPGROUP.DEPBAR.LE gsb0, 0x0";
+  const Ran good = run(product("NOP", kWait));
+  CHECK(good.result.completed);
+  CHECK(good.result.reports.empty());
+  CHECK(good.out[0] == 0x3c003c00);
+  // Waits for nothing, or for no group that has it.
+  const Ran early = run(product("NOP", "WARPGROUP.DEPBAR.LE gsb0, 0x1"));
+  CHECK(early.kind() == "product under way");
+  CHECK(early.out[0] != 0x3c003c00);
+  CHECK(run(product("NOP", kWait, "")).kind() == "product under way");
+  CHECK(run(product("MOV R9, R5", kWait)).kind() == "product under way");
+  CHECK(run(product("MOV R5, R9", kWait)).kind() == "product under way");
+  // One sum may be added to again; one beside it may not.
+  CHECK(run(product("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4, gsb0", kWait)).result.reports.empty());
+  CHECK(run(product("HGMMA.64x8x16.F16 R5, gdesc[UR4], R5, gsb0", kWait)).kind() == "product under way");
+  // A product of nothing ends a group that has no other.
+  CHECK(run(product("HGMMA.64x8x16.F16 RZ, gdesc[URZ], RZ, !UPT, gsb0", kWait, "")).result.reports.empty());
+}
+
 TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
   launch::RunOptions few;
   few.instructionBudget = 10000;

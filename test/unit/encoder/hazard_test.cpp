@@ -164,6 +164,58 @@ TEST_CASE("hazard: a scoreboard that only one way waits for") {
             3, {"IADD3 R7, R2, R4, RZ", 1}, Kind::MissingWait, 0, 3);
 }
 
+TEST_CASE("hazard: the registers of a product of a warp group while it is under way") {
+  const std::string product = "HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0";
+  const std::vector<Line> good = {{"WARPGROUP.ARRIVE", 6},      {product, 4},
+                                  {"IADD3 R8, R9, R10, RZ", 4}, {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+                                  {"FADD R8, R4, R5", 5},       {"EXIT", 5}};
+  checkPair(good, 2, {"IADD3 R8, R7, R10, RZ", 4}, Kind::ProductUnderWay, 1, 2);
+  checkPair(good, 2, {"IADD3 R7, R9, R10, RZ", 4}, Kind::ProductUnderWay, 1, 2);
+  // A wait that leaves one group under way.
+  std::vector<Line> two = {{"WARPGROUP.ARRIVE", 6},
+                           {product, 4},
+                           {"HGMMA.64x8x16.F32 R12, gdesc[UR4], R12, gsb0", 4},
+                           {"WARPGROUP.DEPBAR.LE gsb0, 0x1", 6},
+                           {"FADD R20, R4, R5", 5},
+                           {"EXIT", 5}};
+  checkPair(two, 4, {"FADD R20, R4, R13", 5}, Kind::ProductUnderWay, 2, 4);
+  // A product that no group has is not waited for.
+  checkPair(good, 1, {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4", 4}, Kind::ProductUnderWay, 1, 4);
+  // Products of one sum follow each other; of another shape, or beside it, they do not.
+  checkPair(two, 2, {"HGMMA.64x8x16.F32 R6, gdesc[UR4], R6, gsb0", 4}, Kind::ProductUnderWay, 1, 2);
+  two[2] = {product, 4};
+  two[3] = {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6};
+  CHECK(violations(two).empty());
+}
+
+TEST_CASE("hazard: what a product of a warp group reads") {
+  const std::vector<Line> good = {{"WARPGROUP.ARRIVE", 6},       {"HGMMA.64x8x16.F32 R4, R12, gdesc[UR4], R4, gsb0", 4},
+                                  {"FADD R8, R12, R13", 5},      {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+                                  {"IADD3 R12, R4, R10, RZ", 4}, {"EXIT", 5}};
+  checkPair(good, 2, {"FADD R12, R8, R9", 5}, Kind::ProductUnderWay, 1, 2);
+  checkPair(good, 1, {"HGMMA.64x8x16.F32 R4, R4, gdesc[UR4], R4, gsb0", 4}, Kind::ProductUnderWay, 1, 1);
+}
+
+TEST_CASE("hazard: a product around a loop, and one that a way does not wait for") {
+  std::vector<Line> loop = {{"WARPGROUP.ARRIVE", 6},
+                            {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0", 4},
+                            {"WARPGROUP.DEPBAR.LE gsb0, 0x1", 6},
+                            {"@P0 BRA -64", 5},
+                            {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+                            {"FADD R8, R4, R5", 5},
+                            {"EXIT", 5}};
+  checkPair(loop, 4, {"WARPGROUP.DEPBAR.LE gsb0, 0x1", 6}, Kind::ProductUnderWay, 1, 5);
+}
+
+TEST_CASE("hazard: the warps of a group arrive with the registers of the product written") {
+  const std::vector<Line> good = {{"LDG.E R4, desc[UR8][R10.64]", 2, 0},
+                                  {"WARPGROUP.ARRIVE", 6, 7, 7, 1},
+                                  {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0", 4, 7, 7, 1},
+                                  {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+                                  {"EXIT", 5}};
+  checkPair(good, 1, {"WARPGROUP.ARRIVE", 6}, Kind::MissingWait, 0, 1);
+}
+
 TEST_CASE("hazard: branches have a least stall") {
   checkPair({{"BRA 0x10", 5}, {"EXIT", 5}}, 0, {"BRA 0x10", 4}, Kind::ShortStall, 0, 0);
 }

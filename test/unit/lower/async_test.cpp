@@ -87,7 +87,9 @@ TEST_CASE("products of a warp group") {
               "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;",
               {}, "sm_90a");
   CAPTURE(text);
-  CHECK(inOrder(text, {"R2UR", "HGMMA<0,1,0,0,0,0,1> %r7:4", "], %r8:4, 0;"}));
+  CHECK(inOrder(text, {"WARPGROUP.ARRIVE;", "R2UR", "HGMMA<0,1,0,0,0,0,1> %r7:4", "], %r8:4",
+                       "HGMMA<0,0,0,0,0,0,0> RZ:2", "!UPT, 0;", "WARPGROUP.DEPBAR.LE 0, 0;"}));
+  CHECK(inOrder(lowered("wgmma.wait_group.sync.aligned 3;", {}, "sm_90a"), {"WARPGROUP.DEPBAR.LE 0, 3;"}));
 }
 
 TEST_CASE("copies of boxes of tensors") {

@@ -133,6 +133,15 @@ TEST_CASE("two results of one instruction in one place") {
   CHECK(contains(Plan(body, {0, 0, 0}).all(), "two results in one register"));
 }
 
+TEST_CASE("a product of a warp group in what it reads still") {
+  constexpr const char* body =
+      "  reg %r0:4, %r1:4, %r2:4, %ur3:4, %up4;\n.L0:\n UMOV %ur3.0, 1;\n UMOV %ur3.1, 2;\n UMOV %ur3.2, 3;\n"
+      " UMOV %ur3.3, 4;\n UISETP.NE.U32.AND %up4, UPT, %ur3.0, 7, UPT;\n LDS.128 %r0:4, [0];\n LDS.128 %r1:4, [0x10];\n"
+      " HGMMA_R<0,1,0,0,0> %r2:4, %r0:4, gdesc[%ur3:4], %r1:4, %up4, 7;\n STS.128 [0], %r2:4;\n EXIT;\n";
+  CHECK(Plan(body, {0, 4, 4, 4, 0}).all() == "");
+  CHECK(contains(Plan(body, {0, 4, 0, 4, 0}).all(), "in what it reads still"));
+}
+
 TEST_CASE("values that meet from two sides must meet in one place") {
   // Both sides define %r1; what is in the register at the join is it on either path.
   constexpr const char* body =
