@@ -178,6 +178,10 @@ class Walker {
               {f_.globalDescriptor(), at.base, IsaOperand(), at.offset, data}, {mod});
   }
 
+  /// Do two neighbours that begin at an even place lie at a multiple of their size? PTX asks for aligned matrices and
+  /// strides; in shared memory phase 41b finds out.
+  bool alignsPairs() const { return !isNarrow_ && groupStrides_ && (!stride_.isConstant() || stride_.bits() % 2 == 0); }
+
  private:
   IsaOperand rowBase(unsigned strides) {
     if (strides == 0) return base_;
@@ -244,6 +248,13 @@ MemSize sizeOf(unsigned bytes) {
   }
 }
 
+/// Units `u` and the next are neighbours of 32 bits that one access takes.
+bool isPair(const Walker& walker, const Fragment& fragment, unsigned u) {
+  if (fragment.elementBits() != 32 || !walker.alignsPairs() || u + 1 >= fragment.units()) return false;
+  const Fragment::Place first = fragment.place(u), second = fragment.place(u + 1);
+  return first.g == second.g && first.t % 2 == 0 && first.t + 1 == second.t;
+}
+
 void wholeWarp(FunctionLowering& f) {
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
 }
@@ -274,6 +285,13 @@ void lowerWmmaLoad(FunctionLowering& f, const Instruction& i, const Form& form) 
   for (unsigned u = 0; u < fragment->units(); ++u) {
     const Fragment::Place place = fragment->place(u);
     const unsigned count = fragment->perUnit();
+    if (isPair(walker, *fragment, u)) {
+      const IsaOperand d = f.newR(2);
+      walker.load(d, walker.at(place), MemSize::B64);
+      units.insert(units.end(), {ori::component(d, 0), ori::component(d, 1)});
+      ++u;
+      continue;
+    }
     if (walker.isContiguous() || count == 1) {
       const IsaOperand d = f.newR(fragment->wordsPerUnit());
       walker.load(d, walker.at(place), sizeOf(count * fragment->elementBits() / 8));
@@ -306,6 +324,14 @@ void lowerWmmaStore(FunctionLowering& f, const Instruction& i, const Form& form)
   const Type word = fragment->wordsPerUnit() == 2 ? Type::F64 : Type::B32;
   for (unsigned u = 0; u < fragment->units(); ++u) {
     const Fragment::Place place = fragment->place(u);
+    if (isPair(walker, *fragment, u)) {
+      const IsaOperand pair = f.newR(2);
+      for (unsigned k = 0; k < 2; ++k)
+        f.copy(ori::component(pair, k), f.source(values[u + k], word));
+      walker.store(pair, walker.at(place), MemSize::B64);
+      ++u;
+      continue;
+    }
     const IsaOperand data = f.sourceReg(values[u], word);
     const unsigned count = fragment->perUnit();
     if (walker.isContiguous() || count == 1) {

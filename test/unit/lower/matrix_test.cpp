@@ -4,6 +4,26 @@
 
 using namespace orias::ptx;
 
+TEST_CASE("neighbours of 32 bits in a fragment are loaded and stored at once") {
+  const auto count = [](const std::string& text, std::string_view part) {
+    unsigned found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+      ++found;
+    return found;
+  };
+  const std::string registers = "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}";
+  const auto stored = [&](const std::string& layout, const std::string& stride) {
+    return lowered("wmma.store.d.sync.aligned." + layout + ".m16n16k16.global.f32 [%rd1], " + registers + stride + ";");
+  };
+  CHECK(count(stored("row", ", %r9"), "STG.E.64 ") == 4);
+  CHECK(count(stored("row", ", 20"), "STG.E.64 ") == 4);
+  // Columns: neighbours are a stride apart. An odd stride, which PTX does not allow, takes words.
+  CHECK(count(stored("col", ", %r9"), "STG.E ") == 8);
+  CHECK(count(stored("row", ", 21"), "STG.E ") == 8);
+  CHECK(count(lowered("wmma.load.c.sync.aligned.row.m16n16k16.global.f32 " + registers + ", [%rd1], %r9;"),
+              "LDG.E.64 ") == 4);
+}
+
 TEST_CASE("fragments are loaded into runs of registers") {
   const std::string text = lowered("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%r1,%r2,%r3,%r4}, [%r5+64];"
                                    "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r5], {%r1,%r2};");
