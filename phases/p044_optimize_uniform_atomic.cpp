@@ -93,6 +93,7 @@ class Combiner {
   bool combine(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const int data = row.slotIndex("Rb"), result = row.slotIndex("Rd"), address = row.slotIndex("Ra");
+    if (atomic.op == Op::REDAS) return refuse(atomic, "a barrier counts the bytes of every lane");
     if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
       return refuse(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
