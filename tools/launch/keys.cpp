@@ -6,9 +6,9 @@ namespace orias::launch {
 
 namespace {
 
-constexpr std::string_view kLaunch[] = {"$schema",  "name",       "description",   "file",      "kernel",
-                                        "grid",     "block",      "dynamicShared", "buffers",   "textures",
-                                        "samplers", "multicasts", "arguments",     "variables", "stops"};
+constexpr std::string_view kLaunch[] = {"$schema",    "name",      "description",   "file",    "kernel",   "grid",
+                                        "block",      "cluster",   "dynamicShared", "buffers", "textures", "samplers",
+                                        "multicasts", "arguments", "variables",     "stops"};
 constexpr std::string_view kTexture[] = {"name",
                                          "buffer",
                                          "offset",

@@ -97,6 +97,7 @@ struct Launch {
   std::string file; ///< the program, relative to the launch file: .ptx, .cubin or .ori; may be empty
   std::string kernel;
   Dim3 grid, block;
+  std::optional<Dim3> cluster;     ///< blocks that run as one (cluster.h); nothing: the kernel says it, or nobody
   std::uint32_t dynamicShared = 0; ///< bytes
   std::vector<Buffer> buffers;
   std::vector<Argument> arguments;

@@ -1,4 +1,5 @@
 #include "support/check.h"
+#include "tools/launch/cluster.h"
 #include "tools/launch/generate.h"
 #include "tools/launch/keys.h"
 #include "tools/launch/read_objects.h"
@@ -40,6 +41,7 @@ class Reader {
     launch_.grid = dimensions("grid", {0x7fffffff, 0xffff, 0xffff});
     launch_.block = dimensions("block", {1024, 1024, 64});
     if (launch_.block.count() > 1024) root_.at("block").fail("a block has at most 1024 threads");
+    if (root_.has("cluster")) readCluster();
     if (const auto shared = root_.find("dynamicShared"))
       launch_.dynamicShared = static_cast<std::uint32_t>(shared->count(0, kMaxSharedBytes));
     const auto buffers = root_.find("buffers");
@@ -88,6 +90,12 @@ class Reader {
       return i < node.size() ? static_cast<std::uint32_t>(node.item(i).count(1, limit)) : 1;
     };
     return {part(0, most.x), part(1, most.y), part(2, most.z)};
+  }
+
+  void readCluster() {
+    launch_.cluster = dimensions("cluster", {kMostClusterBlocks, kMostClusterBlocks, kMostClusterBlocks});
+    if (launch_.cluster->count() > kMostClusterBlocks)
+      root_.at("cluster").fail(fmt::format("a cluster has at most {} blocks", kMostClusterBlocks));
   }
 
   static ElementType elementType(const JsonNode& node) {

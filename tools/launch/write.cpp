@@ -83,6 +83,7 @@ std::string writeLaunch(const Launch& launch) {
   json["kernel"] = launch.kernel;
   json["grid"] = dimensions(launch.grid);
   json["block"] = dimensions(launch.block);
+  if (launch.cluster) json["cluster"] = dimensions(*launch.cluster);
   if (launch.dynamicShared != 0) json["dynamicShared"] = launch.dynamicShared;
   json["buffers"] = Json::array();
   for (const Buffer& buffer : launch.buffers)
