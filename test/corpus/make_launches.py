@@ -12,7 +12,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(HERE))
 
-from recipes import control, data, floats, integers, matrices, memory, programs, warps  # noqa: E402, F401
+from recipes import clusters, control, data, floats, integers, matrices, memory, programs, warps  # noqa: E402, F401
 
 
 def main():

@@ -15,15 +15,16 @@ namespace {
 
 const char* nameOf(Space space) {
   switch (space) {
-  case Space::Shared: return "shared";
+  case Space::Shared:
+  case Space::Cluster: return "shared";
   case Space::Local: return "local";
   case Space::Constant: return "constant";
   default: return "global";
   }
 }
 
-bool isInWindow(std::uint64_t address, std::uint64_t window) {
-  return address >= window && address < window + kWindowBytes;
+bool isInWindow(std::uint64_t address, std::uint64_t window, std::uint64_t bytes = kWindowBytes) {
+  return address >= window && address - window < bytes;
 }
 
 /// A loaded value of 1 or 2 bytes as a register holds it.
@@ -76,11 +77,14 @@ namespace {
 
 /// Which space a generic address is in; the address becomes that of the space.
 Space resolveGeneric(std::uint64_t& address) {
-  for (const std::uint64_t window : {kSharedWindow, kOlderSharedWindow})
-    if (isInWindow(address, window)) {
-      address -= window;
-      return Space::Shared;
-    }
+  if (isInWindow(address, kSharedWindow, kClusterWindowBytes)) {
+    address -= kSharedWindow;
+    return Space::Cluster;
+  }
+  if (isInWindow(address, kOlderSharedWindow)) {
+    address -= kOlderSharedWindow;
+    return Space::Shared;
+  }
   for (const std::uint64_t window : {kLocalWindow, kOlderLocalWindow})
     if (isInWindow(address, window)) {
       address -= window;
@@ -108,13 +112,18 @@ void Machine::fault(launch::Fault fault, Space space, std::uint64_t address, uns
   const char* what = fault == launch::Fault::Misaligned      ? "is misaligned"
                      : fault == launch::Fault::Uninitialised ? "was never written"
                                                              : "is out of bounds";
-  std::string text = fmt::format("{} of {} bytes: {} address {:#x} {}, thread ({}, {}, {}) of CTA ({}, {}, {})",
-                                 isWrite ? "store" : "load", size, nameOf(space), address, what, thread % block.x,
-                                 thread / block.x % block.y, thread / block.x / block.y, cta_.x, cta_.y, cta_.z);
+  std::string text =
+      fmt::format("{} of {} bytes: {} address {:#x} {}, thread ({}, {}, {}) of CTA ({}, {}, {})",
+                  isWrite ? "store" : "load", size, nameOf(space), address, what, thread % block.x,
+                  thread / block.x % block.y, thread / block.x / block.y, cta_->id.x, cta_->id.y, cta_->id.z);
   if (space == Space::Global)
     if (const launch::Allocation* near = device_.global.nearest(address))
       text += fmt::format("; the nearest allocation below is '{}' at {:#x} of {} bytes", near->name, near->address,
                           near->size);
+  if (const std::uint64_t rank = address >> kRankBit; space == Space::Cluster && rank < ctas_.size()) {
+    const Cta& owner = ctas_[rank];
+    if (!owner.isLive()) text += fmt::format("; CTA ({}, {}, {}) has exited", owner.id.x, owner.id.y, owner.id.z);
+  }
   if (options_.memcheck)
     finding("memcheck", std::move(text));
   else
@@ -126,9 +135,13 @@ bool Machine::readMemory(Space space, std::uint64_t address, unsigned lane, std:
   launch::Fault result = launch::Fault::None;
   switch (space) {
   case Space::Shared:
-    result = shared_.read(address, out);
-    noteShared(address, out, false, isAtomic);
+  case Space::Cluster: {
+    std::uint64_t at = address;
+    const Cta* owner = ownerOf(space, at);
+    result = owner ? owner->shared.read(at, out) : launch::Fault::OutOfBounds;
+    if (owner) noteShared(*owner, at, out, false, isAtomic);
     break;
+  }
   case Space::Local: {
     FlatMemory& local = localOf(lane);
     result = local.read(address, out);
@@ -160,9 +173,13 @@ bool Machine::writeMemory(Space space, std::uint64_t address, unsigned lane, std
   launch::Fault result = launch::Fault::None;
   switch (space) {
   case Space::Shared:
-    result = shared_.write(address, in);
-    noteShared(address, in, true, isAtomic);
+  case Space::Cluster: {
+    std::uint64_t at = address;
+    Cta* owner = ownerOf(space, at);
+    result = owner ? owner->shared.write(at, in) : launch::Fault::OutOfBounds;
+    if (owner) noteShared(*owner, at, in, true, isAtomic);
     break;
+  }
   case Space::Local: result = localOf(lane).write(address, in); break;
   case Space::Constant: result = launch::Fault::OutOfBounds; break;
   default: result = device_.global.write(address, in); break;
@@ -171,27 +188,42 @@ bool Machine::writeMemory(Space space, std::uint64_t address, unsigned lane, std
   return result == launch::Fault::None;
 }
 
-void Machine::noteShared(std::uint64_t address, std::span<const std::byte> data, bool isWrite, bool isAtomic) {
+Cta* Machine::ownerOf(Space space, std::uint64_t& address) {
+  const std::uint64_t rank = address >> kRankBit;
+  const bool isOwn = rank == cta_->rank;
+  if (!isOwn && (space != Space::Cluster || rank >= ctas_.size() || !ctas_[rank].isLive())) return nullptr;
+  address = inRank(0, address);
+  return &ctas_[rank];
+}
+
+void Machine::noteShared(const Cta& owner, std::uint64_t address, std::span<const std::byte> data, bool isWrite,
+                         bool isAtomic) {
   if (!options_.racecheck) return;
   RaceCheck::Access access;
-  access.offset = address - shared_.base();
+  access.cta = owner.rank;
+  access.offset = address - owner.shared.base();
   access.size = data.size();
-  access.warp = static_cast<std::uint16_t>(warp().index);
+  access.warp = static_cast<std::uint16_t>(warp().number);
   access.isWrite = isWrite;
   access.isAtomic = isAtomic;
   access.instruction = result_.warpInstructions;
   access.data = isWrite ? data.data() : nullptr;
   const RaceCheck::Conflict conflict = races_.note(access);
   if (!conflict.found) return;
+  std::string other = "another lane";
+  if (conflict.warp != access.warp) other = fmt::format("warp {}", conflict.warp % warpCount_);
+  if (conflict.warp / warpCount_ != cta_->rank) {
+    const launch::Dim3& id = ctas_[conflict.warp / warpCount_].id;
+    other += fmt::format(" of CTA ({}, {}, {})", id.x, id.y, id.z);
+  }
   finding("racecheck",
           fmt::format("{} shared address {:#x}, which {} {} and nothing orders the two (warp {}, CTA ({}, {}, {}))",
-                      isWrite ? "writes" : "reads", shared_.base() + conflict.offset,
-                      conflict.warp == access.warp ? "another lane" : fmt::format("warp {}", conflict.warp),
-                      conflict.withWrite ? "wrote" : "read", access.warp, cta_.x, cta_.y, cta_.z));
+                      isWrite ? "writes" : "reads", inRank(owner.rank, owner.shared.base() + conflict.offset), other,
+                      conflict.withWrite ? "wrote" : "read", warp().index, cta_->id.x, cta_->id.y, cta_->id.z));
 }
 
 FlatMemory& Machine::localOf(unsigned lane) {
-  FlatMemory& local = locals_[warp().firstThread + lane];
+  FlatMemory& local = cta_->locals[warp().firstThread + lane];
   if (local.isEmpty()) local.reset(localBase_, program_.localBytes, options_.memcheck);
   return local;
 }
@@ -216,7 +248,8 @@ void Machine::countAccess(const Operation& op, std::uint32_t lanes) {
     addresses[lane] = addressOf(op, lane);
     if (named == Space::Generic) space = resolveGeneric(addresses[lane]);
   }
-  figures_->access(warp().index, space, size, lanes, addresses);
+  if (space == Space::Cluster) space = Space::Shared;
+  figures_->access(warp().number, space, size, lanes, addresses);
 }
 
 void Machine::load(const Operation& op, std::uint32_t lanes) {
@@ -231,7 +264,7 @@ void Machine::load(const Operation& op, std::uint32_t lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     words[0] = 0;
     if ((enabled >> lane & 1) != 0)
-      readMemory(space, addressOf(op, lane), lane, {reinterpret_cast<std::byte*>(words), op.size}, op.beginsAtomic);
+      readMemory(space, addressOf(op, lane), lane, {reinterpret_cast<std::byte*>(words), op.size}, op.isStrong);
     else
       std::fill_n(words, count, 0);
     words[0] = extended(words[0], op.size, op.isSigned);
@@ -249,7 +282,7 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
     for (unsigned w = 0; w < count; ++w)
       words[w] = word(op, op.data, w, lane);
     forTargets(space, addressOf(op, lane), [&](std::uint64_t target) {
-      writeMemory(space, target, lane, {reinterpret_cast<const std::byte*>(words), op.size});
+      writeMemory(space, target, lane, {reinterpret_cast<const std::byte*>(words), op.size}, op.isStrong);
     });
   }
 }
@@ -341,7 +374,10 @@ void Machine::whichSpace(const Operation& op, std::uint32_t lanes) {
     switch (asked) {
     case Global: answer = space == Space::Global || space == Space::Constant; break;
     case Local: answer = space == Space::Local; break;
-    default: answer = space == Space::Shared; break; // a cluster of one: its shared memory is the CTA's
+    case Distributed: answer = space == Space::Cluster; break;
+    default: // of the CTA itself
+      answer = space == Space::Shared || (space == Space::Cluster && address >> kRankBit == cta_->rank);
+      break;
     }
     setWord(op, 0, 0, lane, answer ? 1 : 0);
     setWord(op, op.result, 0, lane, answer ? 1 : 0);

@@ -9,7 +9,14 @@
 
 namespace orias::emu {
 
-enum class Space : std::uint8_t { Generic, Global, Shared, Local, Constant };
+/// Shared: of the CTA itself. Cluster: of any CTA of the cluster, whose rank is the top byte of the address.
+enum class Space : std::uint8_t { Generic, Global, Shared, Local, Constant, Cluster };
+
+/// Addresses of shared memory: below this bit the place in the CTA's, from it on the CTA's rank.
+inline constexpr unsigned kRankBit = 24;
+inline std::uint64_t inRank(std::uint32_t rank, std::uint64_t address) {
+  return std::uint64_t{rank} << kRankBit | (address & ((1u << kRankBit) - 1));
+}
 
 /// Shared memory of a CTA, or local memory of a thread: one run of bytes at a 32-bit address.
 class FlatMemory {

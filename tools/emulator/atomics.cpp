@@ -85,11 +85,14 @@ ieee::Bits reduced(AtomOp op, const FloatType& type, ieee::Bits old, ieee::Bits 
 }
 
 /// Generic atomics do what the memory can do by itself and answer with a predicate that says whether they did: shared
-/// memory has no sums of 64 bits or of floats, local memory only those of 32 bits.
-bool Machine::canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, unsigned bytes) const {
+/// memory has no sums of 64 bits or of floats, local memory only those of 32 bits. The shared memory of another CTA has
+/// all but those of floats, as far as ptxas' code tells: only for those it has a way behind QSPC.D.
+bool Machine::canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, bool isFloat,
+                          unsigned bytes) const {
   if (space != Space::Generic || (bytes == 4 && isInSharedMemory)) return true;
   const Space at = spaceOfGeneric(address);
-  return at == Space::Global || (at == Space::Shared && isInSharedMemory);
+  if (at == Space::Cluster && (address - kSharedWindow) >> kRankBit != cta_->rank) return !isFloat;
+  return at == Space::Global || ((at == Space::Shared || at == Space::Cluster) && isInSharedMemory);
 }
 
 void Machine::atomic(const Operation& op, std::uint32_t lanes) {
@@ -101,7 +104,7 @@ void Machine::atomic(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     forTargets(space, addressOf(op, lane), [&](std::uint64_t address) {
-      const bool can = canDoAtomic(space, address, bytes == 4 || kind == AtomOp::EXCH, bytes);
+      const bool can = canDoAtomic(space, address, bytes == 4 || kind == AtomOp::EXCH, false, bytes);
       std::uint32_t old[4] = {}, fresh[4] = {};
       if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), bytes}, true)) {
         if (bytes > 8) {
@@ -130,7 +133,7 @@ void Machine::atomicSwap(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint64_t address = addressOf(op, lane);
-    const bool can = canDoAtomic(space, address, true, bytes);
+    const bool can = canDoAtomic(space, address, true, false, bytes);
     std::uint32_t old[4] = {}, fresh[4] = {};
     bool isSame = true;
     if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), bytes}, true)) {
@@ -155,7 +158,7 @@ void Machine::atomicFloat(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     forTargets(space, addressOf(op, lane), [&](std::uint64_t address) {
-      const bool can = canDoAtomic(space, address, false, type.bytes);
+      const bool can = canDoAtomic(space, address, false, true, type.bytes);
       std::uint32_t old[4] = {}, fresh[4] = {}, value[4] = {};
       if (can && readMemory(space, address, lane, {reinterpret_cast<std::byte*>(old), type.bytes}, true)) {
         for (unsigned w = 0; w < type.bytes / 4; ++w)

@@ -1,6 +1,6 @@
 // Copies that a unit of their own makes: bulk copies and reductions (UBLKCP, UBLKRED), from uniform registers, once for
 // all lanes; and stores and reductions of single values of which a barrier hears (STAS, REDAS). All are done at once.
-// Clusters have one CTA, whose number is 0, so that an address in the cluster's shared memory is one of its own.
+// Where they go to, and the barrier, lie in the shared memory of any CTA of the cluster.
 
 #include "tools/emulator/machine.h"
 
@@ -9,6 +9,7 @@
 
 #include <bit>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace orias::emu {
 
@@ -51,11 +52,37 @@ std::uint64_t combined(isa::AtomOp op, CopyType type, std::uint64_t old, std::ui
   return reduced(op, isa::AtomType::U32, old, value);
 }
 
+/// `bytes` become what a reduction of them makes of `old`.
+void combine(isa::AtomOp op, CopyType type, const std::byte (&old)[kUnit], std::byte (&bytes)[kUnit]) {
+  for (unsigned at = 0; at < kUnit; at += bytesOf(type)) {
+    std::uint64_t a = 0, b = 0;
+    std::memcpy(&a, old + at, bytesOf(type));
+    std::memcpy(&b, bytes + at, bytesOf(type));
+    a = combined(op, type, a, b);
+    std::memcpy(bytes + at, &a, bytesOf(type));
+  }
+}
+
 bool reduces(Op op) {
   return op == Op::UBLKRED_G_S || op == Op::UBLKRED_S_S;
 }
 
 } // namespace
+
+std::vector<std::uint32_t> Machine::multicastRanks(std::uint32_t mask) {
+  std::vector<std::uint32_t> ranks;
+  for (; mask != 0; mask &= mask - 1)
+    ranks.push_back(static_cast<std::uint32_t>(std::countr_zero(mask)));
+  if (!ranks.empty() && ranks.back() >= ctas_.size())
+    stop("memcheck", fmt::format("a copy for CTA {} of a cluster that has {}", ranks.back(), ctas_.size()));
+  return ranks;
+}
+
+bool Machine::isSameCta(std::uint64_t target, std::uint64_t barrier) {
+  if (target >> kRankBit == barrier >> kRankBit) return true;
+  stop("memcheck", "the barrier that is to hear of the data is in the shared memory of another CTA than the data");
+  return false;
+}
 
 void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
@@ -63,33 +90,39 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const int to = row.slotIndex("URb"), from = row.slotIndex("URa");
   const bool toGlobal = op.inst.op == Op::UBLKCP_G_S || op.inst.op == Op::UBLKRED_G_S;
-  const Space target = toGlobal ? Space::Global : Space::Shared;
+  const Space target = toGlobal ? Space::Global : Space::Cluster;
   const Space source = op.inst.op == Op::UBLKCP_S_G ? Space::Global : Space::Shared;
   const std::uint64_t toAddress = toGlobal ? value64(op, to, lane) : word(op, to, 0, lane);
   const std::uint64_t fromAddress = source == Space::Global ? value64(op, from, lane) : word(op, from, 0, lane);
+  const std::uint64_t barrier = toGlobal ? 0 : word(op, to, 1, lane);
   // Units below, and the CTAs that get a copy above.
   const std::uint32_t size = word(op, row.slotIndex("URc"), 0, lane);
   const std::uint32_t units = size & 0xffff, ctas = size >> 16;
   const bool isMulticast = op.inst.op == Op::UBLKCP_S_G && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
-  if (isMulticast && (ctas & 1) == 0) return;
-  const auto kind = isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp);
-  const auto type = static_cast<CopyType>(isa::getMod(op.inst, isa::Mod::AtomType));
-  for (std::uint32_t k = 0; k < units && !stopped_; ++k) {
-    std::byte bytes[kUnit], old[kUnit];
-    if (!readMemory(source, fromAddress + k * kUnit, lane, bytes)) return;
-    if (reduces(op.inst.op)) {
-      if (!readMemory(target, toAddress + k * kUnit, lane, old, true)) return;
-      for (unsigned at = 0; at < kUnit; at += bytesOf(type)) {
-        std::uint64_t a = 0, b = 0;
-        std::memcpy(&a, old + at, bytesOf(type));
-        std::memcpy(&b, bytes + at, bytesOf(type));
-        a = combined(kind, type, a, b);
-        std::memcpy(bytes + at, &a, bytesOf(type));
+  if (!toGlobal && !isSameCta(toAddress, barrier)) return;
+  const auto copyTo = [&](std::uint64_t where) {
+    for (std::uint32_t k = 0; k < units && !stopped_; ++k) {
+      std::byte bytes[kUnit], old[kUnit];
+      if (!readMemory(source, fromAddress + k * kUnit, lane, bytes)) return;
+      if (reduces(op.inst.op)) {
+        if (!readMemory(target, where + k * kUnit, lane, old, true)) return;
+        combine(isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp),
+                static_cast<CopyType>(isa::getMod(op.inst, isa::Mod::AtomType)), old, bytes);
       }
+      writeMemory(target, where + k * kUnit, lane, bytes, reduces(op.inst.op));
     }
-    writeMemory(target, toAddress + k * kUnit, lane, bytes, reduces(op.inst.op));
+  };
+  if (!isMulticast) {
+    copyTo(toAddress);
+    if (!toGlobal) bytesCame(barrier, lane, units * kUnit);
+    return;
   }
-  if (!toGlobal) bytesCame(word(op, to, 1, lane), lane, units * kUnit);
+  // The same places in each CTA.
+  for (const std::uint32_t rank : multicastRanks(ctas)) {
+    if (stopped_) return;
+    copyTo(inRank(rank, toAddress));
+    bytesCame(inRank(rank, barrier), lane, units * kUnit);
+  }
 }
 
 /// The address pair: where to, and the barrier.
@@ -102,18 +135,19 @@ void Machine::storeRemote(const Operation& op, std::uint32_t lanes) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint32_t offset = static_cast<std::uint32_t>(op.offset);
     const std::uint32_t to = word(op, op.base, 0, lane) + offset, barrier = word(op, op.base, 1, lane);
+    if (!isSameCta(to, barrier)) return;
     std::uint32_t words[4] = {};
     for (unsigned w = 0; w < bytes / 4; ++w)
       words[w] = word(op, op.data, w, lane);
     const std::span<std::byte> data{reinterpret_cast<std::byte*>(words), bytes};
     if (isReduction) {
       std::uint64_t old = 0, value = 0;
-      if (!readMemory(Space::Shared, to, lane, std::as_writable_bytes(std::span(&old, 1)).first(bytes), true)) return;
+      if (!readMemory(Space::Cluster, to, lane, std::as_writable_bytes(std::span(&old, 1)).first(bytes), true)) return;
       std::memcpy(&value, words, bytes);
       old = reduced(kind, type, old, value);
       std::memcpy(words, &old, bytes);
     }
-    writeMemory(Space::Shared, to, lane, data, isReduction);
+    writeMemory(Space::Cluster, to, lane, data, isReduction);
     bytesCame(barrier, lane, bytes);
   }
 }

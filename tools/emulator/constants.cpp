@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 
@@ -23,6 +24,12 @@ void put64(std::vector<std::byte>& bank, std::size_t offset, std::uint64_t value
   put32(bank, offset + 4, static_cast<std::uint32_t>(value >> 32));
 }
 
+/// Programs divide by it and cut off what is behind the point, so that it must not be too small.
+float notBelowReciprocal(std::uint32_t value) {
+  const float nearest = 1.0f / static_cast<float>(value);
+  return static_cast<double>(nearest) * value < 1 ? std::nextafter(nearest, 1.0f) : nearest;
+}
+
 } // namespace
 
 std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch) {
@@ -30,7 +37,8 @@ std::uint32_t sharedBytes(const Program& program, const launch::Launch& launch) 
   return program.target->sharedBase() + program.staticShared + launch.dynamicShared;
 }
 
-Constants::Constants(const Program& program, launch::Device& device) : device_(device), program_(program) {
+Constants::Constants(const Program& program, launch::Device& device, const launch::Clusters& clusters)
+    : device_(device), program_(program) {
   placeVariables(program);
   std::vector<std::byte>& bank3 = banks_[3];
   for (const Variable& v : program.variables) {
@@ -50,7 +58,7 @@ Constants::Constants(const Program& program, launch::Device& device) : device_(d
   apply(banks_[2], program.constants2Relocations);
   banks_[4].resize(8 * program.addressTable.size());
   apply(banks_[4], program.addressTable);
-  fillSystemBank(program);
+  fillSystemBank(program, clusters);
 }
 
 void Constants::placeVariables(const Program& program) {
@@ -89,7 +97,7 @@ void Constants::apply(std::vector<std::byte>& bytes, const std::vector<Relocatio
 
 /// Bank 0: what the driver tells a kernel (places: isa::Target, and the public notes on LDC of sm_90), then its
 /// parameters.
-void Constants::fillSystemBank(const Program& program) {
+void Constants::fillSystemBank(const Program& program, const launch::Clusters& clusters) {
   const isa::Target& target = *program.target;
   const launch::Launch& launch = device_.launch;
   std::vector<std::byte>& bank = banks_[0];
@@ -111,17 +119,20 @@ void Constants::fillSystemBank(const Program& program) {
     constexpr std::size_t kParametersFirst = 0x198, kParametersLast = 0x1a0;
     put64(bank, kParametersFirst, kParameterWindow);
     put64(bank, kParametersLast, kParameterWindow);
-    // Clusters of one CTA: shape, its reciprocal, how many there are, size.
-    constexpr std::size_t kProcessorCount = 0x10c, kLargestShared = 0x13c, kShape = 0x144, kReciprocal = 0x150,
-                          kClusters = 0x15c, kSize = 0x188;
+    // Clusters: whether the launch made any, their shape, its reciprocal, how many there are, how large one is.
+    constexpr std::size_t kProcessorCount = 0x10c, kLargestShared = 0x13c, kHasClusters = 0x140, kShape = 0x144,
+                          kReciprocal = 0x150, kClusters = 0x15c, kSize = 0x188;
+    const std::uint32_t shape[3] = {clusters.shape.x, clusters.shape.y, clusters.shape.z};
+    const std::uint32_t count[3] = {clusters.count.x, clusters.count.y, clusters.count.z};
     put32(bank, kProcessorCount, kProcessors);
     put32(bank, kLargestShared, sharedBytes(program, launch));
     for (unsigned axis = 0; axis < 3; ++axis) {
-      put32(bank, kShape + 4 * axis, 1);
-      put32(bank, kReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(1.0f));
-      put32(bank, kClusters + 4 * axis, grid[axis]);
+      put32(bank, kShape + 4 * axis, shape[axis]);
+      put32(bank, kReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(notBelowReciprocal(shape[axis])));
+      put32(bank, kClusters + 4 * axis, count[axis]);
     }
-    put32(bank, kSize, 1);
+    put32(bank, kHasClusters, clusters.isExplicit ? 1 : 0);
+    put32(bank, kSize, clusters.blocks());
   }
   if (!target.hasClusters()) {
     // Nor is there anything in theirs.

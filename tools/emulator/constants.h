@@ -17,6 +17,8 @@ inline constexpr std::uint64_t kOlderLocalWindow = 0x7d00f2000000;
 inline constexpr std::uint64_t kConstantWindow = 0x7c0000000000;
 inline constexpr std::uint64_t kParameterWindow = 0x7b0000000000;
 inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
+/// Shared memory has one for each CTA of a cluster, one behind the other.
+inline constexpr std::uint64_t kClusterWindowBytes = launch::kMostClusterBlocks * kWindowBytes;
 /// Local addresses of a thread end here; its stack grows down from here.
 inline constexpr std::uint32_t kLocalTop = 0xfffd00;
 /// What a kernel gets for its stack when its file does not know how deep its calls go.
@@ -32,7 +34,7 @@ inline constexpr std::uint32_t kProcessors = 132;
 class Constants {
  public:
   /// Allocates and fills module variables in device memory, then fills banks 0, 2, 3 and 4.
-  Constants(const Program& program, launch::Device& device);
+  Constants(const Program& program, launch::Device& device, const launch::Clusters& clusters);
 
   /// `bytes` bytes (4 or less: low part of the result) of c[bank][offset]; nothing outside the bank.
   std::optional<std::uint64_t> read(unsigned bank, std::int64_t offset, unsigned bytes) const;
@@ -44,7 +46,7 @@ class Constants {
 
  private:
   void placeVariables(const Program& program);
-  void fillSystemBank(const Program& program);
+  void fillSystemBank(const Program& program, const launch::Clusters& clusters);
   void apply(std::vector<std::byte>& bytes, const std::vector<Relocation>& relocations) const;
 
   launch::Device& device_;

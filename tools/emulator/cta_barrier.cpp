@@ -1,8 +1,9 @@
-// Barriers of the CTA. A warp has arrived when all of its lanes have that have not exited; it counts as 32 threads
-// then, as the manual of PTX says.
+// Barriers of the CTA and of the cluster. A warp has arrived when all of its lanes have that have not exited; it counts
+// as 32 threads then, as the manual of PTX says.
 
 #include "tools/emulator/machine.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -47,7 +48,7 @@ void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
   }
   if (number >= program_.ctaBarriers)
     return stop("memcheck", fmt::format("there is no barrier {}: the launch has {}", number, program_.ctaBarriers));
-  CtaBarrier& barrier = barriers_[number];
+  CtaBarrier& barrier = cta_->barriers[number];
   Warp& w = warp();
   if (count != 0) barrier.needed = (count + kLanes - 1) / kLanes * kLanes;
   if (kind.reduces) {
@@ -67,15 +68,15 @@ void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::checkBarrier(std::uint32_t number) {
-  CtaBarrier& barrier = barriers_[number];
+  CtaBarrier& barrier = cta_->barriers[number];
   bool isOver = true, someArrived = false;
-  for (const auto& w : warps_) {
+  for (const auto& w : cta_->warps) {
     std::uint32_t& arrived = barrier.lanes[w->index];
     if (arrived != 0 && (w->live & ~arrived) == 0) {
       arrived = 0;
       barrier.arrived += kLanes;
       barrier.complete[w->index] = true;
-      if (options_.racecheck) races_.arrive(w->index, number);
+      if (options_.racecheck) races_.arrive(w->number, number);
     }
     someArrived |= barrier.complete[w->index];
     if (w->live != 0 && !barrier.complete[w->index]) isOver = false;
@@ -83,10 +84,10 @@ void Machine::checkBarrier(std::uint32_t number) {
   if (barrier.needed != 0) isOver = barrier.arrived >= barrier.needed;
   if (!isOver || !someArrived) return;
   std::vector<unsigned> waited;
-  for (const auto& w : warps_) {
+  for (const auto& w : cta_->warps) {
     for (Path& p : w->paths) {
       if (p.state != Path::State::AtCtaBarrier || p.barrier != number) continue;
-      if (waited.empty() || waited.back() != w->index) waited.push_back(w->index);
+      if (waited.empty() || waited.back() != w->number) waited.push_back(w->number);
       p.state = Path::State::Ready;
       ++p.pc;
       // The kind of reduction is that of the instruction at which the lanes wait.
@@ -103,40 +104,80 @@ void Machine::checkBarrier(std::uint32_t number) {
   if (options_.racecheck) {
     for (const unsigned warp : waited)
       races_.leave(warp, number);
-    // A warp may come to wait at the cluster's barrier when the phase is over: what arrived stays there.
-    if (number != kCtaBarriers) races_.reset(number);
+    races_.reset(cta_->rank, number);
   }
   if (figures_) figures_->meet(waited);
 }
 
 void Machine::checkBarriers() {
-  for (std::uint32_t number = 0; number < barriers_.size(); ++number) {
-    const CtaBarrier& barrier = barriers_[number];
+  for (std::uint32_t number = 0; number < cta_->barriers.size(); ++number) {
+    const CtaBarrier& barrier = cta_->barriers[number];
     bool isUsed = barrier.arrived != 0;
     for (const std::uint32_t lanes : barrier.lanes)
       isUsed |= lanes != 0;
     if (isUsed) checkBarrier(number);
   }
+  checkClusterBarrier();
 }
 
 /// UCGABAR_ARV: does not wait.
 void Machine::arriveAtCluster(const Operation&, std::uint32_t lanes) {
   ++path().pc;
   if (lanes == 0) return;
-  barriers_[kCtaBarriers].lanes[warp().index] |= lanes;
-  warp().clusterPhase = barriers_[kCtaBarriers].phase;
-  checkBarrier(kCtaBarriers);
+  std::uint32_t& arrived = clusterBarrier_.lanes[warp().number];
+  if ((arrived & lanes) != 0)
+    return stop("memcheck", "arrives at the cluster's barrier again, and has not waited for its first arrival");
+  arrived |= lanes;
+  warp().clusterPhase = clusterBarrier_.phase;
+  checkClusterBarrier();
+}
+
+/// Ends the phase when all warps of the cluster have arrived. Those that have exited need not.
+void Machine::checkClusterBarrier() {
+  ClusterBarrier& barrier = clusterBarrier_;
+  bool isOver = true, someArrived = false;
+  for (const Cta& cta : ctas_)
+    for (const auto& w : cta.warps) {
+      const std::uint32_t lanes = barrier.lanes[w->number];
+      const bool isComplete = lanes != 0 && (w->live & ~lanes) == 0;
+      if (isComplete && !barrier.complete[w->number]) {
+        barrier.complete[w->number] = true;
+        if (options_.racecheck) races_.arrive(w->number, RaceCheck::kCluster);
+      }
+      someArrived |= isComplete;
+      isOver &= isComplete || w->live == 0;
+    }
+  if (!isOver || !someArrived) return;
+  std::fill(barrier.lanes.begin(), barrier.lanes.end(), 0);
+  std::fill(barrier.complete.begin(), barrier.complete.end(), false);
+  ++barrier.phase;
+  std::vector<unsigned> waited;
+  for (const Cta& cta : ctas_)
+    for (const auto& w : cta.warps)
+      for (Path& p : w->paths) {
+        if (p.state != Path::State::AtClusterBarrier) continue;
+        p.state = Path::State::Ready;
+        ++p.pc;
+        if (waited.empty() || waited.back() != w->number) waited.push_back(w->number);
+      }
+  // A warp may come to wait when the phase is over: what arrived stays there.
+  if (options_.racecheck)
+    for (const unsigned w : waited)
+      races_.leave(w, RaceCheck::kCluster);
+  if (figures_) figures_->meet(waited);
 }
 
 /// UCGABAR_WAIT: for the phase in which the warp arrived to be over.
 void Machine::waitForCluster(const Operation&, std::uint32_t lanes) {
-  if (lanes == 0 || barriers_[kCtaBarriers].phase != warp().clusterPhase) {
+  if (lanes != 0 && !warp().clusterPhase)
+    return stop("memcheck", "waits at the cluster's barrier, at which the warp has never arrived");
+  if (lanes == 0 || clusterBarrier_.phase != *warp().clusterPhase) {
     ++path().pc;
-    if (options_.racecheck) races_.leave(warp().index, kCtaBarriers);
+    if (lanes != 0 && options_.racecheck) races_.leave(warp().number, RaceCheck::kCluster);
     return;
   }
   const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
-  wait(lanes, Path::State::AtCtaBarrier, 0, kCtaBarriers);
+  wait(lanes, Path::State::AtClusterBarrier, 0, 0);
   if (others != 0) path().pc = pc + 1;
 }
 

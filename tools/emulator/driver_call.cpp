@@ -34,7 +34,7 @@ std::uint64_t Machine::callDriver(const launch::DriverFunction& function, unsign
   const std::uint32_t thread = warp().firstThread + lane;
   const launch::Dim3 block = device_.launch.block;
   call.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {})", thread % block.x, thread / block.x % block.y,
-                            thread / block.x / block.y, cta_.x, cta_.y, cta_.z);
+                            thread / block.x / block.y, cta_->id.x, cta_->id.y, cta_->id.z);
   call.read = [&](std::uint64_t address, std::span<std::byte> out) {
     return readMemory(Space::Generic, address, lane, out, false);
   };

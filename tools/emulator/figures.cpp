@@ -58,9 +58,10 @@ unsigned sectors(std::uint32_t lanes, const std::array<std::uint64_t, 32>& addre
 
 } // namespace
 
-void Figures::startCta(unsigned warps) {
-  clocks_.assign(warps, {});
-  schedulers_ = {};
+void Figures::startCluster(unsigned ctas, unsigned warpsOfEach) {
+  warpsOfEach_ = warpsOfEach;
+  clocks_.assign(std::size_t{ctas} * warpsOfEach, {});
+  schedulers_.assign(ctas, {});
 }
 
 void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::uint32_t mask, std::uint32_t lanes) {
@@ -69,7 +70,7 @@ void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::ui
   lanes_ += static_cast<std::uint64_t>(std::popcount(lanes));
   if ((live & ~mask) != 0) ++dividedIssues_;
   if (lanes == 0) ++idleIssues_;
-  if (!program_.isOri) advance(clocks_[warp], schedulers_[warp % kSchedulers], at);
+  if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), at);
 }
 
 /// The warp waits for its scoreboards, issues, and may go on after its stall count.
@@ -110,7 +111,7 @@ void Figures::access(unsigned warp, Space space, unsigned size, std::uint32_t la
   // Further passes keep the unit busy, and the result comes later.
   Clock& clock = clocks_[warp];
   if (clock.scoreboard < kScoreboards) clock.ready[clock.scoreboard] += parts - ideal;
-  schedulers_[warp % kSchedulers].busy[static_cast<std::size_t>(isa::Pipe::Lsu)] += parts - ideal;
+  schedulerOf(warp).busy[static_cast<std::size_t>(isa::Pipe::Lsu)] += parts - ideal;
 }
 
 void Figures::meet(std::span<const unsigned> warps) {
@@ -123,15 +124,17 @@ void Figures::meet(std::span<const unsigned> warps) {
   }
 }
 
-void Figures::endCta() {
-  std::uint64_t latency = 0, busy = 0;
-  for (const Clock& clock : clocks_)
-    latency = std::max(latency, clock.now);
-  for (const Scheduler& scheduler : schedulers_)
-    busy = std::max({busy, scheduler.issued, *std::max_element(scheduler.busy.begin(), scheduler.busy.end())});
-  ++ctas_;
-  latency_ += latency;
-  busy_ += busy;
+void Figures::endCluster() {
+  for (std::size_t cta = 0; cta < schedulers_.size(); ++cta) {
+    std::uint64_t latency = 0, busy = 0;
+    for (std::size_t w = cta * warpsOfEach_; w < (cta + 1) * warpsOfEach_; ++w)
+      latency = std::max(latency, clocks_[w].now);
+    for (const Scheduler& scheduler : schedulers_[cta])
+      busy = std::max({busy, scheduler.issued, *std::max_element(scheduler.busy.begin(), scheduler.busy.end())});
+    ++ctas_;
+    latency_ += latency;
+    busy_ += busy;
+  }
 }
 
 /// Each multiprocessor runs as many CTAs at once as fit. A batch of them takes as long as one of them alone, or as long

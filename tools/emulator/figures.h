@@ -19,7 +19,8 @@ class Figures {
  public:
   Figures(const Program& program, const Code& code) : program_(program), code_(code) {}
 
-  void startCta(unsigned warps);
+  /// Warps are numbered through the CTAs of a cluster.
+  void startCluster(unsigned ctas, unsigned warpsOfEach);
   /// A warp issues an instruction: for the lanes of the path `mask`, of which `lanes` have it enabled.
   void issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::uint32_t mask, std::uint32_t lanes);
   /// A memory instruction: the bytes at `addresses` (of active lanes; the others are lane numbers not in `lanes`).
@@ -29,7 +30,7 @@ class Figures {
   void divide() { ++divided_; }
   /// These warps go on behind a barrier.
   void meet(std::span<const unsigned> warps);
-  void endCta();
+  void endCluster();
 
   /// Names and figures, in the order in which they are to be shown.
   std::vector<std::pair<std::string, double>> report(const launch::Launch& launch) const;
@@ -56,8 +57,11 @@ class Figures {
 
   const Program& program_;
   const Code& code_;
-  std::vector<Clock> clocks_;
-  std::array<Scheduler, kSchedulers> schedulers_;
+  Scheduler& schedulerOf(unsigned warp) { return schedulers_[warp / warpsOfEach_][warp % warpsOfEach_ % kSchedulers]; }
+
+  unsigned warpsOfEach_ = 1;
+  std::vector<Clock> clocks_;                                  ///< by warp
+  std::vector<std::array<Scheduler, kSchedulers>> schedulers_; ///< by CTA
 
   std::array<std::uint64_t, kPipes> issued_{};
   std::uint64_t instructions_ = 0, lanes_ = 0, dividedIssues_ = 0, idleIssues_ = 0, divided_ = 0;

@@ -152,6 +152,9 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
       word.argument = static_cast<std::size_t>(parameter - function.parameters.begin());
     program.handles.push_back(std::move(word));
   }
+  if (const auto& shape = function.clusterShape) program.clusters.shape = {shape->x, shape->y, shape->z};
+  program.clusters.isExplicit = function.explicitCluster;
+  program.clusters.mostBlocks = function.maxClusterRank.value_or(0);
   program.registers = function.registerCount;
   program.ctaBarriers = function.barrierCount;
   program.staticShared = function.staticSharedSize;

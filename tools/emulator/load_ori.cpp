@@ -249,6 +249,11 @@ class Loader {
         word.argument = static_cast<std::size_t>(parameter - function_.params.begin());
       program_.handles.push_back(std::move(word));
     }
+    const ori::LaunchBounds& bounds = function_.bounds;
+    if (bounds.reqnctapercluster[0] != 0)
+      program_.clusters.shape = {bounds.reqnctapercluster[0], bounds.reqnctapercluster[1], bounds.reqnctapercluster[2]};
+    program_.clusters.isExplicit = bounds.explicitcluster;
+    program_.clusters.mostBlocks = bounds.maxclusterrank;
     program_.staticShared = function_.sharedBytes;
     program_.sharedAlignment = function_.sharedAlign;
     for (const ori::Variable& v : module_.variables) {

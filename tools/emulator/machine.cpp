@@ -35,8 +35,9 @@ launch::RunResult run(const Program& program, launch::Device& device, const laun
 }
 
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options)
-    : program_(program), device_(device), options_(options), constants_(program, device), code_(program, constants_),
-      meetsAnywhere_(program.isOri && !program.hasConvergenceBarriers) {
+    : program_(program), device_(device), options_(options),
+      clusters_(launch::clustersOf(device.launch, program.clusters)), constants_(program, device, clusters_),
+      code_(program, constants_), meetsAnywhere_(program.isOri && !program.hasConvergenceBarriers) {
   const launch::Dim3 block = device.launch.block;
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
@@ -45,15 +46,23 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;
-  for (unsigned w = 0; w < warpCount_; ++w)
-    warps_.push_back(std::make_unique<Warp>());
+  if (clusters_.isExplicit && !program.target->hasClusters())
+    throw Error(fmt::format("{} has no clusters", program.target->name()));
+  ctas_.resize(clusters_.blocks());
+  for (std::uint32_t rank = 0; rank < ctas_.size(); ++rank) {
+    ctas_[rank].rank = rank;
+    for (unsigned w = 0; w < warpCount_; ++w) {
+      ctas_[rank].warps.push_back(std::make_unique<Warp>());
+      ctas_[rank].warps[w]->index = w;
+      ctas_[rank].warps[w]->number = rank * warpCount_ + w;
+    }
+  }
   takeClaims();
 }
 
 launch::RunResult Machine::run() {
-  const launch::Dim3 grid = device_.launch.grid;
   try {
-    runGrid(grid);
+    runGrid();
   } catch (const Error& error) { // a use of an instruction that its function refuses
     stop("unsupported", error.what());
   }
@@ -63,19 +72,15 @@ launch::RunResult Machine::run() {
   return std::move(result_);
 }
 
-void Machine::runGrid(launch::Dim3 grid) {
-  for (std::uint32_t z = 0; z < grid.z && !stopped_; ++z)
-    for (std::uint32_t y = 0; y < grid.y && !stopped_; ++y)
-      for (std::uint32_t x = 0; x < grid.x && !stopped_; ++x)
-        runCta({x, y, z});
+void Machine::runGrid() {
+  for (std::uint64_t number = 0; number < clusters_.count.count() && !stopped_; ++number)
+    runCluster(number);
 }
 
-void Machine::startWarp(unsigned index) {
-  Warp& w = *warps_[index];
+void Machine::startWarp(Warp& w) {
   const auto& rows = code_.rows();
   const auto rowsOf = [&](isa::File file) { return std::size_t{rows[static_cast<std::size_t>(file)]}; };
-  w.index = index;
-  w.firstThread = index * kLanes;
+  w.firstThread = w.index * kLanes;
   const std::uint32_t count = std::min(threads_ - w.firstThread, kLanes);
   w.live = count == kLanes ? ~0u : (1u << count) - 1;
   w.r.assign(std::max<std::size_t>(rowsOf(isa::File::R), 2) * kLanes, 0);
@@ -89,42 +94,50 @@ void Machine::startWarp(unsigned index) {
   w.paths.assign(1, Path{0, w.live});
   w.current = 0;
   w.patience = 0;
+  w.clusterPhase.reset();
   if (program_.frameBytes != 0) std::fill_n(w.row(1), kLanes, kLocalTop - program_.frameBytes);
 }
 
-void Machine::startCta() {
-  for (unsigned w = 0; w < warpCount_; ++w)
-    startWarp(w);
-  for (CtaBarrier& barrier : barriers_) {
+void Machine::startCta(Cta& cta) {
+  for (const auto& w : cta.warps)
+    startWarp(*w);
+  for (CtaBarrier& barrier : cta.barriers) {
     barrier = CtaBarrier{};
     barrier.lanes.assign(warpCount_, 0);
     barrier.complete.assign(warpCount_, false);
   }
   const std::uint32_t base = program_.target->sharedBase();
-  shared_.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
-  locals_.assign(threads_, FlatMemory());
-  if (timing_) timing_->startCta(warpCount_);
-  if (figures_) figures_->startCta(warpCount_);
-  if (options_.racecheck) races_.start(shared_.size(), warpCount_);
+  cta.shared.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
+  cta.locals.assign(threads_, FlatMemory());
+  ++ctasStarted_;
 }
 
-void Machine::runCta(launch::Dim3 cta) {
-  cta_ = cta;
-  ++ctasStarted_;
-  startCta();
+void Machine::runCluster(std::uint64_t number) {
+  const unsigned warps = warpCount_ * clusters_.blocks();
+  for (Cta& cta : ctas_) {
+    cta.id = clusters_.block(number, cta.rank);
+    startCta(cta);
+  }
+  clusterBarrier_ = {std::vector<std::uint32_t>(warps, 0), std::vector<bool>(warps, false), 0};
+  if (timing_) timing_->start(warps);
+  if (figures_) figures_->startCluster(clusters_.blocks(), warpCount_);
+  if (options_.racecheck) races_.start(ctas_[0].shared.size(), clusters_.blocks(), warpCount_);
   while (!stopped_) {
     bool someRan = false, someLive = false;
-    for (unsigned w = 0; w < warpCount_ && !stopped_; ++w) {
-      if (warps_[w]->live == 0) continue;
-      someLive = true;
-      if (!warps_[w]->isReady()) continue;
-      someRan = true;
-      runWarp(*warps_[w]);
+    for (Cta& cta : ctas_) {
+      cta_ = &cta;
+      for (const auto& w : cta.warps) {
+        if (stopped_ || w->live == 0) continue;
+        someLive = true;
+        if (!w->isReady()) continue;
+        someRan = true;
+        runWarp(*w);
+      }
     }
     if (!someLive) break;
     if (!someRan) reportDeadlock();
   }
-  if (figures_) figures_->endCta();
+  if (figures_) figures_->endCluster();
 }
 
 bool Machine::choosePath() {
@@ -174,9 +187,9 @@ void Machine::runWarp(Warp& w) {
     if (timing_) timing_->issue(w, at_);
     const std::uint32_t lanes = guardMask(op);
     if (options_.trace)
-      result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_.x, cta_.y, cta_.z, w.index, lanes,
-                                   program_.text(at_));
-    if (figures_) figures_->issue(w.index, at_, w.live, here.mask, lanes);
+      result_.trace += fmt::format("CTA ({}, {}, {}) warp {} lanes {:08x} {}\n", cta_->id.x, cta_->id.y, cta_->id.z,
+                                   w.index, lanes, program_.text(at_));
+    if (figures_) figures_->issue(w.number, at_, w.live, here.mask, lanes);
     if (hasClaims_) checkBlockClaim(op);
     // Whenever a lane goes on from the end of a block, at once or when others have come, it comes from there.
     const auto leaveBlock = [&] {
@@ -205,7 +218,7 @@ void Machine::runWarp(Warp& w) {
       givesWay_ = false;
       turn_ = 0;
       patience_ = kTurn;
-      if (warpCount_ == 1) continue;
+      if (warpCount_ * clusters_.blocks() == 1) continue;
       w.patience = patience_;
       return;
     }
@@ -407,12 +420,13 @@ void Machine::finding(const char* kind, std::string text) {
 
 void Machine::reportDeadlock() {
   std::string text;
-  for (const auto& w : warps_)
-    for (const Path& p : w->paths) {
-      at_ = p.pc;
-      text += fmt::format("{}CTA ({}, {}, {}) warp {} lanes {:#x} at {}", text.empty() ? "" : "; ", cta_.x, cta_.y,
-                          cta_.z, w->index, p.mask, program_.text(p.pc));
-    }
+  for (const Cta& cta : ctas_)
+    for (const auto& w : cta.warps)
+      for (const Path& p : w->paths) {
+        at_ = p.pc;
+        text += fmt::format("{}CTA ({}, {}, {}) warp {} lanes {:#x} at {}", text.empty() ? "" : "; ", cta.id.x,
+                            cta.id.y, cta.id.z, w->index, p.mask, program_.text(p.pc));
+      }
   stop("deadlock", "nobody can go on: " + text);
 }
 

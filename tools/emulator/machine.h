@@ -11,6 +11,7 @@
 #include "tools/launch/launch.h"
 #include "tools/launch/tensor_map.h"
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@ namespace orias::emu {
 
 inline constexpr std::uint32_t kCtaBarriers = encoder::kNamedBarriers;
 
-/// A barrier of the CTA; clusters have one CTA, so theirs is one, too.
+/// A barrier of the CTA.
 struct CtaBarrier {
   std::uint32_t needed = 0;         ///< threads; 0: all of the CTA
   std::uint32_t arrived = 0;        ///< threads of warps that are complete
@@ -30,8 +31,30 @@ struct CtaBarrier {
   std::uint32_t phase = 0; ///< how often all have come
 };
 
-/// Runs the CTAs of a launch one after another, the warps of a CTA in turns, and the paths of a warp one at a time.
-/// Everything is deterministic: a warp gives way at barriers and, after a while, at branches backward.
+/// A CTA of the cluster that runs.
+struct Cta {
+  launch::Dim3 id;
+  std::uint32_t rank = 0; ///< in the cluster
+  std::vector<std::unique_ptr<Warp>> warps;
+  std::array<CtaBarrier, kCtaBarriers> barriers;
+  FlatMemory shared;
+  std::vector<FlatMemory> locals; ///< by thread; empty until used
+
+  bool isLive() const {
+    return std::any_of(warps.begin(), warps.end(), [](const auto& w) { return w->live != 0; });
+  }
+};
+
+/// UCGABAR_ARV and UCGABAR_WAIT. A warp has arrived when all its lanes have that have not exited.
+struct ClusterBarrier {
+  std::vector<std::uint32_t> lanes; ///< by warp of the cluster: those that have arrived in this phase
+  std::vector<bool> complete;       ///< by warp of the cluster
+  std::uint32_t phase = 0;          ///< how often all have come
+};
+
+/// Runs the clusters of a launch one after another, the CTAs of a cluster and the warps of each in turns, and the paths
+/// of a warp one at a time. Everything is deterministic: a warp gives way at barriers and, after a while, at branches
+/// backward.
 class Machine {
  public:
   Machine(const Program& program, launch::Device& device, const launch::RunOptions& options);
@@ -41,10 +64,10 @@ class Machine {
   friend Operation::Handler handlerOf(isa::Op op);
 
   // --- machine.cpp: CTAs, warps, the loop
-  void runGrid(launch::Dim3 grid);
-  void runCta(launch::Dim3 cta);
-  void startCta();
-  void startWarp(unsigned index);
+  void runGrid();
+  void runCluster(std::uint64_t number);
+  void startCta(Cta& cta);
+  void startWarp(Warp& warp);
   void runWarp(Warp& warp);
   bool choosePath();
   void execute(const Operation& op, std::uint32_t lanes);
@@ -125,6 +148,7 @@ class Machine {
   void barrierResult(const Operation& op, std::uint32_t lanes);
   void checkBarrier(std::uint32_t number);
   void checkBarriers();
+  void checkClusterBarrier();
 
   // --- driver_call.cpp: functions of the driver
   /// CALL.EXTERN, before allocation.
@@ -154,6 +178,10 @@ class Machine {
   // --- bulk_copy.cpp: copies of which a barrier hears
   void copyBulk(const Operation& op, std::uint32_t lanes);
   void storeRemote(const Operation& op, std::uint32_t lanes);
+  /// The CTAs that get a copy. One that the cluster does not have ends the run.
+  std::vector<std::uint32_t> multicastRanks(std::uint32_t mask);
+  /// Data and the barrier that hears of it lie in one CTA; otherwise the run ends.
+  bool isSameCta(std::uint64_t target, std::uint64_t barrier);
 
   // --- tensor_copy.cpp
   void copyBox(const Operation& op, std::uint32_t lanes);
@@ -187,8 +215,11 @@ class Machine {
                    bool isAtomic = false);
   static Space spaceOfGeneric(std::uint64_t address);
   FlatMemory& localOf(unsigned lane);
+  /// The CTA whose shared memory an address is in; null for none that lives. Its rank leaves the address.
+  Cta* ownerOf(Space space, std::uint64_t& address);
   /// A checker's hook: an access to shared memory.
-  void noteShared(std::uint64_t address, std::span<const std::byte> data, bool isWrite, bool isAtomic);
+  void noteShared(const Cta& owner, std::uint64_t address, std::span<const std::byte> data, bool isWrite,
+                  bool isAtomic);
   void fault(launch::Fault fault, Space space, std::uint64_t address, unsigned lane, std::size_t size, bool isWrite);
 
   // --- async_copy.cpp: copies beside the warp
@@ -204,7 +235,7 @@ class Machine {
   void atomicSwap(const Operation& op, std::uint32_t lanes);
   void atomicFloat(const Operation& op, std::uint32_t lanes);
   void atomicCount(const Operation& op, std::uint32_t lanes);
-  bool canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, unsigned bytes) const;
+  bool canDoAtomic(Space space, std::uint64_t address, bool isInSharedMemory, bool isFloat, unsigned bytes) const;
   void setAtomicResult(const Operation& op, unsigned lane, bool wasDone, std::span<const std::uint32_t> old);
 
   // --- warp_group.cpp
@@ -260,20 +291,19 @@ class Machine {
   const Program& program_;
   launch::Device& device_;
   const launch::RunOptions& options_;
+  launch::Clusters clusters_;
   Constants constants_;
   Code code_;
   launch::RunResult result_;
 
-  // --- the CTA that runs
-  launch::Dim3 cta_;
+  // --- the cluster that runs, and of its CTAs the one that does
+  std::vector<Cta> ctas_; ///< by rank
+  Cta* cta_ = nullptr;
+  ClusterBarrier clusterBarrier_;
   std::uint64_t ctasStarted_ = 0;
-  std::uint32_t threads_ = 0;
-  unsigned warpCount_ = 0;
-  std::vector<std::unique_ptr<Warp>> warps_;
-  std::array<CtaBarrier, kCtaBarriers + 1> barriers_; ///< the last one is the cluster's
-  FlatMemory shared_;
+  std::uint32_t threads_ = 0; ///< of a CTA
+  unsigned warpCount_ = 0;    ///< of a CTA
   RaceCheck races_;
-  std::vector<FlatMemory> locals_; ///< by thread; empty until used
   std::uint32_t localBase_ = 0;
 
   // --- the warp that runs

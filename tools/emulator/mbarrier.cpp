@@ -51,13 +51,13 @@ struct Word {
 } // namespace
 
 template <typename F> void Machine::changeBarrier(std::uint64_t address, unsigned lane, F change) {
-  if (options_.racecheck) races_.synchronise(warp().index, address);
+  if (options_.racecheck) races_.synchronise(warp().number, address);
   std::uint64_t bits = 0;
-  if (!readMemory(Space::Shared, address, lane, std::as_writable_bytes(std::span(&bits, 1)), true)) return;
+  if (!readMemory(Space::Cluster, address, lane, std::as_writable_bytes(std::span(&bits, 1)), true)) return;
   Word w = Word::decode(bits);
   change(w, bits);
   bits = w.encode();
-  writeMemory(Space::Shared, address, lane, std::as_bytes(std::span(&bits, 1)), true);
+  writeMemory(Space::Cluster, address, lane, std::as_bytes(std::span(&bits, 1)), true);
 }
 
 /// SYNCS.EXCH: the same for all lanes.
@@ -107,7 +107,7 @@ void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
     std::uint64_t bits = 0;
     if (!readMemory(Space::Shared, addressOf(op, lane), lane, std::as_writable_bytes(std::span(&bits, 1)), true))
       return;
-    if (options_.racecheck) races_.synchronise(warp().index, addressOf(op, lane));
+    if (options_.racecheck) races_.synchronise(warp().number, addressOf(op, lane));
     const bool isOver = Word::decode(bits).phase != asked;
     waits |= !isOver;
     setWord(op, 0, 0, lane, isOver ? 1 : 0);

@@ -33,7 +33,7 @@ void Machine::atomicArrive(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint64_t address = addressOf(op, lane);
-    if (options_.racecheck && space == Space::Shared) races_.synchronise(warp().index, address);
+    if (options_.racecheck && space == Space::Shared) races_.synchronise(warp().number, address);
     std::uint64_t word = 0;
     if (!readMemory(space, address, lane, std::as_writable_bytes(std::span(&word, 1)), true)) continue;
     const std::uint64_t fresh = afterArrival(word);
@@ -48,7 +48,7 @@ void Machine::arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::uint64_t address = addressOf(op, lane);
-    if (options_.racecheck) races_.synchronise(warp().index, address);
+    if (options_.racecheck) races_.synchronise(warp().number, address);
     std::uint64_t word = 0;
     if (!readMemory(Space::Shared, address, lane, std::as_writable_bytes(std::span(&word, 1)), true)) continue;
     word = afterArrival(word);

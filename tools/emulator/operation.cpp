@@ -73,18 +73,25 @@ Code::Code(const Program& program, const Constants& constants) : program_(progra
     if (program.isOri) rows_[f] = std::max(rows_[f], program.rows[f]);
 }
 
-/// Sums of floats in shared memory are loops: LDS, the sum, ATOMS.CAST.SPIN with what was loaded.
+/// Sums of floats in shared memory are loops: LDS, the sum, ATOMS.CAST.SPIN with what was loaded; LD and ATOM.CAST.SPIN
+/// in that of another CTA.
 void Code::findAtomics() {
   constexpr std::size_t kReach = 16; // words from the load to the swap
   for (std::size_t i = 0; i < operations_.size(); ++i) {
     Operation& load = operations_[i];
-    if (load.inst.op != isa::Op::LDS || load.result < 0) continue;
+    const isa::InstrDesc& row = isa::desc(load.inst.op);
+    if (row.modIndex(isa::Mod::Order) >= 0) {
+      const auto order = isa::modAs<isa::MemOrder>(load.inst, isa::Mod::Order);
+      load.isStrong =
+          order == isa::MemOrder::StrongSm || order == isa::MemOrder::StrongGpu || order == isa::MemOrder::StrongSys;
+    }
+    if ((load.inst.op != isa::Op::LDS && load.inst.op != isa::Op::LD) || load.result < 0) continue;
     const Operand& loaded = load.inst.operands[static_cast<std::size_t>(load.result)];
     for (std::size_t k = i + 1; k < std::min(i + kReach, operations_.size()); ++k) {
       const Operation& swap = operations_[k];
-      if (swap.inst.op != isa::Op::ATOMS_CAS || swap.data < 0) continue;
+      if ((swap.inst.op != isa::Op::ATOMS_CAS && swap.inst.op != isa::Op::ATOM_CAS) || swap.data < 0) continue;
       const Operand& compared = swap.inst.operands[static_cast<std::size_t>(swap.data)];
-      load.beginsAtomic |= compared.isReg(File::R) && compared.reg == loaded.reg;
+      load.isStrong |= compared.isReg(File::R) && compared.reg == loaded.reg;
     }
   }
 }

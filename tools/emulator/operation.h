@@ -63,8 +63,8 @@ struct Operation {
   std::uint8_t scale = 0;                                                                  ///< of the base, as a shift
   bool isSigned = false;                                                                   ///< of a load
   bool isWideAddress = false;                                                              ///< 64 bits
-  bool isIndexed = false;    ///< ... of which the register has 32
-  bool beginsAtomic = false; ///< a load of what a compare-and-swap behind it compares with: part of an atomic operation
+  bool isIndexed = false; ///< ... of which the register has 32
+  bool isStrong = false; ///< no race with atomics: STRONG, or a load of what a compare-and-swap behind it compares with
   std::int32_t offset = 0;
   std::uint32_t target = 0;  ///< of a branch: index into the code
   std::uint32_t barrier = 0; ///< row of a convergence barrier

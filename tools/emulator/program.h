@@ -2,6 +2,7 @@
 
 #include "encoder/code.h"
 #include "encoder/isa/isa.h"
+#include "tools/launch/cluster.h"
 #include "tools/launch/launch.h"
 
 #include <cstddef>
@@ -94,7 +95,8 @@ class Program {
     std::optional<std::size_t> argument; ///< that passes it
   };
   std::vector<HandleWord> handles;
-  std::map<std::string, std::uint32_t> handleKinds;    ///< what symbols name (encoder/isa/texture_table.h)
+  std::map<std::string, std::uint32_t> handleKinds; ///< what symbols name (encoder/isa/texture_table.h)
+  launch::ClusterDemands clusters;
   std::uint32_t registers = 0;                         ///< of a thread, as the cubin says
   std::uint32_t ctaBarriers = encoder::kNamedBarriers; ///< those that a launch provides, as the cubin says
   std::uint32_t staticShared = 0;                      ///< bytes, without the system's

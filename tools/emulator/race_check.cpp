@@ -4,22 +4,25 @@
 
 namespace orias::emu {
 
-void RaceCheck::start(std::size_t bytes, unsigned warps) {
-  bytes_.assign(bytes, Byte{});
-  clocks_.assign(warps, Clock{});
+void RaceCheck::start(std::size_t bytes, unsigned ctas, unsigned warpsOfEach) {
+  const unsigned warps = ctas * warpsOfEach;
+  warpsOfEach_ = warpsOfEach;
+  bytes_.assign(ctas, std::vector<Byte>(bytes));
+  clocks_.assign(warps, Clock(warps));
   for (unsigned w = 0; w < warps; ++w)
     clocks_[w][w] = 1;
-  barriers_ = {};
+  barriers_.assign(std::size_t{ctas} * kCluster + 1, {});
   places_.clear();
 }
 
 void RaceCheck::join(Clock& to, const Clock& from) {
-  for (std::size_t w = 0; w < to.size(); ++w)
+  to.resize(std::max(to.size(), from.size()));
+  for (std::size_t w = 0; w < from.size(); ++w)
     to[w] = std::max(to[w], from[w]);
 }
 
 void RaceCheck::arrive(unsigned warp, unsigned barrier) {
-  join(barriers_[barrier], clocks_[warp]);
+  join(barrierOf(warp / warpsOfEach_, barrier), clocks_[warp]);
   ++clocks_[warp][warp];
 }
 
@@ -36,8 +39,8 @@ RaceCheck::Conflict RaceCheck::note(const Access& access) {
     if (!conflict.found) conflict = {true, withWrite, warp, offset};
   };
   const Stamp now{access.warp, clocks_[access.warp][access.warp]};
-  for (std::size_t k = 0; k < access.size && access.offset + k < bytes_.size(); ++k) {
-    Byte& byte = bytes_[access.offset + k];
+  for (std::size_t k = 0; k < access.size && access.offset + k < bytes_[access.cta].size(); ++k) {
+    Byte& byte = bytes_[access.cta][access.offset + k];
     const bool bothAtomic = byte.isAtomicWrite && access.isAtomic;
     if (byte.write.clock != 0 && !bothAtomic) {
       const bool sameInstruction = access.isWrite && byte.write.warp == access.warp &&

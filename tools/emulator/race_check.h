@@ -8,27 +8,30 @@
 
 namespace orias::emu {
 
-/// Watches shared memory: two warps touch a byte, at least one of them writes it (not both by atomics), and nothing
-/// orders the two. What orders warps are barriers of the CTA, for those that take part (who only arrives is not ordered
-/// behind the others), and barriers in memory (SYNCS). Kept with vector clocks, warp by warp, so that flags which
-/// programs make of plain words are not seen to order anything. A load whose value a compare-and-swap behind it
-/// compares with counts as part of that. Lanes of one warp conflict only where one instruction writes different values
-/// to one place: what orders the instructions of a warp cannot be seen in machine code, where redundant WARPSYNCs are
-/// gone. Two readers of a byte are remembered. (The interpreter's check sees lanes and global memory, too:
-/// tools/interpreter/races.h.)
+/// Watches the shared memory of a cluster: two warps touch a byte, at least one of them writes it (not both by
+/// atomics), and nothing orders the two. What orders warps are barriers of the CTA and the cluster, for those that take
+/// part (who only arrives is not ordered behind the others), and barriers in memory (SYNCS). Kept with vector clocks,
+/// warp by warp, so that flags which programs make of plain words are not seen to order anything. A load whose value a
+/// compare-and-swap behind it compares with counts as part of that. Lanes of one warp conflict only where one
+/// instruction writes different values to one place: what orders the instructions of a warp cannot be seen in machine
+/// code, where redundant WARPSYNCs are gone. Two readers of a byte are remembered. (The interpreter's check sees lanes
+/// and global memory, too: tools/interpreter/races.h.)
 class RaceCheck {
  public:
-  /// For a CTA with `bytes` of shared memory.
-  void start(std::size_t bytes, unsigned warps);
+  /// For a cluster of CTAs that have `bytes` of shared memory and so many warps each. Warps are numbered through.
+  void start(std::size_t bytes, unsigned ctas, unsigned warpsOfEach);
 
-  /// A warp has come to a barrier of the CTA; once all have, those that wait leave it.
+  /// A warp has come to a barrier of its CTA, or of the cluster; once all have, those that wait leave it.
+  static constexpr unsigned kCluster = 16;
   void arrive(unsigned warp, unsigned barrier);
-  void leave(unsigned warp, unsigned barrier) { join(clocks_[warp], barriers_[barrier]); }
-  void reset(unsigned barrier) { barriers_[barrier] = {}; }
-  /// A warp works on the barrier at this address of shared memory: it sees what others did before they did so.
+  void leave(unsigned warp, unsigned barrier) { join(clocks_[warp], barrierOf(warp / warpsOfEach_, barrier)); }
+  void reset(unsigned cta, unsigned barrier) { barrierOf(cta, barrier).clear(); }
+  /// A warp works on the barrier at this address of the cluster's shared memory: it sees what others did before they
+  /// did so.
   void synchronise(unsigned warp, std::uint64_t address);
 
   struct Access {
+    unsigned cta = 0;       ///< whose shared memory it is
     std::size_t offset = 0; ///< of the first byte
     std::size_t size = 0;
     std::uint16_t warp = 0;
@@ -47,8 +50,7 @@ class RaceCheck {
   Conflict note(const Access& access);
 
  private:
-  static constexpr unsigned kWarps = 32, kBarriers = 17;
-  using Clock = std::array<std::uint32_t, kWarps>;
+  using Clock = std::vector<std::uint32_t>; ///< by warp; empty: all 0
   /// When a warp did something; its clock counts from 1.
   struct Stamp {
     std::uint16_t warp = 0;
@@ -67,9 +69,14 @@ class RaceCheck {
     return before.warp == warp || before.clock <= clocks_[warp][before.warp];
   }
 
-  std::vector<Byte> bytes_;
-  std::vector<Clock> clocks_; ///< by warp
-  std::array<Clock, kBarriers> barriers_{};
+  Clock& barrierOf(unsigned cta, unsigned barrier) {
+    return barriers_[barrier == kCluster ? barriers_.size() - 1 : std::size_t{cta} * kCluster + barrier];
+  }
+
+  unsigned warpsOfEach_ = 1;
+  std::vector<std::vector<Byte>> bytes_;            ///< by CTA
+  std::vector<Clock> clocks_;                       ///< by warp
+  std::vector<Clock> barriers_;                     ///< of the CTAs, and behind them that of the cluster
   std::unordered_map<std::uint64_t, Clock> places_; ///< of barriers in memory
 };
 

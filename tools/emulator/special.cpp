@@ -37,13 +37,13 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 33: return thread % block.x;
   case 34: return thread / block.x % block.y;
   case 35: return thread / block.x / block.y;
-  case 37: return cta_.x;
-  case 38: return cta_.y;
-  case 39: return cta_.z;
+  case 37: return cta_->id.x;
+  case 38: return cta_->id.y;
+  case 39: return cta_->id.z;
   case 46: return localWindow >> 32;  // LWINHI
   case 47: return sharedWindow >> 32; // SWINHI
   case 48: return sharedWindow & 0xffffffff;
-  case 50: return program_.target->sharedBase() + shared_.size(); // SMEMSZ
+  case 50: return program_.target->sharedBase() + cta_->shared.size(); // SMEMSZ
   case 52: return localWindow & 0xffffffff;
   case 55: return 0; // LMEMHIOFF: how low a stack may reach. None is too deep; memcheck sees what is no memory
   case 56: return bit;
@@ -56,7 +56,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 82: return result_.warpInstructions; // CLOCK, GLOBALTIMER: 64 bits
   case 81:
   case 83: return result_.warpInstructions >> 32;
-  case 136: return 0; // CgaCtaId: clusters have one CTA
+  case 136: return cta_->rank; // CgaCtaId
   case 255: return 0;
   default: stop("unsupported", fmt::format("the special register {}", isa::specialRegisterName(number))); return 0;
   }

@@ -1,5 +1,5 @@
 // Copies of boxes of tensors (UTMALDG, UTMASTG, UTMAREDG), from uniform registers, once for all lanes and at once. What
-// a map says is launch::TensorMap's affair. Clusters have one CTA, whose number is 0.
+// a map says is launch::TensorMap's affair.
 
 #include "tools/emulator/machine.h"
 
@@ -77,7 +77,6 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   const bool isImage = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
-  if (isMulticast && (extra >> 16 & 1) == 0) return;
   const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
   if (!map) return;
   if (map->rank != dimensions || map->isImage != isImage) return stop("memcheck", "the map of another kind of tensor");
@@ -89,6 +88,12 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   const auto elements = map->elements(at, offsets, word(op, box, 0, lane));
   if (!elements) return stop("unsupported", "an interleaved tensor");
   const std::size_t bytes = map->elementBytes();
+  const std::uint64_t barrier = loads ? word(op, box, 1, lane) : 0;
+  std::vector<std::uint32_t> ranks; // of the CTAs that get it
+  if (isMulticast)
+    ranks = multicastRanks(extra >> 16);
+  else if (loads && isSameCta(word(op, box, 0, lane), barrier))
+    ranks = {static_cast<std::uint32_t>(barrier >> kRankBit)};
   for (const TensorMap::Element& element : *elements) {
     if (stopped_) return;
     std::uint64_t value = 0, old = 0;
@@ -96,7 +101,8 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
     if (loads) {
       if (element.global && !readMemory(Space::Global, *element.global, lane, data)) return;
       value = element.global ? map->loaded(value) : map->outside();
-      writeMemory(Space::Shared, element.shared, lane, data);
+      for (const std::uint32_t rank : ranks)
+        writeMemory(Space::Cluster, inRank(rank, element.shared), lane, data);
     } else if (element.global) {
       if (!readMemory(Space::Shared, element.shared, lane, data)) return;
       if (reduces) {
@@ -107,7 +113,8 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
       writeMemory(Space::Global, *element.global, lane, data, reduces);
     }
   }
-  if (loads) bytesCame(word(op, box, 1, lane), lane, static_cast<std::uint32_t>(bytes * elements->size()));
+  for (const std::uint32_t rank : ranks)
+    if (!stopped_) bytesCame(inRank(rank, barrier), lane, static_cast<std::uint32_t>(bytes * elements->size()));
 }
 
 } // namespace orias::emu

@@ -66,7 +66,7 @@ void Timing::add(const isa::Inst& inst, Step& step) {
   }
 }
 
-void Timing::startCta(unsigned warps) {
+void Timing::start(unsigned warps) {
   clocks_.resize(warps);
   for (Clock& clock : clocks_) {
     clock.now = clock.nextArrival = 0;
@@ -98,7 +98,7 @@ template <typename Ends> void Timing::remove(Ends&& ends) {
 
 void Timing::issue(Warp& warp, std::uint32_t at) {
   warp_ = &warp;
-  clock_ = &clocks_[warp.index];
+  clock_ = &clocks_[warp.number];
   at_ = at;
   replays_.clear();
   lost_.clear();

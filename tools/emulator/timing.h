@@ -22,8 +22,8 @@ class Timing {
   /// Throws orias::Error for Ori: there are no control words in it that could be trusted.
   Timing(const Program& program, const Code& code);
 
-  /// All warps start with nothing under way.
-  void startCta(unsigned warps);
+  /// All warps of a cluster start with nothing under way.
+  void start(unsigned warps);
 
   // --- one instruction, in this order
 

@@ -40,7 +40,7 @@ void Machine::checkClaims(const Operation& op, std::uint32_t lanes) {
         finding("uniform",
                 fmt::format("%r{} is called uniform; the lanes {:#x} of {:#x} that read it find it true (CTA "
                             "({}, {}, {}), warp {})",
-                            claim, bits, mask, cta_.x, cta_.y, cta_.z, warp().index));
+                            claim, bits, mask, cta_->id.x, cta_->id.y, cta_->id.z, warp().index));
     }
   }
   if ((lanes & (lanes - 1)) == 0) return; // nobody to differ from
@@ -63,7 +63,8 @@ void Machine::checkClaim(const Operation& op, unsigned index, std::uint32_t lane
     return finding("uniform",
                    fmt::format("%r{} is called uniform; lane {} reads {:#x}, lane {} {:#x} (CTA ({}, {}, {}), "
                                "warp {})",
-                               claim, first, value(first), lane, value(lane), cta_.x, cta_.y, cta_.z, warp().index));
+                               claim, first, value(first), lane, value(lane), cta_->id.x, cta_->id.y, cta_->id.z,
+                               warp().index));
   }
 }
 
@@ -72,7 +73,7 @@ void Machine::checkBlockClaim(const Operation& op) {
   if (path().mask == warp().live) return;
   finding("uniform",
           fmt::format("the block is called uniform; lanes {:#x} of {:#x} enter it (CTA ({}, {}, {}), warp {})",
-                      path().mask, warp().live, cta_.x, cta_.y, cta_.z, warp().index));
+                      path().mask, warp().live, cta_->id.x, cta_->id.y, cta_->id.z, warp().index));
 }
 
 } // namespace orias::emu

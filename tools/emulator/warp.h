@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,9 +17,10 @@ inline constexpr unsigned kLanes = 32;
 struct Path {
   enum class State : std::uint8_t {
     Ready,
-    AtConvergence, ///< a BSYNC, for the lanes of the barrier
-    AtWarpSync,    ///< a WARPSYNC, for the lanes of `wanted`
-    AtCtaBarrier   ///< a BAR
+    AtConvergence,   ///< a BSYNC, for the lanes of the barrier
+    AtWarpSync,      ///< a WARPSYNC, for the lanes of `wanted`
+    AtCtaBarrier,    ///< a BAR
+    AtClusterBarrier ///< a UCGABAR_WAIT
   };
   std::uint32_t pc = 0;
   std::uint32_t mask = 0;
@@ -52,7 +54,8 @@ struct PendingProduct {
 
 /// The registers and lanes of one warp.
 struct Warp {
-  unsigned index = 0;
+  unsigned index = 0;            ///< in the CTA
+  unsigned number = 0;           ///< in the cluster
   std::uint32_t live = 0;        ///< lanes that exist and have not exited
   std::uint32_t firstThread = 0; ///< of the CTA
   std::vector<std::uint32_t> r;  ///< [row * 32 + lane]
@@ -69,7 +72,7 @@ struct Warp {
   /// Results of the last BAR.RED.
   std::uint32_t barrierCount = 0;
   bool barrierAnswer = false;
-  std::uint32_t clusterPhase = 0; ///< in which the warp arrived at the cluster's barrier last
+  std::optional<std::uint32_t> clusterPhase; ///< in which the warp arrived at the cluster's barrier last
   /// LDGSTS: what nobody has waited for, in program order; how many groups each lane has ended; the scoreboard that
   /// counts groups (none before phase 115).
   std::vector<PendingCopy> copies;

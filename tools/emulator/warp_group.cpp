@@ -200,7 +200,7 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
     return stop("unsupported", "a matrix descriptor with a base offset");
   const auto loaded = [&](const MatrixDescriptor& from, unsigned at, unsigned k, bool isTransposed) {
     std::uint32_t value = 0;
-    readMemory(Space::Shared, from.address(at, k, x.bits, isTransposed), 0,
+    readMemory(Space::Shared, inRank(cta_->rank, from.address(at, k, x.bits, isTransposed)), 0,
                std::as_writable_bytes(std::span(&value, 1)).first((x.bits + 7) / 8));
     return x.bits < 8 ? value >> k * x.bits % 8 & ((1u << x.bits) - 1) : value;
   };

@@ -149,7 +149,7 @@ Handler handlerOf(const Form& f) {
 
 Location atomicTarget(const Thread& t, const Inst& i) {
   const Location at = locate(static_cast<Space>(i.option), t.r[i.a] + static_cast<std::uint64_t>(i.imm));
-  if (at.space != Space::Global && at.space != Space::Shared)
+  if (at.space != Space::Global && at.space != Space::Shared && at.space != Space::Cluster)
     throw Stop{"memcheck", "atomic operation on memory that is neither global nor shared"};
   return at;
 }

@@ -4,11 +4,12 @@
 #include "tools/interpreter/handlers.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 // Bulk copies and reductions (cp.async.bulk, cp.reduce.async.bulk), and stores and reductions of single values in
-// shared memory (st.async, red.async). All are done at once; barriers hear of the bytes that have come. A cluster has
-// one block.
+// shared memory (st.async, red.async). All are done at once; barriers hear of the bytes that have come. Where they
+// go to, and the barrier, lie in any block of the cluster.
 
 namespace orias::interp {
 
@@ -24,20 +25,15 @@ using ptx::Type;
 /// Inst::list are the addresses to and from, the bytes, and the blocks of the cluster that get a copy; Inst::a is where
 /// the barrier is.
 struct Bulk {
-  Space to = Space::Shared, from = Space::Global;
-  bool hasBarrier = false;
+  Space to = Space::Cluster, from = Space::Global;
+  bool hasBarrier = false, isMulticast = false;
   Mod action = Mod::None; ///< None: a copy
   Type type = Type::U32;  ///< of what is combined
 };
 
 constexpr std::uint32_t kUnit = 16;
 
-void copyBulk(Thread& t, const Inst& i) {
-  const auto& bulk = *static_cast<const Bulk*>(i.detail);
-  const std::uint64_t to = t.r[i.list[0]], from = t.r[i.list[1]];
-  const auto size = get<std::uint32_t>(t, i.list[2]);
-  if (size % kUnit != 0) throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, no multiple of 16", size)};
-  if ((t.r[i.list[3]] & 1) == 0) return; // not to this block, the only one
+void copyTo(Thread& t, const Bulk& bulk, std::uint64_t to, std::uint64_t from, std::uint32_t size) {
   for (std::uint32_t k = 0; k < size; k += kUnit) {
     std::array<std::byte, kUnit> bytes, old;
     load(t, bulk.from, from + k, bytes);
@@ -54,14 +50,31 @@ void copyBulk(Thread& t, const Inst& i) {
     }
     store(t, bulk.to, to + k, bytes);
   }
-  if (bulk.hasBarrier) bytesCame(t, Space::Shared, t.r[i.a], size);
+}
+
+void copyBulk(Thread& t, const Inst& i) {
+  const auto& bulk = *static_cast<const Bulk*>(i.detail);
+  const std::uint64_t to = t.r[i.list[0]], from = t.r[i.list[1]], barrier = t.r[i.a];
+  const auto size = get<std::uint32_t>(t, i.list[2]);
+  if (size % kUnit != 0) throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, no multiple of 16", size)};
+  if (bulk.hasBarrier) checkSameBlock(to, barrier);
+  if (!bulk.isMulticast) {
+    copyTo(t, bulk, to, from, size);
+    if (bulk.hasBarrier) bytesCame(t, Space::Cluster, barrier, size);
+    return;
+  }
+  // The same places in each block.
+  for (const std::uint32_t rank : multicastRanks(t, get<std::uint16_t>(t, i.list[3]))) {
+    copyTo(t, bulk, inRank(rank, to), from, size);
+    bytesCame(t, Space::Cluster, inRank(rank, barrier), size);
+  }
 }
 
 bool translateCopy(FunctionTranslator& t) {
   const Form& f = t.form();
   if (f.has(Mod::CpMask)) return false;
   Bulk bulk;
-  bulk.to = f.space() == StateSpace::Shared ? Space::Shared : Space::Global;
+  bulk.to = f.space() == StateSpace::Shared ? Space::Cluster : Space::Global;
   bulk.from = f.space2() == StateSpace::Shared ? Space::Shared : Space::Global;
   bulk.hasBarrier = f.space() == StateSpace::Shared;
   if (f.op == Op::CpReduceAsyncBulk) {
@@ -71,8 +84,8 @@ bool translateCopy(FunctionTranslator& t) {
   const std::uint32_t to = sumOf(t, t.address(0, f.space())), from = sumOf(t, t.address(1, f.space2()));
   const std::uint32_t size = t.use(2, Type::U32);
   const std::uint32_t barrier = bulk.hasBarrier ? sumOf(t, t.address(3, StateSpace::Shared)) : kSink;
-  const bool isMulticast = f.get(Slot::Multicast) != Mod::None;
-  const std::uint32_t blocks = isMulticast ? t.use(4, Type::B16) : t.constant(1);
+  bulk.isMulticast = f.get(Slot::Multicast) != Mod::None;
+  const std::uint32_t blocks = bulk.isMulticast ? t.use(4, Type::B16) : kSink;
   const auto slots = t.list({to, from, size, blocks});
   Inst& inst = t.emit(&copyBulk);
   inst.list = slots;
@@ -93,8 +106,11 @@ void writeRemote(Thread& t, const Inst& i) {
   const std::size_t each = bitWidth(remote.type) / 8;
   const auto space = static_cast<Space>(i.option);
   std::uint64_t at = t.r[i.a];
-  if (locate(space, at).space != Space::Shared)
+  const Location place = locate(space, at);
+  if (place.space != Space::Shared && place.space != Space::Cluster)
     throw Stop{"memcheck", "an address that is not in the shared memory of the cluster"};
+  const std::uint64_t barrier = locate(space, t.r[i.b]).address;
+  checkSameBlock(place.address, barrier);
   for (const std::uint32_t slot : i.list) {
     std::uint64_t value = t.r[slot];
     if (remote.action != Mod::None) {
@@ -105,7 +121,7 @@ void writeRemote(Thread& t, const Inst& i) {
     store(t, space, at, std::as_bytes(std::span(&value, 1)).first(each));
     at += each;
   }
-  bytesCame(t, Space::Shared, t.r[i.b], each * i.list.size());
+  bytesCame(t, Space::Cluster, barrier, each * i.list.size());
 }
 
 bool translateRemote(FunctionTranslator& t) {
@@ -116,7 +132,7 @@ bool translateRemote(FunctionTranslator& t) {
   remote.type = f.type();
   if (f.op == Op::RedAsync) remote.action = f.action();
   const Address to = t.address(0, f.space());
-  const std::uint32_t at = sumOf(t, to), barrier = sumOf(t, t.address(2, StateSpace::Shared));
+  const std::uint32_t at = sumOf(t, to), barrier = sumOf(t, t.address(2, f.space()));
   const auto values = t.uses(1, f.type());
   Inst& inst = t.emit(&writeRemote);
   inst.a = at;
@@ -130,6 +146,22 @@ bool translateRemote(FunctionTranslator& t) {
 void nothing(Thread&, const Inst&) {}
 
 } // namespace
+
+std::vector<std::uint32_t> multicastRanks(const Thread& t, std::uint16_t mask) {
+  std::vector<std::uint32_t> ranks;
+  for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1)
+    ranks.push_back(static_cast<std::uint32_t>(std::countr_zero(rest)));
+  const std::size_t blocks = t.cta->cluster->ctas.size();
+  if (!ranks.empty() && ranks.back() >= blocks)
+    throw Stop{"memcheck", fmt::format("a copy for block {} of a cluster that has {}", ranks.back(), blocks)};
+  return ranks;
+}
+
+void checkSameBlock(std::uint64_t data, std::uint64_t barrier) {
+  if (data >> kRankBit == (barrier & 0xffffffff) >> kRankBit) return;
+  throw Stop{"memcheck",
+             "the barrier that is to hear of the data is in the shared memory of another block than the data"};
+}
 
 bool translateBulk(FunctionTranslator& t) {
   switch (t.form().op) {

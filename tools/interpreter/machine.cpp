@@ -1,5 +1,6 @@
 #include "tools/interpreter/machine.h"
 
+#include "support/check.h"
 #include "tools/interpreter/special.h"
 #include "tools/interpreter/text.h"
 
@@ -10,6 +11,17 @@
 namespace orias::interp {
 
 namespace {
+
+launch::ClusterDemands demandsOf(const ptx::Function& kernel) {
+  const ptx::PerformanceDirectives& said = kernel.performance;
+  if (said.blocksareclusters) throw Error("a kernel whose grid counts clusters (.blocksareclusters) is not run");
+  launch::ClusterDemands demands;
+  const auto& shape = said.reqnctapercluster;
+  if (shape[0] != 0) demands.shape = {shape[0], std::max(shape[1], 1u), std::max(shape[2], 1u)};
+  demands.isExplicit = said.explicitcluster;
+  demands.mostBlocks = said.maxclusterrank;
+  return demands;
+}
 
 /// Instructions of one thread before the next one has its turn. Only programs that spin notice it.
 constexpr std::int64_t kTurn = 20'000;
@@ -48,6 +60,8 @@ void enter(Thread& t, const Code& code, const CallSite* site) {
   std::copy(code.constants.begin(), code.constants.end(), t.r + code.registerSlots);
   for (const Code::FrameAddress& f : code.frameAddresses)
     t.r[f.slot] = frame.localBase + f.offset;
+  for (const std::uint32_t slot : code.sharedAddresses)
+    t.r[slot] += std::uint64_t{t.cta->rank} << kRankBit;
   for (const Code::SpecialSlot& s : code.specials)
     t.r[s.slot] = specialRegister(t, s.reg, s.component);
   t.frames.push_back(frame);
@@ -69,67 +83,84 @@ void exitThread(Thread& t) {
   --t.cta->live;
   checkLanes(*t.warp);
   checkBarriers(*t.cta);
+  leaveCluster(t);
 }
 
 // ---- Running
 
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
                  std::vector<std::byte> params)
-    : program(program), device(device), options(options), params(std::move(params)) {
+    : program(program), device(device), options(options),
+      clusters(launch::clustersOf(device.launch, demandsOf(*program.kernel->function))), params(std::move(params)) {
+  if (clusters.isExplicit && program.module->target.arch.number < 90)
+    throw Error(fmt::format("sm_{} has no clusters", program.module->target.arch.number));
   if (!options.racecheck) return;
   forms_ = std::make_unique<ptx::FormTable>(*program.module);
   blockRaces = std::make_unique<BlockRaces>();
 }
 
-void Machine::startCta() {
-  const launch::Dim3& grid = device.launch.grid;
+void Machine::startCluster() {
+  auto cluster = std::make_unique<Cluster>();
+  cluster->number = nextCluster_++;
+  cluster->ctas.resize(clusters.blocks());
+  for (std::uint32_t rank = 0; rank < clusters.blocks(); ++rank) {
+    Cta& cta = cluster->ctas[rank];
+    cta.id = clusters.block(cluster->number, rank);
+    cta.rank = rank;
+    cta.cluster = cluster.get();
+    startCta(cta);
+  }
+  const Cta& first = cluster->ctas[0];
+  if (options.racecheck)
+    cluster->races = std::make_unique<Races>(cluster->ctas.size(), first.warps.size(), first.shared.bytes.size());
+  active_.push_back(std::move(cluster));
+}
+
+void Machine::startCta(Cta& cta) {
   const launch::Dim3& block = device.launch.block;
-  auto cta = std::make_unique<Cta>();
-  cta->id = {static_cast<std::uint32_t>(nextCta_ % grid.x), static_cast<std::uint32_t>(nextCta_ / grid.x % grid.y),
-             static_cast<std::uint32_t>(nextCta_ / grid.x / grid.y)};
-  cta->number = nextCta_++;
   const auto count = static_cast<std::uint32_t>(block.count());
-  cta->live = count;
-  cta->shared.resize(program.dynamicShared + device.launch.dynamicShared, options.memcheck);
-  cta->warps.resize((count + 31) / 32);
-  if (options.racecheck) cta->races = std::make_unique<Races>(cta->warps.size(), cta->shared.bytes.size());
-  cta->threads.resize(count);
-  for (Barrier& barrier : cta->barriers)
-    barrier.pending.resize(cta->warps.size());
+  cta.live = count;
+  cta.shared.resize(program.dynamicShared + device.launch.dynamicShared, options.memcheck);
+  cta.warps.resize((count + 31) / 32);
+  cta.threads.resize(count);
+  for (Barrier& barrier : cta.barriers)
+    barrier.pending.resize(cta.warps.size());
+  const auto firstWarp = static_cast<std::uint32_t>(cta.rank * cta.warps.size());
   for (std::uint32_t i = 0; i < count; ++i) {
-    Thread& t = cta->threads[i];
-    Warp& warp = cta->warps[i / 32];
-    t.cta = cta.get();
+    Thread& t = cta.threads[i];
+    Warp& warp = cta.warps[i / 32];
+    t.cta = &cta;
     t.warp = &warp;
     t.machine = this;
     t.index = i;
+    t.number = firstWarp * 32 + i;
     t.lane = i % 32;
     t.tid = {i % block.x, i / block.x % block.y, i / block.x / block.y};
     warp.index = i / 32;
+    warp.number = firstWarp + warp.index;
     warp.lanes[t.lane] = &t;
     warp.live |= 1u << t.lane;
   }
-  for (Thread& t : cta->threads)
+  for (Thread& t : cta.threads)
     enter(t, *program.kernel, nullptr);
-  active_.push_back(std::move(cta));
 }
 
 launch::RunResult Machine::run() {
-  const std::uint64_t ctas = device.launch.grid.count();
+  const std::uint64_t count = clusters.count.count();
   while (!stopped_) {
     if (active_.empty()) {
-      if (nextCta_ == ctas) break;
-      startCta();
+      if (nextCluster_ == count) break;
+      startCluster();
     }
     bool moved = false;
     for (std::size_t i = 0; i < active_.size() && !stopped_; ++i)
       moved |= runRound(*active_[i]);
-    std::erase_if(active_, [](const auto& cta) { return cta->live == 0; });
+    std::erase_if(active_, [](const auto& cluster) { return cluster->live() == 0; });
     const bool impatient =
-        std::all_of(active_.begin(), active_.end(), [](const auto& cta) { return cta->turns >= kPatience; });
+        std::all_of(active_.begin(), active_.end(), [](const auto& cluster) { return cluster->turns >= kPatience; });
     if (stopped_ || active_.empty()) continue;
-    if (nextCta_ < ctas && (impatient || !moved))
-      startCta();
+    if (nextCluster_ < count && (impatient || !moved))
+      startCluster();
     else if (!moved)
       reportDeadlock();
   }
@@ -137,19 +168,20 @@ launch::RunResult Machine::run() {
   return std::move(result_);
 }
 
-/// A turn for every thread of the block that is ready; false if there was none.
-bool Machine::runRound(Cta& cta) {
+/// A turn for every thread of the cluster that is ready; false if there was none.
+bool Machine::runRound(Cluster& cluster) {
   bool moved = false;
-  ++cta.turns;
-  for (Warp& warp : cta.warps) {
-    for (Thread* t : warp.lanes) {
-      if (!t || t->state != ThreadState::Ready) continue;
-      moved = true;
-      runTurn(*t);
-      if (stopped_) return true;
+  ++cluster.turns;
+  for (Cta& cta : cluster.ctas)
+    for (Warp& warp : cta.warps) {
+      for (Thread* t : warp.lanes) {
+        if (!t || t->state != ThreadState::Ready) continue;
+        moved = true;
+        runTurn(*t);
+        if (stopped_) return true;
+      }
+      moved |= releaseGathered(warp);
     }
-    moved |= releaseGathered(warp);
-  }
   return moved;
 }
 
@@ -172,7 +204,7 @@ void Machine::runTurn(Thread& t) {
       if (options.trace) trace(t, *at);
     }
     result_.threadInstructions += static_cast<std::uint64_t>(done - t.uncounted);
-    if (options.progress) options.progress->tell(result_.threadInstructions, nextCta_);
+    if (options.progress) options.progress->tell(result_.threadInstructions, nextCluster_ * clusters.blocks());
     if (result_.threadInstructions > options.instructionBudget)
       throw Stop{"budget", fmt::format("the launch takes more than {} thread instructions", options.instructionBudget)};
   } catch (const Stop& why) {
@@ -254,15 +286,18 @@ void Machine::reportDeadlock() {
   stopped_ = true;
   std::vector<std::pair<std::string, std::vector<std::string>>> waits; // place and threads
   const Thread* first = nullptr;
-  for (const auto& cta : active_)
-    for (const Thread& t : cta->threads) {
-      if (t.state != ThreadState::Waiting) continue;
-      if (!first) first = &t;
-      std::string place = placeOf(t);
-      auto it = std::find_if(waits.begin(), waits.end(), [&](const auto& w) { return w.first == place; });
-      if (it == waits.end()) it = waits.insert(waits.end(), {std::move(place), {}});
-      it->second.push_back(threadName(t));
-    }
+  const auto note = [&](const Thread& t) {
+    if (t.state != ThreadState::Waiting) return;
+    if (!first) first = &t;
+    std::string place = placeOf(t);
+    auto it = std::find_if(waits.begin(), waits.end(), [&](const auto& w) { return w.first == place; });
+    if (it == waits.end()) it = waits.insert(waits.end(), {std::move(place), {}});
+    it->second.push_back(threadName(t));
+  };
+  for (const auto& cluster : active_)
+    for (const Cta& cta : cluster->ctas)
+      for (const Thread& t : cta.threads)
+        note(t);
   std::string text = "no thread can go on;";
   for (const auto& [place, threads] : waits) {
     text += fmt::format(

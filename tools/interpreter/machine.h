@@ -4,6 +4,7 @@
 #include "tools/interpreter/block_races.h"
 #include "tools/interpreter/program.h"
 #include "tools/interpreter/races.h"
+#include "tools/launch/cluster.h"
 #include "tools/launch/launch.h"
 
 #include <array>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -22,6 +24,7 @@
 namespace orias::interp {
 
 class Machine;
+struct Cluster;
 struct Cta;
 struct Warp;
 
@@ -34,7 +37,14 @@ inline constexpr std::uint64_t kParamWindow = 0x7d0000000000;
 inline constexpr std::uint64_t kExternShared = 0x790000000000;
 static_assert(kParamWindow + kWindowBytes <= launch::Device::kGlobalBase);
 
-enum class Space : std::uint8_t { Generic, Global, Shared, Local, Param };
+/// Shared: of the block itself. Cluster: of any block of the cluster.
+enum class Space : std::uint8_t { Generic, Global, Shared, Local, Param, Cluster };
+
+/// Addresses of shared memory: below this bit the place in the block's, from it on the block's rank.
+inline constexpr unsigned kRankBit = 24;
+inline std::uint64_t inRank(std::uint64_t rank, std::uint64_t address) {
+  return rank << kRankBit | (address & ((1u << kRankBit) - 1));
+}
 
 /// Ends the run. Thrown by handlers, caught by the scheduler, which adds the place.
 struct Stop {
@@ -94,9 +104,10 @@ struct Thread {
   ThreadState state = ThreadState::Ready;
   Wait wait = Wait::None;
   std::uint32_t waitMask = 0;
-  std::uint64_t clusterPhase = ~std::uint64_t{0}; ///< in which it arrived at the cluster's barrier
+  std::optional<std::uint64_t> clusterPhase; ///< in which it arrived at the cluster's barrier, until it has waited
   std::uint32_t lane = 0;
-  std::uint32_t index = 0; ///< in the block
+  std::uint32_t index = 0;  ///< in the block
+  std::uint32_t number = 0; ///< in the cluster, where each block begins with a whole warp
   launch::Dim3 tid;
   std::vector<std::uint64_t> slots;
   std::vector<Frame> frames;
@@ -113,7 +124,8 @@ struct Thread {
 struct Warp {
   std::array<Thread*, 32> lanes{};
   std::uint32_t index = 0;
-  std::uint32_t live = 0; ///< lanes that have not exited
+  std::uint32_t number = 0; ///< in the cluster
+  std::uint32_t live = 0;   ///< lanes that have not exited
 };
 
 /// A barrier of a block (bar, barrier): warps arrive as a whole.
@@ -125,17 +137,31 @@ struct Barrier {
 };
 
 struct Cta {
-  std::uint64_t number = 0; ///< in the order in which blocks start
   launch::Dim3 id;
+  std::uint32_t rank = 0; ///< in the cluster
+  Cluster* cluster = nullptr;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::uint32_t live = 0;
   OwnMemory shared;
   std::array<Barrier, 16> barriers;
-  std::uint32_t clusterArrived = 0; ///< threads at barrier.cluster.arrive in this phase
-  std::uint64_t clusterPhase = 0;
+};
+
+/// Blocks that run at the same time and reach each other's shared memory.
+struct Cluster {
+  std::uint64_t number = 0;  ///< in the order in which clusters start
+  std::vector<Cta> ctas;     ///< by rank
+  std::uint32_t arrived = 0; ///< threads at barrier.cluster.arrive in this phase
+  std::uint64_t phase = 0;
   std::uint64_t turns = 0;
   std::unique_ptr<Races> races; ///< with RunOptions::racecheck
+
+  std::uint32_t live() const {
+    std::uint32_t count = 0;
+    for (const Cta& cta : ctas)
+      count += cta.live;
+    return count;
+  }
 };
 
 /// A launch while it runs.
@@ -161,12 +187,14 @@ class Machine {
   const Program& program;
   launch::Device& device;
   const launch::RunOptions& options;
+  const launch::Clusters clusters;
   std::vector<std::byte> params;          ///< the kernel's parameter space
   std::unique_ptr<BlockRaces> blockRaces; ///< with RunOptions::racecheck
 
  private:
-  void startCta();
-  bool runRound(Cta& cta);
+  void startCluster();
+  void startCta(Cta& cta);
+  bool runRound(Cluster& cluster);
   void runTurn(Thread& thread);
   void trace(Thread& thread, const Inst& inst);
   void stop(const Thread& thread, const Stop& why);
@@ -176,8 +204,8 @@ class Machine {
   std::unique_ptr<ptx::FormTable> forms_;                      ///< racecheck
   std::unordered_map<const Inst*, Races::Strength> strengths_; ///< what strengthOf found
   std::map<std::string, std::size_t> reportAt_;                ///< kind and place → index
-  std::vector<std::unique_ptr<Cta>> active_;
-  std::uint64_t nextCta_ = 0;
+  std::vector<std::unique_ptr<Cluster>> active_;
+  std::uint64_t nextCluster_ = 0;
   bool stopped_ = false;
 };
 
@@ -203,6 +231,8 @@ void checkLanes(Warp& warp);
 bool releaseGathered(Warp& warp);
 /// Completes barriers that wait only for threads that have exited.
 void checkBarriers(Cta& cta);
+/// The same for the cluster's, at which the thread that has exited may have arrived.
+void leaveCluster(const Thread& thread);
 
 // --- values ---------------------------------------------------------------------------------------------------------
 

@@ -64,10 +64,23 @@ void cvta(Thread& t, const Inst& i) {
   t.r[i.d] = t.r[i.a] + static_cast<std::uint64_t>(i.imm);
 }
 
+/// The place of a in the block with the rank b, and the rank of the block that a is in. Generic addresses have both in
+/// their low words.
+void mapa(Thread& t, const Inst& i) {
+  const std::uint64_t address = t.r[i.a];
+  t.r[i.d] = (address & ~std::uint64_t{0xffffffff}) | inRank(t.r[i.b] & 0xff, address & 0xffffffff);
+}
+void getctarank(Thread& t, const Inst& i) {
+  t.r[i.d] = t.r[i.a] >> kRankBit & 0xff;
+}
+
+/// option: in the shared memory of any block of the cluster.
+constexpr std::uint16_t kInCluster = 1;
 template <StateSpace Asked> void isspacep(Thread& t, const Inst& i) {
   const auto [space, address] = locate(Space::Generic, t.r[i.a]);
   bool is = false;
-  if constexpr (Asked == StateSpace::Shared) is = space == Space::Shared;
+  if constexpr (Asked == StateSpace::Shared)
+    is = space == Space::Cluster && (i.option == kInCluster || address >> kRankBit == t.cta->rank);
   if constexpr (Asked == StateSpace::Local) is = space == Space::Local;
   if constexpr (Asked == StateSpace::Param) is = space == Space::Param;
   // Constants lie in global memory here; which variable it is tells them apart.
@@ -167,14 +180,16 @@ bool translateMove(FunctionTranslator& t) {
                                         : std::int64_t{isa::kSurfaceHandle};
     return true;
   }
-  case Op::Isspacep: return emitWith(t, isspacepHandler(f.space()), {Type::B64});
-  // A cluster has one block: every address in it is this block's, and its rank is 0.
-  case Op::Mapa: return emitWith(t, &mov, {f.type()});
-  case Op::Getctarank: {
-    Inst& inst = t.emit([](Thread& thread, const Inst& i) { thread.r[i.d] = 0; });
+  case Op::Isspacep: {
+    const std::uint32_t address = t.use(1, Type::B64);
+    Inst& inst = t.emit(isspacepHandler(f.space()));
     inst.d = t.def(0);
+    inst.a = address;
+    inst.option = f.get(ptx::Slot::Space) == ptx::Mod::SharedCluster ? kInCluster : 0;
     return true;
   }
+  case Op::Mapa: return emitWith(t, &mapa, {f.type(), Type::U32});
+  case Op::Getctarank: return emitWith(t, &getctarank, {f.type()});
   default: return false;
   }
 }

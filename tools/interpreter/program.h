@@ -75,6 +75,7 @@ struct Code {
     unsigned component;
   };
   std::vector<SpecialSlot> specials;
+  std::vector<std::uint32_t> sharedAddresses; ///< slots of addresses in the block's shared memory
   std::uint64_t frameBytes = 0;
 
   std::vector<Place> params, returns;

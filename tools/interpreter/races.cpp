@@ -6,16 +6,22 @@ namespace orias::interp {
 
 namespace {
 constexpr std::uint32_t kLanes = 32;
-}
+constexpr unsigned kRankBit = 24;
+constexpr std::uint64_t kInBlock = (1u << kRankBit) - 1;
+} // namespace
 
-Races::Races(std::size_t warps, std::size_t sharedBytes)
-    : clocks_(warps), fenced_(warps), observed_(warps), phase_(warps, 0), shared_(sharedBytes) {
-  for (std::size_t w = 0; w < warps; ++w)
+Races::Races(std::size_t blocks, std::size_t warpsOfEach, std::size_t sharedBytes)
+    : clocks_(blocks * warpsOfEach, Clock(blocks * warpsOfEach)), fenced_(clocks_.size()), observed_(clocks_.size()),
+      phase_(clocks_.size(), 0), warpsOfEach_(warpsOfEach), barriers_(blocks * kBarriers), reached_(clocks_.size()),
+      reachedBefore_(clocks_.size()), knowsAll_(clocks_.size()), reaching_(blocks, Clock(clocks_.size())),
+      shared_(blocks, std::vector<Byte>(sharedBytes)) {
+  for (std::size_t w = 0; w < clocks_.size(); ++w)
     clocks_[w][w] = 1;
 }
 
 void Races::join(Clock& to, const Clock& from) {
-  for (std::size_t w = 0; w < to.size(); ++w)
+  to.resize(std::max(to.size(), from.size()));
+  for (std::size_t w = 0; w < from.size(); ++w)
     to[w] = std::max(to[w], from[w]);
 }
 
@@ -37,7 +43,8 @@ std::optional<Races::Conflict> Races::note(std::uint32_t thread, Memory memory, 
     if (!conflict) conflict = {before.thread, withWrite, at};
   };
   for (std::size_t k = 0; k < size; ++k) {
-    Byte& byte = memory == Memory::Shared ? shared_.at(offset + k) : global_[offset + k];
+    Byte& byte =
+        memory == Memory::Shared ? shared_.at(offset >> kRankBit).at((offset & kInBlock) + k) : global_[offset + k];
     const bool writesSame = !data.empty() && byte.write.thread / kLanes == warp && byte.value == data[k];
     if (conflicts(byte.write) && !writesSame) report(byte.write, true, offset + k);
     if (!data.empty()) {
@@ -83,17 +90,60 @@ void Races::fence(std::uint32_t thread) {
 }
 
 void Races::arrive(std::uint32_t warp, std::size_t barrier) {
-  join(barriers_[barrier], clocks_[warp]);
+  join(barriers_[warp / warpsOfEach_ * kBarriers + barrier], clocks_[warp]);
   ++clocks_[warp][warp];
   ++phase_[warp];
 }
 
 void Races::leave(std::uint32_t warp, std::size_t barrier) {
-  join(clocks_[warp], barriers_[barrier]);
+  join(clocks_[warp], barriers_[warp / warpsOfEach_ * kBarriers + barrier]);
 }
 
-void Races::reset(std::size_t barrier) {
-  barriers_[barrier] = {};
+void Races::reset(std::size_t block, std::size_t barrier) {
+  barriers_[block * kBarriers + barrier].clear();
+}
+
+void Races::clusterArrive(std::uint32_t thread, bool releases) {
+  const std::uint32_t warp = thread / kLanes;
+  join(arriving_, releases ? clocks_[warp] : fenced_[warp]);
+  reached_[warp] = clocks_[warp][warp]++;
+}
+
+void Races::clusterComplete() {
+  arrived_ = arriving_;
+  reachedBefore_ = reached_;
+  for (std::uint32_t& phase : phase_)
+    ++phase;
+}
+
+void Races::clusterWait(std::uint32_t thread) {
+  const std::uint32_t warp = thread / kLanes;
+  join(clocks_[warp], arrived_);
+  knowsAll_[warp] = true;
+  // Whatever the arrivals released: a warp that has arrived has made its accesses.
+  Clock& own = reaching_[warp / warpsOfEach_];
+  for (std::size_t w = 0; w < own.size(); ++w)
+    if (own[w] <= reachedBefore_[w]) own[w] = 0;
+}
+
+bool Races::noteRemote(std::uint32_t thread, std::uint32_t block) {
+  const std::uint32_t warp = thread / kLanes;
+  reaching_[block][warp] = clocks_[warp][warp];
+  bool knows = knowsAll_[warp];
+  for (std::size_t w = block * warpsOfEach_; w < (block + 1) * warpsOfEach_; ++w)
+    knows |= clocks_[warp][w] != 0;
+  return knows;
+}
+
+std::optional<std::uint32_t> Races::stillReaching(std::uint32_t block) const {
+  const Clock& last = reaching_[block];
+  for (std::uint32_t w = 0; w < last.size(); ++w) {
+    bool isDone = last[w] == 0;
+    for (std::size_t own = block * warpsOfEach_; own < (block + 1) * warpsOfEach_; ++own)
+      isDone |= clocks_[own][w] >= last[w];
+    if (!isDone) return w;
+  }
+  return std::nullopt;
 }
 
 } // namespace orias::interp

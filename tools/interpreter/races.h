@@ -10,10 +10,16 @@
 
 namespace orias::interp {
 
-/// Watches what the threads of one block do to shared and global memory: two threads touch a byte, at least one writes
-/// it, not both by strong operations (atomic, volatile, relaxed, ...), and nothing orders them. What orders is what the
-/// PTX manual says: barriers of the block for the warps that take part, bar.warp.sync (and nothing else) between lanes
-/// of a warp, mbarrier, and a release that an acquire has seen, be it by fences. (Different blocks: block_races.h.)
+/// Watches what the threads of one cluster do to shared and global memory: two threads touch a byte, at least one
+/// writes it, not both by strong operations (atomic, volatile, relaxed, ...), and nothing orders them. What orders is
+/// what the PTX manual says: barriers of the block for the warps that take part, that of the cluster, bar.warp.sync
+/// (and nothing else) between lanes of a warp, mbarrier, and a release that an acquire has seen, be it by fences.
+/// (Different clusters: block_races.h.)
+///
+/// Threads are numbered through the blocks of the cluster, each of which begins with a whole warp. Addresses of shared
+/// memory have the block's rank from bit 24 on. Another block's memory is there from the time at which a thread knows
+/// that the block has started (barrier.cluster.wait, or anything that orders it behind a thread of it) and until that
+/// block's last thread exits.
 ///
 /// Order is kept warp by warp with vector clocks: a thread that waits for another orders its whole warp. Of the readers
 /// of a byte three are remembered. Both can hide a race, neither can invent one. Two lanes that write the same value
@@ -32,7 +38,7 @@ class Races {
     std::uint64_t offset = 0; ///< of the byte: its address in that memory
   };
 
-  Races(std::size_t warps, std::size_t sharedBytes);
+  Races(std::size_t blocks, std::size_t warpsOfEach, std::size_t sharedBytes);
 
   /// An access that went well; the first conflict that it makes. `data`: what is written, empty for a read.
   std::optional<Conflict> note(std::uint32_t thread, Memory memory, std::uint64_t offset, std::size_t size,
@@ -42,19 +48,26 @@ class Races {
   void strongWrite(std::uint32_t thread, std::uint64_t address, Strength strength);
   void fence(std::uint32_t thread);
 
-  /// A warp has come to a barrier of the block; once all have, those that wait leave it.
+  /// A warp has come to a barrier of its block; once all have, those that wait leave it.
   void arrive(std::uint32_t warp, std::size_t barrier);
   void leave(std::uint32_t warp, std::size_t barrier);
-  void reset(std::size_t barrier);
+  void reset(std::size_t block, std::size_t barrier);
   /// bar.warp.sync.
   void warpSync(std::uint32_t warp) { ++phase_[warp]; }
 
-  static constexpr std::size_t kBarriers = 17; ///< those of the block, and that of the cluster
-  static constexpr std::size_t kCluster = 16;
+  /// A thread has come to the cluster's barrier; all have; it has waited. A relaxed arrival releases only what fences
+  /// have.
+  void clusterArrive(std::uint32_t thread, bool releases);
+  void clusterComplete();
+  void clusterWait(std::uint32_t thread);
+  /// An access to the shared memory of another block: may the thread know that the block has started?
+  bool noteRemote(std::uint32_t thread, std::uint32_t block);
+  /// The last thread of a block exits: a warp of which nobody knows that it is done with the block's memory.
+  std::optional<std::uint32_t> stillReaching(std::uint32_t block) const;
 
  private:
-  static constexpr unsigned kWarps = 32;
-  using Clock = std::array<std::uint32_t, kWarps>;
+  static constexpr std::size_t kBarriers = 16; ///< of a block
+  using Clock = std::vector<std::uint32_t>;    ///< by warp; empty: all 0
 
   struct Stamp {
     std::uint16_t thread = 0xffff;
@@ -77,9 +90,17 @@ class Races {
   std::vector<Clock> fenced_;   ///< by warp: as they were at its last fence
   std::vector<Clock> observed_; ///< by warp: what relaxed reads have seen, and the next fence acquires
   std::vector<std::uint32_t> phase_;
-  std::array<Clock, kBarriers> barriers_{};
+  std::size_t warpsOfEach_;
+  std::vector<Clock> barriers_; ///< by block and number
+
+  // The cluster's barrier: what this phase's arrivals have released, and the last complete one's; how far each warp was
+  // when it arrived, whatever that released.
+  Clock arriving_, arrived_, reached_, reachedBefore_;
+  std::vector<bool> knowsAll_;  ///< by warp: that all blocks have started
+  std::vector<Clock> reaching_; ///< by block: each warp's last access to its memory that it cannot know to be done
+
   std::unordered_map<std::uint64_t, Clock> places_; ///< by address: what strong writes have released
-  std::vector<Byte> shared_;
+  std::vector<std::vector<Byte>> shared_;           ///< by block
   std::unordered_map<std::uint64_t, Byte> global_;
 };
 

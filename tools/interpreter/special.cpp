@@ -23,6 +23,7 @@ std::uint64_t part(const launch::Dim3& value, unsigned component) {
 std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigned component) {
   using S = ptx::SpecialRegister;
   const launch::Launch& launch = t.machine->device.launch;
+  const launch::Clusters& clusters = t.machine->clusters;
   const std::uint32_t self = 1u << t.lane;
   const std::uint64_t shared = t.machine->program.dynamicShared + launch.dynamicShared;
   const bool isOlder = t.machine->program.module->target.arch.number < 90;
@@ -40,18 +41,20 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   case S::LaneMaskLt: return self - 1;
   case S::LaneMaskGe: return ~(self - 1) & 0xffffffff;
   case S::LaneMaskGt: return ~(self - 1) & ~self & 0xffffffff;
-  // Clusters of one block.
-  case S::ClusterId: return part(t.cta->id, component);
-  case S::NClusterId: return part(launch.grid, component);
-  case S::ClusterNCtaId: return component < 3 ? 1 : 0;
-  case S::ClusterNCtaRank: return 1;
+  case S::ClusterId: return part(clusters.cluster(t.cta->cluster->number), component);
+  case S::NClusterId: return part(clusters.count, component);
+  case S::ClusterCtaId: return part(clusters.inCluster(t.cta->rank), component);
+  case S::ClusterNCtaId: return part(clusters.shape, component);
+  case S::ClusterCtaRank: return t.cta->rank;
+  case S::ClusterNCtaRank: return clusters.blocks();
+  case S::IsExplicitCluster: return clusters.isExplicit ? 1 : 0;
   case S::DynamicSmemSize: return launch.dynamicShared;
   case S::TotalSmemSize: return shared;
   case S::AggrSmemSize: return kReservedShared + shared;
   case S::ReservedSmemOffsetBegin:
   case S::ReservedSmemOffset: return isOlder ? shared : 0;
   case S::ReservedSmemOffsetCap: return isOlder ? shared : kReservedShared;
-  // %smid, %gridid, %envreg, %pm, %cluster_ctaid, %reserved_smem_offset_end and what else has no meaning here.
+  // %smid, %gridid, %envreg, %pm, %reserved_smem_offset_end and what else has no meaning here.
   default: return 0;
   }
 }

@@ -137,10 +137,10 @@ void tryComplete(Cta& cta, Barrier& barrier) {
   barrier.waiting.clear();
   barrier.arrived = barrier.expected = 0;
   reduce(waiting);
-  if (cta.races) {
+  if (Races* races = cta.cluster->races.get()) {
     for (const Thread* t : waiting)
-      cta.races->leave(t->warp->index, numberOf(cta, barrier));
-    cta.races->reset(numberOf(cta, barrier));
+      races->leave(t->warp->number, numberOf(cta, barrier));
+    races->reset(cta.rank, numberOf(cta, barrier));
   }
   for (Thread* t : waiting)
     release(*t);
@@ -151,7 +151,7 @@ void tryWarp(Cta& cta, Barrier& barrier, Warp& warp) {
   std::uint32_t& pending = barrier.pending[warp.index];
   if (pending == 0 || (warp.live & ~pending) != 0) return;
   barrier.arrived += 32;
-  if (cta.races) cta.races->arrive(warp.index, numberOf(cta, barrier));
+  if (cta.cluster->races) cta.cluster->races->arrive(warp.number, numberOf(cta, barrier));
   for (unsigned k = 0; k < 32; ++k) {
     if (!(pending >> k & 1) || !(warp.live >> k & 1)) continue;
     Thread& t = *warp.lanes[k];
@@ -182,43 +182,53 @@ void barrier(Thread& t, const Inst& i) {
   tryWarp(*t.cta, b, *t.warp);
 }
 
-// ---- barrier.cluster: of one block, so of its threads
+// ---- barrier.cluster: threads arrive one by one
 
-void completeCluster(Cta& cta) {
-  if (cta.clusterArrived < cta.live) return;
-  cta.clusterArrived = 0;
-  ++cta.clusterPhase;
-  if (cta.races) {
-    for (const Warp& warp : cta.warps)
-      cta.races->arrive(warp.index, Races::kCluster);
-    for (const Warp& warp : cta.warps)
-      cta.races->leave(warp.index, Races::kCluster);
-    cta.races->reset(Races::kCluster);
-  }
-  for (Thread& t : cta.threads)
-    if (t.state == ThreadState::Waiting && t.wait == Wait::Cluster) release(t);
+void completeCluster(Cluster& cluster) {
+  if (cluster.arrived == 0 || cluster.arrived < cluster.live()) return;
+  cluster.arrived = 0;
+  ++cluster.phase;
+  if (cluster.races) cluster.races->clusterComplete();
+  for (Cta& cta : cluster.ctas)
+    for (Thread& t : cta.threads)
+      if (t.state == ThreadState::Waiting && t.wait == Wait::Cluster) {
+        if (cluster.races) cluster.races->clusterWait(t.number);
+        release(t);
+      }
 }
-void clusterArrive(Thread& t, const Inst&) {
-  t.clusterPhase = t.cta->clusterPhase;
-  ++t.cta->clusterArrived;
-  completeCluster(*t.cta);
+
+/// option: the arrival releases nothing.
+constexpr std::uint16_t kRelaxed = 1;
+void clusterArrive(Thread& t, const Inst& i) {
+  Cluster& cluster = *t.cta->cluster;
+  if (t.clusterPhase)
+    throw Stop{"memcheck", "arrives at the cluster's barrier again and has not waited for its first arrival"};
+  t.clusterPhase = cluster.phase;
+  ++cluster.arrived;
+  if (cluster.races) cluster.races->clusterArrive(t.number, i.option != kRelaxed);
+  completeCluster(cluster);
 }
 void clusterWait(Thread& t, const Inst& i) {
-  if (t.clusterPhase == t.cta->clusterPhase) wait(t, i, Wait::Cluster);
+  if (!t.clusterPhase) throw Stop{"memcheck", "waits at the cluster's barrier without having arrived"};
+  Cluster& cluster = *t.cta->cluster;
+  const bool isOver = *t.clusterPhase != cluster.phase;
+  t.clusterPhase.reset();
+  if (!isOver) return wait(t, i, Wait::Cluster);
+  if (cluster.races) cluster.races->clusterWait(t.number);
 }
 
 void nothing(Thread&, const Inst&) {}
 
 void fence(Thread& t, const Inst&) {
-  if (!t.cta->races) return;
-  t.cta->races->fence(t.index);
-  t.machine->blockRaces->fence(t.cta->number);
+  if (!t.cta->cluster->races) return;
+  t.cta->cluster->races->fence(t.number);
+  t.machine->blockRaces->fence(t.cta->cluster->number);
 }
 
 /// All lanes of a bar.warp.sync have come.
 void lanesMet(Lanes lanes) {
   for (const Thread* t : lanes)
-    if (t && t->cta->races) return t->cta->races->warpSync(t->warp->index);
+    if (t && t->cta->cluster->races) return t->cta->cluster->races->warpSync(t->warp->number);
 }
 
 void warpSync(Thread& t, const Inst& i) {
@@ -252,7 +262,20 @@ void checkBarriers(Cta& cta) {
       if (warp.live == 0) b.pending[warp.index] = 0;
     tryComplete(cta, b);
   }
-  if (cta.clusterArrived != 0) completeCluster(cta);
+}
+
+void leaveCluster(const Thread& t) {
+  Cluster& cluster = *t.cta->cluster;
+  const bool hasArrived = t.clusterPhase && *t.clusterPhase == cluster.phase;
+  if (hasArrived) --cluster.arrived;
+  completeCluster(cluster);
+  if (!cluster.races || t.cta->live != 0) return;
+  if (const auto warp = cluster.races->stillReaching(t.cta->rank)) {
+    const launch::Dim3& id = cluster.ctas[*warp / t.cta->warps.size()].id;
+    t.machine->report(
+        t, "racecheck",
+        fmt::format("the block exits while block ({},{},{}) may still reach for its shared memory,", id.x, id.y, id.z));
+  }
 }
 
 bool translateSync(FunctionTranslator& t) {
@@ -273,7 +296,7 @@ bool translateSync(FunctionTranslator& t) {
     inst.group = &lanesMet;
     return true;
   }
-  case Op::BarrierClusterArrive: t.emit(&clusterArrive); return true;
+  case Op::BarrierClusterArrive: t.emit(&clusterArrive).option = f.has(Mod::Relaxed) ? kRelaxed : 0; return true;
   case Op::BarrierClusterWait: t.emit(&clusterWait); return true;
   case Op::Membar:
   case Op::Fence: t.emit(&fence); return true;

@@ -28,7 +28,7 @@ enum Slots : std::uint8_t { kMap, kShared, kBarrier, kBlocks, kSlots };
 /// Inst::detail.
 struct Copy {
   std::span<const std::uint32_t> coordinates, offsets;
-  bool loads = false, isImage = false;
+  bool loads = false, isImage = false, isMulticast = false;
   Mod action = Mod::None; ///< None: a copy
 };
 
@@ -63,7 +63,6 @@ void copyBox(Thread& t, const Inst& i) {
   const TensorMap map = readMap(t, Space::Generic, t.r[i.list[kMap]]);
   if (map.rank != copy.coordinates.size() || map.isImage != copy.isImage)
     throw Stop{"memcheck", "the map of another kind of tensor"};
-  if (copy.loads && (t.r[i.list[kBlocks]] & 1) == 0) return; // not to this block, the only one
   std::vector<std::int64_t> at;
   for (const std::uint32_t slot : copy.coordinates)
     at.push_back(static_cast<std::int32_t>(t.r[slot]));
@@ -73,13 +72,22 @@ void copyBox(Thread& t, const Inst& i) {
   const auto elements = map.elements(at, offsets, t.r[i.list[kShared]]);
   if (!elements) throw Stop{"unsupported", "an interleaved tensor"};
   const std::size_t bytes = map.elementBytes();
+  const std::uint64_t barrier = t.r[i.list[kBarrier]];
+  std::vector<std::uint32_t> ranks; // of the blocks that get it
+  if (copy.isMulticast) {
+    ranks = multicastRanks(t, get<std::uint16_t>(t, i.list[kBlocks]));
+  } else if (copy.loads) {
+    checkSameBlock(t.r[i.list[kShared]], barrier);
+    ranks = {static_cast<std::uint32_t>(barrier >> kRankBit)};
+  }
   for (const TensorMap::Element& element : *elements) {
     std::uint64_t value = map.outside(), old = 0;
     const auto data = std::as_writable_bytes(std::span(&value, 1)).first(bytes);
     if (copy.loads) {
       if (element.global) load(t, Space::Global, *element.global, data);
       value = element.global ? map.loaded(value) : map.outside();
-      store(t, Space::Shared, element.shared, data);
+      for (const std::uint32_t rank : ranks)
+        store(t, Space::Cluster, inRank(rank, element.shared), data);
       continue;
     }
     if (!element.global) continue;
@@ -91,7 +99,8 @@ void copyBox(Thread& t, const Inst& i) {
     }
     store(t, Space::Global, *element.global, data);
   }
-  if (copy.loads) bytesCame(t, Space::Shared, t.r[i.list[kBarrier]], bytes * elements->size());
+  for (const std::uint32_t rank : ranks)
+    bytesCame(t, Space::Cluster, inRank(rank, barrier), bytes * elements->size());
 }
 
 bool translateTensorCopy(FunctionTranslator& t) {
@@ -112,12 +121,12 @@ bool translateTensorCopy(FunctionTranslator& t) {
     coordinates.push_back(t.useOf(c, Type::B32));
   copy.coordinates = t.list(std::move(coordinates));
   slots[kShared] = sumOf(t, t.address(copy.loads ? 0 : 1, StateSpace::Shared));
-  slots[kBlocks] = t.constant(1);
   if (copy.loads) {
     slots[kBarrier] = sumOf(t, t.address(2, StateSpace::Shared));
     unsigned next = 3;
     if (mode == Mod::Im2col) copy.offsets = t.uses(next++, Type::U16);
-    if (f.get(Slot::Multicast) != Mod::None) slots[kBlocks] = t.use(next, Type::B16);
+    copy.isMulticast = f.get(Slot::Multicast) != Mod::None;
+    if (copy.isMulticast) slots[kBlocks] = t.use(next, Type::B16);
   }
   const auto list = t.list(std::move(slots));
   Inst& inst = t.emit(&copyBox);

@@ -88,7 +88,7 @@ class FunctionTranslator {
   ptx::Type registerType(ptx::RegisterId id) const { return function_.registers[index(id)].type; }
 
   /// The slot of a variable's address; of a texture or surface of the module, of its handle.
-  std::uint32_t variableAddress(ptx::VariableId id);
+  std::uint32_t variableAddress(ptx::VariableId id, std::int64_t offset = 0);
 
  private:
   /// Adds the slots of a register that is named whole; false for any other operand.
@@ -99,6 +99,7 @@ class FunctionTranslator {
   void finish();
   std::uint32_t special(ptx::SpecialRegister reg, unsigned component);
   std::uint32_t frameAddress(std::uint64_t offset);
+  std::uint32_t sharedAddress(std::uint64_t address);
   std::uint64_t constantBits(const ptx::Operand& operand, ptx::Type type) const;
 
   struct Branch {
@@ -119,7 +120,7 @@ class FunctionTranslator {
   std::span<const ptx::Operand> operands_;
   std::vector<std::uint32_t> firstSlot_; ///< by register
   std::unordered_map<std::uint64_t, std::uint32_t> constantSlots_;
-  std::map<std::uint64_t, std::uint32_t> frameSlots_;
+  std::map<std::uint64_t, std::uint32_t> frameSlots_, sharedSlots_;
   std::map<std::uint32_t, std::uint32_t> specialSlots_;
   std::map<ptx::VariableId, std::uint64_t> frameOffsets_;
   std::vector<Branch> branches_;

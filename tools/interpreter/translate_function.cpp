@@ -133,6 +133,8 @@ void FunctionTranslator::finish() {
     place(f.slot);
   for (Code::SpecialSlot& s : code_.specials)
     place(s.slot);
+  for (std::uint32_t& slot : code_.sharedAddresses)
+    place(slot);
   for (CallSite* site : sites_) {
     for (Place& p : site->args)
       place(p.slot);
@@ -184,6 +186,17 @@ std::uint32_t FunctionTranslator::frameAddress(std::uint64_t offset) {
   return it->second;
 }
 
+/// The block's rank comes to it when there is a block.
+std::uint32_t FunctionTranslator::sharedAddress(std::uint64_t address) {
+  const auto [it, isNew] =
+      sharedSlots_.try_emplace(address, kConstantFlag | static_cast<std::uint32_t>(code_.constants.size()));
+  if (isNew) {
+    code_.constants.push_back(address);
+    code_.sharedAddresses.push_back(it->second);
+  }
+  return it->second;
+}
+
 std::uint32_t FunctionTranslator::special(ptx::SpecialRegister reg, unsigned component) {
   using S = ptx::SpecialRegister;
   const auto clock = [&](std::uint8_t width, std::uint16_t shift) {
@@ -224,12 +237,15 @@ std::uint64_t FunctionTranslator::frameOffset(ptx::VariableId id) {
   return it->second;
 }
 
-std::uint32_t FunctionTranslator::variableAddress(ptx::VariableId id) {
+std::uint32_t FunctionTranslator::variableAddress(ptx::VariableId id, std::int64_t offset) {
   const ptx::Variable& variable = module().variable(id);
   if (typeClass(variable.type) == TypeClass::Opaque) return constant(module_.addressOf(id)); // a handle
   const bool inFrame =
       variable.space == StateSpace::Local || (variable.space == StateSpace::Param && !module_.isKernelParam(id));
-  return inFrame ? frameAddress(frameOffset(id)) : constant(module_.addressOf(id));
+  const auto behind = static_cast<std::uint64_t>(offset);
+  if (inFrame) return frameAddress(frameOffset(id) + behind);
+  const std::uint64_t address = module_.addressOf(id) + behind;
+  return variable.space == StateSpace::Shared ? sharedAddress(address) : constant(address);
 }
 
 std::uint64_t FunctionTranslator::constantBits(const Operand& o, Type type) const {
@@ -270,14 +286,7 @@ std::uint32_t FunctionTranslator::useOf(const Operand& o, Type type) {
   case OperandKind::Int:
   case OperandKind::Float32:
   case OperandKind::Float64: return constant(constantBits(o, type));
-  case OperandKind::Variable: {
-    if (o.offset() == 0) return variableAddress(o.variableId());
-    const ptx::Variable& variable = module().variable(o.variableId());
-    const bool inFrame = variable.space == StateSpace::Local ||
-                         (variable.space == StateSpace::Param && !module_.isKernelParam(o.variableId()));
-    return inFrame ? frameAddress(frameOffset(o.variableId()) + static_cast<std::uint64_t>(o.offset()))
-                   : constant(module_.addressOf(o.variableId()) + static_cast<std::uint64_t>(o.offset()));
-  }
+  case OperandKind::Variable: return variableAddress(o.variableId(), o.offset());
   case OperandKind::Function:
     module_.codeOf(o.functionId());
     return constant(ModuleTranslator::addressOf(o.functionId()));
@@ -353,7 +362,9 @@ Address FunctionTranslator::addressOf(const Operand& o, StateSpace space) {
   switch (space) {
   case StateSpace::Global:
   case StateSpace::Const: at.space = Space::Global; break;
-  case StateSpace::Shared: at.space = Space::Shared; break;
+  case StateSpace::Shared:
+    at.space = form_->get(ptx::Slot::Space) == ptx::Mod::SharedCluster ? Space::Cluster : Space::Shared;
+    break;
   case StateSpace::Local: at.space = Space::Local; break;
   case StateSpace::Param: at.space = function_.isEntry ? Space::Param : Space::Local; break;
   default: at.space = Space::Generic; break;

@@ -41,7 +41,7 @@ Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned 
   for (unsigned i = 0; i < rows; ++i)
     for (unsigned k = 0; k < depth; ++k) {
       std::uint64_t value = 0;
-      load(t, Space::Shared, d.address(first + i, k, bits, isTransposed),
+      load(t, Space::Shared, inRank(t.cta->rank, d.address(first + i, k, bits, isTransposed)),
            std::as_writable_bytes(std::span(&value, 1)).first((bits + 7) / 8));
       matrix[i * depth + k] = bits < 8 ? value >> k * bits % 8 & ((1u << bits) - 1) : value;
     }

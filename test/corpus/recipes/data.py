@@ -10,7 +10,7 @@ LAUNCHES = {}
 WIDTH = {"u8": 8, "s8": 8, "u16": 16, "s16": 16, "u32": 32, "s32": 32, "u64": 64, "s64": 64}
 
 
-def launch(program, kernel=None, grid=1, block=32, shared=0, about=None, stops=None, folder="ptx"):
+def launch(program, kernel=None, grid=1, block=32, shared=0, about=None, stops=None, folder="ptx", cluster=None):
     """Registers a recipe: a function, named as the launch file, that returns the kernel's arguments in order.
 
     `stops` is how the launch ends when it does not end well ("trap")."""
@@ -23,6 +23,8 @@ def launch(program, kernel=None, grid=1, block=32, shared=0, about=None, stops=N
         if about:
             head["description"] = about
         head.update(file=f"../{folder}/{program}.ptx", kernel=kernel or name, grid=grid, block=block)
+        if cluster:
+            head["cluster"] = cluster
         if shared:
             head["dynamicShared"] = shared
         if stops:
