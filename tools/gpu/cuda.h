@@ -27,6 +27,19 @@ class CudaError : public Error {
 using Handle = void*;                ///< CUcontext, CUmodule, CUfunction, CUevent, CUstream
 using DevicePointer = std::uint64_t; ///< CUdeviceptr
 
+/// CUlaunchAttribute and CUlaunchConfig.
+struct LaunchAttribute {
+  int id = 0;
+  int padding = 0;
+  unsigned value[16] = {};
+};
+struct LaunchConfig {
+  unsigned gridX = 1, gridY = 1, gridZ = 1, blockX = 1, blockY = 1, blockZ = 1, sharedBytes = 0;
+  Handle stream = nullptr;
+  LaunchAttribute* attributes = nullptr;
+  unsigned attributeCount = 0;
+};
+
 /// X(name, parameters): every function returns a CUresult.
 // clang-format off
 #define ORIAS_CUDA_FUNCTIONS(X)                                                                          \
@@ -49,9 +62,7 @@ using DevicePointer = std::uint64_t; ///< CUdeviceptr
   X(cuMemcpyHtoD_v2, (DevicePointer to, const void* from, std::size_t size))                             \
   X(cuMemcpyDtoH_v2, (void* to, DevicePointer from, std::size_t size))                                   \
   X(cuMemsetD8_v2, (DevicePointer to, unsigned char value, std::size_t size))                            \
-  X(cuLaunchKernel, (Handle function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,   \
-                     unsigned blockY, unsigned blockZ, unsigned sharedBytes, Handle stream,              \
-                     void** parameters, void** extra))                                                   \
+  X(cuLaunchKernelEx, (const LaunchConfig* config, Handle function, void** parameters, void** extra))    \
   X(cuEventCreate, (Handle* event, unsigned flags))                                                      \
   X(cuEventRecord, (Handle event, Handle stream))                                                        \
   X(cuEventSynchronize, (Handle event))                                                                  \
@@ -60,7 +71,9 @@ using DevicePointer = std::uint64_t; ///< CUdeviceptr
 
 // CUdevice_attribute and CUfunction_attribute.
 inline constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
-inline constexpr int kLocalBytes = 3, kRegisters = 4, kMaxDynamicShared = 8;
+inline constexpr int kLocalBytes = 3, kRegisters = 4, kMaxDynamicShared = 8, kMayHaveLargeClusters = 14;
+// CUlaunchAttributeID.
+inline constexpr int kClusterDimension = 4;
 
 /// The driver and its first device, with a context that is current. Memory, modules and events go with it.
 class Cuda {

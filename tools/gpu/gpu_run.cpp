@@ -11,6 +11,8 @@ namespace {
 
 /// Beyond this a kernel has to be told that it may have so much.
 constexpr std::uint32_t kDefaultDynamicShared = 48 * 1024;
+/// And beyond this that its clusters may be so large.
+constexpr std::uint64_t kPortableClusterBlocks = 8;
 
 /// The kind of report that an emulator would give for a fault of a kernel; null for other errors.
 const char* faultKind(int code) {
@@ -40,6 +42,8 @@ class Session {
     ORIAS_CUDA_CALL(cuda_, cuModuleGetFunction, &function_, module_, launch_.kernel.c_str());
     if (launch_.dynamicShared > kDefaultDynamicShared)
       ORIAS_CUDA_CALL(cuda_, cuFuncSetAttribute, function_, kMaxDynamicShared, static_cast<int>(launch_.dynamicShared));
+    if (launch_.cluster && launch_.cluster->count() > kPortableClusterBlocks)
+      ORIAS_CUDA_CALL(cuda_, cuFuncSetAttribute, function_, kMayHaveLargeClusters, 1);
     for (const launch::Buffer& buffer : launch_.buffers) {
       DevicePointer address = 0;
       ORIAS_CUDA_CALL(cuda_, cuMemAlloc_v2, &address, std::max<std::size_t>(bytesOf(buffer), 1));
@@ -73,8 +77,17 @@ class Session {
     std::vector<void*> parameters;
     for (std::vector<std::byte>& argument : arguments_)
       parameters.push_back(argument.data());
-    ORIAS_CUDA_CALL(cuda_, cuLaunchKernel, function_, launch_.grid.x, launch_.grid.y, launch_.grid.z, launch_.block.x,
-                    launch_.block.y, launch_.block.z, launch_.dynamicShared, nullptr, parameters.data(), nullptr);
+    const launch::Dim3 &grid = launch_.grid, &block = launch_.block;
+    LaunchConfig config{grid.x, grid.y, grid.z, block.x, block.y, block.z, launch_.dynamicShared};
+    LaunchAttribute cluster{kClusterDimension};
+    if (launch_.cluster) {
+      cluster.value[0] = launch_.cluster->x;
+      cluster.value[1] = launch_.cluster->y;
+      cluster.value[2] = launch_.cluster->z;
+      config.attributes = &cluster;
+      config.attributeCount = 1;
+    }
+    ORIAS_CUDA_CALL(cuda_, cuLaunchKernelEx, &config, function_, parameters.data(), nullptr);
   }
 
   double timedMicroseconds(Handle before, Handle after) {

@@ -82,9 +82,16 @@ constexpr const char* kAddOne = R"("addOne", "dynamicShared": 60000,
 TEST_CASE("a launch runs, is compared and timed") {
   Fixture f;
   CHECK(f.run(kAddOne, {"--repeat", "5", "--warm-up", "2"}) == ExitStatus::Done);
-  CHECK(f.calls("cuLaunchKernel addOne 2 1 1 4 1 1 60000") == 8);
+  CHECK(f.calls("cuLaunchKernelEx addOne 2 1 1 4 1 1 60000") == 8);
   CHECK(f.calls("cuFuncSetAttribute 8 60000") == 1);
   CHECK(f.calls("cuMemAlloc 32") == 1);
+}
+
+TEST_CASE("a launch in clusters") {
+  Fixture f;
+  CHECK(f.run(R"("count", "cluster": [2, 1])", {"--repeat", "0"}) == ExitStatus::Done);
+  CHECK(f.calls("cuLaunchKernelEx count 2 1 1 4 1 1 0 4 2 1 1") == 1);
+  CHECK(f.calls("cuFuncSetAttribute 14 1") == 0);
 }
 
 TEST_CASE("the results of a kernel that does nothing are wrong") {
@@ -103,14 +110,14 @@ TEST_CASE("variables of the module are fetched") {
   const auto expecting = [&](const char* value) { return std::string(launch).replace(launch.find('%'), 1, value); };
   // The fake counts once; a block of four threads and a grid of two count eight times.
   CHECK(f.run(expecting("50"), {"--repeat", "0"}) == ExitStatus::InputErrors);
-  CHECK(f.calls("cuLaunchKernel count 2 1 1 4 1 1 0") == 1);
+  CHECK(f.calls("cuLaunchKernelEx count 2 1 1 4 1 1 0") == 1);
 }
 
 TEST_CASE("a kernel that traps, wanted or not") {
   Fixture f;
   CHECK(f.run(R"("stop", "stops": "trap")") == ExitStatus::Done);
   CHECK(f.run(R"("stop")") == ExitStatus::InputErrors);
-  CHECK(f.calls("cuLaunchKernel stop 2 1 1 4 1 1 0") == 2);
+  CHECK(f.calls("cuLaunchKernelEx stop 2 1 1 4 1 1 0") == 2);
   // The fault stayed in its process.
   CHECK(f.run(kAddOne, {"--repeat", "0"}) == ExitStatus::Done);
 }

@@ -2,6 +2,8 @@
 // the file that $FAKE_CUDA_LOG names, and runs kernels that it knows by their names; $FAKE_CUDA_DEVICES is how many
 // devices there are (1).
 
+#include "tools/gpu/cuda.h"
+
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -119,11 +121,15 @@ int cuMemsetD8_v2(std::uint64_t to, unsigned char value, std::size_t size) {
   std::memset(reinterpret_cast<void*>(to), value, size);
   return answer();
 }
-int cuLaunchKernel(Handle, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX, unsigned blockY,
-                   unsigned blockZ, unsigned sharedBytes, Handle, void** parameters, void**) {
-  std::string text = std::string("cuLaunchKernel ") + function;
-  for (unsigned number : {gridX, gridY, gridZ, blockX, blockY, blockZ, sharedBytes})
+int cuLaunchKernelEx(const orias::gpu::LaunchConfig* c, Handle, void** parameters, void**) {
+  std::string text = std::string("cuLaunchKernelEx ") + function;
+  for (unsigned number : {c->gridX, c->gridY, c->gridZ, c->blockX, c->blockY, c->blockZ, c->sharedBytes})
     text += " " + std::to_string(number);
+  for (unsigned i = 0; i < c->attributeCount; ++i) {
+    const orias::gpu::LaunchAttribute& a = c->attributes[i];
+    for (unsigned number : {static_cast<unsigned>(a.id), a.value[0], a.value[1], a.value[2]})
+      text += " " + std::to_string(number);
+  }
   log(text);
   const std::string name = function;
   if (name == "addOne") {
