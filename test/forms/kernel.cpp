@@ -76,7 +76,12 @@ class Alone {
     case StateSpace::Shared:
       w_.put("  mov.b32 %w4, sbuf;\n  mad.lo.u32 %w4, %lane, {}, %w4;\n", kLaneBytes);
       copy("%at", "%w4", "global", "shared");
-      w_.put("  bar.sync 0;\n  mov.b32 {}, %w4;\n  cvt.u64.u32 {}, %w4;\n", kAddress32, kAddress64);
+      w_.put("  bar.sync 0;\n  mov.b32 {}, %w4;\n", kAddress32);
+      if (w_.runsInClusters()) {
+        w_.putOther("%w5");
+        w_.put("  mapa.shared::cluster.u32 {0}, {0}, %w5;\n", kAddress32);
+      }
+      w_.put("  cvt.u64.u32 {}, {};\n", kAddress64, kAddress32);
       break;
     case StateSpace::Local:
       w_.put("  mov.b64 {}, lbuf;\n", kAddress64);

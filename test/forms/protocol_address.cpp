@@ -14,27 +14,35 @@ namespace {
 
 constexpr unsigned kRowBytes = 16;
 
-/// The same place of the cluster's only block.
+/// The same place of the other block, which finds there what was written; and whose the address is.
 void writeMapa(KernelWriter& w) {
   const bool isGeneric = w.form().space() != StateSpace::Shared, isWide = w.form().type() == ptx::Type::U64;
+  w.runInClusters();
   w.shared("data", w.block * 4);
   w.setSource("a", 0);
-  w.setSource("b", 0);
+  w.setSource("b", [&](unsigned lane) { return lane < w.block ? 1 : 0; });
   w.sources();
   const std::string from = w.use(Role::Source, 0).name, d = w.use(Role::Result, 0).name;
-  w.put("  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %lane, 4, %w0;\n");
+  w.put("  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %lane, 4, %w0;\n  mov.b32 %w1, %w0;\n");
+  if (w.form().op == Op::Getctarank) { // half of the lanes ask for the other block's
+    w.putOther("%w2");
+    w.put(
+        "  mapa.shared::cluster.u32 %w2, %w0, %w2;\n  setp.lt.u32 %ok0, %lane, 32;\n  selp.b32 %w1, %w2, %w1, %ok0;\n");
+  }
   if (isWide)
-    w.put("  cvt.u64.u32 {0}, %w0;\n{1}", from,
+    w.put("  cvt.u64.u32 {0}, %w1;\n{1}", from,
           isGeneric ? fmt::format("  cvta.shared.u64 {0}, {0};\n", from) : std::string());
   else
-    w.put("  mov.b32 {}, %w0;\n", from);
+    w.put("  mov.b32 {}, %w1;\n", from);
   w.putStatement();
   if (w.form().op == Op::Getctarank) {
     w.see(w.use(Role::Result, 0));
     return;
   }
   // Without a space a 32-bit address is no generic one.
-  w.put("  st{}.u32 [{}], %index;\n  ld.shared.u32 %w1, [%w0];\n", isGeneric && isWide ? "" : ".shared::cluster", d);
+  w.put("  st{}.u32 [{}], %index;\n", isGeneric && isWide ? "" : ".shared::cluster", d);
+  w.meet();
+  w.put("  ld.shared.u32 %w1, [%w0];\n");
   w.see("%w1");
 }
 

@@ -37,22 +37,23 @@ void seeBarrier(KernelWriter& w) {
 
 /// Bulk copies and reductions in all directions. The `k`-th address is in shared memory or in a buffer.
 void writeBulk(KernelWriter& w) {
-  const auto place = [&](unsigned k, StateSpace space, std::string_view name) {
+  const auto place = [&](unsigned k, StateSpace space, std::string_view name, bool isOwn) {
     if (space == StateSpace::Shared) {
       w.shared(name, w.block * kBytes);
       w.fillShared(name, fmt::format("{}_before", name), content(w, k), kBytes);
-      w.placeShared(k, name, kBytes);
+      w.placeShared(k, name, kBytes, 0, isOwn);
     } else {
       w.buffer(fmt::format("{}_global", name), launch::ElementType::U32, content(w, k), kBytes);
       w.put("  mov.b64 {}, %at;\n", w.use(Role::Address, k).name);
     }
   };
-  w.setSource("size", [](unsigned lane) { return 16 * (lane % 5); });
-  w.setSource("mask", 1);
+  // Both blocks copy as many, for each barrier hears of what the other block copies.
+  w.setSource("size", [&](unsigned lane) { return 16 * (lane % w.block % 5); });
+  w.setSource("mask", [&](unsigned lane) { return lane < w.block ? 2 : 1; });
   w.sources();
   const bool prefetches = w.form().op == Op::CpAsyncBulkPrefetch;
-  place(0, w.form().space(), "first");
-  if (!prefetches) place(1, w.form().space2(), "second");
+  place(0, w.form().space(), "first", false);
+  if (!prefetches) place(1, w.form().space2(), "second", true);
   const bool hasBarrier = w.uses(Role::Address) == 3;
   if (hasBarrier) {
     putBarrier(w, w.use(Role::Source, 0).name);

@@ -1,7 +1,7 @@
 #include "test/forms/protocols.h"
 
 // Barriers of the block and of the cluster, of which one side is the statement: a lane then reads what another wrote.
-// A cluster has one block. And what a warp group or a grid asks of the machine, which changes no value.
+// And what a warp group or a grid asks of the machine, which changes no value.
 
 namespace orias::forms {
 
@@ -28,11 +28,16 @@ void writeArrival(KernelWriter& w) {
   w.see("%w2");
 }
 
-/// A lane reads what its counterpart of the other warp wrote.
+/// A lane reads what its counterpart of the other warp and the other block wrote there.
 void writeCluster(KernelWriter& w) {
-  putOwn(w);
+  w.shared("data", w.block * 4);
+  w.launch().cluster = launch::Dim3{2, 1, 1};
+  w.meet();
+  w.putOther("%w2");
+  w.put("  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %lane, 4, %w0;\n  mad.lo.u32 %w1, %index, 3, 1;\n"
+        "  mapa.shared::cluster.u32 %w0, %w0, %w2;\n  st.shared::cluster.u32 [%w0], %w1;\n");
   if (w.form().op == Op::BarrierClusterWait) w.put("  barrier.cluster.arrive.release;\n");
-  w.putStatement();
+  w.put("  {}\n", w.statement().text);
   if (w.form().op == Op::BarrierClusterArrive) w.put("  barrier.cluster.wait.acquire;\n");
   w.put("  xor.b32 %w2, %lane, 32;\n  mov.b32 %w0, data;\n  mad.lo.u32 %w0, %w2, 4, %w0;\n"
         "  ld.shared.u32 %w2, [%w0];\n");

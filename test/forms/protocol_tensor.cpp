@@ -81,7 +81,8 @@ void putMaps(KernelWriter& w, unsigned rank) {
 
 /// How many bytes the block's copy brings, in %w5.
 void putBytes(KernelWriter& w, unsigned rank) {
-  w.put("  mov.u32 %w0, %ctaid.x;\n  mov.u32 %w5, 0;\n");
+  // In clusters it is the other block that copies.
+  w.put("  mov.u32 %w0, %ctaid.x;\n{}  mov.u32 %w5, 0;\n", w.runsInClusters() ? "  xor.b32 %w0, %w0, 1;\n" : "");
   for (unsigned number = 0; number < kBlocks; ++number) {
     const TensorMap map = mapOf(w.form(), rank, number);
     const std::vector<std::int64_t> origin(rank);
@@ -106,7 +107,7 @@ void writeBox(KernelWriter& w) {
   const Places places = loads ? Places{1, 0} : Places{0, 1};
   putMaps(w, rank);
   // Coordinates that the statement has no names for: they are its sources without one.
-  w.setSource("mask", 1);
+  w.setSource("mask", [](unsigned lane) { return lane / kThreads % 2 == 0 ? 2 : 1; }); // the other block of the cluster
   w.setSource("im2col", [](unsigned lane) { return lane / kThreads % 3; });
   unsigned coordinate = 0;
   w.sources();
@@ -128,9 +129,16 @@ void writeBox(KernelWriter& w) {
   w.put("  bar.sync 0;\n  mov.b32 %w4, bar;\n  setp.eq.u32 %ok1, %lane, 0;\n");
   if (loads) w.put("  mov.b32 {}, bar;\n", w.use(Role::Address, 2).name);
   putBytes(w, rank);
-  w.put("  @!%ok1 bra DONE;\n  mbarrier.init.shared.b64 [%w4], 1;\n  fence.proxy.async;\n");
+  w.put("  @!%ok1 bra READY;\n  mbarrier.init.shared.b64 [%w4], 1;\n  fence.proxy.async;\n");
   if (loads) w.put("  mbarrier.arrive.expect_tx.shared.b64 %x2, [%w4], %w5;\n");
-  w.putStatement();
+  w.put("READY:\n");
+  if (w.runsInClusters()) {
+    w.putOther("%w6");
+    for (const unsigned k : {places.shared, 2u})
+      w.put("  mapa.shared::cluster.u32 {0}, {0}, %w6;\n", w.use(Role::Address, k).name);
+    w.meet();
+  }
+  w.put("  @!%ok1 bra DONE;\n  {}\n", w.statement().text);
   if (loads)
     w.put("WAIT:\n  mbarrier.test_wait.parity.shared.b64 %ok0, [%w4], 0;\n  @!%ok0 bra WAIT;\n");
   else if (!prefetches)

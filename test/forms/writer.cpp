@@ -172,9 +172,19 @@ void KernelWriter::results() {
     if (use.role == Role::Result) see(use);
 }
 
-void KernelWriter::placeShared(unsigned k, std::string_view variable, unsigned laneBytes, unsigned within) {
+void KernelWriter::putStatement() {
+  if (runsInClusters()) meet();
+  put("  {}\n", statement_.text);
+  if (runsInClusters()) meet();
+}
+
+void KernelWriter::placeShared(unsigned k, std::string_view variable, unsigned laneBytes, unsigned within, bool isOwn) {
   const Use& address = use(Role::Address, k);
   put("  mov.b32 %w7, {};\n  mad.lo.u32 %w7, %lane, {}, %w7;\n  add.u32 %w7, %w7, {};\n", variable, laneBytes, within);
+  if (runsInClusters() && !isOwn) {
+    putOther("%w6");
+    put("  mapa.shared::cluster.u32 %w7, %w7, %w6;\n");
+  }
   if (ptx::bitWidth(address.type) == 32)
     put("  mov.b32 {}, %w7;\n", address.name);
   else
@@ -215,8 +225,11 @@ Kernel KernelWriter::finish() {
   launch_.kernel = "k";
   launch_.grid = {grid, 1, 1};
   launch_.block = {block, 1, 1};
+  put("L1:\n");
+  // A block stays while the other one may reach for its memory.
+  if (runsInClusters()) meet();
   Kernel kernel;
-  kernel.text = header() + body_ + "L1:\n  ret;\n}\n";
+  kernel.text = header() + body_ + "  ret;\n}\n";
   kernel.statement = statement_.text;
   kernel.launch = std::move(launch_);
   return kernel;

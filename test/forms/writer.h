@@ -17,11 +17,22 @@ namespace orias::forms {
 class KernelWriter {
  public:
   KernelWriter(const Statement& statement, std::string_view arch, std::uint64_t seed)
-      : statement_(statement), arch_(arch), seed_(seed) {}
+      : statement_(statement), arch_(arch), seed_(seed) {
+    if (form().get(ptx::Slot::Space) == ptx::Mod::SharedCluster && uses(Role::Address) != 0) runInClusters();
+  }
 
   const Statement& statement() const { return statement_; }
   const ptx::Form& form() const { return statement_.form; }
   std::uint64_t seed() const { return seed_; }
+
+  /// The two blocks are a cluster, and the addresses that the statement writes to or hears by are those of the other
+  /// block: what a block sees, the other one has done. So it is with all statements on `.shared::cluster`.
+  void runInClusters() { launch_.cluster = launch::Dim3{2, 1, 1}; }
+  bool runsInClusters() const { return launch_.cluster.has_value(); }
+  /// Both blocks have come here.
+  void meet() { put("  barrier.cluster.arrive;\n  barrier.cluster.wait;\n"); }
+  /// The rank of the other block.
+  void putOther(std::string_view reg) { put("  mov.b32 {0}, %cluster_ctarank;\n  xor.b32 {0}, {0}, 1;\n", reg); }
 
   unsigned block = 64, grid = 2;
   unsigned lanes() const { return block * grid; }
@@ -31,7 +42,7 @@ class KernelWriter {
   template <typename... Args> void put(fmt::format_string<Args...> text, Args&&... args) {
     body_ += fmt::format(text, std::forward<Args>(args)...);
   }
-  void putStatement() { put("  {}\n", statement_.text); }
+  void putStatement();
   /// In front of the kernel, and at its start.
   void outside(std::string_view text) { outside_ += text; }
   void declare(std::string_view text) { declarations_ += text; }
@@ -64,8 +75,9 @@ class KernelWriter {
   /// Writes the results to buffers.
   void results();
   /// Puts the address of the lane's `laneBytes` bytes of a variable in shared memory into the `k`-th address register,
-  /// as the operand wants it: 32 bits or generic. `within`: bytes in front.
-  void placeShared(unsigned k, std::string_view variable, unsigned laneBytes, unsigned within = 0);
+  /// as the operand wants it: 32 bits or generic. `within`: bytes in front. In clusters it is the other block's, unless
+  /// `isOwn`.
+  void placeShared(unsigned k, std::string_view variable, unsigned laneBytes, unsigned within = 0, bool isOwn = false);
 
   // --- what is seen
   /// A register or a predicate goes to a buffer of its own.
