@@ -8,14 +8,16 @@ from recipes.integers import flat
 
 
 class Tensor(Buffer):
-    """A buffer of ascending numbers that the kernel sees as a tensor."""
+    """A buffer that the kernel sees as a tensor."""
 
-    def __init__(self, name, size, box):
-        super().__init__(name, "u32", init=list(range(size[0] * size[1])))
-        self.size, self.box = size, box
+    def __init__(self, name, kind, init, size, box, swizzle=None):
+        super().__init__(name, kind, init=init, count=size[0] * size[1])
+        self.map = {"buffer": name, "size": size, "box": box}
+        if swizzle:
+            self.map["swizzle"] = swizzle
 
     def argument(self):
-        return json.dumps({"tensorMap": {"buffer": self.name, "size": self.size, "box": self.box}})
+        return json.dumps({"tensorMap": self.map})
 
 
 def place(number, shape):
@@ -179,7 +181,7 @@ def cluster_multicast_tile():
     out = []
     for block in range(4):
         out += [y * 32 + x + block // 2 * 16 for y in range(16) for x in range(16)]
-    return [Tensor("x", [32, 16], [16, 8]), Buffer("out", "u32", expected=out)]
+    return [Tensor("x", "u32", "i", [32, 16], [16, 8]), Buffer("out", "u32", expected=out)]
 
 
 @launch("cluster_copies", "handOver", grid=2, block=32, folder="handwritten")
@@ -257,3 +259,11 @@ def cluster_leaves_early():
 @launch("cluster_faults", "waitsForOther", grid=2, cluster=2, folder="handwritten", stops="deadlock")
 def cluster_waits_for_other():
     return [Buffer("out", "u32", init=0, count=64)]
+
+
+@launch("cluster_gemm", "product", grid=4, block=128, folder="handwritten", about="Sums of small integers are exact.")
+def cluster_gemm():
+    return [Tensor("a", "f16", "i * 13 % 101 % 7 - 3", [256, 256], [64, 64], "128B"),
+            Tensor("b", "f16", "i * 29 % 103 % 7 - 3", [256, 16], [64, 8], "128B"),
+            Buffer("out", "f32", count=4096,
+                   expected="sum(k,0,256,a[i/16*256+k]*b[i%16*256+k])")]
