@@ -1,5 +1,6 @@
 #include "test/differential/settings.h"
 
+#include "encoder/isa/target.h"
 #include "phases/phase.h"
 #include "support/check.h"
 
@@ -19,16 +20,19 @@ const generator::Profile& requireProfile(const std::string& name) {
   throw Error(fmt::format("there is no profile '{}'", name));
 }
 
-/// Every profile that only uses what orias knows and, with `ptxas`, what ptxas does right.
-std::vector<const generator::Profile*> supportedProfiles(bool ptxas) {
+/// Every profile that only uses what orias knows and the chip has and, with `ptxas`, what ptxas does right.
+std::vector<const generator::Profile*> supportedProfiles(bool ptxas, const std::string& arch) {
+  const isa::Target* target = isa::Target::find(arch);
   std::vector<const generator::Profile*> all;
-  for (const generator::Profile& profile : generator::profiles())
-    if (profile.name != "unusual" && !(ptxas && profile.name == "alone")) all.push_back(&profile);
+  for (const generator::Profile& profile : generator::profiles()) {
+    const bool isMissing = profile.hasClusters() && target && !target->hasClusters();
+    if (profile.name != "unusual" && !(ptxas && profile.name == "alone") && !isMissing) all.push_back(&profile);
+  }
   return all;
 }
 
-std::vector<const generator::Profile*> namedProfiles(const std::string& names, bool ptxas) {
-  if (names == "all") return supportedProfiles(ptxas);
+std::vector<const generator::Profile*> namedProfiles(const std::string& names, bool ptxas, const std::string& arch) {
+  if (names == "all") return supportedProfiles(ptxas, arch);
   std::vector<const generator::Profile*> named;
   for (std::size_t begin = 0; begin <= names.size();) {
     const std::size_t end = std::min(names.find(',', begin), names.size());
@@ -141,7 +145,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
     return std::nullopt;
   }
   if (settings.jobs == 0 || settings.batch == 0) throw Error("--jobs and --batch start at 1");
-  settings.profiles = namedProfiles(profiles, settings.ptxas);
+  settings.profiles = namedProfiles(profiles, settings.ptxas, settings.arch);
   base.arch = settings.arch;
   if (!replay.empty()) settings.replay = readCases(replay);
   if (!explained.empty()) settings.known = readKnown(explained);

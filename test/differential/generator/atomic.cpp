@@ -5,11 +5,6 @@ namespace orias::generator {
 
 namespace {
 
-struct AtomicForm {
-  const char* operation; ///< "add.u32"
-  Kind kind;
-};
-
 // The order in which threads come does not show in the memory.
 constexpr AtomicForm kCommutative[] = {
     {"add.u32", Kind::B32}, {"add.s32", Kind::B32}, {"min.u32", Kind::B32}, {"max.u32", Kind::B32},
@@ -52,6 +47,10 @@ void FunctionWriter::commutativeAtomic(const char* space, const std::string& add
     emit("{}red{}.{} [{}], {}", prefix, space, operation, address, value);
   else
     emit("{}atom{}.{} {}, [{}], {}", prefix, space, operation, fresh(kind), address, value);
+}
+
+const AtomicForm& FunctionWriter::commutativeForm() {
+  return random_.pick(kCommutative);
 }
 
 void FunctionWriter::globalAtomic() {

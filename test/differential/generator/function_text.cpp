@@ -15,6 +15,8 @@ std::string FunctionWriter::kernel(const std::string& name) {
   for (unsigned i = 0; i < count; ++i)
     statement();
   showValues();
+  // Nobody exits while others may reach for its shared memory.
+  if (module_.clusterBlocks != 0) clusterBarrier();
 
   std::string text = module_.functions;
   std::string words;
@@ -25,8 +27,8 @@ std::string FunctionWriter::kernel(const std::string& name) {
   text += fmt::format(
       ".visible .entry {}(.param .u64 in, .param .u64 inf, .param .u64 ind, .param .u64 out, .param .u64 scratch,\n"
       "  .param .u64 accumulators, .param .u32 pa, .param .s16 pb, .param .u8 pc, .param .f32 pd, .param .s64 pe,\n"
-      "  .param .f64 pf, .param .align 8 .b8 pg[16])\n{{\n",
-      name);
+      "  .param .f64 pf, .param .align 8 .b8 pg[16])\n{}{{\n",
+      name, module_.directives);
   text += declarations();
   text += "  .reg .b64 %in, %inf, %ind, %out, %scr, %acc, %loc, %locg, %shog, %hash;\n"
           "  .reg .b32 %ltid, %gtid, %sho, %shx, %sum, %mask, %t;\n";
@@ -197,6 +199,10 @@ std::string FunctionWriter::addresses() const {
     line("mad.lo.u32 %shx, %ltid, {}, %shx", kExchangeBytes);
     for (unsigned at = 0; at < kOwnBytes; at += 4)
       line("st.shared.b32 [%sho+{}], %ltid", at);
+  }
+  if (module_.clusterBlocks != 0) { // nor reaches for it before it is there
+    line("barrier.cluster.arrive.relaxed");
+    line("barrier.cluster.wait");
   }
   return text;
 }

@@ -266,6 +266,8 @@ bool FunctionWriter::possible(Statement statement) const {
   case Statement::Exit: return isKernel_ && at.mayExit;
   case Statement::Exchange:
   case Statement::SharedAtomic: return isKernel_ && at.blockUniform;
+  case Statement::ClusterExchange:
+  case Statement::ClusterAtomic: return isKernel_ && at.depth == 0;
   case Statement::Shuffle:
   case Statement::Vote: return isKernel_ && !at.mask.empty();
   case Statement::Store:
@@ -332,6 +334,8 @@ void FunctionWriter::write(Statement statement) {
   case Statement::OwnAtomic: return ownAtomic();
   case Statement::Shuffle: return shuffle();
   case Statement::Vote: return vote();
+  case Statement::ClusterExchange: return clusterExchange();
+  case Statement::ClusterAtomic: return clusterAtomic();
   case Statement::Count: break;
   }
   ORIAS_CHECK(false);

@@ -27,12 +27,19 @@ struct ModuleText {
   std::string functions;
   std::vector<Callee> callees;
   unsigned threads = 32;         ///< of a block
+  unsigned clusterBlocks = 0;    ///< of a cluster; 0: nobody speaks of clusters
+  std::string directives;        ///< between the parameters of the kernel and its body
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
   bool usesLocal = false, usesShared = false;
 };
 /// Bytes from one thread's record to the next.
 unsigned recordBytes(const ModuleText& module);
+
+struct AtomicForm {
+  const char* operation; ///< "add.u32"
+  Kind kind;
+};
 
 /// The mask of a whole warp.
 inline constexpr const char* kAllLanes = "0xffffffff";
@@ -142,10 +149,20 @@ class FunctionWriter {
   void exchange();
 
   // atomic.cpp
+  const AtomicForm& commutativeForm();
   void sharedAtomic();
   void globalAtomic();
   void commutativeAtomic(const char* space, const std::string& address, std::string_view operation, Kind kind);
   void ownAtomic();
+
+  // cluster.cpp
+  void clusterExchange();
+  void clusterAtomic();
+  void clusterBarrier();
+  /// The number of a block of the cluster: the same distance away for all, or (`differsInBlock`) any.
+  std::string otherRank(bool differsInBlock);
+  /// The state space and address of a place in the shared memory of another block.
+  std::pair<const char*, std::string> inOtherBlock(const std::string& address, const std::string& rank);
 
   // warp.cpp
   void shuffle();

@@ -115,11 +115,19 @@ Program generate(std::uint64_t seed, const Profile& profile) {
                                       {20, 3, 1}, {33, 1, 1}, {7, 1, 1},  {96, 1, 1}};
   launch.block = random.pick(kBlocks);
   launch.grid = {random.between(1, 2), 1, 1};
+  if (profile.hasClusters()) {
+    constexpr std::uint32_t kClusters[] = {2, 2, 3, 4};
+    launch.cluster = launch::Dim3{random.pick(kClusters), 1, 1};
+    launch.grid.x *= launch.cluster->x;
+  }
   const unsigned threads = static_cast<unsigned>(launch.block.count()), all = threads * launch.grid.x;
 
   ModuleText module;
   module.suffix = "_" + std::to_string(seed);
   module.threads = threads;
+  if (profile.hasClusters()) module.clusterBlocks = launch.cluster->x;
+  if (profile.hasClusters() && random.percent(50))
+    module.directives = fmt::format(".reqnctapercluster {}\n", launch.cluster->x);
   program.text = FunctionWriter(random.next(), profile, module, true).kernel(launch.kernel);
 
   Buffer in = makeBuffer("in", ElementType::U32, kInputBytes / 4);
