@@ -263,7 +263,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.maxThreads = dimensions(function.bounds.maxntid);
   out.requiredThreads = dimensions(function.bounds.reqntid);
   out.clusterShape = dimensions(function.bounds.reqnctapercluster);
-  out.explicitCluster = function.bounds.explicitcluster || out.clusterShape;
+  out.explicitCluster = function.bounds.explicitcluster;
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
   if (function.asksForReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));

@@ -226,7 +226,7 @@ struct Function {
   std::optional<Dim3> maxThreads;      ///< .maxntid
   std::optional<Dim3> requiredThreads; ///< .reqntid
   std::optional<Dim3> clusterShape;    ///< .reqnctapercluster
-  bool explicitCluster = false;        ///< .explicitcluster, implied by a shape
+  bool explicitCluster = false;        ///< .explicitcluster
   std::optional<std::uint32_t> maxClusterRank;
 
   std::vector<std::uint32_t> exitOffsets;

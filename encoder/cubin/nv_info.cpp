@@ -189,7 +189,7 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
     list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));
   list.push_back(halfAttribute(AttributeId::MercuryIsaVersion, abi.mercuryIsaVersion));
   appendParameters(list, function, abi, symbol);
-  if (function.explicitCluster || function.clusterShape) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));
+  if (function.explicitCluster) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));
   if (function.clusterShape) list.push_back(shapeAttribute(AttributeId::CtaPerCluster, *function.clusterShape));
   if (function.maxClusterRank) list.push_back(wordsAttribute(AttributeId::MaxClusterRank, {*function.maxClusterRank}));
   if (function.barrierCount)

@@ -231,3 +231,15 @@ TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   CHECK(cluster.status != Status::Ok);
   CHECK(cluster.diagnostics.find("'%cluster_ctarank' requires .target sm_90 or higher") != std::string::npos);
 }
+
+TEST_CASE("a shape of clusters alone does not make them explicit") {
+  const auto functionOf = [](const std::string& directives) {
+    const Result result =
+        assemble(".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k() " + directives + " { ret; }\n");
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    return cubin::read(result.cubin).functions.at(0);
+  };
+  CHECK(functionOf(".reqnctapercluster 2, 1, 1").clusterShape.has_value());
+  CHECK(!functionOf(".reqnctapercluster 2, 1, 1").explicitCluster);
+  CHECK(functionOf(".explicitcluster .reqnctapercluster 2, 1, 1").explicitCluster);
+}
