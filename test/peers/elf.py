@@ -44,22 +44,25 @@ def attributes(section):
 REGCOUNT = 0x2F  # symbol and number
 
 
+def symbol_name(parts, number):
+    """The name of a symbol, from its number and the sections by their names."""
+    strings = parts[".strtab"]
+    start = struct.unpack_from("<I", parts[".symtab"], 24 * number)[0]
+    return strings[start : strings.index(b"\0", start)].decode()
+
+
 def registers(data):
     """The registers that the loader reserves for each function, from the attributes in .nv.info."""
     parts = dict(sections(data))
-    symbols, strings = parts[".symtab"], parts[".strtab"]
-
-    def name(symbol):
-        start = struct.unpack_from("<I", symbols, 24 * symbol)[0]
-        return strings[start : strings.index(b"\0", start)].decode()
-
     counts = [struct.unpack("<II", value) for _, identifier, value in attributes(parts.get(".nv.info", b"")) if identifier == REGCOUNT]
-    return {name(symbol): count for symbol, count in counts}
+    return {symbol_name(parts, symbol): count for symbol, count in counts}
 
+
+KPARAM_INFO = 0x17
 
 # What a launch, or who makes one, has to know of a kernel.
 LAUNCH_FACTS = {
-    0x05: "MAX_THREADS", 0x10: "REQNTID", 0x17: "KPARAM_INFO", 0x19: "CBANK_PARAM_SIZE", 0x1B: "MAXREG_COUNT", 0x2B: "WMMA_USED",
+    0x05: "MAX_THREADS", 0x10: "REQNTID", KPARAM_INFO: "KPARAM_INFO", 0x19: "CBANK_PARAM_SIZE", 0x1B: "MAXREG_COUNT", 0x2B: "WMMA_USED",
     0x3D: "CTA_PER_CLUSTER", 0x3E: "EXPLICIT_CLUSTER", 0x3F: "MAX_CLUSTER_RANK", 0x41: "RESERVED_SMEM_USED", 0x4C: "NUM_BARRIERS",
 }
 
@@ -67,12 +70,18 @@ LAUNCH_FACTS = {
 def launch_facts(data):
     """{kernel: {name: sorted payloads}} of those attributes, and of .nv.shared: its size and alignment."""
     facts = {}
-    for name, content in sections(data):
+    parts = dict(sections(data))
+
+    def told(identifier, value):
+        symbol = struct.unpack_from("<I", value)[0] if identifier == KPARAM_INFO else 0  # of a texture, sampler or surface
+        return f"{symbol_name(parts, symbol)} {value[4:].hex()}" if symbol else value.hex()
+
+    for name, content in parts.items():
         if name.startswith(".nv.info."):
             found = facts.setdefault(name[len(".nv.info.") :], {})
             for _, identifier, value in attributes(content):
                 if identifier in LAUNCH_FACTS:
-                    found.setdefault(LAUNCH_FACTS[identifier], []).append(value.hex())
+                    found.setdefault(LAUNCH_FACTS[identifier], []).append(told(identifier, value))
     for name, size, alignment in no_bits(data):
         if name.startswith(".nv.shared.") and (kernel := name[len(".nv.shared.") :]) in facts:
             facts[kernel]["shared"] = [f"{size:#x} {alignment:#x}"]

@@ -10,7 +10,6 @@ namespace {
 
 /// R0: the rank; R2: the address of a word in the CTA's own memory, R4 in the other's; R5 its upper half.
 Program twoCtas(std::initializer_list<const char*> lines) {
-  Program p = program({});
   static const std::initializer_list<const char*> kStart = {"S2R R0, SR_CgaCtaId ;",
                                                             "MOV R1, 0x400 ;",
                                                             "LEA R2, R0, R1, 0x18 ;",
@@ -24,17 +23,7 @@ Program twoCtas(std::initializer_list<const char*> lines) {
                                                             "IADD3 R9, R9, R0, RZ ;"};
   std::vector<const char*> all(kStart);
   all.insert(all.end(), lines);
-  std::uint32_t address = 0;
-  for (const char* line : all) {
-    const isa::ParseResult parsed = isa::parse(line, {address});
-    REQUIRE_MESSAGE(parsed, line << ": " << parsed.error);
-    address += 16;
-    Instruction& i = p.code.emplace_back();
-    i.inst = parsed.inst;
-    for (unsigned s = 0; s < i.inst.operandCount; ++s)
-      if (isa::Operand& o = i.inst.operands[s]; o.kind == isa::Operand::Kind::Label)
-        o.reg = (address + static_cast<std::uint32_t>(o.imm)) / 16;
-  }
+  Program p = program(all);
   p.clusters.shape = {2, 1, 1};
   return p;
 }

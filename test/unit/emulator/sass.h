@@ -7,6 +7,7 @@
 #include <cstring>
 #include <doctest/doctest.h>
 #include <initializer_list>
+#include <span>
 #include <string>
 
 // Small programs of SASS text, and what is left when they have run.
@@ -14,7 +15,7 @@
 namespace orias::emu {
 
 /// 256 bytes of shared memory and one pointer parameter.
-inline Program program(std::initializer_list<const char*> lines) {
+inline Program program(std::span<const char* const> lines) {
   Program p;
   p.kernel = "k";
   p.target = isa::Target::find("sm_90");
@@ -34,6 +35,9 @@ inline Program program(std::initializer_list<const char*> lines) {
         o.reg = (address + static_cast<std::uint32_t>(o.imm)) / 16;
   }
   return p;
+}
+inline Program program(std::initializer_list<const char*> lines) {
+  return program(std::span(lines.begin(), lines.size()));
 }
 
 struct Ran {
