@@ -147,7 +147,8 @@ class ModuleBuilder final : public ParseEvents {
   /// Adds an operand; a register or special register that is a vector becomes the group of its components, except as an
   /// argument of a call.
   void pushOperand(const Operand& operand);
-  /// The register of `r+4` where a value stands: ptxas adds the constant first, though the manual knows no such operand.
+  /// The register of `r+4` where a value stands: ptxas adds the constant first, though the manual knows no such
+  /// operand.
   Operand registerPlus(RegisterId base, std::int64_t value, SourceLoc where);
   Operand constantOperand();
   /// What a name without suffix means. An unknown name is an error, or a label to come if `mayBeLabel`; then it is
