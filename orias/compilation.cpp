@@ -248,8 +248,10 @@ void Compilation::lower() {
   options.relocatable |= linksInputs_;
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
-    for (const auto& function : source.ori->functions)
+    for (const auto& function : source.ori->functions) {
       applyLaunchOptions(*function, options_, source.diags);
+      settleRegisterRequests(*function, options_, source.diags);
+    }
     if (source.diags.hasErrors()) continue;
     checkMemory(*source.ptx, *source.ori, source.diags);
     if (!options_.relocatable) defineUnresolved(source);

@@ -4,6 +4,7 @@
 #include "encoder/listing.h"
 #include "ori/module.h"
 #include "orias/launch_limits.h"
+#include "regalloc/check.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -50,6 +51,10 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .bindings = bindings};
   try {
     finished_ = manager.run(function_, context);
+    // Phases behind the allocation move instructions, too.
+    if (const auto faults = function_.allocated ? regalloc::checkRegisterCounts(function_) : std::vector<std::string>{};
+        !faults.empty())
+      throw InternalError("registers that are not there: " + faults.front());
   } catch (const InternalError& e) {
     fault_ = fmt::format("{} of '{}': {}", phaseOf(function_), function_.name(), e.what());
   }

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "ori/module.h"
+#include "ori/register_requests.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -20,6 +21,12 @@ unsigned threadsPerBlock(const ori::LaunchBounds& bounds) {
 
 unsigned warpsPerBlock(const ori::LaunchBounds& bounds) {
   return (threadsPerBlock(bounds) + kWarpSize - 1) / kWarpSize;
+}
+
+/// Does --maxrregcount bound the registers of a kernel?
+bool optionLimits(const ori::LaunchBounds& bounds, const Options& options) {
+  return options.maxRegisters != Options::kNoRegisterLimit &&
+         (options.launch.overrideDirectives || (bounds.maxnreg == 0 && warpsPerBlock(bounds) == 0));
 }
 
 } // namespace
@@ -42,6 +49,16 @@ void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnosti
   }
 }
 
+void settleRegisterRequests(ori::Function& kernel, const Options& options, Diagnostics& diagnostics) {
+  if (!ori::hasRegisterRequests(kernel)) return;
+  const ori::LaunchBounds& bounds = kernel.bounds;
+  const bool isSaid = bounds.maxnreg != 0 || (warpsPerBlock(bounds) != 0 && bounds.minnctapersm != 0);
+  if (isSaid || optionLimits(bounds, options)) return;
+  diagnostics.note({}, fmt::format("function '{}': 'setmaxnreg' ignored; unable to determine register count at entry",
+                                   kernel.name()));
+  ori::dropRegisterRequests(kernel);
+}
+
 unsigned registerCeiling(const ori::Function& function, const Options& options) {
   const isa::Target& target = function.module().target();
   const ori::LaunchBounds& bounds = function.bounds;
@@ -50,10 +67,9 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
     if (limit) ceiling = std::min(ceiling, limit);
   };
   const unsigned warps = warpsPerBlock(bounds);
-  const bool optionHolds = options.maxRegisters != Options::kNoRegisterLimit &&
-                           (options.launch.overrideDirectives || (bounds.maxnreg == 0 && warps == 0));
-  lower(optionHolds ? options.maxRegisters : bounds.maxnreg);
+  lower(optionLimits(bounds, options) ? options.maxRegisters : bounds.maxnreg);
   if (warps != 0) lower(target.registersForWarps(warps * std::max(1U, bounds.minnctapersm)));
+  if (const auto requested = ori::mostRegistersRequested(function)) lower(*requested);
   return ceiling;
 }
 

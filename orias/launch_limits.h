@@ -14,7 +14,12 @@ namespace orias {
 /// multiprocessor has room for are warned of and dropped.
 void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnostics& diagnostics);
 
-/// The most registers that a thread of this function may have.
+/// Takes `setmaxnreg` out of a kernel of which nobody says with how many registers it begins: neither a limit nor how
+/// many CTAs share a multiprocessor. Tells the user so, as ptxas does.
+void settleRegisterRequests(ori::Function& kernel, const Options& options, Diagnostics& diagnostics);
+
+/// The most registers that a thread of this function may have; where it asks for more later, those that it begins with,
+/// which are never more than the most that it asks for (observed).
 unsigned registerCeiling(const ori::Function& function, const Options& options);
 
 } // namespace orias

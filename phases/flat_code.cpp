@@ -41,6 +41,7 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
                           touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
                         });
       if (instr.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(instr);
+      if (instr.op == isa::Op::USETMAXREG_DEALLOC) addReleases(instr);
       f.endTouch = static_cast<std::uint32_t>(touches_.size());
       instrs.push_back(f);
     }
@@ -68,6 +69,14 @@ void FlatCode::addArrivals(const ori::Instr& arrive) {
             isThere.set(unit);
             touches_.push_back({unit, false, false, {isa::LatencyClass::WarpGroup, isa::Access::Port::Main}});
           });
+}
+
+/// Registers that are given back belong to others from here on, who may be writing them already: nothing of this warp
+/// reads or writes them late (ptxas waits for stores in front of USETMAXREG.DEALLOC). That counts as writing them.
+void FlatCode::addReleases(const ori::Instr& release) {
+  const auto left = static_cast<std::uint32_t>(release.op_(release.operandCount - 1U).imm);
+  for (std::uint32_t r = left; r < isa::kRZ; ++r)
+    touches_.push_back({unitOf(isa::File::R, r), true, false, {isa::LatencyClass::SetMaxReg, isa::Access::Port::Main}});
 }
 
 } // namespace orias::phases

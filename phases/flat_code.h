@@ -59,6 +59,7 @@ class FlatCode {
 
  private:
   void addArrivals(const ori::Instr& arrive);
+  void addReleases(const ori::Instr& release);
 
   const isa::Target* target_;
   std::vector<FlatTouch> touches_;

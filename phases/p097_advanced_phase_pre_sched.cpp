@@ -1,10 +1,12 @@
 #include "ori/analysis/liveness.h"
+#include "ori/register_requests.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
@@ -168,6 +170,14 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   // What runs seldom need not be fast: registers are always short there.
   std::array<unsigned, 4> limitsAside = limits;
   limitsAside[0] = 0;
+  std::optional<ori::RegisterCounts> counts; // where warps give registers back
+  if (ori::hasRegisterRequests(function)) counts.emplace(function, context.maxRegisters);
+  const auto limitsOf = [&](const ori::Block& block) {
+    std::array<unsigned, 4> here = block.isAside ? limitsAside : limits;
+    const unsigned reserved = context.target.reservedRegisters();
+    if (counts) here[0] = std::min(here[0], std::max(counts->atStart(block.id), reserved) - reserved);
+    return here;
+  };
   bool changed = false;
   std::vector<ori::FileCounts> liveBefore(function.instrIdCount());
   LastReads lastReads;
@@ -199,7 +209,7 @@ bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
       };
       return orderForPressure(region, graph,
                               {follow(kFiles[0]), follow(kFiles[1]), follow(kFiles[2]), follow(kFiles[3])},
-                              context.target, block->isAside ? limitsAside : limits);
+                              context.target, limitsOf(*block));
     });
     for (CompId c : read)
       lastReads.of[c] = 0;

@@ -14,6 +14,7 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
+#include "ori/register_requests.h"
 #include "phases/equal_ends.h"
 #include "phases/occupancy.h"
 #include "phases/p136_late_merge_equivalent_conditional_flow.h"
@@ -495,7 +496,8 @@ class Sharer {
 
 bool shareWorkAside(ori::Function& function, PhaseContext& context) {
   // What a function hands back in registers is read by nobody here.
-  return function.isKernel() && Sharer(function, context).run();
+  // A subroutine has the registers that all its callers have.
+  return function.isKernel() && !ori::hasRegisterRequests(function) && Sharer(function, context).run();
 }
 
 } // namespace orias::phases

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "ori/module.h"
+#include "ori/register_requests.h"
 #include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
 #include "regalloc/calls.h"
@@ -33,6 +34,8 @@ constexpr unsigned kMostRounds = 64;
 constexpr unsigned kLastUniform = 4;
 /// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
 constexpr unsigned kSpareUniform = 8;
+/// A kernel that asks for registers begins with no fewer, whatever its limit is (observed).
+constexpr unsigned kFewestRegisters = 24;
 
 std::string_view fileName(File file) {
   switch (file) {
@@ -52,6 +55,7 @@ class Allocator {
         hasCalls_(hasCalls(function)), hasQuadTextures_(hasQuadTextures(function)) {
     // Whoever is called finds its stack below ours.
     state_.usesFrame = !function.frame.empty() || function.growsStack || hasCalls_ || isCallable(function);
+    changesCounts_ = ori::hasRegisterRequests(function);
   }
 
   std::string run() {
@@ -62,6 +66,9 @@ class Allocator {
           "to compare with, beside calls or in a function that is called",
           function_.name());
     if (isCallable(function_)) putEntryFirst(function_);
+    // Functions of the program do not know how many registers their callers have left.
+    if (changesCounts_ && (hasQuadTextures_ || isCallable(function_) || callsFunctions()))
+      keepCounts("what the kernel calls does not know how many registers are left");
     keepsFactors_ = keepFactors(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
@@ -70,24 +77,104 @@ class Allocator {
     state_.grow(function_);
     state_.assignment.physical = physical_;
     if (options_.check) {
-      std::vector<std::string> faults = check(function_, state_.assignment);
-      if (!faults.empty()) {
-        std::string message = fmt::format("wrong register allocation in '{}':", function_.name());
-        for (const std::string& fault : faults)
-          message += "\n  " + fault;
-        throw InternalError(message);
-      }
+      reportFaults(check(function_, state_.assignment));
     }
     commit();
     return {};
   }
 
  private:
+  void reportFaults(const std::vector<std::string>& faults) const {
+    if (faults.empty()) return;
+    std::string message = fmt::format("wrong register allocation in '{}':", function_.name());
+    for (const std::string& fault : faults)
+      message += "\n  " + fault;
+    throw InternalError(message);
+  }
+
+  bool callsFunctions() const {
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        if (instr.op == ori::Op::CALL_FUNCTION) return true;
+    return false;
+  }
+
+  /// Is more wanted anywhere than there is at entry, where there is more? If not, giving registers back gains nothing,
+  /// and where few are left spilling costs.
+  bool needsMore(const Webs& webs, const LiveRanges& ranges) const {
+    std::vector<int> change(ranges.pointCount() + 1, 0);
+    for (const Web& web : webs.all)
+      for (const Range& range : web.components)
+        for (Segment s : range.segments()) {
+          ++change[s.start];
+          --change[s.end];
+        }
+    std::vector<bool> hasMore(ranges.pointCount(), false);
+    const ori::RegisterCounts counts(function_, options_.maxRegisters);
+    for (const ori::Block* block : function_.layout()) {
+      unsigned count = counts.atStart(block->id);
+      for (const ori::Instr& instr : *block) {
+        hasMore[ranges.usePoint(instr)] = count > options_.maxRegisters;
+        count = ori::RegisterCounts::behind(instr, count);
+        hasMore[ranges.defPoint(instr)] = count > options_.maxRegisters;
+      }
+    }
+    const auto limit = static_cast<int>(usable(File::R, limitOfCount(options_.maxRegisters)));
+    int occupied = 0;
+    for (Point point = 0; point < ranges.pointCount(); ++point) {
+      occupied += change[point];
+      if (hasMore[point] && occupied > limit) return true;
+    }
+    return false;
+  }
+
+  /// The warps keep the registers that they begin with.
+  void keepCounts(std::string_view why = "too few registers would be left to a warp") {
+    changesCounts_ = false;
+    if (options_.tell)
+      for (const ori::Block* block : function_.layout())
+        for (const ori::Instr& instr : *block)
+          if (instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC)
+            options_.tell(instr, fmt::format("'setmaxnreg' ignored: {}", why));
+    ori::dropRegisterRequests(function_);
+  }
+
+  /// How many of the registers of a warp values may take.
+  unsigned limitOfCount(unsigned count) const {
+    const isa::Target& target = function_.module().target();
+    count = std::min(count, target.maxRegistersPerThread());
+    return count - std::min(count, target.reservedRegisters());
+  }
+
+  /// Where fewer than `limit` registers are to be had.
+  PointLimits pointLimits(const LiveRanges& ranges, unsigned limit) const {
+    PointLimits limits;
+    const ori::RegisterCounts counts(function_, options_.maxRegisters);
+    auto add = [&](unsigned count, Point point) {
+      const unsigned here = limitOfCount(count);
+      if (here >= limit) return;
+      auto at = std::ranges::find(limits, here, &PointLimit::limit);
+      if (at == limits.end()) at = limits.insert(at, {here, {}});
+      at->where.add({point, point + 1});
+    };
+    for (const ori::Block* block : function_.layout()) {
+      unsigned count = counts.atStart(block->id);
+      for (const ori::Instr& instr : *block) {
+        add(count, ranges.usePoint(instr));
+        count = ori::RegisterCounts::behind(instr, count);
+        add(count, ranges.defPoint(instr));
+      }
+    }
+    return limits;
+  }
+
   unsigned limitOf(File file) const {
     const isa::Target& target = function_.module().target();
     unsigned limit = target.registerCount(file);
     if (file == File::R) {
-      unsigned ceiling = std::min(options_.maxRegisters, target.maxRegistersPerThread());
+      unsigned most = options_.maxRegisters;
+      if (changesCounts_) most = std::max(most, ori::mostRegistersRequested(function_).value_or(0));
+      unsigned ceiling = std::min(most, target.maxRegistersPerThread());
       limit = std::min(limit, ceiling - std::min(ceiling, target.reservedRegisters()));
       if (hasQuadTextures_) limit -= std::min(limit, kQuadRegisters + kQuadAlignment - 1);
     }
@@ -106,6 +193,7 @@ class Allocator {
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
       if (webs.all.empty()) return {};
       const CallPoints calls = callPoints(ranges);
+      const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<std::uint32_t> victims;
       if (everything) {
         everything = false;
@@ -114,13 +202,17 @@ class Allocator {
       } else {
         // With more values live at once than there are registers, no order of placing them helps.
         std::vector<std::uint32_t> failed;
-        if (!canSpill(file) || webs.mostOccupied(ranges.pointCount()) <= limit) {
-          Placement placement = bestPlacement(webs, file, limit, calls);
+        if (!canSpill(file) || mostOccupied(webs, ranges.pointCount(), limit, limits) <= limit) {
+          Placement placement = bestPlacement(webs, file, limit, limits, calls);
           if (placement.failed.empty()) {
             keep(webs, placement, file);
             return {};
           }
           failed = std::move(placement.failed);
+        }
+        if (file == File::R && changesCounts_ && round == 0 && !needsMore(webs, ranges)) {
+          keepCounts("no more registers are needed than there are at entry, but more than would be left");
+          continue;
         }
         if (file == File::R && keepsFactors_) {
           keepsFactors_ = false;
@@ -131,8 +223,14 @@ class Allocator {
         if (canSpill(file) && hasCalls_)
           std::copy_if(failed.begin(), failed.end(), std::back_inserter(victims),
                        [&](std::uint32_t w) { return isLiveAcross(webs.all[w], calls); });
-        if (canSpill(file) && victims.empty()) victims = chooseSpills(webs, usable(file, limit), failed);
+        if (canSpill(file) && victims.empty()) {
+          PointLimits usableLimits = limits;
+          for (PointLimit& fewer : usableLimits)
+            fewer.limit = usable(file, fewer.limit);
+          victims = chooseSpills(webs, usable(file, limit), usableLimits, failed);
+        }
       }
+      if (victims.empty() && file == File::R && changesCounts_) break;
       if (victims.empty())
         return fmt::format(
             "function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
@@ -146,6 +244,10 @@ class Allocator {
       }
       if (arePromoted)
         if (std::string problem = allocateFile(File::UR); !problem.empty()) return problem;
+    }
+    if (file == File::R && changesCounts_) {
+      keepCounts();
+      return allocateFile(file);
     }
     return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling",
                        function_.name(), fileName(file), limit, kMostRounds);
@@ -196,8 +298,20 @@ class Allocator {
            });
   }
 
-  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const CallPoints& calls) const {
-    SlotBudget budget{limit, {}, file, calls, isCallable(function_)};
+  /// The most that is wanted at one point, with what is not to be had there.
+  static unsigned mostOccupied(const Webs& webs, Point pointCount, unsigned limit, const PointLimits& limits) {
+    return mostAtOnce(pointCount, [&](auto&& f) {
+      for (const Web& web : webs.all)
+        std::for_each(web.components.begin(), web.components.end(), f);
+      for (const PointLimit& fewer : limits)
+        for (unsigned r = fewer.limit; r < limit; ++r)
+          f(fewer.where);
+    });
+  }
+
+  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const PointLimits& limits,
+                          const CallPoints& calls) const {
+    SlotBudget budget{limit, limits, {}, file, calls, isCallable(function_)};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
@@ -281,6 +395,10 @@ class Allocator {
     }
     orderProducts(function_, options_.tell);
     function_.stats.registers = highestR_ + function_.module().target().reservedRegisters();
+    if (changesCounts_) {
+      function_.stats.registers = std::max(options_.maxRegisters, kFewestRegisters);
+      reportFaults(checkRegisterCounts(function_));
+    }
   }
 
   void noteNames(std::vector<NamedWrite>& writes) const {
@@ -311,6 +429,7 @@ class Allocator {
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
   bool keepsFactors_ = false;
+  bool changesCounts_ = false; ///< warps give registers back and take them: points have limits of their own
   unsigned highestR_ = 0;
 };
 

@@ -26,4 +26,8 @@ namespace orias::regalloc {
 /// Returns the faults, each with its instruction, at most 20; empty when the allocation is right.
 std::vector<std::string> check(const ori::Function& function, const Assignment& assignment);
 
+/// For functions whose warps give registers back and take them, once allocated: no instruction names a register of file
+/// R that its warp may not have there, with as many at the entry as the statistics say. Returns the faults, as above.
+std::vector<std::string> checkRegisterCounts(const ori::Function& function);
+
 } // namespace orias::regalloc

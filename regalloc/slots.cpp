@@ -78,8 +78,10 @@ class Placer {
   Placer(const ori::Function& function, const Webs& webs, const SlotBudget& budget)
       : function_(function), webs_(webs), budget_(budget), slots_(budget.limit), isSaved_(budget.limit, false) {
     placement_.slotOf.assign(webs.all.size(), kNoSlot);
-    for (std::uint32_t r = 0; r < budget.limit; ++r)
+    for (std::uint32_t r = 0; r < budget.limit; ++r) {
       occupyAtCalls(r);
+      occupyElsewhere(r);
+    }
   }
 
   Placement run(Order order) {
@@ -89,6 +91,11 @@ class Placer {
   }
 
  private:
+  void occupyElsewhere(std::uint32_t r) {
+    for (const PointLimit& fewer : budget_.limits)
+      if (r >= fewer.limit) slots_[r].occupy(fewer.where);
+  }
+
   void occupyAtCalls(std::uint32_t r) {
     if (!survivesCall(Convention::System, budget_.file, r)) slots_[r].occupy(budget_.calls.system);
     if (!survivesCall(Convention::Function, budget_.file, r)) slots_[r].occupy(budget_.calls.function);

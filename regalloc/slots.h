@@ -26,8 +26,16 @@ struct CallPoints {
   Range entry;                     ///< where parameters are taken, which needs one register more
 };
 
+/// Fewer registers than elsewhere, in part of the program.
+struct PointLimit {
+  unsigned limit = 0;
+  Range where;
+};
+using PointLimits = std::vector<PointLimit>;
+
 struct SlotBudget {
-  unsigned limit = 0;         ///< slots 0 .. limit-1
+  unsigned limit = 0;         ///< slots 0 .. limit-1, where nothing says otherwise
+  PointLimits limits;         ///< ... and where fewer are to be had
   std::vector<bool> reserved; ///< slots that nobody gets (the stack pointer)
   isa::File file = isa::File::R;
   CallPoints calls;

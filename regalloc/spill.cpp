@@ -51,12 +51,20 @@ std::vector<Segment> envelope(const Web& web) {
 
 } // namespace
 
-std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed) {
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits,
+                                        std::span<const std::uint32_t> failed) {
   std::vector<Event> events;
   for (std::uint32_t w = 0; w < webs.all.size(); ++w)
     for (Segment s : envelope(webs.all[w])) {
       events.push_back({s.start, true, w});
       events.push_back({s.end, false, w});
+    }
+  // What is not to be had somewhere is taken there, by webs behind all others.
+  const auto webCount = static_cast<std::uint32_t>(webs.all.size());
+  for (std::uint32_t i = 0; i < limits.size(); ++i)
+    for (Segment s : limits[i].where.segments()) {
+      events.push_back({s.start, true, webCount + i});
+      events.push_back({s.end, false, webCount + i});
     }
   std::sort(events.begin(), events.end(), [](const Event& a, const Event& b) {
     if (a.at != b.at) return a.at < b.at;
@@ -70,15 +78,15 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::s
   std::vector<std::uint32_t> victims;
   unsigned pressure = 0;
   for (const Event& e : events) {
-    if (spilled[e.web]) continue;
-    const Web& web = webs.all[e.web];
+    if (e.web < webCount && spilled[e.web]) continue;
+    const unsigned width = e.web < webCount ? webs.all[e.web].width : limit - limits[e.web - webCount].limit;
     if (!e.isStart) {
-      pressure -= web.width;
-      live.erase({web.spillCost, e.web});
+      pressure -= width;
+      if (e.web < webCount) live.erase({webs.all[e.web].spillCost, e.web});
       continue;
     }
-    pressure += web.width;
-    live.insert({web.spillCost, e.web});
+    pressure += width;
+    if (e.web < webCount) live.insert({webs.all[e.web].spillCost, e.web});
     while (pressure > limit && !live.empty() && live.begin()->first < std::numeric_limits<double>::infinity()) {
       const std::uint32_t victim = live.begin()->second;
       live.erase(live.begin());

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "regalloc/assignment.h"
+#include "regalloc/slots.h"
 #include "regalloc/webs.h"
 
 #include <span>
@@ -25,7 +26,9 @@ struct SpillState {
 /// The webs to give up so that no point needs more than `limit` registers: at each point above it, the cheapest ones
 /// live there. When pressure is not the obstacle (tuples that find no aligned run), for each of `failed` the cheapest
 /// of what overlaps it, itself included.
-std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, std::span<const std::uint32_t> failed);
+/// `limits` says where fewer than `limit` are to be had.
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits,
+                                        std::span<const std::uint32_t> failed);
 
 /// Where the members of a web go.
 enum class Refuge : std::uint8_t {

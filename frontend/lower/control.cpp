@@ -25,9 +25,26 @@ void lowerBrxIdx(FunctionLowering& f, const Instruction& i, const Form&) {
   f.endUnguarded(join);
 }
 
-/// Registers are allocated for the whole kernel and stay with the warps: giving some back, or asking for some back,
-/// changes nothing in what the program computes. (ptxas may ignore it, too, and says so.)
-void lowerSetmaxnreg(FunctionLowering&, const Instruction&, const Form&) {}
+/// Registers are given back at once, and asked for until they are there. That a kernel has to ignore this is found
+/// later, when its launch bounds are settled; other functions do not know how many registers their callers have.
+void lowerSetmaxnreg(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (!f.out().isKernel()) return;
+  const auto count = static_cast<std::int32_t>(f.operands(i)[0].intValue());
+  ori::Block* join = f.beginUnguarded();
+  if (form.has(Mod::Inc)) {
+    ori::Block* loop = f.newBlock();
+    f.enter(loop);
+    f.emit(IsaOp::WARPSYNC_ALL, {});
+    const IsaOperand answer = f.out().use(f.out().newVReg(isa::File::UP)), isThere = f.b().newP();
+    f.emit(IsaOp::USETMAXREG_ALLOC, {answer, f.imm(count)});
+    f.emit(IsaOp::COPY, {isThere, answer});
+    f.branchIf(isThere.notted(), loop);
+  } else {
+    f.emit(IsaOp::WARPSYNC_ALL, {});
+    f.emit(IsaOp::USETMAXREG_DEALLOC, {f.imm(count)});
+  }
+  f.endUnguarded(join);
+}
 
 void FunctionLowering::enter(ori::Block* block) {
   if (blockIsOpen()) builder_.block()->fallthrough = block->id;

@@ -133,6 +133,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::IGMMA_SP_R:
   case Op::BGMMA:
   case Op::BGMMA_R: return &Machine::multiplyGroup;
+  case Op::USETMAXREG_DEALLOC:
+  case Op::USETMAXREG_ALLOC: return &Machine::setRegisters;
   case Op::WARPGROUP_ARRIVE: return &Machine::nothing;
   case Op::WARPGROUP_DEPBAR: return &Machine::waitForProducts;
 

@@ -7,6 +7,7 @@
 #include "support/check.h"
 #include "tools/emulator/emulator.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -58,6 +59,11 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
     }
   }
   takeClaims();
+  // Virtual registers have no number that says anything.
+  changesRegisters_ =
+      program.registers != 0 && !program.isOri && std::ranges::any_of(program.code, [](const Instruction& i) {
+        return i.inst.op == isa::Op::USETMAXREG_ALLOC || i.inst.op == isa::Op::USETMAXREG_DEALLOC;
+      });
 }
 
 launch::RunResult Machine::run() {
@@ -80,6 +86,7 @@ void Machine::runGrid() {
 void Machine::startWarp(Warp& w) {
   const auto& rows = code_.rows();
   const auto rowsOf = [&](isa::File file) { return std::size_t{rows[static_cast<std::size_t>(file)]}; };
+  w.registers = changesRegisters_ ? program_.registers : kAllRegisters;
   w.firstThread = w.index * kLanes;
   const std::uint32_t count = std::min(threads_ - w.firstThread, kLanes);
   w.live = count == kLanes ? ~0u : (1u << count) - 1;
@@ -263,6 +270,7 @@ std::uint32_t Machine::guardMask(const Operation& op) {
 void Machine::execute(const Operation& op, std::uint32_t lanes) {
   if (op.isUnknown) return stop("unsupported", "this instruction is not known");
   if (!warp().products.empty() && lanes != 0) checkProducts(op);
+  if (changesRegisters_ && lanes != 0) checkRegisters(op);
   resolve(op, lanes);
   if (timing_ && !isReplaying_) timing_->begin(lanes);
   if (figures_ && !isReplaying_) countAccess(op, lanes);

@@ -281,6 +281,10 @@ class Machine {
   void registerToPredicates(const Operation& op, std::uint32_t lanes);
   void copy(const Operation& op, std::uint32_t lanes);
   void codeAddress(const Operation& op, std::uint32_t lanes);
+  /// USETMAXREG. There always are as many as somebody asks for.
+  void setRegisters(const Operation& op, std::uint32_t lanes);
+  /// An operation names a register that its warp does not have.
+  void checkRegisters(const Operation& op);
   void nothing(const Operation& op, std::uint32_t lanes);
   std::uint64_t specialRegister(unsigned number, unsigned lane);
 
@@ -308,13 +312,14 @@ class Machine {
 
   // --- the warp that runs
   Warp* warp_ = nullptr;
-  std::uint32_t at_ = 0;       ///< index of the current operation
-  bool stopped_ = false;       ///< the run is over
-  bool isSwitching_ = false;   ///< choose another path (or warp)
-  bool givesWay_ = false;      ///< another warp is to run
-  std::uint32_t turn_ = 0;     ///< instructions since the warp's turn began
-  std::uint32_t patience_ = 0; ///< instructions for which lanes that are farther behind have to wait
-  bool meetsAnywhere_ = false; ///< lanes meet at the start of any block
+  std::uint32_t at_ = 0;          ///< index of the current operation
+  bool stopped_ = false;          ///< the run is over
+  bool isSwitching_ = false;      ///< choose another path (or warp)
+  bool givesWay_ = false;         ///< another warp is to run
+  std::uint32_t turn_ = 0;        ///< instructions since the warp's turn began
+  std::uint32_t patience_ = 0;    ///< instructions for which lanes that are farther behind have to wait
+  bool changesRegisters_ = false; ///< warps give registers back, or take some
+  bool meetsAnywhere_ = false;    ///< lanes meet at the start of any block
   std::optional<Timing> timing_;
   bool hasClaims_ = false;
   std::vector<std::uint32_t> claimOfRegister_,

@@ -189,6 +189,30 @@ void Machine::codeAddress(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+void Machine::setRegisters(const Operation& op, std::uint32_t) {
+  const bool isAsking = op.inst.op == isa::Op::USETMAXREG_ALLOC;
+  if (isAsking && op.firstWrite[0] >= 0) store(op.writes[static_cast<unsigned>(op.firstWrite[0])], 0, 1);
+  if (!changesRegisters_) return;
+  const auto count = static_cast<std::uint32_t>(op.inst.operands[isAsking ? 1 : 0].imm);
+  std::uint32_t& has = warp().registers;
+  if (isAsking ? count < has : count > has)
+    return stop("registers", fmt::format("a warp of {} registers {} {}", has,
+                                         isAsking ? "asks for no more than" : "gives back all but", count));
+  has = count;
+}
+
+void Machine::checkRegisters(const Operation& op) {
+  const std::uint32_t has = warp().registers;
+  const auto check = [&](From where, std::uint32_t row) {
+    if (where == From::Lane && row >= has && row < isa::kRZ)
+      stop("registers", fmt::format("R{} in a warp that has {} registers", row, has));
+  };
+  for (unsigned i = 0; i < op.readCount; ++i)
+    check(op.reads[i].from, op.reads[i].row);
+  for (unsigned i = 0; i < op.writeCount; ++i)
+    check(op.writes[i].to, op.writes[i].row);
+}
+
 void Machine::nothing(const Operation&, std::uint32_t) {}
 
 } // namespace orias::emu

@@ -52,6 +52,8 @@ struct PendingProduct {
   bool writes(std::uint32_t row) const { return row - first < sum.size() / kLanes; }
 };
 
+inline constexpr std::uint32_t kAllRegisters = 256;
+
 /// The registers and lanes of one warp.
 struct Warp {
   unsigned index = 0;            ///< in the CTA
@@ -72,6 +74,8 @@ struct Warp {
   /// Results of the last BAR.RED.
   std::uint32_t barrierCount = 0;
   bool barrierAnswer = false;
+  /// Registers of each thread, for programs that change it; all that there are for the others.
+  std::uint32_t registers = kAllRegisters;
   std::optional<std::uint32_t> clusterPhase; ///< in which the warp arrived at the cluster's barrier last
   /// LDGSTS: what nobody has waited for, in program order; how many groups each lane has ended; the scoreboard that
   /// counts groups (none before phase 115).

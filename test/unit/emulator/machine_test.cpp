@@ -330,3 +330,16 @@ TEST_CASE("what is called uniform is checked") {
   p.uniformBlocks = {false, true, false};
   CHECK(run(p).kind() == "uniform");
 }
+
+TEST_CASE("a register that its warp has given back is reported, and one that it has taken is not") {
+  const auto ranWith = [](const char* request, const char* use) {
+    Program p = program({request, use, "EXIT"});
+    p.registers = 64;
+    return run(p);
+  };
+  CHECK(ranWith("USETMAXREG.DEALLOC.CTAPOOL 0x18", "MOV R23, 0x1").result.reports.empty());
+  CHECK(ranWith("USETMAXREG.DEALLOC.CTAPOOL 0x18", "MOV R24, 0x1").kind() == "registers");
+  CHECK(ranWith("USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0x68", "MOV R103, 0x1").result.reports.empty());
+  CHECK(ranWith("USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0x68", "IADD3 R0, R104, 0x1, RZ").kind() == "registers");
+  CHECK(ranWith("USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0x28", "NOP").kind() == "registers");
+}
