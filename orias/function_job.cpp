@@ -27,7 +27,8 @@ std::string phaseOf(const ori::Function& function) {
 FunctionJob::FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs,
                          std::string fileName, std::string_view text)
     : function_(function), options_(options), knobs_(knobs), text_(text), diagnostics_(std::move(fileName), text),
-      remarks_(options.wantRemarks), maxRegisters_(registerCeiling(function, options)) {
+      remarks_(options.wantRemarks), ceiling_(registerCeiling(function, options)),
+      maxRegisters_(registersAtEntry(function, options)) {
   code_.wantListing = options.wantListing;
   code_.wantNames = options.debugInfo && !options.suppressDebugInfo;
 }

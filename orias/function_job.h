@@ -24,7 +24,7 @@ class FunctionJob {
 
   const ori::Function& function() const { return function_; }
   const encoder::FunctionCode& code() const { return code_; }
-  unsigned maxRegisters() const { return maxRegisters_; }
+  unsigned maxRegisters() const { return ceiling_; }
   bool finished() const { return finished_; }         ///< there is code
   const std::string& fault() const { return fault_; } ///< empty if all went well
   const Diagnostics& diagnostics() const { return diagnostics_; }
@@ -46,7 +46,8 @@ class FunctionJob {
   std::vector<phases::PhaseTime> times_;
   std::string dumped_;
   std::string fault_;
-  unsigned maxRegisters_;
+  unsigned ceiling_;      // that bounds and options leave
+  unsigned maxRegisters_; // that are allocated
   bool finished_ = false;
   double milliseconds_ = 0;
 };

@@ -69,8 +69,12 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
   const unsigned warps = warpsPerBlock(bounds);
   lower(optionLimits(bounds, options) ? options.maxRegisters : bounds.maxnreg);
   if (warps != 0) lower(target.registersForWarps(warps * std::max(1U, bounds.minnctapersm)));
-  if (const auto requested = ori::mostRegistersRequested(function)) lower(*requested);
   return ceiling;
+}
+
+unsigned registersAtEntry(const ori::Function& function, const Options& options) {
+  const unsigned ceiling = registerCeiling(function, options);
+  return std::min(ceiling, ori::mostRegistersRequested(function).value_or(ceiling));
 }
 
 } // namespace orias

@@ -18,8 +18,10 @@ void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnosti
 /// many CTAs share a multiprocessor. Tells the user so, as ptxas does.
 void settleRegisterRequests(ori::Function& kernel, const Options& options, Diagnostics& diagnostics);
 
-/// The most registers that a thread of this function may have; where it asks for more later, those that it begins with,
-/// which are never more than the most that it asks for (observed).
+/// The most registers that a thread of this function may have when it begins.
 unsigned registerCeiling(const ori::Function& function, const Options& options);
+
+/// The most that it is given: where it asks for more later, never more than the most that it asks for (observed).
+unsigned registersAtEntry(const ori::Function& function, const Options& options);
 
 } // namespace orias

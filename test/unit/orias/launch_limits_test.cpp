@@ -1,6 +1,7 @@
 #include "orias/launch_limits.h"
 
 #include "encoder/isa/target.h"
+#include "ori/builder.h"
 #include "ori/module.h"
 
 #include <doctest/doctest.h>
@@ -88,4 +89,14 @@ TEST_CASE("more CTAs than a multiprocessor has room for are dropped with a warni
   REQUIRE(kernel.diagnostics.all().size() == 1);
   CHECK(kernel.diagnostics.all().front().message.find("entry k is out of range") != std::string::npos);
   CHECK(kernel.function.bounds.minnctapersm == 0);
+}
+
+TEST_CASE("a kernel that asks for registers begins with no more than the most that it asks for") {
+  Kernel kernel;
+  kernel.threads(256, 1);
+  ori::Builder b(kernel.function, kernel.function.newBlock());
+  b.emit(isa::Op::USETMAXREG_ALLOC, {isa::Operand::zero(isa::File::UP), isa::Operand::immediate(248)});
+  CHECK(kernel.ceiling({}) == 255); // what the cubin calls the most
+  CHECK(registersAtEntry(kernel.function, {}) == 248);
+  CHECK(registersAtEntry(kernel.threads(384, 1).function, {}) == 168);
 }
