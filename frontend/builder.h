@@ -144,6 +144,8 @@ class ModuleBuilder final : public ParseEvents {
   void openGroup() { groups_.push_back(operands_.size()); }
   /// Replaces the operands since openGroup by one.
   void closeGroup(OperandKind kind);
+  /// The opcode of the instruction under way, without modifiers.
+  std::string_view opcodeBase() const { return std::string_view(opcodeText_).substr(0, opcodeText_.find('.')); }
   /// Adds an operand; a register or special register that is a vector becomes the group of its components, except as an
   /// argument of a call.
   void pushOperand(const Operand& operand);

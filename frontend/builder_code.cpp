@@ -357,7 +357,7 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
       // `a[3]` is the element itself to an instruction that accesses memory and its address to one that computes.
       const Variable& v = module_.variable(operand.variableId());
       const auto bytes = offset * static_cast<std::int64_t>(v.elementSize());
-      const std::string_view op = std::string_view(opcodeText_).substr(0, opcodeText_.find('.'));
+      const std::string_view op = opcodeBase();
       operand = op == "mov" || op == "cvta" ? Operand::variable(operand.variableId(), bytes)
                                             : Operand::address(operand.variableId(), bytes);
     } else {
@@ -373,12 +373,12 @@ void ModuleBuilder::pushOperand(const Operand& operand) {
     components = fn_->registers[index(operand.registerId())].vectorSize;
   else if (operand.is(OperandKind::Special) && operand.component() == Component::None)
     components = specialRegisterInfo(operand.specialRegister()).vectorSize;
-  const bool isArgument = opcodeText_ == "call" || opcodeText_.starts_with("call.");
+  const bool isArgument = opcodeBase() == "call";
   if (components == 1 || isArgument) {
     operands_.push_back(operand);
     return;
   }
-  groups_.push_back(operands_.size());
+  openGroup();
   for (unsigned k = 0; k < components; ++k) {
     const auto part = static_cast<Component>(static_cast<unsigned>(Component::X) + k);
     operands_.push_back(operand.is(OperandKind::Register) ? Operand::reg(operand.registerId(), part)

@@ -25,58 +25,20 @@ struct Answer {
   bool isOfSampler = false;
 };
 
-constexpr unsigned kWord = 4;
-
-std::optional<unsigned> samplerOffset(Mod query) {
-  namespace entry = isa::sampler_entry;
+std::optional<isa::TextureFact> factAsked(Mod query) {
   switch (query) {
-  case Mod::AddrMode0: return entry::kAddressModes;
-  case Mod::AddrMode1: return entry::kAddressModes + kWord;
-  case Mod::AddrMode2: return entry::kAddressModes + 2 * kWord;
-  case Mod::FilterMode: return entry::kFilterMode;
-  case Mod::ForceUnnormalizedCoords: return entry::kForceUnnormalized;
-  default: return std::nullopt;
-  }
-}
-
-std::optional<unsigned> independentTextureOffset(Mod query) {
-  namespace entry = isa::independent_texture_entry;
-  switch (query) {
-  case Mod::NormalizedCoords: return entry::kNormalized;
-  case Mod::ChannelDataType: return entry::kChannelType;
-  case Mod::ChannelOrder: return entry::kChannelOrder;
-  case Mod::ArraySize: return entry::kArraySize;
-  case Mod::NumMipmapLevels: return entry::kLevels;
-  case Mod::NumSamples: return entry::kSamples;
-  default: return std::nullopt;
-  }
-}
-
-std::optional<unsigned> textureOffset(Mod query) {
-  namespace entry = isa::texture_entry;
-  switch (query) {
-  case Mod::ForceUnnormalizedCoords: return entry::kForceUnnormalized;
-  case Mod::AddrMode0: return entry::kAddressModes;
-  case Mod::AddrMode1: return entry::kAddressModes + kWord;
-  case Mod::AddrMode2: return entry::kAddressModes + 2 * kWord;
-  case Mod::FilterMode: return entry::kFilterMode;
-  case Mod::NormalizedCoords: return entry::kNormalized;
-  case Mod::ChannelDataType: return entry::kChannelType;
-  case Mod::ChannelOrder: return entry::kChannelOrder;
-  case Mod::ArraySize: return entry::kArraySize;
-  case Mod::NumMipmapLevels: return entry::kLevels;
-  case Mod::NumSamples: return entry::kSamples;
-  default: return std::nullopt;
-  }
-}
-
-std::optional<unsigned> surfaceOffset(Mod query) {
-  namespace entry = isa::surface_entry;
-  switch (query) {
-  case Mod::ChannelDataType: return entry::kChannelType;
-  case Mod::ChannelOrder: return entry::kChannelOrder;
-  case Mod::MemoryLayout: return entry::kMemoryLayout;
-  case Mod::ArraySize: return entry::kArraySize;
+  case Mod::ForceUnnormalizedCoords: return isa::TextureFact::ForceUnnormalized;
+  case Mod::AddrMode0: return isa::TextureFact::AddressMode0;
+  case Mod::AddrMode1: return isa::TextureFact::AddressMode1;
+  case Mod::AddrMode2: return isa::TextureFact::AddressMode2;
+  case Mod::FilterMode: return isa::TextureFact::FilterMode;
+  case Mod::NormalizedCoords: return isa::TextureFact::Normalized;
+  case Mod::ChannelDataType: return isa::TextureFact::ChannelType;
+  case Mod::ChannelOrder: return isa::TextureFact::ChannelOrder;
+  case Mod::ArraySize: return isa::TextureFact::ArraySize;
+  case Mod::NumMipmapLevels: return isa::TextureFact::Levels;
+  case Mod::NumSamples: return isa::TextureFact::Samples;
+  case Mod::MemoryLayout: return isa::TextureFact::MemoryLayout;
   default: return std::nullopt;
   }
 }
@@ -84,22 +46,17 @@ std::optional<unsigned> surfaceOffset(Mod query) {
 /// Nothing for sizes, which stand in the header.
 std::optional<Answer> answerTo(const FunctionLowering& f, Mod query, bool isTexture) {
   const isa::Target& target = f.target();
-  const bool isIndependent = f.module().target.texmodeIndependent;
-  if (!isTexture) {
-    if (const auto at = surfaceOffset(query))
-      return Answer{target.surfaceTableOffset(), isa::surface_entry::kSizeSymbol, *at};
+  const auto fact = factAsked(query);
+  if (!fact) return std::nullopt;
+  const auto inTable = [&](const isa::EntryLayout& entry, std::uint32_t table,
+                           bool isOfSampler = false) -> std::optional<Answer> {
+    if (const auto at = entry.offsetOf(*fact)) return Answer{table, entry.sizeSymbol, *at, isOfSampler};
     return std::nullopt;
-  }
-  if (!isIndependent) {
-    if (const auto at = textureOffset(query))
-      return Answer{target.textureTableOffset(), isa::texture_entry::kSizeSymbol, *at};
-    return std::nullopt;
-  }
-  if (const auto at = samplerOffset(query))
-    return Answer{target.samplerTableOffset(), isa::sampler_entry::kSizeSymbol, *at, true};
-  if (const auto at = independentTextureOffset(query))
-    return Answer{target.textureTableOffset(), isa::independent_texture_entry::kSizeSymbol, *at};
-  return std::nullopt;
+  };
+  if (!isTexture) return inTable(isa::kSurfaceEntry, target.surfaceTableOffset());
+  if (!f.module().target.texmodeIndependent) return inTable(isa::kTextureEntry, target.textureTableOffset());
+  if (const auto answer = inTable(isa::kSamplerEntry, target.samplerTableOffset(), true)) return answer;
+  return inTable(isa::kIndependentTextureEntry, target.textureTableOffset());
 }
 
 /// What counts the entries of the table.

@@ -69,8 +69,8 @@ void Constants::placeVariables(const Program& program) {
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
-  for (const std::string_view size : {isa::texture_entry::kSizeSymbol, isa::independent_texture_entry::kSizeSymbol,
-                                      isa::sampler_entry::kSizeSymbol, isa::surface_entry::kSizeSymbol})
+  for (const std::string_view size : {isa::kTextureEntry.sizeSymbol, isa::kIndependentTextureEntry.sizeSymbol,
+                                      isa::kSamplerEntry.sizeSymbol, isa::kSurfaceEntry.sizeSymbol})
     if (relocation.symbol == size) return plus(launch::kTextureEntryBytes);
   for (const auto& [name, start] : program_.functions)
     if (name == relocation.symbol) return plus(start);

@@ -1,6 +1,5 @@
 #include "tools/launch/texture_table.h"
 
-#include "encoder/isa/texture_table.h"
 #include "tools/launch/element.h"
 #include "tools/launch/launch.h"
 
@@ -36,18 +35,6 @@ std::uint32_t channelOrderOf(const Texture& texture) {
   return texture.channels == 1 ? kR : texture.channels == 2 ? kRg : kRgba;
 }
 
-class Table {
- public:
-  explicit Table(std::size_t entries) : bytes_(kTextureEntryBytes * (entries + textureHandle(0))) {}
-  void put(std::size_t entry, unsigned offset, std::uint32_t value) {
-    std::memcpy(bytes_.data() + kTextureEntryBytes * textureHandle(entry) + offset, &value, sizeof value);
-  }
-  std::vector<std::byte> take() { return std::move(bytes_); }
-
- private:
-  std::vector<std::byte> bytes_;
-};
-
 } // namespace
 
 std::uint32_t factOf(const Texture& texture, TextureFact fact) {
@@ -79,66 +66,34 @@ std::uint32_t factOf(const Sampler& sampler, TextureFact fact) {
   }
 }
 
+namespace {
+
+template <typename T> std::vector<std::byte> tableOf(std::span<const T> all, const isa::EntryLayout& entry) {
+  std::vector<std::byte> bytes(kTextureEntryBytes * textureHandle(all.size()));
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (const isa::EntryField& field : entry.fields) {
+      const std::uint32_t value = factOf(all[i], field.fact);
+      std::memcpy(bytes.data() + kTextureEntryBytes * textureHandle(i) + field.offset, &value, sizeof value);
+    }
+  return bytes;
+}
+
+} // namespace
+
+std::vector<std::byte> textureTable(std::span<const Texture> textures) {
+  return tableOf(textures, isa::kTextureEntry);
+}
+
 std::vector<std::byte> independentTextureTable(std::span<const Texture> textures) {
-  namespace entry = isa::independent_texture_entry;
-  Table table(textures.size());
-  for (std::size_t i = 0; i < textures.size(); ++i) {
-    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
-    put(entry::kNormalized, TextureFact::Normalized);
-    put(entry::kChannelType, TextureFact::ChannelType);
-    put(entry::kChannelOrder, TextureFact::ChannelOrder);
-    put(entry::kArraySize, TextureFact::ArraySize);
-    put(entry::kLevels, TextureFact::Levels);
-    put(entry::kSamples, TextureFact::Samples);
-  }
-  return table.take();
+  return tableOf(textures, isa::kIndependentTextureEntry);
 }
 
 std::vector<std::byte> samplerTable(std::span<const Sampler> samplers) {
-  namespace entry = isa::sampler_entry;
-  Table table(samplers.size());
-  for (std::size_t i = 0; i < samplers.size(); ++i) {
-    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(samplers[i], fact)); };
-    put(entry::kAddressModes, TextureFact::AddressMode0);
-    put(entry::kAddressModes + 4, TextureFact::AddressMode1);
-    put(entry::kAddressModes + 8, TextureFact::AddressMode2);
-    put(entry::kFilterMode, TextureFact::FilterMode);
-    put(entry::kForceUnnormalized, TextureFact::ForceUnnormalized);
-  }
-  return table.take();
-}
-
-std::vector<std::byte> textureTable(std::span<const Texture> textures) {
-  namespace entry = isa::texture_entry;
-  Table table(textures.size());
-  for (std::size_t i = 0; i < textures.size(); ++i) {
-    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
-    put(entry::kForceUnnormalized, TextureFact::ForceUnnormalized);
-    put(entry::kAddressModes, TextureFact::AddressMode0);
-    put(entry::kAddressModes + 4, TextureFact::AddressMode1);
-    put(entry::kAddressModes + 8, TextureFact::AddressMode2);
-    put(entry::kFilterMode, TextureFact::FilterMode);
-    put(entry::kNormalized, TextureFact::Normalized);
-    put(entry::kChannelType, TextureFact::ChannelType);
-    put(entry::kChannelOrder, TextureFact::ChannelOrder);
-    put(entry::kArraySize, TextureFact::ArraySize);
-    put(entry::kLevels, TextureFact::Levels);
-    put(entry::kSamples, TextureFact::Samples);
-  }
-  return table.take();
+  return tableOf(samplers, isa::kSamplerEntry);
 }
 
 std::vector<std::byte> surfaceTable(std::span<const Texture> textures) {
-  namespace entry = isa::surface_entry;
-  Table table(textures.size());
-  for (std::size_t i = 0; i < textures.size(); ++i) {
-    const auto put = [&](unsigned offset, TextureFact fact) { table.put(i, offset, factOf(textures[i], fact)); };
-    put(entry::kChannelType, TextureFact::ChannelType);
-    put(entry::kChannelOrder, TextureFact::ChannelOrder);
-    put(entry::kMemoryLayout, TextureFact::MemoryLayout);
-    put(entry::kArraySize, TextureFact::ArraySize);
-  }
-  return table.take();
+  return tableOf(textures, isa::kSurfaceEntry);
 }
 
 } // namespace orias::launch

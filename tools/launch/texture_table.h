@@ -1,5 +1,6 @@
 #pragma once
 
+#include "encoder/isa/texture_table.h"
 #include "tools/launch/texture.h"
 
 #include <cstddef>
@@ -11,20 +12,7 @@
 
 namespace orias::launch {
 
-enum class TextureFact : std::uint8_t {
-  ForceUnnormalized,
-  AddressMode0,
-  AddressMode1,
-  AddressMode2,
-  FilterMode,
-  Normalized,
-  ChannelType,
-  ChannelOrder,
-  ArraySize,
-  Levels,
-  Samples,
-  MemoryLayout
-};
+using isa::TextureFact;
 
 /// The number that stands for it: the modes in the order in which the PTX manual lists them; the types and orders of
 /// channels as OpenCL numbers them, which the manual refers to.
