@@ -7,6 +7,7 @@
 
 #include <array>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -119,11 +120,9 @@ class BridgeSharing {
                            brought,
                            Operand::immediate(static_cast<std::int32_t>(sum.added)),
                            Operand::zero(File::UR)};
-      const Op op = sum.added == 0 ? Op::UMOV : Op::UIADD3;
-      if (op == Op::UMOV)
-        function_.rewrite(bridge, op, copy);
-      else
-        function_.rewrite(bridge, op, add);
+      const bool isCopy = sum.added == 0;
+      const Op op = isCopy ? Op::UMOV : Op::UIADD3;
+      function_.rewrite(bridge, op, isCopy ? std::span<const Operand>(copy) : add);
       bridge->mods = isa::makeInst(op).mods;
       function_.setGuard(bridge, nothing);
     }
