@@ -30,6 +30,17 @@ class RegisterCounts {
   unsigned atStart(BlockId block) const { return start_[block].count; }
   /// ... behind an instruction, with `before` in front of it.
   static unsigned behind(const Instr& instr, unsigned before);
+  /// Calls f(instruction, count in front of it, count behind it) for all of the function.
+  template <typename F> void forEach(const Function& function, F&& f) const {
+    for (const Block* block : function.layout()) {
+      unsigned count = atStart(block->id);
+      for (const Instr& instr : *block) {
+        const unsigned before = count;
+        count = behind(instr, before);
+        f(instr, before, count);
+      }
+    }
+  }
 
  private:
   struct State {

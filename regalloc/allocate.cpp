@@ -110,15 +110,11 @@ class Allocator {
           --change[s.end];
         }
     std::vector<bool> hasMore(ranges.pointCount(), false);
-    const ori::RegisterCounts counts(function_, options_.maxRegisters);
-    for (const ori::Block* block : function_.layout()) {
-      unsigned count = counts.atStart(block->id);
-      for (const ori::Instr& instr : *block) {
-        hasMore[ranges.usePoint(instr)] = count > options_.maxRegisters;
-        count = ori::RegisterCounts::behind(instr, count);
-        hasMore[ranges.defPoint(instr)] = count > options_.maxRegisters;
-      }
-    }
+    ori::RegisterCounts(function_, options_.maxRegisters)
+        .forEach(function_, [&](const ori::Instr& instr, unsigned before, unsigned behind) {
+          hasMore[ranges.usePoint(instr)] = before > options_.maxRegisters;
+          hasMore[ranges.defPoint(instr)] = behind > options_.maxRegisters;
+        });
     const auto limit = static_cast<int>(usable(File::R, limitOfCount(options_.maxRegisters)));
     int occupied = 0;
     for (Point point = 0; point < ranges.pointCount(); ++point) {
@@ -149,7 +145,6 @@ class Allocator {
   /// Where fewer than `limit` registers are to be had.
   PointLimits pointLimits(const LiveRanges& ranges, unsigned limit) const {
     PointLimits limits;
-    const ori::RegisterCounts counts(function_, options_.maxRegisters);
     auto add = [&](unsigned count, Point point) {
       const unsigned here = limitOfCount(count);
       if (here >= limit) return;
@@ -157,14 +152,11 @@ class Allocator {
       if (at == limits.end()) at = limits.insert(at, {here, {}});
       at->where.add({point, point + 1});
     };
-    for (const ori::Block* block : function_.layout()) {
-      unsigned count = counts.atStart(block->id);
-      for (const ori::Instr& instr : *block) {
-        add(count, ranges.usePoint(instr));
-        count = ori::RegisterCounts::behind(instr, count);
-        add(count, ranges.defPoint(instr));
-      }
-    }
+    ori::RegisterCounts(function_, options_.maxRegisters)
+        .forEach(function_, [&](const ori::Instr& instr, unsigned before, unsigned behind) {
+          add(before, ranges.usePoint(instr));
+          add(behind, ranges.defPoint(instr));
+        });
     return limits;
   }
 

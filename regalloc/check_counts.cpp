@@ -16,21 +16,17 @@ std::vector<std::string> checkRegisterCounts(const ori::Function& function) {
   if (!ori::hasRegisterRequests(function)) return faults;
   constexpr std::size_t kMostFaults = 20;
   const isa::Target& target = function.module().target();
-  const ori::RegisterCounts counts(function, function.stats.registers);
-  for (const ori::Block* block : function.layout()) {
-    unsigned count = counts.atStart(block->id);
-    for (const ori::Instr& instr : *block) {
-      count = ori::RegisterCounts::behind(instr, count);
-      std::uint32_t highest = 0;
-      isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
-                        std::span<const ori::Operand>(instr.ops()), target, [&](const isa::Touch& t) {
-                          if (t.file == isa::File::R && t.reg != isa::kRZ) highest = std::max(highest, t.reg);
-                        });
-      if (highest >= count && faults.size() < kMostFaults)
-        faults.push_back(fmt::format("{}: names register {} where a warp may have {} only", ori::print(function, instr),
-                                     highest, count));
-    }
-  }
+  ori::RegisterCounts(function, function.stats.registers)
+      .forEach(function, [&](const ori::Instr& instr, unsigned, unsigned count) {
+        std::uint32_t highest = 0;
+        isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
+                          std::span<const ori::Operand>(instr.ops()), target, [&](const isa::Touch& t) {
+                            if (t.file == isa::File::R && t.reg != isa::kRZ) highest = std::max(highest, t.reg);
+                          });
+        if (highest >= count && faults.size() < kMostFaults)
+          faults.push_back(fmt::format("{}: names register {} where a warp may have {} only",
+                                       ori::print(function, instr), highest, count));
+      });
   return faults;
 }
 
