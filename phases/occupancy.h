@@ -1,27 +1,50 @@
 #pragma once
 
-#include "encoder/isa/target.h"
+// Occupancy: how many warps fit on a multiprocessor with so many live registers. One model for all phases.
+
 #include "phases/phase.h"
 
-#include <algorithm>
+#include <vector>
 
 namespace orias::phases {
 
-/// So many registers for each of 2048 threads, the most that a multiprocessor runs, are as many as it has.
-inline constexpr unsigned kRegistersOfFullHouse = 32;
+/// The occupancy classes of a function: ranges of register counts with which equally many warps fit on a
+/// multiprocessor. They follow from the allocation unit and the sizes of the chip, the block size of the launch bounds,
+/// and static shared memory. Registers up to the end of a class are free.
+///
+/// Without a block size, the mean over common sizes counts, and a class goes on while at most a tenth of the warps is
+/// lost. Counts of registers here are live ones: those that the target reserves are added inside.
+class OccupancyClasses {
+ public:
+  /// `maxRegisters` is the ceiling of the function, reserved registers included.
+  OccupancyClasses(const isa::Target& target, const ori::LaunchBounds& bounds, std::uint32_t sharedBytes,
+                   unsigned maxRegisters);
+  OccupancyClasses(const ori::Function& function, const PhaseContext& context)
+      : OccupancyClasses(context.target, function.bounds, function.sharedBytes, context.maxRegisters) {}
 
-/// So many registers a thread gets that wants `live` and those that every kernel has: they are handed out in steps of
-/// eight.
-inline unsigned registersHandedOut(unsigned live, const PhaseContext& context) {
-  constexpr unsigned kUnit = 8;
-  return (live + context.target.reservedRegisters() + kUnit - 1) / kUnit * kUnit;
-}
+  /// Warps on a multiprocessor. Zero if no block fits.
+  double warps(unsigned live) const;
+  /// The highest count of live registers in the class of `live`; at most the ceiling of the function.
+  unsigned end(unsigned live) const;
+  /// The last counts of all classes up to the ceiling, ascending.
+  const std::vector<unsigned>& ends() const { return ends_; }
+  /// Warps of one block; the mean of the common sizes without a block size.
+  double warpsPerBlock() const { return warpsPerBlock_; }
 
-/// How many registers may be live before fewer warps fit on a multiprocessor than with `live` of them. Those of a full
-/// house cost nothing, however few are live.
-inline unsigned registersUpToCliff(unsigned live, const PhaseContext& context) {
-  const unsigned total = std::max(registersHandedOut(live, context), kRegistersOfFullHouse);
-  return std::min(total - context.target.reservedRegisters(), context.maxRegisters);
-}
+ private:
+  double computeWarps(unsigned registers) const;
+  unsigned unitOf(unsigned live) const;
+
+  const isa::Target& target_;
+  std::vector<unsigned> blockSizes_; ///< threads
+  std::uint32_t sharedBytes_;
+  unsigned ceiling_; ///< live registers
+  double warpsPerBlock_ = 0;
+  std::vector<double> warps_;  ///< by allocation units
+  std::vector<unsigned> ends_; ///< ascending
+};
+
+/// How many registers may be live before fewer warps fit on a multiprocessor than with `live` of them.
+unsigned registersUpToCliff(const ori::Function& function, unsigned live, const PhaseContext& context);
 
 } // namespace orias::phases

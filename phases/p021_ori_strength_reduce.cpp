@@ -425,8 +425,7 @@ class Level {
     unsigned used = 0;
     for (BlockId b : loops_.blocks(plan.loop))
       used = std::max(used, pressure_->byBlock[b][file]);
-    const unsigned limit = registersUpToCliff(
-        std::max(pressure_->maximum[file], kRegistersOfFullHouse - context_.target.reservedRegisters()), context_);
+    const unsigned limit = registersUpToCliff(function_, pressure_->maximum[file], context_);
     if (used + registers - (plan.dropped ? 1 : 0) > limit) {
       context_.remarks.refused(where, "no sum: registers are short", registers);
       return false;

@@ -75,9 +75,7 @@ class Level {
       : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function),
         dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
         pressure_(ori::computePressure(function, liveness_)),
-        limit_(registersUpToCliff(std::max(pressure_.maximum[static_cast<unsigned>(File::R)],
-                                           kRegistersOfFullHouse - context.target.reservedRegisters()),
-                                  context)) {}
+        limit_(registersUpToCliff(function, pressure_.maximum[static_cast<unsigned>(File::R)], context)) {}
 
   /// True when something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
@@ -209,7 +207,7 @@ class Level {
                  ? nullptr
                  : "a load stays in the loop: some threads may not come to it";
     // What some rounds do without is worth no register that others may want.
-    if (isInEveryRound || registers + context_.target.reservedRegisters() <= kRegistersOfFullHouse) return nullptr;
+    if (isInEveryRound || registers <= registersUpToCliff(function_, 0, context_)) return nullptr;
     return "stays in the loop: not every round comes here";
   }
 

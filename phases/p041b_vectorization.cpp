@@ -290,7 +290,7 @@ class Vectorizer {
   bool hasRoom(ori::BlockId block, unsigned words) {
     const ori::Pressure& pressure = facts().pressure;
     const auto file = static_cast<unsigned>(File::R);
-    const unsigned limit = registersUpToCliff(std::max(pressure.maximum[file], kCheap), context_);
+    const unsigned limit = registersUpToCliff(function_, std::max(pressure.maximum[file], kCheap), context_);
     unsigned& added = added_[block];
     if (pressure.byBlock[block][file] + added + words > limit) return false;
     added += words;

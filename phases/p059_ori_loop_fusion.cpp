@@ -396,8 +396,7 @@ class Fuser {
       both += liveness.components().file(c) == File::R && liveness.isLiveIn(a.header, c) ? 1 : 0;
     });
     const unsigned r = static_cast<unsigned>(File::R);
-    const unsigned limit = registersUpToCliff(
-        std::max(pressure.maximum[r], kRegistersOfFullHouse - context_.target.reservedRegisters()), context_);
+    const unsigned limit = registersUpToCliff(function_, pressure.maximum[r], context_);
     return most(a, File::R) + most(b, File::R) <= limit + both &&
            most(a, File::P) + most(b, File::P) <= kMostPredicates;
   }

@@ -236,7 +236,7 @@ class Level {
     if (isShort(File::P, static_cast<unsigned>(context_.knobs.get(Knob::HoistLatePredicates))))
       return "stays in the loop: predicates are short";
     // What some rounds do without is worth no register that others may want.
-    const bool isFree = after(File::R) + context_.target.reservedRegisters() <= kRegistersOfFullHouse;
+    const bool isFree = after(File::R) <= registersUpToCliff(function_, 0, context_);
     if (wanted[indexOf(File::R)] != 0 && !isFree && !runsInEveryRound(loop, instr.block->id))
       return "stays in the loop: not every round comes here";
     return nullptr;
@@ -326,11 +326,7 @@ class Level {
     return *divergence_;
   }
   /// Registers of the lanes that may be live: so many that as many warps fit as before.
-  unsigned limit() {
-    return registersUpToCliff(
-        std::max(pressure().maximum[indexOf(File::R)], kRegistersOfFullHouse - context_.target.reservedRegisters()),
-        context_);
-  }
+  unsigned limit() { return registersUpToCliff(function_, pressure().maximum[indexOf(File::R)], context_); }
 
   ori::Function& function_;
   PhaseContext& context_;

@@ -317,9 +317,8 @@ class Sharer {
   /// What the kernel's threads get anyway, but for the stack pointer's.
   void findUsable() {
     const unsigned reserved = context_.target.reservedRegisters();
-    const unsigned ceiling = std::min(context_.maxRegisters, context_.target.maxRegistersPerThread());
-    const unsigned most = std::min(registersHandedOut(function_.stats.registers - reserved, context_), ceiling);
-    for (unsigned r = 0; r < std::max(most, reserved) - reserved; ++r)
+    const unsigned most = registersUpToCliff(function_, function_.stats.registers - reserved, context_);
+    for (unsigned r = 0; r < most; ++r)
       usable_.r.set(r);
     usable_.r.reset(regalloc::kStackPointer);
     for (unsigned p = 0; p < isa::kPT; ++p)

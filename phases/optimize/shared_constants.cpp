@@ -39,8 +39,7 @@ class Sharing {
       : function_(function), rewriter_(function), cfg_(function), tree_(ori::DomTree::dominators(cfg_)) {
     const ori::Liveness liveness(cfg_);
     const unsigned live = ori::computePressure(function, liveness).maximum[static_cast<unsigned>(File::R)];
-    const unsigned limit =
-        registersUpToCliff(std::max(live, kRegistersOfFullHouse - context.target.reservedRegisters()), context);
+    const unsigned limit = registersUpToCliff(function, live, context);
     left_ = limit > live ? limit - live : 0;
   }
 

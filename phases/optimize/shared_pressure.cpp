@@ -42,7 +42,7 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
       isVerified_(context.knobs.get(Knob::VerifyUpdateMcse) != 0) {
   measure();
   limit_.fill(~0u);
-  if (isAware_) limit_[kR] = registersUpToCliff(maximum_[kR], context);
+  if (isAware_) limit_[kR] = registersUpToCliff(function_, maximum_[kR], context);
   limit_[kP] = isPredicateAware_ ? kMostPredicates : 0;
 }
 

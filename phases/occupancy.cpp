@@ -1,0 +1,76 @@
+#include "phases/occupancy.h"
+
+#include "encoder/isa/target.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+namespace {
+
+/// Block sizes that stand for an unknown one. With more threads the classes are wider, with fewer they are narrower.
+constexpr std::initializer_list<unsigned> kCommonBlockSizes = {128, 256, 512};
+/// An unknown block size: the share of the warps that a class may lose from its first count to its last.
+constexpr double kToleratedLoss = 0.1;
+/// Registers are allocated in units of this many per thread.
+constexpr unsigned kUnit = 8;
+constexpr unsigned kWarpThreads = 32;
+
+unsigned threadsOf(const ori::LaunchBounds& bounds) {
+  const auto& size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
+  return size[0] * std::max(1U, size[1]) * std::max(1U, size[2]);
+}
+
+} // namespace
+
+OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchBounds& bounds,
+                                   std::uint32_t sharedBytes, unsigned maxRegisters)
+    : target_(target), sharedBytes_(sharedBytes),
+      ceiling_(std::max(maxRegisters, target.reservedRegisters()) - target.reservedRegisters()) {
+  const unsigned threads = threadsOf(bounds);
+  if (threads != 0)
+    blockSizes_ = {threads};
+  else
+    blockSizes_ = kCommonBlockSizes;
+  for (unsigned size : blockSizes_)
+    warpsPerBlock_ += static_cast<double>((size + kWarpThreads - 1) / kWarpThreads) / blockSizes_.size();
+  const unsigned units = (target_.maxRegistersPerThread() + kUnit) / kUnit;
+  for (unsigned unit = 0; unit <= units; ++unit)
+    warps_.push_back(computeWarps(std::min(unit * kUnit, target_.maxRegistersPerThread())));
+  const double kept = threads != 0 ? 1 : 1 - kToleratedLoss;
+  const unsigned last = unitOf(ceiling_);
+  for (unsigned begin = 0; begin <= last;) {
+    unsigned end = begin;
+    while (end < last && warps_[end + 1] >= warps_[begin] * kept)
+      ++end;
+    ends_.push_back(std::min(std::max(end * kUnit, target_.reservedRegisters()) - target_.reservedRegisters(), ceiling_));
+    begin = end + 1;
+  }
+}
+
+double OccupancyClasses::computeWarps(unsigned registers) const {
+  double sum = 0;
+  for (unsigned size : blockSizes_)
+    sum += target_.occupancy(size, registers, sharedBytes_).warpsPerSm;
+  return sum / static_cast<double>(blockSizes_.size());
+}
+
+/// Registers are allocated in units: how many a thread gets.
+unsigned OccupancyClasses::unitOf(unsigned live) const {
+  return (live + target_.reservedRegisters() + kUnit - 1) / kUnit;
+}
+
+double OccupancyClasses::warps(unsigned live) const {
+  return warps_[std::min<std::size_t>(unitOf(live), warps_.size() - 1)];
+}
+
+unsigned OccupancyClasses::end(unsigned live) const {
+  const auto found = std::ranges::lower_bound(ends_, live);
+  return found == ends_.end() ? ceiling_ : *found;
+}
+
+unsigned registersUpToCliff(const ori::Function& function, unsigned live, const PhaseContext& context) {
+  return OccupancyClasses(function, context).end(live);
+}
+
+} // namespace orias::phases
