@@ -113,8 +113,9 @@ class Builder {
   void addMemory(std::uint32_t node) {
     const ori::Instr& instr = *region_[node];
     const isa::InstrDesc& row = isa::desc(instr.op);
-    // Instructions whose result depends on the moment, or on the other lanes, keep their order among themselves.
-    if (row.has(Flag::Volatile) || row.has(Flag::Convergent)) {
+    // Instructions whose result depends on the moment keep their order among themselves. Those that read other lanes
+    // need none: all lanes of the warp that are here issue each of them together.
+    if (row.has(Flag::Volatile)) {
       if (lastOrdered_) add(*lastOrdered_, node, 1);
       lastOrdered_ = node;
     }
