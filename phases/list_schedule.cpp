@@ -5,62 +5,56 @@
 
 namespace orias::phases {
 
-namespace {
+ScheduleMarks::ScheduleMarks(ori::Function& function, ori::Block& block) : function_(function) {
+  for (ori::Instr* instr = block.last; instr; instr = instr->prev)
+    if (instr->op == isa::Op::CONV_ALLOC && instr->next) marks_.emplace_back(instr, instr->next);
+  for (const auto& [mark, behind] : marks_)
+    function_.unlink(mark);
+}
 
-/// Marks that issue nothing and stay in front of the instruction that they were put before, wherever that goes.
-class Marks {
- public:
-  Marks(ori::Function& function, ori::Block& block) : function_(function) {
-    for (ori::Instr* instr = block.last; instr; instr = instr->prev)
-      if (instr->op == isa::Op::CONV_ALLOC && instr->next) marks_.emplace_back(instr, instr->next);
-    for (const auto& [mark, behind] : marks_)
-      function_.unlink(mark);
-  }
-  ~Marks() {
-    for (const auto& [mark, behind] : marks_)
-      function_.insertBefore(behind, mark);
-  }
-  Marks(const Marks&) = delete;
-  Marks& operator=(const Marks&) = delete;
+ScheduleMarks::~ScheduleMarks() {
+  for (const auto& [mark, behind] : marks_)
+    function_.insertBefore(behind, mark);
+}
 
- private:
-  ori::Function& function_;
-  std::vector<std::pair<ori::Instr*, ori::Instr*>> marks_; // last one first: it may stand before another mark
-};
-
-} // namespace
-
-bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target& target, const OrderRegion& order) {
-  const Marks marks(function, block);
-  bool changed = false;
-  std::vector<ori::Instr*> region;
-  const auto flush = [&](ori::Instr* behind) {
-    if (region.size() > 1) {
-      const std::vector<std::uint32_t> sequence = order(region, DependenceGraph(region, target));
-      if (!sequence.empty() && !std::is_sorted(sequence.begin(), sequence.end())) {
-        changed = true;
-        for (ori::Instr* instr : region)
-          function.unlink(instr);
-        for (std::uint32_t node : sequence) {
-          if (behind)
-            function.insertBefore(behind, region[node]);
-          else
-            function.append(&block, region[node]);
-        }
-      }
-    }
-    region.clear();
+std::vector<BlockRegion> regionsOf(ori::Block& block) {
+  std::vector<BlockRegion> regions;
+  BlockRegion region;
+  region.block = &block;
+  const auto flush = [&](ori::Instr* next) {
+    region.next = next;
+    if (region.instrs.size() > 1) regions.push_back(region);
+    region.instrs.clear();
   };
-  for (ori::Instr *instr = block.first, *next; instr; instr = next) {
-    next = instr->next;
+  for (ori::Instr* instr = block.first; instr; instr = instr->next) {
     if (isPinned(*instr)) {
       flush(instr);
       continue;
     }
-    region.push_back(instr);
-    if (region.size() == kMaxRegion) flush(next);
+    region.instrs.push_back(instr);
+    if (region.instrs.size() == kMaxRegion) flush(instr->next);
   }
   flush(nullptr);
+  return regions;
+}
+
+bool reorder(ori::Function& function, const BlockRegion& region, std::span<const std::uint32_t> order) {
+  if (std::is_sorted(order.begin(), order.end())) return false;
+  for (ori::Instr* instr : region.instrs)
+    function.unlink(instr);
+  for (std::uint32_t node : order)
+    if (region.next)
+      function.insertBefore(region.next, region.instrs[node]);
+    else
+      function.append(region.block, region.instrs[node]);
+  return true;
+}
+
+bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target& target, const OrderRegion& order) {
+  const ScheduleMarks marks(function, block);
+  bool changed = false;
+  for (const BlockRegion& region : regionsOf(block))
+    changed |= reorder(function, region, order(region.instrs, DependenceGraph(region.instrs, target)));
   return changed;
 }
 

@@ -6,11 +6,42 @@
 #include "phases/dependence.h"
 
 #include <functional>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace orias::phases {
 
-/// A piece of a block between pinned instructions, of at most kMaxRegion instructions.
-inline constexpr std::size_t kMaxRegion = 2048;
+/// Regions are cut at this many instructions.
+inline constexpr std::size_t kMaxRegion = 4096;
+
+/// A straight piece of a block between pinned instructions.
+struct BlockRegion {
+  ori::Block* block = nullptr;
+  std::vector<ori::Instr*> instrs;
+  ori::Instr* next = nullptr; ///< the first instruction behind it; null at the end of the block
+};
+
+/// Marks that issue nothing and stay in front of the instruction that they were put before, wherever that goes. While
+/// an object of this class lives, they are out of the block.
+class ScheduleMarks {
+ public:
+  ScheduleMarks(ori::Function& function, ori::Block& block);
+  ~ScheduleMarks();
+  ScheduleMarks(ScheduleMarks&&) = default;
+  ScheduleMarks(const ScheduleMarks&) = delete;
+  ScheduleMarks& operator=(const ScheduleMarks&) = delete;
+
+ private:
+  ori::Function& function_;
+  std::vector<std::pair<ori::Instr*, ori::Instr*>> marks_; // last one first: it may stand before another mark
+};
+
+/// The regions of a block with at least two instructions, in order.
+std::vector<BlockRegion> regionsOf(ori::Block& block);
+/// Puts the instructions of a region into this order of indices; true if anything moves. Of neighbouring regions the
+/// first has to be reordered first.
+bool reorder(ori::Function& function, const BlockRegion& region, std::span<const std::uint32_t> order);
 
 /// Given a region and its graph, an order of its nodes that respects the graph; an empty one leaves the region alone.
 using OrderRegion = std::function<std::vector<std::uint32_t>(std::span<ori::Instr* const>, const DependenceGraph&)>;

@@ -1,221 +1,296 @@
-#include "ori/analysis/liveness.h"
 #include "ori/register_requests.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
+#include "phases/region_orders.h"
 
 #include <algorithm>
-#include <array>
+#include <cmath>
+#include <fmt/format.h>
 #include <optional>
-#include <tuple>
-#include <unordered_map>
 
 namespace orias::phases {
 
 namespace {
 
-using ori::CompId;
+constexpr std::size_t kR = 0; // in kScheduledFiles
+constexpr double kSchedulers = 4;
+/// Cycles that a register too many costs, by file: R goes to memory and back, the others to R.
+constexpr std::array<double, kScheduledFiles.size()> kSpillCycles = {128, 18, 21, 18};
+/// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
+constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
+/// Instructions times orders that one function may try; beyond that, each region gets few orders.
+constexpr std::size_t kBudget = 400'000;
+/// The share of the cycles that an order must gain to be preferred to an earlier one.
+constexpr double kGainForOrder = 0.02;
+constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 
-/// Where the values of a block are read last; positions count from 1, 0 = nowhere.
-struct LastReads {
-  std::vector<std::uint32_t> position; ///< by instruction id
-  std::vector<std::uint32_t> of;       ///< by component
+/// An order of a region, and what it costs.
+struct Candidate {
+  Order order;
+  OrderCost cost;
 };
 
-/// Follows how many registers of a file are live while instructions of a region issue in some order.
-class RegionPressure {
+/// A region with the orders to choose from; the first is that of the source.
+struct Region {
+  BlockRegion place;
+  std::vector<Candidate> candidates;
+  RegionCounts limits{}; ///< whatever the class, never more
+  unsigned busy = 0;
+  double frequency = 1;
+
+  unsigned leastRegisters() const {
+    unsigned least = ~0u;
+    for (const Candidate& c : candidates)
+      least = std::min(least, c.cost.peak[kR]);
+    return least;
+  }
+};
+
+class PreScheduler {
  public:
-  RegionPressure(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const LastReads& lastReads,
-                 isa::File file, unsigned liveBefore)
-      : region_(region), components_(liveness.components()), file_(file), live_(liveBefore), maximum_(liveBefore) {
-    const ori::BlockId block = region.front()->block->id;
-    const std::uint32_t end = lastReads.position[region.back()->id];
-    for (ori::Instr* instr : region)
-      forEachValue(*instr, [&](CompId c, bool isDef) {
-        Value& v = values_[c];
-        if (!v.isKnown) v.isLive = !isDef; // read before any write here: it was live before
-        v.isKnown = true;
-        if (!isDef) ++v.uses;
-        v.isWantedLater = lastReads.of[c] > end || liveness.isLiveOut(block, c);
-      });
+  PreScheduler(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), liveness_(cfg_), lastReads_(function, liveness_),
+        cursor_(liveness_), classes_(function, context), liveBefore_(function.instrIdCount()) {
+    if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
+    fixed_ = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
   }
 
-  /// By how much the count changes when the instruction issues now.
-  int change(std::uint32_t node) const {
-    int delta = 0;
-    forEachValue(*region_[node], [&](CompId c, bool isDef) {
-      const Value& v = values_.at(c);
-      if (isDef)
-        delta += !v.isLive && (v.uses != 0 || v.isWantedLater);
-      else
-        delta -= v.uses == 1 && !v.isWantedLater;
-    });
-    return delta;
+  bool run() {
+    std::vector<ScheduleMarks> marks;
+    marks.reserve(function_.layout().size());
+    for (ori::Block* block : function_.layout()) {
+      if (!cfg_.isReachable(block->id)) continue;
+      measure(*block);
+      marks.emplace_back(function_, *block);
+      lastReads_.enter(*block);
+      for (BlockRegion& region : regionsOf(*block))
+        add(std::move(region));
+    }
+    if (regions_.empty()) return false;
+    const unsigned limit = chooseLimit();
+    bool changed = false;
+    for (const Region& region : regions_) {
+      const Candidate& chosen = best(region, limit);
+      changed |= reorder(function_, region.place, chosen.order);
+    }
+    return changed;
   }
-
-  void issue(std::uint32_t node) {
-    forEachValue(*region_[node], [&](CompId c, bool isDef) {
-      Value& v = values_.at(c);
-      if (isDef || --v.uses != 0 || v.isWantedLater || !v.isLive) return;
-      v.isLive = false;
-      --live_;
-    });
-    forEachValue(*region_[node], [&](CompId c, bool isDef) {
-      Value& v = values_.at(c);
-      if (!isDef || v.isLive) return;
-      maximum_ = std::max(maximum_, live_ + 1);
-      if (v.uses == 0 && !v.isWantedLater) return;
-      v.isLive = true;
-      ++live_;
-    });
-    maximum_ = std::max(maximum_, live_);
-  }
-
-  unsigned live() const { return live_; }
-  unsigned maximum() const { return maximum_; }
 
  private:
-  struct Value {
-    unsigned uses = 0; ///< in what is left of the region
-    bool isKnown = false;
-    bool isLive = false;
-    bool isWantedLater = false;
-  };
-
-  template <typename F> void forEachValue(const ori::Instr& instr, F&& f) const {
-    for (const ori::Operand& operand : instr.refs())
-      if (operand.isReg(file_)) components_.forEach(operand, [&](CompId c) { f(c, operand.isDef); });
-  }
-
-  std::span<ori::Instr* const> region_;
-  const ori::Components& components_;
-  isa::File file_;
-  std::unordered_map<CompId, Value> values_; // looked up, never walked
-  unsigned live_;
-  unsigned maximum_;
-};
-
-/// Goodman and Hsu's idea: while registers are plenty, issue what the longest path waits for; when they are short, what
-/// frees most of them.
-std::vector<std::uint32_t> orderForPressure(std::span<ori::Instr* const> region, const DependenceGraph& graph,
-                                            std::array<RegionPressure, 4> pressures, const isa::Target& target,
-                                            std::array<unsigned, 4> limits) {
-  constexpr unsigned kMargin = 4;
-  constexpr std::size_t kCandidates = 48; // looked at in each step, so that wide code does not cost its square
-  const std::vector<unsigned> length = pathLengths(region, graph, target);
-  std::vector<unsigned> open(region.size()), earliest(region.size(), 0);
-  std::vector<std::uint32_t> ready, sequence;
-  for (std::uint32_t n = 0; n < region.size(); ++n)
-    if ((open[n] = graph.predecessorCount(n)) == 0) ready.push_back(n);
-  // What a block copies for its successors stays behind all else: in front of the last reader of what was there before,
-  // a copy would be an instruction.
-  std::size_t firstOfRow = region.size();
-  while (firstOfRow > 0 && region[firstOfRow - 1]->op == ori::Op::COPY)
-    --firstOfRow;
-  RegionPressure& pressure = pressures[0];
-  const unsigned allowed = std::max(limits[0], pressure.live());
-  std::array<RegionPressure, 4> asWritten = pressures;
-  for (std::uint32_t n = 0; n < region.size(); ++n)
-    for (RegionPressure& p : asWritten)
-      p.issue(n);
-  for (unsigned now = 0; sequence.size() < region.size(); ++now) {
-    const bool isShort = pressure.live() + kMargin > allowed;
-    std::size_t best = 0;
-    auto score = [&](std::uint32_t n) {
-      // Compared from left to right; smaller is better.
-      const bool isLast = n >= firstOfRow;
-      const unsigned wait = earliest[n] > now ? earliest[n] - now : 0;
-      const int path = -static_cast<int>(length[n]);
-      return isShort ? std::tuple(isLast, pressure.change(n), static_cast<int>(wait), path, n)
-                     : std::tuple(isLast, static_cast<int>(wait), path, pressure.change(n), n);
-    };
-    for (std::size_t i = 1; i < std::min(ready.size(), kCandidates); ++i)
-      if (score(ready[i]) < score(ready[best])) best = i;
-    const std::uint32_t chosen = ready[best];
-    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(best));
-    now = std::max(now, earliest[chosen]);
-    for (RegionPressure& p : pressures)
-      p.issue(chosen);
-    sequence.push_back(chosen);
-    for (const Dependence& d : graph.successors(chosen)) {
-      earliest[d.to] = std::max(earliest[d.to], now + d.latency);
-      if (--open[d.to] == 0) ready.push_back(d.to);
+  /// Live registers in front of each instruction, and the most at instructions that stay where they are.
+  void measure(const ori::Block& block) {
+    cursor_.enter(block);
+    while (const ori::Instr* instr = cursor_.next()) {
+      cursor_.step();
+      liveBefore_[instr->id] = cursor_.counts();
+      if (isPinned(*instr)) pinned_ = std::max(pinned_, cursor_.counts()[static_cast<std::size_t>(isa::File::R)]);
     }
   }
-  // No order is worth a spill, or a warp.
-  for (std::size_t f = 0; f < pressures.size(); ++f)
-    if (pressures[f].maximum() > std::max(asWritten[f].maximum(), limits[f])) return {};
-  return sequence;
-}
+
+  RegionCounts limitsOf(const ori::Block& block) const {
+    constexpr unsigned kSpare = 1; // for the allocator's own moves
+    const unsigned reserved = context_.target.reservedRegisters();
+    RegionCounts limits{};
+    for (std::size_t f = 0; f < limits.size(); ++f)
+      limits[f] = context_.target.registerCount(kScheduledFiles[f]) - kSpare;
+    unsigned registers = context_.maxRegisters;
+    if (counts_) registers = std::min(registers, counts_->atStart(block.id));
+    limits[kR] = std::max(registers, reserved) - reserved;
+    // The allocator needs room to place aligned tuples.
+    limits[kR] -= limits[kR] / 32;
+    return limits;
+  }
+
+  void add(BlockRegion place) {
+    Region region;
+    region.place = std::move(place);
+    const ori::Block& block = *region.place.block;
+    region.limits = limitsOf(block);
+    region.frequency = block.isAside ? 0 : std::pow(8.0, std::min<int>(block.loopDepth, 6));
+    // Copies for the successors stay last: in front of the last reader of the old value a copy would be an instruction.
+    std::span<ori::Instr* const> instrs = region.place.instrs;
+    while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
+      instrs = instrs.first(instrs.size() - 1);
+    if (instrs.size() < 2) return;
+    const ScheduleRegion model(instrs, RegionValues(instrs, liveness_, lastReads_, liveBefore_[instrs.front()->id]),
+                               context_.target);
+    region.busy = busyCycles(model);
+    addCandidates(region, model, block.isAside);
+    for (Candidate& c : region.candidates)
+      for (std::uint32_t n = static_cast<std::uint32_t>(instrs.size()); n < region.place.instrs.size(); ++n)
+        c.order.push_back(n);
+    regions_.push_back(std::move(region));
+  }
+
+  void addCandidates(Region& region, const ScheduleRegion& model, bool isCold) {
+    const auto add = [&](Order order) {
+      spent_ += order.size();
+      for (const Candidate& c : region.candidates)
+        if (c.order == order) return;
+      OrderCost cost = costOf(model, order);
+      region.candidates.push_back({std::move(order), cost});
+    };
+    add(sourceOrder(model));
+    if (isCold) {
+      add(pressureAware(model, withoutRegisters(region.limits)));
+      return;
+    }
+    const bool isWide = spent_ > kBudget;
+    const RegionCounts source = region.candidates[0].cost.peak;
+    // Where the source order has too many predicates or uniform registers, orders try to do with less, and without
+    // that.
+    std::vector<RegionCounts> bases{region.limits};
+    RegionCounts relaxed = region.limits;
+    for (std::size_t f = 0; f < relaxed.size(); ++f)
+      if (f != kR) relaxed[f] = std::max(relaxed[f], source[f]);
+    if (relaxed != region.limits) bases.push_back(relaxed);
+    const auto addBoth = [&](RegionCounts limits, unsigned registers) {
+      limits[kR] = std::min(limits[kR], registers);
+      add(latencyFirst(model, limits));
+      if (!isWide) add(pressureAware(model, limits));
+    };
+    for (const RegionCounts& limits : bases)
+      addBoth(limits, ~0u);
+    const std::vector<unsigned>& ends = classes_.ends();
+    unsigned most = 0;
+    for (const Candidate& c : region.candidates)
+      most = std::max(most, c.cost.peak[kR]);
+    if (fixed_ == 0 && most <= ends.front()) return;
+    add(pressureAware(model, withoutRegisters(region.limits)));
+    // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
+    std::vector<unsigned> tried;
+    if (fixed_ != 0) tried.push_back(fixed_);
+    for (unsigned end : ends)
+      if (end >= region.leastRegisters() && end < most) tried.push_back(end);
+    std::ranges::stable_sort(tried, {},
+                             [&](unsigned end) { return end >= source[kR] ? end - source[kR] : source[kR] - end; });
+    if (tried.size() > (isWide ? 1 : kMaxLimits)) tried.resize(isWide ? 1 : kMaxLimits);
+    for (unsigned limit : tried)
+      for (const RegionCounts& limits : bases)
+        addBoth(limits, limit);
+  }
+
+  static RegionCounts withoutRegisters(RegionCounts limits) {
+    limits[kR] = 0;
+    return limits;
+  }
+
+  // --- the choice
+
+  /// Estimated cycles of all regions: of the launch of one block, and of a full multiprocessor.
+  struct Cycles {
+    double launch = 0, full = 0;
+  };
+
+  double warpsPerScheduler(unsigned limit) const { return std::max(1.0, classes_.warps(limit) / kSchedulers); }
+
+  Cycles cyclesOf(const Region& region, const Candidate& candidate, unsigned limit) const {
+    double length = candidate.cost.length;
+    for (std::size_t f = 0; f < region.limits.size(); ++f)
+      if (candidate.cost.peak[f] > region.limits[f])
+        length += kSpillCycles[f] * (candidate.cost.peak[f] - region.limits[f]);
+    const double block = std::max(1.0, classes_.warpsPerBlock() / kSchedulers);
+    return {region.frequency * std::max(length, block * region.busy),
+            region.frequency * std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy))};
+  }
+
+  /// May this order be taken at all? No file may need spills if the source order needs none, and R never more of them.
+  static bool isAllowed(const Region& region, const Candidate& candidate) {
+    const RegionCounts& source = region.candidates[0].cost.peak;
+    for (std::size_t f = 0; f < source.size(); ++f)
+      if (candidate.cost.peak[f] > std::max(region.limits[f], source[f]) && (f == kR || source[f] <= region.limits[f]))
+        return false;
+    return true;
+  }
+
+  /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.
+  const Candidate& best(const Region& region, unsigned limit) const {
+    const unsigned allowed = std::max(limit, region.leastRegisters());
+    const Candidate* chosen = nullptr;
+    double lowest = 0;
+    for (const Candidate& c : region.candidates) {
+      if (c.cost.peak[kR] > allowed || !isAllowed(region, c)) continue;
+      const Cycles cycles = cyclesOf(region, c, limit);
+      const double price =
+          source_.launch == 0 ? cycles.launch : cycles.launch / source_.launch + cycles.full / source_.full;
+      if (!chosen || price < lowest * (1 - kGainForOrder)) {
+        chosen = &c;
+        lowest = price;
+      }
+    }
+    return chosen ? *chosen : region.candidates[0];
+  }
+
+  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit.
+  double priceOf(unsigned limit) const {
+    Cycles all;
+    for (const Region& region : regions_) {
+      const Cycles cycles = cyclesOf(region, best(region, limit), limit);
+      all.launch += cycles.launch;
+      all.full += cycles.full;
+    }
+    return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0));
+  }
+
+  /// How many registers the orders may need: the end of the occupancy class that promises the fewest cycles.
+  unsigned chooseLimit() {
+    unsigned source = pinned_, least = pinned_, most = pinned_;
+    for (const Region& region : regions_) {
+      source = std::max(source, region.candidates[0].cost.peak[kR]);
+      least = std::max(least, region.leastRegisters());
+      for (const Candidate& c : region.candidates)
+        most = std::max(most, c.cost.peak[kR]);
+    }
+    const unsigned own = classes_.end(source);
+    for (const Region& region : regions_) {
+      const Cycles cycles = cyclesOf(region, region.candidates[0], own);
+      source_.launch += cycles.launch;
+      source_.full += cycles.full;
+    }
+    if (fixed_ != 0) return fixed_;
+    unsigned chosen = own;
+    const double ownPrice = priceOf(own);
+    double lowest = ownPrice;
+    for (unsigned end : classes_.ends()) {
+      if (end == own || end < classes_.end(least) || end > classes_.end(most)) continue;
+      const double price = priceOf(end);
+      if (price >= lowest || price > ownPrice - (end > own ? kGainForFewerWarps : kGainForMoreWarps)) continue;
+      chosen = end;
+      lowest = price;
+    }
+    context_.remarks.did(
+        regions_.front().place.instrs.front(),
+        fmt::format("scheduled for {} registers, {:.0f} warps; source order {} registers, {:.0f} warps", chosen,
+                    classes_.warps(chosen), source, classes_.warps(source)),
+        chosen);
+    return chosen;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::Liveness liveness_;
+  LastReads lastReads_;
+  ori::LiveCursor cursor_;
+  const OccupancyClasses classes_;
+  std::optional<ori::RegisterCounts> counts_; // where warps give registers back
+  unsigned fixed_ = 0;                        // the limit that a knob sets; 0: none
+  unsigned pinned_ = 0;                       // live registers at instructions that stay where they are
+  std::vector<ori::FileCounts> liveBefore_;   // by instruction
+  std::vector<Region> regions_;
+  Cycles source_;         // of the source order
+  std::size_t spent_ = 0; // instructions times orders
+};
 
 } // namespace
 
-/// Phase 97. Orders the instructions of each block before registers are chosen: loads early and their users late, as
-/// far as that needs no more registers than the occupancy of the function as it is written leaves free. Blocks aside
-/// are ordered for few registers.
+/// Phase 97. Orders the instructions of each block before registers are chosen. Each region gets several orders: that
+/// of the source, loads first, few registers first, and both under the limits of occupancy classes. One limit is chosen
+/// for the function, by estimated cycles of the launch and of a full multiprocessor, and under it the fastest order of
+/// each region. Cold blocks are ordered for few registers.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
-  const ori::Cfg cfg(function);
-  const ori::Liveness liveness(cfg);
-  constexpr auto kR = static_cast<unsigned>(isa::File::R);
-  const unsigned most = ori::computePressure(function, liveness).maximum[kR];
-  const auto wanted = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
-  const unsigned limit = wanted != 0 ? wanted : registersUpToCliff(most, context);
-
-  // The first file guides the order; the others only must not get worse than their files are large.
-  constexpr std::array<isa::File, 4> kFiles = {isa::File::R, isa::File::P, isa::File::UR, isa::File::UP};
-  constexpr unsigned kSpare = 1; // for the allocator's own moves
-  const std::array<unsigned, 4> limits = {limit, context.target.registerCount(isa::File::P) - kSpare,
-                                          context.target.registerCount(isa::File::UR) - kSpare,
-                                          context.target.registerCount(isa::File::UP) - kSpare};
-  // What runs seldom need not be fast: registers are always short there.
-  std::array<unsigned, 4> limitsAside = limits;
-  limitsAside[0] = 0;
-  std::optional<ori::RegisterCounts> counts; // where warps give registers back
-  if (ori::hasRegisterRequests(function)) counts.emplace(function, context.maxRegisters);
-  const auto limitsOf = [&](const ori::Block& block) {
-    std::array<unsigned, 4> here = block.isAside ? limitsAside : limits;
-    const unsigned reserved = context.target.reservedRegisters();
-    if (counts) here[0] = std::min(here[0], std::max(counts->atStart(block.id), reserved) - reserved);
-    return here;
-  };
-  bool changed = false;
-  std::vector<ori::FileCounts> liveBefore(function.instrIdCount());
-  LastReads lastReads;
-  lastReads.position.assign(function.instrIdCount(), 0);
-  lastReads.of.assign(liveness.components().count(), 0);
-  std::vector<CompId> read;
-  ori::LiveCursor cursor(liveness);
-  for (ori::Block* block : function.layout()) {
-    if (!cfg.isReachable(block->id)) continue;
-    cursor.enter(*block);
-    while (const ori::Instr* instr = cursor.next()) {
-      cursor.step();
-      liveBefore[instr->id] = cursor.counts();
-    }
-    std::uint32_t position = 0;
-    for (const ori::Instr& instr : *block) {
-      lastReads.position[instr.id] = ++position;
-      for (const ori::Operand& operand : instr.refs())
-        if (operand.isReg() && !operand.isDef)
-          liveness.components().forEach(operand, [&](CompId c) {
-            lastReads.of[c] = position;
-            read.push_back(c);
-          });
-    }
-    changed |= scheduleBlock(function, *block, context.target, [&](auto region, const DependenceGraph& graph) {
-      const auto follow = [&](isa::File file) {
-        const unsigned live = liveBefore[region.front()->id][static_cast<unsigned>(file)];
-        return RegionPressure(region, liveness, lastReads, file, live);
-      };
-      return orderForPressure(region, graph,
-                              {follow(kFiles[0]), follow(kFiles[1]), follow(kFiles[2]), follow(kFiles[3])},
-                              context.target, limitsOf(*block));
-    });
-    for (CompId c : read)
-      lastReads.of[c] = 0;
-    read.clear();
-  }
-  return changed;
+  return PreScheduler(function, context).run();
 }
 
 } // namespace orias::phases

@@ -1,0 +1,46 @@
+#pragma once
+
+// Orders of a region's instructions before registers are allocated, and what they cost.
+
+#include "phases/dependence.h"
+#include "phases/region_values.h"
+
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+using Order = std::vector<std::uint32_t>;
+
+/// A region with everything that schedulers ask of it.
+struct ScheduleRegion {
+  ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip);
+
+  std::span<ori::Instr* const> instrs;
+  RegionValues values;
+  DependenceGraph graph;
+  const isa::Target& target;
+  std::vector<unsigned> fromStart; ///< by node: cycles of the longest chain that it ends
+  std::vector<unsigned> toEnd;     ///< by node: cycles of the longest chain that it begins
+  std::vector<std::vector<Dependence>> predecessors; ///< by node; Dependence::to is the predecessor
+};
+
+/// What an order costs.
+struct OrderCost {
+  unsigned length = 0; ///< estimated cycles of one warp
+  RegionCounts peak{}; ///< live registers by file
+};
+OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order);
+/// Cycles for which the busiest pipe, or the issue of one warp, is taken; the same for all orders.
+unsigned busyCycles(const ScheduleRegion& region);
+
+/// Instructions in the order in which they stand.
+Order sourceOrder(const ScheduleRegion& region);
+/// Loads as early as they can be: the ready instruction with the longest path to the end, while no file is near its
+/// limit; then what ends most values.
+Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits);
+/// From the last instruction to the first: what the longest path from the start leads to, while no file is near its
+/// limit; then what needs the fewest registers. After Goodman and Hsu (1988).
+Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits);
+
+} // namespace orias::phases

@@ -1,0 +1,222 @@
+#include "phases/region_values.h"
+
+#include <algorithm>
+#include <optional>
+#include <unordered_map>
+
+namespace orias::phases {
+
+using ori::CompId;
+
+namespace {
+
+std::optional<std::uint8_t> indexOf(isa::File file) {
+  for (std::uint8_t i = 0; i < kScheduledFiles.size(); ++i)
+    if (kScheduledFiles[i] == file) return i;
+  return std::nullopt;
+}
+
+void raise(RegionCounts& peak, const RegionCounts& live) {
+  for (std::size_t f = 0; f < peak.size(); ++f)
+    peak[f] = std::max(peak[f], live[f]);
+}
+
+} // namespace
+
+LastReads::LastReads(const ori::Function& function, const ori::Liveness& liveness)
+    : components_(liveness.components()), position_(function.instrIdCount(), 0),
+      of_(liveness.components().count(), 0) {}
+
+void LastReads::enter(const ori::Block& block) {
+  for (CompId c : read_)
+    of_[c] = 0;
+  read_.clear();
+  std::uint32_t position = 0;
+  for (const ori::Instr& instr : block) {
+    position_[instr.id] = ++position;
+    for (const ori::Operand& operand : instr.refs())
+      if (operand.isReg() && !operand.isDef)
+        components_.forEach(operand, [&](CompId c) {
+          of_[c] = position;
+          read_.push_back(c);
+        });
+  }
+}
+
+/// Finds the values of a region, one instruction after the other.
+class RegionValues::Finder {
+ public:
+  Finder(RegionValues& out, const ori::Liveness& liveness) : out_(out), liveness_(liveness) {}
+
+  void add(const ori::Instr& instr) {
+    const ori::Components& components = liveness_.components();
+    forEach(instr, [&](CompId c, std::uint8_t file, bool isDef) {
+      if (!isDef) touch(current(c, file));
+    });
+    forEach(instr, [&](CompId c, std::uint8_t file, bool isDef) {
+      if (!isDef) return;
+      // A guarded write keeps what was there, if anything was.
+      const auto known = current_.find(c);
+      const bool continues =
+          instr.isGuarded() &&
+          (known != current_.end() || !components.isVirtual(c) || !liveness_.startsLife(instr, c));
+      if (continues) {
+        touch(known != current_.end() ? known->second : current(c, file));
+        return;
+      }
+      const std::uint32_t value = make(file, false);
+      current_[c] = value;
+      out_.refs_.push_back({value, true});
+    });
+    out_.starts_.push_back(static_cast<std::uint32_t>(out_.refs_.size()));
+  }
+
+  void finish(ori::BlockId block, const LastReads& lastReads, std::uint32_t end) {
+    for (const auto& [c, value] : current_)
+      out_.values_[value].isLiveAfter = lastReads.of(c) > end || liveness_.isLiveOut(block, c);
+  }
+
+ private:
+  template <typename F> void forEach(const ori::Instr& instr, F&& f) const {
+    for (const ori::Operand& operand : instr.refs())
+      if (operand.isReg())
+        if (const auto file = indexOf(operand.file))
+          liveness_.components().forEach(operand, [&](CompId c) { f(c, *file, operand.isDef); });
+  }
+
+  std::uint32_t make(std::uint8_t file, bool isLiveBefore) {
+    Value value;
+    value.file = file;
+    value.isLiveBefore = isLiveBefore;
+    out_.values_.push_back(value);
+    return static_cast<std::uint32_t>(out_.values_.size() - 1);
+  }
+
+  /// The value that the component holds now: one from before the region if nothing was written.
+  std::uint32_t current(CompId c, std::uint8_t file) {
+    const auto known = current_.find(c);
+    if (known != current_.end()) return known->second;
+    const std::uint32_t value = make(file, true);
+    current_.emplace(c, value);
+    return value;
+  }
+
+  void touch(std::uint32_t value) {
+    const auto own = out_.refs_.begin() + static_cast<std::ptrdiff_t>(out_.starts_.back());
+    if (std::any_of(own, out_.refs_.end(), [&](const Ref& ref) { return ref.value == value; })) return;
+    out_.refs_.push_back({value, false});
+    ++out_.values_[value].touches;
+  }
+
+  RegionValues& out_;
+  const ori::Liveness& liveness_;
+  std::unordered_map<CompId, std::uint32_t> current_; // walked only where the order does not show
+};
+
+RegionValues::RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness,
+                           const LastReads& lastReads, const ori::FileCounts& liveBefore) {
+  starts_.reserve(region.size() + 1);
+  Finder finder(*this, liveness);
+  for (const ori::Instr* instr : region)
+    finder.add(*instr);
+  finder.finish(region.front()->block->id, lastReads, lastReads.positionOf(*region.back()));
+  for (std::size_t f = 0; f < kScheduledFiles.size(); ++f)
+    liveThrough_[f] = liveBefore[static_cast<std::size_t>(kScheduledFiles[f])];
+  for (const Value& v : values_)
+    if (v.isLiveBefore && liveThrough_[v.file] != 0) --liveThrough_[v.file];
+}
+
+RegionCounts RegionValues::bound() const {
+  RegionCounts all = liveThrough_;
+  for (const Value& v : values_)
+    ++all[v.file];
+  return all;
+}
+
+RegionCounts RegionValues::peak(std::span<const std::uint32_t> order) const {
+  ForwardPressure pressure(*this);
+  for (std::uint32_t node : order)
+    pressure.issue(node);
+  return pressure.peak();
+}
+
+ForwardPressure::ForwardPressure(const RegionValues& values) : values_(values), live_(values.liveThrough()) {
+  left_.reserve(values.values().size());
+  for (const RegionValues::Value& v : values.values()) {
+    left_.push_back(v.touches);
+    if (v.isLiveBefore) ++live_[v.file];
+  }
+  peak_ = live_;
+}
+
+std::array<int, kScheduledFiles.size()> ForwardPressure::change(std::uint32_t node) const {
+  std::array<int, kScheduledFiles.size()> delta{};
+  for (const auto& [id, begins] : values_.refs(node)) {
+    const RegionValues::Value& v = values_.values()[id];
+    if (begins)
+      delta[v.file] += v.touches != 0 || v.isLiveAfter;
+    else
+      delta[v.file] -= left_[id] == 1 && !v.isLiveAfter;
+  }
+  return delta;
+}
+
+void ForwardPressure::issue(std::uint32_t node) {
+  for (const auto& [id, begins] : values_.refs(node)) {
+    const RegionValues::Value& v = values_.values()[id];
+    if (!begins && --left_[id] == 0 && !v.isLiveAfter) --live_[v.file];
+  }
+  RegionCounts now = live_; // with results that nothing reads
+  for (const auto& [id, begins] : values_.refs(node)) {
+    if (!begins) continue;
+    const RegionValues::Value& v = values_.values()[id];
+    ++now[v.file];
+    if (v.touches != 0 || v.isLiveAfter) ++live_[v.file];
+  }
+  raise(peak_, now);
+}
+
+BackwardPressure::BackwardPressure(const RegionValues& values)
+    : values_(values), isLive_(values.values().size(), false), live_(values.liveThrough()) {
+  for (std::size_t id = 0; id < isLive_.size(); ++id) {
+    const RegionValues::Value& v = values.values()[id];
+    if (!v.isLiveAfter) continue;
+    isLive_[id] = true;
+    ++live_[v.file];
+  }
+  peak_ = live_;
+}
+
+std::array<int, kScheduledFiles.size()> BackwardPressure::change(std::uint32_t node) const {
+  std::array<int, kScheduledFiles.size()> delta{};
+  for (const auto& [id, begins] : values_.refs(node)) {
+    const RegionValues::Value& v = values_.values()[id];
+    if (begins)
+      delta[v.file] -= isLive_[id];
+    else
+      delta[v.file] += !isLive_[id];
+  }
+  return delta;
+}
+
+void BackwardPressure::place(std::uint32_t node) {
+  RegionCounts now = live_; // with results that nothing reads
+  for (const auto& [id, begins] : values_.refs(node)) {
+    if (!begins) continue;
+    const RegionValues::Value& v = values_.values()[id];
+    if (isLive_[id])
+      --live_[v.file];
+    else
+      ++now[v.file];
+    isLive_[id] = false;
+  }
+  raise(peak_, now);
+  for (const auto& [id, begins] : values_.refs(node)) {
+    if (begins || isLive_[id]) continue;
+    isLive_[id] = true;
+    ++live_[values_.values()[id].file];
+  }
+  raise(peak_, live_);
+}
+
+} // namespace orias::phases

@@ -1,0 +1,108 @@
+#pragma once
+
+// Which values the instructions of a region begin, read and end, whatever their order. For schedulers that have to know
+// the register pressure of an order.
+
+#include "ori/analysis/liveness.h"
+
+#include <array>
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+/// The register files whose pressure a schedule can raise.
+inline constexpr std::array<isa::File, 4> kScheduledFiles = {isa::File::R, isa::File::P, isa::File::UR, isa::File::UP};
+using RegionCounts = std::array<unsigned, kScheduledFiles.size()>;
+
+/// Where the components that a block reads are read last. Positions count from 1; 0: nowhere in the block.
+class LastReads {
+ public:
+  explicit LastReads(const ori::Function& function, const ori::Liveness& liveness);
+  /// Forgets the last block, and walks over this one.
+  void enter(const ori::Block& block);
+
+  std::uint32_t positionOf(const ori::Instr& instr) const { return position_[instr.id]; }
+  std::uint32_t of(ori::CompId component) const { return of_[component]; }
+
+ private:
+  const ori::Components& components_;
+  std::vector<std::uint32_t> position_; // by instruction
+  std::vector<std::uint32_t> of_;       // by component
+  std::vector<ori::CompId> read_;
+};
+
+/// The values of a region: pieces of the live ranges of components. A register that is written several times has one
+/// value for each unguarded write; dependences keep those apart in every order.
+class RegionValues {
+ public:
+  struct Value {
+    std::uint8_t file = 0;     ///< index into kScheduledFiles
+    bool isLiveBefore = false; ///< no instruction of the region begins it
+    bool isLiveAfter = false;
+    std::uint32_t touches = 0; ///< instructions that read it or write parts of it, the one that begins it not counted
+  };
+  struct Ref {
+    std::uint32_t value;
+    bool begins; ///< the instruction begins the value; else it reads it
+  };
+
+  /// `liveBefore` counts what is live in front of the region, by file.
+  RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const LastReads& lastReads,
+               const ori::FileCounts& liveBefore);
+
+  std::size_t nodeCount() const { return starts_.size() - 1; }
+  const std::vector<Value>& values() const { return values_; }
+  /// Each value at most once.
+  std::span<const Ref> refs(std::uint32_t node) const {
+    return {refs_.data() + starts_[node], refs_.data() + starts_[node + 1]};
+  }
+  /// Live through the region, and not touched in it.
+  const RegionCounts& liveThrough() const { return liveThrough_; }
+  /// No order of the region needs more.
+  RegionCounts bound() const;
+  /// The most values that are live at once in an order.
+  RegionCounts peak(std::span<const std::uint32_t> order) const;
+
+ private:
+  class Finder;
+
+  std::vector<Value> values_;
+  std::vector<Ref> refs_;
+  std::vector<std::uint32_t> starts_{0};
+  RegionCounts liveThrough_{};
+};
+
+/// Follows the pressure while instructions are issued from the first to the last.
+class ForwardPressure {
+ public:
+  explicit ForwardPressure(const RegionValues& values);
+  /// How many more registers of a file are live behind the instruction if it issues now.
+  std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
+  void issue(std::uint32_t node);
+  const RegionCounts& live() const { return live_; }
+  const RegionCounts& peak() const { return peak_; }
+
+ private:
+  const RegionValues& values_;
+  std::vector<std::uint32_t> left_; // touches still to come, by value
+  RegionCounts live_, peak_;
+};
+
+/// Follows the pressure while instructions are placed from the last to the first.
+class BackwardPressure {
+ public:
+  explicit BackwardPressure(const RegionValues& values);
+  /// How many more registers of a file are live in front of the instruction if it is placed now.
+  std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
+  void place(std::uint32_t node);
+  const RegionCounts& live() const { return live_; }
+  const RegionCounts& peak() const { return peak_; }
+
+ private:
+  const RegionValues& values_;
+  std::vector<bool> isLive_; // by value
+  RegionCounts live_, peak_;
+};
+
+} // namespace orias::phases

@@ -1,0 +1,155 @@
+// Orders before register allocation: they keep dependences, and their pressure is what liveness says of them.
+
+#include "phases/region_orders.h"
+
+#include "../ori/helpers.h"
+#include "encoder/isa/target.h"
+#include "phases/list_schedule.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <random>
+
+using namespace orias;
+using phases::Order;
+
+namespace {
+
+/// A block with one region, and what schedulers know of it.
+struct Sample {
+  explicit Sample(const std::string& body)
+      : module(ori::test::parsed("module sm_90 ptx 8 8;\nkernel \"f\" {\n" + body + "  EXIT;\n}\n")),
+        function(*module->functions.front()) {}
+
+  ori::Block& block() { return *function.layout().front(); }
+
+  template <typename F> void visit(F&& f) {
+    const ori::Cfg cfg(function);
+    const ori::Liveness liveness(cfg);
+    phases::LastReads lastReads(function, liveness);
+    lastReads.enter(block());
+    const auto regions = phases::regionsOf(block());
+    REQUIRE(regions.size() == 1);
+    ori::LiveCursor cursor(liveness);
+    cursor.enter(block());
+    while (cursor.next())
+      cursor.step();
+    f(regions[0],
+      phases::ScheduleRegion(regions[0].instrs,
+                             phases::RegionValues(regions[0].instrs, liveness, lastReads, cursor.counts()),
+                             module->target()));
+  }
+
+  ori::FileCounts pressure() {
+    const ori::Cfg cfg(function);
+    return ori::computePressure(function, ori::Liveness(cfg)).maximum;
+  }
+
+  std::unique_ptr<ori::Module> module;
+  ori::Function& function;
+};
+
+/// Random arithmetic on a few registers, which are written several times, under guards, too.
+std::string randomBody(unsigned seed) {
+  std::mt19937 random(seed);
+  const auto below = [&](unsigned n) { return random() % n; };
+  std::string body = "  reg %r0:2, %ur900:2;\n.L0:\n  S2R %r1, SR_TID.X;\n  ISETP.LT.AND %p901, PT, %r1, 7, PT;\n"
+                     "  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n";
+  unsigned made = 1;
+  for (unsigned i = 0; i < 40; ++i) {
+    const auto some = [&] { return fmt::format("%r{}", 1 + below(made)); };
+    const std::string a = some(), b = some();
+    const bool isAgain = below(4) == 0;
+    if (!isAgain) ++made;
+    const std::string to = isAgain ? some() : fmt::format("%r{}", made);
+    const std::string guard = isAgain && below(2) == 0 ? "@%p901 " : "";
+    switch (below(4)) {
+    case 0: body += fmt::format("  {}LDG.E {}, desc[%ur900:2][%r0:2+{}];\n", guard, to, 4 * i); break;
+    case 1: body += fmt::format("  {}IADD3 {}, {}, {}, RZ;\n", guard, to, a, b); break;
+    case 2: body += fmt::format("  {}FFMA {}, {}, {}, {};\n", guard, to, a, b, some()); break;
+    default: body += fmt::format("  ISETP.LT.AND %p901, PT, {}, {}, PT;\n  {}IADD3 {}, {}, 1, RZ;\n", a, b, guard, to, b);
+    }
+    // A guarded write that nothing reads would be no life to liveness, and one to the scheduler.
+    if (!guard.empty()) body += fmt::format("  STG.E desc[%ur900:2][%r0:2+{}], {};\n", 512 + 4 * i, to);
+  }
+  for (unsigned i = 1; i <= made; i += 3)
+    body += fmt::format("  STG.E desc[%ur900:2][%r0:2+{}], %r{};\n", 4 * i, i);
+  return body;
+}
+
+void checkRespects(const phases::ScheduleRegion& region, const Order& order) {
+  REQUIRE(order.size() == region.instrs.size());
+  std::vector<std::size_t> place(order.size(), order.size());
+  for (std::size_t i = 0; i < order.size(); ++i)
+    place[order[i]] = i;
+  for (std::uint32_t n = 0; n < order.size(); ++n) {
+    REQUIRE(place[n] < order.size());
+    for (const phases::Dependence& d : region.graph.successors(n))
+      REQUIRE(place[n] < place[d.to]);
+  }
+}
+
+} // namespace
+
+TEST_CASE("the pressure of an order is what liveness says of the reordered block") {
+  constexpr phases::RegionCounts kPlenty = {200, 6, 60, 6}, kFew = {8, 6, 60, 6};
+  for (unsigned seed = 0; seed < 60; ++seed)
+    for (unsigned kind = 0; kind < 5; ++kind) {
+      CAPTURE(seed);
+      CAPTURE(kind);
+      Sample sample(randomBody(seed));
+      phases::RegionCounts peak{};
+      sample.visit([&](const phases::BlockRegion& place, const phases::ScheduleRegion& region) {
+        const Order order = kind == 0   ? phases::sourceOrder(region)
+                            : kind == 1 ? phases::latencyFirst(region, kPlenty)
+                            : kind == 2 ? phases::latencyFirst(region, kFew)
+                            : kind == 3 ? phases::pressureAware(region, kPlenty)
+                                        : phases::pressureAware(region, kFew);
+        checkRespects(region, order);
+        peak = phases::costOf(region, order).peak;
+        for (std::size_t f = 0; f < peak.size(); ++f)
+          CHECK(peak[f] <= region.values.bound()[f]);
+        phases::reorder(sample.function, place, order);
+      });
+      const ori::FileCounts measured = sample.pressure();
+      for (std::size_t f = 0; f < peak.size(); ++f)
+        CHECK(peak[f] == measured[static_cast<std::size_t>(phases::kScheduledFiles[f])]);
+    }
+}
+
+TEST_CASE("few registers first needs fewer than loads first where loads can wait") {
+  std::string body = "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+                     "  MOV %r99, RZ;\n";
+  for (unsigned i = 0; i < 32; ++i)
+    body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", 1 + i, 4 * i);
+  for (unsigned i = 0; i < 32; ++i)
+    body += fmt::format("  FADD %r99, %r99, %r{};\n", 1 + i);
+  body += "  STG.E desc[%ur900:2][%r0:2], %r99;\n";
+  Sample sample(body);
+  sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+    const auto cost = [&](const Order& order) { return phases::costOf(region, order); };
+    const auto loads = cost(phases::latencyFirst(region, {200, 6, 60, 6}));
+    const auto few = cost(phases::pressureAware(region, {0, 6, 60, 6}));
+    const auto some = cost(phases::pressureAware(region, {16, 6, 60, 6}));
+    CHECK(loads.peak[0] >= 32);
+    CHECK(few.peak[0] <= 6);
+    CHECK(some.peak[0] <= 16);
+    CHECK(loads.length < some.length);
+    CHECK(some.length < few.length);
+  });
+}
+
+TEST_CASE("a limit of predicates guides the order, too") {
+  std::string body = "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+                     "  S2R %r50, SR_TID.X;\n";
+  for (unsigned i = 0; i < 12; ++i)
+    body += fmt::format("  ISETP.LT.AND %p{}, PT, %r50, {}, PT;\n", 800 + i, i + 1);
+  for (unsigned i = 0; i < 12; ++i)
+    body += fmt::format("  SEL %r{}, %r50, {}, %p{};\n  STG.E desc[%ur900:2][%r0:2+{}], %r{};\n", 60 + i, i, 800 + i, 4 * i, 60 + i);
+  Sample sample(body);
+  sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+    CHECK(phases::costOf(region, phases::sourceOrder(region)).peak[1] == 12);
+    CHECK(phases::costOf(region, phases::latencyFirst(region, {200, 6, 60, 6})).peak[1] <= 6);
+    CHECK(phases::costOf(region, phases::pressureAware(region, {200, 6, 60, 6})).peak[1] <= 6);
+  });
+}
