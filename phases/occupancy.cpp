@@ -43,7 +43,8 @@ OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchB
     unsigned end = begin;
     while (end < last && warps_[end + 1] >= warps_[begin] * kept)
       ++end;
-    ends_.push_back(std::min(std::max(end * kUnit, target_.reservedRegisters()) - target_.reservedRegisters(), ceiling_));
+    ends_.push_back(
+        std::min(std::max(end * kUnit, target_.reservedRegisters()) - target_.reservedRegisters(), ceiling_));
     begin = end + 1;
   }
 }

@@ -16,13 +16,15 @@ namespace {
 constexpr std::size_t kR = 0; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// Cycles that a register too many costs, by file: R goes to memory and back, the others to R.
-constexpr std::array<double, kScheduledFiles.size()> kSpillCycles = {128, 18, 21, 18};
+constexpr std::array<double, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// Instructions times orders that one function may try; beyond that, each region gets few orders.
 constexpr std::size_t kBudget = 400'000;
 /// The share of the cycles that an order must gain to be preferred to an earlier one.
 constexpr double kGainForOrder = 0.02;
+/// The share of an order's length that no other warp hides.
+constexpr double kShareOfLength = 0.05;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 
 /// An order of a region, and what it costs.
@@ -97,8 +99,8 @@ class PreScheduler {
     unsigned registers = context_.maxRegisters;
     if (counts_) registers = std::min(registers, counts_->atStart(block.id));
     limits[kR] = std::max(registers, reserved) - reserved;
-    // The allocator needs room to place aligned tuples.
-    limits[kR] -= limits[kR] / 32;
+    // The allocator needs room to place aligned tuples and to move values.
+    limits[kR] -= limits[kR] / 12;
     return limits;
   }
 
@@ -191,8 +193,10 @@ class PreScheduler {
       if (candidate.cost.peak[f] > region.limits[f])
         length += kSpillCycles[f] * (candidate.cost.peak[f] - region.limits[f]);
     const double block = std::max(1.0, classes_.warpsPerBlock() / kSchedulers);
-    return {region.frequency * std::max(length, block * region.busy),
-            region.frequency * std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy))};
+    // Warps overlap, but never wholly: the length counts a little where the pipes are what is short.
+    const double rest = kShareOfLength * length;
+    return {region.frequency * (std::max(length, block * region.busy) + rest),
+            region.frequency * (std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy)) + rest)};
   }
 
   /// May this order be taken at all? No file may need spills if the source order needs none, and R never more of them.

@@ -38,7 +38,8 @@ int pressureCost(const RegionCounts& live, const RegionCounts& limits,
                  const std::array<int, kScheduledFiles.size()>& change) {
   int cost = 0;
   for (std::size_t f = 0; f < live.size(); ++f)
-    if (live[f] + marginOf(f) + static_cast<unsigned>(std::max(change[f], 0)) > limits[f]) cost += change[f] * kSpillCycles[f];
+    if (live[f] + marginOf(f) + static_cast<unsigned>(std::max(change[f], 0)) > limits[f])
+      cost += change[f] * kSpillCycles[f];
   return cost;
 }
 

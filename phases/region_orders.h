@@ -20,8 +20,8 @@ struct ScheduleRegion {
   RegionValues values;
   DependenceGraph graph;
   const isa::Target& target;
-  std::vector<unsigned> fromStart; ///< by node: cycles of the longest chain that it ends
-  std::vector<unsigned> toEnd;     ///< by node: cycles of the longest chain that it begins
+  std::vector<unsigned> fromStart;                   ///< by node: cycles of the longest chain that it ends
+  std::vector<unsigned> toEnd;                       ///< by node: cycles of the longest chain that it begins
   std::vector<std::vector<Dependence>> predecessors; ///< by node; Dependence::to is the predecessor
 };
 

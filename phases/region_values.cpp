@@ -24,8 +24,8 @@ void raise(RegionCounts& peak, const RegionCounts& live) {
 } // namespace
 
 LastReads::LastReads(const ori::Function& function, const ori::Liveness& liveness)
-    : components_(liveness.components()), position_(function.instrIdCount(), 0),
-      of_(liveness.components().count(), 0) {}
+    : components_(liveness.components()), position_(function.instrIdCount(), 0), of_(liveness.components().count(), 0) {
+}
 
 void LastReads::enter(const ori::Block& block) {
   for (CompId c : read_)
@@ -58,8 +58,7 @@ class RegionValues::Finder {
       // A guarded write keeps what was there, if anything was.
       const auto known = current_.find(c);
       const bool continues =
-          instr.isGuarded() &&
-          (known != current_.end() || !components.isVirtual(c) || !liveness_.startsLife(instr, c));
+          instr.isGuarded() && (known != current_.end() || !components.isVirtual(c) || !liveness_.startsLife(instr, c));
       if (continues) {
         touch(known != current_.end() ? known->second : current(c, file));
         return;

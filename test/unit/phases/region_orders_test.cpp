@@ -34,10 +34,9 @@ struct Sample {
     cursor.enter(block());
     while (cursor.next())
       cursor.step();
-    f(regions[0],
-      phases::ScheduleRegion(regions[0].instrs,
-                             phases::RegionValues(regions[0].instrs, liveness, lastReads, cursor.counts()),
-                             module->target()));
+    f(regions[0], phases::ScheduleRegion(regions[0].instrs,
+                                         phases::RegionValues(regions[0].instrs, liveness, lastReads, cursor.counts()),
+                                         module->target()));
   }
 
   ori::FileCounts pressure() {
@@ -67,7 +66,8 @@ std::string randomBody(unsigned seed) {
     case 0: body += fmt::format("  {}LDG.E {}, desc[%ur900:2][%r0:2+{}];\n", guard, to, 4 * i); break;
     case 1: body += fmt::format("  {}IADD3 {}, {}, {}, RZ;\n", guard, to, a, b); break;
     case 2: body += fmt::format("  {}FFMA {}, {}, {}, {};\n", guard, to, a, b, some()); break;
-    default: body += fmt::format("  ISETP.LT.AND %p901, PT, {}, {}, PT;\n  {}IADD3 {}, {}, 1, RZ;\n", a, b, guard, to, b);
+    default:
+      body += fmt::format("  ISETP.LT.AND %p901, PT, {}, {}, PT;\n  {}IADD3 {}, {}, 1, RZ;\n", a, b, guard, to, b);
     }
     // A guarded write that nothing reads would be no life to liveness, and one to the scheduler.
     if (!guard.empty()) body += fmt::format("  STG.E desc[%ur900:2][%r0:2+{}], {};\n", 512 + 4 * i, to);
@@ -118,8 +118,9 @@ TEST_CASE("the pressure of an order is what liveness says of the reordered block
 }
 
 TEST_CASE("few registers first needs fewer than loads first where loads can wait") {
-  std::string body = "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
-                     "  MOV %r99, RZ;\n";
+  std::string body =
+      "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+      "  MOV %r99, RZ;\n";
   for (unsigned i = 0; i < 32; ++i)
     body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", 1 + i, 4 * i);
   for (unsigned i = 0; i < 32; ++i)
@@ -140,12 +141,14 @@ TEST_CASE("few registers first needs fewer than loads first where loads can wait
 }
 
 TEST_CASE("a limit of predicates guides the order, too") {
-  std::string body = "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
-                     "  S2R %r50, SR_TID.X;\n";
+  std::string body =
+      "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+      "  S2R %r50, SR_TID.X;\n";
   for (unsigned i = 0; i < 12; ++i)
     body += fmt::format("  ISETP.LT.AND %p{}, PT, %r50, {}, PT;\n", 800 + i, i + 1);
   for (unsigned i = 0; i < 12; ++i)
-    body += fmt::format("  SEL %r{}, %r50, {}, %p{};\n  STG.E desc[%ur900:2][%r0:2+{}], %r{};\n", 60 + i, i, 800 + i, 4 * i, 60 + i);
+    body += fmt::format("  SEL %r{}, %r50, {}, %p{};\n  STG.E desc[%ur900:2][%r0:2+{}], %r{};\n", 60 + i, i, 800 + i,
+                        4 * i, 60 + i);
   Sample sample(body);
   sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
     CHECK(phases::costOf(region, phases::sourceOrder(region)).peak[1] == 12);
