@@ -1,5 +1,6 @@
 #include "phases/dependence.h"
 
+#include "phases/block_uniformity.h"
 #include "phases/memory_access.h"
 
 #include <algorithm>
@@ -110,30 +111,37 @@ class Builder {
     return (target_.*query)(file, first.access, second.access).cycles;
   }
 
+  /// From here on the node stands for all accesses before it.
+  void orderAllBefore(std::uint32_t node) {
+    for (const PlacedAccess& before : memory_)
+      add(before.node, node, 1);
+    PlacedAccess all;
+    all.node = node;
+    all.access.isStore = all.access.isOrdered = true;
+    memory_.assign(1, all);
+  }
+
   void addMemory(std::uint32_t node) {
     const ori::Instr& instr = *region_[node];
     const isa::InstrDesc& row = isa::desc(instr.op);
     // Instructions whose result depends on the moment keep their order among themselves. Those that read other lanes
     // need none: all lanes of the warp that are here issue each of them together.
-    if (row.has(Flag::Volatile)) {
+    if (row.has(Flag::Volatile) || isBlockBarrier(instr)) {
       if (lastOrdered_) add(*lastOrdered_, node, 1);
       lastOrdered_ = node;
+    }
+    if (isBlockBarrier(instr)) {
+      orderAllBefore(node);
+      return;
     }
     if (!row.has(Flag::Load) && !row.has(Flag::Store) && !row.has(Flag::Atomic)) return;
     const PlacedAccess now = describe(node);
     for (const PlacedAccess& before : memory_)
       if (mustStayInOrder(before.access, now.access, before.hasBasesOf(now))) add(before.node, node, 1);
-    if (memory_.size() >= kMemoryWindow) {
-      // From here on this one stands for all before it.
-      for (const PlacedAccess& before : memory_)
-        add(before.node, node, 1);
-      PlacedAccess all;
-      all.node = node;
-      all.access.isStore = all.access.isOrdered = true;
-      memory_.assign(1, all);
-      return;
-    }
-    memory_.push_back(now);
+    if (memory_.size() >= kMemoryWindow)
+      orderAllBefore(node);
+    else
+      memory_.push_back(now);
   }
 
   PlacedAccess describe(std::uint32_t node) {
@@ -174,6 +182,7 @@ class Builder {
 } // namespace
 
 bool isPinned(const ori::Instr& instr) {
+  if (isBlockBarrier(instr)) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Branch) || row.has(Flag::Terminator) || row.has(Flag::Fence)) return true;
   if (!row.has(Flag::SideEffect)) return false;

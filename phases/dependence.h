@@ -16,8 +16,8 @@ struct Dependence {
   std::uint16_t latency = 0; ///< from issue to issue; an estimate behind instructions of variable latency
 };
 
-/// May other instructions move past this one at all? Branches, barriers, fences and what the table does not explain
-/// stay.
+/// May no other instruction move past this one? Branches, fences and what the table does not explain stay. Barriers of
+/// the block let pass what does not access memory: arithmetic, shuffles, matrix products.
 bool isPinned(const ori::Instr& instr);
 
 /// The graph over a region without pinned instructions. Nodes are indices into the region; all edges go forward.
