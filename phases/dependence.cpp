@@ -113,12 +113,14 @@ class Builder {
 
   /// From here on the node stands for all accesses before it.
   void orderAllBefore(std::uint32_t node) {
-    for (const PlacedAccess& before : memory_)
-      add(before.node, node, 1);
+    for (const std::vector<PlacedAccess>* accesses : {&writers_, &readers_})
+      for (const PlacedAccess& before : *accesses)
+        add(before.node, node, 1);
     PlacedAccess all;
     all.node = node;
     all.access.isStore = all.access.isOrdered = true;
-    memory_.assign(1, all);
+    writers_.assign(1, all);
+    readers_.clear();
   }
 
   void addMemory(std::uint32_t node) {
@@ -136,12 +138,17 @@ class Builder {
     }
     if (!row.has(Flag::Load) && !row.has(Flag::Store) && !row.has(Flag::Atomic)) return;
     const PlacedAccess now = describe(node);
-    for (const PlacedAccess& before : memory_)
-      if (mustStayInOrder(before.access, now.access, before.hasBasesOf(now))) add(before.node, node, 1);
-    if (memory_.size() >= kMemoryWindow)
+    const bool isWriter = now.access.isStore || now.access.isOrdered;
+    const auto order = [&](const std::vector<PlacedAccess>& accesses) {
+      for (const PlacedAccess& before : accesses)
+        if (mustStayInOrder(before.access, now.access, before.hasBasesOf(now))) add(before.node, node, 1);
+    };
+    order(writers_);
+    if (isWriter) order(readers_);
+    if (writers_.size() >= kMaxWriters || readers_.size() >= kMaxReaders)
       orderAllBefore(node);
     else
-      memory_.push_back(now);
+      (isWriter ? writers_ : readers_).push_back(now);
   }
 
   PlacedAccess describe(std::uint32_t node) {
@@ -168,13 +175,15 @@ class Builder {
     edges_.push_back({from, to, static_cast<std::uint16_t>(latency)});
   }
 
-  static constexpr unsigned kLateRead = 8;          ///< a guess
-  static constexpr std::size_t kMemoryWindow = 128; ///< keeps the comparison of addresses from growing with the square
+  static constexpr unsigned kLateRead = 8; ///< a guess
+  /// Keep the comparison of addresses from growing with the square.
+  static constexpr std::size_t kMaxWriters = 128, kMaxReaders = 1024;
 
   std::span<ori::Instr* const> region_;
   const isa::Target& target_;
   std::unordered_map<std::uint64_t, Register> registers_; // looked up, never walked
-  std::vector<PlacedAccess> memory_;
+  std::vector<PlacedAccess> writers_;                     // and ordered reads
+  std::vector<PlacedAccess> readers_;                     // any order among themselves
   std::optional<std::uint32_t> lastOrdered_;
   std::vector<Edge> edges_;
 };

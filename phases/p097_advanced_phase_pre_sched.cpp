@@ -129,9 +129,10 @@ class PreScheduler {
     const auto add = [&](Order order) {
       spent_ += order.size();
       for (const Candidate& c : region.candidates)
-        if (c.order == order) return;
+        if (c.order == order) return c.cost.peak[kR];
       OrderCost cost = costOf(model, order);
       region.candidates.push_back({std::move(order), cost});
+      return cost.peak[kR];
     };
     add(sourceOrder(model));
     if (isCold) {
@@ -147,10 +148,11 @@ class PreScheduler {
     for (std::size_t f = 0; f < relaxed.size(); ++f)
       if (f != kR) relaxed[f] = std::max(relaxed[f], source[f]);
     if (relaxed != region.limits) bases.push_back(relaxed);
+    auto whenShort = WhenShort::FewestRegisters;
     const auto addBoth = [&](RegionCounts limits, unsigned registers) {
       limits[kR] = std::min(limits[kR], registers);
       add(latencyFirst(model, limits));
-      if (!isWide) add(pressureAware(model, limits));
+      if (!isWide) add(pressureAware(model, limits, whenShort));
     };
     for (const RegionCounts& limits : bases)
       addBoth(limits, ~0u);
@@ -159,7 +161,10 @@ class PreScheduler {
     for (const Candidate& c : region.candidates)
       most = std::max(most, c.cost.peak[kR]);
     if (fixed_ == 0 && most <= ends.front()) return;
-    add(pressureAware(model, withoutRegisters(region.limits)));
+    const RegionCounts none = withoutRegisters(region.limits);
+    const unsigned fewest = add(pressureAware(model, none));
+    if (add(pressureAware(model, none, WhenShort::SourceOrder)) < fewest) whenShort = WhenShort::SourceOrder;
+    add(latencyFirst(model, none));
     // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);

@@ -71,7 +71,7 @@ class ReadyList {
 template <typename Pressure, typename EdgesOf>
 Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::vector<unsigned> open,
                const std::vector<unsigned>& path, EdgesOf edgesOf, bool (*goesFirst)(std::uint32_t, std::uint32_t),
-               void (Pressure::*advance)(std::uint32_t)) {
+               void (Pressure::*advance)(std::uint32_t), WhenShort whenShort) {
   Pressure pressure(region.values);
   std::vector<unsigned> earliest(open.size(), 0);
   std::array<unsigned, 16> pipeFree{};
@@ -93,6 +93,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
       const auto change = pressure.change(n);
       const int cost = pressureCost(pressure.live(), limits, change);
       const int all = std::accumulate(change.begin(), change.end(), 0);
+      if (whenShort == WhenShort::SourceOrder && cost >= 0) return std::tuple(0, -static_cast<int>(n), 0, 0);
       return std::tuple(cost, wait, along, all);
     };
     std::size_t best = 0;
@@ -178,17 +179,17 @@ Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits) {
     open[n] = region.graph.predecessorCount(n);
   return schedule<ForwardPressure>(
       region, limits, std::move(open), region.toEnd, [&](std::uint32_t n) { return region.graph.successors(n); },
-      [](std::uint32_t a, std::uint32_t b) { return a < b; }, &ForwardPressure::issue);
+      [](std::uint32_t a, std::uint32_t b) { return a < b; }, &ForwardPressure::issue, WhenShort::FewestRegisters);
 }
 
-Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits) {
+Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, WhenShort whenShort) {
   std::vector<unsigned> open(region.instrs.size());
   for (std::uint32_t n = 0; n < open.size(); ++n)
     open[n] = static_cast<unsigned>(region.graph.successors(n).size());
   Order order = schedule<BackwardPressure>(
       region, limits, std::move(open), region.fromStart,
       [&](std::uint32_t n) { return std::span<const Dependence>(region.predecessors[n]); },
-      [](std::uint32_t a, std::uint32_t b) { return a > b; }, &BackwardPressure::place);
+      [](std::uint32_t a, std::uint32_t b) { return a > b; }, &BackwardPressure::place, whenShort);
   std::ranges::reverse(order);
   return order;
 }

@@ -39,8 +39,14 @@ Order sourceOrder(const ScheduleRegion& region);
 /// Loads as early as they can be: the ready instruction with the longest path to the end, while no file is near its
 /// limit; then what ends most values.
 Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits);
+/// What pressureAware takes when registers are short and no instruction ends a value.
+enum class WhenShort : std::uint8_t {
+  FewestRegisters, ///< the instruction that begins the fewest values
+  SourceOrder      ///< the last one of the source, which may be what ends of values wait for
+};
 /// From the last instruction to the first: what the longest path from the start leads to, while no file is near its
-/// limit; then what needs the fewest registers. After Goodman and Hsu (1988).
-Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits);
+/// limit; then what ends values. After Goodman and Hsu (1988).
+Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits,
+                    WhenShort whenShort = WhenShort::FewestRegisters);
 
 } // namespace orias::phases

@@ -103,6 +103,7 @@ class Assigner {
   /// For each touch of the block: the next instruction that touches, or writes, the register. kFar: another block does;
   /// nothing at all is told apart by later*_.
   void findNext(const FlatBlock& block) {
+    blockWantsReads_ = false;
     nextTouch_.assign(block.end - block.first, kFar);
     nextWrite_.assign(block.end - block.first, kFar);
     std::vector<std::uint32_t> touch(kUnitCount, kFar), write(kUnitCount, kFar);
@@ -116,6 +117,7 @@ class Assigner {
         else if (t.isLate)
           firstWrite = std::min(firstWrite, write[t.unit]);
       }
+      blockWantsReads_ |= firstWrite != kFar && firstWrite < firstTouch;
       for (const FlatTouch& t : touches) {
         touch[t.unit] = i;
         if (t.isDef) write[t.unit] = i;
@@ -146,8 +148,8 @@ class Assigner {
     isa::Control& control = f.instr->control;
     // Whoever waits for the result before the source is overwritten, waits for the reading as well.
     if (needsWrite && touch < write) needsRead = false;
-    if (needsWrite) control.writeBarrier = pick(index, touch, f.latencyClass);
-    if (needsRead) control.readBarrier = pick(index, write, f.latencyClass, bitOf(control.writeBarrier));
+    if (needsWrite) control.writeBarrier = pick(index, touch, f.latencyClass, false);
+    if (needsRead) control.readBarrier = pick(index, write, f.latencyClass, true, bitOf(control.writeBarrier));
   }
 
   /// Asynchronous copies signal by groups: what ends a group (LDGDEPBAR) takes the scoreboard that DEPBAR names, and
@@ -187,27 +189,43 @@ class Assigner {
     return groupScoreboard_ != kNoScoreboard && isCopy && f.instr->operandCount == 0;
   }
 
-  /// A scoreboard for an instruction whose result is wanted at `wanted`. Prefers one whose other users are wanted at
-  /// the same place, then a free one, then the one that is wanted last.
-  std::uint8_t pick(std::uint32_t index, std::uint32_t wanted, isa::LatencyClass latencyClass, std::uint8_t not_ = 0) {
+  /// A scoreboard for an instruction whose result, or whose sources, are wanted at `wanted`. Prefers one whose other
+  /// users are wanted at the same place, then a free one, then the one that is wanted last. Sources are read long
+  /// before results arrive: results share with results, and leave the last free scoreboard to sources.
+  std::uint8_t pick(std::uint32_t index, std::uint32_t wanted, isa::LatencyClass latencyClass, bool isRead,
+                    std::uint8_t not_ = 0) {
     constexpr std::uint32_t kNear = 4;
     std::uint8_t inUse = 0;
     for (const Outstanding& o : state_)
       inUse |= o.cover;
+    unsigned freeCount = 0, readCount = 0, alikeCount = 0;
+    for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
+      if (s == groupScoreboard_) continue;
+      const bool isFree = (inUse >> s & 1) == 0;
+      freeCount += isFree;
+      readCount += !isFree && users_[s].isRead;
+      alikeCount += !isFree && !users_[s].isRead && users_[s].latencyClass == latencyClass;
+    }
+    const bool leavesLast = !isRead && blockWantsReads_ && freeCount == 1 && readCount == 0 && alikeCount != 0;
     int best = -1;
     std::uint64_t bestScore = 0;
     for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
       if ((not_ >> s & 1) != 0 || s == groupScoreboard_) continue;
       const User& user = users_[s];
       const bool isFree = (inUse >> s & 1) == 0;
-      const bool isAlike = !isFree && user.latencyClass == latencyClass;
+      const bool isAlike = !isFree && user.latencyClass == latencyClass && user.isRead == isRead;
       const std::uint32_t distance = wanted > user.wanted ? wanted - user.wanted : user.wanted - wanted;
-      std::uint64_t score = isFree                         ? 2ull << 32
-                            : isAlike && distance <= kNear ? 3ull << 32
-                            : isAlike                      ? (1ull << 32) + std::min(user.wanted, kFar - 1)
-                                                           : std::min(user.wanted, kFar - 1);
+      std::uint64_t score = std::min(user.wanted, kFar - 1);
+      if (isFree)
+        score = leavesLast ? 0 : 4ull << 32;
+      else if (isAlike && distance <= kNear)
+        score = 5ull << 32;
+      else if (isAlike)
+        score += 2ull << 32;
+      else if (user.isRead == isRead)
+        score += 1ull << 32;
       // Taking turns keeps a scoreboard that was waited for just now out of the next consumer's way.
-      if (isFree) score += index - std::min(index, user.last);
+      if (isFree && !leavesLast) score += index - std::min(index, user.last);
       if (best < 0 || score > bestScore) {
         best = static_cast<int>(s);
         bestScore = score;
@@ -215,6 +233,8 @@ class Assigner {
     }
     User& user = users_[best];
     user.wanted = (inUse >> best & 1) != 0 ? std::min(user.wanted, wanted) : wanted;
+    // Whoever waits for a mixed scoreboard waits for the result.
+    user.isRead = isRead && ((inUse >> best & 1) == 0 || user.isRead);
     user.latencyClass = latencyClass;
     user.last = index;
     return static_cast<std::uint8_t>(best);
@@ -354,12 +374,14 @@ class Assigner {
     std::uint32_t wanted = kFar;
     std::uint32_t last = 0;
     isa::LatencyClass latencyClass = isa::LatencyClass::None;
+    bool isRead = false; ///< all users signal that sources have been read
   };
 
   FlatCode& code_;
   const isa::Target& target_;
   const bool isSerial_;
   bool isFirstWalk_ = true;
+  bool blockWantsReads_ = false; // somebody will wait until sources have been read
   std::uint8_t groupScoreboard_ = kNoScoreboard;
   std::vector<bool> drainsBefore_; // by instruction
   State state_;
