@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <set>
 
 namespace orias::ptx {
 
@@ -137,6 +138,12 @@ class ModuleLowering {
     const std::vector<const Function*> scopes =
         out_->relocatable ? scopesOfVariables() : std::vector<const Function*>();
     std::vector<std::uint32_t> constants;
+    // Those of the module keep their names, and of those of functions the first.
+    std::set<std::string> names;
+    for (const Function& function : in_.functions)
+      names.emplace(in_.text(function.name));
+    for (const Variable& v : in_.variables)
+      if (v.owner == FunctionId::None) names.emplace(in_.text(v.name));
     for (std::uint32_t id = 0; id < in_.variables.size(); ++id) {
       const Variable& v = in_.variables[id];
       if (v.space == StateSpace::Const && !out_->relocatable) constants.push_back(id);
@@ -156,6 +163,9 @@ class ModuleLowering {
         out.linkage = ori::Linkage::Local;
         // That of a function is the module's: whose kernel it runs in is not known (observed).
         if (isShared && scopes[id]->isEntry) out.owner = std::string(in_.text(scopes[id]->name));
+      } else if (v.owner != FunctionId::None && !names.insert(out.name).second) {
+        out.name = fmt::format("$__{}__{}", out.name, id);
+        out.linkage = ori::Linkage::Local;
       }
       out.align = v.align;
       out.size = v.byteSize();
