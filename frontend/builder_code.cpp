@@ -62,9 +62,8 @@ void ModuleBuilder::resolvePending() {
     Operand resolved;
     switch (symbol.kind) {
     case SymbolKind::Label: resolved = Operand::label(LabelId(symbol.id)); break;
-    case SymbolKind::Prototype: resolved = Operand::prototype(PrototypeId(symbol.id)); break;
-    case SymbolKind::TargetList: resolved = Operand::targetList(TargetListId(symbol.id)); break;
     default:
+      // Prototypes and lists of targets are declared before their use.
       if (depth == 1) {
         undeclared(p.name, p.loc);
         if (p.instruction != kNoId) fn_->instructions[p.instruction].opcode = OpcodeId::None;

@@ -131,10 +131,15 @@ void ModuleBuilder::finishDeclarator() {
   decl_.done = true;
   switch (decl_.space) {
   case StateSpace::Reg:
-    if (!inFunction()) return error(decl_.nameLoc, "a register can only be declared in a function");
+    if (!inFunction()) return declareModuleRegister();
     return declareRegister();
   case StateSpace::SReg: return error(decl_.loc, "special registers are predefined and cannot be declared");
-  case StateSpace::Tex: return error(decl_.loc, ".tex went out with .version 1.5", "declare a .global .texref");
+  case StateSpace::Tex:
+    if (module_.version >= Version{1, 5})
+      return error(decl_.loc, ".tex went out with .version 1.5", "declare a .global .texref");
+    decl_.space = StateSpace::Global;
+    decl_.type = Type::TexRef;
+    break;
   case StateSpace::Param:
     if (!inFunction()) return error(decl_.nameLoc, "a parameter cannot be declared at module scope");
     break;
@@ -167,6 +172,25 @@ void ModuleBuilder::declareRegister() {
   if (Symbol before = scopes_.declare(decl_.name, {SymbolKind::Register, at, decl_.nameLoc}))
     return redeclared(decl_.name, decl_.nameLoc, before);
   fn_->registers.push_back({decl_.name, decl_.nameLoc, decl_.type, static_cast<std::uint8_t>(decl_.vectorSize)});
+}
+
+void ModuleBuilder::declareModuleRegister() {
+  // ptxas takes these up to this version, without the ABI.
+  if (module_.version >= Version{3, 0}) return error(decl_.nameLoc, "a register can only be declared in a function");
+  std::uint64_t elements = 1;
+  if (checkShape(decl_, elements)) moduleRegisters_.push_back(decl_);
+}
+
+/// Each kernel has registers of the module of its own. Functions would share those of their callers.
+void ModuleBuilder::declareModuleRegisters() {
+  if (!fn_->isEntry) return;
+  const Declaration open = decl_;
+  for (const Declaration& declaration : moduleRegisters_) {
+    if (scopes_.findHere(declaration.name)) continue; // a parameter hides it
+    decl_ = declaration;
+    declareRegister();
+  }
+  decl_ = open;
 }
 
 VariableId ModuleBuilder::makeVariable(NameId id, SourceLoc where) {
@@ -370,6 +394,7 @@ void ModuleBuilder::exitParameter(P::ParameterContext* c) {
     if (decl_.isArray) return fail("a register cannot be an array");
   } else {
     if (decl_.vectorSize != 1) return fail("a parameter cannot be a vector");
+    if (decl_.type == Type::F16x2) return fail("a parameter cannot be .f16x2");
     if (decl_.isArray && decl_.arraySize == 0 && isEntryParameter)
       return fail("the parameters of an entry have a size");
   }
@@ -529,6 +554,7 @@ void ModuleBuilder::enterBody() {
       if (Symbol before = scopes_.declare(v.name, symbol)) redeclared(v.name, v.loc, before);
     }
   }
+  declareModuleRegisters();
 }
 
 void ModuleBuilder::exitBody() {

@@ -62,6 +62,69 @@ Match matchRow(const RowSyntax& row, const std::vector<Word>& words) {
   return match;
 }
 
+/// A modifier that older programs need not write.
+struct Implied {
+  Word word;
+  bool onlyF32 = false;
+};
+
+bool isFloatFunction(Op op) {
+  switch (op) {
+  case Op::Div:
+  case Op::Rcp:
+  case Op::Sqrt:
+  case Op::Rsqrt:
+  case Op::Sin:
+  case Op::Cos:
+  case Op::Lg2:
+  case Op::Ex2: return true;
+  default: return false;
+  }
+}
+
+/// As ptxas takes older programs (tried), and as the manual has it: f32 flushes subnormal numbers on targets before
+/// sm_20, `mad` rounds to nearest, functions are approximate or rounded to nearest, and `wmma` is aligned.
+std::vector<Implied> impliedWords(const Module& module, Op op) {
+  std::vector<Implied> implied;
+  if (module.target.arch.number != 0 && module.target.arch.number < 20) implied.push_back({Mod::Ftz, true});
+  const bool isWmma = op == Op::WmmaLoad || op == Op::WmmaStore || op == Op::WmmaMma;
+  if (isWmma && module.version < Version{6, 3}) implied.push_back({Mod::Aligned});
+  const bool isOldest = module.version < Version{1, 4};
+  if (isOldest && isFloatFunction(op)) implied.insert(implied.end(), {{Mod::Approx, true}, {Mod::Rn}});
+  if (op == Op::Mad && module.version < Version{3, 2}) implied.push_back({Mod::Rn, !isOldest});
+  return implied;
+}
+
+/// Fills groups that the opcode's words left empty.
+void addImplied(const RowSyntax& row, const std::vector<Implied>& implied, Match& match) {
+  const bool isF32 = std::ranges::find(match.byGroup, Word(Type::F32)) != match.byGroup.end();
+  match.missing = nullptr;
+  for (std::size_t g = 0; g < row.groups.size(); ++g) {
+    Word& taken = match.byGroup[g];
+    for (const Implied& candidate : implied)
+      if (taken.isUnknown() && (isF32 || !candidate.onlyF32) && row.groups[g].contains(candidate.word))
+        taken = candidate.word;
+    if (!row.groups[g].optional && taken.isUnknown() && !match.missing) match.missing = &row.groups[g];
+  }
+}
+
+/// ptxas takes these words for a part of the operation's name: none may stand before them.
+bool isPartOfName(Op op, Word word) {
+  if (!word.isMod()) return false;
+  switch (op) {
+  case Op::Mul:
+  case Op::Mad:
+  case Op::Madc:
+  case Op::Mul24:
+  case Op::Mad24:
+  case Op::Dp2a: return word.mod() == Mod::Lo || word.mod() == Mod::Hi || word.mod() == Mod::Wide;
+  case Op::Cvta: return word.mod() == Mod::To;
+  case Op::WmmaLoad:
+  case Op::WmmaStore: return slotOf(word.mod()) == Slot::Part;
+  default: return false;
+  }
+}
+
 Form makeForm(const RowSyntax& row, const Match& match) {
   Form form;
   form.op = row.op;
@@ -268,9 +331,13 @@ class FormBuilder {
 
   bool matchOperation(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
     const std::vector<Word> words = afterOperation(prefix, text, all).words;
+    for (std::size_t i = 1; i < words.size(); ++i)
+      if (isPartOfName(prefix.op, words[i])) return false;
+    const std::vector<Implied> implied = impliedWords(module_, prefix.op);
     for (const RowSyntax& row : rowsOf(text)) {
       if (row.op != prefix.op) continue;
-      const Match match = matchRow(row, words);
+      Match match = matchRow(row, words);
+      if (!implied.empty()) addImplied(row, implied, match);
       if (!match.complete()) continue;
       entry.form = makeForm(row, match);
       entry.row = row.row;
@@ -311,6 +378,12 @@ class FormBuilder {
   void explain(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
     const OpcodeWords mine = afterOperation(prefix, text, all);
     const std::string name(opName(prefix.op));
+    for (std::size_t i = 1; i < mine.words.size(); ++i) {
+      if (!isPartOfName(prefix.op, mine.words[i])) continue;
+      entry.problem = "Misplaced modifier '." + std::string(mine.texts[i]) + "' for instruction '" + name + "'";
+      entry.hint = "it belongs directly after '" + name + "'";
+      return;
+    }
     const RowSyntax* best = nullptr;
     Match bestMatch;
     std::size_t bestScore = 0;

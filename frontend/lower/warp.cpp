@@ -13,11 +13,12 @@ using IsaOperand = isa::Operand;
 namespace {
 
 /// What all operations here have in common: under a guard they are branched around, since the lanes that take part must
-/// be together, and then the lanes of the mask come together.
+/// be together, and then the lanes of the mask come together. Without a mask (older PTX without `.sync`) the lanes that
+/// are active take part, as in ptxas' code.
 class WarpRegion {
  public:
-  WarpRegion(FunctionLowering& f, const Operand& mask, bool exclusive) : f_(f), join_(f.beginUnguarded()) {
-    synchronizeWarp(f, f.source(mask, Type::B32), exclusive);
+  WarpRegion(FunctionLowering& f, const Operand* mask, bool exclusive) : f_(f), join_(f.beginUnguarded()) {
+    if (mask) synchronizeWarp(f, f.source(*mask, Type::B32), exclusive);
   }
   ~WarpRegion() { f_.endUnguarded(join_); }
   WarpRegion(const WarpRegion&) = delete;
@@ -42,15 +43,11 @@ IsaOperand secondOf(FunctionLowering& f, const Operand& pair) {
 
 void lowerShfl(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if (ops.size() < 5) {
-    f.unsupported("a shuffle without .sync");
-    return;
-  }
   const isa::ShflMode mode = form.mode() == Mod::Up     ? isa::ShflMode::UP
                              : form.mode() == Mod::Down ? isa::ShflMode::DOWN
                              : form.mode() == Mod::Bfly ? isa::ShflMode::BFLY
                                                         : isa::ShflMode::IDX;
-  WarpRegion region(f, ops[4], false);
+  WarpRegion region(f, form.has(Mod::Sync) ? &ops[4] : nullptr, false);
   // Only these bits of lane and clamp count, and immediates have no room for others.
   auto limited = [&](const Operand& o, std::uint32_t mask) {
     const Value v = f.source(o, Type::B32);
@@ -64,11 +61,7 @@ void lowerShfl(FunctionLowering& f, const Instruction& i, const Form& form) {
 
 void lowerVote(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if (ops.size() < 3) {
-    f.unsupported("a vote without .sync");
-    return;
-  }
-  WarpRegion region(f, ops[2], true);
+  WarpRegion region(f, form.has(Mod::Sync) ? &ops[2] : nullptr, true);
   const IsaOperand p = f.predicate(ops[1]);
   if (form.mode() == Mod::Ballot) {
     f.emit(IsaOp::VOTE, {f.dest(ops[0]), IsaOperand::pt(), p}, {{IsaMod::VoteMode, VoteMode::ANY}});
@@ -83,7 +76,7 @@ void lowerVote(FunctionLowering& f, const Instruction& i, const Form& form) {
 void lowerMatch(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
-  WarpRegion region(f, ops[2], true);
+  WarpRegion region(f, &ops[2], true);
   const isa::ModValue size{IsaMod::Size, bitWidth(type) == 64 ? 1 : 0};
   const IsaOperand value = f.sourceReg(ops[1], type);
   if (form.mode() == Mod::All)
@@ -100,7 +93,7 @@ void lowerRedux(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   auto ops = f.operands(i);
-  WarpRegion region(f, ops[2], true);
+  WarpRegion region(f, &ops[2], true);
   const int func = [&] {
     switch (form.action()) {
     case Mod::And: return And;
@@ -127,7 +120,7 @@ void lowerActivemask(FunctionLowering& f, const Instruction& i, const Form&) {
 
 void lowerElect(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
-  WarpRegion region(f, ops[1], true);
+  WarpRegion region(f, &ops[1], true);
   const IsaOperand d = firstOf(f, ops[0]);
   const IsaOperand lane = f.b().newUR();
   f.emit(IsaOp::ELECT, {secondOf(f, ops[0]), lane, IsaOperand::pt()});
