@@ -72,7 +72,7 @@ class InstructionChecker {
     }
     for (const OperandPattern& pattern : entry.patterns)
       if (matches(pattern, entry.form, operands, checker)) {
-        report(instruction, checkOperandRules(module_, function, entry.form, operands));
+        report(instruction, checkOperandRules(module_, options_.arch, function, entry.form, operands));
         return;
       }
     explain(instruction, entry, operands, checker);

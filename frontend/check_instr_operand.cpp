@@ -123,7 +123,7 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
     if (!spec.special) return fail(why, "a special register is not allowed here");
     const SpecialRegisterInfo& info = specialRegisterInfo(operand.specialRegister());
     if (wantsVector) return fail(why, "a vector is expected");
-    if (spec.relaxed) return typeFits(info.type, spec.fixedType, true);
+    if (spec.relaxed) return typeFits(spec.fixedType, info.type, true);
     if (info.type == Type::Pred) return spec.fixedType == Type::Pred;
     const SpecialRegister special = operand.specialRegister();
     if (typeClass(spec.fixedType) == TypeClass::Float) return false;
@@ -219,7 +219,9 @@ bool OperandChecker::pair(const OperandSpec& spec, const Operand& operand, std::
 bool OperandChecker::address(const OperandSpec& spec, const Form& form, const Operand& operand,
                              std::string* why) const {
   if (!operand.is(OperandKind::Address)) return fail(why, "an address in brackets is expected");
-  if (operand.addressBase() == OperandKind::Int) return true;
+  if (operand.addressBase() == OperandKind::Int)
+    return Form::stateSpaceOf(spec.space) == StateSpace::Local ||
+           fail(why, "Immediate addresses allowed only for .local state space");
   if (operand.addressBase() == OperandKind::Variable) return addressOfVariable(spec, form, operand, why);
   const Type type = reg(operand.registerId()).type;
   const TypeClass kind = typeClass(type);

@@ -13,6 +13,45 @@ Type elementType(const Function& function, const Operand& part) {
   return part.is(OperandKind::Register) ? function.registers[index(part.registerId())].type : Type::None;
 }
 
+/// Registers of the integer types go together, and bits with everything.
+bool goTogether(Type a, Type b) {
+  if (a == Type::None || b == Type::None || a == b) return true;
+  const auto isWhole = [](Type type) {
+    return typeClass(type) == TypeClass::Unsigned || typeClass(type) == TypeClass::Signed;
+  };
+  return typeClass(a) == TypeClass::Bits || typeClass(b) == TypeClass::Bits || (isWhole(a) && isWhole(b));
+}
+
+/// The elements of a vector have one size, and neighbours are of the same kind.
+std::string checkElements(const Function& function, const Operand& vector, const Form& form) {
+  unsigned bits = 0;
+  Type before = Type::None;
+  for (const Operand& part : function.parts(vector)) {
+    if (part.is(OperandKind::Sink)) continue;
+    Type type = elementType(function, part);
+    if (part.is(OperandKind::Register)) {
+      if (bits != 0 && bits != bitWidth(type)) return "Incompatible elements of vector expression";
+      bits = bitWidth(type);
+    } else if (part.is(OperandKind::Int)) {
+      type = Type::S32;
+    } else if (part.is(OperandKind::Float32) || part.is(OperandKind::Float64)) {
+      type = bits == 64 ? Type::F64 : Type::F32;
+    }
+    if (!goTogether(before, type))
+      return fmt::format("Vector with elements of different types are not allowed in {} instruction", opName(form.op));
+    before = type;
+  }
+  return {};
+}
+
+std::string checkVectors(const Function& function, const Form& form, std::span<const Operand> operands) {
+  for (const Operand& operand : operands) {
+    if (!operand.is(OperandKind::Vector)) continue;
+    if (std::string problem = checkElements(function, operand, form); !problem.empty()) return problem;
+  }
+  return {};
+}
+
 std::string checkVectorAccess(const Form& form) {
   const unsigned vector = form.vectorSize();
   const unsigned bits = vector * bitWidth(form.type());
@@ -33,12 +72,13 @@ std::string checkIntegerSaturation(const Form& form) {
 }
 
 constexpr const char* kAddressTooNarrow =
-    "A 32-bit address conflicts with .address_size 64: the 32-bit ABI is not supported on sm_90 or higher";
+    "A 32-bit address conflicts with .address_size 64: the 32-bit ABI is not supported";
 
-/// On sm_90 and higher there is no 32-bit addressing of global memory.
-std::string checkAddressSize(const Module& module, const Function& function, const Form& form,
+/// There is no 32-bit addressing of global memory: ptxas compiles none for sm_75 and higher, and its checks alone
+/// refuse it for a .target of sm_90 and higher.
+std::string checkAddressSize(const Module& module, Arch arch, const Function& function, const Form& form,
                              std::span<const Operand> operands) {
-  if (module.addressSize != 64 || module.target.arch.number < 90) return {};
+  if (module.addressSize != 64 || (module.target.arch.number < 90 && arch.number < 75)) return {};
   if (form.space() != StateSpace::None && form.space() != StateSpace::Global) return {};
   for (const Operand& operand : operands) {
     if (operand.is(OperandKind::Variable) && bitWidth(form.type()) == 32 &&
@@ -163,7 +203,7 @@ std::string checkPackingMov(const Function& function, const Form& form, std::spa
   } else if (!unpacks || !scalar.is(OperandKind::Int)) {
     return "Arguments mismatch for instruction 'mov'";
   }
-  return {};
+  return checkVectors(function, form, operands);
 }
 
 std::string checkFormRules(const Module& module, const Form& form) {
@@ -187,8 +227,9 @@ std::string checkFormRules(const Module& module, const Form& form) {
   return {};
 }
 
-std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
+std::string checkOperandRules(const Module& module, Arch arch, const Function& function, const Form& form,
                               std::span<const Operand> operands) {
+  if (std::string problem = checkVectors(function, form, operands); !problem.empty()) return problem;
   if (std::string problem = checkConstants(module, form, operands); !problem.empty()) return problem;
   if (isIn(form.op, {Op::MbarrierArrive, Op::MbarrierArriveDrop})) return checkArrivals(module, form, operands);
   constexpr std::size_t kIgnored = 3; // behind two addresses and a size: how many bytes, or whether none
@@ -198,7 +239,8 @@ std::string checkOperandRules(const Module& module, const Function& function, co
   if (isIn(form.op, {Op::BarSync, Op::BarArrive, Op::BarrierSync, Op::BarrierArrive})) return checkBarrier(operands, 1);
   if (isIn(form.op, {Op::BarRed, Op::BarrierRed}) && operands.size() == 4) return checkBarrier(operands, 2);
   if (isIn(form.op, {Op::Ld, Op::Ldu, Op::St, Op::Atom, Op::Red, Op::Prefetch, Op::Mov}))
-    if (std::string problem = checkAddressSize(module, function, form, operands); !problem.empty()) return problem;
+    if (std::string problem = checkAddressSize(module, arch, function, form, operands); !problem.empty())
+      return problem;
   // A kernel's or a function's own parameters are read-only.
   if (form.op == Op::St && form.space() == StateSpace::Param && operands[0].is(OperandKind::Address) &&
       operands[0].addressBase() == OperandKind::Variable) {

@@ -20,8 +20,9 @@ std::string checkFormRules(const Module& module, const Form& form);
 /// Has the form something that came later than the instruction, and than the module's version? Empty if not.
 std::string checkFormVersion(const Module& module, const Form& form);
 
-/// Rules of an instruction whose operands fit the table one by one. Empty if nothing is wrong.
-std::string checkOperandRules(const Module& module, const Function& function, const Form& form,
+/// Rules of an instruction whose operands fit the table one by one. `arch` is what the module is compiled for, or
+/// number 0. Empty if nothing is wrong.
+std::string checkOperandRules(const Module& module, Arch arch, const Function& function, const Form& form,
                               std::span<const Operand> operands);
 
 /// A call against the signature of what it calls. Empty if nothing is wrong.

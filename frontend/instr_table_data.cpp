@@ -16,7 +16,7 @@ constexpr Row kRows[] = {
     {"shfl{.sync}.(up|down|bfly|idx).b32",      "=d{|p}, a, b, c, mask@sync"},
 
     {"cvta.ADDRSPACE.(u32|u64)",                    "=d, &a"},
-    {"cvta.to.ADDRSPACE.(u32|u64)",                 "=d, $a"},
+    {"cvta.to.ADDRSPACE.(u32|u64)",                 "=d, a"},
     {"isspacep.ADDRSPACE",                          "=p:pred, a:u64 / =p:pred, a:u32"},
     {"istypep.(texref|samplerref|surfref)",     "=p:pred, $a:b64"},
     {"mapa{.shared::cluster}.(u32|u64)",        "=d, &a, b:u32", "7.8 sm_90"},

@@ -227,7 +227,7 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
   enum { InGlobal, InLocal, InShared, InCluster };
   const Mod space = form.get(Slot::Space);
   auto ops = f.operands(i);
-  const bool isNarrow = bitWidth(f.typeOf(ops[1])) == 32;
+  const bool isNarrow = ops[1].is(OperandKind::Register) && bitWidth(f.typeOf(ops[1])) == 32;
   IsaOperand address = isNarrow ? f.newR(2) : f.sourceReg(ops[1], Type::U64);
   if (isNarrow) {
     f.copy(ori::component(address, 0), f.source(ops[1], Type::U32));
