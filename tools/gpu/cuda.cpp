@@ -15,7 +15,7 @@ template <typename Function> void load(void* library, const char* name, Function
 } // namespace
 
 Cuda::Cuda(const std::string& library) {
-  library_ = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  library_ = dlopen(library.empty() ? nullptr : library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library_) {
     const char* why = dlerror();
     throw NoGpu(fmt::format("no CUDA driver: {}", why ? why : library));
@@ -47,6 +47,10 @@ void Cuda::check(int result, const char* call) const {
   const char* name = nullptr;
   if (cuGetErrorName(result, &name) != 0 || !name) name = "an error that the driver cannot name";
   throw CudaError(result, fmt::format("{}: {} ({})", call, name, result));
+}
+
+void* Cuda::symbol(const char* name) const {
+  return dlsym(library_, name);
 }
 
 std::string Cuda::describe() const {

@@ -54,16 +54,19 @@ struct LaunchConfig {
   X(cuCtxDestroy_v2, (Handle context))                                                                   \
   X(cuCtxSynchronize, ())                                                                                \
   X(cuModuleLoadData, (Handle* module, const void* image))                                               \
+  X(cuModuleUnload, (Handle module))                                                                      \
   X(cuModuleGetFunction, (Handle* function, Handle module, const char* name))                            \
   X(cuModuleGetGlobal_v2, (DevicePointer* address, std::size_t* size, Handle module, const char* name))  \
   X(cuFuncGetAttribute, (int* value, int attribute, Handle function))                                    \
   X(cuFuncSetAttribute, (Handle function, int attribute, int value))                                     \
   X(cuMemAlloc_v2, (DevicePointer* address, std::size_t size))                                           \
+  X(cuMemFree_v2, (DevicePointer address))                                                                \
   X(cuMemcpyHtoD_v2, (DevicePointer to, const void* from, std::size_t size))                             \
   X(cuMemcpyDtoH_v2, (void* to, DevicePointer from, std::size_t size))                                   \
   X(cuMemsetD8_v2, (DevicePointer to, unsigned char value, std::size_t size))                            \
   X(cuLaunchKernelEx, (const LaunchConfig* config, Handle function, void** parameters, void** extra))    \
   X(cuEventCreate, (Handle* event, unsigned flags))                                                      \
+  X(cuEventDestroy_v2, (Handle event))                                                                    \
   X(cuEventRecord, (Handle event, Handle stream))                                                        \
   X(cuEventSynchronize, (Handle event))                                                                  \
   X(cuEventElapsedTime, (float* milliseconds, Handle start, Handle end))
@@ -78,7 +81,8 @@ inline constexpr int kClusterDimension = 4;
 /// The driver and its first device, with a context that is current. Memory, modules and events go with it.
 class Cuda {
  public:
-  /// Opens the driver's library, by its name or path. Throws NoGpu.
+  /// Opens the driver's library, by its name or path; an empty name is this program itself, which then defines the
+  /// functions. Throws NoGpu.
   explicit Cuda(const std::string& library);
   ~Cuda();
   Cuda(const Cuda&) = delete;
@@ -93,6 +97,8 @@ class Cuda {
 #undef ORIAS_CUDA_MEMBER
 
   void check(int result, const char* call) const;
+  /// A further function of the driver, which not every driver has; null if it does not.
+  void* symbol(const char* name) const;
 
  private:
   void* library_ = nullptr;

@@ -8,6 +8,7 @@
 #include "tools/engines/engines.h"
 #include "tools/gpu/child.h"
 #include "tools/gpu/command_line.h"
+#include "tools/gpu/verdict.h"
 #include "tools/interpreter/interpreter.h"
 
 #include <algorithm>
@@ -64,41 +65,6 @@ Candidate fromPtxas(const std::string& text) {
   return {"ptxas", std::move(compiled.cubin)};
 }
 
-std::string textOf(const launch::Mismatch& m, std::string_view than) {
-  return fmt::format("    {}[{}] is {}, {} {}; {} elements differ\n", m.buffer, m.index, m.got, than, m.wanted,
-                     m.count);
-}
-
-/// The verdict on results, wherever they come from; details follow the row of the table.
-struct Verdict {
-  bool good = false;
-  std::string text, details;
-};
-
-Verdict judge(const launch::Device& device, const launch::RunResult& result, const Reference& reference) {
-  Verdict verdict;
-  if (!launch::endedAsExpected(device.launch, result)) {
-    verdict.text = result.reports.empty() ? "completed, should not" : result.reports[0].kind;
-    if (!result.reports.empty()) verdict.details = fmt::format("    {}\n", result.reports[0].text);
-    return verdict;
-  }
-  verdict.good = true;
-  verdict.text = "as expected";
-  if (!result.completed) return verdict;
-  for (const launch::Mismatch& m : launch::checkExpected(device)) {
-    verdict.good = false;
-    verdict.text = "wrong results";
-    verdict.details += textOf(m, "should be");
-  }
-  if (!reference) return verdict;
-  for (const launch::Mismatch& m : launch::compare(device, *reference)) {
-    verdict.good = false;
-    if (verdict.details.empty()) verdict.text = "not as interpreted";
-    verdict.details += textOf(m, "and the PTX interpreter has");
-  }
-  return verdict;
-}
-
 /// The rows of the table: launch, program, verdict, registers, bytes of local memory, median and least time.
 void printRow(const std::string& launch, const std::string& program, const Verdict& verdict, const std::string& rest) {
   tools::print(stdout,
@@ -110,7 +76,7 @@ ExitStatus runCandidate(const Candidate& candidate, const launch::Launch& launch
   const Cuda cuda(line.library);
   launch::Device device(launch);
   const GpuRun run = runOnGpu(cuda, candidate.cubin, device, line.timing);
-  const Verdict verdict = judge(device, run.result, reference);
+  const Verdict verdict = judge(device, run, reference.get());
   std::string rest = fmt::format("{:>4} {:>6}", run.registers, run.localBytes);
   if (!run.microseconds.empty()) rest += fmt::format(" {:>10.2f} {:>10.2f}", run.median(), run.microseconds.front());
   printRow(launch.name, candidate.name, verdict, rest);
@@ -141,7 +107,7 @@ ExitStatus runLaunch(const std::string& file, const CommandLine& line) {
   for (const Candidate& candidate : candidates) {
     launch::Device device(launch);
     const launch::RunResult result = emu::run(emu::loadCubin(candidate.cubin, launch.kernel), device);
-    const Verdict verdict = judge(device, result, reference);
+    const Verdict verdict = judge(device, result, reference.get());
     printRow(launch.name, candidate.name + ", emulated", verdict, "");
     if (!verdict.good) note(ExitStatus::InputErrors);
   }

@@ -1,9 +1,11 @@
 #include "tools/gpu/gpu_run.h"
 
 #include "support/check.h"
+#include "tools/gpu/tensor_maps.h"
 
 #include <algorithm>
 #include <cstring>
+#include <fmt/format.h>
 
 namespace orias::gpu {
 
@@ -13,6 +15,12 @@ namespace {
 constexpr std::uint32_t kDefaultDynamicShared = 48 * 1024;
 /// And beyond this that its clusters may be so large.
 constexpr std::uint64_t kPortableClusterBlocks = 8;
+
+/// Between two buffers, so that a write outside of one is seen and does no harm.
+constexpr std::size_t kGuardBytes = 4096;
+constexpr std::byte kGuardByte{0xa5};
+/// What cuMemAlloc gives, at least.
+constexpr std::size_t kAlignment = 512;
 
 /// The kind of report that an emulator would give for a fault of a kernel; null for other errors.
 const char* faultKind(int code) {
@@ -44,11 +52,7 @@ class Session {
       ORIAS_CUDA_CALL(cuda_, cuFuncSetAttribute, function_, kMaxDynamicShared, static_cast<int>(launch_.dynamicShared));
     if (launch_.cluster && launch_.cluster->count() > kPortableClusterBlocks)
       ORIAS_CUDA_CALL(cuda_, cuFuncSetAttribute, function_, kMayHaveLargeClusters, 1);
-    for (const launch::Buffer& buffer : launch_.buffers) {
-      DevicePointer address = 0;
-      ORIAS_CUDA_CALL(cuda_, cuMemAlloc_v2, &address, std::max<std::size_t>(bytesOf(buffer), 1));
-      addresses_.push_back(address);
-    }
+    layOut();
     makeArguments();
   }
 
@@ -58,19 +62,28 @@ class Session {
     return static_cast<unsigned>(value);
   }
 
-  /// Puts the initial contents into the buffers; those without one are zero, as in the emulator.
+  ~Session() {
+    // After a fault of a kernel these fail, too; the memory goes with the process then.
+    if (memory_ != 0) cuda_.cuMemFree_v2(memory_);
+    if (module_) cuda_.cuModuleUnload(module_);
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  /// Puts the initial contents into the buffers, and the guard pattern around them. Buffers without initial contents
+  /// are zero, as in the emulator.
   void fillBuffers() const {
+    std::vector<std::byte> image(imageBytes_, kGuardByte);
     for (std::size_t i = 0; i < launch_.buffers.size(); ++i) {
       const launch::Buffer& buffer = launch_.buffers[i];
-      if (bytesOf(buffer) == 0) continue;
-      if (buffer.initial.empty()) {
-        ORIAS_CUDA_CALL(cuda_, cuMemsetD8_v2, addresses_[i], 0, bytesOf(buffer));
-        continue;
-      }
-      std::vector<std::byte> content = buffer.initial;
-      putPointers(buffer.pointers, content);
-      ORIAS_CUDA_CALL(cuda_, cuMemcpyHtoD_v2, addresses_[i], content.data(), content.size());
+      std::byte* at = image.data() + offsets_[i];
+      if (buffer.initial.empty())
+        std::fill_n(at, bytesOf(buffer), std::byte{0});
+      else
+        std::copy(buffer.initial.begin(), buffer.initial.end(), at);
+      putPointers(buffer.pointers, {at, bytesOf(buffer)});
     }
+    ORIAS_CUDA_CALL(cuda_, cuMemcpyHtoD_v2, memory_, image.data(), image.size());
   }
 
   void start() {
@@ -100,20 +113,27 @@ class Session {
     return 1000.0 * static_cast<double>(milliseconds);
   }
 
-  /// Copies buffers and variables to `device_`.
-  void fetch() const {
+  /// Copies buffers and variables to `device_`. Returns what was written outside the buffers.
+  std::vector<std::string> fetch() const {
+    std::vector<std::byte> image(imageBytes_);
+    ORIAS_CUDA_CALL(cuda_, cuMemcpyDtoH_v2, image.data(), memory_, image.size());
     for (std::size_t i = 0; i < launch_.buffers.size(); ++i) {
       const launch::Buffer& buffer = launch_.buffers[i];
-      if (bytesOf(buffer) == 0) continue;
       const launch::Allocation to = device_.global.allocations()[i];
       std::byte* bytes = device_.global.at(to.address, to.size);
-      ORIAS_CUDA_CALL(cuda_, cuMemcpyDtoH_v2, bytes, addresses_[i], bytesOf(buffer));
+      if (bytesOf(buffer) != 0) std::memcpy(bytes, image.data() + offsets_[i], bytesOf(buffer));
       // Addresses differ between engines; those that the kernel left alone become the ones of `device_`.
       for (const launch::Pointer& p : buffer.pointers) {
         const std::uint64_t ours = device_.address(p), theirs = addressOf(p);
         if (std::memcmp(bytes + p.at, &theirs, sizeof theirs) == 0) std::memcpy(bytes + p.at, &ours, sizeof ours);
       }
     }
+    fetchVariables();
+    return strays(image);
+  }
+
+ private:
+  void fetchVariables() const {
     for (const launch::VariableExpectation& variable : launch_.variables) {
       DevicePointer from = 0;
       std::size_t size = 0;
@@ -123,7 +143,34 @@ class Session {
     }
   }
 
- private:
+  /// Chooses where the buffers lie in the one allocation: guard bytes before the first and after each.
+  void layOut() {
+    std::size_t at = kGuardBytes;
+    for (const launch::Buffer& buffer : launch_.buffers) {
+      offsets_.push_back(at);
+      at = (at + bytesOf(buffer) + kGuardBytes + kAlignment - 1) / kAlignment * kAlignment;
+    }
+    imageBytes_ = at;
+    ORIAS_CUDA_CALL(cuda_, cuMemAlloc_v2, &memory_, imageBytes_);
+    for (const std::size_t offset : offsets_)
+      addresses_.push_back(memory_ + offset);
+  }
+
+  std::vector<std::string> strays(std::span<const std::byte> image) const {
+    std::vector<std::string> found;
+    const auto look = [&](std::size_t from, std::size_t to, const std::string& where) {
+      const auto changed =
+          std::count_if(image.begin() + static_cast<std::ptrdiff_t>(from),
+                        image.begin() + static_cast<std::ptrdiff_t>(to), [](std::byte b) { return b != kGuardByte; });
+      if (changed != 0) found.push_back(fmt::format("{} bytes changed {}", changed, where));
+    };
+    look(0, kGuardBytes, "before the first buffer");
+    for (std::size_t i = 0; i < offsets_.size(); ++i)
+      look(offsets_[i] + bytesOf(launch_.buffers[i]), i + 1 < offsets_.size() ? offsets_[i + 1] : imageBytes_,
+           fmt::format("after '{}'", launch_.buffers[i].name));
+    return found;
+  }
+
   static std::size_t bytesOf(const launch::Buffer& buffer) {
     return buffer.elements * launch::elementBytes(buffer.type);
   }
@@ -145,6 +192,10 @@ class Session {
         putPointers({&pointer, 1}, bytes);
       } else {
         putPointers(argument.pointers, bytes);
+        if (std::optional<launch::TensorMap> map = tensorMapOf(argument)) {
+          map->address = addressOf(argument.pointers[0]);
+          encodeTensorMap(cuda_, *map, bytes);
+        }
       }
       arguments_.push_back(std::move(bytes));
     }
@@ -154,6 +205,9 @@ class Session {
   const launch::Launch& launch_;
   launch::Device& device_;
   Handle module_ = nullptr, function_ = nullptr;
+  DevicePointer memory_ = 0;                      ///< one allocation for all buffers
+  std::size_t imageBytes_ = 0;                    ///< its size
+  std::vector<std::size_t> offsets_;              ///< of the buffers, in it
   std::vector<DevicePointer> addresses_;          ///< of the buffers
   std::vector<std::vector<std::byte>> arguments_; ///< their bytes, one by one
 };
@@ -177,18 +231,21 @@ GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Devi
     return run;
   }
   run.result.completed = true;
-  session.fetch();
+  run.strays = session.fetch();
+  if (timing.repetitions == 0) return run;
 
   Handle before = nullptr, after = nullptr;
-  if (timing.repetitions != 0) {
-    ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);
-    ORIAS_CUDA_CALL(cuda, cuEventCreate, &after, 0);
-  }
-  for (unsigned i = 0; timing.repetitions != 0 && i < timing.warmUps + timing.repetitions; ++i) {
+  ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);
+  ORIAS_CUDA_CALL(cuda, cuEventCreate, &after, 0);
+  double total = 0;
+  for (unsigned i = 0; i < timing.warmUps + timing.repetitions && total <= timing.maxMicroseconds; ++i) {
     session.fillBuffers();
     const double time = session.timedMicroseconds(before, after);
+    total += time;
     if (i >= timing.warmUps) run.microseconds.push_back(time);
   }
+  cuda.cuEventDestroy_v2(before);
+  cuda.cuEventDestroy_v2(after);
   std::sort(run.microseconds.begin(), run.microseconds.end());
   return run;
 }

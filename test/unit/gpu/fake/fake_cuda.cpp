@@ -1,6 +1,7 @@
 // A CUDA driver for tests: the functions that orias-gpu uses, on this computer's memory. It writes its calls down in
 // the file that $FAKE_CUDA_LOG names, and runs kernels that it knows by their names; $FAKE_CUDA_DEVICES is how many
-// devices there are (1).
+// devices there are (1). Kernels: `addOne`, `store` (42), `count`, `stop` (faults), `hang`, `crash` (the process dies);
+// all others do nothing.
 
 #include "tools/gpu/cuda.h"
 
@@ -9,6 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <unistd.h>
 
 namespace {
 
@@ -18,6 +20,7 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kNotFound = 500, kLaunchFailed = 
 
 std::uint32_t counter = 42; // a variable of every module
 bool hasFailed = false;     // a kernel has trapped: every call fails from then on
+bool hangs = false;         // a kernel does not end
 char function[64];          // the one that was asked for last
 
 void log(const std::string& text) {
@@ -79,11 +82,16 @@ int cuCtxDestroy_v2(Handle) {
   return answer();
 }
 int cuCtxSynchronize() {
+  while (hangs)
+    sleep(1000);
   return answer();
 }
 int cuModuleLoadData(Handle* module, const void* image) {
   *module = &counter;
   return std::memcmp(image, "\177ELF", 4) == 0 ? answer() : kInvalidValue;
+}
+int cuModuleUnload(Handle) {
+  return answer();
 }
 int cuModuleGetFunction(Handle* into, Handle, const char* name) {
   std::snprintf(function, sizeof function, "%s", name);
@@ -107,6 +115,10 @@ int cuFuncSetAttribute(Handle, int attribute, int value) {
 int cuMemAlloc_v2(std::uint64_t* address, std::size_t size) {
   *address = reinterpret_cast<std::uintptr_t>(std::malloc(size));
   log("cuMemAlloc " + std::to_string(size));
+  return answer();
+}
+int cuMemFree_v2(std::uint64_t address) {
+  std::free(reinterpret_cast<void*>(address));
   return answer();
 }
 int cuMemcpyHtoD_v2(std::uint64_t to, const void* from, std::size_t size) {
@@ -137,12 +149,18 @@ int cuLaunchKernelEx(const orias::gpu::LaunchConfig* c, Handle, void** parameter
     for (std::uint32_t i = 0; i < parameter<std::uint32_t>(parameters, 1); ++i)
       ++data[i];
   }
+  if (name == "store") *reinterpret_cast<std::uint32_t*>(parameter<std::uint64_t>(parameters, 0)) = 42;
   if (name == "count") ++counter;
   if (name == "stop") hasFailed = true;
+  if (name == "hang") hangs = true;
+  if (name == "crash") std::abort();
   return kSuccess; // a kernel that traps is not known to have done so yet
 }
 int cuEventCreate(Handle* event, unsigned) {
   *event = &counter;
+  return answer();
+}
+int cuEventDestroy_v2(Handle) {
   return answer();
 }
 int cuEventRecord(Handle, Handle) {
