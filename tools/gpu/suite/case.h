@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tools/launch/launch.h"
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orias::gpu {
+
+/// A cubin of the kernel, and who made it: "orias -O3".
+struct Candidate {
+  std::string name;
+  std::vector<std::byte> cubin;
+};
+
+/// What a kernel measures besides its results.
+struct Probe {
+  /// The pair of instructions or the instruction: "Alu -> Fma", "LDG (L1 hit)".
+  std::string what;
+  enum class Kind : std::uint8_t {
+    Stall,   ///< the results are right if `stall` cycles between two dependent instructions are enough
+    Latency, ///< cycles of one step of a dependent chain
+    Issue,   ///< cycles between two independent instructions
+  } kind = Kind::Latency;
+  unsigned stall = 0; ///< cycles from the first instruction to the second, as the control words have it
+  unsigned table = 0; ///< cycles, as our tables have it
+  unsigned steps = 1; ///< dependent or independent instructions between the two reads of the clock
+};
+
+/// One launch of one kernel, from one or more cubins, and the memory that it must leave. Everything that a device needs
+/// is in it: no compiler and no other engine runs there.
+struct Case {
+  std::string group;  ///< "forms"
+  std::string name;   ///< within the group
+  std::string family; ///< cases of one family fail together: "atom.add"; empty: none do
+  std::string text;   ///< what matters of the program, for the reader of a failure
+  launch::Launch launch;
+  std::vector<Candidate> candidates; ///< the first one is the one to judge
+  /// The contents of the buffers after the run, as another engine left them; an empty one is as it was before. No list:
+  /// nobody knows.
+  std::vector<std::vector<std::byte>> memory;
+  int cycles = -1;          ///< the buffer with measured cycles, which is not compared
+  unsigned repetitions = 0; ///< timed launches
+  std::optional<Probe> probe;
+};
+
+/// The memory that the case's launch must leave; nothing if the case does not say. Refers to the case.
+std::optional<launch::Device> referenceOf(const Case& c);
+
+const char* kindName(Probe::Kind kind);
+
+/// Writes cases to one compressed file. Throws orias::Error.
+void writeCases(const std::string& path, const std::vector<Case>& cases);
+/// Reads what writeCases() wrote. Throws orias::Error.
+std::vector<Case> readCases(const std::string& path);
+
+} // namespace orias::gpu

@@ -1,0 +1,127 @@
+#include "tools/gpu/suite/options.h"
+
+#include "tools/common/options.h"
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/format.h>
+#include <map>
+#include <sstream>
+
+namespace orias::gpu {
+
+namespace po = boost::program_options;
+using tools::ExitStatus;
+using tools::UsageError;
+
+namespace {
+
+using Words = std::vector<std::string>;
+
+po::options_description shownOptions() {
+  po::options_description result("Options", 100, 60);
+  auto add = result.add_options();
+  add("minutes", po::value<double>()->value_name("N"), "stop after N minutes");
+  add("list", "list the groups and the number of their items");
+  add("only", po::value<Words>()->value_name("GROUP"),
+      "run only these: a group, or the beginning of GROUP/NAME/CUBIN; may be repeated");
+  add("out", po::value<std::string>()->value_name("DIR"), "folder for the results [CASES/../results]");
+  add("fresh", "forget the results in that folder; otherwise only items without a result are run");
+  add("limit", po::value<double>()->value_name("N"), "seconds for one item [10]");
+  add("start-limit", po::value<double>()->value_name("N"), "seconds for opening the driver [60]");
+  add("library", po::value<std::string>()->value_name("FILE"), "the CUDA driver [$ORIAS_CUDA_DRIVER or libcuda.so.1]");
+  add("help,h", "print this text");
+  return result;
+}
+
+double positive(const po::variables_map& values, const char* name, double otherwise) {
+  if (values.count(name) == 0) return otherwise;
+  const double value = values[name].as<double>();
+  if (!(value > 0)) throw UsageError(fmt::format("--{} must be above 0", name));
+  return value;
+}
+
+/// "launches" is the whole group "launches", not also "launches-O0".
+bool isChosen(const Item& item, const Words& only) {
+  const std::string id = item.id();
+  return only.empty() || std::any_of(only.begin(), only.end(), [&](const std::string& word) {
+           return word.find('/') == std::string::npos ? item.group == word : id.starts_with(word);
+         });
+}
+
+void list(const Plan& plan) {
+  std::vector<std::string> groups;
+  std::map<std::string, std::map<std::string, unsigned>> counts;
+  for (const Item& item : plan.items) {
+    if (counts.find(item.group) == counts.end()) groups.push_back(item.group);
+    ++counts[item.group][item.candidateName];
+  }
+  for (const std::string& group : groups) {
+    std::string text = fmt::format("{:<14}", group);
+    for (const auto& [candidate, count] : counts[group])
+      text += fmt::format(" {} {};", count, candidate);
+    text.back() = '\n';
+    tools::print(stdout, text);
+  }
+}
+
+ExitStatus run(std::span<const std::string> words) {
+  const SuiteCommand command = parseSuiteCommand(words);
+  if (command.help) {
+    tools::print(stdout, suiteHelp());
+    return ExitStatus::Done;
+  }
+  Plan plan = readPlan(command.cases);
+  std::erase_if(plan.items, [&](const Item& item) { return !isChosen(item, command.only); });
+  if (plan.items.empty()) throw UsageError("no items have these names; --list lists the groups");
+  if (command.list) {
+    list(plan);
+    return ExitStatus::Done;
+  }
+  if (command.fresh) std::filesystem::remove(std::filesystem::path(command.suite.out) / "results.jsonl");
+  return runSuite(plan, command.suite);
+}
+
+} // namespace
+
+SuiteCommand parseSuiteCommand(std::span<const std::string> words) {
+  const po::variables_map values = tools::readOptions(shownOptions(), words);
+  const auto has = [&](const char* name) { return values.count(name) != 0; };
+  SuiteCommand command;
+  command.help = has("help");
+  if (command.help) return command;
+  command.list = has("list");
+  command.fresh = has("fresh");
+  if (has("only")) command.only = values["only"].as<Words>();
+  command.suite.minutes = positive(values, "minutes", 0);
+  command.suite.itemSeconds = positive(values, "limit", command.suite.itemSeconds);
+  command.suite.startSeconds = positive(values, "start-limit", command.suite.startSeconds);
+  const char* library = std::getenv("ORIAS_CUDA_DRIVER");
+  command.suite.library = has("library") ? values["library"].as<std::string>() : library ? library : "libcuda.so.1";
+  if (!has(tools::kInputs) || values[tools::kInputs].as<Words>().size() != 1)
+    throw UsageError("name one folder of cases; --help tells more");
+  command.cases = values[tools::kInputs].as<Words>().front();
+  command.suite.out = has("out") ? values["out"].as<std::string>()
+                                 : (std::filesystem::path(command.cases).parent_path() / "results").string();
+  return command;
+}
+
+std::string suiteHelp() {
+  std::ostringstream out;
+  out << "Usage: orias-gpu-suite [options] CASES\n\n"
+         "Runs a folder of packed cases (tools/gpu/pack) on the first GPU of this computer, compares what they leave\n"
+         "in memory, times them, and writes results.jsonl, report.json and report.html.\n\n"
+      << shownOptions()
+      << "\nExit status: 0 all results are right, 1 some are not, 2 errors in the command line, 3 a fault of\n"
+         "orias-gpu-suite, 77 there is no GPU.\n";
+  return out.str();
+}
+
+ExitStatus runSuiteProgram(std::span<const std::string> words) {
+  return tools::runProgram("orias-gpu-suite", "this is a fault of orias-gpu-suite; the results so far are on disk",
+                           [&] { return run(words); });
+}
+
+} // namespace orias::gpu

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "tools/gpu/suite/case.h"
+
+#include <string>
+#include <vector>
+
+namespace orias::gpu {
+
+/// One cubin of one case: what a process runs at a time.
+struct Item {
+  std::size_t batch = 0;     ///< index into Plan::batches
+  std::size_t number = 0;    ///< of the case, in the batch
+  std::size_t candidate = 0; ///< of the case
+  std::string group, name, family, candidateName;
+  std::string id() const { return group + "/" + name + "/" + candidateName; }
+};
+
+/// Everything in a folder of cases, in the order in which it is run.
+struct Plan {
+  std::string made;                 ///< when, and by which compilers
+  std::vector<std::string> batches; ///< paths of files of cases
+  std::vector<Item> items;
+};
+
+/// Reads the index of a folder of cases. Throws orias::Error.
+Plan readPlan(const std::string& folder);
+
+/// Writes cases to files in a folder, then the index. Cases are run in the order in which they are added; for a case
+/// with several candidates, all of them in turn.
+class PlanWriter {
+ public:
+  PlanWriter(std::string folder, std::string made);
+  void add(Case c);
+  /// Writes what is left, and the index. Throws orias::Error.
+  void finish();
+  std::uint64_t bytes() const { return bytes_; } ///< of the files that are written
+
+ private:
+  void writeBatch();
+
+  std::string folder_, made_;
+  std::vector<Case> batch_;
+  std::size_t batchBytes_ = 0;
+  std::uint64_t bytes_ = 0;
+  std::vector<std::string> index_; ///< JSON of each batch
+};
+
+} // namespace orias::gpu

@@ -1,0 +1,59 @@
+#pragma once
+
+#include "tools/gpu/suite/plan.h"
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace orias::gpu {
+
+/// How an item ended on the device.
+enum class Outcome : std::uint8_t {
+  Right,
+  Wrong,   ///< the memory is different, or bytes outside the buffers are
+  Fault,   ///< the kernel faulted, and should not
+  Hung,    ///< the time limit passed
+  Refused, ///< the driver refuses the cubin or the launch
+  Crashed, ///< the process died
+  Skipped, ///< not run: too many of its family have faulted or hung
+};
+inline constexpr std::size_t kOutcomes = 7;
+const char* outcomeName(Outcome outcome);
+
+struct Result {
+  std::string group, name, family, candidate;
+  Outcome outcome = Outcome::Right;
+  std::string text, details; ///< the verdict, and the differences
+  std::string program;       ///< Case::text, if the outcome is not Right
+  unsigned registers = 0, localBytes = 0;
+  double median = 0, least = 0; ///< microseconds; 0: not timed
+  std::optional<double> cycles; ///< of one step of a probe
+  std::optional<Probe> probe;
+  std::string memory; ///< a hash of the buffers after the run; empty: it did not complete
+  double seconds = 0; ///< that the item took, with loading and copying
+
+  std::string id() const { return group + "/" + name + "/" + candidate; }
+  /// Whether somebody has to look at it: not a probe that tries fewer cycles than the table has.
+  bool isAlarm() const;
+};
+
+std::string toLine(const Result& result); ///< JSON, without a line end
+Result fromLine(const std::string& line); ///< throws orias::Error
+
+/// The results on disk: a line for each, written at once. Results that are there already are kept.
+class ResultFile {
+ public:
+  explicit ResultFile(std::string path);
+  void add(const Result& result);
+  const std::vector<Result>& all() const { return results_; }
+  bool has(const std::string& id) const { return known_.count(id) != 0; }
+
+ private:
+  std::string path_;
+  std::vector<Result> results_;
+  std::map<std::string, std::size_t> known_; ///< by id: index into results_
+};
+
+} // namespace orias::gpu

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "tools/gpu/suite/plan.h"
+#include "tools/gpu/suite/result.h"
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <sys/types.h>
+
+namespace orias::gpu {
+
+/// A process that has opened the driver and runs the items that it is told to. After a fault of a kernel it can run no
+/// more; a kernel that hangs is ended with the process.
+class Worker {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  /// Starts the process. It opens the driver at once.
+  Worker(const Plan& plan, const std::string& library);
+  /// Ends the process and waits a moment for it.
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  /// What a line from the process says.
+  struct Answer {
+    enum class Kind : std::uint8_t {
+      Ready, ///< the driver is open; `text` describes the device
+      NoGpu, ///< there is none; `text` says why
+      Done,  ///< `result` is that of the item
+      Late,  ///< nothing came in time
+      Dead,  ///< the process has ended
+    } kind = Kind::Late;
+    std::string text;
+    Result result;
+    bool isSpent = false; ///< the process can run no more items
+  };
+  /// Waits for the next line until the time is over.
+  Answer wait(Clock::time_point until);
+  /// Lets the process run an item of the plan.
+  void run(std::size_t item);
+
+ private:
+  pid_t process_ = -1;
+  int commands_ = -1, answers_ = -1;
+  std::string pending_; ///< read, without a line end yet
+};
+
+} // namespace orias::gpu
