@@ -57,7 +57,7 @@ class Maker {
   explicit Maker(const Command& command)
       : command_(command),
         writer_(command.folder,
-                fmt::format("orias{}", command.sources.withPtxas ? " and " + ptxasVersion() : ", no ptxas")) {}
+                fmt::format("orias{}", command.sources.withPtxas ? " and " + ptxasVersion() : ", no ptxas"), "sm_90") {}
 
   void run() {
     const SourceOptions& options = command_.sources;

@@ -70,8 +70,8 @@ Case caseOf(const std::string& name, const std::string& kernel, std::string fami
   return c;
 }
 
-Plan planOf(const Folder& folder, std::vector<Case> cases) {
-  PlanWriter writer(folder.path("cases"), "for tests");
+Plan planOf(const Folder& folder, std::vector<Case> cases, const char* chip = "sm_90") {
+  PlanWriter writer(folder.path("cases"), "for tests", chip);
   for (Case& c : cases)
     writer.add(std::move(c));
   writer.finish();
@@ -229,6 +229,12 @@ TEST_CASE("without a device the suite skips") {
   CHECK(runSuite(planOf(folder, {caseOf("a", "addOne")}), optionsFor(folder)) == ExitStatus::Skipped);
 }
 
+TEST_CASE("cubins for another chip are not run") {
+  const Folder folder;
+  CHECK(runSuite(planOf(folder, {caseOf("a", "addOne")}, "sm_80"), optionsFor(folder)) == ExitStatus::Skipped);
+  CHECK(launches(folder) == 0);
+}
+
 TEST_CASE("the table is too short if the device needs more cycles") {
   std::vector<Result> results;
   const auto add = [&](const char* what, unsigned table, std::initializer_list<Outcome> byStall) {
@@ -314,4 +320,8 @@ TEST_CASE("the suite's command line") {
   CHECK(run({"--only", "tests", "--library", ORIAS_FAKE_CUDA, folder.path("cases")}) == ExitStatus::Done);
   CHECK(run({"--only", "tests/a/ptxas", folder.path("cases")}) == ExitStatus::UsageErrors);
   CHECK(outcomes(folder) == "right");
+  CHECK(run({"--extract", folder.path("x"), folder.path("cases")}) == ExitStatus::Done);
+  CHECK(tools::readWholeFile(folder.path("x/tests_a_orias_-O3.cubin")) == "\177ELF of ours");
+  CHECK(launch::readLaunchFile(folder.path("x/tests_a_orias_-O3.json")).buffers[0].expected->bytes ==
+        words({2, 3, 4, 5}));
 }

@@ -1,9 +1,13 @@
 #include "tools/gpu/suite/options.h"
 
+#include "support/check.h"
+#include "tools/common/files.h"
 #include "tools/common/options.h"
+#include "tools/launch/write.h"
 
 #include <algorithm>
 #include <boost/program_options.hpp>
+#include <cctype>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/format.h>
@@ -27,6 +31,8 @@ po::options_description shownOptions() {
   add("list", "list the groups and the number of their items");
   add("only", po::value<Words>()->value_name("GROUP"),
       "run only these: a group, or the beginning of GROUP/NAME/CUBIN; may be repeated");
+  add("extract", po::value<std::string>()->value_name("DIR"),
+      "do not run the items: write their cubins, and launch files for orias-run, to DIR");
   add("out", po::value<std::string>()->value_name("DIR"), "folder for the results [CASES/../results]");
   add("fresh", "forget the results in that folder; otherwise only items without a result are run");
   add("limit", po::value<double>()->value_name("N"), "seconds for one item [10]");
@@ -67,6 +73,40 @@ void list(const Plan& plan) {
   }
 }
 
+/// A name of a file that tells which item it is of.
+std::string fileName(std::string id) {
+  for (char& c : id)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
+  return id;
+}
+
+void extract(const Plan& plan, const std::string& folder) {
+  std::filesystem::create_directories(folder);
+  const auto path = [&](const std::string& id, const char* suffix) {
+    return (std::filesystem::path(folder) / (fileName(id) + suffix)).string();
+  };
+  std::vector<Case> cases;
+  std::size_t batch = plan.batches.size();
+  for (const Item& item : plan.items) {
+    if (batch != item.batch) cases = readCases(plan.batches[item.batch]);
+    batch = item.batch;
+    Case& c = cases.at(item.number);
+    const std::string cubin = path(item.id(), ".cubin");
+    tools::writeWholeFile(cubin, c.candidates.at(item.candidate).cubin);
+    // What the launch must leave is an expectation of the file; measured cycles are not.
+    for (std::size_t i = 0; i < c.memory.size(); ++i)
+      if (static_cast<int>(i) != c.cycles && !c.memory[i].empty())
+        c.launch.buffers[i].expected = launch::Expectation{c.memory[i], c.launch.buffers[i].tolerance};
+    c.launch.file = std::filesystem::path(cubin).filename().string();
+    tools::writeWholeFile(path(item.id(), ".txt"), std::string_view(c.text));
+    try {
+      tools::writeWholeFile(path(item.id(), ".json"), launch::writeLaunch(c.launch));
+    } catch (const Error& error) {
+      tools::print(stdout, fmt::format("{}: no launch file: {}\n", item.id(), error.what()));
+    }
+  }
+}
+
 ExitStatus run(std::span<const std::string> words) {
   const SuiteCommand command = parseSuiteCommand(words);
   if (command.help) {
@@ -78,6 +118,10 @@ ExitStatus run(std::span<const std::string> words) {
   if (plan.items.empty()) throw UsageError("no items have these names; --list lists the groups");
   if (command.list) {
     list(plan);
+    return ExitStatus::Done;
+  }
+  if (!command.extract.empty()) {
+    extract(plan, command.extract);
     return ExitStatus::Done;
   }
   if (command.fresh) std::filesystem::remove(std::filesystem::path(command.suite.out) / "results.jsonl");
@@ -94,6 +138,7 @@ SuiteCommand parseSuiteCommand(std::span<const std::string> words) {
   if (command.help) return command;
   command.list = has("list");
   command.fresh = has("fresh");
+  if (has("extract")) command.extract = values["extract"].as<std::string>();
   if (has("only")) command.only = values["only"].as<Words>();
   command.suite.minutes = positive(values, "minutes", 0);
   command.suite.itemSeconds = positive(values, "limit", command.suite.itemSeconds);

@@ -37,6 +37,7 @@ Plan readPlan(const std::string& folder) {
     const Json index = Json::parse(tools::readWholeFile((at / kIndex).string()));
     Plan plan;
     plan.made = index.at("made");
+    plan.chip = index.at("chip");
     for (const Json& batch : index.at("batches")) {
       const Json& cases = batch.at("cases");
       for (std::size_t number = 0; number < cases.size(); ++number) {
@@ -53,7 +54,8 @@ Plan readPlan(const std::string& folder) {
   }
 }
 
-PlanWriter::PlanWriter(std::string folder, std::string made) : folder_(std::move(folder)), made_(std::move(made)) {
+PlanWriter::PlanWriter(std::string folder, std::string made, std::string chip)
+    : folder_(std::move(folder)), made_(std::move(made)), chip_(std::move(chip)) {
   fs::create_directories(folder_);
 }
 
@@ -84,7 +86,8 @@ void PlanWriter::writeBatch() {
 
 void PlanWriter::finish() {
   writeBatch();
-  std::string text = fmt::format("{{\"made\": {}, \"batches\": [\n", Json(made_).dump());
+  std::string text =
+      fmt::format("{{\"made\": {}, \"chip\": {}, \"batches\": [\n", Json(made_).dump(), Json(chip_).dump());
   for (std::size_t i = 0; i < index_.size(); ++i)
     text += index_[i] + (i + 1 < index_.size() ? ",\n" : "\n");
   tools::writeWholeFile((fs::path(folder_) / kIndex).string(), text + "]}\n");

@@ -18,7 +18,8 @@ struct Item {
 
 /// Everything in a folder of cases, in the order in which it is run.
 struct Plan {
-  std::string made;                 ///< when, and by which compilers
+  std::string made;                 ///< by which compilers
+  std::string chip;                 ///< that the cubins are for: "sm_90"
   std::vector<std::string> batches; ///< paths of files of cases
   std::vector<Item> items;
 };
@@ -30,7 +31,7 @@ Plan readPlan(const std::string& folder);
 /// with several candidates, all of them in turn.
 class PlanWriter {
  public:
-  PlanWriter(std::string folder, std::string made);
+  PlanWriter(std::string folder, std::string made, std::string chip);
   void add(Case c);
   /// Writes what is left, and the index. Throws orias::Error.
   void finish();
@@ -39,7 +40,7 @@ class PlanWriter {
  private:
   void writeBatch();
 
-  std::string folder_, made_;
+  std::string folder_, made_, chip_;
   std::vector<Case> batch_;
   std::size_t batchBytes_ = 0;
   std::uint64_t bytes_ = 0;

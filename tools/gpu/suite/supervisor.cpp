@@ -36,6 +36,11 @@ class Supervisor {
       tools::print(stdout, fmt::format("orias-gpu-suite: skipped: {}\n", whyStopped_));
       return ExitStatus::Skipped;
     }
+    if (device_.find("(" + plan_.chip + ")") == std::string::npos) {
+      tools::print(stdout, fmt::format("orias-gpu-suite: skipped: the cubins are for {}, the device is {}\n",
+                                       plan_.chip, device_));
+      return ExitStatus::Skipped;
+    }
     tools::print(stdout,
                  fmt::format("{}\n{} items, of which {} have results\n", device_, plan_.items.size(), countKnown()));
     for (std::size_t i = 0; i < plan_.items.size(); ++i) {
