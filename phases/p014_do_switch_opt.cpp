@@ -50,14 +50,29 @@ class Switches {
         fewestInTable_(static_cast<std::uint64_t>(context.knobs.get(Knob::SwitchOptMinTableCases))) {}
 
   bool run() {
+    const bool hasNewTables = makeTables();
+    if (hasNewTables) {
+      // The trees below ask which values diverge, and that analysis needs the control flow as it is now.
+      cfg_ = ori::Cfg(function_);
+      isTaken_.assign(cfg_.idCount(), false);
+    }
+    return makeTrees() || hasNewTables;
+  }
+
+ private:
+  // Heads come before what follows them in reverse post-order, so that a switch is found from its beginning.
+
+  bool makeTables() {
     bool changed = false;
-    // Heads come before what follows them, so that a switch is found from its beginning.
+    for (BlockId id : cfg_.reversePostOrder())
+      if (!isTaken_[id]) changed |= becomesTable(function_.block(id));
+    return changed;
+  }
+
+  bool makeTrees() {
+    bool changed = false;
     for (BlockId id : cfg_.reversePostOrder()) {
       if (isTaken_[id]) continue;
-      if (becomesTable(function_.block(id))) {
-        changed = true;
-        continue;
-      }
       const std::vector<Case> chain = chainFrom(function_.block(id));
       if (chain.size() < 2 || !pays(chain)) continue;
       build(chain);
@@ -66,7 +81,6 @@ class Switches {
     return changed;
   }
 
- private:
   // --- tables
 
   /// Words that go elsewhere than most, from the first to the last, as signed or unsigned numbers.
@@ -209,7 +223,7 @@ class Switches {
 
   bool pays(const std::vector<Case>& chain) {
     const Instr* where = chain.front().block->last;
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_.emplace(cfg_); // before the first tree changes the control flow
     const bool isUniform = divergence_->isUniform(chain.front().compare->op_(2).value());
     const std::size_t wanted = isUniform ? fewest_ : kTimesWhenDivergent * fewest_;
     if (chain.size() >= wanted) return true;
@@ -302,7 +316,7 @@ class Switches {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
+  ori::Cfg cfg_;
   std::optional<ori::Divergence> divergence_;
   std::vector<bool> isTaken_; // by block
   const std::size_t fewest_;
