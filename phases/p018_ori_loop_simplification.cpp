@@ -29,7 +29,7 @@ class Simplifier {
       return false;
     }
     inFront_.assign(function_.blockIdCount(), nullptr);
-    behind_.assign(function_.blockIdCount(), nullptr);
+    behind_.assign(function_.blockIdCount(), {});
     bool changed = false;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
       changed |= giveEntry(loop);
@@ -69,7 +69,7 @@ class Simplifier {
     Block* latch = newBlock(*header, loop.depth);
     for (BlockId from : loop.latches)
       ori::redirectEdge(function_, function_.block(from), header, latch);
-    behind_[lastOf(loop.latches)] = latch;
+    behind_[lastOf(loop.latches)].push_back(latch);
     context_.remarks.did(header->last, "the ways to the next round meet at the end of the loop",
                          static_cast<int>(loop.latches.size()));
     return true;
@@ -105,7 +105,8 @@ class Simplifier {
       if (block->id >= inFront_.size()) break; // one of them
       if (inFront_[block->id]) order.push_back(inFront_[block->id]);
       order.push_back(block);
-      if (behind_[block->id]) order.push_back(behind_[block->id]);
+      // The inner loop's latch first: loops are visited from the outside in.
+      order.insert(order.end(), behind_[block->id].rbegin(), behind_[block->id].rend());
     }
     function_.setLayout(std::move(order));
   }
@@ -116,8 +117,9 @@ class Simplifier {
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   std::optional<ori::Divergence> divergence_;
-  std::vector<std::size_t> place_;       ///< by block, in the layout
-  std::vector<Block*> inFront_, behind_; ///< by block: the new one there
+  std::vector<std::size_t> place_;          ///< by block, in the layout
+  std::vector<Block*> inFront_;             ///< by header: the new preheader
+  std::vector<std::vector<Block*>> behind_; ///< by block: the new latches, one for each loop that the block ends
 };
 
 } // namespace
