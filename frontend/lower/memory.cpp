@@ -129,6 +129,16 @@ void widen(FunctionLowering& f, IsaOperand d, Type type) {
     f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
+/// The index and the offset of a load from a constant bank, `at` bytes after `index`. An offset has 16 bits and a sign:
+/// the rest of a larger one goes into the index, as in ptxas' code.
+std::pair<IsaOperand, IsaOperand> constantPlace(FunctionLowering& f, const IsaOperand& index, std::int64_t at) {
+  const auto low = static_cast<std::int16_t>(at);
+  if (low == at) return {index, IsaOperand::immediate(low)};
+  const IsaOperand far = f.newR();
+  f.emit(IsaOp::IADD3, {far, IsaOperand::pt(), IsaOperand::pt(), index, f.imm(at - low), IsaOperand::rz()});
+  return {far, IsaOperand::immediate(low)};
+}
+
 /// ld.param of a kernel and ld.const: c[bank][base + offset].
 void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, StateSpace space) {
   auto ops = f.operands(i);
@@ -149,11 +159,9 @@ void loadConstant(FunctionLowering& f, const Instruction& i, const Form& form, S
     const IsaOperand d = f.dest(*to[e]);
     const unsigned each = std::min(bytes, 8u);
     for (unsigned w = 0; w * 8 < bytes; ++w) {
-      const auto at = static_cast<std::int32_t>(a.offset + e * bytes + 8 * w);
-      f.emit(
-          IsaOp::LDC,
-          {ori::component(d, 2 * w, each == 8 ? 2 : 1), IsaOperand::immediate(bank), index, IsaOperand::immediate(at)},
-          {{IsaMod::Size, memSize(type, each)}});
+      const auto [from, at] = constantPlace(f, index, a.offset + static_cast<std::int64_t>(e * bytes + 8 * w));
+      f.emit(IsaOp::LDC, {ori::component(d, 2 * w, each == 8 ? 2 : 1), IsaOperand::immediate(bank), from, at},
+             {{IsaMod::Size, memSize(type, each)}});
     }
     widen(f, d, type);
   }

@@ -287,14 +287,18 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+/// An offset in a bank is printed as a signed 16-bit number, but c[3][-0x63c0] is 40,000 bytes into the bank (observed:
+/// what ptxas makes of a load there). With a register, ptxas adds 0x10000 to that.
+constexpr std::int64_t kBankMask = 0xffff;
+
 /// LDC: c[bank][Ra + offset].
 void Machine::loadConstant(const Operation& op, std::uint32_t lanes) {
   const auto bank = static_cast<unsigned>(op.inst.operands[1].imm);
   if (isa::getMod(op.inst, isa::Mod::Sub) != 0) return stop("unsupported", "an indexed bank");
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const std::int64_t offset =
-        static_cast<std::int32_t>(word(op, op.base, 0, lane) + static_cast<std::uint32_t>(op.offset));
+    std::int64_t offset = static_cast<std::int32_t>(word(op, op.base, 0, lane) + static_cast<std::uint32_t>(op.offset));
+    if (op.inst.operands[2].isZeroReg()) offset &= kBankMask;
     const auto value = constants_.read(bank, offset, op.size);
     if (!value && !options_.memcheck)
       return stop("memcheck", fmt::format("c[{:#x}][{:#x}] is out of bounds or misaligned", bank, offset));
@@ -315,7 +319,7 @@ void Machine::loadConstantUniform(const Operation& op, std::uint32_t) {
   } else {
     const isa::Operand& from = op.inst.operands[1];
     bank = from.bank;
-    offset = from.imm;
+    offset = from.imm & kBankMask;
   }
   const auto value = constants_.read(bank, offset, op.size);
   if (!value) return stop("memcheck", fmt::format("c[{:#x}][{:#x}] is out of bounds or misaligned", bank, offset));

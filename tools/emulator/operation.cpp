@@ -179,7 +179,7 @@ void Code::bindSlot(Operation& to, unsigned slot) {
     }
     {
       const unsigned bytes = width >= 2 ? 8 : 4;
-      const auto value = constants_.read(operand.bank, operand.imm, bytes);
+      const auto value = constants_.read(operand.bank, operand.imm & 0xffff, bytes);
       // ULDC and LDC look for themselves.
       if (!value && !row.has(isa::Flag::ConstLoad)) to.isUnknown = true;
       if (value) to.preset[slot] = isa::LaneValue::of64(*value);
