@@ -268,7 +268,10 @@ class Divergence::Solver {
     return changed;
   }
 
+  /// Everything that some other block reads is taken for divergent.
   void giveUp() {
+    if (hasGivenUp_) return;
+    hasGivenUp_ = true;
     for (BlockId id : cfg_.reversePostOrder()) {
       setApart(id);
       setJoin(id);
@@ -294,6 +297,7 @@ class Divergence::Solver {
   std::vector<std::uint32_t> mark_, back_;
   std::uint32_t stamp_ = 0;
   std::size_t steps_ = 0;
+  bool hasGivenUp_ = false;
   std::vector<VRegId> work_;
 };
 
