@@ -76,6 +76,7 @@ class Comparison:
         self.kept_cubin = options.ptxas_cubins and options.ptxas_cubins / pathlib.Path(self.name).with_suffix(".cubin")
         self.row = {"file": self.name, "bytes": source.stat().st_size, "sm": self.sm}
         self.kernels = collections.defaultdict(dict)
+        self.peer_outcome = None
 
     def front(self):
         """Parses and checks; ptxas calls this -arch=compute_90."""
@@ -89,7 +90,7 @@ class Comparison:
 
     def assemble(self):
         """Makes a cubin and a listing in one run."""
-        command = [self.options.orias, f"-arch={self.sm}", "-v", str(self.source), "-o", str(self.cubin)]
+        command = [self.options.orias, f"-arch={self.sm}", "-v", *self.options.flags, str(self.source), "-o", str(self.cubin)]
         if not self.options.self:
             command += [f"--listing={self.listing}", "--listing-format=plain"]
         outcome = tools.run(command, self.options.limit)
@@ -120,9 +121,11 @@ class Comparison:
         """What ptxas -O3 makes of the file, or None."""
         if self.kept_cubin and self.kept_cubin.exists():
             return self.kept_cubin.read_bytes()
-        if self.options.ptxas and not self.peer_cubin.exists():
-            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", str(self.source), "-o", str(self.peer_cubin)]
-            tools.run(command, self.options.limit)
+        if self.options.ptxas and not self.peer_outcome:
+            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", "-v", *self.options.flags, str(self.source), "-o", str(self.peer_cubin)]
+            self.peer_outcome = tools.run(command, self.options.limit)
+            self.row["ptxas_accepts"] = self.peer_outcome.ok
+            self.row["ptxas_spill_bytes"] = reports.spill_bytes(self.peer_outcome.errors)
         return self.peer_cubin.read_bytes() if self.peer_cubin.exists() else None
 
     def facts(self):
@@ -136,8 +139,9 @@ class Comparison:
             return
         for prefix, program, arguments in (("", self.options.orias, []), ("ptxas_", self.options.ptxas, ["-O3"])):
             if program:
-                command = [program, *arguments, f"-arch={self.sm}", str(self.source), "-o", str(self.cubin)]
-                outcome = tools.best(command, self.options.repeat, self.options.limit)
+                command = [program, *arguments, f"-arch={self.sm}", *self.options.flags, str(self.source), "-o", str(self.cubin)]
+                known = self.peer_outcome if prefix and self.options.repeat == 1 else None
+                outcome = known or tools.best(command, self.options.repeat, self.options.limit)
                 self.row[prefix + "seconds"] = outcome.seconds
                 if self.options.jobs == 1:
                     self.row[prefix + "cpu_seconds"] = outcome.cpu_seconds
@@ -218,17 +222,21 @@ def geometric_mean(ratios):
     return math.exp(statistics.fmean(math.log(r) for r in ratios)) if ratios else float("nan")
 
 
-def ratio_line(rows, figure, what):
-    """One line on how a figure of ours relates to ptxas'."""
+def ratios_of(rows, figure):
+    """How a figure of ours relates to ptxas' in rows that have both: {mean, median, high (90th percentile), total, count}, or None."""
     pairs = [(r[figure], r["ptxas_" + figure]) for r in rows if r.get(figure) and r.get("ptxas_" + figure)]
     if not pairs:
         return None
     ratios = sorted(a / b for a, b in pairs)
-    total = sum(a for a, _ in pairs) / sum(b for _, b in pairs)
-    return (
-        f"{what} against ptxas -O3: mean {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}, "
-        f"90th percentile {ratios[len(ratios) * 9 // 10]:.2f}, in total {total:.2f} ({len(pairs)} files)"
-    )
+    return {"mean": geometric_mean(ratios), "median": statistics.median(ratios), "high": ratios[len(ratios) * 9 // 10],
+            "total": sum(a for a, _ in pairs) / sum(b for _, b in pairs), "count": len(pairs)}
+
+
+def ratio_line(rows, figure, what):
+    """The same as a line of text."""
+    found = ratios_of(rows, figure)
+    return found and (f"{what} against ptxas -O3: mean {found['mean']:.2f}, median {found['median']:.2f}, "
+                      f"90th percentile {found['high']:.2f}, in total {found['total']:.2f} ({found['count']} files)")
 
 
 def ranked_reasons(rows, key, most):
@@ -326,6 +334,7 @@ def parse_arguments():
     parser.add_argument("--differences", type=int, default=5, help="how many differences of a file the summary shows")
     parser.add_argument("--require", default="", help="exit with 1 unless every file passes these: front, assemble")
     parser.add_argument("--ptxas-cubins", type=pathlib.Path, help="cubins of ptxas -O3, named like the files: quality runs ptxas for others")
+    parser.add_argument("--flags", nargs="*", default=[], help="options for both programs, like --flags=-c")
     parser.add_argument("--tsv", help="write one line per file here")
     parser.add_argument("--json", help="write everything here, kernels too")
     options = parser.parse_args()

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Runs the kernels of real PTX files on the emulator, as orias and as ptxas assemble them, and compares the memory they leave.
 
-    real_kernels.py --orias-run build/release/bin/orias-run [--arch sm_90] [--jobs N] [--keep DIR] FILE_OR_FOLDER...
+    real_kernels.py --orias-run build/release/bin/orias-run [--arch sm_90] [--jobs N] [--keep DIR] [--stats] FILE_OR_FOLDER...
 
 Nobody tells what arguments these kernels want, so they are made up: which parameters are pointers follows from the text (what
 is added to and dereferenced), and the other ones get a small number, a smaller one where the kernel leaves its buffers. A kernel
 counts as run when ptxas' cubin ends in order and has changed memory. Both programs are assembled without contraction
 (-fmad=false), for the two compilers need not contract alike. Kernels whose results hang on the order of threads are told apart
-by the interpreter of PTX, and by ptxas' cubin at -O0.
+by the interpreter of PTX, and by ptxas' cubin at -O0. --stats adds the warp instructions that both cubins execute, and their estimated
+cycles; contraction is allowed there.
 
 Exits with 1 when a kernel leaves other memory than ptxas' does, and nothing explains it.
 """
@@ -22,8 +23,10 @@ import re
 import subprocess
 import sys
 import tempfile
+import typing
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import compare  # noqa: E402
 import tools  # noqa: E402
 
 ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)*\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S | re.M)
@@ -36,6 +39,22 @@ ELEMENTS = 1 << 16
 # What a parameter that is no pointer holds, and the threads of a block where the program does not say: the first with which the
 # kernel ends in order counts.
 ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256), (1024, 256), (16, 32), (128, 128), (512, 512)]
+
+
+# What --stats takes from the report of orias-run.
+STATS = {"executed": "warp instructions", "cycles": "estimated cycles"}
+CONTRACTED = re.compile(r"\b(?:mul|add|sub)(?:\.ftz|\.sat)*\.(?:f16|f16x2|bf16|bf16x2|f32|f64)\b")
+EXACT = "-fmad=false"
+SECONDS = 120  # for one run of orias-run
+
+
+class Result(typing.NamedTuple):
+    """What is found of a kernel; `figures` holds those of STATS, and with ptxas_ before them ptxas'."""
+
+    kernel: str
+    verdict: str
+    said: str = ""
+    figures: dict = {}
 
 
 def bytes_of(type_name):
@@ -209,33 +228,40 @@ class Runner:
         self.run_program = os.path.abspath(arguments.orias_run)
         self.orias = self.run_program.removesuffix("-run")
         self.ptxas, self.arch, self.budget, self.keep = tools.find("ptxas"), arguments.arch, arguments.budget, arguments.keep
+        self.has_stats = arguments.stats
 
     def assemble(self, compiler, source, target, *options):
-        done = subprocess.run([compiler, f"-arch={self.arch}", "-fmad=false", *options, source, "-o", target],
-                              capture_output=True, text=True, check=False)
+        done = subprocess.run([compiler, f"-arch={self.arch}", *options, source, "-o", target], capture_output=True, text=True, check=False)
         return done.returncode == 0
 
     def run(self, launch, first, *options):
         """The report of a run; None where the engine says nothing that can be read."""
-        done = subprocess.run([self.run_program, launch, first, "--json", "--budget", str(self.budget), *options],
-                              capture_output=True, text=True, check=False)
         try:
+            done = subprocess.run([self.run_program, launch, first, "--json", "--budget", str(self.budget), *options],
+                                  capture_output=True, text=True, check=False, timeout=SECONDS)
             return json.loads(done.stdout)
+        except subprocess.TimeoutExpired:
+            return {"completed": False, "reports": [{"kind": "time", "text": f"more than {SECONDS} s"}], "wrong": []}
         except json.JSONDecodeError:
             return {"completed": False, "reports": [{"kind": "unread", "text": (done.stderr or done.stdout)[:300]}], "wrong": []}
 
     def file(self, path):
-        """Each kernel of a file: (name, verdict, what is to be said of it)."""
+        """The Result of each kernel of a file."""
         text = path.read_text(encoding="utf-8", errors="replace")
         with tempfile.TemporaryDirectory() as folder:
             place = pathlib.Path(folder)
             ours, theirs = str(place / "orias.cubin"), str(place / "ptxas.cubin")
-            if not self.assemble(self.ptxas, str(path), theirs) or not self.assemble(self.orias, str(path), ours):
-                return [("", "not assembled", "")]
+            if not (self.assemble(self.ptxas, str(path), theirs, EXACT) and self.assemble(self.orias, str(path), ours, EXACT)):
+                return [Result("", "not assembled")]
+            usual = (ours, theirs)
+            if self.has_stats and CONTRACTED.search(text):
+                usual = tuple(str(place / f"{name}.usual.cubin") for name in ("orias", "ptxas"))
+                self.assemble(self.orias, str(path), usual[0])
+                self.assemble(self.ptxas, str(path), usual[1])
             results = []
             for kernel in kernels_of(text):
                 launch = str(place / "launch.json")
-                verdict, said = "stops", ""
+                verdict, said, figures = "stops", "", {}
                 for attempt in ATTEMPTS:
                     contents = kernel.launch(*attempt)
                     contents["file"] = str(path)
@@ -245,6 +271,8 @@ class Runner:
                         said = json.dumps(alone["reports"][:1])
                         continue
                     verdict, said = self.compare(launch, ours, theirs, alone)
+                    if self.has_stats:
+                        figures = self.figures(launch, *usual)
                     if verdict == "differs":
                         verdict = self.explain(launch, str(path), theirs)
                     if verdict == "differs" and self.keep:
@@ -252,8 +280,18 @@ class Runner:
                         kept.with_name(kept.name + ".json").write_text(json.dumps(contents, indent=1), encoding="utf-8")
                     if verdict != "writes nothing":
                         break
-                results.append((kernel.name, verdict, said))
+                results.append(Result(kernel.name, verdict, said, figures))
             return results
+
+    def figures(self, launch, ours, theirs):
+        """The figures of STATS where both cubins end in order."""
+        found = {}
+        for prefix, cubin in (("", ours), ("ptxas_", theirs)):
+            run = self.run(launch, cubin, "--stats")
+            if not run["completed"]:
+                return {}
+            found |= {prefix + name: run["stats"][told] for name, told in STATS.items() if told in run["stats"]}
+        return found
 
     def explain(self, launch, source, theirs):
         """The verdict on a difference: it is ours where the interpreter of PTX ends in order, without a race, as ptxas' cubin
@@ -265,8 +303,8 @@ class Runner:
             return "race"
         if judge.get("different"):
             return "order of threads or precision"
-        plain = theirs + ".O0"
-        if self.assemble(self.ptxas, source, plain, "-O0") and self.run(launch, plain, "--compare", theirs).get("different"):
+        plain = theirs.removesuffix(".cubin") + ".O0.cubin"
+        if self.assemble(self.ptxas, source, plain, EXACT, "-O0") and self.run(launch, plain, "--compare", theirs).get("different"):
             return "order of threads or precision"
         return "differs"
 
@@ -285,6 +323,7 @@ def main():
     parser.add_argument("--budget", type=int, default=20_000_000, help="thread instructions of a run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the launches that differ")
+    parser.add_argument("--stats", action="store_true", help="also instructions executed and estimated cycles, ours against ptxas'")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -295,13 +334,17 @@ def main():
     if not runner.ptxas:
         print("skipped: ptxas is not there")
         return
-    counts = collections.Counter()
+    counts, figures = collections.Counter(), []
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for path, results in zip(files, pool.map(runner.file, files)):
-            for name, verdict, said in results:
-                counts[verdict] += 1
-                if verdict == "differs" or (arguments.verbose and verdict != "agrees"):
-                    print(f"{path} {name}: {verdict} {said}", flush=True)
+            for result in results:
+                counts[result.verdict] += 1
+                figures.append(result.figures)
+                if result.verdict == "differs" or (arguments.verbose and result.verdict != "agrees"):
+                    print(f"{path} {result.kernel}: {result.verdict} {result.said}", flush=True)
+    for name, told in STATS.items():
+        if line := compare.ratio_line(figures, name, told):
+            print(line.replace(" files)", " kernels)"))
     print(f"{len(files)} files, {sum(counts.values())} kernels: " + ", ".join(f"{n} {v}" for v, n in counts.most_common()))
     sys.exit(1 if counts["differs"] else 0)
 

@@ -23,6 +23,15 @@ sys.exit(subprocess.run([{orias!r}] + [str(changed) if a == source else a for a 
 """
 
 
+def wrong_program(folder, orias_run):
+    """Puts the wrong assembler and orias-run into a folder; the path of orias-run there."""
+    (folder / "orias-run").symlink_to(pathlib.Path(orias_run).resolve())
+    wrong = folder / "orias"
+    wrong.write_text(WRONG.format(folder=str(folder), orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
+    wrong.chmod(0o755)
+    return str(folder / "orias-run")
+
+
 def verdict(orias_run, files):
     script = str(pathlib.Path(__file__).resolve().parent / "real_kernels.py")
     done = subprocess.run([sys.executable, script, "--orias-run", orias_run, *files], capture_output=True, text=True, check=False)
@@ -38,12 +47,7 @@ def main():
     if status != 0 or " agrees" not in line:
         sys.exit(f"kernels that agree are said to be: {line}")
     with tempfile.TemporaryDirectory() as folder:
-        place = pathlib.Path(folder)
-        (place / "orias-run").symlink_to(pathlib.Path(orias_run).resolve())
-        wrong = place / "orias"
-        wrong.write_text(WRONG.format(folder=folder, orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
-        wrong.chmod(0o755)
-        status, line = verdict(str(place / "orias-run"), files)
+        status, line = verdict(wrong_program(pathlib.Path(folder), orias_run), files)
         if status != 1 or " differs" not in line:
             sys.exit(f"kernels of another program are said to be: {line}")
     print("kernels that agree do, and those of another program differ")
