@@ -1,0 +1,137 @@
+"""The report on measured files: docs/zoo.md."""
+import collections
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "peers"))
+import compare  # noqa: E402
+
+HALVES = ("measured only", "tuned on")
+# Figure, what it is, whether each kernel or each file has one.
+FIGURES = (
+    ("executed", "warp instructions executed", "kernel"), ("cycles", "estimated cycles", "kernel"),
+    ("instructions", "instructions", "kernel"), ("registers", "registers", "kernel"), ("spill_bytes", "bytes of spills", "file"),
+    ("cpu_seconds", "processor time", "file"), ("kilobytes", "peak memory", "file"),
+)
+WORST = 10
+HEAD = """# The zoo: PTX that other compilers and projects make
+
+`test/zoo/run` measures orias against ptxas 13.0 on it and writes this page; `test/zoo/README.md` says how the PTX is made. Ratios are ours
+by ptxas', so that less is better. Each file is in one of two halves, by a hash of its name: *tuned on*, whose kernels may be looked at, and
+*measured only*. Headlines are those of the second.
+"""
+
+
+def is_crash(row):
+    return any(reason.startswith(("(signal", "(status")) for reason in row.get("reasons", {}))
+
+
+def faults(row):
+    """What is wrong about a file, as lines; what ptxas refuses too is not."""
+    found = []
+    if row.get("reasons") and (row.get("ptxas_accepts") or is_crash(row)):
+        found += [f"refused: {reason}" for reason in row["reasons"]]
+    found += [f"nvdisasm refuses {word}" for word in row.get("refused_words", [])[:1]]
+    found += row.get("listing_differences", [])[:1] + row.get("fact_differences", [])[:1]
+    found += [f"{r['kernel']} leaves other memory: {r['said']}" for r in row["results"] if r["verdict"] == "differs"]
+    return found
+
+
+def kernels_of(row):
+    """Each kernel of a file with its figures, those of compare.py and those of runs together."""
+    runs = {result["kernel"]: result["figures"] for result in row["results"]}
+    for name, figures in row["kernels"].items():
+        yield {"name": f"{row['suite']}/{row['file']} {name}", "half": row["half"], **figures, **runs.get(name, {})}
+
+
+def with_figures(rows, unit):
+    if unit == "kernel":
+        return [kernel for row in rows for kernel in kernels_of(row)]
+    return [{**row, "name": f"{row['suite']}/{row['file']}"} for row in rows]
+
+
+def table(head, lines):
+    rule = ["---"] + ["--:"] * (len(head) - 1)
+    return "\n".join("| " + " | ".join(str(cell) for cell in line) + " |" for line in [head, rule, *lines]) + "\n"
+
+
+def acceptance(suites):
+    lines, totals = [], collections.Counter()
+    columns = ("files", "ptxas takes", "of these we", "crashes", "time-outs", "words", "nvdisasm differs", "facts differ", "kernels", "ran",
+               "memory agrees", "explained", "differs")
+    for suite, rows in suites.items():
+        count = collections.Counter()
+        for row in rows:
+            verdicts = collections.Counter(result["verdict"] for result in row["results"])
+            idle = verdicts["stops"] + verdicts["not assembled"]
+            count.update({
+                "files": 1, "ptxas takes": int(row.get("ptxas_accepts", 0)), "of these we": int(bool(row.get("ptxas_accepts") and row["assemble"])),
+                "crashes": int(is_crash(row)), "time-outs": int("(out of time)" in row.get("reasons", {})), "words": row.get("words", 0),
+                "nvdisasm differs": len(row.get("refused_words", [])) + len(row.get("listing_differences", [])),
+                "facts differ": len(row.get("fact_differences", [])), "kernels": len(row["results"]),
+                "ran": sum(verdicts.values()) - idle, "memory agrees": verdicts["agrees"] + verdicts["writes nothing"],
+                "differs": verdicts["differs"],
+                "explained": sum(verdicts.values()) - idle - verdicts["agrees"] - verdicts["writes nothing"] - verdicts["differs"]})
+        totals.update(count)
+        lines.append([suite] + [count[column] for column in columns])
+    lines.append(["all"] + [totals[column] for column in columns])
+    return table(("suite", *columns), lines)
+
+
+def ratios(suites, half):
+    """Geometric means, and in brackets the ratio of the sums."""
+    def cell(rows, figure, unit):
+        found = compare.ratios_of(with_figures(rows, unit), figure)
+        return f"{found['mean']:.2f} ({found['total']:.2f}; {found['count']})" if found else ""
+
+    def line(name, rows):
+        chosen = [row for row in rows if row["half"] == half]
+        return [name] + [cell(chosen, figure, unit) for figure, _, unit in FIGURES]
+
+    everything = [row for rows in suites.values() for row in rows]
+    return table(["suite"] + [what for _, what, _ in FIGURES], [line(name, rows) for name, rows in suites.items()] + [line("all", everything)])
+
+
+def spills(suites):
+    """Files that spill where ptxas does not, and the other way round: ratios cannot tell."""
+    everything = [row for rows in suites.values() for row in rows if row["assemble"] and row.get("ptxas_accepts")]
+    ours = [row for row in everything if row["spill_bytes"] > 0 == row["ptxas_spill_bytes"]]
+    theirs = [row for row in everything if row["ptxas_spill_bytes"] > 0 == row["spill_bytes"]]
+    names = ", ".join(f"{row['suite']}/{row['file']} ({row['spill_bytes']} bytes)" for row in
+                      sorted(ours, key=lambda row: -row["spill_bytes"])[:WORST] if row["half"] == "tuned on")
+    return f"{len(ours)} files spill here and not there, {len(theirs)} there and not here." + (f" The first: {names}.\n" if names else "\n")
+
+
+def worst(suites):
+    everything = [row for rows in suites.values() for row in rows]
+    text = ""
+    for figure, what, unit in FIGURES:
+        found = [item for item in with_figures(everything, unit) if item.get(figure) and item.get("ptxas_" + figure)]
+        found.sort(key=lambda item: (-item[figure] / item["ptxas_" + figure], item["name"]))
+        hidden = [f"{item[figure] / item['ptxas_' + figure]:.2f}" for item in found if item["half"] == "measured only"][:WORST]
+        shown = [item for item in found if item["half"] == "tuned on"][:WORST]
+        if not found:
+            continue
+        text += f"\n### {what[0].upper()}{what[1:]}\n\n"
+        text += table((f"the worst {unit}s to tune on", "ours", "ptxas", "ratio"),
+                      [(item["name"], f"{item[figure]:g}", f"{item['ptxas_' + figure]:g}", f"{item[figure] / item['ptxas_' + figure]:.2f}")
+                       for item in shown])
+        text += f"\nThe worst ratios of the other half: {', '.join(hidden) or 'none'}.\n"
+    return text
+
+
+def render(suites, others):
+    everything = [row for rows in suites.values() for row in rows]
+    lines = [f"* `{row['suite']}/{row['file']}`: {fault}" for row in everything for fault in faults(row)]
+    text = HEAD + f"\n## What is accepted, and what it leaves in memory\n\n{acceptance(suites)}"
+    if others:
+        text += f"\n{others} files are for chips that orias does not know.\n"
+    text += """
+*Ran*: ptxas' cubin ended in order with arguments that were made up (`test/peers/real_kernels.py`). *Explained*: both leave different
+memory, and so does the PTX interpreter, or it reports a race, or ptxas' code at -O0 does.
+"""
+    text += "\n## What is wrong\n\n" + ("\n".join(lines) + "\n" if lines else "Nothing.\n")
+    for half in HALVES:
+        text += f"\n## Ours against ptxas': {half}\n\nThe geometric mean of the ratios, in brackets the ratio of the sums, and how many have both.\n\n{ratios(suites, half)}"
+    text += f"\n## Spills\n\n{spills(suites)}\n## The worst\n{worst(suites)}"
+    return text
