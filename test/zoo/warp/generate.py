@@ -40,7 +40,7 @@ def main():
             except Exception as error:  # of many kinds, the compiler's own among them
                 failures.append(f"{target.name} ({str(error).strip().splitlines()[0][:200]})")
                 continue
-            target.write_bytes(ptx.read_bytes())
+            target.write_bytes(ptx.read_bytes().rstrip(b"\0"))  # Warp writes the end of the string, too
     print(f"{len(list(output.glob('*.ptx')))} files; not compiled: {', '.join(failures) or 'none'}")
 
 

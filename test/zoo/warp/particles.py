@@ -90,8 +90,9 @@ def wave(before: wp.array2d(dtype=float), now: wp.array2d(dtype=float), after: w
 @wp.kernel
 def pendulum(angles: wp.array(dtype=wp.float64), speeds: wp.array(dtype=wp.float64), steps: int):
     i = wp.tid()
-    a, s = angles[i], speeds[i]
-    for _ in range(steps):
+    a = wp.float64(angles[i])
+    s = wp.float64(speeds[i])
+    for k in range(steps):
         s = s - wp.sin(a) * wp.float64(0.01)
         a = a + s * wp.float64(0.01)
     angles[i] = a

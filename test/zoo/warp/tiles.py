@@ -8,7 +8,7 @@ TILE = 32
 def tile_sum(x: wp.array2d(dtype=float), out: wp.array(dtype=float)):
     i = wp.tid()
     row = wp.tile_load(x[i], shape=256)
-    wp.tile_store(out, wp.tile_sum(row * row), offset=i)
+    wp.tile_store(out, wp.tile_sum(wp.tile_map(wp.mul, row, row)), offset=i)
 
 
 @wp.kernel
