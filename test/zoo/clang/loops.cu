@@ -125,5 +125,9 @@ template <int kTile> __device__ void multiply(const float* a, const float* b, fl
   }
   c[row * n + column] = sum;
 }
-extern "C" __global__ void multiply_8(const float* a, const float* b, float* c, int n) { multiply<8>(a, b, c, n); }
-extern "C" __global__ void multiply_16(const float* a, const float* b, float* c, int n) { multiply<16>(a, b, c, n); }
+extern "C" __global__ void multiply_8(const float* a, const float* b, float* c, int n) {
+  multiply<8>(a, b, c, n);
+}
+extern "C" __global__ void multiply_16(const float* a, const float* b, float* c, int n) {
+  multiply<16>(a, b, c, n);
+}

@@ -7,10 +7,13 @@ typedef unsigned int u32;
 typedef unsigned long u64;
 typedef unsigned __int128 u128;
 
-__constant__ u32 kRounds[64] = {0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-                                0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174};
+__constant__ u32 kRounds[64] = {0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1,
+                                0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3,
+                                0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174};
 
-__device__ inline u32 turn(u32 x, int n) { return x >> n | x << (32 - n); }
+__device__ inline u32 turn(u32 x, int n) {
+  return x >> n | x << (32 - n);
+}
 
 extern "C" __global__ void hash_blocks(const u32* text, u32* states) {
   u32 w[16], s[8];
@@ -21,7 +24,8 @@ extern "C" __global__ void hash_blocks(const u32* text, u32* states) {
     s[k] = states[(i & 63) * 8 + k];
   for (int k = 0; k < 64; ++k) {
     const u32 a = s[0], e = s[4];
-    const u32 t1 = s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + kRounds[k] + w[k & 15];
+    const u32 t1 =
+        s[7] + (turn(e, 6) ^ turn(e, 11) ^ turn(e, 25)) + ((e & s[5]) ^ (~e & s[6])) + kRounds[k] + w[k & 15];
     const u32 t2 = (turn(a, 2) ^ turn(a, 13) ^ turn(a, 22)) + ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
     const u32 w1 = w[(k + 1) & 15], w14 = w[(k + 14) & 15];
     w[k & 15] += (turn(w1, 7) ^ turn(w1, 18) ^ w1 >> 3) + w[(k + 9) & 15] + (turn(w14, 17) ^ turn(w14, 19) ^ w14 >> 10);

@@ -1,4 +1,5 @@
-// Classes, virtual calls, function pointers, recursion, variable arguments by structure: what C++ programs have beyond loops.
+// Classes, virtual calls, function pointers, recursion, variable arguments by structure: what C++ programs have beyond
+// loops.
 #include "device.h"
 
 struct Shape {
@@ -17,7 +18,9 @@ struct Circle : Shape {
   __device__ float edge() const override { return 2 * 3.14159265f * scale; }
 };
 
-__device__ __noinline__ float measure(const Shape& shape, bool isArea) { return isArea ? shape.area() : shape.edge(); }
+__device__ __noinline__ float measure(const Shape& shape, bool isArea) {
+  return isArea ? shape.area() : shape.edge();
+}
 
 extern "C" __global__ void virtual_calls(const float* sizes, float* out, int n) {
   const int i = index();
@@ -28,9 +31,15 @@ extern "C" __global__ void virtual_calls(const float* sizes, float* out, int n) 
   out[i] = measure(chosen, i & 1);
 }
 
-__device__ __noinline__ int twice(int x) { return 2 * x; }
-__device__ __noinline__ int square(int x) { return x * x; }
-__device__ __noinline__ int negate(int x) { return -x; }
+__device__ __noinline__ int twice(int x) {
+  return 2 * x;
+}
+__device__ __noinline__ int square(int x) {
+  return x * x;
+}
+__device__ __noinline__ int negate(int x) {
+  return -x;
+}
 
 extern "C" __global__ void function_pointers(const int* kinds, int* values, int n) {
   int (*const table[])(int) = {twice, square, negate};
