@@ -5,8 +5,17 @@ namespace orias::phases {
 
 namespace {
 
+/// Applies the rules, and decides the branches whose conditions they have found. What a branch led to may have been all
+/// that kept a value from being known, so both take turns. Code to step through keeps its branches.
 bool optimize(ori::Function& function, const PhaseContext& context, std::span<const Rewriter::Rule> rules) {
-  return Rewriter(function).run(rules, context.knobs.get(Knob::GeneralOptimizeMaxRounds));
+  const std::int64_t maxRounds = context.knobs.get(Knob::GeneralOptimizeMaxRounds);
+  bool changed = false;
+  for (std::int64_t n = 0; n < maxRounds; ++n) {
+    changed |= Rewriter(function).run(rules, maxRounds);
+    if (context.optLevel == 0 || !decideBranches(function)) break;
+    changed = true;
+  }
+  return changed;
 }
 
 } // namespace
@@ -14,7 +23,8 @@ bool optimize(ori::Function& function, const PhaseContext& context, std::span<co
 /// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
 /// written once, in front of all their uses, are looked through.
 bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldConstants, simplifyAlgebra};
+  static constexpr Rewriter::Rule kRules[]{propagateCopies,    foldConstants, foldComparison,
+                                           foldLongComparison, foldBitTest,   simplifyAlgebra};
   return optimize(function, context, kRules);
 }
 
@@ -22,19 +32,20 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,    propagateCopies,   foldConstants,   simplifyAlgebra,
-                                           dropMasks,      combinePredicates, foldWideAddress, foldOffset,
-                                           separateNumber, separateProduct,   foldUniformBase, contractProducts,
-                                           foldSigns,      foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{
+      simplifyPhi,     propagateCopies, foldConstants,     simplifyAlgebra, foldComparison,   foldLongComparison,
+      foldBitTest,     dropMasks,       combinePredicates, foldWideAddress, foldOffset,       separateNumber,
+      separateProduct, foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies, propagateConstantLoad, foldConstants,
-                                           simplifyAlgebra, dropMasks,       combinePredicates,     foldWideAddress,
-                                           foldOffset,      foldUniformBase, combineSums,           combineLogic,
-                                           combineTest,     foldSigns,       foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies,    propagateConstantLoad, foldConstants,
+                                           foldComparison,  foldLongComparison, foldBitTest,           simplifyAlgebra,
+                                           dropMasks,       combinePredicates,  foldWideAddress,       foldOffset,
+                                           foldUniformBase, combineSums,        combineLogic,          combineTest,
+                                           foldSigns,       foldConstantIndex};
   return optimize(function, context, kRules);
 }
 

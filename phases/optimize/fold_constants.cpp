@@ -175,25 +175,6 @@ bool foldSelect(Rewriter& rw, Instr& instr) {
   return true;
 }
 
-/// No unsigned number is below zero.
-bool foldComparisonWithZero(Rewriter& rw, Instr& instr) {
-  if (instr.op != Op::ISETP || !isUnused(instr.op_(1).value())) return false;
-  const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
-  if (isa::modAs<isa::IntType>(instr, Mod::Type) != isa::IntType::U32) return false;
-  if (comparison != isa::ICmp::GE && comparison != isa::ICmp::LT) return false;
-  const auto bound = rw.constantOf(instr.op_(3).value());
-  const auto other = rw.truthOf(instr.op_(4).value());
-  if (!bound || *bound != 0 || !other) return false;
-  bool isTrue = comparison == isa::ICmp::GE;
-  switch (isa::modAs<isa::BoolOp>(instr, Mod::Bool)) {
-  case isa::BoolOp::AND: isTrue = isTrue && *other; break;
-  case isa::BoolOp::OR: isTrue = isTrue || *other; break;
-  case isa::BoolOp::XOR: isTrue = isTrue != *other; break;
-  }
-  rw.becomeCopy(instr, isTrue ? Operand::pt() : Operand::pt().notted());
-  return true;
-}
-
 /// The number that a uniform register has from the lanes, or from a move.
 std::optional<std::uint32_t> uniformConstant(const Rewriter& rw, const Operand& o) {
   if (o.isZeroReg()) return 0u;
@@ -228,8 +209,7 @@ bool foldUniform(Rewriter& rw, Instr& instr) {
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
-  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldSelect(rw, instr) ||
-         foldComparisonWithZero(rw, instr) || foldUniform(rw, instr);
+  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldSelect(rw, instr) || foldUniform(rw, instr);
 }
 
 } // namespace orias::phases

@@ -1,6 +1,8 @@
 // Bits that are known before the program runs, and operations that change no bit that could be set: the zero extension
 // of a truth value, the mask of a byte that has just been loaded.
 
+#include "phases/optimize/known_bits.h"
+
 #include "encoder/isa/desc.h"
 #include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
@@ -19,20 +21,6 @@ namespace {
 
 /// How many definitions are looked through, one behind the other.
 constexpr unsigned kDepth = 4;
-
-/// Of each bit of a word: whether it can be 0, whether it can be 1.
-struct Bits {
-  std::uint32_t canBeZero = ~0u;
-  std::uint32_t canBeOne = ~0u;
-
-  static Bits of(std::uint32_t value) { return {~value, value}; }
-  static Bits within(std::uint32_t mask) { return {~0u, mask}; }
-  std::optional<bool> known(unsigned bit) const {
-    const bool zero = canBeZero >> bit & 1, one = canBeOne >> bit & 1;
-    if (zero == one) return std::nullopt;
-    return one;
-  }
-};
 
 Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth);
 
@@ -191,6 +179,14 @@ bool dropLogic(Rewriter& rw, Instr& instr) {
 }
 
 } // namespace
+
+Bits knownBits(const Rewriter& rw, const Operand& operand) {
+  return bitsOf(rw, operand, kDepth);
+}
+
+Bits knownBitsOfLogic(const Rewriter& rw, const Instr& instr) {
+  return bitsOfLogic(rw, instr, kDepth);
+}
 
 bool dropMasks(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::PRMT) return dropPermutation(rw, instr);

@@ -103,6 +103,9 @@ bool simplifyPhi(Rewriter&, ori::Instr&);           ///< copies.cpp
 bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
 bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
 bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
+bool foldComparison(Rewriter&, ori::Instr&);        ///< comparisons.cpp
+bool foldLongComparison(Rewriter&, ori::Instr&);    ///< comparisons.cpp
+bool foldBitTest(Rewriter&, ori::Instr&);           ///< comparisons.cpp
 bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
 bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
@@ -115,6 +118,10 @@ bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
 bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
 bool foldSigns(Rewriter&, ori::Instr&);             ///< float_signs.cpp
+
+/// Branches whose condition is known become unconditional or go, what nobody reaches goes, and what runs under a guard
+/// that is never true. Behind a branch, its condition is known. True when anything changed. decide_branches.cpp
+bool decideBranches(ori::Function& function);
 
 /// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
 /// With `context` as far as registers last (shared_pressure.h), as the knobs of the phase say.

@@ -1,0 +1,183 @@
+// Branches and guards whose condition is known: a constant, or decided by the branch that leads to them.
+
+#include "encoder/isa/desc.h"
+#include "ori/analysis/cfg.h"
+#include "ori/analysis/dominators.h"
+#include "ori/analysis/loops.h"
+#include "ori/builder.h"
+#include "ori/cfg_edit.h"
+#include "phases/optimize/rewriter.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Block;
+using ori::BlockId;
+using ori::Function;
+using ori::Instr;
+using ori::kNoId;
+
+namespace {
+
+/// Guards and operands behind the branch on a predicate become what that branch has found.
+class BranchConditions {
+ public:
+  explicit BranchConditions(Function& function) : function_(function), rewriter_(function), cfg_(function) {}
+
+  bool run() {
+    for (Block* block : function_.layout())
+      if (const Instr* branch = ori::plainBranch(*block); branch && hasOtherUses(*branch)) sources_.push_back(block);
+    if (sources_.empty()) return false;
+    const ori::DomTree tree = ori::DomTree::dominators(cfg_);
+    bool changed = false;
+    for (Block* block : sources_) {
+      const Instr* branch = ori::plainBranch(*block);
+      const BlockId taken = target(*branch), other = block->fallthrough;
+      const Operand guard = branch->guard().value();
+      if (taken == other) continue;
+      changed |= replaceBehind(tree, *block, taken, guard.reg, !guard.inverted());
+      changed |= replaceBehind(tree, *block, other, guard.reg, guard.inverted());
+    }
+    return changed;
+  }
+
+ private:
+  static BlockId target(const Instr& branch) {
+    for (const ori::Operand& o : branch.ops())
+      if (o.isLabel()) return o.reg;
+    return kNoId;
+  }
+
+  bool hasOtherUses(const Instr& branch) const {
+    const Operand guard = branch.guard().value();
+    return branch.isGuarded() && guard.isReg(File::P) && guard.isVirtual() && branch.block->fallthrough != kNoId &&
+           rewriter_.isSingle(guard.reg) && !rewriter_.hasOneUse(guard);
+  }
+
+  /// The edge is the only way to `to`: whatever that dominates knows the predicate.
+  bool replaceBehind(const ori::DomTree& tree, const Block& from, BlockId to, ori::VRegId predicate, bool truth) {
+    if (to == cfg_.entry() || cfg_.predecessors(to).size() != 1 || cfg_.predecessors(to).front() != from.id)
+      return false;
+    std::vector<ori::Operand*> uses;
+    function_.forEachUse(predicate, [&](ori::Operand& use) {
+      const Instr& user = *use.owner;
+      if (cfg_.isReachable(user.block->id) && tree.dominates(to, user.block->id) && takesTruth(use))
+        uses.push_back(&use);
+    });
+    for (ori::Operand* use : uses) {
+      Instr& user = *use->owner;
+      const Operand value = truth != use->inverted() ? Operand::pt() : Operand::pt().notted();
+      if (use < user.operands)
+        function_.setGuard(&user, value);
+      else
+        function_.setOperand(&user, static_cast<unsigned>(use - user.operands), value);
+    }
+    return !uses.empty();
+  }
+
+  static bool takesTruth(const ori::Operand& use) {
+    const Instr& user = *use.owner;
+    if (&use < user.operands) return true;
+    if (isa::desc(user.op).isPseudo()) return user.op == Op::COPY;
+    const auto slot = static_cast<unsigned>(&use - user.operands);
+    return Rewriter::fitsWith(user, slot, Operand::pt()) && Rewriter::fitsWith(user, slot, Operand::pt().notted());
+  }
+
+  Function& function_;
+  const Rewriter rewriter_;
+  const ori::Cfg cfg_;
+  std::vector<Block*> sources_;
+};
+
+bool isNever(const Operand& guard) {
+  return guard.isZeroReg() && guard.inverted();
+}
+
+/// Takes out an instruction that no lane runs. Registers that nobody else defines are undefined then.
+void removeNeverRun(Function& function, Instr& instr) {
+  for (const ori::Operand& o : instr.ops()) {
+    if (!o.isDef || !o.isVirtual() || !function.ssa) continue;
+    bool isDefinedElsewhere = false;
+    function.forEachDef(o.reg, [&](ori::Operand& def) {
+      isDefinedElsewhere |= def.owner != &instr && def.sub < o.sub + o.width && o.sub < def.sub + def.width;
+    });
+    if (isDefinedElsewhere || !function.hasUses(o.reg)) continue;
+    const Operand operands[]{o.value()};
+    function.insertBefore(&instr, function.create(Op::UNDEF, operands, instr.source));
+  }
+  function.erase(&instr);
+}
+
+/// The truth of each predicate that a branch goes by; a branch has up to two.
+class Decider {
+ public:
+  explicit Decider(Function& function) : function_(function), rewriter_(function) {}
+
+  /// True when something changed; `lostEdge` when control flow did.
+  bool run(bool& lostEdge) {
+    bool changed = false;
+    std::vector<Instr*> never;
+    for (Block* block : function_.layout()) {
+      for (Instr& instr : *block)
+        if (!ori::isTerminator(instr.op) && isNever(instr.guard().value())) never.push_back(&instr);
+      if (decide(*block)) changed = lostEdge = true;
+    }
+    for (Instr* instr : never)
+      removeNeverRun(function_, *instr);
+    return changed || !never.empty();
+  }
+
+ private:
+  bool decide(Block& block) {
+    Instr* last = block.last;
+    if (!last || !ori::isTerminator(last->op) || block.fallthrough == kNoId) return false;
+    const auto guard = rewriter_.truthOf(last->guard().value());
+    std::optional<bool> second = true;
+    std::optional<unsigned> slot;
+    for (unsigned i = 0; i < last->operandCount; ++i)
+      if (const ori::Operand& o = last->op_(i); o.isReg(File::P) && !o.isDef) {
+        if (slot) return false;
+        slot = i, second = rewriter_.truthOf(o.value());
+      }
+    if (guard == false || second == false) {
+      const std::vector<BlockId> targets = function_.successors(block);
+      function_.erase(last);
+      for (BlockId to : targets)
+        if (to != block.fallthrough) ori::removePhiSource(function_, function_.block(to), block.id);
+      return true;
+    }
+    if (guard != true || second != true) return false;
+    function_.setGuard(last, Operand::pt());
+    if (slot) function_.setOperand(last, *slot, Operand::pt());
+    const BlockId other = block.fallthrough;
+    block.fallthrough = kNoId;
+    const std::vector<BlockId> rest = function_.successors(block);
+    if (std::find(rest.begin(), rest.end(), other) == rest.end())
+      ori::removePhiSource(function_, function_.block(other), block.id);
+    return true;
+  }
+
+  Function& function_;
+  const Rewriter rewriter_;
+};
+
+} // namespace
+
+bool decideBranches(Function& function) {
+  bool lostEdge = false;
+  bool changed = BranchConditions(function).run();
+  changed |= Decider(function).run(lostEdge);
+  if (!lostEdge) return changed;
+  ori::removeUnreachableBlocks(function);
+  ori::mergeBlocks(function);
+  const ori::Cfg cfg(function);
+  ori::setLoopDepths(function, ori::Loops(cfg, ori::DomTree::dominators(cfg)));
+  return true;
+}
+
+} // namespace orias::phases

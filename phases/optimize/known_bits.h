@@ -1,0 +1,41 @@
+#pragma once
+
+#include "phases/optimize/rewriter.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace orias::phases {
+
+/// Of each bit of a word: whether it can be 0, whether it can be 1.
+struct Bits {
+  std::uint32_t canBeZero = ~0u;
+  std::uint32_t canBeOne = ~0u;
+
+  static Bits of(std::uint32_t value) { return {~value, value}; }
+  static Bits within(std::uint32_t mask) { return {~0u, mask}; }
+  std::uint32_t mustBeOne() const { return ~canBeZero; }
+  std::optional<bool> known(unsigned bit) const {
+    const bool zero = canBeZero >> bit & 1, one = canBeOne >> bit & 1;
+    if (zero == one) return std::nullopt;
+    return one;
+  }
+};
+
+/// What is known of the bits of a 32-bit operand. known_bits.cpp
+Bits knownBits(const Rewriter& rw, const isa::Operand& operand);
+
+/// What is known of the bits that a LOP3 computes, whether it writes them or only tests them. known_bits.cpp
+Bits knownBitsOfLogic(const Rewriter& rw, const ori::Instr& instr);
+
+/// The unsigned values that a 32-bit word can have: `least` <= value <= `most`.
+struct Range {
+  std::uint32_t least = 0;
+  std::uint32_t most = ~0u;
+};
+
+/// The range of a 32-bit operand: from its bits, from the launch bounds and from sums and products that cannot wrap.
+/// value_range.cpp
+Range knownRange(const Rewriter& rw, const isa::Operand& operand);
+
+} // namespace orias::phases
