@@ -33,19 +33,19 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,     propagateCopies, foldConstants,     simplifyAlgebra, foldComparison,   foldLongComparison,
-      foldBitTest,     dropMasks,       combinePredicates, foldWideAddress, foldOffset,       separateNumber,
-      separateProduct, foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
+      simplifyPhi,    propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,  foldLongComparison,
+      foldBitTest,    reassociateLongSum, dropMasks,       combinePredicates, foldWideAddress, foldOffset,
+      separateNumber, separateProduct,    foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,     propagateCopies,    propagateConstantLoad, foldConstants,
-                                           foldComparison,  foldLongComparison, foldBitTest,           simplifyAlgebra,
-                                           dropMasks,       combinePredicates,  foldWideAddress,       foldOffset,
-                                           foldUniformBase, combineSums,        combineLogic,          combineTest,
-                                           foldSigns,       foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{
+      simplifyPhi,        propagateCopies,   propagateConstantLoad, foldConstants,     foldComparison,
+      foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
+      dropMasks,          combinePredicates, foldWideAddress,       foldOffset,        foldUniformBase,
+      combineSums,        combineLogic,      combineTest,           foldSigns,         foldConstantIndex};
   return optimize(function, context, kRules);
 }
 

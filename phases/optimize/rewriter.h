@@ -106,6 +106,8 @@ bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
 bool foldComparison(Rewriter&, ori::Instr&);        ///< comparisons.cpp
 bool foldLongComparison(Rewriter&, ori::Instr&);    ///< comparisons.cpp
 bool foldBitTest(Rewriter&, ori::Instr&);           ///< comparisons.cpp
+bool reassociateLongSum(Rewriter&, ori::Instr&);    ///< long_sums.cpp
+bool narrowWideProduct(Rewriter&, ori::Instr&);     ///< long_sums.cpp
 bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
 bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
