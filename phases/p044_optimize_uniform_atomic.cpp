@@ -6,6 +6,8 @@
 #include "phases/phases.h"
 #include "regalloc/calls.h"
 
+#include <algorithm>
+#include <limits>
 #include <optional>
 
 namespace orias::phases {
@@ -53,12 +55,14 @@ class Combiner {
   }
 
  private:
-  /// The lane that acts for all of a block, and what more than one atomic operation may want to know about the lanes.
+  /// The lane that acts for all that run an atomic operation, and what more than one operation may want to know about
+  /// the lanes.
   struct Leader {
     ori::BlockId block = ori::kNoId;
+    Operand runs;     ///< the guard of the operation
     Operand isLeader; ///< true in the lane that acts for all
     Operand lane;     ///< UR: its number
-    Operand mask;     ///< UR: the lanes that are here
+    Operand mask;     ///< UR: the lanes that run the operation
     Operand count;    ///< UR: how many they are; None while nobody has asked
     Operand rank;     ///< how many of them have a lower number; None while nobody has asked
   };
@@ -98,27 +102,51 @@ class Combiner {
       return refuse(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
     if (!reduction) return refuse(atomic, "no reduction does that");
-    const unsigned type = isa::getMod(atomic.op, atomic.mods, isa::Mod::AtomType);
-    if (type > 1) return refuse(atomic, "not 32 bits wide");
-    if (atomic.isGuarded()) return refuse(atomic, "it has a guard");
-    if (!divergence_.isUniformBlock(atomic.block->id)) return refuse(atomic, "it runs under divergent control");
+    const auto type = isa::modAs<isa::AtomType>(atomic, isa::Mod::AtomType);
+    if (type > isa::AtomType::S64) return refuse(atomic, "wider than 64 bits");
+    const bool isWide = type == isa::AtomType::U64 || type == isa::AtomType::S64;
+    if (answersByPredicate(atomic)) return refuse(atomic, "each lane asks whether it has been performed");
+    const Operand guard = atomic.guard().value();
+    if (atomic.isGuarded() && (!guard.isReg(File::P) || guard.isZeroReg()))
+      return refuse(atomic, "its guard is uniform");
+    if (!divergence_.isUniformBlock(atomic.block->id) && mayMeetOthers(*atomic.block))
+      return refuse(atomic, "it runs under divergent control, where lanes may meet others");
     const ori::Operand& at = atomic.op_(static_cast<unsigned>(address));
     if (!divergence_.isUniform(at)) return refuse(atomic, "the address differs between lanes");
     const bool isRead = result >= 0 && atomic.op_(static_cast<unsigned>(result)).isVirtual() &&
                         function_.hasUses(atomic.op_(static_cast<unsigned>(result)).reg);
     const ori::Operand& value = atomic.op_(static_cast<unsigned>(data));
-    if (isRead && (*reduction != Redux::Sum || !divergence_.isUniform(value)))
+    const bool isSame = divergence_.isUniform(value);
+    if (isRead && (*reduction != Redux::Sum || !isSame))
       return refuse(atomic, "its result is read, and no lane knows what those before it contributed");
+    if (isWide && (!isSame || *reduction == Redux::Xor)) return refuse(atomic, "no reduction is 64 bits wide");
     emitted_ = 0;
     if (isRead)
       addOnce(atomic, static_cast<unsigned>(data), static_cast<unsigned>(result));
     else
-      reduce(atomic, static_cast<unsigned>(data), *reduction, type);
+      reduce(atomic, static_cast<unsigned>(data), *reduction, type == isa::AtomType::S32);
     context_.remarks.did(&atomic,
                          isRead ? "one lane performs the addition for its warp and tells the others what it found"
                                 : "one lane performs the atomic operation for its warp",
                          emitted_);
     return true;
+  }
+
+  /// Of generic addresses, somebody reads whether the operation was possible there, and does something else if not.
+  bool answersByPredicate(const ori::Instr& atomic) const {
+    return std::any_of(atomic.ops().begin(), atomic.ops().end(), [&](const ori::Operand& o) {
+      return o.isDef && o.isReg(File::P) && o.isVirtual() && function_.hasUses(o.reg);
+    });
+  }
+
+  /// The block holds an instruction at which lanes wait for lanes of other paths: who runs behind it together is not
+  /// who ran in front of it.
+  static bool mayMeetOthers(const ori::Block& block) {
+    for (const ori::Instr& instr : block) {
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      if (regalloc::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence))) return true;
+    }
+    return false;
   }
 
   bool refuse(const ori::Instr& atomic, const char* why) {
@@ -132,36 +160,60 @@ class Combiner {
     ++emitted_;
   }
 
-  /// The block is one that all lanes run together, so one election serves all that stands in it.
-  Leader& elect(ori::Builder& b, const ori::Block& block) {
-    if (leader_.block == block.id) return leader_;
-    leader_ = {block.id, function_.use(function_.newVReg(File::P)), b.newUR(), b.newUR(), {}, {}};
+  /// Lanes that come to a block together stay together in it, so one election serves all that stands there under one
+  /// guard.
+  Leader& elect(ori::Builder& b, const ori::Instr& atomic) {
+    const Operand runs = atomic.guard().value();
+    if (leader_.block == atomic.block->id && leader_.runs == runs) return leader_;
+    leader_ = {atomic.block->id, runs, function_.use(function_.newVReg(File::P)), b.newUR(), b.newUR(), {}, {}};
     const Operand lane = b.newR();
-    emit(b, Op::VOTEU, {leader_.mask, Operand::zero(File::UP), Operand::pt()},
-         {{isa::Mod::VoteMode, isa::VoteMode::ANY}});
+    emit(b, Op::VOTEU, {leader_.mask, Operand::zero(File::UP), runs}, {{isa::Mod::VoteMode, isa::VoteMode::ANY}});
     emit(b, Op::UFLO, {leader_.lane, Operand::zero(File::UP), leader_.mask}, {{isa::Mod::Type, isa::IntType::U32}});
     emit(b, Op::S2R, {lane, Operand::immediate(kLaneId)});
+    // Where no lane runs it, there is no lane of that number.
     emit(b, Op::ISETP, {leader_.isLeader, Operand::pt(), lane, leader_.lane, Operand::pt()},
          {{isa::Mod::Cmp, isa::ICmp::EQ}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
     return leader_;
   }
 
   /// The lanes' values become one, which one lane brings to memory.
-  void reduce(ori::Instr& atomic, unsigned data, Redux reduction, unsigned isSigned) {
+  void reduce(ori::Instr& atomic, unsigned data, Redux reduction, bool isSigned) {
     ori::Builder b = ori::Builder::before(function_, &atomic);
-    Leader& leader = elect(b, *atomic.block);
+    Leader& leader = elect(b, atomic);
     const Operand value = atomic.op_(data).value();
     const bool isSame = divergence_.isUniform(value);
     if (isSame && reduction == Redux::Sum) {
       function_.setOperand(&atomic, data, timesLanes(b, leader, value));
     } else if (!isSame || reduction == Redux::Xor) { // else it is the minimum, the maximum, ... of itself
       const Operand all = b.newUR(), held = b.newR();
-      const bool hasSign = isSigned != 0 && (reduction == Redux::Min || reduction == Redux::Max);
-      emit(b, Op::REDUX, {all, value}, {{isa::Mod::Func, reduction}, {isa::Mod::Type, hasSign ? 1 : 0}});
+      const bool hasSign = isSigned && (reduction == Redux::Min || reduction == Redux::Max);
+      emit(b, Op::REDUX, {all, contribution(b, atomic, value, reduction, hasSign)},
+           {{isa::Mod::Func, reduction}, {isa::Mod::Type, hasSign ? 1 : 0}});
       emit(b, Op::MOV, {held, all});
       function_.setOperand(&atomic, data, held);
     }
     function_.setGuard(&atomic, leader.isLeader);
+  }
+
+  /// What a lane gives to the reduction: its value, or where its guard is false a number that changes nothing.
+  Operand contribution(ori::Builder& b, const ori::Instr& atomic, const Operand& value, Redux reduction,
+                       bool isSigned) {
+    if (!atomic.isGuarded()) return value;
+    const Operand given = b.newR();
+    emit(b, Op::SEL, {given, value, Operand::immediate(neutral(reduction, isSigned)), atomic.guard().value()});
+    return given;
+  }
+
+  static std::int32_t neutral(Redux reduction, bool isSigned) {
+    switch (reduction) {
+    case Redux::And: return -1;
+    case Redux::Min: return isSigned ? std::numeric_limits<std::int32_t>::max() : -1;
+    case Redux::Max: return isSigned ? std::numeric_limits<std::int32_t>::min() : 0;
+    case Redux::Or:
+    case Redux::Xor:
+    case Redux::Sum: return 0;
+    }
+    return 0;
   }
 
   /// What all lanes together add when each adds `value`.
@@ -170,26 +222,39 @@ class Combiner {
       leader.count = b.newUR();
       emit(b, Op::UPOPC, {leader.count, leader.mask});
     }
-    const Operand sum = b.newR();
-    emit(b, Op::IMAD, {sum, value, leader.count, Operand::rz()}, {{isa::Mod::Type, isa::IntType::U32}});
+    const Operand sum = b.newR(value.width);
+    multiplyAdd(b, sum, value, leader.count, Operand::rz(value.width));
     return sum;
+  }
+
+  /// to = value * factor + addend, of words or of pairs (with a factor of one word).
+  void multiplyAdd(ori::Builder& b, const Operand& to, const Operand& value, const Operand& factor,
+                   const Operand& addend) {
+    const isa::ModValue u32{isa::Mod::Type, isa::IntType::U32};
+    if (value.width == 1) return emit(b, Op::IMAD, {to, value, factor, addend}, {u32});
+    const Operand product = b.newR(2);
+    emit(b, Op::IMAD_WIDE, {product, Operand::pt(), ori::component(value, 0), factor, addend}, {u32});
+    emit(b, Op::COPY, {ori::component(to, 0), ori::component(product, 0)});
+    emit(b, Op::IMAD, {ori::component(to, 1), ori::component(value, 1), factor, ori::component(product, 1)}, {u32});
   }
 
   /// Each lane adds the same: one adds for all, and each works out what it would have found.
   void addOnce(ori::Instr& atomic, unsigned data, unsigned result) {
     ori::Builder b = ori::Builder::before(function_, &atomic);
-    Leader& leader = elect(b, *atomic.block);
+    Leader& leader = elect(b, atomic);
     const Operand value = atomic.op_(data).value();
-    const Operand found = atomic.op_(result).value(), old = b.newR();
+    const Operand found = atomic.op_(result).value(), old = b.newR(found.width);
     function_.setOperand(&atomic, data, timesLanes(b, leader, value));
     function_.setOperand(&atomic, result, old);
     function_.setGuard(&atomic, leader.isLeader);
 
     ori::Builder behind = ori::Builder::after(function_, &atomic);
-    const Operand lane = b.newR(), first = b.newR();
+    const Operand lane = b.newR(), first = b.newR(found.width);
     emit(behind, Op::MOV, {lane, leader.lane});
-    emit(behind, Op::SHFL, {Operand::pt(), first, old, lane, Operand::immediate(0x1f)},
-         {{isa::Mod::ShflMode, isa::ShflMode::IDX}});
+    for (unsigned word = 0; word < found.width; ++word)
+      emit(behind, Op::SHFL,
+           {Operand::pt(), ori::component(first, word), ori::component(old, word), lane, Operand::immediate(0x1f)},
+           {{isa::Mod::ShflMode, isa::ShflMode::IDX}});
     if (leader.rank.isNone()) {
       const Operand below = b.newR(), before = b.newR();
       leader.rank = b.newR();
@@ -199,7 +264,11 @@ class Combiner {
           {Operand::pt(), before, below, leader.mask, Operand::rz(), Operand::immediate(0xc0), Operand::pt().notted()});
       emit(behind, Op::POPC, {leader.rank, before});
     }
-    emit(behind, Op::IMAD, {found, leader.rank, value, first}, {{isa::Mod::Type, isa::IntType::U32}});
+    if (leader.runs.isZeroReg()) return multiplyAdd(behind, found, value, leader.rank, first);
+    const Operand own = b.newR(found.width);
+    multiplyAdd(behind, own, value, leader.rank, first);
+    behind.setGuard(leader.runs);
+    emit(behind, Op::COPY, {found, own});
   }
 
   ori::Function& function_;
