@@ -69,13 +69,25 @@ std::optional<UniformForm> constantLoad(const Operand& to, const Operand& consta
   return form;
 }
 
-/// LDC names bank, register and offset one by one, ULDC has one operand for them.
+/// ULDC with the place in a uniform register.
+std::optional<UniformForm> indexedLoad(const ori::Instr& instr, std::int32_t offset) {
+  UniformForm form{Op::ULDC_INDEXED,
+                   isa::makeInst(Op::ULDC_INDEXED).mods,
+                   {instr.op_(0).value(), instr.op_(1).value(), instr.op_(2).value(), Operand::immediate(offset)},
+                   {UniformSource::Keep, UniformSource::Keep, UniformSource::Register, UniformSource::Keep}};
+  const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
+  if (!instr.op_(2).isReg(File::R) || !isa::setMod(form.op, form.mods, {isa::Mod::Size, size})) return std::nullopt;
+  return form;
+}
+
+/// LDC names bank, register and offset one by one, ULDC of a known place has one operand for them.
 std::optional<UniformForm> ofConstantLoad(const ori::Instr& instr) {
   const Operand &bank = instr.op_(1), &index = instr.op_(2), &offset = instr.op_(3);
-  const bool isDirect = index.isNone() || index.isZeroReg();
-  if (!isDirect || !bank.isImm() || !(offset.isImm() || offset.isNone())) return std::nullopt;
+  if (!bank.isImm() || !(offset.isImm() || offset.isNone())) return std::nullopt;
   if (isa::getMod(instr.op, instr.mods, isa::Mod::Sub) != 0) return std::nullopt;
   const std::int32_t at = offset.isNone() ? 0 : offset.imm;
+  const bool isDirect = index.isNone() || index.isZeroReg();
+  if (!isDirect) return indexedLoad(instr, at);
   if (at < 0) return std::nullopt;
   const unsigned width = isa::operandWidth(instr.op, instr.mods, 0);
   return constantLoad(instr.op_(0).value(), Operand::constant(static_cast<unsigned>(bank.imm), at, width),
