@@ -44,6 +44,21 @@ bool isSource(const Function& function, const Instr& instr) {
   return order != isa::MemOrder::Weak && order != isa::MemOrder::Constant;
 }
 
+/// A shuffle that brings all lanes what one of them has: the slot of that lane's number; -1 for others. All lanes that
+/// run it read the same lane, where its number is the same for all and they are one segment. (A lane that does not take
+/// part has no value to give.)
+int broadcastingLane(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  constexpr std::int32_t kOneSegment = 0x1f;
+  if (row.modIndex(isa::Mod::ShflMode) < 0 ||
+      isa::modAs<isa::ShflMode>(instr, isa::Mod::ShflMode) != isa::ShflMode::IDX)
+    return -1;
+  const int lane = row.slotIndex("Rb"), segments = row.slotIndex("Rc");
+  if (lane < 0 || segments < 0) return -1;
+  const Operand& clamp = instr.op_(static_cast<unsigned>(segments));
+  return clamp.isImm() && clamp.imm == kOneSegment ? lane : -1;
+}
+
 } // namespace
 
 /// Facts only ever go from uniform to divergent, so a worklist ends.
@@ -121,6 +136,10 @@ class Divergence::Solver {
   void visit(const Instr& instr) {
     if (!cfg_.isReachable(instr.block->id)) return;
     const bool isGuardDivergent = !r_.isUniform(instr.guard());
+    if (const int lane = broadcastingLane(instr); lane >= 0 && !isGuardDivergent) {
+      if (!r_.isUniform(instr.op_(static_cast<unsigned>(lane)))) divergeResults(instr);
+      return;
+    }
     const bool reads = readsDivergent(instr);
     const isa::InstrDesc& row = isa::desc(instr.op);
     if (isGuardDivergent || isSource(function_, instr) || (reads && !row.has(isa::Flag::WarpWide)))

@@ -35,7 +35,8 @@ std::string blocksOf(std::string_view body) {
 TEST_CASE("seeds: what the lanes of a warp have of their own") {
   CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  S2R %r2, SR_LANEID;\n  EXIT;\n") == "vuv");
   CHECK(registersOf("  ssa;\n.L0:\n  S2R %r0, SR_LTMASK;\n  CS2R.32 %r1, SR_CLOCKLO;\n  EXIT;\n") == "vv");
-  CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  SHFL.IDX PT, %r1, %r0, 0, 31;\n  EXIT;\n") == "uv");
+  CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  SHFL.UP PT, %r1, %r0, 1, 0;\n  EXIT;\n") == "uv");
+  CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  SHFL.IDX PT, %r1, %r0, 0, 31;\n  EXIT;\n") == "vu");
   CHECK(registersOf(".L0:\n  MOV %r0, 5;\n  ATOMS.ADD %r1, [%r0], %r0;\n  EXIT;\n") == "uv");
 }
 
