@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "encoder/isa/launch_constants.h"
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
@@ -123,6 +124,17 @@ class Replacer {
     function_.rewrite(&instr, Op::MOV, operands);
   }
 
+  /// The CTAs of a cluster, along an axis or in all, where `.reqnctapercluster` fixes them; 0 for other places.
+  std::uint32_t clusterCount(std::int32_t offset) const {
+    const std::uint32_t* shape = function_.bounds.reqnctapercluster;
+    if (offset < 0 || shape[0] == 0 || !context_.target.hasClusters()) return 0;
+    const auto at = static_cast<std::uint32_t>(offset);
+    if (at == isa::kBankClusterSize) return shape[0] * shape[1] * shape[2];
+    for (unsigned axis = 0; axis < 3; ++axis)
+      if (at == isa::kBankClusterShape + 4 * axis) return shape[axis];
+    return 0;
+  }
+
   /// What `bytes` bytes at an offset of a constant bank hold, whatever the launch.
   std::optional<std::uint64_t> valueOf(const ori::Instr& reader, unsigned bank, std::int32_t offset,
                                        unsigned bytes) const {
@@ -131,6 +143,7 @@ class Replacer {
         if (bytes == 4 && offset == static_cast<std::int32_t>(context_.target.ntidOffset(axis)) &&
             function_.bounds.reqntid[axis] != 0)
           return function_.bounds.reqntid[axis];
+      if (const auto count = clusterCount(offset); bytes == 4 && count != 0) return count;
       for (const ParamBinding* binding : bindings_) {
         const ori::KernelParam& param = function_.params[binding->index];
         const std::int64_t at = offset - static_cast<std::int64_t>(context_.target.paramBase()) - param.offset;
@@ -179,7 +192,8 @@ class Replacer {
 } // namespace
 
 /// Phase 11. Uniform values that are known become numbers, before the optimiser looks for those: block dimensions that
-/// `.reqntid` fixes, thread numbers in dimensions of one thread, parameters that the user bound, and, by knob
+/// `.reqntid` fixes, shapes of clusters that
+/// `.reqnctapercluster` fixes, thread numbers in dimensions of one thread, parameters that the user bound, and, by knob
 /// (FoldConstInitialisers: the host may overwrite them), constant variables with initialisers. Sizes of shared memory
 /// are numbers since lowering where no launch can change them. Knob GeneralOptimizationGate (487): 0 leaves them all.
 bool replaceUniformsWithImm(ori::Function& function, PhaseContext& context) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "encoder/isa/launch_constants.h"
+
 #include <cstdint>
 
 namespace orias::ptx {
@@ -29,12 +31,12 @@ inline constexpr std::uint32_t kBankEnvReg = 0x40;            ///< %envreg0; the
 inline constexpr std::uint32_t kBankReservedSharedEnd = 0x68; ///< of what the system keeps of shared memory
 inline constexpr std::uint32_t kBankReservedShared1 = 0x6c;   ///< its second part
 inline constexpr std::uint32_t kBankSmCount = 0x10c;
-inline constexpr std::uint32_t kBankLargestShared = 0x13c;     ///< %aggr_smem_size is no larger
-inline constexpr std::uint32_t kBankExplicitCluster = 0x140;   ///< 1: launched with one
-inline constexpr std::uint32_t kBankClusterShape = 0x144;      ///< CTAs of a cluster, x; y and z follow
+inline constexpr std::uint32_t kBankLargestShared = 0x13c;   ///< %aggr_smem_size is no larger
+inline constexpr std::uint32_t kBankExplicitCluster = 0x140; ///< 1: launched with one
+using isa::kBankClusterShape;
 inline constexpr std::uint32_t kBankClusterReciprocal = 0x150; ///< 1 / that as f32
 inline constexpr std::uint32_t kBankClusters = 0x15c;          ///< clusters of the grid
-inline constexpr std::uint32_t kBankClusterSize = 0x188;
+using isa::kBankClusterSize;
 inline constexpr std::uint32_t kBankParamWindow = 0x198;    ///< generic address of the first parameter, 64 bits
 inline constexpr std::uint32_t kBankParamWindowEnd = 0x1a0; ///< of the last one
 // Before sm_90.
