@@ -388,7 +388,7 @@ class Level {
     case isa::ICmp::LE: return by > 0;
     case isa::ICmp::GT:
     case isa::ICmp::GE: return by < 0;
-    case isa::ICmp::NE: return by == 1 || by == -1;
+    case isa::ICmp::NE: return true; // rounds are many as long as the limit is farther away than they go
     default: return false;
     }
   }
