@@ -32,10 +32,11 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
 /// to, and a fused operation has room for one constant only.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,    propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,  foldLongComparison,
-      foldBitTest,    reassociateLongSum, dropMasks,       combinePredicates, foldWideAddress, foldOffset,
-      separateNumber, separateProduct,    foldUniformBase, contractProducts,  foldSigns,       foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,      propagateCopies,    foldConstants,      simplifyAlgebra,
+                                           foldComparison,   foldLongComparison, foldBitTest,        reassociateLongSum,
+                                           dropMasks,        combinePredicates,  foldShiftedAddress, foldWideAddress,
+                                           foldOffset,       separateNumber,     separateProduct,    foldUniformBase,
+                                           contractProducts, foldSigns,          foldConstantIndex};
   return optimize(function, context, kRules);
 }
 
@@ -44,8 +45,9 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
       simplifyPhi,        propagateCopies,   propagateConstantLoad, foldConstants,     foldComparison,
       foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
-      dropMasks,          combinePredicates, foldWideAddress,       foldOffset,        foldUniformBase,
-      combineSums,        combineLogic,      combineTest,           foldSigns,         foldConstantIndex};
+      dropMasks,          combinePredicates, foldShiftedAddress,    foldWideAddress,   foldOffset,
+      foldUniformBase,    combineSums,       combineLogic,          combineTest,       foldSigns,
+      foldConstantIndex};
   return optimize(function, context, kRules);
 }
 

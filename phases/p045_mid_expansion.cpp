@@ -1,6 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
-#include "phases/optimize/rewriter.h"
+#include "phases/optimize/shifted_sums.h"
 #include "phases/phases.h"
 
 #include <unordered_map>
@@ -16,45 +16,13 @@ namespace {
 
 const Operand kFalse = Operand::pt().notted();
 
-/// (value << count) + other, of pairs.
-struct ShiftedSum {
-  Operand value, other;
-  std::int32_t count;
-};
-
-/// The pair whose words two funnel shifts to the left by the same known number make of it.
-std::optional<ShiftedSum> shiftedTerm(const Rewriter& rw, const Operand& term, const Operand& other) {
-  if (!term.isReg(isa::File::R) || !term.isVirtual() || term.neg() || other.neg()) return std::nullopt;
-  if (!other.isReg(isa::File::R) || other.isZeroReg()) return std::nullopt;
-  const Definition low = rw.definition(term, 0), high = rw.definition(term, 1);
-  for (const Definition& def : {low, high})
-    if (!def || def.instr->op != Op::SHF || isa::getMod(def.instr->op, def.instr->mods, isa::Mod::Wrap) != 0 ||
-        isa::modAs<isa::ShiftDir>(*def.instr, isa::Mod::ShiftDir) != isa::ShiftDir::L)
-      return std::nullopt;
-  const auto isHigh = [](const Instr& shift) { return isa::getMod(shift.op, shift.mods, isa::Mod::Hi) != 0; };
-  const Operand lowWord = low.instr->op_(1).value(), highWord = high.instr->op_(3).value();
-  const auto count = rw.constantOf(low.instr->op_(2).value());
-  if (isHigh(*low.instr) || !isHigh(*high.instr) || !count || *count == 0 || *count > 31) return std::nullopt;
-  if (rw.constantOf(high.instr->op_(2).value()) != count || high.instr->op_(1).value() != lowWord) return std::nullopt;
-  for (const Operand& word : {lowWord, highWord})
-    if (!word.isReg(isa::File::R) || word.neg() || !rw.isStable(word)) return std::nullopt;
-  if (!lowWord.isVirtual() || highWord.isZeroReg() || !highWord.isVirtual()) return std::nullopt;
-  if (ori::component(lowWord, 1) != highWord) return std::nullopt;
-  Operand value = lowWord;
-  value.width = 2;
-  return ShiftedSum{value, other, static_cast<std::int32_t>(*count)};
-}
-
 /// The 64-bit sums one term of which is shifted.
 std::unordered_map<const Instr*, ShiftedSum> shiftedSums(ori::Function& function) {
   std::unordered_map<const Instr*, ShiftedSum> sums;
   const Rewriter rw(function);
   for (ori::Block* block : function.layout())
     for (const Instr& instr : *block) {
-      if (instr.op != Op::IADD64) continue;
-      const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
-      auto sum = shiftedTerm(rw, a, b);
-      if (!sum) sum = shiftedTerm(rw, b, a);
+      const auto sum = shiftedSum(rw, instr);
       if (sum) sums.emplace(&instr, *sum);
     }
   return sums;
@@ -121,9 +89,8 @@ class PairExpander {
   /// The low words with a carry, and the high words, for which the shift takes bits of both.
   static Operand shiftAndAdd(ori::Builder& b, const ShiftedSum& s) {
     const Operand sum = b.newR(2), carry = b.newP(), count = Operand::immediate(s.count);
-    b.emit(Op::LEA, {component(sum, 0), carry, component(s.value, 0), component(s.other, 0), count});
-    b.emit(Op::LEA_HI_X, {component(sum, 1), Operand::pt(), component(s.value, 0), component(s.other, 1),
-                          component(s.value, 1), count, carry});
+    b.emit(Op::LEA, {component(sum, 0), carry, s.low, component(s.other, 0), count});
+    b.emit(Op::LEA_HI_X, {component(sum, 1), Operand::pt(), s.low, component(s.other, 1), s.high, count, carry});
     return sum;
   }
 

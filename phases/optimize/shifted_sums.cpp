@@ -1,0 +1,80 @@
+// 64-bit sums with a shifted term: the addresses of elements, which are the product of an index and a size.
+
+#include "phases/optimize/shifted_sums.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isAlignedPair(const ori::Function& function, const Operand& o) {
+  return o.isReg(File::R) && o.isVirtual() && o.width == 2 && o.sub % 2 == 0 && function.vreg(o.reg).align % 2 == 0;
+}
+
+bool isLeftShift(const Instr& instr, bool isHigh) {
+  return instr.op == Op::SHF && isa::getMod(instr.op, instr.mods, Mod::Wrap) == 0 &&
+         isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L &&
+         (isa::getMod(instr.op, instr.mods, Mod::Hi) != 0) == isHigh;
+}
+
+std::optional<ShiftedSum> shiftedTerm(const Rewriter& rw, const Operand& term, const Operand& other) {
+  if (!term.isReg(File::R) || !term.isVirtual() || term.neg() || other.neg()) return std::nullopt;
+  if (!other.isReg(File::R) || other.isZeroReg()) return std::nullopt;
+  const Definition low = rw.definition(term, 0), high = rw.definition(term, 1);
+  if (!low || !high || !isLeftShift(*low.instr, false) || !isLeftShift(*high.instr, true)) return std::nullopt;
+  const Operand lowWord = low.instr->op_(1).value(), highWord = high.instr->op_(3).value();
+  const auto count = rw.constantOf(low.instr->op_(2).value());
+  if (!count || *count == 0 || *count > 31 || rw.constantOf(high.instr->op_(2).value()) != count) return std::nullopt;
+  if (high.instr->op_(1).value() != lowWord || !lowWord.isVirtual()) return std::nullopt;
+  for (const Operand& word : {lowWord, highWord})
+    if (!word.isReg(File::R) || word.neg() || !rw.isStable(word)) return std::nullopt;
+  return ShiftedSum{lowWord, highWord, other, static_cast<std::int32_t>(*count)};
+}
+
+/// The word has the sign of the other one in all bits.
+bool isSignOf(const Rewriter& rw, const Operand& word, const Operand& value) {
+  const Instr* shift = rw.producer(word, Op::SHF);
+  return shift && isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) == isa::ShiftDir::R &&
+         isa::modAs<isa::ShiftType>(*shift, Mod::ShiftType) == isa::ShiftType::S32 &&
+         isa::getMod(shift->op, shift->mods, Mod::Hi) != 0 && rw.constantOf(shift->op_(2).value()) == 31u &&
+         shift->op_(3).value() == value;
+}
+
+bool isNumber(const Rewriter& rw, const Operand& pair) {
+  return rw.constantOf(ori::component(pair, 0)) && rw.constantOf(ori::component(pair, 1));
+}
+
+} // namespace
+
+std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
+  if (instr.op != Op::IADD64) return std::nullopt;
+  const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
+  const auto sum = shiftedTerm(rw, a, b);
+  return sum ? sum : shiftedTerm(rw, b, a);
+}
+
+/// (x << n) + y for an extended word x is x * 2^n + y, one instruction instead of the extension, two shifts and two
+/// sums. Numbers are left to the offset of the access.
+bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
+  const auto sum = shiftedSum(rw, instr);
+  if (!sum || !isAlignedPair(rw.function(), instr.op_(0).value()) || !isAlignedPair(rw.function(), sum->other))
+    return false;
+  const bool isUnsigned = rw.constantOf(sum->high) == 0u;
+  constexpr std::int32_t kLargestSigned = 30;
+  if (isNumber(rw, sum->other) || sum->other.reg == sum->low.reg) return false;
+  if (!isUnsigned && (sum->count > kLargestSigned || !isSignOf(rw, sum->high, sum->low))) return false;
+  const Operand factor = Operand::immediate(static_cast<std::int32_t>(1u << sum->count));
+  rw.rewrite(instr, Op::IMAD_WIDE, {instr.op_(0).value(), Operand::pt(), sum->low, factor, sum->other},
+             {{Mod::Type, isUnsigned ? isa::IntType::U32 : isa::IntType::S32}});
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "phases/optimize/rewriter.h"
+
+#include <cstdint>
+#include <optional>
+
+namespace orias::phases {
+
+/// (value << count) + other, of 64 bits; the two words of the value stand in registers of their own, the high one may
+/// be RZ. `count` is from 1 to 31.
+struct ShiftedSum {
+  isa::Operand low, high, other;
+  std::int32_t count;
+};
+
+/// What an IADD64 is, one of whose terms two funnel shifts to the left have made. shifted_sums.cpp
+std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const ori::Instr& instr);
+
+} // namespace orias::phases
