@@ -119,6 +119,10 @@ bool isPartOfName(Op op, Word word) {
   case Op::Mad24:
   case Op::Dp2a: return word.mod() == Mod::Lo || word.mod() == Mod::Hi || word.mod() == Mod::Wide;
   case Op::Cvta: return word.mod() == Mod::To;
+  case Op::Shf:
+  case Op::Suld:
+  case Op::Sust:
+  case Op::Sured:
   case Op::WmmaLoad:
   case Op::WmmaStore: return slotOf(word.mod()) == Slot::Part;
   default: return false;
