@@ -39,13 +39,18 @@ def try_out(program, launch, budget):
 
 def launches_of(path, program, budget):
     """(kernel, launch) for each kernel for which arguments are found; the expectations of its buffers are what they start with."""
-    for kernel in real_kernels.kernels_of(path.read_text(encoding="utf-8", errors="replace")):
-        for attempt in ATTEMPTS:
-            launch = kernel.launch(*attempt)
-            launch["file"] = str(path.resolve())
-            if not launch["textures"] and try_out(program, launch, budget):
-                yield kernel.name, launch
-                break
+    found = []
+    try:
+        for kernel in real_kernels.kernels_of(path.read_text(encoding="utf-8", errors="replace")):
+            for attempt in ATTEMPTS:
+                launch = kernel.launch(*attempt)
+                launch["file"] = str(path.resolve())
+                if not launch["textures"] and try_out(program, launch, budget):
+                    found.append((kernel.name, launch))
+                    break
+    except ValueError as error:  # a parameter that nobody can make up
+        print(f"{path}: {error}")
+    return found
 
 
 def main():
@@ -60,7 +65,7 @@ def main():
     files = [f for p in arguments.paths for f in (sorted(p.rglob("*.ptx")) if p.is_dir() else [p])]
     count = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        found = pool.map(lambda f: list(launches_of(f, arguments.orias_run, arguments.budget)), files)
+        found = pool.map(lambda f: launches_of(f, arguments.orias_run, arguments.budget), files)
         for path, launches in zip(files, found):
             for number, (name, launch) in enumerate(launches):
                 for buffer in launch["buffers"]:

@@ -303,6 +303,18 @@ TEST_CASE("times of two compilers are set against each other") {
   REQUIRE(lines.size() == 1);
   CHECK(lines[0].name == "launches/a");
   CHECK(lines[0].ratio() == doctest::Approx(1.5));
+  CHECK(!lines[0].netRatio());
+  // What a launch takes in any case says nothing of the code.
+  Result trivial = results[0];
+  trivial.group = "trivial";
+  trivial.least = 1;
+  results.push_back(trivial);
+  results[0].least = 7;
+  results[1].least = 4;
+  CHECK(times(results).at(0).netRatio() == doctest::Approx(2));
+  results[1].least = 1.5;
+  CHECK(!times(results).at(0).netRatio());
+  CHECK(htmlPage(results, {}).find("launches/a") != std::string::npos);
 }
 
 TEST_CASE("the suite's command line") {

@@ -32,9 +32,12 @@ struct TimeLine {
   std::string level;           ///< "-O3"
   double ours = 0, theirs = 0; ///< least microseconds
   unsigned ourRegisters = 0, theirRegisters = 0;
+  double overhead = 0; ///< microseconds of a launch of a kernel that does next to nothing; 0: not known
   double ratio() const { return ours / theirs; }
+  /// Without the overhead; nothing for kernels that take hardly longer.
+  std::optional<double> netRatio() const;
 };
-/// By falling ratio.
+/// By falling ratio, the net ratio where there is one.
 std::vector<TimeLine> times(const std::vector<Result>& results);
 
 /// A few lines for the terminal: how many items ended how, by group.
