@@ -19,7 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers")
 import real_kernels  # noqa: E402
 
 # Small, because a pack carries the contents.
-real_kernels.ELEMENTS = 1 << 13
+real_kernels.ELEMENTS = 1 << 12
 ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (64, 256), (128, 128), (16, 32)]
 
 

@@ -19,7 +19,7 @@ using namespace orias::gpu;
 struct Command {
   std::string folder;
   std::vector<std::string> launches; ///< GROUP=FOLDER
-  unsigned random = 60;
+  unsigned random = 40;
   SourceOptions sources;
   bool verbose = false;
 };
@@ -33,7 +33,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   add("folder", po::value(&command.folder), "");
   add("launches", po::value(&command.launches),
       "GROUP=FOLDER: the launch files of a folder as a group; may be repeated");
-  add("random", po::value(&command.random), "number of random programs of each profile [60]");
+  add("random", po::value(&command.random), "number of random programs of each profile [40]");
   add("stride", po::value(&command.sources.stride), "take only every so many of the forms and latency kernels [1]");
   add("no-ptxas", po::bool_switch(&withoutPtxas), "leave ptxas' cubins out");
   add("jobs", po::value(&command.sources.threads), "threads [1]");

@@ -19,6 +19,9 @@ std::string familyOf(const forms::Statement& statement) {
   return std::string(ptx::opName(statement.form.op));
 }
 
+/// There are many of them, with large buffers.
+constexpr std::size_t kDoubtfulStride = 4;
+
 /// The layout of tensors' maps is ours where ptxas' code does not show it.
 bool isDoubtful(const std::string& opcode) {
   return opcode.find("tensor") != std::string::npos;
@@ -44,6 +47,7 @@ void formCases(const SourceOptions& options, bool firstOnly, const Sink& sink) {
     if (firstOnly && families.count(family)) return nullptr; // families only grows between two windows
     if (!firstOnly && options.stride > 1 && i % options.stride != 0) return nullptr;
     if (!forms::whyNotAlone(statement).empty()) return nullptr;
+    if (isDoubtful(statement.opcode) && i % kDoubtfulStride != 0) return nullptr;
     forms::Kernel kernel = forms::kernelFor(statement, kArch, 1);
     if (!kernel.launch.textures.empty() || !kernel.launch.multicasts.empty()) return nullptr;
     Case c;

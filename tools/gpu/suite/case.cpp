@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <zlib.h>
 
-// A file of cases is CBOR (RFC 8949), compressed by zlib.
+// A file of cases is CBOR (RFC 8949), compressed by zlib: a list of byte strings, each once, and the cases, which name
+// them by their numbers. Many cases start from the same contents.
 
 namespace orias::gpu {
 
@@ -17,16 +19,37 @@ namespace {
 using Json = nlohmann::json;
 using Bytes = std::vector<std::byte>;
 
-Json toJson(const Bytes& bytes) {
-  const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  return Json::binary(std::vector<std::uint8_t>(begin, begin + bytes.size()));
-}
+/// The byte strings of a file that is written.
+class ByteStrings {
+ public:
+  std::size_t add(const Bytes& bytes) {
+    const auto* begin = reinterpret_cast<const std::uint8_t*>(bytes.data());
+    const auto [found, isNew] = numbers_.emplace(std::string(begin, begin + bytes.size()), list_.size());
+    if (isNew) {
+      list_.push_back(Json::binary(std::vector<std::uint8_t>(begin, begin + bytes.size())));
+    }
+    return found->second;
+  }
+  Json take() { return std::move(list_); }
 
-Bytes bytesOf(const Json& json) {
-  const auto& binary = json.get_binary();
-  const auto* begin = reinterpret_cast<const std::byte*>(binary.data());
-  return {begin, begin + binary.size()};
-}
+ private:
+  std::map<std::string, std::size_t> numbers_;
+  Json list_ = Json::array();
+};
+
+/// Those of a file that is read; a number that names none throws what Json throws.
+class Strings {
+ public:
+  explicit Strings(const Json& list) : list_(list) {}
+  Bytes operator[](const Json& number) const {
+    const auto& binary = list_.at(number.get<std::size_t>()).get_binary();
+    const auto* begin = reinterpret_cast<const std::byte*>(binary.data());
+    return {begin, begin + binary.size()};
+  }
+
+ private:
+  const Json& list_;
+};
 
 Json toJson(const launch::Dim3& size) {
   return Json::array({size.x, size.y, size.z});
@@ -58,12 +81,12 @@ std::vector<launch::Pointer> pointersOf(const Json& json) {
   return pointers;
 }
 
-Json toJson(const launch::Expectation& expected) {
-  return {{"bytes", toJson(expected.bytes)}, {"tolerance", toJson(expected.tolerance)}};
+Json toJson(const launch::Expectation& expected, ByteStrings& strings) {
+  return {{"bytes", strings.add(expected.bytes)}, {"tolerance", toJson(expected.tolerance)}};
 }
 
-launch::Expectation expectationOf(const Json& json) {
-  return {bytesOf(json.at("bytes")), toleranceOf(json.at("tolerance"))};
+launch::Expectation expectationOf(const Json& json, const Strings& strings) {
+  return {strings[json.at("bytes")], toleranceOf(json.at("tolerance"))};
 }
 
 launch::ElementType typeOf(const Json& json) {
@@ -72,30 +95,30 @@ launch::ElementType typeOf(const Json& json) {
   return *type;
 }
 
-Json toJson(const launch::Buffer& buffer) {
+Json toJson(const launch::Buffer& buffer, ByteStrings& strings) {
   Json json = {{"name", buffer.name},
                {"type", launch::elementName(buffer.type)},
                {"elements", buffer.elements},
-               {"initial", toJson(buffer.initial)},
+               {"initial", strings.add(buffer.initial)},
                {"pointers", toJson(buffer.pointers)},
                {"tolerance", toJson(buffer.tolerance)}};
-  if (buffer.expected) json["expected"] = toJson(*buffer.expected);
+  if (buffer.expected) json["expected"] = toJson(*buffer.expected, strings);
   return json;
 }
 
-launch::Buffer bufferOf(const Json& json) {
+launch::Buffer bufferOf(const Json& json, const Strings& strings) {
   launch::Buffer buffer;
   buffer.name = json.at("name");
   buffer.type = typeOf(json.at("type"));
   buffer.elements = json.at("elements");
-  buffer.initial = bytesOf(json.at("initial"));
+  buffer.initial = strings[json.at("initial")];
   buffer.pointers = pointersOf(json.at("pointers"));
   buffer.tolerance = toleranceOf(json.at("tolerance"));
-  if (json.contains("expected")) buffer.expected = expectationOf(json["expected"]);
+  if (json.contains("expected")) buffer.expected = expectationOf(json["expected"], strings);
   return buffer;
 }
 
-Json toJson(const launch::Launch& launch) {
+Json toJson(const launch::Launch& launch, ByteStrings& strings) {
   if (!launch.textures.empty() || !launch.samplers.empty() || !launch.multicasts.empty())
     throw Error("textures, samplers and multicast objects cannot be written to a file of cases");
   Json json = {{"name", launch.name},
@@ -109,20 +132,20 @@ Json toJson(const launch::Launch& launch) {
                {"variables", Json::array()}};
   if (launch.cluster) json["cluster"] = toJson(*launch.cluster);
   for (const launch::Buffer& buffer : launch.buffers)
-    json["buffers"].push_back(toJson(buffer));
+    json["buffers"].push_back(toJson(buffer, strings));
   for (const launch::Argument& argument : launch.arguments)
     json["arguments"].push_back({{"buffer", argument.buffer},
                                  {"offset", argument.offset},
-                                 {"bytes", toJson(argument.bytes)},
+                                 {"bytes", strings.add(argument.bytes)},
                                  {"pointers", toJson(argument.pointers)}});
   for (const launch::VariableExpectation& variable : launch.variables)
     json["variables"].push_back({{"name", variable.name},
                                  {"type", launch::elementName(variable.type)},
-                                 {"expected", toJson(variable.expected)}});
+                                 {"expected", toJson(variable.expected, strings)}});
   return json;
 }
 
-launch::Launch launchOf(const Json& json) {
+launch::Launch launchOf(const Json& json, const Strings& strings) {
   launch::Launch launch;
   launch.name = json.at("name");
   launch.kernel = json.at("kernel");
@@ -132,31 +155,34 @@ launch::Launch launchOf(const Json& json) {
   launch.stops = json.at("stops");
   if (json.contains("cluster")) launch.cluster = sizeOf(json["cluster"]);
   for (const Json& buffer : json.at("buffers"))
-    launch.buffers.push_back(bufferOf(buffer));
+    launch.buffers.push_back(bufferOf(buffer, strings));
   for (const Json& a : json.at("arguments"))
     launch.arguments.push_back(
-        {a.at("buffer"), a.at("offset"), bytesOf(a.at("bytes")), pointersOf(a.at("pointers")), ""});
+        {a.at("buffer"), a.at("offset"), strings[a.at("bytes")], pointersOf(a.at("pointers")), ""});
   for (const Json& v : json.at("variables"))
-    launch.variables.push_back({v.at("name"), typeOf(v.at("type")), expectationOf(v.at("expected"))});
+    launch.variables.push_back({v.at("name"), typeOf(v.at("type")), expectationOf(v.at("expected"), strings)});
   return launch;
 }
 
-Json toJson(const Case& c) {
-  Json json = {{"group", c.group},          {"name", c.name},
-               {"family", c.family},        {"text", c.text},
-               {"cycles", c.cycles},        {"repetitions", c.repetitions},
-               {"launch", toJson(c.launch)}};
+Json toJson(const Case& c, ByteStrings& strings) {
+  Json json = {{"group", c.group},
+               {"name", c.name},
+               {"family", c.family},
+               {"text", c.text},
+               {"cycles", c.cycles},
+               {"repetitions", c.repetitions},
+               {"launch", toJson(c.launch, strings)}};
   for (const Candidate& candidate : c.candidates)
-    json["candidates"].push_back({{"name", candidate.name}, {"cubin", toJson(candidate.cubin)}});
+    json["candidates"].push_back({{"name", candidate.name}, {"cubin", strings.add(candidate.cubin)}});
   for (const Bytes& bytes : c.memory)
-    json["memory"].push_back(toJson(bytes));
+    json["memory"].push_back(strings.add(bytes));
   if (c.probe)
     json["probe"] = {c.probe->what, static_cast<unsigned>(c.probe->kind), c.probe->stall, c.probe->table,
                      c.probe->steps};
   return json;
 }
 
-Case caseOf(const Json& json) {
+Case caseOf(const Json& json, const Strings& strings) {
   Case c;
   c.group = json.at("group");
   c.name = json.at("name");
@@ -164,12 +190,12 @@ Case caseOf(const Json& json) {
   c.text = json.at("text");
   c.cycles = json.at("cycles");
   c.repetitions = json.at("repetitions");
-  c.launch = launchOf(json.at("launch"));
+  c.launch = launchOf(json.at("launch"), strings);
   for (const Json& candidate : json.at("candidates"))
-    c.candidates.push_back({candidate.at("name"), bytesOf(candidate.at("cubin"))});
+    c.candidates.push_back({candidate.at("name"), strings[candidate.at("cubin")]});
   if (json.contains("memory"))
     for (const Json& bytes : json["memory"])
-      c.memory.push_back(bytesOf(bytes));
+      c.memory.push_back(strings[bytes]);
   if (json.contains("probe")) {
     const Json& p = json["probe"];
     c.probe = Probe{p[0], static_cast<Probe::Kind>(p[1].get<unsigned>()), p[2], p[3], p[4]};
@@ -200,10 +226,11 @@ const char* kindName(Probe::Kind kind) {
 }
 
 void writeCases(const std::string& path, const std::vector<Case>& cases) {
+  ByteStrings strings;
   Json list = Json::array();
   for (const Case& c : cases)
-    list.push_back(toJson(c));
-  const std::vector<std::uint8_t> bytes = Json::to_cbor(list);
+    list.push_back(toJson(c, strings));
+  const std::vector<std::uint8_t> bytes = Json::to_cbor(Json{{"strings", strings.take()}, {"cases", std::move(list)}});
   gzFile file = gzopen(path.c_str(), "wb9");
   const bool isWritten =
       file && gzwrite(file, bytes.data(), static_cast<unsigned>(bytes.size())) == static_cast<int>(bytes.size());
@@ -225,8 +252,10 @@ std::vector<Case> readCases(const std::string& path) {
   if (gzclose(file) != Z_OK || got < 0) throw Error(fmt::format("'{}' is damaged", path));
   try {
     std::vector<Case> cases;
-    for (const Json& json : Json::from_cbor(bytes))
-      cases.push_back(caseOf(json));
+    const Json json = Json::from_cbor(bytes);
+    const Strings strings(json.at("strings"));
+    for (const Json& c : json.at("cases"))
+      cases.push_back(caseOf(c, strings));
     return cases;
   } catch (const Json::exception& error) {
     throw Error(fmt::format("'{}' is damaged: {}", path, error.what()));
