@@ -117,8 +117,8 @@ class ModuleBuilder final : public ParseEvents {
   /// Puts the declarator that was read into the module, once.
   void finishDeclarator();
   void declareRegister();
-  void declareModuleRegister();
-  void declareModuleRegisters();
+  void declareForKernels();
+  void declareInKernel();
   void declareVariable();
   VariableId makeVariable(NameId name, SourceLoc loc);
   void mergeVariable(VariableId old, const Variable& again);
@@ -184,8 +184,8 @@ class ModuleBuilder final : public ParseEvents {
   std::vector<std::uint32_t> scopeNumbers_;
   std::vector<StatementMark> openStatements_;
   std::vector<Pending> pending_;
-  std::vector<Declaration> moduleRegisters_; ///< declared outside of functions, before .version 3.0
-  std::vector<Register> families_;           ///< what the members of a family are, by Family::declaration
+  std::vector<Declaration> forKernels_; ///< registers and .local variables of the module, before .version 3.0
+  std::vector<Register> families_;      ///< what the members of a family are, by Family::declaration
   DebugLocId debugLoc_ = DebugLocId::None;
 
   // Of a header or a prototype.

@@ -131,7 +131,7 @@ void ModuleBuilder::finishDeclarator() {
   decl_.done = true;
   switch (decl_.space) {
   case StateSpace::Reg:
-    if (!inFunction()) return declareModuleRegister();
+    if (!inFunction()) return declareForKernels();
     return declareRegister();
   case StateSpace::SReg: return error(decl_.loc, "special registers are predefined and cannot be declared");
   case StateSpace::Tex:
@@ -144,7 +144,7 @@ void ModuleBuilder::finishDeclarator() {
     if (!inFunction()) return error(decl_.nameLoc, "a parameter cannot be declared at module scope");
     break;
   case StateSpace::Local:
-    if (!inFunction()) return error(decl_.nameLoc, "a .local variable can only be declared in a function");
+    if (!inFunction()) return declareForKernels();
     break;
   default: break;
   }
@@ -174,21 +174,28 @@ void ModuleBuilder::declareRegister() {
   fn_->registers.push_back({decl_.name, decl_.nameLoc, decl_.type, static_cast<std::uint8_t>(decl_.vectorSize)});
 }
 
-void ModuleBuilder::declareModuleRegister() {
+/// A register or .local variable at module scope.
+void ModuleBuilder::declareForKernels() {
   // ptxas takes these up to this version, without the ABI.
-  if (module_.version >= Version{3, 0}) return error(decl_.nameLoc, "a register can only be declared in a function");
+  if (module_.version >= Version{3, 0})
+    return error(decl_.nameLoc, decl_.space == StateSpace::Reg
+                                    ? "a register can only be declared in a function"
+                                    : "a .local variable can only be declared in a function");
   std::uint64_t elements = 1;
-  if (checkShape(decl_, elements)) moduleRegisters_.push_back(decl_);
+  if (checkShape(decl_, elements)) forKernels_.push_back(decl_);
 }
 
-/// Each kernel has registers of the module of its own. Functions would share those of their callers.
-void ModuleBuilder::declareModuleRegisters() {
+/// Each kernel has its own. Functions would share those of their callers.
+void ModuleBuilder::declareInKernel() {
   if (!fn_->isEntry) return;
   const Declaration open = decl_;
-  for (const Declaration& declaration : moduleRegisters_) {
+  for (const Declaration& declaration : forKernels_) {
     if (scopes_.findHere(declaration.name)) continue; // a parameter hides it
     decl_ = declaration;
-    declareRegister();
+    if (decl_.space == StateSpace::Reg)
+      declareRegister();
+    else
+      declareVariable();
   }
   decl_ = open;
 }
@@ -554,7 +561,7 @@ void ModuleBuilder::enterBody() {
       if (Symbol before = scopes_.declare(v.name, symbol)) redeclared(v.name, v.loc, before);
     }
   }
-  declareModuleRegisters();
+  declareInKernel();
 }
 
 void ModuleBuilder::exitBody() {
