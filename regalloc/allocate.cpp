@@ -181,7 +181,7 @@ class Allocator {
     bool everything = options_.spillEverything && file == File::R;
     for (unsigned round = 0; round < kMostRounds; ++round) {
       state_.grow(function_);
-      const LiveRanges ranges(function_, file);
+      const LiveRanges ranges(function_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
       if (webs.all.empty()) return {};
       const CallPoints calls = callPoints(ranges);

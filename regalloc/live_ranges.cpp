@@ -1,5 +1,7 @@
 #include "regalloc/live_ranges.h"
 
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
@@ -107,7 +109,7 @@ void Range::reverse() {
   std::reverse(segments_.begin(), segments_.end());
 }
 
-LiveRanges::LiveRanges(const Function& function, File file) {
+LiveRanges::LiveRanges(const Function& function, File file, bool keepsUnread) {
   numberInstructions(function);
   firstUnit_.resize(function.vregCount());
   std::uint32_t units = 0;
@@ -116,7 +118,7 @@ LiveRanges::LiveRanges(const Function& function, File file) {
     if (function.vreg(v).file == file) units += function.vreg(v).width;
   }
   units_.resize(units);
-  if (units) build(function, file);
+  if (units) build(function, file, keepsUnread);
 }
 
 void LiveRanges::numberInstructions(const Function& function) {
@@ -139,9 +141,21 @@ bool isWarpFile(File file) {
 /// count as if all of their sides were the whole function.
 constexpr std::size_t kMostRegionSteps = 4'000'000;
 
+/// Whether the zero register can take the results of an instruction that nobody reads. Pseudo instructions become code
+/// that takes its registers apart, and accumulators of wgmma are written in place.
+bool mayDropResults(const Instr& instr) {
+  return !isa::desc(instr.op).isPseudo() && isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma;
+}
+
+bool isDropped(const Function& function, ori::VRegId v) {
+  for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
+    if (!o->isDef || !mayDropResults(*o->owner)) return false;
+  return true;
+}
+
 } // namespace
 
-void LiveRanges::build(const Function& function, File file) {
+void LiveRanges::build(const Function& function, File file, bool keepsUnread) {
   const ori::Cfg cfg(function);
   const ori::Liveness liveness(cfg);
   const ori::Components& components = liveness.components();
@@ -150,6 +164,10 @@ void LiveRanges::build(const Function& function, File file) {
       if (components.isVirtual(c) && components.file(c) == file) f(firstUnit_[components.vreg(c)] + components.sub(c));
     });
   };
+
+  std::vector<bool> dropped(function.vregCount(), false);
+  for (ori::VRegId v = 0; v < function.vregCount() && !keepsUnread && file != File::B; ++v)
+    dropped[v] = function.vreg(v).file == file && isDropped(function, v);
 
   // A walk over each block from its end gives the segments. `liveUntil` is the end of the segment that is being built.
   std::vector<Point> liveUntil(units_.size(), 0);
@@ -169,11 +187,11 @@ void LiveRanges::build(const Function& function, File file) {
     for (Instr* instr = block->last; instr; instr = instr->prev) {
       const Point use = 2 * number_[instr->id];
       for (const Operand& o : instr->refs())
-        if (namesVirtual(o, file) && o.isDef)
+        if (namesVirtual(o, file) && o.isDef && !dropped[o.reg])
           for (unsigned i = 0; i < registersOf(o); ++i) {
             const std::uint32_t u = firstUnit_[o.reg] + o.sub + i;
             const bool isRead = liveUntil[u] != 0;
-            begin(u, use + 2); // a result that nobody reads still needs a place
+            begin(u, use + 2); // a part of a tuple that nobody reads still needs a place
             const bool maySurvive =
                 isRead && instr->isGuarded() && !liveness.startsLife(*instr, components.of(o.reg, o.sub + i));
             if (maySurvive) continue;

@@ -75,11 +75,12 @@ inline unsigned registersOf(const isa::Operand& o) {
 ///
 /// A guarded definition does not end the range above it (the old value may survive it), and a value is live only where
 /// some definition can have reached: a register that is only ever written under guards does not stretch to the entry.
-/// The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, the sides of the branch
-/// run one after the other in any order, so a value that is live on one side is live throughout the other sides.
+/// A register that no instruction reads has an empty range, unless a debugger may read it: the zero register takes its
+/// place. The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, the sides of the
+/// branch run one after the other in any order, so a value that is live on one side is live throughout the other sides.
 class LiveRanges {
  public:
-  LiveRanges(const ori::Function& function, isa::File file);
+  LiveRanges(const ori::Function& function, isa::File file, bool keepsUnread = false);
 
   const Range& component(ori::VRegId reg, unsigned index) const { return units_[firstUnit_[reg] + index]; }
   bool isLiveAnywhere(ori::VRegId reg) const;
@@ -93,7 +94,7 @@ class LiveRanges {
 
  private:
   void numberInstructions(const ori::Function& function);
-  void build(const ori::Function& function, isa::File file);
+  void build(const ori::Function& function, isa::File file, bool keepsUnread);
   void extendOverDivergence(const ori::Function& function, const ori::Cfg& cfg);
 
   std::vector<std::uint32_t> firstUnit_; // by vreg

@@ -313,3 +313,13 @@ TEST_CASE("a spilled pair that is copied into a row is read from its own place b
   for (unsigned registers = 12; registers <= 24; ++registers)
     CHECK(allocated(body, budget(registers)).problem == "");
 }
+
+TEST_CASE("results that no instruction reads go to the zero registers") {
+  auto a = allocated("  reg %r2:2;\n.L0:\n  S2R %r0, SR_TID.X;\n  COPY %r2:2, 0;\n"
+                     "  ATOMG.E.ADD PT, %r4, [%r2:2], %r0;\n  SHFL.BFLY %p5, %r6, %r0, 1, 31;\n"
+                     "  STG.E [%r2:2], %r6;\n  EXIT;\n");
+  CHECK(a.problem == "");
+  CHECK(contains(a.text(), "ATOMG.E.ADD PT, RZ,"));
+  CHECK(contains(a.text(), "SHFL.BFLY PT, R"));
+  CHECK(a.stats().predicates == 0);
+}
