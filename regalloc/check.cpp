@@ -292,6 +292,7 @@ class Checker {
 
   void load(const State& state, Holdings& holdings) {
     holdings.clearAll();
+    elected_.clear();
     for (std::uint64_t pair : state.pairs)
       holdings.add(static_cast<Location>(pair >> 32), static_cast<Unit>(pair));
     for (std::size_t g = 0; g < globalUnits_.size(); ++g)
@@ -392,7 +393,8 @@ class Checker {
           continue;
         }
         const Location l = locationOf(o, i);
-        const bool complete = !instr.isGuarded() || holdings.holds(l, u) || !mayHaveValue_[u];
+        const bool complete =
+            !instr.isGuarded() || holdings.holds(l, u) || !mayHaveValue_[u] || runsForElectedLane(instr, o);
         holdings.forget(u);
         holdings.clear(l);
         if (plainCopy && i < copied_.size())
@@ -402,6 +404,21 @@ class Checker {
         mayHaveValue_[u] = true;
       }
     }
+    noteElected(instr);
+  }
+
+  /// ELECT has set the guard in an active lane earlier in the block, so a result in registers of the warp is written.
+  bool runsForElectedLane(const Instr& instr, const Operand& def) const {
+    return isWarpFile(def.file) && namesVirtual(instr.guard()) && !instr.guard().inverted() &&
+           has(elected_, unitOf(instr.guard(), 0));
+  }
+
+  void noteElected(const Instr& instr) {
+    for (const Operand& o : instr.refs())
+      if (o.isReg() && o.isDef && namesVirtual(o) && o.file == File::P) drop(elected_, unitOf(o, 0));
+    const bool elects = instr.op == ori::Op::ELECT && !instr.isGuarded() && instr.op_(2).isZeroReg() &&
+                        !instr.op_(2).inverted() && namesVirtual(instr.op_(0));
+    if (elects) elected_.push_back(unitOf(instr.op_(0), 0));
   }
 
   /// Registers that a callee may change hold nothing that we know.
@@ -525,6 +542,7 @@ class Checker {
   std::vector<bool> mayHaveValue_;          // by unit, at the current instruction
   std::vector<std::vector<BlockId>> warpEdges_;
   std::vector<std::vector<Unit>> copied_; // scratch
+  std::vector<Unit> elected_;             // predicates that hold in one active lane
   Location fileBase_[isa::kFileCount] = {};
   Location warpBegin_ = 0, warpEnd_ = 0;
   std::vector<Location> objectBase_; // by frame object

@@ -15,6 +15,7 @@ namespace orias::regalloc {
 ///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations
 ///   spill store, load, move:        the target location takes the source's set
 ///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l := {}
+///                                   (of a register of the warp, under the result of ELECT: as a definition)
 ///   join of paths:                  intersection, where a component without a value on one path counts as held there
 ///   use of u in l:                  a fault unless l holds u, or u can have no value here
 ///

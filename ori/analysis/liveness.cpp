@@ -1,5 +1,7 @@
 #include "ori/analysis/liveness.h"
 
+#include "ori/analysis/guarded_defs.h"
+
 #include <algorithm>
 
 namespace orias::ori {
@@ -76,9 +78,11 @@ class Liveness::Solver {
     slotStamp_.assign(components_.count(), kNoId);
     slot_.assign(components_.count(), 0);
     const std::vector<std::vector<CompId>> phiUses = gatherPhiUses();
+    ElectedDefs elected;
     for (BlockId id : cfg_.reversePostOrder()) {
       const Block& block = *cfg_.function().block(id);
       const std::size_t begin = summaries_.size();
+      elected.enter();
       for (const Instr& instr : block) {
         if (!isPhi(instr))
           for (const Operand& operand : instr.refs())
@@ -88,13 +92,17 @@ class Liveness::Solver {
                 if (!s.kills) s.usedFirst = true;
               });
         for (const Operand& operand : instr.ops())
-          if (operand.isDef)
+          if (operand.isDef) {
+            const bool alwaysExecutes = elected.alwaysExecutes(instr, operand);
             components_.forEach(operand, [&](CompId comp) {
               Summary& s = summary(comp, id, begin);
               if (!s.defines && instr.isGuarded()) s.guardedFirst = &instr;
               s.defines = true;
-              if (!instr.isGuarded()) s.kills = true;
+              if (!instr.isGuarded() || alwaysExecutes) s.kills = true;
+              if (alwaysExecutes) out_.lifeStarts_.emplace_back(instr.id, comp);
             });
+          }
+        elected.step(instr);
       }
       for (CompId comp : phiUses[id])
         summary(comp, id, begin).usedByPhi = true;

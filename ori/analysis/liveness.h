@@ -17,7 +17,7 @@ using FileCounts = std::array<unsigned, isa::kFileCount>;
 ///
 /// A component is live where its value may still be read, and some definition of it may have happened. The second half
 /// matters for guarded code: in `@P0 LDG R4; @P0 FADD .., R4` the load does not end R4's life backwards, as it may not
-/// execute; but nothing above it defines R4, so R4 is not live there.
+/// execute; but nothing above it defines R4, so R4 is not live there. What always executes (guarded_defs.h) ends it.
 ///
 /// A phi reads its sources at the end of the predecessors, and writes at the beginning of its block: its result is not
 /// live into the block, its sources are live out of the predecessor only.
@@ -36,7 +36,7 @@ class Liveness {
 
   /// Components that may be read before anything defines them: for messages.
   const std::vector<CompId>& maybeUndefined() const { return maybeUndefined_; }
-  /// A guarded definition that nevertheless starts a life, because no definition reaches it.
+  /// A guarded definition that nevertheless starts a life: no definition reaches it, or it always executes.
   bool startsLife(const Instr& instr, CompId comp) const;
 
  private:

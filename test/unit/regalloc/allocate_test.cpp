@@ -314,6 +314,26 @@ TEST_CASE("a spilled pair that is copied into a row is read from its own place b
     CHECK(allocated(body, budget(registers)).problem == "");
 }
 
+TEST_CASE("uniform registers that an elected lane writes are free around the loop") {
+  // Twelve runs of eight were live throughout the outer loop: 96 of 63.
+  std::string declarations, body = ".L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n.L1:\n";
+  for (unsigned i = 0; i < 12; ++i) {
+    const std::string run = "%ur" + std::to_string(10 + i), elected = "%p" + std::to_string(40 + i);
+    declarations += "  reg " + run + ":8 align 8;\n";
+    body +=
+        "  -> .L" + std::to_string(2 + i) + ";\n.L" + std::to_string(2 + i) + ":\n  ELECT " + elected + ", URZ, PT;\n";
+    for (unsigned w = 0; w < 8; ++w)
+      body += "  @" + elected + " R2UR " + run + "." + std::to_string(w) + ", %r0;\n";
+    body += "  UTMALDG<1> [" + run + ".0:4], [" + run + ".4:2], desc[_];\n  @!" + elected + " BRA .L" +
+            std::to_string(2 + i) + ";\n";
+  }
+  body += "  -> .L14;\n.L14:\n  ISETP.LT.AND %p60, PT, %r0, 5, PT;\n  @%p60 BRA .L1;\n  -> .L15;\n.L15:\n  EXIT;\n";
+  auto a = allocated(declarations + body);
+  CHECK(a.problem == "");
+  CHECK(a.stats().uniformRegisters <= 16);
+  CHECK(countOf(a.text(), "MOV R") == 0);
+}
+
 TEST_CASE("results that no instruction reads go to the zero registers") {
   auto a = allocated("  reg %r2:2;\n.L0:\n  S2R %r0, SR_TID.X;\n  COPY %r2:2, 0;\n"
                      "  ATOMG.E.ADD PT, %r4, [%r2:2], %r0;\n  SHFL.BFLY %p5, %r6, %r0, 1, 31;\n"

@@ -226,3 +226,15 @@ TEST_CASE("so is the frame pointer's, where there is one") {
   plan.function().hasFramePointer = true;
   CHECK(contains(plan.all(), "frame pointer"));
 }
+
+TEST_CASE("an elected lane writes uniform registers for sure, a guard does not") {
+  // %ur4 takes the register of %ur2 in each iteration.
+  const auto loop = [](std::string_view guard) {
+    return ".L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n " + std::string(guard) +
+           "\n @%p1 R2UR %ur2, %r0;\n UIADD3 %ur3, %ur2, 1, URZ;\n UIADD3 %ur4, %ur3, 1, URZ;\n"
+           " STS [%ur4], %r0;\n ISETP.LT.AND %p5, PT, %r0, 5, PT;\n @%p5 BRA .L1;\n -> .L2;\n.L2:\n EXIT;\n";
+  };
+  const std::vector<std::uint32_t> physical{0, 0, 4, 5, 4, 1};
+  CHECK(Plan(loop("ELECT %p1, URZ, PT;"), physical).all() == "");
+  CHECK(contains(Plan(loop("ISETP.GT.AND %p1, PT, %r0, 5, PT;"), physical).all(), "does not hold"));
+}

@@ -1,0 +1,36 @@
+#include "ori/analysis/guarded_defs.h"
+
+#include <algorithm>
+
+namespace orias::ori {
+
+namespace {
+
+bool isSameRegister(const isa::Operand& a, const isa::Operand& b) {
+  return a.file == b.file && a.reg == b.reg && a.sub == b.sub && a.isVirtual() == b.isVirtual();
+}
+
+bool isPlainTrue(const Operand& o) {
+  return o.isReg(isa::File::P) && o.isZeroReg() && !o.inverted();
+}
+
+} // namespace
+
+bool ElectedDefs::alwaysExecutes(const Instr& instr, const Operand& def) const {
+  if (elected_.empty() || !instr.isGuarded()) return false;
+  if (def.file != isa::File::UR && def.file != isa::File::UP) return false;
+  const Operand& guard = instr.guard();
+  return !guard.inverted() &&
+         std::ranges::any_of(elected_, [&](const isa::Operand& o) { return isSameRegister(o, guard); });
+}
+
+void ElectedDefs::step(const Instr& instr) {
+  if (!elected_.empty())
+    for (const Operand& o : instr.ops())
+      if (o.isReg() && o.isDef) std::erase_if(elected_, [&](const isa::Operand& e) { return isSameRegister(e, o); });
+  if (instr.op != Op::ELECT || instr.isGuarded() || !isPlainTrue(instr.op_(2))) return;
+  if (const Operand& elected = instr.op_(0); elected.isReg(isa::File::P) && !elected.isZeroReg())
+    elected_.push_back(elected.value());
+}
+
+} // namespace orias::ori
