@@ -18,6 +18,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <limits>
 #include <optional>
 
 namespace orias::regalloc {
@@ -27,8 +28,14 @@ using ori::Function;
 
 namespace {
 
-/// Spill rounds before the allocator gives up; each one removes at least one register from competition.
-constexpr unsigned kMostRounds = 64;
+/// Passes that choose with care what to spill. What does not fit after them waits in memory, all of it.
+constexpr unsigned kMaxSpillPasses = 24;
+/// Placements that are tried where an aligned run is missing, each with the webs first that failed before.
+constexpr unsigned kMaxReorderings = 6;
+/// Passes that only clear single runs for what found none.
+constexpr unsigned kPassesWithoutSlack = 1;
+/// Registers that are kept free after that where runs are missing: so many for each pass, up to this part of all.
+constexpr unsigned kSlackPerPass = 2, kMaxSlackPart = 4;
 /// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90).
 /// They exist, so they come when all others are taken, isa::kSetupMark excepted where it means something.
 constexpr unsigned kLastUniform = 4;
@@ -36,6 +43,8 @@ constexpr unsigned kLastUniform = 4;
 constexpr unsigned kSpareUniform = 8;
 /// A kernel that asks for registers begins with no fewer, whatever its limit is (observed).
 constexpr unsigned kFewestRegisters = 24;
+/// The spill cost of temporaries of spill code.
+constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
 std::string_view fileName(File file) {
   switch (file) {
@@ -179,7 +188,8 @@ class Allocator {
   std::string allocateFile(File file) {
     const unsigned limit = limitOf(file);
     bool everything = options_.spillEverything && file == File::R;
-    for (unsigned round = 0; round < kMostRounds; ++round) {
+    unsigned crowdedPasses = 0;
+    for (unsigned pass = 0;; ++pass) {
       state_.grow(function_);
       const LiveRanges ranges(function_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
@@ -187,22 +197,19 @@ class Allocator {
       const CallPoints calls = callPoints(ranges);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<std::uint32_t> victims;
-      if (everything) {
-        everything = false;
-        for (std::uint32_t w = 0; w < webs.all.size(); ++w)
-          if (webs.all[w].spillCost < 1e300) victims.push_back(w);
-      } else {
+      if (!everything) {
+        const SlotBudget budget = budgetOf(file, limit, limits, calls);
+        Placement placement;
         // With more values live at once than there are registers, no order of placing them helps.
-        std::vector<std::uint32_t> failed;
         if (!canSpill(file) || mostOccupied(webs, ranges.pointCount(), limit, limits) <= limit) {
-          Placement placement = bestPlacement(webs, file, limit, limits, calls);
+          placement = bestPlacement(webs, budget);
           if (placement.failed.empty()) {
             keep(webs, placement, file);
             return {};
           }
-          failed = std::move(placement.failed);
+          ++crowdedPasses;
         }
-        if (file == File::R && changesCounts_ && round == 0 && !needsMore(webs, ranges)) {
+        if (file == File::R && changesCounts_ && pass == 0 && !needsMore(webs, ranges)) {
           keepCounts("no more registers are needed than there are at entry, but more than would be left");
           continue;
         }
@@ -211,38 +218,59 @@ class Allocator {
           letFactorsGo(function_);
           continue;
         }
-        // No other value makes room for one that has to survive a call.
-        if (canSpill(file) && hasCalls_)
-          std::copy_if(failed.begin(), failed.end(), std::back_inserter(victims),
-                       [&](std::uint32_t w) { return isLiveAcross(webs.all[w], calls); });
-        if (canSpill(file) && victims.empty()) {
-          PointLimits usableLimits = limits;
-          for (PointLimit& fewer : usableLimits)
-            fewer.limit = usable(file, fewer.limit);
-          victims = chooseSpills(webs, usable(file, limit), usableLimits, failed);
-        }
+        if (canSpill(file) && pass < kMaxSpillPasses) victims = chooseVictims(webs, placement, budget, crowdedPasses);
       }
-      if (victims.empty() && file == File::R && changesCounts_) break;
+      // The last resort: each operand goes through memory. It leaves webs that live for one instruction.
+      const bool isLastResort = victims.empty() && canSpill(file);
+      if (isLastResort)
+        for (std::uint32_t w = 0; w < webs.all.size(); ++w)
+          if (webs.all[w].spillCost < kUnspillable) victims.push_back(w);
+      if (victims.empty() && file == File::R && changesCounts_) {
+        keepCounts();
+        return allocateFile(file);
+      }
       if (victims.empty())
         return fmt::format(
             "function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
             "launch bounds",
             function_.name(), fileName(file), limit);
+      everything = false;
       bool arePromoted = false;
       for (std::uint32_t w : victims) {
-        const bool isPromoted = file == File::R && promotes() && uniformRefuge().take(webs.all[w]);
+        const bool isPromoted = file == File::R && !isLastResort && promotes() && uniformRefuge().take(webs.all[w]);
         spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual);
         arePromoted |= isPromoted;
       }
       if (arePromoted)
         if (std::string problem = allocateFile(File::UR); !problem.empty()) return problem;
     }
-    if (file == File::R && changesCounts_) {
-      keepCounts();
-      return allocateFile(file);
+  }
+
+  /// What to spill, by pressure or, where that is low enough, to make room for tuples.
+  std::vector<std::uint32_t> chooseVictims(const Webs& webs, const Placement& placement, const SlotBudget& budget,
+                                           unsigned crowdedPasses) const {
+    std::vector<std::uint32_t> victims;
+    // No other value makes room for one that has to survive a call.
+    if (hasCalls_)
+      std::ranges::copy_if(placement.failed, std::back_inserter(victims),
+                           [&](std::uint32_t w) { return isLiveAcross(webs.all[w], budget.calls); });
+    if (!victims.empty()) return victims;
+    const unsigned limit = usable(budget.file, budget.limit);
+    PointLimits limits = budget.limits;
+    for (PointLimit& fewer : limits)
+      fewer.limit = usable(budget.file, fewer.limit);
+    if (!placement.failed.empty() && crowdedPasses > kPassesWithoutSlack) {
+      // Clearing single runs was not enough: free registers are what large tuples find runs in.
+      const unsigned slack = std::min(kSlackPerPass * crowdedPasses, limit / kMaxSlackPart);
+      PointLimit around{limit - slack, {}};
+      for (std::uint32_t f : placement.failed)
+        for (const Range& r : webs.all[f].components)
+          around.where.unite(r);
+      limits.push_back(std::move(around));
     }
-    return fmt::format("function '{}': no allocation of {} registers within {} found in {} rounds of spilling",
-                       function_.name(), fileName(file), limit, kMostRounds);
+    victims = chooseSpills(webs, limit, limits);
+    if (victims.empty()) victims = clearRuns(webs, placement, budget);
+    return victims;
   }
 
   /// Calls may change uniform registers, so little can wait there where there are any.
@@ -285,7 +313,8 @@ class Allocator {
   }
 
   static bool isLiveAcross(const Web& web, const CallPoints& calls) {
-    return web.spillCost < 1e300 && std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) {
+    return web.spillCost < kUnspillable &&
+           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) {
              return r.overlaps(calls.system) || r.overlaps(calls.function) || r.overlaps(calls.pointer);
            });
   }
@@ -301,27 +330,43 @@ class Allocator {
     });
   }
 
-  Placement bestPlacement(const Webs& webs, File file, unsigned limit, const PointLimits& limits,
-                          const CallPoints& calls) const {
+  SlotBudget budgetOf(File file, unsigned limit, const PointLimits& limits, const CallPoints& calls) const {
     SlotBudget budget{limit, limits, {}, file, calls, isCallable(function_)};
     if (file == File::R && state_.usesFrame) {
       budget.reserved.assign(kStackPointer + 1, false);
       budget.reserved[kStackPointer] = true;
       if (function_.hasFramePointer) budget.reserved.push_back(true); // kFramePointer is the next one
     }
-    if (file == File::UR) {
-      budget.reserved.assign(kLastUniform, true);
-      Placement placement = place(function_, webs, budget, Order::ConstrainedFirst);
+    if (file == File::UR && keepsSetupMark()) {
+      budget.reserved.assign(isa::kSetupMark + 1, false);
+      budget.reserved.back() = true;
+    }
+    return budget;
+  }
+
+  Placement bestPlacement(const Webs& webs, const SlotBudget& budget) const {
+    if (budget.file == File::UR) {
+      SlotBudget withoutFirst = budget;
+      withoutFirst.reserved.assign(kLastUniform, true);
+      Placement placement = place(function_, webs, withoutFirst, Order::ConstrainedFirst);
       if (placement.failed.empty()) return placement;
-      budget.reserved.assign(keepsSetupMark() ? isa::kSetupMark + 1 : 0, false);
-      if (keepsSetupMark()) budget.reserved.back() = true;
     }
     Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
-    if (options_.singlePass || file != File::R) return best;
-    for (unsigned attempt = 1; attempt < std::min(options_.noSpillAttempts, 2u); ++attempt) {
-      Placement other = place(function_, webs, budget, Order::ByStart);
-      if (std::pair(other.failed.size(), other.used) < std::pair(best.failed.size(), best.used))
+    auto isBetter = [](const Placement& a, const Placement& b) {
+      return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
+    };
+    if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)
+      if (Placement other = place(function_, webs, budget, Order::ByStart); isBetter(other, best))
         best = std::move(other);
+    // What found no run goes first next time.
+    std::vector<bool> isEarly(webs.all.size(), false);
+    std::vector<std::uint32_t> failed = best.failed;
+    for (unsigned i = 0; i < kMaxReorderings && !best.failed.empty() && !options_.singlePass; ++i) {
+      for (std::uint32_t w : failed)
+        isEarly[w] = true;
+      Placement other = place(function_, webs, budget, Order::ConstrainedFirst, isEarly);
+      failed = other.failed;
+      if (isBetter(other, best)) best = std::move(other);
     }
     return best;
   }

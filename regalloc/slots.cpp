@@ -57,7 +57,7 @@ constexpr std::int64_t kCopyAffinity = 100;
 /// A store and a load of local memory.
 constexpr std::int64_t kSavedRegister = 4000;
 
-std::vector<std::uint32_t> orderOf(const Webs& webs, Order order) {
+std::vector<std::uint32_t> orderOf(const Webs& webs, Order order, const std::vector<bool>& isEarly) {
   std::vector<std::uint32_t> ids(webs.all.size());
   std::iota(ids.begin(), ids.end(), 0u);
   std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t x, std::uint32_t y) {
@@ -70,6 +70,7 @@ std::vector<std::uint32_t> orderOf(const Webs& webs, Order order) {
     if (a.start != b.start) return a.start < b.start;
     return a.width > b.width;
   });
+  if (!isEarly.empty()) std::stable_partition(ids.begin(), ids.end(), [&](std::uint32_t w) { return isEarly[w]; });
   return ids;
 }
 
@@ -84,8 +85,8 @@ class Placer {
     }
   }
 
-  Placement run(Order order) {
-    for (std::uint32_t id : orderOf(webs_, order))
+  Placement run(Order order, const std::vector<bool>& isEarly) {
+    for (std::uint32_t id : orderOf(webs_, order, isEarly))
       placeWeb(id);
     return std::move(placement_);
   }
@@ -189,8 +190,9 @@ class Placer {
 
 } // namespace
 
-Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order) {
-  return Placer(function, webs, budget).run(order);
+Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
+                const std::vector<bool>& isEarly) {
+  return Placer(function, webs, budget).run(order, isEarly);
 }
 
 } // namespace orias::regalloc

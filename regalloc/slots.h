@@ -57,6 +57,9 @@ struct Placement {
 /// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot
 /// is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes: to stay
 /// within the registers already used, to sit where a copy's other end sits.
-Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order);
+/// `isEarly`, where it is not empty, names the webs that are placed before all others: those that an earlier pass
+/// failed to place.
+Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
+                const std::vector<bool>& isEarly = {});
 
 } // namespace orias::regalloc

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <limits>
 #include <set>
+#include <span>
 
 namespace orias::regalloc {
 
@@ -31,8 +32,8 @@ void SpillState::grow(const ori::Function& function) {
 
 namespace {
 
-/// Tuples without a place that one round makes room for; looking for that costs a walk over all webs each.
-constexpr std::size_t kMostTuplesAtOnce = 32;
+/// Webs without a run that one pass makes room for; each costs a walk over all webs.
+constexpr std::size_t kMaxRunsPerPass = 32;
 
 /// Start or end of a web's life in the sweep over the program.
 struct Event {
@@ -51,8 +52,7 @@ std::vector<Segment> envelope(const Web& web) {
 
 } // namespace
 
-std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits,
-                                        std::span<const std::uint32_t> failed) {
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits) {
   std::vector<Event> events;
   for (std::uint32_t w = 0; w < webs.all.size(); ++w)
     for (Segment s : envelope(webs.all[w])) {
@@ -95,29 +95,50 @@ std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const 
       pressure -= webs.all[victim].width;
     }
   }
-  if (!victims.empty()) return victims;
+  return victims;
+}
 
-  // Enough registers in number, but no aligned run for a tuple: for each, the cheapest web in the way.
-  for (std::uint32_t f : failed.first(std::min<std::size_t>(failed.size(), kMostTuplesAtOnce))) {
+std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget) {
+  constexpr double kImpossible = std::numeric_limits<double>::infinity();
+  std::vector<bool> isSpilled(webs.all.size(), false);
+  std::vector<std::uint32_t> victims, inTheWay;
+  std::vector<double> costs;
+  auto spill = [&](std::uint32_t w) {
+    if (isSpilled[w]) return;
+    isSpilled[w] = true;
+    victims.push_back(w);
+  };
+  for (std::uint32_t f : std::span(placement.failed).first(std::min(placement.failed.size(), kMaxRunsPerPass))) {
+    const Web& web = webs.all[f];
+    if (isSpilled[f] || web.width > budget.limit) continue;
     Range wanted;
-    for (const Range& r : webs.all[f].components)
+    for (const Range& r : web.components)
       wanted.unite(r);
-    double least = std::numeric_limits<double>::infinity();
-    std::uint32_t victim = ~0u;
-    bool isHelped = false;
-    for (std::uint32_t w = 0; w < webs.all.size() && !isHelped; ++w) {
-      if (webs.all[w].spillCost >= least && !spilled[w]) continue;
-      const auto& components = webs.all[w].components;
-      if (w != f &&
-          std::none_of(components.begin(), components.end(), [&](const Range& r) { return wanted.overlaps(r); }))
-        continue;
-      isHelped = spilled[w];
-      least = webs.all[w].spillCost;
-      victim = w;
+    inTheWay.clear();
+    for (std::uint32_t w = 0; w < webs.all.size(); ++w)
+      if (placement.slotOf[w] != kNoSlot && !isSpilled[w] &&
+          std::ranges::any_of(webs.all[w].components, [&](const Range& r) { return wanted.overlaps(r); }))
+        inTheWay.push_back(w);
+    // What it costs to clear the run at each base.
+    costs.assign(budget.limit - web.width + 1, 0);
+    auto addAt = [&](std::uint32_t slot, unsigned width, double cost) {
+      const std::uint32_t first = slot + 1 > web.width ? slot + 1 - web.width : 0;
+      for (std::uint32_t base = first; base < std::min<std::size_t>(slot + width, costs.size()); ++base)
+        costs[base] += cost;
+    };
+    for (std::uint32_t w : inTheWay)
+      addAt(placement.slotOf[w], webs.all[w].width, webs.all[w].weight);
+    for (std::uint32_t r = 0; r < budget.reserved.size(); ++r)
+      if (budget.reserved[r]) addAt(r, 1, kImpossible);
+    std::size_t best = 0;
+    for (std::size_t base = 0; base < costs.size(); base += web.align)
+      if (costs[base] < costs[best]) best = base;
+    if (web.weight <= costs[best]) {
+      if (web.weight < kImpossible) spill(f);
+      continue;
     }
-    if (isHelped || victim == ~0u) continue;
-    spilled[victim] = true;
-    victims.push_back(victim);
+    for (std::uint32_t w : inTheWay)
+      if (placement.slotOf[w] < best + web.width && best < placement.slotOf[w] + webs.all[w].width) spill(w);
   }
   return victims;
 }

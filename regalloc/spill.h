@@ -4,7 +4,6 @@
 #include "regalloc/slots.h"
 #include "regalloc/webs.h"
 
-#include <span>
 #include <vector>
 
 namespace orias::regalloc {
@@ -23,12 +22,14 @@ struct SpillState {
   unsigned rematerialised = 0;
 };
 
-/// The webs to give up so that no point needs more than `limit` registers: at each point above it, the cheapest ones
-/// live there. When pressure is not the obstacle (tuples that find no aligned run), for each of `failed` the cheapest
-/// of what overlaps it, itself included.
-/// `limits` says where fewer than `limit` are to be had.
-std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits,
-                                        std::span<const std::uint32_t> failed);
+/// The webs to spill so that no point needs more than `limit` registers: at each point above it, the cheapest ones
+/// live there. `limits` says where fewer than `limit` are available. Empty where the pressure is within the limits.
+std::vector<std::uint32_t> chooseSpills(const Webs& webs, unsigned limit, const PointLimits& limits);
+
+/// The webs to spill where the pressure is within the limit, but `placement` found no aligned run for some webs: for
+/// each of them, the webs in the run that costs least to clear, or the web itself. Empty where each run has a temporary
+/// of spill code.
+std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placement, const SlotBudget& budget);
 
 /// Where the members of a web go.
 enum class Refuge : std::uint8_t {

@@ -251,17 +251,15 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
   }
 
   for (Web& web : webs.all) {
-    double weight = 0;
-    bool spillable = true;
     for (auto [v, offset] : web.members) {
-      if (!options.unspillable.empty() && options.unspillable[v]) spillable = false;
+      if (!options.unspillable.empty() && options.unspillable[v]) web.weight = std::numeric_limits<double>::infinity();
       for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
-        weight += weightOf(*o->owner);
+        web.weight += weightOf(*o->owner);
     }
     std::uint64_t length = 1;
     for (const Range& r : web.components)
       length += r.length();
-    web.spillCost = spillable ? weight / static_cast<double>(length) : std::numeric_limits<double>::infinity();
+    web.spillCost = web.weight / static_cast<double>(length);
   }
   return webs;
 }

@@ -13,7 +13,8 @@ struct Web {
   unsigned align = 1;
   std::vector<Range> components;                         ///< where each register of the run is occupied
   std::vector<std::pair<ori::VRegId, unsigned>> members; ///< with their offsets
-  double spillCost = 0; ///< references weighted by 10^loop depth, over the live length; infinite: cannot be spilled
+  double weight = 0;    ///< references weighted by 10^loop depth; infinite: cannot be spilled
+  double spillCost = 0; ///< the weight over the live length
   Point start = 0;
 };
 
