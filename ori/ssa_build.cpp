@@ -33,6 +33,7 @@ class SsaBuilder {
     recordKeptParts();
     placePhis();
     rename();
+    dropUndefinedCopies();
     function_.ssa = true;
   }
 
@@ -194,6 +195,17 @@ class SsaBuilder {
       stack.emplace_back(id, undo_.size());
       renameBlock(*function_.block(id));
     }
+  }
+
+  /// A register with several definitions may be anything until the first one that has a value.
+  void dropUndefinedCopies() {
+    for (Block* block : function_.layout())
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        if (instr.op != Op::COPY || instr.isGuarded() || !instr.op_(0).isVirtual() || !instr.op_(1).isVirtual()) return;
+        if (!function_.vreg(instr.op_(0).reg).multiDef) return;
+        const Instr* def = function_.singleDef(instr.op_(1).reg);
+        if (def && def->op == Op::UNDEF) function_.erase(&instr);
+      });
   }
 
   void undo(std::size_t size) {

@@ -256,6 +256,22 @@ StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& a
   return isInFrame ? StateSpace::Local : form.space();
 }
 
+enum class CopyWords : std::uint8_t { ToRun, FromRun };
+
+/// Copies the elements of a vector to the run of registers that an access takes, or back, `words` each; not under the
+/// guard of the instruction.
+void copyWords(FunctionLowering& f, std::span<const Operand* const> elements, IsaOperand run, unsigned words,
+               CopyWords direction) {
+  f.b().setGuard(IsaOperand::pt());
+  for (unsigned e = 0; e < elements.size(); ++e) {
+    if (elements[e]->is(OperandKind::Sink)) continue;
+    const IsaOperand mine = ori::component(f.dest(*elements[e]), 0, words);
+    const IsaOperand its = ori::component(run, e * words, words);
+    f.copy(direction == CopyWords::ToRun ? its : mine, Value::of(direction == CopyWords::ToRun ? mine : its));
+  }
+  f.b().setGuard(f.guard());
+}
+
 void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
   const StateSpace space = accessedSpace(f, written, f.operands(i)[1]);
   const Form form = withCacheOperator(written, space, f.options().loads);
@@ -297,15 +313,18 @@ void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
     const unsigned pieceBytes = piece.count * bytes;
     const unsigned words = std::max(1u, pieceBytes / 4);
     IsaOperand run = f.newR(words);
+    const auto elementsHere = std::span(to).subspan(piece.first, piece.count);
+    // The load keeps the old values in its own registers where its guard is false, so the copies need no guard.
+    const bool keepsOld = bytes >= 4 && i.guard != RegisterId::None;
+    if (keepsOld) copyWords(f, elementsHere, run, bytes / 4, CopyWords::ToRun);
     emitLoad(f, form, space, run, descriptor, a, piece.first * bytes, memSize(Type::B8, pieceBytes));
+    if (bytes >= 4) copyWords(f, elementsHere, run, bytes / 4, CopyWords::FromRun);
     for (unsigned e = 0; e < piece.count; ++e) {
       const Operand& element = *to[piece.first + e];
       if (element.is(OperandKind::Sink)) continue;
       IsaOperand d = f.dest(element);
       const unsigned bit = e * bytes * 8;
-      if (bytes >= 4) {
-        f.copy(ori::component(d, 0, bytes / 4), Value::of(ori::component(run, bit / 32, bytes / 4)));
-      } else {
+      if (bytes < 4) {
         // The bytes of the element, extended.
         const bool isSigned = typeClass(type) == TypeClass::Signed;
         const unsigned byte = bit / 8 % 4;
