@@ -82,7 +82,7 @@ SuiteOptions optionsFor(const Folder& folder) {
   SuiteOptions options;
   options.library = ORIAS_FAKE_CUDA;
   options.out = folder.path("results");
-  options.itemSeconds = 0.5;
+  options.itemSeconds = 3;
   options.maxFamilyFailures = 2;
   return options;
 }
@@ -169,7 +169,7 @@ TEST_CASE("a wrong result, a fault, a hang and a crash do not keep the rest from
   CHECK(runSuite(plan, optionsFor(folder)) == ExitStatus::InputErrors);
   CHECK(outcomes(folder) == "right wrong fault hung crashed right");
   const std::string page = tools::readWholeFile(folder.path("results/report.html"));
-  CHECK(page.find("tests/hangs/orias -O3</b>: hung: not done after 0.5 seconds") != std::string::npos);
+  CHECK(page.find("tests/hangs/orias -O3</b>: hung: not done after 3 seconds") != std::string::npos);
   CHECK(page.find("data[0] is 1, and the PTX interpreter has 2; 4 elements differ") != std::string::npos);
   CHECK(page.find("nothing of &lt;nothing&gt;") != std::string::npos);
   CHECK(page.find("Fake GPU (sm_90)") != std::string::npos);
@@ -218,7 +218,7 @@ TEST_CASE("the time budget ends a run, and the same command continues it") {
   CHECK(outcomes(folder).empty());
   CHECK(tools::readWholeFile(folder.path("results/report.html")).find("the time is over") != std::string::npos);
   options.minutes = 0;
-  options.itemSeconds = 0.2;
+  options.itemSeconds = 3;
   CHECK(runSuite(plan, options) == ExitStatus::InputErrors);
   CHECK(outcomes(folder) == "hung right");
 }

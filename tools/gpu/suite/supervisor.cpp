@@ -32,11 +32,11 @@ class Supervisor {
   }
 
   ExitStatus run() {
-    if (!getWorker()) {
+    if (!getWorker() && Clock::now() < end_) {
       tools::print(stdout, fmt::format("orias-gpu-suite: skipped: {}\n", whyStopped_));
       return ExitStatus::Skipped;
     }
-    if (device_.find("(" + plan_.chip + ")") == std::string::npos) {
+    if (!device_.empty() && device_.find("(" + plan_.chip + ")") == std::string::npos) {
       tools::print(stdout, fmt::format("orias-gpu-suite: skipped: the cubins are for {}, the device is {}\n",
                                        plan_.chip, device_));
       return ExitStatus::Skipped;
@@ -112,7 +112,7 @@ class Supervisor {
     switch (answer.kind) {
     case Answer::Kind::Done: take(answer.result); break;
     case Answer::Kind::Late:
-      if (Clock::now() < limit) {
+      if (end_ < limit) {
         whyStopped_ = "the time is over";
         return false;
       }
