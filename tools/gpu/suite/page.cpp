@@ -142,6 +142,7 @@ class Page {
     std::vector<LatencyLine> lines = latencies(results_);
     std::erase_if(lines, [&](const LatencyLine& line) { return line.kind != kind; });
     if (lines.empty()) return;
+    std::stable_partition(lines.begin(), lines.end(), [](const LatencyLine& line) { return line.isShort; });
     text_ += fmt::format("<h2>{}</h2>\n<p class=\"note\">{}</p>\n<table><tr><th class=\"name\">what</th>"
                          "<th>device</th><th>our table</th><th class=\"name\"></th></tr>\n",
                          title, note);
