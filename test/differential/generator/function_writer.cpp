@@ -336,6 +336,7 @@ void FunctionWriter::write(Statement statement) {
   case Statement::Vote: return vote();
   case Statement::ClusterExchange: return clusterExchange();
   case Statement::ClusterAtomic: return clusterAtomic();
+  case Statement::BigInteger: return bigInteger();
   case Statement::Count: break;
   }
   ORIAS_CHECK(false);

@@ -127,6 +127,16 @@ class FunctionWriter {
   void canonicalHalves(const Row& row, const std::string& value);
   void foldValue(Kind kind, const std::string& value);
 
+  // big_integer.cpp
+  void bigInteger();
+  std::vector<std::string> copies(unsigned count);
+  /// Sometimes, an instruction beside a chain on these words.
+  void beside(const std::vector<std::string>& words);
+  void productRow(std::vector<std::string>& acc, const std::vector<std::string>& a, std::size_t offset);
+  void sumRow(std::vector<std::string>& acc, const std::vector<std::string>& a);
+  void splitProduct(std::vector<std::string>& acc);
+  void wideProduct();
+
   // control.cpp
   void branch();
   void switchStatement();

@@ -150,6 +150,17 @@ std::vector<Profile> makeProfiles() {
             {LoadInput, 5},    {LoadTable, 3},    {Scratch, 5},       {Local, 4},      {OwnShared, 3},   {Exchange, 2},
             {SharedAtomic, 1}, {GlobalAtomic, 1}, {OwnAtomic, 1},     {Shuffle, 3},    {Vote, 3},        {If, 6},
             {Switch, 2},       {UniformLoop, 3},  {DivergentLoop, 3}, {Goto, 2},       {Exit, 1},        {Call, 2}}),
+      make("bignum", 16, 1,
+           {{BigInteger, 40},
+            {Carry, 8},
+            {Integer32, 8},
+            {Integer64, 6},
+            {Predicate, 4},
+            {LoadInput, 8},
+            {Fold, 8},
+            {If, 2},
+            {UniformLoop, 2},
+            {DivergentLoop, 1}}),
   };
 }
 

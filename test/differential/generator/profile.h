@@ -47,6 +47,7 @@ enum class Statement : std::uint8_t {
   Vote,            //
   ClusterExchange, ///< through the shared memory of the cluster's blocks, with its barriers
   ClusterAtomic,   //
+  BigInteger,      ///< numbers of several words: rows of products, sums, and what is made of their carries
   Count
 };
 inline constexpr std::size_t kStatements = static_cast<std::size_t>(Statement::Count);
@@ -62,8 +63,8 @@ struct Profile {
   bool hasClusters() const { return weight(Statement::ClusterExchange) != 0; }
 };
 
-/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster"; "unusual" has the instructions that
-/// hardly any program uses, "alone" those on which nobody can count on ptxas 13.0.
+/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster", "bignum"; "unusual" has the
+/// instructions that hardly any program uses, "alone" those on which nobody can count on ptxas 13.0.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.
 const Profile* findProfile(std::string_view name);
