@@ -30,13 +30,14 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 
 /// Phase 29. Copies, constants, simplification and addresses, while 64-bit arithmetic is still whole; products go into
 /// sums. Loads of constants stay as they are: a pointer in a pair of registers is what a multiplication wants to add
-/// to, and a fused operation has room for one constant only.
+/// to, and a fused operation has room for one constant only. The words of a product are paired here, before 37 puts one
+/// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,      propagateCopies,    foldConstants,      simplifyAlgebra,
-                                           foldComparison,   foldLongComparison, foldBitTest,        reassociateLongSum,
-                                           dropMasks,        combinePredicates,  foldShiftedAddress, foldWideAddress,
-                                           foldOffset,       separateNumber,     separateProduct,    foldUniformBase,
-                                           contractProducts, foldSigns,          foldConstantIndex};
+  static constexpr Rewriter::Rule kRules[]{
+      simplifyPhi,       propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,     foldLongComparison,
+      foldBitTest,       reassociateLongSum, dropMasks,       combinePredicates, foldShiftedAddress, foldWideAddress,
+      foldOffset,        separateNumber,     separateProduct, foldUniformBase,   contractProducts,   foldSigns,
+      foldConstantIndex, pairProducts,       combineCarryPair};
   return optimize(function, context, kRules);
 }
 

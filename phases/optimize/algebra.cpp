@@ -53,6 +53,33 @@ bool simplifyWideSum(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// A pair that can be read later, as it is, by a copy.
+bool isCopyablePair(const Rewriter& rw, const Operand& o) {
+  return o.isReg(File::R) && o.width == 2 && isCopyable(rw, o);
+}
+
+/// A product with zero, and its sum.
+bool simplifyWideProduct(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IMAD_WIDE || !isUnused(instr.op_(1).value())) return false;
+  if (!isValue(rw, instr.op_(2).value(), 0) && !isValue(rw, instr.op_(3).value(), 0)) return false;
+  if (!isCopyablePair(rw, instr.op_(4).value())) return false;
+  rw.becomeCopy(instr, instr.op_(4).value());
+  return true;
+}
+
+/// The high word of a product with 0 or, of numbers without a sign, with 1.
+bool simplifyHighProduct(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IMAD_HI || !isUnused(instr.op_(1).value()) || !instr.op_(4).isZeroReg()) return false;
+  const bool isUnsigned = isa::modAs<isa::IntType>(instr, isa::Mod::Type) == isa::IntType::U32;
+  for (unsigned i : {2u, 3u}) {
+    const Operand factor = instr.op_(i).value();
+    if (!isValue(rw, factor, 0) && !(isUnsigned && isValue(rw, factor, 1))) continue;
+    rw.becomeCopy(instr, Operand::rz());
+    return true;
+  }
+  return false;
+}
+
 bool simplifyProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMAD) return false;
   const Operand addend = instr.op_(3).value();
@@ -183,8 +210,9 @@ bool simplifyPredicates(Rewriter& rw, Instr& instr) {
 
 bool simplifyAlgebra(Rewriter& rw, Instr& instr) {
   return simplifySum(rw, instr) || simplifyWideSum(rw, instr) || simplifyProduct(rw, instr) ||
-         narrowProduct(rw, instr) || simplifyShift(rw, instr) || simplifyLongShift(rw, instr) ||
-         simplifyPermutation(rw, instr) || simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
+         simplifyWideProduct(rw, instr) || simplifyHighProduct(rw, instr) || narrowProduct(rw, instr) ||
+         simplifyShift(rw, instr) || simplifyLongShift(rw, instr) || simplifyPermutation(rw, instr) ||
+         simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
 }
 
 } // namespace orias::phases

@@ -163,6 +163,39 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// A sum of known words and a carry that is not known is a choice between two words; its carry out is the carry, or
+/// known.
+bool foldThroughCarry(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD3_X || instr.isGuarded()) return false;
+  const int only = onlyResult(rw, instr);
+  if (only < 0) return false;
+  const auto result = static_cast<unsigned>(only);
+  for (unsigned slot : {6u, 7u}) {
+    const Operand carry = instr.op_(slot).value();
+    if (!carry.isVirtual() || !rw.isStable(carry)) continue;
+    // The modifier of the carry is applied to what is assumed.
+    const isa::LaneFunction function = isa::laneFunction(instr.op);
+    const auto set = evaluate(rw, instr, function, Assumption{slot, carry.inverted() ? 0u : 1u});
+    const auto clear = evaluate(rw, instr, function, Assumption{slot, carry.inverted() ? 1u : 0u});
+    if (!set || !clear) continue;
+    const std::uint32_t a = (*set)[result].w[0], b = (*clear)[result].w[0];
+    const Operand target = instr.op_(result).value();
+    const auto word = [](std::uint32_t bits) { return Operand::immediate(static_cast<std::int32_t>(bits)); };
+    if (target.isReg(File::P)) {
+      const Operand known = (a & 1) != 0 ? Operand::pt() : Operand::pt().notted();
+      rw.becomeCopy(instr, (a & 1) == (b & 1) ? known : (a & 1) != 0 ? carry : carry.notted(), result);
+    } else if (a == 0) {
+      rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(b), carry});
+    } else if (b == 0) {
+      rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(a), carry.notted()});
+    } else {
+      continue;
+    }
+    return true;
+  }
+  return false;
+}
+
 /// A choice of which the condition is known, or between two that are the same.
 bool foldSelect(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::SEL) return false;
@@ -209,7 +242,8 @@ bool foldUniform(Rewriter& rw, Instr& instr) {
 } // namespace
 
 bool foldConstants(Rewriter& rw, Instr& instr) {
-  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldSelect(rw, instr) || foldUniform(rw, instr);
+  return foldKnown(rw, instr) || foldThroughChoice(rw, instr) || foldThroughCarry(rw, instr) || foldSelect(rw, instr) ||
+         foldUniform(rw, instr);
 }
 
 } // namespace orias::phases
