@@ -61,7 +61,7 @@ class Replacer {
     if (const auto choice = choiceOf(instr))
       return chooseSmaller(instr, *choice) || chooseRemainder(instr, *choice) || addCondition(instr, *choice) ||
              magnitude(instr, *choice) || swapConstant(instr, *choice);
-    return instr.op == Op::IADD3 && !instr.isGuarded() && addChoice(instr);
+    return (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) && !instr.isGuarded() && addChoice(instr);
   }
 
   /// What a condition compares, as it stands: a negated one is the opposite comparison.
@@ -219,12 +219,23 @@ class Replacer {
           {result, Operand::pt(), Operand::pt(), a, Operand::immediate(-1), b, condition.notted(), kNever});
   }
 
-  /// A sum with a choice between 0 and 1, or 0 and -1, that nobody else reads.
+  /// The carries that a sum has room for besides those that it takes; those.
+  static std::vector<Operand> carriesOf(const Instr& sum) {
+    std::vector<Operand> carries;
+    for (unsigned i = 6; sum.op == Op::IADD3_X && i < 8; ++i)
+      if (const Operand carry = sum.op_(i).value(); carry != kNever) carries.push_back(carry);
+    return carries;
+  }
+
+  /// A sum with a choice between 0 and 1, or 0 and -1, that nobody else reads. A sum that has carries out takes one
+  /// more carry, but not one less.
   bool addChoice(Instr& instr) {
-    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
+    const bool hasCarryOut = !isUnused(instr.op_(1).value());
+    const std::vector<Operand> carries = carriesOf(instr);
+    if (!isUnused(instr.op_(2).value()) || carries.size() > 1) return false;
     for (unsigned i = 3; i < 6; ++i) {
       Operand term = instr.op_(i).value();
-      if (!term.isReg(File::R) || !term.isVirtual() || !rewriter_.hasOneUse(term)) continue;
+      if (!term.isReg(File::R) || !term.isVirtual() || term.inverted() || !rewriter_.hasOneUse(term)) continue;
       const bool isTaken = term.neg();
       term.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
       const Instr* select = rewriter_.producer(term, Op::SEL);
@@ -234,6 +245,9 @@ class Replacer {
       if (!yes || !no || (*yes != 0) == (*no != 0)) continue;
       const std::uint32_t step = isTaken ? 0u - (*yes | *no) : *yes | *no;
       if (step != 1 && step != ~0u) continue;
+      if (step != 1 && (hasCarryOut || !carries.empty())) continue;
+      // The negation of a term is a carry, too.
+      if (hasCarryOut && isTaken) continue;
       Operand rest[2];
       for (unsigned k = 3, n = 0; k < 6; ++k)
         if (k != i) rest[n++] = instr.op_(k).value();
@@ -242,7 +256,13 @@ class Replacer {
       if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
       if (step != 1 && !rest[1].isReg(File::R)) continue;
       context_.remarks.did(&instr, "a sum with a choice becomes a sum with a carry");
-      addCarry(instr, rest[0], rest[1], step == 1, *yes != 0 ? choice->condition : choice->condition.notted());
+      const Operand condition = *yes != 0 ? choice->condition : choice->condition.notted();
+      if (step == 1)
+        rewriter_.rewrite(instr, Op::IADD3_X,
+                          {instr.op_(0).value(), instr.op_(1).value(), Operand::pt(), rest[0], rest[1], Operand::rz(),
+                           condition, carries.empty() ? kNever : carries[0]});
+      else
+        addCarry(instr, rest[0], rest[1], false, condition);
       return true;
     }
     return false;

@@ -140,11 +140,35 @@ bool becomeShiftedSum(Rewriter& rw, Instr& instr, const Instr& shift, const Oper
   return true;
 }
 
+/// a * b + other + carry, for an IADD3.X that has no carry out, two terms and one carry.
+bool becomeProductSumWithCarry(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD3_X || !isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
+  const Operand never = Operand::pt().notted();
+  if (instr.op_(7).value() != never) return false;
+  for (unsigned i = 3; i < 6; ++i) {
+    const Operand term = instr.op_(i).value();
+    if (term.inverted()) continue;
+    const Instr* product = loneTerm(rw, term, Op::IMAD);
+    if (!product || !product->op_(3).isZeroReg()) continue;
+    std::vector<Operand> others;
+    for (unsigned k = 3; k < 6; ++k)
+      if (k != i && (!instr.op_(k).isZeroReg() || instr.op_(k).inverted())) others.push_back(instr.op_(k).value());
+    if (others.size() > 1) continue;
+    const Operand d = instr.op_(0).value(), a = product->op_(1).value(), b = product->op_(2).value();
+    const Operand other = others.empty() ? Operand::rz() : others[0], carry = instr.op_(6).value();
+    const std::vector<Operand> operands{d, a, b, other, carry};
+    if (!isa::fits(Op::IMAD_X, isa::makeInst(Op::IMAD_X).mods, operands)) continue;
+    rw.rewrite(instr, Op::IMAD_X, {d, a, b, other, carry}, {{isa::Mod::Type, isa::IntType::U32}});
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 /// A sum takes over the sum, the product or the shift that one of its terms is, when nobody else reads that.
 bool combineSums(Rewriter& rw, Instr& instr) {
-  if (!isPlainSum(instr)) return false;
+  if (!isPlainSum(instr)) return becomeProductSumWithCarry(rw, instr);
   const std::vector<Operand> terms = addends(instr);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     std::vector<Operand> others = terms;
