@@ -117,12 +117,15 @@ isa::Operand Expansion::multiply64(Operand a, Operand b) {
 }
 
 isa::Operand Expansion::multiplyHigh64(Operand a, Operand b) {
-  // Schoolbook on 32-bit digits; no sum exceeds 64 bits since (2^32-1)^2 + 2(2^32-1) = 2^64-1.
-  const Operand zero = Operand::rz();
-  Operand t0 = multiplyWide(low(a), low(b));
-  Operand t1 = multiplyWide(high(a), low(b), pair(high(t0), zero));
-  Operand t2 = multiplyWide(low(a), high(b), pair(low(t1), zero));
-  return multiplyWide(high(a), high(b), add64(pair(high(t1), zero), pair(high(t2), zero)));
+  // Schoolbook on 32-bit digits, as in the lowering of mul.hi.u64.
+  const Operand cross = multiplyWide(high(a), low(b)), middle = newR(2), product = multiplyWide(low(a), low(b)),
+                sum = newR(), upper = newR(2), result = newR(2), carry = b_.newP(), link = b_.newP();
+  b_.emit(Op::IMAD_WIDE, {middle, carry, low(a), high(b), cross}, {kU32});
+  b_.emit(Op::IADD3, {sum, link, kTrue, high(product), low(middle), Operand::rz()});
+  b_.copy(low(upper), high(middle));
+  b_.emit(Op::IADD3_X, {high(upper), kTrue, kTrue, Operand::rz(), Operand::rz(), Operand::rz(), carry, kFalse});
+  b_.emit(Op::IMAD_WIDE_X, {result, kTrue, high(a), high(b), upper, link}, {kU32});
+  return result;
 }
 
 isa::Operand Expansion::shiftRight64(Operand a, unsigned count) {

@@ -28,11 +28,74 @@ std::unordered_map<const Instr*, ShiftedSum> shiftedSums(ori::Function& function
   return sums;
 }
 
+/// What computes the high half of a product of pairs, up to the carry into its last step: a1 b0, a0 b1 + a1 b0, a0 b0,
+/// and the sum of the words in the middle.
+struct WholeProduct {
+  Instr *cross, *middle, *product, *sum;
+};
+
+bool isProductOf(const Instr& instr, const Operand& a, const Operand& b) {
+  if (instr.op != Op::IMAD_WIDE || instr.isGuarded()) return false;
+  if (isa::modAs<isa::IntType>(instr, isa::Mod::Type) != isa::IntType::U32) return false;
+  const Operand x = instr.op_(2).value(), y = instr.op_(3).value();
+  return (x == a && y == b) || (x == b && y == a);
+}
+
+/// Whether `to` is behind `from` in its block.
+bool isBehind(const Instr& to, const Instr& from) {
+  for (const Instr* at = from.next; at; at = at->next)
+    if (at == &to) return true;
+  return false;
+}
+
+/// The words of a * b that the high half of the same product is made of, in the same block.
+std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
+  const Operand a = low.op_(1).value(), b = low.op_(2).value();
+  for (const Operand& o : {a, b})
+    if (!o.isReg(isa::File::R) || !o.isVirtual() || !rw.isStable(o) || o.neg()) return std::nullopt;
+  std::optional<WholeProduct> found;
+  rw.function().forEachUse(a.reg, [&](ori::Operand& use) {
+    Instr& middle = *use.owner;
+    if (found || middle.block != low.block || middle.op != Op::IMAD_WIDE || isUnused(middle.op_(1).value())) return;
+    // Whichever factor is the first.
+    for (const auto& [x, y] : {std::pair{a, b}, std::pair{b, a}}) {
+      if (!isProductOf(middle, component(x, 0), component(y, 1))) continue;
+      Instr* cross = rw.producer(middle.op_(4).value(), Op::IMAD_WIDE);
+      if (!cross || cross->block != low.block || !isProductOf(*cross, component(x, 1), component(y, 0))) continue;
+      if (!cross->op_(4).isZeroReg()) continue;
+      rw.function().forEachUse(middle.op_(0).reg, [&](ori::Operand& read) {
+        Instr& sum = *read.owner;
+        if (sum.op != Op::IADD3 || sum.block != low.block || sum.isGuarded() || !sum.op_(5).isZeroReg()) return;
+        if (!sum.op_(0).isVirtual() || sum.op_(4).value() != component(middle.op_(0).value(), 0)) return;
+        const Definition product = rw.definition(sum.op_(3).value());
+        if (!product || product.slot != 0 || product.index != 1 || product.instr->block != low.block) return;
+        if (sum.op_(3).neg() || !isProductOf(*product.instr, component(x, 0), component(y, 0))) return;
+        if (product.instr->op_(4).isZeroReg()) found = WholeProduct{cross, &middle, product.instr, &sum};
+      });
+    }
+  });
+  return found;
+}
+
+/// For the instructions that compute the low half.
+std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& function) {
+  std::unordered_map<const Instr*, WholeProduct> wholes;
+  if (!function.ssa) return wholes;
+  const Rewriter rw(function);
+  for (ori::Block* block : function.layout())
+    for (Instr& instr : *block) {
+      if (instr.op != Op::IMUL64 || instr.isGuarded()) continue;
+      if (const auto whole = wholeProduct(rw, instr)) wholes.emplace(&instr, *whole);
+    }
+  return wholes;
+}
+
 /// Replaces pseudo instructions on pairs by the machine's instructions on their words. The results go to a fresh pair
 /// first where a source may be the destination, since the high word is read after the low one is written.
 class PairExpander {
  public:
-  explicit PairExpander(ori::Function& function) : function_(function), shifted_(shiftedSums(function)) {}
+  explicit PairExpander(ori::Function& function)
+      : function_(function), shifted_(shiftedSums(function)), wholeProducts_(wholeProducts(function)) {}
 
   bool run() {
     bool changed = false;
@@ -41,7 +104,9 @@ class PairExpander {
         next = instr->next;
         switch (instr->op) {
         case Op::IADD64: expandAdd(instr); break;
-        case Op::IMUL64: expandMultiply(instr, Operand::rz(2)); break;
+        case Op::IMUL64:
+          if (!readLowHalf(instr)) expandMultiply(instr, Operand::rz(2));
+          break;
         case Op::IMAD64: expandMultiply(instr, instr->op_(3).value()); break;
         default: continue;
         }
@@ -108,8 +173,28 @@ class PairExpander {
     finish(instr, b, result);
   }
 
+  /// The product of which the high half is computed also has the low one: the words are the low word of a0 b0, and the
+  /// sum of its high word with the low word of a1 b0 + a0 b1.
+  bool readLowHalf(Instr* instr) {
+    const auto found = wholeProducts_.find(instr);
+    if (found == wholeProducts_.end()) return false;
+    const WholeProduct& whole = found->second;
+    if (isBehind(*whole.sum, *instr))
+      for (Instr* part : {whole.cross, whole.middle, whole.product, whole.sum}) {
+        function_.unlink(part);
+        function_.insertBefore(instr, part);
+      }
+    ori::Builder b = ori::Builder::before(function_, instr);
+    const Operand result = b.newR(2);
+    b.emit(Op::COPY, {component(result, 0), component(whole.product->op_(0).value(), 0)});
+    b.emit(Op::COPY, {component(result, 1), whole.sum->op_(0).value()});
+    finish(instr, b, result);
+    return true;
+  }
+
   ori::Function& function_;
   std::unordered_map<const Instr*, ShiftedSum> shifted_;
+  std::unordered_map<const Instr*, WholeProduct> wholeProducts_;
 };
 
 } // namespace

@@ -14,21 +14,21 @@ void compare64(FunctionLowering& f, IsaOperand p, IsaOperand a, IsaOperand b, is
 
 void multiplyHigh64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool isSigned) {
   const ModValue u32{IsaMod::Type, isa::IntType::U32};
+  const IsaOperand none = IsaOperand::pt();
   const IsaOperand a0 = ori::component(a, 0), a1 = ori::component(a, 1), b0 = ori::component(b, 0),
                    b1 = ori::component(b, 1);
-  // Schoolbook on 32-bit digits; no sum exceeds 64 bits since (2^32-1)^2 + 2(2^32-1) = 2^64-1.
-  auto widened = [&](IsaOperand low) {
-    IsaOperand r = f.newR(2);
-    f.copy(ori::component(r, 0), Value::of(low));
-    f.copy(ori::component(r, 1), Value::constant(0, 1));
-    return r;
-  };
-  IsaOperand t0 = f.newR(2), t1 = f.newR(2), t2 = f.newR(2), high = isSigned ? f.newR(2) : d, sum = f.newR(2);
-  f.emit(IsaOp::IMAD_WIDE, {t0, IsaOperand::pt(), a0, b0, IsaOperand::rz(2)}, {u32});
-  f.emit(IsaOp::IMAD_WIDE, {t1, IsaOperand::pt(), a1, b0, widened(ori::component(t0, 1))}, {u32});
-  f.emit(IsaOp::IMAD_WIDE, {t2, IsaOperand::pt(), a0, b1, widened(ori::component(t1, 0))}, {u32});
-  f.emit(IsaOp::IADD64, {sum, widened(ori::component(t1, 1)), widened(ori::component(t2, 1))});
-  f.emit(IsaOp::IMAD_WIDE, {high, IsaOperand::pt(), a1, b1, sum}, {u32});
+  // Schoolbook on 32-bit digits. The sum of the two products in the middle has a carry of its own; the order is that of
+  // ptxas. Phase 45 looks for these instructions where the low half of the product is computed also.
+  const IsaOperand cross = f.newR(2), middle = f.newR(2), low = f.newR(2), upper = f.newR(2),
+                   high = isSigned ? f.newR(2) : d, carry = f.newP(), link = f.newP();
+  f.emit(IsaOp::IMAD_WIDE, {cross, none, a1, b0, IsaOperand::rz(2)}, {u32});
+  f.emit(IsaOp::IMAD_WIDE, {middle, carry, a0, b1, cross}, {u32});
+  f.emit(IsaOp::IMAD_WIDE, {low, none, a0, b0, IsaOperand::rz(2)}, {u32});
+  f.emit(IsaOp::IADD3, {f.newR(), link, none, ori::component(low, 1), ori::component(middle, 0), IsaOperand::rz()});
+  f.copy(ori::component(upper, 0), Value::of(ori::component(middle, 1)));
+  f.emit(IsaOp::IADD3_X, {ori::component(upper, 1), none, none, IsaOperand::rz(), IsaOperand::rz(), IsaOperand::rz(),
+                          carry, none.notted()});
+  f.emit(IsaOp::IMAD_WIDE_X, {high, none, a1, b1, upper, link}, {u32});
   if (!isSigned) return;
   // As signed numbers a and b are less by 2^64 where they are negative: the high half is less by b and by a.
   auto whereNegative = [&](IsaOperand sign, IsaOperand value) {
