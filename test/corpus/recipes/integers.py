@@ -303,3 +303,54 @@ def hash_split_mix():
         z = u64((z ^ z >> 27) * 0x94D049BB133111EB)
         out.append(z ^ z >> 31)
     return [Scalar("u64", seed), Buffer("out", "u64", expected=out)]
+
+
+# The moduli of montgomery.ptx, by their number of words.
+MODULI = {4: 0xFFFFFFFD_FFFFFFFF_FFFFFFFF_FFFFFFFF,
+          8: 0x30644E72_E131A029_B85045B6_8181585D_2833E848_79B97091_43E1F593_F0000001}
+
+
+def numbers(count, words, seed, limit):
+    """So many numbers below a limit, among them 0, 1 and the largest one."""
+    flat_words = integers("u32", count * words, seed)
+    values = [sum(flat_words[words * i + k] << 32 * k for k in range(words)) % limit for i in range(count)]
+    values[:4] = [limit - 1, 0, 1, limit - 1]
+    return values
+
+
+def split(values, words):
+    return [value >> 32 * k & 0xFFFFFFFF for value in values for k in range(words)]
+
+
+def big_product(words, seed):
+    a, b = (numbers(32, words, seed + k, 1 << 32 * words) for k in (0, 1))
+    return [Buffer("a", "u32", split(a, words)), Buffer("b", "u32", split(b, words)),
+            Buffer("out", "u32", expected=split([x * y for x, y in zip(a, b)], 2 * words))]
+
+
+def montgomery_product(words, seed):
+    p = MODULI[words]
+    a, b = (numbers(32, words, seed + k, p) for k in (0, 1))
+    inverse = pow(1 << 32 * words, -1, p)
+    return [Buffer("a", "u32", split(a, words)), Buffer("b", "u32", split(b, words)),
+            Buffer("out", "u32", expected=split([x * y * inverse % p for x, y in zip(a, b)], words))]
+
+
+@launch("montgomery", "product4", folder="handwritten")
+def montgomery_product4():
+    return big_product(4, 41)
+
+
+@launch("montgomery", "product8", folder="handwritten")
+def montgomery_product8():
+    return big_product(8, 43)
+
+
+@launch("montgomery", "montgomery4", folder="handwritten")
+def montgomery_reduced4():
+    return montgomery_product(4, 45)
+
+
+@launch("montgomery", "montgomery8", folder="handwritten")
+def montgomery_reduced8():
+    return montgomery_product(8, 47)
