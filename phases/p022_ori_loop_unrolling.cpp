@@ -375,8 +375,8 @@ class Level {
     const std::optional<Test> test = testOf(loop, plan);
     if (!test || plan.stay != loop.header || !test->stepsFirst) return false;
     const ori::Operand& limit = test->limit();
-    if (!limit.isImm() || limit.neg()) {
-      if (!limit.isReg(File::R) || limit.isZeroReg() || !isPlainUse(limit, limit.reg)) return false;
+    if (limit.isZeroReg() ? limit.neg() : !limit.isImm() || limit.neg()) {
+      if (!limit.isReg(File::R) || !isPlainUse(limit, limit.reg)) return false;
       if (function_.vreg(limit.reg).width != 1 || definitionsIn(plan.loop, limit.reg)) return false;
     }
     constexpr std::int32_t kLargestStep = 1 << 16;
@@ -566,7 +566,7 @@ class Level {
                                 BlockId few) {
     const auto by = static_cast<std::int32_t>(test.by);
     const Operand counter = test.counter().value();
-    Operand limit = test.limit().value();
+    Operand limit = test.limit().isZeroReg() ? Operand::immediate(0) : test.limit().value();
     const isa::ICmp comparison = test.stayComparison();
     const bool includesLimit = comparison == isa::ICmp::LE || comparison == isa::ICmp::GE;
     const std::int32_t way = (by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 1);
