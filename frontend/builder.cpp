@@ -15,6 +15,7 @@ void ModuleBuilder::enterRule(std::size_t rule, antlr4::ParserRuleContext* c) {
   switch (rule) {
   case P::RuleStatement:
     openStatements_.push_back({scopes_.depth(), fn_->instructions.size(), fn_->statements.size()});
+    decl_.linkage = Linkage::None; // not that of the function
     break;
   case P::RuleModuleItem: decl_ = Declaration(); break;
   case P::RuleVariableDeclaration: {

@@ -165,7 +165,6 @@ class ModuleLowering {
         if (isShared && scopes[id]->isEntry) out.owner = std::string(in_.text(scopes[id]->name));
       } else if (v.owner != FunctionId::None && !names.insert(out.name).second) {
         out.name = fmt::format("$__{}__{}", out.name, id);
-        out.linkage = ori::Linkage::Local;
       }
       out.align = v.align;
       out.size = v.byteSize();
