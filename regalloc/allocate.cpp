@@ -385,14 +385,21 @@ class Allocator {
   }
 
   void spill(const Web& web, File file, Refuge refuge) {
-    if (options_.remark)
-      for (auto [v, offset] : web.members)
-        options_.remark(function_.singleDef(v),
-                        fmt::format("spilled {} register{}{}{}", fileName(file),
-                                    function_.vreg(v).name.empty() ? "" : " of ", function_.vreg(v).name,
-                                    refuge == Refuge::Uniform ? " to uniform registers" : ""),
-                        static_cast<std::int64_t>(web.spillCost * 100));
-    spillWeb(function_, web, file, options_.remat, state_, refuge);
+    std::vector<const ori::Instr*> writers;
+    for (auto [v, offset] : web.members)
+      writers.push_back(function_.singleDef(v));
+    const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge);
+    if (!options_.remark) return;
+    for (std::size_t i = 0; i < web.members.size(); ++i) {
+      const std::string_view name = function_.vreg(web.members[i].first).name;
+      const char* where = isMadeAgain                 ? ": made again where it is read"
+                          : refuge == Refuge::Uniform ? " to uniform registers"
+                                                      : "";
+      options_.remark(writers[i],
+                      fmt::format("{} {} register{}{}{}", isMadeAgain ? "freed" : "spilled", fileName(file),
+                                  name.empty() ? "" : " of ", name, where),
+                      static_cast<std::int64_t>(web.spillCost * 100));
+    }
   }
 
   /// Writes the decision into the code.

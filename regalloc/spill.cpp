@@ -153,12 +153,13 @@ class Spiller {
         // Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
         refugeFile_(file == File::UP || refuge == Refuge::Uniform ? File::UR : File::R) {}
 
-  void run(bool remat) {
+  /// True when the members are made again at each use.
+  bool run(bool remat) {
     // Members that can be made again at each use need no storage, unless the web joins several values.
     if (remat && web_.members.size() == 1)
       if (Instr* def = rematerialisable(web_.members[0].first)) {
         rematerialise(web_.members[0].first, def);
-        return;
+        return true;
       }
     if (isInMemory()) {
       newFrameObject();
@@ -171,6 +172,7 @@ class Spiller {
       for (Instr* instr : ownersOf(v))
         rewrite(instr, v);
     }
+    return false;
   }
 
  private:
@@ -483,8 +485,8 @@ class Spiller {
 
 } // namespace
 
-void spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge) {
-  Spiller(function, web, file, state, refuge).run(remat);
+bool spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge) {
+  return Spiller(function, web, file, state, refuge).run(remat);
 }
 
 } // namespace orias::regalloc

@@ -38,8 +38,8 @@ enum class Refuge : std::uint8_t {
 };
 
 /// Takes all members of a web out of their register file, or recomputes them where that is cheap and `remat`. Each
-/// reference gets a temporary of its own that lives for one instruction.
-void spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state,
+/// reference gets a temporary of its own that lives for one instruction. True when they are recomputed.
+bool spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state,
               Refuge refuge = Refuge::Usual);
 
 } // namespace orias::regalloc
