@@ -261,6 +261,11 @@ void ModuleBuilder::declareVariable() {
     module_.variables.pop_back();
     return redeclared(decl_.name, decl_.nameLoc, other);
   }
+  // Before .version 1.4 these are the parameters of a kernel.
+  if (decl_.space == StateSpace::Param && fn_ && fn_->isEntry && module_.version < Version{1, 4}) {
+    fn_->params.push_back({id, RegisterId::None});
+    return;
+  }
   decl_.created = id;
   if (inFunction()) addStatement(StatementKind::Variable, index(id));
 }
