@@ -29,8 +29,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import compare  # noqa: E402
 import tools  # noqa: E402
 
-ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)*\.entry\s+([\w$]+)\s*(?:\((.*?)\))?([^{;]*)\{", re.S | re.M)
-PARAM = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+((?:\.ptr[^,]*?)?)\s*([\w$]+)(?:\[(\d+)\])?\s*$", re.S)
+ENTRY = re.compile(r"^\s*(?:\.visible\s+|\.weak\s+)*\.entry\s+([\w$]+)\s*(?:\(([^()]*)\))?([^{;]*)\{", re.S | re.M)
+PARAM = re.compile(r"\.param\s+(?:\.align\s+(\d+)\s+)?\.(\w+)\s+((?:\.ptr[^,]*?)?)\s*(%?[\w$]+)(?:\[(\d+)\])?\s*$", re.S)
 REGISTER = re.compile(r"%[\w.]+")
 ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
@@ -92,7 +92,7 @@ class Kernel:
             words = re.sub(r"^[{}\s]*(?:[\w$]+:\s*)*[{}\s]*(?:@!?%\w+\s+)?", "", statement).strip()
             opcode, _, operands = words.partition(" ")
             if opcode.startswith("ld.param"):
-                found = re.search(r"(\{[^}]*\}|%\w+)\s*,\s*\[\s*([\w$]+)\s*(?:\+\s*(\d+))?\s*\]", operands)
+                found = re.search(r"(\{[^}]*\}|%\w+)\s*,\s*\[\s*(%?[\w$]+)\s*(?:\+\s*(\d+))?\s*\]", operands)
                 if found and found[2] in index:
                     width = bytes_of(opcode.rsplit(".", 1)[1])
                     for k, register in enumerate(REGISTER.findall(found[1])):

@@ -9,6 +9,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import real_kernels  # noqa: E402
 import tools  # noqa: E402
 
 # Stands in orias' place: what the program adds is subtracted.
@@ -38,7 +39,22 @@ def verdict(orias_run, files):
     return done.returncode, done.stdout.strip().splitlines()[-1]
 
 
+DECLARED = """
+.entry k (.param .u64 %in_ar0);
+.visible .entry k (.param .u64 %in_ar0)
+{ .reg .u64 %r; ld.param.u64 %r, [%in_ar0]; st.global.u32 [%r], 7; ret; }
+"""
+
+
+def declarations_are_no_kernels():
+    """gcc declares its kernels first, and names parameters like registers."""
+    [kernel] = real_kernels.kernels_of(DECLARED)
+    return kernel.name == "k" and list(kernel.pointers) == [(0, 0)]
+
+
 def main():
+    if not declarations_are_no_kernels():
+        sys.exit("the kernel behind its declaration is not understood")
     orias_run, files = sys.argv[1], sys.argv[2:]
     if not tools.find("ptxas"):
         print("skipped, no peer: ptxas")

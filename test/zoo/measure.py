@@ -112,7 +112,10 @@ class Measurer:
         row = comparison.row
         row.update(suite=suite, half=half_of(source), content=digest(source), programs=self.programs, flags=flags, results=[])
         if row["assemble"] and row.get("ptxas_accepts") and not flags and not self.options.no_runs:
-            row["results"] = [result._asdict() for result in self.runner(chip).file(source)]
+            try:
+                row["results"] = [result._asdict() for result in self.runner(chip).file(source)]
+            except ValueError as error:  # a parameter list that real_kernels.py does not understand
+                row["results"] = [real_kernels.Result("", "not understood", str(error)[:200])._asdict()]
         return comparison
 
     def chunk(self, files, results):

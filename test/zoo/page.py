@@ -63,7 +63,7 @@ def acceptance(suites):
         count = collections.Counter()
         for row in rows:
             verdicts = collections.Counter(result["verdict"] for result in row["results"])
-            idle = verdicts["stops"] + verdicts["not assembled"]
+            idle = verdicts["stops"] + verdicts["not assembled"] + verdicts["not understood"]
             count.update({
                 "files": 1, "ptxas takes": int(row.get("ptxas_accepts", 0)), "of these we": int(bool(row.get("ptxas_accepts") and row["assemble"])),
                 "crashes": int(is_crash(row)), "time-outs": int("(out of time)" in row.get("reasons", {})), "words": row.get("words", 0),
