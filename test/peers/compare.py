@@ -117,12 +117,16 @@ class Comparison:
             if pairs:
                 self.row[figure], self.row["ptxas_" + figure] = (sum(side) for side in zip(*pairs))
 
+    def peer_level(self):
+        """-O3, but not for PTX that is made for debugging: ptxas refuses that."""
+        return [] if re.search(rb"^\s*\.target\b.*\bdebug\b", self.source.read_bytes()[:65536], re.MULTILINE) else ["-O3"]
+
     def peer(self):
         """What ptxas -O3 makes of the file, or None."""
         if self.kept_cubin and self.kept_cubin.exists():
             return self.kept_cubin.read_bytes()
         if self.options.ptxas and not self.peer_outcome:
-            command = [self.options.ptxas, "-O3", f"-arch={self.sm}", "-v", *self.options.flags, str(self.source), "-o", str(self.peer_cubin)]
+            command = [self.options.ptxas, *self.peer_level(), f"-arch={self.sm}", "-v", *self.options.flags, str(self.source), "-o", str(self.peer_cubin)]
             self.peer_outcome = tools.run(command, self.options.limit)
             self.row["ptxas_accepts"] = self.peer_outcome.ok
             self.row["ptxas_spill_bytes"] = reports.spill_bytes(self.peer_outcome.errors)
@@ -137,7 +141,7 @@ class Comparison:
         """Time and memory of both programs without the listing, best of several runs, one after the other."""
         if not self.row.get("assemble"):
             return
-        for prefix, program, arguments in (("", self.options.orias, []), ("ptxas_", self.options.ptxas, ["-O3"])):
+        for prefix, program, arguments in (("", self.options.orias, []), ("ptxas_", self.options.ptxas, self.peer_level())):
             if program:
                 command = [program, *arguments, f"-arch={self.sm}", *self.options.flags, str(self.source), "-o", str(self.cubin)]
                 known = self.peer_outcome if prefix and self.options.repeat == 1 else None

@@ -311,6 +311,10 @@ class Runner:
     def compare(self, launch, ours, theirs, alone):
         """The verdict on a launch that ptxas' cubin ends in order, and what differs."""
         both = self.run(launch, ours, "--timing", "--compare", theirs)
+        if any(report.get("where", "").startswith(theirs) for report in both.get("reports", [])):
+            # The model of the timing is too strict for ptxas' code: ours keeps to it, and both leave the same without it.
+            timed = self.run(launch, ours, "--timing")
+            both = self.run(launch, ours, "--compare", theirs) if timed["completed"] and not timed.get("reports") else timed
         if not both["completed"] or both.get("different") or both.get("reports"):
             return "differs", json.dumps([both.get("reports", [])[:1], both.get("different", [])[:1]])
         return ("agrees" if alone.get("wrong") else "writes nothing"), ""

@@ -90,7 +90,7 @@ class Measurer:
         self.options = options
         self.orias = options.orias_run.removesuffix("-run")
         self.peers = {name: tools.find(name) for name in ("ptxas", "nvdisasm")}
-        self.programs = digest(self.orias, options.orias_run, *filter(None, self.peers.values()), real_kernels.__file__)
+        self.programs = digest(self.orias, options.orias_run, *filter(None, self.peers.values()), real_kernels.__file__, compare.__file__)
         self.runners = {}
 
     def comparison_options(self, chip, flags):

@@ -21,7 +21,7 @@ def atomic_kinds(x, out, n, BLOCK: tl.constexpr):
     tl.atomic_and(out + 64 + at % 32, v, inside, sem="acq_rel")
     tl.atomic_or(out + 96 + at % 32, v, inside, scope="sys")
     tl.atomic_xor(out + 128 + at % 32, v, inside)
-    before = tl.atomic_xchg(out + 160 + at % 32, v, inside)
+    before = tl.atomic_xchg(out + 160 + at, v, inside)
     tl.store(x + at, before, inside)
 
 
