@@ -55,10 +55,10 @@ def accumulate_under_lock(x, total, lock, n, BLOCK: tl.constexpr):
 @triton.jit
 def copy_with_hints(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    v = tl.load(x + at, at < n, cache_modifier=".cg", eviction_policy="evict_first")
-    w = tl.load(x + at + n, at < n, cache_modifier=".ca", eviction_policy="evict_last")
+    v = tl.load(x + at, at < n, eviction_policy="evict_first")
+    w = tl.load(x + at + n, at < n, cache_modifier=".ca")
     tl.store(y + at, v, at < n, cache_modifier=".cs")
-    tl.store(y + at + n, w, at < n, cache_modifier=".wt", eviction_policy="evict_last")
+    tl.store(y + at + n, w, at < n, cache_modifier=".wt")
 
 
 @triton.jit
