@@ -19,7 +19,21 @@ HEAD = """# The zoo: PTX that other compilers and projects make
 `test/zoo/run` measures orias against ptxas 13.0 on it and writes this page; `test/zoo/README.md` says how the PTX is made. Ratios are ours
 by ptxas', so that less is better. Each file is in one of two halves, by a hash of its name: *tuned on*, whose kernels may be looked at, and
 *measured only*. Headlines are those of the second.
+
+Instructions and registers are those of the cubins, for kernels and functions that both have; what is executed, and the cycles, which are an
+estimate (`tools/emulator/README.md`), come from runs with made-up arguments, of a launch as it is: an estimate with a full machine is still
+to be made. Processor time is that of one run of each assembler.
 """
+
+
+def name_of(row):
+    """suite/file; the folders of suites in one folder have their names in the file's already."""
+    return row["file"] if row["file"].startswith(row["suite"] + "/") else f"{row['suite']}/{row['file']}"
+
+
+def short(name):
+    """Mangled names go on for lines."""
+    return name if len(name) <= 48 else name[:47] + "…"
 
 
 def is_crash(row):
@@ -41,13 +55,13 @@ def kernels_of(row):
     """Each kernel of a file with its figures, those of compare.py and those of runs together."""
     runs = {result["kernel"]: result["figures"] for result in row["results"]}
     for name, figures in row["kernels"].items():
-        yield {"name": f"{row['suite']}/{row['file']} {name}", "half": row["half"], **figures, **runs.get(name, {})}
+        yield {"name": f"{name_of(row)} {short(name)}", "half": row["half"], **figures, **runs.get(name, {})}
 
 
 def with_figures(rows, unit):
     if unit == "kernel":
         return [kernel for row in rows for kernel in kernels_of(row)]
-    return [{**row, "name": f"{row['suite']}/{row['file']}"} for row in rows]
+    return [{**row, "name": name_of(row)} for row in rows]
 
 
 def table(head, lines):
@@ -97,7 +111,7 @@ def spills(suites):
     everything = [row for rows in suites.values() for row in rows if row["assemble"] and row.get("ptxas_accepts")]
     ours = [row for row in everything if row["spill_bytes"] > 0 == row["ptxas_spill_bytes"]]
     theirs = [row for row in everything if row["ptxas_spill_bytes"] > 0 == row["spill_bytes"]]
-    names = ", ".join(f"{row['suite']}/{row['file']} ({row['spill_bytes']} bytes)" for row in
+    names = ", ".join(f"{name_of(row)} ({row['spill_bytes']} bytes)" for row in
                       sorted(ours, key=lambda row: -row["spill_bytes"])[:WORST] if row["half"] == "tuned on")
     return f"{len(ours)} files spill here and not there, {len(theirs)} there and not here." + (f" The first: {names}.\n" if names else "\n")
 
@@ -122,7 +136,7 @@ def worst(suites):
 
 def render(suites, others):
     everything = [row for rows in suites.values() for row in rows]
-    lines = [f"* `{row['suite']}/{row['file']}`: {fault}" for row in everything for fault in faults(row)]
+    lines = [f"* `{name_of(row)}`: {fault}" for row in everything for fault in faults(row)]
     text = HEAD + f"\n## What is accepted, and what it leaves in memory\n\n{acceptance(suites)}"
     if others:
         text += f"\n{others} files are for chips that orias does not know.\n"
