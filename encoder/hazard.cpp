@@ -4,6 +4,7 @@
 #include "encoder/hazard_products.h"
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/print.h"
+#include "encoder/isa/settled_reads.h"
 
 #include <algorithm>
 #include <array>
@@ -234,6 +235,10 @@ class Checker {
     for (const Use& use : touches_)
       begin(index, use);
     takeScoreboards(index);
+    std::erase_if(state_, [&](const Pending& p) {
+      return p.isLate && !p.isWrite &&
+             isa::settlesReads(step.inst, step.guard.predicate != 0, p.access.latencyClass, target_);
+    });
   }
 
   /// The warps arrive with the registers of the products written that follow.

@@ -5,6 +5,7 @@
 // is handed to its successors; the walk is repeated, with the scoreboards kept, until loops have seen what their back
 // edges bring. Waits are only ever added, so that it ends.
 
+#include "encoder/isa/settled_reads.h"
 #include "phases/controls.h"
 
 #include <algorithm>
@@ -106,11 +107,15 @@ class Assigner {
     blockWantsReads_ = false;
     nextTouch_.assign(block.end - block.first, kFar);
     nextWrite_.assign(block.end - block.first, kFar);
+    nextSettling_.assign(block.end - block.first, kFar);
+    std::uint32_t settling = kFar;
     std::vector<std::uint32_t> touch(kUnitCount, kFar), write(kUnitCount, kFar);
     for (std::uint32_t i = block.end; i-- > block.first;) {
       const auto touches = code_.touches(code_.instrs[i]);
       std::uint32_t& firstTouch = nextTouch_[i - block.first];
       std::uint32_t& firstWrite = nextWrite_[i - block.first];
+      nextSettling_[i - block.first] = settling;
+      if (settles(i, isa::LatencyClass::Barrier)) settling = i;
       for (const FlatTouch& t : touches) {
         if (t.isDef)
           firstTouch = std::min(firstTouch, touch[t.unit]);
@@ -129,6 +134,12 @@ class Assigner {
   /// refuses it).
   static bool isBarrier(const FlatTouch& t) { return fileOf(t.unit) == isa::File::B; }
 
+  /// Behind this instruction, what earlier ones of class `reader` read late has been read.
+  bool settles(std::uint32_t index, isa::LatencyClass reader) const {
+    const ori::Instr& instr = *code_.instrs[index].instr;
+    return isa::settlesReads(instr, instr.isGuarded(), reader, target_);
+  }
+
   void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
     const FlatBlock& block = code_.blocks[b];
     FlatInstr& f = code_.instrs[index];
@@ -145,6 +156,8 @@ class Assigner {
       if (t.isDef && t.unit != f.guard && !isBarrier(t)) needsWrite |= touch != kFar || laterTouched_[b].test(t.unit);
       if (!t.isDef && t.isLate) needsRead |= write != kFar || laterWritten_[b].test(t.unit);
     }
+    const std::uint32_t settling = nextSettling_[index - block.first];
+    if (settling < write && settles(settling, f.latencyClass)) needsRead = false;
     isa::Control& control = f.instr->control;
     // Whoever waits for the result before the source is overwritten, waits for the reading as well.
     if (needsWrite && touch < write) needsRead = false;
@@ -344,6 +357,9 @@ class Assigner {
       std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
       state_.push_back(o);
     }
+    std::erase_if(state_, [&](const Outstanding& o) {
+      return !o.isWrite && settles(index, code_.instrs[o.producer].latencyClass);
+    });
   }
 
   static bool join(State& into, const State& from) {
@@ -388,6 +404,7 @@ class Assigner {
   std::array<User, 8> users_{};
   std::vector<Units> laterTouched_, laterWritten_;   // by block
   std::vector<std::uint32_t> nextTouch_, nextWrite_; // by instruction of the block
+  std::vector<std::uint32_t> nextSettling_;          // by instruction of the block: the next that settles reads
 };
 
 } // namespace

@@ -1,6 +1,7 @@
 #include "tools/emulator/timing.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/settled_reads.h"
 #include "encoder/isa/target.h"
 #include "support/check.h"
 
@@ -340,6 +341,11 @@ void Timing::end() {
     }
   }
   takeScoreboards();
+  const isa::Inst& inst = program_.code[at_].inst;
+  if (steps_[at_].latencyClass == LatencyClass::Barrier)
+    remove([&](const Pending& p) {
+      return p.isLate && !p.isWrite && isa::settlesReads(inst, !inst.guard.isZeroReg(), p.access.latencyClass, target_);
+    });
   // A stall of 0 lets the pipeline run empty.
   const std::uint8_t stall = program_.code[at_].inst.control.stall;
   clock_->now += stall != 0 ? stall : target_.maxFixedLatency();

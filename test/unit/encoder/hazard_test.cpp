@@ -1,7 +1,10 @@
 #include "encoder/hazard.h"
+#include "encoder/isa/older_words.h"
 #include "test/unit/encoder/assembly.h"
 
 #include <doctest/doctest.h>
+#include <optional>
+#include <string_view>
 
 using namespace orias;
 using hazard::Kind;
@@ -236,4 +239,60 @@ TEST_CASE("hazard: a violation as text") {
   CHECK(hazard::describe(report.violations[0], words, sm90()) ==
         "0x0000 IADD3 R2, R3, R4, RZ -> 0x0010 FFMA R5, R2, R4, R6: "
         "R2 is ready after 5 cycles, is read after 3 (observed)");
+}
+
+namespace {
+
+/// The violations of lines in the words of another chip.
+std::vector<hazard::Violation> violationsOn(const char* chip, const std::vector<Line>& lines) {
+  const isa::Target& target = *isa::Target::find(chip);
+  std::vector<isa::Word> words;
+  for (const Line& line : lines) {
+    std::optional<isa::Word> word = isa::asSm80(assemble({line})[0]);
+    if (word && chip == std::string_view("sm_75")) word = isa::asTuring(*word);
+    CAPTURE(line.text);
+    REQUIRE(word);
+    words.push_back(*word);
+  }
+  const hazard::Report report = hazard::check(words, target);
+  CHECK(report.unknown.empty());
+  return report.violations;
+}
+
+} // namespace
+
+// ptxas gives STS no scoreboard there, and overwrites its sources behind the barrier.
+TEST_CASE("hazard: BAR.SYNC of sm_75 ends the reads of the stores before it") {
+  const std::vector<Line> right = {{"STS [R2], R3", 4}, {"BAR.SYNC 0x0", 5}, {"IADD3 R2, R4, R5, RZ", 4}, {"EXIT", 5}};
+  CHECK(violationsOn("sm_75", right).empty());
+  CHECK(violationsOn("sm_80", right).size() == 1);
+  auto withoutBarrier = right;
+  withoutBarrier[1] = {"NOP", 5};
+  CHECK(violationsOn("sm_75", withoutBarrier).size() == 1);
+  auto arrives = right;
+  arrives[1] = {"BAR.ARV 0x0, 0x40", 5};
+  CHECK(violationsOn("sm_75", arrives).size() == 1);
+  auto guarded = right;
+  guarded[1] = {"@P0 BAR.SYNC 0x0", 5};
+  CHECK(violationsOn("sm_75", guarded).size() == 1);
+}
+
+TEST_CASE("hazard: R2UR signals a scoreboard before sm_90") {
+  const std::vector<Line> right = {{"R2UR UR4, R2", 2, 0}, {"UIADD3 UR5, UR4, UR6, URZ", 2, 7, 7, 1}, {"EXIT", 5}};
+  auto notAwaited = right;
+  notAwaited[0].stall = 13;
+  notAwaited[1].wait = 0;
+  for (const char* chip : {"sm_75", "sm_80", "sm_89"}) {
+    CAPTURE(chip);
+    CHECK(violationsOn(chip, right).empty());
+    CHECK(violationsOn(chip, notAwaited).size() == 1);
+  }
+  CHECK(violations(notAwaited).empty());
+}
+
+TEST_CASE("hazard: USETMAXREG.TRY_ALLOC signals a scoreboard") {
+  checkPair({{"USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8", 2, 0},
+             {"PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x0", 13, 7, 7, 1},
+             {"EXIT", 5}},
+            1, {"PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x0", 13}, Kind::MissingWait, 0, 1);
 }
