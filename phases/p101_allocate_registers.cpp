@@ -1,5 +1,6 @@
 #include "encoder/code.h"
 #include "encoder/isa/target.h"
+#include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "regalloc/allocate.h"
 #include "support/diagnostics.h"
@@ -20,6 +21,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
+  options.freeRegisters = [&](unsigned used) { return registersUpToCliff(function, used, context); };
   options.check = context.checkAllocation;
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);

@@ -10,6 +10,13 @@ namespace orias::regalloc {
 
 using isa::Operand;
 
+bool hasAccumulators(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      if (isa::latencyClassOf(instr.op, instr.mods) == isa::LatencyClass::Gmma) return true;
+  return false;
+}
+
 void bringSumsTogether(ori::Function& function) {
   for (ori::Block* block : function.layout())
     function.forEachSafe(*block, [&](ori::Instr& instr) {

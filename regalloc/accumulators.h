@@ -8,4 +8,7 @@ namespace orias::regalloc {
 /// allocator has found another place for it, it is moved there in front of the product. Of an allocated function.
 void bringSumsTogether(ori::Function& function);
 
+/// Whether the function has products of warp groups.
+bool hasAccumulators(const ori::Function& function);
+
 } // namespace orias::regalloc

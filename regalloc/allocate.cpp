@@ -204,7 +204,7 @@ class Allocator {
         if (!canSpill(file) || mostOccupied(webs, ranges.pointCount(), limit, limits) <= limit) {
           placement = bestPlacement(webs, budget);
           if (placement.failed.empty()) {
-            keep(webs, placement, file);
+            keep(webs, rotatedPlacement(webs, budget, std::move(placement)), file);
             return {};
           }
           ++crowdedPasses;
@@ -369,6 +369,22 @@ class Allocator {
       if (isBetter(other, best)) best = std::move(other);
     }
     return best;
+  }
+
+  /// The placement again, with registers of R and P given out in turn as far as they are free. Then fewer results wait
+  /// for the last access to their register.
+  Placement rotatedPlacement(const Webs& webs, SlotBudget budget, Placement placement) const {
+    const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P;
+    if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr ||
+        hasAccumulators(function_))
+      return placement;
+    budget.rotated = budget.limit;
+    if (budget.file == File::R) {
+      const unsigned free = options_.freeRegisters ? options_.freeRegisters(placement.used) : 0;
+      budget.rotated = std::min(std::max(free, placement.used), budget.limit);
+    }
+    Placement rotated = place(function_, webs, budget, Order::ConstrainedFirst);
+    return rotated.failed.empty() && rotated.used <= budget.rotated ? rotated : placement;
   }
 
   void keep(const Webs& webs, const Placement& placement, File file) {

@@ -17,7 +17,9 @@ struct AllocationOptions {
   unsigned noSpillAttempts = 2; ///< knob RegAllocNoSpillAttempts (639)
   bool remat = true;            ///< knob RegAllocRematEnable
   bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
-  bool check = false;           ///< run the allocation checker; a fault is an InternalError
+  /// How many registers may be used at the price of so many; none: no more than needed.
+  std::function<unsigned(unsigned)> freeRegisters;
+  bool check = false; ///< run the allocation checker; a fault is an InternalError
   std::function<void(const ori::Instr*, std::string, std::int64_t)>
       remark; ///< one per spilled or rematerialised register
   /// Something that the user is told: where products are waited for that the program does not wait for.

@@ -111,9 +111,10 @@ class Placer {
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(web);
-    std::uint32_t best = kNoSlot;
+    std::uint32_t best = nextInTurn(web);
     std::int64_t bestCost = 0;
-    for (std::uint32_t base = 0; base + web.width <= budget_.limit; base += web.align) {
+    const bool isSettled = best != kNoSlot;
+    for (std::uint32_t base = 0; !isSettled && base + web.width <= budget_.limit; base += web.align) {
       std::int64_t cost = secondary(web, base);
       if (best != kNoSlot && cost >= bestCost) continue;
       if (!isFree(web, base)) continue;
@@ -133,6 +134,20 @@ class Placer {
       isSaved_[best + i] = true;
       placement_.used = std::max(placement_.used, best + i + 1);
     }
+  }
+
+  /// The first free run after the one that was given out last, if the web has no wish; kNoSlot if there is none.
+  std::uint32_t nextInTurn(const Web& web) {
+    if (!wishes_.empty() || budget_.rotated < web.width) return kNoSlot;
+    const std::uint32_t last = (budget_.rotated - web.width) / web.align;
+    const std::uint32_t first = (turn_ + web.align - 1) / web.align;
+    for (std::uint32_t i = 0; i <= last; ++i) {
+      const std::uint32_t base = (first + i) % (last + 1) * web.align;
+      if (!isFree(web, base)) continue;
+      turn_ = base + web.width;
+      return base;
+    }
+    return kNoSlot;
   }
 
   /// Where the other ends of this web's copies sit already.
@@ -185,6 +200,7 @@ class Placer {
   std::vector<SlotOccupancy> slots_;
   std::vector<bool> isSaved_; ///< whoever else wants it, the function saves it already
   std::vector<std::uint32_t> wishes_;
+  std::uint32_t turn_ = 0; ///< where the next run is looked for
   Placement placement_;
 };
 

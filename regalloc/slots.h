@@ -40,6 +40,9 @@ struct SlotBudget {
   isa::File file = isa::File::R;
   CallPoints calls;
   bool isCallable = false; ///< a register that functions keep costs its saving
+  /// Slots below this are taken in turn, so that a result seldom waits for the last access to its register. 0: the
+  /// first free one is taken.
+  unsigned rotated = 0;
 };
 
 /// The order in which webs are given slots.

@@ -343,3 +343,19 @@ TEST_CASE("results that no instruction reads go to the zero registers") {
   CHECK(contains(a.text(), "SHFL.BFLY PT, R"));
   CHECK(a.stats().predicates == 0);
 }
+
+TEST_CASE("registers are taken in turn as far as they cost nothing") {
+  std::string body = ".L0:\n  S2R %r0, SR_TID.X;\n";
+  for (unsigned i = 1; i <= 4; ++i) {
+    const std::string value = "%r" + std::to_string(2 * i), less = "%p" + std::to_string(2 * i + 1);
+    body += "  LDS " + value + ", [%r0+" + std::to_string(4 * i) + "];\n  ISETP.LT.AND " + less + ", PT, " + value +
+            ", 5, PT;\n  @" + less + " STS [%r0], " + value + ";\n";
+  }
+  AllocationOptions options;
+  CHECK(allocated(body + "  EXIT;\n", options).stats().registers == 2 + 2);
+  options.freeRegisters = [](unsigned) { return 16u; };
+  const auto a = allocated(body + "  EXIT;\n", options);
+  CHECK(a.problem == "");
+  CHECK(a.stats().registers == 5 + 2);
+  CHECK(a.stats().predicates == 4);
+}
