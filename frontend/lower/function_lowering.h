@@ -216,6 +216,13 @@ class FunctionLowering {
   /// Where free memory begins above `stack`, if that is where the stack pointer goes: behind what calls pass there.
   isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 
+  /// Behind which instruction of the block being filled all lanes of the warp were last brought together.
+  struct WholeWarp {
+    const ori::Block* block = nullptr;
+    const ori::Instr* at = nullptr;
+  };
+  WholeWarp& wholeWarp() { return wholeWarp_; }
+
   ori::Block* blockOf(LabelId label);
   /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
   /// the terminator is guarded.
@@ -366,6 +373,7 @@ class FunctionLowering {
   std::vector<RecursiveRegion*> openRegions_;             // from the outermost in
   std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from
   isa::Operand stackPointer_;
+  WholeWarp wholeWarp_;
   std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; known when asked for
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; filled when asked for
 };

@@ -78,12 +78,15 @@ bool isWholeWarp(const Value& mask) {
 
 void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive) {
   if (isWholeWarp(mask)) {
-    // Nothing has split the warp since it was last made whole in this block.
-    for (const ori::Instr* i = f.b().block()->last; i; i = i->prev) {
-      if (i->op == IsaOp::WARPSYNC) break;
-      if (i->op == IsaOp::WARPSYNC_ALL && !i->isGuarded()) return;
-    }
-    f.emit(IsaOp::WARPSYNC_ALL, {});
+    // Nothing has split the warp since it was last made whole in this block: no need to do so again. What was looked at
+    // before is not looked at again.
+    FunctionLowering::WholeWarp& known = f.wholeWarp();
+    const ori::Block* const block = f.b().block();
+    bool isWhole = false;
+    for (const ori::Instr* i = block->last; i && !isWhole && i->op != IsaOp::WARPSYNC; i = i->prev)
+      isWhole = (known.block == block && known.at == i) || (i->op == IsaOp::WARPSYNC_ALL && !i->isGuarded());
+    if (!isWhole) f.emit(IsaOp::WARPSYNC_ALL, {});
+    known = {block, block->last};
     return;
   }
   f.emit(IsaOp::WARPSYNC, {IsaOperand::pt(), f.inReg(mask.word(0))},

@@ -68,3 +68,18 @@ TEST_CASE("guarded warp operations are branched around") {
   CAPTURE(text);
   CHECK(inOrder(text, {"@!%", "BRA", "\n  WARPSYNC.ALL", "\n  SHFL.DOWN"}));
 }
+
+TEST_CASE("a block of many matrix products brings its warp together once, and again behind what splits it") {
+  const std::string product =
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%f1, %f2, %f3, %f4}, {%r1, %r2, %r3, %r4}, "
+      "{%r5, %r6}, {%f1, %f2, %f3, %f4};\n";
+  const auto count = [](const std::string& text) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find("WARPSYNC.ALL"); at != std::string::npos; at = text.find("WARPSYNC.ALL", at + 1))
+      ++found;
+    return found;
+  };
+  CHECK(count(lowered(product + product + product)) == 1);
+  CHECK(count(lowered(product + product + "bar.warp.sync %r9;\n" + product + product)) == 2);
+  CHECK(count(lowered(product + "bra L;\nL:\n" + product + product)) == 2);
+}
