@@ -63,6 +63,7 @@ enum class AttributeId : std::uint8_t {
   NumBarriers = 0x4c,
   TexmodeIndependent = 0x4d,
   SparseMmaMask = 0x50,
+  BlocksAreClusters = 0x5b,
   MercuryIsaVersion = 0x5f,
 };
 

@@ -26,7 +26,9 @@ class FunctionPointers {
   bool areMadeBy(const Relocation& relocation) const {
     switch (relocation.type) {
     case RelocationType::Unified64:
-    case RelocationType::Unified32Lo32: return true;
+    case RelocationType::FunctionDescriptor64:
+    case RelocationType::Unified32Lo32:
+    case RelocationType::FunctionDescriptor32Lo32: return true;
     case RelocationType::Abs64:
     case RelocationType::Abs32Lo32: return names_.contains(relocation.symbol);
     default: return false;
@@ -79,11 +81,14 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
   // ptxas begins with the last function.
   const auto functions = std::views::reverse(module.functions);
 
+  std::set<std::string> kernels;
+  for (const Function& function : module.functions)
+    if (function.isEntry) kernels.insert(function.name);
   pair(tables.graph, 0, kCalls);
   for (const Function& function : functions)
     for (const auto& called = module.relocatable || !function.callees.empty() ? function.callees : function.externals;
          const std::string& callee : std::views::reverse(called))
-      pair(tables.graph, symbol(function.name), symbol(callee));
+      if (!kernels.contains(callee)) pair(tables.graph, symbol(function.name), symbol(callee));
   for (const Alias& alias : module.aliases)
     pair(tables.graph, symbol(alias.name), symbol(alias.function));
 
@@ -95,6 +100,11 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
   for (const Function& function : module.functions)
     for (const Relocation& r : function.relocations)
       if (pointers.areMadeBy(r)) taken.insert(r.symbol);
+
+  // In whole programs kernels that others launch are named by the address table.
+  for (const Function& function : module.functions)
+    for (const std::string& name : function.externals)
+      if (kernels.contains(name)) taken.insert(name);
 
   std::map<std::string, std::string> prototypes;
   for (const ExternalFunction& function : module.externalFunctions)
@@ -117,6 +127,10 @@ CallTables callTables(const Module& module, const SymbolIndex& symbol,
     for (const Function& function : functions)
       for (const std::string& name : references.from(function.relocations))
         pair(tables.graph, symbol(function.name), symbol(name));
+  if (!module.relocatable)
+    for (const Function& function : functions)
+      for (const std::string& name : function.externals)
+        if (kernels.contains(name)) pair(tables.graph, symbol(function.name), symbol(name));
 
   for (const auto& [name, prototype] : prototypes)
     if (!prototype.empty() && !taken.contains(name)) pair(tables.prototypes, symbol(name), text(prototype));

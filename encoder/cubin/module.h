@@ -21,26 +21,29 @@ enum class Binding : std::uint8_t { Local, Global, Weak };
 /// prints.
 enum class RelocationType : std::uint32_t {
   None = 0,
-  Abs32 = 1,             ///< R_CUDA_32: a 32-bit word
-  Abs64 = 2,             ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
-  Generic32 = 3,         ///< R_CUDA_G32
-  Generic64 = 4,         ///< R_CUDA_G64: a 64-bit generic address in initialised data
-  Texture = 6,           ///< R_CUDA_TEX_HEADER_INDEX: the handle of a texture
-  OlderSampler = 7,      ///< R_CUDA_SAMP_HEADER_INDEX: that of a sampler, before sm_90
-  Surface = 0x34,        ///< R_CUDA_SURF_HEADER_INDEX: that of a surface
-  Sampler = 0x65,        ///< of a sampler, on sm_90
-  Abs32Lo32 = 0x38,      ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
-  Abs32At32 = 0x37,      ///< R_CUDA_ABS32_32: a 32-bit address in bits 32..63 of an instruction
-  Abs32Hi32 = 0x39,      ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
-  CalleeAt34 = 0x3a,     ///< R_CUDA_ABS47_34: the same as Callee, before sm_90
-  Abs16At32 = 0x3b,      ///< R_CUDA_ABS16_32: an offset in a constant bank in bits 32..47 of an instruction
-  Const21At38 = 0x42,    ///< R_CUDA_CONST_FIELD21_38: offset and bank of a constant operand
-  UnusedClear64 = 0x49,  ///< R_CUDA_UNUSED_CLEAR64: 0 for what the linker leaves out
-  Callee = 0x4b,         ///< R_CUDA_ABS55_16_34: the target of CALL.ABS
-  Unified64 = 0x66,      ///< R_CUDA_UNIFIED: a pointer to a function
-  Unified32Lo32 = 0x70,  ///< R_CUDA_UNIFIED32_LO_32: the low half of one in bits 32..63 of an instruction
-  Unified32Hi32 = 0x71,  ///< R_CUDA_UNIFIED32_HI_32
-  IndirectCallee = 0x72, ///< R_CUDA_ABS56_16_34: what CALL.ABS adds to a register
+  Abs32 = 1,                       ///< R_CUDA_32: a 32-bit word
+  Abs64 = 2,                       ///< R_CUDA_64: a 64-bit address, e.g. in the address table (bank 4)
+  Generic32 = 3,                   ///< R_CUDA_G32
+  Generic64 = 4,                   ///< R_CUDA_G64: a 64-bit generic address in initialised data
+  Texture = 6,                     ///< R_CUDA_TEX_HEADER_INDEX: the handle of a texture
+  OlderSampler = 7,                ///< R_CUDA_SAMP_HEADER_INDEX: that of a sampler, before sm_90
+  Surface = 0x34,                  ///< R_CUDA_SURF_HEADER_INDEX: that of a surface
+  Sampler = 0x65,                  ///< of a sampler, on sm_90
+  Abs32Lo32 = 0x38,                ///< R_CUDA_ABS32_LO_32: low half of an address in bits 32..63 of an instruction
+  Abs32At32 = 0x37,                ///< R_CUDA_ABS32_32: a 32-bit address in bits 32..63 of an instruction
+  Abs32Hi32 = 0x39,                ///< R_CUDA_ABS32_HI_32: high half of an address in bits 32..63 of an instruction
+  CalleeAt34 = 0x3a,               ///< R_CUDA_ABS47_34: the same as Callee, before sm_90
+  Abs16At32 = 0x3b,                ///< R_CUDA_ABS16_32: an offset in a constant bank in bits 32..47 of an instruction
+  Const21At38 = 0x42,              ///< R_CUDA_CONST_FIELD21_38: offset and bank of a constant operand
+  FunctionDescriptor64 = 0x23,     ///< R_CUDA_FUNC_DESC_64: what launches of a kernel name it by
+  FunctionDescriptor32Lo32 = 0x3e, ///< R_CUDA_FUNC_DESC32_LO_32: its low half in bits 32..63 of an instruction
+  FunctionDescriptor32Hi32 = 0x3f, ///< R_CUDA_FUNC_DESC32_HI_32
+  UnusedClear64 = 0x49,            ///< R_CUDA_UNUSED_CLEAR64: 0 for what the linker leaves out
+  Callee = 0x4b,                   ///< R_CUDA_ABS55_16_34: the target of CALL.ABS
+  Unified64 = 0x66,                ///< R_CUDA_UNIFIED: a pointer to a function
+  Unified32Lo32 = 0x70,            ///< R_CUDA_UNIFIED32_LO_32: the low half of one in bits 32..63 of an instruction
+  Unified32Hi32 = 0x71,            ///< R_CUDA_UNIFIED32_HI_32
+  IndirectCallee = 0x72,           ///< R_CUDA_ABS56_16_34: what CALL.ABS adds to a register
 };
 
 struct Relocation {
@@ -227,6 +230,7 @@ struct Function {
   std::optional<Dim3> requiredThreads; ///< .reqntid
   std::optional<Dim3> clusterShape;    ///< .reqnctapercluster
   bool explicitCluster = false;        ///< .explicitcluster
+  bool blocksAreClusters = false;      ///< .blocksareclusters
   std::optional<std::uint32_t> maxClusterRank;
 
   std::vector<std::uint32_t> exitOffsets;

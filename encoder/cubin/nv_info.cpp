@@ -25,6 +25,7 @@ enum : std::uint8_t {
 /// The place of each record of `.nv.info.<kernel>` that ptxas 13.0 gives it (observed). Parameters come in two places,
 /// depending on the chip; see `Abi::parametersLast`. Ids that are not listed stand before the exits.
 constexpr std::array kOrder{
+    AttributeId::BlocksAreClusters,
     AttributeId::CudaApiVersion,
     AttributeId::Sw2861232War,
     AttributeId::ParamCbank,
@@ -190,6 +191,7 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
   list.push_back(halfAttribute(AttributeId::MercuryIsaVersion, abi.mercuryIsaVersion));
   appendParameters(list, function, abi, symbol);
   if (function.explicitCluster) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));
+  if (function.blocksAreClusters) list.push_back(noValueAttribute(AttributeId::BlocksAreClusters));
   if (function.clusterShape) list.push_back(shapeAttribute(AttributeId::CtaPerCluster, *function.clusterShape));
   if (function.maxClusterRank) list.push_back(wordsAttribute(AttributeId::MaxClusterRank, {*function.maxClusterRank}));
   if (function.barrierCount)
@@ -294,6 +296,7 @@ void applyFunctionAttributes(Function& function, const std::vector<Attribute>& a
     case AttributeId::KparamInfo:
     case AttributeId::KparamInfoV2: applyParameter(function, attribute, symbolName); break;
     case AttributeId::ExplicitCluster: function.explicitCluster = true; break;
+    case AttributeId::BlocksAreClusters: function.blocksAreClusters = true; break;
     case AttributeId::CtaPerCluster: function.clusterShape = shapeOf(words); break;
     case AttributeId::MaxClusterRank: function.maxClusterRank = wordAt(words, 0); break;
     case AttributeId::MaxregCount: function.maxRegisters = attribute.value; break;

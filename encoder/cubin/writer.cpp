@@ -326,13 +326,17 @@ class Writer {
       if (alias.function == function.name)
         addSymbol(alias.name, STT_FUNC, elfBinding(alias.binding), sectionId(".text." + function.name));
     for (const std::string& name : function.externals)
-      if (!hasSymbol(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
+      if (!hasSymbol(name) && !isDefined(name)) addSymbol(name, STT_FUNC, STB_GLOBAL, kNone);
     for (const HandleWord& handle : function.handles)
       if (!hasSymbol(handle.symbol)) addSymbol(handle.symbol, symbolTypeOf(handle.kind), STB_GLOBAL, kNone);
     for (const InnerFunction& inner : function.inner)
       if (inner.binding == Binding::Global) addInnerSymbol(function, inner);
     section(sectionId(".text." + function.name)).info =
         symbolIndex(function.name) | (abi_.registersInTextInfo ? function.registerCount << 24 : 0);
+  }
+
+  bool isDefined(const std::string& function) const {
+    return std::ranges::find(module_.functions, function, &Function::name) != module_.functions.end();
   }
 
   void declareGlobalVariables() {
@@ -425,13 +429,21 @@ class Writer {
       }
   }
 
+  /// Launches name kernels by their descriptors.
+  RelocationType addressType(const std::string& symbol) const {
+    const bool isKernel =
+        std::ranges::any_of(module_.functions, [&](const Function& f) { return f.isEntry && f.name == symbol; });
+    return isKernel ? RelocationType::FunctionDescriptor64 : RelocationType::Abs64;
+  }
+
   void fillAddressTable() {
     const SectionId id = sectionId(".nv.constant4");
     if (id == kNone) return;
     section(id).data.resize(8 * module_.addressTable.size());
     for (std::size_t i = 0; i < module_.addressTable.size(); ++i)
       if (!module_.addressTable[i].symbol.empty())
-        relocate(id, {RelocationType::Abs64, 8 * i, module_.addressTable[i].symbol, module_.addressTable[i].addend});
+        relocate(id, {addressType(module_.addressTable[i].symbol), 8 * i, module_.addressTable[i].symbol,
+                      module_.addressTable[i].addend});
   }
 
   void fillFunction(const Function& function) {
