@@ -149,7 +149,8 @@ ptx::LowerOptions lowerOptions(const Options& options) {
   return {.contractFma = options.contractFma,
           .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
           .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)},
-          .relocatable = options.relocatable || options.debugInfo};
+          .relocatable = options.relocatable || options.debugInfo,
+          .inlining = {}};
 }
 
 } // namespace
@@ -241,17 +242,21 @@ void Compilation::check() {
 
 void Compilation::lower() {
   ptx::LowerOptions options = lowerOptions(options_);
+  std::vector<ptx::InlineRemark> remarks;
+  if (options_.wantRemarks) options.inlineRemarks = &remarks;
   // One input that has to be linked makes all of them be.
   if (sources_.size() > 1)
     for (const Source& source : sources_)
-      linksInputs_ |= ptx::needsFunctions(*source.ptx);
+      linksInputs_ |= ptx::needsFunctions(*source.ptx, options.inlining);
   options.relocatable |= linksInputs_;
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
+    inlineRemarks_.insert(inlineRemarks_.end(), remarks.begin(), remarks.end());
     for (const auto& function : source.ori->functions) {
       applyLaunchOptions(*function, options_, source.diags);
       settleRegisterRequests(*function, options_, source.diags);
     }
+    if (!options_.relocatable) limitCallees(*source.ori, options_);
     if (source.diags.hasErrors()) continue;
     checkMemory(*source.ptx, *source.ori, source.diags);
     if (!options_.relocatable) defineUnresolved(source);
@@ -358,6 +363,8 @@ void Compilation::writeCubin() {
   for (const auto& job : jobs_)
     functions.push_back({&job->function(), &job->code(), job->maxRegisters()});
   cubin::Module cubin = describe(functions);
+  for (const Source& source : sources_)
+    if (source.ptx) addClusterFacts(cubin, *source.ptx);
   std::vector<LineSource> described;
   for (const Source& source : sources_)
     if (source.ptx) described.push_back({source.ptx.get(), source.ori.get(), source.input->text});
@@ -366,7 +373,7 @@ void Compilation::writeCubin() {
   for (std::size_t i = 0; isDebugged && i < described.size(); ++i)
     addDebugSections(cubin, described[i], functions, sources_[i].diags);
   if (cubin.relocatable && !options_.relocatable) {
-    for (const std::string& missing : makeWholeProgram(cubin))
+    for (const std::string& missing : makeWholeProgram(cubin, options_.debugInfo))
       sources_.front().diags.error({}, missing);
     for (const cubin::Function& function : cubin.functions)
       if (function.staticSharedSize > target_->maxStaticShared())
@@ -374,6 +381,8 @@ void Compilation::writeCubin() {
                                      fmt::format("'{}' uses {} bytes of static shared memory; {} are the most",
                                                  function.name, function.staticSharedSize, target_->maxStaticShared()));
     if (hasErrors()) return;
+    for (const cubin::Function& function : cubin.functions)
+      if (function.isEntry) kernelNeeds_[function.name] = {function.registerCount, function.barrierCount};
   }
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
@@ -390,11 +399,15 @@ void Compilation::writeCubin() {
 void Compilation::report() {
   std::vector<std::vector<phases::PhaseTime>> times;
   for (const auto& job : jobs_) {
-    result_.statistics.functions.push_back(job->report());
+    FunctionReport& function = result_.statistics.functions.emplace_back(job->report());
+    if (const auto needs = kernelNeeds_.find(function.name); needs != kernelNeeds_.end()) {
+      function.registers = needs->second.registers;
+      function.barriers = needs->second.barriers;
+    }
     times.push_back(job->times());
   }
   if (options_.wantListing) result_.listing = listing();
-  if (options_.wantRemarks) result_.remarks = remarksJson(jobs_);
+  if (options_.wantRemarks) result_.remarks = remarksJson(inlineRemarks_, jobs_);
   if (!options_.phases.timePhases) return;
   result_.phaseText += fmt::format("{:>4} {:<30} {:>10}\n", "", "stage", "ms");
   for (const StageTime& time : result_.times)

@@ -1,12 +1,15 @@
 #pragma once
 
+#include "frontend/lower/lower.h"
 #include "orias/cubin_module.h"
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
 #include "support/diagnostics.h"
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 namespace orias {
@@ -75,6 +78,12 @@ class Compilation {
   phases::Knobs knobs_;
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
+  std::vector<ptx::InlineRemark> inlineRemarks_;
+  /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.
+  struct KernelNeeds {
+    unsigned registers = 0, barriers = 0;
+  };
+  std::map<std::string, KernelNeeds> kernelNeeds_;
   std::vector<std::unique_ptr<FunctionJob>> jobs_; ///< in the order of the inputs
   Result result_;
 };

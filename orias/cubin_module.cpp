@@ -36,6 +36,11 @@ bool isFunction(const ori::Symbol& symbol) {
   return symbol.kind == ori::Symbol::Kind::Function || symbol.kind == ori::Symbol::Kind::ExternFunction;
 }
 
+bool isKernel(const ori::Module& module, const ori::Symbol& symbol) {
+  const ori::Function* function = isFunction(symbol) ? module.findFunction(symbol.name) : nullptr;
+  return function != nullptr && function->isKernel();
+}
+
 /// From sm_90 on linkers keep a table of all functions whose address is taken; before that a pointer is the address
 /// (observed).
 bool hasUnifiedTable(const ori::Module& module) {
@@ -59,7 +64,9 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
   for (const ori::DataRelocation& r : variable.relocations) {
     const ori::Symbol& symbol = module.symbols[r.symbol];
     const bool isUnified = isFunction(symbol) && module.relocatable && hasUnifiedTable(module);
-    const auto type = isUnified ? cubin::RelocationType::Unified64 : relocationTypeOf(r);
+    const auto type = isKernel(module, symbol) ? cubin::RelocationType::FunctionDescriptor64
+                      : isUnified              ? cubin::RelocationType::Unified64
+                                               : relocationTypeOf(r);
     out.relocations.push_back({type, r.offset, symbol.name, r.addend});
   }
   return out;
@@ -118,7 +125,7 @@ std::vector<std::string> externalsOf(const ori::Function& function) {
   std::vector<std::string> names;
   for (std::size_t slot = 0; slot < isUsed.size(); ++slot) {
     const ori::Symbol& symbol = module.symbols[module.addressSlots[slot]];
-    if (isUsed[slot] && symbol.kind == ori::Symbol::Kind::ExternFunction) names.push_back(symbol.name);
+    if (isUsed[slot] && isFunction(symbol)) names.push_back(symbol.name);
   }
   return names;
 }
@@ -135,6 +142,8 @@ cubin::RelocationType relocationTypeOf(const ori::Module& module, const encoder:
     const ori::Space space = module.variables[symbol.index].space;
     if (space == ori::Space::Const) return Type::Abs16At32;
     if (space == ori::Space::Shared) return Type::Abs32At32;
+  } else if (isKernel(module, symbol)) {
+    return relocation.part == Part::Low ? Type::FunctionDescriptor32Lo32 : Type::FunctionDescriptor32Hi32;
   } else if (hasUnifiedTable(module)) {
     return relocation.part == Part::Low ? Type::Unified32Lo32 : Type::Unified32Hi32;
   }
@@ -168,7 +177,8 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   for (std::size_t id = 0; id < isNamed.size(); ++id) {
     const ori::Symbol& symbol = module.symbols[id];
     if (isCalled[id]) out.callees.push_back(symbol.name);
-    if (isNamed[id] && symbol.kind == ori::Symbol::Kind::ExternFunction) out.externals.push_back(symbol.name);
+    if (isNamed[id] && (symbol.kind == ori::Symbol::Kind::ExternFunction || isKernel(module, symbol)))
+      out.externals.push_back(symbol.name);
   }
   for (const ori::Symbol& symbol : module.symbols)
     if (symbol.kind == ori::Symbol::Kind::Function && symbol.name == function.name())
@@ -240,7 +250,9 @@ cubin::Function describe(const CodedFunction& coded) {
   if (function.growsStack) out.minStackSize += kUsualStack;
   // A linker adds up frames.
   if (function.growsStack && function.module().relocatable) out.frameSize += kUsualStack;
-  if (out.externals.empty() && !function.growsStack)
+  const bool callsOut = std::ranges::any_of(
+      out.externals, [&](const std::string& name) { return function.module().findFunction(name) == nullptr; });
+  if (!callsOut && !function.growsStack)
     out.maxStackSize = function.stats.frameBytes;
   else
     out.crsStackSize = 0;

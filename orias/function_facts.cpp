@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <set>
 #include <string_view>
 
 namespace orias {
@@ -39,6 +40,25 @@ std::vector<ptx::VariableId> variablesOf(const std::vector<ptx::Parameter>& para
 
 std::string prototypeOf(const ptx::Module& module, const ptx::Function& function) {
   return prototypeText(module, variablesOf(function.params), variablesOf(function.returns));
+}
+
+/// A function and those that it calls by name and that its code does not call: they are inlined.
+std::vector<const ptx::Function*> bodiesIn(const ptx::Module& module, const ptx::FormTable& forms,
+                                           const ptx::Function& function, const std::vector<std::string>& called) {
+  std::vector<const ptx::Function*> all{&function};
+  std::set<const ptx::Function*> seen{&function};
+  for (std::size_t at = 0; at < all.size(); ++at)
+    for (const ptx::Instruction& i : all[at]->instructions) {
+      if (forms.form(i).op != ptx::Op::Call) continue;
+      const ptx::Operand& named = *callParts(*all[at], i).callee;
+      if (!named.is(ptx::OperandKind::Function)) continue;
+      const ptx::Function* callee = &module.function(named.functionId());
+      if (callee->aliasee != ptx::FunctionId::None) callee = &module.function(callee->aliasee);
+      if (callee->hasBody && std::ranges::find(called, module.text(callee->name)) == called.end() &&
+          seen.insert(callee).second)
+        all.push_back(callee);
+    }
+  return all;
 }
 
 /// What the linker has to know of the calls in a function besides where their code names callees.
@@ -85,6 +105,13 @@ std::string prototypeText(const ptx::Module& module, std::span<const ptx::Variab
   return text;
 }
 
+void addClusterFacts(cubin::Module& cubin, const ptx::Module& source) {
+  for (cubin::Function& function : cubin.functions)
+    function.blocksAreClusters |= std::ranges::any_of(source.functions, [&](const ptx::Function& f) {
+      return f.isEntry && f.performance.blocksareclusters && source.text(f.name) == function.name;
+    });
+}
+
 void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source) {
   std::map<std::string, const ptx::Function*, std::less<>> byName;
   for (const ptx::Function& function : source.functions)
@@ -93,7 +120,8 @@ void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source) {
   for (cubin::Function& function : cubin.functions) {
     const ptx::Function& from = *byName.at(function.name);
     if (!from.isEntry) function.prototype = prototypeOf(source, from);
-    describeCalls(source, forms, from, function);
+    for (const ptx::Function* body : bodiesIn(source, forms, from, function.callees))
+      describeCalls(source, forms, *body, function);
   }
 
   std::vector<std::string> named;

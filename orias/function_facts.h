@@ -9,6 +9,9 @@ namespace orias {
 /// the file has or names and of the calls through pointers, and the aliases.
 void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source);
 
+/// Says of kernels whose launches count clusters (`.blocksareclusters`) that they do. No code depends on it.
+void addClusterFacts(cubin::Module& cubin, const ptx::Module& source);
+
 /// How object files write a prototype: `#`, the result (`v`: none), the parameters. A letter for the size and kind of
 /// each: b, h, i, l, x of 8 to 128 bits, f and d of floating-point numbers, with the number of elements behind it for
 /// arrays. Observed in `ptxas -c`.

@@ -1,7 +1,6 @@
 #include "orias/launch_limits.h"
 
 #include "encoder/isa/target.h"
-#include "ori/module.h"
 #include "ori/register_requests.h"
 
 #include <algorithm>
@@ -70,6 +69,46 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
   lower(optionLimits(bounds, options) ? options.maxRegisters : bounds.maxnreg);
   if (warps != 0) lower(target.registersForWarps(warps * std::max(1U, bounds.minnctapersm)));
   return ceiling;
+}
+
+namespace {
+
+/// The functions with code of their own that a function may call, and where it calls pointers all of the module.
+void addCallees(const ori::Function& function, std::vector<ori::Function*>& all) {
+  ori::Module& module = function.module();
+  const auto add = [&](ori::Function* callee) {
+    if (callee != nullptr && !callee->isKernel() && std::ranges::find(all, callee) == all.end()) all.push_back(callee);
+  };
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block) {
+      if (instr.op != isa::Op::CALL_FUNCTION) continue;
+      bool isNamed = false;
+      for (unsigned i = 0; i < instr.operandCount; ++i) {
+        const isa::Operand& callee = instr.op_(i).value();
+        if (callee.kind != isa::Operand::Kind::Symbol) continue;
+        isNamed = true;
+        add(module.findFunction(module.symbols[callee.reg].name));
+      }
+      if (isNamed) continue;
+      for (const auto& other : module.functions)
+        add(other.get());
+    }
+}
+
+} // namespace
+
+void limitCallees(ori::Module& module, const Options& options) {
+  for (const auto& kernel : module.functions) {
+    const unsigned most = registersAtEntry(*kernel, options);
+    if (!kernel->isKernel() || most == module.target().maxRegistersPerThread()) continue;
+    std::vector<ori::Function*> callees;
+    addCallees(*kernel, callees);
+    for (std::size_t at = 0; at < callees.size(); ++at) {
+      std::uint32_t& limit = callees[at]->bounds.maxnreg;
+      limit = limit == 0 ? most : std::min(limit, most);
+      addCallees(*callees[at], callees);
+    }
+  }
 }
 
 unsigned registersAtEntry(const ori::Function& function, const Options& options) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ori/function.h"
+#include "ori/module.h"
 #include "orias/options.h"
 #include "support/diagnostics.h"
 
@@ -17,6 +18,9 @@ void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnosti
 /// Takes `setmaxnreg` out of a kernel of which nobody says with how many registers it begins: neither a limit nor how
 /// many CTAs share a multiprocessor. Tells the user so, as ptxas does.
 void settleRegisterRequests(ori::Function& kernel, const Options& options, Diagnostics& diagnostics);
+
+/// Functions with code of their own in a whole program have no more registers than any kernel that may call them.
+void limitCallees(ori::Module& module, const Options& options);
 
 /// The most registers that a thread of this function may have when it begins.
 unsigned registerCeiling(const ori::Function& function, const Options& options);

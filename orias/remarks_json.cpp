@@ -4,8 +4,15 @@
 
 namespace orias {
 
-std::string remarksJson(std::span<const std::unique_ptr<FunctionJob>> jobs) {
+std::string remarksJson(std::span<const ptx::InlineRemark> calls, std::span<const std::unique_ptr<FunctionJob>> jobs) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
+  for (const ptx::InlineRemark& r : calls)
+    all.push_back({{"function", r.caller},
+                   {"phase", "M5"},
+                   {"done", false},
+                   {"message", r.message},
+                   {"cost", r.cost},
+                   {"line", r.line}});
   for (const auto& job : jobs)
     for (const phases::Remark& r : job->remarks().all())
       all.push_back({{"function", job->function().name()},

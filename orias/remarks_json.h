@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/lower/lower.h"
 #include "orias/function_job.h"
 
 #include <memory>
@@ -8,8 +9,8 @@
 
 namespace orias {
 
-/// The decisions of all phases in all functions, as a JSON array of records: function, phase, done, message, cost,
-/// line.
-std::string remarksJson(std::span<const std::unique_ptr<FunctionJob>> jobs);
+/// The calls that lowering did not inline (phase "M5"), and the decisions of all phases in all functions, as a JSON
+/// array of records: function, phase, done, message, cost, line.
+std::string remarksJson(std::span<const ptx::InlineRemark> calls, std::span<const std::unique_ptr<FunctionJob>> jobs);
 
 } // namespace orias

@@ -29,7 +29,7 @@ std::uint64_t alignUp(std::uint64_t value, std::uint64_t alignment) {
 
 class WholeProgram {
  public:
-  explicit WholeProgram(cubin::Module& cubin) : cubin_(cubin) {
+  WholeProgram(cubin::Module& cubin, bool keepsAll) : cubin_(cubin), keepsAll_(keepsAll) {
     for (Function& function : cubin.functions)
       functions_[function.name] = &function;
     for (const cubin::Alias& alias : cubin.aliases)
@@ -41,9 +41,10 @@ class WholeProgram {
   std::vector<std::string> run() {
     findMissing();
     if (!missing_.empty()) return std::move(missing_);
-    placeCommon();
     for (Function& function : cubin_.functions)
       if (function.isEntry) addCallees(function);
+    settleOwners();
+    placeCommon();
     placeShared();
     placeTables();
     placeHandles();
@@ -56,6 +57,7 @@ class WholeProgram {
       for (Relocation& r : variable.relocations)
         if (r.type == RelocationType::Unified64) r.type = RelocationType::Abs64;
     std::erase_if(cubin_.variables, [](const Variable& v) { return v.space == Variable::Space::Shared; });
+    if (!keepsAll_) dropUnreached();
     cubin_.relocatable = false;
     cubin_.externalFunctions.clear();
     for (Function& function : cubin_.functions) {
@@ -67,7 +69,8 @@ class WholeProgram {
 
  private:
   static bool isDriverFunction(const std::string& name) {
-    return name == "vprintf" || name == "malloc" || name == "free" || name == "__assertfail";
+    return name == "vprintf" || name == "malloc" || name == "free" || name == "__assertfail" ||
+           name == "cudaGraphSetConditional";
   }
 
   void findMissing() {
@@ -104,6 +107,32 @@ class WholeProgram {
       reach(*callee, all);
   }
 
+  /// Takes away the functions that neither kernels nor variables lead to.
+  void dropUnreached() {
+    std::set<const Function*> reached;
+    std::vector<const Function*> work;
+    const auto add = [&](const std::string& name) {
+      const auto at = functions_.find(name);
+      if (at != functions_.end() && reached.insert(at->second).second) work.push_back(at->second);
+    };
+    for (const Function& function : cubin_.functions)
+      if (function.isEntry) add(function.name);
+    for (const Variable& variable : cubin_.variables)
+      for (const Relocation& r : variable.relocations)
+        add(r.symbol);
+    while (!work.empty()) {
+      const Function& function = *work.back();
+      work.pop_back();
+      for (const Relocation& r : function.relocations)
+        add(r.symbol);
+    }
+    std::set<std::string> names;
+    for (const Function* function : reached)
+      names.insert(function->name);
+    std::erase_if(cubin_.functions, [&](const Function& f) { return !names.contains(f.name); });
+    std::erase_if(cubin_.aliases, [&](const cubin::Alias& alias) { return !names.contains(alias.function); });
+  }
+
   /// How deep the stack gets, kUnknownStack where calls may go in circles.
   std::uint32_t depthOf(const Function& function) {
     const auto [known, isNew] = depths_.try_emplace(&function, kUnknownStack); // until all callees are known
@@ -127,6 +156,19 @@ class WholeProgram {
         if (const auto at = variables_.find(r.symbol);
             at != variables_.end() && at->second->space == Variable::Space::Shared)
           sharedOf_[kernel.name].insert(at->second);
+    }
+  }
+
+  /// Shared memory that only one kernel and its callees use is that kernel's, and what nobody uses takes no room.
+  void settleOwners() {
+    if (keepsAll_) return;
+    for (Variable& v : cubin_.variables) {
+      if (v.space != Variable::Space::Shared || !v.defined || !v.owner.empty()) continue;
+      std::vector<std::string> users;
+      for (const auto& [kernel, shared] : sharedOf_)
+        if (shared.contains(&v)) users.push_back(kernel);
+      if (users.empty()) v.size = 0;
+      if (users.size() == 1) v.owner = users.front();
     }
   }
 
@@ -167,7 +209,8 @@ class WholeProgram {
     for (Variable& v : cubin_.variables)
       if (v.space == Variable::Space::Shared && !v.defined) v.offset = end;
     for (Function& kernel : cubin_.functions)
-      if (kernel.seesDynamicShared) kernel.staticSharedSize = static_cast<std::uint32_t>(end);
+      if (kernel.seesDynamicShared && !sharedOf_[kernel.name].empty())
+        kernel.staticSharedSize = static_cast<std::uint32_t>(end);
   }
 
   /// The tables of functions are at one place in all kernels that may call them, those of a kernel behind them.
@@ -319,6 +362,7 @@ class WholeProgram {
   }
 
   cubin::Module& cubin_;
+  bool keepsAll_;
   std::map<std::string, Function*> functions_;
   std::map<std::string, Variable*> variables_;
   std::map<const Function*, std::uint32_t> depths_;
@@ -332,8 +376,8 @@ class WholeProgram {
 
 } // namespace
 
-std::vector<std::string> makeWholeProgram(cubin::Module& cubin) {
-  return WholeProgram(cubin).run();
+std::vector<std::string> makeWholeProgram(cubin::Module& cubin, bool keepsAll) {
+  return WholeProgram(cubin, keepsAll).run();
 }
 
 } // namespace orias

@@ -13,7 +13,9 @@ namespace orias {
 /// Shared memory lies as in ptxas' cubins for debugging (observed): first what functions and the module declare, in
 /// each kernel at the same place, then that of the kernel, then, in all kernels at one place, what is sized at launch.
 ///
+/// Functions that no kernel reaches, and shared memory that nobody uses, go; with `keepsAll` they stay, for debuggers.
+///
 /// `cubin` has been laid out. Returns a message for each thing that it needs and does not have.
-std::vector<std::string> makeWholeProgram(cubin::Module& cubin);
+std::vector<std::string> makeWholeProgram(cubin::Module& cubin, bool keepsAll);
 
 } // namespace orias

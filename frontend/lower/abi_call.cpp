@@ -125,6 +125,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
         take(ori::component(direct, w), w);
     }
   }
+  endAfterCall(callee.noreturn);
   endUnguarded(join);
 }
 
@@ -137,13 +138,14 @@ FunctionLowering::AbiCallee FunctionLowering::abiCallee(FunctionId id) const {
     callee.params.push_back(p.variable);
   for (const Parameter& p : function.returns)
     callee.returns.push_back(p.variable);
+  callee.noreturn = function.noreturn;
   return callee;
 }
 
-bool FunctionLowering::passesOnStack() const {
-  return std::any_of(in_->instructions.begin(), in_->instructions.end(), [&](const Instruction& i) {
+bool FunctionLowering::passesOnStack() {
+  const auto passes = [&](const Function& body, const Instruction& i) {
     if (layout_.forms->form(i).op != Op::Call) return false;
-    const CallParts parts = callParts(*in_, i);
+    const CallParts parts = callParts(body, i);
     if (!parts.callee->is(OperandKind::Function)) return true; // does not matter which
     const Function& callee = module().function(parts.callee->functionId());
     ParameterPlaces places;
@@ -153,6 +155,10 @@ bool FunctionLowering::passesOnStack() const {
     for (const Parameter& p : callee.params)
       places.next(module().variable(p.variable).byteSize(), module().variable(p.variable).align);
     return places.stackBytes() != 0;
+  };
+  const std::vector<const Function*> all = bodies();
+  return std::ranges::any_of(all, [&](const Function* body) {
+    return std::ranges::any_of(body->instructions, [&](const Instruction& i) { return passes(*body, i); });
   });
 }
 
@@ -163,6 +169,7 @@ void FunctionLowering::callThroughPointer(const CallParts& parts, std::span<cons
     const Prototype& prototype = module().prototypes[index(parts.prototype->prototypeId())];
     callee.params.assign(prototype.params.begin(), prototype.params.end());
     callee.returns.assign(prototype.returns.begin(), prototype.returns.end());
+    callee.noreturn = prototype.noreturn;
   } else if (parts.prototype != nullptr && parts.prototype->is(OperandKind::TargetList) &&
              !module().targetLists[index(parts.prototype->targetListId())].targets.empty()) {
     callee = abiCallee(FunctionId(module().targetLists[index(parts.prototype->targetListId())].targets.front()));

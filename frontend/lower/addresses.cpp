@@ -69,6 +69,13 @@ isa::Operand FunctionLowering::symbolAddress(std::uint32_t symbol, std::int64_t 
   return r;
 }
 
+isa::Operand FunctionLowering::addressFromTable(std::uint32_t symbol) {
+  const IsaOperand r = newR(2);
+  const std::uint32_t slot = out_.module().addressSlot(symbol);
+  emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
+  return r;
+}
+
 std::uint32_t FunctionLowering::symbolNamed(ori::Symbol::Kind kind, std::string_view name) {
   std::vector<ori::Symbol>& symbols = out_.module().symbols;
   const auto known = std::find_if(symbols.begin(), symbols.end(),
@@ -102,7 +109,7 @@ std::optional<isa::Operand> FunctionLowering::handleWord(std::span<const Variabl
     }
     symbols.push_back(handleSymbol(id));
   }
-  if (isRelocatable()) { // the linker finds a place
+  if (isLinked()) { // the linker finds a place
     ORIAS_CHECK(symbols.size() == 1);
     IsaOperand place;
     place.kind = IsaOperand::Kind::Symbol;
@@ -180,7 +187,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   switch (v.space) {
   case StateSpace::Shared: {
     IsaOperand r = newR();
-    if (isRelocatable()) {
+    if (isLinked()) {
       const IsaOperand at = symbolAddress(layout_.symbolOf[index(id)], offset, 1);
       if (sharedBase().isZeroReg()) return Value::of(at);
       emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), at, sharedBase(), IsaOperand::rz()});
@@ -198,7 +205,7 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   }
   case StateSpace::Local: return Value::of(localAddress(id, offset));
   case StateSpace::Const:
-    if (isRelocatable()) {
+    if (namesData()) {
       const IsaOperand r = newR(2);
       copy(ori::component(r, 0), Value::of(symbolAddress(layout_.symbolOf[index(id)], offset, 1)));
       copy(ori::component(r, 1), Value::constant(0, 1));
@@ -215,10 +222,8 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
     return Value::constant(target().paramBase() + paramOffset(id) + static_cast<std::uint64_t>(offset), 2);
   }
   case StateSpace::Global: {
-    if (isRelocatable()) return Value::of(symbolAddress(layout_.symbolOf[index(id)], offset, 2));
-    IsaOperand r = newR(2);
-    const std::uint32_t slot = out_.module().addressSlot(layout_.symbolOf[index(id)]);
-    emit(IsaOp::LDC, {r, imm(4), IsaOperand::rz(), imm(slot)}, {{IsaMod::Size, isa::MemSize::B64}});
+    if (namesData()) return Value::of(symbolAddress(layout_.symbolOf[index(id)], offset, 2));
+    const IsaOperand r = addressFromTable(layout_.symbolOf[index(id)]);
     if (offset == 0) return Value::of(r);
     IsaOperand sum = newR(2);
     builder_.emit(IsaOp::IADD64, {sum, r, inReg(Value::constant(static_cast<std::uint64_t>(offset), 2))});
@@ -314,7 +319,7 @@ Address FunctionLowering::address(const Operand& operand, StateSpace space) {
     const Variable& v = module().variable(id);
     if (v.space == StateSpace::Shared && narrow) {
       if (IsaOperand base = sharedBase(); !base.isZeroReg()) a.uniform = base;
-      if (isRelocatable())
+      if (isLinked())
         a.base = symbolAddress(layout_.symbolOf[index(id)], 0, 1);
       else
         a.offset += sharedOffset(id);

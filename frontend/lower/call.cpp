@@ -3,6 +3,7 @@
 
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/inline_plan.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -15,11 +16,17 @@ using IsaOperand = isa::Operand;
 
 std::vector<const Function*> FunctionLowering::bodies() {
   std::vector<const Function*> all{in_};
-  if (callsByAbi_) return all;
+  std::vector<bool> isKnown(module().functions.size(), false);
+  isKnown[index(idOf(*in_))] = true;
   for (std::size_t at = 0; at < all.size(); ++at) {
-    for (const FunctionId callee : layout_.calls->callees(idOf(*all[at]))) {
+    const FunctionId caller = idOf(*all[at]);
+    // Pointers to functions with code of their own lead there.
+    for (const FunctionId callee :
+         isRelocatable() ? layout_.plan->directCallees(caller) : layout_.calls->callees(caller)) {
       const Function& body = module().function(callee);
-      if (body.hasBody && std::find(all.begin(), all.end(), &body) == all.end()) all.push_back(&body);
+      if (!body.hasBody || !isInlined(callee) || isKnown[index(callee)]) continue;
+      isKnown[index(callee)] = true;
+      all.push_back(&body);
     }
   }
   return all;
@@ -43,6 +50,10 @@ void FunctionLowering::leaveBody(Activation&& caller) {
   returnTo_ = caller.returnTo;
   current_ = caller.current;
   inlining_.pop_back();
+}
+
+bool FunctionLowering::isInlined(FunctionId callee) const {
+  return layout_.plan->isInlined(callee);
 }
 
 bool FunctionLowering::isCallParam(VariableId id) const {
@@ -208,18 +219,28 @@ void FunctionLowering::inlineBody(const Function& callee, const CallValues& call
   takeResults(call, returned);
 }
 
+void FunctionLowering::endAfterCall(bool noreturn) {
+  if (noreturn) endBlock(builder_.emit(IsaOp::EXIT, {}));
+}
+
 void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
   const Function& callee = module().function(id);
   if (args.size() != callee.params.size() || results.size() != callee.returns.size()) {
     unsupported(fmt::format("this call of '{}'", module().text(callee.name)));
     return;
   }
-  if (callsByAbi_ && !isDriverFunction(module().text(callee.name))) {
+  if (!isInlined(id) && !isDriverFunction(module().text(callee.name))) {
     callByAbi(abiCallee(id), args, results);
     return;
   }
   if (!callee.hasBody) {
     callExternal(id, args, results);
+    return;
+  }
+  if (callsByAbi_ && layout_.calls->isRecursive(id)) {
+    unsupported(fmt::format("recursion of '{}', which the ABI of functions cannot call, beside functions with code of "
+                            "their own",
+                            module().text(callee.name)));
     return;
   }
   ori::Block* join = beginUnguarded();
@@ -234,6 +255,7 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     callRecursive(id, call);
   else
     inlineBody(callee, call);
+  endAfterCall(callee.noreturn);
   endUnguarded(join);
 }
 

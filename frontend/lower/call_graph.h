@@ -18,6 +18,10 @@ class CallGraph {
   std::vector<FunctionId> targets(const Function& caller, const Instruction& call) const;
   /// Those that the calls in a function may reach, each once.
   const std::vector<FunctionId>& callees(FunctionId id) const { return callees_[index(id)]; }
+  /// Those whose address is taken somewhere, as they are named there.
+  const std::vector<FunctionId>& addressTaken() const { return addressTaken_; }
+  /// Functions that may call each other, at once or through others, have one component; those of callees are lower.
+  int component(FunctionId id) const { return component_[index(id)]; }
   /// May the function be called while a call of it is under way?
   bool isRecursive(FunctionId id) const { return isRecursive_[index(id)]; }
   /// Two recursive functions that may call each other, at once or through others.

@@ -72,6 +72,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
       for (unsigned w = 0; w < resultWords; ++w)
         copy(callParamWord(results[0].variableId(), w), Value::of(ori::component(result, w)));
   }
+  endAfterCall(callee.noreturn);
   endUnguarded(join);
 }
 

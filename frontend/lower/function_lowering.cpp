@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/inline_plan.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -23,7 +24,8 @@ constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
 
 FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
                                    Diagnostics& diagnostics)
-    : layout_(layout), callsByAbi_(layout.options.relocatable && !layout.inlinesCalls[index(idOf(source))]),
+    : layout_(layout),
+      callsByAbi_(layout.options.relocatable && (!source.isEntry || layout.plan->callsFunctions(idOf(source)))),
       in_(&source), out_(target), diagnostics_(diagnostics), builder_(target) {}
 
 unsigned FunctionLowering::wordsOf(Type type) {
@@ -135,7 +137,7 @@ void FunctionLowering::layOutVariables() {
     if (!named[id]) continue;
     const Variable& v = module().variables[id];
     if (v.space == StateSpace::Shared) {
-      if (isRelocatable()) continue; // a symbol
+      if (isLinked()) continue; // a symbol
       if (v.incomplete || v.linkage == Linkage::Extern) {
         dynamic.push_back(id);
         continue;
@@ -331,11 +333,18 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
   }
   case OperandKind::Function: {
     const FunctionId named = layout_.calls->resolved(operand.functionId());
-    if (!isRelocatable()) return Value::constant(functionAddress(named), words);
-    if (module().function(named).isEntry || words != 2) {
-      unsupported("the address of a kernel, or half an address of a function");
+    const bool isKernel = module().function(named).isEntry;
+    if (!isRelocatable() && !isKernel) return Value::constant(functionAddress(named), words);
+    if (words != 2) {
+      unsupported("half an address of a function");
       return Value::constant(0, words);
     }
+    if (isKernel && layout_.functionSymbol[index(named)] == kNoId) {
+      unsupported("the address of a kernel that is defined elsewhere");
+      return Value::constant(0, words);
+    }
+    // A launch names a kernel by its descriptor, whose address the loader knows.
+    if (isKernel && !namesData()) return Value::of(addressFromTable(layout_.functionSymbol[index(named)]));
     return Value::of(symbolAddress(layout_.functionSymbol[index(named)], 0, words));
   }
   case OperandKind::Special: return specialRegister(operand.specialRegister(), operand.component());

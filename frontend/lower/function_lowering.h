@@ -23,6 +23,8 @@ using isa::ModValue;
 using IsaOp = isa::Op;
 using IsaMod = isa::Mod;
 
+class InlinePlan;
+
 /// Where module-scope things are; filled once per module.
 struct ModuleLayout {
   ori::Module* out = nullptr;
@@ -34,7 +36,9 @@ struct ModuleLayout {
   std::vector<std::uint32_t>
       functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
-  std::vector<bool> inlinesCalls; ///< by FunctionId: kernels of relocatable code that need no function's own code
+  const InlinePlan* plan = nullptr;
+  /// A linker finds the places of variables. A whole program has its own, also where functions keep code.
+  bool namesData = false;
 };
 
 /// A source value: words that are registers or known bits. 64-bit constants need no register until a word is used.
@@ -187,8 +191,11 @@ class FunctionLowering {
   struct AbiCallee {
     isa::Operand where; ///< a symbol, or a register that holds the address
     std::vector<VariableId> params, returns;
+    bool noreturn = false;
   };
   AbiCallee abiCallee(FunctionId id) const;
+  /// Behind the call of a `.noreturn` function no code runs.
+  void endAfterCall(bool noreturn);
   /// Calls by the ABI of functions (abi_call.cpp).
   void callByAbi(const AbiCallee& callee, std::span<const Operand> args, std::span<const Operand> results);
   void callThroughPointer(const CallParts& parts, std::span<const Operand> args, std::span<const Operand> results);
@@ -212,7 +219,7 @@ class FunctionLowering {
   isa::Operand stackPointer();
   bool isInRecursion() const { return !openRegions_.empty(); }
   /// May a call in this function by the ABI have arguments on the stack?
-  bool passesOnStack() const;
+  bool passesOnStack();
   /// Where free memory begins above `stack`, if that is where the stack pointer goes: behind what calls pass there.
   isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 
@@ -238,6 +245,12 @@ class FunctionLowering {
   /// endUnguarded(), which takes what this returns.
   ori::Block* beginUnguarded();
   void endUnguarded(ori::Block* join);
+
+  /// Is the code linked with others, if only with functions of this module? Then shared variables and handles get their
+  /// places later.
+  bool isLinked() const { return callsByAbi_; }
+  /// Are variables of the module and of constant bank 3 symbols that a linker finds a place for?
+  bool namesData() const { return layout_.namesData; }
 
   const Instruction& current() const { return *current_; }
   /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.
@@ -284,11 +297,14 @@ class FunctionLowering {
   isa::Operand specialPredicate(SpecialRegister reg);
   /// The address of a symbol of relocatable code.
   isa::Operand symbolAddress(std::uint32_t symbol, std::int64_t offset, unsigned words);
+  /// The address of a symbol of a whole program: the loader writes it into constant bank 4.
+  isa::Operand addressFromTable(std::uint32_t symbol);
   /// The symbol of that kind and name, made where there is none.
   std::uint32_t symbolNamed(ori::Symbol::Kind kind, std::string_view name);
+  /// Do functions have code of their own? Then pointers to them hold addresses.
   bool isRelocatable() const { return layout_.options.relocatable; }
   void startBlock(ori::Block* block);
-  /// The kernel and all functions that it calls, each once, callers first.
+  /// The function and all that are inlined in it, each once, callers first.
   std::vector<const Function*> bodies();
   FunctionId idOf(const Function& function) const {
     return FunctionId(static_cast<std::uint32_t>(&function - module().functions.data()));
@@ -310,6 +326,7 @@ class FunctionLowering {
     std::vector<isa::Operand> direct;     ///< where results go straight to a register; else none
     std::span<const Operand> results;
   };
+  bool isInlined(FunctionId callee) const;
   void callOne(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
   void inlineBody(const Function& callee, const CallValues& call);
   void passArguments(const Function& callee, std::span<const ori::VRegId> vregOf,
@@ -345,7 +362,7 @@ class FunctionLowering {
   };
 
   const ModuleLayout& layout_;
-  const bool callsByAbi_; ///< functions have code of their own, and are called by the ABI
+  const bool callsByAbi_; ///< functions that have code of their own are called by the ABI
   const Function* in_;    ///< whose body is being lowered: the kernel, or a function inlined into it
   ori::Function& out_;
   Diagnostics& diagnostics_;

@@ -1,6 +1,7 @@
 #include "frontend/lower/lower.h"
 
 #include "frontend/lower/function_lowering.h"
+#include "frontend/lower/inline_plan.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -26,91 +27,20 @@ int constOrder(const Variable& v) {
   return v.linkage == Linkage::Visible ? 0 : v.linkage == Linkage::Weak ? 1 : 2;
 }
 
-bool takesStack(const Function& function, const FormTable& forms) {
-  return std::any_of(function.instructions.begin(), function.instructions.end(),
-                     [&](const Instruction& i) { return forms.form(i).op == Op::Alloca; });
-}
-
-/// All that a function may call, itself included.
-std::vector<FunctionId> reachableFrom(FunctionId root, const Module& module, const CallGraph& calls) {
-  std::vector<bool> seen(module.functions.size(), false);
-  std::vector<FunctionId> all{root};
-  seen[index(root)] = true;
-  for (std::size_t at = 0; at < all.size(); ++at)
-    for (const FunctionId callee : calls.callees(all[at]))
-      if (!seen[index(callee)]) {
-        seen[index(callee)] = true;
-        all.push_back(callee);
-      }
-  return all;
-}
-
-/// Which recursive functions cannot be inlined, or had better not be.
-class OwnCode {
- public:
-  OwnCode(const Module& module, const FormTable& forms, const CallGraph& calls)
-      : module_(module), forms_(forms), calls_(calls), wants_(module.functions.size(), false) {
-    const bool mayChoose = fitsAbi();
-    for (std::uint32_t id = 0; id < wants_.size(); ++id)
-      if (calls.isRecursive(FunctionId(id)))
-        wants_[id] = reachesStack(FunctionId(id)) || (mayChoose && calls.recursesFromSeveralPlaces(FunctionId(id)));
-  }
-
-  bool isWanted() const { return std::find(wants_.begin(), wants_.end(), true) != wants_.end(); }
-
-  /// Can all that a kernel calls be inlined nevertheless? Pointers hold addresses where functions have code.
-  bool inlinesAll(FunctionId kernel) const {
-    const auto all = reachableFrom(kernel, module_, calls_);
-    return std::none_of(all.begin(), all.end(), [&](FunctionId id) {
-      const Function& f = module_.function(id);
-      return wants_[index(id)] || std::any_of(f.instructions.begin(), f.instructions.end(), [&](const Instruction& i) {
-               return forms_.form(i).op == Op::Call && !callParts(f, i).callee->is(OperandKind::Function);
-             });
-    });
-  }
-
- private:
-  /// Inlined recursion keeps its registers below the stack pointer. So it cannot call the driver's functions, but for
-  /// the one that never returns, nor use alloca.
-  bool reachesStack(FunctionId id) const {
-    const auto all = reachableFrom(id, module_, calls_);
-    return std::any_of(all.begin(), all.end(), [&](FunctionId callee) {
-      const Function& f = module_.function(callee);
-      return f.hasBody ? takesStack(f, forms_) : module_.text(f.name) != "__assertfail";
-    });
-  }
-
-  /// Inlining passes anything; the ABI does not.
-  bool fitsAbi() const {
-    const auto isPredicate = [&](const Parameter& p) { return module_.variable(p.variable).type == Type::Pred; };
-    return std::none_of(module_.functions.begin(), module_.functions.end(), [&](const Function& f) {
-      return !f.isEntry && (f.returns.size() > 1 || std::any_of(f.params.begin(), f.params.end(), isPredicate) ||
-                            std::any_of(f.returns.begin(), f.returns.end(), isPredicate));
-    });
-  }
-
-  const Module& module_;
-  const FormTable& forms_;
-  const CallGraph& calls_;
-  std::vector<bool> wants_; // by FunctionId
-};
-
 class ModuleLowering {
  public:
   ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
       : in_(in), diagnostics_(diagnostics), forms_(in), calls_(in, forms_),
-        out_(std::make_unique<ori::Module>(target)) {
+        plan_(in, forms_, calls_, options.inlining, options.relocatable), out_(std::make_unique<ori::Module>(target)) {
     layout_.out = out_.get();
     layout_.in = &in;
     layout_.forms = &forms_;
     layout_.calls = &calls_;
     layout_.options = options;
-    layout_.inlinesCalls.assign(in.functions.size(), false);
-    const OwnCode ownCode(in, forms_, calls_);
-    if (layout_.options.relocatable || !ownCode.isWanted()) return;
-    layout_.options.relocatable = true;
-    for (std::uint32_t id = 0; id < in.functions.size(); ++id)
-      layout_.inlinesCalls[id] = in.functions[id].isEntry && ownCode.inlinesAll(FunctionId(id));
+    layout_.plan = &plan_;
+    layout_.namesData = options.relocatable;
+    layout_.options.relocatable = plan_.hasFunctions();
+    if (options.inlineRemarks) *options.inlineRemarks = plan_.remarks();
   }
 
   std::unique_ptr<ori::Module> run() {
@@ -126,12 +56,15 @@ class ModuleLowering {
     declareFunctions();
     initialiseVariables();
     lowerDebugPlaces();
-    for (const Function& function : in_.functions)
-      if (function.hasBody && (function.isEntry || out_->relocatable)) lowerFunction(function);
+    for (std::uint32_t id = 0; id < in_.functions.size(); ++id)
+      if (const Function& function = in_.functions[id]; function.hasBody && (function.isEntry || hasCode(id)))
+        lowerFunction(function);
     return std::move(out_);
   }
 
  private:
+  bool hasCode(std::uint32_t id) const { return plan_.hasCode(FunctionId(id)); }
+
   void declareVariables() {
     layout_.symbolOf.assign(in_.variables.size(), kNoId);
     layout_.constOffset.assign(in_.variables.size(), -1);
@@ -146,7 +79,7 @@ class ModuleLowering {
       if (v.owner == FunctionId::None) names.emplace(in_.text(v.name));
     for (std::uint32_t id = 0; id < in_.variables.size(); ++id) {
       const Variable& v = in_.variables[id];
-      if (v.space == StateSpace::Const && !out_->relocatable) constants.push_back(id);
+      if (v.space == StateSpace::Const && !layout_.namesData) constants.push_back(id);
       const bool isShared = v.space == StateSpace::Shared && out_->relocatable;
       if (v.space != StateSpace::Global && v.space != StateSpace::Const && !isShared) continue;
       if (typeClass(v.type) == TypeClass::Opaque) {
@@ -245,13 +178,21 @@ class ModuleLowering {
     return scopes;
   }
 
-  /// Functions without a body, which others may provide; in relocatable code those with one, too.
+  bool isTaken(FunctionId id) const {
+    return std::ranges::find(calls_.addressTaken(), id) != calls_.addressTaken().end();
+  }
+
+  /// Functions without a body, which others may provide; those with code of their own, and kernels whose address is
+  /// taken.
   void declareFunctions() {
     layout_.functionSymbol.assign(in_.functions.size(), kNoId);
     for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
       const Function& function = in_.functions[id];
       // Whoever names an alias means the function.
-      if (function.hasBody ? !out_->relocatable : function.isEntry || function.aliasee != FunctionId::None) continue;
+      const bool isNamed = !function.hasBody  ? !function.isEntry && function.aliasee == FunctionId::None
+                           : function.isEntry ? out_->relocatable || isTaken(FunctionId(id))
+                                              : out_->relocatable && hasCode(id);
+      if (!isNamed) continue;
       layout_.functionSymbol[id] = static_cast<std::uint32_t>(out_->symbols.size());
       out_->symbols.push_back({function.hasBody ? ori::Symbol::Kind::Function : ori::Symbol::Kind::ExternFunction,
                                std::string(in_.text(function.name)), id, linkageOf(function.linkage)});
@@ -262,8 +203,9 @@ class ModuleLowering {
 
   /// The address, where it is a number that this program chooses: that of a function, and a place in the constant bank.
   std::optional<std::uint64_t> numberOf(const InitAddress& a) const {
-    if (out_->relocatable || a.mask != 0) return std::nullopt;
+    if (layout_.namesData || a.mask != 0) return std::nullopt;
     const auto addend = static_cast<std::uint64_t>(a.addend);
+    if (a.function != FunctionId::None && (out_->relocatable || in_.function(a.function).isEntry)) return std::nullopt;
     if (a.function != FunctionId::None) return functionAddress(calls_.resolved(a.function)) + addend;
     if (a.variable == VariableId::None || a.generic || in_.variable(a.variable).space != StateSpace::Const)
       return std::nullopt;
@@ -276,9 +218,11 @@ class ModuleLowering {
     out.init.assign(v.init.begin(), v.init.end());
     out.init.resize(out.size, 0);
     for (const InitAddress& a : v.initAddresses) {
-      if (a.function != FunctionId::None && out_->relocatable && a.mask == 0 && a.size == 8) {
-        out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size,
-                                   layout_.functionSymbol[index(calls_.resolved(a.function))], a.addend, false});
+      const std::uint32_t function =
+          a.function == FunctionId::None ? kNoId : layout_.functionSymbol[index(calls_.resolved(a.function))];
+      const bool isAddress = function != kNoId && (out_->relocatable || in_.function(a.function).isEntry);
+      if (isAddress && a.mask == 0 && a.size == 8) {
+        out.relocations.push_back({static_cast<std::uint32_t>(a.at), a.size, function, a.addend, false});
         continue;
       }
       if (const auto number = numberOf(a)) {
@@ -330,15 +274,16 @@ class ModuleLowering {
   Diagnostics& diagnostics_;
   FormTable forms_;
   CallGraph calls_;
+  InlinePlan plan_;
   std::unique_ptr<ori::Module> out_;
   ModuleLayout layout_;
 };
 
 } // namespace
 
-bool needsFunctions(const Module& module) {
+bool needsFunctions(const Module& module, const InlineLimits& limits) {
   const FormTable forms(module);
-  return OwnCode(module, forms, CallGraph(module, forms)).isWanted();
+  return InlinePlan(module, forms, CallGraph(module, forms), limits, false).hasFunctions();
 }
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,

@@ -4,7 +4,10 @@
 #include "frontend/module.h"
 #include "ori/module.h"
 
+#include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace orias::ptx {
 
@@ -14,20 +17,37 @@ struct CacheOperators {
   Mod forced = Mod::None; ///< of all
 };
 
+/// How far calls may be inlined (inline_plan.h). Sizes are instructions of PTX.
+struct InlineLimits {
+  std::uint64_t small = 32;          ///< bodies that are inlined wherever they are called
+  std::uint64_t large = 2000;        ///< those that are not inlined where they are called from several places
+  std::uint64_t budget = 12000;      ///< what all kernels and functions of a module may have after inlining ...
+  std::uint64_t growthPercent = 150; ///< ... or this part of what they have in the text, if that is more
+};
+
+/// A call that was not inlined, and why.
+struct InlineRemark {
+  std::string caller;
+  std::uint32_t line = 0; ///< of the call
+  std::string message;
+  std::int64_t cost = 0; ///< instructions of the callee
+};
+
 struct LowerOptions {
   bool contractFma = true; ///< mul and add without a rounding modifier may become one fused operation
   CacheOperators loads, stores;
   /// Functions keep code of their own and are called by the ABI; addresses are symbols that a linker fills in.
   bool relocatable = false;
+  InlineLimits inlining;
+  std::vector<InlineRemark>* inlineRemarks = nullptr; ///< where they go; null: they are not wanted
 };
 
-/// Is the module lowered as relocatable code, whatever the options say? So it is where recursion reaches a function of
-/// the driver or alloca: inlined recursion keeps its registers below the stack pointer, where whatever is called has
-/// its frame and alloca its memory, so functions need frames of their own then. And so it is where functions call one
-/// another from several places: inlined, lanes that wait for different calls go on one after the other, while a
-/// function has them meet behind each call. Kernels that reach none of that have all that they call inlined
-/// nevertheless.
-bool needsFunctions(const Module& module);
+/// Is the module lowered as relocatable code, whatever the options say? So it is where some function keeps code of its
+/// own: where recursion reaches a function of the driver or alloca (inlined recursion keeps its registers below the
+/// stack pointer, where whatever is called has its frame), where functions call one another from several places
+/// (inlined, lanes that wait for different calls go on one after the other, while they meet behind the calls of a
+/// function), and where inlining all calls would make more code than the limits allow.
+bool needsFunctions(const Module& module, const InlineLimits& limits);
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
 /// per function). Where needsFunctions() it is relocatable code, as ori::Module::relocatable tells. Registers become

@@ -214,7 +214,7 @@ IsaOperand isInWindow(FunctionLowering& f, IsaOperand address, std::uint32_t off
 
 /// The bytes of the module's own constants, which the window shows.
 std::uint64_t constantBytes(FunctionLowering& f) {
-  if (f.out().module().relocatable) return f.target().maxConstantBank();
+  if (f.namesData()) return f.target().maxConstantBank();
   std::uint64_t end = 0;
   for (const ori::Variable& s : f.out().module().variables)
     if (s.constOffset >= 0) end = std::max(end, static_cast<std::uint64_t>(s.constOffset) + s.size);

@@ -104,7 +104,7 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& o
 }
 
 std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& texture, const Operand& sampler) {
-  const auto named = [&](const Operand& o) { return f.out().module().relocatable ? std::nullopt : variableIn(f, o); };
+  const auto named = [&](const Operand& o) { return f.isLinked() ? std::nullopt : variableIn(f, o); };
   const auto textureVariable = named(texture), samplerVariable = named(sampler);
   if (f.target().joinsSamplers() && textureVariable && samplerVariable) {
     const auto word = f.handleWord(*textureVariable, *samplerVariable);

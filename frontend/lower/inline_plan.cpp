@@ -1,0 +1,311 @@
+#include "frontend/lower/inline_plan.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::ptx {
+
+namespace {
+
+/// What a call by the ABI costs its caller: it moves arguments and results, and keeps what the callee may change.
+constexpr std::uint64_t kCallCost = 8;
+/// Sizes stop growing here; far above any budget.
+constexpr std::uint64_t kHuge = std::uint64_t{1} << 40;
+/// Inlined calls within inlined calls: lowering recurses that deep.
+constexpr unsigned kDeepest = 100;
+
+/// What does its work on registers that calls do not carry: products of warp groups run on behind the instruction, and
+/// the number of registers changes.
+bool bindsRegisters(Op op) {
+  return op == Op::WgmmaMmaAsync || op == Op::WgmmaFence || op == Op::WgmmaCommitGroup || op == Op::WgmmaWaitGroup ||
+         op == Op::Setmaxnreg;
+}
+
+} // namespace
+
+InlinePlan::InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,
+                       bool keepsAll)
+    : module_(module), forms_(forms), calls_(calls), limits_(limits), bodies_(module.functions.size()),
+      mustKeep_(module.functions.size(), false), kept_(module.functions.size(), Reason::None),
+      size_(module.functions.size(), 1), hasCode_(module.functions.size(), keepsAll),
+      isInlined_(module.functions.size(), !keepsAll), callsFunctions_(module.functions.size(), keepsAll),
+      hasFunctions_(keepsAll) {
+  readBodies();
+  if (keepsAll) {
+    for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+      bodies_[id].isReachable = true;
+      if (module.functions[id].hasBody && !module.functions[id].isEntry) kept_[id] = Reason::Everything;
+    }
+    return;
+  }
+  markReachable();
+  markMustInline();
+  keepRecursive();
+  if (inlinesEverything()) return;
+  chooseWithinBudget();
+  settle();
+}
+
+void InlinePlan::readBodies() {
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    readBody(FunctionId(id));
+  calleesFirst_.resize(bodies_.size());
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    calleesFirst_[id] = FunctionId(id);
+  std::stable_sort(calleesFirst_.begin(), calleesFirst_.end(),
+                   [&](FunctionId a, FunctionId b) { return calls_.component(a) < calls_.component(b); });
+}
+
+void InlinePlan::readBody(FunctionId id) {
+  const Function& function = module_.function(id);
+  Body& body = bodies_[index(id)];
+  for (const Instruction& i : function.instructions) {
+    const Form& form = forms_.form(i);
+    const bool passesParameter = (form.op == Op::Ld || form.op == Op::St) && form.space() == StateSpace::Param;
+    if (form.op == Op::Call) {
+      const std::vector<FunctionId> targets = calls_.targets(function, i);
+      if (callParts(function, i).callee->is(OperandKind::Function)) {
+        body.direct.push_back(targets.front());
+        body.lines.push_back(i.loc.line);
+      } else {
+        body.indirect.push_back(targets);
+      }
+    } else if (!passesParameter && form.op != Op::Ret) {
+      ++body.own;
+    }
+    body.mustInline |= bindsRegisters(form.op);
+  }
+}
+
+void InlinePlan::markReachable() {
+  std::vector<FunctionId> work;
+  const auto add = [&](FunctionId id) {
+    if (bodies_[index(id)].isReachable) return;
+    bodies_[index(id)].isReachable = true;
+    work.push_back(id);
+  };
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    if (module_.functions[id].isEntry) add(FunctionId(id));
+  // Whoever has a pointer may call it.
+  for (const FunctionId id : calls_.addressTaken())
+    add(calls_.resolved(id));
+  while (!work.empty()) {
+    const FunctionId id = work.back();
+    work.pop_back();
+    for (const FunctionId callee : bodies_[index(id)].direct) {
+      ++bodies_[index(callee)].sites;
+      add(callee);
+    }
+    for (const std::vector<FunctionId>& targets : bodies_[index(id)].indirect)
+      std::ranges::for_each(targets, add);
+  }
+}
+
+std::vector<FunctionId> InlinePlan::reachableFrom(FunctionId root) const {
+  std::vector<bool> seen(bodies_.size(), false);
+  std::vector<FunctionId> all{root};
+  seen[index(root)] = true;
+  for (std::size_t at = 0; at < all.size(); ++at)
+    for (const FunctionId callee : calls_.callees(all[at]))
+      if (!seen[index(callee)]) {
+        seen[index(callee)] = true;
+        all.push_back(callee);
+      }
+  return all;
+}
+
+void InlinePlan::markMustInline() {
+  // Whoever has such a body inlined is such a body itself.
+  for (const FunctionId id : calleesFirst_)
+    for (const FunctionId callee : bodies_[index(id)].direct)
+      bodies_[index(id)].mustInline |= bodies_[index(callee)].mustInline;
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+    const Function& kernel = module_.functions[id];
+    const bool changesCount = kernel.isEntry && std::ranges::any_of(kernel.instructions, [&](const Instruction& i) {
+                                return forms_.form(i).op == Op::Setmaxnreg;
+                              });
+    if (!changesCount) continue;
+    for (const FunctionId callee : reachableFrom(FunctionId(id)))
+      bodies_[index(callee)].mustInline = true;
+  }
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    bodies_[id].mustInline |= !fitsAbi(module_.functions[id]);
+}
+
+bool InlinePlan::fitsAbi(const Function& function) const {
+  const auto isPredicate = [&](const Parameter& p) { return module_.variable(p.variable).type == Type::Pred; };
+  return function.returns.size() <= 1 && std::ranges::none_of(function.params, isPredicate) &&
+         std::ranges::none_of(function.returns, isPredicate);
+}
+
+bool InlinePlan::takesStack(const Function& function) const {
+  return std::ranges::any_of(function.instructions,
+                             [&](const Instruction& i) { return forms_.form(i).op == Op::Alloca; });
+}
+
+/// Inlined recursion keeps its registers below the stack pointer. So it cannot call the driver's functions, but for the
+/// one that never returns, nor use alloca.
+bool InlinePlan::reachesStack(FunctionId id) const {
+  return std::ranges::any_of(reachableFrom(id), [&](FunctionId callee) {
+    const Function& f = module_.function(callee);
+    return f.hasBody ? takesStack(f) : module_.text(f.name) != "__assertfail";
+  });
+}
+
+bool InlinePlan::canKeep(FunctionId id) const {
+  const Function& f = module_.function(id);
+  return f.hasBody && !f.isEntry && !bodies_[index(id)].mustInline;
+}
+
+/// Inlined, lanes that wait for different calls of a recursion go on one after the other; behind the calls of a
+/// function they meet.
+void InlinePlan::keepRecursive() {
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    if (bodies_[id].isReachable && calls_.isRecursive(FunctionId(id)))
+      mustKeep_[id] =
+          reachesStack(FunctionId(id)) || (canKeep(FunctionId(id)) && calls_.recursesFromSeveralPlaces(FunctionId(id)));
+}
+
+bool InlinePlan::inlinesEverything() {
+  std::vector<unsigned> depths(bodies_.size(), 0);
+  unsigned deepest = 0;
+  std::uint64_t text = 0;
+  for (std::size_t first = 0, end = 0; first < calleesFirst_.size(); first = end) {
+    const int component = calls_.component(calleesFirst_[first]);
+    std::uint64_t size = 0;
+    unsigned depth = 0;
+    const auto add = [&](FunctionId callee) {
+      if (calls_.component(callee) == component) return; // its body is there once
+      size += size_[index(callee)];
+      depth = std::max(depth, depths[index(callee)] + 1);
+    };
+    for (end = first; end < calleesFirst_.size() && calls_.component(calleesFirst_[end]) == component; ++end) {
+      const Body& body = bodies_[index(calleesFirst_[end])];
+      size += body.own;
+      text += body.isReachable ? body.own : 0;
+      std::ranges::for_each(body.direct, add);
+      for (const std::vector<FunctionId>& targets : body.indirect)
+        std::ranges::for_each(targets, add);
+    }
+    for (std::size_t at = first; at < end; ++at) {
+      const FunctionId id = calleesFirst_[at];
+      size_[index(id)] = std::min(size, kHuge);
+      depths[index(id)] = depth;
+      if (!module_.function(id).isEntry) continue;
+      sizeOfAll_ = std::min(sizeOfAll_ + size, kHuge);
+      deepest = std::max(deepest, depth);
+    }
+  }
+  budget_ = std::max(limits_.budget, text * limits_.growthPercent / 100);
+  bool hasLarge = false;
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    hasLarge |= bodies_[id].sites > 1 && size_[id] > limits_.large && canKeep(FunctionId(id));
+  return !hasLarge && sizeOfAll_ <= budget_ && deepest <= kDeepest &&
+         std::ranges::find(mustKeep_, true) == mustKeep_.end();
+}
+
+void InlinePlan::chooseWithinBudget() {
+  std::uint64_t most = limits_.small;
+  while (most < limits_.large) {
+    const std::uint64_t next = std::clamp<std::uint64_t>(2 * most, 1, limits_.large);
+    if (keepLargerThan(next) > budget_) break;
+    most = next;
+  }
+  keepLargerThan(most);
+}
+
+/// Keeps the bodies of more than `most` instructions that have several calls; returns the size of all code.
+std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
+  std::vector<unsigned> depths(bodies_.size(), 0);
+  std::uint64_t all = 0;
+  for (std::size_t first = 0, end = 0; first < calleesFirst_.size(); first = end) {
+    const int component = calls_.component(calleesFirst_[first]);
+    const bool isRecursive = calls_.isRecursive(calleesFirst_[first]);
+    std::uint64_t size = 0;
+    unsigned depth = 0, sites = 0;
+    bool canBeKept = true, mustBeKept = false;
+    for (end = first; end < calleesFirst_.size() && calls_.component(calleesFirst_[end]) == component; ++end) {
+      const FunctionId id = calleesFirst_[end];
+      const Body& body = bodies_[index(id)];
+      canBeKept &= canKeep(id);
+      mustBeKept |= mustKeep_[index(id)];
+      sites += body.sites;
+      size += body.own + kCallCost * body.indirect.size();
+      for (const FunctionId callee : body.direct) {
+        if (calls_.component(callee) == component) continue;
+        const bool isCalled = kept_[index(callee)] != Reason::None || !module_.function(callee).hasBody;
+        size += isCalled ? kCallCost : size_[index(callee)];
+        if (!isCalled) depth = std::max(depth, depths[index(callee)] + 1);
+      }
+    }
+    const Reason reason = mustBeKept || (canBeKept && isRecursive) ? Reason::Recursion
+                          : !canBeKept                             ? Reason::None
+                          : depth > kDeepest                       ? Reason::Depth
+                          : sites > 1 && size > most               ? Reason::Budget
+                                                                   : Reason::None;
+    for (std::size_t at = first; at < end; ++at) {
+      const FunctionId id = calleesFirst_[at];
+      kept_[index(id)] = reason;
+      size_[index(id)] = std::min(size, kHuge);
+      depths[index(id)] = depth;
+    }
+    const FunctionId id = calleesFirst_[first];
+    if (bodies_[index(id)].isReachable && (module_.function(id).isEntry || reason != Reason::None))
+      all = std::min(all + size, kHuge);
+  }
+  return all;
+}
+
+void InlinePlan::settle() {
+  hasFunctions_ = true;
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+    isInlined_[id] = kept_[id] == Reason::None;
+    hasCode_[id] = bodies_[id].isReachable && !isInlined_[id];
+  }
+  for (const FunctionId taken : calls_.addressTaken()) {
+    const FunctionId id = calls_.resolved(taken);
+    if (const Function& f = module_.function(id); f.hasBody && !f.isEntry) hasCode_[index(id)] = true;
+  }
+  for (std::size_t first = 0, end = 0; first < calleesFirst_.size(); first = end) {
+    const int component = calls_.component(calleesFirst_[first]);
+    bool callsAny = false;
+    for (end = first; end < calleesFirst_.size() && calls_.component(calleesFirst_[end]) == component; ++end) {
+      const FunctionId id = calleesFirst_[end];
+      callsAny |= !bodies_[index(id)].indirect.empty();
+      for (const FunctionId callee : bodies_[index(id)].direct)
+        callsAny |= !isInlined_[index(callee)] || callsFunctions_[index(callee)];
+    }
+    for (std::size_t at = first; at < end; ++at)
+      callsFunctions_[index(calleesFirst_[at])] = callsAny;
+  }
+}
+
+std::vector<InlineRemark> InlinePlan::remarks() const {
+  std::vector<InlineRemark> all;
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+    const Body& body = bodies_[id];
+    if (!body.isReachable) continue;
+    for (std::size_t n = 0; n < body.direct.size(); ++n) {
+      const FunctionId callee = body.direct[n];
+      std::string why;
+      switch (kept_[index(callee)]) {
+      case Reason::None: continue;
+      case Reason::Everything: why = "functions keep code of their own in objects and for debuggers"; break;
+      case Reason::Recursion: why = "it is recursive"; break;
+      case Reason::Depth: why = fmt::format("more than {} inlined calls would be nested", kDeepest); break;
+      case Reason::Budget:
+        why = fmt::format("its body of {} instructions has {} calls; with all calls inlined the module would have {} "
+                          "instructions, its budget is {}",
+                          size_[index(callee)], bodies_[index(callee)].sites, sizeOfAll_, budget_);
+        break;
+      }
+      all.push_back(
+          {std::string(module_.text(module_.functions[id].name)), body.lines[n],
+           fmt::format("the call of '{}' is not inlined: {}", module_.text(module_.function(callee).name), why),
+           static_cast<std::int64_t>(size_[index(callee)])});
+    }
+  }
+  return all;
+}
+
+} // namespace orias::ptx

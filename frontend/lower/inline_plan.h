@@ -1,0 +1,89 @@
+#pragma once
+
+#include "frontend/lower/call_graph.h"
+#include "frontend/lower/lower.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace orias::ptx {
+
+/// Decides which calls are replaced by the body of the callee and which functions keep code of their own, called by
+/// the ABI.
+///
+/// If all calls can be inlined within the budget of the module, they are. Otherwise functions are visited callees
+/// first: one is inlined if it has a single call site, if its body (with what is inlined in it) is small, or if the ABI
+/// cannot carry its calls; all others keep code of their own. "Small" grows as far as the budget allows. A large body
+/// with several call sites is never inlined: what its call costs is little beside it. So the size of the code, and the
+/// time that it takes to compile it, stay proportional to the size of the text.
+class InlinePlan {
+ public:
+  /// `keepsAll`: every function keeps code of its own, as objects and debuggers need it.
+  InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,
+             bool keepsAll);
+
+  /// Does any function have code of its own? Then pointers to functions hold addresses.
+  bool hasFunctions() const { return hasFunctions_; }
+  /// Is the function, which is no kernel, lowered as one of its own?
+  bool hasCode(FunctionId id) const { return hasCode_[index(id)]; }
+  /// Do direct calls of the function become copies of its body?
+  bool isInlined(FunctionId id) const { return isInlined_[index(id)]; }
+  /// Does the code of a kernel or function call others by the ABI?
+  bool callsFunctions(FunctionId id) const { return callsFunctions_[index(id)]; }
+
+  /// Whom the direct calls of a function reach, one for each call; aliases are replaced.
+  const std::vector<FunctionId>& directCallees(FunctionId id) const { return bodies_[index(id)].direct; }
+
+  /// One for each call that is not inlined.
+  std::vector<InlineRemark> remarks() const;
+
+ private:
+  /// Why a function keeps code of its own, or must not.
+  enum class Reason : std::uint8_t {
+    None,
+    Everything, ///< objects and debuggers
+    Recursion,
+    Budget,
+    Depth
+  };
+  struct Body {
+    std::uint64_t own = 1; ///< instructions, without those that pass parameters
+    std::vector<FunctionId> direct;
+    std::vector<std::uint32_t> lines;              ///< of the direct calls
+    std::vector<std::vector<FunctionId>> indirect; ///< the targets of each call through a pointer
+    unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
+    bool mustInline = false;
+    bool isReachable = false;
+  };
+
+  void readBodies();
+  void readBody(FunctionId id);
+  void markReachable();
+  void markMustInline();
+  void keepRecursive();
+  bool fitsAbi(const Function& function) const;
+  bool reachesStack(FunctionId id) const;
+  bool takesStack(const Function& function) const;
+  std::vector<FunctionId> reachableFrom(FunctionId root) const;
+  bool inlinesEverything();
+  void chooseWithinBudget();
+  std::uint64_t keepLargerThan(std::uint64_t most);
+  void settle();
+  bool canKeep(FunctionId id) const;
+
+  const Module& module_;
+  const FormTable& forms_;
+  const CallGraph& calls_;
+  InlineLimits limits_;
+  std::vector<Body> bodies_;             // by FunctionId, like all below
+  std::vector<FunctionId> calleesFirst_; // all functions; those that call one another stand together
+  std::vector<bool> mustKeep_;
+  std::vector<Reason> kept_;
+  std::vector<std::uint64_t> size_; // of a body with what is inlined in it
+  std::vector<bool> hasCode_, isInlined_, callsFunctions_;
+  std::uint64_t budget_ = 0, sizeOfAll_ = 0; // of the module; with all calls inlined
+  bool hasFunctions_ = false;
+};
+
+} // namespace orias::ptx

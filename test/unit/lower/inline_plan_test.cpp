@@ -1,0 +1,157 @@
+#include "frontend/lower/inline_plan.h"
+
+#include "frontend/instr_form_table.h"
+#include "frontend/parse.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <string>
+
+using namespace orias;
+using namespace orias::ptx;
+
+namespace {
+
+/// A module with its plan; functions are found by name.
+struct Planned {
+  explicit Planned(const std::string& items, const InlineLimits& limits = {}, bool keepsAll = false)
+      : text(".version 8.7\n.target sm_90a\n.address_size 64\n" + items), diagnostics("t.ptx", text),
+        module(parse(text, diagnostics)), forms(*module), calls(*module, forms),
+        plan(*module, forms, calls, limits, keepsAll) {
+    REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
+  }
+  FunctionId id(std::string_view name) const {
+    for (std::uint32_t n = 0; n < module->functions.size(); ++n)
+      if (module->text(module->functions[n].name) == name) return FunctionId(n);
+    FAIL(name);
+    return FunctionId::None;
+  }
+  bool isInlined(std::string_view name) const { return plan.isInlined(id(name)); }
+  bool hasCode(std::string_view name) const { return plan.hasCode(id(name)); }
+
+  std::string text;
+  Diagnostics diagnostics;
+  std::unique_ptr<Module> module;
+  FormTable forms;
+  CallGraph calls;
+  InlinePlan plan;
+};
+
+std::string additions(unsigned count) {
+  std::string text;
+  for (unsigned n = 0; n < count; ++n)
+    text += "add.s32 %r1, %r1, 3;\n";
+  return text;
+}
+
+std::string function(const std::string& name, const std::string& body) {
+  return ".func " + name + "() { .reg .b32 %r<4>; .reg .b64 %rd<4>; " + body + " ret; }\n";
+}
+
+std::string kernel(const std::string& name, const std::string& body) {
+  return ".visible .entry " + name + "() { .reg .b32 %r<4>; .reg .b64 %rd<4>; " + body + " ret; }\n";
+}
+
+/// Each function calls the next one twice.
+std::string chain(unsigned levels) {
+  std::string text;
+  for (unsigned n = levels; n-- > 0;) {
+    const std::string next = fmt::format("call f{};", n + 1);
+    text += function(fmt::format("f{}", n), additions(8) + (n + 1 < levels ? next + next : ""));
+  }
+  return text + kernel("k", "call f0;");
+}
+
+} // namespace
+
+TEST_CASE("all calls are inlined where the module stays within its budget") {
+  const Planned p(chain(6));
+  CHECK(!p.plan.hasFunctions());
+  CHECK(p.isInlined("f0"));
+  CHECK(!p.hasCode("f5"));
+  CHECK(p.plan.remarks().empty());
+}
+
+TEST_CASE(
+    "functions that call the next one twice keep code of their own: inlining them doubles the code at each level") {
+  for (const unsigned levels : {16u, 24u, 200u}) {
+    CAPTURE(levels);
+    const Planned p(chain(levels));
+    CHECK(p.plan.hasFunctions());
+    CHECK(p.plan.callsFunctions(p.id("k")));
+    CHECK(p.isInlined("f0"));                           // has a single call
+    CHECK(p.isInlined(fmt::format("f{}", levels - 1))); // is small
+    unsigned kept = 0;
+    for (unsigned n = 0; n < levels; ++n)
+      kept += p.hasCode(fmt::format("f{}", n));
+    CHECK(kept > 0);
+    const auto remarks = p.plan.remarks();
+    REQUIRE(!remarks.empty());
+    CHECK(remarks.front().message.find("its body of") != std::string::npos);
+    CHECK(remarks.front().message.find("the module would have") != std::string::npos);
+  }
+}
+
+TEST_CASE("with a budget of nothing only large bodies with several calls keep code of their own") {
+  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0};
+  const Planned p(function("large", additions(40)) + function("once", additions(40)) + function("small", additions(5)) +
+                      kernel("k", "call large; call large; call once; call small; call small;"),
+                  tight);
+  CHECK(!p.isInlined("large"));
+  CHECK(p.hasCode("large"));
+  CHECK(p.isInlined("once"));
+  CHECK(!p.hasCode("once"));
+  CHECK(p.isInlined("small"));
+}
+
+TEST_CASE("what the ABI cannot carry is inlined, whatever it costs") {
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const std::string predicate = ".func p(.reg .pred %p1) { .reg .b32 %r<4>; " + additions(40) + " ret; }\n";
+  const std::string two = ".func (.reg .b32 a, .reg .b32 b) two() { .reg .b32 %r<4>; " + additions(40) + " ret; }\n";
+  const Planned p(predicate + two + function("products", "wgmma.fence.sync.aligned;" + additions(40)) +
+                      function("caller", "call products;" + additions(40)) + function("plain", additions(40)) +
+                      kernel("k", ".reg .pred %q; setp.eq.s32 %q, %r1, 0; call p, (%q); call p, (%q); call (%r1, %r2), "
+                                  "two; call (%r1, %r2), two; call caller; call caller; call plain; call plain;"),
+                  tight);
+  for (const char* name : {"p", "two", "products", "caller"})
+    CHECK_MESSAGE(p.isInlined(name), name);
+  CHECK(!p.isInlined("plain"));
+}
+
+TEST_CASE("a kernel that changes its number of registers has all inlined that it calls") {
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const Planned p(function("f", additions(40)) + function("g", additions(40)) +
+                      kernel("k", "setmaxnreg.inc.sync.aligned.u32 240; call f; call f;") +
+                      kernel("other", "call g; call g;"),
+                  tight);
+  CHECK(p.isInlined("f"));
+  CHECK(!p.isInlined("g"));
+  CHECK(!p.plan.callsFunctions(p.id("k")));
+  CHECK(p.plan.callsFunctions(p.id("other")));
+}
+
+TEST_CASE("functions that nothing reaches have no code; those whose address is taken have") {
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const Planned p(function("dead", additions(3)) + function("taken", additions(3)) + function("kept", additions(40)) +
+                      ".visible .global .u64 table = taken;\n" + kernel("k", "call kept; call kept;"),
+                  tight);
+  CHECK(p.hasCode("kept"));
+  CHECK(p.hasCode("taken"));
+  CHECK(!p.hasCode("dead"));
+}
+
+TEST_CASE("objects keep every function, and say so") {
+  const Planned p(function("f", additions(1)) + kernel("k", "call f;"), {}, true);
+  CHECK(p.hasCode("f"));
+  CHECK(!p.isInlined("f"));
+  CHECK(p.plan.remarks().size() == 1);
+}
+
+TEST_CASE("beside functions with code of their own recursion has code of its own, too") {
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const Planned p(".func r() { .reg .b32 %r<4>; call r; ret; }\n" + function("f", additions(40)) +
+                      kernel("k", "call r; call f; call f;"),
+                  tight);
+  CHECK(!p.isInlined("r"));
+  CHECK(p.hasCode("r"));
+}
