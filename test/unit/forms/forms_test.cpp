@@ -140,8 +140,9 @@ TEST_CASE("steps of a protocol: what surrounds them sees another operation") {
 
 TEST_CASE("copies and products: what surrounds them sees another one") {
   // In bulk, and single values with a barrier.
-  CHECK(plantedIn("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", "%r1", "16") == Outcome::Differs);
-  CHECK(plantedIn("cp.async.bulk.global.shared::cta.bulk_group", "%r1", "16") == Outcome::Differs);
+  CHECK(plantedIn("cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes", ", %r1,", ", 16,") ==
+        Outcome::Differs);
+  CHECK(plantedIn("cp.async.bulk.global.shared::cta.bulk_group", ", %r1;", ", 16;") == Outcome::Differs);
   CHECK(plantedIn("cp.reduce.async.bulk.global.shared::cta.bulk_group.min.u32", "min", "max") == Outcome::Differs);
   CHECK(plantedIn("st.async.mbarrier::complete_tx::bytes.v2.b32", "{%r1, %r2}", "{%r2, %r1}") == Outcome::Differs);
   CHECK(plantedIn("red.async.relaxed.cluster.mbarrier::complete_tx::bytes.min.u32", "min", "max") == Outcome::Differs);
