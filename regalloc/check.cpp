@@ -204,9 +204,12 @@ class Checker {
       if (sides.size() < 2 || steps > kMostRegionSteps) continue;
       const BlockId meet = postDominators.idom(branch);
       if (std::count_if(sides.begin(), sides.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
+      // A side without instructions leaves the registers as they are, whenever it runs.
+      std::vector<BlockId> begins;
+      std::vector<std::vector<BlockId>> ends;
       for (BlockId first : sides) {
         if (first == meet) continue;
-        std::vector<BlockId> side{first};
+        std::vector<BlockId> side{first}, leaving;
         mark[first] = ++stamp;
         for (std::size_t i = 0; i < side.size(); ++i) {
           auto next = cfg_.successors(side[i]);
@@ -217,12 +220,17 @@ class Checker {
             mark[s] = stamp;
             side.push_back(s);
           }
-          if (!leaves) continue;
-          for (BlockId other : sides)
-            if (other != meet && other != first) warpEdges_[side[i]].push_back(other);
+          if (leaves) leaving.push_back(side[i]);
         }
         steps += side.size();
+        if (std::ranges::all_of(side, [&](BlockId s) { return function_.block(s)->empty(); })) continue;
+        begins.push_back(first);
+        ends.push_back(std::move(leaving));
       }
+      for (std::size_t i = 0; i < begins.size(); ++i)
+        for (BlockId end : ends[i])
+          for (BlockId other : begins)
+            if (other != begins[i]) warpEdges_[end].push_back(other);
     }
     for (auto& targets : warpEdges_) {
       std::sort(targets.begin(), targets.end());

@@ -238,3 +238,14 @@ TEST_CASE("an elected lane writes uniform registers for sure, a guard does not")
   CHECK(Plan(loop("ELECT %p1, URZ, PT;"), physical).all() == "");
   CHECK(contains(Plan(loop("ISETP.GT.AND %p1, PT, %r0, 5, PT;"), physical).all(), "does not hold"));
 }
+
+TEST_CASE("a side without instructions disturbs no register of the warp") {
+  // The other side overwrites what it has read: that is wrong only if the side without %ur4 ran in between.
+  const auto sides = [](std::string_view other) {
+    return ".L0:\n S2UR %ur1, SR_CTAID.X;\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p2, PT, %r0, 5, PT;\n"
+           " @%p2 BRA .L2;\n -> .L1;\n.L1:\n UIADD3 %ur3, %ur1, 1, URZ;\n STS [%ur3], %r0;\n -> .L3;\n.L2:\n" +
+           std::string(other) + " -> .L3;\n.L3:\n EXIT;\n";
+  };
+  CHECK(Plan(sides(""), {0, 4, 0, 4}).all() == "");
+  CHECK(contains(Plan(sides(" STS [%ur1], %r0;\n"), {0, 4, 0, 4}).all(), "does not hold"));
+}
