@@ -34,6 +34,7 @@ bool mercGenerateSassUCode(ori::Function& function, PhaseContext& context) {
 /// Phase 149. How many registers are live behind each word: what a reader of the listing looks at to see where pressure
 /// comes from.
 bool calcRegisterMap(ori::Function& function, PhaseContext& context) {
+  if (!context.code.wantListing) return false;
   context.code.registerMap = encoder::registerMap(function, context.code);
   return false;
 }
