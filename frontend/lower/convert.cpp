@@ -25,6 +25,17 @@ bool isInteger(Type t) {
   return typeClass(t) == TypeClass::Signed || typeClass(t) == TypeClass::Unsigned || typeClass(t) == TypeClass::Bits;
 }
 
+/// The words of a source that hold a value of the type: its register may be wider.
+Value source(FunctionLowering& f, const Operand& operand, Type type) {
+  const Value value = f.source(operand, type);
+  const unsigned words = FunctionLowering::wordsOf(type);
+  return value.isConstant() || value.words() <= words ? value : Value::of(ori::component(value.reg(), 0, words));
+}
+
+IsaOperand sourceReg(FunctionLowering& f, const Operand& operand, Type type) {
+  return f.inReg(source(f, operand, type));
+}
+
 isa::IntFmt intFmt(Type t) {
   switch (bitWidth(t)) {
   case 8: return isSigned(t) ? isa::IntFmt::S8 : isa::IntFmt::U8;
@@ -109,7 +120,7 @@ void integerToInteger(FunctionLowering& f, const Instruction& i, const Form& for
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
   const unsigned toBits = bitWidth(to), fromBits = bitWidth(from);
-  Value a = f.source(ops[1], from);
+  Value a = source(f, ops[1], from);
   IsaOperand d = f.dest(ops[0]);
   IsaOperand result; // 32 bits, or the low word
   const bool narrows = largest(to) < largest(from) || smallest(to) > smallest(from);
@@ -188,7 +199,7 @@ void saturateHalf(FunctionLowering& f, IsaOperand d, IsaOperand half) {
 void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
-  Value a = f.source(ops[1], from);
+  Value a = source(f, ops[1], from);
   IsaOperand d = f.dest(ops[0]);
   IsaOperand result = form.sat() ? f.newR(to == Type::F64 ? 2 : 1) : d;
   if (form.sat() && to != Type::F16 && to != Type::F32 && to != Type::F64) {
@@ -214,7 +225,7 @@ void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form)
 void floatToInteger(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
-  IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
+  IsaOperand a = sourceReg(f, ops[1], from), d = f.dest(ops[0]);
   const bool wide = from == Type::F64 || bitWidth(to) == 64;
   // NaN converts to zero in the 32-bit instruction; the 64-bit one has no such choice. Both clamp to the range of the
   // integer.
@@ -255,7 +266,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const ModValue ftz{IsaMod::Ftz, form.ftz() ? 1 : 0};
   if (to == Type::F16x2 || to == Type::BF16x2) {
     if (from != Type::F32 || ops.size() != 3) return refuse();
-    IsaOperand high = f.sourceReg(ops[1], from), low = f.source(ops[2], from).word(0);
+    IsaOperand high = sourceReg(f, ops[1], from), low = source(f, ops[2], from).word(0);
     if (!packHalves(f, form, f.dest(ops[0]), high, low)) refuse();
     return;
   }
@@ -264,7 +275,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool halfResult = to == Type::F16 || to == Type::BF16;
   const bool clampsHalf = to == Type::F16 && form.sat() && from != Type::BF16 && !roundsToIntegral(form);
   if (!known || (halfResult && form.sat() && !clampsHalf)) return refuse();
-  IsaOperand a = f.sourceReg(ops[1], from), d = f.dest(ops[0]);
+  IsaOperand a = sourceReg(f, ops[1], from), d = f.dest(ops[0]);
   const bool wide = to == Type::F64 || from == Type::F64;
   if (clampsHalf) {
     IsaOperand half = from == Type::F16 ? a : f.newR();
@@ -346,13 +357,13 @@ void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
   const ModValue relu{IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}, sat{IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0};
   const ModValue format{IsaMod::DstFmt, to == Type::E4M3x2 ? 1 : 0};
   if (to == Type::F16x2 && isFp8Pair(from)) {
-    f.emit(IsaOp::F2FP_UNPACK, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B16)},
+    f.emit(IsaOp::F2FP_UNPACK, {f.dest(ops[0]), sourceReg(f, ops[1], Type::B16)},
            {relu, {IsaMod::SrcFmt, from == Type::E4M3x2 ? 1 : 0}});
   } else if (isFp8Pair(to) && from == Type::F16x2) {
-    f.emit(IsaOp::F2FP_FP8_F16, {f.dest(ops[0]), f.sourceReg(ops[1], Type::B32), IsaOperand::rz()},
+    f.emit(IsaOp::F2FP_FP8_F16, {f.dest(ops[0]), sourceReg(f, ops[1], Type::B32), IsaOperand::rz()},
            {relu, sat, format});
   } else if (isFp8Pair(to) && from == Type::F32 && ops.size() == 3) {
-    const IsaOperand high = f.sourceReg(ops[1], from), low = f.source(ops[2], from).word(0);
+    const IsaOperand high = sourceReg(f, ops[1], from), low = source(f, ops[2], from).word(0);
     f.emit(IsaOp::F2FP_FP8, {f.dest(ops[0]), high, low, IsaOperand::rz()}, {relu, sat, format});
   } else {
     f.unsupported(std::string(f.opcodeText()));
@@ -363,7 +374,7 @@ void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if ((form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) && !form.has(Mod::Satfinite)) {
-    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), f.sourceReg(ops[1], Type::F32)},
+    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), sourceReg(f, ops[1], Type::F32)},
            {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
     return;
   }
@@ -371,7 +382,7 @@ void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
-  IsaOperand a = f.sourceReg(ops[1], Type::F32), d = f.dest(ops[0]);
+  IsaOperand a = sourceReg(f, ops[1], Type::F32), d = f.dest(ops[0]);
   IsaOperand p = f.newP(), increment = f.newR(), sum = f.newR();
   constexpr std::int32_t kInfinity = 0x7f800000;
   f.emit(IsaOp::FSETP, {p, kTrue, a.absolute(), f.imm(kInfinity), kTrue},
@@ -398,13 +409,13 @@ void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
   const unsigned bits = bitWidth(to);
   if (bits < 8) {
     f.emit(bits == 4 ? IsaOp::I2IP_4 : IsaOp::I2IP_2,
-           {f.dest(ops[0]), f.sourceReg(ops[1], Type::S32), f.sourceReg(ops[2], Type::S32),
-            f.sourceReg(ops[3], Type::B32)},
+           {f.dest(ops[0]), sourceReg(f, ops[1], Type::S32), sourceReg(f, ops[2], Type::S32),
+            sourceReg(f, ops[3], Type::B32)},
            {{IsaMod::DstFmt, typeClass(to) == TypeClass::Signed ? 1 : 0}});
     return;
   }
   auto clamped = [&](const Operand& o) {
-    IsaOperand raised = clampWord(f, f.sourceReg(o, Type::S32), smallest(to), false, true);
+    IsaOperand raised = clampWord(f, sourceReg(f, o, Type::S32), smallest(to), false, true);
     return clampWord(f, raised, static_cast<std::int64_t>(largest(to)), true, true);
   };
   IsaOperand a = clamped(ops[1]), b = clamped(ops[2]), d = f.dest(ops[0]);
@@ -414,7 +425,7 @@ void pack(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   IsaOperand low = f.newR();
   f.emit(IsaOp::PRMT, {low, b, f.imm(0x0040), a});
-  f.emit(IsaOp::PRMT, {d, low, f.imm(0x5410), f.inReg(f.source(ops[3], Type::B32).word(0))});
+  f.emit(IsaOp::PRMT, {d, low, f.imm(0x5410), f.inReg(source(f, ops[3], Type::B32).word(0))});
 }
 
 } // namespace

@@ -91,6 +91,26 @@ TEST_CASE("conversions") {
   CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
 }
 
+TEST_CASE("a conversion reads the low word of a wider register") {
+  for (const char* statement : {
+           "cvt.rzi.s32.f16 %r1, %rd1;",
+           "cvt.rzi.s64.f32 %rd2, %rd1;",
+           "cvt.f32.f16 %f1, %rd1;",
+           "cvt.f32.bf16 %f1, %rd1;",
+           "cvt.f64.f32 %fd1, %rd1;",
+           "cvt.rn.f16.f32 %h1, %rd1;",
+           "cvt.rni.f32.f32 %f1, %rd1;",
+           "cvt.rn.f32.s32 %f1, %rd1;",
+           "cvt.rn.f32.s16 %f1, %rd1;",
+           "cvt.rn.f64.u8 %fd1, %rd1;",
+       }) {
+    const std::string text = lowered(statement);
+    CHECK_MESSAGE((contains(text, "%r0.0") || contains(text, "%r1.0")), statement << '\n' << text);
+  }
+  // Of 64 bits both words are read.
+  CHECK_FALSE(contains(lowered("cvt.rn.f64.s64 %fd1, %rd1;"), "%r1.0"));
+}
+
 TEST_CASE("halves are read from the low half, pairs whole") {
   CHECK(contains(lowered("add.f16 %h1, %h2, %h3;"), "H0_H0"));
   CHECK_FALSE(contains(lowered("fma.rn.bf16x2 %r1, %r2, %r3, %r4;"), "H0_H0"));
