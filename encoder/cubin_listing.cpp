@@ -2,6 +2,7 @@
 #include "encoder/isa/target.h"
 #include "encoder/listing_rows.h"
 #include "encoder/word_liveness.h"
+#include "support/check.h"
 
 #include <algorithm>
 
@@ -67,6 +68,21 @@ FunctionListing makeListing(const cubin::Function& function, const cubin::Module
   h.instructions = static_cast<unsigned>(end);
   setOccupancy(h, threadsPerBlock(function), target);
   return listing;
+}
+
+void showLinked(FunctionListing& listing, const cubin::Function& function, const isa::Target& target) {
+  std::vector<ListingRow> rows = listingRows(wordsOf(function), {}, target);
+  ORIAS_CHECK(rows.size() == listing.rows.size(), function.name);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    listing.rows[i].word = rows[i].word;
+    listing.rows[i].text = std::move(rows[i].text);
+  }
+  if (!function.isEntry) return;
+  ListingHeader& h = listing.header;
+  h.registers = function.registerCount;
+  h.barriers = function.barrierCount;
+  h.sharedBytes = function.staticSharedSize;
+  setOccupancy(h, h.threadsPerBlock, target);
 }
 
 std::string ptxTextOf(const cubin::Module& module) {

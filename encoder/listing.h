@@ -62,6 +62,10 @@ FunctionListing makeListing(const ori::Function& function, const FunctionCode& c
 /// the words, so that they are guesses where calls and branches go where the file does not tell.
 FunctionListing makeListing(const cubin::Function& function, const cubin::Module& module, const isa::Target& target);
 
+/// Shows the function as it stands in the cubin: a linker has filled in addresses, and knows what a kernel needs
+/// together with the functions that it calls.
+void showLinked(FunctionListing& listing, const cubin::Function& function, const isa::Target& target);
+
 /// The text of the PTX that a cubin was made from, as far as it says (`-lineinfo`, or PTX with `.loc`); else empty.
 std::string ptxTextOf(const cubin::Module& module);
 

@@ -382,7 +382,11 @@ void Compilation::writeCubin() {
                                                  function.name, function.staticSharedSize, target_->maxStaticShared()));
     if (hasErrors()) return;
     for (const cubin::Function& function : cubin.functions)
-      if (function.isEntry) kernelNeeds_[function.name] = {function.registerCount, function.barrierCount};
+      for (const auto& job : jobs_)
+        if (job->function().name() == function.name) job->showLinked(function);
+    for (const cubin::Function& function : cubin.functions)
+      if (function.isEntry)
+        kernelNeeds_[function.name] = {function.registerCount, function.barrierCount, function.staticSharedSize};
   }
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
@@ -403,6 +407,7 @@ void Compilation::report() {
     if (const auto needs = kernelNeeds_.find(function.name); needs != kernelNeeds_.end()) {
       function.registers = needs->second.registers;
       function.barriers = needs->second.barriers;
+      function.sharedBytes = needs->second.sharedBytes;
     }
     times.push_back(job->times());
   }

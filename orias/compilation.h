@@ -81,7 +81,7 @@ class Compilation {
   std::vector<ptx::InlineRemark> inlineRemarks_;
   /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.
   struct KernelNeeds {
-    unsigned registers = 0, barriers = 0;
+    unsigned registers = 0, barriers = 0, sharedBytes = 0;
   };
   std::map<std::string, KernelNeeds> kernelNeeds_;
   std::vector<std::unique_ptr<FunctionJob>> jobs_; ///< in the order of the inputs

@@ -63,6 +63,13 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   milliseconds_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
+void FunctionJob::showLinked(const cubin::Function& function) {
+  if (!code_.listing) return;
+  auto listing = std::make_shared<encoder::FunctionListing>(*code_.listing);
+  encoder::showLinked(*listing, function, function_.module().target());
+  code_.listing = std::move(listing);
+}
+
 std::string FunctionJob::listing() const {
   if (!code_.listing) return {};
   switch (options_.listingFormat) {

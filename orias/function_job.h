@@ -10,6 +10,10 @@
 #include <string_view>
 #include <vector>
 
+namespace orias::cubin {
+struct Function;
+}
+
 namespace orias {
 
 /// One function on its way through the phases. Jobs share nothing that is written to, so they may run in parallel.
@@ -32,6 +36,8 @@ class FunctionJob {
   const std::vector<phases::PhaseTime>& times() const { return times_; }
   const std::string& dumped() const { return dumped_; }
   FunctionReport report() const;
+  /// The listing shows the function as it stands in the cubin from now on.
+  void showLinked(const cubin::Function& function);
   /// The listing in the form that the options ask for; empty without code.
   std::string listing() const;
 

@@ -42,3 +42,52 @@ TEST_CASE("a cubin's listing says what the compilation's said") {
     }
   }
 }
+
+TEST_CASE("a listing shows the addresses that are filled in after the phases") {
+  // Which kernel has what in shared memory is known when all code is there: -g, and functions with code of their own.
+  constexpr std::string_view kProgram = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .shared .align 4 .b8 first[1024];
+  .shared .align 4 .b8 second[1024];
+  .reg .b32 %r<3>; .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [p];
+  mov.u32 %r1, first;
+  mov.u32 %r2, second;
+  st.global.u32 [%rd1], %r1;
+  st.global.u32 [%rd1+4], %r2;
+  ret;
+}
+)";
+  Options options;
+  options.optLevel = 0;
+  options.debugInfo = true;
+  options.wantListing = true;
+  options.listingFormat = ListingFormat::Json;
+  const Result result = assemble(kProgram, options);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  const auto listed = nlohmann::json::parse(result.listing)[0];
+  const auto& made = listed["code"];
+
+  const cubin::Module module = cubin::read(result.cubin);
+  REQUIRE(module.functions.size() == 1);
+  const encoder::FunctionListing listing =
+      encoder::makeListing(module.functions[0], module, encoder::targetOf(module.abi));
+  const auto decoded = nlohmann::json::parse(encoder::renderJson(listing, {}));
+  for (const char* fact : {"registers", "barriers", "sharedBytes", "occupancy"})
+    CHECK_MESSAGE(decoded[fact] == listed[fact], fact);
+  CHECK(listed["sharedBytes"] == 2048);
+  CHECK(result.statistics.functions.at(0).sharedBytes == 2048);
+  const auto& read = decoded["code"];
+  REQUIRE(read.size() == made.size());
+  bool hasAddress = false;
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    for (const char* fact : {"offset", "word", "text"})
+      CHECK_MESSAGE(read[i][fact] == made[i][fact], made[i].dump());
+    const std::string text = made[i]["text"];
+    hasAddress |= text.starts_with("MOV R") && text.ends_with(", 0x400");
+  }
+  CHECK(hasAddress);
+}
