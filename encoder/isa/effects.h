@@ -69,7 +69,10 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       }
       if (!operand.isReg() || operand.isZeroReg()) continue;
       const unsigned bySlot = slot ? operandWidth(op, mods, i) : 0;
-      const bool isLate = isQueued && (isDef || (slot && slot->readLate && operand.file == File::R));
+      // R2UR signals scoreboards before sm_90 only, and reads its source late there (observed in 2 of 6 cases of
+      // sm_80).
+      const bool readsLate = slot && (slot->readLate || latencyClass == LatencyClass::R2ur) && operand.file == File::R;
+      const bool isLate = isQueued && (isDef || readsLate);
       const bool isAddend = slot && !isDef && slot->name == "Rc";
       touch(operand, operand.file, bySlot != 0 ? bySlot : operand.width,
             isAddend ? Access::Port::Addend : Access::Port::Main, isDef, isLate);
