@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kR = 0; // in kScheduledFiles
 constexpr double kSchedulers = 4;
-/// Cycles that a register too many costs, by file: R goes to memory and back, the others to R.
-constexpr std::array<double, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// Instructions times orders that one function may try; beyond that, each region gets few orders.

@@ -14,8 +14,6 @@ namespace {
 /// So far below its limit a file counts as full: one instruction may begin several values.
 constexpr unsigned kMargin = 4;
 constexpr unsigned kMarginPredicates = 1;
-/// Cycles that a register too many costs: what a spill of its file takes.
-constexpr std::array<int, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 /// Candidates that are compared in each step; of more, those with the longest paths.
 constexpr std::size_t kCandidates = 256;
 

@@ -12,6 +12,9 @@ namespace orias::phases {
 
 using Order = std::vector<std::uint32_t>;
 
+/// Cycles that a register too many costs, by file: R goes to memory and back, the others to R.
+inline constexpr std::array<int, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
+
 /// A region with everything that schedulers ask of it.
 struct ScheduleRegion {
   ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip);
