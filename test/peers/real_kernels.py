@@ -7,8 +7,8 @@ Nobody tells what arguments these kernels want, so they are made up: which param
 is added to and dereferenced), and the other ones get a small number, a smaller one where the kernel leaves its buffers. A kernel
 counts as run when ptxas' cubin ends in order and has changed memory. Both programs are assembled without contraction
 (-fmad=false), for the two compilers need not contract alike. Kernels whose results hang on the order of threads are told apart
-by the interpreter of PTX, and by ptxas' cubin at -O0. --stats adds the warp instructions that both cubins execute, and their estimated
-cycles; contraction is allowed there.
+by the interpreter of PTX, and by ptxas' cubin at -O0. --stats adds the warp instructions that both cubins execute, their estimated
+cycles, of the launch as it is and of a full machine, and how many warps a multiprocessor holds; contraction is allowed there.
 
 Exits with 1 when a kernel leaves other memory than ptxas' does, and nothing explains it.
 """
@@ -42,7 +42,8 @@ ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256)
 
 
 # What --stats takes from the report of orias-run.
-STATS = {"executed": "warp instructions", "cycles": "estimated cycles"}
+STATS = {"executed": "warp instructions", "cycles": "estimated cycles", "full_cycles": "full machine: cycles per block",
+         "resident_warps": "full machine: resident warps"}
 CONTRACTED = re.compile(r"\b(?:mul|add|sub)(?:\.ftz|\.sat)*\.(?:f16|f16x2|bf16|bf16x2|f32|f64)\b")
 EXACT = "-fmad=false"
 SECONDS = 120  # for one run of orias-run
@@ -287,7 +288,7 @@ class Runner:
         """The figures of STATS where both cubins end in order."""
         found = {}
         for prefix, cubin in (("", ours), ("ptxas_", theirs)):
-            run = self.run(launch, cubin, "--stats")
+            run = self.run(launch, cubin, "--stats", "--full-machine")
             if not run["completed"]:
                 return {}
             found |= {prefix + name: run["stats"][told] for name, told in STATS.items() if told in run["stats"]}
@@ -327,7 +328,7 @@ def main():
     parser.add_argument("--budget", type=int, default=20_000_000, help="thread instructions of a run")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--keep", type=pathlib.Path, help="a folder for the launches that differ")
-    parser.add_argument("--stats", action="store_true", help="also instructions executed and estimated cycles, ours against ptxas'")
+    parser.add_argument("--stats", action="store_true", help="also instructions executed, estimated cycles and resident warps, ours against ptxas'")
     parser.add_argument("--verbose", action="store_true")
     parser.add_argument("paths", nargs="+", type=pathlib.Path)
     arguments = parser.parse_args()

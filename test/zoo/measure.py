@@ -1,7 +1,7 @@
 """Measures PTX files, ours against ptxas', and keeps what it finds in one JSON: the part of run.py that runs programs.
 
 A row for each file has what compare.py finds (accepted by whom, registers, instructions, spills, launch facts, time, memory,
-nvdisasm's text) and what real_kernels.py finds of its kernels (memory after runs, instructions executed, estimated cycles). A file
+nvdisasm's text) and what real_kernels.py finds of its kernels (memory after runs, instructions executed, estimated cycles, resident warps). A file
 with the same bytes, measured with the same programs, is not measured again.
 """
 import argparse

@@ -10,9 +10,12 @@ HALVES = ("measured only", "tuned on")
 # Figure, what it is, whether each kernel or each file has one.
 FIGURES = (
     ("executed", "warp instructions executed", "kernel"), ("cycles", "estimated cycles", "kernel"),
+    ("full_cycles", "estimated cycles, full machine", "kernel"),
     ("instructions", "instructions", "kernel"), ("registers", "registers", "kernel"), ("spill_bytes", "bytes of spills", "file"),
     ("cpu_seconds", "processor time", "file"), ("kilobytes", "peak memory", "file"),
 )
+CYCLES = ("cycles", "full_cycles")
+LIMITS = (1.1, 1.5)
 WORST = 10
 HEAD = """# The zoo: PTX that other compilers and projects make
 
@@ -21,8 +24,9 @@ by ptxas', so that less is better. Each file is in one of two halves, by a hash 
 *measured only*. Headlines are those of the second.
 
 Instructions and registers are those of the cubins, for kernels and functions that both have; what is executed, and the cycles, which are an
-estimate (`tools/emulator/README.md`), come from runs with made-up arguments, of a launch as it is: an estimate with a full machine is still
-to be made. Processor time is that of one run of each assembler.
+estimate (`tools/emulator/README.md`), come from runs with made-up arguments: of a launch as it is, where latency counts, and of a block on
+a multiprocessor that is full of blocks of the kernel, where throughput and occupancy count. Processor time is that of one run of each
+assembler.
 """
 
 
@@ -106,6 +110,27 @@ def ratios(suites, half):
     return table(["suite"] + [what for _, what, _ in FIGURES], [line(name, rows) for name, rows in suites.items()] + [line("all", everything)])
 
 
+def limits(suites):
+    """How many kernels are far behind, by each estimate, and how many have their warps resident."""
+    kernels = with_figures([row for rows in suites.values() for row in rows], "kernel")
+
+    def share(found, total):
+        return f"{found} of {total} ({100 * found / total:.1f}%)" if total else ""
+
+    def line(half):
+        cells = []
+        for figure in CYCLES:
+            found = [k[figure] / k["ptxas_" + figure] for k in kernels if k["half"] == half and k.get(figure) and k.get("ptxas_" + figure)]
+            cells += [share(sum(ratio > limit for ratio in found), len(found)) for limit in LIMITS]
+        warps = [k["resident_warps"] >= k["ptxas_resident_warps"] for k in kernels
+                 if k["half"] == half and k.get("resident_warps") and k.get("ptxas_resident_warps")]
+        return [half, *cells, share(sum(warps), len(warps))]
+
+    names = {figure: what for figure, what, _ in FIGURES}
+    head = ["half"] + [f"{names[figure]}: worse than {limit}" for figure in CYCLES for limit in LIMITS]
+    return table([*head, "as many warps resident as with ptxas, or more"], [line(half) for half in HALVES])
+
+
 def spills(suites):
     """Files that spill where ptxas does not, and the other way round: ratios cannot tell."""
     everything = [row for rows in suites.values() for row in rows if row["assemble"] and row.get("ptxas_accepts")]
@@ -147,5 +172,6 @@ memory, and so does the PTX interpreter, or it reports a race, or ptxas' code at
     text += "\n## What is wrong\n\n" + ("\n".join(lines) + "\n" if lines else "Nothing.\n")
     for half in HALVES:
         text += f"\n## Ours against ptxas': {half}\n\nThe geometric mean of the ratios, in brackets the ratio of the sums, and how many have both.\n\n{ratios(suites, half)}"
+    text += f"\n## Kernels far behind, and occupancy\n\n{limits(suites)}"
     text += f"\n## Spills\n\n{spills(suites)}\n## The worst\n{worst(suites)}"
     return text

@@ -34,7 +34,8 @@ def main():
         folder = pathlib.Path(scratch)
         status, rows, _ = run(orias_run, folder, files)
         found = [result for row in rows.values() for result in row["results"]]
-        if status != 0 or not all(r["verdict"] == "agrees" and r["figures"]["executed"] > 0 for r in found):
+        counted = ("executed", "cycles", "full_cycles", "resident_warps")
+        if status != 0 or not all(r["verdict"] == "agrees" and all(r["figures"][figure] > 0 for figure in counted) for r in found):
             sys.exit(f"status {status}; kernels that agree are said to be {found}")
         if run(orias_run, folder, files)[2]:
             sys.exit("files are measured again although nothing has changed")

@@ -1,8 +1,8 @@
 #include "tools/emulator/figures.h"
 
 #include "encoder/isa/desc.h"
-#include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
+#include "tools/emulator/full_machine.h"
 
 #include <algorithm>
 #include <bit>
@@ -13,8 +13,7 @@ namespace orias::emu {
 namespace {
 
 constexpr unsigned kBanks = 32, kSectorBytes = 32;
-/// Cycles until an instruction of a queue has read its sources. Nobody has published them; this is in their order.
-constexpr std::uint64_t kSourceCycles = 12;
+constexpr unsigned kCacheBytes = 128; ///< that the first cache gives in a cycle
 
 constexpr std::array<const char*, 12> kPipeNames = {"other", "alu", "fma", "fp64", "fp16",    "mma",
                                                     "xu",    "lsu", "tex", "cbu",  "uniform", "adu"};
@@ -56,9 +55,28 @@ unsigned sectors(std::uint32_t lanes, const std::array<std::uint64_t, 32>& addre
                                seen.begin());
 }
 
+/// The cycles that an access to local memory takes. Neighbouring words of it belong to neighbouring lanes, so that the
+/// same word of all lanes is one line.
+unsigned localLines(unsigned size, std::uint32_t lanes, const std::array<std::uint64_t, 32>& addresses) {
+  std::array<std::uint64_t, 32> seen;
+  std::size_t count = 0;
+  for (; lanes != 0; lanes &= lanes - 1)
+    seen[count++] = addresses[static_cast<std::size_t>(std::countr_zero(lanes))] / 4;
+  std::sort(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count));
+  const auto different = std::unique(seen.begin(), seen.begin() + static_cast<std::ptrdiff_t>(count)) - seen.begin();
+  return static_cast<unsigned>(different) * std::max(size / 4, 1u);
+}
+
 } // namespace
 
+Figures::Figures(const Program& program, const Code& code, bool fullMachine) : program_(program), code_(code) {
+  if (program.isOri) return;
+  costs_ = issueCosts(program);
+  if (fullMachine) traces_.emplace();
+}
+
 void Figures::startCluster(unsigned ctas, unsigned warpsOfEach) {
+  if (traces_) traces_->startCluster(ctas, warpsOfEach);
   warpsOfEach_ = warpsOfEach;
   clocks_.assign(std::size_t{ctas} * warpsOfEach, {});
   schedulers_.assign(ctas, {});
@@ -71,31 +89,18 @@ void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::ui
   if ((live & ~mask) != 0) ++dividedIssues_;
   if (lanes == 0) ++idleIssues_;
   if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), at);
+  if (traces_) traces_->issue(warp, at);
 }
 
 /// The warp waits for its scoreboards, issues, and may go on after its stall count.
-void Figures::advance(Clock& clock, Scheduler& scheduler, std::uint32_t at) {
-  const isa::Inst& inst = code_[at].inst;
-  const isa::Target& target = *program_.target;
-  const isa::Control& control = program_.code[at].inst.control;
-  const isa::LatencyClass own = isa::latencyClassOf(inst.op, inst.mods);
-  const std::uint8_t awaited = isa::awaitedScoreboards(inst);
-  std::uint64_t start = clock.now;
-  for (unsigned s = 0; s < kScoreboards; ++s)
-    if ((awaited >> s & 1) != 0) start = std::max(start, clock.ready[s]);
-  scoreboardStalls_ += start - clock.now;
-  const unsigned stall = control.stall != 0 ? control.stall : target.maxFixedLatency();
-  fixedStalls_ += stall - 1;
-  clock.now = start + stall;
-  if (control.writeBarrier < kScoreboards)
-    clock.ready[control.writeBarrier] =
-        std::max(clock.ready[control.writeBarrier], start + target.expectedLatency(own));
-  if (control.readBarrier < kScoreboards)
-    clock.ready[control.readBarrier] = std::max(
-        clock.ready[control.readBarrier], start + std::min<std::uint64_t>(kSourceCycles, target.expectedLatency(own)));
-  clock.scoreboard = control.writeBarrier;
+void Figures::advance(WarpClock& clock, Scheduler& scheduler, std::uint32_t at) {
+  const IssueCost& cost = costs_[at];
+  const std::uint64_t start = clock.readyAt(cost);
+  scoreboardStalls_ += start - clock.now();
+  fixedStalls_ += cost.stall - 1;
+  clock.issue(cost, start, start, 0);
   ++scheduler.issued;
-  scheduler.busy[static_cast<std::size_t>(isa::desc(inst.op).pipe)] += std::max(target.issueCycles(own), 1u);
+  scheduler.busy[static_cast<std::size_t>(cost.pipe)] += cost.busy;
 }
 
 void Figures::access(unsigned warp, Space space, unsigned size, std::uint32_t lanes,
@@ -107,28 +112,35 @@ void Figures::access(unsigned warp, Space space, unsigned size, std::uint32_t la
   ++traffic.requests;
   traffic.parts += parts;
   traffic.ideal += ideal;
+  if (traces_) {
+    const bool isShared = space == Space::Shared;
+    const unsigned service = isShared                ? parts
+                             : space == Space::Local ? localLines(size, lanes, addresses)
+                                                     : (parts * kSectorBytes + kCacheBytes - 1) / kCacheBytes;
+    traces_->access(warp, service, isShared ? parts - ideal : 0);
+  }
   if (space != Space::Shared || parts <= ideal || program_.isOri) return;
   // Further passes keep the unit busy, and the result comes later.
-  Clock& clock = clocks_[warp];
-  if (clock.scoreboard < kScoreboards) clock.ready[clock.scoreboard] += parts - ideal;
+  clocks_[warp].delayResult(parts - ideal);
   schedulerOf(warp).busy[static_cast<std::size_t>(isa::Pipe::Lsu)] += parts - ideal;
 }
 
 void Figures::meet(std::span<const unsigned> warps) {
   std::uint64_t last = 0;
   for (const unsigned w : warps)
-    last = std::max(last, clocks_[w].now);
+    last = std::max(last, clocks_[w].now());
   for (const unsigned w : warps) {
-    barrierStalls_ += last - clocks_[w].now;
-    clocks_[w].now = last;
+    barrierStalls_ += last - clocks_[w].now();
+    clocks_[w].waitUntil(last);
   }
+  if (traces_) traces_->meet(warps);
 }
 
 void Figures::endCluster() {
   for (std::size_t cta = 0; cta < schedulers_.size(); ++cta) {
     std::uint64_t latency = 0, busy = 0;
     for (std::size_t w = cta * warpsOfEach_; w < (cta + 1) * warpsOfEach_; ++w)
-      latency = std::max(latency, clocks_[w].now);
+      latency = std::max(latency, clocks_[w].now());
     for (const Scheduler& scheduler : schedulers_[cta])
       busy = std::max({busy, scheduler.issued, *std::max_element(scheduler.busy.begin(), scheduler.busy.end())});
     ++ctas_;
@@ -137,12 +149,15 @@ void Figures::endCluster() {
   }
 }
 
+isa::Occupancy Figures::occupancy(const launch::Launch& launch) const {
+  return program_.target->occupancy(static_cast<unsigned>(launch.block.count()), program_.registers,
+                                    program_.staticShared + launch.dynamicShared);
+}
+
 /// Each multiprocessor runs as many CTAs at once as fit. A batch of them takes as long as one of them alone, or as long
 /// as the busiest unit has work for all of them.
 double Figures::estimatedCycles(const launch::Launch& launch) const {
-  const isa::Occupancy fits = program_.target->occupancy(
-      static_cast<unsigned>(launch.block.count()), program_.registers, program_.staticShared + launch.dynamicShared);
-  const std::uint64_t together = std::max(fits.blocksPerSm, 1u);
+  const std::uint64_t together = std::max(occupancy(launch).blocksPerSm, 1u);
   const std::uint64_t ofOne = (launch.grid.count() + kProcessors - 1) / kProcessors; // CTAs of a multiprocessor
   const double latency = static_cast<double>(latency_) / static_cast<double>(ctas_);
   const double busy = static_cast<double>(busy_) / static_cast<double>(ctas_);
@@ -183,6 +198,13 @@ std::vector<std::pair<std::string, double>> Figures::report(const launch::Launch
   add("stall cycles, scoreboards", scoreboardStalls_);
   add("stall cycles, barriers", barrierStalls_);
   all.emplace_back("estimated cycles", estimatedCycles(launch));
+  const isa::Occupancy fits = occupancy(launch);
+  if (!traces_ || fits.blocksPerSm == 0) return all;
+  const FullMachine full = fillMachine(traces_->blocks(), costs_, fits.blocksPerSm);
+  add("full machine: resident blocks", fits.blocksPerSm);
+  add("full machine: resident warps", fits.warpsPerSm);
+  all.emplace_back("full machine: issue slots used", full.issueSlotsUsed());
+  all.emplace_back("full machine: cycles per block", full.cyclesPerBlock());
   return all;
 }
 

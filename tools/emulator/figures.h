@@ -2,10 +2,13 @@
 
 #include "encoder/isa/isa.h"
 #include "tools/emulator/address_space.h"
+#include "tools/emulator/block_trace.h"
 #include "tools/emulator/operation.h"
+#include "tools/emulator/warp_clock.h"
 #include "tools/launch/launch.h"
 
 #include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,11 +16,12 @@
 
 namespace orias::emu {
 
-/// Counts for --stats, and an estimate of the time that a launch takes. README.md says how the estimate is made and
-/// what it leaves out; it is ours, and no promise.
+/// Counts for --stats, and estimates of the time that a launch takes: as it is, and, with `fullMachine`, on a
+/// multiprocessor that is full of its blocks. README.md says how they are made and what they leave out; they are ours,
+/// and no promise.
 class Figures {
  public:
-  Figures(const Program& program, const Code& code) : program_(program), code_(code) {}
+  Figures(const Program& program, const Code& code, bool fullMachine);
 
   /// Warps are numbered through the CTAs of a cluster.
   void startCluster(unsigned ctas, unsigned warpsOfEach);
@@ -36,14 +40,6 @@ class Figures {
   std::vector<std::pair<std::string, double>> report(const launch::Launch& launch) const;
 
  private:
-  static constexpr std::size_t kPipes = static_cast<std::size_t>(isa::Pipe::Adu) + 1;
-  static constexpr unsigned kSchedulers = 4, kScoreboards = 6;
-
-  struct Clock {
-    std::uint64_t now = 0;
-    std::array<std::uint64_t, kScoreboards> ready{};
-    std::uint8_t scoreboard = 0xff; ///< that the last memory instruction took for its result
-  };
   struct Scheduler {
     std::uint64_t issued = 0;
     std::array<std::uint64_t, kPipes> busy{};
@@ -52,15 +48,18 @@ class Figures {
     std::uint64_t requests = 0, parts = 0, ideal = 0; ///< parts: wavefronts of shared memory, sectors of global memory
   };
 
-  void advance(Clock& clock, Scheduler& scheduler, std::uint32_t at);
+  void advance(WarpClock& clock, Scheduler& scheduler, std::uint32_t at);
+  isa::Occupancy occupancy(const launch::Launch& launch) const;
   double estimatedCycles(const launch::Launch& launch) const;
 
   const Program& program_;
   const Code& code_;
   Scheduler& schedulerOf(unsigned warp) { return schedulers_[warp / warpsOfEach_][warp % warpsOfEach_ % kSchedulers]; }
 
+  std::vector<IssueCost> costs_; ///< by instruction; empty for Ori
+  std::optional<TraceRecorder> traces_;
   unsigned warpsOfEach_ = 1;
-  std::vector<Clock> clocks_;                                  ///< by warp
+  std::vector<WarpClock> clocks_;                              ///< by warp
   std::vector<std::array<Scheduler, kSchedulers>> schedulers_; ///< by CTA
 
   std::array<std::uint64_t, kPipes> issued_{};

@@ -43,7 +43,7 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
   if (options.timing) timing_.emplace(program, code_);
-  if (options.stats) figures_.emplace(program, code_);
+  if (options.stats) figures_.emplace(program, code_, options.fullMachine);
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;

@@ -190,6 +190,7 @@ struct RunOptions {
   bool timing = false;          ///< results become visible after their latency only (SASS)
   bool trace = false;           ///< one line per instruction to RunResult::trace
   bool stats = false;           ///< figures to RunResult::stats
+  bool fullMachine = false;     ///< with stats: also the cycles of a block on a full multiprocessor (SASS)
   Progress* progress = nullptr; ///< may be null
 };
 

@@ -37,6 +37,9 @@ const po::options_description& shownOptions() {
         "stats",
         "count instructions by pipe, stall cycles, divergence, bank conflicts and sectors, and estimate the cycles (an "
         "estimate of ours: tools/emulator/README.md)");
+    result.add_options()("full-machine",
+                         "with --stats: also estimate the cycles of a block on a multiprocessor that is full of blocks "
+                         "of the kernel (.cubin)");
     result.add_options()("trace", po::value<std::string>()->value_name("FILE")->implicit_value("-"),
                          "write each instruction down; to standard output without a file");
     result.add_options()("budget", po::value<std::uint64_t>()->value_name("N"),
@@ -74,6 +77,8 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   line.run.racecheck = has("racecheck");
   line.run.timing = has("timing");
   line.run.stats = has("stats");
+  line.run.fullMachine = has("full-machine");
+  if (line.run.fullMachine && !line.run.stats) throw UsageError("--full-machine needs --stats");
   line.json = has("json");
   line.progress = has("progress");
   if (has("trace")) {

@@ -40,6 +40,8 @@ ExitStatus run(std::span<const std::string> words) {
 
   if (line.run.timing && !engine->canTime())
     throw tools::UsageError("--timing needs control words: name a .cubin, or use --assemble");
+  if (line.run.fullMachine && !engine->canTime())
+    throw tools::UsageError("--full-machine needs control words: name a .cubin, or use --assemble");
 
   Outcome outcome;
   launch::Device device(launch, line.run.memcheck);

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "tools/emulator/block_trace.h"
+#include "tools/emulator/issue_cost.h"
+
+#include <span>
+
+namespace orias::emu {
+
+/// The second estimate of cycles: one multiprocessor that is full of blocks of the kernel. Four schedulers issue from
+/// the resident warps, which compete for the pipes and for the memory unit; where a block ends, the next one begins.
+/// README.md says how, and what is left out.
+struct FullMachine {
+  unsigned residentBlocks = 0;
+  std::uint64_t blocks = 0;       ///< that were run
+  std::uint64_t instructions = 0; ///< of warps
+  std::uint64_t cycles = 0;       ///< for all of them
+
+  double cyclesPerBlock() const { return static_cast<double>(cycles) / static_cast<double>(blocks); }
+  double issueSlotsUsed() const {
+    return static_cast<double>(instructions) / static_cast<double>(cycles * kSchedulers);
+  }
+};
+
+/// Runs `traces` one behind the other, again and again, with `residentBlocks` of them at a time.
+FullMachine fillMachine(std::span<const BlockTrace> traces, std::span<const IssueCost> costs, unsigned residentBlocks);
+
+} // namespace orias::emu
