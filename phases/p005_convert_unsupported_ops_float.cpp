@@ -6,13 +6,12 @@
 // f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4); numbers for which a step could leave the normal
 // ones go aside and are computed in f64.
 //
-// Fast ways. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
-// rcp.approx and rsqrt.approx). A step makes y = RN(1/b) but for rare b, where y is the other neighbour. Then each q' =
-// q + (a - b q) y has an exact remainder and lands on a/b + (a/b - q)(b y - 1) before it is rounded: the first one
-// comes within little more than half a unit, and the second one is so near to a/b that no number and no middle between
-// two lies between them. A quotient that is a number is that number after the first step, and has no remainder then.
-// That it holds for each b, whatever the unit gave, test/exact shows: a reciprocal and a root are tried for all
-// mantissas with each seed, a quotient for all divisors with the dividends that come nearest to a number or a middle.
+// Fast paths. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
+// rcp.approx and rsqrt.approx). One step of third order makes y = RN(1/b), whatever y0 is. Then q' = q + (a - b q) y
+// has an exact remainder and is a/b + (a/b - q)(b y - 1) before it is rounded, nearer to a/b than any midpoint between
+// two numbers: RN needs one such step. A directed rounding changes at the numbers themselves, so it needs a second
+// step. test/exact shows that this holds for each b: it tries a reciprocal and a root for all mantissas with each seed,
+// and a quotient for all divisors with the dividends whose quotients are nearest to a number or a midpoint.
 //
 // The slow way, in f64, rounds a second time when it converts back. That this gives what rounding the true value once
 // gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it where f64 can
@@ -103,7 +102,7 @@ Operand slowRoot(const FloatMacro& m, Operand given) {
 
 const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
 
-/// 1 / b from the unit's word for it.
+/// RN(1 / b), from the unit's approximation.
 Operand reciprocal(Expansion& e, Operand b) {
   Operand seed = e.mufu(isa::Mufu::RCP, b);
   Operand error = e.fma(b.negated(), seed, kOne);
@@ -116,7 +115,8 @@ void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   Operand y = reciprocal(e, b);
   Operand crude = e.fma(a, y, Operand::rz());
   Operand q = e.fma(e.fma(minusB, crude, a), y, crude);
-  e.builder().copy(result, e.fma(e.fma(minusB, q, a), y, q, m.rounding));
+  if (m.rounding != isa::Rnd::RN) q = e.fma(e.fma(minusB, q, a), y, q, m.rounding);
+  e.builder().copy(result, q);
   Operand isIrregular = e.builder().newP();
   e.builder().emit(Op::FCHK, {isIrregular, a, b});
   e.leaveWhere(isIrregular);
@@ -127,7 +127,8 @@ void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
 void invert(const FloatMacro& m, Operand result, Operand b) {
   Expansion& e = m.e;
   Operand y = reciprocal(e, b);
-  e.builder().copy(result, e.fma(y, e.fma(b.negated(), y, kOne), y, m.rounding));
+  if (m.rounding != isa::Rnd::RN) y = e.fma(y, e.fma(b.negated(), y, kOne), y, m.rounding);
+  e.builder().copy(result, y);
   // Normal, and below 2^126 for a normal result. Doubling drops the sign.
   Operand twice = e.newR();
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});

@@ -58,30 +58,27 @@ class Approximation {
     return e_.pair(Operand::rz(), high);
   }
 
-  /// a * (1/b), both scaled alike where the reciprocal would be flushed to zero or overflow.
+  /// a * (1/b), both scaled alike where the reciprocal would be flushed to zero or overflow. The scale is a value of
+  /// its own, so that quotients by the same number share it, and the reciprocal.
   Operand quotient(Operand a, Operand b) {
     const bool isFull = isa::modAs<isa::MacroKind>(macro_, Mod::MacroKind) == isa::MacroKind::Full;
-    if (!isFlushing_ || isFull) {
-      Operand dividend = copyOf(a), divisor = copyOf(b);
-      auto scaleBoth = [&](Operand where, float factor) {
-        scaleWhere(where, divisor, factor);
-        scaleWhere(where, dividend, factor);
-      };
-      if (isFull) scaleBoth(compareMagnitude(b, isa::FCmp::GT, 0x1p126f), 0.25f);
-      if (!isFlushing_) scaleBoth(isTiny(b), 0x1p24f);
-      a = dividend;
-      b = divisor;
+    if (isFlushing_ && isFull) {
+      Operand dividend = copyOf(a), divisor = copyOf(b), where = compareMagnitude(b, isa::FCmp::GT, 0x1p126f);
+      scaleWhere(where, divisor, 0.25f);
+      scaleWhere(where, dividend, 0.25f);
+      return product(e_.mufu(isa::Mufu::RCP, divisor), dividend);
     }
-    return product(e_.mufu(isa::Mufu::RCP, b), a);
+    if (isFlushing_) return product(e_.mufu(isa::Mufu::RCP, b), a);
+    Operand scale = scaleUnless(compareMagnitude(b, isa::FCmp::GEU, kSmallestNormal), 0x1p24f, real(1.0f));
+    if (isFull) scale = scaleUnless(compareMagnitude(b, isa::FCmp::GT, 0x1p126f).notted(), 0.25f, scale);
+    Operand divisor = product(b, scale), dividend = product(a, scale);
+    return product(e_.mufu(isa::Mufu::RCP, divisor), dividend);
   }
 
   Operand reciprocal(Operand a) {
     if (isFlushing_) return e_.mufu(isa::Mufu::RCP, a);
-    Operand up = e_.newR(), scale = e_.newR();
-    Operand normal = compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal);
-    Operand large = compareMagnitude(a, isa::FCmp::GT, 0x1p126f);
-    b_.emit(Op::FSEL, {up, e_.constant(std::bit_cast<std::uint32_t>(0x1p24f)), real(1.0f), normal.notted()});
-    b_.emit(Op::FSEL, {scale, up, real(0.25f), large.notted()});
+    Operand scale = scaleUnless(compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal), 0x1p24f, real(1.0f));
+    scale = scaleUnless(compareMagnitude(a, isa::FCmp::GT, 0x1p126f).notted(), 0.25f, scale);
     return product(scale, e_.mufu(isa::Mufu::RCP, product(a, scale)));
   }
 
@@ -142,6 +139,16 @@ class Approximation {
     return p;
   }
   Operand isTiny(Operand a) { return compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal).notted(); }
+
+  /// `otherwise` where p holds, the factor where it does not.
+  Operand scaleUnless(Operand p, float factor, Operand otherwise) {
+    Operand scale = e_.newR();
+    if (otherwise.isReg())
+      b_.emit(Op::FSEL, {scale, otherwise, real(factor), p});
+    else
+      b_.emit(Op::FSEL, {scale, e_.constant(std::bit_cast<std::uint32_t>(factor)), otherwise, p.notted()});
+    return scale;
+  }
 
   /// r *= factor where p holds.
   void scaleWhere(Operand p, Operand r, float factor) {

@@ -33,11 +33,12 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// to, and a fused operation has room for one constant only. The words of a product are paired here, before 37 puts one
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,       propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,     foldLongComparison,
-      foldBitTest,       reassociateLongSum, dropMasks,       combinePredicates, foldShiftedAddress, foldWideAddress,
-      foldOffset,        separateNumber,     separateProduct, foldUniformBase,   contractProducts,   foldSigns,
-      foldConstantIndex, pairProducts,       combineCarryPair};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,      propagateCopies,    foldConstants,      simplifyAlgebra,
+                                           foldComparison,   foldLongComparison, foldBitTest,        reassociateLongSum,
+                                           dropMasks,        combinePredicates,  foldShiftedAddress, foldWideAddress,
+                                           foldOffset,       separateNumber,     separateProduct,    foldUniformBase,
+                                           contractProducts, foldSigns,          foldConstantIndex,  pairProducts,
+                                           combineCarryPair, foldHalves,         foldSaturation};
   return optimize(function, context, kRules);
 }
 
@@ -48,7 +49,7 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
       foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
       dropMasks,          combinePredicates, foldShiftedAddress,    foldWideAddress,   foldOffset,
       foldUniformBase,    combineSums,       combineLogic,          combineTest,       foldSigns,
-      foldConstantIndex};
+      foldConstantIndex,  foldHalves,        foldSaturation};
   return optimize(function, context, kRules);
 }
 

@@ -6,6 +6,8 @@
 #include "phases/optimize/rewriter.h"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -75,10 +77,37 @@ std::optional<bool> ofRanges(ICmp comparison, std::pair<std::int64_t, std::int64
   return std::nullopt;
 }
 
-std::optional<bool> outcome(const Rewriter& rw, const Instr& instr) {
+/// A number that is not below `least`, or a NaN, against one that is known.
+std::optional<bool> ofLeast(FCmp comparison, float least, float limit) {
+  const bool isAbove = least > limit;
+  if (!(least >= limit)) return std::nullopt;
+  switch (comparison) {
+  case FCmp::LT: return false;
+  case FCmp::GEU: return true;
+  case FCmp::LE:
+  case FCmp::EQ: return isAbove ? std::optional(false) : std::nullopt;
+  case FCmp::GTU:
+  case FCmp::NEU: return isAbove ? std::optional(true) : std::nullopt;
+  default: return std::nullopt;
+  }
+}
+
+std::optional<bool> ofFloats(const Rewriter& rw, const Instr& instr) {
   const Operand a = instr.op_(2).value(), b = instr.op_(3).value();
-  if (instr.op == Op::FSETP || instr.op == Op::DSETP)
-    return a == b ? ofEqualFloats(isa::modAs<FCmp>(instr, Mod::Cmp)) : std::nullopt;
+  const auto comparison = isa::modAs<FCmp>(instr, Mod::Cmp);
+  if (a == b) return ofEqualFloats(comparison);
+  if (instr.op != Op::FSETP) return std::nullopt;
+  const auto limit = rw.constantOf(b);
+  if (!limit) return std::nullopt;
+  const auto number = std::bit_cast<float>(*limit);
+  // A subnormal limit may be flushed.
+  if (number != 0.0f && !std::isnormal(number)) return std::nullopt;
+  return ofLeast(comparison, leastNumber(rw, a), number);
+}
+
+std::optional<bool> outcome(const Rewriter& rw, const Instr& instr) {
+  if (instr.op == Op::FSETP || instr.op == Op::DSETP) return ofFloats(rw, instr);
+  const Operand a = instr.op_(2).value(), b = instr.op_(3).value();
   const auto comparison = isa::modAs<ICmp>(instr, Mod::Cmp);
   if (a == b) return ofEqualIntegers(comparison);
   const Range left = knownRange(rw, a), right = knownRange(rw, b);

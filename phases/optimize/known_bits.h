@@ -38,4 +38,8 @@ struct Range {
 /// value_range.cpp
 Range knownRange(const Rewriter& rw, const isa::Operand& operand);
 
+/// A number that an f32 operand is never below; minus infinity if none is known. The operand can be a NaN as well.
+/// float_range.cpp
+float leastNumber(const Rewriter& rw, const isa::Operand& operand);
+
 } // namespace orias::phases

@@ -123,6 +123,8 @@ bool pairProducts(Rewriter&, ori::Instr&);          ///< wide_products.cpp
 bool combineCarryPair(Rewriter&, ori::Instr&);      ///< wide_products.cpp
 bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
 bool foldSigns(Rewriter&, ori::Instr&);             ///< float_signs.cpp
+bool foldHalves(Rewriter&, ori::Instr&);            ///< halves.cpp
+bool foldSaturation(Rewriter&, ori::Instr&);        ///< saturation.cpp
 
 /// Branches whose condition is known become unconditional or go, what nobody reaches goes, and what runs under a guard
 /// that is never true. Behind a branch, its condition is known. True when anything changed. decide_branches.cpp

@@ -52,6 +52,52 @@ bool isNumber(const Rewriter& rw, const Operand& pair) {
   return rw.constantOf(ori::component(pair, 0)) && rw.constantOf(ori::component(pair, 1));
 }
 
+/// The word whose 64-bit extension the pair is.
+struct Extension {
+  Operand word;
+  bool isUnsigned;
+};
+std::optional<Extension> extensionOf(const Rewriter& rw, const Operand& pair) {
+  if (!isAlignedPair(rw.function(), pair) || pair.neg()) return std::nullopt;
+  const Definition low = rw.definition(pair, 0);
+  if (!low || low.instr->op != Op::COPY || low.instr->op_(0).width != 1) return std::nullopt;
+  const Operand word = low.instr->op_(1).value();
+  if (!word.isReg(File::R) || !word.isVirtual() || word.neg() || !rw.isStable(word)) return std::nullopt;
+  Operand high = ori::component(pair, 1);
+  if (rw.constantOf(high) == 0u) return Extension{word, true};
+  if (const Instr* copy = rw.producer(high, Op::COPY)) high = copy->op_(1).value();
+  return high.isReg(File::R) && isSignOf(rw, high, word) ? std::optional(Extension{word, false}) : std::nullopt;
+}
+
+/// Whether the result is the 64-bit address of accesses to memory, and nothing else.
+bool isAddressOnly(const Rewriter& rw, const Instr& instr) {
+  bool isAddress = rw.function().hasUses(instr.op_(0).reg);
+  rw.function().forEachUse(instr.op_(0).reg, [&](const ori::Operand& use) {
+    const isa::InstrDesc& row = isa::desc(use.owner->op);
+    const auto slot = static_cast<int>(&use - use.owner->operands);
+    const bool isMemory = row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
+    isAddress = isAddress && use.width == 2 && isMemory && slot == row.slotIndex("Ra");
+  });
+  return isAddress;
+}
+
+/// The address x + y for an extended word x is x * 1 + y, one instruction instead of the extension and two sums.
+bool foldExtendedTerm(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD64 || !isAlignedPair(rw.function(), instr.op_(0).value()) || !isAddressOnly(rw, instr))
+    return false;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand other = instr.op_(3 - i).value();
+    const auto extension = extensionOf(rw, instr.op_(i).value());
+    if (!extension || !isAlignedPair(rw.function(), other) || other.neg() || other.reg == extension->word.reg) continue;
+    if (isNumber(rw, other)) continue;
+    const Operand result = instr.op_(0).value();
+    rw.rewrite(instr, Op::IMAD_WIDE, {result, Operand::pt(), extension->word, Operand::immediate(1), other},
+               {{Mod::Type, extension->isUnsigned ? isa::IntType::U32 : isa::IntType::S32}});
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
@@ -65,8 +111,8 @@ std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
 /// sums. Numbers are left to the offset of the access.
 bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
   const auto sum = shiftedSum(rw, instr);
-  if (!sum || !isAlignedPair(rw.function(), instr.op_(0).value()) || !isAlignedPair(rw.function(), sum->other))
-    return false;
+  if (!sum) return foldExtendedTerm(rw, instr);
+  if (!isAlignedPair(rw.function(), instr.op_(0).value()) || !isAlignedPair(rw.function(), sum->other)) return false;
   const bool isUnsigned = rw.constantOf(sum->high) == 0u;
   constexpr std::int32_t kLargestSigned = 30;
   if (isNumber(rw, sum->other) || sum->other.reg == sum->low.reg) return false;
