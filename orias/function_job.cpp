@@ -49,7 +49,8 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .remarks = remarks_,
                                .diagnostics = diagnostics_,
                                .code = code_,
-                               .bindings = bindings};
+                               .bindings = bindings,
+                               .dump = &dumped_};
   try {
     finished_ = manager.run(function_, context);
     // Phases behind the allocation move instructions, too.
@@ -95,6 +96,7 @@ FunctionReport FunctionJob::report() const {
   report.frameBytes = report.stackBytes = stats.frameBytes;
   report.spillStoreBytes = stats.spillStoreBytes;
   report.spillLoadBytes = stats.spillLoadBytes;
+  report.rematerialised = remarks_.rematerialised();
   report.milliseconds = milliseconds_;
   return report;
 }

@@ -39,6 +39,7 @@ struct FunctionReport {
   std::uint32_t stackBytes = 0; ///< the frames of the callees too
   std::uint32_t spillStoreBytes = 0;
   std::uint32_t spillLoadBytes = 0;
+  unsigned rematerialised = 0; ///< values that are computed again instead of being kept
   double milliseconds = 0;
 };
 

@@ -17,9 +17,18 @@ constexpr KnobInfo kKnobs[] = {
 #undef ORIAS_KNOB
 };
 
+/// A name without its dashes, in lower case.
+std::string plainName(std::string_view name) {
+  std::string plain;
+  for (char c : name)
+    if (c != '-') plain += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return plain;
+}
+
 const KnobInfo* findKnob(std::string_view nameOrNumber) {
+  const std::string plain = plainName(nameOrNumber);
   for (const KnobInfo& knob : kKnobs)
-    if (knob.name == nameOrNumber) return &knob;
+    if (plainName(knob.name) == plain) return &knob;
   unsigned number = 0;
   auto [end, error] = std::from_chars(nameOrNumber.data(), nameOrNumber.data() + nameOrNumber.size(), number);
   if (error != std::errc() || end != nameOrNumber.data() + nameOrNumber.size() || number == 0) return nullptr;
@@ -34,6 +43,10 @@ std::string_view trim(std::string_view text) {
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
     text.remove_suffix(1);
   return text;
+}
+
+std::string_view typeName(KnobType type) {
+  return type == KnobType::Bool ? "bool" : type == KnobType::Int ? "int" : "text";
 }
 
 } // namespace
@@ -57,6 +70,13 @@ void Knobs::set(std::string_view nameOrNumber, std::string_view value) {
                     ? fmt::format("unknown knob '{}'; --list-knobs lists them", nameOrNumber)
                     : fmt::format("unknown knob '{}'; did you mean '{}'?", nameOrNumber, nearest.best()));
   }
+  const auto index = static_cast<std::size_t>(knob - kKnobs);
+  lastText_ = kNone;
+  if (knob->type == KnobType::Text) {
+    texts_[index] = value;
+    lastText_ = index;
+    return;
+  }
   std::int64_t number = 0;
   if (knob->type == KnobType::Bool && (value == "true" || value == "on")) {
     number = 1;
@@ -70,11 +90,25 @@ void Knobs::set(std::string_view nameOrNumber, std::string_view value) {
   }
   if (number < knob->lowest || number > knob->highest)
     throw Error(fmt::format("knob '{}' takes {} to {}, not {}", knob->name, knob->lowest, knob->highest, number));
-  values_[static_cast<std::size_t>(knob - kKnobs)] = number;
+  values_[index] = number;
+}
+
+bool Knobs::lists(Knob knob, std::string_view name) const {
+  std::string_view rest = text(knob);
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    if (trim(rest.substr(0, comma)) == name) return true;
+    rest = comma == std::string_view::npos ? std::string_view{} : rest.substr(comma + 1);
+  }
+  return false;
 }
 
 void Knobs::setFromText(std::string_view assignment) {
   std::size_t equals = assignment.find('=');
+  if (equals == std::string_view::npos && lastText_ != kNone) {
+    texts_[lastText_] += fmt::format(",{}", trim(assignment));
+    return;
+  }
   if (equals == std::string_view::npos)
     throw Error(fmt::format("a knob is set by NAME=VALUE, not by '{}'", assignment));
   set(trim(assignment.substr(0, equals)), trim(assignment.substr(equals + 1)));
@@ -99,9 +133,10 @@ std::string Knobs::list() {
   std::string out = fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", "knob", "number", "type", "default",
                                 "range", "phase", "what it does");
   for (const KnobInfo& k : kKnobs)
-    out += fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", k.name,
-                       k.number ? fmt::format("{}", k.number) : "-", k.type == KnobType::Bool ? "bool" : "int",
-                       k.defaultValue, fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text);
+    out +=
+        fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", k.name, k.number ? fmt::format("{}", k.number) : "-",
+                    typeName(k.type), k.defaultValue,
+                    k.type == KnobType::Text ? "names" : fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text);
   return out;
 }
 

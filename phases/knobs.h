@@ -15,7 +15,7 @@ enum class Knob : std::uint16_t {
   kCount
 };
 
-enum class KnobType : std::uint8_t { Bool, Int };
+enum class KnobType : std::uint8_t { Bool, Int, Text };
 
 struct KnobInfo {
   std::string_view name;
@@ -37,11 +37,17 @@ class Knobs {
 
   std::int64_t get(Knob knob) const { return values_[static_cast<std::size_t>(knob)]; }
   bool enabled(Knob knob) const { return get(knob) != 0; }
+  /// The value of a Text knob: names with commas between them.
+  const std::string& text(Knob knob) const { return texts_[static_cast<std::size_t>(knob)]; }
+  /// Whether a Text knob lists the name.
+  bool lists(Knob knob, std::string_view name) const;
 
-  /// Sets a knob by its name or its number. Throws orias::Error when there is no such knob (naming the nearest one), or
-  /// when the value is not of its type or out of its range.
+  /// Sets a knob by its name or its number. Case and dashes in names do not matter: "remat-iv" is RematIv. Throws
+  /// orias::Error when there is no such knob (naming the nearest one), or when the value is not of its type or out of
+  /// its range.
   void set(std::string_view nameOrNumber, std::string_view value);
-  /// "NAME=VALUE", the form of --knob. Throws orias::Error.
+  /// "NAME=VALUE", the form of --knob. Text without '=' is one more name for the Text knob that was set last. Throws
+  /// orias::Error.
   void setFromText(std::string_view assignment);
   /// Many assignments separated by new lines or commas; '#' starts a comment. The form of --knobs-file and ORIAS_KNOBS.
   void setFromList(std::string_view text);
@@ -50,7 +56,10 @@ class Knobs {
   static std::string list();
 
  private:
+  static constexpr std::size_t kNone = static_cast<std::size_t>(Knob::kCount);
   std::array<std::int64_t, static_cast<std::size_t>(Knob::kCount)> values_;
+  std::array<std::string, static_cast<std::size_t>(Knob::kCount)> texts_;
+  std::size_t lastText_ = kNone; ///< set by the last assignment
 };
 
 } // namespace orias::phases

@@ -2,6 +2,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
@@ -420,12 +421,12 @@ class Level {
       context_.remarks.refused(where, "no sum: what it needs in front of the loop costs more than it saves", gain);
       return false;
     }
-    if (!pressure_) pressure_ = ori::computePressure(function_, ori::Liveness(cfg_));
+    if (!pressure_) pressure_.emplace(ori::Liveness(cfg_));
     const auto file = static_cast<unsigned>(File::R);
     unsigned used = 0;
     for (BlockId b : loops_.blocks(plan.loop))
-      used = std::max(used, pressure_->byBlock[b][file]);
-    const unsigned limit = registersUpToCliff(function_, pressure_->maximum[file], context_);
+      used = std::max(used, pressure_->inBlock(b)[file]);
+    const unsigned limit = registersUpToCliff(function_, pressure_->maximum()[file], context_);
     if (used + registers - (plan.dropped ? 1 : 0) > limit) {
       context_.remarks.refused(where, "no sum: registers are short", registers);
       return false;
@@ -690,7 +691,7 @@ class Level {
   const ori::Loops loops_;
   const Definitions definitions_;
   std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
-  std::optional<ori::Pressure> pressure_;
+  std::optional<ori::RegisterPressure> pressure_;
   std::map<VRegId, std::size_t> byValue_;   ///< of the loop at hand: followers
   std::map<VRegId, std::size_t> counterOf_; ///< counters by their phis
 };

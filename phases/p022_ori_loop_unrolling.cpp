@@ -2,6 +2,7 @@
 #include "encoder/isa/semantics/semantics.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/phases.h"
@@ -93,8 +94,8 @@ class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
       : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
-        pressure_(ori::computePressure(function, liveness_)), definitions_(function.vregCount()) {
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_), pressure_(liveness_),
+        definitions_(function.vregCount()) {
     isRest_.resize(function.blockIdCount());
   }
 
@@ -147,7 +148,7 @@ class Level {
         if (ori::isTerminator(instr.op) && instr.op != Op::BRA) return refuse("not unrolled: more than branches in it");
         size += isa::desc(instr.op).has(isa::Flag::Copy) ? 0u : 1u;
       }
-      pressure = std::max(pressure, pressure_.byBlock[b][static_cast<unsigned>(File::R)]);
+      pressure = std::max(pressure, pressure_.inBlock(b)[static_cast<unsigned>(File::R)]);
     }
     Plan plan = knownRounds(id);
     // Copies of different rounds can be under way at the same time, and each has its own values then.
@@ -626,7 +627,7 @@ class Level {
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   const ori::Liveness liveness_;
-  const ori::Pressure pressure_;
+  const ori::RegisterPressure pressure_;
   std::vector<Definitions> definitions_; ///< by register
   LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last
   unsigned look_ = 0;

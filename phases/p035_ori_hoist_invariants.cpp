@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
 #include "phases/loop_entry.h"
@@ -73,9 +74,8 @@ class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, Hoist what)
       : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_),
-        pressure_(ori::computePressure(function, liveness_)),
-        limit_(registersUpToCliff(function, pressure_.maximum[static_cast<unsigned>(File::R)], context)) {}
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_), pressure_(liveness_),
+        limit_(registersUpToCliff(function, pressure_.maximum()[static_cast<unsigned>(File::R)], context)) {}
 
   /// True when something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
@@ -123,7 +123,7 @@ class Level {
                      [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
     unsigned used = 0;
     for (BlockId id : loops_.blocks(loop))
-      used = std::max(used, pressure_.byBlock[id][static_cast<unsigned>(File::R)]);
+      used = std::max(used, pressure_.inBlock(id)[static_cast<unsigned>(File::R)]);
     for (const Root& root : roots) {
       if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
       unsigned width = 0;
@@ -316,7 +316,7 @@ class Level {
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   const ori::Liveness liveness_;
-  const ori::Pressure pressure_;
+  const ori::RegisterPressure pressure_;
   const unsigned limit_;
   LoopMemory memory_;                       // of the loop at hand
   std::map<const Instr*, bool> invariants_; // of the loop at hand; whether it moves

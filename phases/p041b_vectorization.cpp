@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/liveness.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "phases/alignment.h"
 #include "phases/memory_access.h"
@@ -76,10 +77,9 @@ class Vectorizer {
  private:
   /// What a whole function's snapshots say; made when the first group asks.
   struct Facts {
-    explicit Facts(const ori::Function& function)
-        : alignment(function), pressure(ori::computePressure(function, ori::Liveness(ori::Cfg(function)))) {}
+    explicit Facts(const ori::Function& function) : alignment(function), pressure(ori::Liveness(ori::Cfg(function))) {}
     Alignment alignment;
-    ori::Pressure pressure;
+    ori::RegisterPressure pressure;
   };
 
   void visit(const ori::Block& block) {
@@ -288,11 +288,11 @@ class Vectorizer {
 
   /// The values of a run are in registers all at once. May they be, with as many warps as before?
   bool hasRoom(ori::BlockId block, unsigned words) {
-    const ori::Pressure& pressure = facts().pressure;
+    const ori::RegisterPressure& pressure = facts().pressure;
     const auto file = static_cast<unsigned>(File::R);
-    const unsigned limit = registersUpToCliff(function_, std::max(pressure.maximum[file], kCheap), context_);
+    const unsigned limit = registersUpToCliff(function_, std::max(pressure.maximum()[file], kCheap), context_);
     unsigned& added = added_[block];
-    if (pressure.byBlock[block][file] + added + words > limit) return false;
+    if (pressure.inBlock(block)[file] + added + words > limit) return false;
     added += words;
     return true;
   }

@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_counters.h"
 #include "phases/loop_entry.h"
@@ -384,11 +385,11 @@ class Fuser {
 
   bool hasRegisters(const CountedLoop& a, const CountedLoop& b) {
     const ori::Liveness liveness(cfg_);
-    const ori::Pressure pressure = ori::computePressure(function_, liveness);
+    const ori::RegisterPressure pressure(liveness);
     const auto most = [&](const CountedLoop& loop, File file) {
       unsigned used = 0;
       for (BlockId id : loops_.blocks(loop.id))
-        used = std::max(used, pressure.byBlock[id][static_cast<unsigned>(file)]);
+        used = std::max(used, pressure.inBlock(id)[static_cast<unsigned>(file)]);
       return used;
     };
     unsigned both = 0;
@@ -396,7 +397,7 @@ class Fuser {
       both += liveness.components().file(c) == File::R && liveness.isLiveIn(a.header, c) ? 1 : 0;
     });
     const unsigned r = static_cast<unsigned>(File::R);
-    const unsigned limit = registersUpToCliff(function_, pressure.maximum[r], context_);
+    const unsigned limit = registersUpToCliff(function_, pressure.maximum()[r], context_);
     return most(a, File::R) + most(b, File::R) <= limit + both &&
            most(a, File::P) + most(b, File::P) <= kMostPredicates;
   }

@@ -4,6 +4,7 @@
 #include "ori/analysis/divergence.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
 #include "phases/loop_entry.h"
@@ -184,7 +185,7 @@ class Level {
     ori::FileCounts used{};
     for (BlockId id : loops_.blocks(loop))
       for (unsigned file = 0; file < isa::kFileCount; ++file)
-        used[file] = std::max(used[file], pressure().byBlock[id][file]);
+        used[file] = std::max(used[file], pressure().inBlock(id)[file]);
     for (const Root& root : roots) {
       if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
       ori::FileCounts wanted{};
@@ -317,8 +318,8 @@ class Level {
     if (!liveness_) liveness_.emplace(cfg_);
     return *liveness_;
   }
-  const ori::Pressure& pressure() {
-    if (!pressure_) pressure_ = ori::computePressure(function_, liveness());
+  const ori::RegisterPressure& pressure() {
+    if (!pressure_) pressure_.emplace(liveness());
     return *pressure_;
   }
   const ori::Divergence& divergence() {
@@ -326,7 +327,7 @@ class Level {
     return *divergence_;
   }
   /// Registers of the lanes that may be live: so many that as many warps fit as before.
-  unsigned limit() { return registersUpToCliff(function_, pressure().maximum[indexOf(File::R)], context_); }
+  unsigned limit() { return registersUpToCliff(function_, pressure().maximum()[indexOf(File::R)], context_); }
 
   ori::Function& function_;
   PhaseContext& context_;
@@ -337,7 +338,7 @@ class Level {
   const ori::Components components_;
   std::vector<Definition> definitions_; ///< by component
   std::optional<ori::Liveness> liveness_;
-  std::optional<ori::Pressure> pressure_;
+  std::optional<ori::RegisterPressure> pressure_;
   std::optional<ori::Divergence> divergence_;
   std::map<const Instr*, bool> invariants_; ///< of the loop at hand; whether it moves
 };
@@ -345,14 +346,6 @@ class Level {
 bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
   return changeFromInnermost(function, kMostLevels,
                              [&](std::uint32_t depth) { return Level(function, context, lanesOnly).hoist(depth); });
-}
-
-/// How long uniform registers are wanted has been said for the places where they are written and read now.
-bool hasFixedLives(const ori::Function& function) {
-  for (const ori::Block* block : function.layout())
-    for (const Instr& instr : *block)
-      if (instr.op == Op::CONV_ALLOC || allowsConvAlloc(instr)) return true;
-  return false;
 }
 
 } // namespace
@@ -370,7 +363,7 @@ bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
 /// Phase 88. The same for what legalisation has left in loops. Where phase 86 has said how long uniform registers are
 /// wanted, or calls have their boundaries, what touches those registers stays.
 bool oriHoistInvariantsLate3(ori::Function& function, PhaseContext& context) {
-  return hoist(function, context, ori::mayRunApart(function) || hasFixedLives(function));
+  return hoist(function, context, ori::mayRunApart(function) || hasFixedUniformLives(function));
 }
 
 } // namespace orias::phases

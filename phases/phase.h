@@ -32,6 +32,7 @@ struct PhaseContext {
   Diagnostics& diagnostics;
   encoder::FunctionCode& code;              ///< the words and the listing: written by stage 10
   std::span<const ParamBinding> bindings{}; ///< parameters whose values are known, of all kernels
+  std::string* dump = nullptr;              ///< what knobs ask a phase to print; null: nobody reads it
 };
 
 enum class Stage : std::uint8_t {

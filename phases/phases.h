@@ -59,6 +59,7 @@ bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool convertToUniformReg(ori::Function&, PhaseContext&);
 bool insertPseudoUseDefForConvUr(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);
+bool reportBeforeScheduling(ori::Function&, PhaseContext&);
 bool oriDoSyncronization(ori::Function&, PhaseContext&);
 bool allocateRegisters(ori::Function&, PhaseContext&);
 bool get64bRegComponents(ori::Function&, PhaseContext&);

@@ -125,6 +125,8 @@ constexpr PhaseInfo kPipeline[] = {
      "what legalisation has put into loops; code is not moved between blocks any more behind it"},
     {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kNeeded, finalInspectionPass,
      "the last check before the function stops being virtual"},
+    {"96", "ReportBeforeScheduling", S::Legalisation, 0, 4, kOptional, reportBeforeScheduling,
+     "the code is final but for its order: what scheduling and allocation begin with"},
     {"97", "AdvancedPhasePreSched", S::SchedulingAndRegisters, 1, 4, kOptional, advancedPhasePreSched,
      "the last chance to spread loads and their users while registers are still free to choose"},
     {"99", "OriDoSyncronization", S::SchedulingAndRegisters, 0, 4, kNeeded, oriDoSyncronization,

@@ -33,6 +33,11 @@ class Remarks {
   }
   const std::vector<Remark>& all() const { return all_; }
 
+  /// Values that are computed again where they are read instead of being kept; counted whether or not remarks are
+  /// wanted.
+  unsigned rematerialised() const { return rematerialised_; }
+  void countRematerialised(unsigned values = 1) { rematerialised_ += values; }
+
  private:
   void add(bool done, const ori::Instr* where, std::string message, std::int64_t cost) {
     if (wanted_) all_.push_back({phase_, done, std::move(message), cost, where ? where->source.ptxLine : 0});
@@ -41,6 +46,7 @@ class Remarks {
   bool wanted_;
   std::string_view phase_;
   std::vector<Remark> all_;
+  unsigned rematerialised_ = 0;
 };
 
 } // namespace orias::phases

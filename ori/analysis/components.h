@@ -12,42 +12,50 @@ namespace orias::ori {
 using CompId = std::uint32_t;
 
 /// Numbers the components of a function densely: first those of the virtual registers, in the order of their ids, then
-/// the physical registers of all files. A snapshot: virtual registers made later have no numbers.
+/// the physical registers of all files. A snapshot: virtual registers made later have no numbers until `extend`, which
+/// appends them.
 class Components {
  public:
   explicit Components(const Function& function) {
-    first_.reserve(function.vregCount() + 1);
-    for (VRegId id = 0; id < function.vregCount(); ++id) {
-      first_.push_back(static_cast<CompId>(owner_.size()));
-      owner_.insert(owner_.end(), function.vreg(id).width, id);
-      files_.insert(files_.end(), function.vreg(id).width, function.vreg(id).file);
-    }
-    first_.push_back(static_cast<CompId>(owner_.size()));
+    extend(function);
+    virtualCount_ = count();
     for (unsigned f = 0; f < isa::kFileCount; ++f) {
-      physical_[f] = static_cast<CompId>(files_.size());
+      physical_[f] = count();
+      owner_.insert(owner_.end(), kPhysicalCount[f], kNoId);
       files_.insert(files_.end(), kPhysicalCount[f], static_cast<File>(f));
+    }
+  }
+  /// Numbers the virtual registers that were made since.
+  void extend(const Function& function) {
+    ranges_.reserve(function.vregCount());
+    for (VRegId id = static_cast<VRegId>(ranges_.size()); id < function.vregCount(); ++id) {
+      const unsigned width = function.vreg(id).width;
+      ranges_.push_back({count(), count() + width});
+      owner_.insert(owner_.end(), width, id);
+      files_.insert(files_.end(), width, function.vreg(id).file);
     }
   }
 
   /// Numbers are below this.
   CompId count() const { return static_cast<CompId>(files_.size()); }
-  CompId virtualCount() const { return static_cast<CompId>(owner_.size()); }
-  bool isVirtual(CompId comp) const { return comp < owner_.size(); }
+  /// The components of the virtual registers that were there at first; the physical ones follow.
+  CompId virtualCount() const { return virtualCount_; }
+  bool isVirtual(CompId comp) const { return owner_[comp] != kNoId; }
   /// The virtual register that a component belongs to, and which part of it it is.
   VRegId vreg(CompId comp) const { return owner_[comp]; }
-  unsigned sub(CompId comp) const { return comp - first_[owner_[comp]]; }
+  unsigned sub(CompId comp) const { return comp - ranges_[owner_[comp]].first; }
   /// The number of a physical register in its file.
   std::uint32_t physicalNumber(CompId comp) const { return comp - physical_[static_cast<unsigned>(files_[comp])]; }
   File file(CompId comp) const { return files_[comp]; }
-  CompId of(VRegId id, unsigned sub) const { return first_[id] + sub; }
+  CompId of(VRegId id, unsigned sub) const { return ranges_[id].first + sub; }
   CompId ofPhysical(File file, std::uint32_t number) const { return physical_[static_cast<unsigned>(file)] + number; }
 
   /// Calls f(CompId) for each register that an operand reads or writes; none for RZ, PT, immediates and so on.
   template <typename F> void forEach(const isa::Operand& operand, F&& f) const {
     if (operand.reg == isa::Operand::kNoReg) return;
     if (operand.isVirtual()) {
-      const CompId end = first_[operand.reg + 1];
-      for (CompId c = first_[operand.reg] + operand.sub, n = 0; n < width(operand) && c < end; ++c, ++n)
+      const CompId end = ranges_[operand.reg].end;
+      for (CompId c = ranges_[operand.reg].first + operand.sub, n = 0; n < width(operand) && c < end; ++c, ++n)
         f(c);
     } else if ((operand.isReg() && !operand.isZeroReg()) || operand.isConst()) {
       const auto file = static_cast<unsigned>(operand.file);
@@ -63,9 +71,14 @@ class Components {
   /// A bindless constant names one uniform register, whatever the width of what it loads.
   static unsigned width(const isa::Operand& operand) { return operand.isReg() ? operand.width : 1; }
 
-  std::vector<CompId> first_; // by virtual register
-  std::vector<VRegId> owner_; // by virtual component
+  struct Range {
+    CompId first, end;
+  };
+
+  std::vector<Range> ranges_; // by virtual register
+  std::vector<VRegId> owner_; // by component; kNoId for physical registers
   std::vector<File> files_;   // by component
+  CompId virtualCount_ = 0;
   std::array<CompId, isa::kFileCount> physical_{};
 };
 

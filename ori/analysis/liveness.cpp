@@ -17,16 +17,37 @@ bool isPhi(const Instr& instr) {
 class Liveness::Solver {
  public:
   explicit Solver(Liveness& out) : out_(out), cfg_(*out.cfg_), components_(out.components_), words_(cfg_.idCount()) {
-    gather();
-    sortSummaries();
-    for (std::size_t i = 0; i < summaries_.size();) {
-      std::size_t end = i;
-      while (end < summaries_.size() && summaries_[end].comp / 64 == summaries_[i].comp / 64)
-        ++end;
-      solve(std::span(summaries_).subspan(i, end - i));
-      i = end;
+    gatherPhiUses();
+    gather(cfg_.reversePostOrder());
+    solveAll();
+  }
+
+  /// Solves the components of these registers again, and no others.
+  Solver(Liveness& out, std::span<const VRegId> changed)
+      : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true), selected_(components_.count()),
+        words_(cfg_.idCount()) {
+    std::vector<BlockId> blocks;
+    for (const VRegId reg : changed)
+      select(reg, blocks);
+    std::sort(blocks.begin(), blocks.end());
+    blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
+    forget();
+    gather(blocks);
+    solveAll();
+  }
+
+  /// The blocks that an update has given other live components.
+  std::vector<BlockId> differing() const {
+    std::vector<BlockId> blocks;
+    std::size_t at = 0;
+    for (const BlockId id : cfg_.reversePostOrder()) {
+      bool differs = false;
+      for (const auto& [word, mask] : masks_)
+        for (const SparseBits* bits : {&out_.liveIn_[id], &out_.liveOut_[id]})
+          differs |= before_[at++] != bits->word(word);
+      if (differs) blocks.push_back(id);
     }
-    std::sort(out_.lifeStarts_.begin(), out_.lifeStarts_.end());
+    return blocks;
   }
 
  private:
@@ -62,24 +83,58 @@ class Liveness::Solver {
     return summaries_[blockBegin + slot_[comp]];
   }
 
+  /// Marks the components of a register, and adds the blocks that name it.
+  void select(VRegId reg, std::vector<BlockId>& blocks) {
+    for (CompId comp = components_.of(reg, 0), n = 0; n < cfg_.function().vreg(reg).width; ++comp, ++n)
+      selected_[comp] = true;
+    const auto add = [&](const Operand& operand) {
+      const Instr& owner = *operand.owner;
+      if (owner.block && cfg_.isReachable(owner.block->id)) blocks.push_back(owner.block->id);
+      if (operand.isDef || !isPhi(owner)) return;
+      const BlockId from = owner.op_(static_cast<unsigned>(&operand - owner.operands) + 1).reg;
+      if (!cfg_.isReachable(from)) return;
+      blocks.push_back(from);
+      components_.forEach(operand, [&](CompId comp) { phiUses_.emplace_back(from, comp); });
+    };
+    cfg_.function().forEachUse(reg, add);
+    cfg_.function().forEachDef(reg, add);
+  }
+
+  /// Forgets what was known of the selected components, but for what `differing` compares with.
+  void forget() {
+    for (CompId comp = 0; comp < selected_.size(); ++comp) {
+      if (!selected_[comp]) continue;
+      if (masks_.empty() || masks_.back().first != comp / 64) masks_.emplace_back(comp / 64, 0);
+      masks_.back().second |= std::uint64_t{1} << comp % 64;
+    }
+    for (const BlockId id : cfg_.reversePostOrder())
+      for (const auto& [word, mask] : masks_)
+        for (SparseBits* bits : {&out_.liveIn_[id], &out_.liveOut_[id]}) {
+          before_.push_back(bits->word(word));
+          bits->assignWord(word, mask, 0);
+        }
+    std::erase_if(out_.lifeStarts_, [&](const auto& start) { return selected_[start.second]; });
+    std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return selected_[comp]; });
+  }
+
+  bool isOfInterest(CompId comp) const { return !isUpdate_ || selected_[comp]; }
+
   /// By predecessor: what the phis behind it read.
-  std::vector<std::vector<CompId>> gatherPhiUses() const {
-    std::vector<std::vector<CompId>> uses(cfg_.idCount());
+  void gatherPhiUses() {
     for (BlockId id : cfg_.reversePostOrder())
       for (const Instr& phi : *cfg_.function().block(id)) {
         if (!isPhi(phi)) break;
         for (unsigned i = 1; i + 1 < phi.operandCount; i += 2)
-          components_.forEach(phi.op_(i), [&](CompId comp) { uses[phi.op_(i + 1).reg].push_back(comp); });
+          components_.forEach(phi.op_(i), [&](CompId comp) { phiUses_.emplace_back(phi.op_(i + 1).reg, comp); });
       }
-    return uses;
   }
 
-  void gather() {
+  void gather(std::span<const BlockId> blocks) {
     slotStamp_.assign(components_.count(), kNoId);
     slot_.assign(components_.count(), 0);
-    const std::vector<std::vector<CompId>> phiUses = gatherPhiUses();
+    std::stable_sort(phiUses_.begin(), phiUses_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     ElectedDefs elected;
-    for (BlockId id : cfg_.reversePostOrder()) {
+    for (BlockId id : blocks) {
       const Block& block = *cfg_.function().block(id);
       const std::size_t begin = summaries_.size();
       elected.enter();
@@ -88,6 +143,7 @@ class Liveness::Solver {
           for (const Operand& operand : instr.refs())
             if (!operand.isDef)
               components_.forEach(operand, [&](CompId comp) {
+                if (!isOfInterest(comp)) return;
                 Summary& s = summary(comp, id, begin);
                 if (!s.kills) s.usedFirst = true;
               });
@@ -95,6 +151,7 @@ class Liveness::Solver {
           if (operand.isDef) {
             const bool alwaysExecutes = elected.alwaysExecutes(instr, operand);
             components_.forEach(operand, [&](CompId comp) {
+              if (!isOfInterest(comp)) return;
               Summary& s = summary(comp, id, begin);
               if (!s.defines && instr.isGuarded()) s.guardedFirst = &instr;
               s.defines = true;
@@ -104,9 +161,30 @@ class Liveness::Solver {
           }
         elected.step(instr);
       }
-      for (CompId comp : phiUses[id])
-        summary(comp, id, begin).usedByPhi = true;
+      const auto uses = std::equal_range(phiUses_.begin(), phiUses_.end(), std::pair<BlockId, CompId>{id, 0},
+                                         [](const auto& a, const auto& b) { return a.first < b.first; });
+      for (auto use = uses.first; use != uses.second; ++use)
+        summary(use->second, id, begin).usedByPhi = true;
     }
+  }
+
+  void solveAll() {
+    sortSummaries();
+    for (std::size_t i = 0; i < summaries_.size();) {
+      std::size_t end = i;
+      while (end < summaries_.size() && summaries_[end].comp / 64 == summaries_[i].comp / 64)
+        ++end;
+      solve(std::span(summaries_).subspan(i, end - i));
+      i = end;
+    }
+    std::sort(out_.lifeStarts_.begin(), out_.lifeStarts_.end());
+  }
+
+  void setWord(SparseBits& bits, std::uint64_t value) const {
+    if (isUpdate_)
+      bits.assignWord(word_, value, value);
+    else if (value)
+      bits.appendWord(word_, value);
   }
 
   /// By component; within one, in reverse post order. A counting sort, because this is the bulk of the work.
@@ -196,8 +274,8 @@ class Liveness::Solver {
       }
     if (undefined) trim(all, undefined);
     for (BlockId id : touched_) {
-      if (words_[id].in) out_.liveIn_[id].appendWord(word_, words_[id].in);
-      if (words_[id].out) out_.liveOut_[id].appendWord(word_, words_[id].out);
+      setWord(out_.liveIn_[id], words_[id].in);
+      setWord(out_.liveOut_[id], words_[id].out);
     }
   }
 
@@ -235,6 +313,11 @@ class Liveness::Solver {
   Liveness& out_;
   const Cfg& cfg_;
   const Components& components_;
+  const bool isUpdate_ = false;
+  std::vector<bool> selected_;                                 // by component; the three are of an update only
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
+  std::vector<std::uint64_t> before_;                          // by block, mask, and in or out
+  std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads
   std::vector<Summary> summaries_;
   std::uint32_t word_ = 0;       // components 64 * word_ to 64 * word_ + 63 are being solved
   std::vector<Words> words_;     // by block
@@ -249,12 +332,16 @@ Liveness::Liveness(const Cfg& cfg)
   Solver solve(*this);
 }
 
+std::vector<BlockId> Liveness::update(std::span<const VRegId> changed) {
+  components_.extend(cfg_->function());
+  return Solver(*this, changed).differing();
+}
+
 bool Liveness::startsLife(const Instr& instr, CompId comp) const {
   return std::binary_search(lifeStarts_.begin(), lifeStarts_.end(), std::pair{instr.id, comp});
 }
 
-LiveCursor::LiveCursor(const Liveness& liveness)
-    : liveness_(liveness), live_(liveness.components().count()), position_(liveness.components().count()) {}
+LiveCursor::LiveCursor(const Liveness& liveness) : liveness_(liveness) {}
 
 void LiveCursor::add(CompId comp) {
   if (live_[comp]) return;
@@ -279,6 +366,8 @@ void LiveCursor::keepMaximum() {
 }
 
 void LiveCursor::enter(const Block& block) {
+  live_.resize(liveness_.components().count());
+  position_.resize(liveness_.components().count());
   for (CompId comp : members_)
     live_[comp] = false;
   members_.clear();
@@ -309,21 +398,6 @@ void LiveCursor::step() {
       if (!operand.isDef) components.forEach(operand, [&](CompId comp) { add(comp); });
   keepMaximum();
   at_ = instr.prev;
-}
-
-Pressure computePressure(const Function& function, const Liveness& liveness) {
-  Pressure result;
-  result.byBlock.resize(function.blockIdCount());
-  LiveCursor cursor(liveness);
-  for (BlockId id : liveness.cfg().reversePostOrder()) {
-    cursor.enter(*function.block(id));
-    while (cursor.next())
-      cursor.step();
-    result.byBlock[id] = cursor.maximum();
-    for (unsigned f = 0; f < isa::kFileCount; ++f)
-      result.maximum[f] = std::max(result.maximum[f], cursor.maximum()[f]);
-  }
-  return result;
 }
 
 } // namespace orias::ori

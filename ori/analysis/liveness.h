@@ -5,6 +5,7 @@
 #include "ori/analysis/sparse_bits.h"
 
 #include <array>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace orias::ori {
 /// How many registers of each file, by File.
 using FileCounts = std::array<unsigned, isa::kFileCount>;
 
-/// Which components are live at the borders of blocks. A snapshot.
+/// Which components are live at the borders of blocks. A snapshot, which `update` follows small changes with.
 ///
 /// A component is live where its value may still be read, and some definition of it may have happened. The second half
 /// matters for guarded code: in `@P0 LDG R4; @P0 FADD .., R4` the load does not end R4's life backwards, as it may not
@@ -26,6 +27,11 @@ using FileCounts = std::array<unsigned, isa::kFileCount>;
 class Liveness {
  public:
   explicit Liveness(const Cfg& cfg);
+
+  /// Instructions have come, gone or moved, and these registers are all that they name. Edges and blocks are as they
+  /// were. Costs what the blocks that name the registers have in instructions. Returns
+  /// the blocks that something else is live into or out of now.
+  std::vector<BlockId> update(std::span<const VRegId> changed);
 
   const Cfg& cfg() const { return *cfg_; }
   const Components& components() const { return components_; }
@@ -82,13 +88,5 @@ class LiveCursor {
   std::vector<CompId> members_, ended_;
   FileCounts counts_{}, maximum_{};
 };
-
-/// The register pressure of a function: how many are live at once at most, by file, for each block and in all. It
-/// counts live registers; alignment may need more.
-struct Pressure {
-  FileCounts maximum{};
-  std::vector<FileCounts> byBlock; ///< by block id
-};
-Pressure computePressure(const Function& function, const Liveness& liveness);
 
 } // namespace orias::ori

@@ -7,12 +7,25 @@
 
 namespace orias::ori {
 
-/// A set of small numbers that costs memory for its members only: 64-bit words in ascending order. Filled in ascending
-/// order.
+/// A set of small numbers that costs memory for its members only: 64-bit words in ascending order.
 class SparseBits {
  public:
   /// Adds the members 64 * index + i for each bit i. `index` is greater than in all calls before.
   void appendWord(std::uint32_t index, std::uint64_t bits) { chunks_.push_back({index, bits}); }
+  /// The members 64 * index + i with bit i of `mask` are those of `bits` from now on; the others stay.
+  void assignWord(std::uint32_t index, std::uint64_t mask, std::uint64_t bits) {
+    const auto at = std::lower_bound(chunks_.begin(), chunks_.end(), index,
+                                     [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
+    if (at != chunks_.end() && at->index == index)
+      at->bits = (at->bits & ~mask) | (bits & mask);
+    else if (bits & mask)
+      chunks_.insert(at, {index, bits & mask});
+  }
+  /// Bit i is member 64 * index + i.
+  std::uint64_t word(std::uint32_t index) const {
+    const Chunk* chunk = find(index);
+    return chunk ? chunk->bits : 0;
+  }
   bool contains(std::uint32_t value) const {
     const Chunk* chunk = find(value / 64);
     return chunk && (chunk->bits >> (value % 64) & 1);

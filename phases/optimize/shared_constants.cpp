@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
+#include "ori/analysis/register_pressure.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/rewriter.h"
 
@@ -38,7 +39,7 @@ class Sharing {
   Sharing(ori::Function& function, PhaseContext& context)
       : function_(function), rewriter_(function), cfg_(function), tree_(ori::DomTree::dominators(cfg_)) {
     const ori::Liveness liveness(cfg_);
-    const unsigned live = ori::computePressure(function, liveness).maximum[static_cast<unsigned>(File::R)];
+    const unsigned live = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)];
     const unsigned limit = registersUpToCliff(function, live, context);
     left_ = limit > live ? limit - live : 0;
   }

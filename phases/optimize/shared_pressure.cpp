@@ -1,5 +1,6 @@
 #include "phases/optimize/shared_pressure.h"
 
+#include "ori/analysis/register_pressure.h"
 #include "phases/occupancy.h"
 #include "support/check.h"
 
@@ -48,9 +49,11 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
 
 void SharedPressure::measure() {
   liveness_.emplace(cfg_);
-  ori::Pressure pressure = ori::computePressure(function_, *liveness_);
-  maximum_ = pressure.maximum;
-  byBlock_ = std::move(pressure.byBlock);
+  const ori::RegisterPressure pressure(*liveness_);
+  maximum_ = pressure.maximum();
+  byBlock_.assign(cfg_.idCount(), {});
+  for (const BlockId id : cfg_.reversePostOrder())
+    byBlock_[id] = pressure.inBlock(id);
   taken_ = {};
   added_.clear();
   addedIn_.assign(byBlock_.size(), {});
@@ -149,13 +152,13 @@ bool SharedPressure::takeAcross(const Instr& earlier, const Instr& later) {
 void SharedPressure::verify() const {
   if (!isVerified_) return;
   const ori::Liveness liveness(cfg_);
-  const ori::Pressure actual = ori::computePressure(function_, liveness);
+  const ori::RegisterPressure actual(liveness);
   for (const BlockId id : cfg_.reversePostOrder())
     for (const unsigned f : {kR, kP})
-      ORIAS_CHECK(actual.byBlock[id][f] <= byBlock_[id][f] + taken_[f],
+      ORIAS_CHECK(actual.inBlock(id)[f] <= byBlock_[id][f] + taken_[f],
                   fmt::format("incorrect register pressure from incremental update: {} registers are live in .L{}, {} "
                               "were counted",
-                              actual.byBlock[id][f], id, byBlock_[id][f] + taken_[f]));
+                              actual.inBlock(id)[f], id, byBlock_[id][f] + taken_[f]));
 }
 
 } // namespace orias::phases

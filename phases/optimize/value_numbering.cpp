@@ -22,8 +22,6 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-namespace {
-
 /// Who and where a thread is never changes, nor where the windows of shared and local memory lie: SR_LANEID, SR_TID.*,
 /// SR_CTAID.*, SR_LWINHI, SR_SWINHI, SR_EQMASK to SR_GEMASK.
 bool readsFixedRegister(const Instr& instr) {
@@ -32,8 +30,6 @@ bool readsFixedRegister(const Instr& instr) {
   return number == 0 || (number >= 33 && number <= 35) || (number >= 37 && number <= 39) || number == 46 ||
          number == 47 || (number >= 56 && number <= 60);
 }
-
-} // namespace
 
 bool isPure(const Instr& instr) {
   if (readsFixedRegister(instr)) return !instr.isGuarded();

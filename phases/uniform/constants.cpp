@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
+#include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "phases/uniform/consumers.h"
 
@@ -61,7 +62,7 @@ class ConstantMover {
     std::stable_sort(order.begin(), order.end(),
                      [](const DoubleWord* a, const DoubleWord* b) { return a->weight > b->weight; });
     const ori::Liveness liveness(divergence_.cfg());
-    const unsigned used = computePressure(function_, liveness).maximum[static_cast<unsigned>(File::UR)];
+    const unsigned used = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::UR)];
     int room = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters - static_cast<int>(used);
     for (DoubleWord* word : order) {
       if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already

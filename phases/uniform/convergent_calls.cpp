@@ -80,6 +80,13 @@ bool allowsConvAlloc(const Instr& instr) {
   return regalloc::isCall(instr) && isa::getMod(instr.op, instr.mods, isa::Mod::Sub) != 0;
 }
 
+bool hasFixedUniformLives(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == isa::Op::CONV_ALLOC || allowsConvAlloc(instr)) return true;
+  return false;
+}
+
 std::vector<bool> convergentRegions(const ori::Function& function, const ori::Divergence& divergence,
                                     PhaseContext& context) {
   std::vector<bool> inside;

@@ -2,6 +2,7 @@
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
 #include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
 
 #include "ori/cfg_edit.h"
 #include "ori/verify.h"
@@ -240,7 +241,7 @@ TEST_CASE("guarded definitions do not stretch lives to the entry") {
   const Liveness liveness(cfg);
   CHECK(!liveness.isLiveIn(1, liveness.components().of(1, 0)));
   CHECK(liveness.isLiveIn(1, liveness.components().of(0, 0)));
-  CHECK(computePressure(f, liveness).maximum[static_cast<unsigned>(File::R)] == 2);
+  CHECK(RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)] == 2);
 }
 
 TEST_CASE("pressure counts pairs and unread results") {
@@ -248,7 +249,43 @@ TEST_CASE("pressure counts pairs and unread results") {
                                    "  LDS.128 %r1:4, [%r0.0];\n  STS [RZ], %r0.1;\n  EXIT;\n");
   const Function& f = *module->functions[0];
   const Cfg cfg(f);
-  CHECK(computePressure(f, Liveness(cfg)).maximum[static_cast<unsigned>(File::R)] == 5);
+  CHECK(RegisterPressure(Liveness(cfg)).maximum()[static_cast<unsigned>(File::R)] == 5);
+}
+
+// The check of IncrementalPressure compares with a full computation after each update.
+TEST_CASE("pressure follows instructions that come, change and go") {
+  std::mt19937 random(11);
+  for (unsigned round = 0; round < 150; ++round) {
+    auto module = test::emptyModule();
+    Function& f = randomFunction(*module, random);
+    const Cfg cfg(f);
+    IncrementalPressure pressure(cfg, true);
+    for (unsigned edit = 0; edit < 12; ++edit) {
+      std::vector<Instr*> all;
+      for (BlockId id : cfg.reversePostOrder())
+        for (Instr& i : *f.block(id))
+          if (!isTerminator(i.op) && i.op != Op::PHI && !isa::desc(i.op).has(isa::Flag::Branch)) all.push_back(&i);
+      if (all.empty()) break;
+      Instr* instr = all[random() % all.size()];
+      if (random() % 3 == 0) { // goes
+        pressure.note(*instr);
+        f.erase(instr);
+      } else { // comes again elsewhere, with a new register for its result
+        std::vector<isa::Operand> operands;
+        for (const Operand& o : instr->ops()) {
+          operands.push_back(o.value());
+          if (o.isDef && o.isVirtual() && random() % 2) operands.back().reg = f.newVReg(o.file, f.vreg(o.reg).width);
+        }
+        Instr* again = f.create(instr->op, operands);
+        again->mods = instr->mods;
+        if (random() % 2) f.setGuard(again, instr->guard().value());
+        f.insertBefore(all[random() % all.size()], again);
+        pressure.note(*again);
+      }
+      if (random() % 2) pressure.update();
+    }
+    CHECK_NOTHROW(pressure.update());
+  }
 }
 
 TEST_CASE("control-flow edits keep the code right") {
@@ -307,5 +344,5 @@ TEST_CASE("huge functions") {
   CHECK(loops.blocks(0).size() == kBlocks);
   CHECK(DomTree::postDominators(cfg).dominates(kBlocks, 0));
   const Liveness liveness(cfg);
-  CHECK(computePressure(f, liveness).maximum[0] <= 50);
+  CHECK(RegisterPressure(liveness).maximum()[0] <= 50);
 }

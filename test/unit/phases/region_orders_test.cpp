@@ -4,6 +4,7 @@
 
 #include "../ori/helpers.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/register_pressure.h"
 #include "phases/list_schedule.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ struct Sample {
 
   ori::FileCounts pressure() {
     const ori::Cfg cfg(function);
-    return ori::computePressure(function, ori::Liveness(cfg)).maximum;
+    return ori::RegisterPressure(ori::Liveness(cfg)).maximum();
   }
 
   std::unique_ptr<ori::Module> module;

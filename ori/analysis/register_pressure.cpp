@@ -1,0 +1,108 @@
+#include "ori/analysis/register_pressure.h"
+
+#include "support/check.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace orias::ori {
+
+namespace {
+
+constexpr auto kR = static_cast<std::size_t>(File::R), kP = static_cast<std::size_t>(File::P);
+
+template <typename T> void sortUnique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+} // namespace
+
+RegisterPressure::RegisterPressure(const Liveness& liveness)
+    : byBlock_(liveness.cfg().idCount()), liveIn_(byBlock_.size()), liveOut_(byBlock_.size()) {
+  rescan(liveness, liveness.cfg().reversePostOrder());
+}
+
+void RegisterPressure::rescan(const Liveness& liveness, std::span<const BlockId> blocks) {
+  LiveCursor cursor(liveness);
+  for (const BlockId id : blocks) {
+    cursor.enter(*liveness.cfg().function().block(id));
+    liveOut_[id] = cursor.counts();
+    while (cursor.next())
+      cursor.step();
+    byBlock_[id] = cursor.maximum();
+    liveIn_[id] = cursor.counts();
+  }
+  maximum_ = {};
+  for (const FileCounts& counts : byBlock_)
+    for (unsigned f = 0; f < isa::kFileCount; ++f)
+      maximum_[f] = std::max(maximum_[f], counts[f]);
+}
+
+std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block) {
+  std::vector<FileCounts> counts;
+  LiveCursor cursor(liveness);
+  cursor.enter(block);
+  while (cursor.next()) {
+    cursor.step();
+    counts.push_back(cursor.counts());
+  }
+  std::reverse(counts.begin(), counts.end());
+  return counts;
+}
+
+IncrementalPressure::IncrementalPressure(const Cfg& cfg, bool isVerified)
+    : cfg_(cfg), isVerified_(isVerified), liveness_(cfg), pressure_(liveness_) {}
+
+void IncrementalPressure::note(const Instr& instr) {
+  blocks_.push_back(instr.block->id);
+  for (const Operand& operand : instr.refs())
+    if (operand.isVirtual()) registers_.push_back(operand.reg);
+}
+
+void IncrementalPressure::update() {
+  if (blocks_.empty()) return;
+  sortUnique(registers_);
+  const std::vector<BlockId> crossed = liveness_.update(registers_);
+  blocks_.insert(blocks_.end(), crossed.begin(), crossed.end());
+  sortUnique(blocks_);
+  pressure_.rescan(liveness_, blocks_);
+  registers_.clear();
+  blocks_.clear();
+  if (isVerified_) verify();
+}
+
+void IncrementalPressure::verify() const {
+  const Liveness liveness(cfg_);
+  const RegisterPressure full(liveness);
+  for (const BlockId id : cfg_.reversePostOrder())
+    for (unsigned f = 0; f < isa::kFileCount; ++f) {
+      const bool isRight = full.inBlock(id)[f] == pressure_.inBlock(id)[f] &&
+                           full.liveIn(id)[f] == pressure_.liveIn(id)[f] &&
+                           full.liveOut(id)[f] == pressure_.liveOut(id)[f];
+      ORIAS_CHECK(
+          isRight,
+          fmt::format("Incorrect RP info from incremental MRPA update: in .L{} {} registers of file {} are live "
+                      "at most, {} into it and {} out of it; {}, {} and {} were counted",
+                      id, full.inBlock(id)[f], f, full.liveIn(id)[f], full.liveOut(id)[f], pressure_.inBlock(id)[f],
+                      pressure_.liveIn(id)[f], pressure_.liveOut(id)[f]));
+    }
+}
+
+std::string renderPressure(const Function& function, const RegisterPressure& pressure, const Cfg& cfg) {
+  std::size_t size = 0;
+  for (const Block* block : function.layout())
+    for (const Instr* instr = block->first; instr; instr = instr->next)
+      ++size;
+  std::string text = fmt::format("Max Live RRegs: {}\tPRegs: {}\nFunction Size: {}\n", pressure.maximum()[kR],
+                                 pressure.maximum()[kP], size);
+  for (const Block* block : function.layout()) {
+    if (!cfg.isReachable(block->id)) continue;
+    const FileCounts in = pressure.liveIn(block->id);
+    text += fmt::format("Block .L{}: live-in RRegs: {}\tPRegs: {}\tmax RRegs: {}\n", block->id, in[kR], in[kP],
+                        pressure.inBlock(block->id)[kR]);
+  }
+  return text;
+}
+
+} // namespace orias::ori

@@ -1,0 +1,25 @@
+#include "ori/analysis/register_pressure.h"
+#include "phases/phases.h"
+
+#include <fmt/format.h>
+
+namespace orias::phases {
+
+/// Phase 96. With knob ExtraMachineinstrPrinter, prints the most registers live at once, the size of the function, and
+/// what is live into each block. The maximum is a remark, too. Changes nothing.
+bool reportBeforeScheduling(ori::Function& function, PhaseContext& context) {
+  const bool isPrinted = context.dump && context.knobs.enabled(Knob::ExtraMachineinstrPrinter);
+  if (!isPrinted && !context.remarks.wanted()) return false;
+  const ori::Cfg cfg(function);
+  const ori::RegisterPressure pressure{ori::Liveness(cfg)};
+  if (isPrinted)
+    *context.dump += fmt::format("// {}\n{}", function.name(), ori::renderPressure(function, pressure, cfg));
+  const auto live = pressure.maximum()[static_cast<std::size_t>(isa::File::R)];
+  context.remarks.did(
+      nullptr,
+      fmt::format("Max Live RRegs: {}, PRegs: {}", live, pressure.maximum()[static_cast<std::size_t>(isa::File::P)]),
+      static_cast<std::int64_t>(live));
+  return false;
+}
+
+} // namespace orias::phases
