@@ -49,6 +49,7 @@ bool lateArchOptimizeFirst(ori::Function&, PhaseContext&);
 bool lateArchOptimizeSecond(ori::Function&, PhaseContext&);
 bool oriLinearReplacement(ori::Function&, PhaseContext&);
 bool doSwitchOpt(ori::Function&, PhaseContext&);
+bool demoteInductionVariables(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeNestedCondBranches(ori::Function&, PhaseContext&);
 bool vectorization(ori::Function&, PhaseContext&);

@@ -99,6 +99,9 @@ constexpr PhaseInfo kPipeline[] = {
      "branches have become choices, and sums are combined: what is left of both shows"},
     {"66", "OriHoistInvariantsLate", S::LateOptimisation, 1, 4, kOptional, oriHoistInvariantsLate,
      "nothing combines instructions any more, so what leaves a loop is no longer wanted whole inside"},
+    {"69c", "DemoteInductionVariables", S::LateOptimisation, 2, 4, kOptional, demoteInductionVariables,
+     "sums are words by now, loops and what leaves them are as they will be, and fewer registers live in them for 70 "
+     "on"},
     {"70", "OriPropagateVaryingSecond", S::LateOptimisation, 1, 4, kOptional, oriPropagateVarying,
      "the last snapshot in SSA form, where merges can be seen"},
     {"71", "OptimizeSyncInstructions", S::LateOptimisation, 2, 4, kOptional, optimizeSyncInstructions,
