@@ -55,12 +55,9 @@ class RegionValues::Finder {
     });
     forEach(instr, [&](CompId c, std::uint8_t file, bool isDef) {
       if (!isDef) return;
-      // A guarded write keeps what was there, if anything was.
-      const auto known = current_.find(c);
-      const bool continues =
-          instr.isGuarded() && (known != current_.end() || !components.isVirtual(c) || !liveness_.startsLife(instr, c));
-      if (continues) {
-        touch(known != current_.end() ? known->second : current(c, file));
+      // A guarded write keeps what was there, if anybody reads it.
+      if (instr.isGuarded() && (!components.isVirtual(c) || !liveness_.startsLife(instr, c))) {
+        touch(current(c, file));
         return;
       }
       const std::uint32_t value = make(file, false);

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace orias::regalloc {
 
@@ -49,13 +50,40 @@ template <typename T> void drop(std::vector<T>& set, T x) {
   set.pop_back();
 }
 
+/// A guard as the checker names it: lanes where the predicate has this value.
+struct Guard {
+  Unit predicate = 0;
+  bool inverted = false;
+  Guard complement() const { return {predicate, !inverted}; }
+  friend bool operator==(const Guard&, const Guard&) = default;
+};
+
+/// The location holds the component's value where the guard is true. Facts end with their block.
+struct Fact {
+  Location location; ///< kNowhere: there is no value, so any location will do
+  Unit unit;
+  Guard guard;
+};
+
 /// Who holds what, with both directions, so that each step costs what it changes.
 class Holdings {
  public:
   Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units) {}
 
   bool holds(Location l, Unit u) const { return has(held_[l], u); }
+  bool holdsUnder(Location l, Unit u, Guard guard) const {
+    return holds(l, u) || std::ranges::any_of(facts_, [&](const Fact& f) {
+             return (f.location == l || f.location == kNowhere) && f.unit == u && f.guard == guard;
+           });
+  }
   const std::vector<Unit>& at(Location l) const { return held_[l]; }
+  const std::vector<Location>& placesOf(Unit u) const { return where_[u]; }
+  const std::vector<Fact>& facts() const { return facts_; }
+  void addFact(const Fact& fact) { facts_.push_back(fact); }
+  /// The predicate changes.
+  void forgetGuard(Unit predicate) {
+    std::erase_if(facts_, [&](const Fact& f) { return f.guard.predicate == predicate; });
+  }
   void add(Location l, Unit u) {
     if (holds(l, u)) return;
     if (held_[l].empty()) used_.push_back(l);
@@ -66,16 +94,19 @@ class Holdings {
     for (Unit u : held_[l])
       drop(where_[u], l);
     held_[l].clear();
+    std::erase_if(facts_, [&](const Fact& f) { return f.location == l; });
   }
   void forget(Unit u) {
     for (Location l : where_[u])
       drop(held_[l], u);
     where_[u].clear();
+    std::erase_if(facts_, [&](const Fact& f) { return f.unit == u; });
   }
   void clearAll() {
     for (Location l : used_)
       clear(l);
     used_.clear();
+    facts_.clear();
   }
   template <typename F> void forEach(F&& f) const {
     for (Location l : used_)
@@ -87,6 +118,7 @@ class Holdings {
   std::vector<std::vector<Unit>> held_;
   std::vector<std::vector<Location>> where_;
   std::vector<Location> used_; // may name some twice, and some that are empty again
+  std::vector<Fact> facts_;
 };
 
 /// What is known at the beginning of a block. Only of components that matter across blocks.
@@ -401,18 +433,58 @@ class Checker {
           continue;
         }
         const Location l = locationOf(o, i);
-        const bool complete =
-            !instr.isGuarded() || holdings.holds(l, u) || !mayHaveValue_[u] || runsForElectedLane(instr, o);
+        const std::optional<Guard> guard = guardOf(instr);
+        if (instr.isGuarded() && mayHaveValue_[u] && !runsForElectedLane(instr, o)) {
+          defineUnder(guard, u, l, holdings);
+          continue;
+        }
         holdings.forget(u);
         holdings.clear(l);
         if (plainCopy && i < copied_.size())
           for (Unit other : copied_[i])
             if (other != u) holdings.add(l, other);
-        if (complete) holdings.add(l, u);
+        holdings.add(l, u);
+        if (guard && !mayHaveValue_[u]) holdings.addFact({kNowhere, u, guard->complement()});
         mayHaveValue_[u] = true;
       }
     }
     noteElected(instr);
+    for (const Operand& o : instr.refs())
+      if (o.isReg() && o.isDef && namesVirtual(o) && (o.file == File::P || o.file == File::UP))
+        holdings.forgetGuard(unitOf(o, 0));
+  }
+
+  /// The guard of an instruction; nothing if no register tells it.
+  std::optional<Guard> guardOf(const Instr& instr) const {
+    if (!instr.isGuarded() || !namesVirtual(instr.guard())) return std::nullopt;
+    return Guard{unitOf(instr.guard(), 0), instr.guard().inverted()};
+  }
+
+  /// A new value of u in l where the guard is true. Elsewhere the old one goes on.
+  void defineUnder(std::optional<Guard> guard, Unit u, Location l, Holdings& holdings) const {
+    if (!guard) {
+      const bool isComplete = holdings.holds(l, u);
+      holdings.forget(u);
+      holdings.clear(l);
+      if (isComplete) holdings.add(l, u);
+      return;
+    }
+    const bool isComplete = holdings.holdsUnder(l, u, guard->complement());
+    std::vector<Fact> kept;
+    // Lanes where the guard is false find what others have written to a register of the warp.
+    const bool isOwnValue = !isWarpUnit(u);
+    for (Location other : holdings.placesOf(u))
+      if (other != l && isOwnValue) kept.push_back({other, u, guard->complement()});
+    for (const Fact& f : holdings.facts())
+      if (f.unit == u && (f.location == l || (isOwnValue && f.guard == guard->complement()))) kept.push_back(f);
+    holdings.forget(u);
+    holdings.clear(l);
+    for (const Fact& f : kept)
+      holdings.addFact(f);
+    if (isComplete)
+      holdings.add(l, u);
+    else
+      holdings.addFact({l, u, *guard});
   }
 
   /// ELECT has set the guard in an active lane earlier in the block, so a result in registers of the warp is written.
@@ -448,17 +520,48 @@ class Checker {
     return kNowhere;
   }
 
+  /// `to` takes what `from` holds, where the guard is true.
+  void transfer(std::optional<Guard> guard, bool isGuarded, Location to, Location from, Holdings& holdings) {
+    std::vector<Unit> units = holdings.at(from);
+    std::vector<Fact> facts;
+    for (const Fact& f : holdings.facts())
+      if (f.location == from) facts.push_back({to, f.unit, f.guard});
+    if (isGuarded) {
+      std::vector<Unit> whole;
+      std::vector<Fact> parts;
+      auto addUnder = [&](Unit u) {
+        if (guard && holdings.holdsUnder(to, u, guard->complement()))
+          whole.push_back(u);
+        else if (holdings.holds(to, u))
+          whole.push_back(u); // the same value from both
+        else if (guard)
+          parts.push_back({to, u, *guard});
+      };
+      for (Unit u : units)
+        addUnder(u);
+      for (const Fact& f : facts)
+        if (guard && f.guard == *guard) addUnder(f.unit);
+      if (guard) {
+        for (Unit u : holdings.at(to))
+          parts.push_back({to, u, guard->complement()});
+        for (const Fact& f : holdings.facts())
+          if (f.location == to && f.guard == guard->complement()) parts.push_back(f);
+      }
+      units = std::move(whole);
+      facts = std::move(parts);
+    }
+    holdings.clear(to);
+    for (Unit u : units)
+      holdings.add(to, u);
+    for (const Fact& f : facts)
+      holdings.addFact(f);
+  }
+
   void stepSpill(const Instr& instr, const SpillMove& move, Holdings& holdings) {
     const Operand& reg = instr.op_(move.reg);
     if (!hasPlace(reg)) return;
     auto take = [&](Location to, Location from) {
-      if (to == from) return;
-      copied_.assign(1, holdings.at(from));
-      // Where the guard is false the old contents stay.
-      if (instr.isGuarded()) std::erase_if(copied_[0], [&](Unit u) { return !holdings.holds(to, u); });
-      holdings.clear(to);
-      for (Unit u : copied_[0])
-        holdings.add(to, u);
+      if (to != from) transfer(guardOf(instr), instr.isGuarded(), to, from, holdings);
     };
     for (unsigned i = 0; i < reg.width; ++i) {
       const Location l = locationOf(reg, i);
@@ -490,11 +593,13 @@ class Checker {
   void checkUse(const Instr& instr, const Operand& o, const Holdings& holdings) {
     // The register that keeps a value of another file has none of its own: what it holds is checked at the move's
     // result.
+    const std::optional<Guard> guard = guardOf(instr);
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
       if (!mayHaveValue_[u]) continue;
       if (!hasPlace(o)) return fault(instr, "reads a register that has a value but no place");
       if (holdings.holds(locationOf(o, i), u)) continue;
+      if (guard && &o != &instr.guard() && holdings.holdsUnder(locationOf(o, i), u, *guard)) continue;
       return fault(instr, fmt::format("register {} does not hold component {} of virtual register {}", numberOf(o, i),
                                       o.sub + i, o.reg));
     }

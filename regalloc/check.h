@@ -14,10 +14,12 @@ namespace orias::regalloc {
 ///   definition of u in location l:  u leaves all other locations, l := {u}
 ///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations
 ///   spill store, load, move:        the target location takes the source's set
-///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l := {}
+///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l holds u
+///                                   where the guard is true, and all others where it is false, until the block ends
+///                                   or the predicate changes; both halves in one place are the whole
 ///                                   (of a register of the warp, under the result of ELECT: as a definition)
 ///   join of paths:                  intersection, where a component without a value on one path counts as held there
-///   use of u in l:                  a fault unless l holds u, or u can have no value here
+///   use of u in l:                  a fault unless l holds u (where the guard is true), or u can have no value here
 ///
 /// (the scheme of regalloc2's checker, with sets for coalesced copies). For the registers of the warp (UR, UP, B) there
 /// are further edges: from each end of a divergent side to the beginnings of the others, since those run in any order.

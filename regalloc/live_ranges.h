@@ -73,8 +73,9 @@ inline unsigned registersOf(const isa::Operand& o) {
 
 /// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
 ///
-/// A guarded definition does not end the range above it (the old value may survive it), and a value is live only where
-/// some definition can have reached: a register that is only ever written under guards does not stretch to the entry.
+/// A guarded definition ends the range above it only if nobody reads the old value where the guard is false
+/// (ori/analysis/liveness.h), and a value is live only where some definition can have reached: a register that is only
+/// ever written under guards does not stretch to the entry.
 /// A register that no instruction reads has an empty range, unless a debugger may read it: the zero register takes its
 /// place. The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, the sides of the
 /// branch run one after the other in any order, so a value that is live on one side is live throughout the other sides.

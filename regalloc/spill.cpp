@@ -308,11 +308,20 @@ class Spiller {
     for (unsigned index : defs) {
       const IsaOperand old = instr->op_(index).value();
       IsaOperand temp = newTemp(v, old.sub, old.width);
-      // Where the guard is false the old value stays: bring it into the temporary first.
-      if (instr->isGuarded()) emitLoad(instr, temp, old.sub, old.width);
+      // Where the guard is false the old value stays: where it is, or in the temporary.
+      const IsaOperand guard = canStoreUnderGuard(*instr) ? instr->guard().value() : IsaOperand::pt();
+      if (instr->isGuarded() && guard.isZeroReg()) emitLoad(instr, temp, old.sub, old.width);
       function_.setOperand(instr, index, temp);
-      emitStore(instr, temp, old.sub, old.width);
+      emitStore(instr, temp, old.sub, old.width, guard);
     }
+  }
+
+  /// Whether the guard still holds its value behind the instruction, in its register.
+  bool canStoreUnderGuard(const Instr& instr) const {
+    return instr.isGuarded() && isInMemory() && !instr.guard().isZeroReg() &&
+           std::ranges::none_of(instr.ops(), [](const Operand& o) {
+             return o.isDef && (o.isReg(File::P) || o.isReg(File::UP)) && !o.isZeroReg();
+           });
   }
 
   bool isMember(const Operand& o) const {
@@ -357,11 +366,13 @@ class Spiller {
       moveFromRefuge(where, temp, sub, width);
   }
 
-  void emitStore(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width) {
+  void emitStore(Instr* after, const IsaOperand& temp, unsigned sub, unsigned width,
+                 const IsaOperand& guard = IsaOperand::pt()) {
     if (isInMemory()) {
       Instr* last = after;
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* store = memoryAccess(Op::STL, ori::component(temp, at - sub, n), at, n);
+        function_.setGuard(store, guard);
         function_.insertAfter(last, store);
         note(store, SpillMove::Kind::Store, "Rb");
         state_.storeBytes += 4 * n;

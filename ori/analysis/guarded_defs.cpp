@@ -33,4 +33,22 @@ void ElectedDefs::step(const Instr& instr) {
     elected_.push_back(elected.value());
 }
 
+GuardValue GuardValues::of(const Instr& instr) const {
+  const Operand& guard = instr.guard();
+  GuardValue register_ = 0;
+  // What no register tells is like no other guard.
+  InstrId version = instr.id + 1;
+  components_.forEach(guard, [&](CompId comp) {
+    register_ = GuardValue{comp} + 1;
+    version = lastDef_[comp];
+  });
+  return register_ << 33 | GuardValue{version} << 1 | (guard.inverted() ? 1 : 0);
+}
+
+void GuardValues::define(const Instr& instr) {
+  for (const Operand& o : instr.ops())
+    if (o.isDef && (o.isReg(isa::File::P) || o.isReg(isa::File::UP)))
+      components_.forEach(o, [&](CompId comp) { lastDef_[comp] = instr.id + 1; });
+}
+
 } // namespace orias::ori

@@ -1,7 +1,8 @@
 #pragma once
 
-#include "ori/function.h"
+#include "ori/analysis/components.h"
 
+#include <cstdint>
 #include <vector>
 
 namespace orias::ori {
@@ -22,6 +23,61 @@ class ElectedDefs {
 
  private:
   std::vector<isa::Operand> elected_; // predicates that are true in one active lane
+};
+
+/// The value of a guard within one block: equal for two instructions if both execute or neither does. Never zero.
+using GuardValue = std::uint64_t;
+
+/// The value that makes an instruction execute exactly where the other one does not.
+constexpr GuardValue complementOf(GuardValue guard) {
+  return guard ^ 1;
+}
+
+/// Walks forwards over a block and names the values of guards. Two guards have the same value if they read the same
+/// predicate with the same sign, and nothing writes it in between.
+class GuardValues {
+ public:
+  explicit GuardValues(const Components& components) : components_(components), lastDef_(components.count(), 0) {}
+
+  /// The guard of a guarded instruction. Call it before `define`.
+  GuardValue of(const Instr& instr) const;
+  /// Goes over the results of the instruction.
+  void define(const Instr& instr);
+
+ private:
+  const Components& components_;
+  std::vector<InstrId> lastDef_; // by component, plus one; of predicates only
+};
+
+/// How much of a component's value is read from a point on, in one block. It goes backwards over reads and writes.
+///
+/// A write under a guard ends the life of the old value if the new one is read under the same guard only:
+/// `@P0 LDG R4; @P0 FADD .., R4`. Two writes under a predicate and its complement end it together.
+class GuardedLife {
+ public:
+  explicit GuardedLife(bool isLive) : state_(isLive ? kLive : kDead) {}
+
+  bool isLive() const { return state_ != kDead; }
+  /// A read that happens wherever the code is reached.
+  void read() { state_ = kLive; }
+  void readUnder(GuardValue guard) {
+    if (state_ == kDead)
+      state_ = guard;
+    else if (state_ != guard)
+      state_ = kLive;
+  }
+  void write() { state_ = kDead; }
+  void writeUnder(GuardValue guard) {
+    if (state_ == guard)
+      state_ = kDead;
+    else if (state_ == kLive)
+      state_ = complementOf(guard);
+  }
+
+ private:
+  static constexpr GuardValue kDead = 0, kLive = ~GuardValue{0};
+
+  GuardValue state_; // between the two: read where this guard is true only
 };
 
 } // namespace orias::ori

@@ -29,6 +29,13 @@ class Liveness::Solver {
     std::vector<BlockId> blocks;
     for (const VRegId reg : changed)
       select(reg, blocks);
+    // Other values of a predicate, other lives of what is written under it.
+    for (const VRegId reg : changed)
+      cfg_.function().forEachUse(reg, [&](const Operand& use) {
+        if (&use != &use.owner->guard()) return;
+        for (const Operand& o : use.owner->ops())
+          if (o.isDef && o.isVirtual()) select(o.reg, blocks);
+      });
     std::sort(blocks.begin(), blocks.end());
     blocks.erase(std::unique(blocks.begin(), blocks.end()), blocks.end());
     forget();
@@ -69,14 +76,36 @@ class Liveness::Solver {
     bool usedByPhi = false; ///< read by a phi of a successor
     bool kills = false;     ///< surely defined
     bool defines = false;   ///< perhaps defined
-    /// The first definition of the block, when it is guarded.
-    const Instr* guardedFirst = nullptr;
+  };
+
+  /// A reference to a component at or behind the first guarded definition of it in the block.
+  struct Event {
+    enum class Kind : std::uint8_t { Read, Write, GuardedRead, GuardedWrite };
+    CompId comp;
+    InstrId instr;
+    GuardValue guard; ///< of guarded references
+    Kind kind;
+    bool isFirst = false; ///< no definition of the block is in front of it
+
+    void applyTo(GuardedLife& life) const {
+      switch (kind) {
+      case Kind::Read: life.read(); break;
+      case Kind::GuardedRead: life.readUnder(guard); break;
+      case Kind::Write: life.write(); break;
+      case Kind::GuardedWrite: life.writeUnder(guard); break;
+      }
+    }
+  };
+  struct BlockEvents {
+    BlockId block;
+    std::size_t begin;
   };
 
   Summary& summary(CompId comp, BlockId block, std::size_t blockBegin) {
     // Within the block's part of summaries_, found by a table that is stamped with the block.
     if (slotStamp_[comp] != block) {
       slotStamp_[comp] = block;
+      isWatched_[comp] = false;
       slot_[comp] = static_cast<std::uint32_t>(summaries_.size() - blockBegin);
       summaries_.push_back({comp, block});
     }
@@ -85,6 +114,7 @@ class Liveness::Solver {
 
   /// Marks the components of a register, and adds the blocks that name it.
   void select(VRegId reg, std::vector<BlockId>& blocks) {
+    if (selected_[components_.of(reg, 0)]) return;
     for (CompId comp = components_.of(reg, 0), n = 0; n < cfg_.function().vreg(reg).width; ++comp, ++n)
       selected_[comp] = true;
     const auto add = [&](const Operand& operand) {
@@ -132,39 +162,105 @@ class Liveness::Solver {
   void gather(std::span<const BlockId> blocks) {
     slotStamp_.assign(components_.count(), kNoId);
     slot_.assign(components_.count(), 0);
+    isWatched_.assign(components_.count(), false);
     std::stable_sort(phiUses_.begin(), phiUses_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    GuardValues guards(components_);
+    for (BlockId id : blocks)
+      gatherBlock(id, guards);
+    if (isUpdate_) return;
+    // Nothing lives across the borders of blocks that cannot be reached. Lives start in them all the same.
+    const std::size_t reachable = summaries_.size();
+    for (const Block* block : cfg_.function().layout())
+      if (!cfg_.isReachable(block->id)) {
+        gatherBlock(block->id, guards);
+        summaries_.resize(reachable);
+      }
+  }
+
+  void gatherBlock(BlockId id, GuardValues& guards) {
+    const std::size_t begin = summaries_.size(), firstEvent = events_.size();
     ElectedDefs elected;
-    for (BlockId id : blocks) {
-      const Block& block = *cfg_.function().block(id);
-      const std::size_t begin = summaries_.size();
-      elected.enter();
-      for (const Instr& instr : block) {
-        if (!isPhi(instr))
-          for (const Operand& operand : instr.refs())
-            if (!operand.isDef)
-              components_.forEach(operand, [&](CompId comp) {
-                if (!isOfInterest(comp)) return;
-                Summary& s = summary(comp, id, begin);
-                if (!s.kills) s.usedFirst = true;
-              });
-        for (const Operand& operand : instr.ops())
-          if (operand.isDef) {
-            const bool alwaysExecutes = elected.alwaysExecutes(instr, operand);
+    for (const Instr& instr : *cfg_.function().block(id)) {
+      const GuardValue guard = instr.isGuarded() ? guards.of(instr) : 0;
+      if (!isPhi(instr))
+        for (const Operand& operand : instr.refs())
+          if (!operand.isDef) {
+            const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
             components_.forEach(operand, [&](CompId comp) {
               if (!isOfInterest(comp)) return;
               Summary& s = summary(comp, id, begin);
-              if (!s.defines && instr.isGuarded()) s.guardedFirst = &instr;
-              s.defines = true;
-              if (!instr.isGuarded() || alwaysExecutes) s.kills = true;
-              if (alwaysExecutes) out_.lifeStarts_.emplace_back(instr.id, comp);
+              if (isWatched_[comp])
+                events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
+              else if (!s.kills)
+                s.usedFirst = true;
             });
           }
-        elected.step(instr);
+      for (const Operand& operand : instr.ops())
+        if (operand.isDef) {
+          const bool alwaysExecutes = guard == 0 || elected.alwaysExecutes(instr, operand);
+          components_.forEach(operand, [&](CompId comp) {
+            if (!isOfInterest(comp)) return;
+            Summary& s = summary(comp, id, begin);
+            if (alwaysExecutes && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
+            if (guard != 0 || isWatched_[comp]) {
+              isWatched_[comp] = true;
+              events_.push_back(
+                  {comp, instr.id, guard, alwaysExecutes ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
+            } else {
+              s.kills = true;
+            }
+            s.defines = true;
+          });
+        }
+      guards.define(instr);
+      elected.step(instr);
+    }
+    if (events_.size() != firstEvent) {
+      blockEvents_.push_back({id, firstEvent});
+      summarise(firstEvent, begin);
+    }
+    const auto uses = std::equal_range(phiUses_.begin(), phiUses_.end(), std::pair<BlockId, CompId>{id, 0},
+                                       [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (auto use = uses.first; use != uses.second; ++use)
+      summary(use->second, id, begin).usedByPhi = true;
+  }
+
+  /// What the events of one block say of the components that are written under guards in it.
+  void summarise(std::size_t firstEvent, std::size_t blockBegin) {
+    lives_.assign(summaries_.size() - blockBegin, {GuardedLife(false), GuardedLife(true)});
+    for (std::size_t e = events_.size(); e-- > firstEvent;)
+      for (GuardedLife& life : lives_[slot_[events_[e].comp]])
+        events_[e].applyTo(life);
+    for (std::size_t i = 0; i < lives_.size(); ++i) {
+      Summary& s = summaries_[blockBegin + i];
+      if (s.kills || !isWatched_[s.comp]) continue;
+      s.usedFirst |= lives_[i][0].isLive();
+      s.kills = !lives_[i][1].isLive();
+    }
+  }
+
+  /// Which guarded definitions start lives, by what is live at the borders of their blocks.
+  void findLifeStarts() {
+    std::vector<BlockId>& seenIn = slotStamp_;
+    std::fill(seenIn.begin(), seenIn.end(), kNoId);
+    std::vector<GuardedLife> lives;
+    for (std::size_t b = blockEvents_.size(), end = events_.size(); b-- > 0; end = blockEvents_[b].begin) {
+      const BlockId id = blockEvents_[b].block;
+      lives.clear();
+      for (std::size_t e = end; e-- > blockEvents_[b].begin;) {
+        const Event& event = events_[e];
+        if (seenIn[event.comp] != id) {
+          seenIn[event.comp] = id;
+          slot_[event.comp] = static_cast<std::uint32_t>(lives.size());
+          lives.emplace_back(out_.isLiveOut(id, event.comp));
+        }
+        GuardedLife& life = lives[slot_[event.comp]];
+        event.applyTo(life);
+        // Where no definition reaches, nothing is live, whatever is read behind.
+        if (event.kind == Event::Kind::GuardedWrite &&
+            (!life.isLive() || (event.isFirst && !out_.isLiveIn(id, event.comp))))
+          out_.lifeStarts_.emplace_back(event.instr, event.comp);
       }
-      const auto uses = std::equal_range(phiUses_.begin(), phiUses_.end(), std::pair<BlockId, CompId>{id, 0},
-                                         [](const auto& a, const auto& b) { return a.first < b.first; });
-      for (auto use = uses.first; use != uses.second; ++use)
-        summary(use->second, id, begin).usedByPhi = true;
     }
   }
 
@@ -177,6 +273,7 @@ class Liveness::Solver {
       solve(std::span(summaries_).subspan(i, end - i));
       i = end;
     }
+    findLifeStarts();
     std::sort(out_.lifeStarts_.begin(), out_.lifeStarts_.end());
   }
 
@@ -305,9 +402,6 @@ class Liveness::Solver {
         if (fresh & ~words.kills) flowOut(to, fresh & ~words.kills);
       }
     }
-    for (const Summary& s : all)
-      if (s.guardedFirst && (which & bitOf(s) & ~at(s.block).in))
-        out_.lifeStarts_.emplace_back(s.guardedFirst->id, s.comp);
   }
 
   Liveness& out_;
@@ -325,6 +419,10 @@ class Liveness::Solver {
   std::vector<BlockId> work_;
   std::vector<BlockId> slotStamp_; // by component
   std::vector<std::uint32_t> slot_;
+  std::vector<bool> isWatched_; // by component: written under a guard in the block
+  std::vector<Event> events_;   // of watched components, one block after the other
+  std::vector<BlockEvents> blockEvents_;
+  std::vector<std::array<GuardedLife, 2>> lives_; // by summary of the block: dead and live behind it
 };
 
 Liveness::Liveness(const Cfg& cfg)

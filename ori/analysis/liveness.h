@@ -17,8 +17,11 @@ using FileCounts = std::array<unsigned, isa::kFileCount>;
 /// Which components are live at the borders of blocks. A snapshot, which `update` follows small changes with.
 ///
 /// A component is live where its value may still be read, and some definition of it may have happened. The second half
-/// matters for guarded code: in `@P0 LDG R4; @P0 FADD .., R4` the load does not end R4's life backwards, as it may not
-/// execute; but nothing above it defines R4, so R4 is not live there. What always executes (guarded_defs.h) ends it.
+/// matters for guarded code: in `@P0 LDG R4; FADD .., R4` the load does not end R4's life backwards, as it may not
+/// execute; but if nothing above it defines R4, R4 is not live there.
+///
+/// Within a block, a guarded definition ends a life if what it writes is read under the same guard only, or if another
+/// one under the complement stands behind it (guarded_defs.h). What always executes ends it, too.
 ///
 /// A phi reads its sources at the end of the predecessors, and writes at the beginning of its block: its result is not
 /// live into the block, its sources are live out of the predecessor only.
@@ -42,7 +45,7 @@ class Liveness {
 
   /// Components that may be read before anything defines them: for messages.
   const std::vector<CompId>& maybeUndefined() const { return maybeUndefined_; }
-  /// A guarded definition that nevertheless starts a life: no definition reaches it, or it always executes.
+  /// A guarded definition that nevertheless starts a life: nobody reads what was there before.
   bool startsLife(const Instr& instr, CompId comp) const;
 
  private:

@@ -19,7 +19,8 @@ struct RandomShape {
   unsigned instrsPerBlock = 6;
   unsigned registers = 6;
   unsigned guardedPercent = 10;
-  bool initialise = true; ///< define everything at the entry
+  bool initialise = true;        ///< define everything at the entry
+  unsigned sameGuardPercent = 0; ///< of the guarded instructions: those under the guard of the last one, or its inverse
 };
 
 /// Copies, additions of one and two words, comparisons and stores (which are what can be observed), with any control
@@ -38,6 +39,7 @@ inline void fillRandomly(Function& f, std::mt19937& random, const RandomShape& s
   auto predicate = [&] { return f.use(predicates[pick(predicates.size())]); };
   for (unsigned i = 0; i < shape.blocks; ++i)
     f.newBlock();
+  isa::Operand lastGuard = f.use(predicates.front());
   Builder b(f, f.entry());
   if (shape.initialise) {
     std::int32_t value = 100;
@@ -52,7 +54,14 @@ inline void fillRandomly(Function& f, std::mt19937& random, const RandomShape& s
   for (Block* block : f.layout()) {
     b.setBlock(block);
     for (unsigned i = 0; i < shape.instrsPerBlock; ++i) {
-      b.setGuard(pick(100) < shape.guardedPercent ? predicate() : isa::Operand::pt());
+      isa::Operand guard = isa::Operand::pt();
+      if (pick(100) < shape.guardedPercent) {
+        const bool isSame = shape.sameGuardPercent != 0 && pick(100) < shape.sameGuardPercent;
+        guard = isSame ? lastGuard : predicate();
+        if (isSame && pick(3) == 0) guard.flags ^= isa::Operand::kNot;
+        lastGuard = guard;
+      }
+      b.setGuard(guard);
       switch (pick(8)) {
       case 0:
         b.emit(Op::IADD3, {word(), isa::Operand::pt(), isa::Operand::pt(), word(), word(), isa::Operand::rz()});

@@ -93,6 +93,19 @@ TEST_CASE("a register written under guards only is not live before") {
   CHECK(a.stats().registers == 2 + 2);
 }
 
+TEST_CASE("values that are written and read under one guard are free around the loop") {
+  // Forty values were live throughout the loop.
+  std::string body = ".L0:\n S2R %r0, SR_TID.X;\n -> .L1;\n.L1:\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n";
+  for (unsigned i = 0; i < 40; ++i) {
+    const std::string r = "%r" + std::to_string(10 + i);
+    body += " @%p1 LDS " + r + ", [%r0+" + std::to_string(4 * i) + "];\n @%p1 STS [" + r + "], " + r + ";\n";
+  }
+  body += " ISETP.LT.U32.AND %p2, PT, %r0, 5, PT;\n @%p2 BRA .L1;\n -> .L2;\n.L2:\n EXIT;\n";
+  auto a = allocated(body);
+  CHECK(a.problem == "");
+  CHECK(a.stats().registers <= 2 + 2);
+}
+
 TEST_CASE("a result that nobody reads overwrites nothing") {
   auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n MOV %r1, 5;\n @%p3 MOV %r2, 6;\n STS [%r0], %r0;\n EXIT;\n");
   CHECK(a.problem == "");
@@ -223,6 +236,17 @@ TEST_CASE("tuples spill as rows of their own width") {
     CHECK(a.problem == "");
     if (registers < 32) CHECK(contains(a.text(), "STL.128"));
   }
+}
+
+TEST_CASE("a spilled value that is written under a guard is stored under it, and not loaded first") {
+  AllocationOptions options;
+  options.spillEverything = true;
+  auto a = allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p2, PT, %r0, 9, PT;\n LDS %r1, [%r0];\n"
+                     " @%p2 LDS %r1, [%r0+4];\n STS [%r0], %r1;\n EXIT;\n",
+                     options);
+  CHECK(a.problem == "");
+  CHECK(countOf(a.text(), "@P0 STL") == 1);
+  CHECK(countOf(a.text(), "LDL") == 4 + 1); // the reads of both
 }
 
 TEST_CASE("what cannot be done is an error that names the function, the file and the budget") {

@@ -82,6 +82,15 @@ TEST_CASE("random functions do the same after allocation, at any budget") {
     }
 }
 
+TEST_CASE("random functions under guards do the same after allocation, at any budget") {
+  for (unsigned seed = 0; seed < 60; ++seed)
+    for (unsigned registers : {255u, 20u, 10u}) {
+      AllocationOptions options;
+      options.maxRegisters = registers;
+      checkSeed(3000 + seed, {8, 10, 8, 60, seed % 3 != 0, 80}, options);
+    }
+}
+
 TEST_CASE("larger random functions with more values than registers") {
   for (unsigned seed = 0; seed < 20; ++seed)
     for (unsigned registers : {40u, 12u}) {
