@@ -61,7 +61,7 @@ def compile_case(case, chip, target):
                 jax.jit(function, in_shardings=everywhere, out_shardings=everywhere).lower(*shapes).compile()
             except BaseException as error:  # of many kinds, the compiler's own among them
                 print(f"{target.name}: {str(error).strip().splitlines()[0][:300]}", file=sys.stderr, flush=True)
-            # One file holds all kernels of a module; smaller files belong to constants that XLA folded.
+            # XLA writes a file for each kernel; the largest is kept.
             made = sorted(pathlib.Path(scratch).glob("*.ptx"), key=lambda file: file.stat().st_size)
             if made:
                 target.write_bytes(made[-1].read_bytes())
