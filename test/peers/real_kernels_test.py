@@ -3,6 +3,7 @@
 
 real_kernels_test.py ORIAS_RUN FILE.ptx...
 """
+import argparse
 import pathlib
 import subprocess
 import sys
@@ -24,13 +25,41 @@ sys.exit(subprocess.run([{orias!r}] + [str(changed) if a == source else a for a 
 """
 
 
-def wrong_program(folder, orias_run):
-    """Puts the wrong assembler and orias-run into a folder; the path of orias-run there."""
+# Stands in orias' place: correct code that executes more instructions.
+SLOW = """#!/usr/bin/env python3
+import subprocess, sys
+sys.exit(subprocess.run([{orias!r}, "-O0"] + sys.argv[1:]).returncode)
+"""
+
+
+def stand_in(folder, orias_run, program):
+    """Puts another assembler and orias-run into a folder; the path of orias-run there."""
     (folder / "orias-run").symlink_to(pathlib.Path(orias_run).resolve())
-    wrong = folder / "orias"
-    wrong.write_text(WRONG.format(folder=str(folder), orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
-    wrong.chmod(0o755)
+    other = folder / "orias"
+    other.write_text(program.format(folder=str(folder), orias=str(pathlib.Path(orias_run.removesuffix("-run")).resolve())))
+    other.chmod(0o755)
     return str(folder / "orias-run")
+
+
+class Budget(real_kernels.Runner):
+    """Keeps the number of thread instructions of each run of ptxas' cubin alone."""
+
+    used = ()
+
+    def run(self, launch, first, *options, **more):
+        found = super().run(launch, first, *options, **more)
+        if not options and found["completed"]:
+            self.used += (found["threadInstructions"],)
+        return found
+
+
+def keeps_slow_code(folder, orias_run, file):
+    """Whether code that needs more instructions than ptxas' agrees, where the budget is what ptxas' code needs."""
+    arguments = argparse.Namespace(orias_run=stand_in(folder, orias_run, SLOW), arch="sm_90", budget=20_000_000, keep=None, stats=False)
+    runner = Budget(arguments)
+    runner.file(file)
+    runner.budget = max(runner.used)
+    return [result.verdict for result in runner.file(file)] == ["agrees"]
 
 
 def verdict(orias_run, files):
@@ -63,9 +92,12 @@ def main():
     if status != 0 or " agrees" not in line:
         sys.exit(f"kernels that agree are said to be: {line}")
     with tempfile.TemporaryDirectory() as folder:
-        status, line = verdict(wrong_program(pathlib.Path(folder), orias_run), files)
+        status, line = verdict(stand_in(pathlib.Path(folder), orias_run, WRONG), files)
         if status != 1 or " differs" not in line:
             sys.exit(f"kernels of another program are said to be: {line}")
+    with tempfile.TemporaryDirectory() as folder:
+        if not keeps_slow_code(pathlib.Path(folder), orias_run, pathlib.Path(files[0])):
+            sys.exit("code that executes more instructions than ptxas' is said to differ")
     print("kernels that agree do, and those of another program differ")
 
 
