@@ -23,6 +23,16 @@ LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods)
     return row.modIndex(Mod::F32) >= 0 && row.mnemonic == "HADD2" && getMod(op, mods, Mod::F32) != 0
                ? LatencyClass::Fp16Alu
                : row.latencyClass;
+  case LatencyClass::Cbu:
+    // Before sm_90 the next instruction follows these at once, as it does BMOV (observed: the tables say how often). On
+    // sm_90 ptxas keeps 5 cycles behind all of the class.
+    switch (op) {
+    case Op::BREAK:
+    case Op::WARPSYNC:
+    case Op::WARPSYNC_ALL:
+    case Op::YIELD: return LatencyClass::Bmov;
+    default: return row.latencyClass;
+    }
   default: return row.latencyClass;
   }
 }

@@ -296,3 +296,38 @@ TEST_CASE("hazard: USETMAXREG.TRY_ALLOC signals a scoreboard") {
              {"EXIT", 5}},
             1, {"PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x0", 13}, Kind::MissingWait, 0, 1);
 }
+
+TEST_CASE("hazard: before sm_90 the next instruction follows YIELD, BREAK, WARPSYNC, BMOV and guarded calls at once") {
+  const auto shortStalls = [](const char* chip, const char* text) {
+    const std::vector<Line> lines = {{text, 1}, {"NOP", 5}, {"EXIT", 5}};
+    const auto found = chip == std::string_view("sm_90") ? violations(lines) : violationsOn(chip, lines);
+    for (const hazard::Violation& violation : found)
+      CHECK(violation.kind == Kind::ShortStall);
+    return found.size();
+  };
+  for (const char* text :
+       {"YIELD", "@P0 BREAK B0", "WARPSYNC.ALL", "BMOV.32.CLEAR RZ, B0", "@!P0 CALL.REL.NOINC 0x20"}) {
+    CAPTURE(text);
+    for (const char* chip : {"sm_75", "sm_80", "sm_89"}) {
+      CAPTURE(chip);
+      CHECK(shortStalls(chip, text) == 0);
+    }
+    CHECK(shortStalls("sm_90", text) == 1);
+  }
+  for (const char* text : {"BSYNC B0", "CALL.REL.NOINC 0x20"}) {
+    CAPTURE(text);
+    for (const char* chip : {"sm_75", "sm_80", "sm_89", "sm_90"}) {
+      CAPTURE(chip);
+      CHECK(shortStalls(chip, text) == 1);
+    }
+  }
+}
+
+TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles behind its comparison") {
+  const auto late = [](unsigned stall) {
+    return violationsOn("sm_75", {{"ISETP.EQ.AND P1, PT, R11, 0x8, PT", stall}, {"@!P0 BRA P1, 0x20", 5}, {"EXIT", 5}})
+        .size();
+  };
+  CHECK(late(12) == 0);
+  CHECK(late(11) == 1);
+}
