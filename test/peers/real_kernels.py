@@ -63,14 +63,28 @@ def bytes_of(type_name):
     return SIZES[re.sub(r"\D", "", type_name.removesuffix("x2"))] * (2 if type_name.endswith("x2") else 1)
 
 
+def with_percent_signs(body, others):
+    """The text with % in front of the registers that are declared without one; `others` are names of parameters."""
+    declared = set()
+    for names in re.findall(r"\.reg\s+(?:\.\w+\s+)+([^;]*);", body):
+        declared |= {name for name in re.findall(r"(?<![%\w$<.])[A-Za-z_$][\w$]*(?![\w$<])", names)}
+    declared -= others
+    if not declared:
+        return body
+    return re.sub(r"(?<![\w$%.])(" + "|".join(map(re.escape, declared)) + r")(?![\w$])", r"%\1", body)
+
+
 class Kernel:
     """What the text of one entry says of its parameters: `parameters` are (type, size in bytes, alignment, name), `pointers`
     maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory,
     `textures` (parameter, offset) to a view of a buffer."""
 
     def __init__(self, name, parameters, directives, body):
-        self.name, self.directives, self.body = name, directives, body
-        self.parameters = [self.parameter(text) for text in re.split(r",", parameters or "") if text.strip()]
+        # Old versions of PTX declare parameters in the body.
+        texts = re.split(r",", parameters) if parameters else re.findall(r"^\s*(\.param\s[^;]*);", body, re.M)
+        self.parameters = [self.parameter(text) for text in texts if text.strip()]
+        self.name, self.directives = name, directives
+        self.body = with_percent_signs(re.sub(r"^\s*\.(?:loc|file)\s.*$", "", body, flags=re.M), {p[3] for p in self.parameters})
         self.pointers = collections.defaultdict(collections.Counter)
         self.nested = collections.defaultdict(collections.Counter)
         self.textures = {}
@@ -202,7 +216,7 @@ class Kernel:
                     offset += 8
                     continue
                 field = scalar(types[offset]) if offset in types else {"type": "u32" if align % 4 == 0 and offset % 4 == 0
-                                                                      and offset + 4 <= size else "u8", "value": number}
+                                                                      and offset + 4 <= size else "u8", "value": number % 128}
                 width = bytes_of(field["type"])
                 if offset % width or offset + width > size:
                     field, width = {"type": "u8", "value": number % 128}, 1
