@@ -65,29 +65,30 @@ def bytes_of(type_name):
 
 def with_percent_signs(body, others):
     """The text with % in front of the registers that are declared without one; `others` are names of parameters."""
-    declared = set()
+    declared = set()  # patterns; r<3> declares r0, r1 and r2
     for names in re.findall(r"\.reg\s+(?:\.\w+\s+)+([^;]*);", body):
-        declared |= {name for name in re.findall(r"(?<![%\w$<.])[A-Za-z_$][\w$]*(?![\w$<])", names)}
-    declared -= others
+        for name, count in re.findall(r"(?<![%\w$.<])([A-Za-z_$][\w$]*)(<)?", names):
+            if name not in others:
+                declared.add(re.escape(name) + (r"\d+" if count else ""))
     if not declared:
         return body
-    return re.sub(r"(?<![\w$%.])(" + "|".join(map(re.escape, declared)) + r")(?![\w$])", r"%\1", body)
+    return re.sub(r"(?<![\w$%.])(" + "|".join(sorted(declared)) + r")(?![\w$])", r"%\1", body)
 
 
 class Kernel:
     """What the text of one entry says of its parameters: `parameters` are (type, size in bytes, alignment, name), `pointers`
     maps (parameter, offset) to the types that are read and written through it, `nested` those behind a pointer in memory,
-    `textures` (parameter, offset) to a view of a buffer."""
+    `textures` (parameter, offset) to a view of a buffer, `named_textures` names of the module's."""
 
     def __init__(self, name, parameters, directives, body):
         # Old versions of PTX declare parameters in the body.
-        texts = re.split(r",", parameters) if parameters else re.findall(r"^\s*(\.param\s[^;]*);", body, re.M)
+        texts = re.split(r",", parameters) if parameters else re.findall(r"(\.param\s[^;]*);", re.split(r"[{]|ld\.|call", body)[0])
         self.parameters = [self.parameter(text) for text in texts if text.strip()]
         self.name, self.directives = name, directives
         self.body = with_percent_signs(re.sub(r"^\s*\.(?:loc|file)\s.*$", "", body, flags=re.M), {p[3] for p in self.parameters})
         self.pointers = collections.defaultdict(collections.Counter)
         self.nested = collections.defaultdict(collections.Counter)
-        self.textures = {}
+        self.textures, self.named_textures = {}, {}
         for _ in range(2):  # once more for what loops carry
             self.walk()
 
@@ -136,14 +137,20 @@ class Kernel:
                         taint.setdefault(target, set()).add(("behind", parameter, offset))
 
     def texture(self, opcode, operands, taint):
-        handle = re.search(r"\[\s*(%\w+)", operands)
+        handle = re.search(r"\[\s*(%?[\w$]+)", operands)
         shape = re.search(r"\.(a?[12]d|3d)\b", opcode)
-        for how, parameter, offset in taint.get(handle[1] if handle else "", ()):
-            if how == "at" and shape:
-                bits = re.search(r"\.b(8|16|32|64)\b", opcode)
-                channels = 4 if opcode.startswith("t") else int((re.search(r"\.v([24])\b", opcode) or [0, 1])[1])
-                kind = "f32" if ".f32" in opcode else f"u{bits[1]}" if bits else "u32"
-                self.textures.setdefault((parameter, offset), (shape[1], kind, channels))
+        if not handle or not shape:
+            return
+        bits = re.search(r"\.b(8|16|32|64)\b", opcode)
+        channels = 4 if opcode.startswith("t") else int((re.search(r"\.v([24])\b", opcode) or [0, 1])[1])
+        results = re.match(r"(?:\.\w+)*?\.v[24]\.(\w+)", opcode[opcode.find("."):])
+        kind = "f32" if ".f32" in opcode and not (results and results[1] in ("s32", "u32")) else f"u{bits[1]}" if bits else "u32"
+        view = (shape[1], kind, channels)
+        if not handle[1].startswith("%"):
+            self.named_textures.setdefault(handle[1], view)
+        for how, parameter, offset in taint.get(handle[1], ()):
+            if how == "at":
+                self.textures.setdefault((parameter, offset), view)
 
     def block(self, threads):
         found = re.search(r"\.(?:reqntid|maxntid)\s+(\d+)(?:\s*,\s*(\d+))?(?:\s*,\s*(\d+))?", self.directives)
@@ -158,14 +165,16 @@ class Kernel:
         """The launch file's contents with `number` in each parameter that is no pointer, and blocks of so many threads."""
         buffers, arguments, textures = [], [], []
 
-        def texture(at):
-            shape, kind, channels = self.textures[at]
-            name = f"t{at[0]}_{at[1]}"
+        def view(name, shape, kind, channels):
             size = {"1d": [64], "a1d": [64, 4], "2d": [32, 16], "a2d": [32, 16, 4], "3d": [16, 8, 8]}[shape]
             init = {"generator": "random", "seed": 7 + len(textures), "low": 0, "high": 4}
             buffers.append({"name": name + "_texels", "type": kind, "count": math.prod(size) * channels, "init": init,
                             "expected": init})
             textures.append({"name": name, "buffer": name + "_texels", "shape": shape, "size": size, "channels": channels})
+
+        def texture(at):
+            name = f"t{at[0]}_{at[1]}"
+            view(name, *self.textures[at])
             return {"texture": name}
 
         def buffer(name, kinds):
@@ -201,6 +210,8 @@ class Kernel:
             bits = re.sub(r"\D", "", kind)
             return {"type": ("s" if kind[0] == "s" else "u") + bits, "value": number % (1 << int(bits) - 1)}
 
+        for name, what in self.named_textures.items():
+            view(name, *what)
         for k, (kind, size, align, _, marked, array) in enumerate(self.parameters):
             known = self.pointers.keys() | self.textures.keys()
             if not array:

@@ -75,6 +75,31 @@ DECLARED = """
 """
 
 
+HIDDEN = """
+.entry k
+{ .param .u64 p; .param .s32 n; .reg .u64 address, sum; .reg .u32 r<3>;
+  ld.param.s32 r1, [n];
+  .loc 18 64 0
+  ld.param.u64 address, [p];
+  add.u64 sum, address, 4;
+  st.global.u32 [sum], r1; ret; }
+"""
+TEXTURES = """
+.tex .u64 noise;
+.global .texref unused;
+.entry k (.param .u64 p)
+{ .reg .f32 %f<9>; tex.3d.v4.f32.f32 {%f1,%f2,%f3,%f4},[noise,{%f5,%f6,%f7,%f8}]; ret; }
+"""
+
+
+def pointers_are_found():
+    """Behind .loc, in registers without %, in parameters that the body declares; textures of the module that are read."""
+    [kernel] = real_kernels.kernels_of(HIDDEN)
+    [reader] = real_kernels.kernels_of(TEXTURES)
+    return (list(kernel.pointers) == [(0, 0)] and [p[0] for p in kernel.parameters] == ["u64", "s32"]
+            and [t["name"] for t in reader.launch(1, 64)["textures"]] == ["noise"])
+
+
 def declarations_are_no_kernels():
     """gcc declares its kernels first, and names parameters like registers."""
     [kernel] = real_kernels.kernels_of(DECLARED)
@@ -84,6 +109,8 @@ def declarations_are_no_kernels():
 def main():
     if not declarations_are_no_kernels():
         sys.exit("the kernel behind its declaration is not understood")
+    if not pointers_are_found():
+        sys.exit("pointers or textures of old PTX are not found")
     orias_run, files = sys.argv[1], sys.argv[2:]
     if not tools.find("ptxas"):
         print("skipped, no peer: ptxas")
