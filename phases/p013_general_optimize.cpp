@@ -48,9 +48,10 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
       simplifyPhi,        propagateCopies,   propagateConstantLoad, foldConstants,     foldComparison,
       foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
       dropMasks,          combinePredicates, foldShiftedAddress,    foldWideAddress,   foldOffset,
-      foldUniformBase,    combineSums,       combineLogic,          combineTest,       foldSigns,
-      foldConstantIndex,  foldHalves,        foldSaturation};
-  return optimize(function, context, kRules);
+      foldUniformBase,    foldCarries,       combineShifts,         combineSums,       combineLogic,
+      combineTest,        foldSigns,         foldConstantIndex,     foldHalves,        foldSaturation};
+  const bool isNarrowed = narrowLongValues(function);
+  return optimize(function, context, kRules) || isNarrowed;
 }
 
 /// Phase 49. What has been computed before, by a dominating instruction, is not computed again, as far as registers

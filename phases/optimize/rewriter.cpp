@@ -67,7 +67,7 @@ Instr* Rewriter::producer(const Operand& operand, Op op, unsigned slot) const {
 bool Rewriter::hasOneUse(const Operand& operand) const {
   unsigned uses = 0;
   for (const ori::Operand* o = function_.vreg(operand.reg).refs; o && uses < 2; o = o->nextRef)
-    uses += !o->isDef;
+    uses += !o->isDef && o->sub < operand.sub + operand.width && operand.sub < o->sub + o->width;
   return uses == 1;
 }
 

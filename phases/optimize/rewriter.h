@@ -47,7 +47,7 @@ class Rewriter {
   Definition definition(const isa::Operand& operand, unsigned index = 0) const;
   /// The instruction whose result `slot` is exactly this operand; null otherwise.
   ori::Instr* producer(const isa::Operand& operand, isa::Op op, unsigned slot = 0) const;
-  /// Nobody but one operand names the register besides its definitions.
+  /// Nobody but one operand names any of these words of the register besides their definitions.
   bool hasOneUse(const isa::Operand& operand) const;
   /// The bits of a 32-bit value that is known: an immediate, RZ, or a register that a move sets to one.
   std::optional<std::uint32_t> constantOf(const isa::Operand& operand) const;
@@ -125,10 +125,15 @@ bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
 bool foldSigns(Rewriter&, ori::Instr&);             ///< float_signs.cpp
 bool foldHalves(Rewriter&, ori::Instr&);            ///< halves.cpp
 bool foldSaturation(Rewriter&, ori::Instr&);        ///< saturation.cpp
+bool foldCarries(Rewriter&, ori::Instr&);           ///< carries.cpp
+bool combineShifts(Rewriter&, ori::Instr&);         ///< carries.cpp
 
 /// Branches whose condition is known become unconditional or go, what nobody reaches goes, and what runs under a guard
 /// that is never true. Behind a branch, its condition is known. True when anything changed. decide_branches.cpp
 bool decideBranches(ori::Function& function);
+
+/// 64-bit sums and phis of which only the lower word is read become those of words. demanded_words.cpp
+bool narrowLongValues(ori::Function& function);
 
 /// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
 /// With `context` as far as registers last (shared_pressure.h), as the knobs of the phase say.

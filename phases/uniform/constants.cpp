@@ -54,7 +54,10 @@ class ConstantMover {
       for (Instr& instr : *block)
         find(instr);
     }
-    if (words_.empty()) return 0;
+    for (auto& [key, word] : words_)
+      std::erase_if(word.readers, [&](Instr* reader) { return loadInsteadOfCopy(*reader, word); });
+    std::erase_if(words_, [](const auto& entry) { return entry.second.readers.empty(); });
+    if (words_.empty()) return changed_;
 
     std::vector<DoubleWord*> order;
     for (auto& [key, word] : words_)
@@ -115,6 +118,52 @@ class ConstantMover {
       }
       add(instr, slot, width);
     }
+  }
+
+  /// The copy of a uniform register that is the other source of the instruction, and read by nothing else; null if
+  /// there is none.
+  Instr* copyOfUniform(const Instr& instr, const ori::Operand& source) const {
+    if (!source.isReg(File::R) || !source.isVirtual() || source.width != 1 || source.isDef) return nullptr;
+    Instr* copy = function_.singleDef(source.reg);
+    if (!copy || copy->block != instr.block || copy->isGuarded() || !isa::desc(copy->op).has(isa::Flag::Copy))
+      return nullptr;
+    const ori::Operand& from = copy->op_(1);
+    if (!from.isReg(File::UR) || !from.isVirtual() || from.width != 1 || !function_.singleDef(from.reg)) return nullptr;
+    unsigned uses = 0;
+    function_.forEachUse(source.reg, [&](const ori::Operand&) { ++uses; });
+    return uses == 1 && function_.vreg(source.reg).width == 1 ? copy : nullptr;
+  }
+
+  /// An instruction that reads a constant and a copy of a uniform register can have the copy as a uniform register
+  /// instead, and a load to a vector register in the place of the copy: one instruction less.
+  bool loadInsteadOfCopy(Instr& instr, const DoubleWord& word) {
+    if (instr.block->loopDepth != 0 || isUniformLoad(instr)) return false;
+    std::optional<unsigned> constant;
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      if (!isCandidate(instr, slot) || instr.op_(slot).bank != word.bank) continue;
+      if (instr.op_(slot).imm / 8 * 8 != word.offset) continue;
+      if (constant) return false;
+      constant = slot;
+    }
+    if (!constant || isa::operandWidth(instr.op, instr.mods, *constant) != 1) return false;
+    for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+      const ori::Operand& source = instr.op_(slot);
+      Instr* copy = copyOfUniform(instr, source);
+      if (!copy) continue;
+      const Operand loaded = function_.use(function_.newVReg(File::R, 1)), place = instr.op_(*constant).value();
+      InstrDraft draft(instr);
+      draft.operands[*constant] = uniform(place, loaded);
+      if (!placeUniform(draft, slot, uniform(source.value(), copy->op_(1).value()))) continue;
+      ori::Builder b = ori::Builder::before(function_, copy);
+      b.setSource(instr.source);
+      b.emit(Op::LDC, {loaded, Operand::immediate(place.bank), Operand::rz(), Operand::immediate(place.imm)},
+             {{isa::Mod::Size, isa::MemSize::B32}});
+      commit(function_, instr, draft);
+      function_.erase(copy);
+      ++changed_;
+      return true;
+    }
+    return false;
   }
 
   /// Two words that close neighbours read one after the other take a pair of registers for a short while only.
