@@ -62,14 +62,14 @@ void FunctionWriter::productRow(std::vector<std::string>& acc, const std::vector
                                                                                      ? random_.pick(acc)
                                                                                      : high;
       // Some libraries write every result to a register of its own.
-      if (random_.percent(25)) {
-        low = fresh(Kind::B32);
-        high = fresh(Kind::B32);
-      }
+      const bool isFresh = random_.percent(25);
+      const std::string lowResult = isFresh ? fresh(Kind::B32) : low, highResult = isFresh ? fresh(Kind::B32) : high;
       const bool leavesCarry = !isLast || random_.percent(60);
-      product("lo", reads, true, low, a[i], factor, lowAddend);
-      beside(acc);
-      product("hi", true, leavesCarry, high, swaps ? otherFactor : a[i], swaps ? a[i] : otherFactor, highAddend);
+      product("lo", reads, true, lowResult, a[i], factor, lowAddend);
+      low = lowResult;
+      beside(acc); // `high` is the old word still: the new one is not written yet
+      product("hi", true, leavesCarry, highResult, swaps ? otherFactor : a[i], swaps ? a[i] : otherFactor, highAddend);
+      high = highResult;
       reads = true;
       if (!isLast || !leavesCarry) continue;
       std::string& top = acc[std::min(i + offset + 2, acc.size() - 1)];

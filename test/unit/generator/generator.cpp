@@ -142,3 +142,25 @@ TEST_CASE("bfi inserts less than 32 bits") {
   });
   CHECK(seen > 0);
 }
+
+// What stands between the halves of a product once read the register of the high half before that was written.
+TEST_CASE("between the instructions of a chain no word is read that is not written yet") {
+  std::set<std::string> written;
+  unsigned seen = 0;
+  forLines("bignum", [&](const std::string& line) {
+    if (line.empty()) written.clear();
+    if (const auto o = operandsOf(line, "xor.b32"); o.size() == 3 && o[0].starts_with("%r")) {
+      ++seen;
+      for (const std::string& source : {o[1], o[2]})
+        CHECK_MESSAGE((!source.starts_with("%r") || written.contains(source)), line);
+    }
+    // All that stands in braces is written, too, where the braces come first.
+    const std::size_t first = line.find_first_of("%{", line.find(' ', line.find('.')));
+    if (first == std::string::npos) return;
+    std::istringstream results(line.substr(first, line.find_first_of(line[first] == '{' ? "}" : ",;", first) - first));
+    for (std::string word; results >> word;)
+      if (const std::size_t at = word.find("%r"); at != std::string::npos)
+        written.insert(word.substr(at, word.find_last_not_of(",;|") + 1 - at));
+  });
+  CHECK(seen > 0);
+}
