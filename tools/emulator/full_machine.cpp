@@ -16,7 +16,8 @@ constexpr std::uint64_t kNever = std::numeric_limits<std::uint64_t>::max();
 /// where the machine is no longer full, counts little; fewer where that would be too many steps.
 constexpr std::uint64_t kWaves = 4;
 constexpr std::uint64_t kMaxSteps = std::uint64_t{1} << 23;
-/// Accesses of a quarter that wait for the memory unit; with more the next one is not issued (Huerta et al.).
+/// Accesses of a quarter that wait for the memory unit; with more the next one is not issued (Huerta 2025 in
+/// README.md).
 constexpr unsigned kQueued = 5;
 
 struct ResidentBlock {
@@ -145,7 +146,8 @@ class Multiprocessor {
     return at;
   }
 
-  /// The warp that issued last goes on while it can; otherwise the youngest one that can issues (Huerta et al.).
+  /// The warp that issued last goes on while it can; otherwise the youngest one that can issues (Huerta 2025 in
+  /// README.md).
   void tryIssue(Quarter& quarter) {
     std::size_t chosen = quarter.warps.size();
     std::uint64_t soonest = kNever;
