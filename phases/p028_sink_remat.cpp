@@ -1,11 +1,16 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/divergence.h"
 #include "ori/analysis/dominators.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
+#include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace orias::phases {
 
@@ -24,15 +29,16 @@ class Sinker {
  public:
   Sinker(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function), divergence_(cfg_),
-        dominators_(ori::DomTree::dominators(cfg_)) {}
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
 
   bool run() {
     bool changed = false;
+    sinksBehindLoops_ = !loops_.all().empty() && isShortOfRegisters();
     // Readers first: what feeds a sunken instruction may follow it.
     const auto order = cfg_.reversePostOrder();
     for (std::size_t i = order.size(); i-- > 0;) {
       Block* block = function_.block(order[i]);
-      if (cfg_.successors(order[i]).size() < 2) continue;
+      if (cfg_.successors(order[i]).size() < 2 && !sinksBehindLoops_) continue;
       for (Instr *instr = block->last, *above; instr; instr = above) {
         above = instr->prev;
         changed |= sink(*instr);
@@ -51,7 +57,7 @@ class Sinker {
 
   bool sink(Instr& instr) {
     if (speculationOf(function_, instr) != Speculation::Free) return false;
-    unsigned sources = 0;
+    std::vector<const ori::Operand*> sources;
     const ori::Operand* result = nullptr;
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isVirtual()) continue;
@@ -60,7 +66,7 @@ class Sinker {
         result = &o;
       } else {
         if (function_.vreg(o.reg).multiDef) return false;
-        sources += o.width;
+        sources.push_back(&o);
       }
     }
     if (!result || !function_.singleDef(result->reg) || result->width != function_.vreg(result->reg).width)
@@ -68,11 +74,13 @@ class Sinker {
     std::vector<Side> sides;
     if (!findSides(*instr.block, result->reg, sides)) return false; // nobody reads it, or it is read right here
     // Sources that live on instead of the result would take more registers than it.
-    if (sources > result->width) return refuse(instr, "more registers would live on than the one it makes");
+    const char* kMoreLive = "more registers would live on than the one it makes";
+    if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > kMostCopies) return refuse(instr, "too many sides of branches read it");
     const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg);
     for (Side& side : sides)
       if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
+    if (sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "no way gets by without it");
 
     for (std::size_t i = 1; i < sides.size(); ++i)
@@ -121,8 +129,42 @@ class Sinker {
     }
     if (side.to == from.id)
       return isLoop ? "it is read in a loop below" : "only a part of the warp would compute what all lanes share";
-    // A block that is run whenever this one is gains nothing.
+    // A block that is run whenever this one is gains nothing, but for the loops that lie between.
+    if (sinksBehindLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
+      return nullptr;
+    if (cfg_.successors(from.id).size() < 2) return "no loop lies between";
     return cfg_.predecessors(side.to).size() == 1 ? nullptr : "ways meet where it is read";
+  }
+
+  /// Whether the value lives through a loop that contains neither of two blocks.
+  bool livesThroughLoop(ori::VRegId value, BlockId from, BlockId to) const {
+    if (value >= knownRegisters_) return false;
+    const ori::CompId part = liveness_->components().of(value, 0);
+    return std::any_of(loops_.all().begin(), loops_.all().end(), [&](const ori::Loop& loop) {
+      const auto id = static_cast<ori::LoopId>(&loop - loops_.all().data());
+      return liveness_->isLiveIn(loop.header, part) && !loops_.contains(id, from) && !loops_.contains(id, to);
+    });
+  }
+
+  /// The widths of the sources that do not live anyway where the readers are.
+  unsigned longerLives(const std::vector<const ori::Operand*>& sources, const std::vector<Side>& sides) const {
+    unsigned sum = 0;
+    for (const ori::Operand* source : sources) {
+      const bool isLive = liveness_ && sides.size() == 1 && source->reg < knownRegisters_ &&
+                          liveness_->isLiveIn(sides[0].to, liveness_->components().of(source->reg, source->sub));
+      sum += isLive ? 0 : source->width;
+    }
+    return sum;
+  }
+
+  /// Whether fewer warps fit on a multiprocessor than would with the fewest registers. What is sunk behind a loop
+  /// delays those who wait for it there, and gains nothing else.
+  bool isShortOfRegisters() {
+    liveness_.emplace(cfg_);
+    knownRegisters_ = function_.vregCount();
+    const unsigned live = ori::RegisterPressure(*liveness_).maximum()[static_cast<std::size_t>(File::R)];
+    const OccupancyClasses classes(function_, context_);
+    return !classes.ends().empty() && live > classes.ends().front();
   }
 
   /// Whether some way out of `from` computes the value on no side.
@@ -181,13 +223,18 @@ class Sinker {
   const ori::Cfg cfg_;
   const ori::Divergence divergence_;
   const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  bool sinksBehindLoops_ = false;
+  std::size_t knownRegisters_ = 0;        ///< to `liveness_`
+  std::optional<ori::Liveness> liveness_; ///< where values may sink behind loops; as it was at first
 };
 
 } // namespace
 
 /// Phase 28. What only some ways out of a branch read is computed there, constant loads that phase 27 calls safe
 /// included: who goes another way saves the instruction and the register. Readers on several sides get an instruction
-/// each, as long as no way runs two of them and some way none. Sources must not take more registers on the way than the
+/// each, as long as no way runs two of them and some way none. What is read behind a loop only is computed there where
+/// registers cost warps. Sources must not take more registers on the way than the
 /// result, nothing sinks into a loop, and what the warp may compute once (phase 74) stays where it can. Values that are
 /// cheap to make again are recognised by the allocator when it runs out of registers (RegAllocRematEnable). Knob
 /// SinkRematEnable: 0 leaves all where it is.
