@@ -1,0 +1,110 @@
+#pragma once
+
+#include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
+#include "phases/phase.h"
+#include "phases/remat/rematerializable.h"
+#include "phases/remat/target.h"
+#include "phases/remat/undo_log.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace orias::phases {
+
+/// The main loop of phases 54, 69 and 69d, for SSA form: values that are live into the blocks with too many live
+/// registers are computed again in the blocks that read them.
+///
+/// Each of at most five iterations intersects the live-in sets of those blocks, asks which of the values can be
+/// computed again, weighs what that costs (`base_cost * use_factor`), and takes the cheapest that lower the pressure,
+/// until the target is reached. A clone is named "remat_", or "uclone_" where another one of the same value lies above
+/// it.
+///
+/// For an occupancy class the whole only stays when the class is reached and pays for what it adds.
+class LiveInEngine {
+ public:
+  enum class Mode : std::uint8_t {
+    Early,     ///< phase 54: only against spills, and only values without operands in registers
+    Full,      ///< phase 69
+    WithLoads, ///< the same, and loads of what nobody writes (remat-load)
+    LiveOut    ///< phase 69d: bits and sums of what lives there anyway
+  };
+
+  LiveInEngine(ori::Function& function, PhaseContext& context, Mode mode);
+
+  /// True when values are computed again now. Otherwise nothing has changed.
+  bool run();
+
+ private:
+  /// A value that is live into too full blocks, and what it costs to have it again where it is read.
+  struct Candidate {
+    ori::VRegId value = 0;
+    unsigned width = 0;
+    std::int64_t cost = 0;
+    const char* name = nullptr; ///< of the clones; null: by where they stand
+  };
+  /// A sum as another one and a number.
+  struct Factored {
+    ori::VRegId base = 0;
+    std::uint32_t more = 0;
+  };
+  /// The readers of a value in one block; a phi reads at the end of a predecessor.
+  struct Site {
+    ori::BlockId block = ori::kNoId;
+    ori::Instr* before = nullptr; ///< the first reader, or what ends the block; null: the end of the block
+    std::vector<ori::Operand*> readers;
+  };
+  /// Instructions, and how often they run with `remat-loop-trip` rounds for each loop.
+  struct Size {
+    std::size_t instructions = 0;
+    double weight = 0;
+  };
+
+  bool reach(const RematTarget& target);
+  bool iterate();
+  std::vector<ori::VRegId> liveIntoFull(bool intoAll) const;
+  std::vector<Candidate> candidates(const std::vector<ori::VRegId>& values);
+  void findFactors();
+  const char* whyNot(ori::VRegId value) const;
+  const char* nameOfSimple(ori::VRegId value) const;
+  bool hasOperandsAt(ori::VRegId value, const Site& site) const;
+  std::vector<Site> sitesOf(ori::VRegId value) const;
+  std::int64_t costOf(ori::VRegId value, const std::vector<Site>& sites) const;
+  bool tryPullIn(const Candidate& candidate);
+  ori::VRegId cloneAt(ori::VRegId value, const Site& site, const char* prefix, unsigned depth);
+  void takeBack(std::size_t mark);
+  void commit();
+  bool pays() const;
+  bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
+  std::uint64_t excess() const;
+  Size size() const;
+  void inserted(ori::Instr* instr);
+  void dumpPart(const Candidate& candidate, std::size_t sites) const;
+  void dump(std::int64_t level, const std::string& line) const;
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const Mode mode_;
+  const ori::Cfg cfg_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  Rematerializer remat_;
+  const RematTargets targets_;
+  ori::IncrementalPressure pressure_;
+  RematTarget target_;
+  unsigned liveAtFirst_ = 0;
+  std::set<ori::VRegId> tried_;
+  std::map<ori::VRegId, Factored> factors_;                            ///< remat-add
+  std::map<std::pair<ori::BlockId, ori::VRegId>, ori::VRegId> shared_; ///< clones of operands, by block
+  std::vector<ori::VRegId> pulled_;
+  Size sizeAtFirst_;
+  UndoLog log_;
+};
+
+/// Words of pairs that nobody reads or writes as a pair become registers of their own: each lives as long as it is
+/// wanted. True when there were any. For SSA form.
+bool splitPairs(ori::Function& function);
+
+} // namespace orias::phases
