@@ -12,6 +12,7 @@
 #include "orias/function_job.h"
 #include "orias/launch_limits.h"
 #include "orias/line_tables.h"
+#include "orias/lower_options.h"
 #include "orias/remarks_json.h"
 #include "orias/several_inputs.h"
 #include "orias/whole_program.h"
@@ -136,23 +137,6 @@ void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnosti
   }
 }
 
-ptx::Mod cacheOperator(std::string_view name) {
-  using ptx::Mod;
-  if (name.empty()) return Mod::None;
-  for (Mod mod : {Mod::Ca, Mod::Cg, Mod::Cs, Mod::Lu, Mod::Cv, Mod::Wb, Mod::Wt})
-    if (ptx::modName(mod) == name) return mod;
-  throw Error(fmt::format("there is no cache operator '{}'", name));
-}
-
-ptx::LowerOptions lowerOptions(const Options& options) {
-  const CacheOptions& caches = options.caches;
-  return {.contractFma = options.contractFma,
-          .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
-          .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)},
-          .relocatable = options.relocatable || options.debugInfo,
-          .inlining = {}};
-}
-
 } // namespace
 
 Compilation::Compilation(std::span<const Input> inputs, const Options& options)
@@ -241,14 +225,13 @@ void Compilation::check() {
 }
 
 void Compilation::lower() {
-  ptx::LowerOptions options = lowerOptions(options_);
-  std::vector<ptx::InlineRemark> remarks;
-  if (options_.wantRemarks) options.inlineRemarks = &remarks;
   // One input that has to be linked makes all of them be.
   if (sources_.size() > 1)
     for (const Source& source : sources_)
-      linksInputs_ |= ptx::needsFunctions(*source.ptx, options.inlining);
-  options.relocatable |= linksInputs_;
+      linksInputs_ |= ptx::needsFunctions(*source.ptx, inlineLimits(knobs_));
+  ptx::LowerOptions options = lowerOptions(options_, knobs_, linksInputs_);
+  std::vector<ptx::InlineRemark> remarks;
+  if (options_.wantRemarks) options.inlineRemarks = &remarks;
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
     inlineRemarks_.insert(inlineRemarks_.end(), remarks.begin(), remarks.end());

@@ -7,12 +7,8 @@ namespace orias::ptx {
 
 namespace {
 
-/// What a call by the ABI costs its caller: it moves arguments and results, and keeps what the callee may change.
-constexpr std::uint64_t kCallCost = 8;
 /// Sizes stop growing here; far above any budget.
 constexpr std::uint64_t kHuge = std::uint64_t{1} << 40;
-/// Inlined calls within inlined calls: lowering recurses that deep.
-constexpr unsigned kDeepest = 100;
 
 /// What does its work on registers that calls do not carry: products of warp groups run on behind the instruction, and
 /// the number of registers changes.
@@ -24,24 +20,26 @@ bool bindsRegisters(Op op) {
 } // namespace
 
 InlinePlan::InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,
-                       bool keepsAll)
-    : module_(module), forms_(forms), calls_(calls), limits_(limits), bodies_(module.functions.size()),
-      mustKeep_(module.functions.size(), false), kept_(module.functions.size(), Reason::None),
-      size_(module.functions.size(), 1), hasCode_(module.functions.size(), keepsAll),
-      isInlined_(module.functions.size(), !keepsAll), callsFunctions_(module.functions.size(), keepsAll),
-      hasFunctions_(keepsAll) {
+                       InlineScope scope)
+    : module_(module), forms_(forms), calls_(calls), limits_(limits), scope_(scope), bodies_(module.functions.size()),
+      mustKeep_(module.functions.size(), Reason::None), kept_(module.functions.size(), Reason::None),
+      size_(module.functions.size(), 1), hasCode_(module.functions.size(), scope != InlineScope::Program),
+      isInlined_(module.functions.size(), scope == InlineScope::Program),
+      callsFunctions_(module.functions.size(), scope != InlineScope::Program),
+      hasFunctions_(scope != InlineScope::Program) {
   readBodies();
-  if (keepsAll) {
-    for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
-      bodies_[id].isReachable = true;
-      if (module.functions[id].hasBody && !module.functions[id].isEntry) kept_[id] = Reason::Everything;
-    }
+  markReachable();
+  if (scope == InlineScope::Nothing) {
+    for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+      if (module.functions[id].hasBody && !module.functions[id].isEntry) kept_[id] = Reason::Scope;
     return;
   }
-  markReachable();
   markMustInline();
-  keepRecursive();
-  if (inlinesEverything()) return;
+  if (scope == InlineScope::Object)
+    keepInObject();
+  else
+    keepRecursive();
+  if (inlinesEverything() && scope == InlineScope::Program) return;
   chooseWithinBudget();
   settle();
 }
@@ -85,7 +83,7 @@ void InlinePlan::markReachable() {
     work.push_back(id);
   };
   for (std::uint32_t id = 0; id < bodies_.size(); ++id)
-    if (module_.functions[id].isEntry) add(FunctionId(id));
+    if (module_.functions[id].isEntry || scope_ != InlineScope::Program) add(FunctionId(id));
   // Whoever has a pointer may call it.
   for (const FunctionId id : calls_.addressTaken())
     add(calls_.resolved(id));
@@ -160,10 +158,28 @@ bool InlinePlan::canKeep(FunctionId id) const {
 /// Inlined, lanes that wait for different calls of a recursion go on one after the other; behind the calls of a
 /// function they meet.
 void InlinePlan::keepRecursive() {
-  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
-    if (bodies_[id].isReachable && calls_.isRecursive(FunctionId(id)))
-      mustKeep_[id] =
-          reachesStack(FunctionId(id)) || (canKeep(FunctionId(id)) && calls_.recursesFromSeveralPlaces(FunctionId(id)));
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+    if (!bodies_[id].isReachable || !calls_.isRecursive(FunctionId(id))) continue;
+    if (reachesStack(FunctionId(id)) || (canKeep(FunctionId(id)) && calls_.recursesFromSeveralPlaces(FunctionId(id))))
+      mustKeep_[id] = Reason::Recursion;
+  }
+}
+
+void InlinePlan::keepInObject() {
+  for (const FunctionId id : calls_.addressTaken())
+    bodies_[index(calls_.resolved(id))].isExported = true;
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
+    const Function& f = module_.functions[id];
+    if (f.aliasee != FunctionId::None) mustKeep_[index(calls_.resolved(FunctionId(id)))] = Reason::Replaceable;
+    if (!f.hasBody || f.isEntry) continue;
+    bodies_[id].isExported |= f.linkage != Linkage::None || bodies_[id].sites == 0;
+    if (f.linkage == Linkage::Weak)
+      mustKeep_[id] = Reason::Replaceable;
+    else if (calls_.isRecursive(FunctionId(id)))
+      mustKeep_[id] = Reason::Recursion;
+    else if (!fitsAbi(f))
+      mustKeep_[id] = Reason::Abi;
+  }
 }
 
 bool InlinePlan::inlinesEverything() {
@@ -200,8 +216,8 @@ bool InlinePlan::inlinesEverything() {
   bool hasLarge = false;
   for (std::uint32_t id = 0; id < bodies_.size(); ++id)
     hasLarge |= bodies_[id].sites > 1 && size_[id] > limits_.large && canKeep(FunctionId(id));
-  return !hasLarge && sizeOfAll_ <= budget_ && deepest <= kDeepest &&
-         std::ranges::find(mustKeep_, true) == mustKeep_.end();
+  return !hasLarge && sizeOfAll_ <= budget_ && deepest <= limits_.depth &&
+         std::ranges::all_of(mustKeep_, [](Reason why) { return why == Reason::None; });
 }
 
 void InlinePlan::chooseWithinBudget() {
@@ -222,27 +238,31 @@ std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
     const int component = calls_.component(calleesFirst_[first]);
     const bool isRecursive = calls_.isRecursive(calleesFirst_[first]);
     std::uint64_t size = 0;
-    unsigned depth = 0, sites = 0;
-    bool canBeKept = true, mustBeKept = false;
+    unsigned depth = 0, copies = 0;
+    bool canBeKept = true;
+    Reason mustBeKept = Reason::None;
     for (end = first; end < calleesFirst_.size() && calls_.component(calleesFirst_[end]) == component; ++end) {
       const FunctionId id = calleesFirst_[end];
       const Body& body = bodies_[index(id)];
       canBeKept &= canKeep(id);
-      mustBeKept |= mustKeep_[index(id)];
-      sites += body.sites;
-      size += body.own + kCallCost * body.indirect.size();
+      mustBeKept = std::max(mustBeKept, mustKeep_[index(id)]);
+      copies += body.sites + body.isExported;
+      size += body.own + limits_.callCost * body.indirect.size();
       for (const FunctionId callee : body.direct) {
         if (calls_.component(callee) == component) continue;
         const bool isCalled = kept_[index(callee)] != Reason::None || !module_.function(callee).hasBody;
-        size += isCalled ? kCallCost : size_[index(callee)];
+        size += isCalled ? limits_.callCost : size_[index(callee)];
         if (!isCalled) depth = std::max(depth, depths[index(callee)] + 1);
       }
     }
-    const Reason reason = mustBeKept || (canBeKept && isRecursive) ? Reason::Recursion
-                          : !canBeKept                             ? Reason::None
-                          : depth > kDeepest                       ? Reason::Depth
-                          : sites > 1 && size > most               ? Reason::Budget
-                                                                   : Reason::None;
+    const bool isLarge = copies > 1 && size > most;
+    const Reason reason = mustBeKept != Reason::None        ? mustBeKept
+                          : !canBeKept                      ? Reason::None
+                          : isRecursive                     ? Reason::Recursion
+                          : depth > limits_.depth           ? Reason::Depth
+                          : isLarge && size > limits_.large ? Reason::Large
+                          : isLarge                         ? Reason::Budget
+                                                            : Reason::None;
     for (std::size_t at = first; at < end; ++at) {
       const FunctionId id = calleesFirst_[at];
       kept_[index(id)] = reason;
@@ -250,8 +270,8 @@ std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
       depths[index(id)] = depth;
     }
     const FunctionId id = calleesFirst_[first];
-    if (bodies_[index(id)].isReachable && (module_.function(id).isEntry || reason != Reason::None))
-      all = std::min(all + size, kHuge);
+    const bool hasCode = module_.function(id).isEntry || reason != Reason::None || bodies_[index(id)].isExported;
+    if (bodies_[index(id)].isReachable && hasCode) all = std::min(all + size, kHuge);
   }
   return all;
 }
@@ -259,13 +279,14 @@ std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
 void InlinePlan::settle() {
   hasFunctions_ = true;
   for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
-    isInlined_[id] = kept_[id] == Reason::None;
-    hasCode_[id] = bodies_[id].isReachable && !isInlined_[id];
+    isInlined_[id] = kept_[id] == Reason::None && (module_.functions[id].hasBody || scope_ == InlineScope::Program);
+    hasCode_[id] = bodies_[id].isReachable && (!isInlined_[id] || bodies_[id].isExported);
   }
   for (const FunctionId taken : calls_.addressTaken()) {
     const FunctionId id = calls_.resolved(taken);
     if (const Function& f = module_.function(id); f.hasBody && !f.isEntry) hasCode_[index(id)] = true;
   }
+  if (scope_ != InlineScope::Program) return;
   for (std::size_t first = 0, end = 0; first < calleesFirst_.size(); first = end) {
     const int component = calls_.component(calleesFirst_[first]);
     bool callsAny = false;
@@ -290,12 +311,23 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
       std::string why;
       switch (kept_[index(callee)]) {
       case Reason::None: continue;
-      case Reason::Everything: why = "functions keep code of their own in objects and for debuggers"; break;
+      case Reason::Scope:
+        why = "no call is inlined with -g, and none in objects at -O0 or with InlineInObjects=0";
+        break;
+      case Reason::Replaceable: why = "it is weak or has an alias, so another object may define it"; break;
+      case Reason::Abi: why = "the ABI cannot pass its parameters and results"; break;
       case Reason::Recursion: why = "it is recursive"; break;
-      case Reason::Depth: why = fmt::format("more than {} inlined calls would be nested", kDeepest); break;
+      case Reason::Depth:
+        why = fmt::format("more than {} inlined calls would be nested (InlineMaxDepth)", limits_.depth);
+        break;
+      case Reason::Large:
+        why = fmt::format("its body of {} instructions has {} calls; the limit for several calls is {} instructions "
+                          "(InlineLargeInstructions)",
+                          size_[index(callee)], bodies_[index(callee)].sites, limits_.large);
+        break;
       case Reason::Budget:
         why = fmt::format("its body of {} instructions has {} calls; with all calls inlined the module would have {} "
-                          "instructions, its budget is {}",
+                          "instructions, its budget is {} (InlineModuleInstructions, InlineGrowthPercent)",
                           size_[index(callee)], bodies_[index(callee)].sites, sizeOfAll_, budget_);
         break;
       }

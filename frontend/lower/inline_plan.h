@@ -17,11 +17,14 @@ namespace orias::ptx {
 /// cannot carry its calls; all others keep code of their own. "Small" grows as far as the budget allows. A large body
 /// with several call sites is never inlined: what its call costs is little beside it. So the size of the code, and the
 /// time that it takes to compile it, stay proportional to the size of the text.
+///
+/// In an object the same holds for functions whose calls always reach this body: those that are not weak, have no alias
+/// and are not recursive. A function that another object can call, or whose address is taken, keeps code beside the
+/// inlined copies; so does one that nothing calls.
 class InlinePlan {
  public:
-  /// `keepsAll`: every function keeps code of its own, as objects and debuggers need it.
   InlinePlan(const Module& module, const FormTable& forms, const CallGraph& calls, const InlineLimits& limits,
-             bool keepsAll);
+             InlineScope scope);
 
   /// Does any function have code of its own? Then pointers to functions hold addresses.
   bool hasFunctions() const { return hasFunctions_; }
@@ -29,7 +32,7 @@ class InlinePlan {
   bool hasCode(FunctionId id) const { return hasCode_[index(id)]; }
   /// Do direct calls of the function become copies of its body?
   bool isInlined(FunctionId id) const { return isInlined_[index(id)]; }
-  /// Does the code of a kernel or function call others by the ABI?
+  /// Does the code of a kernel or function call others by the ABI? In an object all code is as if it did.
   bool callsFunctions(FunctionId id) const { return callsFunctions_[index(id)]; }
 
   /// Whom the direct calls of a function reach, one for each call; aliases are replaced.
@@ -42,8 +45,11 @@ class InlinePlan {
   /// Why a function keeps code of its own, or must not.
   enum class Reason : std::uint8_t {
     None,
-    Everything, ///< objects and debuggers
+    Scope,       ///< nothing is inlined
+    Replaceable, ///< another object may have the body that runs
+    Abi,         ///< its calls are errors in an object
     Recursion,
+    Large,
     Budget,
     Depth
   };
@@ -55,6 +61,7 @@ class InlinePlan {
     unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
     bool mustInline = false;
     bool isReachable = false;
+    bool isExported = false; ///< in an object: has code whoever calls it here
   };
 
   void readBodies();
@@ -62,6 +69,7 @@ class InlinePlan {
   void markReachable();
   void markMustInline();
   void keepRecursive();
+  void keepInObject();
   bool fitsAbi(const Function& function) const;
   bool reachesStack(FunctionId id) const;
   bool takesStack(const Function& function) const;
@@ -76,9 +84,10 @@ class InlinePlan {
   const FormTable& forms_;
   const CallGraph& calls_;
   InlineLimits limits_;
+  InlineScope scope_;
   std::vector<Body> bodies_;             // by FunctionId, like all below
   std::vector<FunctionId> calleesFirst_; // all functions; those that call one another stand together
-  std::vector<bool> mustKeep_;
+  std::vector<Reason> mustKeep_;
   std::vector<Reason> kept_;
   std::vector<std::uint64_t> size_; // of a body with what is inlined in it
   std::vector<bool> hasCode_, isInlined_, callsFunctions_;

@@ -31,7 +31,7 @@ class ModuleLowering {
  public:
   ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
       : in_(in), diagnostics_(diagnostics), forms_(in), calls_(in, forms_),
-        plan_(in, forms_, calls_, options.inlining, options.relocatable), out_(std::make_unique<ori::Module>(target)) {
+        plan_(in, forms_, calls_, options.inlining, options.inlineScope), out_(std::make_unique<ori::Module>(target)) {
     layout_.out = out_.get();
     layout_.in = &in;
     layout_.forms = &forms_;
@@ -283,7 +283,7 @@ class ModuleLowering {
 
 bool needsFunctions(const Module& module, const InlineLimits& limits) {
   const FormTable forms(module);
-  return InlinePlan(module, forms, CallGraph(module, forms), limits, false).hasFunctions();
+  return InlinePlan(module, forms, CallGraph(module, forms), limits, InlineScope::Program).hasFunctions();
 }
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,

@@ -17,12 +17,22 @@ struct CacheOperators {
   Mod forced = Mod::None; ///< of all
 };
 
-/// How far calls may be inlined (inline_plan.h). Sizes are instructions of PTX.
+/// Which calls may be inlined at all.
+enum class InlineScope : std::uint8_t {
+  Program, ///< every call: the module is all there is
+  Object,  ///< calls whose callee no other object can replace; what other objects may call keeps its code
+  Nothing  ///< none, for debuggers
+};
+
+/// How far calls may be inlined (inline_plan.h). Sizes are PTX instructions. The defaults are those of the knobs.
 struct InlineLimits {
-  std::uint64_t small = 32;          ///< bodies that are inlined wherever they are called
-  std::uint64_t large = 2000;        ///< those that are not inlined where they are called from several places
-  std::uint64_t budget = 12000;      ///< what all kernels and functions of a module may have after inlining ...
-  std::uint64_t growthPercent = 150; ///< ... or this part of what they have in the text, if that is more
+  std::uint64_t small = 32;          ///< a body up to this size is inlined at every call
+  std::uint64_t large = 2000;        ///< a body above this size is not inlined at several calls
+  std::uint64_t budget = 12000;      ///< size of the module after inlining ...
+  std::uint64_t growthPercent = 150; ///< ... or this percentage of its size before, if that is more
+  std::uint64_t callCost = 8;        ///< what a call by the ABI costs its caller
+  unsigned depth = 100;              ///< nesting of inlined calls; lowering recurses that deep
+  friend bool operator==(const InlineLimits&, const InlineLimits&) = default;
 };
 
 /// A call that was not inlined, and why.
@@ -36,13 +46,15 @@ struct InlineRemark {
 struct LowerOptions {
   bool contractFma = true; ///< mul and add without a rounding modifier may become one fused operation
   CacheOperators loads, stores;
-  /// Functions keep code of their own and are called by the ABI; addresses are symbols that a linker fills in.
+  /// Functions that are not inlined keep code of their own and are called by the ABI; addresses are symbols that a
+  /// linker fills in. `inlineScope` is not Program then.
   bool relocatable = false;
+  InlineScope inlineScope = InlineScope::Program;
   InlineLimits inlining;
   std::vector<InlineRemark>* inlineRemarks = nullptr; ///< where they go; null: they are not wanted
 };
 
-/// Is the module lowered as relocatable code, whatever the options say? So it is where some function keeps code of its
+/// Is a whole program lowered as relocatable code? So it is where some function keeps code of its
 /// own: where recursion reaches a function of the driver or alloca (inlined recursion keeps its registers below the
 /// stack pointer, where whatever is called has its frame), where functions call one another from several places
 /// (inlined, lanes that wait for different calls go on one after the other, while they meet behind the calls of a

@@ -3,7 +3,7 @@
 
 Programs in two files (the folders of objects/) are assembled by orias and by ptxas, each file by each of the two, and linked by nvlink
 in all ways; the linked programs run on the emulator and must leave what the one leaves that is ptxas' alone. What nvlink says of who
-calls whom (-dump-callgraph) must not depend on the assembler either. Then each of the two makes a whole program, and an object, of both
+calls whom (-dump-callgraph) must not depend on the assembler either, where orias inlines no calls. Then each of the two makes a whole program, and an object, of both
 files at once. Prints that it was skipped where there is no ptxas or nvlink.
 """
 import json
@@ -18,13 +18,15 @@ import tools
 OBJECTS = pathlib.Path(__file__).resolve().parent / "objects"
 FILES = ("caller", "callee")
 CHIPS = ("sm_75", "sm_80", "sm_87", "sm_90")  # sm_86 and sm_89 have the relocations of sm_80
+CALLS = ["--knob", "InlineInObjects=0"]  # as in ptxas' objects
 # By whom (orias?), and how.
 VARIANTS = {
     "ptxas": (False, ["-O3"]),
-    "orias": (True, ["-O3"]),
+    "orias": (True, ["-O3", *CALLS]),
     "orias-O0": (True, ["-O0"]),
     "orias-g": (True, ["-g"]),
-    "orias-narrow": (True, ["-O3", "-maxrregcount=24", "-lineinfo"]),
+    "orias-narrow": (True, ["-O3", *CALLS, "-maxrregcount=24", "-lineinfo"]),
+    "orias-inlined": (True, ["-O3"]),
 }
 
 
@@ -107,16 +109,19 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
         for second in VARIANTS:
             if "-g" in first + second and first != second and "ptxas" not in (first, second):
                 continue  # one stranger suffices
+            if "inlined" in first + second and first != second and "ptxas" not in (first, second):
+                continue  # likewise
             if "narrow" in first + second and first != second:
                 continue  # nvlink does not let a kernel call functions of more registers than it may have
             cubin = folder / f"{first}.{second}.cubin"
             objects = [folder / f"caller.{first}.o", folder / f"callee.{second}.o"]
             linked = subprocess.run([nvlink, f"-arch={chip}", "--suppress-stack-size-warning", "-dump-callgraph", *objects, "-o", cubin],
                                     check=True, capture_output=True, text=True)
-            left[first, second] = (results(run, program, cubin, folder), call_graph(linked.stdout + linked.stderr))
+            calls = None if "inlined" in first + second else call_graph(linked.stdout + linked.stderr)
+            left[first, second] = (results(run, program, cubin, folder), calls)
     wanted = left["ptxas", "ptxas"]
     assert len(re.findall(r"\d+", wanted[0])) >= 32 and len(wanted[1]) >= 2, wanted
-    failed = [pair for pair, got in left.items() if got != wanted]
+    failed = [pair for pair, got in left.items() if got[0] != wanted[0] or got[1] not in (None, wanted[1])]
     for pair in failed:
         what = "results" if left[pair][0] != wanted[0] else f"call graph {left[pair][1] ^ wanted[1]}"
         print(f"{program.name}, {chip}: caller by {pair[0]}, callee by {pair[1]}: other than of ptxas' own program: {what}")

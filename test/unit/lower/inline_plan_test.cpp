@@ -3,6 +3,7 @@
 #include "frontend/instr_form_table.h"
 #include "frontend/parse.h"
 
+#include <algorithm>
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 #include <string>
@@ -14,10 +15,10 @@ namespace {
 
 /// A module with its plan; functions are found by name.
 struct Planned {
-  explicit Planned(const std::string& items, const InlineLimits& limits = {}, bool keepsAll = false)
+  explicit Planned(const std::string& items, const InlineLimits& limits = {}, InlineScope scope = InlineScope::Program)
       : text(".version 8.7\n.target sm_90a\n.address_size 64\n" + items), diagnostics("t.ptx", text),
         module(parse(text, diagnostics)), forms(*module), calls(*module, forms),
-        plan(*module, forms, calls, limits, keepsAll) {
+        plan(*module, forms, calls, limits, scope) {
     REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
   }
   FunctionId id(std::string_view name) const {
@@ -88,7 +89,13 @@ TEST_CASE(
     const auto remarks = p.plan.remarks();
     REQUIRE(!remarks.empty());
     CHECK(remarks.front().message.find("its body of") != std::string::npos);
-    CHECK(remarks.front().message.find("the module would have") != std::string::npos);
+    const auto says = [](std::string_view part) {
+      return [part](const InlineRemark& r) { return r.message.find(part) != std::string::npos; };
+    };
+    const bool isInBudget = levels < 200; // with the large bodies called, the rest can be inlined
+    CHECK(std::ranges::any_of(remarks, says("the limit for several calls is 2000")) == isInBudget);
+    CHECK(std::ranges::any_of(remarks, says("the module would have")) != isInBudget);
+    CHECK(std::ranges::any_of(remarks, says("its budget is 12000")) != isInBudget);
   }
 }
 
@@ -140,11 +147,78 @@ TEST_CASE("functions that nothing reaches have no code; those whose address is t
   CHECK(!p.hasCode("dead"));
 }
 
-TEST_CASE("objects keep every function, and say so") {
-  const Planned p(function("f", additions(1)) + kernel("k", "call f;"), {}, true);
+TEST_CASE("code for debuggers keeps every function, and says so") {
+  const Planned p(function("f", additions(1)) + kernel("k", "call f;"), {}, InlineScope::Nothing);
   CHECK(p.hasCode("f"));
   CHECK(!p.isInlined("f"));
   CHECK(p.plan.remarks().size() == 1);
+}
+
+TEST_CASE("in an object calls are inlined unless another object may have the body that runs") {
+  const std::string exported = ".visible " + function("exported", additions(3));
+  const std::string weak = ".weak " + function("weak", additions(3));
+  const std::string aliased = function("aliased", additions(3)) + ".visible .func other();\n.alias other, aliased;\n";
+  const std::string recursive = function("recursive", "call recursive;");
+  const std::string taken = function("taken", additions(3)) + ".visible .global .u64 table = taken;\n";
+  const Planned p(exported + weak + aliased + recursive + taken + function("own", additions(3)) +
+                      function("dead", additions(3)) + ".extern .func outside();\n" +
+                      kernel("k", "call exported; call weak; call aliased; call recursive; call taken; call own; call "
+                                  "outside;") +
+                      kernel("alone", "call own;"),
+                  {}, InlineScope::Object);
+  for (const char* name : {"exported", "taken", "own"})
+    CHECK_MESSAGE(p.isInlined(name), name);
+  for (const char* name : {"weak", "aliased", "recursive", "outside"})
+    CHECK_MESSAGE(!p.isInlined(name), name);
+  for (const char* name : {"exported", "weak", "aliased", "recursive", "taken", "dead"})
+    CHECK_MESSAGE(p.hasCode(name), name);
+  CHECK(!p.hasCode("own"));
+  CHECK(p.plan.callsFunctions(p.id("k")));
+  CHECK(p.plan.callsFunctions(p.id("alone")));
+  CHECK(p.plan.remarks().size() == 4); // the call in `recursive`, and those of `weak`, `aliased`, `recursive` in `k`
+}
+
+TEST_CASE("in an object the code of an exported function counts as one of its copies") {
+  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0};
+  const Planned p(".visible " + function("exported", additions(40)) + function("once", additions(40)) +
+                      kernel("k", "call exported; call once;"),
+                  tight, InlineScope::Object);
+  CHECK(!p.isInlined("exported"));
+  CHECK(p.isInlined("once"));
+  CHECK(!p.hasCode("once"));
+}
+
+TEST_CASE("each limit of inlining changes a decision") {
+  // `large` has 40 instructions and two calls, `once` has a single one.
+  const std::string text =
+      function("large", additions(40)) + function("once", "call large;") + kernel("k", "call large; call once;");
+  const InlineLimits none{.small = 0, .large = 2000, .budget = 0, .growthPercent = 0};
+  CHECK(Planned(text).isInlined("large"));
+  CHECK(!Planned(text, none).isInlined("large"));
+  InlineLimits limits = none;
+  limits.small = 41;
+  CHECK(Planned(text, limits).isInlined("large"));
+  limits = none;
+  limits.growthPercent = 200;
+  CHECK(Planned(text, limits).isInlined("large"));
+  limits = none;
+  limits.budget = 90;
+  CHECK(Planned(text, limits).isInlined("large"));
+  limits.large = 40;
+  CHECK(!Planned(text, limits).isInlined("large"));
+  limits = none;
+  limits.small = 100;
+  CHECK(Planned(text, limits).isInlined("once"));
+  limits.depth = 0;
+  CHECK(!Planned(text, limits).isInlined("once"));
+  // `caller` is small where its calls cost nothing.
+  const std::string callers = function("large", additions(40)) + function("caller", "call large; call large;") +
+                              kernel("k", "call caller; call caller;");
+  limits = none;
+  limits.small = 10;
+  CHECK(!Planned(callers, limits).isInlined("caller"));
+  limits.callCost = 0;
+  CHECK(Planned(callers, limits).isInlined("caller"));
 }
 
 TEST_CASE("beside functions with code of their own recursion has code of its own, too") {

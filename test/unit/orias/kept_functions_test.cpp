@@ -1,6 +1,7 @@
 // Functions with code of their own in whole programs, and what the file says of calls, kernels and launches.
 
 #include "encoder/cubin/cubin.h"
+#include "orias/lower_options.h"
 #include "orias/orias.h"
 
 #include <algorithm>
@@ -66,6 +67,63 @@ TEST_CASE("a large function with two calls is in the file once, and a remark say
   CHECK(remark["message"].get<std::string>().find("the call of 'f' is not inlined") == 0);
 }
 
+TEST_CASE("knobs decide which calls are inlined, and the remark names them") {
+  std::string body;
+  for (unsigned n = 0; n < 40; ++n)
+    body += fmt::format("mad.lo.s32 %r1, %r1, %r1, {};\n", n);
+  const std::string f = ".func f(.param .b32 a) { .reg .b32 %r<3>; .reg .b64 %rd<2>; ld.param.b32 %r1, [a];\n" + body +
+                        "mov.u64 %rd1, out; st.global.u32 [%rd1], %r1; ret; }\n";
+  const std::string text =
+      header(kOut + f + ".visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x;\n" + callsOf("f") + "ret; }\n");
+  const auto messages = [&](const std::vector<std::string>& knobs) {
+    Options options;
+    options.wantRemarks = true;
+    options.knobs = knobs;
+    const Result result = assemble(text, options);
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    std::string all;
+    for (const auto& remark : nlohmann::json::parse(result.remarks))
+      if (remark["phase"] == "M5") all += remark["message"].get<std::string>() + '\n';
+    CHECK((find(cubin::read(result.cubin), "f") != nullptr) == !all.empty());
+    return all;
+  };
+  const auto has = [](const std::string& text, std::string_view part) { return text.find(part) != std::string::npos; };
+  CHECK(messages({}).empty());
+  CHECK(has(messages({"InlineLargeInstructions=40"}), "the limit for several calls is 40 instructions"));
+  const std::string noBudget = "InlineModuleInstructions=0,InlineGrowthPercent=0";
+  CHECK(has(messages({noBudget}), "its budget is 0 (InlineModuleInstructions, InlineGrowthPercent)"));
+  CHECK(messages({noBudget, "InlineSmallInstructions=50"}).empty());
+  CHECK(messages({"InlineModuleInstructions=0,InlineGrowthPercent=200"}).empty());
+}
+
+TEST_CASE("the defaults of the knobs are the limits of inlining") {
+  CHECK(inlineLimits(phases::Knobs()) == ptx::InlineLimits{});
+}
+
+TEST_CASE("an object has no code of functions that are inlined at all their calls") {
+  const std::string f = "f(.param .b32 a) { .reg .b32 %r<3>; .reg .b64 %rd<2>; ld.param.b32 %r1, [a]; mov.u64 %rd1, "
+                        "out; st.global.u32 [%rd1], %r1; ret; }\n";
+  const std::string kernel =
+      ".visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x;\n" + callsOf("f") + "ret; }\n";
+  Options object;
+  object.relocatable = object.wantListing = true;
+  const auto holds = [&](const std::string& linkage, const Options& options) {
+    const Result result = assemble(header(kOut + linkage + ".func " + f + kernel), options);
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    const std::string function = find(cubin::read(result.cubin), "f") ? "function" : "";
+    return function + (result.listing.find("CALL") == std::string::npos ? "" : " calls");
+  };
+  CHECK(holds("", object).empty());
+  CHECK(holds(".visible ", object) == "function");
+  CHECK(holds(".weak ", object) == "function calls");
+  Options asWritten = object;
+  asWritten.knobs = {"InlineInObjects=0"};
+  CHECK(holds("", asWritten) == "function calls");
+  Options plain = object;
+  plain.optLevel = 0;
+  CHECK(holds("", plain) == "function calls");
+}
+
 TEST_CASE("functions of a kernel with few registers keep to them, and the kernel says what all need") {
   const std::string text = header(kOut + large("f") +
                                   ".visible .entry k() .maxnreg 32 { .reg .b32 %r<3>; mov.u32 %r1, "
@@ -129,6 +187,7 @@ TEST_CASE("no code stays behind a call that does not return") {
     Options options;
     options.wantListing = true;
     options.relocatable = relocatable;
+    options.knobs = {"InlineInObjects=0"};
     const Result result = assemble(header(kOut + die + kernel), options);
     REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
     CHECK(result.listing.find("0x3039") == std::string::npos);
