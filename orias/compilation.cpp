@@ -364,9 +364,13 @@ void Compilation::writeCubin() {
                                      fmt::format("'{}' uses {} bytes of static shared memory; {} are the most",
                                                  function.name, function.staticSharedSize, target_->maxStaticShared()));
     if (hasErrors()) return;
-    for (const cubin::Function& function : cubin.functions)
-      for (const auto& job : jobs_)
-        if (job->function().name() == function.name) job->showLinked(function);
+    for (const auto& job : jobs_) {
+      const auto linked = std::ranges::find(cubin.functions, job->function().name(), &cubin::Function::name);
+      if (linked != cubin.functions.end())
+        job->showLinked(*linked);
+      else
+        job->leaveOut();
+    }
     for (const cubin::Function& function : cubin.functions)
       if (function.isEntry)
         kernelNeeds_[function.name] = {function.registerCount, function.barrierCount, function.staticSharedSize};
@@ -386,6 +390,7 @@ void Compilation::writeCubin() {
 void Compilation::report() {
   std::vector<std::vector<phases::PhaseTime>> times;
   for (const auto& job : jobs_) {
+    if (job->isLeftOut()) continue;
     FunctionReport& function = result_.statistics.functions.emplace_back(job->report());
     if (const auto needs = kernelNeeds_.find(function.name); needs != kernelNeeds_.end()) {
       function.registers = needs->second.registers;

@@ -71,8 +71,14 @@ void FunctionJob::showLinked(const cubin::Function& function) {
   code_.listing = std::move(listing);
 }
 
+void FunctionJob::leaveOut() {
+  isLeftOut_ = true;
+  remarks_.setPhase("M5");
+  remarks_.did(nullptr, "left out of the cubin: neither a kernel nor a variable leads to it");
+}
+
 std::string FunctionJob::listing() const {
-  if (!code_.listing) return {};
+  if (!code_.listing || isLeftOut_) return {};
   switch (options_.listingFormat) {
   case ListingFormat::Plain: return encoder::renderPlain(*code_.listing);
   case ListingFormat::Annotated: return encoder::renderAnnotated(*code_.listing, text_);

@@ -38,6 +38,9 @@ class FunctionJob {
   FunctionReport report() const;
   /// The listing shows the function as it stands in the cubin from now on.
   void showLinked(const cubin::Function& function);
+  /// The cubin does not hold the function: no kernel reaches it. There is no listing and no report of it from now on.
+  void leaveOut();
+  bool isLeftOut() const { return isLeftOut_; }
   /// The listing in the form that the options ask for; empty without code.
   std::string listing() const;
 
@@ -55,6 +58,7 @@ class FunctionJob {
   unsigned ceiling_;      // that bounds and options leave
   unsigned maxRegisters_; // that are allocated
   bool finished_ = false;
+  bool isLeftOut_ = false;
   double milliseconds_ = 0;
 };
 

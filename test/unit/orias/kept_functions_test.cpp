@@ -151,10 +151,18 @@ TEST_CASE("functions with code of their own that nothing calls are not in a whol
   CHECK(!find(module, "dead"));
   Options onlyOther;
   onlyOther.entries = {"other"};
-  CHECK(!find(assembled(text, onlyOther), "r"));
+  onlyOther.wantListing = onlyOther.wantRemarks = true;
+  const Result chosen = assemble(text, onlyOther);
+  CHECK(!find(cubin::read(chosen.cubin), "r"));
+  CHECK(chosen.listing.find("CALL") == std::string::npos);
+  CHECK(chosen.listing.find("other:") != std::string::npos);
+  CHECK(chosen.remarks.find("left out of the cubin") != std::string::npos);
+  CHECK(chosen.statistics.functions.size() == 1);
   Options object;
   object.relocatable = true;
   CHECK(find(assembled(text, object), "dead"));
+  object.wantListing = true;
+  CHECK(assemble(text, object).listing.find("dead:") != std::string::npos);
 }
 
 TEST_CASE("a kernel that calls no function has its shared memory and constants as if there were none") {
