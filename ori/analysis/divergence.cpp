@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/print.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/branch_regions.h"
 #include "ori/analysis/convergence.h"
 #include "ori/module.h"
 
@@ -12,7 +13,7 @@ namespace orias::ori {
 
 namespace {
 
-/// Blocks looked at for the sides of divergent branches before the analysis takes everything for divergent.
+/// Blocks looked at for the sides of divergent branches on cycles before the analysis takes everything for divergent.
 constexpr std::size_t kMostSteps = 4'000'000;
 constexpr unsigned kWarpSize = 32;
 constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
@@ -66,8 +67,9 @@ class Divergence::Solver {
  public:
   explicit Solver(Divergence& result)
       : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(DomTree::dominators(cfg_)),
-        postDominators_(DomTree::postDominators(cfg_)), loops_(cfg_, dominators_), frontier_(cfg_, dominators_),
-        joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
+        postDominators_(DomTree::postDominators(cfg_)), loops_(cfg_, dominators_),
+        regions_(cfg_, dominators_, postDominators_), frontier_(cfg_, dominators_), joins_(cfg_.idCount()),
+        mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
 
   void run() {
     findMultiplyDefined();
@@ -161,6 +163,15 @@ class Divergence::Solver {
   void branchApart(BlockId b) {
     if (r_.branches_[b] || cfg_.successors(b).size() < 2) return;
     r_.branches_[b] = true;
+    if (regions_.mayBeOnCycle(b)) return branchApartOnCycle(b);
+    const BranchRegions::Found& found = regions_.add(b);
+    for (BlockId id : found.region)
+      setApart(id);
+    for (BlockId id : found.joins)
+      setJoin(id);
+  }
+
+  void branchApartOnCycle(BlockId b) {
     if (steps_ > kMostSteps) return giveUp();
 
     const BlockId meet = postDominators_.idom(b);
@@ -309,6 +320,7 @@ class Divergence::Solver {
   const Function& function_;
   DomTree dominators_, postDominators_;
   Loops loops_;
+  BranchRegions regions_;
   IteratedFrontier frontier_;
   std::vector<bool> isMultiple_; // by register
   std::vector<bool> joins_;      // by block: phis there merge the sides of a divergent branch

@@ -1,6 +1,11 @@
+#include "ori/analysis/branch_regions.h"
 #include "ori/analysis/divergence.h"
 
 #include "helpers.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
 
 using namespace orias;
 using namespace orias::ori;
@@ -109,4 +114,78 @@ TEST_CASE("lanes that nothing brings together stay apart") {
   // Each lane waits for the lanes of a mask of its own.
   CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  -> .L1;\n.L1:\n"
                  "  WARPSYNC PT, %r0;\n  -> .L2;\n.L2:\n  EXIT;\n") == "UVV");
+}
+
+namespace {
+
+/// Blocks that branch to random ones, most of them further on.
+std::string randomBranches(std::mt19937& random) {
+  const unsigned count = 3 + static_cast<unsigned>(random() % 40), reach = 1 + static_cast<unsigned>(random() % 20);
+  const bool hasLoops = random() % 2;
+  std::string text = ".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n";
+  for (unsigned i = 0; i < count; ++i) {
+    if (i > 0) text += ".L" + std::to_string(i) + ":\n";
+    if (i + 1 == count || random() % 12 == 0) {
+      text += "  EXIT;\n";
+      continue;
+    }
+    const auto ahead = static_cast<unsigned>(random() % reach);
+    const unsigned to =
+        hasLoops && random() % 10 == 0 ? static_cast<unsigned>(random() % count) : std::min(count - 1, i + 1 + ahead);
+    text += "  @%p1 BRA .L" + std::to_string(to) + ";\n  -> .L" + std::to_string(i + 1) + ";\n";
+  }
+  return text;
+}
+
+std::vector<BlockId> reachableWithout(const Cfg& cfg, std::span<const BlockId> from, BlockId stop) {
+  std::vector<BlockId> found;
+  const auto add = [&](BlockId id) {
+    if (id != stop && std::ranges::find(found, id) == found.end()) found.push_back(id);
+  };
+  std::ranges::for_each(from, add);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    std::ranges::for_each(cfg.successors(found[i]), add);
+  return found;
+}
+
+} // namespace
+
+TEST_CASE("regions and joins of branches are those of each branch alone, in whatever order the branches come") {
+  std::mt19937 random(11);
+  unsigned checked = 0, onCycles = 0;
+  for (unsigned round = 0; round < 400; ++round) {
+    const auto module = test::kernel(randomBranches(random));
+    const Cfg cfg(*module->functions.front());
+    const DomTree dominators = DomTree::dominators(cfg), postDominators = DomTree::postDominators(cfg);
+    IteratedFrontier iterated(cfg, dominators);
+    BranchRegions regions(cfg, dominators, postDominators);
+    std::vector<BlockId> branches(cfg.reversePostOrder().begin(), cfg.reversePostOrder().end());
+    std::ranges::shuffle(branches, random);
+    std::set<BlockId> region, joins, wantedRegion, wantedJoins;
+    for (const BlockId b : branches) {
+      if (cfg.successors(b).size() < 2 || random() % 4 == 0) continue;
+      const BlockId meet = postDominators.idom(b);
+      const auto own = reachableWithout(cfg, cfg.successors(b), meet);
+      if (regions.mayBeOnCycle(b)) {
+        ++onCycles;
+        continue;
+      }
+      CHECK(std::ranges::find(own, b) == own.end());
+      std::vector<BlockId> sides;
+      for (const BlockId side : cfg.successors(b))
+        if (side != meet) sides.push_back(side);
+      const auto merging = iterated.compute(sides, [&](BlockId id) { return std::ranges::find(own, id) != own.end(); });
+      wantedRegion.insert(own.begin(), own.end());
+      wantedJoins.insert(merging.begin(), merging.end());
+      if (meet < cfg.idCount()) wantedJoins.insert(meet);
+      const BranchRegions::Found& found = regions.add(b);
+      region.insert(found.region.begin(), found.region.end());
+      joins.insert(found.joins.begin(), found.joins.end());
+      CHECK(region == wantedRegion);
+      CHECK(joins == wantedJoins);
+      ++checked;
+    }
+  }
+  CHECK(checked > 1000);
+  CHECK(onCycles > 100);
 }
