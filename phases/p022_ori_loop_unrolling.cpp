@@ -5,6 +5,7 @@
 #include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/narrow_counters.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -636,11 +637,13 @@ class Level {
 
 } // namespace
 
-/// Phase 22. Loops whose number of rounds is known are written out: whole, or several rounds at a time where that
-/// number is a multiple. The tests between the rounds go; the counter becomes constants in phase 29. Where the program
-/// counts the rounds, several at a time run as long as so many are left, and the loop as it was does the rest. A NOP in
-/// a loop stands for `.pragma "nounroll"`; all of them go here.
+/// Phase 22. Comparisons of 64-bit counters become ones of 32 bits where they can. Loops whose number of rounds is
+/// known are written out: whole, or several rounds at a time where that number is a multiple. The tests between the
+/// rounds go; the counter becomes constants in phase 29. Where the program counts the rounds, several at a time run as
+/// long as so many are left, and the loop as it was does the rest. A NOP in a loop stands for `.pragma "nounroll"`; all
+/// of them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
+  const bool isNarrowed = narrowCounters(function, context.remarks);
   std::size_t growthLeft = kMostGrowth;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
@@ -657,7 +660,7 @@ bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
     const ori::Cfg cfg(function);
     ori::setLoopDepths(function, ori::Loops(cfg, ori::DomTree::dominators(cfg)));
   }
-  return changed;
+  return changed || isNarrowed;
 }
 
 } // namespace orias::phases
