@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
+#include <optional>
 
 namespace orias::phases {
 
@@ -68,17 +69,22 @@ class Inserter {
       ori::Builder b = ori::Builder::before(function_, &instr);
       b.setSource(instr.source);
       b.emit(isa::Op::CONV_ALLOC, {b.newUR(o.width), o.value()});
-      context_.remarks.did(&instr, fmt::format("CONV.ALLOC: {} reads a uniform register from in front of a boundary",
-                                               isa::desc(instr.op).mnemonic));
+      if (context_.remarks.wanted())
+        context_.remarks.did(&instr, fmt::format("CONV.ALLOC: {} reads a uniform register from in front of a boundary",
+                                                 isa::desc(instr.op).mnemonic));
       changed = true;
     }
     return changed;
   }
 
-  bool isWrittenTogether(VRegId v) const {
-    bool isTogether = true;
-    function_.forEachDef(v, [&](ori::Operand& def) { isTogether &= divergence_.isUniformBlock(def.owner->block->id); });
-    return isTogether;
+  bool isWrittenTogether(VRegId v) {
+    if (writtenTogether_.size() <= v) writtenTogether_.resize(function_.vregCount());
+    std::optional<bool>& known = writtenTogether_[v];
+    if (!known) {
+      known = true;
+      function_.forEachDef(v, [&](ori::Operand& def) { *known &= divergence_.isUniformBlock(def.owner->block->id); });
+    }
+    return *known;
   }
 
   ori::Function& function_;
@@ -87,6 +93,8 @@ class Inserter {
   const ori::Divergence divergence_;
   std::vector<bool> inside_; // by instruction id: between the boundaries of a call
   std::vector<VRegId> held_; // in this block
+  // By register. To find the definitions takes time by all uses, and some registers are used in each block.
+  std::vector<std::optional<bool>> writtenTogether_;
 };
 
 /// Most functions have neither uniform registers nor such calls, and need no analysis.
