@@ -55,9 +55,10 @@ std::vector<std::uint32_t> blockOffsets(const ori::Function& function) {
   return offsets;
 }
 
-isa::Word encodeOrThrow(const Inst& inst, const isa::Target& target, const std::string& what) {
+/// `what()` names the instruction in the message of a failure.
+template <typename What> isa::Word encodeOrThrow(const Inst& inst, const isa::Target& target, What&& what) {
   isa::EncodeResult result = isa::encode(inst, target);
-  ORIAS_CHECK(static_cast<bool>(result), fmt::format("cannot encode {}: {}", what, result.error));
+  ORIAS_CHECK(static_cast<bool>(result), fmt::format("cannot encode {}: {}", what(), result.error));
   return result.word;
 }
 
@@ -68,9 +69,9 @@ void appendTail(FunctionCode& code, const isa::Target& target) {
       self.operands[i] = Operand::label(Operand::kNoReg);
       self.operands[i].imm = -static_cast<std::int32_t>(kWordBytes);
     }
-  code.words.push_back(encodeOrThrow(self, target, "the branch behind the code"));
+  code.words.push_back(encodeOrThrow(self, target, [] { return "the branch behind the code"; }));
   code.origin.push_back(nullptr);
-  const isa::Word nop = encodeOrThrow(isa::makeInst(isa::Op::NOP), target, "NOP");
+  const isa::Word nop = encodeOrThrow(isa::makeInst(isa::Op::NOP), target, [] { return "NOP"; });
   while (code.byteSize() % kTextAlignment != 0) {
     code.words.push_back(nop);
     code.origin.push_back(nullptr);
@@ -85,8 +86,8 @@ FunctionCode encodeInstructions(const ori::Function& function) {
   FunctionCode code;
   for (const ori::Block* block : function.layout())
     for (ori::Instr& instr : *block) {
-      code.words.push_back(encodeOrThrow(machineInst(instr, blockOffset, code.byteSize()), target,
-                                         fmt::format("'{}' in '{}'", ori::print(function, instr), function.name())));
+      const auto what = [&] { return fmt::format("'{}' in '{}'", ori::print(function, instr), function.name()); };
+      code.words.push_back(encodeOrThrow(machineInst(instr, blockOffset, code.byteSize()), target, what));
       code.origin.push_back(&instr);
     }
   return code;

@@ -49,7 +49,18 @@ unsigned ModDesc::valueCount() const {
 }
 
 bool ModDesc::isLegal(unsigned value, unsigned sourceBits) const {
-  return value < valueCount() && name(value, sourceBits) != "!";
+  const bool hasOtherNames = (sourceBits == 16 && !names16.empty()) || (sourceBits > 16 && !names32.empty());
+  if (hasOtherNames) return value < valueCount() && name(value, sourceBits) != "!";
+  // One walk over the few characters: every emission, encoding and decoding asks for each modifier.
+  const char* at = names.data();
+  const char* const end = at + names.size();
+  for (; value > 0; --value) {
+    while (at != end && *at != '|')
+      ++at;
+    if (at == end) return false;
+    ++at;
+  }
+  return at == end || *at != '!' || (at + 1 != end && at[1] != '|');
 }
 
 unsigned sourceBitsOf(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
