@@ -195,6 +195,17 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
     return MatrixDescriptor(uniformWord(op, descriptors, first) | std::uint64_t{uniformWord(op, descriptors, first + 1)}
                                                                       << 32);
   };
+  // At -O0 ptxas ends a group with a product of matrices at address 0, where no matrix of a program lies, and reads
+  // nothing of it: what it makes is not known.
+  bool isAtNull = aIsInMemory;
+  for (unsigned word = 0; word < 4; ++word)
+    isAtNull &= uniformWord(op, descriptors, word) == 0;
+  if (isAtNull) {
+    const Code::Place sum = code_.place(operand(0));
+    std::fill_n(warp().row(sum.row), std::size_t{words} * kLanes, kNoSum);
+    if (closesGroup) endGroupOfProducts();
+    return;
+  }
   const MatrixDescriptor fromA = descriptor(0), fromB = descriptor(2);
   if ((aIsInMemory && fromA.baseOffset != 0) || fromB.baseOffset != 0)
     return stop("unsupported", "a matrix descriptor with a base offset");

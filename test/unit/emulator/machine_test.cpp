@@ -299,6 +299,9 @@ TEST_CASE("products of a warp group: the sum is there when its group was waited 
   CHECK(run(product("HGMMA.64x8x16.F16 R5, gdesc[UR4], R5, gsb0", kWait)).kind() == "product under way");
   // A product of nothing ends a group that has no other.
   CHECK(run(product("HGMMA.64x8x16.F16 RZ, gdesc[URZ], RZ, !UPT, gsb0", kWait, "")).result.reports.empty());
+  // So does what ptxas writes at -O0: one of matrices at address 0, where the program has no memory.
+  CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT, gsb0", kWait, "")).result.reports.empty());
+  CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT", kWait, "")).kind() == "product under way");
 }
 
 TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {
