@@ -37,11 +37,9 @@ bool oriDoRematEarly(ori::Function& function, PhaseContext& context) {
 /// the others of the literature's `nvvmrematerialize`.
 bool oriDoRemat(ori::Function& function, PhaseContext& context) {
   if (context.knobs.get(Knob::DoRemat) == 0 || isSkipped(function, context)) return false;
-  const bool isShort = hasTarget(function, context);
-  if (!isShort && context.knobs.get(Knob::DumpRemat) == 0) return false;
-  const bool isSplit = isShort && splitPairs(function);
+  if (context.knobs.get(Knob::DumpRemat) == 0 && !hasTarget(function, context)) return false;
   // What is computed is cheaper than what is loaded.
-  const bool changed = LiveInEngine(function, context, LiveInEngine::Mode::Full).run() || isSplit;
+  const bool changed = LiveInEngine(function, context, LiveInEngine::Mode::Full).run();
   if (!context.knobs.enabled(Knob::RematLoad)) return changed;
   return LiveInEngine(function, context, LiveInEngine::Mode::WithLoads).run() || changed;
 }

@@ -78,31 +78,40 @@ void LiveInEngine::dumpPart(const Candidate& candidate, std::size_t sites) const
   if (factors_.count(candidate.value) && context_.knobs.get(Knob::DumpRematAdd) > 0) print("factor");
 }
 
-bool splitPairs(ori::Function& function) {
-  bool changed = false;
-  const std::size_t count = function.vregCount();
+/// Words of pairs that nobody reads or writes as a pair become registers of their own: each lives as long as it is
+/// wanted.
+void LiveInEngine::splitPairs() {
+  const std::size_t count = function_.vregCount();
   for (VRegId id = 0; id < count; ++id) {
-    const ori::VReg reg = function.vreg(id);
+    const ori::VReg reg = function_.vreg(id);
     if (reg.file != File::R || reg.width != 2 || reg.multiDef || !reg.refs) continue;
     bool areWords = true;
     for (const ori::Operand* o = reg.refs; o; o = o->nextRef)
       areWords &= o->width == 1;
     if (!areWords) continue;
     VRegId words[2] = {ori::kNoId, ori::kNoId};
-    while (ori::Operand* o = function.vreg(id).refs) {
+    while (ori::Operand* o = function_.vreg(id).refs) {
       VRegId& word = words[o->sub];
       if (word == ori::kNoId) {
-        word = function.newVReg(File::R, 1, reg.name);
-        function.vreg(word).divergent = reg.divergent;
+        word = function_.newVReg(File::R, 1, reg.name);
+        function_.vreg(word).divergent = reg.divergent;
       }
       Operand value = o->value();
       value.reg = word;
       value.sub = 0;
-      function.setOperand(o->owner, static_cast<unsigned>(o - o->owner->operands), value);
+      replace(*o, value);
     }
-    changed = true;
   }
-  return changed;
+  pressure_.update();
+}
+
+void LiveInEngine::replace(ori::Operand& operand, const Operand& value) {
+  Instr* owner = operand.owner;
+  const auto slot = static_cast<unsigned>(&operand - owner->operands);
+  log_.changes(owner, static_cast<int>(slot));
+  pressure_.note(*owner);
+  function_.setOperand(owner, slot, value);
+  pressure_.note(*owner);
 }
 
 bool LiveInEngine::run() {
@@ -125,13 +134,16 @@ bool LiveInEngine::reach(const RematTarget& target) {
   dump(1, fmt::format("{}: max live = {}, target = {} ({})", function_.name(), liveAtFirst_, target.registers,
                       nameOf(target.reason)));
   if (mode_ == Mode::Early && target.reason == RematTarget::Reason::Occupancy) return false;
+  splitPairs();
   for (unsigned i = 0; i < kIterations && excess() != 0; ++i)
     if (!iterate()) break;
-  if (pulled_.empty()) return false;
-  const bool isReached = excess() == 0;
-  if (target.reason == RematTarget::Reason::Occupancy && (!isReached || !pays())) {
-    context_.remarks.refused(nullptr, isReached ? "a better occupancy class would cost more than it gains"
-                                                : "computing values again reaches no better occupancy class");
+  // A target that is not reached gains nothing: where too much is spilled anyway, clones in loops make it worse.
+  const bool isReached = target.reason == RematTarget::Reason::Share || excess() == 0;
+  const bool isWorthIt = !pulled_.empty() && isReached;
+  if (!isWorthIt || (target.reason == RematTarget::Reason::Occupancy && !pays())) {
+    if (!pulled_.empty())
+      context_.remarks.refused(nullptr, isReached ? "a better occupancy class would cost more than it gains"
+                                                  : "computing values again is not enough to reach the target");
     takeBack(0);
     return false;
   }
@@ -387,14 +399,9 @@ bool LiveInEngine::tryPullIn(const Candidate& candidate) {
     const VRegId copy = cloneAt(candidate.value, site, prefix, 0);
     done.push_back(site.block);
     for (ori::Operand* reader : site.readers) {
-      Instr* owner = reader->owner;
-      const auto slot = static_cast<unsigned>(reader - owner->operands);
       Operand now = reader->value();
-      log_.changes(owner, static_cast<int>(slot));
       now.reg = copy;
-      pressure_.note(*owner);
-      function_.setOperand(owner, slot, now);
-      pressure_.note(*owner);
+      replace(*reader, now);
     }
   }
   removeDead(function_, {candidate.value}, [&](const Instr& dead) {

@@ -22,7 +22,7 @@ namespace orias::phases {
 /// until the target is reached. A clone is named "remat_", or "uclone_" where another one of the same value lies above
 /// it.
 ///
-/// For an occupancy class the whole only stays when the class is reached and pays for what it adds.
+/// The whole only stays when the target is reached, and for an occupancy class when that pays for what it adds.
 class LiveInEngine {
  public:
   enum class Mode : std::uint8_t {
@@ -63,6 +63,8 @@ class LiveInEngine {
   };
 
   bool reach(const RematTarget& target);
+  void splitPairs();
+  void replace(ori::Operand& operand, const isa::Operand& value);
   bool iterate();
   std::vector<ori::VRegId> liveIntoFull(bool intoAll) const;
   std::vector<Candidate> candidates(const std::vector<ori::VRegId>& values);
@@ -102,9 +104,5 @@ class LiveInEngine {
   Size sizeAtFirst_;
   UndoLog log_;
 };
-
-/// Words of pairs that nobody reads or writes as a pair become registers of their own: each lives as long as it is
-/// wanted. True when there were any. For SSA form.
-bool splitPairs(ori::Function& function);
 
 } // namespace orias::phases
