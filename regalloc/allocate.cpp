@@ -11,6 +11,7 @@
 #include "regalloc/function_abi.h"
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
+#include "regalloc/recompute.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
 #include "regalloc/uniform_refuge.h"
@@ -236,9 +237,11 @@ class Allocator {
             function_.name(), fileName(file), limit);
       everything = false;
       bool arePromoted = false;
+      Recomputation recomputation(function_, file, ranges, state_);
+      if (options_.remat && !isLastResort) recomputation.choose(webs, victims);
       for (std::uint32_t w : victims) {
         const bool isPromoted = file == File::R && !isLastResort && promotes() && uniformRefuge().take(webs.all[w]);
-        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual);
+        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual, recomputation);
         arePromoted |= isPromoted;
       }
       if (arePromoted)
@@ -400,11 +403,11 @@ class Allocator {
     }
   }
 
-  void spill(const Web& web, File file, Refuge refuge) {
+  void spill(const Web& web, File file, Refuge refuge, Recomputation& recomputation) {
     std::vector<const ori::Instr*> writers;
     for (auto [v, offset] : web.members)
       writers.push_back(function_.singleDef(v));
-    const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge);
+    const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge, &recomputation);
     if (!options_.remark) return;
     for (std::size_t i = 0; i < web.members.size(); ++i) {
       const std::string_view name = function_.vreg(web.members[i].first).name;

@@ -85,6 +85,9 @@ class LiveRanges {
 
   const Range& component(ori::VRegId reg, unsigned index) const { return units_[firstUnit_[reg] + index]; }
   bool isLiveAnywhere(ori::VRegId reg) const;
+  /// Whether the register and the instruction were there when the ranges were made.
+  bool knows(ori::VRegId reg) const { return reg < firstUnit_.size(); }
+  bool isNumbered(const ori::Instr& instr) const { return instr.id < number_.size(); }
   Point pointCount() const { return pointCount_; }
   /// The point at which the instruction reads its sources.
   Point usePoint(const ori::Instr& instr) const { return 2 * number_[instr.id]; }

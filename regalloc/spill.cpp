@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "regalloc/recompute.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -154,13 +155,20 @@ class Spiller {
         refugeFile_(file == File::UP || refuge == Refuge::Uniform ? File::UR : File::R) {}
 
   /// True when the members are made again at each use.
-  bool run(bool remat) {
+  bool run(bool remat, Recomputation* recomputation) {
     // Members that can be made again at each use need no storage, unless the web joins several values.
-    if (remat && web_.members.size() == 1)
-      if (Instr* def = rematerialisable(web_.members[0].first)) {
-        rematerialise(web_.members[0].first, def);
+    if (remat && web_.members.size() == 1) {
+      const VRegId only = web_.members[0].first;
+      if (Instr* def = rematerialisable(only)) {
+        rematerialise(only, def);
         return true;
       }
+      if (recomputation)
+        if (const std::optional<Recipe> recipe = recomputation->recipe(only)) {
+          rematerialise(only, *recipe);
+          return true;
+        }
+    }
     if (isInMemory()) {
       newFrameObject();
     } else {
@@ -210,30 +218,58 @@ class Spiller {
   }
 
   void rematerialise(VRegId v, Instr* def) {
+    Recipe recipe;
+    recipe.definition = def;
+    for (unsigned i = 0; i < def->operandCount; ++i) {
+      recipe.operands.push_back(def->op_(i).value());
+      if (def->op_(i).isDef && def->op_(i).isVirtual()) recipe.result = i;
+    }
+    rematerialise(v, recipe);
+  }
+
+  void rematerialise(VRegId v, const Recipe& recipe) {
+    Instr* def = recipe.definition;
+    const Instr* form = recipe.merged ? recipe.merged : def;
+    std::vector<IsaOperand> operands = recipe.operands;
     for (Instr* instr : ownersOf(v)) {
       if (instr == def) continue;
       const IsaOperand temp = newTemp(v, 0, function_.vreg(v).width);
-      std::vector<IsaOperand> operands;
-      unsigned defIndex = 0;
-      for (unsigned i = 0; i < def->operandCount; ++i) {
-        operands.push_back(def->op_(i).value());
-        if (def->op_(i).isDef && def->op_(i).isVirtual()) {
-          operands.back() = temp;
-          defIndex = i;
-        }
-      }
-      Instr* again = function_.create(def->op, operands, def->source);
-      again->mods = def->mods;
+      operands[recipe.result] = temp;
+      Instr* again = function_.create(form->op, operands, def->source);
+      again->mods = form->mods;
       function_.insertBefore(instr, again);
-      state_.assignment.spillMoves[again->id] = {SpillMove::Kind::Remat, static_cast<std::uint8_t>(defIndex), 0};
+      state_.assignment.spillMoves[again->id] = {SpillMove::Kind::Remat, static_cast<std::uint8_t>(recipe.result), 0};
       forEachRefOf(instr, v, [&](unsigned index, const Operand& o) {
         IsaOperand use = o.value();
         use.reg = temp.reg;
         replace(instr, index, use);
       });
     }
+    const std::vector<IsaOperand> sources = sourcesOf(*def);
     function_.erase(def);
+    for (const IsaOperand& source : sources)
+      eraseIfUnread(source);
     ++state_.rematerialised;
+  }
+
+  static std::vector<IsaOperand> sourcesOf(const Instr& instr) {
+    std::vector<IsaOperand> sources;
+    for (const Operand& o : instr.ops())
+      if (!o.isDef) sources.push_back(o.value());
+    return sources;
+  }
+
+  /// A predicate that was read by what has gone may have no other reader.
+  void eraseIfUnread(const IsaOperand& source) {
+    if (!source.isReg(File::P) || !source.isVirtual()) return;
+    Instr* def = function_.singleDef(source.reg);
+    if (!def || !isPureComputation(*def) || state_.assignment.spillMoves.count(def->id)) return;
+    for (const Operand& o : def->ops()) {
+      bool isRead = false;
+      if (o.isDef && o.isVirtual()) function_.forEachUse(o.reg, [&](const Operand&) { isRead = true; });
+      if (isRead) return;
+    }
+    function_.erase(def);
   }
 
   void newFrameObject() {
@@ -496,8 +532,9 @@ class Spiller {
 
 } // namespace
 
-bool spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge) {
-  return Spiller(function, web, file, state, refuge).run(remat);
+bool spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge,
+              Recomputation* recomputation) {
+  return Spiller(function, web, file, state, refuge).run(remat, recomputation);
 }
 
 } // namespace orias::regalloc

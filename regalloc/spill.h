@@ -8,6 +8,8 @@
 
 namespace orias::regalloc {
 
+class Recomputation;
+
 /// Bookkeeping of spilling over all rounds of all classes.
 struct SpillState {
   explicit SpillState(const ori::Function& function);
@@ -37,9 +39,10 @@ enum class Refuge : std::uint8_t {
   Uniform ///< R to registers of UR, for webs that `UniformRefuge` takes
 };
 
-/// Takes all members of a web out of their register file, or recomputes them where that is cheap and `remat`. Each
-/// reference gets a temporary of its own that lives for one instruction. True when they are recomputed.
+/// Takes all members of a web out of their register file, or recomputes them where that is cheap and `remat`: from
+/// constants, or as `recomputation` has chosen. Each reference gets a temporary of its own that lives for one
+/// instruction. True when they are recomputed.
 bool spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state,
-              Refuge refuge = Refuge::Usual);
+              Refuge refuge = Refuge::Usual, Recomputation* recomputation = nullptr);
 
 } // namespace orias::regalloc

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/dominators.h"
 #include "ori/builder.h"
+#include "ori/fixed_registers.h"
 #include "phases/optimize/pure.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/optimize/shared_pressure.h"
@@ -22,13 +23,8 @@ using isa::Op;
 using isa::Operand;
 using ori::Instr;
 
-/// Who and where a thread is never changes, nor where the windows of shared and local memory lie: SR_LANEID, SR_TID.*,
-/// SR_CTAID.*, SR_LWINHI, SR_SWINHI, SR_EQMASK to SR_GEMASK.
 bool readsFixedRegister(const Instr& instr) {
-  if (instr.op != Op::S2R || !instr.op_(1).isImm()) return false;
-  const int number = instr.op_(1).imm;
-  return number == 0 || (number >= 33 && number <= 35) || (number >= 37 && number <= 39) || number == 46 ||
-         number == 47 || (number >= 56 && number <= 60);
+  return ori::isFixedSpecialRead(instr);
 }
 
 bool isPure(const Instr& instr) {

@@ -31,7 +31,7 @@ AllocationOptions budget(unsigned registers) {
 }
 
 /// `count` values that are all live at once, then stored one after the other.
-std::string manyLive(unsigned count, std::string_view definition = "S2R %r{}, SR_TID.X;\n") {
+std::string manyLive(unsigned count, std::string_view definition = "S2R %r{}, SR_CLOCKLO;\n") {
   std::string body = ".L0:\n";
   for (unsigned i = 0; i < count; ++i) {
     std::string line(definition);
@@ -129,6 +129,7 @@ TEST_CASE("more predicates than there are go to registers") {
   std::string body = ".L0:\n S2R %r0, SR_TID.X;\n";
   for (unsigned i = 1; i <= 12; ++i)
     body += " ISETP.LT.U32.AND %p" + std::to_string(i) + ", PT, %r0, " + std::to_string(i) + ", PT;\n";
+  body += " IADD3 %r0, %r0, 1, RZ;\n";
   for (unsigned i = 1; i <= 12; ++i)
     body += " @%p" + std::to_string(i) + " STS [%r0], " + "%r0;\n";
   auto a = allocated(body + " EXIT;\n");
@@ -382,4 +383,40 @@ TEST_CASE("registers are taken in turn as far as they cost nothing") {
   CHECK(a.problem == "");
   CHECK(a.stats().registers == 5 + 2);
   CHECK(a.stats().predicates == 4);
+}
+
+TEST_CASE("predicates that are conjunctions of comparisons are computed again instead of waiting in registers") {
+  // Eight rows and eight columns: a mask for each of 64 stores, all computed in front of the first one.
+  std::string body = ".L0:\n";
+  for (unsigned i = 0; i < 16; ++i)
+    body += " LDS %r" + std::to_string(i) + ", [RZ+" + std::to_string(4 * i) + "];\n";
+  for (unsigned i = 0; i < 16; ++i)
+    body += " ISETP.LT.AND %p" + std::to_string(20 + i) + ", PT, %r" + std::to_string(i) + ", c[0x0][0x210], PT;\n";
+  for (unsigned i = 0; i < 64; ++i)
+    body += " PLOP3<> %p" + std::to_string(40 + i) + ", PT, %p" + std::to_string(20 + i / 8) + ", %p" +
+            std::to_string(28 + i % 8) + ", PT, 0x80, 0;\n";
+  for (unsigned i = 0; i < 64; ++i)
+    body += " @%p" + std::to_string(40 + i) + " STS [RZ+" + std::to_string(4 * i) + "], RZ;\n";
+  auto a = allocated(body + " EXIT;\n");
+  CHECK(a.problem == "");
+  // 73 with each of them in a register of its own.
+  CHECK(a.stats().registers <= 16 + 4);
+  CHECK(countOf(a.text(), "PLOP3") <= 7);
+}
+
+TEST_CASE("a spilled value whose operands are live is computed again, and one whose operand changes is not") {
+  const auto body = [](bool changes) {
+    std::string text = ".L0:\n S2R %r0, SR_CLOCKLO;\n LOP3.LUT %r1, %r0, 31, RZ, 0xc0, !PT;\n";
+    for (unsigned i = 10; i < 16; ++i)
+      text += " LDS %r" + std::to_string(i) + ", [%r0+" + std::to_string(4 * i) + "];\n";
+    if (changes) text += " IADD3 %r0, %r0, 1, RZ;\n";
+    for (unsigned i = 10; i < 16; ++i)
+      text += " STS [%r0], %r" + std::to_string(i) + ";\n STS [%r0], %r" + std::to_string(i) + ";\n";
+    return text + " STS [%r0], %r1;\n EXIT;\n";
+  };
+  auto a = allocated(body(false), budget(9));
+  CHECK(a.problem == "");
+  auto b = allocated(body(true), budget(9));
+  CHECK(b.problem == "");
+  CHECK(a.stats().spillStoreBytes < b.stats().spillStoreBytes);
 }

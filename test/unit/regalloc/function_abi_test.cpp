@@ -29,7 +29,7 @@ std::string allocated(const std::string& body, AllocationOptions options = {}) {
 std::string manyValues(unsigned count) {
   std::string body = ".L0:\n FUNCTION.ENTRY %r900, RZ, RZ;\n";
   for (unsigned i = 0; i < count; ++i)
-    body += " S2R %r" + std::to_string(i) + ", SR_TID.X;\n";
+    body += " S2R %r" + std::to_string(i) + ", SR_CLOCKLO;\n";
   for (unsigned i = 0; i < count; ++i)
     body += " IADD3 %r900, %r900, %r" + std::to_string(i) + ", RZ;\n";
   return body + " FUNCTION.RETURN %r900;\n";

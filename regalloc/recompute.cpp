@@ -1,0 +1,220 @@
+#include "regalloc/recompute.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+#include "ori/fixed_registers.h"
+
+#include <algorithm>
+
+namespace orias::regalloc {
+
+using isa::File;
+using isa::Flag;
+using ori::Instr;
+using ori::Op;
+using ori::Operand;
+using ori::VRegId;
+using IsaOperand = isa::Operand;
+
+namespace {
+
+/// The table of a PLOP3 that is true where all three sources are.
+constexpr std::int64_t kConjunction = 0x80;
+/// Sources of a comparison: Ra, Rb, Pp. Of a PLOP3: Pp, Pq, Pr, table.
+constexpr unsigned kFirstSource = 2, kComparisonPredicate = 4, kTable = 5;
+/// Uniform registers that may.
+constexpr std::ptrdiff_t kMostUniform = 8;
+
+bool isPlainTrue(const Operand& o) {
+  return o.isReg(File::P) && o.isZeroReg() && !o.inverted();
+}
+
+bool isUnusedResult(const Operand& o) {
+  return !o.isReg() || o.isZeroReg();
+}
+
+} // namespace
+
+bool isPureComputation(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (instr.isGuarded() || (row.has(Flag::Pseudo) && instr.op != Op::COPY)) return false;
+  if (row.has(Flag::Volatile) && !ori::isFixedSpecialRead(instr)) return false;
+  for (Flag flag : {Flag::Load, Flag::Store, Flag::Atomic, Flag::SideEffect, Flag::Convergent, Flag::WarpWide,
+                    Flag::Branch, Flag::Fence, Flag::Uniform, Flag::UniformGuard})
+    if (row.has(flag)) return false;
+  return true;
+}
+
+void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims) {
+  struct Candidate {
+    std::uint32_t web;
+    VRegId value;
+    bool readsOwnFile;
+    Longer longer;
+  };
+  std::vector<Candidate> candidates;
+  Longer all;
+  for (std::uint32_t w : victims) {
+    if (webs.all[w].members.size() != 1) continue;
+    const VRegId value = webs.all[w].members.front().first;
+    const std::optional<Recipe> recipe = find(value);
+    if (!recipe) continue;
+    const bool readsOwnFile = std::ranges::any_of(
+        recipe->operands, [&](const IsaOperand& o) { return o.reg != value && namesVirtual(o, file_); });
+    candidates.push_back({w, value, readsOwnFile, longerLives(value, *recipe)});
+    all.insert(all.end(), candidates.back().longer.begin(), candidates.back().longer.end());
+  }
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto uniform = std::ranges::count_if(all, [&](VRegId v) { return function_.vreg(v).file == File::UR; });
+  const bool mayLiveLonger = file_ == File::P && uniform <= kMostUniform && all.size() <= candidates.size();
+  std::erase_if(candidates, [&](const Candidate& c) { return !c.longer.empty() && !mayLiveLonger; });
+  // What reads others of the victims comes before them: its definition must still read the originals.
+  std::ranges::stable_partition(candidates, [](const Candidate& c) { return c.readsOwnFile; });
+  std::vector<std::uint32_t> ordered;
+  std::vector<bool> isChosen(webs.all.size(), false);
+  for (const Candidate& c : candidates) {
+    ordered.push_back(c.web);
+    chosen_.push_back(c.value);
+    isChosen[c.web] = true;
+  }
+  std::ranges::copy_if(victims, std::back_inserter(ordered), [&](std::uint32_t w) { return !isChosen[w]; });
+  victims = std::move(ordered);
+  std::sort(chosen_.begin(), chosen_.end());
+}
+
+std::optional<Recipe> Recomputation::recipe(VRegId value) {
+  if (!std::binary_search(chosen_.begin(), chosen_.end(), value)) return std::nullopt;
+  return find(value);
+}
+
+std::optional<Recipe> Recomputation::find(VRegId value) {
+  Recipe recipe;
+  recipe.definition = function_.singleDef(value);
+  if (!recipe.definition || !recipe.definition->block || state_.assignment.spillMoves.count(recipe.definition->id) ||
+      !isPureComputation(*recipe.definition) || !fillIn(*recipe.definition, recipe))
+    return std::nullopt;
+  const IsaOperand& result = recipe.operands[recipe.result];
+  if (result.reg != value || result.sub != 0 || result.width != function_.vreg(value).width) return std::nullopt;
+  if (!dominatesReads(value, *recipe.definition)) return std::nullopt;
+  if (recipe.definition->op == Op::PLOP3) mergeComparison(recipe);
+  return recipe;
+}
+
+/// Takes the operands over. Only one result may be in use, and each source must have its value wherever the
+/// definition has been passed.
+bool Recomputation::fillIn(Instr& definition, Recipe& recipe) {
+  unsigned results = 0;
+  recipe.operands.clear();
+  for (unsigned i = 0; i < definition.operandCount; ++i) {
+    const Operand& o = definition.op_(i);
+    recipe.operands.push_back(o.value());
+    if (o.kind == IsaOperand::Kind::Frame || o.isLabel()) return false;
+    if (o.isDef) {
+      if (isUnusedResult(o)) continue;
+      if (!o.isVirtual()) return false;
+      ++results;
+      recipe.result = i;
+    } else if (o.isVirtual() || (o.isReg() && !o.isZeroReg())) {
+      if (!isSingleAbove(o, definition)) return false;
+    }
+  }
+  return results == 1;
+}
+
+bool Recomputation::isSingleAbove(const IsaOperand& operand, const Instr& definition) {
+  if (!operand.isVirtual() || !operand.isReg() || operand.file == File::B) return false;
+  if (operand.reg < state_.unspillable.size() && state_.unspillable[operand.reg]) return false;
+  const Instr* source = function_.singleDef(operand.reg);
+  return source && source->block && !source->isGuarded() && dominates(*source, definition);
+}
+
+/// Makes a comparison of the conjunction of a comparison and another predicate.
+bool Recomputation::mergeComparison(Recipe& recipe) {
+  const Instr& both = *recipe.definition;
+  if (both.operandCount <= kTable || !both.op_(kTable).isImm() || both.op_(kTable).imm != kConjunction ||
+      !isUnusedResult(both.op_(1)))
+    return false;
+  std::vector<unsigned> sources;
+  for (unsigned i = kFirstSource; i < kTable; ++i)
+    if (!isPlainTrue(both.op_(i))) sources.push_back(i);
+  if (sources.size() != 2) return false;
+  auto usesOf = [&](unsigned i) {
+    unsigned uses = 0;
+    if (both.op_(i).isVirtual()) function_.forEachUse(both.op_(i).reg, [&](const Operand&) { ++uses; });
+    return uses;
+  };
+  // What more read stays, as the other predicate.
+  if (usesOf(sources[0]) > usesOf(sources[1])) std::swap(sources[0], sources[1]);
+  for (unsigned attempt = 0; attempt < 2; ++attempt, std::swap(sources[0], sources[1])) {
+    const Operand& compared = both.op_(sources[0]);
+    if (!compared.isVirtual() || compared.inverted()) continue;
+    Instr* comparison = function_.singleDef(compared.reg);
+    if (!comparison || !comparison->block || comparison->op != Op::ISETP || !isPureComputation(*comparison) ||
+        state_.assignment.spillMoves.count(comparison->id))
+      continue;
+    if (comparison->operandCount != kComparisonPredicate + 1 || !isPlainTrue(comparison->op_(kComparisonPredicate)) ||
+        isa::getMod(Op::ISETP, comparison->mods, isa::Mod::Bool) != static_cast<unsigned>(isa::BoolOp::AND))
+      continue;
+    Recipe merged = recipe;
+    merged.merged = comparison;
+    if (!fillIn(*comparison, merged) || merged.result != 0) continue;
+    merged.operands[kComparisonPredicate] = both.op_(sources[1]).value();
+    recipe = std::move(merged);
+    return true;
+  }
+  return false;
+}
+
+bool Recomputation::dominatesReads(VRegId value, const Instr& definition) {
+  bool isFit = true;
+  function_.forEachUse(
+      value, [&](const Operand& use) { isFit = isFit && use.owner->block && dominates(definition, *use.owner); });
+  return isFit;
+}
+
+Recomputation::Longer Recomputation::longerLives(VRegId value, const Recipe& recipe) {
+  Longer longer;
+  function_.forEachUse(value, [&](const Operand& use) {
+    const Instr* place = placeOf(*use.owner);
+    for (unsigned i = 0; i < recipe.operands.size(); ++i) {
+      const IsaOperand& o = recipe.operands[i];
+      if (i == recipe.result || !o.isVirtual()) continue;
+      const LiveRanges& live = ranges(o.file);
+      bool isLive = place && live.knows(o.reg);
+      for (unsigned c = 0; c < o.width && isLive; ++c)
+        isLive = live.component(o.reg, o.sub + c).contains(live.usePoint(*place));
+      if (!isLive && std::ranges::find(longer, o.reg) == longer.end()) longer.push_back(o.reg);
+    }
+  });
+  return longer;
+}
+
+bool Recomputation::dominates(const Instr& definition, const Instr& use) {
+  if (definition.block != use.block) {
+    if (!cfg_) {
+      cfg_.emplace(function_);
+      dominators_.emplace(ori::DomTree::dominators(*cfg_));
+    }
+    return dominators_->strictlyDominates(definition.block->id, use.block->id);
+  }
+  const Instr *a = placeOf(definition), *b = placeOf(use);
+  if (!a || !b) return false;
+  return own_.usePoint(*a) < own_.usePoint(*b);
+}
+
+const LiveRanges& Recomputation::ranges(File file) {
+  if (file == file_) return own_;
+  std::optional<LiveRanges>& known = ranges_[static_cast<unsigned>(file)];
+  if (!known) known.emplace(function_, file);
+  return *known;
+}
+
+const Instr* Recomputation::placeOf(const Instr& instr) {
+  const Instr* at = &instr;
+  while (at && !own_.isNumbered(*at))
+    at = at->next;
+  return at;
+}
+
+} // namespace orias::regalloc
