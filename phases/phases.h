@@ -63,6 +63,7 @@ bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool convertToUniformReg(ori::Function&, PhaseContext&);
 bool insertPseudoUseDefForConvUr(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);
+bool blockRemat(ori::Function&, PhaseContext&);
 bool reportBeforeScheduling(ori::Function&, PhaseContext&);
 bool oriDoSyncronization(ori::Function&, PhaseContext&);
 bool allocateRegisters(ori::Function&, PhaseContext&);

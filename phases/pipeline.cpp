@@ -132,6 +132,9 @@ constexpr PhaseInfo kPipeline[] = {
      "no dead code is taken out any more; tells the allocator how long uniform registers are wanted"},
     {"88", "OriHoistInvariantsLate3", S::Legalisation, 1, 4, kOptional, oriHoistInvariantsLate3,
      "what legalisation has put into loops; code is not moved between blocks any more behind it"},
+    {"69b", "BlockRemat", S::Legalisation, 2, 4, kOptional, blockRemat,
+     "registers of lanes and of the warp are told apart, and nothing leaves loops any more: the pressure is what it "
+     "is"},
     {"94", "FinalInspectionPass", S::Legalisation, 0, 4, kNeeded, finalInspectionPass,
      "the last check before the function stops being virtual"},
     {"96", "ReportBeforeScheduling", S::Legalisation, 0, 4, kOptional, reportBeforeScheduling,

@@ -1,0 +1,30 @@
+#include "phases/phases.h"
+#include "phases/remat/block_engine.h"
+
+#include <fmt/format.h>
+#include <memory>
+
+namespace orias::phases {
+
+/// Phase 69b. Where more registers are live than fit, or than a better occupancy class has, values are computed again
+/// behind that place instead of staying live across it (phases/remat/block_engine.h). Knobs NvRematBlock and the
+/// fifteen others of the literature's `nv-remat-block`.
+///
+/// The literature aims at 70 registers whatever the chip (MaxRegKind 1, NvRematDefaultMaxReg). Here nothing is done
+/// where neither spills are avoided nor a better occupancy class is reached.
+bool blockRemat(ori::Function& function, PhaseContext& context) {
+  if (!context.knobs.enabled(Knob::NvRematBlock)) return false;
+  if (context.knobs.lists(Knob::NoMiRemat, function.name())) {
+    if (context.dump && context.knobs.enabled(Knob::NvDumpRematBlock))
+      *context.dump += fmt::format("Skip machine-instruction rematerialization on {}\n", function.name());
+    return false;
+  }
+  auto engine = std::make_unique<BlockEngine>(function, context);
+  for (const RematTarget& target : engine->targets()) {
+    if (engine->run(target)) return true;
+    engine = std::make_unique<BlockEngine>(function, context);
+  }
+  return false;
+}
+
+} // namespace orias::phases

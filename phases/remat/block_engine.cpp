@@ -1,0 +1,384 @@
+#include "phases/remat/block_engine.h"
+
+#include "encoder/isa/desc.h"
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/format.h>
+
+namespace orias::phases {
+
+using isa::File;
+using ori::BlockId;
+using ori::CompId;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// Bits of knob NvRematBlock.
+constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
+/// Points of one block in one iteration.
+constexpr unsigned kMostPoints = 16;
+/// Plans in one function: a bound for compile time.
+constexpr unsigned kMostPlans = 20'000;
+
+Rematerializer::Costs costsOf(const Knobs& knobs) {
+  Rematerializer::Costs costs;
+  costs.load = static_cast<unsigned>(knobs.get(Knob::NvRematBlockLoadCost));
+  costs.mayLoad = knobs.enabled(Knob::LoadRemat);
+  costs.mayLoadGeneric = !knobs.enabled(Knob::VaspFix1);
+  return costs;
+}
+
+unsigned knobOf(const PhaseContext& context, Knob knob) {
+  return static_cast<unsigned>(context.knobs.get(knob));
+}
+
+/// The document's target, whatever the occupancy.
+bool followsDocument(const PhaseContext& context) {
+  return knobOf(context, Knob::MaxRegKind) == 1;
+}
+
+} // namespace
+
+BlockEngine::BlockEngine(ori::Function& function, PhaseContext& context)
+    : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
+      loops_(cfg_, dominators_), modes_(knobOf(context, Knob::NvRematBlock)),
+      remat_(function, dominators_, costsOf(context.knobs)), targets_(function, context),
+      pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
+
+void BlockEngine::dump(const std::string& line) const {
+  if (context_.dump && context_.knobs.enabled(Knob::NvDumpRematBlock)) *context_.dump += line + "\n";
+}
+
+double BlockEngine::weightOf(const ori::Block& block) const {
+  constexpr double kRounds = 8, kAside = 0.01;
+  return block.isAside ? kAside : std::pow(kRounds, std::min<std::uint32_t>(loops_.depth(block.id), 6));
+}
+
+std::vector<RematTarget> BlockEngine::targets() const {
+  if (!followsDocument(context_)) return targets_.forLive(maxLive());
+  return {{std::min(knobOf(context_, Knob::NvRematDefaultMaxReg), targets_.limit()), RematTarget::Reason::Share}};
+}
+
+void BlockEngine::noteOverfull() {
+  isOver_.assign(cfg_.idCount(), false);
+  for (const BlockId id : cfg_.reversePostOrder())
+    isOver_[id] = excessIn(id) > 0;
+}
+
+bool BlockEngine::run(const RematTarget& target) {
+  liveAtFirst_ = maxLive();
+  target_ = target;
+  dump(fmt::format("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), liveAtFirst_));
+  if (targets_.excess(pressure_.pressure(), cfg_, target_) == 0) return false;
+  liveOutBlocks_.assign(function_.vregCount(), 0);
+  for (const BlockId id : cfg_.reversePostOrder()) {
+    VRegId last = ori::kNoId;
+    pressure_.liveness().liveOut(id).forEach([&](CompId comp) {
+      if (!pressure_.liveness().components().isVirtual(comp)) return;
+      const VRegId reg = pressure_.liveness().components().vreg(comp);
+      if (reg != last) ++liveOutBlocks_[reg];
+      last = reg;
+    });
+    const ori::Block& block = *function_.block(id);
+    for (const Instr* instr = block.first; instr; instr = instr->next)
+      weightAtFirst_ += weightOf(block);
+  }
+  for (unsigned i = 1; i <= knobOf(context_, Knob::NvRematMaxTimes); ++i) {
+    if (i > 1) dump(fmt::format("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), maxLive()));
+    if (!iterate() || targets_.excess(pressure_.pressure(), cfg_, target_) == 0) break;
+  }
+  if (values_ == 0) return false;
+  if (!isWorthIt()) {
+    context_.remarks.refused(nullptr,
+                             fmt::format("{} values stay live: {} registers instead of {} are not worth it "
+                                         "(aimed at {}, {})",
+                                         values_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)));
+    dump("Taken back: not worth it");
+    log_.undo();
+    return false;
+  }
+  context_.remarks.countRematerialised(values_);
+  context_.remarks.did(nullptr,
+                       fmt::format("{} values computed again, by {} instructions: {} registers live at most instead of "
+                                   "{} (aimed at {}, {})",
+                                   values_, clones_, maxLive(), liveAtFirst_, target_.registers,
+                                   nameOf(target_.reason)),
+                       clones_);
+  return true;
+}
+
+bool BlockEngine::isWorthIt() const {
+  using Reason = RematTarget::Reason;
+  if (followsDocument(context_)) return true;
+  if (target_.reason != Reason::Occupancy) return true;
+  if (maxLive() > target_.registers) return false;
+  const double before = targets_.classes().warps(liveAtFirst_), after = targets_.classes().warps(maxLive());
+  return added_ / weightAtFirst_ <= knobOf(context_, Knob::BlockRematWorkForWarps) / 100.0 * (after / before - 1);
+}
+
+bool BlockEngine::iterate() {
+  bool changed = false;
+  for (const BlockId id : cfg_.reversePostOrder())
+    for (unsigned i = 0; i < kMostPoints && excessIn(id) > 0; ++i) {
+      if (!pullInto(id)) break;
+      changed = true;
+    }
+  return changed;
+}
+
+/// The point of a block where most registers are live, and what is live across it. The instruction there is read and
+/// written by none of them.
+PressurePoint BlockEngine::pointOf(BlockId id, std::vector<VRegId>& live) const {
+  constexpr auto kR = static_cast<std::size_t>(File::R);
+  const ori::Liveness& liveness = pressure_.liveness();
+  const ori::Components& components = liveness.components();
+  PressurePoint point{id, nullptr};
+  ori::LiveCursor cursor(liveness);
+  cursor.enter(*function_.block(id));
+  const auto take = [&](CompId comp) {
+    if (components.isVirtual(comp) && components.file(comp) == File::R) live.push_back(components.vreg(comp));
+  };
+  const bool isAtEnd = followsDocument(context_) && !context_.knobs.enabled(Knob::NvRematCheckInternalLive);
+  if (!isAtEnd) {
+    const unsigned most = pressure_.pressure().inBlock(id)[kR];
+    std::vector<CompId> behind;
+    while (cursor.next() && cursor.maximum()[kR] < most) {
+      behind = cursor.live();
+      point.instr = cursor.next();
+      cursor.step();
+    }
+    if (point.instr) {
+      for (const CompId comp : behind)
+        if (cursor.isLive(comp)) take(comp);
+      std::erase_if(live, [&](VRegId reg) {
+        return std::any_of(point.instr->refs().begin(), point.instr->refs().end(),
+                           [&](const ori::Operand& o) { return o.isVirtual() && o.reg == reg; });
+      });
+    }
+  }
+  if (!point.instr)
+    for (const CompId comp : cursor.live())
+      take(comp);
+  std::sort(live.begin(), live.end());
+  return point;
+}
+
+PullInRules BlockEngine::rulesFor(BlockId id) const {
+  PullInRules rules;
+  rules.allowsChains = hasMode(kChains);
+  rules.allowsSpecialRegisters = excessIn(id) >= knobOf(context_, Knob::NvRematThresholdForSpecReg);
+  rules.loopCostFactor = knobOf(context_, Knob::NvRematBlockLoopCostFactor);
+  rules.chainCost = knobOf(context_, Knob::NvRematBlockSingleCost);
+  return rules;
+}
+
+BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live,
+                                              const PullInRules& rules) {
+  PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  Candidates out;
+  for (std::size_t i = 0, end = 0; i < live.size(); i = end) {
+    while (end < live.size() && live[end] == live[i])
+      ++end;
+    const VRegId value = live[i];
+    if (const char* why = remat_.whyNot(value)) {
+      dump(fmt::format("%r{}: {}", value, why));
+      continue;
+    }
+    const std::vector<Instr*> defs = remat_.definitions(value);
+    const bool isSpecial =
+        std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
+    if ((isSpecial && !rules.allowsSpecialRegisters) || plans_ >= kMostPlans) continue;
+    ++plans_;
+    std::optional<PullIn> plan = planner.plan(value, point, isOver_);
+    if (!plan) continue;
+    plan->width = static_cast<unsigned>(end - i);
+    (plan->missing.empty() ? out.good : out.waiting).push_back(std::move(*plan));
+  }
+  return out;
+}
+
+/// Values that want operands kept: a value more live for each of these, as long as more get free. Moves those that do
+/// to the good ones; how many.
+unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
+  std::set<VRegId> kept;
+  unsigned added = 0;
+  const auto priceOf = [&](const std::set<VRegId>& missing) {
+    unsigned price = 0;
+    for (const VRegId reg : missing)
+      if (!kept.count(reg)) price += function_.vreg(reg).width;
+    return price;
+  };
+  for (bool again = true; again;) {
+    again = false;
+    for (std::size_t i = 0; i < candidates.waiting.size() && !again; ++i) {
+      const std::set<VRegId> missing = candidates.waiting[i].missing;
+      std::set<VRegId> with = kept;
+      with.insert(missing.begin(), missing.end());
+      unsigned gain = 0;
+      for (const PullIn& other : candidates.waiting)
+        if (std::includes(with.begin(), with.end(), other.missing.begin(), other.missing.end())) gain += other.width;
+      if (gain <= priceOf(missing)) continue;
+      kept = with;
+      again = true;
+    }
+    for (std::size_t i = 0; i < candidates.waiting.size();) {
+      PullIn& waiting = candidates.waiting[i];
+      if (!std::includes(kept.begin(), kept.end(), waiting.missing.begin(), waiting.missing.end())) {
+        ++i;
+        continue;
+      }
+      candidates.good.push_back(std::move(waiting));
+      candidates.waiting.erase(candidates.waiting.begin() + static_cast<std::ptrdiff_t>(i));
+      ++added;
+    }
+  }
+  return added;
+}
+
+/// By the document: its limits on one value. Where values would be spilled otherwise, a place may cost what a reload
+/// does, however often it is run: the reload would be run as often.
+bool BlockEngine::isAffordable(const PullIn& pullIn) const {
+  const unsigned single = knobOf(context_, Knob::NvRematBlockSingleCost);
+  const unsigned size = knobOf(context_, Knob::NvRematBlockMapSizeLimit);
+  if (!followsDocument(context_) && target_.reason == RematTarget::Reason::Limit) {
+    // What reads no register the allocator makes again where it has to.
+    if (pullIn.leaves.empty() && pullIn.cost > pullIn.costWithoutLoops) return false;
+    const auto places = static_cast<unsigned>(pullIn.places.size());
+    return pullIn.costWithoutLoops <= single * places && pullIn.clones <= size * places;
+  }
+  return pullIn.cost <= single && pullIn.clones <= size;
+}
+
+/// The cheapest, until so many registers are free.
+std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned excess) const {
+  const auto isWide = [&](const PullIn& p) {
+    const std::size_t blocks = cfg_.reversePostOrder().size();
+    const unsigned liveOut = p.value < liveOutBlocks_.size() ? liveOutBlocks_[p.value] : 0;
+    return hasMode(kWideFirst) && 100 * liveOut >= knobOf(context_, Knob::NvRematBlockLiveoutMinPercentage) * blocks;
+  };
+  std::erase_if(good, [&](const PullIn& p) { return p.cost == 0 || !isAffordable(p); });
+  // Cost for each register, those first that are live nearly everywhere.
+  std::stable_sort(good.begin(), good.end(), [&](const PullIn& a, const PullIn& b) {
+    if (isWide(a) != isWide(b)) return isWide(a);
+    return std::uint64_t{a.cost} * b.width < std::uint64_t{b.cost} * a.width;
+  });
+  std::vector<PullIn> chosen;
+  std::set<VRegId> values, leaves, kept;
+  int freed = 0;
+  unsigned cost = 0;
+  const unsigned most = knobOf(context_, Knob::NvRematBlockMaxCost);
+  for (PullIn& p : good) {
+    if (freed >= static_cast<int>(excess)) break;
+    // What another one reads stays, in this round.
+    const bool isRead = leaves.count(p.value) || std::any_of(p.leaves.begin(), p.leaves.end(),
+                                                             [&](VRegId leaf) { return values.count(leaf) != 0; });
+    if (isRead) continue;
+    if (target_.reason != RematTarget::Reason::Limit &&
+        cost + p.cost > most * (static_cast<unsigned>(chosen.size()) + p.width))
+      continue;
+    cost += p.cost;
+    freed += static_cast<int>(p.width);
+    for (const VRegId reg : p.missing)
+      if (kept.insert(reg).second) freed -= function_.vreg(reg).width;
+    values.insert(p.value);
+    leaves.insert(p.leaves.begin(), p.leaves.end());
+    chosen.push_back(std::move(p));
+  }
+  // What is kept for others must free more than it takes.
+  for (const VRegId reg : kept) {
+    const auto wants = [&](const PullIn& p) { return p.missing.count(reg) != 0; };
+    unsigned gain = 0;
+    for (const PullIn& p : chosen)
+      if (wants(p)) gain += p.width;
+    if (gain <= function_.vreg(reg).width) std::erase_if(chosen, wants);
+  }
+  unsigned total = 0;
+  for (const PullIn& p : chosen)
+    total += p.cost;
+  dump(fmt::format("Really Final Pull-in: {} ({})", chosen.size(), total));
+  return chosen;
+}
+
+bool BlockEngine::pullInto(BlockId id) {
+  noteOverfull();
+  const unsigned excess = excessIn(id);
+  std::vector<VRegId> live;
+  const PressurePoint point = pointOf(id, live);
+  dump(fmt::format("Block .L{}: live-out = {}", id,
+                   pressure_.pressure().liveOut(id)[static_cast<std::size_t>(File::R)]));
+  const PullInRules rules = rulesFor(id);
+  Candidates candidates = classify(point, live, rules);
+  dump(fmt::format("Pullable: {}", candidates.good.size()));
+  dump(fmt::format("After pre-check, {} good candidates, {} given second-chance", candidates.good.size(),
+                   candidates.waiting.size()));
+  if (excess > candidates.good.size() && hasMode(kSecondChance) && !candidates.waiting.empty())
+    dump(fmt::format("ADD {} candidates from second-chance", giveSecondChance(candidates)));
+  dump(fmt::format("Total Pullable before considering cost: {}", candidates.good.size()));
+  bool changed = false;
+  for (const PullIn& chosen : select(std::move(candidates.good), excess)) {
+    if (point.instr && !point.instr->block) break; // went with what nobody reads any more
+    changed |= execute(chosen, point, rules);
+  }
+  return changed;
+}
+
+/// Plans again, as what was executed before may have changed the readers.
+bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules) {
+  PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  const std::optional<PullIn> plan = planner.plan(chosen.value, point, isOver_);
+  const bool isAsChosen =
+      plan && plan->cost <= chosen.cost &&
+      std::includes(chosen.missing.begin(), chosen.missing.end(), plan->missing.begin(), plan->missing.end());
+  if (!isAsChosen) return false;
+  const Instr* def = remat_.definitions(plan->value).front();
+  context_.remarks.did(def,
+                       fmt::format("{} computed again at {} places, for {} registers less across .L{}",
+                                   isa::desc(def->op).mnemonic, plan->places.size(), chosen.width, point.block),
+                       plan->cost);
+  for (const PullInPlace& place : plan->places) {
+    std::vector<std::pair<VRegId, VRegId>> renamed;
+    for (const VRegId link : place.chain) {
+      std::vector<Instr*> added;
+      const VRegId copy = remat_.clone(link, place.before, "remat_", &added);
+      for (Instr* instr : added) {
+        for (const auto& [from, to] : renamed)
+          replaceUses(function_, instr, from, to);
+        log_.inserted(instr);
+        pressure_.note(*instr);
+        added_ += weightOf(*instr->block);
+        ++clones_;
+      }
+      renamed.emplace_back(link, copy);
+    }
+    for (ori::Operand* reader : place.readers)
+      replaceReader(*reader, renamed.back().second);
+  }
+  removeDead(function_, {plan->value}, [&](Instr& instr) {
+    added_ -= weightOf(*instr.block);
+    pressure_.note(instr);
+    log_.erases(instr);
+  });
+  pressure_.update();
+  noteOverfull();
+  ++values_;
+  return true;
+}
+
+void BlockEngine::replaceReader(ori::Operand& reader, VRegId value) {
+  Instr* owner = reader.owner;
+  const int slot = static_cast<int>(&reader - owner->operands);
+  isa::Operand operand = reader.value();
+  operand.reg = value;
+  pressure_.note(*owner);
+  log_.changes(owner, slot);
+  if (slot < 0)
+    function_.setGuard(owner, operand);
+  else
+    function_.setOperand(owner, static_cast<unsigned>(slot), operand);
+  pressure_.note(*owner);
+}
+
+} // namespace orias::phases

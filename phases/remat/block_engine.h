@@ -1,0 +1,73 @@
+#pragma once
+
+#include "phases/remat/pull_in.h"
+#include "phases/remat/target.h"
+#include "phases/remat/undo_log.h"
+
+#include <string>
+#include <vector>
+
+namespace orias::phases {
+
+/// The iterative engine of phase 69b: where too many registers are live, values are computed again behind that place
+/// instead of staying live across it.
+///
+/// Each iteration measures the pressure, and looks at each block above the target: which values are live at its point
+/// of highest pressure, which of them can be computed again (MULTIDEF, roles, recursively their operands), which become
+/// so when some operands are kept for several of them (second chance), what that costs. The cheapest are pulled in
+/// until the block is at its target. What nobody reads any more goes, with what only it read.
+///
+/// For an occupancy class the whole only stays when the class is reached, and the instructions that it adds are few
+/// against the warps that it gains.
+class BlockEngine {
+ public:
+  BlockEngine(ori::Function& function, PhaseContext& context);
+
+  /// What to try, the best first: after a target that was not reached, another engine tries the next one.
+  std::vector<RematTarget> targets() const;
+  /// True when values are computed again now. Otherwise nothing has changed.
+  bool run(const RematTarget& target);
+
+ private:
+  struct Candidates {
+    std::vector<PullIn> good;
+    std::vector<PullIn> waiting; ///< for operands that would have to be kept: second chance
+  };
+
+  bool iterate();
+  bool pullInto(ori::BlockId block);
+  PressurePoint pointOf(ori::BlockId block, std::vector<ori::VRegId>& live) const;
+  PullInRules rulesFor(ori::BlockId block) const;
+  Candidates classify(const PressurePoint& point, const std::vector<ori::VRegId>& live, const PullInRules& rules);
+  unsigned giveSecondChance(Candidates& candidates) const;
+  std::vector<PullIn> select(std::vector<PullIn> good, unsigned excess) const;
+  bool isAffordable(const PullIn& pullIn) const;
+  bool execute(const PullIn& chosen, const PressurePoint& point, const PullInRules& rules);
+  void replaceReader(ori::Operand& reader, ori::VRegId value);
+  void noteOverfull();
+  bool isWorthIt() const;
+  double weightOf(const ori::Block& block) const;
+  void dump(const std::string& line) const;
+  bool hasMode(unsigned mode) const { return (modes_ & mode) != 0; }
+  unsigned excessIn(ori::BlockId id) const { return targets_.excessIn(id, pressure_.pressure(), target_); }
+  unsigned maxLive() const { return pressure_.pressure().maximum()[static_cast<std::size_t>(isa::File::R)]; }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  const unsigned modes_;
+  Rematerializer remat_;
+  RematTargets targets_;
+  ori::IncrementalPressure pressure_;
+  RematTarget target_;
+  unsigned liveAtFirst_ = 0;
+  std::vector<bool> isOver_;            ///< by block id
+  std::vector<unsigned> liveOutBlocks_; ///< by virtual register: the blocks that it was live out of at first
+  double weightAtFirst_ = 0, added_ = 0;
+  unsigned values_ = 0, clones_ = 0, plans_ = 0;
+  UndoLog log_;
+};
+
+} // namespace orias::phases

@@ -1,0 +1,230 @@
+#include "phases/remat/pull_in.h"
+
+#include <algorithm>
+
+namespace orias::phases {
+
+using ori::BlockId;
+using ori::CompId;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// A phi reads at the end of the predecessor that the value comes from.
+BlockId blockOf(const ori::Operand& reader) {
+  const Instr& owner = *reader.owner;
+  if (owner.op != isa::Op::PHI) return owner.block->id;
+  return owner.op_(static_cast<unsigned>(&reader - owner.operands) + 1).reg;
+}
+
+bool isIn(const std::vector<VRegId>& values, VRegId value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+} // namespace
+
+bool PullInPlanner::isLiveInto(BlockId block, VRegId reg) const {
+  const ori::Components& components = liveness_.components();
+  for (unsigned part = 0; part < function_.vreg(reg).width; ++part)
+    if (liveness_.isLiveIn(block, components.of(reg, part))) return true;
+  return false;
+}
+
+bool PullInPlanner::isLiveOutOf(BlockId block, VRegId reg) const {
+  const ori::Components& components = liveness_.components();
+  for (unsigned part = 0; part < function_.vreg(reg).width; ++part)
+    if (liveness_.isLiveOut(block, components.of(reg, part))) return true;
+  return false;
+}
+
+/// Live in front of `where` anyway, and at the point if that lies above it in the block.
+bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) const {
+  const BlockId block = where.block->id;
+  if (isLiveOutOf(block, reg) && (isBelowPoint || remat_.isDefinedAt(reg, where))) return true;
+  if (!isBelowPoint && isLiveInto(block, reg)) return true;
+  bool isRead = false;
+  function_.forEachUse(reg, [&](const ori::Operand& use) {
+    if (use.owner->block != where.block || use.owner->op == isa::Op::PHI) return;
+    for (const Instr* at = &where; at && !isRead; at = at->next)
+      isRead = at == use.owner;
+  });
+  return isRead && (isBelowPoint || isLiveInto(block, reg) || remat_.isDefinedAt(reg, where));
+}
+
+std::uint32_t PullInPlanner::depthOf(VRegId value) const {
+  std::uint32_t depth = 0;
+  for (const Instr* def : remat_.definitions(value))
+    depth = std::max(depth, loops_.depth(def->block->id));
+  return depth;
+}
+
+bool PullInPlanner::collect(VRegId value, const PressurePoint& point) {
+  for (const BlockId id : region_)
+    regionIndex_[id] = ori::kNoId;
+  region_.clear();
+  const auto addSuccessors = [&](BlockId id) {
+    for (const BlockId to : cfg_.successors(id))
+      if (!isInRegion(to) && isLiveInto(to, value)) {
+        regionIndex_[to] = static_cast<std::uint32_t>(region_.size());
+        region_.push_back(to);
+      }
+  };
+  addSuccessors(point.block);
+  for (std::size_t i = 0; i < region_.size(); ++i)
+    addSuccessors(region_[i]);
+  inRegion_.assign(region_.size(), {});
+  below_.clear();
+  const auto isBelow = [&](const Instr& reader) {
+    if (!point.instr || reader.block->id != point.block) return false;
+    for (const Instr* at = &reader; at; at = at->prev)
+      if (at == point.instr) return true;
+    return false;
+  };
+  bool isPlannable = true;
+  function_.forEachUse(value, [&](ori::Operand& use) {
+    const BlockId at = blockOf(use);
+    const bool isPhi = use.owner->op == isa::Op::PHI;
+    if (isPhi && at == point.block)
+      isPlannable = false;
+    else if (!isPhi && isBelow(*use.owner))
+      below_.push_back(&use);
+    else if (cfg_.isReachable(at) && isInRegion(at))
+      inRegion_[regionIndex_[at]].push_back(&use);
+  });
+  return isPlannable;
+}
+
+bool PullInPlanner::isOverBelow(BlockId top, const PressurePoint& point, const std::vector<bool>& isOver) const {
+  return std::any_of(region_.begin(), region_.end(), [&](BlockId id) {
+    return dominators_.dominates(top, id) && id != top && (isOver[id] || id == point.block);
+  });
+}
+
+Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const {
+  const auto firstIn = [&](BlockId id, const Readers& readers) -> Instr* {
+    for (Instr& instr : *function_.block(id))
+      for (const ori::Operand* reader : readers)
+        if (reader->owner == &instr && instr.op != isa::Op::PHI) return &instr;
+    Instr* last = function_.block(id)->last;
+    return last && last->op != isa::Op::PHI ? last : nullptr;
+  };
+  const BlockId block = region_[index];
+  BlockId best = block;
+  if (block != point.block)
+    for (BlockId at = dominators_.idom(block); at != ori::kNoId && isInRegion(at) && at != point.block;
+         at = dominators_.idom(at)) {
+      if (isOver[at] || isOverBelow(at, point, isOver)) break;
+      if (loops_.depth(at) < loops_.depth(best) && firstIn(at, inRegion_[regionIndex_[at]])) best = at;
+    }
+  return firstIn(best, inRegion_[regionIndex_[best]]);
+}
+
+void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out) {
+  if (!below_.empty()) {
+    PullInPlace place;
+    for (const Instr* at = point.instr->next; at && !place.before; at = at->next)
+      for (const ori::Operand* reader : below_)
+        if (reader->owner == at) place.before = reader->owner;
+    place.readers = below_;
+    out.places.push_back(std::move(place));
+  }
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t i = 0; i < region_.size(); ++i)
+    if (!inRegion_[i].empty()) order.push_back(i);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    return dominators_.preorderIndex(region_[a]) < dominators_.preorderIndex(region_[b]);
+  });
+  for (const std::uint32_t index : order) {
+    const BlockId block = region_[index];
+    PullInPlace* shared = nullptr;
+    if (block != point.block)
+      for (PullInPlace& place : out.places) {
+        const BlockId top = place.before->block->id;
+        const bool isAbove = dominators_.strictlyDominates(top, block);
+        if (isAbove && !isOverBelow(top, point, isOver)) shared = &place;
+      }
+    if (!shared) {
+      out.places.push_back({placeFor(index, point, isOver), {}, {}});
+      shared = &out.places.back();
+      if (!shared->before) return;
+    }
+    shared->readers.insert(shared->readers.end(), inRegion_[index].begin(), inRegion_[index].end());
+  }
+}
+
+/// The operand is defined in front of all that reads it for the value.
+bool PullInPlanner::isAboveReaders(VRegId operand, VRegId value) const {
+  const std::vector<Instr*> defs = remat_.definitions(value);
+  return std::all_of(defs.begin(), defs.end(), [&](const Instr* def) {
+    const bool reads = std::any_of(def->ops().begin(), def->ops().end(), [&](const ori::Operand& o) {
+      return !o.isDef && o.isVirtual() && o.reg == operand;
+    });
+    return !reads || remat_.isDefinedAt(operand, *def);
+  });
+}
+
+bool PullInPlanner::addChain(VRegId value, PullInPlace& place, bool isBelowPoint, unsigned depth, PullIn& out) const {
+  if (isIn(place.chain, value)) return true;
+  for (const VRegId operand : remat_.operands(value)) {
+    if (!remat_.isStable(operand) || !isAboveReaders(operand, value)) return false;
+    if (isIn(place.chain, operand)) continue;
+    if (isLiveAt(operand, *place.before, isBelowPoint)) {
+      out.leaves.insert(operand);
+      continue;
+    }
+    const std::vector<Instr*> defs = remat_.definitions(operand);
+    const bool isSpecial =
+        std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
+    unsigned cost = remat_.cost(operand);
+    for (const VRegId link : place.chain)
+      cost += remat_.cost(link);
+    const bool mayFollow = rules_.allowsChains && depth < Rematerializer::kMaxDepth && cost <= rules_.chainCost &&
+                           !remat_.whyNot(operand) && (!isSpecial || rules_.allowsSpecialRegisters);
+    if (mayFollow) {
+      // What the operand is made of may serve other values, too, if it has to live on.
+      const PullInPlace before = place;
+      PullIn trial = out;
+      if (addChain(operand, place, isBelowPoint, depth + 1, trial)) {
+        out.missing = std::move(trial.missing);
+        out.leaves = std::move(trial.leaves);
+        continue;
+      }
+      place = before;
+    }
+    // Of a predicate or a uniform register there may be no other to live on.
+    if (function_.vreg(operand).file != isa::File::R) return false;
+    out.missing.insert(operand);
+    out.leaves.insert(operand);
+  }
+  place.chain.push_back(value);
+  return true;
+}
+
+std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& point, const std::vector<bool>& isOver) {
+  PullIn out;
+  out.value = value;
+  if (!collect(value, point)) return std::nullopt;
+  placeAll(point, isOver, out);
+  if (out.places.empty()) return std::nullopt;
+  const std::uint32_t depth = depthOf(value);
+  for (std::size_t i = 0; i < out.places.size(); ++i) {
+    if (!out.places[i].before || !remat_.isDefinedAt(value, *out.places[i].before)) return std::nullopt;
+    PullInPlace place = out.places[i];
+    const bool isBelowPoint = i == 0 && !below_.empty();
+    if (!addChain(value, place, isBelowPoint, 0, out)) return std::nullopt;
+    unsigned cost = 0;
+    for (const VRegId link : place.chain) {
+      cost += remat_.cost(link);
+      out.clones += static_cast<unsigned>(remat_.definitions(link).size());
+    }
+    out.costWithoutLoops += cost;
+    for (std::uint32_t d = depth; d < loops_.depth(place.before->block->id); ++d)
+      cost = std::min(cost * rules_.loopCostFactor, 1'000'000U);
+    out.cost += cost;
+    out.places[i] = std::move(place);
+  }
+  return out;
+}
+
+} // namespace orias::phases

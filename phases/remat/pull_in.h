@@ -1,0 +1,94 @@
+#pragma once
+
+#include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
+#include "phases/remat/rematerializable.h"
+
+#include <optional>
+#include <set>
+#include <vector>
+
+namespace orias::phases {
+
+/// Where a value is computed again, for which readers, and what has to be computed for it there, the value last.
+struct PullInPlace {
+  ori::Instr* before = nullptr;
+  std::vector<ori::Operand*> readers;
+  std::vector<ori::VRegId> chain;
+};
+
+/// How one value stops being live at a point.
+struct PullIn {
+  ori::VRegId value = 0;
+  unsigned width = 0; ///< registers that get free
+  unsigned cost = 0;  ///< of all clones, with the factors of loops
+  unsigned costWithoutLoops = 0;
+  unsigned clones = 0; ///< instructions
+  std::vector<PullInPlace> places;
+  std::set<ori::VRegId> missing; ///< operands that would have to live on for it
+  std::set<ori::VRegId> leaves;  ///< operands that are read at the places as they are
+};
+
+/// The point at which a register is to get free: the instruction where most registers of a block are live, or the end
+/// of the block.
+struct PressurePoint {
+  ori::BlockId block = ori::kNoId;
+  const ori::Instr* instr = nullptr; ///< null: the end of the block
+};
+
+/// What a plan may contain.
+struct PullInRules {
+  bool allowsChains = true;
+  bool allowsSpecialRegisters = true;
+  unsigned loopCostFactor = 20;
+  unsigned chainCost = 10; ///< an operand that makes the chain of a place dearer is kept instead
+};
+
+/// Plans how values stop being live at a point: their readers behind it get a clone, one for all readers where that
+/// costs no register in a block with too many. Changes nothing.
+class PullInPlanner {
+ public:
+  /// `isOver` tells, by block id, where too many registers are live.
+  PullInPlanner(ori::Function& function, const ori::Cfg& cfg, const ori::DomTree& dominators, const ori::Loops& loops,
+                const ori::Liveness& liveness, const Rematerializer& remat, PullInRules rules)
+      : function_(function), cfg_(cfg), dominators_(dominators), loops_(loops), liveness_(liveness), remat_(remat),
+        rules_(rules), regionIndex_(cfg.idCount(), ori::kNoId) {}
+
+  /// The plan for `value` at `point`; nothing when some reader cannot have it again there. The value is live at the
+  /// point and can be computed again.
+  std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
+
+ private:
+  using Readers = std::vector<ori::Operand*>;
+
+  /// Finds the readers behind the point; false when some of them cannot be given another value.
+  bool collect(ori::VRegId value, const PressurePoint& point);
+  void placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out);
+  /// Where readers in `block` get their clone: in front of the first of them, or in a block above that is in fewer
+  /// loops.
+  ori::Instr* placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const;
+  /// Whether the value would stay live where too many are, if it were computed in `top` for all below.
+  bool isOverBelow(ori::BlockId top, const PressurePoint& point, const std::vector<bool>& isOver) const;
+  bool addChain(ori::VRegId value, PullInPlace& place, bool isBelowPoint, unsigned depth, PullIn& out) const;
+  bool isAboveReaders(ori::VRegId operand, ori::VRegId value) const;
+  bool isLiveAt(ori::VRegId reg, const ori::Instr& where, bool isBelowPoint) const;
+  bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
+  bool isLiveOutOf(ori::BlockId block, ori::VRegId reg) const;
+  std::uint32_t depthOf(ori::VRegId value) const;
+  bool isInRegion(ori::BlockId id) const { return regionIndex_[id] != ori::kNoId; }
+
+  ori::Function& function_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
+  const ori::Liveness& liveness_;
+  const Rematerializer& remat_;
+  const PullInRules rules_;
+  // Of the value at hand:
+  std::vector<ori::BlockId> region_;       ///< blocks behind the point that it is live into
+  std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
+  std::vector<Readers> inRegion_;          ///< readers, by index in region_
+  Readers below_;                          ///< readers in the block of the point, behind it
+};
+
+} // namespace orias::phases
