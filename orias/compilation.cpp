@@ -154,7 +154,9 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
     knobs_.setFromList(setting);
   for (const std::string& binding : options.boundParams)
     phases::parseParamBinding(binding); // throws; the jobs read them
-  phases::PhaseManager{pipeline_};      // throws for phases that there are not
+  for (const std::string& query : options.phases.why)
+    phases::parseRegisterQuery(query);
+  phases::PhaseManager{pipeline_}; // throws for phases that there are not
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
     sources_.push_back({&input, Diagnostics(input.name, input.text), nullptr, nullptr});

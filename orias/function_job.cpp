@@ -41,6 +41,9 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   std::vector<phases::ParamBinding> bindings;
   for (const std::string& binding : options_.boundParams)
     bindings.push_back(phases::parseParamBinding(binding));
+  std::vector<phases::RegisterQuery> queries;
+  for (const std::string& query : options_.phases.why)
+    queries.push_back(phases::parseRegisterQuery(query));
   phases::PhaseContext context{.target = function_.module().target(),
                                .knobs = knobs_,
                                .optLevel = options_.optLevel,
@@ -50,7 +53,8 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .diagnostics = diagnostics_,
                                .code = code_,
                                .bindings = bindings,
-                               .dump = &dumped_};
+                               .dump = &dumped_,
+                               .queries = queries};
   try {
     finished_ = manager.run(function_, context);
     // Phases behind the allocation move instructions, too.

@@ -29,6 +29,9 @@ struct PhaseOptions {
   bool printChanged = false;                 ///< print what each phase changed
   bool verifyEach = false;                   ///< run the verifier after every phase
   bool timePhases = false;                   ///< put a table of times into Result::phaseText
+  /// Why registers are where they are: `R` (the peak of a file), `R:24`, `%name` or a line of the PTX. The answers go
+  /// to Result::phaseText.
+  std::vector<std::string> why;
   friend bool operator==(const PhaseOptions&, const PhaseOptions&) = default;
 };
 

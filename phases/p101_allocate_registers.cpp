@@ -6,6 +6,7 @@
 #include "support/diagnostics.h"
 
 #include <fmt/format.h>
+#include <optional>
 
 namespace orias::phases {
 
@@ -29,10 +30,19 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.tell = [&](const ori::Instr& where, std::string message) {
     context.diagnostics.note({where.source.ptxLine, 0}, fmt::format("function '{}': {}", function.name(), message));
   };
+  std::optional<RegisterReport> report;
+  std::vector<regalloc::RegisterFate> fates;
+  if (!context.queries.empty() && context.dump != nullptr) {
+    report.emplace(function);
+    options.fates = &fates;
+  }
   if (context.code.wantNames) options.namedWrites = &context.code.namedWrites;
   if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);
   if (!problem.empty()) context.diagnostics.error({}, problem);
+  if (problem.empty() && report)
+    for (const RegisterQuery& query : context.queries)
+      *context.dump += report->answer(query, fates, function, context);
   if (problem.empty() && !context.knobs.enabled(Knob::UniformRegMode) && function.stats.uniformRegisters != 0)
     context.diagnostics.warning({}, fmt::format("Uniform registers were disallowed, but the compiler required ({}) "
                                                 "uniform registers for correct code generation.",

@@ -3,6 +3,7 @@
 #include "ori/function.h"
 #include "phases/knobs.h"
 #include "phases/param_binding.h"
+#include "phases/register_report.h"
 #include "phases/remarks.h"
 
 #include <span>
@@ -33,6 +34,7 @@ struct PhaseContext {
   encoder::FunctionCode& code;              ///< the words and the listing: written by stage 10
   std::span<const ParamBinding> bindings{}; ///< parameters whose values are known, of all kernels
   std::string* dump = nullptr;              ///< what knobs ask a phase to print; null: nobody reads it
+  std::span<const RegisterQuery> queries{}; ///< what phase 101 is asked about registers; the answers go to `dump`
 };
 
 enum class Stage : std::uint8_t {

@@ -198,11 +198,14 @@ class Allocator {
       const CallPoints calls = callPoints(ranges);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<std::uint32_t> victims;
+      unsigned excess = 0; // registers that are wanted at one point beyond those that there are
       if (!everything) {
         const SlotBudget budget = budgetOf(file, limit, limits, calls);
         Placement placement;
         // With more values live at once than there are registers, no order of placing them helps.
-        if (!canSpill(file) || mostOccupied(webs, ranges.pointCount(), limit, limits) <= limit) {
+        const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
+        excess = occupied - std::min(occupied, limit);
+        if (!canSpill(file) || excess == 0) {
           placement = bestPlacement(webs, budget);
           if (placement.failed.empty()) {
             keep(webs, rotatedPlacement(webs, budget, std::move(placement)), file);
@@ -241,7 +244,7 @@ class Allocator {
       if (options_.remat && !isLastResort) recomputation.choose(webs, victims);
       for (std::uint32_t w : victims) {
         const bool isPromoted = file == File::R && !isLastResort && promotes() && uniformRefuge().take(webs.all[w]);
-        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual, recomputation);
+        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual, excess, recomputation);
         arePromoted |= isPromoted;
       }
       if (arePromoted)
@@ -403,11 +406,21 @@ class Allocator {
     }
   }
 
-  void spill(const Web& web, File file, Refuge refuge, Recomputation& recomputation) {
+  void spill(const Web& web, File file, Refuge refuge, unsigned excess, Recomputation& recomputation) {
     std::vector<const ori::Instr*> writers;
     for (auto [v, offset] : web.members)
       writers.push_back(function_.singleDef(v));
     const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge, &recomputation);
+    if (options_.fates != nullptr) {
+      using enum RegisterFate::Kind;
+      options_.fates->resize(function_.vregCount());
+      const RegisterFate::Kind kind = isMadeAgain                 ? Recomputed
+                                      : refuge == Refuge::Uniform ? UniformRegister
+                                      : file == File::R           ? Memory
+                                                                  : OtherFile;
+      for (auto [v, offset] : web.members)
+        (*options_.fates)[v] = {kind, 0, web.spillCost, excess};
+    }
     if (!options_.remark) return;
     for (std::size_t i = 0; i < web.members.size(); ++i) {
       const std::string_view name = function_.vreg(web.members[i].first).name;
@@ -424,6 +437,7 @@ class Allocator {
   /// Writes the decision into the code.
   void commit() {
     if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
+    if (options_.fates != nullptr) noteFates(*options_.fates);
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)
@@ -462,6 +476,12 @@ class Allocator {
       function_.stats.registers = std::max(options_.maxRegisters, kFewestRegisters);
       reportFaults(checkRegisterCounts(function_));
     }
+  }
+
+  void noteFates(std::vector<RegisterFate>& fates) const {
+    fates.resize(function_.vregCount());
+    for (ori::VRegId v = 0; v < function_.vregCount(); ++v)
+      if (physical_[v] != ~0u) fates[v] = {RegisterFate::Kind::Register, physical_[v]};
   }
 
   void noteNames(std::vector<NamedWrite>& writes) const {

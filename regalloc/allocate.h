@@ -3,6 +3,7 @@
 #include "ori/function.h"
 #include "regalloc/assignment.h"
 #include "regalloc/named_write.h"
+#include "regalloc/register_fate.h"
 
 #include <functional>
 #include <string>
@@ -25,6 +26,7 @@ struct AllocationOptions {
   /// Something that the user is told: where products are waited for that the program does not wait for.
   std::function<void(const ori::Instr&, std::string)> tell;
   std::vector<NamedWrite>* namedWrites = nullptr; ///< filled if somebody wants them
+  std::vector<RegisterFate>* fates = nullptr;     ///< by virtual register; filled if somebody wants them
 };
 
 /// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and

@@ -365,6 +365,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::DisablePhase: appendList(options.phases.disabled, value); break;
   case Option::VerifyEach: options.phases.verifyEach = true; break;
   case Option::TimePhases: options.phases.timePhases = true; break;
+  case Option::Why: appendList(options.phases.why, value); break;
   case Option::Remarks:
     options.wantRemarks = true;
     line_.remarksFile = value;

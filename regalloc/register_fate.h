@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+
+namespace orias::regalloc {
+
+/// What became of a virtual register.
+struct RegisterFate {
+  enum class Kind : std::uint8_t {
+    Unused,          ///< nobody reads it
+    Register,        ///< of its own file, from `reg` on
+    Memory,          ///< spilled to the frame
+    OtherFile,       ///< P and UR: spilled to file R; UP: to file UR
+    UniformRegister, ///< file R: spilled to registers of file UR
+    Recomputed       ///< computed again in front of each use
+  };
+  Kind kind = Kind::Unused;
+  std::uint32_t reg = 0;
+  /// Why it was spilled: what a spill of its register run costs, by length (Web::spillCost), and by how many registers
+  /// the pressure was above the limit somewhere. Zero where only an aligned run was missing.
+  double spillCost = 0;
+  unsigned excess = 0;
+};
+
+} // namespace orias::regalloc
