@@ -47,16 +47,16 @@ std::string entry(const OptionSpec& option) {
 
 std::string helpText() {
   std::string out = "Usage: orias [options] <ptx file>,...\n\n"
-                    "Assembles PTX into a cubin. All input files go into one cubin.\n\n"
-                    "Options that ptxas has too\n"
-                    "==========================\n\n";
+                    "Compiles PTX to a cubin. All input files go into one output.\n\n"
+                    "Options shared with ptxas\n"
+                    "=========================\n\n";
   bool ours = false;
   for (const OptionSpec& option : optionTable()) {
     if (option.ours && !ours) out += "Options of orias\n================\n\n";
     ours = option.ours;
     out += entry(option);
   }
-  out += "Exit status: 0 done, 1 errors in the input, 2 errors in the command line, 3 a fault of orias.\n";
+  out += "Exit status: 0 success, 1 errors in the input, 2 errors in the command line, 3 internal error.\n";
   return out;
 }
 
