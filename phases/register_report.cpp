@@ -5,6 +5,7 @@
 #include "ori/print.h"
 #include "phases/occupancy.h"
 #include "phases/phase.h"
+#include "phases/remat/rematerializable.h"
 #include "regalloc/webs.h"
 #include "support/check.h"
 
@@ -81,6 +82,7 @@ struct Value {
   Range live;            ///< of any component
   std::uint32_t run = 0; ///< the run of registers that it shares with its copies: number in RegisterFacts::spillCosts
   std::vector<Reference> refs; ///< in the order of the layout
+  std::string remat;           ///< what computing it again would take, or why that cannot be
 };
 
 struct LoopFacts {
@@ -88,6 +90,15 @@ struct LoopFacts {
   Segment whole;          ///< from its first point to its last
   std::uint32_t instructions = 0;
 };
+
+/// What computing a value again would take, or why that cannot be.
+std::string rematerialization(const ori::Function& function, VRegId v, const Rematerializer& rematerializer) {
+  if (const char* why = rematerializer.whyNot(v)) return fmt::format("it cannot be computed again: {}", why);
+  std::string operands;
+  for (VRegId operand : rematerializer.operands(v))
+    operands += (operands.empty() ? ", and needs " : ", ") + ori::printOperand(function, function.use(operand));
+  return fmt::format("computing it again costs {} at each use{}", rematerializer.cost(v), operands);
+}
 
 struct Pressure {
   unsigned most = 0;
@@ -104,8 +115,9 @@ struct RegisterFacts {
   std::vector<double> spillCosts; ///< by run of registers: regalloc::Web::spillCost
   Pressure peaks[isa::kFileCount];
 
-  explicit RegisterFacts(const ori::Function& function);
-  void addValues(const ori::Function& function, File file, const std::vector<std::uint32_t>& numberOf);
+  explicit RegisterFacts(ori::Function& function);
+  void addValues(const ori::Function& function, File file, const std::vector<std::uint32_t>& numberOf,
+                 const Rematerializer& rematerializer);
   const Instruction& at(Point point) const { return instructions[point / 2]; }
   std::string place(Point point) const {
     const Instruction& instr = at(point);
@@ -116,7 +128,7 @@ struct RegisterFacts {
   std::string whoKeepsAlive(const Value& value, Point point) const;
 };
 
-RegisterFacts::RegisterFacts(const ori::Function& function) {
+RegisterFacts::RegisterFacts(ori::Function& function) {
   const ori::Cfg cfg(function);
   const ori::DomTree dominators = ori::DomTree::dominators(cfg);
   const ori::Loops found(cfg, dominators);
@@ -139,10 +151,11 @@ RegisterFacts::RegisterFacts(const ori::Function& function) {
           {point, instr.source.ptxLine, found.depth(block->id), innermost, ori::print(function, instr)});
     }
   for (File file : kFiles)
-    addValues(function, file, numberOf);
+    addValues(function, file, numberOf, Rematerializer(function, dominators, {}));
 }
 
-void RegisterFacts::addValues(const ori::Function& function, File file, const std::vector<std::uint32_t>& numberOf) {
+void RegisterFacts::addValues(const ori::Function& function, File file, const std::vector<std::uint32_t>& numberOf,
+                              const Rematerializer& rematerializer) {
   const regalloc::LiveRanges ranges(function, file);
   const regalloc::Webs webs = regalloc::buildWebs(function, file, ranges, {true, {}});
   const auto firstRun = static_cast<std::uint32_t>(spillCosts.size());
@@ -158,7 +171,7 @@ void RegisterFacts::addValues(const ori::Function& function, File file, const st
   for (VRegId v = 0; v < function.vregCount(); ++v) {
     const ori::VReg& reg = function.vreg(v);
     if (reg.file != file || reg.refs == nullptr) continue;
-    Value value{v, file, reg.width, std::string(reg.name), ori::printOperand(function, function.use(v)), {}, 0, {}};
+    Value value{v, file, reg.width, std::string(reg.name), ori::printOperand(function, function.use(v)), {}, 0, {}, {}};
     for (unsigned i = 0; i < reg.width; ++i)
       value.live.unite(ranges.component(v, i));
     if (webs.webOf[v] != ~0u) value.run = firstRun + webs.webOf[v];
@@ -167,6 +180,7 @@ void RegisterFacts::addValues(const ori::Function& function, File file, const st
     std::ranges::sort(value.refs, {}, [](const Reference& r) { return std::pair(r.instr, r.isDef); });
     const auto same = [](const Reference& a, const Reference& b) { return a.instr == b.instr && a.isDef == b.isDef; };
     value.refs.erase(std::unique(value.refs.begin(), value.refs.end(), same), value.refs.end());
+    value.remat = rematerialization(function, v, rematerializer);
     values.push_back(std::move(value));
   }
   Pressure& peak = peaks[static_cast<std::size_t>(file)];
@@ -200,8 +214,7 @@ std::string RegisterFacts::whoKeepsAlive(const Value& value, Point point) const 
   return fmt::format("the read in the next iteration, at {}", place(instructions[first->instr].point));
 }
 
-RegisterReport::RegisterReport(const ori::Function& function)
-    : facts_(std::make_unique<const RegisterFacts>(function)) {}
+RegisterReport::RegisterReport(ori::Function& function) : facts_(std::make_unique<const RegisterFacts>(function)) {}
 RegisterReport::~RegisterReport() = default;
 
 RegisterQuery parseRegisterQuery(std::string_view text) {
@@ -436,6 +449,7 @@ class Answer {
         static_cast<std::size_t>(std::ranges::count_if(value.refs, [](const Reference& r) { return r.isDef; }));
     say("  a spill takes {} and {}; weighted by {} for each loop around them: {}", counted(stores, "store"),
         counted(value.refs.size() - stores, "load"), kLoopWeight, facts_.weight(value));
+    say("  {}", value.remat);
   }
 
   void decision(const Value& value) {
