@@ -180,7 +180,7 @@ class Replacer {
 
   void tell(const ori::Instr& instr, std::uint64_t value) {
     changed_ = true;
-    context_.remarks.did(&instr, fmt::format("known whatever the launch: {:#x}", value));
+    context_.remarks.did(&instr, fmt::format("replaced with the launch-independent value {:#x}", value));
   }
 
   ori::Function& function_;

@@ -133,13 +133,13 @@ class Switches {
     if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
     if (table.span > kMostEntriesPerCase * table.cases) {
       context_.remarks.refused(
-          head->last,
-          fmt::format("{} cases of one value get no table: it would have {} entries", table.cases, table.span),
+          head->last, fmt::format("no jump table for {} cases: it would have {} entries", table.cases, table.span),
           static_cast<int>(table.cases));
       return false;
     }
     context_.remarks.did(
-        head->last, fmt::format("{} tests of one value become a table of {} entries", found->blocks.size(), table.span),
+        head->last,
+        fmt::format("replaced {} tests of one value with a jump table of {} entries", found->blocks.size(), table.span),
         static_cast<int>(table.span));
     buildTable(*found, table);
     return true;
@@ -229,7 +229,7 @@ class Switches {
     if (chain.size() >= wanted) return true;
     if (chain.size() > 2)
       context_.remarks.refused(where,
-                               fmt::format("{} comparisons of one value stay a chain: at least {} where it is {}",
+                               fmt::format("no comparison tree: {} comparisons, minimum is {} for a {} value",
                                            chain.size(), wanted, isUniform ? "uniform" : "divergent"),
                                static_cast<int>(chain.size()));
     return false;
@@ -241,7 +241,7 @@ class Switches {
     const Operand value = chain.front().compare->op_(2).value();
     const BlockId rest = chain.back().rest;
     const BlockId last = chain.back().block->id;
-    context_.remarks.did(head->last, fmt::format("{} comparisons of one value become a tree", chain.size()),
+    context_.remarks.did(head->last, fmt::format("replaced {} comparisons of one value with a tree", chain.size()),
                          static_cast<int>(chain.size()));
     source_ = head->last->source;
     depth_ = head->loopDepth;

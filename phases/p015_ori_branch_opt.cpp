@@ -93,15 +93,15 @@ bool exitUnderGuard(Function& function, PhaseContext& context, Block* block) {
   const Operand& pp = branch->op_(0);
   const bool hasSecondCondition = !(pp.isNone() || (pp.isZeroReg() && !pp.inverted()));
   if (hasSecondCondition || hasPhis(*taken) || hasPhis(*other)) {
-    context.remarks.refused(branch, "a branch to EXIT stays: it has a second condition");
+    context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch has a second condition");
     return false;
   }
   if (block->loopDepth != 0) {
-    context.remarks.refused(branch, "a branch to EXIT stays: it is the way out of a loop");
+    context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch is a loop exit");
     return false;
   }
   const Operand guard = takenEnds ? branch->guard().value() : branch->guard().value().notted();
-  context.remarks.did(branch, "a branch to EXIT becomes a guarded EXIT");
+  context.remarks.did(branch, "replaced a branch to EXIT with a guarded EXIT");
   block->fallthrough = takenEnds ? other->id : taken->id;
   const Operand operands[] = {Operand::pt()};
   function.rewrite(branch, isa::Op::EXIT, operands);

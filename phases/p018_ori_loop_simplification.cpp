@@ -25,7 +25,7 @@ class Simplifier {
     if (loops_.all().empty()) return false;
     if (!loops_.isReducible()) {
       context_.remarks.refused(function_.block(loops_.irreducibleEdges().front().second)->last,
-                               "loops stay as they are: one of the function has several entries");
+                               "loops not simplified: the function has an irreducible loop");
       return false;
     }
     inFront_.assign(function_.blockIdCount(), nullptr);
@@ -53,7 +53,7 @@ class Simplifier {
     for (BlockId p : entries)
       ori::redirectEdge(function_, function_.block(p), header, front);
     inFront_[loop.header] = front;
-    context_.remarks.did(header->last, "the ways into the loop meet in front of it", static_cast<int>(ways));
+    context_.remarks.did(header->last, "inserted a preheader", static_cast<int>(ways));
     return true;
   }
 
@@ -63,15 +63,14 @@ class Simplifier {
     if (loop.latches.size() < 2) return false;
     Block* header = function_.block(loop.header);
     if (!goesApart(id)) {
-      context_.remarks.refused(header->last, "several back edges: all threads of a warp take the same one");
+      context_.remarks.refused(header->last, "back edges not merged: they are warp-uniform");
       return false;
     }
     Block* latch = newBlock(*header, loop.depth);
     for (BlockId from : loop.latches)
       ori::redirectEdge(function_, function_.block(from), header, latch);
     behind_[lastOf(loop.latches)].push_back(latch);
-    context_.remarks.did(header->last, "the ways to the next round meet at the end of the loop",
-                         static_cast<int>(loop.latches.size()));
+    context_.remarks.did(header->last, "merged the back edges into one latch", static_cast<int>(loop.latches.size()));
     return true;
   }
 

@@ -145,15 +145,16 @@ class Level {
     for (BlockId b : loops_.blocks(id)) {
       const Block& block = *function_.block(b);
       for (const Instr& instr : block) {
-        if (instr.op == Op::NOP) return refuse("not unrolled: the program says so (.pragma \"nounroll\")");
-        if (ori::isTerminator(instr.op) && instr.op != Op::BRA) return refuse("not unrolled: more than branches in it");
+        if (instr.op == Op::NOP) return refuse("not unrolled: the loop has .pragma \"nounroll\"");
+        if (ori::isTerminator(instr.op) && instr.op != Op::BRA)
+          return refuse("not unrolled: the loop has control flow other than branches");
         size += isa::desc(instr.op).has(isa::Flag::Copy) ? 0u : 1u;
       }
       pressure = std::max(pressure, pressure_.inBlock(b)[static_cast<unsigned>(File::R)]);
     }
     Plan plan = knownRounds(id);
     // Copies of different rounds can be under way at the same time, and each has its own values then.
-    if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: registers are short");
+    if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
 
     auto wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollMaxInstructions));
     const auto partLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollPartInstructions));
@@ -167,12 +168,12 @@ class Level {
     }
     if (plan.copies == 0) {
       if (const char* why = whyNotCounted(loop, plan)) return refuse(why);
-      if (kRoundsAtOnce * size > partLimit) return refuse("not unrolled: the code would get too long");
+      if (kRoundsAtOnce * size > partLimit) return refuse("not unrolled: the unrolled body is too long");
       plan.trips = 0;
       plan.copies = kRoundsAtOnce;
     }
     const std::size_t growth = plan.copies * size;
-    if (growth > growthLeft_) return refuse("not unrolled: the function has grown enough");
+    if (growth > growthLeft_) return refuse("not unrolled: the growth budget of the function is used up");
     growthLeft_ -= growth;
     return plan;
   }
@@ -451,8 +452,8 @@ class Level {
     const bool isWhole = plan.copies == plan.trips;
     Block* header = function_.block(loop.header);
     context_.remarks.did(header->last,
-                         isWhole ? fmt::format("unrolled: all {} rounds", plan.trips)
-                                 : fmt::format("unrolled {} times: {} rounds", plan.copies, plan.trips),
+                         isWhole ? fmt::format("fully unrolled: {} iterations", plan.trips)
+                                 : fmt::format("unrolled {} times: trip count {}", plan.copies, plan.trips),
                          plan.copies);
     std::vector<Block*> blocks;
     for (BlockId b : loops_.blocks(plan.loop))
@@ -500,7 +501,7 @@ class Level {
     const ori::Loop& loop = loops_.loop(plan.loop);
     const Test& test = plan.counted;
     Block* header = function_.block(loop.header);
-    context_.remarks.did(header->last, fmt::format("unrolled {} times, with the rest behind it", plan.copies),
+    context_.remarks.did(header->last, fmt::format("unrolled {} times with a remainder loop", plan.copies),
                          plan.copies);
     isRest_[loop.header] = true;
     std::vector<Block*> blocks;

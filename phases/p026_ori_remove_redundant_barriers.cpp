@@ -164,7 +164,7 @@ class Removal {
       if (why)
         context_.remarks.refused(pair.second, why);
       else
-        drop(*pair.second, "all threads come from a barrier, and nothing has happened since");
+        drop(*pair.second, "redundant: a barrier with no memory access after it dominates this one");
     }
   }
 

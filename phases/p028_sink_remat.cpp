@@ -74,18 +74,18 @@ class Sinker {
     std::vector<Side> sides;
     if (!findSides(*instr.block, result->reg, sides)) return false; // nobody reads it, or it is read right here
     // Sources that live on instead of the result would take more registers than it.
-    const char* kMoreLive = "more registers would live on than the one it makes";
+    const char* kMoreLive = "its sources would stay live and need more registers than its result";
     if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
-    if (sides.size() > kMostCopies) return refuse(instr, "too many sides of branches read it");
+    if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
     const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg);
     for (Side& side : sides)
       if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
     if (sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
-    if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "no way gets by without it");
+    if (sides.size() > 1 && !isSpared(*instr.block, sides)) return refuse(instr, "every path uses it");
 
     for (std::size_t i = 1; i < sides.size(); ++i)
       remake(instr, sides[i]);
-    context_.remarks.did(&instr, fmt::format("{} sinks to where it is read{}", isa::desc(instr.op).mnemonic,
+    context_.remarks.did(&instr, fmt::format("sank {} to its uses{}", isa::desc(instr.op).mnemonic,
                                              sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
     function_.unlink(&instr);
     insertAtTop(function_.block(sides.front().to), &instr);
@@ -93,7 +93,7 @@ class Sinker {
   }
 
   bool refuse(const Instr& instr, const char* why) {
-    context_.remarks.refused(&instr, fmt::format("{} does not sink: {}", isa::desc(instr.op).mnemonic, why));
+    context_.remarks.refused(&instr, fmt::format("{} not sunk: {}", isa::desc(instr.op).mnemonic, why));
     return false;
   }
 

@@ -85,7 +85,7 @@ class Replacer {
 
   bool hasOtherReaders(const Instr& instr, const Operand& condition) const {
     if (rewriter_.hasOneUse(condition)) return false;
-    context_.remarks.refused(&instr, "a choice stays: its comparison has other readers");
+    context_.remarks.refused(&instr, "select not replaced: its comparison has other uses");
     return true;
   }
 
@@ -121,8 +121,8 @@ class Replacer {
       isMinimum = isMinimum == choosesValue;
     }
     if (hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, isMinimum ? "a comparison and a choice become a minimum"
-                                           : "a comparison and a choice become a maximum");
+    context_.remarks.did(&instr, isMinimum ? "replaced a comparison and a select with a minimum"
+                                           : "replaced a comparison and a select with a maximum");
     becomeMinMax(instr, choice.yes, choice.no, isMinimum, compared->isSigned);
     return true;
   }
@@ -147,7 +147,7 @@ class Replacer {
         return false;
     }
     if (!hasValue || !hasOther || hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, "a reduced remainder becomes a minimum");
+    context_.remarks.did(&instr, "replaced a reduced remainder with a minimum");
     becomeMinMax(instr, value, difference, true, false);
     return true;
   }
@@ -184,7 +184,7 @@ class Replacer {
       if (!add || !rewriter_.hasOneUse(sum)) continue;
       const auto step = stepFrom(*add, value);
       if (!step || (*step != 1 && *step != ~0u)) continue;
-      context_.remarks.did(&instr, "a sum and a choice become a sum with a carry");
+      context_.remarks.did(&instr, "combined an addition and a select into an addition with carry");
       addCarry(instr, value, Operand::rz(), *step == 1, isOnYes ? choice.condition : choice.condition.notted());
       return true;
     }
@@ -255,7 +255,7 @@ class Replacer {
       if (!rest[0].isReg(File::R) || rest[0].isZeroReg()) std::swap(rest[0], rest[1]);
       if (!rest[0].isReg(File::R) || rest[0].neg() || rest[1].neg()) continue;
       if (step != 1 && !rest[1].isReg(File::R)) continue;
-      context_.remarks.did(&instr, "a sum with a choice becomes a sum with a carry");
+      context_.remarks.did(&instr, "combined an addition of a select into an addition with carry");
       const Operand condition = *yes != 0 ? choice->condition : choice->condition.notted();
       if (step == 1)
         rewriter_.rewrite(instr, Op::IADD3_X,
@@ -289,7 +289,7 @@ class Replacer {
         return false;
     }
     if (!hasValue || hasOtherReaders(instr, choice.condition)) return false;
-    context_.remarks.did(&instr, "a comparison and a choice become a magnitude");
+    context_.remarks.did(&instr, "replaced a comparison and a select with an absolute value");
     rewriter_.rewrite(instr, Op::IABS, {instr.op_(0).value(), value});
     return true;
   }
@@ -299,7 +299,7 @@ class Replacer {
     if (!choice.yes.isReg(File::R) || !choice.yes.isVirtual() || !choice.no.isReg(File::R)) return false;
     const auto number = rewriter_.constantOf(choice.yes);
     if (!number || !rewriter_.hasOneUse(choice.yes)) return false;
-    context_.remarks.did(&instr, "a choice takes its number from its word");
+    context_.remarks.did(&instr, "replaced the constant of a select with its other operand");
     rewriter_.rewrite(instr, Op::SEL,
                       {instr.op_(0).value(), choice.no, Operand::immediate(static_cast<std::int32_t>(*number)),
                        choice.condition.notted()});

@@ -107,7 +107,7 @@ class Level {
     const BlockId header = loops_.loop(loop).header;
     const BlockId from = onlyEntry(loops_, cfg_, loop);
     if (from == ori::kNoId) {
-      context_.remarks.refused(function_.block(header)->first, "invariants stay: the loop has several ways in");
+      context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
     }
 
@@ -134,7 +134,7 @@ class Level {
         continue;
       }
       if (used + width > limit_) {
-        context_.remarks.refused(root.instr, "stays in the loop: registers are short", width);
+        context_.remarks.refused(root.instr, "not hoisted: register pressure is too high", width);
         continue;
       }
       used += width;
@@ -153,7 +153,7 @@ class Level {
     ori::Block* front = cfg_.successors(move.from).size() == 1 ? from : ori::splitEdge(function_, from, header);
     Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (Instr* instr : move.instrs) {
-      context_.remarks.did(instr, "moved in front of the loop", 1);
+      context_.remarks.did(instr, "hoisted out of the loop", 1);
       function_.unlink(instr);
       if (end)
         function_.insertBefore(end, instr);
@@ -181,8 +181,8 @@ class Level {
     }
     if (hasResult && isLoad && !keepsItsValue(instr)) {
       context_.remarks.refused(&instr, memory_.isOrdered || memory_.mayHaveWriters
-                                           ? "a load stays in the loop: other threads may store meanwhile"
-                                           : "a load stays in the loop: the loop may store there");
+                                           ? "load not hoisted: other threads may store to its address"
+                                           : "load not hoisted: the loop may store to its address");
       return false;
     }
     return hasResult;

@@ -95,7 +95,7 @@ class AddressWalk {
 
   void named(Instr& instr, const Operand& frame) {
     Variable& variable = variables_[frame.reg];
-    if (function_.frame[frame.reg].isIncoming) refuse(variable, instr, "the caller has written it");
+    if (function_.frame[frame.reg].isIncoming) refuse(variable, instr, "the caller writes it");
     if (isAccess(instr) && isStackPointer(addressOf(instr)) && !hasUniformPart(instr)) {
       access(variable, instr, frame.imm);
       return;
@@ -103,7 +103,7 @@ class AddressWalk {
     const bool isSum = instr.op == Op::IADD3 && isStackPointer(instr.op_(3).value()) &&
                        instr.op_(4).kind == Operand::Kind::Frame && instr.op_(5).isZeroReg();
     if (!isSum || !isPlainSum(instr))
-      refuse(variable, instr, "its address goes where it cannot be followed");
+      refuse(variable, instr, "its address escapes");
     else
       derived(variable, instr, 0, frame.imm, Window::Local);
   }
@@ -130,7 +130,7 @@ class AddressWalk {
   void derived(Variable& variable, Instr& instr, unsigned index, std::int64_t offset, Window window) {
     const Operand result = instr.op_(0).value();
     if (!result.isVirtual() || !rw_.isSingle(result.reg)) {
-      refuse(variable, instr, "its address is in a register with several values");
+      refuse(variable, instr, "its address is in a register with several definitions");
       return;
     }
     variable.addresses.push_back(&instr);
@@ -143,7 +143,7 @@ class AddressWalk {
 
   void read(Variable& variable, const ori::Operand& use, unsigned index, std::int64_t offset, Window window) {
     Instr& user = *use.owner;
-    const char* kLost = "its address goes where it cannot be followed";
+    const char* kLost = "its address escapes";
     // Half of a generic address is none.
     if (window == Window::Generic && (use.width != 2 || index != 0)) return refuse(variable, user, kLost);
     if (window == Window::Local ? isAccess(user) : isGenericAccess(user)) {
@@ -231,7 +231,7 @@ class Promoter {
         variable.obstacle = "it would take too many registers";
       if (variable.obstacle) {
         context_.remarks.refused(variable.where,
-                                 fmt::format("local variable {} stays in memory: {}", name, variable.obstacle));
+                                 fmt::format("local variable {} not promoted: {}", name, variable.obstacle));
         continue;
       }
       words += variable.words.size();
@@ -369,12 +369,12 @@ class Promoter {
       bool isUniform = true;
       for (VRegId v = firstNew_; v < function_.vregCount(); ++v)
         isUniform &= function_.vreg(v).name != name || !divergence.isDivergent(v);
-      context_.remarks.did(nullptr,
-                           fmt::format("local variable {} becomes {} register{}{}", name, variable.words.size(),
-                                       variable.words.size() == 1 ? "" : "s",
-                                       isUniform ? ", the same in all lanes: for UR if phase 74 finds that it pays"
-                                                 : ", not the same in all lanes: R"),
-                           static_cast<std::int64_t>(variable.words.size()));
+      context_.remarks.did(
+          nullptr,
+          fmt::format("promoted local variable {} to {} register{}{}", name, variable.words.size(),
+                      variable.words.size() == 1 ? "" : "s",
+                      isUniform ? ", warp-uniform: a candidate for phase 74" : ", not the same in all lanes: R"),
+          static_cast<std::int64_t>(variable.words.size()));
     }
   }
 

@@ -210,9 +210,9 @@ class Vectorizer {
     for (const Operand& base : {first.base, first.uniformBase})
       known = std::min(known, facts().alignment.zeros(base));
     if ((1u << known) % wanted == 0) return true;
-    context_.remarks.refused(
-        members.front().instr,
-        fmt::format("neighbours stay apart: the base is known to be a multiple of {} only", 1u << known), wanted);
+    context_.remarks.refused(members.front().instr,
+                             fmt::format("not vectorized: base alignment is known only to {} bytes", 1u << known),
+                             wanted);
     return false;
   }
 
@@ -223,7 +223,7 @@ class Vectorizer {
     const unsigned each = run.front().access.bytes / 4, words = each * static_cast<unsigned>(run.size());
     const ori::BlockId block = model.block->id;
     if (!hasRoom(block, words - each)) {
-      context_.remarks.refused(&model, "neighbours stay apart: registers are short", words);
+      context_.remarks.refused(&model, "not vectorized: register pressure is too high", words);
       return false;
     }
     // In program order: members of the group are.
@@ -254,7 +254,7 @@ class Vectorizer {
     if (!isStore)
       for (unsigned i = 0; i < run.size(); ++i)
         b.copy(run[i].instr->op_(value).value(), ori::component(tuple, each * i, each));
-    context_.remarks.did(wide, fmt::format("{} accesses become one of {} bytes", run.size(), 4 * words),
+    context_.remarks.did(wide, fmt::format("vectorized {} accesses into one of {} bytes", run.size(), 4 * words),
                          static_cast<std::int64_t>(run.size()) - 1);
     for (const Member& m : run) {
       // The bytes of earlier stores are written here now.

@@ -89,7 +89,7 @@ class Combiner {
     for (const isa::ModDesc& mod : from.modList())
       isa::setMod(op, made->mods, {mod.kind, isa::getMod(atomic.op, atomic.mods, mod.kind)});
     if (atomic.isGuarded()) function_.setGuard(made, atomic.guard().value());
-    context_.remarks.did(made, "nobody reads what the atomic operation finds, so it brings nothing back");
+    context_.remarks.did(made, "replaced an atomic operation whose result is unused with a reduction");
     function_.erase(&atomic);
     return made;
   }
@@ -97,37 +97,37 @@ class Combiner {
   bool combine(ori::Instr& atomic) {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const int data = row.slotIndex("Rb"), result = row.slotIndex("Rd"), address = row.slotIndex("Ra");
-    if (atomic.op == Op::REDAS) return refuse(atomic, "a barrier counts the bytes of every lane");
+    if (atomic.op == Op::REDAS) return refuse(atomic, "an mbarrier counts the bytes of each lane");
     if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
       return refuse(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
-    if (!reduction) return refuse(atomic, "no reduction does that");
+    if (!reduction) return refuse(atomic, "no warp reduction has this operation");
     const auto type = isa::modAs<isa::AtomType>(atomic, isa::Mod::AtomType);
     if (type > isa::AtomType::S64) return refuse(atomic, "wider than 64 bits");
     const bool isWide = type == isa::AtomType::U64 || type == isa::AtomType::S64;
-    if (answersByPredicate(atomic)) return refuse(atomic, "each lane asks whether it has been performed");
+    if (answersByPredicate(atomic)) return refuse(atomic, "each lane uses the predicate of its own operation");
     const Operand guard = atomic.guard().value();
     if (atomic.isGuarded() && (!guard.isReg(File::P) || guard.isZeroReg()))
       return refuse(atomic, "its guard is uniform");
     if (!divergence_.isUniformBlock(atomic.block->id) && mayMeetOthers(*atomic.block))
-      return refuse(atomic, "it runs under divergent control, where lanes may meet others");
+      return refuse(atomic, "it is in divergent control flow");
     const ori::Operand& at = atomic.op_(static_cast<unsigned>(address));
-    if (!divergence_.isUniform(at)) return refuse(atomic, "the address differs between lanes");
+    if (!divergence_.isUniform(at)) return refuse(atomic, "its address is divergent");
     const bool isRead = result >= 0 && atomic.op_(static_cast<unsigned>(result)).isVirtual() &&
                         function_.hasUses(atomic.op_(static_cast<unsigned>(result)).reg);
     const ori::Operand& value = atomic.op_(static_cast<unsigned>(data));
     const bool isSame = divergence_.isUniform(value);
     if (isRead && (*reduction != Redux::Sum || !isSame))
-      return refuse(atomic, "its result is read, and no lane knows what those before it contributed");
-    if (isWide && (!isSame || *reduction == Redux::Xor)) return refuse(atomic, "no reduction is 64 bits wide");
+      return refuse(atomic, "its result is used, and this operation has no prefix form");
+    if (isWide && (!isSame || *reduction == Redux::Xor)) return refuse(atomic, "no 64-bit warp reduction");
     emitted_ = 0;
     if (isRead)
       addOnce(atomic, static_cast<unsigned>(data), static_cast<unsigned>(result));
     else
       reduce(atomic, static_cast<unsigned>(data), *reduction, type == isa::AtomType::S32);
     context_.remarks.did(&atomic,
-                         isRead ? "one lane performs the addition for its warp and tells the others what it found"
-                                : "one lane performs the atomic operation for its warp",
+                         isRead ? "aggregated: one lane adds for the warp and broadcasts the old value"
+                                : "aggregated: one lane performs the atomic operation of the warp",
                          emitted_);
     return true;
   }
@@ -150,7 +150,7 @@ class Combiner {
   }
 
   bool refuse(const ori::Instr& atomic, const char* why) {
-    context_.remarks.refused(&atomic, std::string("an atomic operation stays: ") + why);
+    context_.remarks.refused(&atomic, std::string("atomic operation not aggregated: ") + why);
     return false;
   }
 

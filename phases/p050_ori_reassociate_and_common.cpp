@@ -101,12 +101,12 @@ class Reassociation {
     if (count == 0) return false;
     if (const Earlier* whole = find(form.key(), instr, form.number)) {
       if (whole->number == form.number) {
-        context_.remarks.did(&instr, "the same sum is there already, put together another way", work);
+        context_.remarks.did(&instr, "reused an equal sum", work);
         rewriter_.becomeCopy(instr, whole->instr->op_(0).value());
         return true;
       }
       if (work > 1 && isNear(*whole->instr, instr) && becomeRest(instr, *whole, {}, form.number)) {
-        context_.remarks.did(&instr, "a sum that is there already and a number", work - 1);
+        context_.remarks.did(&instr, "reused a sum that differs by a constant", work - 1);
         return true;
       }
     }
@@ -125,7 +125,7 @@ class Reassociation {
         const Earlier* earlier = find(part.key(), instr, form.number);
         if (!earlier || !isNear(*earlier->instr, instr) || isPartOf(*earlier->instr, instr)) continue;
         if (!becomeRest(instr, *earlier, rest, form.number)) continue;
-        context_.remarks.did(&instr, "most of the sum is there already", work - 1);
+        context_.remarks.did(&instr, "reused most of a sum", work - 1);
         return true;
       }
     return false;
@@ -146,7 +146,7 @@ class Reassociation {
   /// A value that is kept from one block to another takes a register on the way.
   bool isNear(const Instr& earlier, const Instr& instr) {
     if (earlier.block == instr.block) return true;
-    context_.remarks.refused(&instr, "a sum like it is far: its value would take a register on the way");
+    context_.remarks.refused(&instr, "equal sum not reused: its live range would be long");
     return false;
   }
 
@@ -258,13 +258,14 @@ class Reassociation {
     const auto invariant = sumOf(kept, outside);
     inside.push_back(kept);
     if (!invariant || !sumOf(root.op_(0).value(), inside)) {
-      context_.remarks.refused(&root, "what stays the same in the loop, or the rest, takes more than one sum");
+      context_.remarks.refused(&root,
+                               "not reassociated: the loop-invariant or the varying part needs several additions");
       return false;
     }
     ori::Builder b = ori::Builder::before(function_, &root);
     b.setSource(root.source);
     b.emit(Op::IADD3, *invariant);
-    context_.remarks.did(&root, "what stays the same in the loop is summed up on its own", varying - 1);
+    context_.remarks.did(&root, "reassociated: the loop-invariant operands are added first", varying - 1);
     return becomeSum(root, inside);
   }
 

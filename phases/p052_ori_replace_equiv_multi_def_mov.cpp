@@ -64,12 +64,10 @@ class EqualPhis {
       isWhole &= !other.isNone() && other.reg == leader.reg && (isWord || other.sub == phi->op_(0).sub);
     }
     if (!isWhole || leader.reg == reg) {
-      context_.remarks.refused(phis.front(),
-                               "a phi is equal to another one, but not the register that it is a part of");
+      context_.remarks.refused(phis.front(), "phi not merged: its register has other components");
       return false;
     }
-    context_.remarks.did(phis.front(), "a phi is always equal to another one: it is a copy of that",
-                         static_cast<std::int64_t>(phis.size()));
+    context_.remarks.did(phis.front(), "merged two equal phis", static_cast<std::int64_t>(phis.size()));
     for (Instr* phi : phis)
       becomeCopy(function_, *phi, leaderOf(*phi));
     return true;
@@ -111,7 +109,8 @@ bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) 
     if (congruence.compute(context.knobs.get(Knob::MultiDefMovRounds)))
       changed = EqualPhis(function, context, rewriter, congruence).run();
     else
-      context.remarks.refused(nullptr, "values are not told apart in as many rounds as the knob allows");
+      context.remarks.refused(nullptr,
+                              "not merged: the congruence analysis needs more iterations than the knob allows");
   }
   if (changed) shareReaders(function, context);
   if (context.knobs.enabled(Knob::MultiDefMovOffsets) && joinCounters(function, context)) {

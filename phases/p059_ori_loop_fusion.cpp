@@ -407,7 +407,7 @@ class Fuser {
   void fuse(const CountedLoop& a, const CountedLoop& b, const std::vector<BlockId>& between) {
     ori::Block *headA = function_.block(a.header), *latchA = function_.block(a.latch);
     ori::Block *headB = function_.block(b.header), *latchB = function_.block(b.latch);
-    context_.remarks.did(b.test.compare, "two loops become one", static_cast<std::int64_t>(a.size + b.size));
+    context_.remarks.did(b.test.compare, "fused two loops", static_cast<std::int64_t>(a.size + b.size));
     const ori::EdgeIds entry{a.from, a.header};
     ori::Block* front = placesInFront(function_, cfg_, std::span(&entry, 1)).front();
     Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;

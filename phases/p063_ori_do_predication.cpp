@@ -103,7 +103,7 @@ class Predicator {
   }
 
   bool refuse(const Candidate& c, std::string why) const {
-    context_.remarks.refused(c.head->last, "a branch stays: " + why);
+    context_.remarks.refused(c.head->last, "not predicated: " + why);
     return false;
   }
 
@@ -125,8 +125,8 @@ class Predicator {
     for (const Instr& phi : *c.meet) {
       if (phi.op != Op::PHI) break;
       const ori::Operand& result = phi.op_(0);
-      if (result.file != File::R && result.file != File::P) return refuse(c, "a value of the warp is merged behind it");
-      if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged behind it");
+      if (result.file != File::R && result.file != File::P) return refuse(c, "a uniform value is merged after it");
+      if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged after it");
       const Operand* values[2] = {ori::phiValueFrom(phi, sourceOf(c, c.taken)),
                                   ori::phiValueFrom(phi, sourceOf(c, c.passed))};
       if (values[0] && values[1] && !values[0]->isNone() && !values[1]->isNone() && *values[0] != *values[1])
@@ -136,9 +136,9 @@ class Predicator {
     const bool isDivergent = divergence_.branchesApart(c.head->id);
     const unsigned limit = isDivergent ? most : most / 2;
     if (slots > limit)
-      return refuse(c, fmt::format("{} slots of code, at most {} under a {} branch", slots, limit,
+      return refuse(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
                                    isDivergent ? "divergent" : "uniform"));
-    context_.remarks.did(c.head->last, "a branch becomes predicates", slots);
+    context_.remarks.did(c.head->last, "predicated a branch", slots);
     return true;
   }
 

@@ -87,7 +87,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
       const Effect effect = effectOf(rw, instr);
       if (effect == Effect::Gathers) {
         if (!areTogether)
-          context.remarks.refused(&instr, "the lanes may have parted before");
+          context.remarks.refused(&instr, "the warp may have diverged");
         else if (!servesWarpOperation(instr))
           context.remarks.refused(&instr, "it orders memory");
         else
@@ -97,7 +97,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     }
   }
   for (Instr* instr : needless) {
-    context.remarks.did(instr, "nothing has parted the lanes: there is nobody to wait for");
+    context.remarks.did(instr, "removed: the warp cannot have diverged");
     function.erase(instr);
   }
   return !needless.empty();

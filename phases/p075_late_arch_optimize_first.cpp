@@ -75,7 +75,7 @@ class Peepholes {
     for (bool wantsFirst : {true, false}) {
       const std::optional<Choice> choice = choiceOf(select, wantsFirst);
       if (!choice || !isSafe(*choice)) continue;
-      context_.remarks.did(&select, "what a select chooses is computed under its condition", choice->second ? 2 : 1);
+      context_.remarks.did(&select, "replaced a select with a guarded instruction", choice->second ? 2 : 1);
       apply(*choice);
       return choice->def;
     }
@@ -137,18 +137,18 @@ class Peepholes {
   bool isSafe(const Choice& choice) {
     const Instr& def = *choice.def;
     const auto refuse = [&](const char* why) {
-      context_.remarks.refused(choice.first, std::string("a select stays: ") + why);
+      context_.remarks.refused(choice.first, std::string("select not replaced: ") + why);
       return false;
     };
     const bool isSame = choice.result == choice.other;
     if (isa::desc(def.op).has(Flag::Copy) || speculationOf(function_, def) != Speculation::Free ||
         !givesOnly(def, choice))
-      return refuse("what it chooses is no operation of its own");
-    if (!isSame && !areAlike(choice.result, choice.other)) return refuse("it is not the same part of its registers");
-    if (!isSame && overlap(choice.result, choice.other)) return refuse("it is not the same part of its registers");
+      return refuse("its operand has no definition of its own");
+    if (!isSame && !areAlike(choice.result, choice.other)) return refuse("its operands are different components");
+    if (!isSame && overlap(choice.result, choice.other)) return refuse("its operands are different components");
     if (!isSame && (reads(def, choice.result) || isLiveBehind(*choice.first, choice.other)))
-      return refuse("the other value lives on");
-    if (!computesTheSameAt(def, *choice.first, kFarthest)) return refuse("what is read for it is overwritten");
+      return refuse("the other operand is live after it");
+    if (!computesTheSameAt(def, *choice.first, kFarthest)) return refuse("a source of the operand is overwritten");
     return true;
   }
 
@@ -218,10 +218,10 @@ class Peepholes {
       isa::setMod(Op::VIMNMX3, mods, {Mod::Type, type});
       const Operand operands[] = {outer.op_(0).value(), a, b, c, outer.op_(kKind).value()};
       if (!isa::fits(Op::VIMNMX3, mods, operands)) {
-        context_.remarks.refused(&outer, "two limits stay: one operation has no room for both numbers");
+        context_.remarks.refused(&outer, "min/max not combined: one instruction cannot hold both constants");
         continue;
       }
-      context_.remarks.did(&outer, "the limit of a limit is one operation");
+      context_.remarks.did(&outer, "combined two min/max operations");
       function_.rewrite(&outer, Op::VIMNMX3, operands);
       outer.mods = mods;
       function_.erase(def);

@@ -127,7 +127,7 @@ class Level {
     if (order.empty()) return;
     const BlockId header = loops_.loop(loop).header, from = onlyEntry(loops_, cfg_, loop);
     if (from == ori::kNoId) {
-      context_.remarks.refused(function_.block(header)->first, "invariants stay: the loop has several ways in");
+      context_.remarks.refused(function_.block(header)->first, "not hoisted: the loop has several entries");
       return;
     }
     choose(loop, from, order);
@@ -171,7 +171,7 @@ class Level {
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isReg())
         components_.forEach(o, [&](CompId c) { isOld |= liveness().isLiveIn(loops_.loop(loop).header, c); });
-    if (isOld) context_.remarks.refused(&instr, "stays in the loop: its register is wanted with its old value");
+    if (isOld) context_.remarks.refused(&instr, "not hoisted: the old value of its register is used");
     return !isOld;
   }
 
@@ -232,7 +232,7 @@ class Level {
     const auto isShort = [&](File file, unsigned most) { return wanted[indexOf(file)] != 0 && after(file) > most; };
     const auto spare = static_cast<unsigned>(context_.knobs.get(Knob::HoistLateSpareUniform));
     const unsigned uniform = context_.target.registerCount(File::UR);
-    if (isShort(File::R, limit())) return "stays in the loop: registers are short";
+    if (isShort(File::R, limit())) return "not hoisted: register pressure is too high";
     if (isShort(File::UR, uniform - std::min(spare, uniform))) return "stays in the loop: uniform registers are short";
     if (isShort(File::P, static_cast<unsigned>(context_.knobs.get(Knob::HoistLatePredicates))))
       return "stays in the loop: predicates are short";
@@ -246,7 +246,7 @@ class Level {
   void apply(const Move& move, ori::Block* front) {
     Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (Instr* instr : move.instrs) {
-      context_.remarks.did(instr, fmt::format("{} moved in front of the loop", isa::desc(instr->op).mnemonic), 1);
+      context_.remarks.did(instr, fmt::format("hoisted {} out of the loop", isa::desc(instr->op).mnemonic), 1);
       function_.unlink(instr);
       if (end)
         function_.insertBefore(end, instr);

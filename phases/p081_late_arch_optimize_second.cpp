@@ -55,11 +55,11 @@ class PipeBalance {
     if (candidates.empty() || integer <= level) return false;
     const std::size_t wanted = std::min<std::size_t>((integer - level) / kCycles, candidates.size());
     if (wanted < kFewest) {
-      context_.remarks.refused(block.first, "the integer pipe is hardly busier than others",
+      context_.remarks.refused(block.first, "not balanced: the integer pipe is not the bottleneck",
                                static_cast<std::int64_t>(integer) - level);
       return false;
     }
-    context_.remarks.did(block.first, fmt::format("{} instructions go to the multiplier", wanted),
+    context_.remarks.did(block.first, fmt::format("moved {} instructions to the multiplier", wanted),
                          static_cast<std::int64_t>(wanted));
     // Evenly over the block.
     std::size_t share = 0;

@@ -53,7 +53,7 @@ class BackCopies {
   }
 
   bool refuse(const Instr& copy, const char* why) {
-    context_.remarks.refused(&copy, std::string("a copy stays: ") + why);
+    context_.remarks.refused(&copy, std::string("copy not removed: ") + why);
     return false;
   }
 
@@ -65,14 +65,15 @@ class BackCopies {
     if (function_.vreg(to.reg).align < ori::defaultAlign(to.width)) return refuse(copy, "its result is not aligned");
     for (const ori::Operand& o : found.def->refs()) {
       if (!overlap(o.value(), to)) continue;
-      if (o.isDef) return refuse(copy, "what makes the value writes the result as well");
-      if (to.width > kWidestInPlace) return refuse(copy, "what makes the value would be written over what it reads");
+      if (o.isDef) return refuse(copy, "the definition of its source also writes its result");
+      if (to.width > kWidestInPlace)
+        return refuse(copy, "the definition of its source would overwrite its own operands");
     }
     for (const auto& [reader, slot] : found.readers)
       if (reader->op_(slot).width > 1 && !isAlignedPart(function_, moved(reader->op_(slot).value(), from, to)))
-        return refuse(copy, "a reader wants it aligned");
+        return refuse(copy, "a use needs it aligned");
     if (copy.isGuarded()) return guard(copy, found);
-    context_.remarks.did(&copy, "a result is made where it is copied to");
+    context_.remarks.did(&copy, "copy removed: its source is computed in place");
     for (const auto& [reader, slot] : found.readers)
       function_.setOperand(reader, slot, moved(reader->op_(slot).value(), from, to));
     function_.setOperand(found.def, found.slot, to);
@@ -83,11 +84,11 @@ class BackCopies {
   /// The copy is for some lanes only: so is what makes the value, right here.
   bool guard(Instr& copy, const Found& found) {
     Instr& def = *found.def;
-    if (!found.readers.empty()) return refuse(copy, "it is under a guard, and others read the value");
+    if (!found.readers.empty()) return refuse(copy, "it is guarded, and its source has other uses");
     if (speculationOf(function_, def) != Speculation::Free || !hasOneResult(def))
-      return refuse(copy, "it is under a guard that its source cannot have");
-    if (!computesTheSameAt(def, copy, distance_)) return refuse(copy, "what its source reads is overwritten");
-    context_.remarks.did(&copy, "a result is made where it is copied to, under the guard of the copy");
+      return refuse(copy, "it is guarded, and its source cannot be");
+    if (!computesTheSameAt(def, copy, distance_)) return refuse(copy, "an operand of its source is overwritten");
+    context_.remarks.did(&copy, "copy removed: its source is computed in place, under the guard of the copy");
     function_.setOperand(&def, found.slot, copy.op_(0).value());
     function_.setGuard(&def, copy.guard().value());
     function_.unlink(&def);
@@ -128,19 +129,19 @@ class BackCopies {
           if (instr->op_(i).isDef && instr->op_(i).value() == from) found = {instr, i, std::move(found.readers)};
         break;
       }
-      if (reads(*instr, to) || writes(*instr, to)) return refuse(copy, "its result is used before");
-      if (!addReaders(*instr, from, found)) return refuse(copy, "a part of it is read");
+      if (reads(*instr, to) || writes(*instr, to)) return refuse(copy, "its result is used before it");
+      if (!addReaders(*instr, from, found)) return refuse(copy, "a component of it is used");
     }
     if (!found.def || found.def->isGuarded() || found.def->op == Op::PHI)
-      return refuse(copy, "its source is written in parts, or under a guard");
-    if (reads(*found.def, from)) return refuse(copy, "its source is made of what was in it");
+      return refuse(copy, "its source is written by component or under a guard");
+    if (reads(*found.def, from)) return refuse(copy, "its source is computed from its old value");
     bool isChanged = false;
     for (Instr* instr = copy.next; instr && left > 0 && found.readers.size() + 2 < refs; instr = instr->next, --left) {
-      if (isChanged && reads(*instr, from)) return refuse(copy, "its source lives on when the result is overwritten");
-      if (!addReaders(*instr, from, found)) return refuse(copy, "a part of it is read");
+      if (isChanged && reads(*instr, from)) return refuse(copy, "its source is live when the result is overwritten");
+      if (!addReaders(*instr, from, found)) return refuse(copy, "a component of it is used");
       isChanged |= writes(*instr, to);
     }
-    if (found.readers.size() + 2 != refs) return refuse(copy, "its source lives on");
+    if (found.readers.size() + 2 != refs) return refuse(copy, "its source is live after it");
     return true;
   }
 

@@ -39,9 +39,9 @@ class Synchroniser {
       if (cfg_.successors(b).size() < 2) continue;
       const Instr* branch = function_.block(b)->last;
       if (!divergence.branchesApart(b))
-        context_.remarks.did(branch, "no barrier: all threads of a warp leave here on the same way");
+        context_.remarks.did(branch, "no BSSY/BSYNC: the branch is warp-uniform");
       else if (isPromised(b))
-        context_.remarks.did(branch, "no barrier: what only one way leads to wants all threads of the warp");
+        context_.remarks.did(branch, "no BSSY/BSYNC: one path needs all threads of the warp");
       else
         isDivergent[b] = true;
     }
@@ -51,8 +51,8 @@ class Synchroniser {
         ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent);
     for (const ori::MissedMeeting& missed : plan.missed)
       context_.remarks.refused(function_.block(missed.meet)->first,
-                               missed.outOfBarriers ? "threads do not reconverge here: all barriers are in use"
-                                                    : "threads do not reconverge here: the code is not nested");
+                               missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
+                                                    : "no BSSY/BSYNC: the control flow is not nested");
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);
@@ -124,7 +124,7 @@ class Synchroniser {
       if (from->last) builder.setSource(from->last->source);
       for (unsigned barrier : barriers)
         builder.emit(isa::Op::BREAK, {Operand::pt(), Operand::physical(isa::File::B, barrier)});
-      context_.remarks.did(from->last, "threads that leave here early are not waited for",
+      context_.remarks.did(from->last, "BREAK: threads that exit early are not waited for",
                            static_cast<int>(barriers.size()));
     }
   }
@@ -152,7 +152,7 @@ class Synchroniser {
 
     ori::Builder atFrom = whereBarriersAreSet(from);
     atFrom.emit(isa::Op::BSSY, {Operand::pt(), barrier, Operand::label(meet->id)});
-    context_.remarks.did(from->last, "threads that leave here on different ways reconverge", 2);
+    context_.remarks.did(from->last, "BSSY/BSYNC: threads that diverge here reconverge", 2);
   }
 
   /// Where a block sets barriers: in front of its branch, and of BREAK under the condition of that branch.

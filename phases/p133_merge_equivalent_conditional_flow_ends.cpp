@@ -146,7 +146,7 @@ class EqualEnds {
     // The branch itself is none of the instructions that are spared, nor is EXIT.
     const int count = gain(common) - (ways.isConditional || ways.isExit ? 1 : 0);
     const auto refuse = [&](std::string why) {
-      context_.remarks.refused(common.from->last, "equal ends of blocks stay: " + why, count);
+      context_.remarks.refused(common.from->last, "block tails not merged: " + why, count);
       return false;
     };
     const bool isWhole = !common.pairs.back().first->prev && !common.pairs.back().second->prev;
@@ -156,10 +156,11 @@ class EqualEnds {
     if (count < wanted) return refuse(fmt::format("{} instructions, at least {}", count, wanted));
     if (common.from->loopDepth != common.keeper->loopDepth) return refuse("one of them is in a loop");
     for (const auto& [a, b] : common.inputs)
-      if (isNumberIn(*common.from, a) || isNumberIn(*common.keeper, b)) return refuse("one side knows a number");
+      if (isNumberIn(*common.from, a) || isNumberIn(*common.keeper, b))
+        return refuse("an operand is constant in one of them");
     if (!areSides && std::any_of(common.pairs.begin(), common.pairs.end(),
                                  [](const auto& pair) { return isSeenByOthers(*pair.first); }))
-      return refuse("lanes would wait in front of what others may wait for");
+      return refuse("lanes would wait before code that others may wait for");
     return true;
   }
 
@@ -296,7 +297,7 @@ class EqualEnds {
   /// `from` goes to the end of `keeper`. Returns the block of the shared end.
   Block* merge(const Common& common) {
     Block *from = common.from, *keeper = common.keeper;
-    context_.remarks.did(keeper->last, fmt::format("blocks share their ends: {} instructions", common.pairs.size()),
+    context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", common.pairs.size()),
                          gain(common));
     changed_ = true;
     isAsItWas_[keeper->id] = isAsItWas_[from->id] = false;
@@ -367,7 +368,7 @@ class EqualEnds {
     for (Block* block : function_.layout()) {
       Instr* branch = ori::plainBranch(*block);
       if (!branch || !branch->isGuarded() || branch->op_(1).reg != block->fallthrough) continue;
-      context_.remarks.did(branch, "both sides of a branch do the same");
+      context_.remarks.did(branch, "removed a branch with identical arms");
       function_.erase(branch);
     }
   }

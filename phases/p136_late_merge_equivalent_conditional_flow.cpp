@@ -120,8 +120,8 @@ class Merger {
         continue;
       }
       if (most > 0)
-        context_.remarks.refused(block->last, fmt::format("equal ends of {} instructions: at least {}", most, wanted),
-                                 most);
+        context_.remarks.refused(
+            block->last, fmt::format("block tails not merged: {} instructions, minimum is {}", most, wanted), most);
       if (others.size() < kMostCandidates) others.push_back(block);
     }
   }
@@ -135,7 +135,7 @@ class Merger {
 
   /// `from` goes to the end of `keeper`. Returns the block of the shared end.
   Block* merge(Block* from, Block* keeper, unsigned count) {
-    context_.remarks.did(keeper->last, fmt::format("blocks share their ends: {} instructions", count), count);
+    context_.remarks.did(keeper->last, fmt::format("merged block tails of {} instructions", count), count);
     changed_ = true;
     Instr* first = lastOf(*keeper);
     for (unsigned i = 1; i < count; ++i)

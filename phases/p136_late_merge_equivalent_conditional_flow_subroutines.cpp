@@ -424,11 +424,11 @@ class Sharer {
     const Instr* first = group.callers.front()->block->first;
     if (gained < static_cast<int>(context_.knobs.get(Knob::SubroutineMinGain))) {
       context_.remarks.refused(
-          first, fmt::format("a subroutine for {} blocks aside gains {} instructions", group.callers.size(), gained),
+          first, fmt::format("not outlined: {} cold blocks save {} instructions", group.callers.size(), gained),
           gained);
       return false;
     }
-    context_.remarks.did(first, fmt::format("{} blocks aside share a subroutine", group.callers.size()), gained);
+    context_.remarks.did(first, fmt::format("outlined {} cold blocks to a subroutine", group.callers.size()), gained);
     Block* body = function_.newBlock();
     body->isAside = true;
     const unsigned registers = group.places.last + 1 + context_.target.reservedRegisters();

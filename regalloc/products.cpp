@@ -273,7 +273,7 @@ class Orderer {
                               {Operand::immediate(0), Operand::immediate(static_cast<int>(left))});
     if (tell_)
       tell_(instr, leaves(instr) ? "products of a warp group are waited for in front of a call"
-                                 : "products of a warp group are waited for here: their registers are used");
+                                 : "wgmma wait inserted: the instruction uses registers of a wgmma in flight");
   }
 
   using Sum = std::tuple<std::string_view, unsigned, std::uint32_t, unsigned>;

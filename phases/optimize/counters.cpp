@@ -110,7 +110,7 @@ class Counters {
   }
 
   bool refuse(const Instr& phi, const char* why) {
-    context_.remarks.refused(&phi, fmt::format("a counter differs from another one by a number, and stays: {}", why));
+    context_.remarks.refused(&phi, fmt::format("induction variables that differ by a constant not merged: {}", why));
     return false;
   }
 
@@ -118,12 +118,12 @@ class Counters {
     const std::optional<std::uint32_t> number = distance(kept, other);
     if (!number || *number == 0) return false;
     Instr& phi = *other.phi;
-    if (!isSteppedForItself(phi)) return refuse(phi, "its next value is read elsewhere");
+    if (!isSteppedForItself(phi)) return refuse(phi, "its next value has other uses");
     const Operand self = phi.op_(0).value();
     bool haveRoom = true;
     function_.forEachUse(self.reg, [&](ori::Operand& use) { haveRoom &= isStepOf(*use.owner, phi) || hasRoom(use); });
-    if (!haveRoom) return refuse(phi, "a reader has no room for the number");
-    context_.remarks.did(&phi, "a counter is another one and a number");
+    if (!haveRoom) return refuse(phi, "a use cannot hold the constant");
+    context_.remarks.did(&phi, "merged induction variables that differ by a constant");
     Instr* at = behindPhis(*phi.block);
     ori::Builder b = at ? ori::Builder::before(function_, at) : ori::Builder(function_, phi.block);
     b.setSource(phi.source);

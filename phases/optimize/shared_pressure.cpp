@@ -133,10 +133,9 @@ bool SharedPressure::takeAcross(const Instr& earlier, const Instr& later) {
     const auto [id, file] = counted[i];
     const unsigned wanted = byBlock_[id][file] + static_cast<unsigned>(end - i);
     if (wanted <= limit_[file]) continue;
-    context_.remarks.refused(
-        &later,
-        fmt::format("computed again: {} registers would be live to keep what there is, of {}", wanted, limit_[file]),
-        static_cast<std::int64_t>(wanted));
+    context_.remarks.refused(&later,
+                             fmt::format("not shared: {} registers would be live, limit is {}", wanted, limit_[file]),
+                             static_cast<std::int64_t>(wanted));
     return false;
   }
   for (const auto& [id, comp] : crossed_) {

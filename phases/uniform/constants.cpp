@@ -73,9 +73,9 @@ class ConstantMover {
       if (room >= 2)
         room -= 2;
       else if (!fitsBetween(*word)) {
-        context_.remarks.refused(
-            word->readers.front(),
-            fmt::format("c[{:#x}][{:#x}] stays: the uniform registers are in use", word->bank, word->firstByte()));
+        context_.remarks.refused(word->readers.front(),
+                                 fmt::format("c[{:#x}][{:#x}] not moved to a uniform register: all are in use",
+                                             word->bank, word->firstByte()));
         continue;
       }
       load(*word);
@@ -113,7 +113,7 @@ class ConstantMover {
       InstrDraft draft(instr);
       if (!placeUniform(draft, slot, uniform(o, Operand::virt(File::UR, 0, width)))) {
         context_.remarks.refused(
-            &instr, fmt::format("{} keeps its constant: no form has a uniform register there", row.mnemonic));
+            &instr, fmt::format("{} keeps its constant operand: no form takes a uniform register there", row.mnemonic));
         continue;
       }
       add(instr, slot, width);
@@ -235,7 +235,7 @@ class ConstantMover {
     Instr* uldc = b.emit(Op::ULDC, {word.loaded, Operand::constant(word.bank, word.firstByte(), word.width())},
                          {{isa::Mod::Size, word.width() == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
     context_.remarks.did(
-        uldc, fmt::format("ULDC of c[{:#x}][{:#x}] for {} readers", word.bank, word.firstByte(), word.readers.size()));
+        uldc, fmt::format("ULDC of c[{:#x}][{:#x}] for {} uses", word.bank, word.firstByte(), word.readers.size()));
   }
 
   unsigned replace(Instr& instr, const DoubleWord& word) {

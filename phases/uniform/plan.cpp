@@ -96,7 +96,7 @@ class Planner {
           continue;
         }
         if (const char* reason = obstacle(instr, *form)) {
-          context_.remarks.refused(&instr, fmt::format("{} stays: {}", nameOf(instr), reason));
+          context_.remarks.refused(&instr, fmt::format("{} not moved to uniform registers: {}", nameOf(instr), reason));
           continue;
         }
         plan_.forms[instr.id] = std::move(form);
@@ -109,8 +109,8 @@ class Planner {
     if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo()) return;
     for (const ori::Operand& o : instr.ops())
       if (o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return;
-    context_.remarks.refused(
-        &instr, fmt::format("{} stays: (2) no instruction of the uniform datapath does that", nameOf(instr)));
+    context_.remarks.refused(&instr,
+                             fmt::format("{} not moved to uniform registers: (2) no uniform form", nameOf(instr)));
   }
 
   static std::string nameOf(const Instr& instr) { return std::string(isa::desc(instr.op).mnemonic); }
@@ -336,9 +336,10 @@ class Planner {
   }
 
   void dropUnit(Unit& unit, std::int64_t gain, std::int64_t cost) {
-    context_.remarks.refused(
-        unit.writers.front(),
-        fmt::format("{} stays: (3) moving saves {}, its bridges cost {}", text(unit.values.front()), gain, cost), cost);
+    context_.remarks.refused(unit.writers.front(),
+                             fmt::format("{} not moved to uniform registers: (3) gain {}, cross-file copies cost {}",
+                                         text(unit.values.front()), gain, cost),
+                             cost);
     setIn(unit, false);
   }
 
@@ -453,8 +454,8 @@ class Planner {
           continue;
         }
         isAnyRefused = true;
-        context_.remarks.refused(unit.writers.front(),
-                                 fmt::format("{} stays: the uniform registers are in use", text(unit.values.front())));
+        context_.remarks.refused(unit.writers.front(), fmt::format("{} not moved to uniform registers: all are in use",
+                                                                   text(unit.values.front())));
         setIn(unit, false);
       }
       if (isAnyRefused) drop();
@@ -493,7 +494,7 @@ class Planner {
     function_.forEachDef(v, [&](ori::Operand& def) {
       if (plan_.forms[def.owner->id]) writer = def.owner;
     });
-    if (writer) context_.remarks.refused(writer, fmt::format("{} stays: {}", text(v), reason));
+    if (writer) context_.remarks.refused(writer, fmt::format("{} not moved to uniform registers: {}", text(v), reason));
   }
 
   std::string text(VRegId v) const {
@@ -511,7 +512,7 @@ class Planner {
           writer, fmt::format("{} becomes {}", nameOf(*writer), isa::desc(plan_.forms[writer->id]->op).mnemonic),
           cost.total());
     if (overridesCategories_)
-      context_.remarks.did(unit.writers.front(), "operand categories are ignored in this kernel, for its name");
+      context_.remarks.did(unit.writers.front(), "operand categories ignored: kernel name override");
   }
 
   const ori::Function& function_;
