@@ -2,10 +2,12 @@
 
 #include "encoder/isa/effects.h"
 #include "encoder/isa/older_words.h"
+#include "ori/analysis/guarded_defs.h"
 
 #include <algorithm>
 #include <bitset>
 #include <numeric>
+#include <optional>
 
 namespace orias::encoder {
 
@@ -19,8 +21,56 @@ static_assert(kFirst.back() + kRegisters.back() == kUnits);
 using Units = std::bitset<kUnits>;
 
 struct Step {
-  Units reads, writes;
-  bool isCertain = true; ///< without a guard
+  Units reads; ///< under the guard, if there is one
+  Units writes;
+  ori::GuardValue guard = 0; ///< equal for two steps of a block if both execute or neither does; 0 without a guard
+  std::optional<unsigned> predicate; ///< of the guard, which is read in any case
+};
+
+/// What is live at a point of a block, by the rules of ori::Liveness: see ori::GuardedLife.
+class LiveUnits {
+ public:
+  explicit LiveUnits(const Units& liveOut) : live_(liveOut) {}
+
+  const Units& units() const { return live_; }
+
+  void stepUp(const Step& step) {
+    if (step.guard == 0) {
+      live_ &= ~step.writes;
+      forget(step.writes | step.reads);
+      live_ |= step.reads;
+      return;
+    }
+    forEach(step.writes, [&](unsigned unit) { change(unit, [&](auto& life) { life.writeUnder(step.guard); }); });
+    forEach(step.reads, [&](unsigned unit) { change(unit, [&](auto& life) { life.readUnder(step.guard); }); });
+    if (step.predicate) change(*step.predicate, [](auto& life) { life.read(); });
+  }
+
+ private:
+  struct Partial {
+    unsigned unit;
+    ori::GuardedLife life;
+  };
+
+  template <typename F> static void forEach(const Units& units, F&& f) {
+    for (std::size_t unit = units._Find_first(); unit < kUnits; unit = units._Find_next(unit))
+      f(static_cast<unsigned>(unit));
+  }
+
+  void forget(const Units& units) {
+    std::erase_if(partial_, [&](const Partial& p) { return units.test(p.unit); });
+  }
+
+  /// Keeps the life of a unit that guarded steps name.
+  template <typename F> void change(unsigned unit, F&& f) {
+    auto at = std::ranges::find(partial_, unit, &Partial::unit);
+    if (at == partial_.end()) at = partial_.insert(at, {unit, ori::GuardedLife(live_.test(unit))});
+    f(at->life);
+    live_.set(unit, at->life.isLive());
+  }
+
+  Units live_;
+  std::vector<Partial> partial_; ///< units that guarded steps have named, and no other step since
 };
 
 class Solver {
@@ -45,14 +95,26 @@ class Solver {
  private:
   void readSteps(std::span<const isa::Word> words, const isa::Target& target) {
     steps_.resize(words.size());
+    std::vector<std::size_t> lastWrite(kUnits, 0); // number of the step, plus one; of predicates
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto inst = isa::decodeFor(target, words[i]);
       if (!inst) continue;
-      steps_[i].isCertain = inst->guard.isZeroReg();
+      Step& step = steps_[i];
+      if (!inst->guard.isZeroReg()) {
+        step.predicate = kFirst[static_cast<unsigned>(inst->guard.file)] + inst->guard.reg;
+        step.guard = (ori::GuardValue{*step.predicate} + 1) << 33 | ori::GuardValue{lastWrite[*step.predicate]} << 1 |
+                     (inst->guard.inverted() ? 1 : 0);
+      }
       isa::forEachTouch(*inst, target, [&](const isa::Touch& touch) {
         const auto file = static_cast<unsigned>(touch.file);
         if (touch.reg >= kRegisters[file]) return;
-        (touch.isDef ? steps_[i].writes : steps_[i].reads).set(kFirst[file] + touch.reg);
+        const unsigned unit = kFirst[file] + touch.reg;
+        if (touch.isDef) {
+          step.writes.set(unit);
+          lastWrite[unit] = i + 1;
+        } else if (touch.operand != &inst->guard) {
+          step.reads.set(unit);
+        }
         result_.used[file] = std::max(result_.used[file], touch.reg + 1);
       });
     }
@@ -95,11 +157,6 @@ class Solver {
     return in;
   }
 
-  static void stepUp(Units& live, const Step& step) {
-    if (step.isCertain) live &= ~step.writes;
-    live |= step.reads;
-  }
-
   std::vector<Units> liveOutOfBlocks() const {
     std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size());
     for (std::uint32_t b = 0; b < blocks_.size(); ++b)
@@ -111,23 +168,24 @@ class Solver {
     while (!work.empty()) {
       const std::uint32_t b = work.back();
       work.pop_back();
-      Units live = out[b];
+      LiveUnits live(out[b]);
       for (std::uint32_t i = blocks_[b].end; i-- > blocks_[b].first;)
-        stepUp(live, steps_[i]);
+        live.stepUp(steps_[i]);
       for (std::uint32_t p : predecessors[b]) {
-        if ((live & ~out[p]).none()) continue;
-        out[p] |= live;
+        if ((live.units() & ~out[p]).none()) continue;
+        out[p] |= live.units();
         work.push_back(p);
       }
     }
     return out;
   }
 
-  void count(const FlowBlock& block, Units written, Units live) {
+  void count(const FlowBlock& block, Units written, const Units& liveOut) {
+    LiveUnits live(liveOut);
     std::vector<Units> liveBehind(block.end - block.first);
     for (std::uint32_t i = block.end; i-- > block.first;) {
-      liveBehind[i - block.first] = live;
-      stepUp(live, steps_[i]);
+      liveBehind[i - block.first] = live.units();
+      live.stepUp(steps_[i]);
     }
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       written |= steps_[i].writes;

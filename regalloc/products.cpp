@@ -272,7 +272,7 @@ class Orderer {
     builderBefore(instr).emit(Op::WARPGROUP_DEPBAR,
                               {Operand::immediate(0), Operand::immediate(static_cast<int>(left))});
     if (tell_)
-      tell_(instr, leaves(instr) ? "products of a warp group are waited for in front of a call"
+      tell_(instr, leaves(instr) ? "wgmma wait inserted before a call"
                                  : "wgmma wait inserted: the instruction uses registers of a wgmma in flight");
   }
 

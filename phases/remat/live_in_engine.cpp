@@ -26,8 +26,6 @@ constexpr unsigned kIterations = 5;
 constexpr std::size_t kMostTries = 400;
 /// The longest chain that is computed again for one value.
 constexpr std::size_t kMostLinks = 8;
-/// A better occupancy class may cost this share of what it gains in warps.
-constexpr double kShareOfGain = 0.5;
 /// Deeper loops count no more.
 constexpr std::int64_t kHighestCost = 1'000'000'000;
 
@@ -446,11 +444,12 @@ LiveInEngine::Size LiveInEngine::size() const {
   return size;
 }
 
-/// Whether the warps of a better class make good for what is computed again.
+/// Whether the warps of a better occupancy class are worth the instructions (knob RematWorkForWarps).
 bool LiveInEngine::pays() const {
   const unsigned live = pressure_.pressure().maximum()[kR];
   const double gain = targets_.classes().warps(live) / std::max(targets_.classes().warps(liveAtFirst_), 1.0) - 1;
-  return size().weight - sizeAtFirst_.weight <= kShareOfGain * gain * sizeAtFirst_.weight;
+  const double share = static_cast<double>(context_.knobs.get(Knob::RematWorkForWarps)) / 100.0;
+  return size().weight - sizeAtFirst_.weight <= share * gain * sizeAtFirst_.weight;
 }
 
 void LiveInEngine::commit() {
