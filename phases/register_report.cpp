@@ -33,20 +33,9 @@ constexpr std::size_t kListedReferences = 6;
 /// A reference counts so many times as often for each loop around it, as for the allocator (Web::weight).
 constexpr double kLoopWeight = 10;
 
-std::string_view nameOf(File file) {
-  switch (file) {
-  case File::R: return "R";
-  case File::UR: return "UR";
-  case File::P: return "P";
-  case File::UP: return "UP";
-  case File::B: return "B";
-  }
-  return "";
-}
-
 std::optional<File> fileNamed(std::string_view name) {
   for (File file : kFiles)
-    if (nameOf(file) == name) return file;
+    if (regalloc::fileName(file) == name) return file;
   return std::nullopt;
 }
 
@@ -280,8 +269,9 @@ class Answer {
     switch (f.kind) {
     case RegisterFate::Kind::Unused: return "nowhere";
     case RegisterFate::Kind::Register:
-      return value.width == 1 ? fmt::format("{}{}", nameOf(value.file), f.reg)
-                              : fmt::format("{0}{1} to {0}{2}", nameOf(value.file), f.reg, f.reg + value.width - 1);
+      return value.width == 1
+                 ? fmt::format("{}{}", regalloc::fileName(value.file), f.reg)
+                 : fmt::format("{0}{1} to {0}{2}", regalloc::fileName(value.file), f.reg, f.reg + value.width - 1);
     case RegisterFate::Kind::Memory: return "local memory";
     case RegisterFate::Kind::OtherFile: return value.file == File::UP ? "file UR" : "file R";
     case RegisterFate::Kind::UniformRegister: return "file UR";
@@ -298,7 +288,7 @@ class Answer {
   /// How many registers there are, and who says so.
   std::string limitOf(File file) const {
     if (file == File::R) return limitOfR(function_, context_);
-    return fmt::format("the chip has {} of file {}", availableIn(file), nameOf(file));
+    return fmt::format("the chip has {} of file {}", availableIn(file), regalloc::fileName(file));
   }
 
   void limits(File file) {
@@ -313,10 +303,10 @@ class Answer {
   void peak(File file) {
     const Pressure& peak = peakOf(file);
     if (peak.most == 0) {
-      say("No value of '{}' needs file {}.", function_.name(), nameOf(file));
+      say("No value of '{}' needs file {}.", function_.name(), regalloc::fileName(file));
       return;
     }
-    say("The pressure of file {} in '{}' is highest at {}: {} live.", nameOf(file), function_.name(),
+    say("The pressure of file {} in '{}' is highest at {}: {} live.", regalloc::fileName(file), function_.name(),
         facts_.place(peak.at), counted(peak.most, "register"));
     limits(file);
     std::vector<const Value*> live;
@@ -339,7 +329,7 @@ class Answer {
   }
 
   void machineRegister(const RegisterQuery& query) {
-    const std::string name = fmt::format("{}{}", nameOf(query.file), query.number);
+    const std::string name = fmt::format("{}{}", regalloc::fileName(query.file), query.number);
     std::vector<const Value*> held;
     for (const Value& value : facts_.values) {
       const RegisterFate& f = fate(value);
@@ -408,8 +398,8 @@ class Answer {
   }
 
   void describe(const Value& value) {
-    say("{}: {} of file {}, in {}", facts_.title(value), counted(value.width, "register"), nameOf(value.file),
-        placeOf(value));
+    say("{}: {} of file {}, in {}", facts_.title(value), counted(value.width, "register"),
+        regalloc::fileName(value.file), placeOf(value));
     references(value, true);
     references(value, false);
     if (value.live.empty()) {
@@ -421,10 +411,11 @@ class Answer {
     loops(value);
     const Pressure& peak = peakOf(value.file);
     if (value.live.contains(peak.at))
-      say("  live at the peak of file {} ({} live, at {}): kept alive there by {}", nameOf(value.file), peak.most,
-          facts_.place(peak.at), facts_.whoKeepsAlive(value, peak.at));
+      say("  live at the peak of file {} ({} live, at {}): kept alive there by {}", regalloc::fileName(value.file),
+          peak.most, facts_.place(peak.at), facts_.whoKeepsAlive(value, peak.at));
     else
-      say("  not live at the peak of file {} ({} live, at {})", nameOf(value.file), peak.most, facts_.place(peak.at));
+      say("  not live at the peak of file {} ({} live, at {})", regalloc::fileName(value.file), peak.most,
+          facts_.place(peak.at));
     costs(value);
     decision(value);
   }
@@ -454,7 +445,7 @@ class Answer {
 
   void decision(const Value& value) {
     const RegisterFate& f = fate(value);
-    const std::string_view file = nameOf(value.file);
+    const std::string_view file = regalloc::fileName(value.file);
     const unsigned most = peakOf(value.file).most;
     switch (f.kind) {
     case RegisterFate::Kind::Unused: break;

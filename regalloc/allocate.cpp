@@ -47,17 +47,6 @@ constexpr unsigned kFewestRegisters = 24;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
-std::string_view fileName(File file) {
-  switch (file) {
-  case File::R: return "R";
-  case File::UR: return "UR";
-  case File::P: return "P";
-  case File::UP: return "UP";
-  case File::B: return "B";
-  }
-  return "";
-}
-
 class Allocator {
  public:
   Allocator(Function& function, const AllocationOptions& options)

@@ -11,6 +11,17 @@
 
 namespace orias::regalloc {
 
+std::string_view fileName(isa::File file) {
+  switch (file) {
+  case isa::File::R: return "R";
+  case isa::File::UR: return "UR";
+  case isa::File::P: return "P";
+  case isa::File::UP: return "UP";
+  case isa::File::B: return "B";
+  }
+  return "";
+}
+
 using isa::File;
 using ori::Block;
 using ori::Function;

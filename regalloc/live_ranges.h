@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <vector>
 
 namespace orias::ori {
@@ -12,6 +13,9 @@ class Cfg;
 }
 
 namespace orias::regalloc {
+
+/// `R`, `UR`, `P`, `UP` or `B`.
+std::string_view fileName(isa::File file);
 
 /// Program points. Instruction number i (in layout order) reads its sources at point 2i and writes its results at 2i +
 /// 1, so a result may take the register of a source that dies there.
