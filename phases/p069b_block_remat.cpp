@@ -20,9 +20,11 @@ bool blockRemat(ori::Function& function, PhaseContext& context) {
     return false;
   }
   auto engine = std::make_unique<BlockEngine>(function, context);
-  for (const RematTarget& target : engine->targets()) {
-    if (engine->run(target)) return true;
-    engine = std::make_unique<BlockEngine>(function, context);
+  const std::vector<RematTarget> targets = engine->targets();
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    // What was taken back has left registers and counts behind.
+    if (i != 0) engine = std::make_unique<BlockEngine>(function, context);
+    if (engine->run(targets[i])) return true;
   }
   return false;
 }

@@ -115,8 +115,7 @@ bool BlockEngine::isWorthIt() const {
   if (followsDocument(context_)) return true;
   if (target_.reason != Reason::Occupancy) return true;
   if (maxLive() > target_.registers) return false;
-  const double before = targets_.classes().warps(liveAtFirst_), after = targets_.classes().warps(maxLive());
-  return added_ / weightAtFirst_ <= knobOf(context_, Knob::RematWorkForWarps) / 100.0 * (after / before - 1);
+  return targets_.areWarpsWorth(liveAtFirst_, maxLive(), added_, weightAtFirst_);
 }
 
 bool BlockEngine::iterate() {

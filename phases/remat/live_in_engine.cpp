@@ -444,12 +444,9 @@ LiveInEngine::Size LiveInEngine::size() const {
   return size;
 }
 
-/// Whether the warps of a better occupancy class are worth the instructions (knob RematWorkForWarps).
 bool LiveInEngine::pays() const {
-  const unsigned live = pressure_.pressure().maximum()[kR];
-  const double gain = targets_.classes().warps(live) / std::max(targets_.classes().warps(liveAtFirst_), 1.0) - 1;
-  const double share = static_cast<double>(context_.knobs.get(Knob::RematWorkForWarps)) / 100.0;
-  return size().weight - sizeAtFirst_.weight <= share * gain * sizeAtFirst_.weight;
+  const double added = size().weight - sizeAtFirst_.weight;
+  return targets_.areWarpsWorth(liveAtFirst_, pressure_.pressure().maximum()[kR], added, sizeAtFirst_.weight);
 }
 
 void LiveInEngine::commit() {

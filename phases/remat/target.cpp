@@ -57,6 +57,11 @@ std::vector<RematTarget> RematTargets::forLive(unsigned live) const {
   return targets;
 }
 
+bool RematTargets::areWarpsWorth(unsigned before, unsigned after, double added, double all) const {
+  const double gain = classes_.warps(after) / std::max(classes_.warps(before), 1.0) - 1;
+  return added <= static_cast<double>(context_.knobs.get(Knob::RematWorkForWarps)) / 100.0 * gain * all;
+}
+
 unsigned RematTargets::excessIn(ori::BlockId id, const ori::RegisterPressure& pressure,
                                 const RematTarget& target) const {
   const unsigned wanted = std::min(target.registers, limitIn(id)), live = pressure.inBlock(id)[kR];

@@ -44,7 +44,9 @@ class RematTargets {
   /// How far a function is above `target`, at most, in any block; a block's own limit counts where it is lower.
   unsigned excess(const ori::RegisterPressure& pressure, const ori::Cfg& cfg, const RematTarget& target) const;
   unsigned excessIn(ori::BlockId id, const ori::RegisterPressure& pressure, const RematTarget& target) const;
-  const OccupancyClasses& classes() const { return classes_; }
+  /// Whether the warps that fit with `after` live registers instead of `before` are worth `added` of `all` executed
+  /// instructions (knob RematWorkForWarps).
+  bool areWarpsWorth(unsigned before, unsigned after, double added, double all) const;
 
  private:
   unsigned usable(unsigned registers) const;
