@@ -95,15 +95,14 @@ class Solver {
  private:
   void readSteps(std::span<const isa::Word> words, const isa::Target& target) {
     steps_.resize(words.size());
-    std::vector<std::size_t> lastWrite(kUnits, 0); // number of the step, plus one; of predicates
+    std::vector<std::uint32_t> lastWrite(kUnits, 0); // number of the step, plus one; of predicates
     for (std::size_t i = 0; i < words.size(); ++i) {
       const auto inst = isa::decodeFor(target, words[i]);
       if (!inst) continue;
       Step& step = steps_[i];
       if (!inst->guard.isZeroReg()) {
         step.predicate = kFirst[static_cast<unsigned>(inst->guard.file)] + inst->guard.reg;
-        step.guard = (ori::GuardValue{*step.predicate} + 1) << 33 | ori::GuardValue{lastWrite[*step.predicate]} << 1 |
-                     (inst->guard.inverted() ? 1 : 0);
+        step.guard = ori::guardValue(*step.predicate + 1, lastWrite[*step.predicate], inst->guard.inverted());
       }
       isa::forEachTouch(*inst, target, [&](const isa::Touch& touch) {
         const auto file = static_cast<unsigned>(touch.file);
@@ -111,7 +110,7 @@ class Solver {
         const unsigned unit = kFirst[file] + touch.reg;
         if (touch.isDef) {
           step.writes.set(unit);
-          lastWrite[unit] = i + 1;
+          lastWrite[unit] = static_cast<std::uint32_t>(i + 1);
         } else if (touch.operand != &inst->guard) {
           step.reads.set(unit);
         }

@@ -35,14 +35,14 @@ void ElectedDefs::step(const Instr& instr) {
 
 GuardValue GuardValues::of(const Instr& instr) const {
   const Operand& guard = instr.guard();
-  GuardValue register_ = 0;
+  std::uint32_t predicate = 0;
   // What no register tells is like no other guard.
   InstrId version = instr.id + 1;
   components_.forEach(guard, [&](CompId comp) {
-    register_ = GuardValue{comp} + 1;
+    predicate = comp + 1;
     version = lastDef_[comp];
   });
-  return register_ << 33 | GuardValue{version} << 1 | (guard.inverted() ? 1 : 0);
+  return guardValue(predicate, version, guard.inverted());
 }
 
 void GuardValues::define(const Instr& instr) {

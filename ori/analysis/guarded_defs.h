@@ -28,6 +28,12 @@ class ElectedDefs {
 /// The value of a guard within one block: equal for two instructions if both execute or neither does. Never zero.
 using GuardValue = std::uint64_t;
 
+/// The value of a predicate that `version` wrote last. `predicate` is the number of its register plus one, or zero for
+/// a guard that no register holds.
+constexpr GuardValue guardValue(std::uint32_t predicate, std::uint32_t version, bool isInverted) {
+  return GuardValue{predicate} << 33 | GuardValue{version} << 1 | (isInverted ? 1 : 0);
+}
+
 /// The value that makes an instruction execute exactly where the other one does not.
 constexpr GuardValue complementOf(GuardValue guard) {
   return guard ^ 1;
