@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <fmt/format.h>
 #include <optional>
 #include <tuple>
@@ -30,8 +29,6 @@ using regalloc::Segment;
 constexpr File kFiles[] = {File::R, File::UR, File::P, File::UP};
 /// References of a value that an answer lists; of more it gives the number.
 constexpr std::size_t kListedReferences = 6;
-/// A reference counts so many times as often for each loop around it, as for the allocator (Web::weight).
-constexpr double kLoopWeight = 10;
 
 std::optional<File> fileNamed(std::string_view name) {
   for (File file : kFiles)
@@ -53,8 +50,7 @@ std::string counted(std::size_t count, std::string_view noun) {
 struct Instruction {
   Point point = 0; ///< where it reads; it writes one further on
   std::uint32_t line = 0;
-  unsigned loopDepth = 0;
-  ori::LoopId loop = ori::kNoId;
+  double weight = 0; ///< of a reference: regalloc::weightOf
   std::string text;
 };
 
@@ -128,19 +124,18 @@ RegisterFacts::RegisterFacts(ori::Function& function) {
       const auto number = static_cast<std::uint32_t>(instructions.size());
       numberOf[instr.id] = number;
       const Point point = 2 * number;
-      const ori::LoopId innermost = found.innermost(block->id);
-      for (ori::LoopId loop = innermost; loop != ori::kNoId; loop = found.loop(loop).parent) {
+      for (ori::LoopId loop = found.innermost(block->id); loop != ori::kNoId; loop = found.loop(loop).parent) {
         LoopFacts& facts = loops[loop];
         if (facts.instructions++ == 0) facts.whole.start = point;
         facts.whole.end = point + 2;
         if (facts.line == 0 || (instr.source.ptxLine != 0 && instr.source.ptxLine < facts.line))
           facts.line = instr.source.ptxLine;
       }
-      instructions.push_back(
-          {point, instr.source.ptxLine, found.depth(block->id), innermost, ori::print(function, instr)});
+      instructions.push_back({point, instr.source.ptxLine, regalloc::weightOf(instr), ori::print(function, instr)});
     }
+  const Rematerializer rematerializer(function, dominators, {});
   for (File file : kFiles)
-    addValues(function, file, numberOf, Rematerializer(function, dominators, {}));
+    addValues(function, file, numberOf, rematerializer);
 }
 
 void RegisterFacts::addValues(const ori::Function& function, File file, const std::vector<std::uint32_t>& numberOf,
@@ -183,7 +178,7 @@ void RegisterFacts::addValues(const ori::Function& function, File file, const st
 double RegisterFacts::weight(const Value& value) const {
   double sum = 0;
   for (const Reference& ref : value.refs)
-    sum += std::pow(kLoopWeight, instructions[ref.instr].loopDepth);
+    sum += instructions[ref.instr].weight;
   return sum;
 }
 
@@ -439,7 +434,7 @@ class Answer {
     const auto stores =
         static_cast<std::size_t>(std::ranges::count_if(value.refs, [](const Reference& r) { return r.isDef; }));
     say("  a spill takes {} and {}; weighted by {} for each loop around them: {}", counted(stores, "store"),
-        counted(value.refs.size() - stores, "load"), kLoopWeight, facts_.weight(value));
+        counted(value.refs.size() - stores, "load"), regalloc::kLoopWeight, facts_.weight(value));
     say("  {}", value.remat);
   }
 

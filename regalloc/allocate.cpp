@@ -400,22 +400,22 @@ class Allocator {
     for (auto [v, offset] : web.members)
       writers.push_back(function_.singleDef(v));
     const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge, &recomputation);
+    using enum RegisterFate::Kind;
+    const RegisterFate::Kind kind = isMadeAgain                 ? Recomputed
+                                    : refuge == Refuge::Uniform ? UniformRegister
+                                    : file == File::R           ? Memory
+                                                                : OtherFile;
     if (options_.fates != nullptr) {
-      using enum RegisterFate::Kind;
       options_.fates->resize(function_.vregCount());
-      const RegisterFate::Kind kind = isMadeAgain                 ? Recomputed
-                                      : refuge == Refuge::Uniform ? UniformRegister
-                                      : file == File::R           ? Memory
-                                                                  : OtherFile;
       for (auto [v, offset] : web.members)
         (*options_.fates)[v] = {kind, 0, web.spillCost, excess};
     }
     if (!options_.remark) return;
     for (std::size_t i = 0; i < web.members.size(); ++i) {
       const std::string_view name = function_.vreg(web.members[i].first).name;
-      const char* where = isMadeAgain                 ? ": made again where it is read"
-                          : refuge == Refuge::Uniform ? " to uniform registers"
-                                                      : "";
+      const char* where = kind == Recomputed        ? ": made again where it is read"
+                          : kind == UniformRegister ? " to uniform registers"
+                                                    : "";
       options_.remark(writers[i],
                       fmt::format("{} {} register{}{}{}", isMadeAgain ? "freed" : "spilled", fileName(file),
                                   name.empty() ? "" : " of ", name, where),

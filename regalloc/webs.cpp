@@ -142,15 +142,15 @@ class Joint {
   int shift_;
 };
 
-double weightOf(const Instr& instr) {
-  return std::pow(10.0, std::min<int>(instr.block->loopDepth, 6));
-}
-
 int modulo(int a, int m) {
   return ((a % m) + m) % m;
 }
 
 } // namespace
+
+double weightOf(const ori::Instr& instr) {
+  return std::pow(kLoopWeight, std::min<int>(instr.block->loopDepth, 6));
+}
 
 Webs buildWebs(const ori::Function& function, File file, const LiveRanges& ranges, const WebOptions& options) {
   const std::size_t count = function.vregCount();

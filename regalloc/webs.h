@@ -13,8 +13,8 @@ struct Web {
   unsigned align = 1;
   std::vector<Range> components;                         ///< where each register of the run is occupied
   std::vector<std::pair<ori::VRegId, unsigned>> members; ///< with their offsets
-  double weight = 0;    ///< references weighted by 10^loop depth; infinite: cannot be spilled
-  double spillCost = 0; ///< the weight over the live length
+  double weight = 0;                                     ///< references, each by weightOf; infinite: cannot be spilled
+  double spillCost = 0;                                  ///< the weight over the live length
   Point start = 0;
 };
 
@@ -32,6 +32,11 @@ struct Webs {
     });
   }
 };
+
+/// A reference counts so many times as often for each loop around it.
+inline constexpr double kLoopWeight = 10;
+/// How often a reference by this instruction counts in Web::weight.
+double weightOf(const ori::Instr& instr);
 
 struct WebOptions {
   bool coalesce = true;
