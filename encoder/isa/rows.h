@@ -149,8 +149,9 @@ struct Slot {
     s.wantHalf = s.fp16Bits = true;
     return s;
   }
-  constexpr Slot uncached() const {
-    Slot s = *this;
+  /// Read from a queue: late, and past the operand cache.
+  constexpr Slot queued() const {
+    Slot s = late();
     s.noReuse = true;
     return s;
   }

@@ -1,3 +1,4 @@
+#include "encoder/isa/codec.h"
 #include "encoder/isa/latency/tables.h"
 #include "support/check.h"
 
@@ -105,4 +106,31 @@ TEST_CASE("every chip has figures for every class") {
   }
   CHECK(Target::find("sm_80")->isScoreboarded(LatencyClass::Fp64));
   CHECK_FALSE(Target::find("sm_90")->isScoreboarded(LatencyClass::Fp64));
+}
+
+TEST_CASE("the converting unit and LDC read their registers late") {
+  // Observed on an H100: with the register overwritten in the next cycles, the results are wrong. ptxas sets read
+  // scoreboards.
+  for (const char* name :
+       {"MUFU", "F2I", "F2I_64", "F2F_64", "I2F", "I2F_64", "FRND", "POPC", "FLO", "BREV", "FCHK", "LDC"}) {
+    CAPTURE(name);
+    for (const SlotDesc& slot : findByName(name)->slotList())
+      if (slot.role == Role::Use && slot.file == File::R && (slot.accepts & kAcceptsReg) != 0) {
+        CHECK(slot.readLate);
+      }
+  }
+}
+
+TEST_CASE("whatever waits in a queue reads its registers late") {
+  for (const InstrDesc& row : allInstrs()) {
+    CAPTURE(row.name);
+    if (row.isPseudo() || !Target::find("sm_90a")->isScoreboarded(row.latencyClass)) continue;
+    if (row.latencyClass == LatencyClass::Dmma) continue; // reads at known times
+    for (const SlotDesc& slot : row.slotList()) {
+      CAPTURE(slot.name);
+      if (slot.role == Role::Use && slot.file == File::R && (slot.accepts & kAcceptsReg) != 0) {
+        CHECK(slot.readLate);
+      }
+    }
+  }
 }
