@@ -39,6 +39,18 @@ bool saysExpected(const launch::Launch& launch) {
                      [](const launch::Buffer& buffer) { return buffer.expected.has_value(); });
 }
 
+/// Copies of a grid along z that fill a large GPU several times. None where a copy could do something else than the
+/// grid: the kernel reads its place along z, or blocks talk to each other.
+unsigned gridCopiesOf(const launch::Launch& launch, const std::string& ptx) {
+  for (const char* word :
+       {"ctaid.z", "gridid", " atom.", "\tatom.", " red.", "\tred.", "multimem", ".volatile", ".acquire", ".relaxed",
+        ".release", "cluster", "griddepcontrol", "fence.acq_rel", "membar.gl"})
+    if (ptx.find(word) != std::string::npos) return 0;
+  constexpr std::uint64_t kBlocks = 132 * 64, kMaxZ = 65'535;
+  const std::uint64_t blocks = launch.grid.count();
+  return static_cast<unsigned>(std::min((kBlocks + blocks - 1) / blocks, kMaxZ / launch.grid.z));
+}
+
 Case makeCase(const SourceOptions& options, const std::string& group, const fs::path& file, unsigned level,
               std::string& why) {
   Case c;
@@ -56,6 +68,7 @@ Case makeCase(const SourceOptions& options, const std::string& group, const fs::
   // The interpreter does not contract products and sums. Where it is all that says what is right, the cubins do not
   // either.
   const bool contracts = saysExpected(c.launch);
+  if (c.repetitions != 0) c.gridCopies = gridCopiesOf(c.launch, ptx);
   addMemory(c, ptx, kBudget, why);
   if (!addCandidates(c, ptx, {archOf(ptx), level, contracts, options.withPtxas}, why)) throw Error(why);
   if (contracts && !agreesOnEmulator(c, kBudget, why)) c.memory.clear(); // the file's expectations stay

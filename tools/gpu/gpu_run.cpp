@@ -86,12 +86,13 @@ class Session {
     ORIAS_CUDA_CALL(cuda_, cuMemcpyHtoD_v2, memory_, image.data(), image.size());
   }
 
-  void start() {
+  /// Launches the kernel, with `copies` of its grid along z.
+  void start(unsigned copies = 1) {
     std::vector<void*> parameters;
     for (std::vector<std::byte>& argument : arguments_)
       parameters.push_back(argument.data());
     const launch::Dim3 &grid = launch_.grid, &block = launch_.block;
-    LaunchConfig config{grid.x, grid.y, grid.z, block.x, block.y, block.z, launch_.dynamicShared};
+    LaunchConfig config{grid.x, grid.y, grid.z * copies, block.x, block.y, block.z, launch_.dynamicShared};
     LaunchAttribute cluster{kClusterDimension};
     if (launch_.cluster) {
       cluster.value[0] = launch_.cluster->x;
@@ -103,9 +104,9 @@ class Session {
     ORIAS_CUDA_CALL(cuda_, cuLaunchKernelEx, &config, function_, parameters.data(), nullptr);
   }
 
-  double timedMicroseconds(Handle before, Handle after) {
+  double timedMicroseconds(Handle before, Handle after, unsigned copies) {
     ORIAS_CUDA_CALL(cuda_, cuEventRecord, before, nullptr);
-    start();
+    start(copies);
     ORIAS_CUDA_CALL(cuda_, cuEventRecord, after, nullptr);
     ORIAS_CUDA_CALL(cuda_, cuEventSynchronize, after);
     float milliseconds = 0;
@@ -212,6 +213,25 @@ class Session {
   std::vector<std::vector<std::byte>> arguments_; ///< their bytes, one by one
 };
 
+/// Microseconds of repeated launches with `copies` of the grid, in rising order.
+std::vector<double> sortedTimes(const Cuda& cuda, Session& session, const TimingOptions& timing, unsigned copies) {
+  Handle before = nullptr, after = nullptr;
+  ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);
+  ORIAS_CUDA_CALL(cuda, cuEventCreate, &after, 0);
+  std::vector<double> times;
+  double total = 0;
+  for (unsigned i = 0; i < timing.warmUps + timing.repetitions && total <= timing.maxMicroseconds; ++i) {
+    session.fillBuffers();
+    const double time = session.timedMicroseconds(before, after, copies);
+    total += time;
+    if (i >= timing.warmUps) times.push_back(time);
+  }
+  cuda.cuEventDestroy_v2(before);
+  cuda.cuEventDestroy_v2(after);
+  std::sort(times.begin(), times.end());
+  return times;
+}
+
 } // namespace
 
 GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device,
@@ -234,19 +254,14 @@ GpuRun runOnGpu(const Cuda& cuda, std::span<const std::byte> cubin, launch::Devi
   run.strays = session.fetch();
   if (timing.repetitions == 0) return run;
 
-  Handle before = nullptr, after = nullptr;
-  ORIAS_CUDA_CALL(cuda, cuEventCreate, &before, 0);
-  ORIAS_CUDA_CALL(cuda, cuEventCreate, &after, 0);
-  double total = 0;
-  for (unsigned i = 0; i < timing.warmUps + timing.repetitions && total <= timing.maxMicroseconds; ++i) {
-    session.fillBuffers();
-    const double time = session.timedMicroseconds(before, after);
-    total += time;
-    if (i >= timing.warmUps) run.microseconds.push_back(time);
+  run.microseconds = sortedTimes(cuda, session, timing, 1);
+  if (timing.gridCopies > 1) {
+    try {
+      run.copiesMicroseconds = sortedTimes(cuda, session, timing, timing.gridCopies);
+    } catch (const CudaError& error) {
+      run.copiesFault = error.what();
+    }
   }
-  cuda.cuEventDestroy_v2(before);
-  cuda.cuEventDestroy_v2(after);
-  std::sort(run.microseconds.begin(), run.microseconds.end());
   return run;
 }
 

@@ -13,6 +13,7 @@ struct TimingOptions {
   unsigned warmUps = 3;
   unsigned repetitions = 20;          ///< 0: the launch is only run once, for its results
   double maxMicroseconds = 2'000'000; ///< no further repetition starts after so much time in timed kernels
+  unsigned gridCopies = 0; ///< above 1: then times launches with so many copies of the grid along z, too
 };
 
 /// How a launch went on the device.
@@ -22,6 +23,9 @@ struct GpuRun {
   unsigned localBytes = 0;          ///< of a thread
   std::vector<double> microseconds; ///< of each repetition, in rising order
   std::vector<std::string> strays;  ///< writes outside the buffers: "3 bytes changed after 'out'"
+
+  std::vector<double> copiesMicroseconds; ///< of launches with copies of the grid, in rising order
+  std::string copiesFault;                ///< why launches with copies of the grid failed; the device is lost then
 
   double median() const { return microseconds.empty() ? 0 : microseconds[microseconds.size() / 2]; }
 };

@@ -165,13 +165,10 @@ launch::Launch launchOf(const Json& json, const Strings& strings) {
 }
 
 Json toJson(const Case& c, ByteStrings& strings) {
-  Json json = {{"group", c.group},
-               {"name", c.name},
-               {"family", c.family},
-               {"text", c.text},
-               {"cycles", c.cycles},
-               {"repetitions", c.repetitions},
-               {"launch", toJson(c.launch, strings)}};
+  Json json = {{"group", c.group},           {"name", c.name},
+               {"family", c.family},         {"text", c.text},
+               {"cycles", c.cycles},         {"repetitions", c.repetitions},
+               {"gridCopies", c.gridCopies}, {"launch", toJson(c.launch, strings)}};
   for (const Candidate& candidate : c.candidates)
     json["candidates"].push_back({{"name", candidate.name}, {"cubin", strings.add(candidate.cubin)}});
   for (const Bytes& bytes : c.memory)
@@ -190,6 +187,7 @@ Case caseOf(const Json& json, const Strings& strings) {
   c.text = json.at("text");
   c.cycles = json.at("cycles");
   c.repetitions = json.at("repetitions");
+  c.gridCopies = json.at("gridCopies");
   c.launch = launchOf(json.at("launch"), strings);
   for (const Json& candidate : json.at("candidates"))
     c.candidates.push_back({candidate.at("name"), strings[candidate.at("cubin")]});

@@ -43,6 +43,8 @@ struct Case {
   std::vector<std::vector<std::byte>> memory;
   int cycles = -1;          ///< the buffer with measured cycles, which is not compared
   unsigned repetitions = 0; ///< timed launches
+  /// Copies of the grid along z that fill a large GPU several times; 0: copies would not do what one grid does.
+  unsigned gridCopies = 0;
   std::optional<Probe> probe;
 };
 

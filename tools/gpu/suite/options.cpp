@@ -35,6 +35,7 @@ po::options_description shownOptions() {
       "do not run the items: write their cubins, and launch files for orias-run, to DIR");
   add("out", po::value<std::string>()->value_name("DIR"), "folder for the results [CASES/../results]");
   add("fresh", "forget the results in that folder; otherwise only items without a result are run");
+  add("full-machine", "also time each launch with copies of its grid that fill the device several times");
   add("limit", po::value<double>()->value_name("N"), "seconds for one item [10]");
   add("start-limit", po::value<double>()->value_name("N"), "seconds for opening the driver [60]");
   add("library", po::value<std::string>()->value_name("FILE"), "the CUDA driver [$ORIAS_CUDA_DRIVER or libcuda.so.1]");
@@ -141,6 +142,7 @@ SuiteCommand parseSuiteCommand(std::span<const std::string> words) {
   if (has("extract")) command.extract = values["extract"].as<std::string>();
   if (has("only")) command.only = values["only"].as<Words>();
   command.suite.minutes = positive(values, "minutes", 0);
+  command.suite.withCopies = has("full-machine");
   command.suite.itemSeconds = positive(values, "limit", command.suite.itemSeconds);
   command.suite.startSeconds = positive(values, "start-limit", command.suite.startSeconds);
   const char* library = std::getenv("ORIAS_CUDA_DRIVER");

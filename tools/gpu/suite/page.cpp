@@ -167,15 +167,20 @@ class Page {
     text_ += fmt::format(
         "<h2>Times against ptxas</h2>\n<p class=\"note\">Least time of several launches, in microseconds; the slowest "
         "against ptxas first. A launch that does nothing takes {:.2f}; the net ratio is without that, and missing for "
-        "kernels that take hardly longer.</p>\n<table><tr><th class=\"name\">launch</th><th class=\"name\">level</th>"
-        "<th>ours</th><th>ptxas</th><th>ratio</th><th>net</th><th>our registers</th><th>ptxas</th></tr>\n",
+        "kernels that take hardly longer. The "
+        "full machine is the ratio with copies of the grid that fill the device.</p>\n<table><tr><th "
+        "class=\"name\">launch</th><th class=\"name\">level</th>"
+        "<th>ours</th><th>ptxas</th><th>ratio</th><th>net</th><th>full machine</th><th>our "
+        "registers</th><th>ptxas</th></tr>\n",
         lines.front().overhead);
     for (const TimeLine& line : lines) {
       const std::optional<double> net = line.netRatio();
+      const std::optional<double> full = line.copiesRatio();
       text_ += fmt::format("<tr><td class=\"name\">{}</td><td class=\"name\">{}</td><td>{:.2f}</td><td>{:.2f}</td>"
-                           "<td>{:.2f}</td><td{}>{}</td><td>{}</td><td>{}</td></tr>\n",
+                           "<td>{:.2f}</td><td{}>{}</td><td{}>{}</td><td>{}</td><td>{}</td></tr>\n",
                            escaped(line.name), line.level, line.ours, line.theirs, line.ratio(),
                            net && *net > 1.1 ? " class=\"bad\"" : "", net ? fmt::format("{:.2f}", *net) : "",
+                           full && *full > 1.1 ? " class=\"bad\"" : "", full ? fmt::format("{:.2f}", *full) : "",
                            line.ourRegisters, line.theirRegisters);
     }
     text_ += "</table>\n";

@@ -70,6 +70,11 @@ std::optional<double> TimeLine::netRatio() const {
   return (ours - overhead) / (theirs - overhead);
 }
 
+std::optional<double> TimeLine::copiesRatio() const {
+  if (ourCopies == 0 || theirCopies == 0) return std::nullopt;
+  return ourCopies / theirCopies;
+}
+
 std::vector<TimeLine> times(const std::vector<Result>& results) {
   std::map<std::string, const Result*> byId;
   for (const Result& result : results)
@@ -85,10 +90,13 @@ std::vector<TimeLine> times(const std::vector<Result>& results) {
     const auto theirs = byId.find(fmt::format("{}/{}/ptxas {}", ours->group, ours->name, level));
     if (theirs == byId.end()) continue;
     lines.push_back({ours->group + "/" + ours->name, level, ours->least, theirs->second->least, ours->registers,
-                     theirs->second->registers, overhead});
+                     theirs->second->registers, ours->copiesLeast, theirs->second->copiesLeast, overhead});
   }
   std::stable_sort(lines.begin(), lines.end(), [](const TimeLine& a, const TimeLine& b) {
-    return a.netRatio().value_or(a.ratio()) > b.netRatio().value_or(b.ratio());
+    const auto key = [](const TimeLine& line) {
+      return line.copiesRatio().value_or(line.netRatio().value_or(line.ratio()));
+    };
+    return key(a) > key(b);
   });
   return lines;
 }
@@ -138,6 +146,9 @@ void writeReport(const std::string& folder, const std::vector<Result>& results, 
                              {"ptxasMicroseconds", line.theirs},
                              {"ratio", line.ratio()},
                              {"netRatio", line.netRatio() ? Json(*line.netRatio()) : Json()},
+                             {"ourCopiesMicroseconds", line.ourCopies},
+                             {"ptxasCopiesMicroseconds", line.theirCopies},
+                             {"copiesRatio", line.copiesRatio() ? Json(*line.copiesRatio()) : Json()},
                              {"ourRegisters", line.ourRegisters},
                              {"ptxasRegisters", line.theirRegisters}});
     logs += std::log(line.ratio());

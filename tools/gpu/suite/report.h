@@ -32,10 +32,13 @@ struct TimeLine {
   std::string level;           ///< "-O3"
   double ours = 0, theirs = 0; ///< least microseconds
   unsigned ourRegisters = 0, theirRegisters = 0;
+  double ourCopies = 0, theirCopies = 0; ///< the same with copies of the grid; 0: not timed
   double overhead = 0; ///< microseconds of a launch of a kernel that does next to nothing; 0: not known
   double ratio() const { return ours / theirs; }
   /// Without the overhead; nothing for kernels that take hardly longer.
   std::optional<double> netRatio() const;
+  /// With copies of the grid that fill the machine; nothing where they were not timed.
+  std::optional<double> copiesRatio() const;
 };
 /// By falling ratio, the net ratio where there is one.
 std::vector<TimeLine> times(const std::vector<Result>& results);

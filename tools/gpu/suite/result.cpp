@@ -47,6 +47,7 @@ std::string toLine(const Result& r) {
     json["medianMicroseconds"] = r.median;
     json["leastMicroseconds"] = r.least;
   }
+  if (r.copiesLeast != 0) json["copiesMicroseconds"] = r.copiesLeast;
   if (r.cycles) json["cyclesPerStep"] = *r.cycles;
   if (r.probe)
     json["probe"] = {{"what", r.probe->what},
@@ -77,6 +78,7 @@ Result fromLine(const std::string& line) {
     r.localBytes = json.value("localBytes", 0u);
     r.median = json.value("medianMicroseconds", 0.0);
     r.least = json.value("leastMicroseconds", 0.0);
+    r.copiesLeast = json.value("copiesMicroseconds", 0.0);
     r.seconds = json.value("seconds", 0.0);
     if (json.contains("cyclesPerStep")) r.cycles = json["cyclesPerStep"].get<double>();
     if (json.contains("probe")) {

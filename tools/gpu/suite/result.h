@@ -29,6 +29,7 @@ struct Result {
   std::string program;       ///< Case::text, if the outcome is not Right
   unsigned registers = 0, localBytes = 0;
   double median = 0, least = 0; ///< microseconds; 0: not timed
+  double copiesLeast = 0;       ///< microseconds of a launch with Case::gridCopies; 0: not timed
   std::optional<double> cycles; ///< of one step of a probe
   std::optional<Probe> probe;
   std::string memory; ///< a hash of the buffers after the run; empty: it did not complete

@@ -88,11 +88,11 @@ class Supervisor {
   bool getWorker() {
     for (unsigned tries = 0; !worker_; ++tries) {
       if (tries == kStarts) return false;
-      worker_ = spare_ ? std::move(spare_) : std::make_unique<Worker>(plan_, options_.library);
+      worker_ = spare_ ? std::move(spare_) : std::make_unique<Worker>(plan_, options_.library, options_.withCopies);
       const Answer answer = worker_->wait(std::min(Clock::now() + seconds(options_.startSeconds), end_));
       if (answer.kind == Answer::Kind::Ready) {
         device_ = answer.text;
-        spare_ = std::make_unique<Worker>(plan_, options_.library);
+        spare_ = std::make_unique<Worker>(plan_, options_.library, options_.withCopies);
         return true;
       }
       whyStopped_ =

@@ -13,6 +13,7 @@ struct SuiteOptions {
   double minutes = 0;             ///< the time budget; 0: none
   double itemSeconds = 10;        ///< the time limit of one item
   double startSeconds = 60;       ///< the time limit for opening the driver
+  bool withCopies = false;        ///< also time launches with copies of their grids that fill the device
   unsigned maxFamilyFailures = 4; ///< faults and hangs of a family, after which the rest of it is skipped
 };
 

@@ -56,7 +56,7 @@ std::string hashOf(const Case& c, const launch::Device& device) {
 /// The process' side.
 class Runner {
  public:
-  Runner(const Plan& plan, int answers) : plan_(plan), answers_(answers) {}
+  Runner(const Plan& plan, int answers, bool withCopies) : plan_(plan), answers_(answers), withCopies_(withCopies) {}
 
   void serve(const std::string& library, int commands) {
     try {
@@ -96,10 +96,12 @@ class Runner {
     return !isSpent;
   }
 
-  static bool runCase(const Cuda& cuda, const Case& c, const Candidate& candidate, Result& result) {
+  bool runCase(const Cuda& cuda, const Case& c, const Candidate& candidate, Result& result) const {
     launch::Device device(c.launch);
     std::optional<launch::Device> reference = referenceOf(c);
-    const GpuRun run = runOnGpu(cuda, candidate.cubin, device, {2, c.repetitions});
+    const GpuRun run =
+        runOnGpu(cuda, candidate.cubin, device,
+                 {.warmUps = 2, .repetitions = c.repetitions, .gridCopies = withCopies_ ? c.gridCopies : 0});
     if (reference && c.cycles >= 0) {
       const launch::Allocation& cycles = device.global.allocations()[static_cast<std::size_t>(c.cycles)];
       std::memcpy(reference->global.at(cycles.address, cycles.size), device.global.at(cycles.address, cycles.size),
@@ -115,11 +117,12 @@ class Runner {
       result.median = run.median();
       result.least = run.microseconds.front();
     }
+    if (!run.copiesMicroseconds.empty()) result.copiesLeast = run.copiesMicroseconds.front();
     if (run.result.completed) {
       result.cycles = measuredCycles(c, device);
       if (!verdict.good) result.memory = hashOf(c, device);
     }
-    return run.result.completed;
+    return run.result.completed && run.copiesFault.empty();
   }
 
   const Case& caseOf(const Item& item) {
@@ -143,13 +146,14 @@ class Runner {
 
   const Plan& plan_;
   int answers_;
+  bool withCopies_;
   std::size_t batch_ = ~std::size_t{0};
   std::vector<Case> cases_;
 };
 
 } // namespace
 
-Worker::Worker(const Plan& plan, const std::string& library) {
+Worker::Worker(const Plan& plan, const std::string& library, bool withCopies) {
   int commands[2], answers[2];
   if (pipe(commands) != 0 || pipe(answers) != 0) throw Error("no pipe can be made");
   std::fflush(nullptr); // or both processes would write it
@@ -159,7 +163,7 @@ Worker::Worker(const Plan& plan, const std::string& library) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive the program
     close(commands[1]);
     close(answers[0]);
-    Runner(plan, answers[1]).serve(library, commands[0]);
+    Runner(plan, answers[1], withCopies).serve(library, commands[0]);
     _exit(0); // without the destructors of the other process
   }
   close(commands[0]);

@@ -17,7 +17,8 @@ class Worker {
   using Clock = std::chrono::steady_clock;
 
   /// Starts the process. It opens the driver at once.
-  Worker(const Plan& plan, const std::string& library);
+  /// `withCopies`: it also times launches with Case::gridCopies.
+  Worker(const Plan& plan, const std::string& library, bool withCopies);
   /// Ends the process and waits a moment for it.
   ~Worker();
   Worker(const Worker&) = delete;
