@@ -215,18 +215,10 @@ class Checker {
 
   // --- one instruction
 
-  /// A call under a guard asks for no more than BMOV does (observed: ptxas' code for sm_80 and sm_89; no such calls for
-  /// other chips).
-  unsigned leastStall(const Step& step) const {
-    const unsigned least = target_.minStall(step.latencyClass);
-    const bool isGuardedCall = step.inst.op == isa::Op::CALL_REL && step.guard.predicate != 0;
-    return isGuardedCall ? std::min(least, target_.minStall(LatencyClass::Bmov)) : least;
-  }
-
   void execute(std::uint32_t index) {
     const Step& step = steps_[index];
     const isa::Control& control = step.inst.control;
-    const unsigned least = leastStall(step);
+    const unsigned least = isa::minStallOf(step.inst, target_);
     if (isReporting_ && control.stall != 0 && control.stall < least)
       report_.violations.push_back(
           {Kind::ShortStall, index, index, File::R, 0, least, control.stall, isa::Evidence::Observed});

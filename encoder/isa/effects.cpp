@@ -1,6 +1,14 @@
 #include "encoder/isa/effects.h"
 
+#include <algorithm>
+
 namespace orias::isa {
+
+unsigned minStallOf(const Inst& inst, const Target& target) {
+  const unsigned least = target.minStall(latencyClassOf(inst.op, inst.mods));
+  const bool isGuardedCall = inst.op == Op::CALL_REL && !inst.guard.isZeroReg();
+  return isGuardedCall ? std::min(least, target.minStall(LatencyClass::Bmov)) : least;
+}
 
 std::uint8_t awaitedScoreboards(const Inst& inst) {
   const int list = desc(inst.op).slotIndex("others");

@@ -12,6 +12,10 @@ namespace orias::isa {
 /// InstrDesc::latencyClass.
 LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods);
 
+/// The least stall count of an instruction, whatever follows (Target::minStall). A call under a guard asks for no more
+/// than BMOV does (observed: ptxas' code for sm_80 and sm_89; no such calls for other chips).
+unsigned minStallOf(const Inst& inst, const Target& target);
+
 /// The scoreboards that are free when the instruction has been issued: of its control words, and those that it lists.
 std::uint8_t awaitedScoreboards(const Inst& inst);
 

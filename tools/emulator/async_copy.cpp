@@ -44,12 +44,14 @@ void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
     ++w.copyGroups[static_cast<unsigned>(std::countr_zero(rest))];
 }
 
-/// DEPBAR.LE: all but the newest groups are there. Other scoreboards than that of the groups are Timing's affair.
+/// DEPBAR.LE: all but the newest groups are there. Other scoreboards than that of the groups are Timing's affair. The
+/// next instruction does not wait for them if it issues too early.
 void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto immediate = [&](const char* slot) {
     return static_cast<std::uint32_t>(op.inst.operands[static_cast<unsigned>(row.slotIndex(slot))].imm);
   };
+  if (timing_ && timing_->isCutShort()) return;
   const Warp& w = warp();
   if (w.copyScoreboard != isa::Control::kNoBarrier && immediate("sb") != w.copyScoreboard) return;
   finishCopies(lanes, immediate("count"));

@@ -39,6 +39,7 @@ Timing::Timing(const Program& program, const Code& code) : program_(program), ta
 
 void Timing::add(const isa::Inst& inst, Step& step) {
   step.latencyClass = isa::latencyClassOf(inst.op, inst.mods);
+  step.isCutShort = inst.control.stall != 0 && inst.control.stall < isa::minStallOf(inst, target_);
   step.first = static_cast<std::uint32_t>(touches_.size());
   isa::forEachTouch(inst, target_, [&](const isa::Touch& t) {
     if (t.file == File::B) return;
@@ -115,7 +116,13 @@ void Timing::issue(Warp& warp, std::uint32_t at) {
       return false;
     });
   }
-  if (step.waitScoreboard >= 0) waitForCount(step);
+  if (step.isCutShort) {
+    const isa::Inst& inst = program_.code[at].inst;
+    findings_.push_back(fmt::format("{} stalls {} cycles, needs {}", program_.text(at), inst.control.stall,
+                                    isa::minStallOf(inst, target_)));
+  } else if (step.waitScoreboard >= 0) {
+    waitForCount(step);
+  }
   if (now >= clock.nextArrival) {
     const auto longest = static_cast<std::int64_t>(target_.maxFixedLatency());
     remove([&](const Pending& p) { return !p.isLate && now - p.issued >= longest; });

@@ -29,6 +29,8 @@ class Timing {
 
   /// Its turn comes: waits for scoreboards, and lets go what has arrived.
   void issue(Warp& warp, std::uint32_t at);
+  /// True if the instruction stalls for fewer cycles than it takes to have an effect on the next one.
+  bool isCutShort() const { return steps_[at_].isCutShort; }
   /// The bits of a guard as this instruction reads them.
   std::uint32_t guardBits(const Operation& op, std::uint32_t bits, std::uint32_t lanes);
   /// The bits of any predicate (P2R reads them all).
@@ -72,6 +74,7 @@ class Timing {
     isa::LatencyClass latencyClass = isa::LatencyClass::None;
     std::int8_t waitScoreboard = -1; ///< DEPBAR.LE
     std::uint8_t waitCount = 0;
+    bool isCutShort = false; ///< stalls for fewer cycles than it needs
   };
   /// A write or read that is under way.
   struct Pending {

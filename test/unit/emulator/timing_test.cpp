@@ -228,6 +228,25 @@ TEST_CASE("timing: DEPBAR.LE tells of those that took no scoreboard, by younger 
   checkFaulty(counted("DEPBAR.LE SB2, 0x2"), "R8 is overwritten");
 }
 
+TEST_CASE("timing: a copy is in shared memory 4 cycles after DEPBAR.LE") {
+  const auto copied = [](std::uint8_t cycles) {
+    return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
+                  {"LDC.64 R2, c[0x0][0x210]", takes(0)},
+                  {"MOV R5, 0x15", stalls(5)},
+                  {"MOV R8, 0x400", stalls(5)},
+                  {"STS [R8], RZ", takes(1)},
+                  {"STG.E desc[UR4][R2.64+0x4], R5", takes(1, kNone, 0b11)},
+                  {"LDGSTS.E [R8], desc[UR4][R2.64+0x4]", takes(1, kNone, 0b10)},
+                  {"LDGDEPBAR", takes(3)},
+                  {"DEPBAR.LE SB3, 0x0", stalls(cycles)},
+                  {"LDS R4, [R8]", takes(2)},
+                  {"STG.E desc[UR4][R2.64], R4", takes(kNone, 4, 0b100)},
+                  {"EXIT", stalls(5)}});
+  };
+  checkClean(copied(4));
+  checkFaulty(copied(3), "DEPBAR.LE SB3, 0x0 stalls 3 cycles, needs 4");
+}
+
 TEST_CASE("timing: Ori has no control words to time") {
   Program p = storing();
   p.isOri = true;

@@ -223,6 +223,11 @@ TEST_CASE("hazard: branches have a least stall") {
   checkPair({{"BRA 0x10", 5}, {"EXIT", 5}}, 0, {"BRA 0x10", 4}, Kind::ShortStall, 0, 0);
 }
 
+TEST_CASE("hazard: the instruction after DEPBAR.LE issues 4 cycles later") {
+  checkPair({{"LDGDEPBAR", 2, 0}, {"DEPBAR.LE SB0, 0x0", 4}, {"LDS R2, [R4]", 1}, {"EXIT", 5}}, 1,
+            {"DEPBAR.LE SB0, 0x0", 3}, Kind::ShortStall, 1, 1);
+}
+
 TEST_CASE("hazard: words without a row are named, and their waits count") {
   std::vector<isa::Word> words =
       assemble({{"LDG.E R2, desc[UR4][R4.64]", 2, 0}, {"NOP", 1, 7, 7, 1}, {"IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}});

@@ -21,7 +21,8 @@ const isa::Target& sm90() {
 
 /// A function from SASS text.
 struct Program {
-  explicit Program(const std::vector<std::string>& lines) : module(sm90()), function(module.newFunction("f", true)) {
+  explicit Program(const std::vector<std::string>& lines, const isa::Target& target = sm90())
+      : module(target), function(module.newFunction("f", true)) {
     std::vector<Line> assembly;
     for (const std::string& line : lines)
       assembly.push_back({line, 1});
@@ -123,6 +124,16 @@ TEST_CASE("controls: more loads under way than there are scoreboards") {
   lines.push_back("EXIT");
   Program program(lines);
   checkClean(program.words());
+}
+
+TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPBAR.LE") {
+  for (const char* chip : {"sm_80", "sm_90"}) {
+    CAPTURE(chip);
+    Program program({"LDGSTS.E [R4], desc[UR4][R2.64]", "LDGDEPBAR", "DEPBAR.LE SB0, 0x0", "LDS R6, [R4]", "EXIT"},
+                    *isa::Target::find(chip));
+    program.words();
+    CHECK(program.instrs()[2]->control.stall == 4);
+  }
 }
 
 TEST_CASE("controls: latencies beyond one stall count become NOPs") {
