@@ -1,0 +1,166 @@
+// The least distances that the code of cubins keeps, to compare the latency tables with: what ptxas never does closer
+// is what the tables must not allow.
+//
+//   least_distances [--all] [--samples=N] file.cubin ...
+//
+// A line for each kind of dependence (raw, waw, war), file, producing opcode with its port, and class and port of the
+// consumer: the entry of the table, the least distance that was seen, how often, and the number of samples. Without
+// --all only the lines whose entry is below the least distance, with at least N samples (10). Then the opcodes that
+// take a scoreboard which the table of instructions does not account for.
+//
+// Distances are sums of stall counts along the words, as if no scoreboard was ever waited for. A branch that is always
+// taken ends the search. What comes late by a scoreboard is left out.
+
+#include "encoder/control_flow.h"
+#include "encoder/isa/effects.h"
+#include "encoder/isa/older_words.h"
+#include "test/peers/cubin_code.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <tuple>
+
+using namespace orias;
+
+namespace {
+
+constexpr std::array<const char*, 4> kPorts{"", ":Addend", ":High", ":Guard"};
+constexpr std::array<const char*, isa::kFileCount> kFiles{"R", "UR", "P", "UP", "B"};
+
+enum class Kind : std::uint8_t { Raw, Waw, War };
+constexpr std::array<const char*, 3> kKinds{"raw", "waw", "war"};
+
+struct Seen {
+  unsigned table = 0;
+  std::map<unsigned, unsigned> distances; ///< how often each was seen
+};
+using Key = std::tuple<std::string, std::string, std::string, std::string>; ///< kind, file, producer, consumer
+
+/// A read or write that a later instruction depends on.
+struct Event {
+  unsigned at = 0;
+  isa::Op op{};
+  isa::Access access;
+  isa::Operand guard;
+};
+
+class Collector {
+ public:
+  void add(const std::vector<isa::Word>& words, const isa::Target& target) {
+    writes_.clear();
+    reads_.clear();
+    unsigned now = 0;
+    for (std::uint32_t i = 0; i < words.size(); ++i) {
+      const isa::Control control = isa::controlOf(words[i]);
+      if (const auto inst = isa::decodeFor(target, words[i])) {
+        execute(*inst, now, target);
+        if (!encoder::flowOf(*inst, i, static_cast<std::uint32_t>(words.size())).fallsThrough) {
+          writes_.clear();
+          reads_.clear();
+        }
+      }
+      now += control.stall != 0 ? control.stall : target.maxFixedLatency();
+    }
+  }
+
+  void print(bool all, unsigned samples) const {
+    for (const auto& [key, seen] : seen_) {
+      unsigned count = 0;
+      for (const auto& [distance, times] : seen.distances)
+        count += times;
+      const auto& [least, often] = *seen.distances.begin();
+      if (!all && (seen.table >= least || count < samples)) continue;
+      const auto& [kind, file, producer, consumer] = key;
+      std::printf("%s %s: %s -> %s: table %u, least %u (%u times), samples %u\n", kind.c_str(), file.c_str(),
+                  producer.c_str(), consumer.c_str(), seen.table, least, often, count);
+    }
+    for (const auto& [op, count] : writeScoreboards_)
+      std::printf("takes a scoreboard for a result of fixed latency: %s %u\n", op.c_str(), count);
+    for (const auto& [op, count] : readScoreboards_)
+      std::printf("takes a scoreboard for sources that are not marked as late: %s %u\n", op.c_str(), count);
+  }
+
+ private:
+  using Unit = std::pair<isa::File, std::uint32_t>;
+
+  void execute(const isa::Inst& inst, unsigned now, const isa::Target& target) {
+    const std::string name(isa::desc(inst.op).name);
+    std::vector<isa::Touch> touches;
+    isa::forEachTouch(inst, target, [&](const isa::Touch& t) {
+      if (t.file != isa::File::B) touches.push_back(t);
+    });
+    const auto notSelf = [&](const Event& e) { return e.at != now; };
+    for (const isa::Touch& t : touches) {
+      const Unit unit{t.file, t.reg};
+      const Event event{now, inst.op, t.access, inst.guard};
+      const auto write = writes_.find(unit);
+      if (write != writes_.end() && notSelf(write->second) && (!t.isDef || reads_[unit].empty()))
+        note(t.isDef ? Kind::Waw : Kind::Raw, write->second, inst, t, now, target);
+      if (!t.isDef) {
+        if (!t.isLate) reads_[unit].push_back(event);
+        continue;
+      }
+      for (const Event& read : reads_[unit])
+        if (notSelf(read)) note(Kind::War, read, inst, t, now, target);
+    }
+    bool isFixed = false, isReadLate = false;
+    for (const isa::Touch& t : touches) {
+      isReadLate |= !t.isDef && t.isLate;
+      if (!t.isDef) continue;
+      const Unit unit{t.file, t.reg};
+      isFixed |= !t.isLate;
+      reads_.erase(unit);
+      writes_.erase(unit);
+      if (!t.isLate) writes_[unit] = {now, inst.op, t.access, inst.guard};
+    }
+    if (isFixed && inst.control.writeBarrier != isa::Control::kNoBarrier) ++writeScoreboards_[name];
+    if (!isReadLate && inst.control.readBarrier != isa::Control::kNoBarrier) ++readScoreboards_[name];
+  }
+
+  void note(Kind kind, const Event& first, const isa::Inst& inst, const isa::Touch& t, unsigned now,
+            const isa::Target& target) {
+    const isa::Operand& guard = inst.guard;
+    if (!guard.isZeroReg() && guard.reg == first.guard.reg && guard.inverted() != first.guard.inverted()) return;
+    const unsigned table = (kind == Kind::Raw   ? target.rawLatency(t.file, first.access, t.access)
+                            : kind == Kind::Waw ? target.wawLatency(t.file, first.access, t.access)
+                                                : target.warLatency(t.file, first.access, t.access))
+                               .cycles;
+    Seen& seen =
+        seen_[{kKinds[static_cast<unsigned>(kind)], kFiles[static_cast<unsigned>(t.file)],
+               std::string(isa::desc(first.op).name) + kPorts[static_cast<unsigned>(first.access.port)],
+               std::string(isa::nameOf(t.access.latencyClass)) + kPorts[static_cast<unsigned>(t.access.port)]}];
+    seen.table = std::max(seen.table, table);
+    ++seen.distances[now - first.at];
+  }
+
+  std::map<Unit, Event> writes_;
+  std::map<Unit, std::vector<Event>> reads_; ///< since the last write
+  std::map<Key, Seen> seen_;
+  std::map<std::string, unsigned> writeScoreboards_, readScoreboards_; ///< by opcode
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+  bool all = false;
+  unsigned samples = 10;
+  Collector collector;
+  for (int a = 1; a < argc; ++a) {
+    if (std::strcmp(argv[a], "--all") == 0) {
+      all = true;
+    } else if (std::strncmp(argv[a], "--samples=", 10) == 0) {
+      samples = static_cast<unsigned>(std::atoi(argv[a] + 10));
+    } else {
+      const test::CubinCode code = test::codeOf(argv[a]);
+      if (code.target == nullptr) continue;
+      for (const auto& [section, words] : code.sections)
+        collector.add(words, *code.target);
+    }
+  }
+  collector.print(all, samples);
+  return 0;
+}
