@@ -295,6 +295,29 @@ TEST_CASE("hazard: R2UR signals a scoreboard before sm_90") {
   CHECK(violations(notAwaited).empty());
 }
 
+TEST_CASE("hazard: R2UR reads a product 5 cycles behind it") {
+  checkPair({{"IMAD.HI.U32 R2, R3, R4, RZ", 5}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}, 0, {"IMAD.HI.U32 R2, R3, R4, RZ", 4},
+            Kind::Raw, 0, 1);
+  checkPair({{"FADD R2, R3, R4", 5}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}, 0, {"FADD R2, R3, R4", 4}, Kind::Raw, 0, 1);
+  checkPair({{"DADD R2, R4, R6", 8}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}, 0, {"DADD R2, R4, R6", 7}, Kind::Raw, 0, 1);
+  CHECK(violations({{"IADD3 R2, R3, R4, RZ", 4}, {"R2UR UR4, R2", 1}, {"EXIT", 5}}).empty());
+}
+
+TEST_CASE("hazard: WARPSYNC.COLLECTIVE reads its mask 7 cycles behind the write") {
+  checkPair({{"MOV R2, R3", 7}, {"WARPSYNC.COLLECTIVE R2, 0x20", 5}, {"EXIT", 5}}, 0, {"MOV R2, R3", 6}, Kind::Raw, 0,
+            1);
+}
+
+TEST_CASE("hazard: a vote does not overtake what reads its uniform predicate") {
+  const Line vote{"VOTEU.ALL UP0, P2", 5};
+  checkPair({{"USEL UR6, URZ, 0x1, !UP0", 3}, vote, {"EXIT", 5}}, 0, {"USEL UR6, URZ, 0x1, !UP0", 2}, Kind::War, 0, 1);
+  checkPair({{"UIADD3.X UR6, UR7, URZ, URZ, UP0, !UPT", 3}, vote, {"EXIT", 5}}, 0,
+            {"UIADD3.X UR6, UR7, URZ, URZ, UP0, !UPT", 1}, Kind::War, 0, 1);
+  CHECK(violations({{"@UP0 UIADD3 UR6, UR7, URZ, URZ", 1}, vote, {"EXIT", 5}}).empty());
+  CHECK(
+      violations({{"USEL UR6, URZ, 0x1, !UP0", 1}, {"UISETP.LT.AND UP0, UPT, UR7, URZ, UPT", 5}, {"EXIT", 5}}).empty());
+}
+
 TEST_CASE("hazard: USETMAXREG.TRY_ALLOC signals a scoreboard") {
   checkPair({{"USETMAXREG.TRY_ALLOC.CTAPOOL UP0, 0xe8", 2, 0},
              {"PLOP3.LUT P0, PT, PT, PT, UP0, 0x80, 0x0", 13, 7, 7, 1},

@@ -77,6 +77,10 @@ TEST_CASE("sm_90: distances between arithmetic instructions") {
   CHECK(raw(sm90, File::R, alu, {LatencyClass::Xu}) == 4);
   CHECK(raw(sm90, File::R, {LatencyClass::Hmma}, {LatencyClass::Hmma, Port::Addend}) == 24);
   CHECK(raw(sm90, File::R, {LatencyClass::Hmma}, {LatencyClass::Store}) == 23);
+  CHECK(raw(sm90, File::R, alu, {LatencyClass::R2ur}) == 4);
+  CHECK(raw(sm90, File::R, imad, {LatencyClass::R2ur}) == 5);
+  CHECK(raw(sm90, File::R, {LatencyClass::ImadWide, Port::High}, {LatencyClass::R2ur}) == 5);
+  CHECK(raw(sm90, File::R, fp64, {LatencyClass::R2ur}) == 8);
   CHECK(raw(sm90, File::R, {LatencyClass::ImadWide}, alu) == 3);
   CHECK(raw(sm90, File::R, {LatencyClass::ImadWide, Port::High}, alu) == 5);
 }
