@@ -5,6 +5,7 @@
 #include "frontend/lower/bulk_copy.h"
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
+#include "frontend/lower/mbarrier_copies.h"
 #include "frontend/lower/mbarrier_older.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
@@ -145,12 +146,13 @@ void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) 
     return;
   }
   case Op::CpAsyncMbarrierArrive: {
+    ori::Block* join = f.beginUnguarded();
     const Address a = barrierAddress(f, ops[0], form);
     const bool isCounted = form.has(Mod::Noinc);
     if (!isCounted) arrive(f, a, Count::ByteOne, IsaOperand::rz(2), IsaOperand::rz(), false, true);
     enum { ArrivalCount = 1, TransactionCount = 2 };
-    f.emit(IsaOp::ARRIVES_LDGSTSBAR, {a.base, a.uniform, offsetOf(a)},
-           {{IsaMod::Sub, isCounted ? ArrivalCount : TransactionCount}});
+    emitArrivalAfterCopies(f, a, {{IsaMod::Sub, isCounted ? ArrivalCount : TransactionCount}});
+    f.endUnguarded(join);
     return;
   }
   default: break;

@@ -4,8 +4,8 @@
 
 #include "frontend/lower/mbarrier_older.h"
 
+#include "frontend/lower/mbarrier_copies.h"
 #include "frontend/lower/sync.h"
-#include "frontend/lower/uniform_loop.h"
 
 #include <array>
 
@@ -90,26 +90,13 @@ void testWait(FunctionLowering& f, const Instruction& i, const Form& form, const
   emitAcquireFence(f, Mod::Cta);
 }
 
-/// The barrier hears of the thread's copies when they are done; without .noinc it waits for one arrival more. Its
-/// address has to stand in a uniform register.
+/// The barrier hears of the thread's copies when they are done; without .noinc it waits for one arrival more.
 void arriveAfterCopies(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   Address a = f.sharedAddress(ops[0], form.space());
   if (!form.has(Mod::Noinc)) add(f, IsaOperand::rz(), a, kHighWord, Value::constant(~0u, 1));
-  Value base = Value::of(a.base);
-  if (!a.uniform.isNone() && !a.base.isZeroReg()) {
-    const IsaOperand sum = f.newR();
-    f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), a.base, a.uniform, IsaOperand::rz()});
-    base = Value::of(sum);
-  } else if (!a.uniform.isNone()) {
-    base = Value::of(a.uniform);
-  } else if (a.base.isZeroReg()) {
-    base = Value::constant(0, 1);
-  }
-  const IsaOperand at = f.out().use(f.out().newVReg(File::UR));
-  const std::array<UniformWord, 1> uniform{UniformWord{at, base}};
-  forEachUniform(f, uniform, [&] { f.emit(IsaOp::ARRIVES_LDGSTSBAR, {IsaOperand::rz(), at, offsetOf(a)}); });
+  emitArrivalAfterCopies(f, a, {});
   f.endUnguarded(join);
 }
 

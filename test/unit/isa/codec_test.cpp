@@ -41,6 +41,15 @@ TEST_CASE("words that ptxas emits decode, encode again, print as nvdisasm does, 
   }
 }
 
+TEST_CASE("ARRIVES.LDGSTSBAR takes its address from a uniform register only") {
+  const Word uniform{0x00000000ff0079b0, 0x000fe20008000a84};
+  REQUIRE(decode(uniform));
+  const Word inRegister{0x00000000070079b0, uniform.hi};
+  CHECK_FALSE(decode(inRegister));
+  CHECK(parse("ARRIVES.LDGSTSBAR.64.TRANSCNT [UR4]").error == "");
+  CHECK(parse("ARRIVES.LDGSTSBAR.64.TRANSCNT [R7+URZ]").error != "");
+}
+
 TEST_CASE("words without a row do not decode") {
   CHECK_FALSE(decode({0, 0}));
   CHECK_FALSE(decode({0xffffffffffffffff, 0xffffffffffffffff}));

@@ -27,6 +27,15 @@ TEST_CASE("barriers in shared memory") {
   CHECK(inOrder(lowered("fence.proxy.async.shared::cta;"), {"MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S"}));
 }
 
+TEST_CASE("the barrier that hears of copies has its address in a uniform register") {
+  // Lanes may name different barriers: a loop over them.
+  const std::string several = lowered("cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];");
+  CHECK(inOrder(several, {"R2UR", "ARRIVES.LDGSTSBAR.64.ARVCNT [", "+8]", "BRA"}));
+  const std::string one = lowered("cp.async.mbarrier.arrive.noinc.shared.b64 [sm];");
+  CHECK(inOrder(one, {"ARRIVES.LDGSTSBAR.64.ARVCNT ["}));
+  CHECK(one.find("R2UR") == std::string::npos);
+}
+
 TEST_CASE("before sm_90 barriers in shared memory are words that count up") {
   const auto on80 = [](std::string_view statements) { return lowered(statements, {}, "sm_80"); };
   // 2^30 and 2^31 less the count.

@@ -1,0 +1,11 @@
+#pragma once
+
+#include "frontend/lower/function_lowering.h"
+
+namespace orias::ptx {
+
+/// The barrier at `a` hears of each lane's copies when they are done. The instruction takes the address from a uniform
+/// register; lanes with other addresses follow in a loop. Not under a guard (see FunctionLowering::beginUnguarded).
+void emitArrivalAfterCopies(FunctionLowering& f, const Address& a, std::initializer_list<ModValue> mods);
+
+} // namespace orias::ptx
