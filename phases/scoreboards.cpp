@@ -7,6 +7,7 @@
 
 #include "encoder/isa/settled_reads.h"
 #include "phases/controls.h"
+#include "phases/memory_access.h"
 
 #include <algorithm>
 #include <array>
@@ -302,6 +303,9 @@ class Assigner {
         if (o.unit != t.unit || (!o.isWrite && !t.isDef) || passesInOrder(o, t, f)) continue;
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
       }
+    if (endsAcquire(f))
+      for (Outstanding& o : state_)
+        if (o.isWrite && isOrdered(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
     // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
     if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
@@ -309,6 +313,13 @@ class Assigner {
     const std::uint8_t mask = control.waitMask;
     std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
   }
+
+  /// CCTL.IVALL: ends the load or atomic with acquire semantics before it. Lines that the cache fetches before that
+  /// access is done may be old, so that the invalidation waits for it (observed: ptxas).
+  static bool endsAcquire(const FlatInstr& f) {
+    return f.latencyClass == isa::LatencyClass::CacheControl && isa::desc(f.instr->op).has(isa::Flag::Fence);
+  }
+  bool isOrdered(const Outstanding& o) const { return accessOf(*code_.instrs[o.producer].instr).isOrdered; }
 
   /// Units that work in order cannot overtake themselves.
   bool passesInOrder(const Outstanding& first, const FlatTouch& second, const FlatInstr& f) const {

@@ -136,6 +136,26 @@ TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPB
   }
 }
 
+TEST_CASE("controls: CCTL.IVALL waits for the acquiring access before it") {
+  const auto waits = [](const char* access) {
+    Program program({access, "CCTL.IVALL", "IADD3 R8, R2, R6, RZ", "EXIT"});
+    program.words();
+    const auto all = program.instrs();
+    return all[1]->control.waitMask == 1u << all[0]->control.writeBarrier;
+  };
+  CHECK(waits("LDG.E.STRONG.GPU R2, desc[UR4][R4.64]"));
+  CHECK(waits("ATOMG.E.ADD.STRONG.GPU PT, R2, desc[UR4][R4.64], R7"));
+  CHECK_FALSE(waits("LDG.E R2, desc[UR4][R4.64]"));
+}
+
+TEST_CASE("controls: the barrier of the cluster keeps its distance from fences and from itself") {
+  Program program({"CGAERRBAR", "UCGABAR_ARV", "UCGABAR_WAIT", "EXIT"});
+  program.words();
+  const auto all = program.instrs();
+  CHECK(all[0]->control.stall == 8);
+  CHECK(all[1]->control.stall == 6);
+}
+
 TEST_CASE("controls: latencies beyond one stall count become NOPs") {
   Program program({"HMMA.16816.F32 R4, R8, R12, R4", "HMMA.16816.F32 R4, R8, R12, R4", "EXIT"});
   checkClean(program.words());
