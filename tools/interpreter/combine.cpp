@@ -11,14 +11,14 @@ using ptx::Type;
 
 namespace {
 
-std::uint64_t ofFloats(Mod action, ieee::Format format, std::uint64_t old, std::uint64_t value) {
+std::uint64_t ofFloats(Mod action, ieee::Format format, std::uint64_t old, std::uint64_t value, Subnormals subnormals) {
   switch (action) {
   case Mod::Min: return ieee::minimum(format, old, value);
   case Mod::Max: return ieee::maximum(format, old, value);
   case Mod::Add: break;
   default: throw Stop{"unsupported", "a reduction of floating-point numbers"};
   }
-  if (format != ieee::Format::F32) return ieee::add(format, old, value);
+  if (format != ieee::Format::F32 || subnormals == Subnormals::Kept) return ieee::add(format, old, value);
   return ieee::flush(format, ieee::add(format, ieee::flush(format, old), ieee::flush(format, value)));
 }
 
@@ -45,12 +45,13 @@ std::uint64_t ofIntegers(Mod action, Type type, std::uint64_t old, std::uint64_t
 
 } // namespace
 
-std::uint64_t combined(Mod action, Type type, std::uint64_t old, std::uint64_t value) {
+std::uint64_t combined(Mod action, Type type, std::uint64_t old, std::uint64_t value, Subnormals subnormals) {
   const auto format = formatOf(type);
   if (!format) return ofIntegers(action, type, old, value);
-  if (type != Type::F16x2 && type != Type::BF16x2) return ofFloats(action, *format, old, value);
+  if (type != Type::F16x2 && type != Type::BF16x2) return ofFloats(action, *format, old, value, subnormals);
   constexpr std::uint64_t kLow = 0xffff;
-  return ofFloats(action, *format, old >> 16, value >> 16) << 16 | ofFloats(action, *format, old & kLow, value & kLow);
+  return ofFloats(action, *format, old >> 16, value >> 16, subnormals) << 16 |
+         ofFloats(action, *format, old & kLow, value & kLow, subnormals);
 }
 
 } // namespace orias::interp

@@ -80,4 +80,15 @@ TEST_CASE("copies end a phase: cp.async.mbarrier.arrive and bulk copies") {
   CHECK(bulk.out[0] == 8);
 }
 
+TEST_CASE("bulk sums of single precision keep subnormals, which atomics flush") {
+  const std::string values = "mov.u64 %rd1, s; mov.b32 %r1, 0x4f2dd0; mov.b32 %r2, 0xe171e;\n"
+                             "st.global.u32 [%rd7], %r1; st.shared.u32 [%rd1], %r2;\n";
+  const Ran bulk =
+      runBody(values + "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32 [%rd7], [%rd1], 16;\n"
+                       "cp.async.bulk.commit_group; cp.async.bulk.wait_group 0; ld.global.u32 %r0, [%rd7];");
+  REQUIRE(bulk.result.completed);
+  CHECK(bulk.out[0] == 0x5d44ee);
+  CHECK(runBody(values + "mov.b32 %f1, %r2; red.global.add.f32 [%rd7], %f1; ld.global.u32 %r0, [%rd7];").out[0] == 0);
+}
+
 } // namespace orias::interp

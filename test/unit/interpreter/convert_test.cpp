@@ -82,6 +82,8 @@ TEST_CASE("cvt.relu makes negative numbers and -0 zero, and every NaN the canoni
   CHECK(of("cvt.rn.relu.tf32.f32 %r0, %f1", 0xffc01234) == 0x7fffffff);
   CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1", 0x38c0) == 0x3c000000);
   CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.relu.f16x2.e4m3x2 %r0, %h1", 0xff80) == 0x7fff0000);
+  CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.f16x2.e4m3x2 %r0, %h1", 0xff38) == 0x7fff3c00);
+  CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.f16x2.e5m2x2 %r0, %h1", 0xfd3c) == 0x7fff3c00);
   CHECK(of("cvt.rn.satfinite.relu.e4m3x2.f32 %h0, %f1, %f2; cvt.u32.u16 %r0, %h0", 0xbf800000, 0xffc01234) == 0x7f);
   CHECK(of("cvt.rn.satfinite.relu.e5m2x2.f16x2 %h0, %r1; cvt.u32.u16 %r0, %h0", 0xbc003c00) == 0x3c);
 }

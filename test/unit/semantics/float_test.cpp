@@ -177,6 +177,9 @@ TEST_CASE("numbers of eight bits, and tf32") {
   CHECK(result("F2FP.F16.E4M3.UNPACK_B R0, R1", 0x38c0) == 0x3c00c000);
   CHECK(result("F2FP.F16.E4M3.UNPACK_B R0, R1.H1", 0x38c00000) == 0x3c00c000);
   CHECK(result("F2FP.RELU.F16.E5M2.UNPACK_B R0, R1", 0x3cc0) == 0x3c000000);
+  // A NaN loses its sign.
+  CHECK(result("F2FP.F16.E4M3.UNPACK_B R0, R1", 0xff38) == 0x7fff3c00);
+  CHECK(result("F2FP.F16.E5M2.UNPACK_B R0, R1", 0xfd3c) == 0x7fff3c00);
   CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f801000) == 0x3f800000); // a tie, to even
   CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f803000) == 0x3f804000);
   CHECK(result("F2FP.TF32.F32.PACK_B.RZ R0, R1", 0x3f803fff) == 0x3f802000);
