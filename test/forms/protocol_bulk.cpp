@@ -37,13 +37,16 @@ void seeBarrier(KernelWriter& w) {
 
 /// Bulk copies and reductions in all directions. The `k`-th address is in shared memory or in a buffer.
 void writeBulk(KernelWriter& w) {
+  const bool reduces = w.form().op == Op::CpReduceAsyncBulk;
   const auto place = [&](unsigned k, StateSpace space, std::string_view name, bool isOwn) {
     if (space == StateSpace::Shared) {
       w.shared(name, w.block * kBytes);
       w.fillShared(name, fmt::format("{}_before", name), content(w, k), kBytes);
       w.placeShared(k, name, kBytes, 0, isOwn);
     } else {
-      w.buffer(fmt::format("{}_global", name), launch::ElementType::U32, content(w, k), kBytes);
+      // Of floating-point types any NaN will do.
+      w.buffer(fmt::format("{}_global", name), reduces ? elementOf(w.form().type()) : launch::ElementType::U32,
+               content(w, k), kBytes);
       w.put("  mov.b64 {}, %at;\n", w.use(Role::Address, k).name);
     }
   };

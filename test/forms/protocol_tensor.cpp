@@ -187,7 +187,9 @@ void writeReplace(KernelWriter& w) {
       w.see("%w0");
     }
   }
-  w.put("DONE:\n  bar.sync 0;\n");
+  // The tensor's address, which differs from machine to machine.
+  const bool isAddressKnown = isShared && field == Mod::GlobalAddress;
+  w.put("DONE:\n{}  bar.sync 0;\n", isAddressKnown ? "" : "  mov.b32 %w1, map;\n  @%ok1 st.shared.b64 [%w1], 0;\n");
   w.seeShared("map", TensorMap::kBytes / kThreads);
 }
 

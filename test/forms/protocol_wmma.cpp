@@ -191,6 +191,8 @@ class Fragments {
   void store(unsigned stride) {
     if (isStatement(kD)) {
       const bool isShared = placesShared(kD);
+      // The statement writes only a part of what is seen.
+      if (isShared) copy(kD, true);
       w_.putStatement();
       if (isShared) copy(kD, false);
       return;

@@ -131,7 +131,21 @@ std::vector<std::byte> KernelWriter::valuesOf(const Use& use, unsigned number) c
   return sourceValues(statement_, use, lanes(), seed_ + number);
 }
 
+void KernelWriter::policySource(const Use& use, unsigned number) {
+  std::vector<std::byte> fractions(std::size_t{4} * lanes());
+  for (unsigned lane = 0; lane < lanes(); ++lane) {
+    const float fraction = lane % 2 == 0 ? 0.5F : 0.25F;
+    std::memcpy(fractions.data() + std::size_t{4} * lane, &fraction, 4);
+  }
+  buffer(fmt::format("in{}", number), ElementType::U32, std::move(fractions), 4);
+  put("  ld.global.b32 %carry, [%at];\n  createpolicy.fractional.L2::evict_last.b64 {}, %carry;\n", use.name);
+}
+
 void KernelWriter::source(const Use& use, unsigned number, std::vector<std::byte> values) {
+  if (use.operand == "policy") {
+    policySource(use, number);
+    return;
+  }
   const bool isPredicate = use.type == Type::Pred, isWide = use.name[1] == 'q';
   const Access access = isPredicate ? Access{"u8", "u8", 1} : accessOf(use);
   buffer(fmt::format("in{}", number), ElementType::U8, std::move(values), isWide ? 16 : access.bytes);

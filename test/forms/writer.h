@@ -19,6 +19,10 @@ class KernelWriter {
   KernelWriter(const Statement& statement, std::string_view arch, std::uint64_t seed)
       : statement_(statement), arch_(arch), seed_(seed) {
     if (form().get(ptx::Slot::Space) == ptx::Mod::SharedCluster && uses(Role::Address) != 0) runInClusters();
+    // What reaches for the memory of a cluster without naming it faults in a cluster of one block.
+    if (form().get(ptx::Slot::Completion) != ptx::Mod::None &&
+        (form().op == ptx::Op::StAsync || form().op == ptx::Op::RedAsync))
+      runInClusters();
   }
 
   const Statement& statement() const { return statement_; }
@@ -98,6 +102,8 @@ class KernelWriter {
   };
   std::string header() const;
   void source(const Use& use, unsigned number, std::vector<std::byte> values);
+  /// A policy for caches: bits that createpolicy did not make may be an illegal instruction on a GPU.
+  void policySource(const Use& use, unsigned number);
   std::vector<std::byte> valuesOf(const Use& use, unsigned number) const;
   void addBuffer(std::string name, launch::ElementType type, std::vector<std::byte> initial, std::uint64_t bytes,
                  launch::Tolerance tolerance);
