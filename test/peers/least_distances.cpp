@@ -4,7 +4,8 @@
 //   least_distances [--all] [--samples=N] file.cubin ...
 //
 // A line for each kind of dependence (raw, waw, war), file, producing opcode with its port, and class and port of the
-// consumer: the entry of the table, the least distance that was seen, how often, and the number of samples. Without
+// consumer: the entry of the table, the least distance that was seen, how often, and the number of samples. "stall"
+// lines are for an opcode and its class: the least stall count, of the table and as it was seen. Without
 // --all only the lines whose entry is below the least distance, with at least N samples (10). Then the opcodes that
 // take a scoreboard which the table of instructions does not account for.
 //
@@ -89,6 +90,10 @@ class Collector {
 
   void execute(const isa::Inst& inst, unsigned now, const isa::Target& target) {
     const std::string name(isa::desc(inst.op).name);
+    const isa::LatencyClass latencyClass = isa::latencyClassOf(inst.op, inst.mods);
+    Seen& stalls = seen_[{"stall", "", name, std::string(isa::nameOf(latencyClass))}];
+    stalls.table = std::max(stalls.table, target.minStall(latencyClass));
+    ++stalls.distances[inst.control.stall];
     std::vector<isa::Touch> touches;
     isa::forEachTouch(inst, target, [&](const isa::Touch& t) {
       if (t.file != isa::File::B) touches.push_back(t);

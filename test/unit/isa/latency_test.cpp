@@ -129,7 +129,6 @@ TEST_CASE("whatever waits in a queue reads its registers late") {
   for (const InstrDesc& row : allInstrs()) {
     CAPTURE(row.name);
     if (row.isPseudo() || !Target::find("sm_90a")->isScoreboarded(row.latencyClass)) continue;
-    if (row.latencyClass == LatencyClass::Dmma) continue; // reads at known times
     for (const SlotDesc& slot : row.slotList()) {
       CAPTURE(slot.name);
       if (slot.role == Role::Use && slot.file == File::R && (slot.accepts & kAcceptsReg) != 0) {
