@@ -149,6 +149,7 @@ class WholeProgram {
     reachedBy_[&kernel] = all;
     kernel.minStackSize = depthOf(kernel);
     kernel.maxStackSize.reset();
+    nameExternals(kernel, all);
     for (const Function* function : all) {
       kernel.registerCount = std::max(kernel.registerCount, function->registerCount);
       kernel.barrierCount = std::max(kernel.barrierCount, function->barrierCount);
@@ -157,6 +158,18 @@ class WholeProgram {
             at != variables_.end() && at->second->space == Variable::Space::Shared)
           sharedOf_[kernel.name].insert(at->second);
     }
+  }
+
+  /// A kernel names the driver's functions that anything below it calls: the driver gives it their registers and stack
+  /// only then. So do kernels that nvlink has linked; without it, recursion that calls vprintf ended in an illegal
+  /// instruction on an H100.
+  void nameExternals(Function& kernel, const std::set<const Function*>& reached) const {
+    std::set<std::string> named(kernel.externals.begin(), kernel.externals.end());
+    for (const Function* function : reached)
+      for (const std::string& name : function->externals)
+        if (!functions_.contains(name)) named.insert(name);
+    kernel.externals.assign(named.begin(), named.end());
+    if (!named.empty()) kernel.crsStackSize = kernel.minStackSize == kUnknownStack ? kUnknownStack : 0;
   }
 
   /// Shared memory that only one kernel and its callees use is that kernel's, and what nobody uses takes no room.

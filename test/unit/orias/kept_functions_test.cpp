@@ -139,6 +139,26 @@ TEST_CASE("functions of a kernel with few registers keep to them, and the kernel
     if (report.isKernel) CHECK(report.registers == find(module, "k")->registerCount);
 }
 
+TEST_CASE("a kernel names the driver's functions that recursion below it calls") {
+  const std::string declared =
+      ".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);\n";
+  const std::string says = "{ .param .b64 f; .param .b64 v; .param .b32 s; st.param.b64 [f], 0; st.param.b64 [v], 0;\n"
+                           "call (s), vprintf, (f, v); }\n";
+  const auto recursive = [&](const std::string& body) {
+    return ".func r(.param .b32 a) { .reg .b32 %r<3>; .reg .pred %p<2>; ld.param.b32 %r1, [a];\n"
+           "setp.eq.u32 %p1, %r1, 0; @%p1 bra end; sub.u32 %r1, %r1, 1;\n" +
+           callsOf("r") + body + "end: ret; }\n";
+  };
+  const std::string kernel =
+      ".visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x;\n" + callsOf("r") + "ret; }\n";
+  const cubin::Module module = assembled(header(declared + recursive(says) + kernel));
+  REQUIRE(find(module, "r"));
+  CHECK(find(module, "r")->externals == std::vector<std::string>{"vprintf"});
+  CHECK(find(module, "k")->externals == std::vector<std::string>{"vprintf"});
+  CHECK(find(module, "k")->crsStackSize == ~0u);
+  CHECK(find(assembled(header(declared + recursive("") + kernel)), "k")->externals.empty());
+}
+
 TEST_CASE("functions with code of their own that nothing calls are not in a whole program") {
   const std::string recursive =
       ".func r(.param .b32 a) { .reg .b32 %r<3>; ld.param.b32 %r1, [a];\n" + callsOf("r") + "mov.u32 %r2, 0; ret; }\n";
