@@ -146,9 +146,7 @@ class Assigner {
     FlatInstr& f = code_.instrs[index];
     if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
     if (closesGroup(f)) {
-      isa::Control& control = f.instr->control;
-      // A group of bulk copies is done when what it reads has been read.
-      (f.latencyClass == isa::LatencyClass::Tma ? control.readBarrier : control.writeBarrier) = groupScoreboard_;
+      takeGroupScoreboard(f);
       return;
     }
     bool needsWrite = false, needsRead = false;
@@ -201,6 +199,12 @@ class Assigner {
   bool closesGroup(const FlatInstr& f) const {
     const bool isCopy = f.latencyClass == isa::LatencyClass::AsyncCopy || f.latencyClass == isa::LatencyClass::Tma;
     return groupScoreboard_ != kNoScoreboard && isCopy && f.instr->operandCount == 0;
+  }
+
+  /// A group of bulk copies is done when what it reads has been read.
+  void takeGroupScoreboard(FlatInstr& f) const {
+    isa::Control& control = f.instr->control;
+    (f.latencyClass == isa::LatencyClass::Tma ? control.readBarrier : control.writeBarrier) = groupScoreboard_;
   }
 
   /// A scoreboard for an instruction whose result, or whose sources, are wanted at `wanted`. Prefers one whose other
@@ -283,7 +287,7 @@ class Assigner {
   void chooseSerial(std::uint32_t i) {
     FlatInstr& f = code_.instrs[i];
     if (!target_.isScoreboarded(f.latencyClass) || drains(f)) return;
-    if (closesGroup(f)) f.instr->control.writeBarrier = groupScoreboard_;
+    if (closesGroup(f)) takeGroupScoreboard(f);
     for (const FlatTouch& t : code_.touches(f)) {
       if (isBarrier(t)) continue;
       if (t.isDef)

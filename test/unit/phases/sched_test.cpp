@@ -87,6 +87,18 @@ TEST_CASE("controls: what phases 115 and 116 write passes the hazard checker") {
     }
 }
 
+TEST_CASE("controls: a group of bulk copies takes a read scoreboard, at -O0 too") {
+  for (bool isSerial : {false, true}) {
+    Program program({"UTMACMDFLUSH", "DEPBAR.LE SB0, 0x0", "EXIT"});
+    phases::ControlOptions options;
+    options.isSerial = isSerial;
+    program.words(options);
+    const isa::Control& control = program.instrs()[0]->control;
+    CHECK(control.readBarrier == 0);
+    CHECK(control.writeBarrier == isa::Control::kNoBarrier);
+  }
+}
+
 TEST_CASE("controls: stalls are no longer than needed") {
   Program program({"IADD3 R2, R3, R4, RZ", "IADD3 R5, R2, R4, RZ", "FFMA R6, R5, R4, R7", "EXIT"});
   program.words();
