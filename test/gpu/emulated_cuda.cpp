@@ -104,6 +104,9 @@ int cuCtxCreate_v2(Handle* context, unsigned, int) {
 int cuCtxDestroy_v2(Handle) {
   return state.failure;
 }
+int cuCtxSetLimit(int, std::size_t) {
+  return state.failure;
+}
 int cuCtxSynchronize() {
   while (state.hangs)
     sleep(1000);

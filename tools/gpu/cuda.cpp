@@ -34,6 +34,7 @@ Cuda::Cuda(const std::string& library) {
   if (count == 0) throw NoGpu("the CUDA driver finds no device");
   ORIAS_CUDA_CALL(*this, cuDeviceGet, &device_, 0);
   ORIAS_CUDA_CALL(*this, cuCtxCreate_v2, &context_, 0, device_);
+  ORIAS_CUDA_CALL(*this, cuCtxSetLimit, kStackLimit, kStackBytes);
 }
 
 Cuda::~Cuda() {

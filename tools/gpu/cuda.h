@@ -52,6 +52,7 @@ struct LaunchConfig {
   X(cuDeviceGetAttribute, (int* value, int attribute, int device))                                       \
   X(cuCtxCreate_v2, (Handle* context, unsigned flags, int device))                                       \
   X(cuCtxDestroy_v2, (Handle context))                                                                   \
+  X(cuCtxSetLimit, (int limit, std::size_t value))                                                       \
   X(cuCtxSynchronize, ())                                                                                \
   X(cuModuleLoadData, (Handle* module, const void* image))                                               \
   X(cuModuleUnload, (Handle module))                                                                      \
@@ -75,6 +76,11 @@ struct LaunchConfig {
 // CUdevice_attribute and CUfunction_attribute.
 inline constexpr int kComputeCapabilityMajor = 75, kComputeCapabilityMinor = 76;
 inline constexpr int kLocalBytes = 3, kRegisters = 4, kMaxDynamicShared = 8, kMayHaveLargeClusters = 14;
+// CUlimit.
+inline constexpr int kStackLimit = 0;
+/// Bytes of stack of a thread where the cubin does not tell how deep its calls go, or how much alloca takes: as much as
+/// in the emulator. The driver's default of 1 KiB is too small for launches of the corpus.
+inline constexpr std::size_t kStackBytes = 8192;
 // CUlaunchAttributeID.
 inline constexpr int kClusterDimension = 4;
 

@@ -13,7 +13,7 @@ struct TimingOptions {
   unsigned warmUps = 3;
   unsigned repetitions = 20;          ///< 0: the launch is only run once, for its results
   double maxMicroseconds = 2'000'000; ///< no further repetition starts after so much time in timed kernels
-  unsigned gridCopies = 0; ///< above 1: then times launches with so many copies of the grid along z, too
+  unsigned gridCopies = 0;            ///< above 1: then times launches with so many copies of the grid along z, too
 };
 
 /// How a launch went on the device.

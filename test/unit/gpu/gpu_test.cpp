@@ -87,6 +87,12 @@ TEST_CASE("a launch runs, is compared and timed") {
   CHECK(f.calls("cuMemAlloc 8704") == 1); // 32 bytes between guards
 }
 
+TEST_CASE("threads have a stack for calls and alloca") {
+  Fixture f;
+  CHECK(f.run(kAddOne, {"--repeat", "0"}) == ExitStatus::Done);
+  CHECK(f.calls("cuCtxSetLimit 0 8192") == 2); // one for the heading, one in the process of the cubin
+}
+
 TEST_CASE("a launch in clusters") {
   Fixture f;
   CHECK(f.run(R"("count", "cluster": [2, 1])", {"--repeat", "0"}) == ExitStatus::Done);

@@ -81,6 +81,10 @@ int cuCtxCreate_v2(Handle* context, unsigned, int) {
 int cuCtxDestroy_v2(Handle) {
   return answer();
 }
+int cuCtxSetLimit(int limit, std::size_t value) {
+  log("cuCtxSetLimit " + std::to_string(limit) + " " + std::to_string(value));
+  return answer();
+}
 int cuCtxSynchronize() {
   while (hangs)
     sleep(1000);
