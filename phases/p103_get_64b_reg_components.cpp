@@ -82,7 +82,7 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 /// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
 /// nothing is overwritten before it is read; copies of a register onto itself go, but not where somebody wants to know
 /// what the registers of the program are in (then a copy gives a value another name). Zeros of both
-/// halves of a pair become one instruction. Then sequences are completed that must stay together (sequences.h).
+/// halves of a pair become one instruction. Marks of registers in use go.
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   std::unordered_multimap<ori::InstrId, regalloc::NamedWrite*> named;
@@ -114,7 +114,7 @@ bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   if (context.optLevel > 0)
     for (ori::Block* block : function.layout())
       changed |= pairZeros(function, *block);
-  changed |= completeSequences(function);
+  changed |= dropRegisterMarks(function);
   return changed;
 }
 

@@ -1,14 +1,16 @@
 #include "phases/controls.h"
 #include "phases/phases.h"
+#include "phases/sequences.h"
 
 namespace orias::phases {
 
-/// Phase 115. Stall counts, scoreboards, wait masks, yield hints and reuse flags, over the control-flow graph. With the
-/// knob SchedSerial it does as little as phase 116.
+/// Phase 115. Idle loads in front of asynchronous copies; stall counts, scoreboards, wait masks, yield hints and reuse
+/// flags, over the control-flow graph. With the knob SchedSerial it does as little as phase 116.
 bool advancedScoreboardsAndOpexes(ori::Function& function, PhaseContext& context) {
   ControlOptions options;
   options.isSerial = context.knobs.enabled(Knob::SchedSerial);
   options.setsReuse = context.knobs.enabled(Knob::SchedReuse);
+  insertIdleLoads(function);
   assignControls(function, options);
   return true;
 }

@@ -1,5 +1,6 @@
 #include "phases/controls.h"
 #include "phases/phases.h"
+#include "phases/sequences.h"
 
 namespace orias::phases {
 
@@ -7,6 +8,7 @@ namespace orias::phases {
 bool processO0WaitsAndSBs(ori::Function& function, PhaseContext&) {
   ControlOptions options;
   options.isSerial = true;
+  insertIdleLoads(function);
   assignControls(function, options);
   return true;
 }

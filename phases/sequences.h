@@ -4,9 +4,12 @@
 
 namespace orias::phases {
 
-/// Puts next to instructions what must stand there, now that registers are given out and no spill code comes between:
-/// waits around products of a warp group, and idle loads in front of asynchronous copies. Drops marks of registers in
-/// use.
-bool completeSequences(ori::Function& function);
+/// Drops marks of registers in use, now that registers are given out and no spill code comes between.
+bool dropRegisterMarks(ori::Function& function);
+
+/// Puts three loads that never happen in front of each asynchronous copy (LDGSTS) that follows a barrier, another
+/// access to shared memory or the start of its block. They stay next to the copy only if nothing is scheduled
+/// afterwards. Observed: ptxas for sm_80 to sm_90.
+bool insertIdleLoads(ori::Function& function);
 
 } // namespace orias::phases

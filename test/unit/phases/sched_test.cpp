@@ -3,6 +3,7 @@
 #include "ori/module.h"
 #include "phases/controls.h"
 #include "phases/list_schedule.h"
+#include "phases/sequences.h"
 #include "test/peers/lift.h"
 #include "test/unit/encoder/assembly.h"
 
@@ -166,6 +167,34 @@ TEST_CASE("controls: the barrier of the cluster keeps its distance from fences a
   const auto all = program.instrs();
   CHECK(all[0]->control.stall == 8);
   CHECK(all[1]->control.stall == 6);
+}
+
+TEST_CASE("three idle loads stand in front of a copy that follows a barrier or an access to shared memory") {
+  const std::string copy = "LDGSTS.E [R4], desc[UR4][R2.64]";
+  const auto idleLoads = [&](const std::string& between) {
+    Program program({copy, between, copy, "EXIT"});
+    phases::insertIdleLoads(program.function);
+    unsigned inFront = 0, last = 0;
+    for (const ori::Instr* instr : program.instrs()) {
+      const bool isIdle = instr->op == isa::Op::LDS && instr->guard().isZeroReg() && instr->guard().inverted();
+      if (isIdle) ++inFront;
+      if (instr->op == isa::Op::LDGSTS) last = inFront;
+      if (!isIdle) inFront = 0;
+    }
+    return last;
+  };
+  for (const std::string between : {"LDS R6, [R8]", "STS [R8], R6", "ATOMS.ADD RZ, [R8], R6",
+                                    "BAR.SYNC.DEFER_BLOCKING 0x0", "LD.E R6, desc[UR4][R2.64]", "WARPSYNC.ALL"}) {
+    CAPTURE(between);
+    CHECK(idleLoads(between) == 3);
+  }
+  for (const std::string between : {"NOP", "LDGDEPBAR", "DEPBAR.LE SB0, 0x0", "LDG.E R6, desc[UR4][R2.64]"}) {
+    CAPTURE(between);
+    CHECK(idleLoads(between) == 0);
+  }
+  Program first({copy, "EXIT"});
+  phases::insertIdleLoads(first.function);
+  CHECK(first.place(isa::Op::LDGSTS) == 3);
 }
 
 TEST_CASE("controls: latencies beyond one stall count become NOPs") {
