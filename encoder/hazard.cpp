@@ -264,8 +264,10 @@ class Checker {
     const isa::Inst& inst = steps_[index].inst;
     const std::uint8_t mask = isa::awaitedScoreboards(inst);
     if (mask != 0) {
+      // DEPBAR looks at the scoreboards of its list later than instructions at those of their masks (observed: ptxas
+      // for sm_75 puts it right behind the instruction that takes one).
       for (const Pending& p : state_)
-        if (p.unit >= kFirstScoreboard && (mask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
+        if (p.unit >= kFirstScoreboard && (inst.control.waitMask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
             now_ - p.issued < static_cast<std::int32_t>(target_.scoreboardDelay()))
           complain(Kind::EarlyWait, p, index, target_.scoreboardDelay(), isa::Evidence::Observed);
       std::erase_if(state_, [&](const Pending& p) { return p.isLate && (p.cover & mask) != 0; });

@@ -228,6 +228,14 @@ TEST_CASE("hazard: the instruction after DEPBAR.LE issues 4 cycles later") {
             {"DEPBAR.LE SB0, 0x0", 3}, Kind::ShortStall, 1, 1);
 }
 
+TEST_CASE("hazard: DEPBAR may follow what takes a scoreboard of its list at once") {
+  checkPair({{"SHFL.IDX PT, R5, R9, RZ, 0x1c03", 1, 1},
+             {"DEPBAR.LE SB0, 0x0, {1}", 4},
+             {"IADD3 R6, R5, R5, RZ", 1},
+             {"EXIT", 5}},
+            1, {"NOP", 4, 7, 7, 2}, Kind::EarlyWait, 0, 1);
+}
+
 TEST_CASE("hazard: words without a row are named, and their waits count") {
   std::vector<isa::Word> words =
       assemble({{"LDG.E R2, desc[UR4][R4.64]", 2, 0}, {"NOP", 1, 7, 7, 1}, {"IADD3 R5, R2, R4, RZ", 1}, {"EXIT", 5}});
