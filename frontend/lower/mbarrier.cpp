@@ -7,6 +7,7 @@
 #include "frontend/lower/families.h"
 #include "frontend/lower/mbarrier_copies.h"
 #include "frontend/lower/mbarrier_older.h"
+#include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
 
@@ -90,20 +91,41 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
   f.endUnguarded(join);
 }
 
+/// An arrival whose state says what is pending before this lane (.noComplete promises that the phase does not end). The
+/// lanes of a warp arrive together: all get the state before them, with TMASK in its low word which they are. Those in
+/// front of this one are counted and added to it, as ptxas does.
+void arriveInOrder(FunctionLowering& f, const Address& a, IsaOperand state, IsaOperand count, bool drops) {
+  constexpr unsigned kPendingShift = 11; // of the high word
+  const IsaOperand together = f.newR(2), before = f.newR(), inFront = f.newR(), places = f.newR();
+  f.emit(IsaOp::SYNCS_ARRIVE, {together, a.base, a.uniform, offsetOf(a), count},
+         {{IsaMod::Func, Count::ArriveMany}, {IsaMod::Sub, 1}, {IsaMod::Sub3, drops ? 1 : 0}});
+  f.emit(IsaOp::S2R, {before, IsaOperand::immediate(kSrLtMask)});
+  f.emit(IsaOp::LOP3, {IsaOperand::pt(), inFront, ori::component(together, 0), before, IsaOperand::rz(), f.imm(0xc0),
+                       IsaOperand::pt().notted()});
+  f.emit(IsaOp::POPC, {places, inFront});
+  f.emit(IsaOp::MOV, {ori::component(state, 0), ori::component(together, 0)});
+  f.emit(IsaOp::IMAD,
+         {ori::component(state, 1), shiftedLeft(f, places, kPendingShift), count, ori::component(together, 1)},
+         {{IsaMod::Type, isa::IntType::U32}});
+}
+
 void arriveAt(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  // noComplete promises that the phase does not end here: an arrival like any other.
   if (reachesCluster(form)) emitReleaseFence(f, Mod::Cluster);
   // Nobody is told the state of a barrier of another CTA.
-  const bool isRemote = isClusterShared(form);
+  const bool isRemote = isClusterShared(form), wantsState = !ops[0].is(OperandKind::Sink);
   const Address a = barrierAddress(f, ops[1], form);
-  const IsaOperand state = ops[0].is(OperandKind::Sink) ? IsaOperand::rz(2) : f.dest(ops[0]);
+  const IsaOperand state = wantsState ? f.dest(ops[0]) : IsaOperand::rz(2);
   const bool drops = form.op == Op::MbarrierArriveDrop;
   if (form.has(Mod::ExpectTx)) {
     arrive(f, a, Count::Expect, state, f.sourceReg(ops[2], Type::U32), drops, isRemote);
     return;
   }
   const Value count = ops.size() > 2 ? f.source(ops[2], Type::U32) : Value::constant(1, 1);
+  if (form.has(Mod::NoComplete) && wantsState) {
+    arriveInOrder(f, a, state, f.inReg(count), drops);
+    return;
+  }
   const bool isOne = count.isConstant() && count.bits() == 1;
   arrive(f, a, isOne ? Count::ArriveOne : Count::ArriveMany, state, isOne ? IsaOperand::rz() : f.inReg(count), drops,
          isRemote);

@@ -74,26 +74,39 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
   enum { Expect, ArriveOne, ByteOne, ExpectOnly, Complete, ArriveMany };
   const unsigned kind = isa::getMod(op.inst, isa::Mod::Func);
   const bool drops = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
-  // ptxas has TMASK where PTX promises that the phase does not end (.noComplete) and the state is used. The low word of
-  // the result is then the lanes that arrived together: ptxas' code counts those in front of its own and adds their
-  // arrivals to the state. Here each arrives alone.
+  // The lanes of a warp that arrive at one barrier do so together: all get the state before them (observed on an H100).
+  // TMASK, where PTX promises that the phase does not end (.noComplete): the low word of the result is those lanes, so
+  // that code can count those in front of its own.
   const bool endsNothing = isa::getMod(op.inst, isa::Mod::Sub) != 0;
-  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
-    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-    const std::int64_t operand = word(op, op.data, 0, lane);
-    changeBarrier(addressOf(op, lane), lane, [&](Word& w, std::uint64_t before) {
-      const std::int64_t arrivals = kind == ArriveMany ? operand : kind == Expect || kind == ArriveOne ? 1 : 0;
-      if (kind == Expect || kind == ExpectOnly) w.bytes += operand;
-      if (kind == ByteOne) ++w.bytes;
-      if (kind == Complete) w.bytes -= operand;
-      if (arrivals > w.pending) return stop("mbarrier", "more arrivals than a phase has");
-      if (endsNothing && arrivals == w.pending) return stop("mbarrier", "an arrival ends the phase that must not");
-      w.pending -= arrivals;
-      if (drops) w.expected -= arrivals;
-      if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
-      setWord(op, op.result, 0, lane, endsNothing ? 1u << lane : static_cast<std::uint32_t>(before));
-      setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(before >> 32));
-    });
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_;) {
+    const std::uint64_t address = addressOf(op, static_cast<unsigned>(std::countr_zero(rest)));
+    std::uint32_t together = 0;
+    for (std::uint32_t others = rest; others != 0; others &= others - 1)
+      if (const auto lane = static_cast<unsigned>(std::countr_zero(others)); addressOf(op, lane) == address)
+        together |= 1u << lane;
+    rest &= ~together;
+    std::uint64_t state = 0;
+    bool isFirst = true;
+    for (std::uint32_t left = together; left != 0 && !stopped_; left &= left - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(left));
+      const std::int64_t operand = word(op, op.data, 0, lane);
+      changeBarrier(address, lane, [&](Word& w, std::uint64_t before) {
+        if (isFirst) state = before;
+        const std::int64_t arrivals = kind == ArriveMany ? operand : kind == Expect || kind == ArriveOne ? 1 : 0;
+        if (kind == Expect || kind == ExpectOnly) w.bytes += operand;
+        if (kind == ByteOne) ++w.bytes;
+        if (kind == Complete) w.bytes -= operand;
+        if (arrivals > w.pending) return stop("mbarrier", "more arrivals than a phase has");
+        if (endsNothing && arrivals == w.pending) return stop("mbarrier", "an arrival ends the phase that must not");
+        w.pending -= arrivals;
+        if (drops) w.expected -= arrivals;
+        const bool phase = w.phase;
+        if (arrivals != 0 || kind == Complete) w.endPhaseIfDone();
+        setWord(op, op.result, 0, lane, endsNothing ? together : static_cast<std::uint32_t>(state));
+        setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(state >> 32));
+        isFirst = w.phase != phase; // those behind arrive in the next one
+      });
+    }
   }
 }
 

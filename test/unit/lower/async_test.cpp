@@ -68,8 +68,12 @@ TEST_CASE("barriers of other CTAs of the cluster") {
   CHECK(lowered("mbarrier.arrive.relaxed.cluster.shared::cluster.b64 _, [%r1];").find("MEMBAR") == std::string::npos);
   CHECK(inOrder(lowered("mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r1], %r2;"),
                 {"SYNCS.PHASECHK.TRANS64.TRYWAIT", "CCTL.IVALL"}));
-  // That the phase does not end here is a promise.
-  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"), {"SYNCS.ARRIVE.TRANS64.ART0 %"}));
+}
+
+TEST_CASE("arrivals that do not end the phase count the lanes of the warp in front of them") {
+  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 %rd1, [%r1], %r2;"),
+                {"SYNCS.ARRIVE.TRANS64.TMASK.ART0 %", "S2R", "LOP3", "POPC", "SHF.L", "IMAD"}));
+  CHECK(inOrder(lowered("mbarrier.arrive.noComplete.shared.b64 _, [%r1], %r2;"), {"SYNCS.ARRIVE.TRANS64.ART0 RZ"}));
 }
 
 TEST_CASE("values that must be uniform are taken lane by lane where they differ") {
