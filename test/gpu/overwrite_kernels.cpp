@@ -38,7 +38,7 @@ constexpr std::array kReaders = {
     Reader{"F2I", "F2I.TRUNC.NTZ R{d}, R{s}", 1, true, kOne, kTwo},
     Reader{"LDC", "LDC R{d}, bank[0][R{s}]", 1, true, "0x0", "0x4"},
     Reader{"SHFL", "SHFL.BFLY PT, R{d}, R{s}, 0x0, 0x1f", 1, true},
-    Reader{"LDS", "LDS R{d}, [R{s}]", 1, true},
+    Reader{"LDS", "LDS R{d}, [R{s}]", 1, true, "0x404", "0x408"},
 };
 
 constexpr unsigned kCount = 8, kSources = 32, kResults = 56, kLongest = 20;
@@ -52,9 +52,9 @@ MeasuredCode codeOf(const Reader& reader, unsigned gap) {
   const unsigned value = reader.width - 1; // of a pair the upper half
   for (unsigned reg = kSources; reg < kResults + 2 * kCount; ++reg)
     code.setup += fmt::format("  MOV R{}, 0 {{stall=15}};\n", reg);
-  // Words 1 and 2 of shared memory are different.
+  // Two words of shared memory are different.
   code.setup +=
-      "  MOV R18, 0x4 {stall=15};\n  MOV R19, 0x8 {stall=15};\n"
+      "  MOV R18, 0x404 {stall=15};\n  MOV R19, 0x408 {stall=15};\n"
       "  STS [R18], R18 {stall=15 rd=0};\n  STS [R19], R19 {stall=15 rd=0};\n  MOV R20, 0 {stall=15 wait=0x1};\n";
   for (unsigned i = 0; i < kCount; ++i)
     code.body += fmt::format("  MOV R{}, {} {{stall=15}};\n", kSources + 2 * i + value, reader.oldValue);
