@@ -20,8 +20,8 @@ namespace {
 constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
 /// Points of one block in one iteration.
 constexpr unsigned kMostPoints = 16;
-/// Plans in one function: a bound for compile time.
-constexpr unsigned kMostPlans = 20'000;
+/// A bound for compile time: a plan looks at the instructions of a block, and so much may be looked at in a function.
+constexpr std::uint64_t kMostWork = 10'000'000, kWorkOfPlan = 500;
 
 Rematerializer::Costs costsOf(const Knobs& knobs) {
   Rematerializer::Costs costs;
@@ -121,11 +121,11 @@ bool BlockEngine::isWorthIt() const {
 bool BlockEngine::iterate() {
   bool changed = false;
   for (const BlockId id : cfg_.reversePostOrder())
-    for (unsigned i = 0; i < kMostPoints && excessIn(id) > 0; ++i) {
+    for (unsigned i = 0; i < kMostPoints && excessIn(id) > 0 && !isHopeless_; ++i) {
       if (!pullInto(id)) break;
       changed = true;
     }
-  return changed;
+  return changed && !isHopeless_;
 }
 
 /// The point of a block where most registers are live, and what is live across it. The instruction there is read and
@@ -177,6 +177,9 @@ PullInRules BlockEngine::rulesFor(BlockId id) const {
 BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live,
                                               const PullInRules& rules) {
   PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  std::uint64_t workOfPlan = kWorkOfPlan;
+  for (const Instr* at = function_.block(point.block)->first; at; at = at->next)
+    ++workOfPlan;
   Candidates out;
   for (std::size_t i = 0, end = 0; i < live.size(); i = end) {
     while (end < live.size() && live[end] == live[i])
@@ -189,14 +192,24 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
     const std::vector<Instr*> defs = remat_.definitions(value);
     const bool isSpecial =
         std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
-    if ((isSpecial && !rules.allowsSpecialRegisters) || plans_ >= kMostPlans) continue;
-    ++plans_;
+    if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= kMostWork) continue;
+    work_ += workOfPlan;
     std::optional<PullIn> plan = planner.plan(value, point, isOver_);
     if (!plan) continue;
     plan->width = static_cast<unsigned>(end - i);
     (plan->missing.empty() ? out.good : out.waiting).push_back(std::move(*plan));
   }
   return out;
+}
+
+bool BlockEngine::isOutOfReach(const Candidates& candidates, unsigned excess) const {
+  if (followsDocument(context_) || target_.reason != RematTarget::Reason::Occupancy) return false;
+  unsigned most = 0;
+  for (const PullIn& p : candidates.good)
+    if (isAffordable(p)) most += p.width;
+  for (const PullIn& p : candidates.waiting)
+    most += p.width;
+  return most < excess;
 }
 
 /// Values that want operands kept: a value more live for each of these, as long as more get free. Moves those that do
@@ -313,6 +326,10 @@ bool BlockEngine::pullInto(BlockId id) {
   dump(fmt::format("Pullable: {}", candidates.good.size()));
   dump(fmt::format("After pre-check, {} good candidates, {} given second-chance", candidates.good.size(),
                    candidates.waiting.size()));
+  if (isOutOfReach(candidates, excess)) {
+    isHopeless_ = true;
+    return false;
+  }
   if (excess > candidates.good.size() && hasMode(kSecondChance) && !candidates.waiting.empty())
     dump(fmt::format("ADD {} candidates from second-chance", giveSecondChance(candidates)));
   dump(fmt::format("Total Pullable before considering cost: {}", candidates.good.size()));

@@ -39,6 +39,8 @@ class BlockEngine {
   PressurePoint pointOf(ori::BlockId block, std::vector<ori::VRegId>& live) const;
   PullInRules rulesFor(ori::BlockId block) const;
   Candidates classify(const PressurePoint& point, const std::vector<ori::VRegId>& live, const PullInRules& rules);
+  /// Whether the block cannot get to the target, whatever is pulled in, where nothing less helps.
+  bool isOutOfReach(const Candidates& candidates, unsigned excess) const;
   unsigned giveSecondChance(Candidates& candidates) const;
   std::vector<PullIn> select(std::vector<PullIn> good, unsigned excess) const;
   bool isAffordable(const PullIn& pullIn) const;
@@ -66,7 +68,9 @@ class BlockEngine {
   std::vector<bool> isOver_;            ///< by block id
   std::vector<unsigned> liveOutBlocks_; ///< by virtual register: the blocks that it was live out of at first
   double weightAtFirst_ = 0, added_ = 0;
-  unsigned values_ = 0, clones_ = 0, plans_ = 0;
+  unsigned values_ = 0, clones_ = 0;
+  std::uint64_t work_ = 0;  ///< instructions looked at
+  bool isHopeless_ = false; ///< some block cannot get to the target
   UndoLog log_;
 };
 

@@ -38,6 +38,14 @@ bool PullInPlanner::isLiveOutOf(BlockId block, VRegId reg) const {
   return false;
 }
 
+std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
+  if (const auto found = positions_.find(&instr); found != positions_.end()) return found->second;
+  std::uint32_t position = 0;
+  for (const Instr& other : *instr.block)
+    positions_[&other] = position++;
+  return positions_.at(&instr);
+}
+
 /// Live in front of `where` anyway, and at the point if that lies above it in the block.
 bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) const {
   const BlockId block = where.block->id;
@@ -46,8 +54,7 @@ bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) 
   bool isRead = false;
   function_.forEachUse(reg, [&](const ori::Operand& use) {
     if (use.owner->block != where.block || use.owner->op == isa::Op::PHI) return;
-    for (const Instr* at = &where; at && !isRead; at = at->next)
-      isRead = at == use.owner;
+    isRead |= positionOf(*use.owner) >= positionOf(where);
   });
   return isRead && (isBelowPoint || isLiveInto(block, reg) || remat_.isDefinedAt(reg, where));
 }
@@ -76,10 +83,7 @@ bool PullInPlanner::collect(VRegId value, const PressurePoint& point) {
   inRegion_.assign(region_.size(), {});
   below_.clear();
   const auto isBelow = [&](const Instr& reader) {
-    if (!point.instr || reader.block->id != point.block) return false;
-    for (const Instr* at = &reader; at; at = at->prev)
-      if (at == point.instr) return true;
-    return false;
+    return point.instr && reader.block->id == point.block && positionOf(reader) >= positionOf(*point.instr);
   };
   bool isPlannable = true;
   function_.forEachUse(value, [&](ori::Operand& use) {
@@ -164,40 +168,48 @@ bool PullInPlanner::isAboveReaders(VRegId operand, VRegId value) const {
   });
 }
 
-bool PullInPlanner::addChain(VRegId value, PullInPlace& place, bool isBelowPoint, unsigned depth, PullIn& out) const {
-  if (isIn(place.chain, value)) return true;
+bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
+  if (isIn(chain.values, value)) return true;
+  // Many values may have the same operands: each of these is tried once.
+  if (chain.failed.count(value) != 0) return false;
+  if (addOperands(value, chain, depth)) {
+    chain.values.push_back(value);
+    return true;
+  }
+  chain.failed.insert(value);
+  return false;
+}
+
+bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) const {
   for (const VRegId operand : remat_.operands(value)) {
     if (!remat_.isStable(operand) || !isAboveReaders(operand, value)) return false;
-    if (isIn(place.chain, operand)) continue;
-    if (isLiveAt(operand, *place.before, isBelowPoint)) {
-      out.leaves.insert(operand);
+    if (isIn(chain.values, operand)) continue;
+    if (isLiveAt(operand, *chain.before, chain.isBelowPoint)) {
+      chain.leaves.insert(operand);
       continue;
     }
     const std::vector<Instr*> defs = remat_.definitions(operand);
     const bool isSpecial =
         std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
     unsigned cost = remat_.cost(operand);
-    for (const VRegId link : place.chain)
+    for (const VRegId link : chain.values)
       cost += remat_.cost(link);
     const bool mayFollow = rules_.allowsChains && depth < Rematerializer::kMaxDepth && cost <= rules_.chainCost &&
                            !remat_.whyNot(operand) && (!isSpecial || rules_.allowsSpecialRegisters);
     if (mayFollow) {
       // What the operand is made of may serve other values, too, if it has to live on.
-      const PullInPlace before = place;
-      PullIn trial = out;
-      if (addChain(operand, place, isBelowPoint, depth + 1, trial)) {
-        out.missing = std::move(trial.missing);
-        out.leaves = std::move(trial.leaves);
-        continue;
-      }
-      place = before;
+      const std::size_t count = chain.values.size();
+      const std::set<VRegId> missing = chain.missing, leaves = chain.leaves;
+      if (addChain(operand, chain, depth + 1)) continue;
+      chain.values.resize(count);
+      chain.missing = missing;
+      chain.leaves = leaves;
     }
     // Of a predicate or a uniform register there may be no other to live on.
     if (function_.vreg(operand).file != isa::File::R) return false;
-    out.missing.insert(operand);
-    out.leaves.insert(operand);
+    chain.missing.insert(operand);
+    chain.leaves.insert(operand);
   }
-  place.chain.push_back(value);
   return true;
 }
 
@@ -210,9 +222,12 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
   const std::uint32_t depth = depthOf(value);
   for (std::size_t i = 0; i < out.places.size(); ++i) {
     if (!out.places[i].before || !remat_.isDefinedAt(value, *out.places[i].before)) return std::nullopt;
-    PullInPlace place = out.places[i];
-    const bool isBelowPoint = i == 0 && !below_.empty();
-    if (!addChain(value, place, isBelowPoint, 0, out)) return std::nullopt;
+    PullInPlace& place = out.places[i];
+    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(out.missing), std::move(out.leaves), {}};
+    if (!addChain(value, chain, 0)) return std::nullopt;
+    out.missing = std::move(chain.missing);
+    out.leaves = std::move(chain.leaves);
+    place.chain = std::move(chain.values);
     unsigned cost = 0;
     for (const VRegId link : place.chain) {
       cost += remat_.cost(link);
@@ -222,7 +237,6 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
     for (std::uint32_t d = depth; d < loops_.depth(place.before->block->id); ++d)
       cost = std::min(cost * rules_.loopCostFactor, 1'000'000U);
     out.cost += cost;
-    out.places[i] = std::move(place);
   }
   return out;
 }

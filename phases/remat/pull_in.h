@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 namespace orias::phases {
@@ -45,7 +46,7 @@ struct PullInRules {
 };
 
 /// Plans how values stop being live at a point: their readers behind it get a clone, one for all readers where that
-/// costs no register in a block with too many. Changes nothing.
+/// costs no register in a block with too many. Changes nothing, and is of use until the code changes.
 class PullInPlanner {
  public:
   /// `isOver` tells, by block id, where too many registers are live.
@@ -69,11 +70,23 @@ class PullInPlanner {
   ori::Instr* placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const;
   /// Whether the value would stay live where too many are, if it were computed in `top` for all below.
   bool isOverBelow(ori::BlockId top, const PressurePoint& point, const std::vector<bool>& isOver) const;
-  bool addChain(ori::VRegId value, PullInPlace& place, bool isBelowPoint, unsigned depth, PullIn& out) const;
+  /// What is computed again in front of `before`.
+  struct Chain {
+    const ori::Instr* before = nullptr;
+    bool isBelowPoint = false;
+    std::vector<ori::VRegId> values;       ///< operands first
+    std::set<ori::VRegId> missing, leaves; ///< PullIn::missing and leaves
+    std::set<ori::VRegId> failed;          ///< cannot be computed here
+  };
+  /// Adds `value` and what it needs. On failure the chain has parts of it; the caller takes them back.
+  bool addChain(ori::VRegId value, Chain& chain, unsigned depth) const;
+  bool addOperands(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool isAboveReaders(ori::VRegId operand, ori::VRegId value) const;
   bool isLiveAt(ori::VRegId reg, const ori::Instr& where, bool isBelowPoint) const;
   bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
   bool isLiveOutOf(ori::BlockId block, ori::VRegId reg) const;
+  /// In its block.
+  std::uint32_t positionOf(const ori::Instr& instr) const;
   std::uint32_t depthOf(ori::VRegId value) const;
   bool isInRegion(ori::BlockId id) const { return regionIndex_[id] != ori::kNoId; }
 
@@ -84,6 +97,7 @@ class PullInPlanner {
   const ori::Liveness& liveness_;
   const Rematerializer& remat_;
   const PullInRules rules_;
+  mutable std::unordered_map<const ori::Instr*, std::uint32_t> positions_; ///< in the blocks that were asked for
   // Of the value at hand:
   std::vector<ori::BlockId> region_;       ///< blocks behind the point that it is live into
   std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
