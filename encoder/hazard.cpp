@@ -28,6 +28,7 @@ constexpr Unit unitOf(File file, std::uint32_t reg) {
   return static_cast<Unit>(static_cast<unsigned>(file) << 8 | (reg & 0xff));
 }
 constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
+constexpr Unit kClusterArrival = kFirstScoreboard | 0x80; ///< the block has arrived at the cluster's barrier
 constexpr File fileOf(Unit unit) {
   return static_cast<File>(unit >> 8);
 }
@@ -228,6 +229,8 @@ class Checker {
       if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
     });
     if (step.inst.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(index);
+    if (step.inst.op == isa::Op::UCGABAR_WAIT) checkArrival(index);
+    if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}});
     for (const Use& use : touches_)
       use.isDef ? checkWrite(index, use) : checkRead(index, use);
     for (const Use& use : touches_)
@@ -253,6 +256,14 @@ class Checker {
         });
   }
 
+  /// A wait that issues too early does not see the arrival, and the block goes on alone.
+  void checkArrival(std::uint32_t index) {
+    const unsigned needed = target_.issueCycles(steps_[index].latencyClass);
+    for (const Pending& p : state_)
+      if (p.unit == kClusterArrival && now_ - p.issued < static_cast<std::int32_t>(needed))
+        complain(Kind::TooClose, p, index, needed, isa::Evidence::Observed);
+  }
+
   struct Use {
     Unit unit;
     bool isDef;
@@ -267,7 +278,8 @@ class Checker {
       // DEPBAR looks at the scoreboards of its list later than instructions at those of their masks (observed: ptxas
       // for sm_75 puts it right behind the instruction that takes one).
       for (const Pending& p : state_)
-        if (p.unit >= kFirstScoreboard && (inst.control.waitMask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
+        if (p.unit >= kFirstScoreboard && p.unit < kClusterArrival &&
+            (inst.control.waitMask >> (p.unit - kFirstScoreboard) & 1) != 0 &&
             now_ - p.issued < static_cast<std::int32_t>(target_.scoreboardDelay()))
           complain(Kind::EarlyWait, p, index, target_.scoreboardDelay(), isa::Evidence::Observed);
       std::erase_if(state_, [&](const Pending& p) { return p.isLate && (p.cover & mask) != 0; });
@@ -449,6 +461,8 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
   case Kind::EarlyWait:
     return fmt::format("{} -> {}: {} is waited for after {} cycles, counts as taken after {}", first, second, what,
                        violation.actual, violation.needed);
+  case Kind::TooClose:
+    return fmt::format("{} -> {}: issues {} cycles later, needs {}", first, second, violation.actual, violation.needed);
   case Kind::ProductUnderWay: return fmt::format("{} -> {}: {} belongs to a product under way", first, second, what);
   case Kind::ShortStall:
     return fmt::format("{}: stalls {} cycles, needs {}", first, violation.actual, violation.needed);

@@ -20,6 +20,7 @@ enum class Kind : std::uint8_t {
   MissingWait, ///< a scoreboarded result or late read is not waited for
   EarlyWait,   ///< a scoreboard is waited for before it counts as taken
   ShortStall,  ///< below the least stall count of the instruction
+  TooClose,    ///< an instruction follows another one too early, whatever they read and write
   /// A product of a warp group may be under way still when its registers are touched, or when the warps of the group
   /// arrive for it while a register of it is not written yet.
   ProductUnderWay

@@ -228,6 +228,15 @@ TEST_CASE("hazard: the instruction after DEPBAR.LE issues 4 cycles later") {
             {"DEPBAR.LE SB0, 0x0", 3}, Kind::ShortStall, 1, 1);
 }
 
+TEST_CASE("hazard: the wait at the cluster's barrier comes 6 cycles after the arrival") {
+  checkPair({{"UCGABAR_ARV", 1}, {"BRA 0x20", 5}, {"UCGABAR_WAIT", 1}, {"EXIT", 5}}, 1, {"NOP", 2}, Kind::TooClose, 0,
+            2);
+  const auto found = violations({{"UCGABAR_ARV", 1}, {"UCGABAR_WAIT", 1}, {"EXIT", 5}});
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].needed == 6);
+  CHECK(found[0].actual == 1);
+}
+
 TEST_CASE("hazard: DEPBAR may follow what takes a scoreboard of its list at once") {
   checkPair({{"SHFL.IDX PT, R5, R9, RZ, 0x1c03", 1, 1},
              {"DEPBAR.LE SB0, 0x0, {1}", 4},
