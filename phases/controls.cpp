@@ -23,9 +23,11 @@ bool goesOn(const FlatInstr& f, unsigned stall, const isa::Target& target) {
 using PortBits = std::array<unsigned, isa::kMaxOperands>;
 
 /// For each operand that is a plain register and may be kept for reuse: the bit for that, which names its port. Not for
-/// those that are read late, in textures.
-PortBits reusePorts(const ori::Instr& instr) {
+/// what waits in a queue.
+PortBits reusePorts(const FlatInstr& f, const isa::Target& target) {
   PortBits bits{};
+  const ori::Instr& instr = *f.instr;
+  if (target.isScoreboarded(f.latencyClass)) return bits;
   const isa::InstrDesc& row = isa::desc(instr.op);
   std::array<isa::Operand, isa::kMaxOperands> operands;
   if (instr.operandCount > operands.size()) return bits;
@@ -40,9 +42,9 @@ PortBits reusePorts(const ori::Instr& instr) {
 /// Keeps operands in the operand cache of their port for the next instruction, when that one reads them there again.
 void setReuse(const FlatCode& code) {
   for (const FlatBlock& block : code.blocks) {
-    PortBits ports = block.first == block.end ? PortBits{} : reusePorts(*code.instrs[block.first].instr);
+    PortBits ports = block.first == block.end ? PortBits{} : reusePorts(code.instrs[block.first], code.target());
     for (std::uint32_t i = block.first; i + 1 < block.end; ++i) {
-      const PortBits nextPorts = reusePorts(*code.instrs[i + 1].instr);
+      const PortBits nextPorts = reusePorts(code.instrs[i + 1], code.target());
       const PortBits ownPorts = std::exchange(ports, nextPorts);
       ori::Instr& now = *code.instrs[i].instr;
       const ori::Instr& next = *code.instrs[i + 1].instr;

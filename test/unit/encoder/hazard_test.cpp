@@ -299,6 +299,26 @@ TEST_CASE("hazard: BAR.SYNC of sm_75 ends the reads of the stores before it") {
   CHECK(violationsOn("sm_75", guarded).size() == 1);
 }
 
+TEST_CASE("hazard: fp64 arithmetic reads its registers late before sm_90") {
+  const Line product{"DMUL R2, R4, R6", 2, 0, 1}, waits{"IADD3 R4, R8, R9, RZ", 4, 7, 7, 2},
+      tooEarly{"IADD3 R4, R8, R9, RZ", 4};
+  const Line end{"EXIT", 5};
+  for (const char* chip : {"sm_75", "sm_80"}) {
+    CHECK(violationsOn(chip, {product, waits, end}).empty());
+    CHECK(violationsOn(chip, {product, tooEarly, end}).size() == 1);
+  }
+  CHECK(violations({product, tooEarly, end}).empty());
+}
+
+TEST_CASE("hazard: loads and stores of sm_75 read an address 8 cycles behind arithmetic") {
+  const auto load = [](unsigned stall) {
+    return std::vector<Line>{{"IADD3 R4, R8, R9, RZ", stall}, {"LDS R2, [R4]", 2, 0}, {"EXIT", 5}};
+  };
+  CHECK(violationsOn("sm_75", load(8)).empty());
+  CHECK(violationsOn("sm_75", load(7)).size() == 1);
+  CHECK(violationsOn("sm_80", load(5)).empty());
+}
+
 TEST_CASE("hazard: R2UR signals a scoreboard before sm_90") {
   const std::vector<Line> right = {{"R2UR UR4, R2", 2, 0}, {"UIADD3 UR5, UR4, UR6, URZ", 2, 7, 7, 1}, {"EXIT", 5}};
   auto notAwaited = right;
