@@ -4,7 +4,7 @@
 
 namespace orias::phases {
 
-/// Phase 115. Idle loads in front of asynchronous copies; stall counts, scoreboards, wait masks, yield hints and reuse
+/// Phase 115. Idle loads around asynchronous copies; stall counts, scoreboards, wait masks, yield hints and reuse
 /// flags, over the control-flow graph. With the knob SchedSerial it does as little as phase 116.
 bool advancedScoreboardsAndOpexes(ori::Function& function, PhaseContext& context) {
   ControlOptions options;

@@ -12,18 +12,28 @@ using isa::Operand;
 
 namespace {
 
-void idleBefore(ori::Function& function, ori::Instr* copy) {
-  constexpr unsigned kLoads = 3;
-  for (unsigned k = 0; k < kLoads; ++k) {
-    ori::Builder builder = ori::Builder::before(function, copy);
-    builder.setSource(copy->source);
+void idleBefore(ori::Function& function, ori::Instr* instr, unsigned loads) {
+  for (unsigned k = 0; k < loads; ++k) {
+    ori::Builder builder = ori::Builder::before(function, instr);
+    builder.setSource(instr->source);
     builder.setGuard(Operand::pt().notted());
     builder.emit(Op::LDS, {Operand::rz(), Operand::rz(), Operand(), Operand::immediate(0)});
   }
 }
 
-/// Whether a copy that follows needs idle loads: a barrier, or an access that may be to shared memory.
-bool endsCopies(const ori::Instr& instr) {
+/// How many idle loads an instruction wants since the last access to shared memory.
+unsigned idleLoadsFor(const ori::Instr& instr) {
+  constexpr unsigned kCopy = 3, kFence = 4;
+  switch (instr.op) {
+  case Op::LDGSTS: return kCopy;
+  case Op::MEMBAR:
+  case Op::ARRIVES_LDGSTSBAR: return kFence;
+  default: return 0;
+  }
+}
+
+/// A barrier, or an access that may be to shared memory: what follows needs idle loads.
+bool needsIdleLoadsAfter(const ori::Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   switch (row.latencyClass) {
   case LatencyClass::Barrier:
@@ -52,17 +62,23 @@ bool dropRegisterMarks(ori::Function& function) {
 }
 
 bool insertIdleLoads(ori::Function& function) {
+  bool hasCopies = false;
+  for (ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      hasCopies |= instr.op == Op::LDGSTS;
+  if (!hasCopies) return false;
   bool changed = false;
   for (ori::Block* block : function.layout()) {
-    bool needsIdle = true;
+    unsigned idle = 0;
     for (ori::Instr* instr = block->first; instr; instr = instr->next) {
-      if (instr->op != Op::LDGSTS) {
-        needsIdle |= endsCopies(*instr);
-        continue;
+      const unsigned needed = idleLoadsFor(*instr);
+      if (needed == 0) {
+        if (needsIdleLoadsAfter(*instr)) idle = 0;
+      } else if (idle < needed) {
+        idleBefore(function, instr, needed - idle);
+        idle = needed;
+        changed = true;
       }
-      if (needsIdle) idleBefore(function, instr);
-      changed |= needsIdle;
-      needsIdle = false;
     }
   }
   return changed;

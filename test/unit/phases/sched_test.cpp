@@ -195,6 +195,13 @@ TEST_CASE("three idle loads stand in front of a copy that follows a barrier or a
   Program first({copy, "EXIT"});
   phases::insertIdleLoads(first.function);
   CHECK(first.place(isa::Op::LDGSTS) == 3);
+  // Fences want one more, and none in functions without copies.
+  Program fence({copy, "MEMBAR.ALL.CTA", "STS [R8], R6", "MEMBAR.ALL.CTA", "EXIT"});
+  phases::insertIdleLoads(fence.function);
+  CHECK(fence.place(isa::Op::MEMBAR) == 5);
+  CHECK(fence.instrs().size() == 5 + 3 + 1 + 4);
+  Program noCopy({"STS [R8], R6", "MEMBAR.ALL.CTA", "EXIT"});
+  CHECK_FALSE(phases::insertIdleLoads(noCopy.function));
 }
 
 TEST_CASE("controls: latencies beyond one stall count become NOPs") {
