@@ -6,10 +6,12 @@
 #include "frontend/lower/lower.h"
 #include "frontend/parse.h"
 #include "ori/parse.h"
+#include "ori/print.h"
 #include "orias/combine.h"
 #include "orias/debug_sections.h"
 #include "orias/function_facts.h"
 #include "orias/function_job.h"
+#include "orias/kernel_info.h"
 #include "orias/launch_limits.h"
 #include "orias/line_tables.h"
 #include "orias/lower_options.h"
@@ -171,6 +173,28 @@ template <typename Work> void Compilation::stage(const char* name, Work&& work) 
   result_.times.push_back({name, took.count()});
 }
 
+bool Compilation::runs(std::string_view phase) const {
+  return phases::runsModulePhase(pipeline_, phases::modulePhase(phase), options_.optLevel);
+}
+
+template <typename Work> void Compilation::modulePhase(std::string_view phase, Work&& work) {
+  if (!runs(phase)) return;
+  const auto start = processTime();
+  work();
+  moduleTimes_.push_back({&phases::modulePhase(phase), processTime() - start});
+}
+
+void Compilation::dumpFunctions(std::string_view number, std::string_view when) {
+  const phases::ModulePhase& phase = phases::modulePhase(number);
+  if (!runs(number) || !phases::namesModulePhase(when == "before" ? pipeline_.dumpBefore : pipeline_.dumpAfter, phase))
+    return;
+  phases::PipelineOptions options = pipeline_;
+  options.dump = [&](const std::string& text) { result_.phaseText += text; };
+  for (const Source& source : sources_)
+    for (const auto& function : source.ori->functions)
+      phases::dumpModule(options, phase, when, function->name(), "ori", ori::print(*function));
+}
+
 Result Compilation::run() {
   stage("parse", [&] { parse(); });
   settleDebugging();
@@ -231,20 +255,34 @@ void Compilation::lower() {
   if (sources_.size() > 1)
     for (const Source& source : sources_)
       linksInputs_ |= ptx::needsFunctions(*source.ptx, inlineLimits(knobs_));
-  ptx::LowerOptions options = lowerOptions(options_, knobs_, linksInputs_);
+  ptx::LowerOptions options = lowerOptions(options_, knobs_, {.isLinked = linksInputs_, .inlines = runs("M5")});
   std::vector<ptx::InlineRemark> remarks;
   if (options_.wantRemarks) options.inlineRemarks = &remarks;
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
-    inlineRemarks_.insert(inlineRemarks_.end(), remarks.begin(), remarks.end());
+    for (ptx::InlineRemark& r : remarks)
+      moduleRemarks_.push_back(
+          {.phase = "M5", .function = r.caller, .message = r.message, .cost = r.cost, .line = r.line});
+    remarks.clear();
+  }
+  dumpFunctions("M5", "after");
+  dumpFunctions("M2", "before");
+  modulePhase("M2", [&] { settleLaunches(); });
+  dumpFunctions("M2", "after");
+  for (Source& source : sources_) {
+    if (source.diags.hasErrors()) continue;
+    checkMemory(*source.ptx, *source.ori, source.diags);
+    if (!options_.relocatable) defineUnresolved(source);
+  }
+}
+
+void Compilation::settleLaunches() {
+  for (Source& source : sources_) {
     for (const auto& function : source.ori->functions) {
       applyLaunchOptions(*function, options_, source.diags);
       settleRegisterRequests(*function, options_, source.diags);
     }
     if (!options_.relocatable) limitCallees(*source.ori, options_);
-    if (source.diags.hasErrors()) continue;
-    checkMemory(*source.ptx, *source.ori, source.diags);
-    if (!options_.relocatable) defineUnresolved(source);
   }
 }
 
@@ -358,7 +396,7 @@ void Compilation::writeCubin() {
   for (std::size_t i = 0; isDebugged && i < described.size(); ++i)
     addDebugSections(cubin, described[i], functions, sources_[i].diags);
   if (cubin.relocatable && !options_.relocatable) {
-    for (const std::string& missing : makeWholeProgram(cubin, options_.debugInfo))
+    for (const std::string& missing : makeWholeProgram(cubin, options_.debugInfo || !runs("M10")))
       sources_.front().diags.error({}, missing);
     for (const cubin::Function& function : cubin.functions)
       if (function.staticSharedSize > target_->maxStaticShared())
@@ -402,12 +440,25 @@ void Compilation::report() {
     times.push_back(job->times());
   }
   if (options_.wantListing) result_.listing = listing();
-  if (options_.wantRemarks) result_.remarks = remarksJson(inlineRemarks_, jobs_);
+  if (options_.wantRemarks) result_.remarks = remarksJson(moduleRemarks_, jobs_);
+  if (options_.wantKernelInfo && result_.status == Status::Ok && !hasErrors())
+    modulePhase("M11", [&] { printKernelInfo(); });
   if (!options_.phases.timePhases) return;
   result_.phaseText += fmt::format("{:>4} {:<30} {:>10}\n", "", "stage", "ms");
   for (const StageTime& time : result_.times)
     result_.phaseText += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", time.stage, time.milliseconds);
-  if (!times.empty()) result_.phaseText += '\n' + phases::renderTimes(times);
+  if (!times.empty()) result_.phaseText += '\n' + phases::renderTimes(moduleTimes_, times);
+}
+
+void Compilation::printKernelInfo() {
+  std::vector<KernelInfo> kernels;
+  for (const auto& job : jobs_) {
+    if (!job->function().isKernel() || !job->finished()) continue;
+    const auto report = std::ranges::find(result_.statistics.functions, job->function().name(), &FunctionReport::name);
+    if (report != result_.statistics.functions.end()) kernels.push_back(kernelInfo(*job, *report, moduleRemarks_));
+  }
+  result_.kernelInfo =
+      options_.kernelInfoFormat == KernelInfoFormat::Json ? kernelInfoJson(kernels) : kernelInfoText(kernels);
 }
 
 std::string Compilation::listing() const {

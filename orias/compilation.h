@@ -2,6 +2,7 @@
 
 #include "frontend/lower/lower.h"
 #include "orias/cubin_module.h"
+#include "orias/module_remarks.h"
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
@@ -10,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace orias {
@@ -56,15 +58,24 @@ class Compilation {
   /// Adds the time that `work` takes to Result::times.
   template <typename Work> void stage(const char* name, Work&& work);
 
+  /// Does the phase of modules run?
+  bool runs(std::string_view phase) const;
+  /// Runs `work` as a phase of modules, if it runs; times it.
+  template <typename Work> void modulePhase(std::string_view phase, Work&& work);
+  /// Dumps the functions as Ori text, if the phase of modules is to be dumped then ("before", "after").
+  void dumpFunctions(std::string_view phase, std::string_view when);
+
   void parse();
   void settleInputs();
   void settleDebugging();
   void check();
   void lower();
+  void settleLaunches();
   void chooseFunctions();
   void runPhases();
   void writeCubin();
   void report();
+  void printKernelInfo();
   void defineUnresolved(Source& source);
   cubin::Module describe(std::span<const CodedFunction> functions);
   std::string listing() const;
@@ -78,7 +89,8 @@ class Compilation {
   phases::Knobs knobs_;
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
-  std::vector<ptx::InlineRemark> inlineRemarks_;
+  std::vector<phases::ModulePhaseTime> moduleTimes_;
+  std::vector<ModuleRemark> moduleRemarks_;
   /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.
   struct KernelNeeds {
     unsigned registers = 0, barriers = 0, sharedBytes = 0;

@@ -29,7 +29,8 @@ FunctionJob::FunctionJob(ori::Function& function, const Options& options, const 
     : function_(function), options_(options), knobs_(knobs), text_(text), diagnostics_(std::move(fileName), text),
       remarks_(options.wantRemarks), ceiling_(registerCeiling(function, options)),
       maxRegisters_(registersAtEntry(function, options)) {
-  code_.wantListing = options.wantListing;
+  // Kernel information wants the marks of lanes that a listing has.
+  code_.wantListing = options.wantListing || options.wantKernelInfo;
   code_.wantNames = options.debugInfo && !options.suppressDebugInfo;
 }
 
@@ -77,7 +78,7 @@ void FunctionJob::showLinked(const cubin::Function& function) {
 
 void FunctionJob::leaveOut() {
   isLeftOut_ = true;
-  remarks_.setPhase("M5");
+  remarks_.setPhase("M10");
   remarks_.did(nullptr, "left out of the cubin: neither a kernel nor a variable leads to it");
 }
 

@@ -17,7 +17,8 @@ ptx::Mod cacheOperator(std::string_view name) {
 }
 
 /// At -O0 an object has the calls that the PTX has, as with ptxas.
-ptx::InlineScope inlineScope(const Options& options, const phases::Knobs& knobs, bool isRelocatable) {
+ptx::InlineScope inlineScope(const Options& options, const phases::Knobs& knobs, LowerScope scope, bool isRelocatable) {
+  if (!scope.inlines) return ptx::InlineScope::Nothing;
   if (!isRelocatable) return ptx::InlineScope::Program;
   const bool inlines = !options.debugInfo && options.optLevel > 0 && knobs.enabled(phases::Knob::InlineInObjects);
   return inlines ? ptx::InlineScope::Object : ptx::InlineScope::Nothing;
@@ -36,14 +37,14 @@ ptx::InlineLimits inlineLimits(const phases::Knobs& knobs) {
           .depth = static_cast<unsigned>(knobs.get(Knob::InlineMaxDepth))};
 }
 
-ptx::LowerOptions lowerOptions(const Options& options, const phases::Knobs& knobs, bool isLinked) {
+ptx::LowerOptions lowerOptions(const Options& options, const phases::Knobs& knobs, LowerScope scope) {
   const CacheOptions& caches = options.caches;
-  const bool isRelocatable = options.relocatable || options.debugInfo || isLinked;
+  const bool isRelocatable = options.relocatable || options.debugInfo || scope.isLinked || !scope.inlines;
   return {.contractFma = options.contractFma,
           .loads = {cacheOperator(caches.defaultLoad), cacheOperator(caches.forcedLoad)},
           .stores = {cacheOperator(caches.defaultStore), cacheOperator(caches.forcedStore)},
           .relocatable = isRelocatable,
-          .inlineScope = inlineScope(options, knobs, isRelocatable),
+          .inlineScope = inlineScope(options, knobs, scope, isRelocatable),
           .inlining = inlineLimits(knobs)};
 }
 

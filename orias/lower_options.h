@@ -9,8 +9,12 @@ namespace orias {
 /// The limits of inlining that the knobs set.
 ptx::InlineLimits inlineLimits(const phases::Knobs& knobs);
 
-/// Options of lowering. `isLinked`: the input is linked with other inputs, so it is lowered as an object.
-/// Throws orias::Error for unknown cache operators.
-ptx::LowerOptions lowerOptions(const Options& options, const phases::Knobs& knobs, bool isLinked);
+struct LowerScope {
+  bool isLinked = false; ///< the input is linked with other inputs, so it is lowered as an object
+  bool inlines = true;   ///< phase M5 runs; without it functions keep code of their own, as in an object
+};
+
+/// Options of lowering. Throws orias::Error for unknown cache operators.
+ptx::LowerOptions lowerOptions(const Options& options, const phases::Knobs& knobs, LowerScope scope);
 
 } // namespace orias

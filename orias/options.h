@@ -13,6 +13,8 @@ enum class ListingFormat : std::uint8_t {
   Json,      ///< the same facts for programs
 };
 
+enum class KernelInfoFormat : std::uint8_t { Text, Json };
+
 /// How much of the code's speed may be given for speed of compilation.
 enum class FastCompile : std::uint8_t { No, Min, Mid, Max };
 
@@ -78,6 +80,8 @@ struct Options {
   bool suppressDebugInfo = false; ///< no line tables, whatever else asks for them
   bool wantListing = false;
   ListingFormat listingFormat = ListingFormat::Annotated;
+  bool wantKernelInfo = false; ///< fill Result::kernelInfo
+  KernelInfoFormat kernelInfoFormat = KernelInfoFormat::Text;
   std::vector<std::string>
       knobs; ///< `NAME=VALUE`, several separated by commas or line ends; the last setting of a knob holds
   std::vector<std::string> boundParams; ///< `KERNEL.INDEX=VALUE`: parameters whose values are known

@@ -62,6 +62,7 @@ struct Result {
   std::string listing;          ///< if Options::wantListing
   std::string phaseText;        ///< dumps, changes and times that PhaseOptions asked for
   std::string remarks;          ///< JSON, if Options::wantRemarks: one record for each decision of a phase
+  std::string kernelInfo;       ///< if Options::wantKernelInfo: the metrics of phase M11
   std::string diagnostics;      ///< errors, warnings and notes, as text for a terminal
   unsigned errorCount = 0;
   unsigned warningCount = 0;

@@ -4,12 +4,12 @@
 
 namespace orias {
 
-std::string remarksJson(std::span<const ptx::InlineRemark> calls, std::span<const std::unique_ptr<FunctionJob>> jobs) {
+std::string remarksJson(std::span<const ModuleRemark> ofModules, std::span<const std::unique_ptr<FunctionJob>> jobs) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const ptx::InlineRemark& r : calls)
-    all.push_back({{"function", r.caller},
-                   {"phase", "M5"},
-                   {"done", false},
+  for (const ModuleRemark& r : ofModules)
+    all.push_back({{"function", r.function},
+                   {"phase", std::string(r.phase)},
+                   {"done", r.done},
                    {"message", r.message},
                    {"cost", r.cost},
                    {"line", r.line}});

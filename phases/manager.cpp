@@ -38,12 +38,25 @@ std::string_view stageName(Stage stage) {
   return "";
 }
 
-/// "013-GeneralOptimizeEarly", "037b-..."; sorts like the numbers.
-std::string fileStem(const PhaseInfo& phase) {
+/// "013-GeneralOptimizeEarly", "037b-...", "M06-..."; sorts like the numbers.
+std::string fileStem(std::string_view number, std::string_view name) {
+  const bool isOfModule = number.front() == 'M';
+  if (isOfModule) number.remove_prefix(1);
   std::size_t digits = 0;
-  while (digits < phase.number.size() && phase.number[digits] >= '0' && phase.number[digits] <= '9')
+  while (digits < number.size() && number[digits] >= '0' && number[digits] <= '9')
     ++digits;
-  return fmt::format("{}{}-{}", std::string(digits < 3 ? 3 - digits : 0, '0'), phase.number, phase.name);
+  const std::size_t wanted = isOfModule ? 2 : 3;
+  return fmt::format("{}{}{}-{}", isOfModule ? "M" : "", std::string(digits < wanted ? wanted - digits : 0, '0'),
+                     number, name);
+}
+
+void writeDumpFile(const PipelineOptions& options, const std::string& fileName, const std::string& text) {
+  std::error_code ignored; // a folder that cannot be made shows when the file is written
+  std::filesystem::create_directories(options.dumpDir, ignored);
+  const std::string path = fmt::format("{}/{}", options.dumpDir, fileName);
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  if (!file) throw Error(fmt::format("cannot write the dump '{}'", path));
 }
 
 /// A function's name as part of a file name.
@@ -60,13 +73,14 @@ bool contains(const std::vector<const PhaseInfo*>& list, const PhaseInfo* phase)
   return std::find(list.begin(), list.end(), phase) != list.end();
 }
 
+/// The phases of functions among those that are named.
 std::vector<const PhaseInfo*> resolve(const std::vector<std::string>& names) {
   std::vector<const PhaseInfo*> out;
   for (const std::string& name : names) {
     if (sameText(name, "all")) {
       for (const PhaseInfo& phase : pipeline())
         out.push_back(&phase);
-    } else {
+    } else if (!findModulePhase(name)) {
       out.push_back(&requirePhase(name));
     }
   }
@@ -90,6 +104,8 @@ const PhaseInfo& requirePhase(std::string_view numberOrName) {
   NearestName nearest(numberOrName);
   for (const PhaseInfo& phase : pipeline())
     nearest.offer(phase.name);
+  for (const ModulePhase& phase : modulePhases())
+    nearest.offer(phase.name);
   throw Error(nearest.best().empty()
                   ? fmt::format("unknown phase '{}'; --list-phases lists them", numberOrName)
                   : fmt::format("unknown phase '{}'; did you mean '{}'?", numberOrName, nearest.best()));
@@ -102,6 +118,13 @@ PhaseManager::PhaseManager(const PipelineOptions& options) : options_(options) {
   for (const PhaseInfo* phase : disabled)
     if (!phase->optional)
       throw Error(fmt::format("phase {} {} cannot be disabled: the code needs it", phase->number, phase->name));
+  for (const std::string& name : options.disabled)
+    if (const ModulePhase* phase = findModulePhase(name); phase && !phase->isOptional)
+      throw Error(fmt::format("phase {} {} cannot be disabled: the code needs it", phase->number, phase->name));
+  for (const std::string& name : {options.startFrom, options.stopAfter})
+    if (const ModulePhase* phase = findModulePhase(name))
+      throw Error(fmt::format("phase {} {} works on modules: start and stop at a phase of functions", phase->number,
+                              phase->name));
   const PhaseInfo* start = options.startFrom.empty() ? nullptr : &requirePhase(options.startFrom);
   const PhaseInfo* stop = options.stopAfter.empty() ? nullptr : &requirePhase(options.stopAfter);
   for (const PhaseInfo& phase : pipeline()) {
@@ -170,33 +193,65 @@ void PhaseManager::emitDump(const PhaseInfo& phase, const ori::Function& functio
       options_.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, function.name(), text));
     return;
   }
-  std::error_code ignored; // a folder that cannot be made shows when the file is written
-  std::filesystem::create_directories(options_.dumpDir, ignored);
-  std::string path = fmt::format("{}/{}{}.{}.ori", options_.dumpDir, fileStem(phase), when == "before" ? ".before" : "",
-                                 fileNamePart(function.name()));
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  if (!file) throw Error(fmt::format("cannot write the dump '{}'", path));
+  writeDumpFile(options_,
+                fmt::format("{}{}.{}.ori", fileStem(phase.number, phase.name), when == "before" ? ".before" : "",
+                            fileNamePart(function.name())),
+                text);
 }
+
+bool runsModulePhase(const PipelineOptions& options, const ModulePhase& phase, unsigned optLevel) {
+  return options.startFrom.empty() && !namesModulePhase(options.disabled, phase) && optLevel >= phase.lowestO &&
+         optLevel <= phase.highestO;
+}
+
+bool namesModulePhase(const std::vector<std::string>& list, const ModulePhase& phase) {
+  return std::any_of(list.begin(), list.end(),
+                     [&](const std::string& name) { return sameText(name, "all") || findModulePhase(name) == &phase; });
+}
+
+void dumpModule(const PipelineOptions& options, const ModulePhase& phase, std::string_view when,
+                std::string_view subject, std::string_view suffix, const std::string& text) {
+  if (!options.dumpDir.empty())
+    writeDumpFile(options,
+                  fmt::format("{}{}.{}.{}", fileStem(phase.number, phase.name), when == "before" ? ".before" : "",
+                              fileNamePart(subject), suffix),
+                  text);
+  else if (options.dump)
+    options.dump(fmt::format("// {} {} {}: {}\n{}", when, phase.number, phase.name, subject, text));
+}
+
+namespace {
+
+std::string listLine(const auto& phase, bool isOptional) {
+  const std::string levels = phase.highestO < 4 ? fmt::format("O{}-O{}", phase.lowestO, phase.highestO)
+                             : phase.lowestO    ? fmt::format("O{}+", phase.lowestO)
+                                                : "always";
+  return fmt::format("  {:>4} {:<30} {:<7} {:<9} {}\n", phase.number, phase.name, levels,
+                     isOptional ? "optional" : "needed", phase.why);
+}
+
+} // namespace
 
 std::string listPhases() {
   std::string out;
+  for (const bool isBefore : {true, false}) {
+    out += isBefore ? "modules, before the phases of functions\n" : "modules, after the phases of all functions\n";
+    for (const ModulePhase& phase : modulePhases())
+      if (phase.isBeforeFunctions == isBefore) out += listLine(phase, phase.isOptional);
+  }
   Stage stage{};
   for (const PhaseInfo& phase : pipeline()) {
     if (phase.stage != stage) {
       stage = phase.stage;
       out += fmt::format("stage {}: {}\n", static_cast<unsigned>(stage), stageName(stage));
     }
-    std::string levels = phase.highestO < 4 ? fmt::format("O{}-O{}", phase.lowestO, phase.highestO)
-                         : phase.lowestO    ? fmt::format("O{}+", phase.lowestO)
-                                            : "always";
-    out += fmt::format("  {:>4} {:<30} {:<7} {:<9} {}\n", phase.number, phase.name, levels,
-                       phase.optional ? "optional" : "needed", phase.why);
+    out += listLine(phase, phase.optional);
   }
   return out;
 }
 
-std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction) {
+std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
+                        const std::vector<std::vector<PhaseTime>>& perFunction) {
   std::map<const PhaseInfo*, std::pair<std::chrono::nanoseconds, unsigned>> totals;
   std::chrono::nanoseconds all{0};
   for (const auto& times : perFunction)
@@ -205,13 +260,19 @@ std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction) 
       totals[t.phase].second += t.changed;
       all += t.time;
     }
+  for (const ModulePhaseTime& t : ofModules)
+    all += t.time;
   std::string out = fmt::format("{:>4} {:<30} {:>10} {:>7} {:>8}\n", "#", "phase", "ms", "share", "changed");
+  const auto line = [&](std::string_view number, std::string_view name, std::chrono::nanoseconds time,
+                        const std::string& changed) {
+    const auto milliseconds = static_cast<double>(time.count()) / 1e6;
+    const double share = all.count() ? 100.0 * static_cast<double>(time.count()) / static_cast<double>(all.count()) : 0;
+    out += fmt::format("{:>4} {:<30} {:>10.3f} {:>6.1f}% {:>8}\n", number, name, milliseconds, share, changed);
+  };
+  for (const ModulePhaseTime& t : ofModules)
+    line(t.phase->number, t.phase->name, t.time, "-");
   for (const auto& [phase, total] : totals)
-    out += fmt::format("{:>4} {:<30} {:>10.3f} {:>6.1f}% {:>8}\n", phase->number, phase->name,
-                       static_cast<double>(total.first.count()) / 1e6,
-                       all.count() ? 100.0 * static_cast<double>(total.first.count()) / static_cast<double>(all.count())
-                                   : 0.0,
-                       total.second);
+    line(phase->number, phase->name, total.first, fmt::format("{}", total.second));
   out += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", "total", static_cast<double>(all.count()) / 1e6);
   return out;
 }

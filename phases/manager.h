@@ -1,5 +1,6 @@
 #pragma once
 
+#include "phases/module_phases.h"
 #include "phases/phase.h"
 
 #include <chrono>
@@ -31,6 +32,11 @@ struct PhaseTime {
   bool changed = false;
 };
 
+struct ModulePhaseTime {
+  const ModulePhase* phase;
+  std::chrono::nanoseconds time{0}; ///< of the processor
+};
+
 /// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases or disable one that the
 /// code needs, InternalError when a phase breaks the function.
 class PhaseManager {
@@ -58,11 +64,24 @@ class PhaseManager {
   std::vector<PhaseTime> times_;
 };
 
+/// Does a phase of modules run with these options at this -O level?
+bool runsModulePhase(const PipelineOptions& options, const ModulePhase& phase, unsigned optLevel);
+
+/// Is the phase of modules named in a list of phases, by number, name or "all"?
+bool namesModulePhase(const std::vector<std::string>& list, const ModulePhase& phase);
+
+/// Writes a dump around a phase of modules: to a file named after the phase and `subject` in PipelineOptions::dumpDir,
+/// else to PipelineOptions::dump. `when` is "before" or "after"; `suffix` of the file: "ptx" or "ori". Throws
+/// orias::Error if the file cannot be written.
+void dumpModule(const PipelineOptions& options, const ModulePhase& phase, std::string_view when,
+                std::string_view subject, std::string_view suffix, const std::string& text);
+
 /// The table of --list-phases.
 std::string listPhases();
 
 /// The table of --time-phases: processor time per phase over all functions, with shares.
-std::string renderTimes(const std::vector<std::vector<PhaseTime>>& perFunction);
+std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
+                        const std::vector<std::vector<PhaseTime>>& perFunction);
 
 /// The lines that differ between two texts, "-" and "+" in front, with the block labels that they stand under.
 std::string lineDiff(std::string_view before, std::string_view after);

@@ -87,6 +87,7 @@ bool isFileOption(Option id) {
   case Option::Listing:
   case Option::SassOutput:
   case Option::Remarks:
+  case Option::KernelInfo:
   case Option::CheckEach:
   case Option::CheckUniform:
   case Option::DumpDir:
@@ -348,6 +349,13 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
     options.listingFormat = value == "plain"  ? ListingFormat::Plain
                             : value == "json" ? ListingFormat::Json
                                               : ListingFormat::Annotated;
+    break;
+  case Option::KernelInfo:
+    options.wantKernelInfo = true;
+    line_.kernelInfoFile = value;
+    break;
+  case Option::KernelInfoFormat:
+    options.kernelInfoFormat = value == "json" ? KernelInfoFormat::Json : KernelInfoFormat::Text;
     break;
   case Option::ForceText: line_.textOnly = true; break;
   case Option::SassOutput:

@@ -31,6 +31,7 @@ struct CommandLine {
   std::string sassFile;                   ///< plain SASS goes there
   bool textOnly = false;                  ///< no cubin is written
   std::string remarksFile;
+  std::string kernelInfoFile; ///< `-`: standard output
   std::string reproduceDirectory;
   std::string checkEachLaunch;          ///< a launch file; empty: assemble
   std::string checkUniformLaunch;       ///< the same

@@ -77,6 +77,10 @@ void writeOutputs(const CommandLine& line, const Result& result, bool showsLdcu)
     else
       writeWholeFile(*line.listingFile, result.listing);
   }
+  if (line.kernelInfoFile == "-")
+    print(stdout, result.kernelInfo);
+  else if (!line.kernelInfoFile.empty())
+    writeWholeFile(line.kernelInfoFile, result.kernelInfo);
   if (!line.remarksFile.empty()) writeWholeFile(line.remarksFile, result.remarks);
   if (!line.sassFile.empty()) writeWholeFile(line.sassFile, showsLdcu ? withLdcu(result.listing) : result.listing);
   if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);

@@ -90,9 +90,20 @@ TEST_CASE("the table says truly which options have an effect") {
     line.warnings.clear();
     line.optionWords.clear();
     bool changed = !(line == nothing);
-    if (option.id == Option::ListingFormat) changed = true; // the sample is checked below
+    // The samples are the defaults; the others are checked below.
+    if (option.id == Option::ListingFormat || option.id == Option::KernelInfoFormat) changed = true;
     CHECK(changed == (option.effect == Effect::Full));
   }
+}
+
+TEST_CASE("kernel information goes to standard output or a file, as text or JSON") {
+  const CommandLine text = parse({"a.ptx", "--kernel-info"});
+  CHECK(text.options.wantKernelInfo);
+  CHECK(text.kernelInfoFile == "-");
+  CHECK(text.options.kernelInfoFormat == KernelInfoFormat::Text);
+  const CommandLine json = parse({"a.ptx", "--kernel-info=b.json", "--kernel-info-format=json"});
+  CHECK(json.kernelInfoFile == "b.json");
+  CHECK(json.options.kernelInfoFormat == KernelInfoFormat::Json);
 }
 
 TEST_CASE("the forms that build tools use") {
