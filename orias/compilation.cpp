@@ -4,7 +4,9 @@
 #include "encoder/isa/target.h"
 #include "frontend/check.h"
 #include "frontend/lower/lower.h"
+#include "frontend/module_phases/memory_space_opt.h"
 #include "frontend/parse.h"
+#include "frontend/print.h"
 #include "ori/parse.h"
 #include "ori/print.h"
 #include "orias/combine.h"
@@ -195,12 +197,26 @@ void Compilation::dumpFunctions(std::string_view number, std::string_view when) 
       phases::dumpModule(options, phase, when, function->name(), "ori", ori::print(*function));
 }
 
+void Compilation::dumpPtx(std::string_view number, std::string_view when) {
+  const phases::ModulePhase& phase = phases::modulePhase(number);
+  if (!runs(number) || !phases::namesModulePhase(when == "before" ? pipeline_.dumpBefore : pipeline_.dumpAfter, phase))
+    return;
+  phases::PipelineOptions options = pipeline_;
+  options.dump = [&](const std::string& text) { result_.phaseText += text; };
+  for (const Source& source : sources_)
+    for (const ptx::Function& function : source.ptx->functions)
+      if (function.hasBody)
+        phases::dumpModule(options, phase, when, source.ptx->text(function.name), "ptx",
+                           ptx::print(*source.ptx, function));
+}
+
 Result Compilation::run() {
   stage("parse", [&] { parse(); });
   settleDebugging();
   if (pipeline_.startFrom.empty()) {
     settleInputs();
     stage("check", [&] { check(); });
+    if (!hasErrors() && !checkOnly_) stage("modules", [&] { resolveSpaces(); });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }
   if (!hasErrors() && !checkOnly_) chooseFunctions();
@@ -248,6 +264,27 @@ void Compilation::check() {
   options.warnDouble = options_.warnDouble;
   for (Source& source : sources_)
     ptx::check(*source.ptx, options, source.diags);
+}
+
+void Compilation::resolveSpaces() {
+  ptx::MemorySpaceOptions options;
+  options.assumptions.isWholeProgram = !options_.relocatable && sources_.size() == 1;
+  options.mayConvert = options_.optLevel > 0;
+  options.wantRemarks = options_.wantRemarks || options_.wantKernelInfo;
+  dumpPtx("M6", "before");
+  modulePhase("M6", [&] {
+    for (Source& source : sources_) {
+      const ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options);
+      for (const ptx::SpaceRemark& r : result.remarks)
+        moduleRemarks_.push_back({.phase = "M6",
+                                  .function = std::string(source.ptx->text(source.ptx->function(r.function).name)),
+                                  .done = r.isResolved,
+                                  .message = r.message,
+                                  .line = r.line});
+      if (afterModulePhase_) afterModulePhase_(phases::modulePhase("M6"), *source.ptx, result.hasChanged);
+    }
+  });
+  dumpPtx("M6", "after");
 }
 
 void Compilation::lower() {

@@ -8,6 +8,7 @@
 #include "phases/manager.h"
 #include "support/diagnostics.h"
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -44,6 +45,10 @@ class Compilation {
     pipeline_.afterPhase = std::move(observer);
   }
 
+  /// Has a look at every PTX module after each phase of modules that works on PTX, with whether it changed something.
+  using ModuleObserver = std::function<void(const phases::ModulePhase&, const ptx::Module&, bool changed)>;
+  void observeModules(ModuleObserver observer) { afterModulePhase_ = std::move(observer); }
+
   /// The whole road, once.
   Result run();
 
@@ -64,11 +69,13 @@ class Compilation {
   template <typename Work> void modulePhase(std::string_view phase, Work&& work);
   /// Dumps the functions as Ori text, if the phase of modules is to be dumped then ("before", "after").
   void dumpFunctions(std::string_view phase, std::string_view when);
+  void dumpPtx(std::string_view phase, std::string_view when);
 
   void parse();
   void settleInputs();
   void settleDebugging();
   void check();
+  void resolveSpaces();
   void lower();
   void settleLaunches();
   void chooseFunctions();
@@ -89,6 +96,7 @@ class Compilation {
   phases::Knobs knobs_;
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
+  ModuleObserver afterModulePhase_;
   std::vector<phases::ModulePhaseTime> moduleTimes_;
   std::vector<ModuleRemark> moduleRemarks_;
   /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.

@@ -15,6 +15,8 @@ constexpr bool kBefore = true, kAfter = false;
 // A line: number, name, lowest -O, highest -O, may be disabled, before or after the phases of functions, and what it
 // does or why it runs at this point. The numbers are those of the module phases of the public literature.
 constexpr ModulePhase kPhases[] = {
+    {"M6", "MemorySpaceOptFirstTime", 0, 4, kOptional, kBefore,
+     "PTX still names variables and spaces, and lowering makes the code of the space at once"},
     {"M5", "InlineMust", 0, 4, kOptional, kBefore,
      "lowering copies bodies of functions into their callers; without it functions keep code of their own"},
     {"M2", "KernelAttr", 0, 4, kNeeded, kBefore,

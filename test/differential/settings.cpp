@@ -1,6 +1,7 @@
 #include "test/differential/settings.h"
 
 #include "encoder/isa/target.h"
+#include "phases/module_phases.h"
 #include "phases/phase.h"
 #include "support/check.h"
 
@@ -58,6 +59,11 @@ std::vector<Variant> optionMatrix(const Options& base) {
 
 std::vector<Variant> onePhaseDisabled(const Options& base) {
   std::vector<Variant> variants;
+  for (const phases::ModulePhase& phase : phases::modulePhases()) {
+    if (!phase.isOptional || base.optLevel < phase.lowestO || base.optLevel > phase.highestO) continue;
+    Variant& made = variants.emplace_back(Variant{fmt::format("--disable-phase={}", phase.name), base});
+    made.options.phases.disabled.emplace_back(phase.name);
+  }
   for (const phases::PhaseInfo& phase : phases::pipeline()) {
     if (!phase.optional || base.optLevel < phase.lowestO || base.optLevel > phase.highestO) continue;
     Variant& made = variants.emplace_back(Variant{fmt::format("--disable-phase={}", phase.name), base});

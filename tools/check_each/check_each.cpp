@@ -6,6 +6,7 @@
 #include "ori/print.h"
 #include "orias/compilation.h"
 #include "orias/orias.h"
+#include "phases/module_phases.h"
 #include "support/check.h"
 #include "tools/emulator/emulator.h"
 #include "tools/interpreter/interpreter.h"
@@ -57,9 +58,19 @@ class Checker {
     before_ = std::move(now);
   }
 
+  /// What a phase has made of the PTX runs in the interpreter.
+  void afterModulePhase(const phases::ModulePhase& phase, const ptx::Module& module, bool changed) {
+    if (!verdict_.ok || !changed) return;
+    launch::Device device(launch_);
+    compare(interp::run(module, device, options_.run), device, fmt::format("{} {}", phase.number, phase.name));
+  }
+
   void check(const emu::Program& program, const std::string& name) {
     launch::Device device(launch_);
-    const launch::RunResult result = emu::run(program, device, options_.run);
+    compare(emu::run(program, device, options_.run), device, name);
+  }
+
+  void compare(const launch::RunResult& result, const launch::Device& device, const std::string& name) {
     if (cannotRun(result)) {
       ++verdict_.skipped;
       return;
@@ -106,6 +117,9 @@ Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const 
   Checker checker(launch, options, reference);
   compilation.observePhases([&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
     checker.afterPhase(phase, function, changed);
+  });
+  compilation.observeModules([&](const phases::ModulePhase& phase, const ptx::Module& module, bool changed) {
+    checker.afterModulePhase(phase, module, changed);
   });
   const Result result = compilation.run();
   Verdict& verdict = checker.verdict();

@@ -1,0 +1,66 @@
+#pragma once
+
+#include "frontend/instr_form_table.h"
+#include "frontend/module.h"
+#include "frontend/module_phases/space_mask.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace orias::ptx {
+
+/// What the analysis may assume. The defaults assume nothing that PTX does not say.
+struct SpaceAssumptions {
+  bool paramsAreGlobal = false;        ///< kernel parameters are addresses in global memory
+  bool constPointersAreGlobal = false; ///< so are 64-bit values in constant variables
+  bool tracksLocals = true;            ///< addresses are followed through local variables
+  bool isWholeProgram = true;          ///< no other module stores values or calls functions
+};
+
+/// The address of a variable plus a number.
+struct Place {
+  VariableId variable = VariableId::None; ///< None: not known
+  std::int64_t offset = 0;
+  bool isGeneric = false; ///< else an address in the space of the variable
+  friend bool operator==(const Place&, const Place&) = default;
+};
+
+/// What the 64-bit registers of one function hold, whatever the control flow: all definitions of a register together.
+struct PointerFacts {
+  std::vector<SpaceMask> masks; ///< by RegisterId
+  std::vector<Place> places;    ///< by RegisterId
+};
+
+/// Computes the spaces of generic addresses in all functions of a module: a union over all definitions of a register,
+/// followed through moves, sums, selections, and stores to and loads from local variables whose address does not leave
+/// the function.
+///
+/// Kernel parameters stay unknown without `.ptr .global`: PTX says that a parameter without `.ptr`, and one with `.ptr`
+/// and no space, may be a generic address in any space (PTX ISA, "Kernel Function Parameter Attribute: .ptr").
+class PointerSpaces {
+ public:
+  PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions);
+
+  const PointerFacts& facts(FunctionId id) const { return facts_[index(id)]; }
+
+  /// The definitions of each register of a function, by RegisterId: indices of instructions.
+  std::vector<std::vector<std::uint32_t>> definitions(const Function& function) const;
+
+  /// For people: where a value comes from whose mask is not an address ("kernel parameter 'p'", "loaded from memory in
+  /// line 7"). `function` is the one that was analyzed, `definitions` are its definitions.
+  std::string origin(FunctionId id, const Function& function, RegisterId reg,
+                     const std::vector<std::vector<std::uint32_t>>& definitions) const;
+
+ private:
+  friend class FunctionSpaces;
+
+  const Module& module_;
+  const FormTable& forms_;
+  SpaceAssumptions assumptions_;
+  std::vector<PointerFacts> facts_; // by FunctionId
+  /// Some code stores or passes the difference of two generic addresses, so a loaded value may be one.
+  bool storesDifferences_ = false;
+};
+
+} // namespace orias::ptx

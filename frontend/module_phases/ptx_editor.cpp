@@ -1,0 +1,142 @@
+#include "frontend/module_phases/ptx_editor.h"
+
+#include <algorithm>
+#include <array>
+#include <fmt/format.h>
+#include <set>
+
+namespace orias::ptx {
+
+namespace {
+
+/// Words that stand before the space in the manual's notation.
+bool isBeforeSpace(std::string_view word) {
+  static const std::set<std::string_view> kWords = {
+      "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "sc",      "mmio", "cta", "cluster", "gpu",
+      "sys",  "a",        "b",       "c",       "d",       "sync",    "aligned", "row",  "col", "load",    "store"};
+  return kWords.contains(word) || (word.size() > 1 && word[0] == 'm' && word[1] >= '0' && word[1] <= '9');
+}
+
+/// Of instructions that may have a state space.
+bool isAccess(std::string_view base) {
+  return base == "ld" || base == "st" || base == "atom" || base == "red" || base == "prefetch" || base == "wmma";
+}
+
+std::string textOf(std::string_view base, const std::vector<std::string>& modifiers) {
+  std::string text(base);
+  for (const std::string& word : modifiers)
+    text += '.' + word;
+  return text;
+}
+
+} // namespace
+
+OpcodeId PtxEditor::opcode(std::string_view base, const std::vector<std::string>& modifiers) {
+  const std::string text = textOf(base, modifiers);
+  const auto [at, isNew] = made_.try_emplace(text, OpcodeId::None);
+  if (!isNew) return at->second;
+  std::vector<NameId> words;
+  for (const std::string& word : modifiers)
+    words.push_back(module_.names.intern(word));
+  Opcode made;
+  made.text = module_.names.intern(text);
+  made.base = module_.names.intern(base);
+  made.modifiers = module_.arena.copyArray<NameId>(words);
+  at->second = OpcodeId(static_cast<std::uint32_t>(module_.opcodes.size()));
+  module_.opcodes.push_back(made);
+  return at->second;
+}
+
+namespace {
+
+/// The words of an opcode with a state space among them.
+std::vector<std::string> withSpaceWord(const Module& module, const Opcode& opcode, StateSpace space) {
+  std::vector<std::string> words;
+  for (const NameId word : opcode.modifiers)
+    words.emplace_back(module.text(word));
+  const auto place = std::find_if_not(words.begin(), words.end(), isBeforeSpace);
+  words.insert(place, std::string(spaceName(space)));
+  return words;
+}
+
+} // namespace
+
+/// Asks the table about all of them at once: a look at the table costs more than a look at an opcode.
+void PtxEditor::addSpaces() {
+  constexpr std::array kSpaces = {StateSpace::Global, StateSpace::Shared, StateSpace::Const, StateSpace::Local};
+  Module probe;
+  probe.version = module_.version;
+  probe.target = module_.target;
+  PtxEditor made(probe);
+  std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> probes;
+  const std::vector<Opcode> opcodes = module_.opcodes;
+  for (std::uint32_t o = 0; o < opcodes.size(); ++o)
+    if (const std::string_view base = module_.text(opcodes[o].base); isAccess(base))
+      for (const StateSpace space : kSpaces)
+        probes[{OpcodeId(o), space}] = made.opcode(base, withSpaceWord(module_, opcodes[o], space));
+  const FormTable forms(probe);
+  for (const auto& [key, id] : probes) {
+    const Opcode& from = opcodes[index(key.first)];
+    withSpace_[key] = forms.entry(id).problem.empty()
+                          ? opcode(std::string(module_.text(from.base)), withSpaceWord(module_, from, key.second))
+                          : OpcodeId::None;
+  }
+}
+
+OpcodeId PtxEditor::withSpace(OpcodeId generic, StateSpace space) {
+  if (withSpace_.empty()) addSpaces();
+  const auto made = withSpace_.find({generic, space});
+  return made == withSpace_.end() ? OpcodeId::None : made->second;
+}
+
+std::uint32_t PtxEditor::addOperands(Function& function, std::span<const Operand> operands) {
+  const auto first = static_cast<std::uint32_t>(function.operands.size());
+  function.operands.insert(function.operands.end(), operands.begin(), operands.end());
+  return first;
+}
+
+void PtxEditor::rewrite(Function& function, Instruction& instruction, OpcodeId opcode,
+                        std::span<const Operand> operands) {
+  instruction.opcode = opcode;
+  instruction.firstOperand = addOperands(function, operands);
+  instruction.operandCount = static_cast<std::uint16_t>(operands.size());
+}
+
+RegisterId PtxEditor::addRegister(Function& function, Type type, SourceLoc loc) {
+  Register made;
+  made.name = module_.names.intern(fmt::format("%space{}", registers_++));
+  made.loc = loc;
+  made.type = type;
+  function.registers.push_back(made);
+  return RegisterId(static_cast<std::uint32_t>(function.registers.size() - 1));
+}
+
+void PtxEditor::insertBefore(Function& function, std::uint32_t before, OpcodeId opcode,
+                             std::span<const Operand> operands, const Instruction& like) {
+  Instruction made = like;
+  made.guard = RegisterId::None;
+  made.guardNegated = false;
+  rewrite(function, made, opcode, operands);
+  inserted_.emplace_back(before, static_cast<std::uint32_t>(function.instructions.size()));
+  function.instructions.push_back(made);
+}
+
+void PtxEditor::finish(Function& function) {
+  if (inserted_.empty()) return;
+  std::stable_sort(inserted_.begin(), inserted_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::vector<Statement> statements;
+  std::vector<std::uint32_t> moved(function.statements.size());
+  auto next = inserted_.begin();
+  for (std::uint32_t s = 0; s < function.statements.size(); ++s) {
+    for (; next != inserted_.end() && next->first == s; ++next)
+      statements.push_back({StatementKind::Instruction, next->second});
+    moved[s] = static_cast<std::uint32_t>(statements.size());
+    statements.push_back(function.statements[s]);
+  }
+  for (Label& label : function.labels)
+    if (label.statement < moved.size()) label.statement = moved[label.statement];
+  function.statements = std::move(statements);
+  inserted_.clear();
+}
+
+} // namespace orias::ptx
