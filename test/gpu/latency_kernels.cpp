@@ -14,7 +14,7 @@ constexpr unsigned kPasses = 3;
 
 std::vector<LatencyKernel> latencyKernels(const isa::Target& target) {
   std::vector<LatencyKernel> kernels = chainKernels(target);
-  for (auto* part : {stallKernels, predicateKernels, overwriteKernels})
+  for (auto* part : {stallKernels, predicateKernels, overwriteKernels, uniformOverwriteKernels})
     for (LatencyKernel& kernel : part(target))
       kernels.push_back(std::move(kernel));
   return kernels;

@@ -25,7 +25,9 @@ std::vector<LatencyKernel> latencyKernels(const isa::Target& target);
 std::vector<LatencyKernel> stallKernels(const isa::Target& target);     ///< pairs of instructions through R and UR
 std::vector<LatencyKernel> predicateKernels(const isa::Target& target); ///< pairs through predicates
 std::vector<LatencyKernel> overwriteKernels(const isa::Target& target); ///< a register is read, then overwritten
-std::vector<LatencyKernel> chainKernels(const isa::Target& target);     ///< variable latency, and independent rows
+/// The same in the uniform datapath.
+std::vector<LatencyKernel> uniformOverwriteKernels(const isa::Target& target);
+std::vector<LatencyKernel> chainKernels(const isa::Target& target); ///< variable latency, and independent rows
 
 /// What is around the measured instructions.
 struct MeasuredCode {

@@ -78,3 +78,13 @@ TEST_CASE("chains and rows run with timing") {
     CHECK(kernel.probe.table > 0);
   }
 }
+
+TEST_CASE("registers of the uniform datapath that are overwritten keep their old values for those before") {
+  for (const LatencyKernel& kernel : uniformOverwriteKernels(target())) {
+    std::string why;
+    const auto results = resultsOf(kernel, false, why);
+    INFO(kernel.name, ": ", why);
+    REQUIRE(results);
+    CHECK(results->front() == std::byte{3 * 8 * 4}); // rounds, steps, the old value
+  }
+}
