@@ -160,6 +160,8 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
     phases::parseParamBinding(binding); // throws; the jobs read them
   for (const std::string& query : options.phases.why)
     phases::parseRegisterQuery(query);
+  if (knobs_.enabled(phases::Knob::DumpIrBeforeMemorySpaceOpt)) pipeline_.dumpBefore.emplace_back("M6");
+  if (knobs_.enabled(phases::Knob::DumpIrAfterMemorySpaceOpt)) pipeline_.dumpAfter.emplace_back("M6");
   phases::PhaseManager{pipeline_}; // throws for phases that there are not
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
@@ -216,7 +218,11 @@ Result Compilation::run() {
   if (pipeline_.startFrom.empty()) {
     settleInputs();
     stage("check", [&] { check(); });
-    if (!hasErrors() && !checkOnly_) stage("modules", [&] { resolveSpaces(); });
+    if (!hasErrors() && !checkOnly_)
+      stage("modules", [&] {
+        resolveSpaces("M6", false);
+        resolveSpaces("M7", true);
+      });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }
   if (!hasErrors() && !checkOnly_) chooseFunctions();
@@ -266,25 +272,36 @@ void Compilation::check() {
     ptx::check(*source.ptx, options, source.diags);
 }
 
-void Compilation::resolveSpaces() {
+void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
+  using phases::Knob;
   ptx::MemorySpaceOptions options;
+  options.assumptions.paramsAreGlobal = knobs_.enabled(Knob::ParamAlwaysPointToGlobal);
+  options.assumptions.constPointersAreGlobal = knobs_.enabled(Knob::StrongGlobalAssumptions);
+  options.assumptions.tracksLocals = knobs_.enabled(Knob::TrackIndirLoad);
   options.assumptions.isWholeProgram = !options_.relocatable && sources_.size() == 1;
+  options.assumptions.followsCalls = followsCalls;
+  options.resolvesWmma = knobs_.enabled(Knob::WmmaMemorySpaceOpt);
   options.mayConvert = options_.optLevel > 0;
   options.wantRemarks = options_.wantRemarks || options_.wantKernelInfo;
-  dumpPtx("M6", "before");
-  modulePhase("M6", [&] {
+  if (followsCalls && knobs_.enabled(Knob::DumpIpMsp)) options.trace = &result_.phaseText;
+  dumpPtx(number, "before");
+  modulePhase(number, [&] {
+    const phases::ModulePhase& phase = phases::modulePhase(number);
     for (Source& source : sources_) {
-      const ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options);
-      for (const ptx::SpaceRemark& r : result.remarks)
-        moduleRemarks_.push_back({.phase = "M6",
+      const ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
+      for (const ptx::SpaceRemark& r : result.remarks) {
+        // What an earlier phase has said is not said again.
+        if (!r.isResolved && !source.keptGeneric.emplace(r.line, r.message).second) continue;
+        moduleRemarks_.push_back({.phase = phase.number,
                                   .function = std::string(source.ptx->text(source.ptx->function(r.function).name)),
                                   .done = r.isResolved,
                                   .message = r.message,
                                   .line = r.line});
-      if (afterModulePhase_) afterModulePhase_(phases::modulePhase("M6"), *source.ptx, result.hasChanged);
+      }
+      if (afterModulePhase_) afterModulePhase_(phase, *source.ptx, result.hasChanged);
     }
   });
-  dumpPtx("M6", "after");
+  dumpPtx(number, "after");
 }
 
 void Compilation::lower() {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/lower/lower.h"
+#include "frontend/module_phases/memory_space_opt.h"
 #include "orias/cubin_module.h"
 #include "orias/module_remarks.h"
 #include "orias/orias.h"
@@ -11,8 +12,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace orias {
@@ -58,6 +61,8 @@ class Compilation {
     Diagnostics diags;
     std::unique_ptr<ptx::Module> ptx;
     std::unique_ptr<ori::Module> ori;
+    ptx::WarnedPlaces warned{};
+    std::set<std::pair<std::uint32_t, std::string>> keptGeneric{}; ///< remarks on generic accesses, by line
   };
 
   /// Adds the time that `work` takes to Result::times.
@@ -75,7 +80,7 @@ class Compilation {
   void settleInputs();
   void settleDebugging();
   void check();
-  void resolveSpaces();
+  void resolveSpaces(std::string_view phase, bool followsCalls);
   void lower();
   void settleLaunches();
   void chooseFunctions();

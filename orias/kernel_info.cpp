@@ -86,10 +86,11 @@ struct Counts {
   }
 };
 
+/// What the last phase that looked at the access said of it.
 std::string reasonFor(std::uint32_t line, std::span<const ModuleRemark> remarks) {
-  const auto why = std::ranges::find_if(
-      remarks, [&](const ModuleRemark& r) { return r.phase == "M6" && !r.done && r.line == line; });
-  return why != remarks.end() ? why->message : "its address is generic in the PTX";
+  for (auto r = remarks.rbegin(); r != remarks.rend(); ++r)
+    if ((r->phase == "M6" || r->phase == "M7") && !r->done && r->line == line) return r->message;
+  return "its address is generic in the PTX";
 }
 
 std::uint64_t localBytes(const ori::Function& function) {

@@ -45,7 +45,7 @@ struct KernelInfo {
   std::vector<GenericAccess> genericAccesses;
 };
 
-/// Counts what a job has made. `remarks` tells why accesses stayed generic (phase M6).
+/// Counts what a job has made. `remarks` tells why accesses stayed generic (phases M6 and M7).
 KernelInfo kernelInfo(const FunctionJob& job, const FunctionReport& report, std::span<const ModuleRemark> remarks);
 
 /// A line for each metric, "kernel-info: <metric> in function '<name>' = <value>", then one for each generic access.

@@ -17,6 +17,8 @@ constexpr bool kBefore = true, kAfter = false;
 constexpr ModulePhase kPhases[] = {
     {"M6", "MemorySpaceOptFirstTime", 0, 4, kOptional, kBefore,
      "PTX still names variables and spaces, and lowering makes the code of the space at once"},
+    {"M7", "IPMSP", 1, 4, kOptional, kBefore,
+     "the spaces that callers pass and callees return, while functions and calls are still there"},
     {"M5", "InlineMust", 0, 4, kOptional, kBefore,
      "lowering copies bodies of functions into their callers; without it functions keep code of their own"},
     {"M2", "KernelAttr", 0, 4, kNeeded, kBefore,

@@ -60,9 +60,11 @@ std::string listOf(SpaceMask mask) {
 class SpaceResolver {
  public:
   SpaceResolver(Module& module, FunctionId id, const FormTable& forms, const PointerSpaces& spaces, PtxEditor& editor,
-                Diagnostics& diagnostics, const MemorySpaceOptions& options, MemorySpaceResult& result)
+                Diagnostics& diagnostics, const MemorySpaceOptions& options, MemorySpaceResult& result,
+                WarnedPlaces& warned)
       : module_(module), id_(id), f_(module.functions[index(id)]), forms_(forms), spaces_(spaces),
-        facts_(spaces.facts(id)), editor_(editor), diagnostics_(diagnostics), options_(options), result_(result) {}
+        facts_(spaces.facts(id)), editor_(editor), diagnostics_(diagnostics), options_(options), result_(result),
+        warned_(warned) {}
 
   void run() {
     if (options_.wantRemarks) {
@@ -179,7 +181,7 @@ class SpaceResolver {
     else if (isWmma(form.op))
       text = isConst ? "Cannot do WMMA on constant memory" : isLocal ? "Cannot do WMMA on local memory" : "";
     if (text.empty()) return false;
-    diagnostics_.warning(i.loc, std::string(text));
+    if (warned_.emplace(i.loc.line, i.loc.column).second) diagnostics_.warning(i.loc, std::string(text));
     return true;
   }
 
@@ -213,6 +215,7 @@ class SpaceResolver {
   Diagnostics& diagnostics_;
   const MemorySpaceOptions& options_;
   MemorySpaceResult& result_;
+  WarnedPlaces& warned_;
   Function before_; // for remarks, with its definitions
   std::vector<std::vector<std::uint32_t>> definitions_;
   /// Registers that hold the address of a register in a space, since the last label.
@@ -221,17 +224,21 @@ class SpaceResolver {
 
 } // namespace
 
-MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options) {
+MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
+                                 WarnedPlaces& warned) {
   MemorySpaceResult result;
   if (module.addressSize != 64 ||
       std::ranges::none_of(module.opcodes, [&](const Opcode& o) { return mayBeGeneric(module, o); }))
     return result;
+  // Without functions there is no call to follow.
+  const auto isFunction = [](const Function& f) { return f.hasBody && !f.isEntry; };
+  if (options.assumptions.followsCalls && std::ranges::none_of(module.functions, isFunction)) return result;
   const FormTable forms(module);
-  const PointerSpaces spaces(module, forms, options.assumptions);
+  const PointerSpaces spaces(module, forms, options.assumptions, options.trace);
   PtxEditor editor(module);
   for (std::uint32_t f = 0; f < module.functions.size(); ++f)
     if (module.functions[f].hasBody)
-      SpaceResolver(module, FunctionId(f), forms, spaces, editor, diagnostics, options, result).run();
+      SpaceResolver(module, FunctionId(f), forms, spaces, editor, diagnostics, options, result, warned).run();
   return result;
 }
 

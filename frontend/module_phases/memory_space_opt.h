@@ -5,7 +5,9 @@
 #include "support/diagnostics.h"
 
 #include <cstdint>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace orias::ptx {
@@ -17,6 +19,7 @@ struct MemorySpaceOptions {
   /// than they save.
   bool mayConvert = true;
   bool wantRemarks = false;
+  std::string* trace = nullptr; ///< the steps across calls, if not null
 };
 
 /// An access through a generic address: what became of it.
@@ -32,6 +35,9 @@ struct MemorySpaceResult {
   std::vector<SpaceRemark> remarks; ///< if wanted
 };
 
+/// Places of instructions that have been warned of: each is once.
+using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
+
 /// Phase M6, MemorySpaceOpt (first time): generic accesses get the space of their address where it is proved
 /// (PointerSpaces), and isspacep the answer. It works on PTX: variables and spaces still have names there, the
 /// registers of a frame are not mixed with those of callees yet, and lowering then makes the code of the space at once,
@@ -42,6 +48,10 @@ struct MemorySpaceResult {
 /// conversion that made them generic.
 ///
 /// Atomic operations, and matrix loads and stores, on spaces that do not have them are warned of.
-MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options);
+///
+/// Phase M7, IPMSP, is the same with SpaceAssumptions::followsCalls: what callers pass and callees return is known,
+/// too. Functions that other modules or pointers may reach keep generic accesses; none is cloned.
+MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
+                                 WarnedPlaces& warned);
 
 } // namespace orias::ptx

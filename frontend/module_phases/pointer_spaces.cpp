@@ -1,5 +1,6 @@
 #include "frontend/module_phases/pointer_spaces.h"
 
+#include "frontend/lower/call_graph.h"
 #include "frontend/module_phases/instruction_results.h"
 
 #include <algorithm>
@@ -51,13 +52,14 @@ bool isAtomicOrPrefetch(Op op) {
 /// The sweeps over one function.
 class FunctionSpaces {
  public:
-  FunctionSpaces(PointerSpaces& all, const Function& function, PointerFacts& facts)
-      : all_(all), module_(all.module_), forms_(all.forms_), f_(function), facts_(facts) {
+  FunctionSpaces(PointerSpaces& all, FunctionId id, PointerFacts& facts)
+      : all_(all), module_(all.module_), forms_(all.forms_), id_(id), f_(module_.function(id)), facts_(facts) {
     values_.resize(f_.registers.size());
     facts_.masks.assign(f_.registers.size(), {});
     facts_.places.assign(f_.registers.size(), {});
     for (const Parameter& parameter : f_.params)
-      if (parameter.reg != RegisterId::None && isWide(parameter.reg)) values_[index(parameter.reg)] = unknown();
+      if (parameter.reg != RegisterId::None && isWide(parameter.reg))
+        values_[index(parameter.reg)].mask = parameterMask(parameter.variable);
     findPlaces();
   }
 
@@ -253,7 +255,8 @@ class FunctionSpaces {
     default: break;
     }
     if (isAtomicOrPrefetch(form.op)) return visitAtomic(i, ops);
-    if (form.op == Op::Call || !isArithmetic(form.op)) return visitOther(i, ops);
+    if (form.op == Op::Call) return visitCall(i, ops);
+    if (!isArithmetic(form.op)) return visitOther(i, ops);
     TrackedValue result = kNumberValue;
     for (std::size_t k = 1; k < ops.size(); ++k)
       result.mask = arithmeticOf(result.mask, valueOf(ops[k]).mask);
@@ -396,11 +399,84 @@ class FunctionSpaces {
     return value;
   }
 
+  static bool names(const std::vector<Parameter>& list, VariableId id) {
+    return std::ranges::any_of(list, [&](const Parameter& p) { return p.variable == id; });
+  }
+
+  bool isPointerSized(VariableId id) const { return module_.variable(id).byteSize() == kPointerBytes; }
+
+  /// A parameter of this function.
+  SpaceMask parameterMask(VariableId id) const {
+    if (f_.isEntry) {
+      const Variable& v = module_.variable(id);
+      if (v.isPointer && v.pointerSpace == StateSpace::Global) return SpaceMask::kGlobal;
+      return all_.assumptions_.paramsAreGlobal ? SpaceMask(SpaceMask::kGlobal) : unknown().mask;
+    }
+    return all_.isClosed(id_) && isPointerSized(id) ? all_.passed(id) : unknown().mask;
+  }
+
   SpaceMask paramMask(const Operand& address) const {
-    if (address.addressBase() != OperandKind::Variable || !f_.isEntry) return unknown().mask;
-    const Variable& v = module_.variable(address.variableId());
-    if (v.isPointer && v.pointerSpace == StateSpace::Global) return SpaceMask::kGlobal;
-    return all_.assumptions_.paramsAreGlobal ? SpaceMask(SpaceMask::kGlobal) : unknown().mask;
+    if (address.addressBase() != OperandKind::Variable) return unknown().mask;
+    const VariableId id = address.variableId();
+    if (names(f_.params, id)) return parameterMask(id);
+    // What a call has returned.
+    const auto known = callParams_.find(id);
+    return all_.assumptions_.followsCalls && isPointerSized(id) && known != callParams_.end() ? known->second
+                                                                                              : unknown().mask;
+  }
+
+  void joinCallParam(VariableId id, SpaceMask mask) {
+    SpaceMask& known = callParams_[id];
+    const SpaceMask joined = known | mask;
+    hasChanged_ |= !(joined == known);
+    known = joined;
+  }
+
+  /// What is stored in a parameter of a call, or in a result of this function.
+  void storeParam(const Form& form, const Operand& address, const Operand& value) {
+    if (address.addressBase() != OperandKind::Variable) return;
+    const VariableId id = address.variableId();
+    const bool isWhole = isPointerSized(id) && bitWidth(form.type()) == kPointerBits && !value.isGroup();
+    const SpaceMask mask = isWhole ? valueOf(value).mask : unknown().mask;
+    if (names(f_.returns, id))
+      all_.pass(id_, id, mask, true);
+    else
+      joinCallParam(id, mask);
+  }
+
+  void visitCall(const Instruction& i, std::span<const Operand> ops) {
+    for (const Operand& o : ops)
+      publishAll(o);
+    const CallParts parts = callParts(f_, i);
+    FunctionId callee = parts.callee->is(OperandKind::Function) ? parts.callee->functionId() : FunctionId::None;
+    if (callee != FunctionId::None && !all_.isClosed(callee)) callee = FunctionId::None;
+    if (parts.args && callee != FunctionId::None) {
+      const auto args = f_.parts(*parts.args);
+      const auto& params = module_.function(callee).params;
+      for (std::size_t k = 0; k < args.size() && k < params.size(); ++k)
+        if (isPointerSized(params[k].variable)) all_.pass(callee, params[k].variable, passedBy(args[k]), false);
+    }
+    if (!parts.returns) return;
+    const auto results = f_.parts(*parts.returns);
+    for (std::size_t k = 0; k < results.size(); ++k) {
+      SpaceMask mask = unknown().mask;
+      if (callee != FunctionId::None && k < module_.function(callee).returns.size()) {
+        const Parameter& result = module_.function(callee).returns[k];
+        // Results in registers are not followed.
+        if (result.reg == RegisterId::None && isPointerSized(result.variable)) mask = all_.passed(result.variable);
+      }
+      if (results[k].is(OperandKind::Variable))
+        joinCallParam(results[k].variableId(), mask);
+      else
+        set(results[k], {mask, kNoObject});
+    }
+  }
+
+  SpaceMask passedBy(const Operand& argument) const {
+    if (!argument.is(OperandKind::Variable)) return valueOf(argument).mask;
+    if (!isPointerSized(argument.variableId())) return unknown().mask;
+    const auto known = callParams_.find(argument.variableId());
+    return known == callParams_.end() ? SpaceMask() : known->second;
   }
 
   void visitStore(const Form& form, std::span<const Operand> ops) {
@@ -409,6 +485,7 @@ class FunctionSpaces {
                            all_.assumptions_.tracksLocals && !memory_[target.object].isEscaped;
     if (!isTracked) {
       publish(ops[1]);
+      if (form.space() == StateSpace::Param) storeParam(form, ops[0], ops[1]);
       if (target.object == kSeveralObjects) escape({SpaceMask::kUnknown, kSeveralObjects});
       return;
     }
@@ -471,29 +548,94 @@ class FunctionSpaces {
   PointerSpaces& all_;
   const Module& module_;
   const FormTable& forms_;
+  const FunctionId id_;
   const Function& f_;
   PointerFacts& facts_;
+  std::map<VariableId, SpaceMask> callParams_;  // declared in the body: what is passed to callees and comes back
   std::vector<TrackedValue> values_;            // by RegisterId
   std::map<std::uint32_t, LocalMemory> memory_; // by VariableId
   bool hasChanged_ = false;
   bool storesDifference_ = false;
 };
 
-PointerSpaces::PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions)
-    : module_(module), forms_(forms), assumptions_(assumptions), facts_(module.functions.size()),
+PointerSpaces::PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions,
+                             std::string* trace)
+    : module_(module), forms_(forms), assumptions_(assumptions), trace_(trace),
+      isClosed_(module.functions.size(), false), callers_(module.functions.size()),
+      isInWork_(module.functions.size(), false), facts_(module.functions.size()),
       storesDifferences_(!assumptions.isWholeProgram) {
-  const auto runAll = [&] {
-    bool storesDifferences = false;
-    for (std::size_t i = 0; i < module_.functions.size(); ++i)
-      if (module_.functions[i].hasBody)
-        storesDifferences |= FunctionSpaces(*this, module_.functions[i], facts_[i]).run();
-    return storesDifferences;
-  };
+  if (assumptions_.followsCalls) findClosedFunctions();
   // Without stored differences no loaded value is one; with them any may be.
-  if (runAll() && !storesDifferences_) {
+  if (analyzeAll() && !storesDifferences_) {
     storesDifferences_ = true;
-    runAll();
+    passed_.clear();
+    analyzeAll();
   }
+}
+
+void PointerSpaces::trace(std::string_view line) {
+  if (trace_) *trace_ += fmt::format("{}\n", line);
+}
+
+void PointerSpaces::findClosedFunctions() {
+  const CallGraph calls(module_, forms_);
+  for (std::uint32_t f = 0; f < module_.functions.size(); ++f) {
+    const Function& function = module_.functions[f];
+    const auto isNamed = [&](FunctionId id) { return calls.resolved(id) == FunctionId(f); };
+    const bool hasAlias =
+        std::ranges::any_of(module_.functions, [&](const Function& other) { return other.aliasee == FunctionId(f); });
+    isClosed_[f] = function.hasBody && !function.isEntry && !hasAlias &&
+                   (assumptions_.isWholeProgram || function.linkage == Linkage::None) &&
+                   std::ranges::none_of(calls.addressTaken(), isNamed);
+  }
+  for (std::uint32_t f = 0; f < module_.functions.size(); ++f)
+    for (const FunctionId callee : calls.callees(FunctionId(f)))
+      if (isClosed(callee)) callers_[index(callee)].push_back(FunctionId(f));
+}
+
+/// Returns whether some function stores or passes a difference of addresses.
+bool PointerSpaces::analyzeAll() {
+  work_.clear();
+  for (std::uint32_t f = 0; f < module_.functions.size(); ++f)
+    if (module_.functions[f].hasBody) {
+      work_.push_back(FunctionId(f));
+      isInWork_[f] = true;
+    }
+  trace(fmt::format("Initial work list size: {}", work_.size()));
+  bool storesDifferences = false;
+  for (std::size_t at = 0; at < work_.size(); ++at) {
+    const FunctionId id = work_[at];
+    isInWork_[index(id)] = false;
+    storesDifferences |= FunctionSpaces(*this, id, facts_[index(id)]).run();
+  }
+  return storesDifferences;
+}
+
+SpaceMask PointerSpaces::passed(VariableId parameter) const {
+  const auto known = passed_.find(parameter);
+  return known == passed_.end() ? SpaceMask() : known->second;
+}
+
+void PointerSpaces::pass(FunctionId function, VariableId parameter, SpaceMask mask, bool isResult) {
+  if (!isClosed(function)) return;
+  SpaceMask& known = passed_[parameter];
+  const SpaceMask joined = known | mask;
+  if (joined == known) return;
+  known = joined;
+  const std::string_view name = module_.text(module_.function(function).name);
+  const auto lookAgain = [&](FunctionId id) {
+    if (isInWork_[index(id)]) return;
+    isInWork_[index(id)] = true;
+    work_.push_back(id);
+  };
+  if (!isResult) {
+    trace(fmt::format("{}: {} changed in argument memory space", name, module_.text(module_.variable(parameter).name)));
+    lookAgain(function);
+    return;
+  }
+  trace(fmt::format("{}: return memory space {}", name, joined.isAddress() ? "is resolved" : "is not resolved"));
+  for (const FunctionId caller : callers_[index(function)])
+    lookAgain(caller);
 }
 
 std::vector<std::vector<std::uint32_t>> PointerSpaces::definitions(const Function& function) const {

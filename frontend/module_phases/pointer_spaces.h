@@ -5,7 +5,9 @@
 #include "frontend/module_phases/space_mask.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace orias::ptx {
@@ -16,6 +18,7 @@ struct SpaceAssumptions {
   bool constPointersAreGlobal = false; ///< so are 64-bit values in constant variables
   bool tracksLocals = true;            ///< addresses are followed through local variables
   bool isWholeProgram = true;          ///< no other module stores values or calls functions
+  bool followsCalls = false;           ///< addresses are followed into functions and back (phase M7)
 };
 
 /// The address of a variable plus a number.
@@ -38,9 +41,15 @@ struct PointerFacts {
 ///
 /// Kernel parameters stay unknown without `.ptr .global`: PTX says that a parameter without `.ptr`, and one with `.ptr`
 /// and no space, may be a generic address in any space (PTX ISA, "Kernel Function Parameter Attribute: .ptr").
+///
+/// With SpaceAssumptions::followsCalls parameters and results of functions are the union over all calls, by a work list
+/// to a fixed point: a function is looked at again when a parameter grows, its callers when a result does. Masks have
+/// eight bits, so each parameter puts a function on the list eight times at most.
 class PointerSpaces {
  public:
-  PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions);
+  /// `trace`, if not null, gets a line for each step across calls.
+  PointerSpaces(const Module& module, const FormTable& forms, const SpaceAssumptions& assumptions,
+                std::string* trace = nullptr);
 
   const PointerFacts& facts(FunctionId id) const { return facts_[index(id)]; }
 
@@ -55,9 +64,24 @@ class PointerSpaces {
  private:
   friend class FunctionSpaces;
 
+  void findClosedFunctions();
+  bool analyzeAll();
+  /// What a parameter or result of a function may be, as far as it is known; a mask that grows calls for another look.
+  SpaceMask passed(VariableId parameter) const;
+  void pass(FunctionId function, VariableId parameter, SpaceMask mask, bool isResult);
+  bool isClosed(FunctionId id) const { return isClosed_[index(id)]; }
+  void trace(std::string_view line);
+
   const Module& module_;
   const FormTable& forms_;
   SpaceAssumptions assumptions_;
+  std::string* trace_;
+  /// By FunctionId: functions that only direct calls of this module reach. All false if calls are not followed.
+  std::vector<bool> isClosed_;
+  std::vector<std::vector<FunctionId>> callers_; // by FunctionId, with closed callees only
+  std::map<VariableId, SpaceMask> passed_;       // of parameters and results of closed functions
+  std::vector<FunctionId> work_;
+  std::vector<bool> isInWork_;      // by FunctionId
   std::vector<PointerFacts> facts_; // by FunctionId
   /// Some code stores or passes the difference of two generic addresses, so a loaded value may be one.
   bool storesDifferences_ = false;

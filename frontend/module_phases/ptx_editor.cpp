@@ -103,8 +103,10 @@ void PtxEditor::rewrite(Function& function, Instruction& instruction, OpcodeId o
 }
 
 RegisterId PtxEditor::addRegister(Function& function, Type type, SourceLoc loc) {
+  while (module_.names.find(fmt::format("%space{}", registers_)) != NameId::None)
+    ++registers_;
   Register made;
-  made.name = module_.names.intern(fmt::format("%space{}", registers_++));
+  made.name = module_.names.intern(fmt::format("%space{}", registers_));
   made.loc = loc;
   made.type = type;
   function.registers.push_back(made);

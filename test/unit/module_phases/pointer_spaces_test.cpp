@@ -17,6 +17,7 @@ namespace {
 /// The kernel of a module after the phase, as text. `body` follows the declarations.
 std::string after(const std::string& body, const MemorySpaceOptions& options = {}) {
   const std::string text = ".version 8.7\n.target sm_90\n.address_size 64\n"
+                           ".const .u64 pointers[4];\n"
                            ".func callee(.param .b64 a) { ret; }\n"
                            ".visible .entry k(.param .u64 any)\n{\n"
                            ".reg .b64 %a<30>; .reg .b32 %r<30>; .reg .pred %p<4>;\n"
@@ -29,7 +30,8 @@ std::string after(const std::string& body, const MemorySpaceOptions& options = {
   const std::unique_ptr<Module> module = parse(text, diagnostics);
   check(*module, {}, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
-  memorySpaceOpt(*module, diagnostics, options);
+  WarnedPlaces warned;
+  memorySpaceOpt(*module, diagnostics, options, warned);
   return print(*module, module->functions.back());
 }
 
@@ -106,6 +108,14 @@ TEST_CASE("kernel parameters are global only if the user says so, and shared mem
   CHECK(has(after("ld.u32 %r2, [%a5];", options), "ld.global.u32 %r2, [%a5]"));
   CHECK(has(after("mapa.u64 %a6, %a4, 1; ld.u32 %r2, [%a6];"), "ld.u32 %r2, [%a6]"));
   CHECK(has(after("cvta.shared::cluster.u64 %a6, %a3; ld.u32 %r2, [%a6];"), "ld.u32 %r2, [%a6]"));
+}
+
+TEST_CASE("pointers in constant variables are global only if the user says so") {
+  MemorySpaceOptions options;
+  const std::string use = "ld.const.u64 %a6, [pointers]; ld.u32 %r2, [%a6];";
+  CHECK(has(after(use), "ld.u32 %r2, [%a6]"));
+  options.assumptions.constPointersAreGlobal = true;
+  CHECK(has(after(use, options), "ld.global.u32 %r2, [%a6]"));
 }
 
 TEST_CASE("isspacep is answered where the space is known, and where it is known not to be that one") {
