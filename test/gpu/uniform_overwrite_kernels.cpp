@@ -3,8 +3,8 @@
 #include <array>
 #include <fmt/format.h>
 
-// Reads of the uniform datapath that come late: a register or predicate is read, and written so many cycles behind it by
-// an instruction that is faster.
+// Reads of the uniform datapath that come late: a register or predicate is read, and written so many cycles behind it
+// by an instruction that is faster.
 
 namespace orias::gpu {
 
