@@ -17,11 +17,14 @@ using ori::Instr;
 
 namespace {
 
+Operand plain(Operand o) {
+  o.flags = static_cast<std::uint8_t>(o.flags & ~Operand::kNeg);
+  return o;
+}
+
 std::optional<std::uint64_t> numberOf(const Rewriter& rw, const Operand& pair) {
   if (!pair.isReg(File::R) || pair.width != 2) return std::nullopt;
-  Operand plain = pair;
-  plain.flags = static_cast<std::uint8_t>(plain.flags & ~Operand::kNeg);
-  const auto low = rw.constantOf(ori::component(plain, 0)), high = rw.constantOf(ori::component(plain, 1));
+  const auto low = rw.constantOf(ori::component(plain(pair), 0)), high = rw.constantOf(ori::component(plain(pair), 1));
   if (!low || !high) return std::nullopt;
   const std::uint64_t number = std::uint64_t{*high} << 32 | *low;
   return pair.neg() ? 0 - number : number;
@@ -57,10 +60,75 @@ bool isSpared(const Rewriter& rw, const Operand& sum) {
   return is;
 }
 
+/// The pair of a constant bank, at a fixed place, that a register holds.
+struct BankPair {
+  std::int64_t bank, offset;
+  friend bool operator==(const BankPair&, const BankPair&) = default;
+};
+
+std::optional<BankPair> bankPair(const Rewriter& rw, const Operand& pair) {
+  const Instr* load =
+      pair.isReg(File::R) && pair.isVirtual() && pair.width == 2 ? rw.producer(plain(pair), Op::LDC) : nullptr;
+  if (!load || load->isGuarded() || isa::modAs<isa::MemSize>(*load, Mod::Size) != isa::MemSize::B64)
+    return std::nullopt;
+  const ori::Operand &bank = load->op_(1), &index = load->op_(2), &offset = load->op_(3);
+  if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg())) return std::nullopt;
+  return BankPair{bank.imm, offset.imm};
+}
+
+/// The other term, if the value is a sum of the pair and it.
+std::optional<Operand> withoutTerm(const Rewriter& rw, const Operand& value, const BankPair& term) {
+  const Instr* sum = value.isReg(File::R) && !value.neg() ? rw.producer(value, Op::IADD64) : nullptr;
+  if (!sum || sum->isGuarded()) return std::nullopt;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand rest = sum->op_(3 - i).value(), added = sum->op_(i).value();
+    const bool isPlainRest = rest.isReg(File::R) && rest.isVirtual() && !rest.neg() && rest.width == 2;
+    if (!added.neg() && isPlainRest && rw.isStable(rest) && bankPair(rw, added) == term) return rest;
+  }
+  return std::nullopt;
+}
+
+/// (x + w) - w is x, (x + w + y) - w is x + y: an address that was made generic, and goes back to its space. `w` is the
+/// same pair of a constant bank, the start of the space's window.
+bool cancelWindow(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD64 || instr.isGuarded()) return false;
+  for (unsigned i = 1; i <= 2; ++i) {
+    const Operand subtracted = instr.op_(i).value(), value = instr.op_(3 - i).value();
+    if (!subtracted.neg() || value.neg()) continue;
+    const auto window = bankPair(rw, subtracted);
+    if (!window) continue;
+    if (const auto rest = withoutTerm(rw, value, *window)) {
+      rw.becomeCopy(instr, *rest);
+      return true;
+    }
+    const Instr* sum = value.isReg(File::R) ? rw.producer(value, Op::IADD64) : nullptr;
+    for (unsigned k = 1; sum && !sum->isGuarded() && k <= 2; ++k) {
+      const Operand other = sum->op_(3 - k).value();
+      const auto rest = withoutTerm(rw, sum->op_(k).value(), *window);
+      if (!rest || !other.isReg(File::R) || !other.isVirtual() || !rw.isStable(plain(other))) continue;
+      rw.rewrite(instr, Op::IADD64, {instr.op_(0).value(), *rest, other});
+      return true;
+    }
+    const Instr* product = value.isReg(File::R) ? rw.producer(value, Op::IMAD_WIDE) : nullptr;
+    if (!product || product->isGuarded() || !isUnused(product->op_(1).value())) continue;
+    const Operand a = product->op_(2).value(), b = product->op_(3).value();
+    const auto rest = withoutTerm(rw, product->op_(4).value(), *window);
+    const auto isMovable = [&](const Operand& o) {
+      return o.isImm() || (o.isReg(File::R) && o.isVirtual() && rw.isStable(plain(o)));
+    };
+    if (!rest || !isMovable(a) || !isMovable(b)) continue;
+    rw.rewrite(instr, Op::IMAD_WIDE, {instr.op_(0).value(), product->op_(1).value(), a, b, *rest},
+               {{Mod::Type, isa::modAs<isa::IntType>(*product, Mod::Type)}});
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
-/// (x + number) + number is x + number, modulo 2^64.
+/// (x + number) + number is x + number, modulo 2^64; what is added and subtracted again goes.
 bool reassociateLongSum(Rewriter& rw, Instr& instr) {
+  if (cancelWindow(rw, instr)) return true;
   const auto outer = numberedSum(rw, instr);
   if (!outer) return false;
   const Instr* sum = rw.producer(outer->rest, Op::IADD64);
