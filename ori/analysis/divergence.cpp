@@ -148,8 +148,9 @@ class Divergence::Solver {
       divergeResults(instr);
     if (instr.op == Op::PHI && joins_[instr.block->id]) divergeMerge(instr);
     if ((isGuardDivergent || reads) && isTerminator(instr.op)) branchApart(instr.block->id);
-    // Lanes that wait for lanes of different masks go on apart.
-    if (reads && row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence)) poison(instr.block->id);
+    // Lanes that wait for lanes of different masks go on apart. What products of warp groups read is data.
+    const bool waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && row.pipe != isa::Pipe::Mma;
+    if (reads && waits) poison(instr.block->id);
   }
 
   /// A phi of one value, whichever way it comes from, merges nothing.

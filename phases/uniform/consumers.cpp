@@ -126,6 +126,12 @@ bool placeInPredicateLogic(InstrDraft& draft, unsigned slot, const Operand& valu
 
 } // namespace
 
+bool isBroadcast(const ori::Instr& instr) {
+  if (instr.op != isa::Op::R2UR || instr.isGuarded() || !instr.op_(0).isZeroReg()) return false;
+  const ori::Operand& source = instr.op_(2);
+  return source.isVirtual() && !source.neg() && !source.abs() && !source.inverted();
+}
+
 bool placeUniform(InstrDraft& draft, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(draft.op);
   if (row.isPseudo()) return false;

@@ -7,6 +7,10 @@
 
 namespace orias::phases {
 
+/// An R2UR that takes a register which all lanes agree on to the uniform file, and does nothing else. When its source
+/// moves there, it becomes a copy.
+bool isBroadcast(const ori::Instr& instr);
+
 /// An instruction that is being changed on paper.
 struct InstrDraft {
   explicit InstrDraft(const ori::Instr& instr);

@@ -7,6 +7,7 @@
 #include "phases/uniform/consumers.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
 
@@ -121,6 +122,11 @@ class Converter {
 
   /// The instruction stays, and reads values that have moved.
   void feed(Instr& instr) {
+    if (isBroadcast(instr) && plan_.isMoving(instr.op_(2).value())) {
+      const Operand to = instr.op_(1).value(), from = inUniform(instr.op_(2).value());
+      function_.rewrite(&instr, Op::COPY, std::array{to, from});
+      return;
+    }
     InstrDraft draft(instr);
     bool changed = false;
     std::vector<Operand> refused;

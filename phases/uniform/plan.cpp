@@ -259,7 +259,7 @@ class Planner {
     function_.forEachUse(v, [&](ori::Operand& use) {
       const Instr& instr = *use.owner;
       if (!visited.insert(instr.id).second || plan_.isMoving(instr)) return;
-      if (takes(instr, v)) return;
+      if (isBroadcast(instr) || takes(instr, v)) return;
       if (bridged.insert(instr.block->id).second) inBlocks.cost += kToVector * width * weightOf(*instr.block);
     });
     Spreading behindWriters{0, true};
@@ -295,8 +295,12 @@ class Planner {
       cost.gain += kGain * weightOf(*writer->block);
       addSources(*writer, cost);
     }
-    for (VRegId v : unit.values)
+    for (VRegId v : unit.values) {
       cost.consumers += spreading(v).cost;
+      function_.forEachUse(v, [&](ori::Operand& use) {
+        if (isBroadcast(*use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
+      });
+    }
     return cost;
   }
 
