@@ -33,23 +33,25 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// to, and a fused operation has room for one constant only. The words of a product are paired here, before 37 puts one
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{simplifyPhi,      propagateCopies,    foldConstants,      simplifyAlgebra,
-                                           foldComparison,   foldLongComparison, foldBitTest,        reassociateLongSum,
-                                           dropMasks,        combinePredicates,  foldShiftedAddress, foldWideAddress,
-                                           foldOffset,       separateNumber,     separateProduct,    foldUniformBase,
-                                           contractProducts, foldSigns,          foldConstantIndex,  pairProducts,
-                                           combineCarryPair, foldHalves,         foldSaturation};
+  static constexpr Rewriter::Rule kRules[]{
+      simplifyPhi, propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,     foldLongComparison,
+      foldBitTest, reassociateLongSum, dropMasks,       combinePredicates, foldShiftedAddress, foldWideAddress,
+      foldOffset,  separateNumber,     separateProduct, foldUniformBase,   foldSharedOffset,   contractProducts,
+      foldSigns,   foldConstantIndex,  pairProducts,    combineCarryPair,  foldHalves,         foldSaturation};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,        propagateCopies,   propagateConstantLoad, foldConstants,     foldComparison,
-      foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
-      dropMasks,          combinePredicates, foldShiftedAddress,    foldWideAddress,   foldOffset,
-      foldUniformBase,    foldCarries,       combineShifts,         combineSums,       combineLogic,
-      combineTest,        foldSigns,         foldConstantIndex,     foldHalves,        foldSaturation};
+  static constexpr Rewriter::Rule kRules[]{simplifyPhi,        propagateCopies,    propagateConstantLoad,
+                                           foldConstants,      foldComparison,     foldLongComparison,
+                                           foldBitTest,        reassociateLongSum, narrowWideProduct,
+                                           simplifyAlgebra,    dropMasks,          combinePredicates,
+                                           foldShiftedAddress, foldWideAddress,    foldOffset,
+                                           foldUniformBase,    foldSharedOffset,   foldCarries,
+                                           combineShifts,      combineSums,        combineLogic,
+                                           combineTest,        foldSigns,          foldConstantIndex,
+                                           foldHalves,         foldSaturation};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

@@ -165,6 +165,26 @@ bool foldUniformBase(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// [x + constant] in shared memory, for a copy from global to shared memory.
+bool foldSharedOffset(Rewriter& rw, Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const int address = row.slotIndex("Rs"), offset = row.slotIndex("sharedOffset");
+  if (address < 0 || offset < 0) return false;
+  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
+  const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
+  if (!base.isVirtual() || !(at.isImm() || at.isNone())) return false;
+  Sum sum;
+  sum.offset = at.imm;
+  if (!decompose(rw, base, sum) || sum.offset == at.imm || !isAbsent(sum.uniform)) return false;
+  constexpr std::int64_t kFar = 1 << 24;
+  if (sum.offset < -kFar || sum.offset > kFar) return false;
+  const Operand there = Operand::immediate(static_cast<std::int32_t>(sum.offset));
+  if (!Rewriter::fitsWith(instr, static_cast<unsigned>(offset), there)) return false;
+  rw.setOperand(instr, static_cast<unsigned>(offset), there);
+  rw.setOperand(instr, static_cast<unsigned>(address), sum.base);
+  return true;
+}
+
 /// c[bank][number] for a load of constants whose index is known: others can name the constant themselves then.
 bool foldConstantIndex(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LDC) return false;

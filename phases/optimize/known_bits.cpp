@@ -7,6 +7,7 @@
 #include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
 
+#include <algorithm>
 #include <bit>
 
 namespace orias::phases {
@@ -107,6 +108,17 @@ Bits bitsOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return {from.canBeZero << count | (*factor - 1), from.canBeOne << count};
 }
 
+/// A sum or difference ends in as many zeros as all its sources do.
+Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
+  int zeros = 32;
+  for (unsigned i = 3; i < 6; ++i) {
+    Operand source = instr.op_(i).value();
+    source.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
+    zeros = std::min(zeros, std::countr_zero(bitsOf(rw, source, depth).canBeOne));
+  }
+  return {~0u, zeros == 32 ? 0 : ~0u << zeros};
+}
+
 Bits bitsOfLoad(const Instr& instr) {
   switch (isa::MemSize{isa::getMod(instr.op, instr.mods, Mod::Size)}) {
   case isa::MemSize::U8: return Bits::within(0xff);
@@ -131,6 +143,7 @@ Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   case Op::LOP3: return def.slot == 1 ? bitsOfLogic(rw, instr, depth - 1) : Bits{};
   case Op::PRMT: return bitsOfPermutation(rw, instr, depth - 1);
   case Op::SHF: return bitsOfShift(rw, instr, depth - 1);
+  case Op::IADD3: return def.slot == 0 ? bitsOfSum(rw, instr, depth - 1) : Bits{};
   case Op::IMAD: return bitsOfProduct(rw, instr, depth - 1);
   case Op::LDC:
   case Op::LDG:

@@ -114,6 +114,7 @@ bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp
 bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
+bool foldSharedOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool separateNumber(Rewriter&, ori::Instr&);        ///< separate_numbers.cpp
 bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
