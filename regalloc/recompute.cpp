@@ -68,7 +68,11 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
   all.erase(std::unique(all.begin(), all.end()), all.end());
   const auto uniform = std::ranges::count_if(all, [&](VRegId v) { return function_.vreg(v).file == File::UR; });
   const bool mayLiveLonger = file_ == File::P && uniform <= kMostUniform && all.size() <= candidates.size();
-  std::erase_if(candidates, [&](const Candidate& c) { return !c.longer.empty() && !mayLiveLonger; });
+  // Uniform predicates have their registers already, and others may be in them by then.
+  const auto hasItsRegister = [&](VRegId v) { return function_.vreg(v).file == File::UP; };
+  std::erase_if(candidates, [&](const Candidate& c) {
+    return !c.longer.empty() && (!mayLiveLonger || std::ranges::any_of(c.longer, hasItsRegister));
+  });
   // What reads others of the victims comes before them: its definition must still read the originals.
   std::ranges::stable_partition(candidates, [](const Candidate& c) { return c.readsOwnFile; });
   std::vector<std::uint32_t> ordered;
