@@ -37,9 +37,9 @@ constexpr unsigned kMaxReorderings = 6;
 constexpr unsigned kPassesWithoutSlack = 1;
 /// Registers that are kept free after that where runs are missing: so many for each pass, up to this part of all.
 constexpr unsigned kSlackPerPass = 2, kMaxSlackPart = 4;
-/// UR0 to UR3: ptxas leaves them alone, with up to 52 others in use (seen in its cubins for sm_80 and sm_90).
-/// They exist, so they come when all others are taken, isa::kSetupMark excepted where it means something.
-constexpr unsigned kLastUniform = 4;
+/// UR0 to UR3 are nobody's: ptxas never uses them, with up to 59 others in use (observed in its cubins for sm_75, sm_80
+/// and sm_90), and on an H100 a kernel that had matrix descriptors in them met an illegal instruction now and then.
+constexpr unsigned kFirstUniform = 4;
 /// Uniform registers that file R does not get when it is short: pairs must find aligned places among the others.
 constexpr unsigned kSpareUniform = 8;
 /// A kernel that asks for registers begins with no fewer, whatever its limit is (observed).
@@ -275,7 +275,7 @@ class Allocator {
 
   UniformRefuge& uniformRefuge() {
     if (!uniformRefuge_) {
-      const unsigned limit = limitOf(File::UR);
+      const unsigned limit = usable(File::UR, limitOf(File::UR));
       const unsigned taken = LiveRanges(function_, File::UR).mostLive() + kSpareUniform;
       uniformRefuge_.emplace(function_, limit - std::min(limit, taken));
     }
@@ -285,10 +285,9 @@ class Allocator {
   /// Registers that values may take: the stack pointer's is not one when there is a frame, or will be one.
   unsigned usable(File file, unsigned limit) const {
     if (file == File::R && function_.hasFramePointer) return limit - 2;
-    return file == File::R || (file == File::UR && keepsSetupMark()) ? limit - 1 : limit;
+    if (file == File::UR) return limit - kFirstUniform;
+    return file == File::R ? limit - 1 : limit;
   }
-
-  bool keepsSetupMark() const { return function_.module().target().needsBarrierSetup(); }
 
   /// Where calls write their results: what is live there besides has to survive them.
   CallPoints callPoints(const LiveRanges& ranges) const {
@@ -332,20 +331,11 @@ class Allocator {
       budget.reserved[kStackPointer] = true;
       if (function_.hasFramePointer) budget.reserved.push_back(true); // kFramePointer is the next one
     }
-    if (file == File::UR && keepsSetupMark()) {
-      budget.reserved.assign(isa::kSetupMark + 1, false);
-      budget.reserved.back() = true;
-    }
+    if (file == File::UR) budget.reserved.assign(kFirstUniform, true);
     return budget;
   }
 
   Placement bestPlacement(const Webs& webs, const SlotBudget& budget) const {
-    if (budget.file == File::UR) {
-      SlotBudget withoutFirst = budget;
-      withoutFirst.reserved.assign(kLastUniform, true);
-      Placement placement = place(function_, webs, withoutFirst, Order::ConstrainedFirst);
-      if (placement.failed.empty()) return placement;
-    }
     Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
     auto isBetter = [](const Placement& a, const Placement& b) {
       return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
