@@ -86,6 +86,12 @@ void assignControls(ori::Function& function, const ControlOptions& options) {
       const unsigned stall = std::min(stalls.after[i], target.maxStall());
       instr->control.stall = static_cast<std::uint8_t>(stall);
       instr->control.yield = goesOn(code.instrs[i], stall, target);
+      // With a wait mask, WARPGROUP.DEPBAR is no code (observed: nvdisasm refuses it, and ptxas never makes it).
+      if (instr->op == isa::Op::WARPGROUP_DEPBAR && instr->control.waitMask != 0) {
+        ori::Instr* nop = makeNop(function, 1, instr->source);
+        nop->control.waitMask = std::exchange(instr->control.waitMask, std::uint8_t{0});
+        function.insertBefore(instr, nop);
+      }
       ori::Instr* last = instr;
       for (unsigned rest = stalls.after[i] - stall; rest != 0;) {
         const unsigned part = std::min(rest, target.maxStall());

@@ -148,8 +148,8 @@ struct Printer {
     if (!o.isReg(File::R)) half(o);
     if (o.abs()) s += '|';
     if (is64BitAddress(slot)) s += ".64";
-    // Of operands that are read late, as textures do, nvdisasm does not write it.
-    if (o.reuse() && !d.slots[slot].readLate) s += ".reuse";
+    // Of operands that textures read late nvdisasm does not write it.
+    if (o.reuse() && (!d.slots[slot].readLate || d.latencyClass == LatencyClass::Dmma)) s += ".reuse";
     s += d.texts[slot].after;
     if (d.texts[slot].bracket != Bracket::MatrixDescriptor) suffixes(slot);
     if (o.isReg(File::R)) half(o);

@@ -149,6 +149,19 @@ TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPB
   }
 }
 
+TEST_CASE("controls: WARPGROUP.DEPBAR has no wait mask, which would make it an illegal instruction") {
+  phases::ControlOptions options;
+  options.isSerial = true;
+  Program program({"LDS R6, [R4]", "WARPGROUP.DEPBAR.LE gsb0, 0x0", "IADD3 R8, R6, R6, RZ", "EXIT"});
+  program.words(options);
+  const auto all = program.instrs();
+  const std::size_t at = program.place(isa::Op::WARPGROUP_DEPBAR);
+  REQUIRE(at > 0);
+  CHECK(all[at]->control.waitMask == 0);
+  CHECK(all[at - 1]->op == isa::Op::NOP);
+  CHECK((all[at - 1]->control.waitMask >> all[0]->control.writeBarrier & 1) == 1);
+}
+
 TEST_CASE("controls: CCTL.IVALL waits for the acquiring access before it") {
   const auto waits = [](const char* access) {
     Program program({access, "CCTL.IVALL", "IADD3 R8, R2, R6, RZ", "EXIT"});
