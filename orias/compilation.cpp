@@ -188,27 +188,31 @@ template <typename Work> void Compilation::modulePhase(std::string_view phase, W
   moduleTimes_.push_back({&phases::modulePhase(phase), processTime() - start});
 }
 
-void Compilation::dumpFunctions(std::string_view number, std::string_view when) {
-  const phases::ModulePhase& phase = phases::modulePhase(number);
-  if (!runs(number) || !phases::namesModulePhase(when == "before" ? pipeline_.dumpBefore : pipeline_.dumpAfter, phase))
-    return;
+std::optional<phases::PipelineOptions> Compilation::dumpOptions(std::string_view number, std::string_view when) {
+  const std::vector<std::string>& named = when == "before" ? pipeline_.dumpBefore : pipeline_.dumpAfter;
+  if (!runs(number) || !phases::namesModulePhase(named, phases::modulePhase(number))) return std::nullopt;
   phases::PipelineOptions options = pipeline_;
-  options.dump = [&](const std::string& text) { result_.phaseText += text; };
+  options.dump = [this](const std::string& text) { result_.phaseText += text; };
+  return options;
+}
+
+void Compilation::dumpFunctions(std::string_view number, std::string_view when) {
+  const std::optional<phases::PipelineOptions> options = dumpOptions(number, when);
+  if (!options) return;
+  const phases::ModulePhase& phase = phases::modulePhase(number);
   for (const Source& source : sources_)
     for (const auto& function : source.ori->functions)
-      phases::dumpModule(options, phase, when, function->name(), "ori", ori::print(*function));
+      phases::dumpModule(*options, phase, when, function->name(), "ori", ori::print(*function));
 }
 
 void Compilation::dumpPtx(std::string_view number, std::string_view when) {
+  const std::optional<phases::PipelineOptions> options = dumpOptions(number, when);
+  if (!options) return;
   const phases::ModulePhase& phase = phases::modulePhase(number);
-  if (!runs(number) || !phases::namesModulePhase(when == "before" ? pipeline_.dumpBefore : pipeline_.dumpAfter, phase))
-    return;
-  phases::PipelineOptions options = pipeline_;
-  options.dump = [&](const std::string& text) { result_.phaseText += text; };
   for (const Source& source : sources_)
     for (const ptx::Function& function : source.ptx->functions)
       if (function.hasBody)
-        phases::dumpModule(options, phase, when, source.ptx->text(function.name), "ptx",
+        phases::dumpModule(*options, phase, when, source.ptx->text(function.name), "ptx",
                            ptx::print(*source.ptx, function));
 }
 

@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -72,6 +73,8 @@ class Compilation {
   bool runs(std::string_view phase) const;
   /// Runs `work` as a phase of modules, if it runs; times it.
   template <typename Work> void modulePhase(std::string_view phase, Work&& work);
+  /// The options of a dump of a phase of modules, if it is to be dumped then ("before", "after").
+  std::optional<phases::PipelineOptions> dumpOptions(std::string_view phase, std::string_view when);
   /// Dumps the functions as Ori text, if the phase of modules is to be dumped then ("before", "after").
   void dumpFunctions(std::string_view phase, std::string_view when);
   void dumpPtx(std::string_view phase, std::string_view when);

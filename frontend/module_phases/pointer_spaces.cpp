@@ -173,7 +173,6 @@ class FunctionSpaces {
     case OperandKind::Float32:
     case OperandKind::Float64:
     case OperandKind::Special: return kNumberValue;
-    case OperandKind::Vector: return unknown();
     default: return unknown();
     }
   }
