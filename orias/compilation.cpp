@@ -144,7 +144,8 @@ void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnosti
 } // namespace
 
 Compilation::Compilation(std::span<const Input> inputs, const Options& options)
-    : options_(options), pipeline_(pipelineOptions(options.phases)) {
+    : options_(options), knobSections_(options.knobs), knobs_(knobSections_.all()),
+      pipeline_(pipelineOptions(options.phases)) {
   auto arch = isa::Target::parse(options.arch);
   if (!arch) throw Error(fmt::format("the architecture '{}' is not supported", options.arch));
   target_ = arch->target;
@@ -154,8 +155,6 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
   if (options.relocatable && inputs.size() > 1 && !options.phases.startFrom.empty())
     throw Error("not supported yet: Ori text of several inputs for one relocatable object");
-  for (const std::string& setting : options.knobs)
-    knobs_.setFromList(setting);
   for (const std::string& binding : options.boundParams)
     phases::parseParamBinding(binding); // throws; the jobs read them
   for (const std::string& query : options.phases.why)
@@ -386,8 +385,8 @@ void Compilation::chooseFunctions() {
           options_.entries.empty() || !function->isKernel() ||
           std::find(options_.entries.begin(), options_.entries.end(), function->name()) != options_.entries.end();
       if (wanted)
-        jobs_.push_back(
-            std::make_unique<FunctionJob>(*function, options_, knobs_, source.input->name, source.input->text));
+        jobs_.push_back(std::make_unique<FunctionJob>(*function, options_, knobSections_.of(function->name()),
+                                                      source.input->name, source.input->text));
     }
   }
   for (const std::string& entry : options_.entries) {

@@ -3,9 +3,9 @@
 #include "frontend/lower/lower.h"
 #include "frontend/module_phases/memory_space_opt.h"
 #include "orias/cubin_module.h"
+#include "orias/knob_sections.h"
 #include "orias/module_remarks.h"
 #include "orias/orias.h"
-#include "phases/knobs.h"
 #include "phases/manager.h"
 #include "support/diagnostics.h"
 
@@ -101,7 +101,8 @@ class Compilation {
   const isa::Target* target_ = nullptr;
   bool checkOnly_ = false;
   bool linksInputs_ = false; ///< several inputs are made objects and linked
-  phases::Knobs knobs_;
+  KnobSections knobSections_;
+  const phases::Knobs& knobs_; ///< for all functions
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
   ModuleObserver afterModulePhase_;

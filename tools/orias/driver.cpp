@@ -2,6 +2,7 @@
 
 #include "encoder/isa/target.h"
 #include "encoder/isa/uniform_features.h"
+#include "orias/knob_sections.h"
 #include "orias/orias.h"
 #include "phases/knobs.h"
 #include "phases/manager.h"
@@ -45,14 +46,11 @@ bool tellWarnings(const CommandLine& line) {
 
 /// Knob EmitLDCU, which some chips have in their assembler only. Throws UsageError where it cannot be had.
 bool emitsLdcu(const CommandLine& line) {
-  phases::Knobs knobs;
   try {
-    for (const std::string& text : line.options.knobs)
-      knobs.setFromList(text);
+    if (!KnobSections(line.options.knobs).all().enabled(phases::Knob::EmitLDCU)) return false;
   } catch (const Error& e) {
     throw UsageError(e.what());
   }
-  if (!knobs.enabled(phases::Knob::EmitLDCU)) return false;
   const auto arch = isa::Target::parse(line.options.arch);
   if (!arch) return false; // assembling it is an error of its own
   const std::string_view problem =
@@ -173,6 +171,8 @@ ExitStatus assembleAll(const CommandLine& line) {
 ExitStatus run(std::span<const std::string> words) {
   CommandLine line = parseCommandLine(words);
   if (const char* knobs = std::getenv("ORIAS_KNOBS")) line.options.knobs.insert(line.options.knobs.begin(), knobs);
+  if (const char* file = std::getenv("ORIAS_KNOBS_FILE"))
+    line.options.knobs.insert(line.options.knobs.begin(), tools::readWholeFile(file));
   switch (line.action) {
   case CommandLine::Action::Help: print(stdout, helpText()); return ExitStatus::Done;
   case CommandLine::Action::Version: print(stdout, versionText()); return ExitStatus::Done;
