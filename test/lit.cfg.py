@@ -1,7 +1,7 @@
 # How lit runs the tests of test/phases and test/cli. In RUN lines:
 #   %orias      the program orias        %s, %S, %t   the test, its folder, a scratch name
 #   %dis        the program orias-dis
-#   %run        the program orias-run
+#   %run        the program orias-run    %lab       the program orias-lab
 #   %examples   the folder examples/     %status N    runs the rest of the line and fails unless it exits with N
 import os
 
@@ -16,6 +16,7 @@ config.substitutions += [
     ("%orias", config.orias),
     ("%dis", config.orias + "-dis"),
     ("%run", config.orias + "-run"),
+    ("%lab", config.orias + "-lab"),
     ("%examples", config.examples),
     ("%status", config.python + " " + os.path.join(config.source_dir, "cli", "status.py")),
 ]

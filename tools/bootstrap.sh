@@ -5,7 +5,7 @@
 orias_packages=(
   g++ cmake ninja-build ccache
   antlr4 libantlr4-runtime-dev
-  libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev libelf-dev libtbb-dev zlib1g-dev
+  libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev libelf-dev libtbb-dev zlib1g-dev libsqlite3-dev
   doctest-dev llvm-14-tools clang-format python3
 )
 

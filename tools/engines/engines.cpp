@@ -88,9 +88,13 @@ Compiled assemble(std::string_view ptx, const Options& options) {
   return compiled;
 }
 
-Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options) {
+Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options,
+                launch::RunResult* result) {
   try {
-    return judge(emu::run(emu::loadCubin(cubin, device.launch.kernel), device, options));
+    launch::RunResult run = emu::run(emu::loadCubin(cubin, device.launch.kernel), device, options);
+    const Verdict verdict = judge(run);
+    if (result) *result = std::move(run);
+    return verdict;
   } catch (const std::exception& error) {
     return {Outcome::Fault, error.what()};
   }

@@ -43,9 +43,13 @@ struct Compiled {
 Compiled assemble(std::string_view ptx, const Options& options = {});
 /// By ptxas, which is looked for in $ORIAS_PEERS_DIR, then on the PATH; `options` as its command line takes them.
 Compiled assembleWithPtxas(std::string_view ptx, const std::string& options = "-arch=sm_90");
+/// What `ptxas --version` prints; empty without ptxas.
+std::string ptxasVersion();
 
-/// Runs the kernel of the device's launch out of a cubin; as interpret().
-Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options = {});
+/// Runs the kernel of the device's launch out of a cubin; as interpret(). `result`, if it is not null, gets the counts
+/// and figures of the run.
+Verdict emulate(std::span<const std::byte> cubin, launch::Device& device, const launch::RunOptions& options = {},
+                launch::RunResult* result = nullptr);
 
 /// What two runs left: Good or Mismatch.
 Verdict compare(const launch::Device& got, const launch::Device& wanted);

@@ -70,4 +70,10 @@ Compiled assembleWithPtxas(std::string_view ptx, const std::string& options) {
   return {{}, {view.begin(), view.end()}};
 }
 
+std::string ptxasVersion() {
+  const Files files;
+  const std::string command = fmt::format("'{}' --version >'{}' 2>/dev/null", ptxasPath(), files.messages());
+  return std::system(command.c_str()) == 0 ? readFile(files.messages()) : std::string();
+}
+
 } // namespace orias::engines

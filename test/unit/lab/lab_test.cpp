@@ -1,0 +1,254 @@
+#include "orias/orias.h"
+#include "support/check.h"
+#include "tools/common/files.h"
+#include "tools/lab/job_processes.h"
+#include "tools/lab/plan.h"
+#include "tools/lab/render.h"
+#include "tools/lab/store.h"
+#include "tools/lab/tune.h"
+
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <set>
+#include <unistd.h>
+
+using namespace orias;
+using namespace orias::lab;
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kPtx = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry add(.param .u64 p)
+{
+  .reg .b64 %a;
+  .reg .b32 %r;
+  ld.param.u64 %a, [p];
+  ld.global.u32 %r, [%a];
+  add.u32 %r, %r, 5;
+  st.global.u32 [%a], %r;
+  ret;
+}
+)";
+
+constexpr const char* kLaunch = R"({"file": "add.ptx", "kernel": "add", "grid": 1, "block": 1,
+  "buffers": [{"name": "x", "type": "u32", "count": 1, "init": "7"}], "arguments": [{"buffer": "x"}]})";
+
+/// A folder with one kernel and its launch, which goes with the test.
+class Folder {
+ public:
+  Folder() : path_(fs::temp_directory_path() / fmt::format("orias-lab-test-{}", ::getpid())) {
+    fs::create_directories(path_);
+    write("add.ptx", kPtx);
+    write("add.json", kLaunch);
+  }
+  ~Folder() { fs::remove_all(path_); }
+  std::string file(const std::string& name) const { return (path_ / name).string(); }
+  void write(const std::string& name, std::string_view text) const { tools::writeWholeFile(file(name), text); }
+  Plan plan(const std::string& json) const { return parsePlan(json, file("plan.json")); }
+  Job job() const {
+    Job job;
+    job.ptxFile = file("add.ptx");
+    job.launchFile = file("add.json");
+    job.chip = "sm_90";
+    return job;
+  }
+
+ private:
+  fs::path path_;
+};
+
+std::string errorOf(const Folder& folder, const std::string& json) {
+  try {
+    folder.plan(json);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a plan expands to the defaults, each value alone, phases left out, and ptxas") {
+  const Folder folder;
+  const Plan plan = folder.plan(R"({"kernels": ["*.json"], "chips": ["sm_80", "sm_90"], "options": [["-O3"], ["-O1"]],
+    "knobs": {"values": {"SchedReuse": [false], "PreSchedRegisterTarget": [32, 64]}}, "without": ["63"],
+    "ptxas": true})");
+  const std::vector<Job> jobs = expand(plan);
+  CHECK(jobs.size() == 2 * 2 * (1 + 3 + 1 + 1));
+  CHECK(jobs[0].knobs.empty());
+  CHECK(jobs[0].launchFile == folder.file("add.json"));
+  CHECK(jobs[0].ptxFile == folder.file("add.ptx"));
+  CHECK(jobs[1].knobs == std::vector<std::string>{"PreSchedRegisterTarget=32"});
+  CHECK(jobs[3].knobs == std::vector<std::string>{"SchedReuse=0"});
+  CHECK(jobs[4].disabled == std::vector<std::string>{"63"});
+  CHECK(jobs[5].assembler == Assembler::Ptxas);
+}
+
+TEST_CASE("a grid has each combination, a random search the same ones for a seed") {
+  const Folder folder;
+  const std::string knobs = R"("values": {"SchedReuse": [0, 1], "PreSchedRegisterTarget": [16, 32, 64]}})";
+  const Plan grid = folder.plan(R"({"kernels": ["add.ptx"], "knobs": {"search": "grid", )" + knobs + "}");
+  CHECK(expand(grid).size() == 1 + 6); // the defaults, and 2 times 3 combinations
+  const auto random = [&](unsigned seed) {
+    return knobSettings(folder.plan(fmt::format(
+        R"({{"kernels": ["add.ptx"], "knobs": {{"search": "random", "count": 8, "seed": {}, {}}})", seed, knobs)));
+  };
+  CHECK(random(1).size() == 9);
+  CHECK(random(1) == random(1));
+  CHECK(random(1) != random(2));
+}
+
+TEST_CASE("errors of a plan say where they are") {
+  const Folder folder;
+  CHECK(contains(errorOf(folder, R"({"kernels": ["none*.ptx"]})"), "kernels[0]"));
+  CHECK(
+      contains(errorOf(folder, R"({"kernels": ["add.ptx"], "knobs": {"values": {"SchedReus": [1]}}})"), "SchedReuse"));
+  CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "knobs": {"values": {"SchedReuse": [7]}}})"), "0 to 1"));
+  CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "knobs": {"search": "random"}})"), "count"));
+  CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "without": ["101"]})"), "without[0]")); // is needed
+  CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "chip": ["sm_90"]})"), "chip"));
+}
+
+TEST_CASE("results are known by the bytes of the inputs and by all options") {
+  const Folder folder;
+  const Job job = folder.job();
+  CHECK(parseJob(writeJob(job)) == job);
+  folder.write("same.ptx", kPtx);
+  Job same = job;
+  same.ptxFile = folder.file("same.ptx");
+  CHECK(jobId(job, "1") == jobId(same, "1"));
+  std::set<std::string> ids = {jobId(job, "1"), jobId(job, "2")};
+  const auto differs = [&](auto&& change) {
+    Job other = job;
+    change(other);
+    return ids.insert(jobId(other, "1")).second;
+  };
+  CHECK(ids.size() == 2);
+  CHECK(differs([](Job& j) { j.chip = "sm_80"; }));
+  CHECK(differs([](Job& j) { j.options = {"-O1"}; }));
+  CHECK(differs([](Job& j) { j.knobs = {"SchedReuse=0"}; }));
+  CHECK(differs([](Job& j) { j.disabled = {"63"}; }));
+  CHECK(differs([](Job& j) { j.assembler = Assembler::Ptxas; }));
+  CHECK(differs([](Job& j) { j.launchFile.clear(); }));
+  folder.write("add.ptx", std::string(kPtx) + "// changed\n");
+  CHECK(ids.insert(jobId(job, "1")).second);
+}
+
+TEST_CASE("a job is measured, and a cubin that computes something else is found to be wrong") {
+  const Folder folder;
+  const Job job = folder.job();
+  const Measurement right = measure(job);
+  CHECK(right.message == "");
+  CHECK(right.state == State::Done);
+  CHECK(right.cycles > 0);
+  CHECK(right.fullMachineCycles > 0);
+  REQUIRE(right.functions.size() == 1);
+  CHECK(right.functions[0].registers > 2);
+  CHECK(right.functions[0].codeBytes == right.functions[0].instructions * 16);
+
+  std::string other = kPtx;
+  other.replace(other.find("%r, 5"), 5, "%r, 6");
+  const Result wrongCubin = assemble(other);
+  Measurement wrong;
+  measureLaunch(job, kPtx, wrongCubin.cubin, wrong);
+  CHECK(wrong.state == State::Wrong);
+  CHECK(contains(wrong.message, "x[0] is 13, not 12"));
+
+  folder.write("add.ptx", "nonsense");
+  CHECK(measure(job).state == State::Refused);
+}
+
+TEST_CASE("measurements survive the way through text and through a store") {
+  const Folder folder;
+  Job job = folder.job();
+  const Measurement found = measure(job);
+  const auto isEqual = [](const Measurement& a, const Measurement& b) {
+    return writeMeasurement(a) == writeMeasurement(b);
+  };
+  CHECK(isEqual(parseMeasurement(writeMeasurement(found)), found));
+  const std::string path = folder.file("results.db");
+  {
+    Store store(path);
+    CHECK(!store.find("id").has_value());
+    store.add("id", job, "1", found);
+  }
+  Store again(path);
+  const auto kept = again.find("id");
+  REQUIRE(kept.has_value());
+  CHECK(isEqual(*kept, found));
+  const std::vector<std::string> ids = {"id"};
+  again.setPlan("plan", ids);
+  again.setPlan("plan", ids);
+  CHECK(again.query("SELECT count(*) AS n FROM plans").rows[0][0] == "1");
+  CHECK_THROWS_AS(again.query("DELETE FROM jobs"), Error);
+  CHECK_THROWS_AS(again.query("SELECT 1; SELECT 2"), Error);
+  CHECK_THROWS_AS(Store(folder.file("none.db"), Store::Mode::ReadOnly), Error);
+  CHECK_THROWS_AS(Store(folder.file("add.ptx")), Error);
+}
+
+TEST_CASE("tables are written as text, CSV and JSON") {
+  const Store::Table table{
+      {"name", "n"}, {{"a,\"b\"", "7"}, {"two\nlines", std::nullopt}}, {{false, true}, {false, false}}};
+  CHECK(render(table, TableFormat::Csv) == "name,n\r\n\"a,\"\"b\"\"\",7\r\n\"two\nlines\",\r\n");
+  CHECK(
+      render(table, TableFormat::Json) ==
+      "[\n {\n  \"name\": \"a,\\\"b\\\"\",\n  \"n\": 7\n },\n {\n  \"name\": \"two\\nlines\",\n  \"n\": null\n }\n]\n");
+  CHECK(render(table, TableFormat::Text) == "name   n\na,\"b\"  7\ntwo\n");
+}
+
+TEST_CASE("jobs that crash, hang or answer cost only themselves") {
+  const Folder folder;
+  const auto program = [&](const std::string& name, std::string_view script) {
+    folder.write(name, script);
+    fs::permissions(folder.file(name), fs::perms::owner_all);
+    return folder.file(name);
+  };
+  const auto outcome = [&](const std::string& path) {
+    JobProcesses processes(path, 2);
+    std::vector<Measurement> found;
+    const auto keep = [&](std::size_t, const Measurement& m) { found.push_back(m); };
+    Job job = folder.job();
+    job.limits.seconds = 1;
+    processes.start(0, job, keep);
+    processes.finish(keep);
+    REQUIRE(found.size() == 1);
+    return found[0];
+  };
+  CHECK(outcome(program("hang", "#!/bin/sh\nsleep 1000\n")).state == State::OutOfTime);
+  const Measurement crash = outcome(program("crash", "#!/bin/sh\nkill -SEGV $$\n"));
+  CHECK(crash.state == State::Fault);
+  CHECK(contains(crash.message, "signal 11"));
+  Measurement answer;
+  answer.state = State::Done;
+  answer.cycles = 42;
+  CHECK(outcome(program("answer", "#!/bin/sh\ncat >/dev/null\necho '" + writeMeasurement(answer) + "'\n")).cycles ==
+        42);
+  CHECK_THROWS_AS(outcome(folder.file("none")), Error);
+}
+
+TEST_CASE("the objective of tuning counts only right results") {
+  Measurement found;
+  TuneOptions options;
+  options.kernel = "add";
+  found.cycles = 100;
+  found.fullMachineCycles = 7;
+  found.functions = {{.name = "add", .registers = 10}};
+  found.state = State::Wrong;
+  CHECK(objectiveOf(found, options) > 1e300);
+  found.state = State::Done;
+  CHECK(objectiveOf(found, options) == 100);
+  options.objective = Objective::FullMachineCycles;
+  CHECK(objectiveOf(found, options) == 7);
+  options.objective = Objective::Registers;
+  CHECK(objectiveOf(found, options) == doctest::Approx(10));
+}

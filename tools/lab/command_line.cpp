@@ -1,0 +1,127 @@
+#include "tools/lab/command_line.h"
+
+#include "orias/options.h"
+#include "tools/common/options.h"
+#include "tools/common/program.h"
+
+#include <boost/program_options.hpp>
+#include <fmt/format.h>
+
+#include <charconv>
+#include <sstream>
+
+namespace orias::lab {
+
+namespace po = boost::program_options;
+using tools::UsageError;
+using Words = std::vector<std::string>;
+
+namespace {
+
+const po::options_description& shownOptions() {
+  static const po::options_description all = [] {
+    po::options_description result("Options", 100, 60);
+    result.add_options()("store", po::value<std::string>()->value_name("FILE"),
+                         "the results, an SQLite file; results.db is the default");
+    result.add_options()("jobs,j", po::value<unsigned>()->value_name("N"),
+                         "processes at a time; the number of cores is the default");
+    result.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
+                         "write the table or the knob file here instead of to standard output");
+    result.add_options()("format", po::value<std::string>()->value_name("text|csv|json"),
+                         "of query and export; text is the default of query, csv that of export");
+    result.add_options()("objective", po::value<std::string>()->value_name("cycles|full-machine|registers"),
+                         "what tune makes small: estimated cycles of the launch (the default), estimated cycles of a "
+                         "block on a full multiprocessor, or registers");
+    result.add_options()("budget", po::value<std::string>()->value_name("TIME"),
+                         "how long tune searches: 90s, 5m (the default), 2h");
+    result.add_options()("max-jobs", po::value<std::size_t>()->value_name("N"),
+                         "tune stops after so many jobs instead; the result is the same each time");
+    result.add_options()("seed", po::value<std::uint64_t>()->value_name("N"),
+                         "of tune's random choices; 1 is the default");
+    result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"),
+                         "the chip that tune tunes for");
+    result.add_options()("knob", po::value<Words>()->value_name("NAME"),
+                         "a knob that tune searches; may be repeated. Without it: all but those for debugging");
+    result.add_options()("help,h", "print this text");
+    return result;
+  }();
+  return all;
+}
+
+double secondsOf(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
+  const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (error != std::errc() || factor == 0 || number <= 0)
+    throw UsageError(fmt::format("--budget takes a time like 90s, 5m or 2h, not '{}'", text));
+  return number * factor;
+}
+
+template <typename T>
+T oneOf(const std::string& option, const std::string& value, std::initializer_list<std::pair<const char*, T>> choices) {
+  for (const auto& [name, choice] : choices)
+    if (value == name) return choice;
+  throw UsageError(fmt::format("--{} does not take '{}'", option, value));
+}
+
+} // namespace
+
+CommandLine parseCommandLine(std::span<const std::string> words) {
+  using Command = CommandLine::Command;
+  CommandLine line;
+  const po::variables_map values = tools::readOptions(shownOptions(), words);
+  const auto has = [&](const char* name) { return values.count(name) != 0; };
+  if (has("help") || !has(tools::kInputs)) return line;
+  const Words& inputs = values[tools::kInputs].as<Words>();
+  line.command = oneOf<Command>("command", inputs[0],
+                                {{"sweep", Command::Sweep},
+                                 {"tune", Command::Tune},
+                                 {"query", Command::Query},
+                                 {"export", Command::Export},
+                                 {"run-job", Command::RunJob}});
+  const std::size_t wanted = line.command == Command::RunJob || line.command == Command::Export ? 1 : 2;
+  if (inputs.size() != wanted)
+    throw UsageError(fmt::format("'{}' takes {}; --help tells more", inputs[0],
+                                 wanted == 1 ? "no input" : "one input: a plan, a launch file or a query"));
+  if (wanted == 2) line.input = inputs[1];
+  line.storePath = has("store") ? values["store"].as<std::string>() : "results.db";
+  if (line.command == Command::Tune && !has("store")) line.storePath = ":memory:";
+  if (has("jobs")) line.atOnce = values["jobs"].as<unsigned>();
+  if (has("output")) line.output = values["output"].as<std::string>();
+  line.format = line.command == Command::Export ? TableFormat::Csv : TableFormat::Text;
+  if (has("format"))
+    line.format =
+        oneOf<TableFormat>("format", values["format"].as<std::string>(),
+                           {{"text", TableFormat::Text}, {"csv", TableFormat::Csv}, {"json", TableFormat::Json}});
+  if (has("objective"))
+    line.objective = oneOf<Objective>("objective", values["objective"].as<std::string>(),
+                                      {{"cycles", Objective::Cycles},
+                                       {"full-machine", Objective::FullMachineCycles},
+                                       {"registers", Objective::Registers}});
+  if (has("budget")) line.seconds = secondsOf(values["budget"].as<std::string>());
+  if (has("max-jobs")) line.mostJobs = values["max-jobs"].as<std::size_t>();
+  if (has("seed")) line.seed = values["seed"].as<std::uint64_t>();
+  line.chip = has("gpu-name") ? values["gpu-name"].as<std::string>() : Options{}.arch;
+  if (has("knob")) line.knobs = values["knob"].as<Words>();
+  return line;
+}
+
+std::string helpText() {
+  std::ostringstream out;
+  out << "Usage: orias-lab sweep PLAN.json [--store=FILE] [-j N]\n"
+         "       orias-lab tune LAUNCH.json [--objective=cycles|full-machine|registers] [--budget=5m] [-o KNOBS]\n"
+         "       orias-lab query \"SELECT ...\" [--store=FILE]\n"
+         "       orias-lab export [--store=FILE] [--format=csv|json] [-o FILE]\n\n"
+         "Experiments with orias. sweep compiles and runs the kernels of a plan with all its chips, options and "
+         "knobs,\n"
+         "each job in a process of its own, and keeps the results; what is there is not done again. tune searches\n"
+         "knobs for one kernel, and writes a file for orias --knobs-file. tools/lab/README.md describes plans and the\n"
+         "tables of a store.\n\n"
+      << shownOptions()
+      << "\nExit status: 0 done, 1 errors in an input, or jobs of a sweep that failed, 2 errors in the command line,\n"
+         "3 a fault of orias-lab.\n";
+  return out.str();
+}
+
+} // namespace orias::lab

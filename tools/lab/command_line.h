@@ -1,0 +1,36 @@
+#pragma once
+
+#include "tools/lab/render.h"
+#include "tools/lab/tune.h"
+
+#include <span>
+#include <string>
+#include <vector>
+
+namespace orias::lab {
+
+/// What the user asked for.
+struct CommandLine {
+  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, RunJob };
+
+  Command command = Command::Help;
+  std::string input; ///< plan, launch file, SQL or store
+  std::string storePath;
+  std::string output = "-";
+  unsigned atOnce = 0; ///< 0: one for each core
+  TableFormat format = TableFormat::Text;
+  // tune
+  Objective objective = Objective::Cycles;
+  double seconds = 300;
+  std::size_t mostJobs = 0;
+  std::uint64_t seed = 1;
+  std::string chip;
+  std::vector<std::string> knobs;
+};
+
+/// Reads the words after the program's name. Throws tools::UsageError.
+CommandLine parseCommandLine(std::span<const std::string> words);
+
+std::string helpText();
+
+} // namespace orias::lab

@@ -1,0 +1,132 @@
+#include "tools/lab/driver.h"
+
+#include "tools/common/files.h"
+#include "tools/lab/command_line.h"
+#include "tools/lab/sweep.h"
+#include "tools/launch/launch.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <thread>
+#include <unistd.h>
+
+namespace orias::lab {
+
+using tools::ExitStatus;
+
+namespace {
+
+constexpr std::string_view kProgram = "orias-lab";
+constexpr std::string_view kFaultNote =
+    "this is a fault of orias-lab; the plan and its inputs are needed to look into it";
+
+/// The jobs of a plan, with the figures of the launched kernel, or else of each function.
+constexpr const char* kExportQuery = R"(
+SELECT p.plan, j.assembler, j.ptx, j.launch, j.chip, j.options, j.knobs, j.disabled, j.state, j.message, f.name AS function,
+       f.registers, f.uniform_registers, f.barriers, f.instructions, f.code_bytes, f.shared_bytes, f.frame_bytes,
+       f.spill_bytes, j.seconds, j.kilobytes, j.executed, j.cycles, j.full_cycles, j.warps
+FROM plans p JOIN jobs j ON j.id = p.job LEFT JOIN functions f ON f.job = j.id
+ORDER BY p.plan, p.position, f.rowid)";
+
+/// How far a sweep is, once a second: in place on a terminal.
+class ProgressLine {
+ public:
+  void tell(const SweepProgress& progress) {
+    const auto now = std::chrono::steady_clock::now();
+    const bool isLast = progress.done == progress.all;
+    if (isShown_ && !isLast && now - last_ < std::chrono::seconds(1)) return;
+    last_ = now;
+    const bool isTerminal = isatty(fileno(stderr)) != 0;
+    tools::print(stderr, fmt::format("{}{} of {} jobs done, {} failed{}{}", isTerminal && isShown_ ? "\r\033[K" : "",
+                                     progress.done, progress.all, progress.failed,
+                                     isLast || !isShown_ ? "" : fmt::format(", {:.0f} s left", progress.secondsLeft),
+                                     isTerminal && !isLast ? "" : "\n"));
+    isShown_ = true;
+  }
+
+ private:
+  bool isShown_ = false;
+  std::chrono::steady_clock::time_point last_;
+};
+
+unsigned processesOf(const CommandLine& line) {
+  return line.atOnce != 0 ? line.atOnce : std::max(std::thread::hardware_concurrency(), 1u);
+}
+
+void writeOutput(const CommandLine& line, const std::string& text) {
+  if (line.output == "-")
+    tools::print(stdout, text);
+  else
+    tools::writeWholeFile(line.output, std::string_view(text));
+}
+
+ExitStatus runSweep(const std::string& program, const CommandLine& line) {
+  const Plan plan = readPlan(line.input);
+  Store store(line.storePath);
+  ProgressLine shown;
+  const SweepOptions options{program, processesOf(line), line.storePath + ".failed",
+                             [&](const SweepProgress& progress) { shown.tell(progress); }};
+  const SweepProgress end = sweep(plan, store, options);
+  if (end.failed == 0) return ExitStatus::Done;
+  tools::print(stderr, fmt::format("{} jobs failed; their inputs and messages are in '{}'\n", end.failed,
+                                   options.failureFolder));
+  return ExitStatus::InputErrors;
+}
+
+ExitStatus runTune(const std::string& program, const CommandLine& line) {
+  const launch::Launch launch = launch::readLaunchFile(line.input);
+  TuneOptions options;
+  options.job.launchFile = line.input;
+  options.job.ptxFile = launch::programPath(launch, line.input);
+  if (!options.job.ptxFile.ends_with(".ptx"))
+    throw tools::UsageError(fmt::format("'{}' launches no .ptx file", line.input));
+  options.job.chip = line.chip;
+  options.kernel = launch.kernel;
+  options.objective = line.objective;
+  options.seconds = line.seconds;
+  options.mostJobs = line.mostJobs;
+  options.seed = line.seed;
+  options.knobs = line.knobs;
+  options.program = program;
+  options.atOnce = processesOf(line);
+  options.tell = [](std::string_view text) { tools::print(stderr, fmt::format("{}\n", text)); };
+  Store store(line.storePath);
+  const Tuned tuned = tune(options, store);
+  tools::print(stderr, fmt::format("{}: {:.1f} -> {:.1f} ({:.3f}) in {} jobs\n", options.kernel, tuned.before,
+                                   tuned.after, tuned.after / tuned.before, tuned.jobs));
+  for (const KnobGain& gain : tuned.gains)
+    tools::print(stderr, fmt::format("  {:<40} {:.1f} without it\n", gain.setting, gain.without));
+  writeOutput(line, knobFile(tuned, options));
+  return ExitStatus::Done;
+}
+
+ExitStatus run(const std::string& program, std::span<const std::string> words) {
+  const CommandLine line = parseCommandLine(words);
+  switch (line.command) {
+  case CommandLine::Command::Help: tools::print(stdout, helpText()); return ExitStatus::Done;
+  case CommandLine::Command::Sweep: return runSweep(program, line);
+  case CommandLine::Command::Tune: return runTune(program, line);
+  case CommandLine::Command::Query:
+  case CommandLine::Command::Export: {
+    Store store(line.storePath, Store::Mode::ReadOnly);
+    const bool isExport = line.command == CommandLine::Command::Export;
+    writeOutput(line, render(store.query(isExport ? kExportQuery : line.input), line.format));
+    return ExitStatus::Done;
+  }
+  case CommandLine::Command::RunJob: {
+    const Measurement found = measure(parseJob(tools::readWholeFile("-")));
+    tools::print(stdout, writeMeasurement(found));
+    return ExitStatus::Done;
+  }
+  }
+  return ExitStatus::InternalFault;
+}
+
+} // namespace
+
+ExitStatus runDriver(const std::string& program, std::span<const std::string> words) {
+  return tools::runProgram(kProgram, kFaultNote, [&] { return run(program, words); });
+}
+
+} // namespace orias::lab

@@ -1,0 +1,49 @@
+#pragma once
+
+#include "tools/lab/measure.h"
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+struct sqlite3;
+
+namespace orias::lab {
+
+/// The results, in one SQLite file; README.md has the schema. Each result is there whole or not at all, so that a sweep
+/// that is killed goes on where it stopped. Methods throw orias::Error with SQLite's message.
+class Store {
+ public:
+  /// Opens or creates a store. A read-only store must exist.
+  enum class Mode : std::uint8_t { ReadWrite, ReadOnly };
+  explicit Store(const std::string& path, Mode mode = Mode::ReadWrite);
+  ~Store();
+  Store(const Store&) = delete;
+  Store& operator=(const Store&) = delete;
+
+  /// The result of a job, by jobId(); nothing if it is not done yet.
+  std::optional<Measurement> find(const std::string& id);
+  void add(const std::string& id, const Job& job, std::string_view version, const Measurement& found);
+  /// Says that a plan has asked for these jobs, in this order; replaces what it asked for before.
+  void setPlan(const std::string& plan, std::span<const std::string> ids);
+
+  /// The rows of a query: texts, and nothing for NULL. The query may not change the store.
+  struct Table {
+    std::vector<std::string> columns;
+    std::vector<std::vector<std::optional<std::string>>> rows;
+    std::vector<std::vector<bool>> isNumber; ///< by row and column
+  };
+  Table query(const std::string& sql);
+
+ private:
+  class Statement;
+  void execute(const char* sql);
+
+  sqlite3* database_ = nullptr;
+};
+
+} // namespace orias::lab
