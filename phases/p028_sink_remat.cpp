@@ -24,6 +24,8 @@ namespace {
 
 /// So often an instruction may be written down for readers on several sides.
 constexpr std::size_t kMostCopies = 4;
+/// So many constants must be sunk past an exit of some lanes. Those that go on wait for the first of them.
+constexpr unsigned kFewestPastExit = 4;
 
 class Sinker {
  public:
@@ -38,7 +40,9 @@ class Sinker {
     const auto order = cfg_.reversePostOrder();
     for (std::size_t i = order.size(); i-- > 0;) {
       Block* block = function_.block(order[i]);
-      if (cfg_.successors(order[i]).size() < 2 && !sinksBehindLoops_) continue;
+      const bool isPastExit = endsWithGuardedExit(*block) && isWorthPassingExit(*block);
+      passesExit_ = isPastExit;
+      if (!hasSeveralWaysOut(*block) && !sinksBehindLoops_) continue;
       for (Instr *instr = block->last, *above; instr; instr = above) {
         above = instr->prev;
         changed |= sink(*instr);
@@ -77,7 +81,9 @@ class Sinker {
     const char* kMoreLive = "its sources would stay live and need more registers than its result";
     if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
-    const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg);
+    // A constant can be loaded for the warp wherever some of it is.
+    const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg) &&
+                           !isSafeConstantLoad(instr);
     for (Side& side : sides)
       if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
     if (sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
@@ -95,6 +101,24 @@ class Sinker {
   bool refuse(const Instr& instr, const char* why) {
     context_.remarks.refused(&instr, fmt::format("{} not sunk: {}", isa::desc(instr.op).mnemonic, why));
     return false;
+  }
+
+  /// Lanes may go on to several blocks, or leave the program while others go on.
+  bool hasSeveralWaysOut(const Block& block) const { return cfg_.successors(block.id).size() > 1 || passesExit_; }
+
+  static bool endsWithGuardedExit(const Block& block) {
+    return block.last && block.last->op == isa::Op::EXIT && block.last->isGuarded();
+  }
+
+  /// Behind an exit of some lanes, a few constants would arrive later, and spare too little.
+  bool isWorthPassingExit(const Block& block) const {
+    unsigned constants = 0;
+    for (const Instr& instr : block) {
+      if (!isSafeConstantLoad(instr) || speculationOf(function_, instr) != Speculation::Free) continue;
+      std::vector<Side> sides;
+      constants += findSides(block, instr.op_(0).reg, sides);
+    }
+    return constants >= kFewestPastExit;
   }
 
   /// Groups the readers by the sides of `from`; false when there are none, or one stands in `from` itself.
@@ -132,7 +156,7 @@ class Sinker {
     // A block that is run whenever this one is gains nothing, but for the loops that lie between.
     if (sinksBehindLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
       return nullptr;
-    if (cfg_.successors(from.id).size() < 2) return "no loop lies between";
+    if (!hasSeveralWaysOut(from)) return "no loop lies between";
     return cfg_.predecessors(side.to).size() == 1 ? nullptr : "ways meet where it is read";
   }
 
@@ -225,6 +249,7 @@ class Sinker {
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   bool sinksBehindLoops_ = false;
+  bool passesExit_ = false;               ///< from the block that is looked at
   std::size_t knownRegisters_ = 0;        ///< to `liveness_`
   std::optional<ori::Liveness> liveness_; ///< where values may sink behind loops; as it was at first
 };
@@ -233,11 +258,11 @@ class Sinker {
 
 /// Phase 28. What only some ways out of a branch read is computed there, constant loads that phase 27 calls safe
 /// included: who goes another way saves the instruction and the register. Readers on several sides get an instruction
-/// each, as long as no way runs two of them and some way none. What is read behind a loop only is computed there where
-/// registers cost warps. Sources must not take more registers on the way than the
-/// result, nothing sinks into a loop, and what the warp may compute once (phase 74) stays where it can. Values that are
-/// cheap to make again are recognised by the allocator when it runs out of registers (RegAllocRematEnable). Knob
-/// SinkRematEnable: 0 leaves all where it is.
+/// each, as long as no way runs two of them and some way none. An exit of some lanes is a way out, too, if several
+/// constants can be sunk past it. What is read behind a loop only is computed there where registers cost warps. Sources
+/// must not take more registers on the way than the result, nothing sinks into a loop, and what the warp may compute
+/// once (phase 74) stays where it can, but for constants. Values that are cheap to make again are recognised by the
+/// allocator when it runs out of registers (RegAllocRematEnable). Knob SinkRematEnable: 0 leaves all where it is.
 bool sinkRemat(ori::Function& function, PhaseContext& context) {
   return context.knobs.enabled(Knob::SinkRematEnable) && Sinker(function, context).run();
 }
