@@ -2,6 +2,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
+#include "phases/pipe_balance.h"
 #include "phases/sequences.h"
 #include "support/check.h"
 
@@ -82,7 +83,8 @@ bool pairZeros(ori::Function& function, ori::Block& block) {
 /// Phase 103. After allocation, copies of pairs and quads become moves of their 32-bit components, in an order in which
 /// nothing is overwritten before it is read; copies of a register onto itself go, but not where somebody wants to know
 /// what the registers of the program are in (then a copy gives a value another name). Zeros of both
-/// halves of a pair become one instruction. Marks of registers in use go.
+/// halves of a pair become one instruction. Marks of registers in use go. As all instructions are known then, the
+/// integer pipe and the multiplier share them.
 bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   std::unordered_multimap<ori::InstrId, regalloc::NamedWrite*> named;
@@ -115,6 +117,8 @@ bool get64bRegComponents(ori::Function& function, PhaseContext& context) {
     for (ori::Block* block : function.layout())
       changed |= pairZeros(function, *block);
   changed |= dropRegisterMarks(function);
+  if (context.optLevel > 0 && context.knobs.enabled(Knob::LateArchBalancePipes))
+    changed |= balancePipes(function, context);
   return changed;
 }
 
