@@ -37,6 +37,11 @@ bool isLoad(const Instr& instr) {
   return row.has(Flag::Load) || (row.has(Flag::ConstLoad) && !row.has(Flag::Copy));
 }
 
+/// A load from a constant bank without an index.
+bool hasKnownPlace(const Instr& instr) {
+  return instr.op == isa::Op::LDC && (instr.op_(2).isNone() || instr.op_(2).isZeroReg());
+}
+
 } // namespace
 
 Rematerializer::Rematerializer(ori::Function& function, const ori::DomTree& dominators, Costs costs)
@@ -140,7 +145,7 @@ unsigned Rematerializer::cost(const Instr& instr) const {
   const isa::InstrDesc& row = isa::desc(instr.op);
   unsigned cost = 1;
   if (isLoad(instr))
-    cost = costs_.load;
+    cost = hasKnownPlace(instr) ? costs_.load / 2 : costs_.load;
   else if (readsSpecialRegister(instr))
     cost = costs_.special;
   else if (row.pipe == isa::Pipe::Fp64 || row.pipe == isa::Pipe::Xu)

@@ -25,9 +25,9 @@ namespace orias::phases {
 class Rematerializer {
  public:
   struct Costs {
-    unsigned load = 10;         ///< a load from memory or from an indexed constant bank
-    unsigned special = 4;       ///< a special register
-    bool mayLoad = true;        ///< loads of what nobody writes may be done again
+    unsigned load = 10;   ///< a load from memory or from an indexed constant bank; one from a known place costs half
+    unsigned special = 4; ///< a special register
+    bool mayLoad = true;  ///< loads of what nobody writes may be done again
     bool mayLoadGeneric = true; ///< through generic addresses, too
   };
   /// Chains are followed to this depth.
