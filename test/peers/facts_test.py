@@ -23,6 +23,9 @@ assert cubin.count(barriers) == 1
 fewer = cubin.replace(barriers, bytes([2, 0x4C, 5, 0]))
 assert compare.fact_differences(fewer, cubin) == ["sixth: NUM_BARRIERS ['0500'], ptxas ['0600']"]
 assert compare.fact_differences(cubin, fewer) == []  # more do no harm
+none = cubin.replace(barriers, bytes([2, 0x5F, 6, 0]))  # another attribute in its place
+assert any("NUM_BARRIERS None" in d for d in compare.fact_differences(none, cubin))
+assert not any("NUM_BARRIERS" in d for d in compare.fact_differences(cubin, none))
 
 size = struct.pack("<BBH", 3, 0x19, 8)
 assert cubin.count(size) >= 1
