@@ -26,9 +26,11 @@ const po::options_description& shownOptions() {
     result.add_options()("jobs,j", po::value<unsigned>()->value_name("N"),
                          "processes at a time; the number of cores is the default");
     result.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
-                         "write the table or the knob file here instead of to standard output");
+                         "write the table or the knob file here instead of to standard output; the folder of 'jobs'");
     result.add_options()("format", po::value<std::string>()->value_name("text|csv|json"),
                          "of query and export; text is the default of query, csv that of export");
+    result.add_options()("engine", po::value<std::string>()->value_name("ninja|slurm"),
+                         "what will run the jobs that 'jobs' writes; ninja is the default");
     result.add_options()("objective", po::value<std::string>()->value_name("cycles|full-machine|registers"),
                          "what tune makes small: estimated cycles of the launch (the default), estimated cycles of a "
                          "block on a full multiprocessor, or registers");
@@ -62,7 +64,7 @@ template <typename T>
 T oneOf(const std::string& option, const std::string& value, std::initializer_list<std::pair<const char*, T>> choices) {
   for (const auto& [name, choice] : choices)
     if (value == name) return choice;
-  throw UsageError(fmt::format("--{} does not take '{}'", option, value));
+  throw UsageError(fmt::format("{} does not take '{}'; --help tells more", option, value));
 }
 
 } // namespace
@@ -74,16 +76,19 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   const auto has = [&](const char* name) { return values.count(name) != 0; };
   if (has("help") || !has(tools::kInputs)) return line;
   const Words& inputs = values[tools::kInputs].as<Words>();
-  line.command = oneOf<Command>("command", inputs[0],
+  line.command = oneOf<Command>("orias-lab", inputs[0],
                                 {{"sweep", Command::Sweep},
                                  {"tune", Command::Tune},
                                  {"query", Command::Query},
                                  {"export", Command::Export},
+                                 {"jobs", Command::Jobs},
+                                 {"merge", Command::Merge},
+                                 {"do-job", Command::DoJob},
                                  {"run-job", Command::RunJob}});
   const std::size_t wanted = line.command == Command::RunJob || line.command == Command::Export ? 1 : 2;
   if (inputs.size() != wanted)
-    throw UsageError(fmt::format("'{}' takes {}; --help tells more", inputs[0],
-                                 wanted == 1 ? "no input" : "one input: a plan, a launch file or a query"));
+    throw UsageError(
+        fmt::format("'{}' takes {}; --help tells more", inputs[0], wanted == 1 ? "no input" : "one input"));
   if (wanted == 2) line.input = inputs[1];
   line.storePath = has("store") ? values["store"].as<std::string>() : "results.db";
   if (line.command == Command::Tune && !has("store")) line.storePath = ":memory:";
@@ -92,10 +97,15 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   line.format = line.command == Command::Export ? TableFormat::Csv : TableFormat::Text;
   if (has("format"))
     line.format =
-        oneOf<TableFormat>("format", values["format"].as<std::string>(),
+        oneOf<TableFormat>("--format", values["format"].as<std::string>(),
                            {{"text", TableFormat::Text}, {"csv", TableFormat::Csv}, {"json", TableFormat::Json}});
+  if (has("engine"))
+    line.engine = oneOf<Engine>("--engine", values["engine"].as<std::string>(),
+                                {{"ninja", Engine::Ninja}, {"slurm", Engine::Slurm}});
+  if (line.output == "-" && (line.command == Command::Jobs || line.command == Command::DoJob))
+    throw UsageError(fmt::format("'{}' wants --output", inputs[0]));
   if (has("objective"))
-    line.objective = oneOf<Objective>("objective", values["objective"].as<std::string>(),
+    line.objective = oneOf<Objective>("--objective", values["objective"].as<std::string>(),
                                       {{"cycles", Objective::Cycles},
                                        {"full-machine", Objective::FullMachineCycles},
                                        {"registers", Objective::Registers}});
@@ -112,12 +122,15 @@ std::string helpText() {
   out << "Usage: orias-lab sweep PLAN.json [--store=FILE] [-j N]\n"
          "       orias-lab tune LAUNCH.json [--objective=cycles|full-machine|registers] [--budget=5m] [-o KNOBS]\n"
          "       orias-lab query \"SELECT ...\" [--store=FILE]\n"
-         "       orias-lab export [--store=FILE] [--format=csv|json] [-o FILE]\n\n"
+         "       orias-lab export [--store=FILE] [--format=csv|json] [-o FILE]\n"
+         "       orias-lab jobs PLAN.json --engine=ninja|slurm -o FOLDER\n"
+         "       orias-lab merge FOLDER [--store=FILE]\n\n"
          "Experiments with orias. sweep compiles and runs the kernels of a plan with all its chips, options and "
          "knobs,\n"
          "each job in a process of its own, and keeps the results; what is there is not done again. tune searches\n"
-         "knobs for one kernel, and writes a file for orias --knobs-file. tools/lab/README.md describes plans and the\n"
-         "tables of a store.\n\n"
+         "knobs for one kernel, and writes a file for orias --knobs-file. jobs writes a sweep as files for Ninja or\n"
+         "Slurm, merge puts their results into a store. tools/lab/README.md describes plans and the tables of a "
+         "store.\n\n"
       << shownOptions()
       << "\nExit status: 0 done, 1 errors in an input, or jobs of a sweep that failed, 2 errors in the command line,\n"
          "3 a fault of orias-lab.\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tools/lab/job_files.h"
 #include "tools/lab/render.h"
 #include "tools/lab/tune.h"
 
@@ -11,14 +12,15 @@ namespace orias::lab {
 
 /// What the user asked for.
 struct CommandLine {
-  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, RunJob };
+  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, Jobs, Merge, DoJob, RunJob };
 
   Command command = Command::Help;
-  std::string input; ///< plan, launch file, SQL or store
+  std::string input; ///< plan, launch file, SQL, folder or job
   std::string storePath;
   std::string output = "-";
   unsigned atOnce = 0; ///< 0: one for each core
   TableFormat format = TableFormat::Text;
+  Engine engine = Engine::Ninja;
   // tune
   Objective objective = Objective::Cycles;
   double seconds = 300;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <chrono>
+#include <filesystem>
 #include <thread>
 #include <unistd.h>
 
@@ -101,6 +102,16 @@ ExitStatus runTune(const std::string& program, const CommandLine& line) {
   return ExitStatus::Done;
 }
 
+ExitStatus runMerge(const CommandLine& line) {
+  Store store(line.storePath);
+  const Merged merged = mergeResults(line.input, store);
+  tools::print(stdout, fmt::format("{} results added, {} known, {} missing\n", merged.added, merged.known,
+                                   merged.missing.size()));
+  for (const std::string& job : merged.missing)
+    tools::print(stdout, fmt::format("missing: {}\n", job));
+  return merged.missing.empty() ? ExitStatus::Done : ExitStatus::InputErrors;
+}
+
 ExitStatus run(const std::string& program, std::span<const std::string> words) {
   const CommandLine line = parseCommandLine(words);
   switch (line.command) {
@@ -114,6 +125,15 @@ ExitStatus run(const std::string& program, std::span<const std::string> words) {
     writeOutput(line, render(store.query(isExport ? kExportQuery : line.input), line.format));
     return ExitStatus::Done;
   }
+  case CommandLine::Command::Jobs: {
+    const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+    const std::size_t jobs = writeJobFiles(readPlan(line.input), line.output, line.engine, self);
+    tools::print(stderr, fmt::format("{} jobs in '{}'; {}\n", jobs, line.output,
+                                     line.engine == Engine::Ninja ? "run ninja -k 0 there" : "run submit.sh there"));
+    return ExitStatus::Done;
+  }
+  case CommandLine::Command::Merge: return runMerge(line);
+  case CommandLine::Command::DoJob: doJobFile(program, line.input, line.output); return ExitStatus::Done;
   case CommandLine::Command::RunJob: {
     const Measurement found = measure(parseJob(tools::readWholeFile("-")));
     tools::print(stdout, writeMeasurement(found));

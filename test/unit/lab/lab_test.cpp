@@ -1,6 +1,7 @@
 #include "orias/orias.h"
 #include "support/check.h"
 #include "tools/common/files.h"
+#include "tools/lab/job_files.h"
 #include "tools/lab/job_processes.h"
 #include "tools/lab/plan.h"
 #include "tools/lab/render.h"
@@ -10,6 +11,7 @@
 #include <doctest/doctest.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 #include <unistd.h>
@@ -234,6 +236,50 @@ TEST_CASE("jobs that crash, hang or answer cost only themselves") {
   CHECK(outcome(program("answer", "#!/bin/sh\ncat >/dev/null\necho '" + writeMeasurement(answer) + "'\n")).cycles ==
         42);
   CHECK_THROWS_AS(outcome(folder.file("none")), Error);
+}
+
+TEST_CASE("results of job files are merged in any order, more than once, and with some missing") {
+  const Folder folder;
+  const Plan plan =
+      folder.plan(R"({"kernels": ["add.json"], "knobs": {"values": {"PreSchedRegisterTarget": [8, 16, 24]}}})");
+  const std::string root = folder.file("jobs");
+  CHECK(writeJobFiles(plan, root, Engine::Slurm, "orias-lab") == 4);
+  const std::string array = tools::readWholeFile(root + "/jobs.sh");
+  CHECK(contains(array, "--array=0-3"));
+  std::vector<std::string> ids;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root + "/jobs"))
+    ids.push_back(entry.path().stem().string());
+  std::ranges::sort(ids);
+  REQUIRE(ids.size() == 4);
+
+  Measurement answer;
+  answer.state = State::Done;
+  folder.write("answer", "#!/bin/sh\ncat >/dev/null\necho '" + writeMeasurement(answer) + "'\n");
+  fs::permissions(folder.file("answer"), fs::perms::owner_all);
+  const auto doJob = [&](const std::string& id) {
+    doJobFile(folder.file("answer"), root + "/jobs/" + id + ".json", root + "/results/" + id + ".json");
+  };
+  Store store(folder.file("merged.db"));
+  const auto counts = [&] {
+    const Merged merged = mergeResults(root, store);
+    return std::vector<std::size_t>{merged.added, merged.known, merged.missing.size()};
+  };
+  CHECK(counts() == std::vector<std::size_t>{0, 0, 4});
+  doJob(ids[3]);
+  doJob(ids[1]);
+  CHECK(counts() == std::vector<std::size_t>{2, 0, 2});
+  tools::writeWholeFile(root + "/results/" + ids[0] + ".json", std::string_view(R"({"version)"));
+  tools::writeWholeFile(root + "/results/" + ids[2] + ".json", std::string_view(R"({"version": "0", "result": {}})"));
+  const Merged merged = mergeResults(root, store);
+  CHECK(merged.known == 2);
+  CHECK(std::set<std::string>(merged.missing.begin(), merged.missing.end()) ==
+        std::set<std::string>{ids[0] + ": not readable", ids[2] + ": of other programs"});
+  fs::remove(root + "/results/" + ids[0] + ".json");
+  fs::remove(root + "/results/" + ids[2] + ".json");
+  for (const std::string& id : ids)
+    doJob(id);
+  CHECK(counts() == std::vector<std::size_t>{2, 2, 0});
+  CHECK(store.query("SELECT count(*) FROM plans").rows[0][0] == "4");
 }
 
 TEST_CASE("the objective of tuning counts only right results") {

@@ -1,0 +1,144 @@
+#include "tools/lab/job_files.h"
+
+#include "support/check.h"
+#include "tools/common/files.h"
+#include "tools/lab/job_processes.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+namespace orias::lab {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+
+namespace {
+
+constexpr unsigned kKilobytesOfParent = 256 * 1024; ///< for the process that watches the job
+
+/// The job array takes its line of `list` by number; Slurm's own limits are a little above ours, which leave a result.
+std::string slurmScript(const Plan& plan, const std::string& program, std::size_t jobs) {
+  return fmt::format(R"sh(#!/bin/sh
+#SBATCH --job-name={0}
+#SBATCH --array=0-{1}
+#SBATCH --ntasks=1
+#SBATCH --mem={2}M
+#SBATCH --time={3}
+#SBATCH --output=/dev/null
+#SBATCH --requeue
+id=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" list)
+exec '{4}' do-job "jobs/$id.json" -o "results/$id.json"
+)sh",
+                     plan.name, jobs - 1, plan.limits.megabytes + kKilobytesOfParent / 1024,
+                     plan.limits.seconds / 60 + 2, program);
+}
+
+std::string submitScript(const std::string& program) {
+  return fmt::format(R"sh(#!/bin/sh
+# Submits the jobs, and a merge of the results behind them. May be submitted again: results that are there stay.
+set -e
+cd "$(dirname "$0")"
+array=$(sbatch --parsable jobs.sh)
+sbatch --job-name=merge --dependency=afterany:"$array" --ntasks=1 --output=merge.txt --wrap "'{}' merge . --store=results.db"
+)sh",
+                     program);
+}
+
+std::string ninjaFile(const std::string& program, const std::vector<std::string>& ids) {
+  std::string text = fmt::format("rule job\n  command = '{0}' do-job $in -o $out\n"
+                                 "rule merge\n  command = '{0}' merge . --store=results.db\n",
+                                 program);
+  std::string results;
+  for (const std::string& id : ids) {
+    text += fmt::format("build results/{0}.json: job jobs/{0}.json\n", id);
+    results += fmt::format(" results/{}.json", id);
+  }
+  return text + fmt::format("build results.db: merge{}\ndefault results.db\n", results);
+}
+
+std::string fileOf(const fs::path& folder, const char* kind, const std::string& id) {
+  return (folder / kind / (id + ".json")).string();
+}
+
+} // namespace
+
+std::size_t writeJobFiles(const Plan& plan, const std::string& folder, Engine engine, const std::string& program) {
+  const fs::path root(folder);
+  fs::create_directories(root / "jobs");
+  fs::create_directories(root / "results");
+  const std::string version = versionOfPrograms();
+  std::vector<std::string> ids;
+  std::set<std::string> seen;
+  for (Job job : expand(plan)) {
+    job.ptxFile = fs::absolute(job.ptxFile).lexically_normal().string();
+    if (!job.launchFile.empty()) job.launchFile = fs::absolute(job.launchFile).lexically_normal().string();
+    std::string id = jobId(job, version);
+    if (!seen.insert(id).second) continue;
+    tools::writeWholeFile(fileOf(root, "jobs", id), writeJob(job));
+    ids.push_back(std::move(id));
+  }
+  const json file = {{"plan", plan.name}, {"version", version}, {"jobs", ids}};
+  tools::writeWholeFile((root / "plan.json").string(), file.dump(1));
+  if (engine == Engine::Ninja) {
+    tools::writeWholeFile((root / "build.ninja").string(), ninjaFile(program, ids));
+    return ids.size();
+  }
+  std::string list;
+  for (const std::string& id : ids)
+    list += id + "\n";
+  tools::writeWholeFile((root / "list").string(), list);
+  tools::writeWholeFile((root / "jobs.sh").string(), slurmScript(plan, program, ids.size()));
+  tools::writeWholeFile((root / "submit.sh").string(), submitScript(program));
+  return ids.size();
+}
+
+void doJobFile(const std::string& program, const std::string& jobFile, const std::string& resultFile) {
+  if (fs::exists(resultFile)) return;
+  const Job job = parseJob(tools::readWholeFile(jobFile));
+  Measurement result;
+  const JobProcesses::Done keep = [&](std::size_t, const Measurement& found) { result = found; };
+  JobProcesses processes(program, 1);
+  processes.start(0, job, keep);
+  processes.finish(keep);
+  const json file = {{"version", versionOfPrograms()}, {"result", json::parse(writeMeasurement(result))}};
+  tools::writeWholeFile(resultFile, file.dump());
+}
+
+Merged mergeResults(const std::string& folder, Store& store) {
+  const fs::path root(folder);
+  const json plan = json::parse(tools::readWholeFile((root / "plan.json").string()), nullptr, false);
+  if (plan.is_discarded() || !plan.is_object() || !plan.contains("jobs") || !plan.contains("version"))
+    throw Error(fmt::format("'{}' has no plan of jobs", folder));
+  const std::string version = plan.at("version");
+  const auto ids = plan.at("jobs").get<std::vector<std::string>>();
+  Merged merged;
+  for (const std::string& id : ids) {
+    if (store.find(id)) {
+      ++merged.known;
+      continue;
+    }
+    const std::string path = fileOf(root, "results", id);
+    if (!fs::exists(path)) {
+      merged.missing.push_back(id);
+      continue;
+    }
+    const json file = json::parse(tools::readWholeFile(path), nullptr, false);
+    if (file.is_discarded() || !file.contains("version") || !file.contains("result")) {
+      merged.missing.push_back(id + ": not readable");
+    } else if (file.at("version") != version) {
+      merged.missing.push_back(id + ": of other programs");
+    } else {
+      store.add(id, parseJob(tools::readWholeFile(fileOf(root, "jobs", id))), version,
+                parseMeasurement(file.at("result").dump()));
+      ++merged.added;
+    }
+  }
+  store.setPlan(plan.at("plan"), ids);
+  return merged;
+}
+
+} // namespace orias::lab
