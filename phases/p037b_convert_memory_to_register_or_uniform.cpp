@@ -1,11 +1,11 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
-#include "encoder/isa/target.h"
+#include "ori/analysis/cfg.h"
 #include "ori/analysis/divergence.h"
 #include "ori/builder.h"
-#include "ori/module.h"
 #include "ori/ssa.h"
-#include "phases/optimize/rewriter.h"
+#include "phases/address_flow.h"
+#include "phases/frame_objects.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -22,15 +22,15 @@ using ori::VRegId;
 
 namespace {
 
-constexpr std::uint32_t kStackPointer = 1;
 constexpr std::uint32_t kWordBytes = 4;
-/// Words of a function that become registers: more would come back as spill code.
-constexpr std::size_t kMostWords = 64;
+/// Words that are live at the same time: more would come back as spill code.
+constexpr unsigned kMostWords = 64;
 
 /// One load or store whose place in its object is known.
 struct Access {
   Instr* instr = nullptr;
   std::uint32_t offset = 0, bytes = 0;
+  bool isStore = false;
   std::uint32_t firstWord() const { return offset / kWordBytes; }
   std::uint32_t lastWord() const { return (offset + bytes - 1) / kWordBytes; }
 };
@@ -41,178 +41,68 @@ struct Word {
   bool isPart = false;
   std::uint32_t offset = 0, bytes = 0; ///< of the part
   VRegId reg = ori::kNoId;
+  std::uint32_t number = 0;  ///< among all words of the function
+  std::int64_t accesses = 0; ///< weighted by loops
 };
 
-/// An object of the frame, as far as its addresses could be followed.
+/// An object of the frame.
 struct Variable {
   std::uint32_t object = 0;
   const char* obstacle = nullptr;
   const Instr* where = nullptr; ///< of the obstacle
   std::vector<Access> accesses;
-  std::vector<Instr*> addresses; ///< what computes its addresses, in the order in which they were met
   std::map<std::uint32_t, Word> words;
 };
 
-bool isStackPointer(const Operand& o) {
-  return o.isReg(File::R) && !o.isVirtual() && o.reg == kStackPointer;
-}
-
-bool isAccess(const Instr& instr) {
-  return instr.op == Op::LDL || instr.op == Op::STL;
-}
-
-/// By a generic address. Strong ones are left alone.
-bool isGenericAccess(const Instr& instr) {
-  if (instr.op != Op::LD && instr.op != Op::ST) return false;
-  const int predicate = isa::desc(instr.op).slotIndex("Pp"); // false: it would bring zeros
-  if (predicate >= 0 && instr.op_(static_cast<unsigned>(predicate)).isVirtual()) return false;
-  return isa::modAs<isa::MemOrder>(instr, isa::Mod::Order) == isa::MemOrder::Weak;
-}
-
-/// Follows the addresses of frame objects forward, from where they are named to where they are used.
-class AddressWalk {
+/// A set of words.
+class WordSet {
  public:
-  AddressWalk(ori::Function& function, const Rewriter& rw) : function_(function), rw_(rw) {
-    variables_.resize(function.frame.size());
-    for (std::uint32_t i = 0; i < variables_.size(); ++i)
-      variables_[i].object = i;
-  }
-
-  std::vector<Variable> run() {
-    for (ori::Block* block : function_.layout())
-      for (Instr& instr : *block)
-        for (unsigned i = 0; i < instr.operandCount; ++i)
-          if (instr.op_(i).kind == Operand::Kind::Frame) named(instr, instr.op_(i).value());
-    return std::move(variables_);
+  explicit WordSet(std::size_t words = 0) : bits_((words + 63) / 64) {}
+  bool has(std::uint32_t word) const { return (bits_[word / 64] >> (word % 64) & 1) != 0; }
+  void add(std::uint32_t word) { bits_[word / 64] |= std::uint64_t{1} << (word % 64); }
+  /// Adds the others, but for `without`; true if there were any.
+  bool add(const WordSet& others, const WordSet* without = nullptr) {
+    bool isMore = false;
+    for (std::size_t i = 0; i < bits_.size(); ++i) {
+      const std::uint64_t joined = bits_[i] | (others.bits_[i] & (without ? ~without->bits_[i] : ~std::uint64_t{0}));
+      isMore |= joined != bits_[i];
+      bits_[i] = joined;
+    }
+    return isMore;
   }
 
  private:
-  static void refuse(Variable& variable, const Instr& where, const char* why) {
-    if (variable.obstacle) return;
-    variable.obstacle = why;
-    variable.where = &where;
-  }
+  std::vector<std::uint64_t> bits_;
+};
 
-  void named(Instr& instr, const Operand& frame) {
-    Variable& variable = variables_[frame.reg];
-    if (function_.frame[frame.reg].isIncoming) refuse(variable, instr, "the caller writes it");
-    if (isAccess(instr) && isStackPointer(addressOf(instr)) && !hasUniformPart(instr)) {
-      access(variable, instr, frame.imm);
-      return;
-    }
-    const bool isSum = instr.op == Op::IADD3 && isStackPointer(instr.op_(3).value()) &&
-                       instr.op_(4).kind == Operand::Kind::Frame && instr.op_(5).isZeroReg();
-    if (!isSum || !isPlainSum(instr))
-      refuse(variable, instr, "its address escapes");
-    else
-      derived(variable, instr, 0, frame.imm, Window::Local);
+/// In which blocks words are live.
+class WordLiveness {
+ public:
+  WordLiveness(const ori::Cfg& cfg, std::size_t words)
+      : cfg_(cfg), defined_(cfg.idCount(), WordSet(words)), liveIn_(defined_), liveOut_(defined_) {}
+  /// In the order of the code of each block.
+  void access(ori::BlockId block, std::uint32_t word, bool isStore, bool isGuarded) {
+    if (!isStore && !defined_[block].has(word)) liveIn_[block].add(word);
+    if (isStore && !isGuarded) defined_[block].add(word);
   }
-
-  /// What an address counts from: the start of local memory, or, in a pair of registers, that of generic addresses.
-  enum class Window { Local, Generic };
-
-  static const ori::Operand& addressOf(const Instr& instr) {
-    return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("Ra")));
-  }
-  static bool hasUniformPart(const Instr& instr) {
-    const ori::Operand& o = instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("URb")));
-    return !o.isNone() && !o.isZeroReg();
-  }
-
-  /// A sum without a guard, carries, or signs that change anything.
-  bool isPlainSum(const Instr& instr) const {
-    if (instr.isGuarded() || !isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return false;
-    return std::none_of(instr.ops().begin(), instr.ops().end(),
-                        [](const ori::Operand& o) { return !o.isDef && (o.neg() || o.inverted()); });
-  }
-
-  /// Component `index` of the first result of `instr` is the address of the object plus `offset`.
-  void derived(Variable& variable, Instr& instr, unsigned index, std::int64_t offset, Window window) {
-    const Operand result = instr.op_(0).value();
-    if (!result.isVirtual() || !rw_.isSingle(result.reg)) {
-      refuse(variable, instr, "its address is in a register with several definitions");
-      return;
-    }
-    variable.addresses.push_back(&instr);
-    const unsigned component = result.sub + index;
-    function_.forEachUse(result.reg, [&](ori::Operand& use) {
-      if (component < use.sub || component >= unsigned(use.sub) + use.width) return;
-      read(variable, use, component - use.sub, offset, window);
-    });
-  }
-
-  void read(Variable& variable, const ori::Operand& use, unsigned index, std::int64_t offset, Window window) {
-    Instr& user = *use.owner;
-    const char* kLost = "its address escapes";
-    // Half of a generic address is none.
-    if (window == Window::Generic && (use.width != 2 || index != 0)) return refuse(variable, user, kLost);
-    if (window == Window::Local ? isAccess(user) : isGenericAccess(user)) {
-      const ori::Operand& at = user.op_(static_cast<unsigned>(isa::desc(user.op).slotIndex("offset")));
-      if (&use != &addressOf(user) || hasUniformPart(user) || !(at.isImm() || at.isNone()))
-        refuse(variable, user, kLost);
-      else
-        access(variable, user, offset + (at.isNone() ? 0 : at.imm));
-      return;
-    }
-    if (user.isGuarded() || use.neg() || use.inverted()) {
-      refuse(variable, user, kLost);
-    } else if (isa::desc(user.op).has(isa::Flag::Copy)) {
-      derived(variable, user, index, offset, window);
-    } else if (user.op == Op::IADD3 && window == Window::Local && isPlainSum(user)) {
-      std::int64_t sum = offset;
-      for (unsigned i = 3; i < 6; ++i) {
-        if (&user.op_(i) == &use) continue;
-        const auto term = rw_.constantOf(user.op_(i).value());
-        if (!term) return refuse(variable, user, "it is indexed");
-        sum += static_cast<std::int32_t>(*term);
+  void solve() {
+    const auto order = cfg_.reversePostOrder();
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (std::size_t i = order.size(); i-- > 0;) {
+        for (const ori::BlockId to : cfg_.successors(order[i]))
+          liveOut_[order[i]].add(liveIn_[to]);
+        changed |= liveIn_[order[i]].add(liveOut_[order[i]], &defined_[order[i]]);
       }
-      derived(variable, user, 0, sum, window);
-    } else if (user.op == Op::IADD64 && index == 0) {
-      const Operand other = (&user.op_(1) == &use ? user.op_(2) : user.op_(1)).value();
-      if (window == Window::Local && isWindow(other) && hasNoUpperHalf(use))
-        return derived(variable, user, 0, offset, Window::Generic);
-      const bool isNumber = !other.neg() && (other.isReg() || other.isImm());
-      const auto term = isNumber ? rw_.constantOf(ori::component(other, 0)) : std::nullopt;
-      if (!term || (window == Window::Generic && !extendsSign(other, *term)))
-        return refuse(variable, user, "it is indexed, or its generic address is taken");
-      derived(variable, user, 0, offset + static_cast<std::int32_t>(*term), window);
-    } else {
-      refuse(variable, user, kLost);
     }
   }
-
-  /// The generic address of local address 0.
-  bool isWindow(const Operand& o) const {
-    const Instr* load = o.isReg() && o.isVirtual() && !o.neg() ? rw_.producer(o, Op::LDC) : nullptr;
-    if (!load || load->isGuarded() || isa::modAs<isa::MemSize>(*load, isa::Mod::Size) != isa::MemSize::B64)
-      return false;
-    const ori::Operand &bank = load->op_(1), &index = load->op_(2), &at = load->op_(3);
-    return bank.isImm() && bank.imm == 0 && (index.isNone() || index.isZeroReg()) && at.isImm() &&
-           at.imm == static_cast<std::int32_t>(function_.module().target().localWindowOffset());
+  bool isLive(ori::BlockId block, std::uint32_t word) const {
+    return liveIn_[block].has(word) || liveOut_[block].has(word);
   }
 
-  bool hasNoUpperHalf(const ori::Operand& pair) const {
-    return pair.width == 2 && rw_.constantOf(ori::component(pair.value(), 1)) == 0;
-  }
-
-  bool extendsSign(const Operand& o, std::uint32_t low) const {
-    if (o.isImm()) return true;
-    const auto high = rw_.constantOf(ori::component(o, 1));
-    return high && static_cast<std::int32_t>(*high) == (static_cast<std::int32_t>(low) < 0 ? -1 : 0);
-  }
-
-  void access(Variable& variable, Instr& instr, std::int64_t offset) {
-    constexpr std::array<std::uint32_t, 7> kBytes = {1, 1, 2, 2, 4, 8, 16}; // by MemSize
-    const std::uint32_t bytes = kBytes[isa::getMod(instr.op, instr.mods, isa::Mod::Size)];
-    if (offset < 0 || offset + bytes > function_.frame[variable.object].size)
-      refuse(variable, instr, "it is accessed outside its bounds");
-    else
-      variable.accesses.push_back({&instr, static_cast<std::uint32_t>(offset), bytes});
-  }
-
-  ori::Function& function_;
-  const Rewriter& rw_;
-  std::vector<Variable> variables_;
+ private:
+  const ori::Cfg& cfg_;
+  std::vector<WordSet> defined_, liveIn_, liveOut_; // by block
 };
 
 class Promoter {
@@ -221,34 +111,45 @@ class Promoter {
       : function_(function), context_(context), firstNew_(static_cast<VRegId>(function.vregCount())) {}
 
   bool run() {
-    const Rewriter rw(function_);
-    std::vector<Variable> variables = AddressWalk(function_, rw).run();
-    std::size_t words = 0;
+    const AddressFlow flow(function_, addressAssumptions(context_.knobs));
+    std::vector<Variable> variables(function_.frame.size());
+    for (std::uint32_t i = 0; i < variables.size(); ++i) {
+      variables[i].object = i;
+      variables[i].obstacle = flow.obstacle(i);
+      variables[i].where = flow.obstacleAt(i);
+    }
+    for (const FrameAccess& a : flow.accesses()) {
+      Variable& variable = variables[a.object];
+      if (a.isExact)
+        variable.accesses.push_back({a.instr, static_cast<std::uint32_t>(a.offset), a.bytes, a.isStore});
+      else if (!variable.obstacle)
+        variable.obstacle = "it is indexed", variable.where = a.instr;
+    }
+    for (Variable& variable : variables)
+      if (!variable.obstacle) findWords(variable);
+    chooseWords(variables);
     for (Variable& variable : variables) {
-      const std::string name(function_.frame[variable.object].name);
-      if (!variable.obstacle && !findWords(variable)) continue;
-      if (!variable.obstacle && words + variable.words.size() > kMostWords)
-        variable.obstacle = "it would take too many registers";
       if (variable.obstacle) {
-        context_.remarks.refused(variable.where,
-                                 fmt::format("local variable {} not promoted: {}", name, variable.obstacle));
+        context_.remarks.refused(variable.where, fmt::format("local variable {} not promoted: {}",
+                                                             function_.frame[variable.object].name, variable.obstacle));
         continue;
       }
-      words += variable.words.size();
+      if (variable.words.empty()) continue;
       convert(variable);
       converted_.push_back(std::move(variable));
     }
-    const bool hasDropped = dropUnnamedObjects();
-    if (converted_.empty()) return hasDropped;
+    if (converted_.empty()) return dropUnnamedObjects(function_);
     function_.ssa = false; // the new registers have several definitions
     ori::buildSsa(function_);
+    oriPerformLiveDead(function_, context_); // what computed addresses
+    dropUnnamedObjects(function_);
     tell();
     return true;
   }
 
  private:
-  /// Which words become registers; false when none does.
-  bool findWords(Variable& variable) {
+  /// Which words may become registers.
+  void findWords(Variable& variable) {
     for (const Access& a : variable.accesses)
       for (std::uint32_t w = a.firstWord(); w <= a.lastWord(); ++w) {
         const bool isPart = a.bytes < kWordBytes;
@@ -257,29 +158,97 @@ class Promoter {
         word.stays |= a.offset % std::min(a.bytes, kWordBytes) != 0 || word.isPart != isPart ||
                       (isPart && (word.offset != a.offset || word.bytes != a.bytes));
       }
-    // An access is replaced as a whole.
-    for (bool changed = true; changed;) {
-      changed = false;
-      for (const Access& a : variable.accesses) {
-        const bool stays = anyWord(variable, a, [](const Word& w) { return w.stays; });
-        if (!stays || !anyWord(variable, a, [](const Word& w) { return !w.stays; })) continue;
-        for (std::uint32_t w = a.firstWord(); w <= a.lastWord(); ++w)
-          variable.words[w].stays = true;
-        changed = true;
-      }
-    }
-    std::erase_if(variable.words, [](const auto& entry) { return entry.second.stays; });
+    keepWholeAccesses(variable);
     if (variable.words.empty() && !variable.accesses.empty()) {
       variable.obstacle = "its parts overlap";
       variable.where = variable.accesses.front().instr;
     }
-    return !variable.words.empty() || variable.obstacle;
   }
 
-  template <typename F> static bool anyWord(const Variable& variable, const Access& a, F&& f) {
-    for (std::uint32_t w = a.firstWord(); w <= a.lastWord(); ++w)
-      if (f(variable.words.at(w))) return true;
-    return false;
+  /// Words stay in memory where too many would be live at the same time: first those that are live long and seldom
+  /// accessed.
+  void chooseWords(std::vector<Variable>& variables) {
+    std::uint32_t count = 0;
+    for (Variable& variable : variables)
+      for (auto& [at, word] : variable.words)
+        word.number = count++;
+    if (count <= kMostWords) return;
+    const ori::Cfg cfg(function_);
+    WordLiveness liveness(cfg, count);
+    std::map<const Instr*, std::size_t> order;
+    for (ori::Block* block : function_.layout())
+      for (Instr& instr : *block)
+        order.emplace(&instr, order.size());
+    std::vector<std::pair<const Access*, Variable*>> accesses;
+    for (Variable& variable : variables)
+      for (const Access& a : variable.accesses)
+        accesses.emplace_back(&a, &variable);
+    std::ranges::sort(accesses, {}, [&](const auto& entry) { return order.at(entry.first->instr); });
+    for (const auto& [a, variable] : accesses) {
+      const ori::BlockId block = a->instr->block->id;
+      for (std::uint32_t w = a->firstWord(); w <= a->lastWord(); ++w) {
+        const auto at = variable->words.find(w);
+        if (at == variable->words.end()) continue;
+        liveness.access(block, at->second.number, a->isStore, a->instr->isGuarded());
+        constexpr unsigned kDeepest = 6, kTimesForLoop = 3; // eight times for each loop around
+        at->second.accesses += std::int64_t{1}
+                               << (kTimesForLoop * std::min<unsigned>(a->instr->block->loopDepth, kDeepest));
+      }
+    }
+    liveness.solve();
+    struct Candidate {
+      Variable* variable;
+      std::uint32_t word;
+      std::vector<ori::BlockId> blocks;
+      std::int64_t accesses;
+    };
+    std::vector<Candidate> candidates;
+    for (Variable& variable : variables)
+      for (const auto& [at, word] : variable.words) {
+        Candidate c{&variable, at, {}, word.accesses};
+        for (const ori::BlockId id : cfg.reversePostOrder())
+          if (liveness.isLive(id, word.number)) c.blocks.push_back(id);
+        candidates.push_back(std::move(c));
+      }
+    std::ranges::stable_sort(candidates, [](const Candidate& a, const Candidate& b) {
+      return a.accesses * static_cast<std::int64_t>(b.blocks.size() + 1) >
+             b.accesses * static_cast<std::int64_t>(a.blocks.size() + 1);
+    });
+    std::vector<unsigned> live(cfg.idCount(), 0);
+    for (const Candidate& c : candidates) {
+      if (std::ranges::any_of(c.blocks, [&](ori::BlockId id) { return live[id] >= kMostWords; })) {
+        c.variable->words.at(c.word).stays = true;
+        continue;
+      }
+      for (const ori::BlockId id : c.blocks)
+        ++live[id];
+    }
+    for (Variable& variable : variables) {
+      const bool hadWords = !variable.words.empty();
+      keepWholeAccesses(variable);
+      if (hadWords && variable.words.empty()) variable.obstacle = "it would take too many registers";
+    }
+  }
+
+  /// An access is replaced as a whole.
+  void keepWholeAccesses(Variable& variable) {
+    const auto staysAt = [&](std::uint32_t w) {
+      const auto word = variable.words.find(w);
+      return word == variable.words.end() || word->second.stays;
+    };
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const Access& a : variable.accesses) {
+        bool someStay = false, someLeave = false;
+        for (std::uint32_t w = a.firstWord(); w <= a.lastWord(); ++w)
+          (staysAt(w) ? someStay : someLeave) = true;
+        if (!someStay || !someLeave) continue;
+        for (std::uint32_t w = a.firstWord(); w <= a.lastWord(); ++w)
+          if (const auto word = variable.words.find(w); word != variable.words.end()) word->second.stays = true;
+        changed = true;
+      }
+    }
+    std::erase_if(variable.words, [](const auto& entry) { return entry.second.stays; });
   }
 
   void convert(Variable& variable) {
@@ -293,11 +262,6 @@ class Promoter {
       else
         store(variable, a);
       function_.erase(a.instr);
-    }
-    // Readers of addresses were met behind their writers.
-    for (std::size_t i = variable.addresses.size(); i-- > 0;) {
-      Instr* address = variable.addresses[i];
-      if (address->block && !function_.hasUses(address->op_(0).reg)) function_.erase(address);
     }
   }
 
@@ -332,32 +296,6 @@ class Promoter {
       b.copy(function_.use(variable.words.at(a.firstWord() + i).reg), ori::component(from, i));
   }
 
-  /// Objects that nobody names leave the frame; the others get new numbers.
-  bool dropUnnamedObjects() {
-    std::vector<bool> isNamed(function_.frame.size(), false);
-    const auto forEachName = [&](auto&& f) {
-      for (ori::Block* block : function_.layout())
-        for (Instr& instr : *block)
-          for (unsigned i = 0; i < instr.operandCount; ++i)
-            if (instr.op_(i).kind == Operand::Kind::Frame) f(instr, i);
-    };
-    forEachName([&](const Instr& instr, unsigned i) { isNamed[instr.op_(i).reg] = true; });
-    std::vector<std::uint32_t> number(isNamed.size(), 0);
-    std::vector<ori::FrameObject> left;
-    for (std::uint32_t id = 0; id < isNamed.size(); ++id) {
-      number[id] = static_cast<std::uint32_t>(left.size());
-      if (isNamed[id]) left.push_back(function_.frame[id]);
-    }
-    if (left.size() == function_.frame.size()) return false;
-    forEachName([&](Instr& instr, unsigned i) {
-      Operand o = instr.op_(i).value();
-      o.reg = number[o.reg];
-      function_.setOperand(&instr, i, o);
-    });
-    function_.frame = std::move(left);
-    return true;
-  }
-
   /// Uniform values are left to phase 74, which weighs their consumers, bridges and the pressure of UR as a whole.
   void tell() {
     if (!context_.remarks.wanted()) return;
@@ -387,9 +325,10 @@ class Promoter {
 } // namespace
 
 /// Phase 37b. Words of local variables whose every access is known become registers, uniform ones where all lanes store
-/// the same: those are phase 74's to move to UR. The tests: the address of the variable goes to loads and stores of
-/// known offsets only (local ones, or generic ones when it was made generic here), within its bounds, and accesses of a
-/// word agree on which bytes of it they mean. Variables that are in nobody's way leave the frame. Knob
+/// the same: those are phase 74's to move to UR. The tests: the address of the variable can be followed to all its uses
+/// (AddressFlow), and goes to loads and stores of known offsets only (local or generic ones), within its bounds;
+/// accesses of a word agree on which bytes of it they mean; and not too many words are live at the same time. Words
+/// that fail one of the last two stay in memory alone. Variables that nobody names leave the frame. Knob
 /// GeneralOptimizationGate (487): 0 leaves them in memory.
 bool convertMemoryToRegisterOrUniform(ori::Function& function, PhaseContext& context) {
   if (function.frame.empty() || !context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;

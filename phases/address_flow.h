@@ -1,0 +1,141 @@
+#pragma once
+
+#include "ori/function.h"
+#include "phases/knobs.h"
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+/// The spaces that a generic address may lie in; `kElsewhere`: not known.
+enum SpaceBit : std::uint8_t { kInGlobal = 1, kInShared = 2, kInConst = 4, kInLocal = 8, kElsewhere = 16 };
+using SpaceSet = std::uint8_t;
+
+/// What a word of a register may be: a set, which joins of control flow make larger. Empty: undefined.
+///
+/// A generic address keeps its space under additions of numbers: each variable of PTX has its window, and an access
+/// outside of the variable that an address was made from is undefined. Only the difference of two generic addresses
+/// would lead elsewhere, so differences are tracked, too.
+struct AddressWord {
+  static constexpr std::uint32_t kNoObject = ~0u, kSeveralObjects = ~0u - 1;
+  enum Bit : std::uint16_t {
+    kNumber = 1,     ///< computed from no generic address
+    kUnknown = 2,    ///< a number, or a word of a generic address in any space: loaded, passed, returned
+    kDifference = 4, ///< anything, differences of generic addresses included
+    kFrame = 8,      ///< a local address: `object` plus a number
+    kShared = 16,    ///< a shared address of this CTA
+    kLow = 32,       ///< four bits: the low word of a generic address, by space in the order of SpaceBit
+    kHigh = 512,     ///< four bits: its high word
+    kWindow = 8192   ///< three bits, for shared, constant and local: what makes an address of the space generic
+  };
+  std::uint16_t bits = 0;
+  /// A small number, besides what `bits` says. Nothing lies there, so an access does not go there.
+  bool mayBeNull = false;
+  bool isExact = false;             ///< `offset` is known: of a number, its value; of an address, from its object
+  std::uint32_t object = kNoObject; ///< the object of the frame that it may be an address of
+  std::int64_t offset = 0;
+
+  friend bool operator==(const AddressWord&, const AddressWord&) = default;
+};
+
+/// A load or store that may touch an object of the frame.
+struct FrameAccess {
+  ori::Instr* instr = nullptr;
+  std::uint32_t object = 0;
+  std::int64_t offset = 0;
+  std::uint32_t bytes = 0;
+  bool isStore = false;
+  bool isExact = false; ///< it touches these bytes and no others; else any part of the object, or none
+};
+
+/// Follows addresses through a function in SSA form, from where they are made to where they are used: through copies,
+/// sums, selections, phis, and stores to and loads from objects of the frame whose address does not leave the function.
+/// A union over all paths, to a fixed point.
+class AddressFlow {
+ public:
+  struct Assumptions {
+    bool tracksMemory = true;            ///< addresses are followed through the frame (knob TrackIndirLoad)
+    bool paramsAreGlobal = false;        ///< knob ParamAlwaysPointToGlobal
+    bool constPointersAreGlobal = false; ///< knob StrongGlobalAssumptions
+  };
+  AddressFlow(ori::Function& function, const Assumptions& assumptions);
+
+  /// What component `index` of an operand may be.
+  AddressWord wordOf(const isa::Operand& operand, unsigned index = 0) const;
+  /// Where an access by the pair of registers goes.
+  SpaceSet spacesOf(const isa::Operand& pair) const;
+  /// The pair may be a null pointer, besides.
+  bool mayBeNull(const isa::Operand& pair) const { return wordOf(pair, 0).mayBeNull || wordOf(pair, 1).mayBeNull; }
+
+  /// Why the address of an object cannot be followed to all its uses; null: it can.
+  const char* obstacle(std::uint32_t object) const { return objects_[object].obstacle; }
+  const ori::Instr* obstacleAt(std::uint32_t object) const { return objects_[object].at; }
+  /// In the order of the code, of objects without obstacle.
+  std::span<const FrameAccess> accesses() const { return accesses_; }
+
+ private:
+  /// A pair of words, taken together.
+  struct Pair {
+    AddressWord low, high;
+  };
+  struct Object {
+    const char* obstacle = nullptr;
+    const ori::Instr* at = nullptr;
+    std::map<std::int64_t, AddressWord> words; ///< what is stored there, by offset
+    AddressWord anywhere;                      ///< stored at an offset that is not known
+    std::vector<ori::Instr*> loads;            ///< that have looked at it
+  };
+  /// Where an access goes.
+  struct Target {
+    bool isReached = false; ///< else the address is undefined so far
+    std::uint32_t object = AddressWord::kNoObject;
+    bool isSure = false; ///< nothing but the object
+    bool isExact = false;
+    std::int64_t offset = 0;
+  };
+
+  void solve();
+  void enqueue(ori::Instr* instr);
+  void visit(ori::Instr& instr);
+  void visitOther(ori::Instr& instr);
+  void visitLoad(ori::Instr& instr);
+  void visitStore(ori::Instr& instr);
+  void setWord(const isa::Operand& result, unsigned index, const AddressWord& value);
+  void setPair(const isa::Operand& result, const Pair& value);
+  bool join(AddressWord& known, const AddressWord& more, const ori::Instr& where);
+  void publish(const AddressWord& value, const ori::Instr& where, const char* why);
+  void escape(std::uint32_t object, const ori::Instr& where, const char* why);
+  Pair pairOf(const isa::Operand& operand) const;
+  Pair sumOfPairs(const ori::Instr& where, Pair a, bool isANegative, Pair b, bool isBNegative);
+  AddressWord sumOfWords(const ori::Instr& where, std::span<const AddressWord> terms, std::span<const bool> negative);
+  AddressWord unknown() const;
+  AddressWord unknownPairWord() const;
+  AddressWord fromConstantBank(std::int64_t bank, std::int64_t offset, unsigned index) const;
+  AddressWord symbolWord(std::uint32_t symbol, unsigned index) const;
+  Target targetOf(const ori::Instr& instr) const;
+  void findAccesses();
+
+  ori::Function& function_;
+  const Assumptions assumptions_;
+  std::vector<std::uint32_t> first_; // the first component of each register
+  std::vector<AddressWord> words_;   // by component
+  std::vector<Object> objects_;      // by number in the frame
+  std::vector<ori::Instr*> work_;
+  std::vector<bool> isInWork_;  // by instruction id
+  std::vector<bool> hasLooked_; // likewise: loads that stand in Object::loads
+  const ori::Instr* current_ = nullptr;
+  /// A value from memory may be the difference of two generic addresses: this function stores one, or code elsewhere
+  /// may have.
+  bool loadsDifferences_ = false;
+  std::vector<FrameAccess> accesses_;
+};
+
+AddressFlow::Assumptions addressAssumptions(const Knobs& knobs);
+
+/// Plain loads and stores of local or generic memory: those whose effect on the frame is known from their operands.
+bool isFrameAccess(const ori::Instr& instr);
+
+} // namespace orias::phases

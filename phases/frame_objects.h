@@ -1,0 +1,18 @@
+#pragma once
+
+#include "ori/function.h"
+
+namespace orias::phases {
+
+/// Calls f(Instr&, index) for each operand that names an object of the frame.
+template <typename F> void forEachFrameOperand(ori::Function& function, F&& f) {
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block)
+      for (unsigned i = 0; i < instr.operandCount; ++i)
+        if (instr.op_(i).kind == isa::Operand::Kind::Frame) f(instr, i);
+}
+
+/// Objects that nobody names leave the frame; the others get new numbers. True if one left.
+bool dropUnnamedObjects(ori::Function& function);
+
+} // namespace orias::phases
