@@ -37,13 +37,22 @@ namespace {
 /// The chips that code is made for; tests have shown for no other that it would be right.
 constexpr std::string_view kCodeTargets[] = {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
 
+/// Is there a warning of the line in the same words?
+bool hasWarned(const Diagnostics& before, const Diagnostic& d) {
+  return std::ranges::any_of(before.all(), [&](const Diagnostic& other) {
+    return other.loc.line == d.loc.line && other.message == d.message;
+  });
+}
+
 /// The diagnostics that are shown: without warnings, or with warnings as errors, if so asked.
-void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options) {
+/// What `before` has warned of is not said again: M6 and M8 see the same operations.
+void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& options,
+                 const Diagnostics* before = nullptr) {
   for (const Diagnostic& d : all.all()) {
     switch (d.severity) {
     case Severity::Error: shown.error(d.loc, d.message, d.hint); break;
     case Severity::Warning:
-      if (options.disableWarnings) break;
+      if (options.disableWarnings || (before && hasWarned(*before, d))) break;
       if (options.warningsAreErrors)
         shown.error(d.loc, d.message, d.hint);
       else
@@ -159,8 +168,10 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
     phases::parseParamBinding(binding); // throws; the jobs read them
   for (const std::string& query : options.phases.why)
     phases::parseRegisterQuery(query);
-  if (knobs_.enabled(phases::Knob::DumpIrBeforeMemorySpaceOpt)) pipeline_.dumpBefore.emplace_back("M6");
-  if (knobs_.enabled(phases::Knob::DumpIrAfterMemorySpaceOpt)) pipeline_.dumpAfter.emplace_back("M6");
+  for (const char* phase : {"M6", "M8", "M8b"}) {
+    if (knobs_.enabled(phases::Knob::DumpIrBeforeMemorySpaceOpt)) pipeline_.dumpBefore.emplace_back(phase);
+    if (knobs_.enabled(phases::Knob::DumpIrAfterMemorySpaceOpt)) pipeline_.dumpAfter.emplace_back(phase);
+  }
   phases::PhaseManager{pipeline_}; // throws for phases that there are not
   sources_.reserve(inputs.size());
   for (const Input& input : inputs)
@@ -541,7 +552,8 @@ void Compilation::collectDiagnostics() {
     Diagnostics shown(source.input->name, source.input->text);
     addFiltered(shown, source.diags, options_);
     for (const auto& job : jobs_)
-      if (source.ori && &job->function().module() == source.ori.get()) addFiltered(shown, job->diagnostics(), options_);
+      if (source.ori && &job->function().module() == source.ori.get())
+        addFiltered(shown, job->diagnostics(), options_, &source.diags);
     result_.diagnostics += shown.render();
     result_.errorCount += shown.errorCount();
     for (const Diagnostic& d : shown.all())

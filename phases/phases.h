@@ -32,6 +32,8 @@ bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);
 bool convertMemoryToRegisterOrUniform(ori::Function&, PhaseContext&);
+bool memorySpaceOptSecondTime(ori::Function&, PhaseContext&);
+bool compactLocalMemory(ori::Function&, PhaseContext&);
 bool gvnCse(ori::Function&, PhaseContext&);
 bool oriReassociateAndCommon(ori::Function&, PhaseContext&);
 bool lateOriCommoning(ori::Function&, PhaseContext&);

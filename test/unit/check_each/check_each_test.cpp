@@ -84,6 +84,52 @@ TEST_CASE("check-each names the phase that broke the code, whichever it is") {
   }
 }
 
+TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
+  // The register is a shared address first, and a local one then: M6 cannot tell them apart.
+  constexpr std::string_view kSpaces = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry k(.param .u64 p) {
+  .reg .b64 %p, %a, %g; .reg .b32 %v, %i;
+  .shared .align 4 .b8 s[256]; .local .align 4 .b8 l[16];
+  ld.param.u64 %p, [p];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %a, %i, 4;
+  add.u64 %p, %p, %a;
+  mov.u64 %g, s;
+  cvta.shared.u64 %g, %g;
+  add.u64 %g, %g, %a;
+  st.u32 [%g], %i;
+  ld.volatile.shared.u32 %v, [s];
+  mov.u64 %g, l;
+  cvta.local.u64 %g, %g;
+  st.u32 [%g], %v;
+  st.global.u32 [%p], %v;
+  ret;
+}
+)";
+  for (const bool isWrong : {false, true}) {
+    CheckOptions options;
+    bool planted = false;
+    options.plant = [&](const phases::PhaseInfo& phase, ori::Function& function) {
+      if (phase.number != "M8" || !isWrong) return;
+      for (ori::Block* block : function.layout())
+        for (ori::Instr& instr : *block) {
+          if (instr.op != isa::Op::STS) continue;
+          const isa::Operand operands[]{instr.op_(0).value(), instr.op_(1).value(), instr.op_(2).value(),
+                                        instr.op_(3).value()};
+          function.rewrite(&instr, isa::Op::STL, operands);
+          planted = true;
+        }
+    };
+    const Verdict verdict = checkEach(kSpaces, launchOf(), options);
+    CHECK(planted == isWrong);
+    CHECK(verdict.ok != isWrong);
+    if (isWrong) CHECK(verdict.phase == "M8 MemorySpaceOptSecondTime");
+  }
+}
+
 TEST_CASE("check-each takes what lowering made for lowering's") {
   CheckOptions options;
   options.plant = [](const phases::PhaseInfo& phase, ori::Function& function) {
