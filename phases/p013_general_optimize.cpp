@@ -1,5 +1,6 @@
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
+#include "phases/share_loads.h"
 
 namespace orias::phases {
 
@@ -57,15 +58,17 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
 }
 
 /// Phase 49. What has been computed before, by a dominating instruction, is not computed again, as far as registers
-/// last (optimize/shared_pressure.h).
+/// last (optimize/shared_pressure.h); nor is loaded again what is in a register (share_loads.h).
 bool gvnCse(ori::Function& function, PhaseContext& context) {
   const bool isShared = shareConstants(function, context);
-  return numberValues(function, &context) || isShared;
+  const bool isNumbered = numberValues(function, &context);
+  return shareLoads(function, context) || isNumbered || isShared;
 }
 
 /// Phase 64. The same again, on what the sides of branches that are gone compute alike.
 bool lateOriCommoning(ori::Function& function, PhaseContext& context) {
-  return numberValues(function, &context);
+  const bool isNumbered = numberValues(function, &context);
+  return shareLoads(function, context) || isNumbered;
 }
 
 } // namespace orias::phases

@@ -1,0 +1,278 @@
+#include "phases/share_loads.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+#include "ori/analysis/cfg.h"
+#include "ori/builder.h"
+#include "phases/memory_access.h"
+#include "phases/optimize/rewriter.h"
+#include "phases/optimize/shared_pressure.h"
+#include "phases/removable.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Sets are not made larger than this.
+constexpr std::size_t kMostCells = 1 << 22;
+
+constexpr std::uint32_t kAnything = 0, kNothing = 1, kFirstProvider = 2;
+
+/// What a location is: the memory that a load or store names. Values of equal locations are equal if nothing has been
+/// written in between.
+using Key = std::tuple<int, bool, ori::VRegId, unsigned, ori::VRegId, unsigned, std::int64_t, unsigned>;
+
+struct Location {
+  MemoryAccess access;
+  unsigned loads = 0, stores = 0;
+};
+
+/// What an instruction does to what is known of locations.
+struct Event {
+  enum class Kind : std::uint8_t { Load, Store, Write, Meet, Forget } kind;
+  Instr* instr = nullptr;
+  std::uint32_t location = 0;        ///< of Load and Store
+  std::vector<std::uint32_t> killed; ///< by Store and Write
+};
+
+bool isPlain(const Instr& instr) {
+  switch (instr.op) {
+  case Op::LDG:
+  case Op::LDS:
+  case Op::LDL:
+  case Op::STG:
+  case Op::STS:
+  case Op::STL: break;
+  default: return false;
+  }
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  for (const std::string_view name : {"Pu", "Pd", "Pp"})
+    if (const int slot = row.slotIndex(name); slot >= 0 && instr.op_(static_cast<unsigned>(slot)).isVirtual())
+      return false;
+  return !instr.isGuarded();
+}
+
+const ori::Operand& slotOf(const Instr& instr, std::string_view name) {
+  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
+}
+
+bool haveSameBases(const MemoryAccess& a, const MemoryAccess& b) {
+  return a.base == b.base && a.uniformBase == b.uniformBase;
+}
+
+class LoadSharing {
+ public:
+  LoadSharing(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), rw_(function), cfg_(function) {}
+
+  bool run() {
+    findLocations();
+    if (std::ranges::none_of(locations_, [](const Location& l) { return l.loads && l.loads + l.stores > 1; }))
+      return false;
+    if (locations_.size() * cfg_.idCount() > kMostCells) return false;
+    findEvents();
+    solve();
+    return replace();
+  }
+
+ private:
+  /// A weak access whose location is known; none otherwise.
+  std::optional<Key> keyOf(const Instr& instr, const MemoryAccess& access) const {
+    if (!isPlain(instr) || !access.isExact || access.isOrdered) return std::nullopt;
+    if (!isStable(access.base) || !isStable(access.uniformBase)) return std::nullopt;
+    const auto reg = [](const Operand& o) { return o.isVirtual() ? o.reg : ori::kNoId; };
+    return Key{static_cast<int>(access.space),
+               access.isReadOnly,
+               reg(access.base),
+               access.base.sub,
+               reg(access.uniformBase),
+               access.uniformBase.sub,
+               access.offset,
+               isa::getMod(instr.op, instr.mods, isa::Mod::Size)};
+  }
+
+  bool isStable(const Operand& o) const { return o.isNone() || (o.isVirtual() && rw_.isStable(o)); }
+
+  /// What a load would find behind the instruction, if it is known.
+  std::optional<Operand> valueOf(const Instr& instr) const {
+    const bool isStore = isa::desc(instr.op).has(Flag::Store);
+    const Operand value = slotOf(instr, isStore ? "Rb" : "Rd").value();
+    if (value.isZeroReg()) return isStore ? std::optional(value) : std::nullopt;
+    if (!value.isVirtual() || value.neg() || !rw_.isSingle(value.reg) || (isStore && !rw_.isStable(value)))
+      return std::nullopt;
+    return value;
+  }
+
+  void findLocations() {
+    for (ori::Block* block : function_.layout())
+      for (Instr& instr : *block) {
+        const isa::InstrDesc& row = isa::desc(instr.op);
+        if (!row.has(Flag::Load) && !row.has(Flag::Store)) continue;
+        const MemoryAccess access = accessOf(instr);
+        const auto key = keyOf(instr, access);
+        if (!key || !valueOf(instr)) continue;
+        constexpr std::uint32_t kWordBytes = 4;
+        if (access.isStore && access.bytes < kWordBytes) continue; // a load would extend it
+        const auto [at, isNew] = numbers_.try_emplace(*key, static_cast<std::uint32_t>(locations_.size()));
+        if (isNew) locations_.push_back({access});
+        ++(access.isStore ? locations_[at->second].stores : locations_[at->second].loads);
+        locationOf_[&instr] = at->second;
+      }
+  }
+
+  void findEvents() {
+    events_.resize(cfg_.idCount());
+    for (const ori::BlockId id : cfg_.reversePostOrder())
+      for (Instr& instr : *function_.block(id)) {
+        const isa::InstrDesc& row = isa::desc(instr.op);
+        const auto location = locationOf_.find(&instr);
+        std::vector<Event>& events = events_[id];
+        const bool isMemory = row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
+        const MemoryAccess access = isMemory ? accessOf(instr) : MemoryAccess{};
+        if (row.has(Flag::Fence) || access.isOrdered) events.push_back({Event::Kind::Meet, &instr, 0, {}});
+        if (isMemory && access.isStore) {
+          Event event{Event::Kind::Write, &instr, 0, {}};
+          for (std::uint32_t i = 0; i < locations_.size(); ++i)
+            if (mayOverlap(locations_[i].access, access, haveSameBases(locations_[i].access, access)))
+              event.killed.push_back(i);
+          if (location != locationOf_.end()) event.kind = Event::Kind::Store, event.location = location->second;
+          events.push_back(std::move(event));
+        } else if (location != locationOf_.end()) {
+          events.push_back({Event::Kind::Load, &instr, location->second, {}});
+        } else if (!isMemory && row.has(Flag::SideEffect) && !row.has(Flag::Terminator)) {
+          events.push_back({row.has(Flag::Fence) ? Event::Kind::Meet : Event::Kind::Forget, &instr, 0, {}});
+        }
+      }
+  }
+
+  std::uint32_t providerOf(const Instr& instr) {
+    const auto [at, isNew] =
+        providerNumber_.try_emplace(&instr, static_cast<std::uint32_t>(providers_.size() + kFirstProvider));
+    if (isNew) providers_.push_back(&instr);
+    return at->second;
+  }
+
+  void apply(const Event& event, std::vector<std::uint32_t>& known) {
+    switch (event.kind) {
+    case Event::Kind::Load:
+      if (known[event.location] < kFirstProvider) known[event.location] = providerOf(*event.instr);
+      break;
+    case Event::Kind::Store:
+    case Event::Kind::Write:
+      for (const std::uint32_t location : event.killed)
+        known[location] = kNothing;
+      if (event.kind == Event::Kind::Store) known[event.location] = providerOf(*event.instr);
+      break;
+    case Event::Kind::Meet:
+      // Other threads' stores may have come in between. Nobody else writes local memory.
+      for (std::uint32_t i = 0; i < known.size(); ++i)
+        if (locations_[i].access.space != MemoryAccess::Space::Local) known[i] = kNothing;
+      break;
+    case Event::Kind::Forget: std::ranges::fill(known, kNothing); break;
+    }
+  }
+
+  /// A loop where no value goes from round to round waits for what others store.
+  bool mayWait(ori::BlockId id) const {
+    const Instr* first = function_.block(id)->first;
+    if (first && first->op == Op::PHI) return false;
+    return std::ranges::any_of(cfg_.predecessors(id),
+                               [&](ori::BlockId from) { return cfg_.rpoIndex(from) >= cfg_.rpoIndex(id); });
+  }
+
+  std::vector<std::uint32_t> atStart(ori::BlockId id) const {
+    if (id == cfg_.entry() || mayWait(id)) return std::vector<std::uint32_t>(locations_.size(), kNothing);
+    std::vector<std::uint32_t> known(locations_.size(), kAnything);
+    for (const ori::BlockId from : cfg_.predecessors(id)) {
+      if (!cfg_.isReachable(from)) continue;
+      for (std::size_t i = 0; i < known.size(); ++i) {
+        const std::uint32_t other = atEnd_[from][i];
+        if (known[i] == kAnything)
+          known[i] = other;
+        else if (other != kAnything && other != known[i])
+          known[i] = kNothing;
+      }
+    }
+    return known;
+  }
+
+  void solve() {
+    atEnd_.assign(cfg_.idCount(), std::vector<std::uint32_t>(locations_.size(), kAnything));
+    for (bool changed = true; changed;) {
+      changed = false;
+      for (const ori::BlockId id : cfg_.reversePostOrder()) {
+        std::vector<std::uint32_t> known = atStart(id);
+        for (const Event& event : events_[id])
+          apply(event, known);
+        changed |= known != atEnd_[id];
+        atEnd_[id] = std::move(known);
+      }
+    }
+  }
+
+  bool replace() {
+    SharedPressure pressure(function_, cfg_, context_);
+    std::vector<std::pair<Instr*, const Instr*>> shared;
+    for (const ori::BlockId id : cfg_.reversePostOrder()) {
+      std::vector<std::uint32_t> known = atStart(id);
+      for (const Event& event : events_[id]) {
+        if (event.kind == Event::Kind::Load && known[event.location] >= kFirstProvider) {
+          const Instr* provider = providers_[known[event.location] - kFirstProvider];
+          if (fits(pressure, *provider, *event.instr)) shared.emplace_back(event.instr, provider);
+        }
+        apply(event, known);
+      }
+    }
+    for (const auto& [load, provider] : shared) {
+      ori::Builder b = ori::Builder::before(function_, load);
+      b.setSource(load->source);
+      const Operand to = slotOf(*load, "Rd").value(), from = *valueOf(*provider);
+      for (unsigned k = 0; k < to.width; ++k)
+        b.copy(ori::component(to, k), ori::component(from, k));
+    }
+    for (const auto& [load, provider] : shared) {
+      context_.remarks.did(load, "reads what is in registers already");
+      function_.erase(load);
+    }
+    return !shared.empty();
+  }
+
+  bool fits(SharedPressure& pressure, const Instr& provider, const Instr& load) const {
+    if (!isa::desc(provider.op).has(Flag::Store)) return pressure.take(provider, load);
+    const Operand value = *valueOf(provider);
+    if (value.isZeroReg()) return true;
+    const Instr* made = function_.singleDef(value.reg);
+    return made ? pressure.take(*made, load) : provider.block == load.block;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const Rewriter rw_;
+  const ori::Cfg cfg_;
+  std::map<Key, std::uint32_t> numbers_;
+  std::vector<Location> locations_;
+  std::map<const Instr*, std::uint32_t> locationOf_;
+  std::vector<std::vector<Event>> events_; // by block
+  std::map<const Instr*, std::uint32_t> providerNumber_;
+  std::vector<const Instr*> providers_;
+  std::vector<std::vector<std::uint32_t>> atEnd_; // by block, then by location
+};
+
+} // namespace
+
+bool shareLoads(ori::Function& function, PhaseContext& context) {
+  return LoadSharing(function, context).run();
+}
+
+} // namespace orias::phases
