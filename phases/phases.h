@@ -58,6 +58,7 @@ bool demoteInductionVariables(ori::Function&, PhaseContext&);
 bool oriPropagateVarying(ori::Function&, PhaseContext&);
 bool optimizeNestedCondBranches(ori::Function&, PhaseContext&);
 bool vectorization(ori::Function&, PhaseContext&);
+bool ldgXform(ori::Function&, PhaseContext&);
 bool optimizeUniformAtomic(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
 bool optimizeSyncInstructions(ori::Function&, PhaseContext&);

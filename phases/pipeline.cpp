@@ -71,6 +71,8 @@ constexpr PhaseInfo kPipeline[] = {
      "37b has left in local memory what stays there; what only fed dead stores is removed before it is optimized"},
     {"38", "OptimizeNestedCondBranches", S::Middle, 1, 4, kOptional, optimizeNestedCondBranches,
      "conditions are simplified, and the logic that joins them can still be folded into comparisons"},
+    {"41c", "LdgXform", S::Middle, 1, 4, kOptional, ldgXform,
+     "spaces are resolved, and pairs show what addresses are computed from; what is read only is widened and moved"},
     {"41b", "Vectorization", S::Middle, 1, 4, kOptional, vectorization,
      "addresses have absorbed their offsets and are still whole, so adjacent accesses and alignment are visible"},
     {"44", "OptimizeUniformAtomic", S::Middle, 1, 4, kOptional, optimizeUniformAtomic,
