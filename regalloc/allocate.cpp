@@ -12,6 +12,7 @@
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
+#include "regalloc/reloads.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
 #include "regalloc/uniform_refuge.h"
@@ -75,6 +76,12 @@ class Allocator {
     }
     state_.grow(function_);
     state_.assignment.physical = physical_;
+    const bool hasHiddenWrites = hasCalls_ || isCallable(function_) || hasAccumulators(function_) || hasQuadTextures_ ||
+                                 changesCounts_ || function_.growsStack;
+    if (!hasHiddenWrites && !options_.spillEverything && options_.namedWrites == nullptr) {
+      forwardReloads(function_, state_);
+      physical_ = state_.assignment.physical;
+    }
     if (options_.check) {
       reportFaults(check(function_, state_.assignment));
     }
@@ -369,7 +376,9 @@ class Allocator {
       budget.rotated = std::min(std::max(free, placement.used), budget.limit);
     }
     Placement rotated = place(function_, webs, budget, Order::ConstrainedFirst);
-    return rotated.failed.empty() && rotated.used <= budget.rotated ? rotated : placement;
+    if (rotated.failed.empty() && rotated.used <= budget.rotated) return rotated;
+    // At least what is reloaded stays in a register for a while (forwardReloads).
+    return budget.file == File::R ? regalloc::spread(function_, webs, budget, std::move(placement)) : placement;
   }
 
   void keep(const Webs& webs, const Placement& placement, File file) {

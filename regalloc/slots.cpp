@@ -49,6 +49,14 @@ void SlotOccupancy::occupy(const Range& range) {
     });
 }
 
+void SlotOccupancy::release(const Range& range) {
+  for (Segment s : range.segments())
+    forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
+      if (word < taken_.size()) taken_[word] &= ~mask;
+      return word < taken_.size();
+    });
+}
+
 namespace {
 
 // Weights of the soft wishes. A register more costs occupancy, which outweighs a saved copy.
@@ -88,6 +96,26 @@ class Placer {
   Placement run(Order order, const std::vector<bool>& isEarly) {
     for (std::uint32_t id : orderOf(webs_, order, isEarly))
       placeWeb(id);
+    return std::move(placement_);
+  }
+
+  Placement spread(Placement placement) {
+    placement_ = std::move(placement);
+    const auto forEachPart = [&](std::uint32_t id, auto&& f) {
+      for (unsigned i = 0; i < webs_.all[id].width; ++i)
+        f(slots_[placement_.slotOf[id] + i], webs_.all[id].components[i]);
+    };
+    for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
+      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.occupy(range); });
+    for (std::uint32_t id : orderOf(webs_, Order::ByStart, {})) {
+      const Web& web = webs_.all[id];
+      collectWishes(web);
+      if (web.width != 1 || !wishes_.empty()) continue;
+      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.release(range); });
+      if (const std::uint32_t next = nextInTurn(web); next != kNoSlot) placement_.slotOf[id] = next;
+      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.occupy(range); });
+      placement_.used = std::max(placement_.used, placement_.slotOf[id] + 1);
+    }
     return std::move(placement_);
   }
 
@@ -209,6 +237,10 @@ class Placer {
 Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
                 const std::vector<bool>& isEarly) {
   return Placer(function, webs, budget).run(order, isEarly);
+}
+
+Placement spread(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Placement placement) {
+  return Placer(function, webs, budget).spread(std::move(placement));
 }
 
 } // namespace orias::regalloc

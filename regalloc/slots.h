@@ -15,6 +15,7 @@ class SlotOccupancy {
  public:
   bool overlaps(const Range& range) const;
   void occupy(const Range& range);
+  void release(const Range& range);
 
  private:
   std::vector<std::uint64_t> taken_; // grows with the last point taken
@@ -64,5 +65,9 @@ struct Placement {
 /// failed to place.
 Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
                 const std::vector<bool>& isEarly = {});
+
+/// The placement with single registers that are no ends of copies given out in turn, one web after the other, as far as
+/// `budget.rotated` and what the others have taken allow. Always succeeds.
+Placement spread(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Placement placement);
 
 } // namespace orias::regalloc

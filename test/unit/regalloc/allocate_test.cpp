@@ -3,6 +3,8 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 
+#include <fmt/format.h>
+
 using namespace orias;
 using namespace orias::regalloc;
 using namespace orias::regalloc::test;
@@ -421,4 +423,39 @@ TEST_CASE("a spilled value whose operands are live is computed again, and one wh
   auto b = allocated(body(true), budget(9));
   CHECK(b.problem == "");
   CHECK(a.stats().spillStoreBytes < b.stats().spillStoreBytes);
+}
+
+TEST_CASE("a reload whose value a register still holds is not done again") {
+  std::string body = ".L0:\n";
+  for (unsigned i = 0; i < 10; ++i)
+    body += fmt::format(" LDS %r{}, [RZ+{}];\n", i, 4 * i);
+  for (unsigned i = 0; i < 10; ++i)
+    body += fmt::format(" STS [RZ], %r{0};\n STS [RZ+4], %r{0};\n", i);
+  AllocationOptions options = budget(8);
+  options.uniformPromotion = false;
+  auto a = allocated(body + " EXIT;\n", options);
+  CHECK(a.problem == "");
+  const unsigned spilled = countOf(a.text(), "STL ");
+  CHECK(spilled > 0);
+  CHECK(countOf(a.text(), "LDL ") == spilled); // for two reads each
+  CHECK(a.stats().spillLoadBytes == 4 * spilled);
+}
+
+TEST_CASE("a reload stays where the paths before it disagree") {
+  // The value waits in memory until many others are stored. One side reads it, the other one does not.
+  std::string body = ".L0:\n LDS %r0, [RZ];\n";
+  for (unsigned i = 10; i < 16; ++i)
+    body += fmt::format(" LDS %r{}, [RZ+{}];\n", i, 4 * i);
+  for (unsigned i = 10; i < 16; ++i)
+    body += fmt::format(" STS [RZ], %r{0};\n STS [RZ+4], %r{0};\n STS [RZ+8], %r{0};\n", i);
+  body += " S2R %r20, SR_TID.X;\n ISETP.NE.AND %p1, PT, %r20, 0, PT;\n @%p1 BRA .L2;\n -> .L1;\n"
+          ".L1:\n STS [RZ], %r0;\n -> .L2;\n.L2:\n STS [RZ+4], %r0;\n STS [RZ+8], %r0;\n EXIT;\n";
+  AllocationOptions options = budget(8);
+  options.uniformPromotion = false;
+  auto a = allocated(body, options);
+  CHECK(a.problem == "");
+  const std::string text = a.text();
+  CHECK(countOf(text, "STL ") > 0);
+  const std::string behind = text.substr(text.find("S2R "));
+  CHECK(countOf(behind, "LDL ") == 2); // one on the side, one behind it for both reads
 }

@@ -1,0 +1,200 @@
+#include "regalloc/reloads.h"
+
+#include "encoder/isa/target.h"
+#include "ori/analysis/cfg.h"
+#include "ori/module.h"
+#include "regalloc/live_ranges.h"
+
+#include <algorithm>
+#include <bit>
+#include <optional>
+
+namespace orias::regalloc {
+
+using isa::File;
+using ori::Instr;
+using ori::Operand;
+
+namespace {
+
+constexpr std::uint32_t kNothing = ~0u;
+/// Instructions between a reload and its reader: other reloads for the same reader.
+constexpr unsigned kFarthest = 16;
+
+/// A run of registers, or of words of spill slots.
+struct Run {
+  std::uint32_t first = 0, count = 0;
+  bool overlaps(const Run& other) const { return first < other.first + other.count && other.first < first + count; }
+};
+
+class Forwarder {
+ public:
+  Forwarder(ori::Function& function, SpillState& state)
+      : function_(function), state_(state), cfg_(function),
+        registers_(function.module().target().registerCount(File::R)) {
+    std::uint32_t words = 0;
+    for (const ori::FrameObject& object : function.frame) {
+      firstWord_.push_back(words);
+      if (object.isSpill) words += object.size / 4;
+    }
+    isRead_.assign(words, false);
+  }
+
+  void run() {
+    behind_.resize(cfg_.idCount());
+    for (const ori::BlockId id : cfg_.reversePostOrder()) {
+      enter(id);
+      for (Instr *instr = function_.block(id)->first, *next; instr; instr = next) {
+        next = instr->next;
+        step(*instr);
+      }
+      behind_[id] = held_;
+    }
+    removeStores();
+  }
+
+ private:
+  /// What the predecessors agree on.
+  void enter(ori::BlockId id) {
+    const auto& from = cfg_.predecessors(id);
+    held_.assign(registers_, kNothing);
+    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
+    if (from.empty() || !areAllKnown) return;
+    held_ = behind_[from[0]];
+    for (const ori::BlockId p : from)
+      for (unsigned r = 0; r < registers_; ++r)
+        if (behind_[p][r] != held_[r]) held_[r] = kNothing;
+  }
+
+  void step(Instr& instr) {
+    const auto move = state_.assignment.spillMoves.find(instr.id);
+    const std::optional<Run> words =
+        move != state_.assignment.spillMoves.end() ? wordsOf(instr, move->second) : std::nullopt;
+    if (!words) return forgetResults(instr);
+    const Operand& reg = instr.op_(move->second.reg);
+    if (move->second.kind == SpillMove::Kind::Load) {
+      if (forward(instr, reg, *words)) return;
+      forgetResults(instr);
+      for (std::uint32_t w = words->first; w < words->first + words->count; ++w)
+        isRead_[w] = true;
+    } else {
+      for (std::uint32_t& held : held_)
+        if (held != kNothing && words->overlaps({held, 1})) held = kNothing;
+      if (instr.isGuarded()) return;
+    }
+    if (const std::optional<Run> place = placeOf(reg))
+      for (std::uint32_t i = 0; i < words->count; ++i)
+        held_[place->first + i] = words->first + i;
+  }
+
+  /// The words that a store or a reload names.
+  std::optional<Run> wordsOf(const Instr& instr, const SpillMove& move) const {
+    if (move.kind != SpillMove::Kind::Load && move.kind != SpillMove::Kind::Store) return std::nullopt;
+    for (const Operand& o : instr.ops())
+      if (o.kind == isa::Operand::Kind::Frame && function_.frame[o.reg].isSpill)
+        return Run{firstWord_[o.reg] + static_cast<std::uint32_t>(o.imm) / 4, instr.op_(move.reg).width};
+    return std::nullopt;
+  }
+
+  std::optional<Run> placeOf(const Operand& o) const {
+    if (!o.isReg(File::R) || o.isZeroReg()) return std::nullopt;
+    const std::uint32_t count = std::max<std::uint32_t>(o.width, 1);
+    if (!o.isVirtual()) return Run{o.reg, count};
+    const std::uint32_t first = state_.assignment.physical[o.reg];
+    return first == kNothing ? std::nullopt : std::optional(Run{first + o.sub, count});
+  }
+
+  void forgetResults(const Instr& instr) {
+    for (const Operand& o : instr.ops())
+      if (o.isDef)
+        if (const std::optional<Run> place = placeOf(o))
+          std::fill_n(held_.begin() + place->first, place->count, kNothing);
+  }
+
+  /// Takes the words from registers that hold them; false if none do.
+  bool forward(Instr& load, const Operand& temp, const Run& words) {
+    const std::optional<Run> own = placeOf(temp);
+    if (!own || load.isGuarded()) return false;
+    if (isHeldIn(own->first, words)) {
+      remove(load, state_.loadBytes, words.count);
+      return true;
+    }
+    const Instr* reader = onlyReader(load, temp);
+    if (!reader) return false;
+    const std::uint32_t align = std::max<std::uint32_t>(std::bit_ceil(words.count), function_.vreg(temp.reg).align);
+    for (std::uint32_t r = 0; r + words.count <= registers_; r += align) {
+      if (!isHeldIn(r, words) || !staysUntil(load, *reader, {r, words.count})) continue;
+      state_.assignment.physical[temp.reg] = r;
+      remove(load, state_.loadBytes, words.count);
+      return true;
+    }
+    return false;
+  }
+
+  bool isHeldIn(std::uint32_t first, const Run& words) const {
+    for (std::uint32_t i = 0; i < words.count; ++i)
+      if (held_[first + i] != words.first + i) return false;
+    return true;
+  }
+
+  /// The instruction that reads the temporary, if the reload writes all of it and no other one reads it.
+  const Instr* onlyReader(const Instr& load, const Operand& temp) const {
+    if (!temp.isVirtual() || temp.sub != 0 || temp.width != function_.vreg(temp.reg).width) return nullptr;
+    const Instr* reader = nullptr;
+    for (const Operand* o = function_.vreg(temp.reg).refs; o; o = o->nextRef) {
+      if (o->owner == &load) continue;
+      if (o->isDef || (reader && reader != o->owner)) return nullptr;
+      reader = o->owner;
+    }
+    return reader;
+  }
+
+  /// Nothing writes the registers from the reload to the reader, the reader included.
+  bool staysUntil(const Instr& load, const Instr& reader, const Run& place) const {
+    unsigned left = kFarthest;
+    for (const Instr* at = load.next; at && left-- != 0; at = at->next) {
+      for (const Operand& o : at->ops())
+        if (o.isDef)
+          if (const std::optional<Run> written = placeOf(o); written && written->overlaps(place)) return false;
+      if (at == &reader) return true;
+    }
+    return false;
+  }
+
+  void remove(Instr& instr, unsigned& bytes, std::uint32_t words) {
+    bytes -= 4 * words;
+    state_.assignment.spillMoves.erase(instr.id);
+    function_.erase(&instr);
+  }
+
+  void removeStores() {
+    for (ori::Block* block : function_.layout())
+      for (Instr *instr = block->first, *next; instr; instr = next) {
+        next = instr->next;
+        const auto move = state_.assignment.spillMoves.find(instr->id);
+        if (move == state_.assignment.spillMoves.end() || move->second.kind != SpillMove::Kind::Store) continue;
+        const std::optional<Run> words = wordsOf(*instr, move->second);
+        if (!words) continue;
+        const auto begin = isRead_.begin() + words->first;
+        if (std::none_of(begin, begin + words->count, [](bool isRead) { return isRead; }))
+          remove(*instr, state_.storeBytes, words->count);
+      }
+  }
+
+  ori::Function& function_;
+  SpillState& state_;
+  const ori::Cfg cfg_;
+  const std::uint32_t registers_;
+  std::vector<std::uint32_t> firstWord_;           // by frame object
+  std::vector<bool> isRead_;                       // by word: a reload is left
+  std::vector<std::uint32_t> held_;                // by register: the word that it holds
+  std::vector<std::vector<std::uint32_t>> behind_; // by block: `held_` at its end; empty if not known yet
+};
+
+} // namespace
+
+void forwardReloads(ori::Function& function, SpillState& state) {
+  if (state.loadBytes != 0) Forwarder(function, state).run();
+}
+
+} // namespace orias::regalloc
