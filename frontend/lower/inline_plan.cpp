@@ -331,9 +331,13 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
                           size_[index(callee)], bodies_[index(callee)].sites, sizeOfAll_, budget_);
         break;
       }
+      const std::string_view caller = module_.text(module_.functions[id].name);
+      // In the words of the literature, for what should have no code of its own.
+      const std::string must =
+          bodies_[index(callee)].mustInline ? fmt::format("not AlwaysInline into {}: ", caller) : std::string();
       all.push_back(
-          {std::string(module_.text(module_.functions[id].name)), body.lines[n],
-           fmt::format("the call of '{}' is not inlined: {}", module_.text(module_.function(callee).name), why),
+          {std::string(caller), body.lines[n],
+           fmt::format("{}the call of '{}' is not inlined: {}", must, module_.text(module_.function(callee).name), why),
            static_cast<std::int64_t>(size_[index(callee)])});
     }
   }

@@ -125,6 +125,13 @@ TEST_CASE("what the ABI cannot carry is inlined, whatever it costs") {
   CHECK(!p.isInlined("plain"));
 }
 
+TEST_CASE("what should be inlined and is not is named, in the words of the literature") {
+  const Planned p(".weak " + function("products", "wgmma.fence.sync.aligned;") + kernel("k", "call products;"), {},
+                  InlineScope::Object);
+  REQUIRE(p.plan.remarks().size() == 1);
+  CHECK(p.plan.remarks()[0].message.starts_with("not AlwaysInline into k: the call of 'products' is not inlined"));
+}
+
 TEST_CASE("a kernel that changes its number of registers has all inlined that it calls") {
   const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
   const Planned p(function("f", additions(40)) + function("g", additions(40)) +
