@@ -4,7 +4,10 @@
 #include "encoder/isa/target.h"
 #include "frontend/check.h"
 #include "frontend/lower/lower.h"
+#include "frontend/module_phases/cdp_launch.h"
 #include "frontend/module_phases/memory_space_opt.h"
+#include "frontend/module_phases/param_opt.h"
+#include "frontend/module_phases/pretreat.h"
 #include "frontend/parse.h"
 #include "frontend/print.h"
 #include "ori/parse.h"
@@ -234,8 +237,15 @@ Result Compilation::run() {
     stage("check", [&] { check(); });
     if (!hasErrors() && !checkOnly_)
       stage("modules", [&] {
+        const bool wantRemarks = options_.wantRemarks;
+        ptxPhase("M1", [&](Source& source) { return ptx::pretreat(*source.ptx, wantRemarks); });
+        ptxPhase("M4", [&](Source& source) {
+          const auto variant = static_cast<unsigned>(knobs_.get(phases::Knob::CdpVariant));
+          return ptx::expandCdpLaunches(*source.ptx, source.diags, variant);
+        });
         resolveSpaces("M6", false);
         resolveSpaces("M7", true);
+        ptxPhase("M9", [&](Source& source) { return ptx::paramOpt(*source.ptx, wantRemarks); });
       });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }
@@ -265,7 +275,7 @@ void Compilation::settleDebugging() {
   if (!options_.debugInfo) return;
   if (sources_.size() > 1) sources_.front().diags.error({}, "not supported yet: several inputs for debugging");
   options_.optLevel = 0;
-  for (const char* phase : {"10", "13", "16", "107"})
+  for (const char* phase : {"M1", "10", "13", "16", "107"})
     pipeline_.disabled.emplace_back(phase);
 }
 
@@ -294,24 +304,39 @@ void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
   options.assumptions.tracksLocals = knobs_.enabled(Knob::TrackIndirLoad);
   options.assumptions.isWholeProgram = !options_.relocatable && sources_.size() == 1;
   options.assumptions.followsCalls = followsCalls;
+  const bool usesWorkList = knobs_.get(Knob::MemSpaceAlg) == 2;
+  options.assumptions.usesWorkList = usesWorkList;
+  options.assumptions.tracksIntegers = knobs_.enabled(Knob::TrackInt2ptr);
+  options.assumptions.localsAreLocal = knobs_.enabled(Knob::ProcessAllocaAlways);
+  options.cloning = {.most = knobs_.get(usesWorkList ? Knob::DoCloneForIpMsp : Knob::DoCloneForIpMspq),
+                     .growthPercent = static_cast<std::uint64_t>(knobs_.get(Knob::CloneForIpMspGrowthPercent))};
   options.resolvesWmma = knobs_.enabled(Knob::WmmaMemorySpaceOpt);
   options.mayConvert = options_.optLevel > 0;
   options.wantRemarks = options_.wantRemarks || options_.wantKernelInfo;
-  if (followsCalls && knobs_.enabled(Knob::DumpIpMsp)) options.trace = &result_.phaseText;
+  if (followsCalls && knobs_.enabled(usesWorkList ? Knob::DumpIpMsp : Knob::DumpIpMspq))
+    options.trace = &result_.phaseText;
+  ptxPhase(number, [&](Source& source) {
+    ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
+    // What an earlier phase has said is not said again.
+    std::erase_if(result.remarks, [&](const ptx::PhaseRemark& r) {
+      return !r.isDone && !source.keptGeneric.emplace(r.line, r.message).second;
+    });
+    return result;
+  });
+}
+
+template <typename Work> void Compilation::ptxPhase(std::string_view number, Work&& work) {
   dumpPtx(number, "before");
   modulePhase(number, [&] {
     const phases::ModulePhase& phase = phases::modulePhase(number);
     for (Source& source : sources_) {
-      const ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
-      for (const ptx::SpaceRemark& r : result.remarks) {
-        // What an earlier phase has said is not said again.
-        if (!r.isResolved && !source.keptGeneric.emplace(r.line, r.message).second) continue;
+      const auto result = work(source);
+      for (const ptx::PhaseRemark& r : result.remarks)
         moduleRemarks_.push_back({.phase = phase.number,
                                   .function = std::string(source.ptx->text(source.ptx->function(r.function).name)),
-                                  .done = r.isResolved,
+                                  .done = r.isDone,
                                   .message = r.message,
                                   .line = r.line});
-      }
       if (afterModulePhase_) afterModulePhase_(phase, *source.ptx, result.hasChanged);
     }
   });

@@ -18,10 +18,6 @@ namespace orias::phases {
 
 namespace {
 
-bool sameText(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && editDistance(a, b) == 0;
-}
-
 std::string_view stageName(Stage stage) {
   switch (stage) {
   case Stage::Setup: return "setup";

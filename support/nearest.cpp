@@ -27,6 +27,10 @@ unsigned editDistance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+bool sameText(std::string_view a, std::string_view b) {
+  return std::ranges::equal(a, b, {}, lower, lower);
+}
+
 void NearestName::offer(std::string_view candidate) {
   unsigned d = editDistance(written_, candidate);
   if (d < distance_) {

@@ -9,6 +9,9 @@ namespace orias {
 /// Edit distance (insertions, deletions, substitutions; ASCII case does not count).
 unsigned editDistance(std::string_view a, std::string_view b);
 
+/// The same but for ASCII case.
+bool sameText(std::string_view a, std::string_view b);
+
 /// Finds the candidate nearest to what was written, for "did you mean" hints.
 class NearestName {
  public:

@@ -1,5 +1,7 @@
 #include "frontend/module_phases/memory_space_opt.h"
 
+#include "frontend/module_phases/function_clones.h"
+#include "frontend/module_phases/generic_access.h"
 #include "frontend/module_phases/instruction_results.h"
 #include "frontend/module_phases/ptx_editor.h"
 
@@ -19,28 +21,12 @@ bool isWmma(Op op) {
   return op == Op::WmmaLoad || op == Op::WmmaStore;
 }
 
-/// The operand that is the address of an operation that may be generic; -1 for all others.
-int addressOperand(const Form& form) {
-  if (form.get(Slot::Space) != Mod::None) return -1;
-  switch (form.op) {
-  case Op::Ld:
-  case Op::Atom:
-  case Op::WmmaLoad: return 1;
-  case Op::St:
-  case Op::Red:
-  case Op::Prefetch:
-  case Op::WmmaStore: return 0;
-  default: return -1;
-  }
-}
-
 /// An opcode of an access without a state space, or of isspacep: what can be told without the table.
 bool mayBeGeneric(const Module& module, const Opcode& opcode) {
-  static constexpr std::string_view kBases[] = {"ld", "st", "atom", "red", "prefetch", "wmma"};
   static constexpr std::string_view kSpaces[] = {"global", "shared", "const", "local", "param"};
   const std::string_view base = module.text(opcode.base);
   if (base == "isspacep") return true;
-  return std::ranges::find(kBases, base) != std::end(kBases) &&
+  return std::ranges::find(kAccessWords, base) != std::end(kAccessWords) &&
          std::ranges::none_of(opcode.modifiers, [&](NameId word) {
            return std::ranges::find(kSpaces, module.text(word).substr(0, module.text(word).find(':'))) !=
                   std::end(kSpaces);
@@ -84,7 +70,7 @@ class SpaceResolver {
     const Form& form = forms_.form(i);
     if (form.op == Op::Isspacep)
       answer(number, form);
-    else if (const int at = addressOperand(form); at >= 0 && (options_.resolvesWmma || !isWmma(form.op)))
+    else if (const int at = genericAddressOperand(form); at >= 0 && (options_.resolvesWmma || !isWmma(form.op)))
       resolve(statement, number, form, static_cast<unsigned>(at));
     // What the instruction writes is another address from here on.
     forEachResult(f_, forms_, i, [&](const Operand& o) {
@@ -234,6 +220,11 @@ MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const
   const auto isFunction = [](const Function& f) { return f.hasBody && !f.isEntry; };
   if (options.assumptions.followsCalls && std::ranges::none_of(module.functions, isFunction)) return result;
   const FormTable forms(module);
+  if (options.assumptions.followsCalls && options.cloning.isOn())
+    for (PhaseRemark& clone : cloneForSpaces(module, forms, options)) {
+      result.hasChanged = true;
+      if (options.wantRemarks) result.remarks.push_back(std::move(clone));
+    }
   const PointerSpaces spaces(module, forms, options.assumptions, options.trace);
   PtxEditor editor(module);
   for (std::uint32_t f = 0; f < module.functions.size(); ++f)

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/module.h"
+#include "frontend/module_phases/module_remark.h"
 #include "frontend/module_phases/pointer_spaces.h"
 #include "support/diagnostics.h"
 
@@ -12,8 +13,16 @@
 
 namespace orias::ptx {
 
+/// How much of a module phase M7 may clone.
+struct CloneLimits {
+  std::int64_t most = -1;          ///< functions; -1: any number
+  std::uint64_t growthPercent = 0; ///< the instructions of all clones, in percent of the module's
+  bool isOn() const { return most != 0 && growthPercent != 0; }
+};
+
 struct MemorySpaceOptions {
   SpaceAssumptions assumptions;
+  CloneLimits cloning;
   bool resolvesWmma = true;
   /// Accesses that need an instruction more for it are resolved, too. Where nothing is optimized they would cost more
   /// than they save.
@@ -22,17 +31,9 @@ struct MemorySpaceOptions {
   std::string* trace = nullptr; ///< the steps across calls, if not null
 };
 
-/// An access through a generic address: what became of it.
-struct SpaceRemark {
-  FunctionId function = FunctionId::None;
-  std::uint32_t line = 0;
-  bool isResolved = false;
-  std::string message;
-};
-
 struct MemorySpaceResult {
   bool hasChanged = false;
-  std::vector<SpaceRemark> remarks; ///< if wanted
+  std::vector<PhaseRemark> remarks; ///< if wanted
 };
 
 /// Places of instructions that have been warned of: each is once.
@@ -50,7 +51,8 @@ using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 /// Atomic operations, and matrix loads and stores, on spaces that do not have them are warned of.
 ///
 /// Phase M7, IPMSP, is the same with SpaceAssumptions::followsCalls: what callers pass and callees return is known,
-/// too. Functions that other modules or pointers may reach keep generic accesses; none is cloned.
+/// too. Functions that are called with addresses in several spaces are cloned first (function_clones.h). Functions that
+/// other modules or pointers may reach keep generic accesses.
 MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
                                  WarnedPlaces& warned);
 

@@ -72,11 +72,25 @@ class FunctionSpaces {
     } while (hasChanged_);
     for (std::size_t r = 0; r < values_.size(); ++r)
       facts_.masks[r] = values_[r].mask;
+    if (all_.assumptions_.followsCalls) recordCalls();
     return storesDifference_;
   }
 
  private:
   bool isWide(RegisterId reg) const { return bitWidth(f_.registers[index(reg)].type) == kPointerBits; }
+
+  void recordCalls() {
+    facts_.calls.clear();
+    for (const Statement& s : f_.statements) {
+      if (s.kind != StatementKind::Instruction || forms_.form(f_.instructions[s.index]).op != Op::Call) continue;
+      const CallParts parts = callParts(f_, f_.instructions[s.index]);
+      if (!parts.callee->is(OperandKind::Function)) continue;
+      CallFacts& call = facts_.calls.emplace_back(CallFacts{s.index, parts.callee->functionId(), {}});
+      if (!parts.args) continue;
+      for (const Operand& argument : f_.parts(*parts.args))
+        call.passed.push_back(passedBy(argument));
+    }
+  }
 
   static bool isPlainRegister(const Operand& o) {
     return o.is(OperandKind::Register) && o.component() == Component::None;
@@ -236,18 +250,23 @@ class FunctionSpaces {
     case Op::Cvta: return visitCvta(form, ops);
     case Op::Ld: return visitLoad(form, ops);
     case Op::St: return visitStore(form, ops);
-    case Op::Selp:
+    case Op::Selp: return set(ops[0], valueOf(ops[1]) | valueOf(ops[2]));
     case Op::Min:
-    case Op::Max: return set(ops[0], valueOf(ops[1]) | valueOf(ops[2]));
+    case Op::Max:
+      if (!all_.assumptions_.tracksIntegers) break;
+      return set(ops[0], valueOf(ops[1]) | valueOf(ops[2]));
     case Op::Add: return set(ops[0], arithmetic(ops[1], ops[2], sumOf));
     case Op::Sub: return set(ops[0], arithmetic(ops[1], ops[2], differenceOf));
     case Op::And:
-    case Op::Or: return set(ops[0], arithmetic(ops[1], ops[2], isAlignment(form, ops) ? sumOf : arithmeticOf));
+    case Op::Or: {
+      const bool keepsSpace = all_.assumptions_.tracksIntegers && isAlignment(form, ops);
+      return set(ops[0], arithmetic(ops[1], ops[2], keepsSpace ? sumOf : arithmeticOf));
+    }
     case Op::Mad:
       if (ops.size() == 4 && form.mode() != Mod::Hi) return visitMultiplyAdd(ops);
       break;
     case Op::Cvt:
-      if (isCopy(form)) return set(ops[0], valueOf(ops[1]));
+      if (isCopy(form) && all_.assumptions_.tracksIntegers) return set(ops[0], valueOf(ops[1]));
       break;
     case Op::Setp: return;
     case Op::Isspacep: return;
@@ -336,6 +355,8 @@ class FunctionSpaces {
     const TrackedValue from = valueOf(ops[1]);
     // The shared memory of another CTA is not in reach of instructions for shared memory.
     if (form.get(Slot::Space) == Mod::SharedCluster) return set(ops[0], form.has(Mod::To) ? kNumberValue : unknown());
+    if (form.space() == StateSpace::Local && !form.has(Mod::To) && !all_.assumptions_.localsAreLocal)
+      return set(ops[0], {unknown().mask, from.object});
     if (!form.has(Mod::To)) return set(ops[0], {SpaceMask::of(form.space()), from.object});
     // An address of global memory is the same number in both; others count from the start of their space.
     set(ops[0], {form.space() == StateSpace::Global ? SpaceMask::kGlobal : SpaceMask::kNumber, from.object});
@@ -600,8 +621,20 @@ bool PointerSpaces::analyzeAll() {
       work_.push_back(FunctionId(f));
       isInWork_[f] = true;
     }
-  trace(fmt::format("Initial work list size: {}", work_.size()));
   bool storesDifferences = false;
+  if (!assumptions_.usesWorkList) {
+    const std::vector<FunctionId> all = work_;
+    for (bool isMore = true; isMore;) {
+      trace(fmt::format("Round over {} functions", all.size()));
+      isInWork_.assign(isInWork_.size(), false);
+      work_.clear();
+      for (const FunctionId id : all)
+        storesDifferences |= FunctionSpaces(*this, id, facts_[index(id)]).run();
+      isMore = !work_.empty();
+    }
+    return storesDifferences;
+  }
+  trace(fmt::format("Initial work list size: {}", work_.size()));
   for (std::size_t at = 0; at < work_.size(); ++at) {
     const FunctionId id = work_[at];
     isInWork_[index(id)] = false;

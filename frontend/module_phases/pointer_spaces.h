@@ -19,6 +19,9 @@ struct SpaceAssumptions {
   bool tracksLocals = true;            ///< addresses are followed through local variables
   bool isWholeProgram = true;          ///< no other module stores values or calls functions
   bool followsCalls = false;           ///< addresses are followed into functions and back (phase M7)
+  bool usesWorkList = true;            ///< else all functions are looked at again until nothing changes
+  bool tracksIntegers = true;          ///< addresses are followed through integer operations that are no sums
+  bool localsAreLocal = true;          ///< cvta.local makes an address in local memory
 };
 
 /// The address of a variable plus a number.
@@ -29,10 +32,18 @@ struct Place {
   friend bool operator==(const Place&, const Place&) = default;
 };
 
+/// What a direct call passes, by parameter.
+struct CallFacts {
+  std::uint32_t instruction = 0;
+  FunctionId callee = FunctionId::None;
+  std::vector<SpaceMask> passed;
+};
+
 /// What the 64-bit registers of one function hold, whatever the control flow: all definitions of a register together.
 struct PointerFacts {
   std::vector<SpaceMask> masks; ///< by RegisterId
   std::vector<Place> places;    ///< by RegisterId
+  std::vector<CallFacts> calls; ///< if calls are followed
 };
 
 /// Computes the spaces of generic addresses in all functions of a module: a union over all definitions of a register,
@@ -44,7 +55,8 @@ struct PointerFacts {
 ///
 /// With SpaceAssumptions::followsCalls parameters and results of functions are the union over all calls, by a work list
 /// to a fixed point: a function is looked at again when a parameter grows, its callers when a result does. Masks have
-/// eight bits, so each parameter puts a function on the list eight times at most.
+/// eight bits, so each parameter puts a function on the list eight times at most. The alternate algorithm
+/// (usesWorkList = false) comes to the same masks in rounds over all functions.
 class PointerSpaces {
  public:
   /// `trace`, if not null, gets a line for each step across calls.
@@ -52,6 +64,8 @@ class PointerSpaces {
                 std::string* trace = nullptr);
 
   const PointerFacts& facts(FunctionId id) const { return facts_[index(id)]; }
+  /// Do only direct calls of this module reach the function? False if calls are not followed.
+  bool isClosed(FunctionId id) const { return isClosed_[index(id)]; }
 
   /// The definitions of each register of a function, by RegisterId: indices of instructions.
   std::vector<std::vector<std::uint32_t>> definitions(const Function& function) const;
@@ -69,7 +83,6 @@ class PointerSpaces {
   /// What a parameter or result of a function may be, as far as it is known; a mask that grows calls for another look.
   SpaceMask passed(VariableId parameter) const;
   void pass(FunctionId function, VariableId parameter, SpaceMask mask, bool isResult);
-  bool isClosed(FunctionId id) const { return isClosed_[index(id)]; }
   void trace(std::string_view line);
 
   const Module& module_;

@@ -1,5 +1,7 @@
 #include "frontend/module_phases/ptx_editor.h"
 
+#include "frontend/module_phases/generic_access.h"
+
 #include <algorithm>
 #include <array>
 #include <fmt/format.h>
@@ -15,11 +17,6 @@ bool isBeforeSpace(std::string_view word) {
       "weak", "volatile", "relaxed", "acquire", "release", "acq_rel", "sc",      "mmio", "cta", "cluster", "gpu",
       "sys",  "a",        "b",       "c",       "d",       "sync",    "aligned", "row",  "col", "load",    "store"};
   return kWords.contains(word) || (word.size() > 1 && word[0] == 'm' && word[1] >= '0' && word[1] <= '9');
-}
-
-/// Of instructions that may have a state space.
-bool isAccess(std::string_view base) {
-  return base == "ld" || base == "st" || base == "atom" || base == "red" || base == "prefetch" || base == "wmma";
 }
 
 std::string textOf(std::string_view base, const std::vector<std::string>& modifiers) {
@@ -71,7 +68,8 @@ void PtxEditor::addSpaces() {
   std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> probes;
   const std::vector<Opcode> opcodes = module_.opcodes;
   for (std::uint32_t o = 0; o < opcodes.size(); ++o)
-    if (const std::string_view base = module_.text(opcodes[o].base); isAccess(base))
+    if (const std::string_view base = module_.text(opcodes[o].base);
+        std::ranges::find(kAccessWords, base) != std::end(kAccessWords))
       for (const StateSpace space : kSpaces)
         probes[{OpcodeId(o), space}] = made.opcode(base, withSpaceWord(module_, opcodes[o], space));
   const FormTable forms(probe);
@@ -119,26 +117,28 @@ void PtxEditor::insertBefore(Function& function, std::uint32_t before, OpcodeId 
   made.guard = RegisterId::None;
   made.guardNegated = false;
   rewrite(function, made, opcode, operands);
-  inserted_.emplace_back(before, static_cast<std::uint32_t>(function.instructions.size()));
+  inserted_.emplace_back(
+      before, Statement{StatementKind::Instruction, static_cast<std::uint32_t>(function.instructions.size())});
   function.instructions.push_back(made);
 }
 
 void PtxEditor::finish(Function& function) {
-  if (inserted_.empty()) return;
+  if (inserted_.empty() && erased_.empty()) return;
   std::stable_sort(inserted_.begin(), inserted_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   std::vector<Statement> statements;
   std::vector<std::uint32_t> moved(function.statements.size());
   auto next = inserted_.begin();
   for (std::uint32_t s = 0; s < function.statements.size(); ++s) {
     for (; next != inserted_.end() && next->first == s; ++next)
-      statements.push_back({StatementKind::Instruction, next->second});
+      statements.push_back(next->second);
     moved[s] = static_cast<std::uint32_t>(statements.size());
-    statements.push_back(function.statements[s]);
+    if (!erased_.contains(s)) statements.push_back(function.statements[s]);
   }
   for (Label& label : function.labels)
     if (label.statement < moved.size()) label.statement = moved[label.statement];
   function.statements = std::move(statements);
   inserted_.clear();
+  erased_.clear();
 }
 
 } // namespace orias::ptx

@@ -4,6 +4,7 @@
 #include "frontend/module.h"
 
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,7 +28,13 @@ class PtxEditor {
   /// A new instruction before the statement `before` of the function, put in by finish().
   void insertBefore(Function& function, std::uint32_t before, OpcodeId opcode, std::span<const Operand> operands,
                     const Instruction& like);
-  /// Puts the new instructions into the function; statements have other numbers then.
+  /// The declaration of a variable before the statement `before`.
+  void insertBefore(std::uint32_t before, VariableId variable) {
+    inserted_.emplace_back(before, Statement{StatementKind::Variable, index(variable)});
+  }
+  /// Takes a statement out of the function, in finish(). Not for labels.
+  void erase(std::uint32_t statement) { erased_.insert(statement); }
+  /// Puts the new instructions into the function and takes out what is erased; statements have other numbers then.
   void finish(Function& function);
 
  private:
@@ -37,7 +44,8 @@ class PtxEditor {
   Module& module_;
   std::map<std::string, OpcodeId> made_;
   std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> withSpace_; ///< of all opcodes; empty at first
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> inserted_; ///< statement, and index of the new instruction
+  std::vector<std::pair<std::uint32_t, Statement>> inserted_;     ///< before which statement, and what
+  std::set<std::uint32_t> erased_;                                ///< statements
   std::uint32_t registers_ = 0;
 };
 

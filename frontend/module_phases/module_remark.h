@@ -1,0 +1,18 @@
+#pragma once
+
+#include "frontend/ids.h"
+
+#include <cstdint>
+#include <string>
+
+namespace orias::ptx {
+
+/// What a phase of modules did, or did not do, in a function.
+struct PhaseRemark {
+  FunctionId function = FunctionId::None;
+  std::uint32_t line = 0;
+  bool isDone = false;
+  std::string message;
+};
+
+} // namespace orias::ptx
