@@ -238,14 +238,16 @@ Result Compilation::run() {
     if (!hasErrors() && !checkOnly_)
       stage("modules", [&] {
         const bool wantRemarks = options_.wantRemarks;
-        ptxPhase("M1", [&](Source& source) { return ptx::pretreat(*source.ptx, wantRemarks); });
+        for (Source& source : sources_)
+          source.forms = std::make_unique<ptx::GrowingForms>(*source.ptx);
+        ptxPhase("M1", [&](Source& source) { return ptx::pretreat(*source.ptx, *source.forms, wantRemarks); });
         ptxPhase("M4", [&](Source& source) {
           const auto variant = static_cast<unsigned>(knobs_.get(phases::Knob::CdpVariant));
           return ptx::expandCdpLaunches(*source.ptx, source.diags, variant);
         });
         resolveSpaces("M6", false);
         resolveSpaces("M7", true);
-        ptxPhase("M9", [&](Source& source) { return ptx::paramOpt(*source.ptx, wantRemarks); });
+        ptxPhase("M9", [&](Source& source) { return ptx::paramOpt(*source.ptx, *source.forms, wantRemarks); });
       });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/lower/lower.h"
+#include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/memory_space_opt.h"
 #include "orias/cubin_module.h"
 #include "orias/knob_sections.h"
@@ -62,6 +63,7 @@ class Compilation {
     Diagnostics diags;
     std::unique_ptr<ptx::Module> ptx;
     std::unique_ptr<ori::Module> ori;
+    std::unique_ptr<ptx::GrowingForms> forms{}; ///< of `ptx`, for the phases that work on it
     ptx::WarnedPlaces warned{};
     std::set<std::pair<std::uint32_t, std::string>> keptGeneric{}; ///< remarks on generic accesses, by line
   };

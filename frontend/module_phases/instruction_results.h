@@ -21,9 +21,11 @@ void forEachResult(const Function& function, const FormTable& forms, const Instr
   for (std::size_t k = 0; k < ops.size() && k < patterns[0].size(); ++k) {
     if (!patterns[0][k].dest) continue;
     if (ops[k].is(OperandKind::Register)) f(ops[k]);
-    if (ops[k].is(OperandKind::Vector))
+    if (ops[k].is(OperandKind::Vector)) {
       for (const Operand& part : function.parts(ops[k]))
         if (part.is(OperandKind::Register)) f(part);
+      if (ops[k].vectorPair() != RegisterId::None) f(Operand::reg(ops[k].vectorPair()));
+    }
     if (ops[k].is(OperandKind::Pair))
       for (const RegisterId reg : {ops[k].registerId(), ops[k].secondRegister()})
         if (reg != RegisterId::None) f(Operand::reg(reg));

@@ -224,14 +224,14 @@ class KernelParameters {
 
 } // namespace
 
-ParamOptResult paramOpt(Module& module, bool wantRemarks) {
+ParamOptResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks) {
   ParamOptResult result;
   PtxEditor editor(module);
   const auto forKernels = [&](void (KernelParameters::*step)()) {
-    const FormTable forms(module);
+    const FormTable& table = forms.table();
     for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
       if (!module.functions[f].hasBody || !module.functions[f].isEntry || module.functions[f].params.empty()) continue;
-      KernelParameters kernel(module, FunctionId(f), forms, editor, wantRemarks, result);
+      KernelParameters kernel(module, FunctionId(f), table, editor, wantRemarks, result);
       (kernel.*step)();
     }
   };

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/module.h"
+#include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/module_remark.h"
 
 #include <vector>
@@ -19,6 +20,6 @@ struct ParamOptResult {
 ///
 /// A load of a parameter that nobody reads goes, with the moves and conversions of it. A parameter that is not used at
 /// all keeps its place, since the host writes the others behind it; a remark names it.
-ParamOptResult paramOpt(Module& module, bool wantRemarks);
+ParamOptResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks);
 
 } // namespace orias::ptx

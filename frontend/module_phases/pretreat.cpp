@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
-#include <memory>
 #include <optional>
 
 namespace orias::ptx {
@@ -89,24 +88,6 @@ std::optional<bool> compared(Mod compare, Type type, std::uint64_t a, std::uint6
   default: return std::nullopt;
   }
 }
-
-/// The forms of a module whose opcodes become more.
-class GrowingForms {
- public:
-  explicit GrowingForms(const Module& module) : module_(module) {}
-  const FormTable& table() {
-    if (!table_ || size_ != module_.opcodes.size()) {
-      table_ = std::make_unique<FormTable>(module_);
-      size_ = module_.opcodes.size();
-    }
-    return *table_;
-  }
-
- private:
-  const Module& module_;
-  std::unique_ptr<FormTable> table_;
-  std::size_t size_ = 0;
-};
 
 /// One round over one function.
 class Round {
@@ -234,7 +215,8 @@ class Round {
     const RegisterId to = ops[0].registerId();
     if (form.op == Op::Cvta && isPlain(ops[1]) && to != ops[1].registerId() && bitWidth(form.type()) == 64)
       casts_[to] = {ops[1].registerId(), form.get(Slot::Space), form.has(Mod::To)};
-    if (form.op != Op::Mov || form.type() == Type::Pred || bitWidth(form.type()) != widthOf(to)) return;
+    if (form.op != Op::Mov || form.get(Slot::Vector) != Mod::None) return;
+    if (form.type() == Type::Pred || bitWidth(form.type()) != widthOf(to)) return;
     if (isPlain(ops[1]) && to != ops[1].registerId() && widthOf(ops[1].registerId()) == widthOf(to))
       copies_[to] = ops[1].registerId();
     if (ops[1].is(OperandKind::Int)) constants_[to] = truncated(ops[1].bits(), widthOf(to));
@@ -301,7 +283,7 @@ class Round {
     const auto ops = f_.operandsOf(i);
     if (ops.size() != 2) return true;
     if (ops[0].is(OperandKind::Vector)) return readVector(statement, number);
-    if (!isPlain(ops[0])) return true;
+    if (!isPlain(ops[0]) || form.get(Slot::Vector) != Mod::None) return true;
     const Operand to = ops[0];
     const unsigned bits = widthOf(to.registerId());
     if (!isMovable(bits) || bits != bitWidth(form.type())) return true;
@@ -526,9 +508,8 @@ class Round {
 
 } // namespace
 
-PretreatResult pretreat(Module& module, bool wantRemarks) {
+PretreatResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks) {
   PretreatResult result;
-  GrowingForms forms(module);
   PtxEditor editor(module);
   for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
     Function& function = module.functions[f];

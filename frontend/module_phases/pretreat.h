@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/module.h"
+#include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/module_remark.h"
 
 #include <vector>
@@ -40,6 +41,6 @@ struct PretreatResult {
 ///  17 kernel metadata: .maxnctapersm of old PTX becomes .minnctapersm.
 ///  18 unreachable code.
 ///  19 empty constructor lists: none. PTX has none.
-PretreatResult pretreat(Module& module, bool wantRemarks);
+PretreatResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks);
 
 } // namespace orias::ptx

@@ -31,7 +31,8 @@ Made after(const std::string& body) {
   const std::unique_ptr<Module> module = parse(text, diagnostics);
   check(*module, {}, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
-  ParamOptResult result = paramOpt(*module, true);
+  GrowingForms forms(*module);
+  ParamOptResult result = paramOpt(*module, forms, true);
   return {print(*module, module->functions.back()), std::move(result)};
 }
 

@@ -29,9 +29,10 @@ std::string after(const std::string& body) {
   const std::unique_ptr<Module> module = parse(text, diagnostics);
   check(*module, {}, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
-  pretreat(*module, false);
+  GrowingForms forms(*module);
+  pretreat(*module, forms, false);
   const std::string once = print(*module, module->functions.back());
-  CHECK_FALSE(pretreat(*module, false).hasChanged);
+  CHECK_FALSE(pretreat(*module, forms, false).hasChanged);
   CHECK(print(*module, module->functions.back()) == once);
   if (body.find(".branchtargets") != std::string::npos) return once; // the text of a function leaves these out
   const std::string again = head + once;
@@ -147,6 +148,7 @@ TEST_CASE("17: .maxnctapersm of old PTX is .minnctapersm") {
   Diagnostics diagnostics("a.ptx", text);
   const std::unique_ptr<Module> module = parse(text, diagnostics);
   REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
-  CHECK(pretreat(*module, false).hasChanged);
+  GrowingForms forms(*module);
+  CHECK(pretreat(*module, forms, false).hasChanged);
   CHECK(module->functions[0].performance.minnctapersm == 4);
 }
