@@ -17,7 +17,8 @@ class Printer {
     if (!f_.returns.empty()) out += parameters(f_.returns) + ' ';
     out += fmt::format("{}{}\n{{\n", module_.text(f_.name), parameters(f_.params));
     for (const Register& r : f_.registers)
-      out += fmt::format("  .reg .{} {};\n", typeName(r.type), module_.text(r.name));
+      out += fmt::format("  .reg {}.{} {};\n", r.vectorSize > 1 ? fmt::format(".v{} ", r.vectorSize) : "",
+                         typeName(r.type), module_.text(r.name));
     for (const Statement& s : f_.statements)
       out += statement(s);
     return out + "}\n";

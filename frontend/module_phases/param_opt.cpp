@@ -98,7 +98,7 @@ class KernelParameters {
   /// A load of a scalar at a place in a parameter.
   bool isLoad(const Instruction& i, const Form& form) const {
     const auto ops = f_.operandsOf(i);
-    return form.op == Op::Ld && form.space() == StateSpace::Param && ops.size() == 2 &&
+    return form.op == Op::Ld && form.space() == StateSpace::Param && form.vectorSize() == 1 && ops.size() == 2 &&
            ops[0].is(OperandKind::Register) && ops[0].component() == Component::None &&
            ops[1].addressBase() == OperandKind::Variable && isParameter(ops[1].variableId());
   }

@@ -331,11 +331,13 @@ class Round {
     const std::vector<Operand> to(f_.parts(ops[0]).begin(), f_.parts(ops[0]).end());
     const std::vector<Operand> from(f_.parts(ops[1]).begin(), f_.parts(ops[1]).end());
     const auto isRead = [&](const Operand& o) { return o.is(OperandKind::Special); };
-    const auto isWord = [&](const Operand& o) { return !isPlain(o) || widthOf(o.registerId()) == 32; };
+    const auto isWord = [&](const Operand& o) {
+      return o.is(OperandKind::Sink) || (o.is(OperandKind::Register) && widthOf(o.registerId()) == 32);
+    };
     if (to.size() != from.size() || !std::ranges::all_of(from, isRead) || !std::ranges::all_of(to, isWord)) return true;
     const OpcodeId opcode = editor_.opcode("mov", {"u32"});
     for (std::size_t k = 0; k < to.size(); ++k) {
-      if (!isPlain(to[k])) continue;
+      if (to[k].is(OperandKind::Sink)) continue;
       const std::array operands{to[k], from[k]};
       editor_.insertBefore(f_, statement, opcode, operands, i);
       forgetRegister(to[k].registerId());

@@ -72,6 +72,10 @@ TEST_CASE("a load stays whose value may be gone or may not be there") {
                   kUse),
             "ld.param.u32 %r2"));
   CHECK(has(after("ld.param.u32 %r1, [n]; ld.param.u32 %r2, [extra];" + kUse), "ld.param.u32 %r2"));
+  // Into a register that is a vector.
+  CHECK(has(
+      after(".reg .v2 .u32 %v; ld.param.u32 %r1, [out]; ld.param.v2.u32 %v, [out]; st.global.v2.u32 [%a1], %v;" + kUse),
+      "ld.param.v2.u32"));
 }
 
 TEST_CASE("loads that nobody reads go with their copies; the parameter keeps its place") {

@@ -102,6 +102,9 @@ TEST_CASE("10: special registers are read by mov, component by component") {
   CHECK(has(made, "mov.u32 %r3, %ntid.x;"));
   CHECK(has(made, "mov.u32 %r4, %ntid.y;"));
   CHECK_FALSE(has(made, "%ntid.z"));
+  // A register that is a vector.
+  const std::string whole = after(".reg .v4 .u32 %quad; mov.v4.u32 %quad, %tid; st.global.u32 [%a1], %quad.y;");
+  CHECK(has(whole, "mov.u32 %quad.y, %tid.y;"));
 }
 
 TEST_CASE("12: selections of constants") {
