@@ -1,0 +1,67 @@
+#pragma once
+
+// A loop of one block for modulo scheduling: its values, and the dependences between iterations.
+
+#include "ori/analysis/divergence.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+#include "phases/modulo/loop_graph.h"
+
+#include <string>
+#include <vector>
+
+namespace orias::phases::modulo {
+
+/// The most stages that a schedule may have: memory accesses are compared over so many iterations.
+inline constexpr unsigned kMostStages = 8;
+
+/// What one iteration makes and itself or the next one reads. Each gets registers of its own when iterations overlap,
+/// but for values in place.
+struct Value {
+  enum class Kind : std::uint8_t {
+    Local,   ///< written and read in one iteration
+    Carried, ///< written in one iteration, for the next one
+    InPlace  ///< a register that is changed in parts or under guards: one for all iterations
+  };
+  ori::VRegId reg = ori::kNoId;
+  Kind kind = Kind::Local;
+  bool keepsRegister = false; ///< its first copy is in `reg`, as in the loop before
+  bool isLiveOut = false;     ///< read behind the loop
+};
+
+/// An operand that names a value. Instance `i + shift` of a value belongs to iteration i.
+struct ValueRef {
+  std::uint32_t value = ori::kNoId;
+  std::uint8_t shift = 0;
+};
+
+/// A loop that can be pipelined: one block with one way in, and a conditional branch at its end.
+struct LoopBody {
+  ori::Block* block = nullptr;
+  ori::Block* entry = nullptr; ///< the only block outside that leads to it
+  ori::BlockId exit = ori::kNoId;
+  std::vector<ori::Instr*> instrs;         ///< the branch is the last one; they are the nodes of the graph
+  std::vector<std::vector<ValueRef>> refs; ///< by instruction: of the guard, then of the operands
+  std::vector<Value> values;
+  LoopGraph graph;
+  bool exitsTogether = false; ///< all lanes of the warp leave at once
+
+  std::uint32_t branch() const { return static_cast<std::uint32_t>(instrs.size() - 1); }
+};
+
+/// The analyses that finding a body needs, of the function as it is.
+struct LoopFacts {
+  explicit LoopFacts(const ori::Function& function)
+      : cfg(function), loops(cfg, ori::DomTree::dominators(cfg)), liveness(cfg), divergence(cfg) {}
+
+  const ori::Cfg cfg;
+  const ori::Loops loops;
+  const ori::Liveness liveness;
+  const ori::Divergence divergence;
+};
+
+/// The body of a loop; `whyNot` says what stops it, then the body has no block.
+LoopBody findBody(ori::Function& function, const LoopFacts& facts, ori::LoopId loop, const isa::Target& target,
+                  std::string& whyNot);
+
+} // namespace orias::phases::modulo
