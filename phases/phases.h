@@ -64,6 +64,7 @@ bool midExpansion(ori::Function&, PhaseContext&);
 bool optimizeSyncInstructions(ori::Function&, PhaseContext&);
 bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool convertToUniformReg(ori::Function&, PhaseContext&);
+bool oriPipelining(ori::Function&, PhaseContext&);
 bool insertPseudoUseDefForConvUr(ori::Function&, PhaseContext&);
 bool finalInspectionPass(ori::Function&, PhaseContext&);
 bool blockRemat(ori::Function&, PhaseContext&);

@@ -140,6 +140,9 @@ constexpr PhaseInfo kPipeline[] = {
      "only copies whose operands cannot share a register are left of SSA form; phase 84 removes what becomes dead"},
     {"84", "OriPerformLiveDeadFourth", S::Legalisation, 1, 4, kOptional, oriPerformLiveDead,
      "removes dead copies left by SSA destruction"},
+    {"24", "OriPipelining", S::Legalisation, 2, 4, kOptional, oriPipelining,
+     "instructions and addresses are final but for their order, so that cycles and register pressure are real; in SSA "
+     "form, copies of phis would wait for the loads of the next iteration"},
     {"86", "InsertPseudoUseDefForConvUR", S::Legalisation, 0, 4, kOptional, insertPseudoUseDefForConvUr,
      "dead code is no longer removed; tells the allocator how long uniform registers must be preserved"},
     {"88", "OriHoistInvariantsLate3", S::Legalisation, 1, 4, kOptional, oriHoistInvariantsLate3,
