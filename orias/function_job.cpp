@@ -49,7 +49,6 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .knobs = knobs_,
                                .optLevel = options_.optLevel,
                                .maxRegisters = maxRegisters_,
-                               .checkAllocation = options_.phases.verifyEach,
                                .remarks = remarks_,
                                .diagnostics = diagnostics_,
                                .code = code_,

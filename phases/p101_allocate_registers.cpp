@@ -23,7 +23,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
   options.freeRegisters = [&](unsigned used) { return registersUpToCliff(function, used, context); };
-  options.check = context.checkAllocation;
+  options.check = context.knobs.enabled(Knob::RegAllocCheck);
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);
   };

@@ -28,7 +28,6 @@ struct PhaseContext {
   const Knobs& knobs;
   unsigned optLevel;     ///< 0..4
   unsigned maxRegisters; ///< ceiling for R from options and launch bounds; 255 when nothing bounds it
-  bool checkAllocation;  ///< run the allocation checker behind phase 101
   Remarks& remarks;
   Diagnostics& diagnostics;
   encoder::FunctionCode& code;              ///< the words and the listing: written by stage 10
