@@ -40,10 +40,13 @@ const po::options_description& shownOptions() {
                          "tune stops after so many jobs instead; the result is the same each time");
     result.add_options()("seed", po::value<std::uint64_t>()->value_name("N"),
                          "of tune's random choices; 1 is the default");
-    result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"),
-                         "the chip that tune tunes for");
+    result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"), "the chip of tune and diff");
     result.add_options()("knob", po::value<Words>()->value_name("NAME"),
                          "a knob that tune searches; may be repeated. Without it: all but those for debugging");
+    result.add_options()("left", po::value<std::string>()->value_name("OPTIONS"),
+                         "of diff: the options of the first side, if it is PTX. Options of ptxas begin with 'ptxas'");
+    result.add_options()("right", po::value<std::string>()->value_name("OPTIONS"), "the options of the second side");
+    result.add_options()("kernel", po::value<std::string>()->value_name("NAME"), "of diff: only this kernel");
     result.add_options()("help,h", "print this text");
     return result;
   }();
@@ -58,6 +61,11 @@ double secondsOf(const std::string& text) {
   if (error != std::errc() || factor == 0 || number <= 0)
     throw UsageError(fmt::format("--budget takes a time like 90s, 5m or 2h, not '{}'", text));
   return number * factor;
+}
+
+/// The words of an option that is a command line: "-O3 --knob X=1".
+Words wordsOf(const po::variables_map& values, const char* option) {
+  return values.count(option) != 0 ? po::split_unix(values[option].as<std::string>()) : Words{};
 }
 
 template <typename T>
@@ -81,15 +89,19 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
                                  {"tune", Command::Tune},
                                  {"query", Command::Query},
                                  {"export", Command::Export},
+                                 {"diff", Command::Diff},
                                  {"jobs", Command::Jobs},
                                  {"merge", Command::Merge},
                                  {"do-job", Command::DoJob},
                                  {"run-job", Command::RunJob}});
-  const std::size_t wanted = line.command == Command::RunJob || line.command == Command::Export ? 1 : 2;
-  if (inputs.size() != wanted)
-    throw UsageError(
-        fmt::format("'{}' takes {}; --help tells more", inputs[0], wanted == 1 ? "no input" : "one input"));
-  if (wanted == 2) line.input = inputs[1];
+  const bool takesNone = line.command == Command::RunJob || line.command == Command::Export;
+  const std::size_t least = takesNone ? 1 : 2, most = line.command == Command::Diff ? 3 : least;
+  if (inputs.size() < least || inputs.size() > most)
+    throw UsageError(fmt::format("'{}' takes {}; --help tells more", inputs[0],
+                                 takesNone   ? "no input"
+                                 : most == 3 ? "one PTX file, or two files"
+                                             : "one input"));
+  if (inputs.size() > 1) line.input = inputs[1];
   line.storePath = has("store") ? values["store"].as<std::string>() : "results.db";
   if (line.command == Command::Tune && !has("store")) line.storePath = ":memory:";
   if (has("jobs")) line.atOnce = values["jobs"].as<unsigned>();
@@ -113,6 +125,10 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (has("max-jobs")) line.mostJobs = values["max-jobs"].as<std::size_t>();
   if (has("seed")) line.seed = values["seed"].as<std::uint64_t>();
   line.chip = has("gpu-name") ? values["gpu-name"].as<std::string>() : Options{}.arch;
+  line.diff = {{inputs.size() > 1 ? inputs[1] : "", wordsOf(values, "left")},
+               {inputs.size() > 2 ? inputs[2] : line.input, wordsOf(values, "right")},
+               line.chip,
+               has("kernel") ? values["kernel"].as<std::string>() : ""};
   if (has("knob")) line.knobs = values["knob"].as<Words>();
   return line;
 }
@@ -123,6 +139,7 @@ std::string helpText() {
          "       orias-lab tune LAUNCH.json [--objective=cycles|full-machine|registers] [--budget=5m] [-o KNOBS]\n"
          "       orias-lab query \"SELECT ...\" [--store=FILE]\n"
          "       orias-lab export [--store=FILE] [--format=csv|json] [-o FILE]\n"
+         "       orias-lab diff FILE.ptx --left=OPTIONS --right=OPTIONS | diff A.cubin B.cubin\n"
          "       orias-lab jobs PLAN.json --engine=ninja|slurm -o FOLDER\n"
          "       orias-lab merge FOLDER [--store=FILE]\n\n"
          "Experiments with orias. sweep compiles and runs the kernels of a plan with all its chips, options and "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tools/lab/diff.h"
 #include "tools/lab/job_files.h"
 #include "tools/lab/render.h"
 #include "tools/lab/tune.h"
@@ -12,7 +13,7 @@ namespace orias::lab {
 
 /// What the user asked for.
 struct CommandLine {
-  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, Jobs, Merge, DoJob, RunJob };
+  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, Diff, Jobs, Merge, DoJob, RunJob };
 
   Command command = Command::Help;
   std::string input; ///< plan, launch file, SQL, folder or job
@@ -21,6 +22,7 @@ struct CommandLine {
   unsigned atOnce = 0; ///< 0: one for each core
   TableFormat format = TableFormat::Text;
   Engine engine = Engine::Ninja;
+  DiffOptions diff;
   // tune
   Objective objective = Objective::Cycles;
   double seconds = 300;

@@ -125,6 +125,7 @@ ExitStatus run(const std::string& program, std::span<const std::string> words) {
     writeOutput(line, render(store.query(isExport ? kExportQuery : line.input), line.format));
     return ExitStatus::Done;
   }
+  case CommandLine::Command::Diff: writeOutput(line, diff(line.diff)); return ExitStatus::Done;
   case CommandLine::Command::Jobs: {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
     const std::size_t jobs = writeJobFiles(readPlan(line.input), line.output, line.engine, self);

@@ -30,8 +30,8 @@ bool isSearched(const phases::KnobInfo& knob) {
   const auto has = [&](std::string_view word) {
     return knob.text.find(word) != std::string_view::npos || knob.name.find(word) != std::string_view::npos;
   };
-  return !has("debugging") && !has("dump") && !has("Dump") && !has("print") && !has("verify") && !has("Verify") &&
-         !knob.phase.starts_with('M');
+  return !has("debugging") && !has("checker") && !has("dump") && !has("Dump") && !has("print") && !has("verify") &&
+         !has("Verify") && !knob.phase.starts_with('M');
 }
 
 /// Values worth a try: of a switch the other, of a number some around the default and the ends of its range.
