@@ -1,3 +1,4 @@
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
 #include "ori/analysis/liveness.h"
 #include "ori/builder.h"
@@ -51,6 +52,8 @@ class Peepholes {
           if (guarded) instr = guarded; // in place of the select
         } else if (instr->op == Op::VIMNMX) {
           changed |= joinLimits(*instr);
+        } else if (instr->op == Op::ATOMS) {
+          changed |= countLanes(*instr);
         }
       }
     return changed;
@@ -230,6 +233,35 @@ class Peepholes {
     return false;
   }
 
+  // --- atomics
+
+  /// An addition of 1 to a word of shared memory, whose result nobody reads, needs no register for the 1.
+  bool countLanes(Instr& atomic) {
+    constexpr unsigned kAddress = 1, kUniform = 2, kOffset = 3, kAddend = 4;
+    constexpr unsigned kWordTypes = 2; // U32 and S32
+    const Operand addend = atomic.op_(kAddend).value();
+    const Operand result = atomic.op_(0).value();
+    const bool isRead = !result.isZeroReg() && (!result.isVirtual() || function_.hasUses(result.reg));
+    if (isa::modAs<isa::AtomOp>(atomic, Mod::AtomOp) != isa::AtomOp::ADD || isRead) return false;
+    if (isa::getMod(atomic.op, atomic.mods, Mod::AtomType) >= kWordTypes || !addend.isVirtual()) return false;
+    const Instr* def = function_.singleDef(addend.reg);
+    if (!def || (def->op != Op::COPY && def->op != Op::MOV)) return false;
+    if (const Operand& value = def->op_(1).value(); !value.isImm() || value.imm != 1) return false;
+    auto mods = isa::makeInst(Op::ATOMS_POPC_INC).mods;
+    for (unsigned i = 0; i < isa::desc(Op::ATOMS_POPC_INC).modCount; ++i) {
+      const Mod kind = isa::desc(Op::ATOMS_POPC_INC).mods[i].kind;
+      isa::setMod(Op::ATOMS_POPC_INC, mods, {kind, isa::getMod(atomic.op, atomic.mods, kind)});
+    }
+    if (!isa::existsOn(context_.target, Op::ATOMS_POPC_INC, mods)) return false;
+    const Operand uniform = atomic.op_(kUniform).isNone() ? Operand::zero(File::UR) : atomic.op_(kUniform).value();
+    const Operand operands[] = {Operand::rz(), atomic.op_(kAddress).value(), uniform, atomic.op_(kOffset).value()};
+    if (!isa::fits(Op::ATOMS_POPC_INC, mods, operands)) return false;
+    context_.remarks.did(&atomic, "counts lanes instead of adding 1");
+    function_.rewrite(&atomic, Op::ATOMS_POPC_INC, operands);
+    atomic.mods = mods;
+    return true;
+  }
+
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
@@ -240,8 +272,8 @@ class Peepholes {
 } // namespace
 
 /// Phase 75. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
-/// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, and
-/// the lowest of three.
+/// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, the
+/// lowest of three, and counting in shared memory.
 bool lateArchOptimizeFirst(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   for (std::int64_t round = 0; round < context.knobs.get(Knob::LateArchMaxRounds); ++round) {
