@@ -18,7 +18,7 @@ import tools
 OBJECTS = pathlib.Path(__file__).resolve().parent / "objects"
 FILES = ("caller", "callee")
 CHIPS = ("sm_75", "sm_80", "sm_87", "sm_90")  # sm_86 and sm_89 have the relocations of sm_80
-CALLS = ["--knob", "InlineInObjects=0"]  # as in ptxas' objects
+CALLS = ["--knob", "InlineInObjects=0", "--knob", "do-clone-for-ip-msp=0"]  # as in ptxas' objects
 # By whom (orias?), and how.
 VARIANTS = {
     "ptxas": (False, ["-O3"]),
