@@ -130,6 +130,12 @@ class Pipeliner {
   std::string judge(const LoopBody& body, unsigned before, Choice& choice) const {
     if (choice.expansion.unroll > 1 && (knob(Knob::PipelinerExperimentalCg) != 0 || knob(Knob::PipelinerMveCg) == 0))
       return "not pipelined: values of several iterations live at once, and the kernel may not be unrolled";
+    // A copy of a uniform value outlives the exit at which some lanes may leave, and the lanes that go on write it
+    // again.
+    for (std::size_t v = 0; v < body.values.size(); ++v)
+      if (const isa::File file = function_.vreg(body.values[v].reg).file;
+          choice.expansion.copies[v] > 1 && file != isa::File::R && file != isa::File::P)
+        return "not pipelined: a uniform value of several iterations would live at once";
     if (modulo::expandedSize(body, choice.schedule, choice.expansion) > growthLeft_)
       return "not pipelined: the growth budget of the function is used up";
     const ori::FileCounts peak = modulo::kernelPressure(function_, facts_, body, choice.schedule);
