@@ -5,6 +5,7 @@
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
 #include "ori/module.h"
+#include "phases/memory_access.h"
 
 #include <algorithm>
 #include <array>
@@ -85,10 +86,6 @@ bool hasObject(const W& w) {
 /// Of one word that may be an address and numbers besides.
 bool isAddress(const W& w) {
   return (w.bits & ~kPlain) != 0 || hasObject(w);
-}
-
-const ori::Operand& slotOf(const Instr& instr, std::string_view name) {
-  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
 }
 
 std::uint32_t bytesOf(const Instr& instr) {

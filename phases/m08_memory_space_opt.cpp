@@ -7,6 +7,7 @@
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
 #include "phases/address_flow.h"
+#include "phases/memory_access.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "support/diagnostics.h"
@@ -36,10 +37,6 @@ enum class Asked { Global, Local, Shared, Distributed };
 
 bool isGenericAtomic(Op op) {
   return op == Op::ATOM || op == Op::ATOM_FLOAT || op == Op::ATOM_CAS;
-}
-
-const ori::Operand& slotOf(const Instr& instr, std::string_view name) {
-  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
 }
 
 bool isAbsent(const Instr& instr, std::string_view name) {
@@ -391,7 +388,7 @@ class SpaceResolver {
     const Operand value = slotOf(instr, "Rb").value();
     const bool isCas = instr.op == Op::ATOM_CAS, isFloat = instr.op == Op::ATOM_FLOAT;
     const bool hasOtherWay = did.isVirtual();
-    // One round of a loop that knows the space.
+    // One iteration of a loop whose memory space is known.
     if (isCas && isa::getMod(instr.op, instr.mods, Mod::Sub) != 0) return false;
     const auto type = isFloat ? isa::AtomType::U32 : isa::modAs<isa::AtomType>(instr, Mod::AtomType);
     if (space == kInGlobal) {

@@ -65,6 +65,10 @@ MemoryAccess accessOf(const ori::Instr& instr) {
   return m;
 }
 
+const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
+  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
+}
+
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   using Space = MemoryAccess::Space;
   if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;

@@ -3,6 +3,7 @@
 #include "ori/instr.h"
 
 #include <cstdint>
+#include <string_view>
 
 namespace orias::phases {
 
@@ -19,6 +20,9 @@ struct MemoryAccess {
   std::int64_t offset = 0;
   std::uint32_t bytes = 0;
 };
+
+/// The operand in the slot of that name ("Rd", "Ra"), which the instruction must have.
+const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name);
 
 /// For loads, stores and atomics. Shared memory has no modifier for ordered accesses: there, the ones that PTX calls
 /// weak are marked by Instr::mayContract.

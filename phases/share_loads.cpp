@@ -63,10 +63,6 @@ bool isPlain(const Instr& instr) {
   return !instr.isGuarded();
 }
 
-const ori::Operand& slotOf(const Instr& instr, std::string_view name) {
-  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name)));
-}
-
 bool haveSameBases(const MemoryAccess& a, const MemoryAccess& b) {
   return a.base == b.base && a.uniformBase == b.uniformBase;
 }
