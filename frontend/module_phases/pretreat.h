@@ -34,8 +34,7 @@ struct PretreatResult {
 ///     other use.
 ///  13 decided assumptions: guards that always hold go, instructions whose guard never holds go, too.
 ///  14 undefined operands: what is never written reads as 0, where the instruction takes a number. Addresses, guards
-///  and
-///     vectors stay.
+///     and vectors stay.
 ///  15 NaN and infinity: must not be done. PTX shows their bits.
 ///  16 discarded loop metadata: pragmas in bodies that nothing reads.
 ///  17 kernel metadata: .maxnctapersm of old PTX becomes .minnctapersm.

@@ -207,7 +207,7 @@ class Tuner {
     }
   }
 
-  /// Takes out each knob without which the result is as good.
+  /// Resets each knob whose default gives an equally good result.
   void putBack() {
     for (bool goes = true; goes;) {
       goes = false;
