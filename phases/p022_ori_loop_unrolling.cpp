@@ -5,8 +5,11 @@
 #include "ori/analysis/register_pressure.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/copy_block.h"
 #include "phases/narrow_counters.h"
+#include "phases/occupancy.h"
 #include "phases/phases.h"
+#include "phases/unroll_estimate.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -60,11 +63,24 @@ bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b
 
 /// Rounds written out together where their number is known to the program only.
 constexpr unsigned kRoundsAtOnce = 4;
+/// Larger steps could go beyond the counter's range together.
+constexpr std::int32_t kLargestStep = 1 << 16;
+/// The most rounds written out together, not all of them, where they divide their number.
+constexpr unsigned kMostDividing = 8;
+/// Instructions, in all copies, of which the cycles are estimated.
+constexpr std::size_t kMostEstimated = 2304;
+
+/// A number, and so many times what a register holds.
+struct Amount {
+  std::uint32_t number = 0;
+  ori::VRegId reg = ori::kNoId;
+  unsigned times = 0;
+};
 
 /// The comparison of a counter on which a loop goes on or ends.
 struct Test {
   const Instr *branch = nullptr, *compare = nullptr, *step = nullptr;
-  std::uint32_t by = 0;         ///< what the step adds
+  Amount by;                    ///< what the step adds
   bool stepsFirst = false;      ///< the counter that is compared is that of the next round
   bool leavesWhenTaken = false; ///< and not when the branch falls through
 
@@ -96,7 +112,7 @@ class Level {
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
       : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest), cfg_(function),
         dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_), pressure_(liveness_),
-        definitions_(function.vregCount()) {
+        classes_(function, context), definitions_(function.vregCount()) {
     isRest_.resize(function.blockIdCount());
   }
 
@@ -153,30 +169,114 @@ class Level {
       pressure = std::max(pressure, pressure_.inBlock(b)[static_cast<unsigned>(File::R)]);
     }
     Plan plan = knownRounds(id);
-    // Copies of different rounds can be under way at the same time, and each has its own values then.
-    if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
-
-    auto wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollMaxInstructions));
-    const auto partLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollPartInstructions));
-    if (plan.trips != 0 && plan.trips * size > wholeLimit && readsKnownConstants(id, size))
-      wholeLimit = static_cast<std::size_t>(context_.knobs.get(Knob::LoopUnrollConstantInstructions));
-    if (plan.trips != 0 && plan.trips * size <= wholeLimit) {
-      plan.copies = plan.trips;
-    } else if (plan.trips != 0) {
-      for (unsigned factor = 8; factor > 1 && plan.copies == 0; factor /= 2)
-        if (plan.trips % factor == 0 && factor * size <= partLimit) plan.copies = factor;
+    const char* whyNot = nullptr;
+    if (loop.blockCount == 1) {
+      whyNot = chooseByCycles(loop, plan, size);
+    } else {
+      // Copies of different rounds can be under way at the same time, and each has its own values then.
+      if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
+      whyNot = chooseBySize(loop, plan, size);
     }
-    if (plan.copies == 0) {
-      if (const char* why = whyNotCounted(loop, plan)) return refuse(why);
-      if (kRoundsAtOnce * size > partLimit) return refuse("not unrolled: the unrolled body is too long");
-      plan.trips = 0;
-      plan.copies = kRoundsAtOnce;
-    }
+    if (whyNot) return refuse(whyNot);
     const std::size_t growth = plan.copies * size;
     if (growth > growthLeft_) return refuse("not unrolled: the growth budget of the function is used up");
     growthLeft_ -= growth;
     return plan;
   }
+
+  /// Whether all rounds are so few instructions that they are written out.
+  bool fitsWhole(const Plan& plan, std::size_t size) {
+    if (plan.trips == 0) return false;
+    const auto limit = static_cast<std::size_t>(knob(Knob::LoopUnrollMaxInstructions));
+    if (plan.trips * size <= limit) return true;
+    return plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollConstantInstructions)) &&
+           readsKnownConstants(plan.loop, size);
+  }
+
+  /// Sets the number of copies of a loop of several blocks, the rounds of which do not overlap; or says why not.
+  const char* chooseBySize(const ori::Loop& loop, Plan& plan, std::size_t size) {
+    const auto partLimit = static_cast<std::size_t>(knob(Knob::LoopUnrollPartInstructions));
+    if (fitsWhole(plan, size)) {
+      plan.copies = plan.trips;
+      return nullptr;
+    }
+    for (unsigned factor = kMostDividing; plan.trips != 0 && factor > 1; factor /= 2)
+      if (plan.trips % factor == 0 && factor * size <= partLimit) {
+        plan.copies = factor;
+        return nullptr;
+      }
+    if (const char* why = whyNotCounted(loop, plan)) return why;
+    if (kRoundsAtOnce * size > partLimit) return "not unrolled: the unrolled body is too long";
+    plan.trips = 0;
+    plan.copies = kRoundsAtOnce;
+    return nullptr;
+  }
+
+  /// Sets the number of copies of a loop of one block by the cycles that its rounds take; or says why not.
+  const char* chooseByCycles(const ori::Loop& loop, Plan& plan, std::size_t size) {
+    if (fitsWhole(plan, size)) {
+      plan.copies = plan.trips;
+      return nullptr;
+    }
+    struct Candidate {
+      unsigned copies;
+      bool isCounted;
+    };
+    std::vector<Candidate> candidates; // the shortest code first
+    bool isDivided = false;
+    for (unsigned factor = 2; plan.trips != 0 && factor <= kMostDividing; factor *= 2)
+      if (plan.trips % factor == 0 && factor != plan.trips) {
+        candidates.push_back({factor, false});
+        isDivided |= factor >= kRoundsAtOnce;
+      }
+    const char* whyNot = nullptr;
+    Plan counted = plan;
+    if (!isDivided) {
+      whyNot = whyNotCounted(loop, counted);
+      if (!whyNot) candidates.push_back({kRoundsAtOnce, true});
+    }
+    if (plan.trips != 0 && plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollWholeInstructions)))
+      candidates.push_back({plan.trips, false});
+    if (candidates.empty()) return whyNot;
+
+    const UnrollJudge judge = judgeOf(loop, plan.trips != 0 ? plan : counted);
+    double best = 0;
+    const Candidate* taken = nullptr;
+    for (const Candidate& candidate : candidates) {
+      if (candidate.copies * size > kMostEstimated) continue;
+      const double price = judge.price(candidate.copies, candidate.isCounted);
+      if ((best - price) * 100 < static_cast<double>(knob(Knob::LoopUnrollMinGain))) continue;
+      best = price;
+      taken = &candidate;
+    }
+    if (!taken) return "not unrolled: it gains too little";
+    if (taken->isCounted) plan = counted;
+    if (taken->isCounted) plan.trips = 0;
+    plan.copies = taken->copies;
+    return nullptr;
+  }
+
+  UnrollJudge judgeOf(const ori::Loop& loop, const Plan& plan) const {
+    // Loops with a step that the program computes share their rounds between threads, so that each has few.
+    constexpr unsigned kFewer = 4;
+    const auto guessed = static_cast<unsigned>(knob(Knob::LoopUnrollGuessedTrips));
+    UnrollJudge::Loop facts;
+    for (const Instr& instr : *function_.block(loop.header))
+      facts.instrs.push_back(&instr);
+    facts.isKnown = plan.trips != 0;
+    facts.trips = facts.isKnown ? plan.trips : std::max(1U, plan.counted.by.times != 0 ? guessed / kFewer : guessed);
+    facts.peak = pressure_.inBlock(loop.header)[static_cast<unsigned>(File::R)];
+    facts.functionPeak = pressure_.maximum()[static_cast<unsigned>(File::R)];
+    for (const Block* block : function_.layout()) {
+      const ori::LoopId in = loops_.innermost(block->id);
+      if (block->id == loop.header || (in != ori::kNoId && !loops_.contains(in, loop.header))) continue;
+      for (const Instr& instr : *block)
+        facts.outside += isa::desc(instr.op).has(isa::Flag::Copy) ? 0U : 1U;
+    }
+    return UnrollJudge(std::move(facts), classes_, context_.target);
+  }
+
+  std::int64_t knob(Knob k) const { return context_.knobs.get(k); }
 
   /// A plan with the test that ends the rounds of a loop with one back edge, and their number where that is known.
   Plan knownRounds(LoopId id) {
@@ -342,7 +442,7 @@ class Level {
     const Definitions* steps = definitionsIn(plan.loop, counter.reg);
     if (!steps || !steps->isOnlyOne) return std::nullopt;
     test.step = steps->last;
-    const auto by = stepOf(*test.step, counter.reg);
+    const auto by = stepOf(plan.loop, *test.step, counter.reg);
     if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
     test.by = *by;
     test.stepsFirst = dominators_.dominates(test.step->block->id, plan.test->id);
@@ -358,13 +458,13 @@ class Level {
   /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
   unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
     const std::optional<Test> test = testOf(loop, plan);
-    const auto limit = test ? constantOf(test->limit()) : std::nullopt;
+    const auto limit = test && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
     const auto first = limit ? valueInFront(loop, test->counter().reg) : std::nullopt;
     if (!first) return 0;
     std::uint32_t value = *first;
-    for (unsigned trip = 1; trip <= most; ++trip, value += test->by) {
+    for (unsigned trip = 1; trip <= most; ++trip, value += test->by.number) {
       const bool isTrue =
-          holds(test->comparison(), test->isSigned(), test->stepsFirst ? value + test->by : value, *limit);
+          holds(test->comparison(), test->isSigned(), test->stepsFirst ? value + test->by.number : value, *limit);
       const bool isTaken = isTrue != test->branch->guard().inverted();
       if (isTaken == test->leavesWhenTaken) return trip;
     }
@@ -382,11 +482,12 @@ class Level {
       if (!limit.isReg(File::R) || !isPlainUse(limit, limit.reg)) return false;
       if (function_.vreg(limit.reg).width != 1 || definitionsIn(plan.loop, limit.reg)) return false;
     }
-    constexpr std::int32_t kLargestStep = 1 << 16;
-    const auto by = static_cast<std::int32_t>(test->by);
-    if (by == 0 || by > kLargestStep || by < -kLargestStep) return false;
     plan.counted = *test;
-    switch (test->stayComparison()) {
+    const isa::ICmp stay = test->stayComparison();
+    const auto by = static_cast<std::int32_t>(test->by.number);
+    if (test->by.times != 0) return by == 0 && (stay == isa::ICmp::LT || stay == isa::ICmp::LE);
+    if (by == 0 || by > kLargestStep || by < -kLargestStep) return false;
+    switch (stay) {
     case isa::ICmp::LT:
     case isa::ICmp::LE: return by > 0;
     case isa::ICmp::GT:
@@ -396,27 +497,52 @@ class Level {
     }
   }
 
-  /// What a sum adds to the register that it replaces.
-  static std::optional<std::uint32_t> stepOf(const Instr& instr, ori::VRegId counter) {
-    if (instr.op != Op::IADD3 || instr.isGuarded()) return std::nullopt;
-    std::uint32_t sum = 0;
-    unsigned ownUses = 0;
-    for (const ori::Operand& o : instr.ops()) {
-      if (o.isNone() || o.isReg(File::P)) {
-        if (!o.isNone() && !o.isZeroReg()) return std::nullopt;
-        continue;
+  /// What a sum adds to the register that it replaces, on its own or over other sums of its block.
+  std::optional<Amount> stepOf(LoopId loop, const Instr& instr, ori::VRegId counter) {
+    constexpr unsigned kMostSums = 8;
+    Amount amount;
+    unsigned ownUses = 0, sums = 0;
+    std::vector<const Instr*> left{&instr};
+    while (!left.empty()) {
+      const Instr& sum = *left.back();
+      left.pop_back();
+      if (sum.op != Op::IADD3 || sum.isGuarded() || ++sums > kMostSums) return std::nullopt;
+      for (const ori::Operand& o : sum.ops()) {
+        if (o.isNone() || o.isReg(File::P)) {
+          if (!o.isNone() && !o.isZeroReg()) return std::nullopt;
+          continue;
+        }
+        if (o.isDef) continue;
+        if (const auto constant = constantOf(o)) {
+          amount.number += *constant;
+          continue;
+        }
+        if (!o.isReg(File::R) || !isPlainUse(o, o.reg) || function_.vreg(o.reg).width != 1) return std::nullopt;
+        const Definitions* inLoop = definitionsIn(loop, o.reg);
+        if (o.reg == counter) {
+          ++ownUses;
+        } else if (!inLoop) {
+          if (amount.times != 0 && amount.reg != o.reg) return std::nullopt;
+          amount.reg = o.reg;
+          ++amount.times;
+        } else if (inLoop->isOnlyOne && isBefore(*inLoop->last, sum)) {
+          left.push_back(inLoop->last);
+        } else {
+          return std::nullopt;
+        }
       }
-      if (o.isDef) continue;
-      if (isPlainUse(o, counter)) {
-        ++ownUses;
-        continue;
-      }
-      const auto constant = constantOf(o);
-      if (!constant) return std::nullopt;
-      sum += *constant;
     }
     if (ownUses != 1) return std::nullopt;
-    return sum;
+    return amount;
+  }
+
+  /// In one block.
+  static bool isBefore(const Instr& first, const Instr& second) {
+    if (first.block != second.block) return false;
+    const Instr* at = &second;
+    while (at && at != &first)
+      at = at->prev;
+    return at != nullptr;
   }
 
   /// The value of a register where the loop is entered, when it is written as a number shortly before.
@@ -480,7 +606,7 @@ class Level {
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block* to = rounds[round][i];
         if (round > 0)
-          copyInto(*blocks[i], to, [&](BlockId id) { return target(id, round); });
+          copyBlock(function_, *blocks[i], to, [&](BlockId id) { return target(id, round); });
         else
           retarget(to, [&](BlockId id) { return target(id, 0); });
         if (i != positionOf(plan.test->id)) continue;
@@ -520,22 +646,39 @@ class Level {
       return at == blocks.end() ? id : rounds[round][static_cast<std::size_t>(at - blocks.begin())]->id;
     };
     const BlockId first = rounds[0][0]->id;
+    const auto by = static_cast<std::int32_t>(test.by.number);
+    const Operand way = test.by.times != 0
+                            ? function_.use(function_.newVReg(File::R, 1, {}))
+                            : Operand::immediate((by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 1));
     for (unsigned round = 0; round < plan.copies; ++round)
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block* to = rounds[round][i];
-        copyInto(*blocks[i], to, [&](BlockId id) { return target(id, round); });
+        copyBlock(function_, *blocks[i], to, [&](BlockId id) { return target(id, round); });
         if (blocks[i] != plan.test) continue;
         function_.erase(to->last);
         to->fallthrough = target(plan.stay, round);
-        if (round + 1 == plan.copies) branchWhereManyAreLeft(to, test, plan, test.stays(), first, end->id);
+        if (round + 1 == plan.copies) branchWhereManyAreLeft(to, test, way, test.stays(), first, end->id);
       }
 
     // In front of the first round the counter has not been compared yet.
     const Operand stays = function_.use(function_.newVReg(File::P, 1, {}));
-    Instr* branch = branchWhereManyAreLeft(entry, test, plan, stays, first, rest->id);
+    Instr* branch = branchWhereManyAreLeft(entry, test, way, stays, first, rest->id);
     ori::Builder b = ori::Builder::before(function_, entry->first);
     b.setSource(branch->source);
-    b.emit(Op::ISETP, {stays, Operand::pt(), test.counter().value(), test.limit().value(), Operand::pt()},
+    Operand isSmall = Operand::pt();
+    if (test.by.times != 0) {
+      // The step is positive, and all steps together are within 32 bits.
+      const Operand step = function_.use(test.by.reg), less = function_.use(function_.newVReg(File::R, 1, {}));
+      isSmall = function_.use(function_.newVReg(File::P, 1, {}));
+      b.emit(Op::IADD3, {less, Operand::pt(), Operand::pt(), step, Operand::immediate(-1), Operand::rz()});
+      b.emit(Op::ISETP, {isSmall, Operand::pt(), less, Operand::immediate(kLargestStep), Operand::pt()},
+             {{isa::Mod::Cmp, isa::ICmp::LT}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
+      b.emit(
+          Op::IMAD,
+          {way, step, Operand::immediate(static_cast<std::int32_t>(test.by.times * (plan.copies - 1))), Operand::rz()},
+          {{isa::Mod::Type, isa::IntType::U32}});
+    }
+    b.emit(Op::ISETP, {stays, Operand::pt(), test.counter().value(), test.limit().value(), isSmall},
            {{isa::Mod::Cmp, test.stayComparison()},
             {isa::Mod::Type, isa::modAs<isa::IntType>(*test.compare, isa::Mod::Type)},
             {isa::Mod::Bool, isa::BoolOp::AND}});
@@ -564,15 +707,15 @@ class Level {
   }
 
   /// Goes to `many` where the test holds now and in the rounds that follow, all but the last of those written out: the
-  /// counter, which is `stays` of its limit, is farther from it than those rounds go. Their distance is less than 2^32.
-  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Plan& plan, const Operand& stays, BlockId many,
+  /// counter, which is `stays` of its limit, is farther from it than those rounds go, which is `way`. Their distance is
+  /// less than 2^32.
+  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Operand& way, const Operand& stays, BlockId many,
                                 BlockId few) {
-    const auto by = static_cast<std::int32_t>(test.by);
+    const auto by = static_cast<std::int32_t>(test.by.number);
     const Operand counter = test.counter().value();
     Operand limit = test.limit().isZeroReg() ? Operand::immediate(0) : test.limit().value();
     const isa::ICmp comparison = test.stayComparison();
     const bool includesLimit = comparison == isa::ICmp::LE || comparison == isa::ICmp::GE;
-    const std::int32_t way = (by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 1);
     const Operand distance = function_.use(function_.newVReg(File::R, 1, {}));
     const Operand isMany = function_.use(function_.newVReg(File::P, 1, {}));
     Instr* branch = branchTo(block, test, isMany, many);
@@ -584,7 +727,7 @@ class Level {
                             : limit.negated();
     b.emit(Op::IADD3,
            {distance, Operand::pt(), Operand::pt(), by < 0 ? counter : counter.negated(), limit, Operand::rz()});
-    b.emit(Op::ISETP, {isMany, Operand::pt(), distance, Operand::immediate(way), stays},
+    b.emit(Op::ISETP, {isMany, Operand::pt(), distance, way, stays},
            {{isa::Mod::Cmp, includesLimit ? isa::ICmp::GE : isa::ICmp::GT},
             {isa::Mod::Type, isa::IntType::U32},
             {isa::Mod::Bool, isa::BoolOp::AND}});
@@ -595,22 +738,6 @@ class Level {
     Block* copy = function_.newBlock(block.name);
     copy->isAside = block.isAside;
     return copy;
-  }
-
-  template <typename Target> void copyInto(const Block& from, Block* to, const Target& target) {
-    to->loopDepth = from.loopDepth;
-    to->fallthrough = from.fallthrough == ori::kNoId ? ori::kNoId : target(from.fallthrough);
-    std::vector<Operand> operands;
-    for (const Instr& instr : from) {
-      operands.clear();
-      for (const ori::Operand& o : instr.ops())
-        operands.push_back(o.isLabel() ? Operand::label(target(o.reg)) : o.value());
-      Instr* copy = function_.create(instr.op, operands, instr.source);
-      copy->mods = instr.mods;
-      copy->mayContract = instr.mayContract;
-      function_.append(to, copy);
-      if (instr.isGuarded()) function_.setGuard(copy, instr.guard().value());
-    }
   }
 
   template <typename Target> void retarget(Block* block, const Target& target) {
@@ -630,6 +757,7 @@ class Level {
   const ori::Loops loops_;
   const ori::Liveness liveness_;
   const ori::RegisterPressure pressure_;
+  const OccupancyClasses classes_;
   std::vector<Definitions> definitions_; ///< by register
   LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last
   unsigned look_ = 0;

@@ -1,0 +1,56 @@
+#pragma once
+
+// What several copies of a loop body cost, one behind the other, before they are written.
+
+#include "encoder/isa/target.h"
+#include "ori/function.h"
+#include "phases/occupancy.h"
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace orias::phases {
+
+struct UnrolledCost {
+  unsigned length = 0; ///< cycles of one warp from one pass to the next
+  unsigned busy = 0;   ///< cycles for which the busiest pipe, or the issue, is taken
+  unsigned peak = 0;   ///< registers of file R that the body writes and that are live at once
+};
+
+/// The cost of `copies` copies of the block of a loop in the order of a list scheduler that has no more than `window`
+/// of them under way at once. Registers of different copies are different; an address that is incremented by a number
+/// costs nothing but in one copy. The branch at the end and what makes its condition are in the last copy only, or with
+/// `keepsTest` false in none.
+UnrolledCost costOfCopies(std::span<const ori::Instr* const> body, unsigned copies, bool keepsTest, unsigned window,
+                          const isa::Target& target);
+
+/// Whether copies of a loop of one block gain more than they cost.
+class UnrollJudge {
+ public:
+  struct Loop {
+    std::vector<const ori::Instr*> instrs; ///< of the block, in order
+    unsigned trips = 1;                    ///< rounds
+    bool isKnown = false;                  ///< and not guessed
+    unsigned peak = 0;                     ///< registers of file R that are live at once in the loop
+    unsigned functionPeak = 0;             ///< in the function
+    std::size_t outside = 0;               ///< instructions that run once for all rounds
+  };
+  UnrollJudge(Loop loop, const OccupancyClasses& classes, const isa::Target& target);
+
+  /// Logarithm of cycles, of one block and of a full multiprocessor, against the loop as it is: negative where
+  /// `copies` copies gain. So many rounds are under way at once as the occupancy class of the function allows; it is
+  /// left where that gains much. `isCounted`: the program counts the rounds, and another loop does the rest.
+  double price(unsigned copies, bool isCounted) const;
+
+ private:
+  double logOf(double length, double busy, unsigned registers) const;
+
+  Loop loop_;
+  const OccupancyClasses& classes_;
+  const isa::Target& target_;
+  UnrolledCost once_;
+  double before_ = 0;
+};
+
+} // namespace orias::phases
