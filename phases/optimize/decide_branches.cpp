@@ -37,6 +37,7 @@ class BranchConditions {
     bool changed = false;
     for (Block* block : sources_) {
       const Instr* branch = ori::plainBranch(*block);
+      if (!branch || !hasOtherUses(*branch)) continue; // an earlier branch has decided it
       const BlockId taken = target(*branch), other = block->fallthrough;
       const Operand guard = branch->guard().value();
       if (taken == other) continue;
