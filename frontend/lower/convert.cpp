@@ -196,11 +196,17 @@ void saturateHalf(FunctionLowering& f, IsaOperand d, IsaOperand half) {
   f.emit(IsaOp::HADD2, {d, half, zero}, {{IsaMod::Sat, 1}});
 }
 
+/// Where a float goes: the low word of a register that is wider (lowerCvt clears the high one).
+IsaOperand floatDest(FunctionLowering& f, const Operand& to, Type type) {
+  const IsaOperand d = f.dest(to);
+  return d.width == 2 && type != Type::F64 ? ori::component(d, 0) : d;
+}
+
 void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type to = form.type(0), from = form.type(1);
   Value a = source(f, ops[1], from);
-  IsaOperand d = f.dest(ops[0]);
+  IsaOperand d = floatDest(f, ops[0], to);
   IsaOperand result = form.sat() ? f.newR(to == Type::F64 ? 2 : 1) : d;
   if (form.sat() && to != Type::F16 && to != Type::F32 && to != Type::F64) {
     f.unsupported(std::string(f.opcodeText()));
@@ -267,7 +273,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   if (to == Type::F16x2 || to == Type::BF16x2) {
     if (from != Type::F32 || ops.size() != 3) return refuse();
     IsaOperand high = sourceReg(f, ops[1], from), low = source(f, ops[2], from).word(0);
-    if (!packHalves(f, form, f.dest(ops[0]), high, low)) refuse();
+    if (!packHalves(f, form, floatDest(f, ops[0], to), high, low)) refuse();
     return;
   }
   const bool known = (from == Type::F16 || from == Type::BF16 || from == Type::F32 || from == Type::F64) &&
@@ -275,7 +281,7 @@ void floatToFloat(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool halfResult = to == Type::F16 || to == Type::BF16;
   const bool clampsHalf = to == Type::F16 && form.sat() && from != Type::BF16 && !roundsToIntegral(form);
   if (!known || (halfResult && form.sat() && !clampsHalf)) return refuse();
-  IsaOperand a = sourceReg(f, ops[1], from), d = f.dest(ops[0]);
+  IsaOperand a = sourceReg(f, ops[1], from), d = floatDest(f, ops[0], to);
   const bool wide = to == Type::F64 || from == Type::F64;
   if (clampsHalf) {
     IsaOperand half = from == Type::F16 ? a : f.newR();
@@ -446,6 +452,9 @@ void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
     floatToInteger(f, i, form);
   else
     floatToFloat(f, i, form);
+  if (!isInteger(to) && to != Type::F64)
+    if (const IsaOperand d = f.dest(f.operands(i)[0]); d.width == 2)
+      f.copy(ori::component(d, 1), Value::constant(0, 1));
 }
 
 } // namespace orias::ptx

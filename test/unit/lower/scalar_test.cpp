@@ -91,6 +91,16 @@ TEST_CASE("conversions") {
   CHECK_FALSE(contains(lowered("cvt.u16.u32 %h1, %r1;"), "PRMT"));
 }
 
+TEST_CASE("a float that is converted into a wider register has zeros above it") {
+  for (const char* statement : {"cvt.f32.f16 %rd1, %h1;", "cvt.rn.f16.f32 %rd1, %f1;", "cvt.rn.f32.f64 %rd1, %rd1;",
+                                "cvt.rn.f32.s32 %rd1, %r1;", "cvt.rni.f32.f32 %rd1, %f1;",
+                                "cvt.rn.sat.f16.s32 %rd1, %r1;", "cvt.rn.f16x2.f32 %rd1, %f1, %f2;"}) {
+    const std::string text = lowered(statement);
+    CHECK_MESSAGE((contains(text, "%r0.0, ") || contains(text, "%r1.0, ")), statement << '\n' << text);
+    CHECK_MESSAGE((contains(text, "MOV %r0.1, RZ") || contains(text, "MOV %r1.1, RZ")), statement << '\n' << text);
+  }
+}
+
 TEST_CASE("a conversion reads the low word of a wider register") {
   for (const char* statement : {
            "cvt.rzi.s32.f16 %r1, %rd1;",
