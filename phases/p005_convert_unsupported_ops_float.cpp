@@ -4,7 +4,7 @@
 
 // Exactly rounded quotients, reciprocals and square roots of f32. The fast ways are steps of Newton and Markstein on
 // f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4); numbers for which a step could leave the normal
-// ones go aside and are computed in f64.
+// ones go aside: quotients are computed in f64, roots are scaled.
 //
 // Fast paths. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
 // rcp.approx and rsqrt.approx). One step of third order makes y = RN(1/b), whatever y0 is. Then q' = q + (a - b q) y
@@ -13,19 +13,19 @@
 // step. test/exact shows that this holds for each b: it tries a reciprocal and a root for all mantissas with each seed,
 // and a quotient for all divisors with the dividends whose quotients are nearest to a number or a midpoint.
 //
-// The slow way, in f64, rounds a second time when it converts back. That this gives what rounding the true value once
-// gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it where f64 can
-// hold t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them) have at most 25
-// significant bits. Where t is not such a number m, it is farther from it than that:
-//  - quotient t = a / b: |a - m b| is at least one unit of the product of a 25-bit and a 24-bit number: |t - m| >=
-//  2^-49 t;
-//  - root t = sqrt(a), m in [1, 2): a - m^2 is a multiple of 2^-48, and |t - m| = |a - m^2| / (t + m) >= 2^-50.
-// So x and t lie on the same side of m, for all four roundings, and for subnormal results, where m has fewer bits, the
-// more.
+// The slow way of a root scales by a power of four: the argument to one whose remainder is exact, and the root back, to
+// a normal number. Both are exact.
 //
-// x has that accuracy and is exact where it can be because its last step adds an exact remainder (a - b q, or a - g^2,
-// which f64 holds for q and g within an ulp or so) times a reciprocal that is good to 2^-51: x = q + r y differs from t
-// by 2^-51 |t - q| before it is rounded.
+// The slow way of a quotient, in f64, rounds a second time when it converts back. That this gives what rounding the
+// true value once gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it
+// where f64 can hold t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them) have
+// at most 25 significant bits. Where t = a / b is not such a number m, it is farther from it than that: |a - m b| is at
+// least one unit of the product of a 25-bit and a 24-bit number, |t - m| >= 2^-49 t. So x and t lie on the same side of
+// m, for all four roundings, and for subnormal results, where m has fewer bits, the more.
+//
+// x has that accuracy and is exact where it can be because its last step adds an exact remainder (a - b q, which f64
+// holds for a q within an ulp or so) times a reciprocal that is good to 2^-51: x = q + r y differs from t by
+// 2^-51 |t - q| before it is rounded.
 
 namespace orias::phases {
 
@@ -54,19 +54,6 @@ Operand quotient64(Expansion& e, Operand a, Operand b) {
   return e.select64(regular, exact, crude);
 }
 
-/// sqrt(a) in f64, for a positive a that was f32; NaN for negative ones.
-Operand root64(Expansion& e, Operand a) {
-  const Operand half = Expansion::f64High(0.5);
-  Operand y = e.pair(Operand::rz(), e.mufu(isa::Mufu::RSQ64H, Expansion::high(a)));
-  Operand g = e.dmul(a, y), h = e.dmul(y, half);
-  for (int step = 0; step < 2; ++step) {
-    Operand r = e.dfma(g.negated(), h, half);
-    g = e.dfma(g, r, g);
-    h = e.dfma(h, r, h);
-  }
-  return e.dfma(e.dfma(g.negated(), g, a), h, g);
-}
-
 /// What the slow and the fast way of one macro know.
 struct FloatMacro {
   Expansion& e;
@@ -87,9 +74,24 @@ Operand slowReciprocal(const FloatMacro& m, Operand b) {
   return m.flushed(m.e.toF32(quotient64(m.e, one, m.e.toF64(m.flushed(b))), m.rounding));
 }
 
+const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
+
+/// sqrt(a), for an a from which the remainder is exact.
+Operand scaledRoot(const FloatMacro& m, Operand a) {
+  Expansion& e = m.e;
+  Operand y = e.mufu(isa::Mufu::RSQ, a);
+  Operand crude = e.fma(a, y, Operand::rz()), h0 = e.fma(y, kHalf, Operand::rz());
+  // g = sqrt(a) and h = 1 / (2 sqrt a) with the same error
+  Operand error = e.fma(crude.negated(), h0, kHalf);
+  Operand g = e.fma(crude, error, crude), h = e.fma(h0, error, h0);
+  return e.fma(e.fma(g.negated(), g, a), h, g, m.rounding);
+}
+
 Operand slowRoot(const FloatMacro& m, Operand given) {
   Operand a = m.flushed(given);
-  Operand computed = m.e.toF32(root64(m.e, m.e.toF64(a)), m.rounding);
+  constexpr std::uint32_t kTo64 = 0x5f800000, kToMinus32 = 0x2f800000; // powers of two
+  Operand computed = m.e.fma(scaledRoot(m, m.e.fma(a, Expansion::imm(kTo64), Operand::rz())),
+                             Expansion::imm(kToMinus32), Operand::rz());
   // Zeros and infinity are their own roots.
   Operand zero = m.e.builder().newP(), self = m.e.builder().newP();
   constexpr std::uint32_t kInfinity = 0x7f800000;
@@ -99,8 +101,6 @@ Operand slowRoot(const FloatMacro& m, Operand given) {
                      {{Mod::Cmp, isa::FCmp::EQ}, {Mod::Bool, isa::BoolOp::OR}});
   return m.e.select(self, a, computed);
 }
-
-const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
 
 /// RN(1 / b), from the unit's approximation.
 Operand reciprocal(Expansion& e, Operand b) {
@@ -139,12 +139,7 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
 
 void extractRoot(const FloatMacro& m, Operand result, Operand a) {
   Expansion& e = m.e;
-  Operand y = e.mufu(isa::Mufu::RSQ, a);
-  Operand crude = e.fma(a, y, Operand::rz()), h0 = e.fma(y, kHalf, Operand::rz());
-  // g = sqrt(a) and h = 1 / (2 sqrt a) with the same error
-  Operand error = e.fma(crude.negated(), h0, kHalf);
-  Operand g = e.fma(crude, error, crude), h = e.fma(h0, error, h0);
-  e.builder().copy(result, e.fma(e.fma(g.negated(), g, a), h, g, m.rounding));
+  e.builder().copy(result, scaledRoot(m, a));
   // The remainder is exact from 2^-101 on; as integers, negative numbers and NaN lie beyond infinity.
   constexpr std::uint32_t kLeast = 0x0d000000, kInfinity = 0x7f800000;
   e.leaveWhere(e.compare(isa::ICmp::GE, e.add(a, Expansion::imm(-kLeast)), Expansion::imm(kInfinity - kLeast)));
