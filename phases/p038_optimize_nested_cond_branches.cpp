@@ -74,7 +74,7 @@ class Flattener {
       if (&instr == nest.inner->last) break;
       if (speculationOf(function_, instr) != Speculation::Free)
         return refuse(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
-      slots += issueSlots(instr);
+      slots += issueSlots(context_.target, instr);
     }
     if (slots > kMostSlots)
       return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, kMostSlots));

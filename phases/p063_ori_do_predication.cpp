@@ -118,8 +118,9 @@ class Predicator {
         if (speculation == Speculation::Never)
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
         if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
-        // What is loaded lives until somebody chooses: wide loads would take many registers.
-        slots += speculation == Speculation::Guarded ? std::max(1u, resultWords(instr)) : issueSlots(instr);
+        // What is loaded lives until somebody chooses: wide loads take many registers.
+        slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
+                                                     : issueSlots(context_.target, instr);
       }
     }
     for (const Instr& phi : *c.meet) {
@@ -134,7 +135,8 @@ class Predicator {
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
     const bool isDivergent = divergence_.branchesApart(c.head->id);
-    const unsigned limit = isDivergent ? most : most / 2;
+    // Two arms end in a branch more than one does.
+    const unsigned limit = (isDivergent ? most : most / 2) + (c.taken && c.passed ? 2 : 0);
     if (slots > limit)
       return refuse(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
                                    isDivergent ? "divergent" : "uniform"));

@@ -68,7 +68,7 @@ class Joiner {
       if (&instr == chain.inner->last) break;
       if (speculationOf(function_, instr) != Speculation::Free || !definesSingles(instr))
         return refuse(fmt::format("{} runs for the second branch only", isa::desc(instr.op).mnemonic));
-      slots += issueSlots(instr);
+      slots += issueSlots(context_.target, instr);
     }
     if (slots > mostSlots_)
       return refuse(fmt::format("{} issue slots before the second branch, maximum is {}", slots, mostSlots_));

@@ -1,6 +1,7 @@
 #include "phases/speculation.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
 
 #include <algorithm>
 
@@ -46,10 +47,9 @@ Speculation speculationOf(const ori::Function& function, const ori::Instr& instr
   return Speculation::Free;
 }
 
-unsigned issueSlots(const ori::Instr& instr) {
-  const isa::InstrDesc& row = isa::desc(instr.op);
+unsigned issueSlots(const isa::Target& target, const ori::Instr& instr) {
   if (instr.op == Op::UNDEF || instr.op == Op::PHI) return 0;
-  return row.pipe == isa::Pipe::Fp64 || row.pipe == isa::Pipe::Xu ? 4 : 1;
+  return std::clamp(target.issueCycles(isa::latencyClassOf(instr.op, instr.mods)) / 2, 1u, 4u);
 }
 
 } // namespace orias::phases

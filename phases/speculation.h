@@ -1,5 +1,6 @@
 #pragma once
 
+#include "encoder/isa/target.h"
 #include "ori/function.h"
 
 namespace orias::phases {
@@ -20,7 +21,7 @@ Speculation speculationOf(const ori::Function& function, const ori::Instr& instr
 /// A constant load (LDC, or a copy of a constant) whose address is known.
 bool isSafeConstantLoad(const ori::Instr& instr);
 
-/// Issue slots that an instruction takes, roughly: slow pipes count four times.
-unsigned issueSlots(const ori::Instr& instr);
+/// Issue slots that an instruction takes, roughly: half the cycles for which its pipe is busy, from 1 to 4.
+unsigned issueSlots(const isa::Target& target, const ori::Instr& instr);
 
 } // namespace orias::phases
