@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""cdp.py BUILD/bin/orias: programs whose kernels launch kernels (cdp/) link with CUDA's device runtime.
+"""cdp.py BUILD/bin/orias: programs whose kernels launch kernels (cdp/) link with CUDA's device runtime, and run.
 
 nvcc makes PTX of each, orias and ptxas make objects of it, nvlink links these with libcudadevrt. What the two objects need from
-elsewhere, and the kernels and what launches have to know of them, must be the same. Prints that it was skipped where a tool is missing.
+elsewhere, and the kernels and what launches have to know of them, must be the same. For sm_90 the PTX, the two linked files and our object
+without a linker run with the launch that has the program's name: children at their launches, and at the end of their parents. All must leave
+in memory what the launch expects. Prints that it was skipped where a tool is missing.
 """
 import pathlib
 import re
@@ -15,6 +17,7 @@ import tools
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "cdp"
 CHIPS = ("sm_75", "sm_80", "sm_90")
+RUN_ON = "sm_90"
 
 
 def undefined(data):
@@ -40,12 +43,14 @@ def linked(nvlink, library, chip, objects, to):
 def check(orias, peers, library, program, chip, folder):
     ptx = folder / f"{program.stem}.ptx"
     subprocess.run([peers["nvcc"], f"-arch={chip}", "-rdc=true", "-ptx", program, "-o", ptx], check=True, capture_output=True)
-    objects, cubins = {}, {}
+    objects, cubins, files = {}, {}, [ptx]
     for name, tool in (("orias", orias), ("ptxas", peers["ptxas"])):
-        path = folder / f"{program.stem}.{name}.o"
+        path = folder / f"{program.stem}.{name}.cubin"
         subprocess.run([tool, f"-arch={chip}", "-c", ptx, "-o", path], check=True)
         objects[name] = path.read_bytes()
-        cubins[name] = linked(peers["nvlink"], library, chip, [path], folder / "linked.cubin")
+        to = folder / f"{program.stem}.{name}.linked.cubin"
+        cubins[name] = linked(peers["nvlink"], library, chip, [path], to)
+        files += [to] + [path] * (name == "orias")
     needs = {name: undefined(data) for name, data in objects.items()}
     assert needs["orias"] == needs["ptxas"], f"{program.stem} {chip}: {needs}"
     assert any(name.startswith("__cudaCDP2LaunchDevice") for name in needs["orias"]), needs
@@ -55,6 +60,15 @@ def check(orias, peers, library, program, chip, folder):
         facts = elf.launch_facts(data)
         kernels[name] = {k: [facts[k].get(what) for what in ("KPARAM_INFO", "CBANK_PARAM_SIZE")] for k in own}
     assert kernels["orias"] == kernels["ptxas"], f"{program.stem} {chip}: {kernels}"
+    if chip == RUN_ON:
+        run(pathlib.Path(orias).with_name("orias-run"), program.with_suffix(".json"), files)
+
+
+def run(orias_run, launch, files):
+    for file in files:
+        for order in ([], ["--children-last"]):
+            done = subprocess.run([orias_run, launch, file, *order], capture_output=True, text=True)
+            assert done.returncode == 0 and "as expected" in done.stdout, f"{file.name} {order}: {done.stdout}{done.stderr}"
 
 
 def main():
@@ -74,7 +88,7 @@ def main():
         for program in programs:
             for chip in CHIPS:
                 check(orias, peers, library, program, chip, pathlib.Path(scratch))
-    print(f"{len(programs)} programs link on {', '.join(CHIPS)}, with the symbols and kernels of ptxas' objects")
+    print(f"{len(programs)} programs link on {', '.join(CHIPS)}, with the symbols and kernels of ptxas' objects, and run")
     return 0
 
 

@@ -48,7 +48,7 @@ Constants::Constants(const Program& program, launch::Device& device, const launc
     if (v.isConstant) {
       bank3.resize(std::max<std::size_t>(bank3.size(), v.offset + v.size));
       std::copy(bytes.begin(), bytes.end(), bank3.begin() + static_cast<std::ptrdiff_t>(v.offset));
-    } else if (v.size != 0) {
+    } else if (v.size != 0 && device.level == 0) { // a parent's variables are there
       const std::uint64_t address = device.variable(v.name)->address;
       std::copy(bytes.begin(), bytes.end(), device.global.at(address, v.size));
       device.global.initialise(address, v.size);
@@ -69,11 +69,16 @@ void Constants::placeVariables(const Program& program) {
 
 std::uint64_t Constants::valueOf(const Relocation& relocation) const {
   const auto plus = [&](std::uint64_t address) { return address + static_cast<std::uint64_t>(relocation.addend); };
+  if (relocation.isDescriptor && program_.kernels)
+    if (const auto index = program_.kernels->indexOf(relocation.symbol))
+      return plus(kKernelDescriptors + *index * kDriverFunctionBytes);
   for (const std::string_view size : {isa::kTextureEntry.sizeSymbol, isa::kIndependentTextureEntry.sizeSymbol,
                                       isa::kSamplerEntry.sizeSymbol, isa::kSurfaceEntry.sizeSymbol})
     if (relocation.symbol == size) return plus(launch::kTextureEntryBytes);
   for (const auto& [name, start] : program_.functions)
     if (name == relocation.symbol) return plus(start);
+  if (const auto shared = program_.sharedVariables.find(relocation.symbol); shared != program_.sharedVariables.end())
+    return plus(shared->second);
   if (const launch::Allocation* found = device_.variable(relocation.symbol)) return plus(found->address);
   for (const Variable& v : program_.variables)
     if (v.isConstant && v.name == relocation.symbol) return plus(kConstantWindow + v.offset);

@@ -27,6 +27,8 @@ inline constexpr std::uint32_t kStackOfCalls = 8192;
 inline constexpr std::uint64_t kDriverFunctions = 0x7b0000000000;
 /// From one of them to the next.
 inline constexpr std::uint64_t kDriverFunctionBytes = 16;
+/// By what launches from kernels name a kernel: its number from here on.
+inline constexpr std::uint64_t kKernelDescriptors = 0x7b8000000000;
 /// Multiprocessors of the machine: what %nsmid says.
 inline constexpr std::uint32_t kProcessors = 132;
 

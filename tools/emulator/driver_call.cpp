@@ -1,7 +1,9 @@
 // Calls of functions that the driver provides.
 
+#include "tools/emulator/emulator.h"
 #include "tools/emulator/machine.h"
 
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -22,25 +24,47 @@ std::uint64_t Machine::callDriver(const launch::DriverFunction& function, unsign
                                   const std::function<std::uint32_t(unsigned)>& argumentWord) {
   launch::DriverCall call;
   call.function = &function;
-  unsigned at = 0;
-  for (unsigned bytes : function.arguments) {
-    const unsigned words = bytes / 4;
-    at = (at + words - 1) / words * words;
-    std::uint64_t value = argumentWord(at);
-    if (words == 2) value |= std::uint64_t{argumentWord(at + 1)} << 32;
-    call.arguments.push_back(value);
-    at += words;
-  }
+  call.takeArguments(argumentWord);
   const std::uint32_t thread = warp().firstThread + lane;
   const launch::Dim3 block = device_.launch.block;
-  call.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {})", thread % block.x, thread / block.x % block.y,
-                            thread / block.x / block.y, cta_->id.x, cta_->id.y, cta_->id.z);
+  call.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {}){}", thread % block.x, thread / block.x % block.y,
+                            thread / block.x / block.y, cta_->id.x, cta_->id.y, cta_->id.z, device_.grid);
   call.read = [&](std::uint64_t address, std::span<std::byte> out) {
     return readMemory(Space::Generic, address, lane, out, false);
   };
-  const launch::DriverResult result = launch::callDriver(call, device_.global, result_.printed);
-  if (!result.failure.empty()) stop(function.name == "__assertfail" ? "assert" : "driver", result.failure);
+  call.write = [&](std::uint64_t address, std::span<const std::byte> in) {
+    return writeMemory(Space::Generic, address, lane, in);
+  };
+  const launch::DriverResult result = launch::isRuntimeFunction(function)
+                                          ? runtime_.call(call)
+                                          : launch::callDriver(call, device_.global, result_.printed);
+  addChildren();
+  if (!result.failure.empty()) stop(result.kind, result.failure);
   return result.value;
+}
+
+void Machine::addChildren() {
+  launch::RunResult children = runtime_.takeChildren();
+  result_.threadInstructions += children.threadInstructions;
+  result_.warpInstructions += children.warpInstructions;
+  result_.printed += children.printed;
+  result_.trace += children.trace;
+  std::ranges::move(children.reports, std::back_inserter(result_.reports));
+}
+
+std::optional<std::string> ChildGrids::kernelAt(std::uint64_t value) const {
+  if (!program_.kernels || value < kKernelDescriptors || (value - kKernelDescriptors) % kDriverFunctionBytes != 0)
+    return std::nullopt;
+  const std::string* name = program_.kernels->nameOf((value - kKernelDescriptors) / kDriverFunctionBytes);
+  return name ? std::optional(*name) : std::nullopt;
+}
+
+std::vector<launch::ParameterPlace> ChildGrids::parametersOf(const std::string& kernel) {
+  return program_.kernels->program(kernel).parameters;
+}
+
+launch::RunResult ChildGrids::run(launch::Device& device, const launch::RunOptions& options) {
+  return emu::run(program_.kernels->program(device.launch.kernel), device, options);
 }
 
 void Machine::callExternal(const Operation& op, std::uint32_t lanes) {
@@ -81,7 +105,15 @@ void Machine::callDriverAt(std::uint64_t address, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const auto reg = [&](unsigned r) -> std::uint32_t& { return warp().row(r)[lane]; };
-    const auto argument = [&](unsigned at) { return reg(kFirst + at); };
+    // Behind the registers, arguments lie at the stack pointer.
+    const auto argument = [&](unsigned at) -> std::uint32_t {
+      if (kFirst + at <= kLast) return reg(kFirst + at);
+      constexpr unsigned kStackPointer = 1;
+      std::uint32_t value = 0;
+      readMemory(Space::Local, reg(kStackPointer) + 4 * (kFirst + at - kLast - 1), lane,
+                 std::as_writable_bytes(std::span(&value, 1)));
+      return value;
+    };
     std::vector<std::uint32_t> results;
     if (gradient) {
       const auto words = callGradientFunction(*gradient, lane, argument);

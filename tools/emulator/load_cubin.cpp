@@ -7,12 +7,16 @@
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
+#include "tools/launch/device_runtime.h"
 #include "tools/launch/driver_functions.h"
 #include "tools/launch/gradient_function.h"
 
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <map>
+#include <memory>
+#include <set>
 
 namespace orias::emu {
 
@@ -26,7 +30,7 @@ constexpr std::uint32_t kStackAlignment = 16;
 
 Relocation convert(const cubin::Relocation& r) {
   using Type = cubin::RelocationType;
-  Relocation out{r.offset, 8, false, r.symbol, r.addend};
+  Relocation out{r.offset, 8, false, false, r.symbol, r.addend};
   switch (r.type) {
   case Type::Abs64:
   case Type::Generic64: break;
@@ -39,6 +43,13 @@ Relocation convert(const cubin::Relocation& r) {
   case Type::Abs32Hi32:
     out.bytes = 4;
     out.isHigh = true;
+    break;
+  case Type::FunctionDescriptor64:
+  case Type::FunctionDescriptor32Lo32:
+  case Type::FunctionDescriptor32Hi32:
+    out.isDescriptor = true;
+    out.bytes = r.type == Type::FunctionDescriptor64 ? 8 : 4;
+    out.isHigh = r.type == Type::FunctionDescriptor32Hi32;
     break;
   default: throw Error(fmt::format("a relocation of type {} is not known", static_cast<std::uint32_t>(r.type)));
   }
@@ -67,8 +78,18 @@ void resolveLabels(Program& program) {
   }
 }
 
+/// Code of an object names a variable in constant memory, which no linker has placed: it stays where the object has it.
+void placeConstant(const cubin::Module& module, const cubin::Relocation& relocation, isa::Inst& inst) {
+  const auto variable = std::ranges::find(module.variables, relocation.symbol, &cubin::Variable::name);
+  if (variable == module.variables.end() || !variable->defined)
+    throw Error(fmt::format("the object has no variable '{}'", relocation.symbol));
+  for (unsigned s = 0; s < inst.operandCount; ++s)
+    if (Operand& o = inst.operands[s]; o.kind == Operand::Kind::Const)
+      o.imm = static_cast<std::int32_t>(static_cast<std::int64_t>(variable->offset) + relocation.addend);
+}
+
 /// Puts a function behind those that are there.
-void addCode(Program& program, const cubin::Function& function) {
+void addCode(Program& program, const cubin::Module& module, const cubin::Function& function) {
   const std::size_t first = program.code.size();
   program.functions.emplace_back(function.name, first * kWordBytes);
   program.code.resize(first + function.code.size() / kWordBytes);
@@ -83,10 +104,56 @@ void addCode(Program& program, const cubin::Function& function) {
   // Other names of it, and functions that are part of it.
   for (const cubin::InnerFunction& inner : function.inner)
     program.functions.emplace_back(inner.name, first * kWordBytes + inner.offset);
-  for (Relocation relocation : convert(function.relocations)) {
+  for (const cubin::Relocation& r : function.relocations) {
+    if (r.type == cubin::RelocationType::Abs16At32 || r.type == cubin::RelocationType::Const21At38) {
+      placeConstant(module, r, program.code[first + r.offset / kWordBytes].inst);
+      continue;
+    }
+    Relocation relocation = convert(r);
     relocation.offset += first * kWordBytes;
     program.codeRelocations.push_back(std::move(relocation));
   }
+}
+
+/// The functions that go behind a kernel: all of a file. Of one that is linked with the device runtime, only those that
+/// the kernel's code leads to, and not the runtime, whose functions the machine has in other words.
+std::set<std::string> neededFunctions(const cubin::Module& module, const cubin::Function& kernel) {
+  std::map<std::string, const cubin::Function*> functions;
+  std::set<std::string> needed;
+  bool hasRuntime = false;
+  for (const cubin::Function& f : module.functions) {
+    if (f.isEntry) continue;
+    const bool isRuntime = launch::runtimeFunction(f.name) != nullptr;
+    hasRuntime |= isRuntime;
+    if (isRuntime) continue;
+    functions[f.name] = &f;
+    needed.insert(f.name);
+  }
+  if (!hasRuntime) return needed;
+  needed.clear();
+  for (std::vector<const cubin::Function*> open{&kernel}; !open.empty();) {
+    const cubin::Function& next = *open.back();
+    open.pop_back();
+    for (const cubin::Relocation& r : next.relocations)
+      if (const auto at = functions.find(r.symbol); at != functions.end() && needed.insert(r.symbol).second)
+        open.push_back(at->second);
+  }
+  return needed;
+}
+
+/// The shared variables of an object: where they are, and behind them what has no size before the launch.
+void placeShared(Program& program, const cubin::Module& module, const cubin::Function& kernel) {
+  if (!module.relocatable) return;
+  const std::uint32_t alignment = std::max(kernel.sharedAlignment, 1u);
+  const std::uint64_t dynamic = (kernel.staticSharedSize + alignment - 1) / alignment * alignment;
+  for (const cubin::Variable& v : module.variables)
+    if (v.space == cubin::Variable::Space::Shared && v.defined) program.sharedVariables[v.name] = v.offset;
+  for (const cubin::Function& f : module.functions)
+    for (const cubin::Relocation& r : f.relocations)
+      if (r.type == cubin::RelocationType::Abs32At32 &&
+          std::ranges::none_of(module.variables,
+                               [&](const cubin::Variable& v) { return v.name == r.symbol && v.defined; }))
+        program.sharedVariables.emplace(r.symbol, dynamic);
 }
 
 /// Does code set the stack pointer from other registers? Then it takes memory from the stack of which no file tells the
@@ -117,14 +184,12 @@ void addDriverFunctions(Program& program) {
     const bool isDrivers =
         launch::driverFunction(r.symbol) != nullptr || launch::GradientFunction::named(r.symbol).has_value();
     if (!isDrivers || isKnown || std::any_of(program.addressTable.begin(), program.addressTable.end(), isIt)) continue;
-    program.addressTable.push_back({8 * program.addressTable.size(), 8, false, r.symbol, 0});
+    program.addressTable.push_back({8 * program.addressTable.size(), 8, false, false, r.symbol, 0});
   }
 }
 
-} // namespace
-
-Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
-  const cubin::Module module = cubin::read(file);
+/// One kernel of a file that has been read.
+Program load(const cubin::Module& module, std::string_view kernel) {
   const auto found = std::find_if(module.functions.begin(), module.functions.end(),
                                   [&](const cubin::Function& f) { return f.name == kernel; });
   if (found == module.functions.end()) throw Error(fmt::format("the cubin has no kernel '{}'", kernel));
@@ -136,9 +201,10 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
     if (target.elfFlags() == module.abi.elfFlags) program.target = &target;
   if (!program.target) throw Error("the cubin is for a chip that is not known");
 
-  addCode(program, function);
+  addCode(program, module, function);
+  const std::set<std::string> isNeeded = neededFunctions(module, function);
   for (const cubin::Function& other : module.functions)
-    if (!other.isEntry) addCode(program, other);
+    if (!other.isEntry && isNeeded.contains(other.name)) addCode(program, module, other);
   program.hasConvergenceBarriers = true;
   resolveLabels(program);
   program.rows = {256, 64, 8, 8, 16};
@@ -163,10 +229,13 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
   const std::uint32_t least = function.minStackSize == kNotKnown ? 0 : function.minStackSize;
   program.localBytes = std::max({function.frameSize, least, function.maxStackSize.value_or(0)});
   // ptxas' recursive functions stand behind the kernel; ours are part of it.
-  if (!function.inner.empty() || function.minStackSize > function.frameSize || takesStack(program))
+  const bool callsUnlinked = module.relocatable && !isNeeded.empty();
+  if (!function.inner.empty() || function.minStackSize > function.frameSize || callsUnlinked || takesStack(program))
     program.localBytes += kStackOfCalls;
   program.localBytes = (program.localBytes + kStackAlignment - 1) / kStackAlignment * kStackAlignment;
+  placeShared(program, module, function);
   for (const cubin::Variable& v : module.variables) {
+    if (v.space == cubin::Variable::Space::Shared) continue;
     if (!v.defined) continue;
     program.variables.push_back({v.name, v.space == cubin::Variable::Space::Constant, v.size, v.alignment, v.offset,
                                  v.init, convert(v.relocations)});
@@ -175,11 +244,28 @@ Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
     program.handleKinds[handle.name] = handle.kind == cubin::HandleKind::Texture   ? isa::kTextureHandle
                                        : handle.kind == cubin::HandleKind::Sampler ? isa::kSamplerHandle
                                                                                    : isa::kSurfaceHandle;
-  for (std::size_t i = 0; i < module.addressTable.size(); ++i)
-    program.addressTable.push_back({8 * i, 8, false, module.addressTable[i].symbol, module.addressTable[i].addend});
+  for (std::size_t i = 0; i < module.addressTable.size(); ++i) {
+    const cubin::AddressSlot& slot = module.addressTable[i];
+    const bool isKernel = std::ranges::any_of(
+        module.functions, [&](const cubin::Function& f) { return f.isEntry && f.name == slot.symbol; });
+    program.addressTable.push_back({8 * i, 8, false, isKernel, slot.symbol, slot.addend});
+  }
   program.constants2 = function.constant2;
   program.constants2Relocations = convert(function.constant2Relocations);
   addDriverFunctions(program);
+  return program;
+}
+
+} // namespace
+
+Program loadCubin(std::span<const std::byte> file, std::string_view kernel) {
+  const auto module = std::make_shared<const cubin::Module>(cubin::read(file));
+  Program program = load(*module, kernel);
+  std::vector<std::string> names;
+  for (const cubin::Function& f : module->functions)
+    if (f.isEntry) names.push_back(f.name);
+  program.kernels =
+      std::make_shared<Kernels>(std::move(names), [module](const std::string& name) { return load(*module, name); });
   return program;
 }
 

@@ -131,7 +131,7 @@ class Loader {
     const std::string& name = module_.symbols[symbol].name;
     const auto known = std::ranges::find(program_.addressTable, name, &Relocation::symbol);
     const auto number = static_cast<std::size_t>(known - program_.addressTable.begin());
-    if (known == program_.addressTable.end()) program_.addressTable.push_back({8 * number, 8, false, name, 0});
+    if (known == program_.addressTable.end()) program_.addressTable.push_back({8 * number, 8, false, false, name, 0});
     return static_cast<std::int32_t>(8 * number);
   }
 
@@ -162,6 +162,11 @@ class Loader {
       i.inst.mods = instr->mods;
       i.inst.guard = instr->guard();
       i.inst.control = instr->control;
+      // Calls of functions that are not part of the code, before they are set up: nobody can run them here.
+      if (instr->op == Op::CALL_FUNCTION) {
+        i.isKnown = false;
+        continue;
+      }
       const bool hasTable = instr->op == Op::JMX || instr->op == Op::BRX;
       if (hasTable) addTargets(i, *instr);
       const bool hasLabelsBehind = hasTable || instr->op == Op::RET; // which no word has
@@ -263,7 +268,7 @@ class Loader {
       for (const std::uint8_t byte : v.init)
         out.init.push_back(std::byte{byte});
       for (const ori::DataRelocation& r : v.relocations)
-        out.relocations.push_back({r.offset, r.size, false, module_.symbols[r.symbol].name, r.addend});
+        out.relocations.push_back({r.offset, r.size, false, false, module_.symbols[r.symbol].name, r.addend});
       program_.variables.push_back(std::move(out));
     }
     for (const ori::Symbol& symbol : module_.symbols)
@@ -272,7 +277,7 @@ class Loader {
                                             : symbol.kind == ori::Symbol::Kind::Sampler ? isa::kSamplerHandle
                                                                                         : isa::kSurfaceHandle;
     for (std::size_t i = 0; i < module_.addressSlots.size(); ++i)
-      program_.addressTable.push_back({8 * i, 8, false, module_.symbols[module_.addressSlots[i]].name, 0});
+      program_.addressTable.push_back({8 * i, 8, false, false, module_.symbols[module_.addressSlots[i]].name, 0});
   }
 
   const ori::Module& module_;

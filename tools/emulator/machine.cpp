@@ -38,7 +38,8 @@ launch::RunResult run(const Program& program, launch::Device& device, const laun
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options)
     : program_(program), device_(device), options_(options),
       clusters_(launch::clustersOf(device.launch, program.clusters)), constants_(program, device, clusters_),
-      code_(program, constants_), meetsAnywhere_(program.isOri && !program.hasConvergenceBarriers) {
+      code_(program, constants_), meetsAnywhere_(program.isOri && !program.hasConvergenceBarriers), children_(program),
+      runtime_(device, options, children_) {
   const launch::Dim3 block = device.launch.block;
   if (block.count() == 0 || block.count() > kMaxThreads)
     throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
@@ -81,6 +82,10 @@ launch::RunResult Machine::run() {
 void Machine::runGrid() {
   for (std::uint64_t number = 0; number < clusters_.count.count() && !stopped_; ++number)
     runCluster(number);
+  if (stopped_) return;
+  const launch::DriverResult end = runtime_.finish();
+  addChildren();
+  if (!end.failure.empty()) stop(end.kind, end.failure);
 }
 
 void Machine::startWarp(Warp& w) {

@@ -6,6 +6,7 @@
 #include "tools/emulator/race_check.h"
 #include "tools/emulator/timing.h"
 #include "tools/emulator/warp.h"
+#include "tools/launch/device_runtime.h"
 #include "tools/launch/driver_functions.h"
 #include "tools/launch/gradient_function.h"
 #include "tools/launch/launch.h"
@@ -50,6 +51,18 @@ struct ClusterBarrier {
   std::vector<std::uint32_t> lanes; ///< by warp of the cluster: those that have arrived in this phase
   std::vector<bool> complete;       ///< by warp of the cluster
   std::uint32_t phase = 0;          ///< how often all have come
+};
+
+/// What runs the grids that a kernel launches.
+class ChildGrids final : public launch::GridEngine {
+ public:
+  explicit ChildGrids(const Program& program) : program_(program) {}
+  std::optional<std::string> kernelAt(std::uint64_t value) const override;
+  std::vector<launch::ParameterPlace> parametersOf(const std::string& kernel) override;
+  launch::RunResult run(launch::Device& device, const launch::RunOptions& options) override;
+
+ private:
+  const Program& program_;
 };
 
 /// Runs the clusters of a launch one after another, the CTAs of a cluster and the warps of each in turns, and the paths
@@ -161,6 +174,8 @@ class Machine {
   /// One lane's call; the arguments are words, each at a multiple of its size. The result, 0 where there is none.
   std::uint64_t callDriver(const launch::DriverFunction& function, unsigned lane,
                            const std::function<std::uint32_t(unsigned)>& argumentWord);
+  /// What children executed, printed and reported becomes part of this run.
+  void addChildren();
 
   // --- mbarrier.cpp: barriers in shared memory
   void initBarrier(const Operation& op, std::uint32_t lanes);
@@ -330,6 +345,9 @@ class Machine {
   std::array<const std::uint32_t*, 24> rows_{};
   std::array<std::uint32_t, 24> bits_{};
   std::vector<std::uint32_t> phiValues_;
+
+  ChildGrids children_;
+  launch::DeviceRuntime runtime_;
 
   std::optional<Figures> figures_; ///< with RunOptions::stats
 };

@@ -3,12 +3,30 @@
 #include "encoder/isa/print.h"
 #include "ori/print.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::emu {
 
 namespace {
 constexpr std::size_t kWordBytes = 16;
+}
+
+std::optional<std::size_t> Kernels::indexOf(std::string_view name) const {
+  const auto at = std::ranges::find(names_, name);
+  if (at == names_.end()) return std::nullopt;
+  return static_cast<std::size_t>(at - names_.begin());
+}
+
+const Program& Kernels::program(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<Program>& program = programs_[name];
+  if (!program) {
+    program = std::make_unique<Program>(load_(name));
+    // Not another set of them, nor one that owns itself.
+    program->kernels = std::shared_ptr<Kernels>(std::shared_ptr<Kernels>(), this);
+  }
+  return *program;
 }
 
 std::string Program::text(std::size_t index) const {

@@ -7,7 +7,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -25,9 +28,10 @@ namespace orias::emu {
 
 /// "The address of `symbol` + `addend` stands here."
 struct Relocation {
-  std::uint64_t offset = 0; ///< from the start of the thing that it belongs to
-  unsigned bytes = 8;       ///< 4 or 8
-  bool isHigh = false;      ///< 4 bytes: the high half
+  std::uint64_t offset = 0;  ///< from the start of the thing that it belongs to
+  unsigned bytes = 8;        ///< 4 or 8
+  bool isHigh = false;       ///< 4 bytes: the high half
+  bool isDescriptor = false; ///< of a kernel, by which launches from kernels name it, instead of its code
   std::string symbol;
   std::int64_t addend = 0;
 };
@@ -64,6 +68,8 @@ struct Instruction {
   bool startsBlock = false;           ///< Ori: the first of its block
   const ori::Instr* origin = nullptr; ///< Ori: null for branches that the loader added
 };
+
+class Kernels;
 
 /// Code that the machine can run, and what a launch has to know about it. SASS and Ori look the same here: registers
 /// are rows of the lane's (warp's) files; those of Ori that are virtual follow the physical ones.
@@ -105,8 +111,9 @@ class Program {
   /// Code before phase 101 finds its stack pointer set up: this far below the top.
   std::uint32_t frameBytes = 0;
   std::vector<Variable> variables;
-  std::vector<Relocation> addressTable; ///< constant bank 4
-  std::vector<std::byte> constants2;    ///< constant bank 2
+  std::map<std::string, std::uint64_t> sharedVariables; ///< of objects: their places in shared memory
+  std::vector<Relocation> addressTable;                 ///< constant bank 4
+  std::vector<std::byte> constants2;                    ///< constant bank 2
   std::vector<Relocation> constants2Relocations;
   /// What somebody calls uniform, to be checked while the code runs: virtual registers (of the files R and P) that all
   /// lanes read alike when they read them together, and blocks that all lanes of a warp run together. By id; empty:
@@ -116,6 +123,9 @@ class Program {
   /// Where the functions of a linked program begin, in bytes: the kernel at 0, those that it may call behind it.
   std::vector<std::pair<std::string, std::uint64_t>> functions;
 
+  /// All kernels of the file or module, for launches from this one.
+  std::shared_ptr<Kernels> kernels;
+
   /// "kernel+0x120 LDG.E R2, desc[UR4][R2.64]", for messages.
   std::string text(std::size_t index) const;
 
@@ -123,7 +133,27 @@ class Program {
   const ori::Function* function = nullptr;
 };
 
-/// The kernel of a cubin, ours or ptxas'. Throws orias::Error when there is none of this name, or for a damaged file.
+/// The kernels of one file or module. Those that are launched by others are loaded when they are.
+class Kernels {
+ public:
+  using Load = std::function<Program(const std::string&)>;
+  Kernels(std::vector<std::string> names, Load load) : names_(std::move(names)), load_(std::move(load)) {}
+
+  /// Nothing for a name that is no kernel's.
+  std::optional<std::size_t> indexOf(std::string_view name) const;
+  const std::string* nameOf(std::size_t index) const { return index < names_.size() ? &names_[index] : nullptr; }
+  /// From several threads, too.
+  const Program& program(const std::string& name);
+
+ private:
+  std::vector<std::string> names_;
+  Load load_;
+  std::mutex mutex_;
+  std::map<std::string, std::unique_ptr<Program>> programs_;
+};
+
+/// The kernel of a cubin, ours or ptxas'. An object will do, where only functions of the driver and of the device
+/// runtime are missing. Throws orias::Error when there is none of this name, or for a damaged file.
 Program loadCubin(std::span<const std::byte> cubin, std::string_view kernel);
 
 /// A kernel at any phase. The function must stay as it is while the program is used.

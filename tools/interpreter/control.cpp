@@ -103,23 +103,35 @@ void callOutside(Thread& t, const Inst& i) {
   if (!site.outside) throw Stop{"unsupported", "the function is not defined in this module"};
   launch::DriverCall outside;
   outside.function = site.outside;
-  outside.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {})", t.tid.x, t.tid.y, t.tid.z, t.cta->id.x,
-                               t.cta->id.y, t.cta->id.z);
-  for (std::size_t k = 0; k < site.args.size() && k < site.outside->arguments.size(); ++k) {
+  outside.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {}){}", t.tid.x, t.tid.y, t.tid.z, t.cta->id.x,
+                               t.cta->id.y, t.cta->id.z, t.machine->device.grid);
+  if (site.args.size() != site.outside->arguments.size())
+    throw Stop{"call", "the callee takes another number of arguments"};
+  for (std::size_t k = 0; k < site.args.size(); ++k) {
     const Place& place = site.args[k];
+    if (place.inMemory && place.size > sizeof(std::uint64_t)) { // words
+      for (std::uint64_t at = 0; at < site.outside->arguments[k]; at += 4) {
+        std::uint32_t word = 0;
+        std::memcpy(&word, frameBytes(t, t.frame(), place) + at, sizeof word);
+        outside.arguments.push_back(word);
+      }
+      continue;
+    }
     std::uint64_t value = place.inMemory ? 0 : t.slots[t.frame().base + place.slot];
     if (place.inMemory)
       std::memcpy(&value, frameBytes(t, t.frame(), place), std::min<std::uint64_t>(place.size, sizeof value));
     outside.arguments.push_back(value);
   }
-  if (outside.arguments.size() != site.outside->arguments.size())
-    throw Stop{"call", "the callee takes another number of arguments"};
   outside.read = [&](std::uint64_t address, std::span<std::byte> out) {
     load(t, Space::Generic, address, out);
     return true;
   };
-  const launch::DriverResult result = launch::callDriver(outside, t.machine->device.global, t.machine->printed());
-  if (!result.failure.empty()) throw Stop{site.outside->name == "__assertfail" ? "assert" : "driver", result.failure};
+  outside.write = [&](std::uint64_t address, std::span<const std::byte> in) {
+    store(t, Space::Generic, address, in);
+    return true;
+  };
+  const launch::DriverResult result = t.machine->callOutside(outside);
+  if (!result.failure.empty()) throw Stop{result.kind, result.failure};
   if (site.returns.empty()) return;
   const Place& place = site.returns[0];
   if (!place.inMemory) {

@@ -10,10 +10,7 @@ launch::RunResult run(const ptx::Module& module, launch::Device& device, const l
   const launch::Launch& launch = device.launch;
   if (launch.block.count() == 0 || launch.block.count() > 1024) throw Error("a block has between 1 and 1024 threads");
   const std::unique_ptr<Program> program = translate(module, launch.kernel, device);
-  std::vector<launch::ParameterPlace> places;
-  for (const Program::ParameterPlace& p : program->kernelParams)
-    places.push_back({static_cast<std::uint32_t>(p.offset), static_cast<std::uint32_t>(p.size), p.isHandle});
-  std::vector<std::byte> params = device.parameterBytes(places);
+  std::vector<std::byte> params = device.parameterBytes(program->kernelParams);
   params.resize(program->kernelParamBytes);
   return Machine(*program, device, options, std::move(params)).run();
 }

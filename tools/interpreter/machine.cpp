@@ -1,8 +1,10 @@
 #include "tools/interpreter/machine.h"
 
 #include "support/check.h"
+#include "tools/interpreter/interpreter.h"
 #include "tools/interpreter/special.h"
 #include "tools/interpreter/text.h"
+#include "tools/interpreter/translate.h"
 
 #include <fmt/format.h>
 
@@ -91,7 +93,8 @@ void exitThread(Thread& t) {
 Machine::Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
                  std::vector<std::byte> params)
     : program(program), device(device), options(options),
-      clusters(launch::clustersOf(device.launch, demandsOf(*program.kernel->function))), params(std::move(params)) {
+      clusters(launch::clustersOf(device.launch, demandsOf(*program.kernel->function))), params(std::move(params)),
+      children_(*program.module), runtime_(device, options, children_) {
   if (clusters.isExplicit && program.module->target.arch.number < 90)
     throw Error(fmt::format("sm_{} has no clusters", program.module->target.arch.number));
   if (!options.racecheck) return;
@@ -164,8 +167,48 @@ launch::RunResult Machine::run() {
     else if (!moved)
       reportDeadlock();
   }
+  if (!stopped_) {
+    const launch::DriverResult end = runtime_.finish();
+    addChildren();
+    if (!end.failure.empty()) {
+      stopped_ = true;
+      result_.reports.insert(result_.reports.begin(), {end.kind, "", end.failure, 1});
+    }
+  }
   result_.completed = !stopped_;
   return std::move(result_);
+}
+
+// ---- Children
+
+launch::DriverResult Machine::callOutside(const launch::DriverCall& call) {
+  if (!launch::isRuntimeFunction(*call.function)) return launch::callDriver(call, device.global, result_.printed);
+  launch::DriverResult result = runtime_.call(call);
+  addChildren();
+  return result;
+}
+
+void Machine::addChildren() {
+  launch::RunResult children = runtime_.takeChildren();
+  result_.threadInstructions += children.threadInstructions;
+  result_.printed += children.printed;
+  result_.trace += children.trace;
+  std::ranges::move(children.reports, std::back_inserter(result_.reports));
+}
+
+std::optional<std::string> ChildGrids::kernelAt(std::uint64_t value) const {
+  for (std::uint32_t i = 0; i < module_.functions.size(); ++i)
+    if (module_.functions[i].isEntry && ModuleTranslator::addressOf(ptx::FunctionId(i)) == value)
+      return std::string(module_.text(module_.functions[i].name));
+  return std::nullopt;
+}
+
+std::vector<launch::ParameterPlace> ChildGrids::parametersOf(const std::string& kernel) {
+  return kernelPlaces(module_, *kernelNamed(module_, kernel));
+}
+
+launch::RunResult ChildGrids::run(launch::Device& device, const launch::RunOptions& options) {
+  return interp::run(module_, device, options);
 }
 
 /// A turn for every thread of the cluster that is ready; false if there was none.

@@ -5,6 +5,7 @@
 #include "tools/interpreter/program.h"
 #include "tools/interpreter/races.h"
 #include "tools/launch/cluster.h"
+#include "tools/launch/device_runtime.h"
 #include "tools/launch/launch.h"
 
 #include <array>
@@ -165,6 +166,18 @@ struct Cluster {
 };
 
 /// A launch while it runs.
+/// What runs the grids that a kernel launches.
+class ChildGrids final : public launch::GridEngine {
+ public:
+  explicit ChildGrids(const ptx::Module& module) : module_(module) {}
+  std::optional<std::string> kernelAt(std::uint64_t value) const override;
+  std::vector<launch::ParameterPlace> parametersOf(const std::string& kernel) override;
+  launch::RunResult run(launch::Device& device, const launch::RunOptions& options) override;
+
+ private:
+  const ptx::Module& module_;
+};
+
 class Machine {
  public:
   Machine(const Program& program, launch::Device& device, const launch::RunOptions& options,
@@ -182,7 +195,8 @@ class Machine {
 
   /// Thread instructions so far; what the clocks show.
   std::uint64_t executed() const { return result_.threadInstructions; }
-  std::string& printed() { return result_.printed; }
+  /// A call of a function of the driver or of the device runtime.
+  launch::DriverResult callOutside(const launch::DriverCall& call);
 
   const Program& program;
   launch::Device& device;
@@ -199,8 +213,11 @@ class Machine {
   void trace(Thread& thread, const Inst& inst);
   void stop(const Thread& thread, const Stop& why);
   void reportDeadlock();
+  void addChildren();
 
   launch::RunResult result_;
+  ChildGrids children_;
+  launch::DeviceRuntime runtime_;
   std::unique_ptr<ptx::FormTable> forms_;                      ///< racecheck
   std::unordered_map<const Inst*, Races::Strength> strengths_; ///< what strengthOf found
   std::map<std::string, std::size_t> reportAt_;                ///< kind and place → index

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/module.h"
+#include "tools/launch/launch.h"
 
 #include <cstdint>
 #include <deque>
@@ -102,11 +103,7 @@ struct Program {
   std::map<std::uint64_t, const Code*> byAddress; ///< functions with a body
   std::uint64_t staticShared = 0;                 ///< bytes of the variables that are used
   std::uint64_t dynamicShared = 0;                ///< where extern variables start
-  struct ParameterPlace {
-    std::uint64_t offset = 0, size = 0;
-    bool isHandle = false; ///< of a texture, sampler or surface
-  };
-  std::vector<ParameterPlace> kernelParams;
+  std::vector<launch::ParameterPlace> kernelParams;
   std::uint64_t kernelParamBytes = 0;
 
   /// The variables of .const, which lie in global memory: start and end.

@@ -15,6 +15,11 @@ namespace orias::interp {
 /// implemented stop the run when they are executed, not here. Throws orias::Error when there is no such kernel.
 std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Device& device);
 
+/// The kernel of that name with a body; null when there is none.
+const ptx::Function* kernelNamed(const ptx::Module& module, std::string_view name);
+/// Where its parameters lie.
+std::vector<launch::ParameterPlace> kernelPlaces(const ptx::Module& module, const ptx::Function& kernel);
+
 class ModuleTranslator;
 
 /// An address operand: slot + offset, in a space.

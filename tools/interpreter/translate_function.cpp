@@ -288,7 +288,7 @@ std::uint32_t FunctionTranslator::useOf(const Operand& o, Type type) {
   case OperandKind::Float64: return constant(constantBits(o, type));
   case OperandKind::Variable: return variableAddress(o.variableId(), o.offset());
   case OperandKind::Function:
-    module_.codeOf(o.functionId());
+    if (!module().function(o.functionId()).isEntry) module_.codeOf(o.functionId()); // kernels are launched
     return constant(ModuleTranslator::addressOf(o.functionId()));
   default: return kSink;
   }

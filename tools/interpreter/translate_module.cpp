@@ -45,14 +45,9 @@ std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view k
 }
 
 void ModuleTranslator::translate(std::string_view kernelName) {
-  const ptx::Function* kernel = nullptr;
-  ptx::FunctionId kernelId = ptx::FunctionId::None;
-  for (std::uint32_t i = 0; i < module.functions.size(); ++i) {
-    if (module.text(module.functions[i].name) != kernelName || !module.functions[i].isEntry) continue;
-    kernel = &module.functions[i];
-    kernelId = ptx::FunctionId(i);
-  }
-  if (!kernel || !kernel->hasBody) throw Error(fmt::format("the module has no kernel '{}'", kernelName));
+  const ptx::Function* kernel = kernelNamed(module, kernelName);
+  if (!kernel) throw Error(fmt::format("the module has no kernel '{}'", kernelName));
+  const auto kernelId = static_cast<ptx::FunctionId>(kernel - module.functions.data());
   layOutKernelParams(*kernel);
   allocateGlobals();
   program_.kernel = codeOf(kernelId);
@@ -69,21 +64,37 @@ void ModuleTranslator::translate(std::string_view kernelName) {
   program_.dynamicShared = dynamic;
 }
 
-void ModuleTranslator::layOutKernelParams(const ptx::Function& kernel) {
+const ptx::Function* kernelNamed(const ptx::Module& module, std::string_view name) {
+  const auto at = std::ranges::find_if(
+      module.functions, [&](const ptx::Function& f) { return f.isEntry && f.hasBody && module.text(f.name) == name; });
+  return at == module.functions.end() ? nullptr : &*at;
+}
+
+std::vector<launch::ParameterPlace> kernelPlaces(const ptx::Module& module, const ptx::Function& kernel) {
+  std::vector<launch::ParameterPlace> places;
   std::uint64_t at = 0;
   for (const ptx::Parameter& p : kernel.params) {
     const ptx::Variable& variable = module.variable(p.variable);
-    if (typeClass(variable.type) == ptx::TypeClass::Opaque) { // takes no bytes
-      handles_[p.variable] = handleNumber(variable.type, device_.handleArgument(program_.kernelParams.size()));
-      program_.kernelParams.push_back({at, 0, true});
-      continue;
-    }
-    at = roundUp(at, alignOf(variable));
-    kernelParams_[p.variable] = at;
-    program_.kernelParams.push_back({at, variable.byteSize()});
-    at += variable.byteSize();
+    const bool isHandle = typeClass(variable.type) == ptx::TypeClass::Opaque; // takes no bytes
+    if (!isHandle) at = roundUp(at, alignOf(variable));
+    const std::uint64_t size = isHandle ? 0 : variable.byteSize();
+    places.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), isHandle});
+    at += size;
   }
-  program_.kernelParamBytes = at;
+  return places;
+}
+
+void ModuleTranslator::layOutKernelParams(const ptx::Function& kernel) {
+  program_.kernelParams = kernelPlaces(module, kernel);
+  for (std::size_t n = 0; n < kernel.params.size(); ++n) {
+    const launch::ParameterPlace& place = program_.kernelParams[n];
+    const ptx::VariableId id = kernel.params[n].variable;
+    if (place.isHandle)
+      handles_[id] = handleNumber(module.variable(id).type, device_.handleArgument(n));
+    else
+      kernelParams_[id] = place.offset;
+    program_.kernelParamBytes = place.offset + place.size;
+  }
 }
 
 void ModuleTranslator::allocateGlobals() {
@@ -93,9 +104,13 @@ void ModuleTranslator::allocateGlobals() {
     if (v.linkage == ptx::Linkage::Extern || v.incomplete || typeClass(v.type) == ptx::TypeClass::Opaque) continue;
     std::string name(module.text(v.name));
     // Variables of functions may share a name; the first has it for itself.
-    if (global_.find(name)) name += fmt::format("@{}", i);
-    const std::uint64_t at = global_.allocate(name, std::max<std::uint64_t>(v.byteSize(), 1), alignOf(v));
-    global_.initialise(at, v.byteSize());
+    const std::string longName = fmt::format("{}@{}", name, i);
+    const launch::Allocation* ofParent = device_.level == 0 ? nullptr : global_.find(longName);
+    if (device_.level != 0 && !ofParent) ofParent = global_.find(name);
+    if (!ofParent && global_.find(name)) name = longName;
+    const std::uint64_t at =
+        ofParent ? ofParent->address : global_.allocate(name, std::max<std::uint64_t>(v.byteSize(), 1), alignOf(v));
+    if (!ofParent) global_.initialise(at, v.byteSize());
     addresses_[ptx::VariableId(i)] = at;
     if (v.space == StateSpace::Const) program_.constants.push_back({at, at + v.byteSize()});
   }
@@ -109,12 +124,13 @@ void ModuleTranslator::initialise() {
     if (it == addresses_.end() || !v.hasInitializer) continue;
     std::byte* bytes = global_.at(it->second, v.byteSize());
     ORIAS_CHECK(bytes || v.byteSize() == 0);
-    for (std::size_t k = 0; k < v.init.size(); ++k)
+    const bool isChild = device_.level != 0; // what the variables hold by now is the parent's
+    for (std::size_t k = 0; k < v.init.size() && !isChild; ++k)
       bytes[k] = std::byte{v.init[k]};
     for (const ptx::InitAddress& address : v.initAddresses) {
       std::uint64_t value = 0;
       if (address.function != ptx::FunctionId::None) {
-        codeOf(address.function);
+        if (!module.function(address.function).isEntry) codeOf(address.function);
         value = addressOf(address.function);
       } else if (const ptx::Variable& target = module.variable(address.variable);
                  typeClass(target.type) == ptx::TypeClass::Opaque) {
@@ -126,7 +142,7 @@ void ModuleTranslator::initialise() {
       }
       value += static_cast<std::uint64_t>(address.addend);
       if (address.mask != 0) value = value >> 8 * (address.mask - 1) & 0xff;
-      for (unsigned k = 0; k < address.size; ++k)
+      for (unsigned k = 0; k < address.size && !isChild; ++k)
         bytes[address.at + k] = static_cast<std::byte>(value >> 8 * k);
     }
   }

@@ -8,7 +8,9 @@
 
 namespace orias::launch {
 
-Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), global(kGlobalBase, trackInitialised) {
+Device::Device(const Launch& launch, bool trackInitialised)
+    : launch(launch), memory_(std::make_shared<Memory>(kGlobalBase, trackInitialised)), global(*memory_),
+      buffers_(launch.buffers.size()) {
   for (const Buffer& buffer : launch.buffers) {
     const std::uint64_t size = buffer.elements * elementBytes(buffer.type);
     ORIAS_CHECK(buffer.initial.empty() || buffer.initial.size() == size, "a buffer's content has another size");
@@ -30,6 +32,12 @@ Device::Device(const Launch& launch, bool trackInitialised) : launch(launch), gl
   if (!launch.textures.empty() || !launch.samplers.empty()) describeTextures();
 }
 
+Device::Device(const Launch& launch, Device& parent, std::string_view grid)
+    : launch(launch), memory_(parent.memory_), global(*memory_), level(parent.level + 1),
+      grid(fmt::format(" of {}", grid)), textureTableAddress(parent.textureTableAddress),
+      samplerTableAddress(parent.samplerTableAddress), surfaceTableAddress(parent.surfaceTableAddress),
+      buffers_(parent.buffers_), sampled_(parent.sampled_) {}
+
 void Device::describeTextures() {
   const auto place = [&](const char* name, std::span<const std::byte> bytes) {
     const std::uint64_t address = global.allocate(name, bytes.size());
@@ -46,7 +54,7 @@ void Device::describeTextures() {
 
 const Allocation* Device::variable(std::string_view name) const {
   const auto& all = global.allocations();
-  const auto found = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(launch.buffers.size()), all.end(),
+  const auto found = std::find_if(all.begin() + static_cast<std::ptrdiff_t>(buffers_), all.end(),
                                   [&](const Allocation& a) { return a.name == name; });
   return found == all.end() ? nullptr : &*found;
 }

@@ -1,6 +1,7 @@
 #include "tools/launch/driver_functions.h"
 
 #include "support/check.h"
+#include "tools/launch/device_runtime.h"
 
 #include <algorithm>
 #include <array>
@@ -21,11 +22,13 @@ class Caller {
 
   DriverResult run() {
     const std::string_view name = call_.function->name;
-    if (name == "vprintf") return {print(), failure_};
-    if (name == "malloc") return {allocate(), {}};
+    if (name == "vprintf") return {print(), failure_, "driver"};
+    if (name == "malloc") return {allocateOnHeap(global_, call_.arguments[0], call_.thread), {}, {}};
     if (name == "free") return {};
-    return {0, fmt::format("{}:{}: {}: {}: assertion `{}' failed", text(call_.arguments[1]), call_.arguments[2],
-                           text(call_.arguments[3]), call_.thread, text(call_.arguments[0]))};
+    return {0,
+            fmt::format("{}:{}: {}: {}: assertion `{}' failed", text(call_.arguments[1]), call_.arguments[2],
+                        text(call_.arguments[3]), call_.thread, text(call_.arguments[0])),
+            "assert"};
   }
 
  private:
@@ -44,18 +47,6 @@ class Caller {
       out += c;
     }
     return out;
-  }
-
-  std::uint64_t allocate() {
-    const std::uint64_t size = call_.arguments[0];
-    if (size == 0 || size > (std::uint64_t{8} << 20)) return 0; // the heap of a device is 8 MB
-    // Named so that the same block has the same name whatever the order of threads.
-    std::string name;
-    for (unsigned n = 0;; ++n) {
-      name = fmt::format("block {} of the heap, {}", n, call_.thread);
-      if (!global_.find(name)) break;
-    }
-    return global_.allocate(std::move(name), size, 16);
   }
 
   /// Arguments lie behind each other at multiples of their sizes.
@@ -143,7 +134,28 @@ const DriverFunction* driverFunction(std::string_view name) {
   static const std::array<DriverFunction, 4> kAll{
       {{"vprintf", {8, 8}, 4}, {"malloc", {8}, 8}, {"free", {8}, 0}, {"__assertfail", {8, 8, 4, 8, 8}, 0}}};
   const auto at = std::find_if(kAll.begin(), kAll.end(), [&](const DriverFunction& f) { return f.name == name; });
-  return at == kAll.end() ? nullptr : &*at;
+  return at == kAll.end() ? runtimeFunction(name) : &*at;
+}
+
+void DriverCall::takeArguments(const std::function<std::uint32_t(unsigned)>& word) {
+  unsigned at = 0;
+  for (const unsigned bytes : function->arguments) {
+    const bool isPair = bytes == 8;
+    if (isPair) at = (at + 1) / 2 * 2;
+    for (unsigned w = 0; w < bytes / 4; w += isPair ? 2 : 1, at += isPair ? 2 : 1)
+      arguments.push_back(isPair ? word(at) | std::uint64_t{word(at + 1)} << 32 : word(at));
+  }
+}
+
+std::uint64_t allocateOnHeap(Memory& global, std::uint64_t size, const std::string& thread) {
+  if (size == 0 || size > (std::uint64_t{8} << 20)) return 0; // the heap of a device is 8 MB
+  // Named so that the same block has the same name whatever the order of threads.
+  std::string name;
+  for (unsigned n = 0;; ++n) {
+    name = fmt::format("block {} of the heap, {}", n, thread);
+    if (!global.find(name)) break;
+  }
+  return global.allocate(std::move(name), size, 16);
 }
 
 DriverResult callDriver(const DriverCall& call, Memory& global, std::string& printed) {

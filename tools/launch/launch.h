@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -130,6 +131,8 @@ class Device {
 
   /// Allocates and fills the buffers. `trackInitialised`: see Memory.
   explicit Device(const Launch& launch, bool trackInitialised = false);
+  /// The same memory for a grid that a kernel of `parent` launches; `grid` says which, for messages.
+  Device(const Launch& launch, Device& parent, std::string_view grid);
 
   /// The bytes of the kernel's parameter space. Throws orias::Error when the arguments do not fit the parameters.
   std::vector<std::byte> parameterBytes(std::span<const ParameterPlace> places) const;
@@ -162,12 +165,20 @@ class Device {
   std::uint64_t address(const Pointer& pointer) const;
 
   const Launch& launch;
+
+ private:
+  std::shared_ptr<Memory> memory_;
+
+ public:
   /// Buffers first, in order; then the tables below, and what the engine puts there: module variables, by their names.
-  mutable Memory global;
+  Memory& global;
+  unsigned level = 0; ///< grids around this one: its variables have their values already if there are any
+  std::string grid;   ///< " of grid 0 of thread …": which child it is; empty without a parent
   /// What the driver tells of textures and surfaces (texture_table.h); 0 where the launch has none.
   std::uint64_t textureTableAddress = 0, samplerTableAddress = 0, surfaceTableAddress = 0;
 
  private:
+  std::size_t buffers_ = 0;      ///< allocations that are buffers
   std::vector<Texture> sampled_; ///< each texture with each sampler, those of a texture together
   void describeTextures();
   void putPointers(std::span<const Pointer> pointers, std::byte* bytes) const;
@@ -188,6 +199,7 @@ struct RunOptions {
   bool racecheck =
       false; ///< report conflicting accesses that nothing orders: to shared memory; PTX: to global memory, too
   bool timing = false;          ///< results become visible after their latency only (SASS)
+  bool childrenLast = false;    ///< grids that a kernel launches run when its own threads have ended (device_runtime.h)
   bool trace = false;           ///< one line per instruction to RunResult::trace
   bool stats = false;           ///< figures to RunResult::stats
   bool fullMachine = false;     ///< with stats: also the cycles of a block on a full multiprocessor (SASS)

@@ -31,6 +31,8 @@ const po::options_description& shownOptions() {
     result.add_options()(
         "racecheck",
         "report accesses to shared memory (.ptx: to global memory, too) that conflict and that nothing orders");
+    result.add_options()("children-last",
+                         "grids that a kernel launches run when its threads have ended, not at the launch");
     result.add_options()("timing", "results become visible only after their latency, or after a wait for their "
                                    "scoreboard; a wrong control word gives wrong results and a report (.cubin)");
     result.add_options()(
@@ -75,6 +77,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (has("compare")) line.compareWith = values["compare"].as<std::string>();
   line.run.memcheck = has("memcheck");
   line.run.racecheck = has("racecheck");
+  line.run.childrenLast = has("children-last");
   line.run.timing = has("timing");
   line.run.stats = has("stats");
   line.run.fullMachine = has("full-machine");

@@ -9,6 +9,7 @@
 #include "tools/common/files.h"
 #include "tools/emulator/emulator.h"
 #include "tools/interpreter/interpreter.h"
+#include "tools/launch/device_runtime.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -69,12 +70,19 @@ class OriEngine final : public Engine {
   emu::Program program_;
 };
 
-/// A program for one chip alone (`.target sm_90a`) is assembled for that one.
-void chooseArch(const std::string& text, Options& options) {
+/// A program for one chip alone (`.target sm_90a`) is assembled for that one. One that calls the device runtime becomes
+/// an object with all its kernels, which the emulator runs without a linker.
+void adapt(Options& options, const std::string& text, const std::string& kernel) {
+  options.entries = {kernel};
   Diagnostics diagnostics("", text);
   const auto module = ptx::parse(text, diagnostics);
-  if (module && module->target.arch.suffix != 0)
+  if (!module) return;
+  if (module->target.arch.suffix != 0)
     options.arch = fmt::format("sm_{}{}", module->target.arch.number, module->target.arch.suffix);
+  options.relocatable = std::ranges::any_of(module->functions, [&](const ptx::Function& f) {
+    return !f.hasBody && launch::runtimeFunction(module->text(f.name)) != nullptr;
+  });
+  if (options.relocatable) options.entries.clear();
 }
 
 } // namespace
@@ -87,8 +95,7 @@ std::unique_ptr<Engine> makeEngine(const std::string& path, const std::string& k
   std::string text = tools::readWholeFile(path);
   if (assembleOptions) {
     Options options = *assembleOptions;
-    options.entries = {kernel};
-    chooseArch(text, options);
+    adapt(options, text, kernel);
     const Input input{path, text};
     const Result result = assemble(std::span(&input, 1), options);
     if (result.status == Status::InternalFault) throw InternalError(result.diagnostics);

@@ -22,7 +22,8 @@ struct World {
   std::uint64_t text(const char* s) { return place(s, std::strlen(s) + 1); }
   DriverResult call(std::string_view name, std::vector<std::uint64_t> arguments) {
     DriverCall call{driverFunction(name), std::move(arguments), "thread (0, 0, 0)",
-                    [&](std::uint64_t at, auto out) { return global.read(at, out) == Fault::None; }};
+                    [&](std::uint64_t at, auto out) { return global.read(at, out) == Fault::None; },
+                    [&](std::uint64_t at, auto in) { return global.write(at, in) == Fault::None; }};
     return callDriver(call, global, printed);
   }
 };

@@ -1,0 +1,106 @@
+#pragma once
+
+#include "tools/launch/driver_functions.h"
+#include "tools/launch/launch.h"
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace orias::launch {
+
+/// How an engine runs the grids that a kernel launches.
+class GridEngine {
+ public:
+  virtual ~GridEngine() = default;
+  /// The kernel that a program names by this value; nothing for any other value.
+  virtual std::optional<std::string> kernelAt(std::uint64_t value) const = 0;
+  virtual std::vector<ParameterPlace> parametersOf(const std::string& kernel) = 0;
+  /// Runs a grid to its end, with what it launches itself.
+  virtual RunResult run(Device& device, const RunOptions& options) = 0;
+};
+
+/// A function of CUDA's device runtime (libcudadevrt): launches, streams, events, copies and errors, for code on the
+/// device. The stubs of a variant (`__cudaCDP2LaunchDevice`), the names of CUDA's headers (`cudaLaunchDevice`) and
+/// those for streams of threads (`..._ptsz`) are one function each. Null for any other name.
+const DriverFunction* runtimeFunction(std::string_view name);
+/// Is it one of these?
+bool isRuntimeFunction(const DriverFunction& function);
+
+/// What the device runtime knows of one grid. CUDA promises that a child sees what its parent wrote before the launch,
+/// that the grids of one stream run one after another in the order of their launches, that grids in the stream for
+/// tail launches run when the grid and all else that it launched are over, and that a grid is over when its children
+/// are. Two orders that keep this promise can be had: each child runs at its launch, or, with
+/// RunOptions::childrenLast, when the threads of its parent have ended (or wait for it, where they can). A program
+/// with another result in the other order relies on what is not promised.
+class DeviceRuntime {
+ public:
+  DeviceRuntime(Device& device, const RunOptions& options, GridEngine& engine)
+      : device_(device), options_(options), engine_(engine) {}
+
+  /// A call of a function that runtimeFunction knows.
+  DriverResult call(const DriverCall& call);
+  /// The threads of the grid have ended: runs what is left.
+  DriverResult finish();
+  /// What children have executed, printed and reported since the last time.
+  RunResult takeChildren();
+
+ private:
+  friend struct RuntimeEntry;
+  struct Buffer {
+    std::uint64_t size = 0;
+    std::optional<Launch> grid; ///< known when the buffer was made
+  };
+  /// Why it failed; empty when it did not.
+  using Work = std::function<DriverResult()>;
+
+  DriverResult getBuffer(const DriverCall& call);
+  DriverResult getBufferFor(const DriverCall& call);
+  DriverResult launch(const DriverCall& call);
+  DriverResult launchBuffer(const DriverCall& call);
+  DriverResult lastError(const DriverCall& call);
+  DriverResult peekError(const DriverCall& call);
+  DriverResult createStream(const DriverCall& call);
+  DriverResult destroyStream(const DriverCall& call);
+  DriverResult createEvent(const DriverCall& call);
+  DriverResult useEvent(const DriverCall& call);
+  DriverResult waitForEvent(const DriverCall& call);
+  DriverResult synchronize(const DriverCall& call);
+  DriverResult copy(const DriverCall& call);
+  DriverResult fill(const DriverCall& call);
+  DriverResult getDevice(const DriverCall& call);
+  DriverResult countDevices(const DriverCall& call);
+  DriverResult allocate(const DriverCall& call);
+  DriverResult free(const DriverCall& call);
+
+  DriverResult failed(const DriverCall& call, std::uint64_t error);
+  std::uint64_t newBuffer(const DriverCall& call, std::uint64_t size, std::uint64_t alignment);
+  /// The grid that arguments from `at` on describe: its kernel is that of the value `kernel`. Nothing, with the error
+  /// of the thread set, where there can be none.
+  std::optional<Launch> describe(const DriverCall& call, std::uint64_t kernel, std::size_t at);
+  DriverResult start(const DriverCall& call, Launch grid, std::uint64_t buffer, std::uint64_t stream);
+  DriverResult enqueue(const DriverCall& call, std::uint64_t stream, Work work);
+  DriverResult runGrid(const Launch& grid, const std::string& name);
+  DriverResult drain();
+  bool writeWord(const DriverCall& call, std::uint64_t address, std::uint64_t value, std::size_t bytes);
+
+  Device& device_;
+  const RunOptions& options_;
+  GridEngine& engine_;
+  std::map<std::uint64_t, Buffer> buffers_; ///< by address, until they are launched
+  std::map<std::string, unsigned> buffersOfThread_, gridsOfThread_;
+  std::map<std::string, std::uint64_t> errors_; ///< the last of each thread
+  std::set<std::uint64_t> streams_, events_;
+  std::uint64_t handles_ = 0;
+  std::deque<Work> waiting_, tail_;
+  RunResult children_;
+  std::uint64_t executed_ = 0; ///< by all children
+};
+
+} // namespace orias::launch
