@@ -51,7 +51,8 @@ class Compilation {
   }
 
   /// Has a look at every PTX module after each phase of modules that works on PTX, with whether it changed something.
-  using ModuleObserver = std::function<void(const phases::ModulePhase&, const ptx::Module&, bool changed)>;
+  /// Tests plant errors in it.
+  using ModuleObserver = std::function<void(const phases::ModulePhase&, ptx::Module&, bool changed)>;
   void observeModules(ModuleObserver observer) { afterModulePhase_ = std::move(observer); }
 
   /// The whole road, once.

@@ -59,7 +59,8 @@ class Checker {
   }
 
   /// What a phase has made of the PTX runs in the interpreter.
-  void afterModulePhase(const phases::ModulePhase& phase, const ptx::Module& module, bool changed) {
+  void afterModulePhase(const phases::ModulePhase& phase, ptx::Module& module, bool changed) {
+    if (options_.plantInModule) options_.plantInModule(phase, module);
     if (!verdict_.ok || !changed) return;
     launch::Device device(launch_);
     compare(interp::run(module, device, options_.run), device, fmt::format("{} {}", phase.number, phase.name));
@@ -118,7 +119,7 @@ Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const 
   compilation.observePhases([&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
     checker.afterPhase(phase, function, changed);
   });
-  compilation.observeModules([&](const phases::ModulePhase& phase, const ptx::Module& module, bool changed) {
+  compilation.observeModules([&](const phases::ModulePhase& phase, ptx::Module& module, bool changed) {
     checker.afterModulePhase(phase, module, changed);
   });
   const Result result = compilation.run();

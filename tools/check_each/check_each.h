@@ -11,7 +11,11 @@ namespace orias::ori {
 class Function;
 }
 namespace orias::phases {
+struct ModulePhase;
 struct PhaseInfo;
+} // namespace orias::phases
+namespace orias::ptx {
+struct Module;
 }
 
 namespace orias::check_each {
@@ -21,6 +25,8 @@ struct CheckOptions {
   launch::RunOptions run;
   /// For tests: called after every phase of every function, before the look at it, and may break the function.
   std::function<void(const phases::PhaseInfo&, ori::Function&)> plant;
+  /// The same for phases of modules.
+  std::function<void(const phases::ModulePhase&, ptx::Module&)> plantInModule;
 };
 
 struct Verdict {

@@ -1,4 +1,6 @@
+#include "frontend/module_phases/ptx_editor.h"
 #include "ori/function.h"
+#include "phases/module_phases.h"
 #include "phases/phase.h"
 #include "support/check.h"
 #include "tools/check_each/check_each.h"
@@ -128,6 +130,78 @@ TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
     CHECK(verdict.ok != isWrong);
     if (isWrong) CHECK(verdict.phase == "M8 MemorySpaceOptSecondTime");
   }
+}
+
+namespace {
+
+/// What a phase makes with a wrong mask: stores to `right` go to `wrong`. True if there were any.
+bool changeSpace(ptx::Module& module, const std::string& right, const std::string& wrong) {
+  ptx::PtxEditor editor(module);
+  bool changed = false;
+  for (ptx::Function& f : module.functions)
+    for (ptx::Instruction& i : f.instructions)
+      if (module.text(module.opcodes[static_cast<std::size_t>(i.opcode)].text) == "st." + right + ".u32") {
+        i.opcode = editor.opcode("st", {wrong, "u32"});
+        changed = true;
+      }
+  return changed;
+}
+
+/// The one store to local memory is generic; `store` is that, or a call.
+std::string localStore(const std::string& store) {
+  return R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.func set(.param .b64 at, .param .b32 v) {
+  .reg .b64 %a; .reg .b32 %v;
+  ld.param.b64 %a, [at];
+  ld.param.b32 %v, [v];
+  st.u32 [%a], %v;
+  ret;
+}
+.visible .entry k(.param .u64 .ptr .global p) {
+  .reg .b64 %p, %a, %g, %h, %l, %n; .reg .b32 %v, %i;
+  .local .align 4 .b8 l[16];
+  ld.param.u64 %p, [p];
+  mov.u32 %i, %tid.x;
+  mul.wide.u32 %a, %i, 4;
+  add.u64 %p, %p, %a;
+  and.b64 %n, %a, 12;
+  mov.u64 %g, l;
+  add.u64 %l, %g, %n;
+  cvta.local.u64 %h, %l;
+)" + store +
+         R"(
+  ld.local.u32 %v, [%l];
+  st.global.u32 [%p], %v;
+  ret;
+}
+)";
+}
+
+} // namespace
+
+TEST_CASE("check-each finds a wrong mask of M6, and one of M7") {
+  const std::pair<std::string, std::string> phases[]{
+      {"M6", localStore("st.u32 [%h], %i;")},
+      {"M7", localStore("{ .param .b64 at; .param .b32 v; st.param.b64 [at], %h; st.param.b32 [v], %i; "
+                        "call set, (at, v); }")}};
+  for (const auto& [number, text] : phases)
+    for (const std::string space : {"local", "global", "shared"}) {
+      CheckOptions options;
+      bool planted = false;
+      options.plantInModule = [&](const phases::ModulePhase& phase, ptx::Module& module) {
+        if (phase.number == number) planted = changeSpace(module, "local", space);
+      };
+      const Verdict verdict = checkEach(text, launchOf(), options);
+      CAPTURE(number);
+      CAPTURE(space);
+      CHECK(planted);
+      const bool isWrong = space != "local";
+      CHECK(verdict.ok != isWrong);
+      if (isWrong) CHECK(verdict.phase.starts_with(number + " "));
+    }
 }
 
 TEST_CASE("check-each takes what lowering made for lowering's") {
