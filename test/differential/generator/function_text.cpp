@@ -32,6 +32,7 @@ std::string FunctionWriter::kernel(const std::string& name) {
   text += declarations();
   text += "  .reg .b64 %in, %inf, %ind, %out, %scr, %acc, %loc, %locg, %shog, %hash;\n"
           "  .reg .b32 %ltid, %gtid, %sho, %shx, %sum, %mask, %t;\n";
+  text += pointerDeclarations();
   return text + addresses() + code_ + "  ret;\n}\n";
 }
 
@@ -200,6 +201,7 @@ std::string FunctionWriter::addresses() const {
     for (unsigned at = 0; at < kOwnBytes; at += 4)
       line("st.shared.b32 [%sho+{}], %ltid", at);
   }
+  text += pointerAddresses();
   if (module_.clusterBlocks != 0) { // nor reaches for it before it is there
     line("barrier.cluster.arrive.relaxed");
     line("barrier.cluster.wait");

@@ -262,6 +262,9 @@ bool FunctionWriter::possible(Statement statement) const {
   case Statement::DivergentLoop:
   case Statement::Goto:
   case Statement::TwoEntryLoop: return mayNest;
+  case Statement::Pointer:
+  case Statement::Frame: return isKernel_;
+  case Statement::PointerCall:
   case Statement::Call: return isKernel_ && at.repetitions <= 24;
   case Statement::Exit: return isKernel_ && at.mayExit;
   case Statement::Exchange:
@@ -337,6 +340,9 @@ void FunctionWriter::write(Statement statement) {
   case Statement::ClusterExchange: return clusterExchange();
   case Statement::ClusterAtomic: return clusterAtomic();
   case Statement::BigInteger: return bigInteger();
+  case Statement::Pointer: return pointerStatement();
+  case Statement::Frame: return frameStatement();
+  case Statement::PointerCall: return pointerCall();
   case Statement::Count: break;
   }
   ORIAS_CHECK(false);

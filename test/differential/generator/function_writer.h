@@ -21,17 +21,24 @@ struct Callee {
   Kind result = Kind::B32;
 };
 
+/// One with two pointers and a number as parameters.
+struct PointerCallee {
+  std::string name;
+  bool givesPointer = false; ///< one of those that it got; else a number
+};
+
 /// What the functions of a module share.
 struct ModuleText {
   std::string suffix; ///< of every name at module scope
   std::string functions;
   std::vector<Callee> callees;
+  std::vector<PointerCallee> pointerCallees;
   unsigned threads = 32;         ///< of a block
   unsigned clusterBlocks = 0;    ///< of a cluster; 0: nobody speaks of clusters
   std::string directives;        ///< between the parameters of the kernel and its body
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
-  bool usesLocal = false, usesShared = false;
+  bool usesLocal = false, usesShared = false, usesPointers = false;
 };
 /// Bytes from one thread's record to the next.
 unsigned recordBytes(const ModuleText& module);
@@ -157,6 +164,16 @@ class FunctionWriter {
   void storeTo(const std::string& space, const std::string& address, unsigned bytes);
   void loadFrom(const std::string& space, const std::string& address, unsigned bytes, bool readOnly);
   void exchange();
+
+  // pointers.cpp
+  void pointerStatement();
+  void frameStatement();
+  void pointerCall();
+  void pointerFunction(PointerCallee& callee);
+  /// One of the registers that hold pointers.
+  std::string pointer();
+  std::string pointerDeclarations() const;
+  std::string pointerAddresses() const;
 
   // atomic.cpp
   const AtomicForm& commutativeForm();

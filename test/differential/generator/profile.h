@@ -48,6 +48,9 @@ enum class Statement : std::uint8_t {
   ClusterExchange, ///< through the shared memory of the cluster's blocks, with its barriers
   ClusterAtomic,   //
   BigInteger,      ///< numbers of several words: rows of products, sums, and what is made of their carries
+  Pointer,         ///< generic pointers to the thread's own memory: copied, selected, kept in the frame, used
+  Frame,           ///< scalars and an array of the frame, by index
+  PointerCall,     ///< functions that get pointers, some of which call themselves
   Count
 };
 inline constexpr std::size_t kStatements = static_cast<std::size_t>(Statement::Count);
