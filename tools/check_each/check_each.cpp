@@ -12,6 +12,9 @@
 #include "tools/interpreter/interpreter.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
+#include <cstring>
 #include <fmt/format.h>
 
 namespace orias::check_each {
@@ -40,22 +43,56 @@ void runReference(std::string_view text, launch::Device& device, const launch::R
                   result.reports.empty() ? "" : describe(result.reports.front())));
 }
 
-/// Looks at one kernel's states on their way through the compiler.
+/// All of a function that says what it computes, so that two states can be compared without their texts.
+std::vector<std::uint64_t> stateOf(const ori::Function& function) {
+  std::vector<std::uint64_t> state;
+  const auto put = [&](auto a, auto b) {
+    state.push_back(std::uint64_t{static_cast<std::uint32_t>(a)} << 32 | static_cast<std::uint32_t>(b));
+  };
+  for (const ori::FrameObject& object : function.frame) {
+    put(object.size, object.offset);
+    put(object.align, object.isSpill << 2 | object.isIncoming << 1 | object.isOutgoing);
+  }
+  put(function.stats.frameBytes, function.sharedBytes);
+  for (const ori::Block* block : function.layout()) {
+    put(block->id, block->fallthrough);
+    for (const ori::Instr* instr = block->first; instr; instr = instr->next) {
+      put(instr->op, instr->operandCount);
+      const isa::Control& control = instr->control;
+      put(control.stall | control.yield << 8 | control.waitMask << 16, control.writeBarrier << 8 | control.readBarrier);
+      std::array<std::uint64_t, 2> mods{};
+      static_assert(sizeof instr->mods <= sizeof mods);
+      std::memcpy(mods.data(), instr->mods.data(), sizeof instr->mods);
+      state.insert(state.end(), mods.begin(), mods.end());
+      for (const ori::Operand& o : instr->refs()) {
+        const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(o.value());
+        state.insert(state.end(), words.begin(), words.end());
+      }
+    }
+  }
+  return state;
+}
+
+/// Looks at one kernel's states on their way through the compiler. Texts take as long as all the rest, so that only who
+/// wants to see what a phase changed has them made.
 class Checker {
  public:
-  Checker(const launch::Launch& launch, const CheckOptions& options, const launch::Device& reference)
-      : launch_(launch), options_(options), reference_(reference) {}
+  Checker(const launch::Launch& launch, const CheckOptions& options, const launch::Device& reference, bool wantsTexts)
+      : launch_(launch), options_(options), reference_(reference), wantsTexts_(wantsTexts) {}
 
   void afterPhase(const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
     if (options_.plant) options_.plant(phase, function);
     if (!verdict_.ok || function.name() != launch_.kernel) return;
-    std::string now = ori::print(function);
-    if (now == before_) return;
+    std::vector<std::uint64_t> now = stateOf(function);
+    if (now == state_) return;
     // What the first phase found and left alone is what lowering made.
-    const std::string name = before_.empty() && !changed ? "lowering" : fmt::format("{} {}", phase.number, phase.name);
+    const std::string name = state_.empty() && !changed ? "lowering" : fmt::format("{} {}", phase.number, phase.name);
     check(emu::loadOri(function.module(), function), name);
-    if (!verdict_.ok && !before_.empty()) verdict_.text += "changed by it:\n" + phases::lineDiff(before_, now);
-    before_ = std::move(now);
+    state_ = std::move(now);
+    if (!wantsTexts_) return;
+    std::string text = ori::print(function);
+    if (!verdict_.ok && !before_.empty()) verdict_.text += "changed by it:\n" + phases::lineDiff(before_, text);
+    before_ = std::move(text);
   }
 
   /// What a phase has made of the PTX runs in the interpreter.
@@ -101,21 +138,19 @@ class Checker {
   const launch::Launch& launch_;
   const CheckOptions& options_;
   const launch::Device& reference_;
+  const bool wantsTexts_;
+  std::vector<std::uint64_t> state_;
   std::string before_;
   Verdict verdict_;
 };
 
-} // namespace
-
-Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options) {
-  launch::Device reference(launch);
-  runReference(ptxText, reference, options.run);
-
+Verdict checkAll(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options,
+                 const launch::Device& reference, bool wantsTexts) {
   Options assembleOptions = options.assemble;
   assembleOptions.threads = 1;
   const Input input{"input.ptx", ptxText};
   Compilation compilation(std::span(&input, 1), assembleOptions);
-  Checker checker(launch, options, reference);
+  Checker checker(launch, options, reference, wantsTexts);
   compilation.observePhases([&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
     checker.afterPhase(phase, function, changed);
   });
@@ -131,6 +166,15 @@ Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const 
   else
     checker.check(emu::loadCubin(result.cubin, launch.kernel), "encoding");
   return verdict;
+}
+
+} // namespace
+
+Verdict checkEach(std::string_view ptxText, const launch::Launch& launch, const CheckOptions& options) {
+  launch::Device reference(launch);
+  runReference(ptxText, reference, options.run);
+  const Verdict verdict = checkAll(ptxText, launch, options, reference, false);
+  return verdict.ok ? verdict : checkAll(ptxText, launch, options, reference, true);
 }
 
 } // namespace orias::check_each
