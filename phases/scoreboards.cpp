@@ -42,11 +42,25 @@ class Assigner {
   Assigner(FlatCode& code, bool isSerial) : code_(code), target_(code.target()), isSerial_(isSerial) {}
 
   void run() {
+    findGroups();
+    findLaterTouches();
+    expected_.assign(code_.blocks.size(), {});
+    choose();
+    if (isSerial_ || !hasBackEdges()) return;
+    // Scoreboards are chosen once, in the first walk over a block, when nobody knows yet what comes over its back
+    // edges. The second time they are.
+    choose();
+  }
+
+ private:
+  /// Waits and scoreboards of all instructions, chosen anew. Notes what comes over back edges.
+  void choose() {
     for (FlatInstr& f : code_.instrs)
       f.instr->control = isa::Control{};
-    findGroups();
     findDrains();
-    findLaterTouches();
+    isFirstWalk_ = true;
+    exits_.assign(code_.blocks.size(), {});
+    expectedAtEntry_ = expected_;
     std::vector<State> entry(code_.blocks.size());
     std::vector<char> isDirty(code_.blocks.size(), 1);
     for (bool again = true; again;) {
@@ -54,9 +68,9 @@ class Assigner {
       for (std::uint32_t b = 0; b < code_.blocks.size(); ++b) {
         if (!isDirty[b]) continue;
         isDirty[b] = 0;
-        const State exit = walk(b, entry[b]);
+        exits_[b] = walk(b, entry[b]);
         for (std::uint32_t s : code_.blocks[b].successors) {
-          if (!join(entry[s], exit) || isDirty[s]) continue;
+          if (!join(entry[s], exits_[b]) || isDirty[s]) continue;
           isDirty[s] = 1;
           again |= s <= b;
         }
@@ -65,9 +79,20 @@ class Assigner {
       for (char dirty : isDirty)
         again |= dirty != 0;
     }
+    for (std::uint32_t b = 0; b < code_.blocks.size(); ++b)
+      expected_[b].clear();
+    for (std::uint32_t b = 0; b < code_.blocks.size(); ++b)
+      for (std::uint32_t s : code_.blocks[b].successors)
+        if (s <= b) join(expected_[s], exits_[b]);
   }
 
- private:
+  bool hasBackEdges() const {
+    for (std::uint32_t b = 0; b < code_.blocks.size(); ++b)
+      for (std::uint32_t s : code_.blocks[b].successors)
+        if (s <= b) return true;
+    return false;
+  }
+
   // --- who needs a scoreboard
   // -----------------------------------------------------------------------------------------
 
@@ -110,7 +135,9 @@ class Assigner {
     nextWrite_.assign(block.end - block.first, kFar);
     nextSettling_.assign(block.end - block.first, kFar);
     std::uint32_t settling = kFar;
-    std::vector<std::uint32_t> touch(kUnitCount, kFar), write(kUnitCount, kFar);
+    std::vector<std::uint32_t>&touch = firstTouch_, &write = firstWrite_;
+    touch.assign(kUnitCount, kFar);
+    write.assign(kUnitCount, kFar);
     for (std::uint32_t i = block.end; i-- > block.first;) {
       const auto touches = code_.touches(code_.instrs[i]);
       std::uint32_t& firstTouch = nextTouch_[i - block.first];
@@ -214,8 +241,9 @@ class Assigner {
                     std::uint8_t not_ = 0) {
     constexpr std::uint32_t kNear = 4;
     std::uint8_t inUse = 0;
-    for (const Outstanding& o : state_)
-      inUse |= o.cover;
+    for (const State* state : {&state_, &ghosts_})
+      for (const Outstanding& o : *state)
+        inUse |= o.cover;
     unsigned freeCount = 0, readCount = 0, alikeCount = 0;
     for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
       if (s == groupScoreboard_) continue;
@@ -265,14 +293,32 @@ class Assigner {
     state_ = entry;
     users_.fill({});
     const FlatBlock& block = code_.blocks[b];
-    if (isFirstWalk_) findNext(block);
+    ghosts_.clear();
+    if (isFirstWalk_) {
+      findNext(block);
+      ghosts_ = expectedAtEntry_[b];
+      for (const Outstanding& o : ghosts_)
+        noteUser(o);
+    }
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       if (isFirstWalk_) chooseScoreboardsFor(b, i);
       step(i);
     }
-    std::sort(state_.begin(), state_.end(),
-              [](const Outstanding& x, const Outstanding& y) { return x.key() < y.key(); });
+    for (std::uint32_t s : block.successors)
+      if (isFirstWalk_ && s > b) join(expectedAtEntry_[s], ghosts_);
+    sortByKey(state_);
     return std::move(state_);
+  }
+
+  /// Tells pick() who has a scoreboard where a block begins.
+  void noteUser(const Outstanding& o) {
+    for (unsigned s = 0; s < target_.scoreboardCount(); ++s) {
+      if ((o.cover >> s & 1) == 0) continue;
+      User& user = users_[s];
+      user.isRead = !o.isWrite && (user.latencyClass == isa::LatencyClass::None || user.isRead);
+      user.latencyClass = code_.instrs[o.producer].latencyClass;
+      user.wanted = std::min(user.wanted, o.isWrite ? firstTouch_[o.unit] : firstWrite_[o.unit]);
+    }
   }
 
   /// Waits come first: they may free a scoreboard for the instruction itself.
@@ -314,8 +360,12 @@ class Assigner {
     if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
-    const std::uint8_t mask = control.waitMask;
+    std::uint8_t mask = control.waitMask;
     std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
+    for (const FlatTouch& t : code_.touches(f))
+      for (const Outstanding& o : ghosts_)
+        if (o.unit == t.unit && (o.isWrite || t.isDef) && !passesInOrder(o, t, f)) mask |= o.cover;
+    std::erase_if(ghosts_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
   }
 
   /// CCTL.IVALL: ends the load or atomic with acquire semantics before it. Lines that the cache fetches before that
@@ -372,9 +422,14 @@ class Assigner {
       std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
       state_.push_back(o);
     }
-    std::erase_if(state_, [&](const Outstanding& o) {
-      return !o.isWrite && settles(index, code_.instrs[o.producer].latencyClass);
-    });
+    for (State* state : {&state_, &ghosts_})
+      std::erase_if(*state, [&](const Outstanding& o) {
+        return !o.isWrite && settles(index, code_.instrs[o.producer].latencyClass);
+      });
+  }
+
+  static void sortByKey(State& state) {
+    std::ranges::sort(state, [](const Outstanding& x, const Outstanding& y) { return x.key() < y.key(); });
   }
 
   static bool join(State& into, const State& from) {
@@ -417,9 +472,14 @@ class Assigner {
   std::vector<bool> drainsBefore_; // by instruction
   State state_;
   std::array<User, 8> users_{};
-  std::vector<Units> laterTouched_, laterWritten_;   // by block
-  std::vector<std::uint32_t> nextTouch_, nextWrite_; // by instruction of the block
-  std::vector<std::uint32_t> nextSettling_;          // by instruction of the block: the next that settles reads
+  std::vector<State> exits_;           // by block
+  std::vector<State> expected_;        // by block: what came over its back edges when scoreboards were chosen before
+  std::vector<State> expectedAtEntry_; // by block: what of that is still under way where it begins
+  State ghosts_;                       // and at this place; for the choice of scoreboards only
+  std::vector<std::uint32_t> firstTouch_, firstWrite_; // by register: where the block touches or writes it first
+  std::vector<Units> laterTouched_, laterWritten_;     // by block
+  std::vector<std::uint32_t> nextTouch_, nextWrite_;   // by instruction of the block
+  std::vector<std::uint32_t> nextSettling_;            // by instruction of the block: the next that settles reads
 };
 
 } // namespace
