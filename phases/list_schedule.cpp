@@ -1,7 +1,10 @@
 #include "phases/list_schedule.h"
 
+#include "encoder/isa/effects.h"
+
 #include <algorithm>
 #include <queue>
+#include <set>
 
 namespace orias::phases {
 
@@ -71,8 +74,42 @@ std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const Dep
   return length;
 }
 
+namespace {
+
+template <typename F> void forEachTouch(const ori::Instr& instr, const isa::Target& target, F&& f) {
+  isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(), instr.ops(),
+                    target, f);
+}
+
+/// Cycles of a block that are counted back from its end: what is older has arrived.
+constexpr unsigned kMostBack = 512;
+
+} // namespace
+
+Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std::span<const ori::BlockId> predecessors,
+                    ori::BlockId block, const isa::Target& target) {
+  Arrivals arrivals;
+  const ori::LoopId loop = loops.innermost(block);
+  if (loop == ori::kNoId) return arrivals;
+  for (ori::BlockId p : predecessors) {
+    if (!loops.contains(loop, p)) continue;
+    std::set<std::pair<isa::File, std::uint32_t>> touched; // behind the instruction: who touched it has waited
+    unsigned back = 0;
+    for (const ori::Instr* instr = function.block(p)->last; instr && back < kMostBack; instr = instr->prev, ++back) {
+      const unsigned latency = target.expectedLatency(isa::latencyClassOf(instr->op, instr->mods));
+      forEachTouch(*instr, target, [&](const isa::Touch& t) {
+        const std::pair key(t.file, t.reg);
+        if (t.isDef && t.isLate && latency > back && !touched.contains(key))
+          arrivals[key] = std::max(arrivals[key], latency - back);
+      });
+      forEachTouch(*instr, target, [&](const isa::Touch& t) { touched.emplace(t.file, t.reg); });
+    }
+  }
+  return arrivals;
+}
+
 std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, const DependenceGraph& graph,
-                                          const isa::Target& target) {
+                                          const isa::Target& target, const Arrivals& arrivals) {
   const std::vector<unsigned> length = pathLengths(region, graph, target);
   std::vector<unsigned> open(region.size()), earliest(region.size(), 0);
   struct ByPath {
@@ -91,7 +128,12 @@ std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, c
   std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, ByTime> waiting(ByTime{&earliest});
   for (std::uint32_t n = 0; n < region.size(); ++n) {
     open[n] = graph.predecessorCount(n);
-    if (open[n] == 0) ready.push(n);
+    if (!arrivals.empty())
+      forEachTouch(*region[n], target, [&](const isa::Touch& t) {
+        const auto found = arrivals.find({t.file, t.reg});
+        if (found != arrivals.end()) earliest[n] = std::max(earliest[n], found->second);
+      });
+    if (open[n] == 0) waiting.push(n);
   }
   std::vector<std::uint32_t> sequence;
   sequence.reserve(region.size());

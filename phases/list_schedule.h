@@ -2,10 +2,11 @@
 
 // List scheduling of the straight pieces of a function: common part of phases 97 and 110.
 
-#include "ori/function.h"
+#include "ori/analysis/loops.h"
 #include "phases/dependence.h"
 
 #include <functional>
+#include <map>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,9 +54,16 @@ bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target
 std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const DependenceGraph& graph,
                                   const isa::Target& target);
 
+/// Registers with results that are still under way where a block begins, by file and number, with the cycles until they
+/// are there.
+using Arrivals = std::map<std::pair<isa::File, std::uint32_t>, unsigned>;
+/// Those that the blocks right before leave that are in the same loop; nothing outside loops. For physical registers.
+Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std::span<const ori::BlockId> predecessors,
+                    ori::BlockId block, const isa::Target& target);
+
 /// The order that issues, in each cycle, the ready instruction with the longest path; the earlier one when two are
-/// alike.
+/// alike. What touches a register of `arrivals` waits for it.
 std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, const DependenceGraph& graph,
-                                          const isa::Target& target);
+                                          const isa::Target& target, const Arrivals& arrivals = {});
 
 } // namespace orias::phases

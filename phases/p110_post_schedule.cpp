@@ -4,13 +4,19 @@
 namespace orias::phases {
 
 /// Phase 110. Orders the instructions of each block again, now that registers are known, so that results are used when
-/// they are there.
+/// they are there: in loops those of the blocks before, too, as loads of the iteration before in a pipelined one.
 bool postSchedule(ori::Function& function, PhaseContext& context) {
   bool changed = false;
-  for (ori::Block* block : function.layout())
+  const ori::Cfg cfg(function);
+  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  for (ori::Block* block : function.layout()) {
+    Arrivals arrivals = arrivalsAt(function, loops, cfg.predecessors(block->id), block->id, context.target);
     changed |= scheduleBlock(function, *block, context.target, [&](auto region, const DependenceGraph& graph) {
-      return orderByLatency(region, graph, context.target);
+      std::vector<std::uint32_t> order = orderByLatency(region, graph, context.target, arrivals);
+      arrivals.clear(); // the regions behind are looked at by themselves
+      return order;
     });
+  }
   return changed;
 }
 

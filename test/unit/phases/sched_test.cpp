@@ -1,5 +1,6 @@
 #include "encoder/code.h"
 #include "encoder/hazard.h"
+#include "ori/analysis/loops.h"
 #include "ori/module.h"
 #include "phases/controls.h"
 #include "phases/list_schedule.h"
@@ -139,6 +140,31 @@ TEST_CASE("controls: more loads under way than there are scoreboards") {
   checkClean(program.words());
 }
 
+TEST_CASE("controls: what waits for a store of the iteration before does not wait for a load of this one") {
+  constexpr unsigned kLoads = 6;
+  std::vector<std::string> lines;
+  for (unsigned i = 0; i < kLoads; ++i)
+    lines.push_back("LDG.E R" + std::to_string(20 + i) + ", desc[UR4][R10.64+" + std::to_string(4 * i) + "]");
+  lines.push_back("IADD3 R6, R30, R31, RZ");
+  for (unsigned i = 0; i < kLoads; ++i) { // so far apart that each load takes a scoreboard of its own
+    lines.push_back("FADD R9, R9, R" + std::to_string(20 + i));
+    for (unsigned k = 0; k < 6; ++k)
+      lines.push_back("IADD3 R40, R40, R41, RZ");
+  }
+  const std::size_t store = lines.size();
+  lines.push_back("STG.E desc[UR4][R12.64], R6");
+  lines.push_back("@P0 BRA 0x0");
+  lines.push_back("EXIT");
+  Program program(lines);
+  checkClean(program.words());
+  const auto all = program.instrs();
+  const unsigned held = all[store]->control.readBarrier;
+  REQUIRE(held < 6);
+  CHECK(all[kLoads]->control.waitMask == 1u << held);
+  for (unsigned load = 0; load < kLoads; ++load)
+    CHECK(all[load]->control.writeBarrier != held);
+}
+
 TEST_CASE("controls: what reads the copies of a group issues 4 cycles after DEPBAR.LE") {
   for (const char* chip : {"sm_80", "sm_90"}) {
     CAPTURE(chip);
@@ -244,6 +270,31 @@ TEST_CASE("schedule: a long latency starts first") {
       {"IADD3 R8, R6, R6, RZ", "IADD3 R9, R8, R6, RZ", "LDG.E R2, desc[UR4][R4.64]", "IADD3 R10, R2, R9, RZ", "EXIT"});
   program.reorder();
   CHECK(program.place(isa::Op::LDG) == 0);
+}
+
+TEST_CASE("schedule: what the iteration before has loaded is used late, and what it has computed is not") {
+  // Two copies of a loop; each uses what the other has loaded.
+  Program program({"LDG.E R3, desc[UR4][R10.64]", "FADD R6, R2, R6", "FADD R7, R14, R7", "IADD3 R8, R8, 0x1, RZ",
+                   "IADD3 R9, R9, 0x1, RZ", "@P0 BRA 0xc0", "LDG.E R2, desc[UR4][R12.64]", "FADD R6, R3, R6",
+                   "IADD3 R14, R14, 0x1, RZ", "IADD3 R15, R15, 0x1, RZ", "IADD3 R16, R16, 0x1, RZ", "@P1 BRA 0x0",
+                   "EXIT"});
+  const ori::Cfg cfg(program.function);
+  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  ori::Block* first = program.function.layout()[0];
+  const phases::Arrivals arrivals =
+      phases::arrivalsAt(program.function, loops, cfg.predecessors(first->id), first->id, sm90());
+  REQUIRE(arrivals.size() == 1);
+  CHECK(arrivals.begin()->first == std::pair(isa::File::R, std::uint32_t{2}));
+  CHECK(arrivals.begin()->second < sm90().expectedLatency(isa::LatencyClass::Load));
+  phases::scheduleBlock(program.function, *first, sm90(), [&](auto region, const phases::DependenceGraph& graph) {
+    return phases::orderByLatency(region, graph, sm90(), arrivals);
+  });
+  const auto all = program.instrs();
+  REQUIRE(all[4]->op == isa::Op::FADD);
+  CHECK(all[4]->op_(1).reg == 2);
+  CHECK(phases::arrivalsAt(program.function, loops, cfg.predecessors(program.function.layout().back()->id),
+                           program.function.layout().back()->id, sm90())
+            .empty()); // outside the loop
 }
 
 TEST_CASE("schedule: memory keeps its order where addresses may meet") {
