@@ -4,6 +4,7 @@
 #include "ori/cfg_edit.h"
 #include "ori/print.h"
 #include "ori/register_requests.h"
+#include "phases/memory_access.h"
 #include "phases/modulo/expand.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -77,8 +78,8 @@ class Pipeliner {
     std::string whyNot;
     LoopBody body = modulo::findBody(function_, facts_, loop, context_.target, whyNot);
     if (!body.block) return refuse(whyNot);
-    if (hasStores(body) && knob(Knob::PipelinerMinGain) > 0)
-      return refuse("not pipelined: loads under way and stores would share scoreboards");
+    if (storesToLocal(body) && knob(Knob::PipelinerMinGain) > 0)
+      return refuse("not pipelined: what fills an array of the thread has few iterations");
     modulo::Limits limits;
     limits.maxMii = static_cast<unsigned>(knob(Knob::PipelinerMaxMii));
     limits.iiSearchRange = static_cast<unsigned>(knob(Knob::PipelinerIiSearchRange));
@@ -119,11 +120,10 @@ class Pipeliner {
     plans.push_back({std::move(body), std::move(best->schedule), std::move(best->expansion)});
   }
 
-  /// Stores hold scoreboards until they have read their sources. In the next copy of the kernel these would often be
-  /// those of loads under way, which one would have to wait for.
-  static bool hasStores(const LoopBody& body) {
-    return std::ranges::any_of(body.instrs,
-                               [](const ori::Instr* instr) { return isa::desc(instr->op).has(isa::Flag::Store); });
+  static bool storesToLocal(const LoopBody& body) {
+    return std::ranges::any_of(body.instrs, [](const ori::Instr* instr) {
+      return isa::desc(instr->op).has(isa::Flag::Store) && accessOf(*instr).space == MemoryAccess::Space::Local;
+    });
   }
 
   /// Sets the price of a choice; says why it cannot be taken.
