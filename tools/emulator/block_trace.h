@@ -15,7 +15,7 @@ struct BlockTrace {
   struct Step {
     std::uint32_t at = 0;        ///< the instruction, or kMeeting: the warp waits for others
     std::uint32_t meeting = 0;   ///< which one: an index into `meetings`
-    std::uint16_t service = 1;   ///< cycles of the memory unit
+    std::uint16_t service = 1;   ///< cycles of the memory unit; 0 where no lane makes the access
     std::uint16_t conflicts = 0; ///< of these, those that the result is late by
   };
   std::vector<std::vector<Step>> warps;
@@ -35,7 +35,7 @@ class TraceRecorder {
   /// Warps are numbered through the blocks of a cluster.
   void startCluster(unsigned blocks, unsigned warpsOfEach);
   void issue(unsigned warp, std::uint32_t at);
-  /// The last instruction of the warp keeps the memory unit for so many cycles.
+  /// The last instruction of the warp keeps the memory unit for so many cycles; none where no lane made the access.
   void access(unsigned warp, std::uint64_t service, std::uint64_t conflicts);
   /// These warps go on behind a barrier. The blocks of a cluster run on multiprocessors of their own, alike: each waits
   /// for its own warps.

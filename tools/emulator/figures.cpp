@@ -88,13 +88,15 @@ void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::ui
   lanes_ += static_cast<std::uint64_t>(std::popcount(lanes));
   if ((live & ~mask) != 0) ++dividedIssues_;
   if (lanes == 0) ++idleIssues_;
-  if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), at);
-  if (traces_) traces_->issue(warp, at);
+  const bool isIdle = lanes == 0 && !program_.isOri && costs_[at].usesMemoryUnit;
+  if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), isIdle ? costs_[at].idle() : costs_[at]);
+  if (!traces_) return;
+  traces_->issue(warp, at);
+  if (isIdle) traces_->access(warp, 0, 0);
 }
 
 /// The warp waits for its scoreboards, issues, and may go on after its stall count.
-void Figures::advance(WarpClock& clock, Scheduler& scheduler, std::uint32_t at) {
-  const IssueCost& cost = costs_[at];
+void Figures::advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost) {
   const std::uint64_t start = clock.readyAt(cost);
   scoreboardStalls_ += start - clock.now();
   fixedStalls_ += cost.stall - 1;

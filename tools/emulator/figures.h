@@ -48,7 +48,7 @@ class Figures {
     std::uint64_t requests = 0, parts = 0, ideal = 0; ///< parts: wavefronts of shared memory, sectors of global memory
   };
 
-  void advance(WarpClock& clock, Scheduler& scheduler, std::uint32_t at);
+  void advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost);
   isa::Occupancy occupancy(const launch::Launch& launch) const;
   double estimatedCycles(const launch::Launch& launch) const;
 

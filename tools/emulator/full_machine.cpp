@@ -139,7 +139,7 @@ class Multiprocessor {
   /// The first cycle in which the units of the quarter take the warp's next instruction.
   std::uint64_t possibleAt(const Quarter& quarter, const ResidentWarp& warp) const {
     if (warp.ready == kNever) return kNever;
-    const IssueCost& cost = costs_[warp.steps[warp.next].at];
+    const IssueCost cost = costOf(warp.steps[warp.next]);
     std::uint64_t at = warp.ready;
     if (cost.kind != IssueCost::Kind::Product) at = std::max(at, quarter.pipeFree[pipeOf(cost)]);
     if (cost.usesMemoryUnit) at = std::max(at, quarter.begun[quarter.oldest]);
@@ -174,7 +174,7 @@ class Multiprocessor {
   void issue(Quarter& quarter, std::size_t at) {
     ResidentWarp& warp = warps_[at];
     const BlockTrace::Step& step = warp.steps[warp.next++];
-    const IssueCost& cost = costs_[step.at];
+    const IssueCost cost = costOf(step);
     std::uint64_t& pipeFree = quarter.pipeFree[pipeOf(cost)];
     std::uint64_t begin = std::max(now_, pipeFree);
     pipeFree = begin + cost.busy;
@@ -187,6 +187,11 @@ class Multiprocessor {
     warp.clock.issue(cost, now_, begin, step.conflicts);
     ++instructions_;
     prepare(at);
+  }
+
+  IssueCost costOf(const BlockTrace::Step& step) const {
+    const IssueCost& cost = costs_[step.at];
+    return step.service == 0 && cost.usesMemoryUnit ? cost.idle() : cost;
   }
 
   static std::size_t pipeOf(const IssueCost& cost) { return static_cast<std::size_t>(cost.pipe); }

@@ -29,6 +29,14 @@ struct IssueCost {
   unsigned busy = 1;          ///< cycles until the pipe takes another instruction
   unsigned latency = 0;       ///< until the result is there, where a scoreboard tells
   unsigned sourceLatency = 0; ///< until the sources have been read, where a scoreboard tells
+
+  /// Of an access that no lane makes: it is over when its sources would have been read.
+  IssueCost idle() const {
+    IssueCost cost = *this;
+    cost.latency = cost.sourceLatency;
+    cost.usesMemoryUnit = false;
+    return cost;
+  }
 };
 
 inline constexpr std::size_t kPipes = static_cast<std::size_t>(isa::Pipe::Adu) + 1;

@@ -79,3 +79,21 @@ TEST_CASE("stats: estimated cycles follow stall counts, scoreboards and the laun
   CHECK(figure(waits, "estimated cycles") == latency + 4);
   CHECK(figure(waits, "stall cycles, scoreboards") == 4 * (latency - 2));
 }
+
+TEST_CASE("stats: an access that no lane makes is over when its sources would have been read") {
+  const auto cycles = [](const char* load) {
+    Program p = program({load, "MOV R1, R0", "EXIT"});
+    for (Instruction& i : p.code)
+      i.inst.control.stall = 2;
+    p.code[0].inst.control.writeBarrier = 3;
+    p.code[1].inst.control.waitMask = 1 << 3;
+    launch::RunOptions options;
+    options.stats = true;
+    const Ran ran = run(p, options);
+    CHECK(figure(ran, "issued with no lane enabled") == (load[0] == '@' ? 4 : 0));
+    return figure(ran, "estimated cycles");
+  };
+  const unsigned latency = isa::Target::find("sm_90")->expectedLatency(isa::LatencyClass::Shuffle);
+  CHECK(cycles("SHFL.IDX PT, R0, R2, 0x0, 0x1f") == latency + 4);
+  CHECK(cycles("@!PT SHFL.IDX PT, R0, R2, 0x0, 0x1f") == 12 + 4); // as long as sources take to be read
+}

@@ -68,6 +68,8 @@ TEST_CASE("a full machine: all quarters share the memory unit") {
   costs[0].busy = 4;
   CHECK(cyclesPerBlock(repeated(4, 100), costs, 4) == doctest::Approx(400).epsilon(0.02));
   CHECK(cyclesPerBlock(repeated(4, 100, 3), costs, 4) == doctest::Approx(1200).epsilon(0.02));
+  // No lane makes the access: only the pipe of its quarter is busy.
+  CHECK(cyclesPerBlock(repeated(4, 100, 0), costs, 4) == doctest::Approx(400).epsilon(0.02));
   costs[0].usesMemoryUnit = false;
   CHECK(cyclesPerBlock(repeated(4, 100, 3), costs, 4) == doctest::Approx(400).epsilon(0.02));
 }
