@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "phases/guarded_selects.h"
 #include "phases/local_scan.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
@@ -165,9 +166,11 @@ class BackCopies {
 
 /// Phase 83. What is computed and then copied is computed where it is copied to, when nobody wants it under its old
 /// name. Leaving SSA form has made one register of the copies that it could, of whole registers that are alike: what is
-/// left are words of tuples, chains, and copies for some lanes.
+/// left are words of tuples, chains, and copies for some lanes. A select of what a guarded instruction made is such a
+/// copy, too.
 bool oriBackCopyPropagate(ori::Function& function, PhaseContext& context) {
-  return BackCopies(function, context).run();
+  const bool changed = writeOverOtherValues(function, context);
+  return BackCopies(function, context).run() || changed;
 }
 
 } // namespace orias::phases

@@ -1,0 +1,141 @@
+#include "phases/guarded_selects.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/builder.h"
+#include "phases/local_scan.h"
+
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// One word of a result, and the select that reads it.
+struct Choice {
+  Instr* select = nullptr;
+  Operand to, other;
+};
+
+class GuardedSelects {
+ public:
+  GuardedSelects(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context),
+        distance_(static_cast<unsigned>(context.knobs.get(Knob::BackCopyMaxDistance))) {}
+
+  bool run() {
+    bool changed = false;
+    for (ori::Block* block : function_.layout())
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        if (const ori::Operand* result = onlyResult(instr)) changed |= visit(instr, *result);
+      });
+    return changed;
+  }
+
+ private:
+  /// Of a guarded instruction that has one result, in lanes' registers; nobody else writes the register.
+  const ori::Operand* onlyResult(const Instr& instr) const {
+    const Operand guard = instr.guard().value();
+    if (!instr.isGuarded() || guard.file != File::P || !guard.isVirtual()) return nullptr;
+    const ori::Operand* result = nullptr;
+    for (const ori::Operand& o : instr.ops()) {
+      if (!o.isDef || !o.isReg() || o.isZeroReg()) continue;
+      if (result || o.file != File::R || !isPlainRegister(o.value())) return nullptr;
+      result = &o;
+    }
+    if (!result || result->sub != 0 || result->width != function_.vreg(result->reg).width) return nullptr;
+    return result;
+  }
+
+  bool visit(Instr& instr, const ori::Operand& result) {
+    // Each word has one reader, a select.
+    if (countRefs(function_, result.value(), 2u * result.width) != 1u + result.width) return false;
+    std::vector<Choice> choices(result.width);
+    unsigned left = distance_, found = 0;
+    const Instr* last = &instr;
+    for (Instr* at = instr.next; at && found < result.width; at = at->next) {
+      if (left-- == 0) return false;
+      if (writes(*at, instr.guard().value())) return false;
+      last = at;
+      if (!reads(*at, result.value())) continue;
+      if (at->op != Op::SEL || !note(*at, instr.guard().value(), result.value(), choices)) return false;
+      ++found;
+    }
+    if (found < result.width) return false;
+    const Operand to = whole(choices);
+    if (to.isNone() || !isAlignedPart(function_, to)) return false;
+    if (!mayWriteEarly(instr, *last, to, choices)) return false;
+
+    context_.remarks.did(choices[0].select, "select removed: the guarded instruction writes over the other value");
+    ori::Builder b = ori::Builder::before(function_, &instr);
+    b.setSource(choices[0].select->source);
+    for (const Choice& choice : choices)
+      if (choice.other != choice.to) b.emit(Op::MOV, {choice.to, choice.other});
+    function_.setOperand(&instr, static_cast<unsigned>(&result - instr.operands), to);
+    for (const Choice& choice : choices)
+      function_.erase(choice.select);
+    return true;
+  }
+
+  /// Takes the word down when the select gives it to the lanes that run the instruction, and `other` to the others.
+  static bool note(const Instr& select, const Operand& guard, const Operand& result, std::vector<Choice>& choices) {
+    if (select.isGuarded()) return false;
+    const Operand to = select.op_(0).value(), yes = select.op_(1).value(), no = select.op_(2).value();
+    Operand which = select.op_(3).value();
+    which.flags &= static_cast<std::uint8_t>(~Operand::kLastUse);
+    if (which.reg != guard.reg || which.file != guard.file || !which.isVirtual()) return false;
+    const bool sameSense = which.inverted() == guard.inverted();
+    const Operand mine = sameSense ? yes : no, other = sameSense ? no : yes;
+    if (!isPlainRegister(mine) || mine.reg != result.reg || mine.width != 1 || overlap(other, result)) return false;
+    if (!isPlainRegister(to) || to.reg == result.reg) return false;
+    const bool isMovable = other.isImm() || other.isZeroReg() || isPlainRegister(other);
+    Choice& choice = choices[mine.sub];
+    if (choice.select || !isMovable) return false;
+    choice = {const_cast<Instr*>(&select), to, other};
+    return true;
+  }
+
+  /// The words of the results, as one operand; none when they are not one behind the other.
+  static Operand whole(const std::vector<Choice>& choices) {
+    Operand all = choices[0].to;
+    for (unsigned w = 1; w < choices.size(); ++w)
+      if (choices[w].to.reg != all.reg || choices[w].to.sub != all.sub + w) return {};
+    all.width = static_cast<std::uint8_t>(choices.size());
+    return all;
+  }
+
+  /// From the instruction to the last select, nobody but the selects knows the result, and the other values stay.
+  bool mayWriteEarly(const Instr& instr, const Instr& last, const Operand& to,
+                     const std::vector<Choice>& choices) const {
+    if (reads(instr, to) || function_.vreg(to.reg).align < ori::defaultAlign(to.width)) return false;
+    for (const Instr* at = instr.next;; at = at->next) {
+      bool isSelect = false;
+      for (const Choice& choice : choices) {
+        isSelect |= choice.select == at;
+        if (choice.other.isVirtual() && choice.other != choice.to && writes(*at, choice.other)) return false;
+      }
+      if (!isSelect && (reads(*at, to) || writes(*at, to))) return false;
+      if (at == &last) break;
+    }
+    // A select may read a word of the result as the other value of another word only if that is its own.
+    for (const Choice& choice : choices)
+      if (choice.other != choice.to && overlap(choice.other, to)) return false;
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const unsigned distance_;
+};
+
+} // namespace
+
+bool writeOverOtherValues(ori::Function& function, PhaseContext& context) {
+  return GuardedSelects(function, context).run();
+}
+
+} // namespace orias::phases
