@@ -110,6 +110,7 @@ class Predicator {
   /// The sides may move, and take fewer slots than a branch is worth.
   bool pays(const Candidate& c) const {
     unsigned slots = 0;
+    bool loads = false;
     for (const Block* side : {c.taken, c.passed}) {
       if (!side) continue;
       for (const Instr& instr : *side) {
@@ -118,6 +119,7 @@ class Predicator {
         if (speculation == Speculation::Never)
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
         if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
+        loads |= isa::desc(instr.op).has(isa::Flag::Load);
         // What is loaded lives until somebody chooses: wide loads take many registers.
         slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
                                                      : issueSlots(context_.target, instr);
@@ -135,8 +137,10 @@ class Predicator {
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
     const bool isDivergent = divergence_.branchesApart(c.head->id);
-    // Two arms end in a branch more than one does.
-    const unsigned limit = (isDivergent ? most : most / 2) + (c.taken && c.passed ? 2 : 0);
+    // An arm that only computes is often the rare way out of something. Loads wait beside those of other arms. Of two
+    // arms one runs in any case.
+    const unsigned sixths = c.taken && c.passed ? 10 : loads ? 9 : 6;
+    const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
     if (slots > limit)
       return refuse(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
                                    isDivergent ? "divergent" : "uniform"));
