@@ -201,6 +201,7 @@ class Level {
   /// Why an invariant stays where it is; null when it may go.
   const char* whyNot(LoopId loop, const Instr& instr, unsigned registers) const {
     const BlockId block = instr.block->id;
+    if (instr.block->isAside) return "stays in the loop: rounds seldom come here";
     const bool isInEveryRound = runsInEveryRound(loop, block);
     if (what_ == Hoist::Loads)
       return isInEveryRound && runsBeforeAnyLeaves(loop, block)

@@ -238,6 +238,7 @@ class Level {
       return "stays in the loop: predicates are short";
     // What some rounds do without is worth no register that others may want.
     const bool isFree = after(File::R) <= registersUpToCliff(function_, 0, context_);
+    if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "stays in the loop: rounds seldom come here";
     if (wanted[indexOf(File::R)] != 0 && !isFree && !runsInEveryRound(loop, instr.block->id))
       return "stays in the loop: not every round comes here";
     return nullptr;
