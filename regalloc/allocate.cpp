@@ -204,6 +204,7 @@ class Allocator {
         if (!canSpill(file) || excess == 0) {
           placement = bestPlacement(webs, budget);
           if (placement.failed.empty()) {
+            if (file == File::R) placement = tightened(webs, budget, std::move(placement), occupied);
             keep(webs, rotatedPlacement(webs, budget, std::move(placement)), file);
             return {};
           }
@@ -353,14 +354,29 @@ class Allocator {
     // What found no run goes first next time.
     std::vector<bool> isEarly(webs.all.size(), false);
     std::vector<std::uint32_t> failed = best.failed;
-    for (unsigned i = 0; i < kMaxReorderings && !best.failed.empty() && !options_.singlePass; ++i) {
-      for (std::uint32_t w : failed)
-        isEarly[w] = true;
-      Placement other = place(function_, webs, budget, Order::ConstrainedFirst, isEarly);
-      failed = other.failed;
-      if (isBetter(other, best)) best = std::move(other);
+    for (const Order order : {Order::ConstrainedFirst, Order::ByStart}) {
+      for (unsigned i = 0; i < kMaxReorderings && !best.failed.empty() && !options_.singlePass; ++i) {
+        for (std::uint32_t w : failed)
+          isEarly[w] = true;
+        Placement other = place(function_, webs, budget, order, isEarly);
+        failed = other.failed;
+        if (isBetter(other, best)) best = std::move(other);
+      }
+      isEarly.assign(webs.all.size(), false);
+      failed = best.failed;
     }
     return best;
+  }
+
+  /// A placement in the occupancy class of what is live at once, where the one given takes more: with so few registers
+  /// for a limit, webs that find no run of them go first.
+  Placement tightened(const Webs& webs, SlotBudget budget, Placement placement, unsigned occupied) const {
+    if (!options_.freeRegisters || options_.singlePass || changesCounts_) return placement;
+    if (state_.usesFrame) ++occupied;
+    budget.limit = std::min(options_.freeRegisters(occupied), budget.limit);
+    if (placement.used <= budget.limit) return placement;
+    Placement tight = bestPlacement(webs, budget);
+    return tight.failed.empty() ? tight : placement;
   }
 
   /// The placement again, with registers of R and P given out in turn as far as they are free. Then fewer results wait
