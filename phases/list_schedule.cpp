@@ -42,7 +42,8 @@ std::vector<BlockRegion> regionsOf(ori::Block& block) {
 }
 
 bool reorder(ori::Function& function, const BlockRegion& region, std::span<const std::uint32_t> order) {
-  if (std::is_sorted(order.begin(), order.end())) return false;
+  const auto follows = [&](std::uint32_t a, std::uint32_t b) { return region.instrs[a]->next == region.instrs[b]; };
+  if (std::ranges::adjacent_find(order, std::not_fn(follows)) == order.end()) return false;
   for (ori::Instr* instr : region.instrs)
     function.unlink(instr);
   for (std::uint32_t node : order)

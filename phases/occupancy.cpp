@@ -1,6 +1,8 @@
 #include "phases/occupancy.h"
 
 #include "encoder/isa/target.h"
+#include "regalloc/calls.h"
+#include "regalloc/function_abi.h"
 
 #include <algorithm>
 
@@ -16,6 +18,11 @@ constexpr double kToleratedLoss = 0.1;
 constexpr unsigned kUnit = 8;
 constexpr unsigned kWarpThreads = 32;
 
+bool needsStackPointer(const ori::Function& function) {
+  return !function.frame.empty() || function.growsStack || regalloc::hasCalls(function) ||
+         regalloc::isCallable(function);
+}
+
 unsigned threadsOf(const ori::LaunchBounds& bounds) {
   const auto& size = bounds.reqntid[0] != 0 ? bounds.reqntid : bounds.maxntid;
   return size[0] * std::max(1U, size[1]) * std::max(1U, size[2]);
@@ -24,9 +31,9 @@ unsigned threadsOf(const ori::LaunchBounds& bounds) {
 } // namespace
 
 OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchBounds& bounds,
-                                   std::uint32_t sharedBytes, unsigned maxRegisters)
-    : target_(target), sharedBytes_(sharedBytes),
-      ceiling_(std::max(maxRegisters, target.reservedRegisters()) - target.reservedRegisters()) {
+                                   std::uint32_t sharedBytes, unsigned maxRegisters, unsigned taken)
+    : target_(target), reserved_(target.reservedRegisters() + taken), sharedBytes_(sharedBytes),
+      ceiling_(std::max(maxRegisters, reserved_) - reserved_) {
   const unsigned threads = threadsOf(bounds);
   if (threads != 0)
     blockSizes_ = {threads};
@@ -43,11 +50,14 @@ OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchB
     unsigned end = begin;
     while (end < last && warps_[end + 1] >= warps_[begin] * kept)
       ++end;
-    ends_.push_back(
-        std::min(std::max(end * kUnit, target_.reservedRegisters()) - target_.reservedRegisters(), ceiling_));
+    ends_.push_back(std::min(std::max(end * kUnit, reserved_) - reserved_, ceiling_));
     begin = end + 1;
   }
 }
+
+OccupancyClasses::OccupancyClasses(const ori::Function& function, const PhaseContext& context)
+    : OccupancyClasses(context.target, function.bounds, function.sharedBytes, context.maxRegisters,
+                       !function.allocated && needsStackPointer(function) ? 1 : 0) {}
 
 double OccupancyClasses::computeWarps(unsigned registers) const {
   double sum = 0;
@@ -58,7 +68,7 @@ double OccupancyClasses::computeWarps(unsigned registers) const {
 
 /// Registers are allocated in units: how many a thread gets.
 unsigned OccupancyClasses::unitOf(unsigned live) const {
-  return (live + target_.reservedRegisters() + kUnit - 1) / kUnit;
+  return (live + reserved_ + kUnit - 1) / kUnit;
 }
 
 double OccupancyClasses::warps(unsigned live) const {

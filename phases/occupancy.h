@@ -16,11 +16,12 @@ namespace orias::phases {
 /// lost. Counts of registers here are live ones: those that the target reserves are added inside.
 class OccupancyClasses {
  public:
-  /// `maxRegisters` is the ceiling of the function, reserved registers included.
+  /// `maxRegisters` is the ceiling of the function, reserved registers included; `taken` are registers that no value
+  /// gets besides.
   OccupancyClasses(const isa::Target& target, const ori::LaunchBounds& bounds, std::uint32_t sharedBytes,
-                   unsigned maxRegisters);
-  OccupancyClasses(const ori::Function& function, const PhaseContext& context)
-      : OccupancyClasses(context.target, function.bounds, function.sharedBytes, context.maxRegisters) {}
+                   unsigned maxRegisters, unsigned taken = 0);
+  /// Before allocation the stack pointer's register counts as taken where there is a frame.
+  OccupancyClasses(const ori::Function& function, const PhaseContext& context);
 
   /// Warps on a multiprocessor. Zero if no block fits.
   double warps(unsigned live) const;
@@ -36,6 +37,7 @@ class OccupancyClasses {
   unsigned unitOf(unsigned live) const;
 
   const isa::Target& target_;
+  unsigned reserved_;                ///< registers that no value gets
   std::vector<unsigned> blockSizes_; ///< threads
   std::uint32_t sharedBytes_;
   unsigned ceiling_; ///< live registers

@@ -3,6 +3,7 @@
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/region_orders.h"
+#include "phases/remat/block_engine.h"
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +18,11 @@ constexpr std::size_t kR = 0; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
+/// Rematerialisation may free so many registers to reach an occupancy class.
+constexpr unsigned kReach = 32;
+/// The most classes that are tried so, those with the most warps first; in large functions one.
+constexpr std::size_t kMostClasses = 3;
+constexpr std::size_t kLarge = 50'000; ///< instructions times orders
 /// Instructions times orders that one function may try; beyond that, each region gets few orders.
 constexpr std::size_t kBudget = 400'000;
 /// The share of the cycles that an order must gain to be preferred to an earlier one.
@@ -49,32 +55,34 @@ struct Region {
 
 class PreScheduler {
  public:
-  PreScheduler(ori::Function& function, PhaseContext& context)
+  /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
+  PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function), liveness_(cfg_), lastReads_(function, liveness_),
-        cursor_(liveness_), classes_(function, context), liveBefore_(function.instrIdCount()) {
+        cursor_(liveness_), classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
-    fixed_ = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
+    const double worth = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
+    // Shared memory that the launch asks for may leave room for few blocks anyway.
+    warpWorth_ = function.usesDynamicShared ? worth / 2 : worth;
   }
 
   bool run() {
-    std::vector<ScheduleMarks> marks;
-    marks.reserve(function_.layout().size());
-    for (ori::Block* block : function_.layout()) {
-      if (!cfg_.isReachable(block->id)) continue;
-      measure(*block);
-      marks.emplace_back(function_, *block);
-      lastReads_.enter(*block);
-      for (BlockRegion& region : regionsOf(*block))
-        add(std::move(region));
+    {
+      std::vector<ScheduleMarks> marks;
+      marks.reserve(function_.layout().size());
+      for (ori::Block* block : function_.layout()) {
+        if (!cfg_.isReachable(block->id)) continue;
+        measure(*block);
+        marks.emplace_back(function_, *block);
+        lastReads_.enter(*block);
+        for (BlockRegion& region : regionsOf(*block))
+          add(std::move(region));
+      }
     }
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
-    bool changed = false;
-    for (const Region& region : regions_) {
-      const Candidate& chosen = best(region, limit);
-      changed |= reorder(function_, region.place, chosen.order);
-    }
-    return changed;
+    for (const unsigned end : classesToReach(limit))
+      if (reach(end)) return true;
+    return apply(limit);
   }
 
  private:
@@ -181,6 +189,61 @@ class PreScheduler {
     return limits;
   }
 
+  // --- the orders, and values that are computed again to come down to a limit
+
+  /// Gives each region its best order under the limit; true if something moved.
+  bool apply(unsigned limit) {
+    std::vector<ScheduleMarks> marks;
+    marks.reserve(function_.layout().size());
+    for (ori::Block* block : function_.layout())
+      if (cfg_.isReachable(block->id)) marks.emplace_back(function_, *block);
+    bool changed = false;
+    for (const Region& region : regions_)
+      changed |= reorder(function_, region.place, best(region, limit).order);
+    return changed;
+  }
+
+  /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
+  /// is for it.
+  std::vector<unsigned> classesToReach(unsigned limit) const {
+    constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
+    const Knobs& knobs = context_.knobs;
+    const auto percent = static_cast<double>(knobs.get(Knob::RematForOcc));
+    std::vector<unsigned> reachable;
+    if (fixed_ != 0 || counts_ || percent == 0 || knobs.get(Knob::MaxRegKind) == kDocument) return reachable;
+    if (!allowsBlockRemat(function_, context_)) return reachable;
+    unsigned least = pinned_, peak = pinned_;
+    for (const Region& region : regions_) {
+      least = std::max(least, region.leastRegisters());
+      peak = std::max(peak, best(region, limit).cost.peak[kR]);
+    }
+    const double price = priceOf(limit);
+    const std::size_t most = spent_ > kLarge ? 1 : kMostClasses;
+    for (const unsigned end : classes_.ends()) {
+      const bool isNear = end < std::min(least, classes_.end(peak)) && end + kReach >= least;
+      const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
+      if (isNear && hasMore && reachable.size() < most && priceOf(end) < price) reachable.push_back(end);
+    }
+    return reachable;
+  }
+
+  /// Orders for the class, and computes values again to come down to it. False: nothing has changed but the order.
+  bool reach(unsigned end) {
+    apply(end);
+    BlockEngine engine(function_, context_);
+    if (engine.run({end, RematTarget::Reason::Occupancy})) {
+      // What is computed again should not be waited for.
+      PreScheduler(function_, context_, end).run();
+      return true;
+    }
+    for (Region& region : regions_) {
+      for (ori::Instr*& instr : region.place.instrs)
+        instr = engine.now(instr);
+      region.place.next = engine.now(region.place.next);
+    }
+    return false;
+  }
+
   // --- the choice
 
   /// Estimated cycles of all regions: of the launch of one block, and of a full multiprocessor.
@@ -229,7 +292,8 @@ class PreScheduler {
     return chosen ? *chosen : region.candidates[0];
   }
 
-  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit.
+  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit,
+  /// less what the warps are worth.
   double priceOf(unsigned limit) const {
     Cycles all;
     for (const Region& region : regions_) {
@@ -237,7 +301,8 @@ class PreScheduler {
       all.launch += cycles.launch;
       all.full += cycles.full;
     }
-    return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0));
+    return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
+           warpWorth_ * std::log2(std::max(classes_.warps(limit), 1.0));
   }
 
   /// How many registers the orders may need: the end of the occupancy class that promises the fewest cycles.
@@ -282,7 +347,8 @@ class PreScheduler {
   ori::LiveCursor cursor_;
   const OccupancyClasses classes_;
   std::optional<ori::RegisterCounts> counts_; // where warps give registers back
-  unsigned fixed_ = 0;                        // the limit that a knob sets; 0: none
+  const unsigned fixed_;                      // the limit that is given; 0: none
+  double warpWorth_ = 0;                      // what twice the warps lower the price by
   unsigned pinned_ = 0;                       // live registers at instructions that stay where they are
   std::vector<ori::FileCounts> liveBefore_;   // by instruction
   std::vector<Region> regions_;
@@ -295,9 +361,11 @@ class PreScheduler {
 /// Phase 97. Orders the instructions of each block before registers are chosen. Each region gets several orders: that
 /// of the source, loads first, few registers first, and both under the limits of occupancy classes. One limit is chosen
 /// for the function, by estimated cycles of the launch and of a full multiprocessor, and under it the fastest order of
-/// each region. Cold blocks are ordered for few registers.
+/// each region. Cold blocks are ordered for few registers. Where no order comes down to a class that would be better,
+/// values are computed again for it (phases/remat/block_engine.h).
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
-  return PreScheduler(function, context).run();
+  const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
+  return PreScheduler(function, context, fixed).run();
 }
 
 } // namespace orias::phases

@@ -22,7 +22,9 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
-  options.freeRegisters = [&](unsigned used) { return registersUpToCliff(function, used, context); };
+  // The stack pointer is among those in use here.
+  const OccupancyClasses classes(context.target, function.bounds, function.sharedBytes, context.maxRegisters);
+  options.freeRegisters = [&](unsigned used) { return classes.end(used); };
   options.check = context.knobs.enabled(Knob::RegAllocCheck);
   options.remark = [&](const ori::Instr* where, std::string message, std::int64_t cost) {
     context.remarks.did(where, std::move(message), cost);

@@ -251,13 +251,14 @@ unsigned BlockEngine::giveSecondChance(Candidates& candidates) const {
 }
 
 /// By the document: its limits on one value. Where values would be spilled otherwise, a place may cost what a reload
-/// does, however often it is run: the reload would be run as often.
+/// does, however often it is run: the reload would be run as often. For an occupancy class the sum counts, in the end.
 bool BlockEngine::isAffordable(const PullIn& pullIn) const {
   const unsigned single = knobOf(context_, Knob::NvRematBlockSingleCost);
   const unsigned size = knobOf(context_, Knob::NvRematBlockMapSizeLimit);
-  if (!followsDocument(context_) && target_.reason == RematTarget::Reason::Limit) {
+  if (!followsDocument(context_) && target_.reason != RematTarget::Reason::Share) {
     // What reads no register the allocator makes again where it has to.
-    if (pullIn.leaves.empty() && pullIn.cost > pullIn.costWithoutLoops) return false;
+    const bool isForSpills = target_.reason == RematTarget::Reason::Limit;
+    if (isForSpills && pullIn.leaves.empty() && pullIn.cost > pullIn.costWithoutLoops) return false;
     const auto places = static_cast<unsigned>(pullIn.places.size());
     return pullIn.costWithoutLoops <= single * places && pullIn.clones <= size * places;
   }
@@ -288,7 +289,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
     const bool isRead = leaves.count(p.value) || std::any_of(p.leaves.begin(), p.leaves.end(),
                                                              [&](VRegId leaf) { return values.count(leaf) != 0; });
     if (isRead) continue;
-    if (target_.reason != RematTarget::Reason::Limit &&
+    if (target_.reason == RematTarget::Reason::Share &&
         cost + p.cost > most * (static_cast<unsigned>(chosen.size()) + p.width))
       continue;
     cost += p.cost;
@@ -395,6 +396,10 @@ void BlockEngine::replaceReader(ori::Operand& reader, VRegId value) {
   else
     function_.setOperand(owner, static_cast<unsigned>(slot), operand);
   pressure_.note(*owner);
+}
+
+bool allowsBlockRemat(const ori::Function& function, const PhaseContext& context) {
+  return context.knobs.enabled(Knob::NvRematBlock) && !context.knobs.lists(Knob::NoMiRemat, function.name());
 }
 
 } // namespace orias::phases

@@ -27,6 +27,8 @@ class BlockEngine {
   std::vector<RematTarget> targets() const;
   /// True when values are computed again now. Otherwise nothing has changed.
   bool run(const RematTarget& target);
+  /// The instruction that stands now for one of before run(): what was taken back may be another object.
+  ori::Instr* now(ori::Instr* instr) const { return log_.now(instr); }
 
  private:
   struct Candidates {
@@ -73,5 +75,8 @@ class BlockEngine {
   bool isHopeless_ = false; ///< some block cannot get to the target
   UndoLog log_;
 };
+
+/// May values of the function be computed again by the block engine (knobs NvRematBlock and NoMiRemat)?
+bool allowsBlockRemat(const ori::Function& function, const PhaseContext& context);
 
 } // namespace orias::phases

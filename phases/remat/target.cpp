@@ -51,6 +51,7 @@ std::vector<RematTarget> RematTargets::forLive(unsigned live) const {
   const auto percent = static_cast<double>(context_.knobs.get(Knob::RematForOcc));
   if (percent == 0) return {{live * kShare / 100, Reason::Share}};
   std::vector<RematTarget> targets;
+  if (!context_.knobs.enabled(Knob::RematBeforeSched)) return targets;
   for (const unsigned end : classes_.ends())
     if (end < live && live - end <= kReach && 100 * classes_.warps(end) >= percent * classes_.warps(live))
       targets.push_back({end, Reason::Occupancy});

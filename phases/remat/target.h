@@ -30,7 +30,9 @@ std::string_view nameOf(RematTarget::Reason reason);
 /// * `live` is above the limit of the function (or the ceiling of the knob): to the limit, less some room for aligned
 ///   tuples;
 /// * RematForOcc is 0: to 80% of `live`;
-/// * a class with at least RematForOcc percent of today's warps ends at most 16 registers below `live`: to its end.
+/// * with RematBeforeSched, a class with at least RematForOcc percent of today's warps ends at most 16 registers below
+///   `live`: to its end.
+/// Without that knob, phase 97 aims at classes, when it knows what its orders need.
 class RematTargets {
  public:
   RematTargets(const ori::Function& function, const PhaseContext& context);

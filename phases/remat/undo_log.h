@@ -24,6 +24,9 @@ class UndoLog {
   /// changes.
   void undo(std::size_t mark = 0, const std::function<void(const ori::Instr&)>& note = {});
 
+  /// The instruction that stands for one that was erased and came back.
+  ori::Instr* now(ori::Instr* instr) const;
+
  private:
   struct Entry {
     enum class Kind : std::uint8_t { Inserted, Changed, Erased } kind;
@@ -34,8 +37,6 @@ class UndoLog {
     ori::Instr* next = nullptr; ///< what it stood in front of; null at the end of `block`
     ori::Block* block = nullptr;
   };
-
-  ori::Instr* now(ori::Instr* instr) const;
 
   ori::Function& function_;
   std::vector<Entry> entries_;

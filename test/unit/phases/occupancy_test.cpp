@@ -65,3 +65,10 @@ TEST_CASE("no class goes beyond the ceiling of the function") {
   CHECK(classesOf(256, 0, 100).end(90) == 98);
   CHECK(classesOf(256, 0, 100).end(120) == 98);
 }
+
+TEST_CASE("a register that no value gets makes each class end one earlier") {
+  const phases::OccupancyClasses with(*isa::Target::find("sm_90"), blockOf(256), 0, 255, 1);
+  CHECK(with.ends() == std::vector<unsigned>{29, 37, 45, 61, 77, 125, 252});
+  CHECK(with.warps(29) == classesOf(256).warps(30));
+  CHECK(with.warps(30) == classesOf(256).warps(31));
+}
