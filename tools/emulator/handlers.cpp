@@ -173,8 +173,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::P2R: return &Machine::predicatesToRegister;
   case Op::UP2UR: return &Machine::uniformPredicatesToRegister;
   case Op::R2P: return &Machine::registerToPredicates;
+  case Op::CONV_ALLOC: return &Machine::nothing; // a mark; other lanes may still read what its register holds
   case Op::COPY:
-  case Op::CONV_ALLOC:
   case Op::UNDEF: return &Machine::copy;
   case Op::CALL_EXTERN: return &Machine::callExternal;
   case Op::CALL_ABS: return &Machine::callAbsolute;

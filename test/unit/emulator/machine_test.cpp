@@ -322,6 +322,19 @@ TEST_CASE("figures and traces count what runs") {
   CHECK(std::count(ran.result.trace.begin(), ran.result.trace.end(), '\n') == 2 * 2 * 6);
 }
 
+TEST_CASE("CONV.ALLOC writes nothing: it is a mark that has no word") {
+  Program p = program({"UMOV UR6, 0x5", "UMOV UR7, 0x9", "NOP", "LDC.64 R2, c[0x0][0x210]", "MOV R4, UR6",
+                       "ULDC.64 UR4, c[0x0][0x208]", "STG.E desc[UR4][R2.64], R4", "EXIT"});
+  p.isOri = true; // only Ori has it
+  isa::Inst& mark = p.code[2].inst;
+  mark = isa::makeInst(isa::Op::CONV_ALLOC);
+  mark.operands[0] = isa::Operand::physical(isa::File::UR, 6);
+  mark.operands[1] = isa::Operand::physical(isa::File::UR, 7);
+  const Ran ran = run(p);
+  CHECK(ran.result.completed);
+  CHECK(ran.out[0] == 5);
+}
+
 TEST_CASE("what is called uniform is checked") {
   Program p = program({"S2R R0, SR_TID.X", "R2P PR, R0, 0x1", "@P0 BRA 0x40", "NOP", "EXIT"});
   p.code[3].startsBlock = p.code[4].startsBlock = true;
