@@ -28,6 +28,18 @@ Ran counted(std::initializer_list<const char*> lines, std::uint8_t stall = 1) {
   return ran;
 }
 
+/// Two cycles behind this instruction, one that waits for its scoreboard, and EXIT.
+Ran waitedFor(const char* instruction) {
+  Program p = program({instruction, "MOV R1, R0", "EXIT"});
+  for (Instruction& i : p.code)
+    i.inst.control.stall = 2;
+  p.code[0].inst.control.writeBarrier = 3;
+  p.code[1].inst.control.waitMask = 1 << 3;
+  launch::RunOptions options;
+  options.stats = true;
+  return run(p, options);
+}
+
 } // namespace
 
 TEST_CASE("stats: bank conflicts") {
@@ -67,29 +79,15 @@ TEST_CASE("stats: estimated cycles follow stall counts, scoreboards and the laun
   };
   CHECK(cycles(4) == 12); // a multiprocessor has one of the two CTAs, and a scheduler one of its warps
   CHECK(cycles(8) == 24);
-  Program p = program({"LDC R0, c[0x0][0x0]", "MOV R1, R0", "EXIT"});
-  for (Instruction& i : p.code)
-    i.inst.control.stall = 2;
-  p.code[0].inst.control.writeBarrier = 3;
-  p.code[1].inst.control.waitMask = 1 << 3;
-  launch::RunOptions options;
-  options.stats = true;
-  const Ran waits = run(p, options);
-  const unsigned latency = p.target->expectedLatency(isa::LatencyClass::ConstLoad);
+  const Ran waits = waitedFor("LDC R0, c[0x0][0x0]");
+  const unsigned latency = isa::Target::find("sm_90")->expectedLatency(isa::LatencyClass::ConstLoad);
   CHECK(figure(waits, "estimated cycles") == latency + 4);
   CHECK(figure(waits, "stall cycles, scoreboards") == 4 * (latency - 2));
 }
 
 TEST_CASE("stats: an access that no lane makes is over when its sources would have been read") {
   const auto cycles = [](const char* load) {
-    Program p = program({load, "MOV R1, R0", "EXIT"});
-    for (Instruction& i : p.code)
-      i.inst.control.stall = 2;
-    p.code[0].inst.control.writeBarrier = 3;
-    p.code[1].inst.control.waitMask = 1 << 3;
-    launch::RunOptions options;
-    options.stats = true;
-    const Ran ran = run(p, options);
+    const Ran ran = waitedFor(load);
     CHECK(figure(ran, "issued with no lane enabled") == (load[0] == '@' ? 4 : 0));
     return figure(ran, "estimated cycles");
   };
