@@ -52,11 +52,35 @@ Operand withSignOf(Operand number, const Operand& use) {
   return number;
 }
 
+/// -(a b) is (-a) b where the product is rounded to nearest, and nobody else reads it. A product that has been fused
+/// with a sum does not do: the sum of two numbers that cancel is +0 with either sign.
+bool negateProduct(Rewriter& rw, Instr& sum) {
+  const std::optional<Operand> number = signOf(rw, sum);
+  if (!number || !number->neg() || number->abs() || !rw.hasOneUse(*number)) return false;
+  const Op op = sum.op == Op::DADD ? Op::DMUL : Op::FMUL;
+  const Instr* product = rw.producer(*number, op);
+  if (!product || flushes(*product) != flushes(sum)) return false;
+  if (isa::modAs<isa::Rnd>(*product, Mod::Rnd) != isa::Rnd::RN) return false;
+  if (op == Op::FMUL && isa::getMod(op, product->mods, Mod::Sat) != 0) return false;
+  Operand a = product->op_(1).value(), b = product->op_(2).value();
+  const auto isMovable = [&](const Operand& o) { return o.isImm() || (o.isReg() && rw.isStable(o)); };
+  if (!isMovable(a) || !isMovable(b) || a.isImm()) return false;
+  a.flags ^= Operand::kNeg;
+  const bool flush = flushes(sum), mayContract = product->mayContract;
+  const Operand result = sum.op_(0).value();
+  if (!isa::fits(op, product->mods, std::vector<Operand>{result, a, b})) return false;
+  rw.rewrite(sum, op, {result, a, b});
+  if (op == Op::FMUL) isa::setMod(sum.op, sum.mods, {Mod::Ftz, flush ? 1 : 0});
+  sum.mayContract = mayContract;
+  return true;
+}
+
 } // namespace
 
 /// -x and |x| of a sum with -0 are read as modifiers. The sum stays for those who read its bits.
 bool foldSigns(Rewriter& rw, Instr& instr) {
   if (!readsNumbers(instr.op)) return false;
+  if (negateProduct(rw, instr)) return true;
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Operand use = instr.op_(slot).value();
