@@ -128,8 +128,15 @@ bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
     changed = (changed & ~(15u << (4 * at))) | composed << (4 * at);
   }
   if (!word || !isPlainWord(*word) || !rw.isStable(*word)) return false;
-  rw.setOperand(instr, slot, *word);
-  rw.setOperand(instr, 2, Operand::immediate(static_cast<std::int32_t>(changed)));
+  std::vector<Operand> operands;
+  for (const ori::Operand& o : instr.ops())
+    operands.push_back(o.value());
+  operands[slot] = *word;
+  operands[2] = Operand::immediate(static_cast<std::int32_t>(changed));
+  if ((changed & 0x1111 * kOtherSource) == 0) operands[3] = Operand::rz(); // no byte comes from there any more
+  if (!isa::fits(instr.op, instr.mods, operands)) return false;
+  for (const unsigned i : {1u, 2u, 3u})
+    if (instr.op_(i).value() != operands[i]) rw.setOperand(instr, i, operands[i]);
   return true;
 }
 
