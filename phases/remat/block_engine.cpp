@@ -22,6 +22,7 @@ constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
 constexpr unsigned kMostPoints = 16;
 /// A bound for compile time: a plan looks at the instructions of a block, and so much may be looked at in a function.
 constexpr std::uint64_t kMostWork = 10'000'000, kWorkOfPlan = 500;
+constexpr std::uint64_t kMostWorkForWarps = kMostWork / 25; // spills cost more than warps gain
 
 Rematerializer::Costs costsOf(const Knobs& knobs) {
   Rematerializer::Costs costs;
@@ -177,6 +178,7 @@ PullInRules BlockEngine::rulesFor(BlockId id) const {
 BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const std::vector<VRegId>& live,
                                               const PullInRules& rules) {
   PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  const std::uint64_t mostWork = target_.reason == RematTarget::Reason::Occupancy ? kMostWorkForWarps : kMostWork;
   std::uint64_t workOfPlan = kWorkOfPlan;
   for (const Instr* at = function_.block(point.block)->first; at; at = at->next)
     ++workOfPlan;
@@ -192,7 +194,7 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
     const std::vector<Instr*> defs = remat_.definitions(value);
     const bool isSpecial =
         std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
-    if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= kMostWork) continue;
+    if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= mostWork) continue;
     work_ += workOfPlan;
     std::optional<PullIn> plan = planner.plan(value, point, isOver_);
     if (!plan) continue;
