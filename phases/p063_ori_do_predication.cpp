@@ -119,7 +119,7 @@ class Predicator {
         if (speculation == Speculation::Never)
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
         if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
-        loads |= isa::desc(instr.op).has(isa::Flag::Load);
+        loads |= isa::desc(instr.op).has(isa::Flag::Load) && instr.op != Op::LDL;
         // What is loaded lives until somebody chooses: wide loads take many registers.
         slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
                                                      : issueSlots(context_.target, instr);
@@ -137,8 +137,8 @@ class Predicator {
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
     const bool isDivergent = divergence_.branchesApart(c.head->id);
-    // An arm that only computes is often the rare way out of something. Loads wait beside those of other arms. Of two
-    // arms one runs in any case.
+    // An arm that only computes is often the rare way out of something. Loads wait beside those of other arms; those
+    // from local memory do not wait long. Of two arms one runs in any case.
     const unsigned sixths = c.taken && c.passed ? 10 : loads ? 9 : 6;
     const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
     if (slots > limit)
