@@ -318,7 +318,7 @@ void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
   if (followsCalls && knobs_.enabled(usesWorkList ? Knob::DumpIpMsp : Knob::DumpIpMspq))
     options.trace = &result_.phaseText;
   ptxPhase(number, [&](Source& source) {
-    ptx::MemorySpaceResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
+    ptx::ModulePhaseResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
     // What an earlier phase has said is not said again.
     std::erase_if(result.remarks, [&](const ptx::PhaseRemark& r) {
       return !r.isDone && !source.keptGeneric.emplace(r.line, r.message).second;
@@ -332,7 +332,7 @@ template <typename Work> void Compilation::ptxPhase(std::string_view number, Wor
   modulePhase(number, [&] {
     const phases::ModulePhase& phase = phases::modulePhase(number);
     for (Source& source : sources_) {
-      const auto result = work(source);
+      const ptx::ModulePhaseResult result = work(source);
       for (const ptx::PhaseRemark& r : result.remarks)
         moduleRemarks_.push_back({.phase = phase.number,
                                   .function = std::string(source.ptx->text(source.ptx->function(r.function).name)),

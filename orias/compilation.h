@@ -87,7 +87,7 @@ class Compilation {
   void settleDebugging();
   void check();
   void resolveSpaces(std::string_view phase, bool followsCalls);
-  /// A phase of modules on PTX: dumps, remarks, observers. `work` gets a source and returns {hasChanged, remarks}.
+  /// A phase of modules on PTX: dumps, remarks, observers. `work` gets a source and returns a ptx::ModulePhaseResult.
   template <typename Work> void ptxPhase(std::string_view phase, Work&& work);
   void lower();
   void settleLaunches();

@@ -55,7 +55,7 @@ const Entry& v2Of(const Entry& entry) {
 class LaunchExpander {
  public:
   LaunchExpander(Module& module, FunctionId id, const FormTable& forms, PtxEditor& editor, Diagnostics& diagnostics,
-                 unsigned variant, CdpResult& result)
+                 unsigned variant, ModulePhaseResult& result)
       : module_(module), id_(id), forms_(forms), editor_(editor), diagnostics_(diagnostics), variant_(variant),
         result_(result) {}
 
@@ -378,7 +378,7 @@ class LaunchExpander {
   PtxEditor& editor_;
   Diagnostics& diagnostics_;
   const unsigned variant_;
-  CdpResult& result_;
+  ModulePhaseResult& result_;
   std::vector<Call> calls_;
   std::vector<std::uint32_t> expanded_;  // instructions
   std::vector<Definition> definitions_;  // by RegisterId
@@ -387,8 +387,8 @@ class LaunchExpander {
 
 } // namespace
 
-CdpResult expandCdpLaunches(Module& module, Diagnostics& diagnostics, unsigned variant) {
-  CdpResult result;
+ModulePhaseResult expandCdpLaunches(Module& module, Diagnostics& diagnostics, unsigned variant) {
+  ModulePhaseResult result;
   const auto isLaunch = [&](const Function& f) { return !f.hasBody && entryOf(module.text(f.name)) != nullptr; };
   if (module.addressSize != 64 || std::ranges::none_of(module.functions, isLaunch)) return result;
   const FormTable forms(module);

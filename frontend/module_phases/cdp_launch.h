@@ -4,14 +4,7 @@
 #include "frontend/module_phases/module_remark.h"
 #include "support/diagnostics.h"
 
-#include <vector>
-
 namespace orias::ptx {
-
-struct CdpResult {
-  bool hasChanged = false;
-  std::vector<PhaseRemark> remarks;
-};
 
 /// Phase M4, CDPLaunchExpander and CDPParameterBuffer: calls of the functions by which kernels launch kernels name
 /// those of the device runtime that `variant` (1 or 2) has: cudaLaunchDevice and cudaGetParameterBuffer, and their V2
@@ -23,6 +16,6 @@ struct CdpResult {
 /// calls, under the names of the variant, with a warning.
 ///
 /// What is launched must be a kernel: an error otherwise.
-CdpResult expandCdpLaunches(Module& module, Diagnostics& diagnostics, unsigned variant);
+ModulePhaseResult expandCdpLaunches(Module& module, Diagnostics& diagnostics, unsigned variant);
 
 } // namespace orias::ptx

@@ -46,7 +46,7 @@ std::string listOf(SpaceMask mask) {
 class SpaceResolver {
  public:
   SpaceResolver(Module& module, FunctionId id, const FormTable& forms, const PointerSpaces& spaces, PtxEditor& editor,
-                Diagnostics& diagnostics, const MemorySpaceOptions& options, MemorySpaceResult& result,
+                Diagnostics& diagnostics, const MemorySpaceOptions& options, ModulePhaseResult& result,
                 WarnedPlaces& warned)
       : module_(module), id_(id), f_(module.functions[index(id)]), forms_(forms), spaces_(spaces),
         facts_(spaces.facts(id)), editor_(editor), diagnostics_(diagnostics), options_(options), result_(result),
@@ -200,7 +200,7 @@ class SpaceResolver {
   PtxEditor& editor_;
   Diagnostics& diagnostics_;
   const MemorySpaceOptions& options_;
-  MemorySpaceResult& result_;
+  ModulePhaseResult& result_;
   WarnedPlaces& warned_;
   Function before_; // for remarks, with its definitions
   std::vector<std::vector<std::uint32_t>> definitions_;
@@ -210,9 +210,9 @@ class SpaceResolver {
 
 } // namespace
 
-MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
+ModulePhaseResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
                                  WarnedPlaces& warned) {
-  MemorySpaceResult result;
+  ModulePhaseResult result;
   if (module.addressSize != 64 ||
       std::ranges::none_of(module.opcodes, [&](const Opcode& o) { return mayBeGeneric(module, o); }))
     return result;

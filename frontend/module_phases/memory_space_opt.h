@@ -9,7 +9,6 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace orias::ptx {
 
@@ -31,11 +30,6 @@ struct MemorySpaceOptions {
   std::string* trace = nullptr; ///< the steps across calls, if not null
 };
 
-struct MemorySpaceResult {
-  bool hasChanged = false;
-  std::vector<PhaseRemark> remarks; ///< if wanted
-};
-
 /// Places of instructions that have been warned of: each is once.
 using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -53,7 +47,7 @@ using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 /// Phase M7, IPMSP, is the same with SpaceAssumptions::followsCalls: what callers pass and callees return is known,
 /// too. Functions that are called with addresses in several spaces are cloned first (function_clones.h). Functions that
 /// other modules or pointers may reach keep generic accesses.
-MemorySpaceResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
+ModulePhaseResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
                                  WarnedPlaces& warned);
 
 } // namespace orias::ptx

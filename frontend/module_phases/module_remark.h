@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace orias::ptx {
 
@@ -13,6 +14,11 @@ struct PhaseRemark {
   std::uint32_t line = 0;
   bool isDone = false;
   std::string message;
+};
+
+struct ModulePhaseResult {
+  bool hasChanged = false;
+  std::vector<PhaseRemark> remarks; ///< if wanted
 };
 
 } // namespace orias::ptx

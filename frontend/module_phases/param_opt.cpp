@@ -18,7 +18,7 @@ using LoadedValue = std::tuple<VariableId, std::int64_t, Type, unsigned>;
 class KernelParameters {
  public:
   KernelParameters(Module& module, FunctionId id, const FormTable& forms, PtxEditor& editor, bool wantRemarks,
-                   ParamOptResult& result)
+                   ModulePhaseResult& result)
       : module_(module), id_(id), f_(module.functions[index(id)]), forms_(forms), editor_(editor),
         wantRemarks_(wantRemarks), result_(result) {}
 
@@ -218,14 +218,14 @@ class KernelParameters {
   const FormTable& forms_;
   PtxEditor& editor_;
   const bool wantRemarks_;
-  ParamOptResult& result_;
+  ModulePhaseResult& result_;
   std::vector<bool> fromParameter_; // by RegisterId
 };
 
 } // namespace
 
-ParamOptResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks) {
-  ParamOptResult result;
+ModulePhaseResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks) {
+  ModulePhaseResult result;
   PtxEditor editor(module);
   const auto forKernels = [&](void (KernelParameters::*step)()) {
     const FormTable& table = forms.table();

@@ -4,14 +4,7 @@
 #include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/module_remark.h"
 
-#include <vector>
-
 namespace orias::ptx {
-
-struct ParamOptResult {
-  bool hasChanged = false;
-  std::vector<PhaseRemark> remarks; ///< if wanted
-};
 
 /// Phase M9, ParamOpt and KernelArgEliminator, on kernels. Their parameters are constants: nothing can store to them.
 ///
@@ -20,6 +13,6 @@ struct ParamOptResult {
 ///
 /// A load of a parameter that nobody reads goes, with the moves and conversions of it. A parameter that is not used at
 /// all keeps its place, since the host writes the others behind it; a remark names it.
-ParamOptResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks);
+ModulePhaseResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks);
 
 } // namespace orias::ptx

@@ -510,8 +510,8 @@ class Round {
 
 } // namespace
 
-PretreatResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks) {
-  PretreatResult result;
+ModulePhaseResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks) {
+  ModulePhaseResult result;
   PtxEditor editor(module);
   for (std::uint32_t f = 0; f < module.functions.size(); ++f) {
     Function& function = module.functions[f];

@@ -4,14 +4,7 @@
 #include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/module_remark.h"
 
-#include <vector>
-
 namespace orias::ptx {
-
-struct PretreatResult {
-  bool hasChanged = false;
-  std::vector<PhaseRemark> remarks; ///< if wanted
-};
 
 /// Phase M1, Pretreat: the nineteen clean-ups of the public literature, by its numbers, in their PTX form. They make
 /// equal things look equal and change nothing that a program can see. They run in order, again and again until nothing
@@ -40,6 +33,6 @@ struct PretreatResult {
 ///  17 kernel metadata: .maxnctapersm of old PTX becomes .minnctapersm.
 ///  18 unreachable code.
 ///  19 empty constructor lists: none. PTX has none.
-PretreatResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks);
+ModulePhaseResult pretreat(Module& module, GrowingForms& forms, bool wantRemarks);
 
 } // namespace orias::ptx

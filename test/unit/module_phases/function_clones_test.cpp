@@ -2,13 +2,11 @@
 
 #include "frontend/module_phases/function_clones.h"
 
-#include "frontend/check.h"
-#include "frontend/parse.h"
 #include "frontend/print.h"
+#include "test/unit/module_phases/checked.h"
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
-#include <memory>
 #include <string>
 
 using namespace orias;
@@ -41,10 +39,9 @@ std::string kernel(const std::string& body) {
 
 Made cloned(const std::string& items, MemorySpaceOptions options = {}) {
   const std::string text = ".version 8.7\n.target sm_90\n.address_size 64\n" + items;
-  Diagnostics diagnostics("a.ptx", text);
-  const std::unique_ptr<Module> module = parse(text, diagnostics);
-  check(*module, {}, diagnostics);
-  REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
+  Checked checked(text);
+  Module* const module = checked.module.get();
+  Diagnostics& diagnostics = checked.diagnostics;
   Made made;
   options.assumptions.followsCalls = true;
   if (options.cloning.growthPercent == 0) options.cloning.growthPercent = 1000;

@@ -2,13 +2,11 @@
 
 #include "frontend/module_phases/param_opt.h"
 
-#include "frontend/check.h"
-#include "frontend/parse.h"
 #include "frontend/print.h"
+#include "test/unit/module_phases/checked.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>
-#include <memory>
 #include <string>
 
 using namespace orias;
@@ -18,7 +16,7 @@ namespace {
 
 struct Made {
   std::string text;
-  ParamOptResult result;
+  ModulePhaseResult result;
 };
 
 Made after(const std::string& body) {
@@ -27,12 +25,10 @@ Made after(const std::string& body) {
                            ".reg .b64 %a<9>; .reg .b32 %r<19>; .reg .f32 %f<9>; .reg .b16 %h<9>; .reg .pred %p<9>;\n"
                            "ld.param.u64 %a1, [out];\n" +
                            body + " ret;\n}\n";
-  Diagnostics diagnostics("a.ptx", text);
-  const std::unique_ptr<Module> module = parse(text, diagnostics);
-  check(*module, {}, diagnostics);
-  REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
+  const Checked checked(text);
+  Module* const module = checked.module.get();
   GrowingForms forms(*module);
-  ParamOptResult result = paramOpt(*module, forms, true);
+  ModulePhaseResult result = paramOpt(*module, forms, true);
   return {print(*module, module->functions.back()), std::move(result)};
 }
 

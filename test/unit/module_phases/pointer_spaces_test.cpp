@@ -1,12 +1,10 @@
 // Which spaces generic addresses may lie in.
 
-#include "frontend/check.h"
 #include "frontend/module_phases/memory_space_opt.h"
-#include "frontend/parse.h"
 #include "frontend/print.h"
+#include "test/unit/module_phases/checked.h"
 
 #include <doctest/doctest.h>
-#include <memory>
 #include <string>
 
 using namespace orias;
@@ -26,10 +24,9 @@ std::string after(const std::string& body, const MemorySpaceOptions& options = {
                            "mov.u64 %a3, tile; cvta.shared.u64 %a4, %a3;\n"
                            "ld.param.u64 %a5, [any]; mov.u32 %r1, %tid.x;\n" +
                            body + "ret;\n}\n";
-  Diagnostics diagnostics("a.ptx", text);
-  const std::unique_ptr<Module> module = parse(text, diagnostics);
-  check(*module, {}, diagnostics);
-  REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
+  Checked checked(text);
+  Module* const module = checked.module.get();
+  Diagnostics& diagnostics = checked.diagnostics;
   WarnedPlaces warned;
   memorySpaceOpt(*module, diagnostics, options, warned);
   return print(*module, module->functions.back());

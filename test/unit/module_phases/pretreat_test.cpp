@@ -5,6 +5,7 @@
 #include "frontend/check.h"
 #include "frontend/parse.h"
 #include "frontend/print.h"
+#include "test/unit/module_phases/checked.h"
 
 #include <doctest/doctest.h>
 #include <memory>
@@ -25,10 +26,8 @@ std::string after(const std::string& body) {
                            ".shared .align 8 .b8 tile[64];\n"
                            "ld.param.u64 %a1, [any]; ld.param.u32 %r1, [any]; mov.u32 %r2, %tid.x;\n" +
                            body + " ret;\n}\n";
-  Diagnostics diagnostics("a.ptx", text);
-  const std::unique_ptr<Module> module = parse(text, diagnostics);
-  check(*module, {}, diagnostics);
-  REQUIRE_MESSAGE(!diagnostics.hasErrors(), diagnostics.render());
+  const Checked checked(text);
+  Module* const module = checked.module.get();
   GrowingForms forms(*module);
   pretreat(*module, forms, false);
   const std::string once = print(*module, module->functions.back());
