@@ -82,11 +82,10 @@ class GuardedSelects {
   }
 
   /// Takes the word down when the select gives it to the lanes that run the instruction, and `other` to the others.
-  static bool note(const Instr& select, const Operand& guard, const Operand& result, std::vector<Choice>& choices) {
+  static bool note(Instr& select, const Operand& guard, const Operand& result, std::vector<Choice>& choices) {
     if (select.isGuarded()) return false;
     const Operand to = select.op_(0).value(), yes = select.op_(1).value(), no = select.op_(2).value();
-    Operand which = select.op_(3).value();
-    which.flags &= static_cast<std::uint8_t>(~Operand::kLastUse);
+    const Operand which = select.op_(3).value();
     if (which.reg != guard.reg || which.file != guard.file || !which.isVirtual()) return false;
     const bool sameSense = which.inverted() == guard.inverted();
     const Operand mine = sameSense ? yes : no, other = sameSense ? no : yes;
@@ -95,7 +94,7 @@ class GuardedSelects {
     const bool isMovable = other.isImm() || other.isZeroReg() || isPlainRegister(other);
     Choice& choice = choices[mine.sub];
     if (choice.select || !isMovable) return false;
-    choice = {const_cast<Instr*>(&select), to, other};
+    choice = {&select, to, other};
     return true;
   }
 
@@ -111,7 +110,7 @@ class GuardedSelects {
   /// From the instruction to the last select, nobody but the selects knows the result, and the other values stay.
   bool mayWriteEarly(const Instr& instr, const Instr& last, const Operand& to,
                      const std::vector<Choice>& choices) const {
-    if (reads(instr, to) || function_.vreg(to.reg).align < ori::defaultAlign(to.width)) return false;
+    if (reads(instr, to)) return false;
     for (const Instr* at = instr.next;; at = at->next) {
       bool isSelect = false;
       for (const Choice& choice : choices) {

@@ -2,9 +2,9 @@
 #include "phases/expansion.h"
 #include "support/check.h"
 
-// Exactly rounded quotients, reciprocals and square roots of f32. The fast ways are steps of Newton and Markstein on
-// f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4); numbers for which a step could leave the normal
-// ones go aside: quotients are computed in f64, roots are scaled.
+// Exactly rounded quotients, reciprocals and square roots of f32. The fast paths are steps of Newton and Markstein on
+// f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). Operands for which a step could overflow or become
+// subnormal take a slow path: quotients are computed in f64; a root scales its operand by a power of four first.
 //
 // Fast paths. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
 // rcp.approx and rsqrt.approx). One step of third order makes y = RN(1/b), whatever y0 is. Then q' = q + (a - b q) y
@@ -13,10 +13,10 @@
 // step. test/exact shows that this holds for each b: it tries a reciprocal and a root for all mantissas with each seed,
 // and a quotient for all divisors with the dividends whose quotients are nearest to a number or a midpoint.
 //
-// The slow way of a root scales by a power of four: the argument to one whose remainder is exact, and the root back, to
-// a normal number. Both are exact.
+// The slow path of a root scales by a power of four: the argument to one whose remainder is exact, and the root back,
+// to a normal number. Both are exact.
 //
-// The slow way of a quotient, in f64, rounds a second time when it converts back. That this gives what rounding the
+// The slow path of a quotient, in f64, rounds a second time when it converts back. That this gives what rounding the
 // true value once gives: the f64 result x is within 2^-53 (1 + 2^-40) of the true value t, relatively, and equal to it
 // where f64 can hold t. The numbers at which rounding to f32 changes (its numbers and the midpoints between them) have
 // at most 25 significant bits. Where t = a / b is not such a number m, it is farther from it than that: |a - m b| is at
@@ -54,13 +54,13 @@ Operand quotient64(Expansion& e, Operand a, Operand b) {
   return e.select64(regular, exact, crude);
 }
 
-/// What the slow and the fast way of one macro know.
+/// What the slow and the fast path of one macro know.
 struct FloatMacro {
   Expansion& e;
   isa::Rnd rounding;
   bool ftz;
 
-  /// The operand as the slow way takes it.
+  /// The operand as the slow path takes it.
   Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
 };
 

@@ -250,8 +250,10 @@ class Level {
       taken = &candidate;
     }
     if (!taken) return "not unrolled: it gains too little";
-    if (taken->isCounted) plan = counted;
-    if (taken->isCounted) plan.trips = 0;
+    if (taken->isCounted) {
+      plan = counted;
+      plan.trips = 0;
+    }
     plan.copies = taken->copies;
     return nullptr;
   }

@@ -241,7 +241,7 @@ class Assigner {
                     std::uint8_t not_ = 0) {
     constexpr std::uint32_t kNear = 4;
     std::uint8_t inUse = 0;
-    for (const State* state : {&state_, &ghosts_})
+    for (const State* state : {&state_, &anticipated_})
       for (const Outstanding& o : *state)
         inUse |= o.cover;
     unsigned freeCount = 0, readCount = 0, alikeCount = 0;
@@ -293,11 +293,11 @@ class Assigner {
     state_ = entry;
     users_.fill({});
     const FlatBlock& block = code_.blocks[b];
-    ghosts_.clear();
+    anticipated_.clear();
     if (isFirstWalk_) {
       findNext(block);
-      ghosts_ = expectedAtEntry_[b];
-      for (const Outstanding& o : ghosts_)
+      anticipated_ = expectedAtEntry_[b];
+      for (const Outstanding& o : anticipated_)
         noteUser(o);
     }
     for (std::uint32_t i = block.first; i < block.end; ++i) {
@@ -305,7 +305,7 @@ class Assigner {
       step(i);
     }
     for (std::uint32_t s : block.successors)
-      if (isFirstWalk_ && s > b) join(expectedAtEntry_[s], ghosts_);
+      if (isFirstWalk_ && s > b) join(expectedAtEntry_[s], anticipated_);
     sortByKey(state_);
     return std::move(state_);
   }
@@ -363,9 +363,9 @@ class Assigner {
     std::uint8_t mask = control.waitMask;
     std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
     for (const FlatTouch& t : code_.touches(f))
-      for (const Outstanding& o : ghosts_)
+      for (const Outstanding& o : anticipated_)
         if (o.unit == t.unit && (o.isWrite || t.isDef) && !passesInOrder(o, t, f)) mask |= o.cover;
-    std::erase_if(ghosts_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
+    std::erase_if(anticipated_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
   }
 
   /// CCTL.IVALL: ends the load or atomic with acquire semantics before it. Lines that the cache fetches before that
@@ -422,7 +422,7 @@ class Assigner {
       std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
       state_.push_back(o);
     }
-    for (State* state : {&state_, &ghosts_})
+    for (State* state : {&state_, &anticipated_})
       std::erase_if(*state, [&](const Outstanding& o) {
         return !o.isWrite && settles(index, code_.instrs[o.producer].latencyClass);
       });
@@ -475,7 +475,7 @@ class Assigner {
   std::vector<State> exits_;           // by block
   std::vector<State> expected_;        // by block: what came over its back edges when scoreboards were chosen before
   std::vector<State> expectedAtEntry_; // by block: what of that is still under way where it begins
-  State ghosts_;                       // and at this place; for the choice of scoreboards only
+  State anticipated_;                  // and at this place; for the choice of scoreboards only
   std::vector<std::uint32_t> firstTouch_, firstWrite_; // by register: where the block touches or writes it first
   std::vector<Units> laterTouched_, laterWritten_;     // by block
   std::vector<std::uint32_t> nextTouch_, nextWrite_;   // by instruction of the block
