@@ -69,7 +69,7 @@ void appendTail(FunctionCode& code, const isa::Target& target) {
       self.operands[i] = Operand::label(Operand::kNoReg);
       self.operands[i].imm = -static_cast<std::int32_t>(kWordBytes);
     }
-  code.words.push_back(encodeOrThrow(self, target, [] { return "the branch behind the code"; }));
+  code.words.push_back(encodeOrThrow(self, target, [] { return "the branch after the code"; }));
   code.origin.push_back(nullptr);
   const isa::Word nop = encodeOrThrow(isa::makeInst(isa::Op::NOP), target, [] { return "NOP"; });
   while (code.byteSize() % kTextAlignment != 0) {
@@ -177,7 +177,7 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
     const std::optional<Inst> decoded = isa::decodeFor(target, code.words[i]);
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
     if (!decoded) {
-      differences.push_back(fmt::format("{:#06x}: the word does not decode", offset));
+      differences.push_back(fmt::format("{:#06x}: the encoding does not decode", offset));
       continue;
     }
     const ori::Instr* origin = code.origin[i];
@@ -188,7 +188,7 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
     }
     const isa::EncodeResult again = isa::encode(*decoded, target);
     if (!again || again.word != code.words[i])
-      differences.push_back(fmt::format("{:#06x}: decodes, but encodes to another word", offset));
+      differences.push_back(fmt::format("{:#06x}: decodes, but encodes differently", offset));
   }
   return differences;
 }

@@ -440,11 +440,10 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
     const auto inst = isa::decodeFor(target, words[index]);
     return fmt::format("{:#06x} {}", 16 * index, inst ? isa::printFor(target, *inst, options) : "?");
   };
-  static constexpr const char* kFilePrefix[] = {"R", "UR", "P", "UP", "B"};
   static constexpr const char* kEvidence[] = {"observed", "table", "assumed"};
   const std::string what = violation.kind == Kind::EarlyWait
                                ? fmt::format("scoreboard {}", violation.reg)
-                               : fmt::format("{}{}", kFilePrefix[static_cast<unsigned>(violation.file)], violation.reg);
+                               : fmt::format("{}{}", isa::fileName(violation.file), violation.reg);
   const char* evidence = kEvidence[static_cast<unsigned>(violation.evidence)];
   const std::string first = text(violation.first), second = text(violation.second);
   switch (violation.kind) {
@@ -463,7 +462,7 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
                        violation.actual, violation.needed);
   case Kind::TooClose:
     return fmt::format("{} -> {}: issues {} cycles later, needs {}", first, second, violation.actual, violation.needed);
-  case Kind::ProductUnderWay: return fmt::format("{} -> {}: {} belongs to a product under way", first, second, what);
+  case Kind::ProductUnderWay: return fmt::format("{} -> {}: {} belongs to a wgmma in flight", first, second, what);
   case Kind::ShortStall:
     return fmt::format("{}: stalls {} cycles, needs {}", first, violation.actual, violation.needed);
   }

@@ -1,8 +1,8 @@
 #pragma once
 
-// The static hazard checker: reads the final words of a function, works out every dependence again, and says where an
+// The static hazard checker: decodes the final code of a function, recomputes every dependence, and reports where an
 // instruction could read too early or write over what is still needed. It knows nothing of the passes that chose the
-// control words; it shares the instruction table and the latency tables with them.
+// control information; it shares the instruction table and the latency tables with them.
 
 #include "encoder/isa/effects.h"
 
@@ -20,13 +20,13 @@ enum class Kind : std::uint8_t {
   MissingWait, ///< a scoreboarded result or late read is not waited for
   EarlyWait,   ///< a scoreboard is waited for before it counts as taken
   ShortStall,  ///< below the least stall count of the instruction
-  TooClose,    ///< an instruction follows another one too early, whatever they read and write
-  /// A product of a warp group may be under way still when its registers are touched, or when the warps of the group
+  TooClose,    ///< an instruction follows another one too early, without a register dependence
+  /// A wgmma may still be in flight when its registers are accessed, or when the warps of the group
   /// arrive for it while a register of it is not written yet.
   ProductUnderWay
 };
 
-/// One violation. `first` and `second` are indices into the words; for ShortStall both are the same.
+/// One violation. `first` and `second` are instruction indices; for ShortStall both are the same.
 struct Violation {
   Kind kind = Kind::Raw;
   std::uint32_t first = 0;
@@ -44,7 +44,7 @@ struct Report {
   std::vector<std::uint32_t> unknown;
 };
 
-/// Checks the words of one function, which start at address 0 of its section.
+/// Checks the encodings of one function, which start at address 0 of its section.
 Report check(std::span<const isa::Word> words, const isa::Target& target);
 
 /// "0x0120 ISETP... -> 0x0130 @P0 BRA: P0 needs 13 cycles, has 5 (observed)".

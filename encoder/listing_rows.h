@@ -1,6 +1,6 @@
 #pragma once
 
-// What all listings have in common, wherever their words come from.
+// The common part of all listings, for code from any source.
 
 #include "encoder/listing.h"
 
@@ -9,8 +9,8 @@
 
 namespace orias::encoder {
 
-/// The rows of the words of that chip by themselves: text, labels, control fields. `names` are names of places, by byte
-/// offset; the other targets of branches are numbered.
+/// The rows of the code alone, for that target: text, labels, control information. `names` are names of addresses, by
+/// byte offset; the other targets of branches are numbered.
 std::vector<ListingRow> listingRows(std::span<const isa::Word> words, const std::map<std::uint32_t, std::string>& names,
                                     const isa::Target& target);
 

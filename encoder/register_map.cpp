@@ -1,4 +1,4 @@
-#include "encoder/code.h"
+#include "encoder/register_map.h"
 
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/liveness.h"
@@ -44,11 +44,9 @@ std::vector<Registers> maybeWritten(const ori::Function& function, const ori::Cf
   return in;
 }
 
-} // namespace
-
-/// A register that only guarded code reads is live above that code on paths that never wrote it. Those are not counted.
-std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code) {
-  std::vector<LiveCounts> byInstr(function.instrIdCount());
+/// Calls f(instruction, registers live behind it, components), in the order of the layout. A register that only guarded
+/// code reads is live above that code on paths that never wrote it. Those are left out.
+template <typename F> void forEachLive(const ori::Function& function, F&& f) {
   const ori::Cfg cfg(function);
   const ori::Liveness liveness(cfg);
   const ori::Components& components = liveness.components();
@@ -67,17 +65,53 @@ std::vector<LiveCounts> registerMap(const ori::Function& function, const Functio
     }
     for (auto it = liveBehind.rbegin(); it != liveBehind.rend(); ++it) {
       addWrites(components, *it->first, written[block->id]);
-      const Registers here = it->second & written[block->id];
-      for (std::size_t r = here._Find_first(); r < here.size(); r = here._Find_next(r)) {
-        const auto c = static_cast<ori::CompId>(r + components.virtualCount());
-        ++byInstr[it->first->id][static_cast<std::size_t>(components.file(c))];
-      }
+      f(*it->first, it->second & written[block->id], components);
     }
   }
+}
+
+template <typename F> void forEachRegister(const Registers& registers, const ori::Components& components, F&& f) {
+  for (std::size_t r = registers._Find_first(); r < registers.size(); r = registers._Find_next(r))
+    f(static_cast<ori::CompId>(r + components.virtualCount()));
+}
+
+} // namespace
+
+std::vector<LiveCounts> registerMap(const ori::Function& function, const FunctionCode& code) {
+  std::vector<LiveCounts> byInstr(function.instrIdCount());
+  forEachLive(function, [&](const ori::Instr& instr, const Registers& live, const ori::Components& components) {
+    forEachRegister(live, components,
+                    [&](ori::CompId c) { ++byInstr[instr.id][static_cast<std::size_t>(components.file(c))]; });
+  });
   std::vector<LiveCounts> map(code.words.size());
   for (std::size_t i = 0; i < map.size(); ++i)
     if (code.origin[i]) map[i] = byInstr[code.origin[i]->id];
   return map;
+}
+
+std::vector<LiveRange> liveRanges(const ori::Function& function, const FunctionCode& code) {
+  std::vector<Registers> behind(function.instrIdCount());
+  Registers all;
+  std::vector<std::pair<isa::File, std::uint32_t>> names(Registers().size()); // by index
+  forEachLive(function, [&](const ori::Instr& instr, const Registers& live, const ori::Components& components) {
+    behind[instr.id] = live;
+    forEachRegister(live & ~all, components, [&](ori::CompId c) {
+      names[indexOf(components, c)] = {components.file(c), components.physicalNumber(c)};
+    });
+    all |= live;
+  });
+  std::vector<LiveRange> ranges;
+  const auto count = static_cast<std::uint32_t>(code.words.size());
+  for (std::size_t r = all._Find_first(); r < all.size(); r = all._Find_next(r)) {
+    bool isOpen = false;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      const bool isLive = code.origin[i] && behind[code.origin[i]->id][r];
+      if (isLive && !isOpen) ranges.push_back({names[r].first, names[r].second, i, i});
+      if (isLive) ranges.back().end = i + 1;
+      isOpen = isLive;
+    }
+  }
+  return ranges;
 }
 
 } // namespace orias::encoder

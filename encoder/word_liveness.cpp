@@ -14,9 +14,9 @@ namespace orias::encoder {
 namespace {
 
 // One dense number for each register of each file.
-constexpr std::array<unsigned, isa::kFileCount> kRegisters{256, 64, 8, 8, 16};
-constexpr std::array<unsigned, isa::kFileCount> kFirst{0, 256, 320, 328, 336};
-constexpr unsigned kUnits = 352;
+constexpr std::array<unsigned, isa::kFileCount> kRegisters{256, 256, 8, 8, 16};
+constexpr std::array<unsigned, isa::kFileCount> kFirst{0, 256, 512, 520, 528};
+constexpr unsigned kUnits = 544;
 static_assert(kFirst.back() + kRegisters.back() == kUnits);
 using Units = std::bitset<kUnits>;
 

@@ -18,8 +18,8 @@ struct EncodeResult {
 
 /// Encodes an allocated instruction: no virtual registers, no block labels (labels are distances), no symbols.
 EncodeResult encode(const Inst& inst, const Target& target);
-/// The same without asking whether the chip has the instruction.
-EncodeResult encode(const Inst& inst);
+/// The same without asking whether a chip has the instruction.
+EncodeResult encode(const Inst& inst, WordFormat format = WordFormat::Sm90);
 
 /// Does the table name the chip in the instruction's row?
 bool isListedFor(const Target& target, Op op);
@@ -29,7 +29,7 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
 
 /// The instruction that a word means; nothing when the table has no row whose fixed bits it matches. What decodes,
 /// encodes to the same word again.
-std::optional<Inst> decode(const Word& word);
+std::optional<Inst> decode(const Word& word, WordFormat format = WordFormat::Sm90);
 
 /// The control fields, which lie in the same bits of every word, known or not.
 Control controlOf(const Word& word);

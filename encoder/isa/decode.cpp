@@ -18,7 +18,7 @@ struct OpcodeIndex {
   std::array<std::uint16_t, 4097> first{};
   std::vector<Candidate> list;
 
-  OpcodeIndex() {
+  explicit OpcodeIndex(WordFormat format) {
     for (unsigned pass = 0; pass < 2; ++pass) {
       std::array<std::uint16_t, 4096> next{};
       if (pass == 1) {
@@ -26,13 +26,19 @@ struct OpcodeIndex {
         for (unsigned k = 0; k < 4096; ++k)
           next[k] = first[k];
       }
-      for (const InstrDesc& d : allInstrs())
+      const std::uint16_t chips = format == WordFormat::Sm120   ? kSm120
+                                  : format == WordFormat::Sm100 ? kTensorSms
+                                                                : kUntilSm90;
+      for (const InstrDesc& base : allInstrs()) {
+        if ((base.sms & chips) == 0) continue;
+        const InstrDesc& d = isa::desc(base.op, format);
         for (const Form& f : d.formList()) {
           if (pass == 0)
             ++first[f.opcode + 1u];
           else
             list[next[f.opcode]++] = {&d, &f};
         }
+      }
       if (pass == 0)
         for (unsigned k = 0; k < 4096; ++k)
           first[k + 1] = static_cast<std::uint16_t>(first[k + 1] + first[k]);
@@ -40,9 +46,9 @@ struct OpcodeIndex {
   }
 };
 
-const OpcodeIndex& opcodeIndex() {
-  static const OpcodeIndex index;
-  return index;
+const OpcodeIndex& opcodeIndex(WordFormat format) {
+  static const OpcodeIndex until90(WordFormat::Sm90), of100(WordFormat::Sm100), of120(WordFormat::Sm120);
+  return format == WordFormat::Sm120 ? of120 : format == WordFormat::Sm100 ? of100 : until90;
 }
 
 /// False when a field holds something that an Inst cannot say.
@@ -52,17 +58,22 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   switch (f.kind) {
   case Enc::None: o = Operand{}; return true;
   case Enc::Gpr: reg(File::R); break;
-  case Enc::Ugpr: reg(File::UR); break;
+  case Enc::Ugpr:
+    reg(File::UR);
+    if (raw == lowMask(f.width)) o.reg = kURZ;
+    break;
   case Enc::Pred: reg(File::P); break;
   case Enc::Upred: reg(File::UP); break;
   case Enc::PredInverted: o = Operand::physical(File::P, static_cast<std::uint32_t>(7 - raw)); break;
   case Enc::UpredInverted: o = Operand::physical(File::UP, static_cast<std::uint32_t>(7 - raw)); break;
   case Enc::Bar: reg(File::B); break;
   case Enc::UImm: o = Operand::immediate(static_cast<std::int32_t>(raw << f.scale)); break;
-  case Enc::SImm:
-    o = Operand::immediate(
-        static_cast<std::int32_t>(signExtend(raw, f.width + f.width2) * (std::int64_t{1} << f.scale)));
+  case Enc::SImm: {
+    const std::int64_t value = signExtend(raw, f.width + f.width2) * (std::int64_t{1} << f.scale);
+    if (f.width + f.width2 > 32 && value != static_cast<std::int32_t>(value)) return false;
+    o = Operand::immediate(static_cast<std::int32_t>(value));
     break;
+  }
   case Enc::Label: {
     const std::int64_t distance = signExtend(raw, f.width + f.width2) * (std::int64_t{1} << f.scale);
     if (distance != static_cast<std::int32_t>(distance)) return false;
@@ -76,6 +87,7 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
                           static_cast<std::int32_t>(getBits(w, f.pos, f.width) << f.scale), width);
     if (getBits(w, 91, 1) != 0) {
       o.reg = static_cast<std::uint32_t>(getBits(w, f.ur, 6));
+      if (o.reg == lowMask(6)) o.reg = kURZ;
       if (o.bank != 0) return false;
     } else if (getBits(w, f.ur, 6) != 0) {
       return false;
@@ -102,7 +114,8 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
   inst.operandCount = d.slotCount;
   for (unsigned i = 0; i < d.modCount; ++i) {
     const ModDesc& m = d.mods[i];
-    const auto value = static_cast<unsigned>(getBits(w, m.pos, m.width) | getBits(w, m.pos2, m.width2) << m.width);
+    const auto value =
+        static_cast<unsigned>(getBits(w, m.pos, m.width) | getBits(w, m.pos2, m.width2) << m.width) + m.bias;
     if (!m.isLegal(value)) return false;
     inst.mods[i] = static_cast<std::uint8_t>(value);
   }
@@ -130,8 +143,8 @@ Control controlOf(const Word& word) {
   return c;
 }
 
-std::optional<Inst> decode(const Word& word) {
-  const OpcodeIndex& index = opcodeIndex();
+std::optional<Inst> decode(const Word& word, WordFormat format) {
+  const OpcodeIndex& index = opcodeIndex(format);
   const unsigned opcode = static_cast<unsigned>(getBits(word, 0, 12));
   for (unsigned i = index.first[opcode]; i < index.first[opcode + 1]; ++i) {
     const Candidate& c = index.list[i];

@@ -3,6 +3,7 @@
 // The full row of the instruction table: roles and facts for the phases (SlotDesc, Flag, LatencyClass), bit fields for
 // the encoder and decoder (FieldEnc, ModDesc, Form), and the little that text needs beyond that.
 
+#include "encoder/isa/chip.h"
 #include "encoder/isa/isa.h"
 #include "encoder/isa/latency_class.h"
 #include "encoder/isa/mods.h"
@@ -17,7 +18,7 @@ namespace orias::isa {
 enum class Enc : std::uint8_t {
   None,          ///< not encoded (pseudo instructions)
   Gpr,           ///< R: 8 bits
-  Ugpr,          ///< UR: 6 bits
+  Ugpr,          ///< UR: 6 bits, from sm_100 on 8; all ones is URZ
   Pred,          ///< P: 3 bits
   Upred,         ///< UP: 3 bits
   UpredInverted, ///< UP: likewise
@@ -58,6 +59,7 @@ enum class Style : std::uint8_t {
   F16x2,
   Bf16x2,
   SpecialReg,
+  Wide, ///< with the operand behind it, its high half, a number of 64 bits
   Scoreboard,
   ScoreboardList, ///< a bit for each: {2,1}
   RpcHalf,        ///< Rpc.LO, Rpc.HI
@@ -85,6 +87,7 @@ struct ModDesc {
   std::uint8_t pos = 0, width = 0;
   std::uint8_t pos2 = 0, width2 = 0; ///< high part of a split field
   std::uint8_t defaultValue = 0;
+  std::uint8_t bias = 0; ///< the value that the field writes as 0
   std::int8_t slot = -1; ///< >= 0: written after this operand instead of after the mnemonic
   /// By value, separated by '|'. An empty name is not written, "!" is no legal value, and one that begins with a comma
   /// is written as an operand of its own.
@@ -122,10 +125,14 @@ inline constexpr unsigned kMaxForms = 8;
 /// How mnemonics are chosen that depend on operand values (IMAD.MOV and the like).
 enum class Alias : std::uint8_t { None, Imad, ImadUniform, ImadWide, Shl };
 
-inline constexpr std::uint8_t kSm75 = 1, kSm80 = 2, kSm86 = 4, kSm89 = 8, kSm90 = 16;
+inline constexpr std::uint16_t kSm75 = 1, kSm80 = 2, kSm86 = 4, kSm89 = 8, kSm90 = 16;
+inline constexpr std::uint16_t kSm100 = 32, kSm103 = 64, kSm110 = 128, kSm120 = 256; ///< sm_121 is sm_120
 /// Before sm_90, and those of them that have what came with sm_80.
-inline constexpr std::uint8_t kOlderSms = kSm75 | kSm80 | kSm86 | kSm89, kAmpereSms = kSm80 | kSm86 | kSm89;
-inline constexpr std::uint8_t kAllSms = kSm75 | kSm80 | kSm86 | kSm89 | kSm90;
+inline constexpr std::uint16_t kOlderSms = kSm75 | kSm80 | kSm86 | kSm89, kAmpereSms = kSm80 | kSm86 | kSm89;
+inline constexpr std::uint16_t kUntilSm90 = kOlderSms | kSm90, kFromSm100 = kSm100 | kSm103 | kSm110 | kSm120;
+inline constexpr std::uint16_t kFromSm90 = kSm90 | kFromSm100, kAllSms = kOlderSms | kFromSm90;
+/// Those with tensor memory.
+inline constexpr std::uint16_t kTensorSms = kSm100 | kSm103 | kSm110;
 
 /// One row of the table.
 struct InstrDesc {
@@ -136,7 +143,7 @@ struct InstrDesc {
   Pipe pipe = Pipe::None;
   LatencyClass latencyClass = LatencyClass::None;
   Alias alias = Alias::None;
-  std::uint8_t sms = kAllSms;
+  std::uint16_t sms = kAllSms;
   std::uint32_t flags = 0;
   std::array<SlotDesc, kMaxOperands> slots{};
   std::array<FieldEnc, kMaxOperands> fields{};
@@ -171,8 +178,11 @@ struct InstrDesc {
   }
 };
 
-/// The row of an instruction.
+/// The row of an instruction: its roles, and its words on sm_90.
 const InstrDesc& desc(Op op);
+/// The same with the words of chips of that format. Slots and modifiers are those of desc(op), but more modifiers may
+/// follow.
+const InstrDesc& desc(Op op, WordFormat format);
 /// All rows, in the order of Op.
 std::span<const InstrDesc> allInstrs();
 /// By enumerator name ("IMAD_WIDE"); null when there is none.

@@ -30,6 +30,11 @@ bool fitsSigned(std::int64_t value, unsigned width) {
   return value >= -limit && value < limit;
 }
 
+/// All ones name the register that reads as zero or true.
+bool fitsRegister(const Operand& o, unsigned width) {
+  return o.file == File::UR ? o.reg == kURZ || o.reg < lowMask(width) : o.reg <= lowMask(width);
+}
+
 bool isScaled(std::int64_t value, unsigned scale) {
   return (static_cast<std::uint64_t>(value) & lowMask(scale)) == 0;
 }
@@ -41,22 +46,22 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
   case Operand::Kind::Reg:
     if (f.kind != encOf(o.file) && !(f.kind == Enc::PredInverted && o.file == File::P) &&
         !(f.kind == Enc::UpredInverted && o.file == File::UP))
-      return "a register of this file does not fit here";
-    if (!kindOnly && !o.isVirtual() && o.reg > lowMask(f.width)) return "the register number is too high";
+      return "a register of this file is not allowed here";
+    if (!kindOnly && !o.isVirtual() && !fitsRegister(o, f.width)) return "the register index is too high";
     break;
   case Operand::Kind::Imm:
   case Operand::Kind::Frame:
-    if (f.kind != Enc::UImm && f.kind != Enc::SImm) return "an immediate does not fit here";
+    if (f.kind != Enc::UImm && f.kind != Enc::SImm) return "an immediate is not allowed here";
     break;
   case Operand::Kind::Symbol:
     if (f.kind != Enc::UImm && f.kind != Enc::SImm && f.kind != Enc::Label)
-      return "a symbol's address does not fit here";
+      return "a symbol address is not allowed here";
     break;
   case Operand::Kind::Const:
-    if (f.kind != Enc::Const) return "a constant does not fit here";
+    if (f.kind != Enc::Const) return "a constant bank operand is not allowed here";
     break;
   case Operand::Kind::Label:
-    if (f.kind != Enc::Label) return "a label does not fit here";
+    if (f.kind != Enc::Label) return "a label is not allowed here";
     break;
   }
   if (o.kind == Operand::Kind::Imm) {
@@ -71,7 +76,8 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
     if (!fitsUnsigned(o.imm, f.width + f.scale) || !isScaled(o.imm, f.scale))
       return "the constant's offset does not fit";
     if (o.bank > lowMask(f.width2)) return "the constant bank does not fit";
-    if (o.reg != Operand::kNoReg && !o.isVirtual() && o.reg > lowMask(6)) return "the register number is too high";
+    if (o.reg != Operand::kNoReg && !o.isVirtual() && o.reg != kURZ && o.reg >= lowMask(6))
+      return "the register index is too high";
   }
   if (o.kind == Operand::Kind::Label && !kindOnly && !isScaled(o.imm, f.scale)) return "the target is not aligned";
   if (o.neg() && f.neg == 0) return "it cannot be negated here";
@@ -79,7 +85,7 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
   if (o.inverted() && f.inv == 0) return "it cannot be inverted here";
   if (o.half != Operand::Half::None && f.half == 0) return "its halves cannot be selected here";
   // Only physical code has .reuse; a form without the operand cache ignores it silently otherwise.
-  if (o.reuse() && f.reuse == 0) return "it cannot be kept for reuse here";
+  if (o.reuse() && f.reuse == 0) return ".reuse is not allowed here";
   return nullptr;
 }
 
@@ -128,7 +134,7 @@ void putOperand(Word& w, const FieldEnc& f, const Operand& o) {
     setBits(w, f.pos, f.width, static_cast<std::uint64_t>(o.imm) >> f.scale);
     setBits(w, f.pos2, f.width2, o.bank);
     if (o.reg != Operand::kNoReg) {
-      setBits(w, f.ur, 6, o.reg);
+      setBits(w, f.ur, 6, o.reg); // URZ is all ones
       setBits(w, 91, 1, 1);
     }
     break;
@@ -159,27 +165,16 @@ void putControl(Word& w, const Control& c) {
   setBits(w, 116, 6, c.waitMask);
 }
 
-std::uint8_t smMask(const Target& target) {
-  switch (target.smVersion()) {
-  case 75: return kSm75;
-  case 80: return kSm80;
-  case 86:
-  case 87: return kSm86;
-  case 89: return kSm89;
-  default: return kSm90;
-  }
-}
-
 } // namespace
 
-EncodeResult encode(const Inst& inst) {
-  const InstrDesc& d = desc(inst.op);
+EncodeResult encode(const Inst& inst, WordFormat format) {
+  const InstrDesc& d = desc(inst.op, format);
   EncodeResult result;
   const auto fail = [&](std::string_view what) {
     result.error = fmt::format("{}: {}", d.mnemonic, what);
     return result;
   };
-  if (d.formCount == 0) return fail("exists in Ori only and has no encoding");
+  if (d.formCount == 0) return fail("is a pseudo instruction and has no encoding");
   for (unsigned i = 0; i < d.slotCount; ++i)
     if (inst.operands[i].isVirtual()) return fail(fmt::format("{} is not allocated", d.slots[i].name));
   const unsigned sourceBits = sourceBitsOf(inst.op, inst.mods);
@@ -200,12 +195,13 @@ EncodeResult encode(const Inst& inst) {
   }
   for (unsigned i = 0; i < d.modCount; ++i) {
     const ModDesc& m = d.mods[i];
-    setBits(w, m.pos, m.width, inst.mods[i]);
-    setBits(w, m.pos2, m.width2, inst.mods[i] >> m.width);
+    const unsigned value = inst.mods[i] - m.bias;
+    setBits(w, m.pos, m.width, value);
+    setBits(w, m.pos2, m.width2, value >> m.width);
   }
   const Operand& guard = inst.guard;
   if (guard.kind != Operand::Kind::Reg || guard.isVirtual() || guard.reg > 7)
-    return fail("the guard is no predicate register");
+    return fail("the guard is not a predicate register");
   setBits(w, 12, 3, guard.reg);
   setBits(w, 15, 1, guard.inverted() ? 1 : 0);
   putControl(w, inst.control);
@@ -213,27 +209,32 @@ EncodeResult encode(const Inst& inst) {
 }
 
 bool isListedFor(const Target& target, Op op) {
-  return (desc(op).sms & smMask(target)) != 0;
+  return (desc(op).sms & target.instructions()) != 0;
 }
 
+/// The words of textures and surfaces from sm_100 on are not known.
 bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   const bool isListed = isListedFor(target, op);
-  if (target.smVersion() < 90) return existedBefore(target, op, mods, isListed);
+  if (target.words() < WordFormat::Sm90) return existedBefore(target, op, mods, isListed);
   switch (op) {
   case Op::BMMA_88128: // bits that differ are not counted any more
   case Op::BMMA_168128:
-  case Op::BMMA_168256: return getMod(op, mods, Mod::Func) != 0;
-  default: return isListed;
+  case Op::BMMA_168256: return isListed && getMod(op, mods, Mod::Func) != 0;
+  // Phase 105 makes LDCU of them.
+  case Op::ULDC:
+  case Op::ULDC_INDEXED: return isListed || target.has(Capability::UniformLoadConstant);
+  default: return isListed && (target.words() < WordFormat::Sm100 || desc(op).pipe != Pipe::Tex);
   }
 }
 
 EncodeResult encode(const Inst& inst, const Target& target) {
   EncodeResult result;
-  if (existsOn(target, inst.op, inst.mods)) {
-    result = encode(inst);
-    if (!result || target.smVersion() >= 90) return result;
+  const bool isKept = target.words() < WordFormat::Sm100 || isListedFor(target, inst.op); // not ULDC
+  if (isKept && existsOn(target, inst.op, inst.mods)) {
+    result = encode(inst, target.words());
+    if (!result || target.words() >= WordFormat::Sm90) return result;
     std::optional<Word> older = asSm80(result.word);
-    if (older && target.smVersion() < 80) older = asTuring(*older);
+    if (older && target.words() < WordFormat::Sm80) older = asTuring(*older);
     if (older) {
       result.word = *older;
       return result;

@@ -13,7 +13,9 @@ enum class LatencyClass : std::uint8_t {
   None, ///< pseudo instructions
 
   // Arithmetic of the vector datapath.
-  Alu, ///< IADD3 LOP3 SHF LEA PRMT SEL FSEL MOV ISETP FSETP FMNMX IMNMX I2FP F2FP F2IP I2IP IABS SGXT BMSK VABSDIFF ...
+  Alu,       ///< IADD3 LOP3 SHF LEA PRMT I2FP F2FP F2IP I2IP IABS SGXT BMSK VABSDIFF ...
+  Select,    ///< MOV SEL FSEL ISETP FSETP FMNMX IMNMX VIMNMX: as Alu, but a cycle later on sm_120
+  Alu64,     ///< IADD.64 MOV.64 SEL.64 ISETP.64 of sm_120
   PredLogic, ///< PLOP3, PSETP: of the ALU, and read uniform predicates
   PredMove,  ///< P2R and R2P: read or write many predicates at once
   Vote,      ///< VOTE

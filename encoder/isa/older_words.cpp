@@ -5,6 +5,8 @@
 
 #include "encoder/isa/word.h"
 
+#include <algorithm>
+
 namespace orias::isa {
 
 namespace {
@@ -420,7 +422,7 @@ void printAsTuring(const Inst& inst, std::string& text) {
   case static_cast<unsigned>(MemOrder::Weak): {
     const std::size_t name = text.find(row.mnemonic);
     std::size_t at = text.find(' ', name);
-    // What becomes of texels outside of a surface stands behind it.
+    // What becomes of texels outside the surface stands behind it.
     for (const std::string_view outside : {".IGN", ".TRAP"})
       if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(outside)) at -= outside.size();
     text.insert(at, ".SYS");
@@ -482,8 +484,7 @@ bool isOnTuring(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
 } // namespace
 
 bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods, bool isListed) {
-  const unsigned sm = target.smVersion();
-  if (sm < 80 && !isOnTuring(op, mods)) return false;
+  if (target.words() < WordFormat::Sm80 && !isOnTuring(op, mods)) return false;
   switch (op) {
   case Op::ATOMG_FLOAT: // forms of ATOMG, ATOM and RED
   case Op::ATOM_FLOAT:
@@ -509,12 +510,12 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
   case Op::ATOM_CAS: return getMod(op, mods, Mod::AtomType) != static_cast<unsigned>(AtomType::U128);
   case Op::ARRIVES_LDGSTSBAR: return getMod(op, mods, Mod::Sub) == 0;
   case Op::FMNMX:
-  case Op::HMNMX2: return sm >= 86 || getMod(op, mods, Mod::XorSign) == 0;
-  case Op::I2FP: return sm >= 86;
+  case Op::HMNMX2: return target.has(Capability::SignedMinMax) || getMod(op, mods, Mod::XorSign) == 0;
+  case Op::I2FP: return target.has(Capability::AluIntegerToFloat);
   case Op::F2FP_FP8:
   case Op::F2FP_FP8_F16:
   case Op::F2FP_UNPACK:
-  case Op::F2FP_TF32: return sm >= 89;
+  case Op::F2FP_TF32: return target.has(Capability::ByteFloats);
   case Op::VIADD:
   case Op::VIADD_16X2: return false;
   default: return isListed;
@@ -522,8 +523,12 @@ bool existedBefore(const Target& target, Op op, std::span<const std::uint8_t, kM
 }
 
 std::optional<Inst> decodeFor(const Target& target, const Word& word) {
-  if (target.smVersion() >= 90) return decode(word);
-  const std::optional<Word> later = target.smVersion() >= 80 ? word : turingAsSm80(word);
+  if (target.words() >= WordFormat::Sm100) {
+    const std::optional<Inst> inst = decode(word, target.words());
+    return inst && isListedFor(target, inst->op) ? inst : std::nullopt;
+  }
+  if (target.words() == WordFormat::Sm90) return decode(word);
+  const std::optional<Word> later = target.words() >= WordFormat::Sm80 ? word : turingAsSm80(word);
   if (!later) return std::nullopt;
   const std::optional<Word> newer = asSm90(*later);
   if (!newer) return std::nullopt;
@@ -535,8 +540,13 @@ std::optional<Inst> decodeFor(const Target& target, const Word& word) {
 }
 
 std::string printFor(const Target& target, const Inst& inst, const PrintOptions& options) {
-  std::string text = print(inst, options);
-  if (target.smVersion() >= 90) return text;
+  std::string text = print(inst, options, std::max(target.words(), WordFormat::Sm90));
+  if (target.words() >= WordFormat::Sm100) {
+    constexpr std::string_view kNumber = "SR138"; // no name on sm_90
+    if (const std::size_t at = text.find(kNumber); at != std::string::npos)
+      text.replace(at, kNumber.size(), "SR_CgaSize");
+  }
+  if (target.words() >= WordFormat::Sm90) return text;
   constexpr std::string_view kDescriptor = "desc[";
   if (const std::size_t at = text.find(kDescriptor); at != std::string::npos)
     text.erase(at, text.find(']', at) + 1 - at);
@@ -547,10 +557,10 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
         return;
       }
   };
-  if (target.smVersion() < 80) printAsTuring(inst, text);
+  if (target.words() < WordFormat::Sm80) printAsTuring(inst, text);
   rename(kRenamed);
   if (inst.op == Op::LEPC) text.erase(text.find(','));
-  if (target.smVersion() < 89 && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);
+  if (!target.has(Capability::ByteFloats) && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);
   return text;
 }
 

@@ -6,12 +6,12 @@
 
 namespace orias::isa {
 
-/// The word that says on sm_90 what `word` says on sm_80, sm_86, sm_87 and sm_89; nothing where sm_90 has no such word
-/// or ours is not known. Most words are the same on all of them.
+/// The word that says on sm_90 what `word` says on sm_80, sm_86, sm_87, sm_88 and sm_89; nothing where sm_90 has no
+/// such word or ours is not known. Most words are the same on all of them.
 std::optional<Word> asSm90(const Word& word);
 
-/// The other way round: the word that says on sm_80, sm_86, sm_87 and sm_89 what `word` says on sm_90; nothing where
-/// they have no such word. asSm90() of it does the same as `word`.
+/// The other way round: the word that says on sm_80, sm_86, sm_87, sm_88 and sm_89 what `word` says on sm_90; nothing
+/// where they have no such word. asSm90() of it does the same as `word`.
 std::optional<Word> asSm80(const Word& word);
 
 /// The word that says on sm_80 what `word` says on sm_75, which tells the order of memory accesses in another way;

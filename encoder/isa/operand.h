@@ -11,7 +11,7 @@ inline constexpr unsigned kFileCount = 5;
 
 /// Register numbers that read as zero or true and ignore writes.
 inline constexpr std::uint32_t kRZ = 255;
-inline constexpr std::uint32_t kURZ = 63;
+inline constexpr std::uint32_t kURZ = 255; ///< words with fields of 6 bits write it as 63
 inline constexpr std::uint32_t kPT = 7;
 inline constexpr std::uint32_t kUPT = 7;
 

@@ -333,6 +333,11 @@ class RowParser {
     case Style::Decimal:
       if (!c_.takeInteger(value)) return false;
       break;
+    case Style::Wide:
+      if (!c_.takeInteger(value)) return false;
+      inst_.operands[slot + 1] = Operand::immediate(static_cast<std::int32_t>(value >> 32));
+      value = static_cast<std::int32_t>(value);
+      break;
     case Style::Bare: {
       // Hexadecimal digits without a prefix.
       const std::string token(c_.takeToken());
@@ -459,9 +464,9 @@ ParseResult parse(std::string_view text, const ParseOptions& options) {
     furthest = std::max(furthest, row.position());
   }
   if (!known)
-    result.error = fmt::format("there is no instruction {}", mnemonic);
+    result.error = fmt::format("unknown instruction {}", mnemonic);
   else
-    result.error = fmt::format("the operands or modifiers do not fit {} (near \"{}\")", mnemonic,
+    result.error = fmt::format("the operands or modifiers do not match {} (near \"{}\")", mnemonic,
                                furthest < text.size() ? text.substr(furthest) : text);
   return result;
 }

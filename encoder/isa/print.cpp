@@ -21,8 +21,7 @@ void hex(std::string& s, std::int64_t value) {
 }
 
 void registerName(std::string& s, const Operand& o) {
-  static constexpr const char* kPrefix[] = {"R", "UR", "P", "UP", "B"};
-  const char* prefix = kPrefix[static_cast<unsigned>(o.file)];
+  const std::string_view prefix = fileName(o.file);
   if (o.reg == zeroRegister(o.file)) {
     s += prefix;
     s += o.file == File::P || o.file == File::UP ? 'T' : 'Z';
@@ -34,6 +33,7 @@ void registerName(std::string& s, const Operand& o) {
 void immediate(std::string& s, const Operand& o, Style style) {
   const auto bits = static_cast<std::uint32_t>(o.imm);
   switch (style) {
+  case Style::Wide:
   case Style::Hex: hex(s, bits); break;
   case Style::ByType:
   case Style::SignedHex: hex(s, o.imm); break;
@@ -129,7 +129,14 @@ struct Printer {
     if (o.abs()) s += '|';
     switch (o.kind) {
     case Operand::Kind::Reg: registerName(s, o); break;
-    case Operand::Kind::Imm: immediate(s, o, styleOf(inst, slot)); break;
+    case Operand::Kind::Imm:
+      if (styleOf(inst, slot) == Style::Wide)
+        fmt::format_to(Out(s), "0x{:x}",
+                       static_cast<std::uint64_t>(static_cast<std::uint32_t>(inst.operands[slot + 1].imm)) << 32 |
+                           static_cast<std::uint32_t>(o.imm));
+      else
+        immediate(s, o, styleOf(inst, slot));
+      break;
     case Operand::Kind::Const:
       if (o.reg != Operand::kNoReg) {
         s += "cx[";
@@ -249,8 +256,8 @@ Style styleOf(const Inst& inst, unsigned slot) {
   return function == Mufu::RCP64H || function == Mufu::RSQ64H ? Style::F64 : Style::F32;
 }
 
-std::string printMnemonic(const Inst& inst) {
-  const InstrDesc& d = desc(inst.op);
+std::string printMnemonic(const Inst& inst, WordFormat format) {
+  const InstrDesc& d = desc(inst.op, format);
   std::string s(d.mnemonic);
   s += aliasName(inst);
   for (unsigned i = 0; i < d.modCount; ++i) {
@@ -268,14 +275,19 @@ std::string printOperand(const Inst& inst, unsigned slot) {
   return p.s;
 }
 
-std::string print(const Inst& inst, const PrintOptions& options) {
-  Printer p{inst, desc(inst.op), options, {}};
+std::string_view fileName(File file) {
+  constexpr std::string_view kNames[] = {"R", "UR", "P", "UP", "B"};
+  return kNames[static_cast<unsigned>(file)];
+}
+
+std::string print(const Inst& inst, const PrintOptions& options, WordFormat format) {
+  Printer p{inst, desc(inst.op, format), options, {}};
   if (!inst.guard.isZeroReg() || inst.guard.inverted()) {
     p.s += inst.guard.inverted() ? "@!" : "@";
     registerName(p.s, inst.guard);
     p.s += ' ';
   }
-  p.s += printMnemonic(inst);
+  p.s += printMnemonic(inst, format);
   p.operands();
   return p.s;
 }

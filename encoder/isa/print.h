@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 
 namespace orias::isa {
 
@@ -17,14 +18,17 @@ struct PrintOptions {
 };
 
 /// "@!P0 IADD3 R1, P2, R4, -R5, RZ". Registers must be physical.
-std::string print(const Inst& inst, const PrintOptions& options = {});
+std::string print(const Inst& inst, const PrintOptions& options = {}, WordFormat format = WordFormat::Sm90);
 /// One operand alone, with its modifiers.
 std::string printOperand(const Inst& inst, unsigned slot);
 /// The mnemonic with its modifiers: "ISETP.GE.U32.AND".
-std::string printMnemonic(const Inst& inst);
+std::string printMnemonic(const Inst& inst, WordFormat format = WordFormat::Sm90);
 
 /// How an immediate in this slot is written, under the instruction's modifiers.
 Style styleOf(const Inst& inst, unsigned slot);
+
+/// "UR": what the names of a file's registers begin with.
+std::string_view fileName(File file);
 
 /// "SR_TID.X".
 std::string specialRegisterName(unsigned number);

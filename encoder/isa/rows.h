@@ -1,6 +1,6 @@
 #pragma once
 
-// The words in which the rows of instructions.inc are written. Only table.cpp includes this.
+// The notation in which the rows of instructions.inc are written. Only table.cpp sees it, by row_draft.h.
 //
 // A row is  ORIAS_INSTR(NAME, "MNEMONIC", part, part, ...)  with parts in any order, except that slots and modifiers
 // stand in the order in which they are printed:
@@ -10,8 +10,11 @@
 //   rd(), ra(), pd(81, "Pu")   operand slots
 //   mod(Mod::Cmp, 76, 3, "F|LT|...")   modifiers
 //   unit(Pipe::Alu, LatencyClass::Alu), Flag::..., Alias::..., only(kSm90)
+//   since100(part, ...), until100(part, ...)   how words from sm_100 on differ
 
 #include "encoder/isa/desc.h"
+
+#include <tuple>
 
 namespace orias::isa::rows {
 
@@ -55,10 +58,37 @@ constexpr Unit unit(Pipe pipe, LatencyClass latencyClass) {
 }
 
 struct Sms {
-  std::uint8_t mask;
+  std::uint16_t mask;
 };
-constexpr Sms only(std::uint8_t mask) {
+constexpr Sms only(std::uint16_t mask) {
   return {mask};
+}
+
+/// Bits that name URZ.
+struct ZeroUniform {
+  std::uint8_t pos;
+};
+constexpr ZeroUniform urz(unsigned pos) {
+  return {static_cast<std::uint8_t>(pos)};
+}
+
+/// Parts of words from sm_100 on. Slots and modifiers take the place of those of the same name or kind, forms that of
+/// all others.
+template <typename... Parts> struct Since100 {
+  WordFormat first;
+  std::tuple<Parts...> parts;
+};
+template <typename... Parts> constexpr Since100<Parts...> since100(Parts... parts) {
+  return {WordFormat::Sm100, {parts...}};
+}
+/// The same of sm_120 and sm_121.
+template <typename... Parts> constexpr Since100<Parts...> since120(Parts... parts) {
+  return {WordFormat::Sm120, {parts...}};
+}
+/// Parts of words before sm_100: fixed bits and forms.
+template <typename... Parts> struct Until100 { std::tuple<Parts...> parts; };
+template <typename... Parts> constexpr Until100<Parts...> until100(Parts... parts) {
+  return {{parts...}};
 }
 
 struct NamedField {
@@ -69,12 +99,12 @@ struct ExplicitForm {
   std::uint16_t opcode;
   std::uint8_t bit91;
   std::array<NamedField, 4> fields;
-  Fixed extra{};
+  std::array<Fixed, 2> extra{};
 
   /// Further bits that only this form fixes.
   constexpr ExplicitForm where(unsigned pos, unsigned width, std::uint64_t value) const {
     ExplicitForm copy = *this;
-    copy.extra = fix(pos, width, value);
+    copy.extra[copy.extra[0].width == 0 ? 0 : 1] = fix(pos, width, value);
     return copy;
   }
 };
@@ -248,6 +278,7 @@ constexpr FieldEnc splitBits(Enc kind, unsigned pos, unsigned width, unsigned po
 constexpr FieldEnc gpr(unsigned pos) {
   return bits(Enc::Gpr, pos, 8);
 }
+/// Draft::ofFormat makes it 8 bits wide where it is.
 constexpr FieldEnc ugpr(unsigned pos) {
   return bits(Enc::Ugpr, pos, 6);
 }
@@ -480,6 +511,12 @@ constexpr ModDesc mod(Mod kind, unsigned pos, unsigned width, std::string_view n
   m.defaultValue = static_cast<std::uint8_t>(defaultValue);
   return m;
 }
+/// Values count from `first` where the field holds 0.
+constexpr ModDesc modFrom(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned first) {
+  ModDesc m = mod(kind, pos, width, names, first);
+  m.bias = static_cast<std::uint8_t>(first);
+  return m;
+}
 constexpr ModDesc splitMod(Mod kind, unsigned pos, unsigned width, unsigned pos2, unsigned width2,
                            std::string_view names, unsigned defaultValue = 0) {
   ModDesc m = mod(kind, pos, width, names, defaultValue);
@@ -580,215 +617,6 @@ constexpr ModDesc macroType() {
 /// "U32" is written, signed is not.
 constexpr ModDesc intType(unsigned pos = 73) {
   return mod(Mod::Type, pos, 1, "U32|", 1);
-}
-
-// --- putting a row together
-// -------------------------------------------------------------------------------------------
-
-/// A row under construction.
-struct Draft {
-  InstrDesc d;
-  std::array<Slot, kMaxOperands> slots{};
-  std::array<AluForms, 2> alu{};
-  std::array<ExplicitForm, kMaxForms> explicitForms{};
-  std::array<Fixed, 12> fixed{};
-  unsigned aluCount = 0, explicitCount = 0, fixedCount = 0;
-
-  constexpr void add(const Slot& s) { slots[d.slotCount++] = s; }
-  constexpr void add(const ModDesc& m) { d.mods[d.modCount++] = m; }
-  constexpr void add(const Suffix& s) {
-    d.mods[d.modCount] = s.mod;
-    d.mods[d.modCount++].slot = static_cast<std::int8_t>(d.slotCount - 1);
-  }
-  constexpr void add(const AluForms& a) { alu[aluCount++] = a; }
-  constexpr void add(const ExplicitForm& f) { explicitForms[explicitCount++] = f; }
-  constexpr void add(const Fixed& f) { fixed[fixedCount++] = f; }
-  constexpr void add(const Unit& u) {
-    d.pipe = u.pipe;
-    d.latencyClass = u.latencyClass;
-  }
-  constexpr void add(Flag flag) { d.flags |= static_cast<std::uint32_t>(flag); }
-  constexpr void add(Alias alias) { d.alias = alias; }
-  constexpr void add(Sms sms) { d.sms = sms.mask; }
-
-  constexpr InstrDesc finish();
-
- private:
-  constexpr unsigned slotAt(AluPos pos) const {
-    for (unsigned i = 0; i < d.slotCount; ++i)
-      if (slots[i].alu == pos) return i;
-    return kMaxOperands;
-  }
-  constexpr unsigned slotNamed(std::string_view name) const {
-    for (unsigned i = 0; i < d.slotCount; ++i)
-      if (slots[i].desc.name == name) return i;
-    return kMaxOperands;
-  }
-  /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI lies on C's
-  /// negation).
-  constexpr FieldEnc freeOf(FieldEnc f, unsigned slot) const {
-    for (unsigned i = 0; i < d.slotCount; ++i) {
-      if (i == slot) continue;
-      const FieldEnc& other = d.fields[i];
-      const auto covered = [&](unsigned bit) { return bit >= other.pos && bit < unsigned{other.pos} + other.width; };
-      if (covered(f.neg)) f.neg = 0;
-      if (covered(f.inv)) f.inv = 0;
-      if (covered(f.abs)) f.abs = 0;
-    }
-    return f;
-  }
-  constexpr Form& newForm(unsigned opcode, unsigned bit91) {
-    Form& f = d.forms[d.formCount++];
-    f.opcode = static_cast<std::uint16_t>(opcode);
-    f.bit91 = static_cast<std::uint8_t>(bit91);
-    return f;
-  }
-  static constexpr void put(Form& f, unsigned slot, const FieldEnc& field) {
-    f.overrides[f.overrideCount++] = {static_cast<std::uint8_t>(slot), field};
-  }
-  constexpr void expandAlu(const AluForms& a);
-  constexpr void fixBits(Form& f);
-};
-
-constexpr void setBits(Word& w, unsigned pos, unsigned width, std::uint64_t value) {
-  for (unsigned i = 0; i < width; ++i) {
-    const unsigned b = pos + i;
-    std::uint64_t& half = b < 64 ? w.lo : w.hi;
-    const std::uint64_t mask = std::uint64_t{1} << (b & 63);
-    half = (value >> i & 1) != 0 ? half | mask : half & ~mask;
-  }
-}
-
-constexpr void Draft::expandAlu(const AluForms& a) {
-  const bool uniform = a.shape == Shape::UBC || a.shape == Shape::UB || a.shape == Shape::UC;
-  const unsigned b = slotAt(AluPos::B), c = slotAt(AluPos::C);
-  const Enc plain = uniform ? Enc::Ugpr : Enc::Gpr;
-  const auto opcode = [&](unsigned formBits) { return a.base | formBits << 9; };
-  // The other operand kinds of one slot; `bGoesToC`: B's register makes room.
-  const auto others = [&](unsigned slotIndex, unsigned immForm, unsigned constForm, unsigned uregForm, bool bGoesToC) {
-    const auto one = [&](unsigned formBits, unsigned bit91, Enc kind) {
-      Form& f = newForm(opcode(formBits), bit91);
-      // Abs and neg of what stands in the middle of the word are B's bits, whichever slot it is.
-      Slot s = slots[slotIndex];
-      put(f, slotIndex, aluField(s, AluPos::B, kind));
-      if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
-    };
-    if (immForm != 0) one(immForm, uniform ? 1 : 0, Enc::UImm);
-    if (!uniform && constForm != 0) one(constForm, 2, Enc::Const);
-    if (!uniform && uregForm != 0) one(uregForm, 1, Enc::Ugpr);
-  };
-  newForm(opcode(1), uniform ? 1 : 0);
-  switch (a.shape) {
-  case Shape::BC:
-  case Shape::UBC:
-    others(b, 4, 5, 6, false);
-    others(c, 2, 3, 7, true);
-    break;
-  case Shape::BCur:
-    others(b, 4, 5, 6, false);
-    others(c, 0, 3, 7, true);
-    break;
-  case Shape::BCimm:
-    others(b, 4, 5, 6, false);
-    others(c, 2, 0, 0, true);
-    break;
-  case Shape::BNoImm: others(b, 0, 5, 6, false); break;
-  case Shape::B:
-  case Shape::UB: others(b, 4, 5, 6, false); break;
-  case Shape::BatC: others(b, 2, 3, 7, false); break;
-  case Shape::C:
-  case Shape::UC: others(c, 2, 3, 7, true); break;
-  case Shape::RrrOnly: break;
-  }
-}
-
-/// All bits of a form that belong to no field are fixed.
-constexpr void Draft::fixBits(Form& f) {
-  Word covered;
-  const auto cover = [&](unsigned pos, unsigned width) { setBits(covered, pos, width, ~std::uint64_t{0}); };
-  cover(12, 4);   // guard
-  cover(105, 17); // control
-  for (unsigned i = 0; i < d.slotCount; ++i) {
-    const FieldEnc& e = d.field(f, i);
-    if (e.kind == Enc::None) continue;
-    cover(e.pos, e.width);
-    cover(e.pos2, e.width2);
-    for (unsigned bit : {e.neg, e.abs, e.inv, e.reuse})
-      if (bit != 0) cover(bit, 1);
-    if (e.half != 0) cover(e.half, 2);
-    if (e.kind == Enc::Const) {
-      cover(e.ur, 6);
-      cover(91, 1);
-    }
-  }
-  for (unsigned i = 0; i < d.modCount; ++i) {
-    cover(d.mods[i].pos, d.mods[i].width);
-    cover(d.mods[i].pos2, d.mods[i].width2);
-  }
-  f.fixed = {~covered.lo, ~covered.hi};
-  setBits(f.value, 0, 12, f.opcode);
-  if (f.bit91 == 1) setBits(f.value, 91, 1, 1);
-  for (unsigned i = 0; i < fixedCount; ++i)
-    setBits(f.value, fixed[i].pos, fixed[i].width, fixed[i].value);
-  // A fixed field may lie where some form has an operand; there the operand wins.
-  f.value = {f.value.lo & f.fixed.lo, f.value.hi & f.fixed.hi};
-}
-
-constexpr std::uint8_t acceptsOf(Enc kind) {
-  switch (kind) {
-  case Enc::UImm:
-  case Enc::SImm: return kAcceptsImm;
-  case Enc::Const: return kAcceptsConst;
-  case Enc::Label: return kAcceptsLabel;
-  default: return kAcceptsReg;
-  }
-}
-
-constexpr InstrDesc Draft::finish() {
-  for (unsigned i = 0; i < d.slotCount; ++i) {
-    Slot& s = slots[i];
-    if (s.alu != AluPos::None) {
-      s.field = aluField(s, s.alu, s.desc.file == File::UR ? Enc::Ugpr : Enc::Gpr);
-      if (s.alu == AluPos::B && aluCount != 0 && alu[0].shape == Shape::BatC) s.field.reuse = 124;
-    }
-    d.slots[i] = s.desc;
-    d.fields[i] = s.field;
-    d.texts[i] = s.text;
-    d.defaults[i] = s.def;
-  }
-  for (unsigned i = 0; i < aluCount; ++i)
-    expandAlu(alu[i]);
-  const unsigned firstExplicit = d.formCount;
-  for (unsigned i = 0; i < explicitCount; ++i) {
-    const ExplicitForm& e = explicitForms[i];
-    Form& f = newForm(e.opcode, e.bit91);
-    for (const NamedField& n : e.fields)
-      if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
-  }
-  for (unsigned i = 0; i < d.formCount; ++i) {
-    fixBits(d.forms[i]);
-    // What a form fixes goes before what the row does.
-    if (i >= firstExplicit) {
-      const Fixed& own = explicitForms[i - firstExplicit].extra;
-      setBits(d.forms[i].value, own.pos, own.width, own.value);
-    }
-    for (unsigned s = 0; s < d.slotCount; ++s) {
-      const Enc kind = d.field(d.forms[i], s).kind;
-      const bool isOtherFile = acceptsOf(kind) == kAcceptsReg && fileOf(kind) != d.slots[s].file;
-      if (kind != Enc::None) d.slots[s].accepts |= isOtherFile ? kAcceptsUReg : acceptsOf(kind);
-    }
-  }
-  return d;
-}
-
-template <typename... Parts>
-constexpr InstrDesc row(Op op, std::string_view name, std::string_view mnemonic, const Parts&... parts) {
-  Draft draft;
-  draft.d.op = op;
-  draft.d.name = name;
-  draft.d.mnemonic = mnemonic;
-  (draft.add(parts), ...);
-  return draft.finish();
 }
 
 } // namespace orias::isa::rows

@@ -1,8 +1,9 @@
 #include "encoder/isa/desc.h"
-#include "encoder/isa/rows.h"
+#include "encoder/isa/row_draft.h"
 
 #include <algorithm>
 #include <bit>
+#include <unordered_map>
 
 namespace orias::isa {
 
@@ -11,7 +12,17 @@ namespace {
 using namespace rows;
 
 constexpr InstrDesc kRows[] = {
-#define ORIAS_INSTR(name, mnemonic, ...) row(Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm90, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr InstrDesc kRows100[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm100, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr InstrDesc kRows120[] = {
+#define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm120, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
 #include "encoder/isa/instructions.inc"
 #undef ORIAS_INSTR
 };
@@ -23,13 +34,24 @@ const InstrDesc& desc(Op op) {
   return kRows[static_cast<std::size_t>(op)];
 }
 
+const InstrDesc& desc(Op op, WordFormat format) {
+  const auto& rows = format == WordFormat::Sm120 ? kRows120 : format == WordFormat::Sm100 ? kRows100 : kRows;
+  return rows[static_cast<std::size_t>(op)];
+}
+
 std::span<const InstrDesc> allInstrs() {
   return kRows;
 }
 
 const InstrDesc* findByName(std::string_view name) {
-  const auto it = std::find_if(std::begin(kRows), std::end(kRows), [&](const InstrDesc& d) { return d.name == name; });
-  return it == std::end(kRows) ? nullptr : it;
+  static const std::unordered_map<std::string_view, const InstrDesc*> byName = [] {
+    std::unordered_map<std::string_view, const InstrDesc*> made(std::size(kRows));
+    for (const InstrDesc& d : kRows)
+      made.emplace(d.name, &d);
+    return made;
+  }();
+  const auto it = byName.find(name);
+  return it == byName.end() ? nullptr : it->second;
 }
 
 std::string_view ModDesc::name(unsigned value, unsigned sourceBits) const {

@@ -2,6 +2,7 @@
 
 // Everything that depends on the chip. Nobody else compares SM numbers.
 
+#include "encoder/isa/chip.h"
 #include "encoder/isa/latency_class.h"
 #include "encoder/isa/operand.h"
 
@@ -49,10 +50,7 @@ struct Occupancy {
   Limit limit = Limit::Impossible;
 };
 
-/// The data files of encoder/isa/latency.
-enum class LatencyModel : std::uint8_t { Sm75, Sm80, Sm90 };
-
-/// On chips with Target::needsBarrierSetup: the uniform register that tells whether it has been done (observed).
+/// On chips with Capability::BarrierSetup: the uniform register that tells whether it has been done (observed).
 inline constexpr unsigned kSetupMark = 2;
 
 class Target;
@@ -66,53 +64,68 @@ struct ArchName {
 /// One chip. Objects are constants of the program; compare them by address.
 class Target {
  public:
-  /// All supported chips, oldest first.
+  /// All chips that kernels are compiled for, oldest first.
   static std::span<const Target> all();
+  /// And those whose words are only read.
+  static std::span<const Target> known();
   /// `sm_90a`, `compute_80`, ... ; null when unknown. `lto_` and `+PTX` forms are not names of chips.
   static std::optional<ArchName> parse(std::string_view arch);
   /// As parse(), for real names only: for tests and tools.
   static const Target* find(std::string_view smName);
 
-  std::string_view name() const { return facts_.name; }               ///< "sm_90a"
-  std::string_view virtualName() const { return facts_.virtualName; } ///< "compute_90a"
-  unsigned smVersion() const { return facts_.smVersion; }             ///< 90
+  std::string_view name() const { return chip_.name; }               ///< "sm_90a"
+  std::string_view virtualName() const { return chip_.virtualName; } ///< "compute_90a"
+  /// 90: for rules of PTX and the files' names. What a chip has is asked by capability.
+  unsigned smVersion() const { return chip_.smVersion; }
   /// The `a` suffix: features of this chip only (wgmma, setmaxnreg, ...).
-  bool isArchSpecific() const { return facts_.archSpecific; }
-  unsigned ptxIsaMinimum() const { return facts_.ptxIsa; } ///< lowest `.version` that knows the chip, 78 = 7.8
+  bool isArchSpecific() const { return chip_.suffix == 'a'; }
+  unsigned ptxIsaMinimum() const { return chip_.ptxIsa; } ///< lowest `.version` that knows the chip, 78 = 7.8
+  /// Kernels are compiled for it; else only its words are read.
+  bool isAssembled() const { return chip_.isAssembled; }
+  bool has(Capability capability) const { return chip_.capabilities.has(capability); }
+  /// Everything that the row says.
+  const Chip& chip() const { return chip_; }
+
+  // --- words
+  WordFormat words() const { return chip_.words; }
+  std::uint16_t instructions() const { return chip_.instructions; } ///< its bit in InstrDesc::sms
 
   // --- ELF
-  std::uint32_t elfFlags() const { return facts_.elfFlags; }
+  std::uint32_t elfFlags() const { return chip_.cubin.elfFlags; }
+
+  // --- constant bank 0, byte offsets
+  const ConstantBank& bank0() const { return *chip_.bank0; }
+  std::uint32_t paramBase() const { return bank0().params; }
+  /// With Capability::ClusterRecords: the word is at this offset less kRecordBytes * SR_CgaSize (observed).
+  bool isInRecord(std::uint32_t offset) const {
+    return has(Capability::ClusterRecords) && offset >= bank0().envReg && offset < bank0().smCount;
+  }
+  static constexpr std::int32_t kRecordBytes = 0xa0;
+  std::uint32_t maxParamBytes() const { return 32764; }
+  std::uint32_t ntidOffset(unsigned axis) const { return bank0().ntid + 4 * axis; }
+  std::uint32_t nctaidOffset(unsigned axis) const { return bank0().nctaid + 4 * axis; }
+  std::uint32_t sharedWindowOffset() const { return bank0().sharedWindow; }
+  std::uint32_t localWindowOffset() const { return bank0().localWindow; }
+  std::uint32_t constWindowOffset() const { return bank0().constWindow; }
+  std::uint32_t stackPointerOffset() const { return bank0().stackPointer; }
+  std::uint32_t dynamicSharedSizeOffset() const { return bank0().dynamicSharedSize; }
+  /// 64 bits, the descriptor of plain global accesses; none before sm_80.
+  std::optional<std::uint32_t> globalDescriptorOffset() const {
+    if (!has(Capability::MemoryDescriptors)) return std::nullopt;
+    return bank0().globalDescriptor;
+  }
+  std::uint32_t textureTableOffset() const { return bank0().textureTable; }
+  std::uint32_t samplerTableOffset() const { return bank0().samplerTable; }
+  std::uint32_t surfaceTableOffset() const { return bank0().surfaceTable; }
 
   // --- shared memory
   /// What is sized at launch begins at a multiple of this at least, behind the rest (observed: the size of .nv.shared).
   static constexpr std::uint32_t kDynamicSharedAlignment = 16;
-
-  // --- constant bank 0, byte offsets
-  std::uint32_t paramBase() const { return facts_.paramBase; }
-  std::uint32_t maxParamBytes() const { return 32764; }
-  std::uint32_t ntidOffset(unsigned axis) const { return 4 * axis; }
-  std::uint32_t nctaidOffset(unsigned axis) const { return 0x0c + 4 * axis; }
-  std::uint32_t sharedWindowOffset() const { return 0x18; } ///< 64 bits: generic address of shared address 0
-  std::uint32_t localWindowOffset() const { return 0x20; }  ///< 64 bits: generic address of local address 0
-  /// 64 bits: generic address of constant bank 3 (observed: cvta.const).
-  std::uint32_t constWindowOffset() const { return facts_.smVersion >= 90 ? 0xd0 : 0x50; }
-  std::uint32_t stackPointerOffset() const { return 0x28; }
-  std::uint32_t dynamicSharedSizeOffset() const { return 0x2c; }
-  std::uint32_t totalSharedSizeOffset() const { return 0x114; }
-  /// 64 bits, the descriptor of plain global accesses; none before sm_80.
-  std::optional<std::uint32_t> globalDescriptorOffset() const {
-    if (facts_.globalDescriptor == 0) return std::nullopt;
-    return facts_.globalDescriptor;
-  }
-
-  // --- shared memory
   /// First shared address that belongs to the program; what lies below is the system's.
-  std::uint32_t sharedBase() const { return facts_.sharedBase; }
-  /// CTAs may come in clusters, which fences have to know.
-  bool hasClusters() const { return facts_.smVersion >= 90; }
+  std::uint32_t sharedBase() const { return chip_.sharedBase; }
   std::uint32_t maxStaticShared() const { return 48 * 1024; }
   std::uint32_t maxConstantBank() const { return 64 * 1024; }
-  std::uint32_t maxSharedPerBlock() const { return facts_.maxSharedPerBlock; } ///< dynamic memory included
+  std::uint32_t maxSharedPerBlock() const { return chip_.occupancy.sharedPerBlock; } ///< dynamic memory included
 
   // --- registers
   /// How many registers of a file a program can name, the zero or true register not counted.
@@ -120,41 +133,20 @@ class Target {
   /// Counted on top of the highest R used: the hardware keeps the program counter there.
   unsigned reservedRegisters() const { return 2; }
   unsigned maxRegistersPerThread() const { return 255; }
-  bool hasUniformDatapath() const { return true; }
-  /// Compare-and-swap takes RZ (observed: nvdisasm knows no such word of sm_75, and ptxas makes none).
-  bool swapsZero() const { return facts_.smVersion >= 80; }
-  /// ptxas empties a convergence barrier before each BSSY (observed on sm_75).
-  bool needsEmptyBarriers() const { return facts_.smVersion < 80; }
-  /// ptxas has each kernel set all convergence barriers up, unless UR2 tells that it has been done (observed on sm_87).
-  bool needsBarrierSetup() const { return facts_.smVersion == 87; }
-  /// VIMNMX stands for IMNMX (observed).
-  bool hasVectorMinMax() const { return facts_.smVersion >= 90; }
-  /// Textures and surfaces are named by uniform registers; before, by a register of each lane or a word of constant
-  /// memory.
-  bool hasUniformTextureNames() const { return facts_.smVersion >= 90; }
-  /// Textures by derivatives that TXD does not take: the lanes of a quad take their turns (observed). From sm_90 on a
-  /// function of the driver does it.
-  bool hasQuadTextures() const { return facts_.smVersion < 90; }
-  /// 64 bits: where the tables lie in which the driver describes textures and surfaces (observed: txq, suq).
-  std::uint32_t textureTableOffset() const { return facts_.smVersion >= 90 ? 0xf0 : 0x70; }
-  std::uint32_t samplerTableOffset() const { return facts_.smVersion >= 90 ? 0xf8 : 0x78; }
-  std::uint32_t surfaceTableOffset() const { return facts_.smVersion >= 90 ? 0x100 : 0x80; }
-  /// A texture and its sampler are named by one word, with the sampler's number above the texture's (observed); from
-  /// sm_90 on by two.
-  bool joinsSamplers() const { return facts_.smVersion < 90; }
+
+  // --- textures
+  /// Where in a word that names both the sampler's number stands, above the texture's.
   static constexpr unsigned kSamplerShift = 20;
-  /// Of a handle, what counts the entries of those tables.
-  std::uint32_t handleNumberMask() const { return facts_.smVersion >= 90 ? ~0u : 0xfffff; }
-  /// I2FP, which converts integers in the integer pipe (observed).
-  bool hasAluIntegerToFloat() const { return facts_.smVersion >= 86; }
-  /// The memory instructions take `desc[UR]`.
-  bool hasMemoryDescriptors() const { return facts_.globalDescriptor != 0; }
+  /// Of a handle, what counts the entries of the tables.
+  std::uint32_t handleNumberMask() const {
+    return has(Capability::JoinedSamplers) ? (std::uint32_t{1} << kSamplerShift) - 1 : ~std::uint32_t{0};
+  }
 
   // --- occupancy
-  unsigned maxWarpsPerSm() const { return facts_.maxWarps; }
-  unsigned maxBlocksPerSm() const { return facts_.maxBlocks; }
+  unsigned maxWarpsPerSm() const { return chip_.occupancy.warps; }
+  unsigned maxBlocksPerSm() const { return chip_.occupancy.blocks; }
   unsigned registersPerSm() const { return 65536; }
-  std::uint32_t sharedPerSm() const { return facts_.sharedPerSm; }
+  std::uint32_t sharedPerSm() const { return chip_.occupancy.sharedPerSm; }
   /// `registers` per thread as reported (reservedRegisters included); `sharedBytes` per block without the system's
   /// part.
   Occupancy occupancy(unsigned threadsPerBlock, unsigned registers, std::uint32_t sharedBytes) const;
@@ -191,23 +183,11 @@ class Target {
   unsigned scoreboardDelay() const { return 2; }
   unsigned maxStall() const { return 15; }
 
-  /// What differs from chip to chip; filled from the table in target.cpp.
-  struct Facts {
-    std::string_view name, virtualName;
-    unsigned smVersion;
-    bool archSpecific;
-    unsigned ptxIsa;
-    std::uint32_t elfFlags;
-    std::uint32_t paramBase, globalDescriptor, sharedBase;
-    unsigned maxWarps, maxBlocks;
-    std::uint32_t sharedPerSm, maxSharedPerBlock, sharedReserved, sharedGranule;
-    LatencyModel latencyModel;
-  };
-  explicit Target(const Facts& facts) : facts_(facts) {}
+  explicit Target(const Chip& chip) : chip_(chip) {}
 
  private:
   const LatencyTables& latencies() const;
-  Facts facts_;
+  const Chip& chip_;
 };
 
 } // namespace orias::isa

@@ -18,8 +18,6 @@ struct UniformFeatures {
   LoadConstant loadConstant = LoadConstant::None;
 };
 
-/// For any chip that the literature knows, supported here or not; `smVersion` as in 90.
-UniformFeatures uniformFeatures(unsigned smVersion);
 UniformFeatures uniformFeatures(const Target& target);
 
 /// Why LDCU may not be emitted; empty when it may. Chips that have it as text only want to be asked for text.

@@ -3,8 +3,10 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <atomic>
 #include <charconv>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
@@ -14,16 +16,17 @@ namespace orias::isa {
 namespace {
 
 constexpr std::array<std::string_view, kLatencyClassCount> kClassNames = {
-    "None",     "Alu",          "PredLogic", "PredMove", "Vote",      "Dispatch",   "Fma",         "Imad",
-    "ImadWide", "Fp16",         "Fp16Alu",   "Hfma2Mma", "Fp64",      "Clmad",      "Hmma",        "Imma",
-    "MmaShort", "MmaTiny",      "Dmma",      "Xu",       "ConstLoad", "SharedLoad", "SharedStore", "SharedAtomic",
-    "Load",     "Store",        "Atomic",    "Reduce",   "Shuffle",   "Match",      "SpecialRead", "Barrier",
-    "Fence",    "CacheControl", "AsyncCopy", "Syncs",    "Gmma",      "WarpGroup",  "Texture",     "Mio",
-    "Nop",      "Depbar",       "Branch",    "Cbu",      "Bssy",      "Bmov",       "Udp",         "Umov",
-    "Uldc",     "Voteu",        "R2ur",      "S2ur",     "Tma",       "SetMaxReg"};
+    "None",        "Alu",          "Select",   "Alu64",        "PredLogic", "PredMove", "Vote",      "Dispatch",
+    "Fma",         "Imad",         "ImadWide", "Fp16",         "Fp16Alu",   "Hfma2Mma", "Fp64",      "Clmad",
+    "Hmma",        "Imma",         "MmaShort", "MmaTiny",      "Dmma",      "Xu",       "ConstLoad", "SharedLoad",
+    "SharedStore", "SharedAtomic", "Load",     "Store",        "Atomic",    "Reduce",   "Shuffle",   "Match",
+    "SpecialRead", "Barrier",      "Fence",    "CacheControl", "AsyncCopy", "Syncs",    "Gmma",      "WarpGroup",
+    "Texture",     "Mio",          "Nop",      "Depbar",       "Branch",    "Cbu",      "Bssy",      "Bmov",
+    "Udp",         "Umov",         "Uldc",     "Voteu",        "R2ur",      "S2ur",     "Tma",       "SetMaxReg"};
 
 constexpr std::array<std::string_view, 4> kPortNames = {"Main", "Addend", "High", "Guard"};
-constexpr std::array<std::string_view, 3> kModelNames = {"sm_75", "sm_80", "sm_90"}; ///< in the order of LatencyModel
+constexpr std::array<std::string_view, 7> kModelNames = {
+    "sm_75", "sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"}; ///< in the order of LatencyModel
 constexpr std::array<std::string_view, kFileCount> kFileNames = {"R", "UR", "P", "UP", "B"};
 
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -57,7 +60,19 @@ class LatencyParser {
   explicit LatencyParser(std::string_view text) : text_(text) {}
 
   LatencyTables run() {
-    for (std::string_view line : split(text_, '\n')) {
+    read(text_);
+    for (const auto* family : {&tables_.raw, &tables_.waw, &tables_.war})
+      for (const LatencyMatrix& matrix : *family)
+        tables_.largestFixed = std::max(tables_.largestFixed, matrix.largest());
+    return std::move(tables_);
+  }
+
+ private:
+  enum class Section { None, Like, Sets, Classes, Matrix };
+
+  void read(std::string_view text) {
+    const unsigned before = std::exchange(line_, 0);
+    for (std::string_view line : split(text, '\n')) {
       ++line_;
       if (line.empty() || line.front() == '#') continue;
       if (line.front() == '[') {
@@ -67,19 +82,23 @@ class LatencyParser {
       const std::vector<std::string_view> cells = split(line, ',');
       switch (section_) {
       case Section::None: fail("text before the first section");
+      case Section::Like: takeOver(line); break;
       case Section::Sets: addSet(cells); break;
       case Section::Classes: addClass(cells); break;
       case Section::Matrix: addMatrixLine(cells); break;
       }
     }
-    for (const auto* family : {&tables_.raw, &tables_.waw, &tables_.war})
-      for (const LatencyMatrix& matrix : *family)
-        tables_.largestFixed = std::max(tables_.largestFixed, matrix.largest());
-    return std::move(tables_);
+    line_ = before;
   }
 
- private:
-  enum class Section { None, Sets, Classes, Matrix };
+  /// What this file does not say is as in that one.
+  void takeOver(std::string_view model) {
+    const auto files = latencyFiles();
+    const auto file = std::ranges::find(files, model, &LatencyFile::model);
+    if (file == files.end()) fail("no latencies of " + std::string(model));
+    read(file->text);
+    section_ = Section::None;
+  }
 
   [[noreturn]] void fail(const std::string& message) const {
     throw InternalError("latency data, line " + std::to_string(line_) + ": " + message);
@@ -89,7 +108,9 @@ class LatencyParser {
     if (line.back() != ']') fail("a section is written [name]");
     const std::string_view name = line.substr(1, line.size() - 2);
     inHeader_ = true;
-    if (name == "sets") {
+    if (name == "like") {
+      section_ = Section::Like;
+    } else if (name == "sets") {
       section_ = Section::Sets;
     } else if (name == "classes") {
       section_ = Section::Classes;
@@ -101,6 +122,8 @@ class LatencyParser {
       auto* family = words[0] == "raw" ? &tables_.raw : words[0] == "waw" ? &tables_.waw : &tables_.war;
       if (words[0] != "raw" && words[0] != "waw" && words[0] != "war") fail("unknown kind of matrix");
       matrix_ = &(*family)[*file];
+      matrix_->cells_.clear();
+      matrix_->largest_ = 0;
       for (auto& ports : matrix_->rows_)
         ports.fill(LatencyMatrix::kNone);
       for (auto& ports : matrix_->columns_)
@@ -113,7 +136,7 @@ class LatencyParser {
     std::vector<LatencyClass> members;
     for (std::string_view word : split(cells[1], ' '))
       members.push_back(classNamed(word));
-    sets_.emplace(cells[0], std::move(members));
+    sets_.insert_or_assign(cells[0], std::move(members));
   }
 
   void addClass(const std::vector<std::string_view>& cells) {
@@ -243,16 +266,20 @@ LatencyTables LatencyTables::parse(std::string_view text) {
 }
 
 const LatencyTables& LatencyTables::ofModel(LatencyModel model) {
-  static const std::array<LatencyTables, kModelNames.size()> all = [] {
-    std::array<LatencyTables, kModelNames.size()> parsed;
-    for (const LatencyFile& file : latencyFiles()) {
-      const auto index = indexOf(kModelNames, file.model);
-      ORIAS_CHECK(index, "no chip uses " + std::string(file.model));
-      parsed[*index] = parse(file.text);
-    }
-    return parsed;
-  }();
-  return all[static_cast<unsigned>(model)];
+  // A program asks for one model: the others are not read.
+  static std::array<std::once_flag, kModelNames.size()> isRead;
+  static std::array<LatencyTables, kModelNames.size()> all;
+  static std::array<std::atomic<bool>, kModelNames.size()> isThere; // asked for each dependence: no lock, no call
+  const auto index = static_cast<unsigned>(model);
+  if (isThere[index].load(std::memory_order_acquire)) return all[index];
+  std::call_once(isRead[index], [&] {
+    const auto files = latencyFiles();
+    const auto file = std::ranges::find(files, kModelNames[index], &LatencyFile::model);
+    ORIAS_CHECK(file != files.end(), "no latencies of " + std::string(kModelNames[index]));
+    all[index] = parse(file->text);
+    isThere[index].store(true, std::memory_order_release);
+  });
+  return all[index];
 }
 
 // --- what Target answers ---------------------------------------------------------------------------------------------
@@ -266,7 +293,7 @@ const LatencyTables::ClassInfo& info(const LatencyTables& tables, LatencyClass l
 } // namespace
 
 const LatencyTables& Target::latencies() const {
-  return LatencyTables::ofModel(facts_.latencyModel);
+  return LatencyTables::ofModel(chip_.latencyModel);
 }
 
 bool Target::isScoreboarded(LatencyClass latencyClass) const {

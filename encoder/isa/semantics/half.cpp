@@ -30,12 +30,12 @@ class Packed {
     case Operand::Half::H1H1: from = 1; break;
     case Operand::Half::None:
     case Operand::Half::H1H0: break;
-    case Operand::Half::F32: refuse(lane_.inst(), "a half of an f32 operand");
+    case Operand::Half::F32: refuse(lane_.inst(), "a half-precision part of an f32 operand");
     }
     Bits v = lane_.raw(slot) >> (16 * from) & 0xffff;
-    // .OOB: what a number from outside of a tensor does is not known well enough.
+    // .OOB: what an out-of-bounds value of a tensor does is not known well enough.
     constexpr Bits kOutside = 0xffff;
-    if (knowsOutside_ && v == kOutside) refuse(lane_.inst(), "a number from outside of a tensor");
+    if (knowsOutside_ && v == kOutside) refuse(lane_.inst(), "an out-of-bounds value of a tensor");
     if (o.abs()) v &= 0x7fff;
     if (o.neg()) v ^= 0x8000;
     return flushes_ ? ieee::flush(format_, v) : v;

@@ -285,8 +285,7 @@ struct Octet {
 /// of the same elements.
 void hmma884(const Inst& inst, WarpValues& warp) {
   const bool isSingle = getMod(inst, Mod::DstFmt) != 0, addsSingle = getMod(inst, Mod::SrcFmt) != 0;
-  if (warp.active != ~0u || (addsSingle && !isSingle))
-    refuse(inst, "lanes missing, or sums of f16 to which f32 is added");
+  if (warp.active != ~0u || (addsSingle && !isSingle)) refuse(inst, "inactive lanes, or f16 sums with an f32 addend");
   const bool aByColumns = getMod(inst, Mod::Sub) != 0, bByColumns = getMod(inst, Mod::Sub2) != 0;
   const unsigned step = getMod(inst, Mod::Func), values = isSingle ? 2 : 4;
   const Format format = isSingle ? Format::F32 : Format::F16;

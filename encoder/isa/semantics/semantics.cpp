@@ -95,7 +95,7 @@ LaneValue immediateValue(const Inst& inst, unsigned slot) {
 namespace semantics {
 
 void refuse(const Inst& inst, const char* what) {
-  throw Error("the emulator does not know " + std::string(desc(inst.op).mnemonic) + " with " + what);
+  throw Error("the emulator does not support " + std::string(desc(inst.op).mnemonic) + " with " + what);
 }
 
 bool compares(FCmp comparison, Format format, Bits a, Bits b) {

@@ -115,6 +115,28 @@ void redux(const Inst& inst, WarpValues& warp) {
   setInAll(warp, 0, result);
 }
 
+void credux(const Inst& inst, WarpValues& warp) {
+  enum Type : unsigned { Unsigned, Signed, Float };
+  const unsigned type = getMod(inst, Mod::Type), function = getMod(inst, Mod::Func);
+  const bool isMin = (function & 2) != 0, ofMagnitudes = (function & 1) != 0, nanWins = getMod(inst, Mod::Nan) != 0;
+  const std::uint32_t turn = type == Signed ? 0x80000000 : 0;
+  std::uint32_t result = 0;
+  bool isFirst = true;
+  forEachActive(warp, [&](unsigned i) {
+    std::uint32_t v = warp.lane[i][1].w[0];
+    if (type == Float) {
+      if (ofMagnitudes) v &= 0x7fffffff;
+      const float a = ieee::floatOf(isFirst ? v : result), b = ieee::floatOf(v);
+      v = static_cast<std::uint32_t>(ieee::bitsOf(isMin ? ieee::minimum(a, b, nanWins) : ieee::maximum(a, b, nanWins)));
+    }
+    const bool isBetter =
+        type == Float || isFirst || (isMin ? (v ^ turn) < (result ^ turn) : (v ^ turn) > (result ^ turn));
+    if (isBetter) result = v;
+    isFirst = false;
+  });
+  setInAll(warp, 0, result);
+}
+
 void r2ur(const Inst&, WarpValues& warp) {
   // Of the first active lane; the predicate says which lanes hold another value.
   if (warp.active == 0) return;

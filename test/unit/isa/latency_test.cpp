@@ -137,3 +137,40 @@ TEST_CASE("whatever waits in a queue reads its registers late") {
     }
   }
 }
+
+TEST_CASE("a latency file may take over another one") {
+  const LatencyTables tables = LatencyTables::parse(R"([like]
+sm_90
+[classes]
+class,kind,stall,pipe,busy,expected,done,read,evidence
+Uldc,variable,1,,1,30,,,observed
+[raw P]
+writer,*,*:Guard,evidence
+*,7,20,observed
+)");
+  const Target& sm90 = *Target::find("sm_90");
+  const Access alu{LatencyClass::Alu};
+  CHECK(tables.raw[static_cast<unsigned>(File::R)].at(alu, alu).cycles == raw(sm90, File::R, alu, alu));
+  CHECK(tables.classes[static_cast<unsigned>(LatencyClass::Uldc)].isVariable);
+  CHECK_FALSE(sm90.isScoreboarded(LatencyClass::Uldc));
+  CHECK(tables.raw[static_cast<unsigned>(File::P)].at(alu, alu).cycles == 7);
+  CHECK_THROWS_AS(LatencyTables::parse("[like]\nsm_1\n"), InternalError);
+}
+
+// Observed in ptxas' code: encoder/isa/latency/sm_100.csv, sm_120.csv.
+TEST_CASE("latencies from sm_100 on") {
+  const Target &sm100 = *Target::find("sm_100"), &sm103 = *Target::find("sm_103"), &sm120 = *Target::find("sm_120");
+  const Access alu{LatencyClass::Alu}, select{LatencyClass::Select}, hmma{LatencyClass::Hmma};
+  for (const Target* target : {&sm100, &sm103, &sm120})
+    CHECK(target->isScoreboarded(LatencyClass::Uldc));
+  CHECK(raw(sm100, File::R, select, select) == 4);
+  CHECK(raw(sm120, File::R, alu, alu) == 4);
+  CHECK(raw(sm120, File::R, alu, select) == 5);
+  CHECK(raw(sm120, File::R, select, alu) == 5);
+  CHECK(raw(sm120, File::P, select, select) == 5);
+  CHECK(raw(sm100, File::R, hmma, {LatencyClass::Hmma, Port::Addend}) == 20);
+  CHECK(raw(sm120, File::R, hmma, {LatencyClass::Hmma, Port::Addend}) == 29);
+  CHECK_FALSE(sm100.isScoreboarded(LatencyClass::Fp64));
+  CHECK(sm103.isScoreboarded(LatencyClass::Fp64));
+  CHECK(sm120.isScoreboarded(LatencyClass::Fp64));
+}

@@ -26,7 +26,7 @@ TEST_CASE("architecture names") {
 TEST_CASE("ELF flags of distinct chips differ") {
   std::set<std::uint32_t> seen;
   for (const Target& target : Target::all())
-    if (!target.isArchSpecific()) CHECK(seen.insert(target.elfFlags()).second);
+    if (target.chip().suffix == 0) CHECK(seen.insert(target.elfFlags()).second);
 }
 
 // Figures from the occupancy calculator of the CUDA toolkit.
@@ -72,28 +72,69 @@ TEST_CASE("registersForWarps is the inverse of the register limit") {
 // The literature's table of what a chip has of the uniform datapath, and the table of instructions.
 TEST_CASE("the uniform datapath, chip by chip") {
   using Load = UniformFeatures::LoadConstant;
-  for (unsigned sm : {30u, 52u, 72u})
-    CHECK_FALSE(uniformFeatures(sm).hasRegisters);
-  for (unsigned sm : {75u, 80u, 86u, 89u, 90u, 100u, 120u}) {
-    const UniformFeatures features = uniformFeatures(sm);
-    CHECK(features.hasRegisters);
-    CHECK(features.hasInteger);
-    CHECK(features.hasReduction == (sm >= 80));
-    CHECK(features.hasFloat == (sm >= 100));
-    CHECK(features.loadConstant == (sm >= 100 ? Load::Full : sm == 90 ? Load::TextOnly : Load::None));
-  }
+  const auto of = [](const char* chip) { return uniformFeatures(*Target::find(chip)); };
+  CHECK_FALSE(of("sm_75").hasReduction);
+  CHECK(of("sm_80").hasReduction);
+  CHECK(of("sm_89").loadConstant == Load::None);
+  CHECK(of("sm_90").loadConstant == Load::TextOnly);
   constexpr Op kInteger[] = {Op::UIADD3, Op::UIMAD, Op::ULOP3, Op::UISETP, Op::UMOV, Op::UPRMT, Op::USGXT, Op::UPOPC,
                              Op::UBREV,  Op::USHF,  Op::USEL,  Op::UPLOP3, Op::UFLO, Op::UBMSK, Op::ULEA};
   for (const Target& target : Target::all()) {
     const UniformFeatures features = uniformFeatures(target);
-    CHECK(features.hasRegisters == target.hasUniformDatapath());
-    CHECK(target.registerCount(File::UR) == 63);
+    CHECK(features.hasRegisters == target.has(Capability::UniformRegisters));
+    CHECK(target.registerCount(File::UR) == (target.words() < WordFormat::Sm100 ? 63 : 80));
     CHECK(target.registerCount(File::UP) == 7);
     for (Op op : kInteger)
       CHECK(existsOn(target, op, makeInst(op).mods) == features.hasInteger);
-    CHECK(loadConstantUniformProblem(target, false).starts_with("SM does not support LDCU."));
+    CHECK(loadConstantUniformProblem(target, false).starts_with("SM does not support LDCU.") ==
+          (features.loadConstant != Load::Full));
     CHECK(loadConstantUniformProblem(target, true).empty() == (features.loadConstant != Load::None));
   }
-  for (const char* name : {"UFADD", "UFFMA", "UFSEL", "UFSETP", "LDCU"})
-    CHECK(findByName(name) == nullptr); // no chip of these has them
+  for (const Target& target : Target::known())
+    for (Op op : {Op::UFADD, Op::UFFMA, Op::UFSEL, Op::UFSETP})
+      CHECK(isListedFor(target, op) == uniformFeatures(target).hasFloat);
+  for (const Target& target : Target::known())
+    CHECK(isListedFor(target, Op::LDCU) == (uniformFeatures(target).loadConstant == Load::Full));
+}
+
+TEST_CASE("a chip that no row describes is none, whatever its number") {
+  for (const char* unknown : {"sm_81", "sm_91", "sm_99", "sm_130", "compute_130", "sm_88a"})
+    CHECK_FALSE(Target::parse(unknown));
+}
+
+// What the phases ask for, where generations meet.
+TEST_CASE("capabilities are those of the chip's row") {
+  const auto has = [](const char* chip, Capability capability) { return Target::find(chip)->has(capability); };
+  CHECK(has("sm_90a", Capability::Clusters));
+  CHECK_FALSE(has("sm_89", Capability::Clusters));
+  CHECK(has("sm_87", Capability::BarrierSetup));
+  CHECK_FALSE(has("sm_88", Capability::BarrierSetup));
+  CHECK(has("sm_75", Capability::EmptyBarriers));
+  CHECK_FALSE(has("sm_75", Capability::MemoryDescriptors));
+  CHECK(Target::find("sm_75")->globalDescriptorOffset() == std::nullopt);
+  CHECK(Target::find("sm_80")->globalDescriptorOffset() == 0x118);
+}
+
+// ptxas makes the same code for both (observed), and the flags say which it is for.
+TEST_CASE("sm_88 is sm_86 under another number") {
+  const Chip &newer = Target::find("sm_88")->chip(), &older = Target::find("sm_86")->chip();
+  CHECK(newer.capabilities.bits == older.capabilities.bits);
+  CHECK(newer.instructions == older.instructions);
+  CHECK(newer.latencyModel == older.latencyModel);
+  CHECK(newer.cubin.elfFlags == 0x6005804);
+}
+
+TEST_CASE("chips that are only read are named, and not among those that kernels are compiled for") {
+  for (const char* name : {"sm_110", "sm_110a", "sm_110f"}) {
+    const Target* target = Target::find(name);
+    REQUIRE(target);
+    CHECK_FALSE(target->isAssembled());
+    for (const Target& other : Target::all())
+      CHECK(&other != target);
+  }
+  for (const char* name : {"sm_90", "sm_100", "sm_100a", "sm_100f", "sm_103a", "sm_120", "sm_121a"})
+    CHECK(Target::find(name)->isAssembled());
+  CHECK(Target::find("sm_100")->registerCount(File::UR) == 80);
+  CHECK(Target::find("sm_100a")->isArchSpecific());
+  CHECK_FALSE(Target::find("sm_100f")->isArchSpecific());
 }

@@ -1,0 +1,250 @@
+#pragma once
+
+// How the parts of a row (rows.h) become an InstrDesc. Only table.cpp includes this.
+
+#include "encoder/isa/rows.h"
+
+#include <array>
+#include <tuple>
+
+namespace orias::isa::rows {
+
+/// A row under construction.
+struct Draft {
+  InstrDesc d;
+  std::array<Slot, kMaxOperands> slots{};
+  std::array<AluForms, 2> alu{};
+  std::array<ExplicitForm, kMaxForms> explicitForms{};
+  std::array<Fixed, 12> fixed{};
+  unsigned aluCount = 0, explicitCount = 0, fixedCount = 0;
+  WordFormat format = WordFormat::Sm90;
+
+  constexpr bool is100() const { return format >= WordFormat::Sm100; }
+
+  constexpr void add(const Slot& s) { slots[d.slotCount++] = s; }
+  constexpr void add(const ModDesc& m) { d.mods[d.modCount++] = m; }
+  constexpr void add(ZeroUniform z) { add(is100() ? fix(z.pos, 8, 255) : fix(z.pos, 6, 63)); }
+  template <typename... Parts> constexpr void add(const Since100<Parts...>& since) {
+    if (format < since.first) return;
+    if constexpr ((... || (std::is_same_v<Parts, ExplicitForm> || std::is_same_v<Parts, AluForms>)))
+      aluCount = explicitCount = 0;
+    std::apply([&](const auto&... part) { (replace(part), ...); }, since.parts);
+  }
+  template <typename... Parts> constexpr void add(const Until100<Parts...>& until) {
+    if (!is100()) std::apply([&](const auto&... part) { (add(part), ...); }, until.parts);
+  }
+  template <typename Part> constexpr void replace(const Part& part) { add(part); }
+  constexpr void replace(const Slot& s) { slots[slotNamed(s.desc.name)] = s; }
+  constexpr void replace(const ModDesc& m) {
+    for (unsigned i = 0; i < d.modCount; ++i)
+      if (d.mods[i].kind == m.kind) {
+        const std::int8_t slot = d.mods[i].slot;
+        d.mods[i] = m;
+        d.mods[i].slot = slot;
+        return;
+      }
+    add(m);
+  }
+  constexpr void add(const Suffix& s) {
+    d.mods[d.modCount] = s.mod;
+    d.mods[d.modCount++].slot = static_cast<std::int8_t>(d.slotCount - 1);
+  }
+  constexpr void add(const AluForms& a) { alu[aluCount++] = a; }
+  constexpr void add(const ExplicitForm& f) { explicitForms[explicitCount++] = f; }
+  constexpr void add(const Fixed& f) { fixed[fixedCount++] = f; }
+  constexpr void add(const Unit& u) {
+    d.pipe = u.pipe;
+    d.latencyClass = u.latencyClass;
+  }
+  constexpr void add(Flag flag) { d.flags |= static_cast<std::uint32_t>(flag); }
+  constexpr void add(Alias alias) { d.alias = alias; }
+  constexpr void add(Sms sms) { d.sms = sms.mask; }
+
+  constexpr InstrDesc finish();
+
+ private:
+  constexpr unsigned slotAt(AluPos pos) const {
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (slots[i].alu == pos) return i;
+    return kMaxOperands;
+  }
+  constexpr unsigned slotNamed(std::string_view name) const {
+    for (unsigned i = 0; i < d.slotCount; ++i)
+      if (slots[i].desc.name == name) return i;
+    return kMaxOperands;
+  }
+  /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI lies on C's
+  /// negation).
+  constexpr FieldEnc freeOf(FieldEnc f, unsigned slot) const {
+    for (unsigned i = 0; i < d.slotCount; ++i) {
+      if (i == slot) continue;
+      const FieldEnc& other = d.fields[i];
+      const auto covered = [&](unsigned bit) { return bit >= other.pos && bit < unsigned{other.pos} + other.width; };
+      if (covered(f.neg)) f.neg = 0;
+      if (covered(f.inv)) f.inv = 0;
+      if (covered(f.abs)) f.abs = 0;
+    }
+    return f;
+  }
+  constexpr Form& newForm(unsigned opcode, unsigned bit91) {
+    Form& f = d.forms[d.formCount++];
+    f.opcode = static_cast<std::uint16_t>(opcode);
+    f.bit91 = static_cast<std::uint8_t>(bit91);
+    return f;
+  }
+  constexpr void put(Form& f, unsigned slot, const FieldEnc& field) const {
+    f.overrides[f.overrideCount++] = {static_cast<std::uint8_t>(slot), ofFormat(field)};
+  }
+  /// Uniform registers have 8 bits from sm_100 on.
+  constexpr FieldEnc ofFormat(FieldEnc field) const {
+    if (is100() && field.kind == Enc::Ugpr) field.width = 8;
+    return field;
+  }
+  constexpr void expandAlu(const AluForms& a);
+  constexpr void fixBits(Form& f);
+};
+
+constexpr void setBits(Word& w, unsigned pos, unsigned width, std::uint64_t value) {
+  for (unsigned i = 0; i < width; ++i) {
+    const unsigned b = pos + i;
+    std::uint64_t& half = b < 64 ? w.lo : w.hi;
+    const std::uint64_t mask = std::uint64_t{1} << (b & 63);
+    half = (value >> i & 1) != 0 ? half | mask : half & ~mask;
+  }
+}
+
+constexpr void Draft::expandAlu(const AluForms& a) {
+  const bool uniform = a.shape == Shape::UBC || a.shape == Shape::UB || a.shape == Shape::UC;
+  const unsigned b = slotAt(AluPos::B), c = slotAt(AluPos::C);
+  const Enc plain = uniform ? Enc::Ugpr : Enc::Gpr;
+  const auto opcode = [&](unsigned formBits) { return a.base | formBits << 9; };
+  // The other operand kinds of one slot; `bGoesToC`: B's register makes room.
+  const auto others = [&](unsigned slotIndex, unsigned immForm, unsigned constForm, unsigned uregForm, bool bGoesToC) {
+    const auto one = [&](unsigned formBits, unsigned bit91, Enc kind) {
+      Form& f = newForm(opcode(formBits), bit91);
+      // Abs and neg of what stands in the middle of the word are B's bits, whichever slot it is.
+      Slot s = slots[slotIndex];
+      put(f, slotIndex, aluField(s, AluPos::B, kind));
+      if (bGoesToC && b != slotIndex && b != kMaxOperands) put(f, b, freeOf(aluField(slots[b], AluPos::C, plain), b));
+    };
+    if (immForm != 0) one(immForm, uniform ? 1 : 0, Enc::UImm);
+    if (!uniform && constForm != 0 && !is100()) one(constForm, 2, Enc::Const);
+    if (!uniform && uregForm != 0) one(uregForm, 1, Enc::Ugpr);
+  };
+  newForm(opcode(1), uniform ? 1 : 0);
+  switch (a.shape) {
+  case Shape::BC:
+  case Shape::UBC:
+    others(b, 4, 5, 6, false);
+    others(c, 2, 3, 7, true);
+    break;
+  case Shape::BCur:
+    others(b, 4, 5, 6, false);
+    others(c, 0, 3, 7, true);
+    break;
+  case Shape::BCimm:
+    others(b, 4, 5, 6, false);
+    others(c, 2, 0, 0, true);
+    break;
+  case Shape::BNoImm: others(b, 0, 5, 6, false); break;
+  case Shape::B:
+  case Shape::UB: others(b, 4, 5, 6, false); break;
+  case Shape::BatC: others(b, 2, 3, 7, false); break;
+  case Shape::C:
+  case Shape::UC: others(c, 2, 3, 7, true); break;
+  case Shape::RrrOnly: break;
+  }
+}
+
+/// All bits of a form that belong to no field are fixed.
+constexpr void Draft::fixBits(Form& f) {
+  Word covered;
+  const auto cover = [&](unsigned pos, unsigned width) { setBits(covered, pos, width, ~std::uint64_t{0}); };
+  cover(12, 4);   // guard
+  cover(105, 17); // control
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    const FieldEnc& e = d.field(f, i);
+    if (e.kind == Enc::None) continue;
+    cover(e.pos, e.width);
+    cover(e.pos2, e.width2);
+    for (unsigned bit : {e.neg, e.abs, e.inv, e.reuse})
+      if (bit != 0) cover(bit, 1);
+    if (e.half != 0) cover(e.half, 2);
+    if (e.kind == Enc::Const) {
+      cover(e.ur, 6);
+      cover(91, 1);
+    }
+  }
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    cover(d.mods[i].pos, d.mods[i].width);
+    cover(d.mods[i].pos2, d.mods[i].width2);
+  }
+  f.fixed = {~covered.lo, ~covered.hi};
+  setBits(f.value, 0, 12, f.opcode);
+  if (f.bit91 == 1) setBits(f.value, 91, 1, 1);
+  for (unsigned i = 0; i < fixedCount; ++i)
+    setBits(f.value, fixed[i].pos, fixed[i].width, fixed[i].value);
+  // A fixed field may lie where some form has an operand; there the operand wins.
+  f.value = {f.value.lo & f.fixed.lo, f.value.hi & f.fixed.hi};
+}
+
+constexpr std::uint8_t acceptsOf(Enc kind) {
+  switch (kind) {
+  case Enc::UImm:
+  case Enc::SImm: return kAcceptsImm;
+  case Enc::Const: return kAcceptsConst;
+  case Enc::Label: return kAcceptsLabel;
+  default: return kAcceptsReg;
+  }
+}
+
+constexpr InstrDesc Draft::finish() {
+  for (unsigned i = 0; i < d.slotCount; ++i) {
+    Slot& s = slots[i];
+    if (s.alu != AluPos::None) {
+      s.field = aluField(s, s.alu, s.desc.file == File::UR ? Enc::Ugpr : Enc::Gpr);
+      if (s.alu == AluPos::B && aluCount != 0 && alu[0].shape == Shape::BatC) s.field.reuse = 124;
+    }
+    d.slots[i] = s.desc;
+    d.fields[i] = ofFormat(s.field);
+    d.texts[i] = s.text;
+    d.defaults[i] = s.def;
+  }
+  for (unsigned i = 0; i < aluCount; ++i)
+    expandAlu(alu[i]);
+  const unsigned firstExplicit = d.formCount;
+  for (unsigned i = 0; i < explicitCount; ++i) {
+    const ExplicitForm& e = explicitForms[i];
+    Form& f = newForm(e.opcode, e.bit91);
+    for (const NamedField& n : e.fields)
+      if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
+  }
+  for (unsigned i = 0; i < d.formCount; ++i) {
+    fixBits(d.forms[i]);
+    // What a form fixes goes before what the row does.
+    if (i >= firstExplicit) {
+      for (const Fixed& own : explicitForms[i - firstExplicit].extra)
+        setBits(d.forms[i].value, own.pos, own.width, own.value);
+    }
+    for (unsigned s = 0; s < d.slotCount; ++s) {
+      const Enc kind = d.field(d.forms[i], s).kind;
+      const bool isOtherFile = acceptsOf(kind) == kAcceptsReg && fileOf(kind) != d.slots[s].file;
+      if (kind != Enc::None) d.slots[s].accepts |= isOtherFile ? kAcceptsUReg : acceptsOf(kind);
+    }
+  }
+  return d;
+}
+
+template <typename... Parts>
+constexpr InstrDesc row(WordFormat format, Op op, std::string_view name, std::string_view mnemonic,
+                        const Parts&... parts) {
+  Draft draft;
+  draft.format = format;
+  draft.d.op = op;
+  draft.d.name = name;
+  draft.d.mnemonic = mnemonic;
+  (draft.add(parts), ...);
+  return draft.finish();
+}
+
+} // namespace orias::isa::rows

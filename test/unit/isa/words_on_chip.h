@@ -1,0 +1,22 @@
+#pragma once
+
+#include "encoder/isa/older_words.h"
+
+#include <cstdint>
+#include <doctest/doctest.h>
+#include <optional>
+
+namespace orias::isa {
+
+/// The instruction that the encoding is on the chip, none where the chip has no such encoding. Checks that encoding it
+/// again gives the same bits.
+inline std::optional<Inst> decodedOn(const Target& target, std::uint64_t lo, std::uint64_t hi) {
+  const auto inst = decodeFor(target, Word{lo, hi});
+  if (!inst) return std::nullopt;
+  const EncodeResult again = encode(*inst, target);
+  CHECK_MESSAGE(again, again.error);
+  CHECK(again.word == Word{lo, hi});
+  return *inst;
+}
+
+} // namespace orias::isa
