@@ -1,55 +1,47 @@
 #include "encoder/cubin/abi.h"
 
-#include <array>
 #include <string>
+#include <vector>
 
+#include "encoder/isa/target.h"
 #include "support/check.h"
 
 namespace orias::cubin {
 namespace {
 
-Abi ampere(unsigned smArch, std::uint32_t elfFlags, bool stackCheckWorkaround) {
+Abi describe(const isa::Target& target) {
+  const isa::CubinFacts& facts = target.chip().cubin;
   Abi abi;
-  abi.smArch = static_cast<std::uint16_t>(smArch);
-  abi.elfFlags = elfFlags;
-  abi.mercuryIsaVersion = 0;
-  abi.paramBase = 0x160;
-  abi.largeParamBase = 0x1a80;
-  abi.reservedShared = 0;
-  abi.softwareWorkarounds = 0;
-  abi.sharedAlias = false;
-  abi.compatSection = false;
-  abi.relocationActions = true;
-  abi.addends = false;
-  abi.constant0AfterText = false;
-  abi.registersInTextInfo = true;
-  abi.sparseMmaMask = false;
-  abi.stackCheckWorkaround = stackCheckWorkaround;
-  abi.parametersLast = false;
-  return abi;
-}
-
-Abi turing() {
-  Abi abi = ampere(75, 0x6004b04, false);
-  abi.softwareWorkarounds = 1;
-  return abi;
-}
-
-/// ptxas has the kernels of this chip set up their convergence barriers, and says so.
-Abi orin() {
-  Abi abi = ampere(87, 0x6005704, true);
-  abi.softwareWorkarounds = 2;
+  abi.smArch = static_cast<std::uint16_t>(target.smVersion());
+  abi.elfFlags = facts.elfFlags;
+  abi.paramBase = target.bank0().params;
+  abi.largeParamBase = target.bank0().largeParams;
+  abi.reservedShared = target.sharedBase();
+  abi.softwareWorkarounds = facts.softwareWorkarounds;
+  abi.stackCheckWorkaround = facts.stackCheckWorkaround;
+  abi.driverShared = facts.reservedShared;
+  abi.fastPath = facts.fastPath;
+  abi.ctaInitCount = abi.alwaysWorkarounds = abi.marksAccelerated = facts.layout == isa::CubinLayout::RelaOfBlackwell;
+  const bool isNewer = facts.layout != isa::CubinLayout::Rel;
+  if (!isNewer) abi.mercuryIsaVersion = 0;
+  abi.sharedAlias = abi.compatSection = abi.addends = abi.constant0AfterText = isNewer;
+  abi.sparseMmaMask = abi.parametersLast = isNewer;
+  abi.relocationActions = abi.registersInTextInfo = !isNewer;
   return abi;
 }
 
 } // namespace
 
 const Abi& abiOf(unsigned smArch) {
-  static const std::array kAbis{turing(), ampere(80, 0x6005004, true),  ampere(86, 0x6005604, true),
-                                orin(),   ampere(89, 0x6005904, false), Abi{}};
+  static const std::vector<Abi> kAbis = [] {
+    std::vector<Abi> all;
+    for (const isa::Target& target : isa::Target::known())
+      all.push_back(describe(target));
+    return all;
+  }();
   for (const Abi& abi : kAbis)
     if (abi.smArch == smArch) return abi;
-  throw Error("no cubin layout is known for sm_" + std::to_string(smArch));
+  throw Error("unknown cubin layout for sm_" + std::to_string(smArch));
 }
 
 } // namespace orias::cubin

@@ -27,6 +27,11 @@ struct Abi {
   bool registersInTextInfo = false;      ///< sh_info of `.text.<k>` carries the register count in bits 24..31
   bool sparseMmaMask = true;             ///< EIATTR_SPARSE_MMA_MASK
   bool stackCheckWorkaround = false;     ///< EIATTR_SW2861232_WAR
+  bool ctaInitCount = false;             ///< EIATTR_VRC_CTA_INIT_COUNT
+  bool alwaysWorkarounds = false;        ///< EIATTR_SW_WAR even when it is 0
+  bool marksAccelerated = false;         ///< EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET is 1 for targets with `a`
+  std::uint32_t driverShared = 0;        ///< size of `.nv.shared.reserved.0`
+  std::uint32_t fastPath = 0;            ///< EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
   bool parametersLast = true; ///< EIATTR_CBANK_PARAM_SIZE and PARAM_CBANK stand behind the exits, else in front
   friend bool operator==(const Abi&, const Abi&) = default;
 };
@@ -39,7 +44,8 @@ inline std::uint32_t parameterBase(const Abi& abi, std::uint32_t parameterSize) 
   return parameterSize > kSmallParameters ? abi.largeParamBase : abi.paramBase;
 }
 
-/// The container facts of one chip (75, 80, 86, 89, 90). Throws orias::Error for a chip that is not known.
+/// The container facts of one chip, by its row in encoder/isa/chips.inc (75, 80, 90, ...). Throws orias::Error for a
+/// chip that is not known.
 const Abi& abiOf(unsigned smArch);
 
 } // namespace orias::cubin

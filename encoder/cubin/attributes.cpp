@@ -157,7 +157,7 @@ std::string_view attributeName(AttributeId id) {
 std::vector<Attribute> parseAttributes(std::span<const std::byte> bytes) {
   std::vector<Attribute> attributes;
   while (!bytes.empty()) {
-    if (bytes.size() < 4) throw Error("cubin: an attribute list ends inside a record");
+    if (bytes.size() < 4) throw Error("cubin: truncated attribute list");
     Attribute attribute;
     attribute.format = static_cast<AttributeFormat>(bytes[0]);
     attribute.id = static_cast<AttributeId>(bytes[1]);

@@ -60,6 +60,7 @@ enum class AttributeId : std::uint8_t {
   UnusedLoadByteOffset = 0x44,
   KparamInfoV2 = 0x45,
   SyscallOffsets = 0x46,
+  VrcCtaInitCount = 0x4a,
   NumBarriers = 0x4c,
   TexmodeIndependent = 0x4d,
   SparseMmaMask = 0x50,
@@ -74,7 +75,7 @@ struct Attribute {
   std::uint16_t value = 0;
   std::vector<std::byte> payload;
 
-  /// The payload as little-endian 32-bit words (a rest of fewer than four bytes is left out).
+  /// The payload as little-endian 32-bit words (an incomplete word at the end is ignored).
   std::vector<std::uint32_t> words() const;
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-/// Little-endian numbers in byte buffers; cubins are little-endian whatever the host is.
+/// Little-endian numbers in byte buffers; cubins are little-endian on any host.
 namespace orias::cubin {
 
 /// The caller has checked that `offset + sizeof(T)` lies within `bytes`.

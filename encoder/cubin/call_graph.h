@@ -12,14 +12,14 @@ struct CallTables {
   Bytes prototypes; ///< `.nv.prototype`, of relocatable files
 };
 
-/// Who may call whom: what a linker finds stacks and register counts from. `text` gives prototypes their places in the
-/// string table. Observed in `ptxas -c`, and in what `nvlink -dump-callgraph` makes of it: pairs of words in four
-/// parts, of which each begins with a marker.
-/// 1. caller and callee, an alias and what it stands for;
+/// The call graph, from which a linker computes stack sizes and register counts. `text` gives prototypes their offsets
+/// in the string table. Observed in `ptxas -c`, and in the output of `nvlink -dump-callgraph`: pairs of words in four
+/// sections, each starting with a marker.
+/// 1. caller and callee, an alias and its target;
 /// 2. functions whose address is taken, with their prototypes;
 /// 3. callers through a pointer, with the prototypes of the calls;
 /// 4. functions and those whose addresses they come across, in code or in the variables that they name.
-/// Of functions whose address nobody takes the prototypes stand in a table of their own.
+/// Prototypes of functions whose address is not taken are in a separate table.
 CallTables callTables(const Module& module, const SymbolIndex& symbol,
                       const std::function<std::uint32_t(const std::string&)>& text);
 

@@ -16,10 +16,10 @@ namespace orias::cubin {
 std::vector<std::byte> write(const Module& module);
 
 /// What a cubin says: of orias or of ptxas, sm_75 to sm_90. Throws orias::Error for a file that is not a cubin, is
-/// damaged, or is for another chip. Attributes that have no field are kept in `Function::otherAttributes`.
+/// corrupt, or is for another target. Attributes that have no field are kept in `Function::otherAttributes`.
 Module read(std::span<const std::byte> file);
 
-/// The attribute lists of a cubin as they stand in the file, in the order of its sections.
+/// The raw attribute lists of a cubin, in the order of its sections.
 struct AttributeList {
   std::string section; ///< ".nv.info", ".nv.info.<kernel>" or ".nv.compat"
   std::vector<Attribute> attributes;

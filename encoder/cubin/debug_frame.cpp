@@ -47,7 +47,7 @@ std::size_t appendEntry(Bytes& bytes, const Bytes& body) {
 
 Bytes commonInformation(std::uint32_t returnColumn) {
   Bytes body;
-  append(body, ~std::uint64_t{0}); // "this is a CIE"
+  append(body, ~std::uint64_t{0}); // "not an FDE but a CIE"
   append(body, std::uint8_t{3});   // version
   append(body, std::uint8_t{0});   // no augmentation
   appendUleb(body, kCodeAlignment);

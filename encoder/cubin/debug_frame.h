@@ -11,7 +11,7 @@ namespace orias::cubin {
 /// The unwind table (`.debug_frame`, DWARF 3 in its 64-bit form) and the addresses in it that the loader fills.
 struct DebugFrame {
   Bytes bytes;
-  std::vector<Relocation> relocations; ///< in the order of their making; addends are also stored in place
+  std::vector<Relocation> relocations; ///< in order of creation; addends are also stored in the section
 };
 
 /// Adds the entries of one function and of the functions inside it.

@@ -12,16 +12,13 @@
 #include "encoder/cubin/byte_io.h"
 #include "encoder/cubin/elf_file.h"
 #include "encoder/cubin/names.h"
+#include "support/align.h"
 #include "support/check.h"
 
 namespace orias::cubin {
 namespace {
 
 constexpr std::uint16_t kMachineCuda = 190; // EM_CUDA, not in every elf.h
-
-std::uint64_t alignTo(std::uint64_t value, std::uint64_t alignment) {
-  return alignment <= 1 ? value : (value + alignment - 1) / alignment * alignment;
-}
 
 [[noreturn]] void failElf(const char* what) {
   throw Error(std::string("cubin: ") + what + ": " + elf_errmsg(-1));
@@ -82,11 +79,11 @@ Layout layOut(const std::vector<ElfSection>& sections) {
       continue;
     }
     const bool inFile = hasBytes(sections[i].type);
-    position = alignTo(position, sections[i].alignment);
+    position = alignUp(position, sections[i].alignment);
     layout.sections.push_back({position, inFile ? sections[i].data.size() : sections[i].size});
     if (inFile) position += sections[i].data.size();
   }
-  layout.sectionHeaders = alignTo(position, 8);
+  layout.sectionHeaders = alignUp(position, 8);
   layout.programHeaders = layout.sectionHeaders + sections.size() * sizeof(Elf64_Shdr);
   return layout;
 }
@@ -121,7 +118,7 @@ std::vector<Elf64_Phdr> segmentsOf(const std::vector<ElfSection>& sections, cons
     Elf64_Phdr& segment = segments.back();
     // The size in memory counts the padding of the file as well as that of the address; ptxas does so (observed).
     std::uint64_t end = segment.p_offset + segment.p_memsz + (offset - fileEnd);
-    end = alignTo(end, sections[i].alignment) + size;
+    end = alignUp(end, sections[i].alignment) + size;
     segment.p_memsz = end - segment.p_offset;
     fileEnd = offset + (hasBytes(sections[i].type) ? size : 0);
     segment.p_filesz = fileEnd - segment.p_offset;

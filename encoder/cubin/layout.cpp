@@ -3,17 +3,15 @@
 #include <string>
 
 #include "encoder/cubin/module.h"
+#include "support/align.h"
 
 namespace orias::cubin {
 namespace {
 
 void place(std::vector<Variable*>& variables) {
-  std::uint64_t end = 0;
-  for (Variable* variable : variables) {
-    const std::uint64_t alignment = std::max<std::uint64_t>(variable->alignment, 1);
-    variable->offset = (end + alignment - 1) / alignment * alignment;
-    end = variable->offset + variable->size;
-  }
+  Packing packing;
+  for (Variable* variable : variables)
+    variable->offset = packing.place(variable->size, variable->alignment);
 }
 
 } // namespace

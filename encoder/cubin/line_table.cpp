@@ -7,6 +7,7 @@
 
 #include "encoder/cubin/byte_io.h"
 #include "support/check.h"
+#include "support/hash.h"
 
 namespace orias::cubin {
 namespace {
@@ -245,7 +246,7 @@ class ProgramReader {
 
  private:
   void unit(Cursor cursor) {
-    if (cursor.number<std::uint16_t>() != kVersion) throw Error("cubin: a line table is of another version");
+    if (cursor.number<std::uint16_t>() != kVersion) throw Error("cubin: unsupported version of a line table");
     const auto headerLength = cursor.number<std::uint32_t>();
     Cursor header = cursor.part(headerLength);
     header.take(2); // least instruction, default of the statement flag
@@ -262,7 +263,7 @@ class ProgramReader {
     firstFile_ = program_.files.size();
     for (std::string name = header.string(); !name.empty(); name = header.string()) {
       const std::uint64_t directory = header.uleb();
-      if (directory >= directories.size()) throw Error("cubin: a line table names a directory that is not there");
+      if (directory >= directories.size()) throw Error("cubin: a line table refers to a missing directory");
       SourceFile file;
       const std::string& in = directories[directory];
       file.path = in.empty() ? name : in + "/" + name;
@@ -378,10 +379,7 @@ LineTable ptxLineTable(const Module& module) {
 std::string ptxTextSection(const Module& module) {
   constexpr std::string_view kName = ".nv_debug_ptx_txt";
   if (!module.relocatable) return std::string(kName);
-  std::uint32_t hash = 2166136261; // FNV-1a
-  for (std::byte byte : module.ptxText)
-    hash = (hash ^ static_cast<std::uint32_t>(byte)) * 16777619;
-  return std::string(kName) + "." + std::to_string(hash);
+  return std::string(kName) + "." + std::to_string(fnv1a(module.ptxText));
 }
 
 void readSourceLines(std::span<const std::byte> table, std::span<const Relocation> addresses, Module& module) {

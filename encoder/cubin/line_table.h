@@ -26,7 +26,7 @@ LineTable sourceLineTable(const Module& module);
 LineTable ptxLineTable(const Module& module);
 
 /// The section that holds the text of the PTX. A linked file has one for each object that it comes from, so those of
-/// objects have a number behind the name, which is made from the text.
+/// objects have a number after the name, a hash of the text.
 std::string ptxTextSection(const Module& module);
 
 /// Reads a `.debug_line` or a `.nv_debug_line_sass` into a module whose functions are there already. Throws

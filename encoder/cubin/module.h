@@ -9,8 +9,8 @@
 #include "encoder/cubin/abi.h"
 #include "encoder/cubin/attributes.h"
 
-/// What a cubin says, as plain data: the writer turns it into ELF, the reader makes it from ELF. README.md says how
-/// code addresses what is described here.
+/// The contents of a cubin, as plain data: the writer turns it into ELF, the reader makes it from ELF. README.md says
+/// how code addresses what is described here.
 namespace orias::cubin {
 
 using Bytes = std::vector<std::byte>;
@@ -69,9 +69,9 @@ struct Variable {
   std::uint64_t size = 0;
   Bytes init;                          ///< empty: zeros; shorter than `size`: zeros follow
   std::vector<Relocation> relocations; ///< offsets from the start of the variable
-  std::uint64_t offset = 0;            ///< place in its section: set by layOutVariables()
+  std::uint64_t offset = 0;            ///< offset in its section: set by layOutVariables()
   bool common = false;                 ///< relocatable: the linker makes one of all of this name
-  std::string owner;                   ///< a shared variable: the kernel that it is part of; empty: the module's
+  std::string owner;                   ///< the kernel that owns a shared variable; empty: the module
   bool initialised() const { return !init.empty() || !relocations.empty(); }
   friend bool operator==(const Variable&, const Variable&) = default;
 };
@@ -103,8 +103,8 @@ struct Parameter {
   friend bool operator==(const Parameter&, const Parameter&) = default;
 };
 
-/// A word of bank 0 for which the driver puts the handle of a texture, sampler or surface of the module. Before sm_90 a
-/// texture and its sampler may stand in one word, the sampler in its upper twelve bits.
+/// A word of bank 0 into which the driver writes the handle of a texture, sampler or surface of the module. Before
+/// sm_90 a texture and its sampler may share one word, the sampler in its upper twelve bits.
 struct HandleWord {
   HandleKind kind = HandleKind::Texture;
   std::uint32_t offset = 0; ///< from the parameter base
@@ -152,7 +152,7 @@ struct IndirectBranch {
   friend bool operator==(const IndirectBranch&, const IndirectBranch&) = default;
 };
 
-/// A part of bank 2 that the code of a relocatable file reads: linkers put it where the kernel has room.
+/// A jump table in bank 2 that the code of a relocatable file reads: linkers assign its offset.
 struct ConstantTable {
   std::string name; ///< of its symbol
   std::uint32_t offset = 0, size = 0;
@@ -162,18 +162,18 @@ struct ConstantTable {
 /// A file that lines belong to.
 struct SourceFile {
   std::string path;
-  std::uint64_t timestamp = 0, size = 0; ///< 0: not told
+  std::uint64_t timestamp = 0, size = 0; ///< 0: unknown
   friend bool operator==(const SourceFile&, const SourceFile&) = default;
 };
 
-/// From this place on, up to the next row's, the code comes from that line.
+/// From this address up to the next row, the code comes from that line.
 struct LineRow {
   static constexpr std::uint32_t kPtx = ~0u; ///< the file of rows that lead to the PTX
   std::uint32_t offset = 0;                  ///< of an instruction
   std::uint32_t file = 0;                    ///< one of Module::sourceFiles
   std::uint32_t line = 1;
   /// Of an inlined function: which row of the same function is the call (counted from 1; 0: not inlined), and where the
-  /// name of the inlined function stands in Module::debugStrings.
+  /// name of the inlined function is in Module::debugStrings.
   std::uint32_t caller = 0, calleeName = 0;
   friend bool operator==(const LineRow&, const LineRow&) = default;
 };
@@ -182,10 +182,10 @@ struct LineRow {
 struct FrameChange {
   enum class Kind : std::uint8_t {
     Frame,   ///< the frame has `bytes` from here on
-    Saved,   ///< the caller's value of `reg` stands at R1 + `bytes`
+    Saved,   ///< the value of `reg` in the caller is stored at R1 + `bytes`
     Restored ///< it is in the register again
   };
-  std::uint32_t offset = 0; ///< behind the instruction
+  std::uint32_t offset = 0; ///< after the instruction
   Kind kind = Kind::Frame;
   std::uint32_t reg = 0, bytes = 0;
   friend bool operator==(const FrameChange&, const FrameChange&) = default;
@@ -200,14 +200,14 @@ struct Function {
   std::vector<Relocation> relocations;
   std::vector<InnerFunction> inner;
 
-  std::uint32_t registerCount = 0;  ///< as the hardware wants it: highest register + 1 + 2
+  std::uint32_t registerCount = 0;  ///< as the hardware requires it: highest register + 1 + 2
   std::uint32_t maxRegisters = 255; ///< what the allocator was allowed (-maxrregcount, launch bounds)
   std::uint32_t barrierCount = 0;
   std::uint32_t frameSize = 0;
   std::uint32_t minStackSize = 0;
   std::optional<std::uint32_t> maxStackSize; ///< not known when there are indirect or external calls
   std::optional<std::uint32_t> crsStackSize; ///< 0 when the code has a BSSY or a CALL.REL
-  std::uint32_t frameSetupOffset = 0;        ///< behind the instruction that makes the frame; for the unwind table
+  std::uint32_t frameSetupOffset = 0;        ///< after the instruction that makes the frame; for the unwind table
   /// Where the rows of the unwind table end, 0: at the last exit. Equal to `frameSetupOffset`: the table does not tell
   /// of the frame, as ptxas has it for code without a branch or call.
   std::uint32_t frameEndOffset = 0;
@@ -221,9 +221,9 @@ struct Function {
 
   std::vector<Parameter> parameters;
   std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up
-  std::vector<HandleWord> handles;            ///< behind the parameters
+  std::vector<HandleWord> handles;            ///< after the parameters
   Bytes constant2;                            ///< bank 2 (`.nv.constant2.<k>`): compiler's own constants
-  std::vector<ConstantTable> constant2Tables; ///< of relocatable files: parts of it that code names
+  std::vector<ConstantTable> constant2Tables; ///< of relocatable files: tables that code refers to
   std::vector<Relocation> constant2Relocations;
 
   std::optional<Dim3> maxThreads;      ///< .maxntid
@@ -242,7 +242,7 @@ struct Function {
   std::vector<Attribute> otherAttributes; ///< of `.nv.info.<k>` that have no field here, kept as they are
   std::vector<std::string> externals;     ///< functions it calls that are defined elsewhere
   // Of relocatable files. Prototypes are words such as "#ii" (encoder/cubin/README.md).
-  std::string prototype;                  ///< empty: not told
+  std::string prototype;                  ///< empty: unknown
   std::vector<std::string> callees;       ///< all that it calls by name
   std::vector<std::string> indirectCalls; ///< the prototypes of its calls through pointers
   std::vector<LineRow> lines;             ///< to the source files, by rising offset; empty: not known
@@ -284,14 +284,15 @@ struct DebugSection {
 struct Module {
   Abi abi;
   bool relocatable = false;      ///< to be linked (ET_REL)
-  std::uint16_t virtualArch = 0; ///< `.target` of the PTX; 0: that of the chip
+  std::uint16_t virtualArch = 0; ///< `.target` of the PTX; 0: the SM version
   Producer producer;
   std::vector<Variable> variables;       ///< in the order of their declarations
   std::vector<AddressSlot> addressTable; ///< constant bank 4
-  /// Numbers of 32 bits that the driver writes into the code: weak symbols that nobody defines.
+  /// 32-bit values that the driver writes into the code: undefined weak symbols.
   std::vector<std::string> driverWords;
   std::vector<HandleSymbol> handles;   ///< in the order of their declarations
-  bool hasIndependentSamplers = false; ///< textures and samplers are apart
+  bool hasIndependentSamplers = false; ///< textures and samplers are separate
+  bool isAccelerated = false;          ///< EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: for this chip only (`a`)
   std::uint8_t isaClass = 1;           ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
   std::vector<Function> functions;     ///< in the order of their definitions
   std::vector<ExternalFunction> externalFunctions; ///< of relocatable files
@@ -303,8 +304,8 @@ struct Module {
   friend bool operator==(const Module&, const Module&) = default;
 };
 
-/// Gives each variable its place in its section, as ptxas does (observed): `.global` by falling alignment, then rising
-/// size;
+/// Assigns each variable its offset in its section, as ptxas does (observed): `.global` by falling alignment, then
+/// rising size;
 /// `.const` in the order of declaration; in both, visible ones before weak ones before local ones where the rest is
 /// equal. Call it before code that reads bank 3 is encoded: its operands are c[0x3][offset].
 void layOutVariables(std::vector<Variable>& variables);

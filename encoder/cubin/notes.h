@@ -12,10 +12,10 @@ Bytes toolkitNote(const Producer& producer);
 /// Reads it back; fields that cannot be read stay empty.
 Producer readToolkitNote(std::span<const std::byte> note);
 
-/// `.note.nv.cuinfo`: for which virtual chip (the `.target` of the PTX) and CUDA version it was made.
+/// `.note.nv.cuinfo`: the virtual architecture (the `.target` of the PTX) and the CUDA version.
 Bytes cudaNote(const Abi& abi, std::uint16_t virtualArch);
 
-/// `.nv.rel.action`: what the loader of chips before sm_90 has to do for two relocation types; always the same bytes.
+/// `.nv.rel.action`: what the loader of targets before sm_90 does for two relocation types; always the same bytes.
 Bytes relocationActions();
 
 } // namespace orias::cubin

@@ -49,6 +49,7 @@ constexpr std::array kOrder{
     AttributeId::NumMbarriers,
     AttributeId::CoopGroupMaskRegids,
     AttributeId::CoopGroupInstrOffsets,
+    AttributeId::VrcCtaInitCount,
     AttributeId::SyscallOffsets,
     AttributeId::Atom16EmulInstrRegMap,
     AttributeId::ExitInstrOffsets,
@@ -182,13 +183,15 @@ std::vector<Attribute> moduleAttributes(const Module& module, const SymbolIndex&
 
 std::vector<Attribute> functionAttributes(const Function& function, const Abi& abi, const SymbolIndex& symbol) {
   std::vector<Attribute> list;
-  if (abi.softwareWorkarounds) list.push_back(wordsAttribute(AttributeId::SwWar, {abi.softwareWorkarounds}));
+  if (abi.softwareWorkarounds || abi.alwaysWorkarounds)
+    list.push_back(wordsAttribute(AttributeId::SwWar, {abi.softwareWorkarounds}));
   list.push_back(wordsAttribute(AttributeId::CudaApiVersion, {abi.toolkitVersion}));
   if (abi.stackCheckWorkaround) list.push_back(noValueAttribute(AttributeId::Sw2861232War));
   if (abi.sparseMmaMask) list.push_back(halfAttribute(AttributeId::SparseMmaMask, 0));
   if (function.isEntry)
     list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));
   list.push_back(halfAttribute(AttributeId::MercuryIsaVersion, abi.mercuryIsaVersion));
+  if (abi.ctaInitCount && function.isEntry) list.push_back(byteAttribute(AttributeId::VrcCtaInitCount, 0));
   appendParameters(list, function, abi, symbol);
   if (function.explicitCluster) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));
   if (function.blocksAreClusters) list.push_back(noValueAttribute(AttributeId::BlocksAreClusters));
@@ -214,13 +217,13 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
 
 std::vector<Attribute> compatibilityAttributes(const Module& module) {
   const auto id = [](std::uint8_t value) { return static_cast<AttributeId>(value); };
-  return {byteAttribute(id(kCompatAcceleratorTarget), 0),
+  return {byteAttribute(id(kCompatAcceleratorTarget), module.isAccelerated ? 1 : 0),
           byteAttribute(id(kCompatIsaClass), module.isaClass),
           byteAttribute(id(kCompatTcgen05Mma), 5),
           halfAttribute(id(kCompatMercuryIsaVersion), module.abi.mercuryIsaVersion),
           byteAttribute(id(kCompatTensormapV1), 0),
           byteAttribute(id(kCompatOpportunisticFinalization), 1),
-          wordsAttribute(id(kCompatFastpathFinalize), {0, 0})};
+          wordsAttribute(id(kCompatFastpathFinalize), {module.abi.fastPath, 0})};
 }
 
 namespace {
@@ -242,7 +245,7 @@ void applyParameter(Function& function, const Attribute& attribute,
   const std::uint32_t place = wordAt(words, 1);
   const std::uint32_t details = wordAt(words, 2);
   const std::uint32_t ordinal = place & 0xffff;
-  if (ordinal >= kMostParameters) throw Error("cubin: a parameter has an impossible number");
+  if (ordinal >= kMostParameters) throw Error("cubin: a parameter has an invalid index");
   if (function.parameters.size() <= ordinal) function.parameters.resize(ordinal + 1);
   Parameter& parameter = function.parameters[ordinal];
   const bool isLarge = attribute.id == AttributeId::KparamInfoV2;

@@ -29,6 +29,8 @@ Binding bindingOf(const ElfSymbol& symbol) {
   return symbol.binding == STB_GLOBAL ? Binding::Global : symbol.binding == STB_WEAK ? Binding::Weak : Binding::Local;
 }
 
+constexpr std::string_view kSharedSection = ".nv.shared."; ///< the name of a function follows
+
 bool isObject(const ElfSymbol& symbol) {
   return symbol.type == STT_OBJECT || symbol.type == kSymbolCudaObject;
 }
@@ -113,14 +115,16 @@ class Reader {
     const ElfSection* toolkit = file_.find(".note.nv.tkinfo");
     module_.producer =
         readToolkitNote(toolkit ? std::span<const std::byte>(toolkit->data) : std::span<const std::byte>());
-    constexpr auto kIsaClass = static_cast<AttributeId>(0x02);
+    constexpr auto kIsaClass = static_cast<AttributeId>(0x02), kAcceleratorTarget = static_cast<AttributeId>(0x09);
     if (const ElfSection* compat = file_.find(".nv.compat"))
-      for (const Attribute& attribute : parseAttributes(compat->data))
+      for (const Attribute& attribute : parseAttributes(compat->data)) {
         if (attribute.id == kIsaClass) module_.isaClass = static_cast<std::uint8_t>(attribute.value);
+        if (attribute.id == kAcceleratorTarget) module_.isAccelerated = attribute.value != 0;
+      }
   }
 
   std::string symbolName(std::uint32_t index) const {
-    if (index >= file_.symbols.size()) throw Error("cubin: a symbol number is out of range");
+    if (index >= file_.symbols.size()) throw Error("cubin: a symbol index is out of range");
     return file_.symbols[index].name;
   }
 
@@ -129,7 +133,7 @@ class Reader {
     for (const ElfSection& section : file_.sections) {
       const bool rela = section.type == SHT_RELA;
       if (!rela && section.type != SHT_REL) continue;
-      if (section.info >= file_.sections.size()) throw Error("cubin: relocations for a section that is not there");
+      if (section.info >= file_.sections.size()) throw Error("cubin: relocations for a missing section");
       const std::size_t step = rela ? sizeof(Elf64_Rela) : sizeof(Elf64_Rel);
       std::vector<Relocation>& list = relocations_[section.info];
       for (std::size_t at = section.data.size() / step * step; at >= step; at -= step) {
@@ -188,7 +192,7 @@ class Reader {
       function.inner.push_back({symbol.name, static_cast<std::uint32_t>(symbol.value),
                                 static_cast<std::uint32_t>(symbol.size), 0, bindingOf(symbol)});
     }
-    if (const ElfSection* shared = file_.find(".nv.shared." + name)) {
+    if (const ElfSection* shared = file_.find(std::string(kSharedSection) + name)) {
       const std::uint64_t reserved = std::min<std::uint64_t>(module_.abi.reservedShared, shared->size);
       function.staticSharedSize = static_cast<std::uint32_t>(shared->size - reserved);
       function.sharedAlignment = static_cast<std::uint32_t>(shared->alignment);
@@ -333,20 +337,26 @@ class Reader {
       }
       if (symbol.section >= file_.sections.size()) continue;
       const ElfSection& section = file_.sections[symbol.section];
+      // Those of objects have symbols, so that a linker can place them.
+      if (module_.relocatable && section.name.starts_with(kSharedSection)) {
+        readVariable(symbol, section, Variable::Space::Shared);
+        module_.variables.back().owner = section.name.substr(kSharedSection.size());
+        continue;
+      }
       const bool constant = section.name == ".nv.constant3";
       if (!constant && section.name != ".nv.global" && section.name != ".nv.global.init") continue;
-      readVariable(symbol, section, constant);
+      readVariable(symbol, section, constant ? Variable::Space::Constant : Variable::Space::Global);
     }
   }
 
-  void readVariable(const ElfSymbol& symbol, const ElfSection& section, bool constant) {
+  void readVariable(const ElfSymbol& symbol, const ElfSection& section, Variable::Space space) {
     const std::uint64_t sectionSize = !hasBytes(section.type) ? section.size : section.data.size();
     if (symbol.value > sectionSize || symbol.size > sectionSize - symbol.value)
       throw Error("cubin: the variable " + symbol.name + " lies outside its section");
     Variable variable;
     variable.name = symbol.name;
     variable.binding = bindingOf(symbol);
-    variable.space = constant ? Variable::Space::Constant : Variable::Space::Global;
+    variable.space = space;
     variable.managed = symbol.other == kOtherManaged;
     variable.size = symbol.size;
     variable.offset = symbol.value;
@@ -364,7 +374,7 @@ class Reader {
       }
       const bool zero =
           std::all_of(variable.init.begin(), variable.init.end(), [](auto b) { return b == std::byte{0}; });
-      if (zero && (constant || !variable.relocations.empty())) variable.init.clear();
+      if (zero && (space != Variable::Space::Global || !variable.relocations.empty())) variable.init.clear();
     }
     module_.variables.push_back(std::move(variable));
   }

@@ -133,7 +133,7 @@ class Writer {
 
   std::uint32_t symbolIndex(const std::string& name) const {
     const auto found = symbolIndices_.find(name);
-    if (found == symbolIndices_.end()) throw Error("cubin: there is no symbol " + name);
+    if (found == symbolIndices_.end()) throw Error("cubin: undefined symbol " + name);
     return found->second;
   }
 
@@ -229,8 +229,10 @@ class Writer {
     } else if (abi_.sharedAlias) {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
-      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, 0, 4);
-      addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, 0, 0, kOtherReservedShared);
+      section(reserved).size = abi_.driverShared;
+      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, abi_.driverShared, 4);
+      addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, abi_.driverShared, 0,
+                kOtherReservedShared);
     }
     if (startsWithExternal()) addressTable();
     for (bool local : {false, true})
@@ -401,7 +403,7 @@ class Writer {
           variable.offset % variable.alignment != 0)
         throw Error("cubin: the variable " + variable.name + " is not aligned");
       if (variable.init.size() > variable.size)
-        throw Error("cubin: the initialiser of " + variable.name + " is longer than the variable");
+        throw Error("cubin: the initializer of " + variable.name + " is longer than the variable");
       bySection[variableSection(variable)].push_back(&variable);
     }
     for (auto& [id, variables] : bySection) {
@@ -415,7 +417,7 @@ class Writer {
       }
       target.size = end;
       if (!hasBytes(target.type)) continue;
-      if (end > kLargestImage) throw Error("cubin: more than 4 GiB of initialised variables");
+      if (end > kLargestImage) throw Error("cubin: more than 4 GiB of initialized variables");
       target.data.resize(end);
       for (const Variable* variable : variables)
         std::copy(variable->init.begin(), variable->init.end(),
