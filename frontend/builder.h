@@ -14,7 +14,7 @@
 
 namespace orias::ptx {
 
-/// Fills a Module from the parser's events. The text is read once: names are resolved where they stand, except labels,
+/// Fills a Module from the parser's events. The text is read once: names are resolved at their use, except labels,
 /// which may follow later. One method per grammar rule that matters, `exitRule` dispatches; what a rule has read lies
 /// in the fields until the rule around it takes it over.
 ///
@@ -54,7 +54,7 @@ class ModuleBuilder final : public ParseEvents {
     VariableId created = VariableId::None;
     bool done = false; ///< the declarator is in the module, or was wrong
   };
-  /// The state at the start of a statement, to which an error in it goes back.
+  /// The state at the start of a statement, which an error restores.
   struct StatementMark {
     unsigned depth;
     std::size_t instructions;
@@ -146,12 +146,12 @@ class ModuleBuilder final : public ParseEvents {
   void openGroup() { groups_.push_back(operands_.size()); }
   /// Replaces the operands since openGroup by one.
   void closeGroup(OperandKind kind);
-  /// The opcode of the instruction under way, without modifiers.
+  /// The opcode of the current instruction, without modifiers.
   std::string_view opcodeBase() const { return std::string_view(opcodeText_).substr(0, opcodeText_.find('.')); }
   /// Adds an operand; a register or special register that is a vector becomes the group of its components, except as an
   /// argument of a call.
   void pushOperand(const Operand& operand);
-  /// The register of `r+4` where a value stands: ptxas adds the constant first, though the manual knows no such
+  /// The register of `r+4` as a value: ptxas adds the constant first, though the manual knows no such
   /// operand.
   Operand registerPlus(RegisterId base, std::int64_t value, SourceLoc where);
   Operand constantOperand();

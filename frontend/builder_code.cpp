@@ -392,7 +392,7 @@ Operand ModuleBuilder::registerPlus(RegisterId base, std::int64_t value, SourceL
   const bool isInteger = kind == TypeClass::Bits || kind == TypeClass::Signed || kind == TypeClass::Unsigned;
   const unsigned bits = bitWidth(reg.type);
   if (!isInteger || reg.vectorSize > 1 || (bits != 16 && bits != 32 && bits != 64)) {
-    error(where, fmt::format("{} is no integer to which a constant could be added", quoted(reg.name)));
+    error(where, fmt::format("{} is not an integer: no constant can be added to it", quoted(reg.name)));
     wrong_ = true;
     return Operand::sink();
   }

@@ -30,7 +30,7 @@ void ModuleBuilder::exitSpace(P::SpaceContext* c) {
   if (c->bank == nullptr) return;
   decl_.bank = smallInteger(c->bank, 10);
   if (module_.version >= Version{2, 2})
-    error(loc(c->bank), "constant banks went out with .version 2.2", "write .const alone");
+    error(loc(c->bank), "constant banks were removed in .version 2.2", "write .const alone");
 }
 
 void ModuleBuilder::exitAlignment(P::AlignmentContext* c) {
@@ -136,7 +136,7 @@ void ModuleBuilder::finishDeclarator() {
   case StateSpace::SReg: return error(decl_.loc, "special registers are predefined and cannot be declared");
   case StateSpace::Tex:
     if (module_.version >= Version{1, 5})
-      return error(decl_.loc, ".tex went out with .version 1.5", "declare a .global .texref");
+      return error(decl_.loc, ".tex was removed in .version 1.5", "declare a .global .texref");
     decl_.space = StateSpace::Global;
     decl_.type = Type::TexRef;
     break;
@@ -438,8 +438,8 @@ bool ModuleBuilder::sameSignature(const Function& f) const {
 
 /// What is wrong with declaring a function again as the header says, or null.
 const char* ModuleBuilder::clashWith(const Function& f) const {
-  if (f.hasBody) return "is declared again after its definition";
-  if (f.isEntry != isEntry_) return "was declared as the other of .entry and .func before";
+  if (f.hasBody) return "is redeclared after its definition";
+  if (f.isEntry != isEntry_) return "was declared before, as the other one of .entry and .func";
   // A later declaration may leave the linkage out; else it is the same.
   if (decl_.linkage != f.linkage && (decl_.linkage != Linkage::None || f.linkage == Linkage::Extern))
     return "was declared with another linkage before";

@@ -11,7 +11,7 @@ struct CheckOptions {
   bool warnDouble = false; ///< warn of every instruction on f64
 };
 
-/// The chip that instructions are checked for: `-arch`, or else the module's `.target`.
+/// The target that instructions are checked for: `-arch`, or else the `.target` of the module.
 inline Arch compiledFor(const Module& module, const CheckOptions& options) {
   return options.arch.number != 0 ? options.arch : module.target.arch;
 }
@@ -21,7 +21,7 @@ inline Arch compiledFor(const Module& module, const CheckOptions& options) {
 /// complete.
 bool check(Module& module, const CheckOptions& options, Diagnostics& diags);
 
-/// The part of check() that looks at directives, variables and functions: what needs which `.version` and `.target`,
+/// The part of check() for directives, variables and functions: what needs which `.version` and `.target`,
 /// limits, and directives that exclude each other.
 void checkDeclarations(const Module& module, const CheckOptions& options, Diagnostics& diags);
 

@@ -87,7 +87,7 @@ class Checker {
 
   bool checkHeader() {
     if (std::find(std::begin(kVersions), std::end(kVersions), module_.version) == std::end(kVersions)) {
-      error(module_.versionLoc, fmt::format("there is no .version {}.{}", module_.version.major, module_.version.minor),
+      error(module_.versionLoc, fmt::format("missing .version {}.{}", module_.version.major, module_.version.minor),
             fmt::format("the newest is {}.{}", std::end(kVersions)[-1].major, std::end(kVersions)[-1].minor));
       return false;
     }
@@ -126,7 +126,7 @@ class Checker {
     bool fits = arch.number >= target.number;
     // Architecture-specific code runs on that chip only, family-specific code on the later chips of the family.
     if (target.suffix == 'a') fits = arch == target;
-    if (target.suffix == 'f') fits = fits && arch.number / 10 == target.number / 10 && arch.suffix != 0;
+    if (target.suffix == 'f') fits = fits && arch.number / 10 == target.number / 10;
     if (!fits)
       error(module_.target.loc, fmt::format("code for {} cannot be compiled for {}", archName(target), archName(arch)),
             fmt::format("give -arch={}", archName(target)));
@@ -151,7 +151,7 @@ class Checker {
     const bool isParameter = v.space == StateSpace::Param || v.space == StateSpace::Reg;
     if (v.incomplete && !isParameter && v.linkage != Linkage::Extern && !v.hasInitializer)
       error(v.loc, fmt::format("'{}' has no size", module_.text(v.name)),
-            "only an .extern or initialised array may have an open dimension");
+            "only an .extern or initialized array may have an open dimension");
     if (v.type == Type::SamplerRef && !module_.target.texmodeIndependent &&
         (v.space == StateSpace::Global || v.space == StateSpace::Param))
       error(v.loc, fmt::format("the sampler '{}' needs the target texmode_independent", module_.text(v.name)));
@@ -205,9 +205,9 @@ class Checker {
     if (preserve >= 0) need(loc, ".abi_preserve", {9, 0}, 80);
     if (control >= 0) need(loc, ".abi_preserve_control", {9, 0}, 80);
     if (preserve > kMostPreserved)
-      error(loc, fmt::format(".abi_preserve {} is more than the registers there are", preserve));
+      error(loc, fmt::format(".abi_preserve {} exceeds the number of registers", preserve));
     if (control > kMostPreservedControl)
-      error(loc, fmt::format(".abi_preserve_control {} is more than the registers there are", control));
+      error(loc, fmt::format(".abi_preserve_control {} exceeds the number of registers", control));
   }
 
   void checkPerformance(const Function& f) {
@@ -228,7 +228,7 @@ class Checker {
     if (p.blocksareclusters && !(hasReq && hasCluster))
       error(f.loc, ".blocksareclusters needs .reqntid and .reqnctapercluster");
     if (p.maxnctapersm != 0 && module_.version >= Version{2, 1})
-      error(f.loc, ".maxnctapersm went out with .version 2.1", "use .minnctapersm");
+      error(f.loc, ".maxnctapersm was removed in .version 2.1", "use .minnctapersm");
     if (p.minnctapersm != 0 && !hasMax && !hasReq)
       diags_.warning(f.loc, ".minnctapersm has no effect without .maxntid or .reqntid");
   }

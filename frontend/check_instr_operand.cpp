@@ -153,8 +153,8 @@ bool OperandChecker::registerValue(const OperandSpec& spec, const Operand& opera
     return fail(why, fmt::format("'{}' is a vector", nameOf(operand.registerId())));
   }
   if (spec.anyType || typeFits(spec.fixedType, r.type, spec.relaxed)) return true;
-  return fail(why, fmt::format("register '{}' is .{}, the instruction wants .{}", nameOf(operand.registerId()),
-                               typeName(r.type), typeName(spec.fixedType)));
+  return fail(why, fmt::format("expected .{} for '{}', got .{}", typeName(spec.fixedType), nameOf(operand.registerId()),
+                               typeName(r.type)));
 }
 
 bool OperandChecker::vector(const OperandSpec& spec, const Operand& operand, std::string* why) const {

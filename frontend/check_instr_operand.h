@@ -7,13 +7,13 @@
 
 namespace orias::ptx {
 
-/// Whether a register (or anything else) of type `have` may stand where an instruction wants `want`: the manual's
+/// Whether a register (or anything else) of type `have` is accepted as an operand of type `want`: the manual's
 /// "Operand Type Checking". `relaxed`: may be wider (ld, st, cvt). Observed of ptxas: bits go with everything of their
 /// width, integers with integers and bits, a float with its own type and bits; packed halves count as 32 bits; bf16
 /// takes bits only.
 bool typeFits(Type want, Type have, bool relaxed);
 
-/// Checks single operands of one function against what the table wants.
+/// Checks single operands of one function against the instruction table.
 class OperandChecker {
  public:
   OperandChecker(const Module& module, const Function& function) : module_(module), function_(function) {}

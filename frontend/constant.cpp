@@ -11,7 +11,7 @@ namespace {
 
 using Kind = Constant::Kind;
 
-constexpr const char* kNoOperators = "a 0f constant takes no operators: it is an exact pattern of bits";
+constexpr const char* kNoOperators = "a 0f constant takes no operators: it is an exact bit pattern";
 
 /// As in C; a larger number binds tighter.
 int precedence(ConstantOperator op) {
@@ -151,7 +151,7 @@ Constant ConstantEvaluator::applyPrefix(Operator op, Constant value) {
 
 Constant ConstantEvaluator::applyBinary(Operator op, Constant a, Constant b) {
   if (a.isInteger() != b.isInteger())
-    return fail(op.loc, "the operands of a constant expression are an integer and a floating-point number");
+    return fail(op.loc, "a constant expression mixes an integer and a floating-point operand");
   if (!a.isInteger()) {
     if (a.kind == Kind::Float32Bits || b.kind == Kind::Float32Bits) return fail(op.loc, kNoOperators);
     const double x = a.asDouble();

@@ -60,7 +60,7 @@ class ConstantEvaluator {
  public:
   explicit ConstantEvaluator(Diagnostics& diags) : diags_(diags) {}
 
-  /// A prefix that stands before the next expression and belongs to its first term.
+  /// A prefix of the next expression that belongs to its first term.
   void leadingPrefix(ConstantOperator op, SourceLoc loc);
   void enterExpression(SourceLoc loc) { expressions_.push_back({values_.size(), loc}); }
   void exitExpression();
@@ -75,7 +75,7 @@ class ConstantEvaluator {
   /// Takes a leading prefix back: what follows is no expression.
   void dropLeadingPrefix();
 
-  /// Number of values that nobody has taken yet.
+  /// Number of values not consumed yet.
   std::size_t size() const { return values_.size(); }
   /// The value of the expression that ended last.
   Constant take();

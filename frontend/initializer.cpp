@@ -56,7 +56,7 @@ bool InitializerBuilder::place(SourceLoc loc, std::uint64_t& at) {
     }
     element = (level == 0 ? 0 : element * sizes_[level]) + counts_[level];
     if (element >= kMaxInitializerBytes / 16) { // 16: the largest element
-      error(loc, fmt::format("an initialiser may not be longer than {} bytes", kMaxInitializerBytes));
+      error(loc, fmt::format("an initializer is longer than {} bytes", kMaxInitializerBytes));
       return false;
     }
   }

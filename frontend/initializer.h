@@ -23,7 +23,7 @@ class InitializerBuilder {
   void end(Variable& variable);
 
  private:
-  /// Where the next scalar goes; false (and an error) if there is no room for it or the braces do not fit.
+  /// The position of the next scalar; false (and an error) if there is no room for it or the braces do not match.
   bool place(SourceLoc loc, std::uint64_t& at);
   void write(std::uint64_t at, std::uint64_t bits);
   void error(SourceLoc loc, std::string message, std::string hint = {});

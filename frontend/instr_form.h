@@ -11,7 +11,7 @@
 
 namespace orias::ptx {
 
-/// The operation: the part of an opcode that stands in front and in order (`ld`, `cp.async.bulk`); see instr_ops.def.
+/// The operation: the leading, ordered part of an opcode (`ld`, `cp.async.bulk`); see instr_ops.def.
 enum class Op : std::uint16_t {
   None,
 #define PTX_OP(name, text) name,
@@ -28,7 +28,7 @@ enum class Mod : std::uint16_t {
 };
 inline constexpr std::size_t kModCount = static_cast<std::size_t>(Mod::Count_);
 
-/// What a modifier says. Each holds at most one modifier of an opcode; flags are only asked for with Form::has().
+/// The slot of a modifier. Each holds at most one modifier of an opcode; flags are queried only by Form::has().
 enum class Slot : std::uint8_t {
   Flag,
   Rounding, ///< rn rz rm rp, rni …; also approx and full
@@ -106,7 +106,7 @@ class Form {
   Mod cache() const { return get(Slot::Cache); }
   bool ftz() const { return has(Mod::Ftz); }
   bool sat() const { return has(Mod::Sat); }
-  /// The state space, StateSpace::None for generic; which part of .shared or .param it is, `get(Slot::Space)` says.
+  /// The state space, StateSpace::None for generic; `get(Slot::Space)` has the sub-space of .shared or .param.
   StateSpace space() const { return stateSpaceOf(get(Slot::Space)); }
   StateSpace space2() const { return stateSpaceOf(get(Slot::Space2)); }
   /// 1 without `.v2`, `.v4`, `.v8`.
@@ -114,7 +114,7 @@ class Form {
 
   static StateSpace stateSpaceOf(Mod mod);
 
-  /// Another modifier in place of that of its slot, or where there is none.
+  /// Sets the modifier of a slot.
   void replace(Mod mod, Slot slot);
 
   // For the matcher.

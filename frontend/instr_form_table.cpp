@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <mutex>
 #include <optional>
+#include <set>
+#include <unordered_map>
 
 namespace orias::ptx {
 
@@ -261,14 +264,49 @@ std::string wordList(const ModGroup& group) {
   return list;
 }
 
+/// The table's rows by the first word of their operation. They are parsed when somebody asks for them, and stay: a
+/// compilation makes several tables of forms.
+class ParsedRows {
+ public:
+  using ByFirstWord = std::unordered_map<std::string_view, std::vector<const Row*>>;
+
+  static ParsedRows& all() {
+    static ParsedRows rows;
+    return rows;
+  }
+
+  const ByFirstWord& byFirstWord() const { return byFirstWord_; }
+
+  /// The reference stays valid.
+  const RowList& of(std::string_view word) {
+    static const RowList none;
+    const auto rows = byFirstWord_.find(word);
+    if (rows == byFirstWord_.end()) return none;
+    std::lock_guard guard(lock_);
+    auto [at, isNew] = parsed_.try_emplace(rows->first);
+    if (isNew)
+      for (const Row* row : rows->second)
+        at->second.push_back(parseRow(*row));
+    return at->second;
+  }
+
+ private:
+  ParsedRows() {
+    byFirstWord_.reserve(1024);
+    for (std::span<const Row> family : instructionTable())
+      for (const Row& row : family)
+        byFirstWord_[firstWord(row.opcode)].push_back(&row);
+  }
+
+  ByFirstWord byFirstWord_;
+  std::mutex lock_;
+  std::map<std::string_view, RowList> parsed_;
+};
+
 class FormBuilder {
  public:
   explicit FormBuilder(const Module& module)
-      : module_(module), words_(module.names.size()), known_(module.names.size()) {
-    for (std::span<const Row> family : instructionTable())
-      for (const Row& row : family)
-        rowsByFirstWord_[firstWord(row.opcode)].push_back(&row);
-  }
+      : module_(module), words_(module.names.size()), known_(module.names.size()) {}
 
   FormTable::Entry build(const Opcode& opcode) {
     FormTable::Entry entry;
@@ -326,11 +364,9 @@ class FormBuilder {
 
   const RowList& rowsOf(std::string_view text) {
     const std::string_view base = firstWord(text);
-    auto [at, isNew] = rows_.try_emplace(base);
-    if (isNew)
-      for (const Row* row : rowsByFirstWord_[base])
-        at->second.push_back(parseRow(*row));
-    return at->second;
+    auto [at, isNew] = rows_.try_emplace(base, nullptr);
+    if (isNew) at->second = &ParsedRows::all().of(base);
+    return *at->second;
   }
 
   bool matchOperation(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
@@ -368,12 +404,15 @@ class FormBuilder {
   void unknownOperation(std::string_view text, FormTable::Entry& entry) const {
     const std::string_view base = firstWord(text);
     entry.problem = "Not a name of any known instruction: '" + std::string(base) + "'";
-    if (rowsByFirstWord_.contains(base)) {
+    if (ParsedRows::all().byFirstWord().contains(base)) {
       entry.problem = "Not a name of any known instruction: '" + std::string(text) + "'";
       return;
     }
     NearestName nearest(base);
-    for (const auto& [name, rows] : rowsByFirstWord_)
+    std::set<std::string_view> names; // of equally near ones the first is offered
+    for (const auto& [name, rows] : ParsedRows::all().byFirstWord())
+      names.insert(name);
+    for (const std::string_view name : names)
       nearest.offer(name);
     if (!nearest.best().empty()) entry.hint = "did you mean '" + std::string(nearest.best()) + "'?";
   }
@@ -426,8 +465,7 @@ class FormBuilder {
   const Module& module_;
   std::vector<Word> words_; ///< of Module::names, as far as known
   std::vector<bool> known_;
-  std::map<std::string_view, std::vector<const Row*>> rowsByFirstWord_;
-  std::map<std::string_view, RowList> rows_;
+  std::map<std::string_view, const RowList*> rows_;
 };
 
 } // namespace

@@ -6,7 +6,7 @@
 
 namespace orias::ptx {
 
-/// A named set of modifiers that rows refer to (`.RND`). `slot` Flag: each modifier goes where it belongs by itself.
+/// A named set of modifiers that rows refer to (`.RND`). `slot` Flag: each modifier has its own slot.
 struct NamedGroup {
   std::string_view name;
   std::string_view words; ///< separated by `|`

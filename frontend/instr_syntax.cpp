@@ -2,6 +2,7 @@
 
 #include "frontend/instr_groups.h"
 #include "support/check.h"
+#include "support/hash.h"
 
 #include <algorithm>
 #include <array>
@@ -35,6 +36,31 @@ constexpr auto kSlots = [] {
     slots[static_cast<std::size_t>(info.mod)] = info.slot;
   return slots;
 }();
+
+constexpr std::size_t hashOf(std::string_view text) {
+  const std::uint32_t hash = fnv1a(text);
+  return hash ^ hash >> 15;
+}
+
+/// Where a modifier's text stands in kModInfos, plus 1; by hash, then in the next free place. The rows of the table and
+/// all programs ask for hundreds of them.
+constexpr auto kModPlaces = [] {
+  std::array<std::uint16_t, 2048> places{};
+  static_assert(2 * kModInfos.size() < 2048);
+  for (std::size_t i = 0; i < kModInfos.size(); ++i) {
+    std::size_t at = hashOf(kModInfos[i].text) % places.size();
+    while (places[at] != 0)
+      at = (at + 1) % places.size();
+    places[at] = static_cast<std::uint16_t>(i + 1);
+  }
+  return places;
+}();
+
+const ModInfo* findMod(std::string_view text) {
+  for (std::size_t at = hashOf(text) % kModPlaces.size(); kModPlaces[at] != 0; at = (at + 1) % kModPlaces.size())
+    if (const ModInfo& info = kModInfos[kModPlaces[at] - 1u]; info.text == text) return &info;
+  return nullptr;
+}
 
 struct OpInfo {
   std::string_view text;
@@ -357,9 +383,7 @@ class RowParser {
 } // namespace
 
 Word wordFromText(std::string_view text) {
-  auto at = std::lower_bound(kModInfos.begin(), kModInfos.end(), text,
-                             [](const ModInfo& info, std::string_view t) { return info.text < t; });
-  if (at != kModInfos.end() && at->text == text) return at->mod;
+  if (const ModInfo* mod = findMod(text)) return mod->mod;
   if (std::optional<Type> type = typeFromName(text)) return *type;
   MatrixShape shape;
   if (text.starts_with('m') && parseShape(text, shape)) return shape;

@@ -13,7 +13,7 @@
 
 namespace orias::ptx {
 
-/// One word of an opcode after the operation: a modifier, a type or a matrix shape.
+/// One component of an opcode after the operation: a modifier, a type or a matrix shape.
 class Word {
  public:
   constexpr Word() = default;
@@ -43,7 +43,7 @@ class Word {
 /// From the text without the dot.
 Word wordFromText(std::string_view text);
 std::string wordText(Word word);
-/// Where the modifier goes by itself.
+/// The own slot of the modifier.
 Slot slotOf(Mod mod);
 
 /// One `.x`, `{.x}`, `.(x|y)` or named set of a row.

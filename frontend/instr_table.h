@@ -11,7 +11,7 @@
 //   .(u32|s32)      one of these                           {.(ca|cg)}      none or one of these
 //   .RND  {.SCOPE}  one of a named set (kGroups in instr_groups.cpp; names are all capitals)
 //   .m64nNk16       a matrix shape; N: any multiple of 8 up to 256; M: 8, 24 or a multiple of 16
-// The words that make the operation (instr_ops.def) stand in front, in order. The other modifiers may come in any
+// The components of the operation (instr_ops.def) come first, in order. The other modifiers may come in any
 // order, as in ptxas, except that those of one kind (types, layouts, state spaces) keep theirs.
 //
 // Row::operands: the operands from left to right; " / " separates alternatives, "-" means none. An operand is

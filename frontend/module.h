@@ -181,13 +181,13 @@ struct Function {
   std::span<const Operand> operandsOf(const Instruction& i) const {
     return std::span(operands).subspan(i.firstOperand, i.operandCount);
   }
-  /// The parts of a Vector, List or Bracket.
+  /// The elements of a Vector, List or Bracket.
   std::span<const Operand> parts(const Operand& group) const {
     return std::span(operands).subspan(group.groupFirst(), group.groupCount());
   }
 };
 
-/// The parts of a `call`: `call (returns), callee, (args), prototype-or-targets;`. Null where absent.
+/// The components of a `call`: `call (returns), callee, (args), prototype-or-targets;`. Null where absent.
 struct CallParts {
   const Operand* returns = nullptr;
   const Operand* callee = nullptr;
@@ -228,7 +228,7 @@ struct DebugLoc {
   std::uint32_t file = 0;
   std::uint32_t line = 0;
   std::uint32_t column = 0;
-  NameId functionName = NameId::None; ///< `function_name label`: where the inlined function's name stands in .debug_str
+  NameId functionName = NameId::None; ///< `function_name label`: offset of the inlined function's name in .debug_str
   std::uint32_t functionNameOffset = 0;
   std::uint32_t inlinedFile = 0; ///< `inlined_at`; line 0: not inlined
   std::uint32_t inlinedLine = 0;

@@ -24,7 +24,7 @@ std::unique_ptr<Module> parse(std::string_view text, Diagnostics& diags) {
     parser.module();
   } catch (const ParseAborted&) {
     diags.error(window.current()->loc(),
-                fmt::format("more than {} syntax errors; the rest of the file is not read", kMaxSyntaxErrors));
+                fmt::format("more than {} syntax errors; the remaining input is not parsed", kMaxSyntaxErrors));
   }
   if (parser.failure()) std::rethrow_exception(parser.failure());
   return module;

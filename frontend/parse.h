@@ -8,7 +8,7 @@
 
 namespace orias::ptx {
 
-/// Parses a whole PTX file. Names are resolved on the way, so undeclared and redeclared names are found here. Always
+/// Parses a whole PTX file. Resolves names, so undeclared and redeclared names are found here. Always
 /// returns a module; it is complete only if `diags` has no errors afterwards. Never throws on account of the input. See
 /// limits.h.
 std::unique_ptr<Module> parse(std::string_view text, Diagnostics& diags);

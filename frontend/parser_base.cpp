@@ -174,6 +174,22 @@ void PtxParserBase::exitRule() {
   }
 }
 
+std::size_t PtxParserBase::usualBareStatement() const {
+  constexpr std::size_t kNone = 0, kLabel = 1, kOperation = 2;
+  if (!knowsUsualCases_) return kNone;
+  const std::size_t first = _input->LA(1);
+  if (first != PtxParser::ID && first != PtxParser::CALL) return kNone;
+  switch (_input->LA(2)) {
+  case PtxParser::COLON: return kLabel;
+  case PtxParser::ID:
+  case PtxParser::DOTWORD: return kOperation;
+  case PtxParser::SEMICOLON:
+  case PtxParser::LBRACKET: return first == PtxParser::ID ? kOperation : kNone;
+  case PtxParser::LPAREN: return first == PtxParser::CALL ? kOperation : kNone;
+  default: return kNone;
+  }
+}
+
 void PtxErrorStrategy::reportError(PtxParserBase* parser, const antlr4::RecognitionException& e) {
   if (reported_) return;
   reported_ = true;

@@ -12,7 +12,7 @@
 
 namespace orias::ptx {
 
-/// What the parser tells while it reads. Rules are numbered as in the generated parser.
+/// The events of the parser. Rules are numbered as in the generated parser.
 class ParseEvents {
  public:
   virtual ~ParseEvents() = default;
@@ -88,7 +88,7 @@ class PtxErrorStrategy {
   static bool isLoopRule(std::size_t rule);
 
   bool reported_ = false; ///< the error that is being unwound
-  bool atEnd_ = false;    ///< the end of the file was unexpected: what it leaves open is told once
+  bool atEnd_ = false;    ///< the end of the file was unexpected: reported once
   unsigned errors_ = 0;
 };
 
@@ -102,6 +102,8 @@ class PtxParserBase : public antlr4::Parser {
   TokenWindow& window() { return *_input; }
   /// What an event handler threw, if one did; the parse went on without events.
   std::exception_ptr failure() const { return failure_; }
+  /// All decisions that need more than one token are ANTLR's: tests compare with them.
+  void predictWithTables() { knowsUsualCases_ = false; }
 
   void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) override;
   void exitRule();
@@ -120,8 +122,12 @@ class PtxParserBase : public antlr4::Parser {
   ContextStack _tracker;
   std::unique_ptr<PtxErrorStrategy> _errHandler = std::make_unique<PtxErrorStrategy>();
 
+  /// The alternative of `bareStatement` that begins here, or 0 where ANTLR's tables must tell, or tell what is wrong.
+  std::size_t usualBareStatement() const;
+
  private:
   friend class PtxErrorStrategy;
+  bool knowsUsualCases_ = true;
   ParseEvents* events_ = nullptr;
   std::exception_ptr failure_;
 };

@@ -29,7 +29,7 @@ struct Family {
 };
 
 /// The names in force: a stack of scopes, the innermost meaning of a name counts. Looking up a name is two array
-/// accesses. A family `%r<N>` stands for `%r0` … `%r(N-1)`; as ptxas does, a name is taken for a member by its trailing
+/// accesses. A family `%r<N>` declares `%r0` … `%r(N-1)`; as ptxas does, a name is taken for a member by its trailing
 /// digits only, and `%r07` is `%r7`.
 class Scopes {
  public:

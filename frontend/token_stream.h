@@ -9,7 +9,7 @@
 
 namespace orias::ptx {
 
-/// A token as ANTLR wants it.
+/// A token in the form that ANTLR expects.
 class PtxToken final : public antlr4::Token {
  public:
   PtxToken() = default;

@@ -90,8 +90,9 @@ std::string_view typeName(Type type) {
 }
 
 std::optional<Type> typeFromName(std::string_view name) {
+  if (name.empty()) return std::nullopt;
   for (std::size_t i = 1; i < std::size(kTypes); ++i) {
-    if (kTypes[i].name == name) return static_cast<Type>(i);
+    if (kTypes[i].name.front() == name.front() && kTypes[i].name == name) return static_cast<Type>(i);
   }
   return std::nullopt;
 }

@@ -45,7 +45,7 @@ IsaOperand wordOf(const std::vector<IsaOperand>& tuples, std::uint32_t word) {
 void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operand> args,
                                  std::span<const Operand> results) {
   if (args.size() != callee.params.size() || results.size() != callee.returns.size()) {
-    unsupported("this call: it passes more or less than the callee takes");
+    unsupported("this call: its arguments do not match the parameters");
     return;
   }
   if (results.size() > 1) {
@@ -93,7 +93,7 @@ void FunctionLowering::callByAbi(const AbiCallee& callee, std::span<const Operan
     return;
   }
   if (isBelowStack && callee.where.isReg() && inRegisters.size() >= kMostBelowPointer) {
-    unsupported("so many arguments of a call through a pointer in code that uses alloca");
+    unsupported("this number of arguments of an indirect call in a function with alloca");
     return;
   }
   alignArguments(alignment);
@@ -174,7 +174,7 @@ void FunctionLowering::callThroughPointer(const CallParts& parts, std::span<cons
              !module().targetLists[index(parts.prototype->targetListId())].targets.empty()) {
     callee = abiCallee(FunctionId(module().targetLists[index(parts.prototype->targetListId())].targets.front()));
   } else {
-    unsupported("a call through a pointer without a prototype");
+    unsupported("an indirect call without a prototype");
     return;
   }
   callee.where = sourceReg(*parts.callee, Type::U64);

@@ -147,7 +147,7 @@ Value FunctionLowering::handleNumber(VariableId id) {
   copy(ori::component(r, 1), Value::constant(kind, 1));
   const auto word = handleWord(id);
   if (!word) return Value::of(r);
-  if (!target().joinsSamplers()) {
+  if (!target().has(isa::Capability::JoinedSamplers)) {
     copy(ori::component(r, 0), Value::of(*word));
     return Value::of(r);
   }
@@ -215,7 +215,8 @@ Value FunctionLowering::variableAddress(VariableId id, std::int64_t offset) {
   case StateSpace::Param: {
     if (isCallParam(id)) {
       if (frameObject_[index(id)] != kNoId) return Value::of(localAddress(id, offset));
-      unsupported(fmt::format("the address of the parameter '{}', which is kept in registers", module().text(v.name)));
+      unsupported(
+          fmt::format("the address of the parameter '{}', which is passed in registers", module().text(v.name)));
       return Value::constant(0, 2);
     }
     // The address of a parameter counts from the start of the parameters' bank.
@@ -237,7 +238,7 @@ Address FunctionLowering::sharedAddress(const Operand& operand, StateSpace space
   Address a = address(operand, space);
   if (space != StateSpace::None) return a;
   if (!a.base.isZeroReg()) a.base = ori::component(a.base, 0);
-  if (target().hasClusters()) return a; // the window is aligned to 4 GB
+  if (target().has(isa::Capability::AlignedWindows)) return a; // the window is aligned to 4 GB
   const IsaOperand inWindow = newR();
   emit(IsaOp::IADD3,
        {inWindow, IsaOperand::pt(), IsaOperand::pt(), a.base.isZeroReg() ? IsaOperand::rz() : a.base,

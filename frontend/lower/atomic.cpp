@@ -237,7 +237,7 @@ void lowerGeneric(FunctionLowering& f, const Atomic& a) {
   emitAtom(did, inner.result);
   f.branchIf(did, done);
   if (!isCas && a.action != Mod::Exch) {
-    const bool hasOtherWindows = f.target().hasClusters();
+    const bool hasOtherWindows = f.target().has(isa::Capability::Clusters);
     ori::Block* local = f.newBlock();
     ori::Block* notShared = hasOtherWindows ? f.newBlock() : local;
     branchUnless(f, a, Where::Shared, notShared);
@@ -420,7 +420,7 @@ void lowerAtomic(FunctionLowering& f, const Instruction& i, const Form& form, un
     a.result = isWanted ? f.dest(ops[0]) : IsaOperand::rz(a.words);
   }
   if (a.action == Mod::Cas) a.replacement = f.sourceReg(ops[at + 2], a.type);
-  if (a.action == Mod::Cas && !f.target().swapsZero())
+  if (a.action == Mod::Cas && !f.target().has(isa::Capability::SwapsZero))
     for (IsaOperand* value : {&a.value, &a.replacement})
       if (value->isZeroReg()) {
         const IsaOperand zero = f.newR(a.words);

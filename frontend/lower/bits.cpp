@@ -72,8 +72,8 @@ IsaOperand bitsAbove(FunctionLowering& f, IsaOperand length) {
   }
   IsaOperand rest = f.newR(), r = f.newR();
   f.emit(IsaOp::IADD3, {rest, kTrue, kTrue, length.negated(), f.imm(64), IsaOperand::rz()});
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, rest, IsaOperand::rz(), kFalse},
-         {{IsaMod::Type, isa::IntType::S32}});
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
+         {r, rest, IsaOperand::rz(), kFalse}, {{IsaMod::Type, isa::IntType::S32}});
   return r;
 }
 

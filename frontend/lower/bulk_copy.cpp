@@ -143,7 +143,7 @@ std::optional<Tensor> tensorOf(FunctionLowering& f, const Operand& operand) {
   auto parts = f.parts(operand);
   if (parts.size() != 2 || parts[0].is(OperandKind::Variable) ||
       (parts[0].is(OperandKind::Address) && parts[0].addressBase() == OperandKind::Variable)) {
-    f.unsupported("the map of a tensor that is not given by its generic address");
+    f.unsupported("a tensor map that is not given by its generic address");
     return std::nullopt;
   }
   Tensor t;

@@ -84,7 +84,7 @@ bool fitsWords(const Variable& v, std::int64_t offset, unsigned bytes) {
 void FunctionLowering::loadCallParam(IsaOperand d, VariableId id, std::int64_t offset, Type type) {
   const unsigned bytes = std::max(1u, bitWidth(type) / 8);
   if (!fitsWords(module().variable(id), offset, bytes)) {
-    unsupported("an access across the parts of a parameter");
+    unsupported("an access across components of a parameter");
     return;
   }
   const auto word = static_cast<std::size_t>(offset) / 4;
@@ -105,7 +105,7 @@ void FunctionLowering::storeCallParam(VariableId id, std::int64_t offset, Type t
   const Variable& v = module().variable(id);
   const unsigned bytes = std::max(1u, bitWidth(type) / 8);
   if (!fitsWords(v, offset, bytes)) {
-    unsupported("an access across the parts of a parameter");
+    unsupported("an access across components of a parameter");
     return;
   }
   const auto word = static_cast<std::size_t>(offset) / 4;
@@ -238,9 +238,9 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     return;
   }
   if (callsByAbi_ && layout_.calls->isRecursive(id)) {
-    unsupported(fmt::format("recursion of '{}', which the ABI of functions cannot call, beside functions with code of "
-                            "their own",
-                            module().text(callee.name)));
+    unsupported(fmt::format(
+        "recursion of '{}', which cannot be called by the ABI, with calls of functions that are not inlined",
+        module().text(callee.name)));
     return;
   }
   ori::Block* join = beginUnguarded();

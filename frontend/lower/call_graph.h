@@ -8,13 +8,13 @@
 
 namespace orias::ptx {
 
-/// Who may call whom in a module. A call through a pointer may reach every function whose address is taken somewhere
+/// The call graph of a module. An indirect call may reach every function whose address is taken somewhere
 /// and that has the parameters and results of its prototype, or those of its list of targets.
 class CallGraph {
  public:
   CallGraph(const Module& module, const FormTable& forms);
 
-  /// The functions that a call may reach; aliases are replaced by what they stand for.
+  /// The functions that a call may reach; aliases are resolved.
   std::vector<FunctionId> targets(const Function& caller, const Instruction& call) const;
   /// Those that the calls in a function may reach, each once.
   const std::vector<FunctionId>& callees(FunctionId id) const { return callees_[index(id)]; }
@@ -22,13 +22,13 @@ class CallGraph {
   const std::vector<FunctionId>& addressTaken() const { return addressTaken_; }
   /// Functions that may call each other, at once or through others, have one component; those of callees are lower.
   int component(FunctionId id) const { return component_[index(id)]; }
-  /// May the function be called while a call of it is under way?
+  /// Whether the function may be recursive.
   bool isRecursive(FunctionId id) const { return isRecursive_[index(id)]; }
   /// Two recursive functions that may call each other, at once or through others.
   bool areMutual(FunctionId a, FunctionId b) const { return component_[index(a)] == component_[index(b)]; }
   /// A recursive function whose recursion has more than one call in the code.
   bool recursesFromSeveralPlaces(FunctionId id) const { return isRecursive(id) && recursiveCalls_[index(id)] > 1; }
-  /// A function itself, or the one that an alias stands for.
+  /// A function itself, or the target of an alias.
   FunctionId resolved(FunctionId id) const;
 
  private:
@@ -42,7 +42,7 @@ class CallGraph {
   std::vector<unsigned> recursiveCalls_;         // by FunctionId: direct calls among those that call one another
 };
 
-/// What a pointer to a function holds: a number that stands for it in this module, even, and never 0. Calls through
+/// The value of a function pointer: an ID of the function in this module, even, and never 0. Calls through
 /// pointers compare; functions have no code of their own that could be jumped to.
 constexpr std::uint64_t functionAddress(FunctionId id) {
   return (std::uint64_t{index(id)} + 1) * 16;

@@ -9,7 +9,7 @@ inline bool isClusterShared(const Form& form) {
   return form.get(Slot::Space) == Mod::SharedCluster;
 }
 
-/// Such an address as a generic one, which the instructions want: the address of shared memory is the low word.
+/// Such an address as a generic one, which the instructions require: the address of shared memory is the low word.
 Address clusterAddress(FunctionLowering& f, const Operand& operand);
 
 } // namespace orias::ptx

@@ -78,7 +78,8 @@ IsaOperand signOf(FunctionLowering& f, IsaOperand word) {
 /// The smaller or larger of two words.
 IsaOperand clampWord(FunctionLowering& f, IsaOperand a, std::int64_t limit, bool minimum, bool asSigned) {
   IsaOperand r = f.newR();
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, a, f.imm(limit), minimum ? kTrue : kFalse},
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
+         {r, a, f.imm(limit), minimum ? kTrue : kFalse},
          {{IsaMod::Type, asSigned ? isa::IntType::S32 : isa::IntType::U32}});
   return r;
 }
@@ -213,7 +214,7 @@ void integerToFloat(FunctionLowering& f, const Instruction& i, const Form& form)
     return;
   }
   const isa::Rnd rnd = rounding(form);
-  if (f.target().hasAluIntegerToFloat() && to == Type::F32 && bitWidth(from) == 32 &&
+  if (f.target().has(isa::Capability::AluIntegerToFloat) && to == Type::F32 && bitWidth(from) == 32 &&
       (rnd == isa::Rnd::RN || rnd == isa::Rnd::RZ)) {
     f.emit(IsaOp::I2FP, {result, f.inReg(a)},
            {{IsaMod::Type, isSigned(from) ? isa::IntType::S32 : isa::IntType::U32}, {IsaMod::Rnd, rnd}});

@@ -37,7 +37,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
   const std::string name(module().text(callee.name));
   if (!isDriverFunction(name)) {
     diagnostics_.error(current_->loc, fmt::format("Unresolved extern function '{}'", name),
-                       "give the input that defines it, too, or make an object for the linker with -c");
+                       "add the input that defines it, or compile a relocatable object with -c");
     return;
   }
   // Where recursion calls it, functions have code and frames of their own.
@@ -61,7 +61,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     words.insert(words.end(), value.begin(), value.end());
   }
   if (words.size() > kMostWords) {
-    unsupported(fmt::format("so many arguments of '{}'", name));
+    unsupported(fmt::format("this number of arguments of '{}'", name));
     return;
   }
   const IsaOperand result = callDriver(layout_.functionSymbol[index(id)], words, static_cast<unsigned>(resultWords));

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/inline_plan.h"
+#include "support/align.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -14,13 +15,7 @@ namespace orias::ptx {
 using isa::File;
 using IsaOperand = isa::Operand;
 
-namespace {
-
-constexpr std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
-  return (value + align - 1) / align * align;
-}
-
-} // namespace
+namespace {} // namespace
 
 FunctionLowering::FunctionLowering(const ModuleLayout& layout, const Function& source, ori::Function& target,
                                    Diagnostics& diagnostics)
@@ -208,6 +203,19 @@ void FunctionLowering::lowerPragma(const Pragma& pragma) {
   builder_.emit(IsaOp::NOP, {});
 }
 
+namespace {
+
+/// Such a fence takes long under a guard that is false in all lanes, too: a branch passes it.
+bool fencesBeyondCta(const Form& form) {
+  const bool isFence = form.op == Op::Fence || form.op == Op::Membar;
+  const bool isOrdered =
+      form.semantics() == Mod::Acquire || form.semantics() == Mod::Release || form.semantics() == Mod::AcqRel;
+  const bool isMemory = form.op == Op::Ld || form.op == Op::St || form.op == Op::Atom || form.op == Op::Red;
+  return form.scope() != Mod::Cta && (isFence || (isMemory && isOrdered));
+}
+
+} // namespace
+
 void FunctionLowering::lowerInstruction(const Instruction& instruction) {
   current_ = &instruction;
   const Form& form = layout_.forms->form(instruction);
@@ -219,6 +227,14 @@ void FunctionLowering::lowerInstruction(const Instruction& instruction) {
   builder_.setSource(sourceOf(instruction));
   if (instruction.guard == RegisterId::None) {
     entry.handler(*this, instruction, form);
+  } else if (fencesBeyondCta(form)) {
+    ori::Block* const join = beginUnguarded();
+    Instruction unguarded = instruction;
+    unguarded.guard = RegisterId::None;
+    current_ = &unguarded;
+    entry.handler(*this, unguarded, form);
+    current_ = &instruction;
+    endUnguarded(join);
   } else if (entry.guarding == Guarding::Direct) {
     builder_.setGuard(guard());
     entry.handler(*this, instruction, form);
@@ -336,7 +352,7 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
     const bool isKernel = module().function(named).isEntry;
     if (!isRelocatable() && !isKernel) return Value::constant(functionAddress(named), words);
     if (words != 2) {
-      unsupported("half an address of a function");
+      unsupported("a part of a function address");
       return Value::constant(0, words);
     }
     if (isKernel && layout_.functionSymbol[index(named)] == kNoId) {

@@ -37,7 +37,7 @@ struct ModuleLayout {
       functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
   const InlinePlan* plan = nullptr;
-  /// A linker finds the places of variables. A whole program has its own, also where functions keep code.
+  /// A linker assigns addresses of variables. A whole program assigns its own, also with out-of-line functions.
   bool namesData = false;
 };
 
@@ -120,7 +120,7 @@ class FunctionLowering {
   isa::Operand inReg(isa::Operand word);
   /// All words of a value in one register of that width.
   isa::Operand inReg(const Value& value);
-  /// Where the result goes: the PTX register, or RZ/PT for the sink `_`.
+  /// The destination: the PTX register, or RZ/PT for the sink `_`.
   isa::Operand dest(const Operand& operand);
   isa::Operand destPredicate(const Operand& pairOrRegister, unsigned which = 0);
 
@@ -132,34 +132,34 @@ class FunctionLowering {
   void copy(isa::Operand destination, const Value& value);
   isa::Operand newR(unsigned words = 1) { return builder_.newR(words); }
   isa::Operand newP() { return builder_.newP(); }
-  /// How a word of 32 bits compares with a number, as a new predicate.
+  /// Compares a 32-bit value with a constant, into a new predicate.
   isa::Operand compared(isa::Operand word, isa::ICmp how, std::int64_t number);
   static isa::Operand imm(std::int64_t value) {
     return value ? isa::Operand::immediate(static_cast<std::int32_t>(value)) : isa::Operand::rz();
   }
-  /// The low 16 (8) bits of a word, extended to 32 as the type says; wider types as they are.
+  /// The low 16 (8) bits of a value, extended to 32 by the type; wider types unchanged.
   isa::Operand extended(const Value& value, Type type);
 
   /// The address operand of a memory instruction in the given space (None: generic).
   Address address(const Operand& operand, StateSpace space);
-  /// The same for what works on shared memory only and takes addresses of one word. The low word of a generic address
-  /// of shared memory is the address there (observed; cvta makes them so).
+  /// The same for instructions that access only shared memory and take 32-bit addresses. The low word of a generic
+  /// address of shared memory is the address there (observed; cvta makes them so).
   Address sharedAddress(const Operand& operand, StateSpace space);
   /// An address of 64 bits in one pair of registers, its offset added.
   isa::Operand wholeAddress(const Address& a);
   /// The address of a variable as a value in its own space: 32 bits for shared and local, 64 for others.
-  /// Of a variable of the frame; one word.
+  /// Address of a frame variable; 32 bits.
   isa::Operand localAddress(VariableId id, std::int64_t offset);
   Value variableAddress(VariableId id, std::int64_t offset);
 
-  /// The pair UR that holds the descriptor of global memory; URZ where the chip has none.
+  /// The UR pair with the descriptor of global memory; URZ if the target has none.
   isa::Operand globalDescriptor();
   /// The uniform register that holds the address of the CTA's shared memory; where it is 0 it is URZ.
   isa::Operand sharedBase();
   /// Offset of a shared variable from that base.
   std::uint32_t sharedOffset(VariableId id) const { return sharedOffset_[index(id)]; }
   std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
-  /// Where in constant bank 0 the value of this register stands, if it is a parameter of the kernel and never changes.
+  /// The offset of the value of this register in constant bank 0, if it is an unmodified kernel parameter.
   std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
 
   /// The carry flag of the extended-precision instructions, a predicate: to read, and where to write it. It is that of
@@ -170,12 +170,12 @@ class FunctionLowering {
   // --- calls (call.cpp, recursive_calls.cpp)
   /// Is this a .param variable of a function or of a call, which lives in registers, and not a parameter of the kernel?
   bool isCallParam(VariableId id) const;
-  /// Where control goes at a `ret`: null in the kernel itself.
+  /// The target of a `ret`: null in the kernel itself.
   ori::Block* returnTo() const { return returnTo_; }
-  /// Loads and stores of such variables; `type` and the offset say which part.
+  /// Loads and stores of such variables; `type` and the offset select a component.
   void loadCallParam(isa::Operand destination, VariableId id, std::int64_t offset, Type type);
   void storeCallParam(VariableId id, std::int64_t offset, Type type, const Value& value);
-  /// The `call`: the body of the callee in its place; for a pointer, of all that it may point to.
+  /// The `call`: inlines the callee; for a pointer, all possible callees.
   void call(const Instruction& instruction);
   /// A call of a function of the driver (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
@@ -209,7 +209,7 @@ class FunctionLowering {
   std::optional<isa::Operand> handleWord(VariableId texture, VariableId sampler) {
     return handleWord(std::array{texture, sampler});
   }
-  /// What stands for it as a number of 64 bits: the word, and what it names.
+  /// Its representation as a 64-bit value: the word, and the object.
   Value handleNumber(VariableId id);
   /// A register with the number that the driver writes into the code for this symbol.
   isa::Operand driverWord(std::string_view symbol);
@@ -220,7 +220,7 @@ class FunctionLowering {
   bool isInRecursion() const { return !openRegions_.empty(); }
   /// May a call in this function by the ABI have arguments on the stack?
   bool passesOnStack();
-  /// Where free memory begins above `stack`, if that is where the stack pointer goes: behind what calls pass there.
+  /// The start of free memory above the stack pointer `stack`: after stack arguments of calls.
   isa::Operand aboveArguments(isa::Operand stack, std::uint32_t alignment);
 
   /// Behind which instruction of the block being filled all lanes of the warp were last brought together.
@@ -231,31 +231,31 @@ class FunctionLowering {
   WholeWarp& wholeWarp() { return wholeWarp_; }
 
   ori::Block* blockOf(LabelId label);
-  /// Ends the current block with `terminator` (already emitted) and goes on in a new one, which it falls through to if
-  /// the terminator is guarded.
+  /// Ends the current block with `terminator` (already emitted) and continues in a new one, which it falls through to
+  /// if the terminator is guarded.
   void endBlock(const ori::Instr* terminator);
-  /// A block that has no place yet: see enter().
+  /// A block that is not in the layout yet: see enter().
   ori::Block* newBlock() { return out_.newBlock(); }
   /// Goes on in `block`, placed here; the current block falls through to it if it is open.
   void enter(ori::Block* block);
-  /// Jumps, and goes on in a new block. Not under a guard.
+  /// Branches, and continues in a new block. Not under a guard.
   void branch(const ori::Block* target) { branchIf(isa::Operand::pt(), target); }
   void branchIf(isa::Operand condition, const ori::Block* target);
-  /// For what cannot stand under a guard: where the current instruction has one, branches around what follows up to
+  /// For code that cannot be guarded: if the current instruction has a guard, branches around what follows up to
   /// endUnguarded(), which takes what this returns.
   ori::Block* beginUnguarded();
   void endUnguarded(ori::Block* join);
 
   /// Is the code linked with others, if only with functions of this module? Then shared variables and handles get their
-  /// places later.
+  /// points later.
   bool isLinked() const { return callsByAbi_; }
-  /// Are variables of the module and of constant bank 3 symbols that a linker finds a place for?
+  /// Whether variables of the module and of constant bank 3 are symbols with addresses from a linker.
   bool namesData() const { return layout_.namesData; }
 
   const Instruction& current() const { return *current_; }
   /// The guard of the current instruction (PT without one). Handlers of pure instructions need not look at it.
   isa::Operand guard();
-  /// Where a guarded instruction leaves what goes to the register in the end; elsewhere the register itself.
+  /// The temporary result of a guarded instruction; otherwise the register itself.
   isa::Operand staged(isa::Operand target);
   /// "not supported yet: what", at the current instruction.
   void unsupported(const std::string& what);
@@ -272,19 +272,19 @@ class FunctionLowering {
   /// Of a function with an ABI of its own: takes the parameters from where its caller put them, hands back the results.
   void beginFunction();
   void endFunction();
-  /// A result that registers do not hold goes to where the caller says.
+  /// A result that does not fit in registers is stored at an address from the caller.
   bool returnsInMemory() const;
   ori::Source sourceOfReturn() const;
   static ori::Source sourceOf(const Instruction& instruction) {
     const std::uint32_t loc = instruction.debugLoc == DebugLocId::None ? 0 : index(instruction.debugLoc) + 1;
     return {instruction.loc.line, loc};
   }
-  /// The part of the frame where callees leave such results; all calls share it.
+  /// The frame area where callees store such results; all calls share it.
   isa::Operand resultArea(const Variable& result);
   void alignArguments(std::uint32_t alignment);
   void layOutVariables();
   std::uint32_t newFrameObject(const Variable& variable);
-  /// Gives the parameters of a function whose address it takes a place in the frame; recursive bodies get none.
+  /// Allocates frame memory for parameters whose address is taken; recursive bodies get none.
   void keepInMemory(const Function& body);
   /// Stores those parameters of the function there.
   void storeParameters(const Function& body);
@@ -310,7 +310,7 @@ class FunctionLowering {
     return FunctionId(static_cast<std::uint32_t>(&function - module().functions.data()));
   }
   isa::Operand callParamWord(VariableId id, std::size_t word);
-  /// The words of an argument for `param`; none where it cannot be passed, which is reported.
+  /// The words of an argument for `param`; none if it cannot be passed, which is reported.
   std::vector<Value> argumentWords(const Operand& argument, VariableId param);
   /// Everything that belongs to the function whose body is being lowered.
   struct Activation {
@@ -352,7 +352,7 @@ class FunctionLowering {
 
   Activation enterBody(const Function& callee, ori::Block* returnTo, std::vector<ori::VRegId> vregOf);
   void leaveBody(Activation&& caller);
-  /// Control can go on behind the current block's last instruction.
+  /// Control can continue after the last instruction of the current block.
   bool blockIsOpen() const;
   /// A builder at the top of the function, where values that all code shares are made.
   ori::Builder entryBuilder();
@@ -391,8 +391,8 @@ class FunctionLowering {
   std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from
   isa::Operand stackPointer_;
   WholeWarp wholeWarp_;
-  std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; known when asked for
-  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; filled when asked for
+  std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; computed on demand
+  std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; computed on demand
 };
 
 } // namespace orias::ptx

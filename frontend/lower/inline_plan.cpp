@@ -301,6 +301,17 @@ void InlinePlan::settle() {
   }
 }
 
+std::string InlinePlan::whyInlined(FunctionId id) const {
+  const Body& body = bodies_[index(id)];
+  if (body.mustInline) return "calls cannot carry what it works on";
+  if (body.sites == 1) return "this is its only call";
+  if (size_[index(id)] <= limits_.small)
+    return fmt::format("its body has {} instructions, at most {} (InlineSmallInstructions)", size_[index(id)],
+                       limits_.small);
+  return fmt::format("its body of {} instructions is within the budget of the module, {} instructions",
+                     size_[index(id)], budget_);
+}
+
 std::vector<InlineRemark> InlinePlan::remarks() const {
   std::vector<InlineRemark> all;
   for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
@@ -308,9 +319,16 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
     if (!body.isReachable) continue;
     for (std::size_t n = 0; n < body.direct.size(); ++n) {
       const FunctionId callee = body.direct[n];
+      const std::string_view caller = module_.text(module_.functions[id].name),
+                             name = module_.text(module_.function(callee).name);
       std::string why;
       switch (kept_[index(callee)]) {
-      case Reason::None: continue;
+      case Reason::None:
+        if (isInlined_[index(callee)] && module_.function(callee).hasBody)
+          all.push_back({std::string(caller), body.lines[n], true,
+                         fmt::format("the call of '{}' is inlined: {}", name, whyInlined(callee)),
+                         static_cast<std::int64_t>(size_[index(callee)])});
+        continue;
       case Reason::Scope:
         why = "no call is inlined with -g, and none in objects at -O0 or with InlineInObjects=0";
         break;
@@ -331,14 +349,12 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
                           size_[index(callee)], bodies_[index(callee)].sites, sizeOfAll_, budget_);
         break;
       }
-      const std::string_view caller = module_.text(module_.functions[id].name);
       // In the words of the literature, for what should have no code of its own.
       const std::string must =
           bodies_[index(callee)].mustInline ? fmt::format("not AlwaysInline into {}: ", caller) : std::string();
-      all.push_back(
-          {std::string(caller), body.lines[n],
-           fmt::format("{}the call of '{}' is not inlined: {}", must, module_.text(module_.function(callee).name), why),
-           static_cast<std::int64_t>(size_[index(callee)])});
+      all.push_back({std::string(caller), body.lines[n], false,
+                     fmt::format("{}the call of '{}' is not inlined: {}", must, name, why),
+                     static_cast<std::int64_t>(size_[index(callee)])});
     }
   }
   return all;

@@ -38,7 +38,7 @@ class InlinePlan {
   /// Whom the direct calls of a function reach, one for each call; aliases are replaced.
   const std::vector<FunctionId>& directCallees(FunctionId id) const { return bodies_[index(id)].direct; }
 
-  /// One for each call that is not inlined.
+  /// One for each direct call of a function with a body.
   std::vector<InlineRemark> remarks() const;
 
  private:
@@ -61,7 +61,7 @@ class InlinePlan {
     unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
     bool mustInline = false;
     bool isReachable = false;
-    bool isExported = false; ///< in an object: has code whoever calls it here
+    bool isExported = false; ///< in an object: has code even if all calls are inlined
   };
 
   void readBodies();
@@ -79,6 +79,7 @@ class InlinePlan {
   std::uint64_t keepLargerThan(std::uint64_t most);
   void settle();
   bool canKeep(FunctionId id) const;
+  std::string whyInlined(FunctionId id) const;
 
   const Module& module_;
   const FormTable& forms_;
@@ -86,7 +87,7 @@ class InlinePlan {
   InlineLimits limits_;
   InlineScope scope_;
   std::vector<Body> bodies_;             // by FunctionId, like all below
-  std::vector<FunctionId> calleesFirst_; // all functions; those that call one another stand together
+  std::vector<FunctionId> calleesFirst_; // all functions; mutually recursive ones are adjacent
   std::vector<Reason> mustKeep_;
   std::vector<Reason> kept_;
   std::vector<std::uint64_t> size_; // of a body with what is inlined in it

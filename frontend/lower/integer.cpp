@@ -75,7 +75,7 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const bool subtract = form.op == Op::Sub;
   if (isPackedHalves(type)) {
-    if (f.target().hasVectorMinMax() && !subtract)
+    if (f.target().has(isa::Capability::VectorMinMax) && !subtract)
       f.emit(IsaOp::VIADD_16X2, {f.dest(ops[0]), f.sourceReg(ops[1], type), f.source(ops[2], type).word(0)});
     else
       f.unsupported(std::string(f.opcodeText()));
@@ -313,7 +313,7 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   auto ops = f.operands(i);
   if (isPackedHalves(type) || form.has(Mod::Relu)) {
-    if (!f.target().hasVectorMinMax()) {
+    if (!f.target().has(isa::Capability::VectorMinMax)) {
       f.unsupported(std::string(f.opcodeText()));
       return;
     }
@@ -336,7 +336,7 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   // The predicate chooses: true for the minimum.
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX,
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
          {d, f.inReg(f.extended(a, type)), f.extended(b, type), minimum ? IsaOperand::pt() : kFalse},
          {{IsaMod::Type, intType(type)}});
 }

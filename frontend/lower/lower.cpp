@@ -232,7 +232,7 @@ class ModuleLowering {
       }
       if (a.variable == VariableId::None || a.mask != 0 || layout_.symbolOf[index(a.variable)] == kNoId) {
         diagnostics_.error(v.loc,
-                           fmt::format("not supported yet: this kind of address in the initialiser of '{}'", out.name));
+                           fmt::format("not supported yet: this kind of address in the initializer of '{}'", out.name));
         return;
       }
       const bool isHandle = typeClass(in_.variable(a.variable).type) == TypeClass::Opaque;

@@ -35,10 +35,11 @@ struct InlineLimits {
   friend bool operator==(const InlineLimits&, const InlineLimits&) = default;
 };
 
-/// A call that was not inlined, and why.
+/// What was decided about a call, and why.
 struct InlineRemark {
   std::string caller;
   std::uint32_t line = 0; ///< of the call
+  bool isInlined = false;
   std::string message;
   std::int64_t cost = 0; ///< instructions of the callee
 };
@@ -51,7 +52,7 @@ struct LowerOptions {
   bool relocatable = false;
   InlineScope inlineScope = InlineScope::Program;
   InlineLimits inlining;
-  std::vector<InlineRemark>* inlineRemarks = nullptr; ///< where they go; null: they are not wanted
+  std::vector<InlineRemark>* inlineRemarks = nullptr; ///< output; null: not requested
 };
 
 /// Is a whole program lowered as relocatable code? So it is where some function keeps code of its
@@ -68,7 +69,7 @@ bool needsFunctions(const Module& module, const InlineLimits& limits);
 /// its place; the result is of no use then.
 ///
 /// Values in registers of file R: a 16- or 8-bit register occupies one 32-bit register whose upper bits are
-/// unspecified, so that whoever looks at them extends first; 64-bit ones are aligned pairs, 128-bit ones aligned quads,
+/// unspecified, so that users of these bits extend first; 64-bit ones are aligned pairs, 128-bit ones aligned quads,
 /// predicates are P.
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options = {});

@@ -6,7 +6,7 @@
 
 namespace orias::ptx {
 
-/// d := a + b for the sums of products of integers; `saturates`: to the range of 32 bits.
+/// d := a + b for integer accumulators; `saturates`: to the range of 32 bits.
 void addInteger(FunctionLowering& f, isa::Operand d, isa::Operand a, isa::Operand b, bool saturates);
 
 /// e4m3 or e5m2?
@@ -21,21 +21,21 @@ void singleFromHalves(FunctionLowering& f, isa::Operand d, isa::Operand halves);
 /// Of signed and unsigned elements of four bits.
 std::optional<isa::Operand> fourBitProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                            isa::Operand c);
-/// Of bits: the number of places where both are set, or where they differ.
+/// Of bits: the number of positions where both are set, or where they differ.
 std::optional<isa::Operand> bitProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                        isa::Operand c);
-/// mma.m8n8k4 of halves: four products at once.
+/// mma.m8n8k4 of halves: four matrix products at once.
 std::optional<isa::Operand> quadProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                         isa::Operand c);
-/// Of a sparse left matrix: `places` says which elements it has, in the lanes that the number `selector` names.
+/// Of a sparse left matrix: `places` selects its elements, in the lanes given by `selector`.
 std::optional<isa::Operand> sparseProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                           isa::Operand c, isa::Operand places, isa::Operand selector);
 
 /// d := two of the four 8-bit floating-point numbers in a register, as halves.
 void unpackHalves(FunctionLowering& f, isa::Operand d, isa::Operand word, Type type, bool isUpper);
-/// Sums of f32, or of halves in pairs, word by word.
+/// Additions of f32, or of packed halves, word by word.
 isa::Operand addSums(FunctionLowering& f, isa::Operand a, isa::Operand b, bool isFloat);
-/// Of 8-bit floating-point numbers and a sparse left matrix, by two products of halves.
+/// Of 8-bit floating-point numbers and a sparse left matrix, by two matrix products of halves.
 isa::Operand sparseByteFloatProduct(FunctionLowering& f, const Form& form, isa::Operand a, isa::Operand b,
                                     isa::Operand c, isa::Operand places);
 

@@ -145,7 +145,7 @@ void waitFor(FunctionLowering& f, const Instruction& i, const Form& form) {
 } // namespace
 
 void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!f.target().hasClusters()) {
+  if (!f.target().has(isa::Capability::AsyncBarriers)) {
     lowerOlderMbarrier(f, i, form);
     return;
   }
@@ -185,7 +185,7 @@ void lowerMbarrier(FunctionLowering& f, const Instruction& i, const Form& form) 
 /// From the state of a barrier: how many arrivals were missing.
 void lowerMbarrierPendingCount(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
-  if (!f.target().hasClusters()) {
+  if (!f.target().has(isa::Capability::AsyncBarriers)) {
     lowerOlderPendingCount(f, f.dest(ops[0]), f.sourceReg(ops[1], Type::B64));
     return;
   }

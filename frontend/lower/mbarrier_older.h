@@ -4,7 +4,7 @@
 
 namespace orias::ptx {
 
-/// A barrier in shared memory on chips before sm_90, where it is a word that ordinary instructions change.
+/// An mbarrier on targets before sm_90, where it is a word that ordinary instructions update.
 void lowerOlderMbarrier(FunctionLowering& f, const Instruction& i, const Form& form);
 
 /// mbarrier.pending_count there.

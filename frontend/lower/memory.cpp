@@ -441,7 +441,7 @@ void lowerPrefetch(FunctionLowering& f, const Instruction& i, const Form& form) 
     return;
   }
   if (form.space() == StateSpace::Local) {
-    if (f.target().hasClusters()) return; // as ptxas does
+    if (!f.target().has(isa::Capability::LocalCacheControl)) return; // as ptxas does
     const Address a = f.address(f.operands(i)[0], StateSpace::Local);
     f.emit(IsaOp::CCTLL, {a.base, a.uniform, offsetOperand(a, 0)}, {{IsaMod::Func, level == Mod::L2 ? kToL2 : kToL1}});
     return;

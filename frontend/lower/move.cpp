@@ -121,13 +121,13 @@ IsaOperand windowBase(FunctionLowering& f, std::uint32_t offset) {
 }
 
 /// What has to be added to an address of a parameter to make it generic. Addresses of parameters count from the start
-/// of their bank, as older chips' window does; that of sm_90 shows them from the first one on.
+/// of their bank, as the window does on some chips; on others it shows them from the first one on.
 IsaOperand paramWindow(FunctionLowering& f) {
-  if (!f.target().hasClusters()) return windowBase(f, kOlderParamWindow);
+  const std::uint32_t at = f.target().bank0().paramWindow;
+  if (!f.target().has(isa::Capability::ParamWindowStart)) return windowBase(f, at);
   const IsaOperand sum = f.newR(2);
   const auto skipped = -static_cast<std::int64_t>(f.target().paramBase());
-  f.emit(IsaOp::IADD64,
-         {sum, windowBase(f, kBankParamWindow), f.inReg(Value::constant(static_cast<std::uint64_t>(skipped), 2))});
+  f.emit(IsaOp::IADD64, {sum, windowBase(f, at), f.inReg(Value::constant(static_cast<std::uint64_t>(skipped), 2))});
   return sum;
 }
 
@@ -145,7 +145,7 @@ IsaOperand window(FunctionLowering& f, StateSpace space) {
 
 IsaOperand genericAddress(FunctionLowering& f, StateSpace space, IsaOperand address) {
   const IsaOperand sum = f.newR(2);
-  if (space == StateSpace::Shared && f.target().hasClusters()) {
+  if (space == StateSpace::Shared && f.target().has(isa::Capability::AlignedWindows)) {
     // The window is aligned to 4 GB: the address is the low word.
     const IsaOperand high = f.newR();
     f.emit(IsaOp::S2R, {high, f.imm(kSrSWinHi)});
@@ -180,7 +180,7 @@ void lowerCvta(FunctionLowering& f, const Instruction& i, const Form& form) {
     f.copy(d, value);
   } else if (!toSpace) {
     f.copy(d, Value::of(genericAddress(f, space, f.inReg(value))));
-  } else if (space == StateSpace::Shared && f.target().hasClusters()) {
+  } else if (space == StateSpace::Shared && f.target().has(isa::Capability::AlignedWindows)) {
     const IsaOperand low = f.inReg(value.word(0));
     f.copy(ori::component(d, 1), Value::constant(0, 1));
     f.copy(ori::component(d, 0), Value::of(low));
@@ -262,15 +262,15 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
   case Mod::ParamEntry: {
     const IsaOperand fromFirst = f.newP(), toLast = f.newP();
     IsaOperand first, last;
-    if (f.target().hasClusters()) {
-      first = windowBase(f, kBankParamWindow);
-      last = windowBase(f, kBankParamWindowEnd);
+    const isa::ConstantBank& bank = f.target().bank0();
+    if (f.target().has(isa::Capability::ParamWindowStart)) {
+      first = windowBase(f, bank.paramWindow);
+      last = windowBase(f, bank.paramEnd);
     } else {
       first = f.newR(2);
       last = f.newR(2);
-      const IsaOperand base = windowBase(f, kOlderParamWindow), bytes = f.newR(2);
-      f.emit(IsaOp::LDC, {ori::component(bytes, 0), IsaOperand::immediate(0), IsaOperand::rz(),
-                          f.imm(f.target().smVersion() < 80 ? kTuringParamEnd : kOlderParamEnd)});
+      const IsaOperand base = windowBase(f, bank.paramWindow), bytes = f.newR(2);
+      f.emit(IsaOp::LDC, {ori::component(bytes, 0), IsaOperand::immediate(0), IsaOperand::rz(), f.imm(bank.paramEnd)});
       f.copy(ori::component(bytes, 1), Value::constant(0, 1));
       f.emit(IsaOp::IADD64, {first, base, f.inReg(Value::constant(f.target().paramBase(), 2))});
       f.emit(IsaOp::IADD64, {last, base, bytes});

@@ -123,7 +123,7 @@ std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaO
   if (form.shape == MatrixShape{16, 8, 256}) op = IsaOp::BMMA_168256;
   if (op == IsaOp::NOP) return std::nullopt;
   const IsaOperand d = f.newR(c.width);
-  if (!form.has(Mod::Xor) || !f.target().hasClusters()) {
+  if (!form.has(Mod::Xor) || f.target().has(isa::Capability::BitDifferences)) {
     f.emit(op, {d, a, b, c}, {{IsaMod::Func, form.has(Mod::Xor) ? 0 : 1}});
     return d;
   }

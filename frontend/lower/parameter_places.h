@@ -6,8 +6,8 @@
 namespace orias::ptx {
 
 /// Where the ABI of functions has parameters: in registers from R4 to R15, each in the lowest run of free ones that is
-/// aligned as the parameter is (so that a later one may fill a gap), or else, as a whole, on the stack, behind those
-/// that are there already. Numbers narrower than a word take a whole one, their upper bits are anything; structures are
+/// aligned as the parameter is (so that a later one may fill a gap), or else, as a whole, on the stack, after the
+/// earlier ones. Values narrower than 32 bits use a whole word with unspecified upper bits; structures are
 /// bytes in memory order. A result of up to 12 words is in the registers from R4 on; for a larger one the caller passes
 /// an address. Observed: where code of ptxas 13.0 for sm_90 puts the parameters of calls with gaps, structures and more
 /// than 12 words.

@@ -57,8 +57,8 @@ IsaOperand shiftedRight(FunctionLowering& f, IsaOperand pair, IsaOperand by) {
 
 IsaOperand limited(FunctionLowering& f, IsaOperand a, std::int32_t limit, bool fromBelow) {
   const IsaOperand r = f.newR();
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, a, f.imm(limit), fromBelow ? kFalse : kNone},
-         {{IsaMod::Type, isa::IntType::S32}});
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
+         {r, a, f.imm(limit), fromBelow ? kFalse : kNone}, {{IsaMod::Type, isa::IntType::S32}});
   return r;
 }
 

@@ -14,7 +14,7 @@ struct RecursiveBody {
   FunctionId function = FunctionId::None;
   ori::Block *entry = nullptr, *exit = nullptr;
   std::vector<ori::VRegId> vregOf;
-  /// The function's .local variables, of which each call under way has its own, and what they take together.
+  /// The function's .local variables, of which each active call has its own copy, and their total size.
   struct Local {
     VariableId variable;
     std::int64_t at; ///< bytes from the stack pointer
@@ -32,7 +32,7 @@ struct RecursiveBody {
 struct RecursiveRegion {
   std::vector<RecursiveBody> bodies; ///< the first is the one that is called from outside
   ori::Block* after = nullptr;
-  isa::Operand returnTo; ///< the number of the place to go on at; 0: outside
+  isa::Operand returnTo; ///< the index of the return point; 0: outside
   std::int64_t numbers = 0;
   /// Around a call from inside: where the caller's registers are to be kept, and brought back. Until that is filled in,
   /// `keep` is a branch to the block of `restore`, as if the call came back at once: so liveness sees what must outlive

@@ -18,11 +18,16 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     builder_.emit(IsaOp::S2R, {r, IsaOperand::immediate(number)});
     return Value::of(r);
   };
-  const bool isOlder = target().smVersion() < 90;
+  const isa::ConstantBank& bank = target().bank0();
   auto bank0 = [&](std::uint32_t offset, unsigned words = 1) {
-    IsaOperand r = newR(words);
-    emit(IsaOp::LDC,
-         {r, IsaOperand::immediate(0), IsaOperand::rz(), IsaOperand::immediate(static_cast<std::int32_t>(offset))},
+    IsaOperand r = newR(words), record = IsaOperand::rz();
+    if (target().isInRecord(offset)) {
+      const IsaOperand size = newR();
+      record = newR();
+      builder_.emit(IsaOp::CS2R, {size, IsaOperand::immediate(kSrCgaSize)}, {{IsaMod::Size, 0}});
+      builder_.emit(IsaOp::IMAD, {record, size, imm(-isa::Target::kRecordBytes), IsaOperand::rz()});
+    }
+    emit(IsaOp::LDC, {r, IsaOperand::immediate(0), record, IsaOperand::immediate(static_cast<std::int32_t>(offset))},
          {{IsaMod::Size, words == 2 ? isa::MemSize::B64 : isa::MemSize::B32}});
     return Value::of(r);
   };
@@ -46,7 +51,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     IsaOperand cta = newR(), product = newR(), id = newR();
     builder_.emit(IsaOp::I2F, {cta, hardware(kSrCtaIdX + static_cast<std::int32_t>(axis)).word(0)},
                   {{IsaMod::DstFmt, isa::Fmt::F32}, {IsaMod::SrcFmt, isa::IntFmt::U32}});
-    builder_.emit(IsaOp::FMUL, {product, cta, bank0(kBankClusterReciprocal + 4 * axis).word(0)});
+    builder_.emit(IsaOp::FMUL, {product, cta, bank0(bank.clusterReciprocal + 4 * axis).word(0)});
     builder_.emit(IsaOp::F2I, {id, product},
                   {{IsaMod::DstFmt, isa::IntFmt::U32},
                    {IsaMod::SrcFmt, isa::Fmt::F32},
@@ -66,16 +71,17 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   if (reg >= SpecialRegister::Pm64 && reg <= SpecialRegister::Pm64Last)
     return counter(kSrPm0 + 2 * static_cast<std::int32_t>(numberOf(SpecialRegister::Pm64)), 2);
   if (reg >= SpecialRegister::EnvReg && reg <= SpecialRegister::EnvRegLast)
-    return bank0((isOlder ? kOlderEnvReg : kBankEnvReg) + 4 * numberOf(SpecialRegister::EnvReg));
+    return bank0(bank.envReg + 4 * numberOf(SpecialRegister::EnvReg));
   // What the hardware gave of shared memory, less what the system keeps.
   const auto sharedOfProgram = [&] {
-    const IsaOperand r = newR(), kept = bank0(target().totalSharedSizeOffset()).word(0);
+    const IsaOperand r = newR(), kept = bank0(bank.systemSharedSize).word(0);
     builder_.emit(IsaOp::IADD3, {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrSmemSize).word(0), kept.negated(),
                                  IsaOperand::rz()});
     return Value::of(r);
   };
   if (reg >= SpecialRegister::ReservedSmemOffsetBegin && reg <= SpecialRegister::ReservedSmemOffsetLast)
     out_.asksForReservedShared = true;
+  const bool systemFirst = target().has(isa::Capability::SystemSharedFirst);
   switch (reg) {
   case SpecialRegister::Tid: return hardware(kSrTidX + static_cast<std::int32_t>(axis));
   case SpecialRegister::CtaId: return hardware(kSrCtaIdX + static_cast<std::int32_t>(axis));
@@ -83,7 +89,9 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::NCtaId: return bank0(target().nctaidOffset(axis));
   case SpecialRegister::LaneId: return hardware(kSrLaneId);
   case SpecialRegister::WarpId: return bits(kSrVirtId, 8, 7);
-  case SpecialRegister::NWarpId: return isOlder ? Value::constant(target().maxWarpsPerSm(), 1) : bits(kSrVirtCfg, 8, 8);
+  case SpecialRegister::NWarpId:
+    return target().has(isa::Capability::WarpLimitRegister) ? bits(kSrVirtCfg, 8, 8)
+                                                            : Value::constant(target().maxWarpsPerSm(), 1);
   case SpecialRegister::SmId: return hardware(kSrVirtualSmId);
   case SpecialRegister::LaneMaskEq: return hardware(kSrEqMask);
   case SpecialRegister::LaneMaskLt: return hardware(kSrLtMask);
@@ -97,39 +105,37 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::GlobalTimerLo: return counter(kSrGlobalTimerLo, 1);
   case SpecialRegister::GlobalTimerHi: return counter(kSrGlobalTimerLo + 1, 1);
   case SpecialRegister::DynamicSmemSize: return bank0(target().dynamicSharedSizeOffset());
-  case SpecialRegister::TotalSmemSize: return target().smVersion() < 80 ? hardware(kSrSmemSize) : sharedOfProgram();
+  case SpecialRegister::TotalSmemSize: return bank.systemSharedSize == 0 ? hardware(kSrSmemSize) : sharedOfProgram();
   case SpecialRegister::AggrSmemSize: {
     const IsaOperand r = newR();
     builder_.emit(IsaOp::VIMNMX,
-                  {r, hardware(kSrSmemSize).word(0), bank0(kBankLargestShared).word(0), IsaOperand::pt()},
+                  {r, hardware(kSrSmemSize).word(0), bank0(bank.largestShared).word(0), IsaOperand::pt()},
                   {{IsaMod::Type, isa::IntType::U32}});
     return Value::of(r);
   }
-  case SpecialRegister::NSmId: return bank0(kBankSmCount);
-  case SpecialRegister::GridId: return bank0(kBankGridId, 2);
-  case SpecialRegister::CurrentGraphExec:
-    return bank0(!isOlder ? kBankGraphExec : target().smVersion() < 80 ? kOlderReservedSharedEnd : kOlderGraphExec, 2);
-  case SpecialRegister::NClusterId: return bank0(kBankClusters + 4 * axis);
-  case SpecialRegister::ClusterNCtaId: return bank0(kBankClusterShape + 4 * axis);
-  case SpecialRegister::ClusterNCtaRank: return bank0(kBankClusterSize);
+  case SpecialRegister::NSmId: return bank0(bank.smCount);
+  case SpecialRegister::GridId: return bank0(bank.gridId, 2);
+  case SpecialRegister::CurrentGraphExec: return bank0(bank.graphExec, 2);
+  case SpecialRegister::NClusterId: return bank0(bank.clusters + 4 * axis);
+  case SpecialRegister::ClusterNCtaId: return bank0(bank.clusterShape + 4 * axis);
+  case SpecialRegister::ClusterNCtaRank: return bank0(bank.clusterSize);
   case SpecialRegister::ClusterCtaRank: return hardware(kSrCgaCtaId);
   case SpecialRegister::ClusterId: return Value::of(clusterId());
   case SpecialRegister::ClusterCtaId: {
-    IsaOperand r = newR(), shape = bank0(kBankClusterShape + 4 * axis).word(0), before = newR();
+    IsaOperand r = newR(), shape = bank0(bank.clusterShape + 4 * axis).word(0), before = newR();
     builder_.emit(IsaOp::IMAD, {before, clusterId(), shape, IsaOperand::rz()});
     builder_.emit(IsaOp::IADD3,
                   {r, IsaOperand::pt(), IsaOperand::pt(), hardware(kSrCtaIdX + static_cast<std::int32_t>(axis)).word(0),
                    before.negated(), IsaOperand::rz()});
     return Value::of(r);
   }
-  // What the system keeps of shared memory: in front of the CTA's own, before sm_90 behind it.
+  // What the system keeps of shared memory: in front of the CTA's own, or behind it.
   case SpecialRegister::ReservedSmemOffsetBegin:
-  case SpecialRegister::ReservedSmemOffset: return isOlder ? sharedOfProgram() : Value::constant(0, 1);
+  case SpecialRegister::ReservedSmemOffset: return systemFirst ? Value::constant(0, 1) : sharedOfProgram();
   case SpecialRegister::ReservedSmemOffsetCap:
-    return isOlder ? hardware(kSrSmemSize) : Value::constant(target().sharedBase(), 1);
-  case SpecialRegister::ReservedSmemOffsetEnd: return bank0(isOlder ? kOlderReservedSharedEnd : kBankReservedSharedEnd);
-  case SpecialRegister::ReservedSmemOffsetLast:
-    return bank0(isOlder ? kOlderReservedSharedEnd + 4 : kBankReservedShared1);
+    return systemFirst ? Value::constant(target().sharedBase(), 1) : hardware(kSrSmemSize);
+  case SpecialRegister::ReservedSmemOffsetEnd: return bank0(bank.systemSharedEnd);
+  case SpecialRegister::ReservedSmemOffsetLast: return bank0(bank.systemSharedEnd + 4);
   default: break;
   }
   unsupported(fmt::format("the special register read by {}", opcodeText()));
@@ -142,7 +148,7 @@ isa::Operand FunctionLowering::specialPredicate(SpecialRegister reg) {
     return IsaOperand::pt();
   }
   const IsaOperand word = newR(), p = newP();
-  emit(IsaOp::LDC, {word, IsaOperand::immediate(0), IsaOperand::rz(), imm(kBankExplicitCluster)},
+  emit(IsaOp::LDC, {word, IsaOperand::immediate(0), IsaOperand::rz(), imm(target().bank0().explicitCluster)},
        {{IsaMod::Size, isa::MemSize::B32}});
   emit(IsaOp::ISETP, {p, IsaOperand::pt(), word, imm(1), IsaOperand::pt()},
        {{IsaMod::Cmp, isa::ICmp::EQ}, {IsaMod::Type, isa::IntType::S32}, {IsaMod::Bool, isa::BoolOp::AND}});

@@ -70,7 +70,7 @@ bool FunctionLowering::callsBelowStack() {
 }
 
 bool FunctionLowering::passesToDriver() {
-  if (target().hasQuadTextures()) return false;
+  if (target().has(isa::Capability::QuadTextures)) return false;
   const std::vector<const Function*> all = bodies();
   return std::any_of(all.begin(), all.end(), [&](const Function* body) {
     return std::any_of(body->instructions.begin(), body->instructions.end(), [&](const Instruction& i) {

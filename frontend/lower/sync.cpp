@@ -51,7 +51,7 @@ void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate) 
   if (scope == Mod::Cta) return;
   // Errors of stores under way come out here, before anyone is told of the data.
   f.emit(IsaOp::ERRBAR, {});
-  if (f.target().hasClusters()) f.emit(IsaOp::CGAERRBAR, {});
+  if (f.target().has(isa::Capability::Clusters)) f.emit(IsaOp::CGAERRBAR, {});
   if (invalidate) f.emit(IsaOp::CCTL_IVALL, {});
 }
 
@@ -135,10 +135,11 @@ void lowerClusterBarrier(FunctionLowering& f, const Instruction& i, const Form& 
   if (!f.out().bounds.explicitcluster) {
     // A word of the bank says whether the launch made clusters; a CTA that is alone meets itself in the wait
     // (observed).
-    constexpr std::int32_t kHasClusters = 0x140;
     if (!arrives) alone = f.newBlock();
     done = f.newBlock();
-    const IsaOperand hasClusters = f.compared(f.inReg(IsaOperand::constant(0, kHasClusters)), isa::ICmp::EQ, 1);
+    const IsaOperand hasClusters =
+        f.compared(f.inReg(IsaOperand::constant(0, static_cast<std::int32_t>(f.target().bank0().explicitCluster))),
+                   isa::ICmp::EQ, 1);
     f.branchIf(hasClusters.notted(), alone != nullptr ? alone : done);
   }
   if (arrives) {

@@ -4,7 +4,7 @@
 
 namespace orias::ptx {
 
-/// The orderings that MEMBAR knows: .sc fences have one order for all, the others only order what stands around them.
+/// The orderings of MEMBAR: .sc fences are totally ordered, the others only order the accesses around them.
 enum class FenceKind : std::uint8_t { Sc = 0, All = 1 };
 
 /// MEMBAR and what belongs to it at the scope (observed for sm_90). `invalidate`: later loads see what others wrote.

@@ -57,7 +57,7 @@ bool isFilteredByIntegers(const FunctionLowering& f, const Form& form) {
 
 Value asFloat(FunctionLowering& f, const Value& integer) {
   const IsaOperand to = f.newR();
-  if (f.target().hasAluIntegerToFloat())
+  if (f.target().has(isa::Capability::AluIntegerToFloat))
     f.emit(IsaOp::I2FP, {to, f.inReg(integer)}, {{IsaMod::Type, isa::IntType::S32}, {IsaMod::Rnd, isa::Rnd::RN}});
   else
     f.emit(IsaOp::I2F, {to, f.inReg(integer)},

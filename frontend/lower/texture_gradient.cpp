@@ -129,7 +129,7 @@ void lowerTexByFurtherGradients(FunctionLowering& f, const Instruction& i, const
                 elementsOf(f, ops[3], Type::F32, count),
                 furtherOperands(f, ops.subspan(4), geometry)};
   const bool hasPredicate = ops[0].vectorPair() != RegisterId::None;
-  if (f.target().hasQuadTextures()) {
+  if (f.target().has(isa::Capability::QuadTextures)) {
     const IsaOperand isMissing = hasPredicate ? f.newR() : IsaOperand::rz();
     takeTexel(f, ops[0], form.type(0), readInQuad(f, access, isMissing));
     if (hasPredicate) takeResidency(f, ops[0], f.compared(isMissing, isa::ICmp::EQ, 0));

@@ -78,7 +78,7 @@ std::optional<Handle> Handle::of(FunctionLowering& f, const Operand& operand) {
     const std::uint32_t kind = type == Type::TexRef       ? isa::kTextureHandle
                                : type == Type::SamplerRef ? isa::kSamplerHandle
                                                           : isa::kSurfaceHandle;
-    const bool isShifted = type == Type::SamplerRef && f.target().joinsSamplers();
+    const bool isShifted = type == Type::SamplerRef && f.target().has(isa::Capability::JoinedSamplers);
     return Handle{Value::of(*word), Value::constant(kind, 1), true, isShifted};
   }
   const bool isAddress = operand.is(OperandKind::Address) && operand.addressBase() == OperandKind::Register;
@@ -93,7 +93,7 @@ std::optional<Handle> Handle::of(FunctionLowering& f, const Operand& operand) {
     const Value handle = f.source(name, Type::U64);
     return Handle{Value::of(f.inReg(handle.word(0))), Value::of(f.inReg(handle.word(1)))};
   }
-  f.unsupported("a texture or surface that is neither of the module nor given by a handle in a register");
+  f.unsupported("a texture or surface that is neither a module variable nor a handle in a register");
   return std::nullopt;
 }
 
@@ -106,7 +106,7 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& o
 std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& texture, const Operand& sampler) {
   const auto named = [&](const Operand& o) { return f.isLinked() ? std::nullopt : variableIn(f, o); };
   const auto textureVariable = named(texture), samplerVariable = named(sampler);
-  if (f.target().joinsSamplers() && textureVariable && samplerVariable) {
+  if (f.target().has(isa::Capability::JoinedSamplers) && textureVariable && samplerVariable) {
     const auto word = f.handleWord(*textureVariable, *samplerVariable);
     if (!word) return std::nullopt;
     return TextureName(Handle{Value::of(*word), Value::constant(isa::kTextureHandle, 1), true, true});
@@ -114,7 +114,7 @@ std::optional<TextureName> TextureName::of(FunctionLowering& f, const Operand& t
   const auto first = Handle::of(f, texture), second = Handle::of(f, sampler);
   if (!first || !second) return std::nullopt;
   TextureName name(*first);
-  if (!f.target().joinsSamplers()) {
+  if (!f.target().has(isa::Capability::JoinedSamplers)) {
     name.sampler_ = *second;
     return name;
   }
@@ -151,7 +151,7 @@ UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, 
 
 void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<IsaOperand> operands,
                               std::span<const ModValue> mods) const {
-  if (f.target().hasUniformTextureNames()) {
+  if (f.target().has(isa::Capability::UniformTextures)) {
     const IsaOperand ur = f.out().use(f.out().newVReg(File::UR));
     operands.insert(operands.end(), {ur, f.imm(0)});
     const std::array<UniformWord, 1> uniform{uniformWord(f, ur, texture_)};
@@ -170,7 +170,8 @@ void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vec
 
 void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vector<IsaOperand> operands, Runs runs,
                               Place place, std::span<const ModValue> mods) const {
-  const bool isUniform = f.target().hasUniformTextureNames(), isConstant = !isUniform && texture_.low.reg().isConst();
+  const bool isUniform = f.target().has(isa::Capability::UniformTextures),
+             isConstant = !isUniform && texture_.low.reg().isConst();
   const bool isInRegister = !isUniform && !isConstant;
   if (isInRegister) {
     std::vector<Value>& run = place == Place::BeforeFirst ? runs.first : *runs.second;

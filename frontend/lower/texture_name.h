@@ -25,7 +25,7 @@ std::vector<Value> coordinatesOf(FunctionLowering& f, const Operand& operand, Ty
 /// Values side by side in registers.
 isa::Operand joined(FunctionLowering& f, std::span<const Value> values);
 
-/// The bank of a constant and the number of its word there, as instructions name a texture by them.
+/// The bank of a constant and the index of its word, by which instructions identify a texture.
 std::array<isa::Operand, 2> constantWord(FunctionLowering& f, const isa::Operand& constant);
 
 /// The instruction for each way of naming what it works on: by a uniform register (sm_90), and before by a word of
@@ -36,36 +36,36 @@ struct NamedOps {
 
 /// The handle of a texture, sampler or surface that an operand gives, alone or in brackets.
 struct Handle {
-  Value low, high;         ///< the lower word is a constant of the kernel, or a register
+  Value low, high;         ///< the low word is a constant of the kernel, or a register
   bool isUniform = false;  ///< all lanes have the same
-  bool hasSampler = false; ///< the number of a sampler stands in the upper bits of the lower word
+  bool hasSampler = false; ///< the index of a sampler is in the upper bits of the low word
 
   /// Nothing, and an error, where the operand is none.
   static std::optional<Handle> of(FunctionLowering& f, const Operand& operand);
 };
 
-/// How the chip's instructions take the handle of a surface, or of a texture, with that of its sampler where they are
-/// apart.
+/// How instructions of the target take the handle of a surface or a texture, with that of its sampler if
+/// separate.
 class TextureName {
  public:
   static std::optional<TextureName> of(FunctionLowering& f, const Operand& operand);
   static std::optional<TextureName> of(FunctionLowering& f, const Operand& texture, const Operand& sampler);
-  /// What stands in brackets before the coordinates.
+  /// The operand in brackets before the coordinates.
   static std::optional<TextureName> ofBracket(FunctionLowering& f, std::span<const Operand> parts) {
     return parts.size() == 3 ? of(f, parts[0], parts[1]) : of(f, parts[0]);
   }
 
-  /// What names both in one word, before sm_90.
+  /// The combined handle in one word, before sm_90.
   const Value& word() const { return texture_.low; }
   /// The words of the handles, as functions take them: two, or four with a sampler's.
   std::vector<Value> words() const;
-  bool hasSampler() const { return sampler_.has_value(); } ///< beside the texture, not in one word with it
+  bool hasSampler() const { return sampler_.has_value(); } ///< separate from the texture, not in one word with it
 
   /// Emits the instruction of a surface: `operands`, then what names it.
   void emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<isa::Operand> operands,
                    std::span<const isa::ModValue> mods) const;
 
-  /// Where a register with the handle stands, if there is one.
+  /// The register with the handle, if there is one.
   enum class Place : std::uint8_t { BeforeFirst, BeforeSecond };
   /// Two operands of several registers. Some instructions have no second one; it may also be empty.
   struct Runs {
@@ -82,7 +82,7 @@ class TextureName {
   static UniformWord uniformWord(FunctionLowering& f, const isa::Operand& to, const Handle& handle);
 
   Handle texture_;
-  std::optional<Handle> sampler_; ///< beside it; none where one word names both
+  std::optional<Handle> sampler_; ///< separate; none if one word has both
 };
 
 } // namespace orias::ptx

@@ -11,7 +11,7 @@ using IsaOperand = isa::Operand;
 Value knownLayer(FunctionLowering& f, const Value& layer) {
   constexpr std::int64_t kLast = 0xffff;
   const IsaOperand r = f.newR();
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX,
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
          {r, f.inReg(layer), f.imm(kLast), IsaOperand::pt()}, {{IsaMod::Type, isa::IntType::U32}});
   return Value::of(r);
 }

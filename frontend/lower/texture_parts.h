@@ -5,14 +5,14 @@
 #include <span>
 #include <vector>
 
-// What the ways of reading a texture have in common.
+// Helpers for all texture instructions.
 
 namespace orias::ptx {
 
 /// A layer beyond those that there can be is the last one.
 Value knownLayer(FunctionLowering& f, const Value& layer);
 
-/// Where the offset of a coordinate stands in the word of all offsets: the first one lowest.
+/// The bit position of the offset of a coordinate in the offset word: the first one lowest.
 struct OffsetField {
   unsigned apart, bits;
 };

@@ -19,7 +19,7 @@ constexpr NamedOps kAsked{IsaOp::TXQ, IsaOp::TXQ_C, IsaOp::TXQ_B};
 
 /// Where the driver keeps the answer.
 struct Answer {
-  std::uint32_t table; ///< place in constant bank 0 of the table's address
+  std::uint32_t table; ///< place in constant bank 0 of the table's address; 0: not known
   std::string_view sizeSymbol;
   unsigned offset; ///< in the entry
   bool isOfSampler = false;
@@ -63,7 +63,7 @@ std::optional<Answer> answerTo(const FunctionLowering& f, Mod query, bool isText
 IsaOperand numberOf(FunctionLowering& f, const Handle& handle, bool isOfSampler) {
   const isa::Target& target = f.target();
   const IsaOperand whole = f.inReg(handle.low);
-  if (!target.joinsSamplers()) return whole;
+  if (!target.has(isa::Capability::JoinedSamplers)) return whole;
   const IsaOperand number = f.newR();
   if (handle.hasSampler && isOfSampler) {
     f.emit(IsaOp::SHF, {number, IsaOperand::rz(), f.imm(isa::Target::kSamplerShift), whole},
@@ -100,7 +100,8 @@ void lowerTextureQuery(FunctionLowering& f, const Instruction& i, const Form& fo
   const bool isTexture = form.op == Op::Txq;
   const int mask = query == Mod::Width ? 1 : query == Mod::Height ? 2 : query == Mod::Depth ? 4 : 0;
   const auto answer = answerTo(f, query, isTexture);
-  if (mask == 0 && !answer) {
+  const bool isUnknown = answer && answer->table == 0; // from sm_100 on
+  if ((mask == 0 && !answer) || isUnknown) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }

@@ -140,7 +140,8 @@ Number choose(FunctionLowering& f, const Number& a, const Number& b, IsaOperand 
 
 IsaOperand minMax(FunctionLowering& f, IsaOperand a, IsaOperand b, bool isMinimum, bool isSigned) {
   const IsaOperand r = f.newR();
-  f.emit(f.target().hasVectorMinMax() ? IsaOp::VIMNMX : IsaOp::IMNMX, {r, f.inReg(a), b, isMinimum ? kNone : kFalse},
+  f.emit(f.target().has(isa::Capability::VectorMinMax) ? IsaOp::VIMNMX : IsaOp::IMNMX,
+         {r, f.inReg(a), b, isMinimum ? kNone : kFalse},
          {{IsaMod::Type, isSigned ? isa::IntType::S32 : isa::IntType::U32}});
   return r;
 }

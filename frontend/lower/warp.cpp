@@ -88,7 +88,8 @@ void lowerMatch(FunctionLowering& f, const Instruction& i, const Form& form) {
 void lowerRedux(FunctionLowering& f, const Instruction& i, const Form& form) {
   enum { And, Or, Xor, Sum, Min, Max };
   const Type type = form.type();
-  if (typeClass(type) == TypeClass::Float) {
+  const bool isFloat = typeClass(type) == TypeClass::Float;
+  if (isFloat && !f.target().has(isa::Capability::MinMaxReduction)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -105,6 +106,17 @@ void lowerRedux(FunctionLowering& f, const Instruction& i, const Form& form) {
     }
   }();
   const IsaOperand result = f.b().newUR();
+  if (isFloat) {
+    const bool isMin = form.action() == Mod::Min, ofMagnitudes = form.has(Mod::Abs);
+    constexpr int kFloat = 2;
+    f.emit(IsaOp::CREDUX, {result, f.sourceReg(ops[1], type)},
+           {{IsaMod::Func, (isMin ? 2 : 0) | (ofMagnitudes ? 1 : 0)},
+            {IsaMod::Type, kFloat},
+            {IsaMod::Nan, form.has(Mod::NaN) ? 1 : 0}});
+    const IsaOperand d = f.dest(ops[0]);
+    if (!d.isZeroReg()) f.emit(IsaOp::MOV, {d, result});
+    return;
+  }
   f.emit(IsaOp::REDUX, {result, f.sourceReg(ops[1], type)},
          {{IsaMod::Func, func}, {IsaMod::Type, typeClass(type) == TypeClass::Signed ? 1 : 0}});
   const IsaOperand d = f.dest(ops[0]);

@@ -253,7 +253,7 @@ class Cloning {
     for (const Statement& s : f.statements)
       if (s.kind == StatementKind::Variable && module_.variables[s.index].space != StateSpace::Local &&
           module_.variables[s.index].space != StateSpace::Param)
-        return "it has a variable outside of the frame";
+        return "it has a variable outside the frame";
     return {};
   }
 
@@ -265,7 +265,7 @@ class Cloning {
     const std::uint64_t size = module_.function(id).instructions.size();
     if (clonesLeft_ == 0 || size > instructionsLeft_) {
       trace(fmt::format("avoid cloning of {}: {}", nameOf(id),
-                        clonesLeft_ == 0 ? "there are enough clones" : "the module would grow too much"));
+                        clonesLeft_ == 0 ? "the limit of clones is reached" : "the module would grow too much"));
       return FunctionId::None;
     }
     if (clonesLeft_ > 0) --clonesLeft_;

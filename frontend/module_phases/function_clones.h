@@ -13,7 +13,7 @@ namespace orias::ptx {
 /// the clone. A function that only these calls reach keeps the first combination, or the calls whose spaces are not
 /// known; one that others may reach keeps its code and its name, and the calls of this module go to clones.
 ///
-/// Calls in clones pass other spaces than those in the original, so there are rounds until nothing is cloned. What a
+/// Calls in clones pass other spaces than those in the original, so this iterates until nothing is cloned. What a
 /// clone was made for is not made again. CloneLimits bounds the number of clones and their instructions.
 ///
 /// Not cloned: functions that are recursive, that another module may replace (.weak), that have an alias, and those

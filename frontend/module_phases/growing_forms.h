@@ -13,7 +13,7 @@ class GrowingForms {
  public:
   explicit GrowingForms(const Module& module) : module_(module) {}
 
-  /// Valid until the next call behind a new opcode.
+  /// Valid until the next call with a new opcode.
   const FormTable& table() {
     if (!table_ || size_ != module_.opcodes.size()) {
       table_ = std::make_unique<FormTable>(module_);

@@ -101,13 +101,12 @@ class SpaceResolver {
     const SpaceMask mask = facts_.masks[index(address.registerId())];
     const StateSpace space = mask.space();
     if (space == StateSpace::None) return keep(i, form, whyUnknown(mask, address.registerId()));
-    if (warnIllegal(i, form, space)) return keep(i, form, fmt::format("it cannot work on {} memory", spaceName(space)));
+    if (warnIllegal(i, form, space)) return keep(i, form, fmt::format("it cannot access {} memory", spaceName(space)));
     if (space == StateSpace::Param) return keep(i, form, "it is an address of a parameter");
     if (const std::string_view obstacle = unsupported(form, space); !obstacle.empty())
       return keep(i, form, std::string(obstacle));
     const OpcodeId opcode = editor_.withSpace(i.opcode, space);
-    if (opcode == OpcodeId::None)
-      return keep(i, form, fmt::format("there is no such instruction for {} memory", spaceName(space)));
+    if (opcode == OpcodeId::None) return keep(i, form, fmt::format("no instruction for {} memory", spaceName(space)));
     if (space != StateSpace::Global && !setAddress(statement, number, form, at, space))
       return keep(i, form, "converting its address costs more than it saves here");
     f_.instructions[number].opcode = opcode;
@@ -147,7 +146,7 @@ class SpaceResolver {
   static std::string_view unsupported(const Form& form, StateSpace space) {
     if (space == StateSpace::Global) return {};
     if (form.op == Op::Prefetch) return "a prefetch of this space does nothing";
-    if (isAtomic(form.op) && bitWidth(form.type()) > 64) return "there is no code for 128 bits in this space";
+    if (isAtomic(form.op) && bitWidth(form.type()) > 64) return "no 128-bit access in this space";
     const bool isWeak = form.semantics() == Mod::None || form.semantics() == Mod::Weak;
     if (!isWeak && space != StateSpace::Shared) return "it is volatile or ordered";
     return {};
@@ -174,7 +173,7 @@ class SpaceResolver {
   std::string whyUnknown(SpaceMask mask, RegisterId reg) const {
     if (!options_.wantRemarks) return {};
     if (mask.isAddress()) return fmt::format("its address may be in {}", listOf(mask));
-    if (mask.isNumber()) return "its address is a number";
+    if (mask.isNumber()) return "its address is a constant";
     const std::string origin = spaces_.origin(id_, before_, reg, definitions_);
     if (mask.has(SpaceMask::kDifference))
       return fmt::format("its address is computed from the difference of two addresses: {}", origin);

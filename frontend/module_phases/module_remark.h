@@ -18,7 +18,7 @@ struct PhaseRemark {
 
 struct ModulePhaseResult {
   bool hasChanged = false;
-  std::vector<PhaseRemark> remarks; ///< if wanted
+  std::vector<PhaseRemark> remarks; ///< if requested
 };
 
 } // namespace orias::ptx

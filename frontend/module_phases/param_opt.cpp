@@ -117,7 +117,7 @@ class KernelParameters {
     const VariableId parameter = f_.operandsOf(i)[1].variableId();
     const std::array operands{to, Operand::reg(from)};
     editor_.rewrite(f_, i, editor_.opcode("mov", {fmt::format("b{}", bits)}), operands);
-    done(i, fmt::format("parameter '{}' is loaded already", nameOf(parameter)));
+    done(i, fmt::format("redundant load of parameter '{}'", nameOf(parameter)));
   }
 
   /// Counts the reads of registers, guards included.
@@ -200,7 +200,7 @@ class KernelParameters {
       if (isUsed) continue;
       const Variable& v = module_.variable(p.variable);
       result_.remarks.push_back({id_, v.loc.line, false,
-                                 fmt::format("parameter '{}' is not used; its {} bytes keep their place",
+                                 fmt::format("parameter '{}' is not used; its {} bytes remain reserved",
                                              module_.text(v.name), v.byteSize())});
     }
   }

@@ -9,10 +9,10 @@ namespace orias::ptx {
 /// Phase M9, ParamOpt and KernelArgEliminator, on kernels. Their parameters are constants: nothing can store to them.
 ///
 /// A load of a parameter that another one has loaded becomes a move: within code that has no label between the two, and
-/// everywhere behind a load that stands before all branches, into a register that nothing else writes.
+/// everywhere after a load before all branches, into a register with no other definition.
 ///
-/// A load of a parameter that nobody reads goes, with the moves and conversions of it. A parameter that is not used at
-/// all keeps its place, since the host writes the others behind it; a remark names it.
+/// An unused load of a parameter is removed, with moves and conversions of it. An unused parameter keeps
+/// its offset, because the host writes the others after it; a remark names it.
 ModulePhaseResult paramOpt(Module& module, GrowingForms& forms, bool wantRemarks);
 
 } // namespace orias::ptx

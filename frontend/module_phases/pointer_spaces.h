@@ -20,7 +20,7 @@ struct SpaceAssumptions {
   bool isWholeProgram = true;          ///< no other module stores values or calls functions
   bool followsCalls = false;           ///< addresses are followed into functions and back (phase M7)
   bool usesWorkList = true;            ///< else all functions are looked at again until nothing changes
-  bool tracksIntegers = true;          ///< addresses are followed through integer operations that are no sums
+  bool tracksIntegers = true;          ///< addresses are followed through integer operations other than additions
   bool localsAreLocal = true;          ///< cvta.local makes an address in local memory
 };
 
@@ -39,7 +39,7 @@ struct CallFacts {
   std::vector<SpaceMask> passed;
 };
 
-/// What the 64-bit registers of one function hold, whatever the control flow: all definitions of a register together.
+/// The values of the 64-bit registers of one function, flow-insensitive: all definitions of a register together.
 struct PointerFacts {
   std::vector<SpaceMask> masks; ///< by RegisterId
   std::vector<Place> places;    ///< by RegisterId
@@ -47,8 +47,8 @@ struct PointerFacts {
 };
 
 /// Computes the spaces of generic addresses in all functions of a module: a union over all definitions of a register,
-/// followed through moves, sums, selections, and stores to and loads from local variables whose address does not leave
-/// the function.
+/// followed through moves, additions, selects, and stores to and loads from local variables whose address does not
+/// leave the function.
 ///
 /// Kernel parameters stay unknown without `.ptr .global`: PTX says that a parameter without `.ptr`, and one with `.ptr`
 /// and no space, may be a generic address in any space (PTX ISA, "Kernel Function Parameter Attribute: .ptr").
@@ -56,7 +56,7 @@ struct PointerFacts {
 /// With SpaceAssumptions::followsCalls parameters and results of functions are the union over all calls, by a work list
 /// to a fixed point: a function is looked at again when a parameter grows, its callers when a result does. Masks have
 /// eight bits, so each parameter puts a function on the list eight times at most. The alternate algorithm
-/// (usesWorkList = false) comes to the same masks in rounds over all functions.
+/// (usesWorkList = false) gives the same masks by iterating over all functions.
 class PointerSpaces {
  public:
   /// `trace`, if not null, gets a line for each step across calls.

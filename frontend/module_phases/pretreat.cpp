@@ -16,25 +16,10 @@ namespace {
 
 constexpr unsigned kCleanups = 19;
 constexpr std::array<std::string_view, kCleanups> kNames = {
-    "consumed annotations",
-    "bitcast chains",
-    "conversions there and back",
-    "lifetimes",
-    "empty copies",
-    "casts of constants",
-    "zero indices",
-    "integer extensions",
-    "convergent",
-    "special registers",
-    "debug declarations",
-    "select of constants",
-    "decided guards",
-    "undefined operands",
-    "NaN and infinity",
-    "unread pragmas",
-    "launch bounds",
-    "unreachable code",
-    "constructors",
+    "consumed annotations", "bitcast chains",      "round-trip conversions", "lifetimes",          "empty copies",
+    "casts of constants",   "zero indices",        "integer extensions",     "convergent",         "special registers",
+    "debug declarations",   "select of constants", "decided guards",         "undefined operands", "NaN and infinity",
+    "unread pragmas",       "launch bounds",       "unreachable code",       "constructors",
 };
 
 /// The pragmas in bodies that a phase reads; the manual's others are hints that nothing takes.

@@ -16,12 +16,12 @@ class PtxEditor {
  public:
   explicit PtxEditor(Module& module) : module_(module) {}
 
-  /// The opcode with these words, "cvta", {"to", "shared", "u64"}.
+  /// The opcode with these modifiers, "cvta", {"to", "shared", "u64"}.
   OpcodeId opcode(std::string_view base, const std::vector<std::string>& modifiers);
   /// The opcode with a state space added; None if no instruction has that form.
   OpcodeId withSpace(OpcodeId generic, StateSpace space);
 
-  /// Gives an instruction another opcode and other operands, none of them groups. Its guard and place stay.
+  /// Gives an instruction another opcode and other operands, none of them groups. Keeps its guard and position.
   void rewrite(Function& function, Instruction& instruction, OpcodeId opcode, std::span<const Operand> operands);
   /// A new register.
   RegisterId addRegister(Function& function, Type type, SourceLoc loc);

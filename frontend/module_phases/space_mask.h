@@ -10,7 +10,7 @@ namespace orias::ptx {
 /// What a 64-bit value may be. Joins of control flow are unions, so a mask only grows.
 ///
 /// A generic address keeps its space under additions of numbers: PTX gives each variable a window, and an access
-/// outside of the variable that an address was made from is undefined. The one way to reach another space by arithmetic
+/// outside the variable of an address is undefined. The only way to reach another space by arithmetic
 /// is to add the difference of two generic addresses. Differences are therefore tracked, too. A value of 32 bits counts
 /// as a number: no difference of two windows is taken apart into 32 bits, extended again and added.
 class SpaceMask {
@@ -65,7 +65,7 @@ class SpaceMask {
   std::uint8_t bits_ = 0;
 };
 
-/// Of a sum: an address and a number are an address; two addresses make no sense.
+/// Of an addition: an address plus a number is an address; two addresses are invalid.
 constexpr SpaceMask sumOf(SpaceMask a, SpaceMask b) {
   if (a.isEmpty() || b.isEmpty()) return {};
   if (a.has(SpaceMask::kDifference) || b.has(SpaceMask::kDifference)) return SpaceMask::kDifference;

@@ -19,8 +19,8 @@ std::string check(std::string_view items) {
 } // namespace
 
 TEST_CASE("versions and targets that exist, and which version knows which target") {
-  CHECK(check("9.1", "sm_90", "") == "1:10 there is no .version 9.1\n");
-  CHECK(check("3.9", "sm_90", "") == "1:10 there is no .version 3.9\n");
+  CHECK(check("9.1", "sm_90", "") == "1:10 missing .version 9.1\n");
+  CHECK(check("3.9", "sm_90", "") == "1:10 missing .version 3.9\n");
   CHECK(check("1.0", "sm_10", ".entry k() { ret; }").empty());
   CHECK(check("7.7", "sm_90", "").empty());
   CHECK(check("7.7", "sm_90", ".entry k() { ret; }") == "2:9 sm_90 needs .version 7.8 or later\n");
@@ -49,7 +49,7 @@ TEST_CASE("directives that exclude or need each other") {
   CHECK(check(".entry k() .blocksareclusters { ret; }") ==
         "3:8 .blocksareclusters needs .reqntid and .reqnctapercluster\n");
   CHECK(check(".entry k() .blocksareclusters .reqntid 32 .reqnctapercluster 2 { ret; }").empty());
-  CHECK(check(".entry k() .maxnctapersm 3 .maxntid 4 { ret; }") == "3:8 .maxnctapersm went out with .version 2.1\n");
+  CHECK(check(".entry k() .maxnctapersm 3 .maxntid 4 { ret; }") == "3:8 .maxnctapersm was removed in .version 2.1\n");
   CHECK(check(".entry k() .maxntid 0 { ret; }") == "3:12 .maxntid needs numbers above 0\n");
   CHECK(check(".func (.param .b32 r) f() .noreturn { ret; }") ==
         "3:23 a .noreturn function cannot have return parameters\n");

@@ -77,9 +77,9 @@ TEST_CASE("what is no constant") {
   CHECK(errors("5 % 0") == "6:17 division by zero in a constant expression\n");
   CHECK(errors("99999999999999999999") == "6:15 the constant 99999999999999999999 does not fit in 64 bits\n");
   CHECK(errors("0x1FFFFFFFFFFFFFFFF") == "6:15 the constant 0x1FFFFFFFFFFFFFFFF does not fit in 64 bits\n");
-  CHECK(errors("1+1.0") == "6:16 the operands of a constant expression are an integer and a floating-point number\n");
+  CHECK(errors("1+1.0") == "6:16 a constant expression mixes an integer and a floating-point operand\n");
   CHECK(errors("(.f64)1") == "6:15 a constant can be cast to .s64 or .u64 only\n");
-  CHECK(errors("-0f3f800000") == "6:15 a 0f constant takes no operators: it is an exact pattern of bits\n");
+  CHECK(errors("-0f3f800000") == "6:15 a 0f constant takes no operators: it is an exact bit pattern\n");
   CHECK(errors("!1.0") == "6:15 this operator needs an integer constant\n");
   CHECK(errors("1.0?2:3") == "6:15 the parts of a conditional constant are integers\n");
 }

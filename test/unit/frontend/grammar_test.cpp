@@ -140,7 +140,46 @@ struct ErrorCounter : ParseEvents {
   std::string first;
 };
 
+/// What the parser tells of a text, in one string.
+struct EventRecorder : ParseEvents {
+  void enterRule(std::size_t rule, antlr4::ParserRuleContext*) override { said += "(" + std::to_string(rule); }
+  void exitRule(std::size_t, antlr4::ParserRuleContext*) override { said += ")"; }
+  void abandon(std::size_t rule) override { said += "!" + std::to_string(rule); }
+  void syntaxError(orias::SourceLoc loc, std::string message, std::string hint) override {
+    said += std::to_string(loc.line) + ":" + std::to_string(loc.column) + message + hint;
+  }
+  std::string said;
+};
+
+std::string eventsOf(std::string_view text, bool withTables) {
+  TokenWindow window(text);
+  PtxParser parser(&window);
+  EventRecorder events;
+  parser.removeErrorListeners();
+  parser.setEvents(&events);
+  if (withTables) parser.predictWithTables();
+  try {
+    parser.module();
+  } catch (const orias::ptx::ParseAborted&) {
+    events.said += "aborted";
+  }
+  return events.said;
+}
+
 } // namespace
+
+TEST_CASE("the usual cases of bareStatement are those of ANTLR's tables") {
+  for (const std::string& text : corpus())
+    CHECK(eventsOf(text, false) == eventsOf(text, true));
+  for (const char* first : {"ret", "call", "a", "%r1"}) {
+    for (const char* second : {"",   ":",  ";",   "b",    "[b]", "(b)", "{b}", ".b", ".s32", ".global", "5",
+                               "-5", "!b", "%r1", "call", "_",   "=",   ",",   "|",  "+",    "}",       "\"s\""}) {
+      const std::string text =
+          ".version 8.0\n.target sm_90\n.entry k() {\n" + std::string(first) + " " + second + " c;\nret;\n}\n";
+      CHECK_MESSAGE(eventsOf(text, false) == eventsOf(text, true), text);
+    }
+  }
+}
 
 TEST_CASE("both lexers make the same tokens of the corpus") {
   for (const std::string& text : corpus())
@@ -195,6 +234,7 @@ TEST_CASE("no ambiguity in the corpus, and no prediction that needs the full con
     parser.removeErrorListeners();
     parser.addErrorListener(&listener);
     parser.setEvents(&errors);
+    parser.predictWithTables();
     parser.getInterpreter<antlr4::atn::ParserATNSimulator>()->setPredictionMode(
         antlr4::atn::PredictionMode::LL_EXACT_AMBIG_DETECTION);
     parser.module();

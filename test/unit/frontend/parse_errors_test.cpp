@@ -65,9 +65,9 @@ TEST_CASE("redeclared names") {
   CHECK(parseBody("L: L: ret;").errors() == "6:4 'L' is declared twice in this scope\n");
   CHECK(parseBody("L: { L: ret; }").ok());
   CHECK(parseModule(".func f() { ret; }\n.func f() { ret; }").errors() ==
-        "5:7 'f' is declared again after its definition\n");
+        "5:7 'f' is redeclared after its definition\n");
   CHECK(parseModule(".func f();\n.entry f() { ret; }").errors() ==
-        "5:8 'f' was declared as the other of .entry and .func before\n");
+        "5:8 'f' was declared before, as the other one of .entry and .func\n");
   CHECK(parseModule(".func f(.param .b32 a);\n.func f(.param .u32 a) { ret; }").errors() ==
         "5:7 'f' was declared with other parameters before\n");
   CHECK(parseModule(".extern .func f();\n.func f() { ret; }").errors() ==
@@ -97,9 +97,9 @@ TEST_CASE("operands that cannot be") {
   CHECK(parseBody("mov.b64 %rd1, {%r2+4, %r1};").errors() ==
         "6:16 '%r2' is not a variable: only the address of one takes an offset\n");
   CHECK(parseBody(".reg .f32 %f; mov.f32 %f, %f+4;").errors() ==
-        "6:27 '%f' is no integer to which a constant could be added\n");
+        "6:27 '%f' is not an integer: no constant can be added to it\n");
   CHECK(parseBody(".reg .v2 .b32 v; mov.v2.b32 v, v+4;").errors() ==
-        "6:32 'v' is no integer to which a constant could be added\n");
+        "6:32 'v' is not an integer: no constant can be added to it\n");
 }
 
 TEST_CASE("limits: nesting") {
@@ -138,7 +138,7 @@ TEST_CASE("limits: operands, errors, initialisers") {
     wrong += "mov.u32 );\n";
   CHECK(parseBody(wrong).diags.errorCount() == kMaxSyntaxErrors + 1);
   CHECK(parseModule(".global .b8 x[2][1000000000] = {{1}, {2}};").errors() ==
-        "4:39 an initialiser may not be longer than 134217728 bytes\n");
+        "4:39 an initializer is longer than 134217728 bytes\n");
 }
 
 TEST_CASE("text that is no PTX") {

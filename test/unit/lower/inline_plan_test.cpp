@@ -36,6 +36,13 @@ struct Planned {
   FormTable forms;
   CallGraph calls;
   InlinePlan plan;
+
+  std::vector<std::string> messages(bool isInlined) const {
+    std::vector<std::string> all;
+    for (const InlineRemark& r : plan.remarks())
+      if (r.isInlined == isInlined) all.push_back(r.message);
+    return all;
+  }
 };
 
 std::string additions(unsigned count) {
@@ -70,7 +77,17 @@ TEST_CASE("all calls are inlined where the module stays within its budget") {
   CHECK(!p.plan.hasFunctions());
   CHECK(p.isInlined("f0"));
   CHECK(!p.hasCode("f5"));
-  CHECK(p.plan.remarks().empty());
+  CHECK(p.messages(false).empty());
+  const std::vector<std::string> inlined = p.messages(true);
+  REQUIRE(inlined.size() == 11); // one call of the first function, two of each of the others
+  CHECK(std::ranges::count(inlined, "the call of 'f0' is inlined: this is its only call") == 1);
+  CHECK(std::ranges::count(
+            inlined,
+            "the call of 'f5' is inlined: its body has 9 instructions, at most 32 (InlineSmallInstructions)") == 2);
+  CHECK(std::ranges::any_of(inlined, [](const std::string& message) {
+    return message.starts_with("the call of 'f1' is inlined") &&
+           message.ends_with("is within the budget of the module, 12000 instructions");
+  }));
 }
 
 TEST_CASE(
@@ -86,11 +103,11 @@ TEST_CASE(
     for (unsigned n = 0; n < levels; ++n)
       kept += p.hasCode(fmt::format("f{}", n));
     CHECK(kept > 0);
-    const auto remarks = p.plan.remarks();
+    const auto remarks = p.messages(false);
     REQUIRE(!remarks.empty());
-    CHECK(remarks.front().message.find("its body of") != std::string::npos);
+    CHECK(remarks.front().find("its body of") != std::string::npos);
     const auto says = [](std::string_view part) {
-      return [part](const InlineRemark& r) { return r.message.find(part) != std::string::npos; };
+      return [part](const std::string& message) { return message.find(part) != std::string::npos; };
     };
     const bool isInBudget = levels < 200; // with the large bodies called, the rest can be inlined
     CHECK(std::ranges::any_of(remarks, says("the limit for several calls is 2000")) == isInBudget);
@@ -123,13 +140,15 @@ TEST_CASE("what the ABI cannot carry is inlined, whatever it costs") {
   for (const char* name : {"p", "two", "products", "caller"})
     CHECK_MESSAGE(p.isInlined(name), name);
   CHECK(!p.isInlined("plain"));
+  CHECK(std::ranges::count(p.messages(true), "the call of 'two' is inlined: calls cannot carry what it works on") == 2);
 }
 
 TEST_CASE("what should be inlined and is not is named, in the words of the literature") {
   const Planned p(".weak " + function("products", "wgmma.fence.sync.aligned;") + kernel("k", "call products;"), {},
                   InlineScope::Object);
-  REQUIRE(p.plan.remarks().size() == 1);
-  CHECK(p.plan.remarks()[0].message.starts_with("not AlwaysInline into k: the call of 'products' is not inlined"));
+  REQUIRE(p.messages(false).size() == 1);
+  CHECK(p.messages(true).empty());
+  CHECK(p.messages(false)[0].starts_with("not AlwaysInline into k: the call of 'products' is not inlined"));
 }
 
 TEST_CASE("a kernel that changes its number of registers has all inlined that it calls") {
@@ -182,7 +201,8 @@ TEST_CASE("in an object calls are inlined unless another object may have the bod
   CHECK(!p.hasCode("own"));
   CHECK(p.plan.callsFunctions(p.id("k")));
   CHECK(p.plan.callsFunctions(p.id("alone")));
-  CHECK(p.plan.remarks().size() == 4); // the call in `recursive`, and those of `weak`, `aliased`, `recursive` in `k`
+  CHECK(p.messages(true).size() == 4);  // of `exported`, `taken`, and `own` twice
+  CHECK(p.messages(false).size() == 4); // the call in `recursive`, and those of `weak`, `aliased`, `recursive` in `k`
 }
 
 TEST_CASE("in an object the code of an exported function counts as one of its copies") {

@@ -41,6 +41,20 @@ TEST_CASE("fences go as far as their scope") {
   CHECK(inOrder(lowered("membar.proxy.alias;"), {"MEMBAR.SC.SYS", "CCTL.IVALL"}));
 }
 
+TEST_CASE("a branch passes guarded fences beyond the CTA") {
+  for (const char* text : {"@%p1 fence.acq_rel.gpu;", "@%p1 membar.sys;"}) {
+    const std::string fence = lowered(text);
+    CAPTURE(fence);
+    CHECK(inOrder(fence, {"@!%p0 BRA", "\n  MEMBAR"}));
+  }
+  const std::string atom = lowered("@!%p1 atom.global.gpu.acq_rel.add.u32 %r4, [%rd1], %r5;");
+  CAPTURE(atom);
+  CHECK(inOrder(atom, {"@%p0 BRA", "\n  MEMBAR.ALL.GPU", "\n  ATOMG", "\n  CCTL.IVALL"}));
+  CHECK(inOrder(lowered("@%p1 st.release.gpu.global.u32 [%rd1], %r5;"), {"@!%p0 BRA", "\n  MEMBAR.ALL.GPU", "STG"}));
+  CHECK(inOrder(lowered("@%p1 fence.acq_rel.cta;"), {"@%p0 MEMBAR.ALL.CTA"}));
+  CHECK(inOrder(lowered("@%p1 atom.global.relaxed.gpu.add.u32 %r4, [%rd1], %r5;"), {"@%p0 ATOMG"}));
+}
+
 TEST_CASE("shuffles synchronise their lanes first") {
   const std::string text =
       lowered("shfl.sync.down.b32 %r4|%p3, %r3, 1, 31, -1; shfl.sync.idx.b32 %r5, %r3, %r4, 0, %r6;");

@@ -96,14 +96,14 @@ TEST_CASE("what cannot be cloned is said") {
   };
   CHECK(isAvoided(cloned(function("f", kStore + call("f", "%a1")) + calls), "it is recursive"));
   CHECK(isAvoided(cloned(function("f", ".shared .b32 x; st.shared.u32 [x], 1; " + kStore) + calls),
-                  "it has a variable outside of the frame"));
+                  "it has a variable outside the frame"));
   MemorySpaceOptions object;
   object.assumptions.isWholeProgram = false;
   CHECK(isAvoided(cloned(function("f", kStore, ".weak ") + calls, object), "another module may replace it"));
   MemorySpaceOptions one;
   one.cloning.most = 1;
   const std::string three = kernel(call("f", "%a2") + call("f", "%a4") + call("f", "%a6"));
-  CHECK(isAvoided(cloned(function("f", kStore) + three, one), "there are enough clones"));
+  CHECK(isAvoided(cloned(function("f", kStore) + three, one), "the limit of clones is reached"));
   MemorySpaceOptions small;
   small.cloning.growthPercent = 1;
   CHECK(isAvoided(cloned(function("f", kStore) + three, small), "the module would grow too much"));

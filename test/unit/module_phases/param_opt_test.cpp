@@ -81,7 +81,7 @@ TEST_CASE("loads that nobody reads go with their copies; the parameter keeps its
   CHECK_FALSE(has(made, "%r6, %r5"));
   CHECK(has(made, ".param .align 4 .u32 extra)"));
   CHECK(std::ranges::any_of(made.result.remarks, [](const PhaseRemark& r) {
-    return r.message == "parameter 'extra' is not used; its 4 bytes keep their place";
+    return r.message == "parameter 'extra' is not used; its 4 bytes remain reserved";
   }));
   // What is read by an address, a guard or a vector is read.
   CHECK(has(after("ld.param.u32 %r5, [extra]; mov.b64 %a2, {%r5, %r5}; st.global.u64 [%a1], %a2;"), "[extra]"));
