@@ -29,7 +29,7 @@ Instr* Builder::emit(Op op, std::initializer_list<isa::Operand> operands, std::i
 }
 
 Instr* Builder::emit(Op op, std::span<const isa::Operand> operands, std::span<const isa::ModValue> mods) {
-  ORIAS_CHECK(block_ != nullptr, "the builder has no place to emit to");
+  ORIAS_CHECK(block_ != nullptr, "the builder has no insertion point");
   const isa::InstrDesc& desc = isa::desc(op);
   Instr* instr = nullptr;
   if (operands.size() >= desc.slotCount) {

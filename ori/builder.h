@@ -4,7 +4,7 @@
 
 namespace orias::ori {
 
-/// Creates instructions at a place: at the end of a block, or before an instruction.
+/// Creates instructions at an insertion point: the end of a block, or before an instruction.
 class Builder {
  public:
   explicit Builder(Function& function) : function_(&function) {}

@@ -8,20 +8,20 @@
 
 namespace orias::ori {
 
-// Where an edge goes is said by a label of the terminator or by Block::fallthrough. These functions change them and
-// keep the phis of the blocks concerned right. None of them updates analyses: a Cfg made before is out of date.
+// The target of an edge is a label of the terminator or Block::fallthrough. These functions change them
+// and update the phis of the affected blocks. They do not update analyses: an earlier Cfg is invalid.
 
 /// An edge by the ids of its blocks.
 using EdgeIds = std::pair<BlockId, BlockId>;
 
-/// The branch at the end of a block, if it goes to one label under the condition of its guard alone; else null.
+/// The branch at the end of a block, if it has one target and no condition except its guard; else null.
 Instr* plainBranch(const Block& block);
 
-/// Makes each edge from `from` to `to` go to `newTo`. The phis of `to` lose that predecessor; those of `newTo` are the
-/// caller's.
+/// Makes each edge from `from` to `to` go to `newTo`. The phis of `to` lose that predecessor; the caller updates those
+/// of `newTo`.
 void redirectEdge(Function& function, Block* from, Block* to, Block* newTo);
 
-/// Puts a new, empty block on each edge, which falls through to the edge's target and lies behind its source in the
+/// Puts a new, empty block on each edge, which falls through to the target and follows the source in the
 /// layout. The phis of the targets name the new blocks. Returns these in the order of the edges.
 std::vector<Block*> splitEdges(Function& function, std::span<const EdgeIds> edges);
 Block* splitEdge(Function& function, Block* from, Block* to);
@@ -32,21 +32,21 @@ std::vector<EdgeIds> criticalEdges(const Function& function);
 /// Splits all critical edges; true when there were any.
 bool splitCriticalEdges(Function& function);
 
-/// Erases what the entry does not reach, and the phi sources that came from there; true when there was any.
+/// Erases unreachable blocks and their phi sources; true if there were any.
 bool removeUnreachableBlocks(Function& function);
 
-/// Where a block has one successor, whose only predecessor it is, takes over its instructions and erases it; not where
-/// the block ends with more than a branch (some threads exit there). True when there were any such pairs.
+/// Merges a block with its only successor if it is the only predecessor of that; not if the block
+/// ends with more than a branch (some threads exit there). True if there were such pairs.
 bool mergeBlocks(Function& function);
 
 /// Removes the phi sources that come from `predecessor`.
 void removePhiSource(Function& function, Block* block, BlockId predecessor);
 
-/// What a phi takes from `predecessor`; null where it has no such source.
+/// The source of a phi for `predecessor`; null if there is none.
 const isa::Operand* phiValueFrom(const Instr& phi, BlockId predecessor);
 
-/// Makes every fall-through lead to the next block of the layout, as the machine has no other: turns conditions around,
-/// and adds branches (in blocks of their own behind conditional ones). Unconditional branches to the next block become
+/// Makes every fall-through lead to the next block of the layout, as the machine requires: inverts conditions
+/// and adds branches (in new blocks after conditional ones). Unconditional branches to the next block become
 /// fall-throughs.
 void makeFallthroughsAdjacent(Function& function);
 

@@ -269,13 +269,28 @@ void Function::erase(Instr* instr) {
 
 void Function::setOperand(Instr* instr, unsigned index, const isa::Operand& value) {
   ORIAS_CHECK(index < instr->operandCount);
-  assign(instr, instr->operands[index], value, isDefSlot(instr->op, index));
+  Operand& operand = instr->operands[index];
+  if (operand.isDef && operand.value() != value) instr->hasUndefinedRest = false;
+  assign(instr, operand, value, isDefSlot(instr->op, index));
   touch(instr);
 }
 
 void Function::setGuard(Instr* instr, const isa::Operand& predicate) {
   assign(instr, instr->operands[-1], predicate, false);
+  instr->hasUndefinedRest = false;
   touch(instr);
+}
+
+void Function::moveResult(Instr* instr, unsigned index, const isa::Operand& value) {
+  const bool hasUndefinedRest = instr->hasUndefinedRest;
+  setOperand(instr, index, value);
+  instr->hasUndefinedRest = hasUndefinedRest;
+}
+
+void Function::moveGuard(Instr* instr, const isa::Operand& predicate) {
+  const bool hasUndefinedRest = instr->hasUndefinedRest;
+  setGuard(instr, predicate);
+  instr->hasUndefinedRest = hasUndefinedRest;
 }
 
 void Function::reserveOperands(Instr* instr, std::size_t count) {
@@ -302,6 +317,7 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   instr->op = op;
   instr->mods = defaultMods(isa::desc(op));
   instr->mayContract = false;
+  instr->hasUndefinedRest = false;
   for (unsigned i = 0; i < values.size(); ++i) {
     instr->operands[i] = Operand{}; // its old links are gone already
     assign(instr, instr->operands[i], values[i], isDefSlot(op, i));

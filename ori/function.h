@@ -15,7 +15,7 @@ namespace orias::ori {
 class Module;
 
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
-/// may name a part of it (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
+/// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
   File file = File::R;
   std::uint8_t width = 1;
@@ -24,36 +24,36 @@ struct VReg {
   Operand* refs = nullptr; ///< all operands that name it; see Function::uses / defs
   bool divergent = true;   ///< result of OriPropagateVarying; true until proven uniform
   /// In SSA form: exempt from the rule of one definition, because it is written under a guard on top of another value
-  /// (see ori/ssa.h). Phases take such a register for opaque.
+  /// (see ori/ssa.h). Phases treat such a register as opaque.
   bool multiDef = false;
 };
 
-/// The alignment that registers of a width have unless someone asks for another: pairs even, wider ones by four.
+/// The default alignment for a width: pairs even, wider registers by four.
 constexpr unsigned defaultAlign(unsigned width) {
   return width >= 3 ? 4 : width;
 }
 
-/// What the table says about operand `index` of an instruction; operands past the row's slots (of PHI) are uses.
+/// What the table says about operand `index` of an instruction; operands beyond the slots of the row (of PHI) are uses.
 isa::Role slotRole(Op op, unsigned index);
 /// Whether the instruction ends a block.
 bool isTerminator(Op op);
-/// Whether control may go on behind a terminator: it is guarded, or it reads a predicate besides.
+/// Whether control may continue after a terminator: it is guarded, or it also reads a predicate.
 bool isConditional(const Instr& terminator);
 
-/// A basic block. Only its last instruction may be a Terminator; when that one is missing or conditional, control goes
-/// on to `fallthrough`, else there is none. Successors are the labels of the terminator, then `fallthrough`. The block
+/// A basic block. Only its last instruction may be a Terminator; if it is missing or conditional, control continues
+/// at `fallthrough`, else there is none. Successors are the labels of the terminator, then `fallthrough`. The block
 /// fallen into need not be the next one of the layout until makeFallthroughsAdjacent (ori/cfg_edit.h) has run.
 ///
 /// A block that ends with CALL.REL calls a subroutine of the function: its only successor is the block that it names.
 /// The one that it falls through to is where the subroutine returns, and a successor of the block with RET, which lists
-/// all such places as labels behind its slots.
+/// all return blocks as labels after its slots.
 struct Block {
   BlockId id = kNoId;
   Instr* first = nullptr;
   Instr* last = nullptr;
   BlockId fallthrough = kNoId;
-  std::uint8_t loopDepth = 0; ///< refreshed by phase 3 and whoever changes loops
-  bool isAside = false;       ///< for rare cases; control seldom comes here
+  std::uint8_t loopDepth = 0; ///< updated by phase 3 and by phases that change loops
+  bool isAside = false;       ///< cold: seldom executed
   std::string_view name;      ///< PTX label, for people; may be empty
 
   class Iterator {
@@ -82,7 +82,7 @@ struct FrameObject {
   std::uint32_t align = 1;  ///< bytes
   std::int32_t offset = -1; ///< from the stack pointer; -1 until the frame is laid out
   bool isSpill = false;
-  bool isIncoming = false; ///< behind the frame, at `offset`: the caller put it there
+  bool isIncoming = false; ///< above the frame, at `offset`: stored by the caller
   bool isOutgoing = false; ///< no bytes: the end of what is passed to callees, aligned; the frame begins there
 };
 
@@ -99,8 +99,8 @@ struct KernelParam {
   std::optional<std::uint32_t> handle;
 };
 
-/// A word of constant bank 0 behind the parameters: the handle of a texture, sampler or surface of the module. Before
-/// sm_90 a texture and its sampler may share one.
+/// A 32-bit word of constant bank 0 after the parameters: the handle of a texture, sampler or surface of the module.
+/// Before sm_90 a texture and its sampler may share one.
 struct HandleWord {
   std::uint32_t symbol = 0;
   std::uint32_t offset = 0; ///< from the target's parameter base
@@ -117,7 +117,7 @@ struct LaunchBounds {
   bool explicitcluster = false;
 };
 
-/// What allocation and scheduling found; goes into the cubin, the listing and the -v lines.
+/// Results of allocation and scheduling, for the cubin, the listing and the -v lines.
 struct FunctionStats {
   unsigned registers = 0; ///< as reported: highest R + 1 + 2
   unsigned uniformRegisters = 0;
@@ -153,8 +153,8 @@ class Function {
 
   // --- blocks
   Block* newBlock(std::string_view name = {});                    ///< appended to the layout
-  Block* newBlockAfter(Block* where, std::string_view name = {}); ///< placed behind `where` in the layout
-  void eraseBlock(Block* block);                     ///< with its instructions; nobody may branch to it any more
+  Block* newBlockAfter(Block* where, std::string_view name = {}); ///< placed after `where` in the layout
+  void eraseBlock(Block* block);                     ///< with its instructions; there must be no branch to it
   void eraseBlocks(const std::vector<bool>& doomed); ///< many at once, by id; linear
   const std::vector<Block*>& layout() const { return layout_; }
   void setLayout(std::vector<Block*> order); ///< a permutation of the live blocks; the first is the entry
@@ -181,7 +181,7 @@ class Function {
       if (last->operands[i].isLabel() && last->operands[i].reg == block.fallthrough) return;
     f(block.fallthrough);
   }
-  /// Moves everything behind `at` (exclusive) into a new block, which `block` falls through to.
+  /// Moves all instructions after `at` into a new block, which `block` falls through to.
   Block* splitAfter(Instr* at);
   /// The phis of `block` name `to` instead of `from` as their predecessor.
   void renamePhiSource(Block* block, BlockId from, BlockId to);
@@ -196,10 +196,14 @@ class Function {
   void erase(Instr* instr);  ///< for good
   std::size_t instrIdCount() const { return instrCount_; } ///< ids are below this
 
-  // --- the only ways to change operands
+  // --- the only functions that change operands
   void setOperand(Instr* instr, unsigned index, const isa::Operand& value);
   void setGuard(Instr* instr, const isa::Operand& predicate);
-  /// Gives the instruction another opcode and operands; keeps place, guard, source and provenance.
+  /// A result, with all of its uses, or a guard in another register that nothing else needs: the instruction keeps
+  /// `hasUndefinedRest`.
+  void moveResult(Instr* instr, unsigned index, const isa::Operand& value);
+  void moveGuard(Instr* instr, const isa::Operand& predicate);
+  /// Gives the instruction another opcode and operands; keeps position, guard, source and provenance.
   void rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands);
   /// Appends operands to an instruction with a variable number of them (PHI).
   void addOperands(Instr* instr, std::span<const isa::Operand> operands);
@@ -219,7 +223,7 @@ class Function {
       f(*instr);
     }
   }
-  /// The single definition of the register, or null when there is none or more than one (parts count one by one).
+  /// The single definition of the register, or null if there is none or more than one (components count separately).
   Instr* singleDef(VRegId id) const;
 
   /// The pipeline index that new and changed instructions are marked with; set by the phase manager.
@@ -243,7 +247,7 @@ class Function {
   /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it,
   /// and another register stays at the frame. The last operand of each call is where the callee's stack begins.
   bool hasFramePointer = false;
-  bool usesWmma = false; ///< the PTX has instructions of that name, which the driver is told
+  bool usesWmma = false; ///< the PTX has wmma instructions, which the cubin records for the driver
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers
   bool ssa = false;       ///< each component of a register has one definition, except VReg::multiDef ones

@@ -45,16 +45,19 @@ struct ProvenanceNode {
 };
 
 /// One instruction. PHI's operands are the result, then for each predecessor the value and the label of that
-/// predecessor. Operands stand in the order of the table's slots (isa::InstrDesc::slots); pseudo instructions such as
-/// PHI have any number. The guard predicate is kept apart but is a use like any other.
+/// predecessor. Operands are in the order of the operand slots of the table (isa::InstrDesc::slots); pseudo
+/// instructions such as PHI have any number. The guard predicate is stored separately but is a use like any other.
 struct Instr {
   InstrId id = kNoId;
   Op op{};
   std::uint16_t createdBy = 0; ///< pipeline index of the phase that made it
   std::array<std::uint8_t, isa::kMaxMods> mods{};
   isa::Control control;
-  /// A product, a sum or a weak access to shared memory whose writer lets it become one operation with another.
+  /// A multiplication, an addition or a weak shared-memory access that PTX allows to be combined with another.
   bool mayContract = false;
+  /// Of a guarded instruction outside of SSA form: where the guard is false, the results are undefined, so the old
+  /// values end here. Leaving SSA form sets it; another guard, result or opcode clears it.
+  bool hasUndefinedRest = false;
   std::uint16_t operandCount = 0;
   Operand* operands = nullptr; ///< `operandCount` of them; operands[-1] is the guard
   Block* block = nullptr;

@@ -15,7 +15,7 @@ class Target;
 namespace orias::ori {
 
 enum class Linkage : std::uint8_t { Local, Global, Weak, Common, External };
-/// Shared ones stand here in relocatable modules only; otherwise lowering lays them out per kernel.
+/// Shared variables are here only in relocatable modules; otherwise lowering lays them out per kernel.
 enum class Space : std::uint8_t { Global, Const, Shared };
 
 /// "Write the address of `symbol` + `addend` here": a relocation in the initial bytes of a variable.
@@ -37,7 +37,7 @@ struct Variable {
   std::vector<std::uint8_t> init; ///< empty = zero
   std::vector<DataRelocation> relocations;
   std::int64_t constOffset = -1; ///< offset in constant bank 3, for Space::Const
-  std::string owner;             ///< the kernel whose shared memory it is part of; empty: the module's
+  std::string owner;             ///< the kernel that owns the shared variable; empty: the module
 };
 
 /// Something with an address that code and data refer to.
@@ -95,7 +95,7 @@ class Module {
   std::vector<Symbol> symbols;
   std::vector<std::uint32_t> addressSlots; ///< symbol ids, slot i at c[0x4][8 * i]
   std::vector<SamplerStart> samplers;
-  /// Textures and samplers are apart (`texmode_independent`).
+  /// Textures and samplers are separate (`texmode_independent`).
   bool hasIndependentSamplers = false;
   std::vector<LocEntry> locs;
   std::vector<std::string> files;

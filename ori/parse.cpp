@@ -56,7 +56,7 @@ class ModuleParser {
     in_.expect("module");
     const std::string_view name = in_.word();
     const isa::Target* target = isa::Target::find(name);
-    if (!target) in_.fail(fmt::format("there is no target '{}'", name), "such as sm_90");
+    if (!target) in_.fail(fmt::format("unknown target '{}'", name), "such as sm_90");
     auto module = std::make_unique<Module>(*target);
     if (in_.take("ptx")) {
       module->ptxVersionMajor = in_.unsigned32();

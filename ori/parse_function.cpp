@@ -192,7 +192,7 @@ class FunctionParser {
     VReg& reg = function_.vreg(*number);
     if (isKnown_[*number] && reg.file != file)
       in_.failAt(at, fmt::format("register {} is one of another file", *number),
-                 "the files count their virtual registers together: %r1 and %p1 cannot both be there");
+                 "all register files share one numbering: %r1 and %p1 cannot both exist");
     isKnown_[*number] = true;
     reg.file = file;
     return *number;
@@ -228,7 +228,7 @@ class FunctionParser {
       return;
     }
     if (in_.take("->")) {
-      if (!block_) in_.fail("a fall-through stands in a block", "begin with '.L0:'");
+      if (!block_) in_.fail("a fall-through outside a block", "begin with '.L0:'");
       block_->fallthrough = labelHere();
       in_.expect(";");
       return;
@@ -239,7 +239,7 @@ class FunctionParser {
   void blockHeader() {
     const std::size_t at = in_.position();
     const BlockId id = labelHere();
-    if (isPlaced_[id]) in_.failAt(at, fmt::format("the block .L{} is there twice", id));
+    if (isPlaced_[id]) in_.failAt(at, fmt::format("duplicate block .L{}", id));
     isPlaced_[id] = true;
     block_ = function_.block(id);
     order_.push_back(block_);
@@ -255,7 +255,7 @@ class FunctionParser {
     for (BlockId id = 0; id < function_.blockIdCount(); ++id) {
       isMissing[id] = !isPlaced_[id];
       if (isMissing[id] && uses_[id] != kUnused)
-        diagnostics_.error(in_.locate(uses_[id]), fmt::format("there is no block .L{}", id));
+        diagnostics_.error(in_.locate(uses_[id]), fmt::format("undefined block .L{}", id));
     }
     function_.eraseBlocks(isMissing);
     function_.setLayout(order_);
@@ -275,7 +275,7 @@ class FunctionParser {
     if (name.empty()) in_.fail("expected an instruction");
     std::vector<Resolved> meanings = explicitRow(at, name);
     if (meanings.empty()) meanings = resolve(name);
-    if (meanings.empty()) in_.failAt(at, fmt::format("there is no instruction '{}'", name));
+    if (meanings.empty()) in_.failAt(at, fmt::format("unknown instruction '{}'", name));
 
     const std::size_t operandsAt = in_.position();
     for (std::size_t i = 0; i < meanings.size(); ++i) {
@@ -285,14 +285,14 @@ class FunctionParser {
       build(meanings[i], *operands, guard);
       return;
     }
-    in_.failAt(at, fmt::format("the operands do not fit '{}'", name), slotsOf(meanings.front().op));
+    in_.failAt(at, fmt::format("the operands do not match '{}'", name), slotsOf(meanings.front().op));
   }
 
   /// NAME<1,0>: a row by its own name, with the modifiers as numbers.
   std::vector<Resolved> explicitRow(std::size_t at, std::string_view name) {
     if (!in_.takeHere('<')) return {};
     const isa::InstrDesc* desc = isa::findByName(name);
-    if (!desc) in_.failAt(at, fmt::format("there is no row '{}'", name));
+    if (!desc) in_.failAt(at, fmt::format("no table entry '{}'", name));
     Resolved row{desc->op, {}};
     for (unsigned i = 0; i < desc->modCount; ++i) {
       if (i) in_.expect(",");
@@ -356,7 +356,7 @@ class FunctionParser {
   }
 
   void build(const Resolved& row, const std::vector<isa::Operand>& operands, const isa::Operand& guard) {
-    if (!block_) in_.fail("an instruction stands in a block", "begin with '.L0:'");
+    if (!block_) in_.fail("an instruction outside a block", "begin with '.L0:'");
     if (operands.size() > 0xfff0) in_.fail("too many operands");
     Instr* instr = function_.create(row.op, operands);
     instr->mods = row.mods;
@@ -374,6 +374,8 @@ class FunctionParser {
     while (!in_.take("}")) {
       if (in_.take("contract")) {
         instr.mayContract = true;
+      } else if (in_.take("undef")) {
+        instr.hasUndefinedRest = true;
       } else if (in_.take("stall")) {
         in_.expect("=");
         control.stall = static_cast<std::uint8_t>(in_.integer(0, 15));
@@ -389,7 +391,7 @@ class FunctionParser {
         in_.expect("=");
         control.waitMask = static_cast<std::uint8_t>(in_.integer(0, 63));
       } else {
-        in_.fail("expected a scheduling field", "stall=, yield, wr=, rd=, wait= or contract");
+        in_.fail("expected a scheduling field", "stall=, yield, wr=, rd=, wait=, contract or undef");
       }
     }
   }
@@ -469,7 +471,7 @@ class FunctionParser {
       else if (name == "F32")
         o.half = Half::F32;
       else
-        in_.fail("there is no such suffix of an operand", ".reuse, .H0_H0, .H1_H1, .H1_H0 or .F32");
+        in_.fail("unknown operand suffix", ".reuse, .H0_H0, .H1_H1, .H1_H0 or .F32");
       in_.word();
     }
   }
@@ -492,7 +494,7 @@ class FunctionParser {
     if (word.starts_with("SR")) {
       const std::string_view name = in_.mnemonic();
       const int number = isa::specialRegisterNumber(name);
-      if (number < 0) in_.failAt(at, fmt::format("there is no special register '{}'", name));
+      if (number < 0) in_.failAt(at, fmt::format("unknown special register '{}'", name));
       return isa::Operand::immediate(number);
     }
     if (!word.empty()) return physicalRegister(at, in_.word());
@@ -511,7 +513,7 @@ class FunctionParser {
       if (!part)
         in_.moveTo(dot); // a suffix
       else if (*part > 255)
-        in_.failAt(dot, "registers have at most 255 parts");
+        in_.failAt(dot, "a register has at most 255 components");
       else
         o.sub = static_cast<std::uint8_t>(*part);
     }
@@ -536,7 +538,7 @@ class FunctionParser {
       if (isNumber && number < limit) return isa::Operand::physical(file, number);
       break;
     }
-    in_.failAt(at, fmt::format("there is no register '{}'", name));
+    in_.failAt(at, fmt::format("unknown register '{}'", name));
   }
 
   isa::Operand immediate() {
@@ -572,7 +574,7 @@ class FunctionParser {
 
   isa::Operand bindless() {
     isa::Operand reg = atom();
-    if (!reg.isReg(File::UR)) in_.fail("a bindless constant is named by a uniform register");
+    if (!reg.isReg(File::UR)) in_.fail("a bindless constant needs a uniform register");
     in_.expect("]");
     reg.kind = isa::Operand::Kind::Const;
     reg.imm = bracketedOffset();

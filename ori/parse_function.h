@@ -6,7 +6,7 @@
 
 namespace orias::ori::text {
 
-/// Reads a function from behind its '{' to behind its '}'. Reports faults and goes on after them.
+/// Parses a function from after its '{' to after its '}'. Reports errors and continues after them.
 void parseFunction(Scanner& in, Function& function, Diagnostics& diagnostics);
 
 } // namespace orias::ori::text

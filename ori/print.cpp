@@ -37,7 +37,6 @@ void putQuoted(Out& out, std::string_view text) {
   out.push_back('"');
 }
 
-constexpr std::string_view kFilePrefix[] = {"R", "UR", "P", "UP", "B"};
 constexpr std::string_view kVirtualPrefix[] = {"%r", "%ur", "%p", "%up", "%b"};
 
 /// A number as short and as readable as it reads back.
@@ -80,9 +79,9 @@ void putRegister(Out& out, const Function* function, const isa::Operand& o) {
     const bool isPart = function && o.reg < function->vregCount() && function->vreg(o.reg).width != o.width;
     if (o.sub != 0 || isPart) put(out, ".{}", o.sub);
   } else if (o.reg == isa::zeroRegister(o.file)) {
-    put(out, "{}{}", kFilePrefix[file], o.file == File::R || o.file == File::UR ? "Z" : "T");
+    put(out, "{}{}", isa::fileName(o.file), o.file == File::R || o.file == File::UR ? "Z" : "T");
   } else {
-    put(out, "{}{}", kFilePrefix[file], o.reg);
+    put(out, "{}{}", isa::fileName(o.file), o.reg);
   }
 }
 
@@ -233,10 +232,16 @@ void putPhi(Out& out, const Function* function, const Instr& phi) {
 void putControl(Out& out, const Instr& instr) {
   const isa::Control& control = instr.control;
   const bool isControlled = control != isa::Control{};
-  if (!isControlled && !instr.mayContract) return;
+  if (!isControlled && !instr.mayContract && !instr.hasUndefinedRest) return;
   put(out, " {");
-  if (instr.mayContract) put(out, isControlled ? "contract " : "contract");
-  if (isControlled) put(out, "stall={}", control.stall);
+  std::string_view between;
+  const auto flag = [&](std::string_view name) {
+    put(out, "{}{}", between, name);
+    between = " ";
+  };
+  if (instr.mayContract) flag("contract");
+  if (instr.hasUndefinedRest) flag("undef");
+  if (isControlled) put(out, "{}stall={}", between, control.stall);
   if (control.yield) put(out, " yield");
   if (control.writeBarrier != isa::Control::kNoBarrier) put(out, " wr={}", control.writeBarrier);
   if (control.readBarrier != isa::Control::kNoBarrier) put(out, " rd={}", control.readBarrier);

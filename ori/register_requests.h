@@ -10,27 +10,27 @@
 
 namespace orias::ori {
 
-/// Does the function give registers back, or ask for some?
+/// Returns true if the function releases or requests registers (setmaxnreg).
 bool hasRegisterRequests(const Function& function);
 
-/// The most registers that the function asks for; nothing when it only gives some back.
+/// The maximum register count that the function requests; empty if it only releases registers.
 std::optional<unsigned> mostRegistersRequested(const Function& function);
 
-/// Takes all requests out, and the loops that wait for their success: a warp keeps what it has at its entry. Right in
-/// any function whose registers all are below that.
+/// Removes all requests, and the loops that wait for their success: a warp keeps its registers at entry.
+/// Correct in any function that uses only those.
 void dropRegisterRequests(Function& function);
 
-/// How many registers a warp has at each place, at least: a flow analysis that takes the fewest where paths meet. What
-/// is asked for is there behind the branch that looks at the answer, and not before. Blocks that cannot be reached have
-/// what the entry has.
+/// The minimum register count of a warp at each point: a data-flow analysis that takes the minimum at joins.
+/// Requested registers are available after the branch that tests the result, not before. Unreachable blocks have
+/// the count of the entry.
 class RegisterCounts {
  public:
   RegisterCounts(const Function& function, unsigned atEntry);
 
   unsigned atStart(BlockId block) const { return start_[block].count; }
-  /// ... behind an instruction, with `before` in front of it.
+  /// ... after an instruction, with `before` before it.
   static unsigned behind(const Instr& instr, unsigned before);
-  /// Calls f(instruction, count in front of it, count behind it) for all of the function.
+  /// Calls f(instruction, count before it, count after it) for all instructions.
   template <typename F> void forEach(const Function& function, F&& f) const {
     for (const Block* block : function.layout()) {
       unsigned count = atStart(block->id);
@@ -45,7 +45,7 @@ class RegisterCounts {
  private:
   struct State {
     unsigned count = 0;
-    unsigned asked = 0; ///< what TRY_ALLOC has asked for since the last branch; 0: nothing
+    unsigned asked = 0; ///< what TRY_ALLOC has requested since the last branch; 0: nothing
     bool isKnown = false;
   };
 

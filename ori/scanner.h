@@ -9,14 +9,14 @@
 
 namespace orias::ori::text {
 
-/// Thrown by Scanner::fail to give up on one statement; the parser reports it and goes on behind the next ';'.
+/// Thrown by Scanner::fail to abandon a statement; the parser reports it and resumes after the next ';'.
 struct ParseFault {
   std::size_t at;
   std::string message;
   std::string hint;
 };
 
-/// A place in a text, and the small things that are read there. White space and `//` comments are skipped before each.
+/// A position in a text, and functions that read tokens there. White space and `//` comments are skipped before each.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : text_(text) {}
@@ -32,7 +32,7 @@ class Scanner {
   void expect(std::string_view token);
   /// Letters, digits and underscores; empty if there are none.
   std::string_view word();
-  /// What word() would give, left in place.
+  /// The result of word(), without advancing.
   std::string_view peekWord();
   /// A mnemonic: letters, digits, underscores, dots, without white space.
   std::string_view mnemonic();
@@ -55,7 +55,7 @@ class Scanner {
   /// 5, -0x10, 1.5f, 1.5d.
   Number number();
 
-  /// Goes behind the next ';', or to the next '}' (left in place), whichever is first; for going on after a fault.
+  /// Advances past the next ';', or to the next '}', the first of both; for error recovery.
   void recover();
   std::size_t position() const { return at_; }
   void moveTo(std::size_t at) { at_ = at; }

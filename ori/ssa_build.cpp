@@ -70,17 +70,21 @@ class SsaBuilder {
     for (VRegId id = 0; id < count; ++id) {
       Parts once, twice;
       bool isGuarded = false;
+      bool keepsOldValue = false; // an earlier iteration's, if there is one definition only
       function_.forEachDef(id, [&](const Operand& def) {
         if (!def.owner->block) return;
         const Parts parts = partsOf(def);
         twice |= once & parts;
         once |= parts;
-        isGuarded |= def.owner->isGuarded();
+        if (!def.owner->isGuarded()) return;
+        isGuarded = true;
+        liveness_.components().forEach(def,
+                                       [&](CompId comp) { keepsOldValue |= !liveness_.startsLife(*def.owner, comp); });
       });
       VReg& reg = function_.vreg(id);
       reg.multiDef = false;
       if (isGuarded)
-        reg.multiDef = twice.any() || !definitionsPrecedeUses(id);
+        reg.multiDef = twice.any() || keepsOldValue || !definitionsPrecedeUses(id);
       else
         isRenamed_[id] = twice.any() || maybeUndefined[id];
     }

@@ -1,3 +1,4 @@
+#include "ori/analysis/guarded_defs.h"
 #include "ori/builder.h"
 #include "ori/ssa.h"
 #include "support/check.h"
@@ -76,6 +77,8 @@ void destroySsa(Function& function) {
   for (Block* block : function.layout()) {
     if (block->first && block->first->op == Op::PHI) replacePhis(function, *block);
     function.forEachSafe(*block, [&](Instr& instr) {
+      // Outside of SSA form a guarded definition keeps the old value, unless it says that there is none.
+      instr.hasUndefinedRest = leavesRestUndefined(function, instr);
       if (instr.op == Op::UNDEF) defineUndefined(function, instr);
     });
   }

@@ -27,17 +27,17 @@ struct Resolved {
 /// have the value that is not written.
 std::vector<Resolved> resolve(std::string_view mnemonic);
 
-/// An operand as it stands in the text: brackets tell `desc[..]` and `[..]` from others.
+/// An operand in the text: brackets distinguish `desc[..]` and `[..]` from others.
 struct Written {
   isa::Operand operand;
   isa::Bracket bracket = isa::Bracket::None;
 };
 
-/// Which slot each written operand belongs to, when slots that hold their default are left out. Operands past the slots
+/// The operand slot of each written operand, if default operands are omitted. Operands past the slots
 /// of a variadic instruction get consecutive numbers. Nothing when the operands do not fit.
 std::optional<std::vector<unsigned>> matchSlots(Op op, std::span<const Written> written);
 
-/// May the slot be left out where it holds its default?
+/// Whether the operand slot may be omitted if it has its default.
 bool isOmittable(const isa::InstrDesc& desc, unsigned slot);
 
 } // namespace orias::ori::text

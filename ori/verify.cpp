@@ -1,6 +1,7 @@
 #include "ori/verify.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/liveness.h"
 #include "ori/jump_table.h"
@@ -58,21 +59,21 @@ class Verifier {
     std::vector<bool> seenInstr(function_.instrIdCount()), seenBlock(function_.blockIdCount());
     for (const Block* block : function_.layout()) {
       if (block->id >= seenBlock.size() || function_.block(block->id) != block || seenBlock[block->id]) {
-        fault(*block, "the block is not registered under its id, or twice in the layout");
+        fault(*block, "the block is not registered under its ID, or is twice in the layout");
         continue;
       }
       seenBlock[block->id] = true;
       const Instr* previous = nullptr;
       for (const Instr* instr = block->first; instr; previous = instr, instr = instr->next) {
         if (instr->id >= seenInstr.size() || seenInstr[instr->id]) {
-          fault(*block, fmt::format("instruction {} is there twice", instr->id));
+          fault(*block, fmt::format("duplicate instruction {}", instr->id));
           return; // perhaps a ring
         }
         seenInstr[instr->id] = true;
         if (instr->block != block || instr->prev != previous)
-          fault(*block, fmt::format("instruction {} does not know its place", instr->id));
+          fault(*block, fmt::format("instruction {} has a wrong parent block", instr->id));
       }
-      if (block->last != previous) fault(*block, "the block does not know its last instruction");
+      if (block->last != previous) fault(*block, "the block has a wrong last instruction");
     }
     for (BlockId id = 0; id < seenBlock.size(); ++id)
       if (function_.block(id) && !seenBlock[id]) fault(*function_.block(id), "the block is not in the layout");
@@ -86,7 +87,7 @@ class Verifier {
       for (const Instr& instr : *block) {
         isInBlock[instr.id] = true;
         for (const Operand& o : instr.refs()) {
-          if (o.owner != &instr) fault(instr, "an operand does not know its instruction");
+          if (o.owner != &instr) fault(instr, "an operand has a wrong parent instruction");
           if (o.isVirtual() && o.reg < named.size()) ++named[o.reg];
         }
       }
@@ -110,8 +111,8 @@ class Verifier {
   void listFault(VRegId id, const Instr* owner) {
     if (faults_.size() >= options_.maxFaults) return;
     faults_.push_back({Severity::Error,
-                       fmt::format("the list of uses and definitions of register {} is not that of the code{}", id,
-                                   owner && !owner->block ? ": an instruction outside of all blocks is in it" : ""),
+                       fmt::format("the use-def list of register {} does not match the code{}", id,
+                                   owner && !owner->block ? ": it has an instruction outside all blocks" : ""),
                        function_.name(), kNoId, owner ? owner->id : kNoId});
   }
 
@@ -120,16 +121,16 @@ class Verifier {
   void checkBlock(const Block& block) {
     for (const Instr& instr : block) {
       checkInstr(instr);
-      if (isTerminator(instr.op) && instr.next) fault(instr, "a terminator stands in the middle of a block");
+      if (isTerminator(instr.op) && instr.next) fault(instr, "a terminator in the middle of a block");
     }
     const Instr* last = block.last;
     const bool goesOn = !last || !isTerminator(last->op) || isConditional(*last);
     if (goesOn && block.fallthrough == kNoId) {
       fault(block, "control runs off the end of the block");
     } else if (!goesOn && block.fallthrough != kNoId) {
-      fault(block, "a block falls through behind an unconditional terminator");
+      fault(block, "a block falls through after an unconditional terminator");
     } else if (block.fallthrough != kNoId && !isLiveBlock(block.fallthrough)) {
-      fault(block, "the block falls through to one that does not exist");
+      fault(block, "the block falls through to an undefined block");
     }
   }
 
@@ -139,7 +140,7 @@ class Verifier {
 
   void checkInstr(const Instr& instr) {
     if (instr.op >= Op::kCount) {
-      fault(*instr.block, "an instruction has no row in the table");
+      fault(*instr.block, "an instruction is not in the instruction table");
       return;
     }
     const isa::InstrDesc& desc = isa::desc(instr.op);
@@ -163,7 +164,7 @@ class Verifier {
   void checkTargets(const Instr& instr, unsigned first) {
     if (instr.operandCount <= first) fault(instr, "a table without entries");
     for (unsigned i = first; i < instr.operandCount; ++i)
-      if (!instr.op_(i).isLabel()) fault(instr, "an entry of the table is no label");
+      if (!instr.op_(i).isLabel()) fault(instr, "an entry of the table is not a label");
   }
 
   void checkGuard(const Instr& instr, const isa::InstrDesc& desc) {
@@ -184,13 +185,13 @@ class Verifier {
     const bool isSlot = i < desc.slotCount;
     const std::string name = isSlot ? std::string(desc.slots[i].name) : fmt::format("operand {}", i);
     const bool isDef = slotRole(instr.op, i) == isa::Role::Def;
-    if (o.isDef != isDef) fault(instr, name + " is filed as the wrong one of use and definition");
+    if (o.isDef != isDef) fault(instr, name + " is listed as a use instead of a definition, or the reverse");
     checkRegister(instr, o, name);
-    if (o.isLabel() && !isLiveBlock(o.reg)) fault(instr, name + " names a block that does not exist");
+    if (o.isLabel() && !isLiveBlock(o.reg)) fault(instr, name + " refers to an undefined block");
     if (o.kind == isa::Operand::Kind::Frame && o.reg >= function_.frame.size())
-      fault(instr, name + " names a frame object that does not exist");
-    if (isDef && !o.isReg() && !o.isNone()) fault(instr, name + " is a result and no register");
-    if (isDef && (o.neg() || o.abs() || o.inverted())) fault(instr, name + " is a result and has a modifier");
+      fault(instr, name + " refers to an undefined frame object");
+    if (isDef && !o.isReg() && !o.isNone()) fault(instr, name + " is a result but not a register");
+    if (isDef && (o.neg() || o.abs() || o.inverted())) fault(instr, name + " is a result with a modifier");
     if (!isSlot || o.isNone()) {
       if (isSlot && !(desc.slots[i].accepts & isa::kAcceptsNone)) fault(instr, name + " is missing");
       return;
@@ -206,18 +207,17 @@ class Verifier {
   void checkRegister(const Instr& instr, const Operand& o, const std::string& name) {
     if (!o.isVirtual()) {
       if (!o.isReg() || o.isZeroReg()) return;
-      constexpr unsigned kCount[] = {255, 63, 7, 7, 16};
-      if (o.reg + o.width > kCount[static_cast<unsigned>(o.file)])
-        fault(instr, name + " is no register of the machine");
+      if (o.reg + o.width > function_.module().target().registerCount(o.file))
+        fault(instr, name + " is not a machine register");
       return;
     }
     if (function_.allocated) fault(instr, name + " is virtual after allocation");
     if (o.reg >= function_.vregCount()) {
-      fault(instr, name + " is a virtual register that does not exist");
+      fault(instr, name + " is an undefined virtual register");
       return;
     }
     const VReg& reg = function_.vreg(o.reg);
-    if (reg.file != o.file) fault(instr, name + " is in another file than its register");
+    if (reg.file != o.file) fault(instr, name + " is not in the file of its register");
     if (o.isReg() && (o.width == 0 || o.sub + o.width > reg.width)) fault(instr, name + " reaches beyond its register");
   }
 
@@ -245,7 +245,7 @@ class Verifier {
       if (!from.isReg()) continue;
       const bool isSpread =
           (to.file == File::R && from.file == File::UR) || (to.file == File::P && from.file == File::UP);
-      if (from.file != to.file && !isSpread) fault(instr, "a value cannot go from this file to that one by a copy");
+      if (from.file != to.file && !isSpread) fault(instr, "no copy between these register files");
       if (from.width != to.width && !from.isZeroReg()) fault(instr, "a copy changes the width");
     }
   }
@@ -262,7 +262,7 @@ class Verifier {
           continue;
         }
         if (!function_.ssa) fault(instr, "a phi outside of SSA form");
-        if (!isHead) fault(instr, "a phi behind the head of its block");
+        if (!isHead) fault(instr, "a phi after the first instructions of its block");
         if (instr.isGuarded()) fault(instr, "a phi has a guard");
         named.clear();
         bool isShaped = instr.operandCount % 2 == 1;

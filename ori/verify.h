@@ -25,15 +25,15 @@ struct VerifyOptions {
 /// * links: instructions and blocks know each other; each operand that names a virtual register is in that register's
 /// list, and
 ///   nothing else is;
-/// * instructions: as many operands as the row has slots, of kinds, files, widths and modifiers that the slots take;
+/// * instructions: as many operands as the row has slots, of kinds, files, widths and modifiers that the slots accept;
 /// guards are
-///   predicates, of the uniform file for uniform instructions; parts lie within their registers, aligned as pairs and
-///   quads must be;
-/// * blocks: terminators stand last; control goes on to a live block or ends; labels name live blocks;
-/// * phis stand at the heads of blocks, with one source for each predecessor;
+///   predicates, of the uniform file for uniform instructions; components are within their registers, aligned as pairs
+///   and quads must be;
+/// * blocks: terminators are last; control continues at a live block or ends; labels name live blocks;
+/// * phis are at the heads of blocks, with one source for each predecessor;
 /// * in SSA form (Function::ssa): one definition per component, which dominates its uses (VReg::multiDef excepted);
 /// * after allocation (Function::allocated): no virtual registers.
-/// Never fails itself, whatever the function looks like.
+/// Never fails itself, for any function.
 std::vector<VerifyFault> verify(const Function& function, const VerifyOptions& options = {});
 
 /// "error: message\n    instruction", one after the other.

@@ -8,21 +8,21 @@
 
 namespace orias::ori {
 
-/// Regions of divergent branches that are on no cycle, branch after branch. The region of a branch is what can be
-/// reached from it without passing its immediate post-dominator. The joins are the blocks of the region where lanes
-/// meet that took different edges of the branch: the iterated dominance frontier of its successors.
+/// Regions of divergent branches outside cycles, one branch at a time. The region of a branch is what can be
+/// reached from it without passing its immediate post-dominator. The joins are the blocks of the region where paths
+/// from different edges of the branch join: the iterated dominance frontier of its successors.
 ///
-/// Regions are nested or overlap, and each block tells only once what is found behind it: it keeps the post-dominator
-/// up to which everything has been found, and a later branch goes on from there. So the time is about linear in the
-/// control flow, and in the dominance frontiers, however many branches there are.
+/// Regions are nested or overlap, and the blocks after each block are visited only once: a block stores the
+/// post-dominator up to which they have been visited, and a later branch continues there. So the time is about linear
+/// in the size of the CFG and of the dominance frontiers, for any number of branches.
 class BranchRegions {
  public:
   BranchRegions(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators);
 
-  /// Whether the branch may be on a cycle. No region can be asked for it then.
+  /// Whether the branch may be on a cycle. It then has no region.
   bool mayBeOnCycle(BlockId id) const { return mayBeOnCycle_[id]; }
 
-  /// What earlier branches did not find already.
+  /// Blocks that earlier branches did not find.
   struct Found {
     std::vector<BlockId> region, joins;
   };
@@ -30,7 +30,7 @@ class BranchRegions {
   const Found& add(BlockId branch);
 
  private:
-  /// How far the blocks behind a block have been looked at, up to a post-dominator.
+  /// The post-dominator up to which the blocks after a block have been visited.
   using Horizon = std::vector<BlockId>;
 
   bool isBehind(BlockId horizon, BlockId meet) const;

@@ -8,7 +8,7 @@
 namespace orias::ori {
 
 Cfg::Cfg(const Function& function) : function_(&function) {
-  ORIAS_CHECK(!function.layout().empty(), "a function without blocks has no control flow");
+  ORIAS_CHECK(!function.layout().empty(), "the function has no blocks");
   entry_ = function.entry()->id;
   const std::size_t ids = function.blockIdCount();
 
@@ -20,7 +20,7 @@ Cfg::Cfg(const Function& function) : function_(&function) {
     const Block* block = function.block(id);
     if (!block) continue;
     function.forEachSuccessor(*block, [&](BlockId to) {
-      ORIAS_CHECK(to < ids && function.block(to), "a branch to a block that does not exist");
+      ORIAS_CHECK(to < ids && function.block(to), "branch to an undefined block");
       succ_.push_back(to);
       ++predStart_[to + 1];
     });

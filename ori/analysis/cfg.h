@@ -25,7 +25,7 @@ class Cfg {
 
   /// The reachable blocks in reverse post order of a depth-first walk from the entry.
   std::span<const BlockId> reversePostOrder() const { return rpo_; }
-  /// The place in reversePostOrder(), kNoId for a block that cannot be reached.
+  /// The index in reversePostOrder(), kNoId for an unreachable block.
   std::uint32_t rpoIndex(BlockId id) const { return rpoIndex_[id]; }
   bool isReachable(BlockId id) const { return rpoIndex_[id] != kNoId; }
   /// Goes from a block to one that the depth-first walk had not finished: it closes a cycle.

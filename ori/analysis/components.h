@@ -41,7 +41,7 @@ class Components {
   /// The components of the virtual registers that were there at first; the physical ones follow.
   CompId virtualCount() const { return virtualCount_; }
   bool isVirtual(CompId comp) const { return owner_[comp] != kNoId; }
-  /// The virtual register that a component belongs to, and which part of it it is.
+  /// The virtual register of a component, and its index in it.
   VRegId vreg(CompId comp) const { return owner_[comp]; }
   unsigned sub(CompId comp) const { return comp - ranges_[owner_[comp]].first; }
   /// The number of a physical register in its file.
@@ -68,7 +68,7 @@ class Components {
  private:
   /// R 0..254, UR 0..62 and 0..6 for predicates: the zero register is none. Barriers have no zero.
   static constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalCount{255, 63, 7, 7, 16};
-  /// A bindless constant names one uniform register, whatever the width of what it loads.
+  /// A bindless constant names one uniform register, for any width of the load.
   static unsigned width(const isa::Operand& operand) { return operand.isReg() ? operand.width : 1; }
 
   struct Range {

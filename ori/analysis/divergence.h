@@ -6,32 +6,32 @@
 
 namespace orias::ori {
 
-/// Which registers may differ from lane to lane of a warp, and which blocks a part of a warp may run on its own. A
-/// snapshot, for code in virtual registers, in SSA form or not.
+/// Computes which registers may be divergent (differ between the lanes of a warp), and which blocks may execute
+/// divergently. A snapshot, for code in virtual registers, in SSA form or not.
 ///
-/// A register is uniform when all lanes that read it together read the same value. It is divergent when
-/// * an instruction makes different values (thread numbers, shuffles, atomics, private memory), or reads one;
-/// * it merges values from different sides of a divergent branch;
-/// * it is read behind a loop that lanes leave at different times (temporal divergence);
+/// A register is uniform if all lanes that read it together read the same value. It is divergent if
+/// * its definition is a source of divergence (thread index, shuffle, atomic, local memory), or uses one;
+/// * it merges values from different arms of a divergent branch;
+/// * it is used after a loop with a divergent exit (temporal divergence);
 /// * it is written under a divergent guard.
-/// Registers of the files UR and UP belong to the warp and are uniform by nature.
+/// Registers of the files UR and UP are always uniform.
 ///
-/// A block is uniform when all lanes that have not exited run it together. That holds where no divergent branch is
-/// under way: between such a branch and its meeting (the immediate post-dominator, if phase 99 can put a barrier
-/// there; see convergence.h) nothing is uniform. A guarded EXIT divides no warp: who takes it is gone.
+/// A block is uniform if all lanes that have not exited execute it together. A block between a divergent branch and
+/// its reconvergence point (the immediate post-dominator, if phase 99 can put a barrier there; see convergence.h)
+/// is not uniform. A guarded EXIT does not make a warp diverge, because its lanes do not continue.
 ///
-/// Near-linear: each divergent branch costs the blocks up to its meeting. With too many steps (nests of hundreds of
-/// divergent branches) everything but straight facts counts as divergent.
+/// Near-linear: each divergent branch visits the blocks up to its reconvergence point. Beyond a step limit (nests of
+/// hundreds of divergent branches) all but directly uniform values count as divergent.
 class Divergence {
  public:
   explicit Divergence(const Cfg& cfg);
 
   const Cfg& cfg() const { return *cfg_; }
   bool isDivergent(VRegId reg) const { return registers_[reg]; }
-  /// Lanes may leave the block on different ways.
+  /// Lanes may leave the block on different edges.
   bool branchesApart(BlockId id) const { return branches_[id]; }
   bool isUniformBlock(BlockId id) const { return !apart_[id]; }
-  /// Whether all lanes that read the operand together read the same. Physical registers of the files R and P count as
+  /// Whether all lanes that read the operand together read the same value. Physical registers of files R and P count as
   /// divergent.
   bool isUniform(const isa::Operand& operand) const;
 

@@ -65,8 +65,8 @@ class DominanceFrontier {
   std::vector<std::vector<BlockId>> frontier_;
 };
 
-/// Finds the iterated dominance frontier of a set of blocks in time linear in the part of the graph that it looks at
-/// (Sreedhar and Gao: A Linear Time Algorithm for Placing phi-Nodes). Can be asked many times; keeps its scratch
+/// Finds the iterated dominance frontier of a set of blocks in time linear in the visited part of the graph
+/// (Sreedhar and Gao: A Linear Time Algorithm for Placing phi-Nodes). Can be queried many times; keeps its scratch
 /// memory.
 class IteratedFrontier {
  public:
@@ -74,7 +74,7 @@ class IteratedFrontier {
   /// The blocks that need a phi for something defined in `defs`, when it is live into them (`isLiveIn(BlockId)`), in
   /// the order of their ids.
   ///
-  /// Under a definition it is enough to look where that is live on the way down: if it is live again further down, a
+  /// Below a definition it is enough to visit blocks where it is live: if it is live again further down, a
   /// deeper definition or phi lies between, which has been looked at before.
   template <typename LiveIn> std::vector<BlockId> compute(std::span<const BlockId> defs, LiveIn&& isLiveIn) {
     std::vector<BlockId> result;
@@ -112,7 +112,7 @@ class IteratedFrontier {
   const Cfg& cfg_;
   const DomTree& tree_;
   std::uint32_t round_ = 0;
-  std::vector<std::uint32_t> queuedIn_, walkedIn_, offeredIn_; // the round in which that happened to a block
+  std::vector<std::uint32_t> queuedIn_, walkedIn_, offeredIn_; // the query in which that happened to a block
   std::vector<std::vector<BlockId>> byLevel_;
   std::uint32_t level_ = 0;
   std::size_t queued_ = 0; // blocks in byLevel_

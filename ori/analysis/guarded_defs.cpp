@@ -16,6 +16,22 @@ bool isPlainTrue(const Operand& o) {
 
 } // namespace
 
+bool leavesRestUndefined(const Function& function, const Instr& instr, const Operand& result) {
+  if (!function.ssa) return instr.hasUndefinedRest;
+  return result.isVirtual() && !function.vreg(result.reg).multiDef;
+}
+
+bool leavesRestUndefined(const Function& function, const Instr& instr) {
+  if (!instr.isGuarded()) return false;
+  bool hasResult = false;
+  for (const Operand& o : instr.ops()) {
+    if (!o.isReg() || !o.isDef || o.isZeroReg()) continue;
+    if (!leavesRestUndefined(function, instr, o)) return false;
+    hasResult = true;
+  }
+  return hasResult;
+}
+
 bool ElectedDefs::alwaysExecutes(const Instr& instr, const Operand& def) const {
   if (elected_.empty() || !instr.isGuarded()) return false;
   if (def.file != isa::File::UR && def.file != isa::File::UP) return false;

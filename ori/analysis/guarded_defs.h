@@ -25,6 +25,12 @@ class ElectedDefs {
   std::vector<isa::Operand> elected_; // predicates that are true in one active lane
 };
 
+/// Whether this result of a guarded instruction is undefined where the guard is false: in SSA form it is, but for
+/// registers with several definitions (VReg::multiDef).
+bool leavesRestUndefined(const Function& function, const Instr& instr, const Operand& result);
+/// Whether it has results, and all of them are.
+bool leavesRestUndefined(const Function& function, const Instr& instr);
+
 /// The value of a guard within one block: equal for two instructions if both execute or neither does. Never zero.
 using GuardValue = std::uint64_t;
 
@@ -55,7 +61,7 @@ class GuardValues {
   std::vector<InstrId> lastDef_; // by component, plus one; of predicates only
 };
 
-/// How much of a component's value is read from a point on, in one block. It goes backwards over reads and writes.
+/// How much of the value of a component is used after a point, in one block. Steps backward over reads and writes.
 ///
 /// A write under a guard ends the life of the old value if the new one is read under the same guard only:
 /// `@P0 LDG R4; @P0 FADD .., R4`. Two writes under a predicate and its complement end it together.

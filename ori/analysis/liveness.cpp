@@ -78,6 +78,13 @@ class Liveness::Solver {
     bool defines = false;   ///< perhaps defined
   };
 
+  /// Where the block at hand keeps what it does to a component.
+  struct Slot {
+    BlockId block = kNoId; ///< the one that `index` holds for
+    std::uint32_t index = 0;
+    bool isWatched = false; ///< written under a guard in the block
+  };
+
   /// A reference to a component at or behind the first guarded definition of it in the block.
   struct Event {
     enum class Kind : std::uint8_t { Read, Write, GuardedRead, GuardedWrite };
@@ -103,13 +110,12 @@ class Liveness::Solver {
 
   Summary& summary(CompId comp, BlockId block, std::size_t blockBegin) {
     // Within the block's part of summaries_, found by a table that is stamped with the block.
-    if (slotStamp_[comp] != block) {
-      slotStamp_[comp] = block;
-      isWatched_[comp] = false;
-      slot_[comp] = static_cast<std::uint32_t>(summaries_.size() - blockBegin);
+    Slot& slot = slots_[comp];
+    if (slot.block != block) {
+      slot = {block, static_cast<std::uint32_t>(summaries_.size() - blockBegin), false};
       summaries_.push_back({comp, block});
     }
-    return summaries_[blockBegin + slot_[comp]];
+    return summaries_[blockBegin + slot.index];
   }
 
   /// Marks the components of a register, and adds the blocks that name it.
@@ -160,9 +166,7 @@ class Liveness::Solver {
   }
 
   void gather(std::span<const BlockId> blocks) {
-    slotStamp_.assign(components_.count(), kNoId);
-    slot_.assign(components_.count(), 0);
-    isWatched_.assign(components_.count(), false);
+    slots_.assign(components_.count(), {});
     std::stable_sort(phiUses_.begin(), phiUses_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     GuardValues guards(components_);
     for (BlockId id : blocks)
@@ -189,7 +193,7 @@ class Liveness::Solver {
             components_.forEach(operand, [&](CompId comp) {
               if (!isOfInterest(comp)) return;
               Summary& s = summary(comp, id, begin);
-              if (isWatched_[comp])
+              if (slots_[comp].isWatched)
                 events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
               else if (!s.kills)
                 s.usedFirst = true;
@@ -197,15 +201,16 @@ class Liveness::Solver {
           }
       for (const Operand& operand : instr.ops())
         if (operand.isDef) {
-          const bool alwaysExecutes = guard == 0 || elected.alwaysExecutes(instr, operand);
+          const bool endsOldValue = guard == 0 || elected.alwaysExecutes(instr, operand) ||
+                                    leavesRestUndefined(cfg_.function(), instr, operand);
           components_.forEach(operand, [&](CompId comp) {
             if (!isOfInterest(comp)) return;
             Summary& s = summary(comp, id, begin);
-            if (alwaysExecutes && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
-            if (guard != 0 || isWatched_[comp]) {
-              isWatched_[comp] = true;
+            if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
+            if (guard != 0 || slots_[comp].isWatched) {
+              slots_[comp].isWatched = true;
               events_.push_back(
-                  {comp, instr.id, guard, alwaysExecutes ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
+                  {comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
             } else {
               s.kills = true;
             }
@@ -229,11 +234,11 @@ class Liveness::Solver {
   void summarise(std::size_t firstEvent, std::size_t blockBegin) {
     lives_.assign(summaries_.size() - blockBegin, {GuardedLife(false), GuardedLife(true)});
     for (std::size_t e = events_.size(); e-- > firstEvent;)
-      for (GuardedLife& life : lives_[slot_[events_[e].comp]])
+      for (GuardedLife& life : lives_[slots_[events_[e].comp].index])
         events_[e].applyTo(life);
     for (std::size_t i = 0; i < lives_.size(); ++i) {
       Summary& s = summaries_[blockBegin + i];
-      if (s.kills || !isWatched_[s.comp]) continue;
+      if (s.kills || !slots_[s.comp].isWatched) continue;
       s.usedFirst |= lives_[i][0].isLive();
       s.kills = !lives_[i][1].isLive();
     }
@@ -241,20 +246,20 @@ class Liveness::Solver {
 
   /// Which guarded definitions start lives, by what is live at the borders of their blocks.
   void findLifeStarts() {
-    std::vector<BlockId>& seenIn = slotStamp_;
-    std::fill(seenIn.begin(), seenIn.end(), kNoId);
+    if (blockEvents_.empty()) return;
+    std::ranges::fill(slots_, Slot());
     std::vector<GuardedLife> lives;
     for (std::size_t b = blockEvents_.size(), end = events_.size(); b-- > 0; end = blockEvents_[b].begin) {
       const BlockId id = blockEvents_[b].block;
       lives.clear();
       for (std::size_t e = end; e-- > blockEvents_[b].begin;) {
         const Event& event = events_[e];
-        if (seenIn[event.comp] != id) {
-          seenIn[event.comp] = id;
-          slot_[event.comp] = static_cast<std::uint32_t>(lives.size());
+        Slot& slot = slots_[event.comp];
+        if (slot.block != id) {
+          slot = {id, static_cast<std::uint32_t>(lives.size()), false};
           lives.emplace_back(out_.isLiveOut(id, event.comp));
         }
-        GuardedLife& life = lives[slot_[event.comp]];
+        GuardedLife& life = lives[slot.index];
         event.applyTo(life);
         // Where no definition reaches, nothing is live, whatever is read behind.
         if (event.kind == Event::Kind::GuardedWrite &&
@@ -417,10 +422,8 @@ class Liveness::Solver {
   std::vector<Words> words_;     // by block
   std::vector<BlockId> touched_; // the blocks whose words are those of word_
   std::vector<BlockId> work_;
-  std::vector<BlockId> slotStamp_; // by component
-  std::vector<std::uint32_t> slot_;
-  std::vector<bool> isWatched_; // by component: written under a guard in the block
-  std::vector<Event> events_;   // of watched components, one block after the other
+  std::vector<Slot> slots_;   // by component
+  std::vector<Event> events_; // of watched components, one block after the other
   std::vector<BlockEvents> blockEvents_;
   std::vector<std::array<GuardedLife, 2>> lives_; // by summary of the block: dead and live behind it
 };
@@ -442,38 +445,31 @@ bool Liveness::startsLife(const Instr& instr, CompId comp) const {
 LiveCursor::LiveCursor(const Liveness& liveness) : liveness_(liveness) {}
 
 void LiveCursor::add(CompId comp) {
-  if (live_[comp]) return;
-  live_[comp] = true;
+  if (isLive(comp)) return;
   position_[comp] = static_cast<std::uint32_t>(members_.size());
   members_.push_back(comp);
-  ++counts_[static_cast<unsigned>(liveness_.components().file(comp))];
+  const auto file = static_cast<unsigned>(liveness_.components().file(comp));
+  maximum_[file] = std::max(maximum_[file], ++counts_[file]);
 }
 
 void LiveCursor::remove(CompId comp) {
-  if (!live_[comp]) return;
-  live_[comp] = false;
+  if (!isLive(comp)) return;
   members_[position_[comp]] = members_.back();
   position_[members_.back()] = position_[comp];
+  position_[comp] = kNoId;
   members_.pop_back();
   --counts_[static_cast<unsigned>(liveness_.components().file(comp))];
 }
 
-void LiveCursor::keepMaximum() {
-  for (unsigned f = 0; f < isa::kFileCount; ++f)
-    maximum_[f] = std::max(maximum_[f], counts_[f]);
-}
-
 void LiveCursor::enter(const Block& block) {
-  live_.resize(liveness_.components().count());
-  position_.resize(liveness_.components().count());
+  position_.resize(liveness_.components().count(), kNoId);
   for (CompId comp : members_)
-    live_[comp] = false;
+    position_[comp] = kNoId;
   members_.clear();
   counts_ = {};
   maximum_ = {};
   liveness_.liveOut(block.id).forEach([&](CompId comp) { add(comp); });
   at_ = block.last;
-  keepMaximum();
 }
 
 void LiveCursor::step() {
@@ -485,16 +481,14 @@ void LiveCursor::step() {
     if (operand.isDef)
       components.forEach(operand, [&](CompId comp) {
         // A result that nobody reads needs a register all the same. Under a guard, what is live behind is live before.
-        if (!live_[comp] || !isGuarded || liveness_.startsLife(instr, comp)) ended_.push_back(comp);
+        if (!isGuarded || !isLive(comp) || liveness_.startsLife(instr, comp)) ended_.push_back(comp);
         add(comp);
       });
-  keepMaximum();
   for (CompId comp : ended_)
     remove(comp);
   if (!isPhi(instr))
     for (const Operand& operand : instr.refs())
       if (!operand.isDef) components.forEach(operand, [&](CompId comp) { add(comp); });
-  keepMaximum();
   at_ = instr.prev;
 }
 

@@ -21,7 +21,9 @@ using FileCounts = std::array<unsigned, isa::kFileCount>;
 /// execute; but if nothing above it defines R4, R4 is not live there.
 ///
 /// Within a block, a guarded definition ends a life if what it writes is read under the same guard only, or if another
-/// one under the complement stands behind it (guarded_defs.h). What always executes ends it, too.
+/// one under the complementary guard follows (guarded_defs.h). An unguarded definition also ends it, and so does one
+/// whose results are undefined where the guard is false (Instr::hasUndefinedRest; in SSA form, all but those of
+/// VReg::multiDef registers).
 ///
 /// A phi reads its sources at the end of the predecessors, and writes at the beginning of its block: its result is not
 /// live into the block, its sources are live out of the predecessor only.
@@ -45,7 +47,7 @@ class Liveness {
 
   /// Components that may be read before anything defines them: for messages.
   const std::vector<CompId>& maybeUndefined() const { return maybeUndefined_; }
-  /// A guarded definition that nevertheless starts a life: nobody reads what was there before.
+  /// A guarded definition that still starts a live range: the previous value has no use.
   bool startsLife(const Instr& instr, CompId comp) const;
 
  private:
@@ -66,15 +68,15 @@ class LiveCursor {
 
   /// Places the cursor at the end of the block.
   void enter(const Block& block);
-  /// The instruction that stepping goes over next; null at the beginning of the block.
+  /// The next instruction of the backward walk; null at the beginning of the block.
   const Instr* next() const { return at_; }
   /// Goes over next(), upwards.
   void step();
 
-  bool isLive(CompId comp) const { return live_[comp]; }
+  bool isLive(CompId comp) const { return position_[comp] != kNoId; }
   /// How many are live here.
   const FileCounts& counts() const { return counts_; }
-  /// The most that were live at once since enter(), counting results that nobody reads.
+  /// The maximum number of live registers since enter(), including unused results.
   const FileCounts& maximum() const { return maximum_; }
   /// What is live here, in no order.
   const std::vector<CompId>& live() const { return members_; }
@@ -82,12 +84,10 @@ class LiveCursor {
  private:
   void add(CompId comp);
   void remove(CompId comp);
-  void keepMaximum();
 
   const Liveness& liveness_;
   const Instr* at_ = nullptr;
-  std::vector<bool> live_;
-  std::vector<std::uint32_t> position_; // in members_
+  std::vector<std::uint32_t> position_; // in members_; kNoId for what is not live
   std::vector<CompId> members_, ended_;
   FileCounts counts_{}, maximum_{};
 };

@@ -8,15 +8,15 @@
 
 namespace orias::ori {
 
-/// Where the lanes that stay in a loop come together: the post-dominators of its blocks, as if no way led out of the
-/// loop and its back edges were the end. Lanes that leave it early are left out of account, where ordinary
-/// post-dominators put every meeting behind the loop because of them. A loop is looked at when it is first asked for.
+/// Reconvergence points of the lanes that stay in a loop: the post-dominators of its blocks, ignoring
+/// exit edges and treating back edges as the end. Ordinary post-dominators would put every
+/// reconvergence point after the loop because of early exits. A loop is analyzed at the first query.
 class LoopMeetings {
  public:
   LoopMeetings(const Cfg& cfg, const Loops& loops) : cfg_(cfg), loops_(loops), number_(cfg.idCount()) {}
 
-  /// The first block behind `block`, in a loop around it, that all lanes pass which go on to the loop's next round;
-  /// kNoId where there is none but the header.
+  /// The first block after `block`, in a loop around it, that all lanes of the next iteration pass; kNoId
+  /// if there is none except the header.
   BlockId next(LoopId loop, BlockId block);
 
  private:

@@ -27,7 +27,7 @@ class Loops {
   const std::vector<Loop>& all() const { return loops_; }
   const Loop& loop(LoopId id) const { return loops_[id]; }
   /// All blocks of the loop, those of inner loops included. The header is the first; the others follow in reverse post
-  /// order, but that inner loops are kept together (where their header stands).
+  /// order, except that inner loops are contiguous (at their header).
   std::span<const BlockId> blocks(LoopId id) const {
     return std::span(order_).subspan(loops_[id].firstBlock, loops_[id].blockCount);
   }

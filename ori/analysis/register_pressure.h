@@ -18,7 +18,7 @@ class RegisterPressure {
 
   /// The most that are live at once anywhere.
   const FileCounts& maximum() const { return maximum_; }
-  /// The most that are live at once in a block; results that nobody reads count.
+  /// The maximum number of live registers in a block; unused results count.
   const FileCounts& inBlock(BlockId id) const { return byBlock_[id]; }
   /// How many are live into a block, and out of it.
   const FileCounts& liveIn(BlockId id) const { return liveIn_[id]; }
@@ -32,7 +32,7 @@ class RegisterPressure {
   FileCounts maximum_{};
 };
 
-/// For each instruction of a block, in order, how many registers are live in front of it.
+/// For each instruction of a block, in order, the number of registers live before it.
 std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block);
 
 /// Liveness and register pressure that are kept up to date while instructions change. Edges must stay as they are.

@@ -7,7 +7,7 @@
 
 namespace orias::ori {
 
-/// A set of small numbers that costs memory for its members only: 64-bit words in ascending order.
+/// A set of small integers with memory proportional to its members: 64-bit words in ascending order.
 class SparseBits {
  public:
   /// Adds the members 64 * index + i for each bit i. `index` is greater than in all calls before.

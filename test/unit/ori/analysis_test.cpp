@@ -284,6 +284,40 @@ TEST_CASE("a guarded definition that is read under the same guard only is not li
   CHECK(RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)] == 2);
 }
 
+TEST_CASE("a guarded definition with an undefined rest is not live around the loop") {
+  const auto isLiveAround = [](std::string_view mark) {
+    const auto module = test::kernel(".L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n"
+                                     ".L1:\n  ISETP.LT.U32.AND %p3, PT, %r0, 9, PT;\n  @%p3 LDS %r1, [%r0]" +
+                                     std::string(mark) +
+                                     ";\n  SHFL.IDX PT, %r2, %r1, RZ, 0x1f;\n  STS [%r0], %r2;\n"
+                                     "  ISETP.LT.U32.AND %p4, PT, %r2, 5, PT;\n  @%p4 BRA .L1;\n  -> .L2;\n"
+                                     ".L2:\n  EXIT;\n");
+    const Function& f = *module->functions[0];
+    const Cfg cfg(f);
+    const Liveness liveness(cfg);
+    return liveness.isLiveIn(1, liveness.components().of(1, 0));
+  };
+  CHECK(isLiveAround(""));
+  CHECK(!isLiveAround(" {undef}"));
+}
+
+TEST_CASE("another guard or result ends what is known of the rest, the same one in another register does not") {
+  const auto module = test::kernel(".L0:\n  @%p0 MOV %r1, 5 {undef};\n  STS [RZ], %r1;\n  EXIT;\n");
+  Function& f = *module->functions[0];
+  Instr& mov = *f.layout()[0]->first;
+  CHECK(mov.hasUndefinedRest);
+  const VRegId p = f.newVReg(File::P, 1);
+  f.moveGuard(&mov, f.use(p));
+  CHECK(mov.hasUndefinedRest);
+  f.moveResult(&mov, 0, f.use(f.newVReg(File::R, 1)));
+  CHECK(mov.hasUndefinedRest);
+  f.setOperand(&mov, 0, f.use(f.newVReg(File::R, 1)));
+  CHECK(!mov.hasUndefinedRest);
+  mov.hasUndefinedRest = true;
+  f.setGuard(&mov, f.use(p).notted());
+  CHECK(!mov.hasUndefinedRest);
+}
+
 TEST_CASE("definitions under a predicate and its complement end a life") {
   const auto module = test::kernel(
       ".L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n"

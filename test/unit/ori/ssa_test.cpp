@@ -154,6 +154,34 @@ TEST_CASE("guarded definitions on top of others stay out of SSA form, lone ones 
   checkVerified(f);
 }
 
+TEST_CASE("a lone guarded definition that later iterations read is not in SSA form") {
+  const auto module = [](const char* guardOfUse) {
+    return test::kernel(".L0:\n  COPY %r0, 1;\n  -> .L1;\n"
+                        ".L1:\n  ISETP.EQ.AND %p3, PT, %r0, 1, PT;\n  @%p3 COPY %r1, %r0;\n  " +
+                        std::string(guardOfUse) +
+                        " STS [RZ], %r1;\n  IADD3 %r0, %r0, 1, RZ;\n  ISETP.LT.AND %p4, PT, %r0, 10, PT;\n"
+                        "  @%p4 BRA .L1;\n  -> .L2;\n.L2:\n  EXIT;\n");
+  };
+  const auto read = module(""), unread = module("@%p3");
+  Function& carried = *read->functions[0];
+  const test::Trace before = test::Interpreter(carried).run(100);
+  buildSsa(carried);
+  CHECK(carried.vreg(1).multiDef);
+  destroySsa(carried);
+  test::checkSameBehaviour(before, carried);
+  for (const Instr& instr : *carried.layout()[1])
+    CHECK(!instr.hasUndefinedRest);
+
+  Function& fresh = *unread->functions[0];
+  buildSsa(fresh);
+  CHECK(!fresh.vreg(1).multiDef);
+  destroySsa(fresh);
+  unsigned marked = 0;
+  for (const Instr& instr : *fresh.layout()[1])
+    marked += instr.hasUndefinedRest;
+  CHECK(marked == 1);
+}
+
 TEST_CASE("halves that are written one by one are one value") {
   const auto module = test::kernel("  reg %r0:2, %r1:2;\n.L0:\n  COPY %r0.0, 1;\n  COPY %r0.1, 2;\n  -> .L1;\n"
                                    ".L1:\n  IADD64 %r0:2, %r0:2, 1;\n  COPY %r0.0, 3;\n  IADD64 %r1:2, %r0:2, %r0:2;\n"

@@ -217,6 +217,7 @@ TEST_CASE("random instructions of every row survive") {
       return o;
     };
     for (const isa::InstrDesc& desc : isa::allInstrs()) {
+      if ((desc.sms & isa::kUntilSm90) == 0) continue; // Ori text has them when kernels are compiled for sm_100
       std::vector<isa::Operand> operands(desc.defaults.begin(), desc.defaults.begin() + desc.slotCount);
       for (unsigned s = 0; s < desc.slotCount; ++s) {
         if (pick(3)) operands[s] = randomOperand(desc.slots[s].role == isa::Role::Def);
@@ -251,14 +252,14 @@ TEST_CASE("random instructions of every row survive") {
 
 TEST_CASE("faults are told with their places") {
   CHECK(contains(errorsOf("modul sm_90;"), "test.ori:1:1: error: expected 'module'"));
-  CHECK(contains(errorsOf("module sm_1;"), "no target 'sm_1'"));
+  CHECK(contains(errorsOf("module sm_1;"), "unknown target 'sm_1'"));
   const std::string two = errorsOfLine("FROB %r1;\n  IADD3 %r1, %p1, %r2, %r3, RZ;");
-  CHECK(contains(two, "test.ori:4:3: error: there is no instruction 'FROB'"));
+  CHECK(contains(two, "test.ori:4:3: error: unknown instruction 'FROB'"));
   CHECK(contains(two, "test.ori:5:14: error: register 1 is one of another file"));
-  CHECK(contains(errorsOfLine("IADD3 %r1, %r2;"), "the operands do not fit 'IADD3'"));
-  CHECK(contains(errorsOfLine("BRA .L7;"), "there is no block .L7"));
+  CHECK(contains(errorsOfLine("IADD3 %r1, %r2;"), "the operands do not match 'IADD3'"));
+  CHECK(contains(errorsOfLine("BRA .L7;"), "undefined block .L7"));
   CHECK(contains(errorsOfLine("MOV %r1:2, 5;"), "wider than 1"));
-  CHECK(contains(errorsOfLine("MOV R255, 5;"), "no register 'R255'"));
+  CHECK(contains(errorsOfLine("MOV R255, 5;"), "unknown register 'R255'"));
   CHECK(contains(errorsOfLine("MOV %r9999999, 5;"), "numbered up to"));
   CHECK(contains(errorsOfLine("MOV %r1, 0x100000000;"), "32 bits"));
   CHECK(contains(errorsOf("module sm_90;\nkernel \"k\" {\n.L0:\n  EXIT;\n"), "does not end"));

@@ -45,10 +45,10 @@ TEST_CASE("instructions that no table row allows") {
   CHECK(contains(faultsOfLine("LDG.E.64 %r11.1:2, desc[%ur13:2][%r10:2];"), "Rd is not aligned to 2"));
   CHECK(contains(faultsOfLine("LDG.E.128 %r12:4, desc[%ur13:2][%r10:2];"), "Rd is not aligned to 4"));
   CHECK(contains(faultsOfLine("LDG.E.64 R3:2, desc[%ur13:2][%r10:2];"), "Rd is not aligned to 2"));
-  CHECK(contains(faultsOfLine("MOV -%r0, 5;"), "Rd is a result and has a modifier"));
+  CHECK(contains(faultsOfLine("MOV -%r0, 5;"), "Rd is a result with a modifier"));
   CHECK(contains(faultsOfLine("IADD3 %r0, |%r1|, 5, RZ;"), "Ra cannot have this modifier"));
-  CHECK(contains(faultsOfLine("MOV %r0, frame[2];"), "frame object that does not exist"));
-  CHECK(contains(faultsOfLine("COPY %ur0, %r1;"), "cannot go from this file"));
+  CHECK(contains(faultsOfLine("MOV %r0, frame[2];"), "undefined frame object"));
+  CHECK(contains(faultsOfLine("COPY %ur0, %r1;"), "no copy between these register files"));
   CHECK(contains(faultsOfLine("COPY %r0, %r10:2;"), "changes the width"));
   CHECK(contains(faultsOfLine("@%up0 MOV %r1, 5;"), "only a uniform instruction"));
   CHECK(contains(faultsOfLine("@%p0 UMOV %ur1, 5;"), "guarded by a uniform predicate"));
@@ -76,15 +76,15 @@ TEST_CASE("instructions that only code can make") {
   }
   SUBCASE("file of the operand") {
     f.setOperand(f.entry()->first, 0, isa::Operand::virt(File::UR, 0));
-    CHECK(contains(render(verify(f)), "in another file than its register"));
+    CHECK(contains(render(verify(f)), "not in the file of its register"));
   }
   SUBCASE("result is no register") {
     f.setOperand(f.entry()->first, 0, isa::Operand::immediate(5));
-    CHECK(contains(render(verify(f)), "is a result and no register"));
+    CHECK(contains(render(verify(f)), "is a result but not a register"));
   }
   SUBCASE("physical register out of range") {
     f.setOperand(f.entry()->first, 0, isa::Operand::physical(File::UR, 63 + 5));
-    CHECK(contains(render(verify(f)), "no register of the machine"));
+    CHECK(contains(render(verify(f)), "not a machine register"));
   }
   SUBCASE("virtual after allocation") {
     f.allocated = true;
@@ -92,7 +92,7 @@ TEST_CASE("instructions that only code can make") {
   }
   SUBCASE("use taken for a definition") {
     f.entry()->first->next->operands[2].isDef = true;
-    CHECK(contains(render(verify(f)), "wrong one of use and definition"));
+    CHECK(contains(render(verify(f)), "listed as a use instead of a definition"));
   }
 }
 
@@ -103,42 +103,42 @@ TEST_CASE("lists of uses that are not those of the code") {
     f.entry()->first->operands[1].reg = 0;
     f.entry()->first->operands[1].kind = isa::Operand::Kind::Reg;
     f.entry()->first->operands[1].flags = isa::Operand::kVirtual;
-    CHECK(contains(render(verify(f)), "list of uses and definitions of register 0"));
+    CHECK(contains(render(verify(f)), "use-def list of register 0"));
   }
   SUBCASE("instruction taken out and forgotten") {
     f.unlink(f.entry()->first);
-    CHECK(contains(render(verify(f)), "an instruction outside of all blocks"));
+    CHECK(contains(render(verify(f)), "an instruction outside all blocks"));
   }
   SUBCASE("head lost") {
     f.vreg(0).refs = nullptr;
-    CHECK(contains(render(verify(f)), "list of uses and definitions of register 0"));
+    CHECK(contains(render(verify(f)), "use-def list of register 0"));
   }
   SUBCASE("place in the block") {
     f.entry()->first->next->prev = nullptr;
-    CHECK(contains(render(verify(f)), "does not know its place"));
+    CHECK(contains(render(verify(f)), "has a wrong parent block"));
   }
   SUBCASE("last instruction") {
     f.entry()->last = f.entry()->first;
-    CHECK(contains(render(verify(f)), "does not know its last instruction"));
+    CHECK(contains(render(verify(f)), "has a wrong last instruction"));
   }
   SUBCASE("ring") {
     f.entry()->last->next = f.entry()->first;
-    CHECK(contains(render(verify(f)), "is there twice"));
+    CHECK(contains(render(verify(f)), "duplicate instruction"));
   }
 }
 
 TEST_CASE("blocks") {
   CHECK(contains(faultsOf(".L0:\n  COPY %r0, 1;\n"), "control runs off the end"));
   CHECK(contains(faultsOf(".L0:\n  @%p0 EXIT;\n"), "control runs off the end"));
-  CHECK(contains(faultsOf(".L0:\n  EXIT;\n  -> .L0;\n"), "falls through behind an unconditional terminator"));
-  CHECK(contains(faultsOf(".L0:\n  EXIT;\n  EXIT;\n"), "terminator stands in the middle"));
+  CHECK(contains(faultsOf(".L0:\n  EXIT;\n  -> .L0;\n"), "falls through after an unconditional terminator"));
+  CHECK(contains(faultsOf(".L0:\n  EXIT;\n  EXIT;\n"), "terminator in the middle"));
   auto module = test::kernel(kGood);
   Function& f = *module->functions[0];
   SUBCASE("label of an erased block") {
     f.eraseBlock(f.block(2));
     const std::string faults = render(verify(f));
-    CHECK(contains(faults, "names a block that does not exist"));
-    CHECK(contains(faults, "falls through to one that does not exist"));
+    CHECK(contains(faults, "refers to an undefined block"));
+    CHECK(contains(faults, "falls through to an undefined block"));
   }
 }
 
@@ -148,7 +148,8 @@ TEST_CASE("phis and SSA form") {
   CHECK(contains(faultsOf(head + "  MOV.PHI %r0, [.L0: 1];\n" + tail), "not those of its block's predecessors"));
   CHECK(contains(faultsOf(head + "  MOV.PHI %r0, [.L0: 1], [.L2: 1];\n" + tail),
                  "not those of its block's predecessors"));
-  CHECK(contains(faultsOf(head + "  COPY %r1, 1;\n  MOV.PHI %r0, [.L0: 1], [.L1: 1];\n" + tail), "behind the head"));
+  CHECK(contains(faultsOf(head + "  COPY %r1, 1;\n  MOV.PHI %r0, [.L0: 1], [.L1: 1];\n" + tail),
+                 "after the first instructions"));
   CHECK(contains(faultsOf(head + "  @%p2 MOV.PHI %r0, [.L0: 1], [.L1: 1];\n" + tail), "has a guard"));
   CHECK(contains(faultsOf(head + "  MOV.PHI %r0, 5;\n" + tail), "pairs of a value and a label"));
   CHECK(contains(faultsOf(head + "  MOV.PHI %r0, %r1, 1, RZ;\n" + tail), "pairs of a value and a label"));
