@@ -4,11 +4,11 @@
 
 namespace orias::regalloc {
 
-/// The products of warp groups find the old sum where they put the new one, as in all code of ptxas: where the
-/// allocator has found another place for it, it is moved there in front of the product. Of an allocated function.
+/// Ties wgmma accumulators: the input is in the registers of the result, as in all code of ptxas;
+/// if the allocator assigned others, it is copied there before the wgmma. For an allocated function.
 void bringSumsTogether(ori::Function& function);
 
-/// Whether the function has products of warp groups.
+/// Whether the function has wgmma instructions.
 bool hasAccumulators(const ori::Function& function);
 
 } // namespace orias::regalloc

@@ -9,6 +9,7 @@
 #include "regalloc/check.h"
 #include "regalloc/frame.h"
 #include "regalloc/function_abi.h"
+#include "regalloc/mend.h"
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
@@ -21,6 +22,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <limits>
+#include <memory>
 #include <optional>
 
 namespace orias::regalloc {
@@ -58,6 +60,18 @@ class Allocator {
     changesCounts_ = ori::hasRegisterRequests(function);
   }
 
+  /// Does file R fit into so many registers as it is?
+  bool fits(unsigned registers) {
+    if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
+    const LiveRanges ranges(function_, File::R);
+    const Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable});
+    if (state_.usesFrame) ++registers; // the stack pointer's
+    const SlotBudget budget = budgetOf(File::R, registers, {}, {});
+    if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
+    Placer placer(function_, webs);
+    return mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::AnyComplete)).failed.empty();
+  }
+
   std::string run() {
     // Lanes that wait in other code have registers of their own there.
     if (hasQuadTextures_ && (hasCalls_ || isCallable(function_)))
@@ -68,7 +82,7 @@ class Allocator {
     if (isCallable(function_)) putEntryFirst(function_);
     // Functions of the program do not know how many registers their callers have left.
     if (changesCounts_ && (hasQuadTextures_ || isCallable(function_) || callsFunctions()))
-      keepCounts("what the kernel calls does not know how many registers are left");
+      keepCounts("a callee does not know the register count of the warp");
     keepsFactors_ = keepFactors(function_);
     for (File file : {File::B, File::UP, File::P, File::UR, File::R}) {
       std::string problem = allocateFile(file);
@@ -131,7 +145,7 @@ class Allocator {
   }
 
   /// The warps keep the registers that they begin with.
-  void keepCounts(std::string_view why = "too few registers would be left to a warp") {
+  void keepCounts(std::string_view why = "too few registers would be left for a warp") {
     changesCounts_ = false;
     if (options_.tell)
       for (const ori::Block* block : function_.layout())
@@ -139,6 +153,7 @@ class Allocator {
           if (instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC)
             options_.tell(instr, fmt::format("'setmaxnreg' ignored: {}", why));
     ori::dropRegisterRequests(function_);
+    code_.reset();
   }
 
   /// How many of the registers of a warp values may take.
@@ -188,7 +203,8 @@ class Allocator {
     unsigned crowdedPasses = 0;
     for (unsigned pass = 0;; ++pass) {
       state_.grow(function_);
-      const LiveRanges ranges(function_, file, options_.namedWrites != nullptr);
+      if (!code_) code_ = std::make_shared<const NumberedCode>(function_);
+      const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
       if (webs.all.empty()) return {};
       const CallPoints calls = callPoints(ranges);
@@ -197,26 +213,28 @@ class Allocator {
       unsigned excess = 0; // registers that are wanted at one point beyond those that there are
       if (!everything) {
         const SlotBudget budget = budgetOf(file, limit, limits, calls);
+        Placer placer(function_, webs);
         Placement placement;
         // With more values live at once than there are registers, no order of placing them helps.
         const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
         excess = occupied - std::min(occupied, limit);
         if (!canSpill(file) || excess == 0) {
-          placement = bestPlacement(webs, budget);
+          placement = bestPlacement(webs, placer, budget);
           if (placement.failed.empty()) {
-            if (file == File::R) placement = tightened(webs, budget, std::move(placement), occupied);
-            keep(webs, rotatedPlacement(webs, budget, std::move(placement)), file);
+            if (file == File::R) placement = tightened(webs, placer, budget, std::move(placement), occupied);
+            keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
             return {};
           }
           ++crowdedPasses;
         }
         if (file == File::R && changesCounts_ && pass == 0 && !needsMore(webs, ranges)) {
-          keepCounts("no more registers are needed than there are at entry, but more than would be left");
+          keepCounts("the register count at entry suffices, but the reduced count does not");
           continue;
         }
         if (file == File::R && keepsFactors_) {
           keepsFactors_ = false;
           letFactorsGo(function_);
+          code_.reset();
           continue;
         }
         if (canSpill(file) && pass < kMaxSpillPasses) victims = chooseVictims(webs, placement, budget, crowdedPasses);
@@ -232,8 +250,7 @@ class Allocator {
       }
       if (victims.empty())
         return fmt::format(
-            "function '{}' needs more {} registers than the {} that it may use; raise -maxrregcount or the "
-            "launch bounds",
+            "function '{}' needs more {} registers than its limit of {}; raise -maxrregcount or the launch bounds",
             function_.name(), fileName(file), limit);
       everything = false;
       bool arePromoted = false;
@@ -244,6 +261,7 @@ class Allocator {
         spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual, excess, recomputation);
         arePromoted |= isPromoted;
       }
+      code_.reset();
       if (arePromoted)
         if (std::string problem = allocateFile(File::UR); !problem.empty()) return problem;
     }
@@ -343,14 +361,17 @@ class Allocator {
     return budget;
   }
 
-  Placement bestPlacement(const Webs& webs, const SlotBudget& budget) const {
-    Placement best = place(function_, webs, budget, Order::ConstrainedFirst);
+  enum class Wanted : std::uint8_t { FewestRegisters, AnyComplete };
+
+  Placement bestPlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
+                          Wanted wanted = Wanted::FewestRegisters) const {
+    Placement best = placer.place(budget, Order::ConstrainedFirst);
+    if (wanted == Wanted::AnyComplete && best.failed.empty()) return best;
     auto isBetter = [](const Placement& a, const Placement& b) {
       return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
     };
     if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)
-      if (Placement other = place(function_, webs, budget, Order::ByStart); isBetter(other, best))
-        best = std::move(other);
+      if (Placement other = placer.place(budget, Order::ByStart); isBetter(other, best)) best = std::move(other);
     // What found no run goes first next time.
     std::vector<bool> isEarly(webs.all.size(), false);
     std::vector<std::uint32_t> failed = best.failed;
@@ -358,7 +379,7 @@ class Allocator {
       for (unsigned i = 0; i < kMaxReorderings && !best.failed.empty() && !options_.singlePass; ++i) {
         for (std::uint32_t w : failed)
           isEarly[w] = true;
-        Placement other = place(function_, webs, budget, order, isEarly);
+        Placement other = placer.place(budget, order, isEarly);
         failed = other.failed;
         if (isBetter(other, best)) best = std::move(other);
       }
@@ -370,18 +391,19 @@ class Allocator {
 
   /// A placement in the occupancy class of what is live at once, where the one given takes more: with so few registers
   /// for a limit, webs that find no run of them go first.
-  Placement tightened(const Webs& webs, SlotBudget budget, Placement placement, unsigned occupied) const {
+  Placement tightened(const Webs& webs, Placer& placer, SlotBudget budget, Placement placement,
+                      unsigned occupied) const {
     if (!options_.freeRegisters || options_.singlePass || changesCounts_) return placement;
     if (state_.usesFrame) ++occupied;
     budget.limit = std::min(options_.freeRegisters(occupied), budget.limit);
     if (placement.used <= budget.limit) return placement;
-    Placement tight = bestPlacement(webs, budget);
+    Placement tight = mend(webs, budget, bestPlacement(webs, placer, budget));
     return tight.failed.empty() ? tight : placement;
   }
 
   /// The placement again, with registers of R and P given out in turn as far as they are free. Then fewer results wait
   /// for the last access to their register.
-  Placement rotatedPlacement(const Webs& webs, SlotBudget budget, Placement placement) const {
+  Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
     const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P;
     if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr ||
         hasAccumulators(function_))
@@ -391,10 +413,10 @@ class Allocator {
       const unsigned free = options_.freeRegisters ? options_.freeRegisters(placement.used) : 0;
       budget.rotated = std::min(std::max(free, placement.used), budget.limit);
     }
-    Placement rotated = place(function_, webs, budget, Order::ConstrainedFirst);
+    Placement rotated = placer.place(budget, Order::ConstrainedFirst);
     if (rotated.failed.empty() && rotated.used <= budget.rotated) return rotated;
     // At least what is reloaded stays in a register for a while (forwardReloads).
-    return budget.file == File::R ? regalloc::spread(function_, webs, budget, std::move(placement)) : placement;
+    return budget.file == File::R ? placer.spread(budget, std::move(placement)) : placement;
   }
 
   void keep(const Webs& webs, const Placement& placement, File file) {
@@ -428,7 +450,7 @@ class Allocator {
     if (!options_.remark) return;
     for (std::size_t i = 0; i < web.members.size(); ++i) {
       const std::string_view name = function_.vreg(web.members[i].first).name;
-      const char* where = kind == Recomputed        ? ": made again where it is read"
+      const char* where = kind == Recomputed        ? ": rematerialized at its uses"
                           : kind == UniformRegister ? " to uniform registers"
                                                     : "";
       options_.remark(writers[i],
@@ -445,8 +467,8 @@ class Allocator {
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)
-          if (instr.op_(i).isVirtual()) function_.setOperand(&instr, i, physicalOf(instr.op_(i)));
-        if (instr.guard().isVirtual()) function_.setGuard(&instr, physicalOf(instr.guard()));
+          if (instr.op_(i).isVirtual()) function_.moveResult(&instr, i, physicalOf(instr.op_(i)));
+        if (instr.guard().isVirtual()) function_.moveGuard(&instr, physicalOf(instr.guard()));
       }
     function_.allocated = true;
     expandAddresses(function_);
@@ -512,6 +534,7 @@ class Allocator {
   Function& function_;
   const AllocationOptions& options_;
   SpillState state_;
+  std::shared_ptr<const NumberedCode> code_;   // as it is now, for all files; null when it has changed
   std::optional<UniformRefuge> uniformRefuge_; // made when file R is short for the first time
   std::vector<std::uint32_t> physical_;
   const bool hasCalls_, hasQuadTextures_;
@@ -521,6 +544,10 @@ class Allocator {
 };
 
 } // namespace
+
+bool fitsRegisters(Function& function, unsigned registers) {
+  return Allocator(function, {}).fits(registers);
+}
 
 std::string allocateRegisters(Function& function, const AllocationOptions& options) {
   return Allocator(function, options).run();

@@ -8,10 +8,10 @@
 
 namespace orias::regalloc {
 
-/// An instruction that spilling put in: it moves a value between a register and its place of refuge, or makes it again.
+/// A spill instruction: moves a value between a register and its spill location, or rematerializes it.
 struct SpillMove {
   enum class Kind : std::uint8_t {
-    Store, ///< register to frame: operand `reg` goes to the words that the instruction's Frame operand names
+    Store, ///< register to frame: operand `reg` is stored to the words of the Frame operand
     Load,  ///< frame to register
     Move,  ///< to or from a register of another file (P or UR kept in R): operand `from` becomes operand `reg`
     Remat  ///< computes the value anew into operand `reg`
@@ -26,7 +26,7 @@ struct SpillMove {
 struct Assignment {
   std::vector<std::uint32_t>
       physical; ///< first physical register, by virtual register; ~0 where it never holds anything
-  /// Temporaries of spill code stand for (a part of) another register: itself and 0 for all ordinary ones.
+  /// Temporaries of spill code represent (a component of) another register: itself and 0 for all ordinary ones.
   std::vector<ori::VRegId> standsFor;
   std::vector<std::uint8_t> partOf;                       ///< first component of standsFor
   std::unordered_map<ori::InstrId, SpillMove> spillMoves; ///< looked up only, never walked

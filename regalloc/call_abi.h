@@ -7,7 +7,7 @@
 
 namespace orias::regalloc {
 
-// How code is called that is compiled apart (observed: what ptxas puts where around CALL.ABS, and what it keeps in
+// The ABI of separately compiled code (observed: the registers of ptxas around CALL.ABS, and what it preserves in
 // registers across it, on sm_90).
 
 /// There are two sorts of callees.
@@ -17,13 +17,13 @@ enum class Convention : std::uint8_t {
   Pointer   ///< any through a pointer, where arguments leave no room for it
 };
 
-inline constexpr std::uint32_t kStackPointer = 1; ///< R1; grows down, is the same behind a call
+inline constexpr std::uint32_t kStackPointer = 1; ///< R1; grows down, unchanged after a call
 /// R2 stays at the frame where the stack pointer moves (observed); callees keep it.
 inline constexpr std::uint32_t kFramePointer = 2;
 inline constexpr std::uint32_t kFirstArgument = 4; ///< the words of arguments and results, from R4 on
 inline constexpr std::uint32_t kMostArguments = 12;
-inline constexpr std::uint32_t kCalleeAddress = 14; ///< ours to choose: behind the arguments that the driver takes
-/// Where a pointer is called from when arguments take that place. R3 is free there, R2 is lost to the caller.
+inline constexpr std::uint32_t kCalleeAddress = 14; ///< our choice: after the arguments of driver functions
+/// Callee address of an indirect call if arguments occupy that register. R3 is free there, R2 is lost to the caller.
 inline constexpr std::uint32_t kCalleeBelowArguments = 2;
 inline constexpr std::uint32_t kArgumentsBelowCallee = kCalleeAddress - kFirstArgument;
 inline constexpr std::uint32_t kReturnAddress = 20;

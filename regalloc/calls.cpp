@@ -120,7 +120,8 @@ void expand(ori::Function& function, ori::Instr* call) {
 ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::uint32_t pair, std::uint32_t scratch) {
   ori::Builder b = ori::Builder::before(function, call);
   b.setSource(call->source);
-  if (!function.module().target().hasClusters()) return emitOwnAddress(function, b, call, reg(pair, 2), scratch);
+  if (!function.module().target().has(isa::Capability::LabelAddresses))
+    return emitOwnAddress(function, b, call, reg(pair, 2), scratch);
   ori::Block* behind = function.splitAfter(call);
   b.emit(Op::LEPC, {reg(pair, 2), IsaOperand::label(behind->id)});
   return behind;
@@ -188,7 +189,7 @@ bool startsWithLepc(const ori::Block& block) {
 } // namespace
 
 void settleReturnAddresses(ori::Function& function) {
-  if (function.module().target().hasClusters()) return;
+  if (function.module().target().has(isa::Capability::LabelAddresses)) return;
   constexpr std::int32_t kInstructionBytes = 16;
   ori::Block* before = nullptr; // the only way into a block of LEPC is from there
   for (ori::Block* block : function.layout()) {

@@ -31,15 +31,15 @@ inline Convention conventionOf(const ori::Instr& call) {
 }
 bool hasCalls(const ori::Function& function);
 
-/// One word that goes to a register of file R.
+/// A 32-bit value that is moved to a register of file R.
 struct Move {
   std::uint32_t to;
   isa::Operand from; ///< a register, or anything else that MOV takes
 };
-/// Moves that happen at once, one after the other; `scratch` is free before them and nobody's target.
+/// Sequentializes parallel moves; `scratch` is free before them and not a target.
 void emitMoves(ori::Builder& b, std::vector<Move> moves, std::uint32_t scratch);
 
-/// Puts the address of the place behind a call into the pair that begins with register `pair`, and has that place begin
+/// Writes the return address of a call to the pair that begins with register `pair`, and makes the return point begin
 /// a block, which is returned. Chips before sm_90 compute it with `scratch`.
 ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::uint32_t pair, std::uint32_t scratch);
 
@@ -48,11 +48,11 @@ ori::Block* emitReturnAddress(ori::Function& function, ori::Instr* call, std::ui
 /// the result. Each call ends a block.
 void expandCalls(ori::Function& function);
 
-/// Turns the addresses of symbols into moves of words that a linker writes.
+/// Replaces symbol addresses with moves of words that a linker relocates.
 void expandAddresses(ori::Function& function);
 
-/// Chips before sm_90 add a distance to the address of LEPC: that from there to behind the call. To be asked for again
-/// when instructions were put between the two, or NOPs in front of LEPC, which move away.
+/// Targets before sm_90 add an offset to the address of LEPC: the distance to the return point. To be
+/// recomputed if instructions were inserted between the two, or NOPs before LEPC.
 void settleReturnAddresses(ori::Function& function);
 
 } // namespace orias::regalloc

@@ -11,7 +11,9 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <iterator>
 #include <optional>
+#include <span>
 
 namespace orias::regalloc {
 
@@ -158,9 +160,14 @@ class Checker {
     checkShapes();
     if (!faults_.empty()) return std::move(faults_);
     findGlobalUnits();
-    warpEdges_.resize(function_.blockIdCount());
-    if (usesWarpValues()) findWarpEdges();
-    flow();
+    if (usesWarpValues()) findSides();
+    flow(false);
+    if (!faults_.empty() && !sides_.empty()) {
+      // Without regard to the branch, a side of it ends with what other paths to its end bring, too.
+      faults_.clear();
+      in_.assign(function_.blockIdCount(), {});
+      flow(true);
+    }
     return std::move(faults_);
   }
 
@@ -207,7 +214,7 @@ class Checker {
         for (const Operand& o : instr.refs())
           if (namesVirtual(o) && !o.isDef) see(instr, o, false);
         // Spill code moves values that come from elsewhere.
-        const bool startsValue = !instr.isGuarded() && !spillMove(instr);
+        const bool startsValue = (!instr.isGuarded() || instr.hasUndefinedRest) && !spillMove(instr);
         for (const Operand& o : instr.refs())
           if (namesVirtual(o) && o.isDef) see(instr, o, startsValue);
         // The definition of what is made anew is gone: take it that there is a value from the beginning on.
@@ -225,49 +232,62 @@ class Checker {
 
   // --- edges
 
-  /// From the ends of each side of a divergent branch to the beginnings of its other sides.
-  void findWarpEdges() {
+  /// The blocks from one successor of a branch up to where the successors of the branch meet.
+  struct Side {
+    BlockId branch;
+    std::vector<BlockId> blocks; ///< the successor of the branch first
+    std::vector<BlockId> ends;   ///< blocks that leave the side
+    std::vector<BlockId> others; ///< the first blocks of the branch's other sides, which may run after this one
+  };
+
+  void findSides() {
     const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
     std::vector<std::uint32_t> mark(function_.blockIdCount(), 0);
     std::uint32_t stamp = 0;
     std::size_t steps = 0;
     for (BlockId branch : cfg_.reversePostOrder()) {
-      auto sides = cfg_.successors(branch);
-      if (sides.size() < 2 || steps > kMostRegionSteps) continue;
+      auto successors = cfg_.successors(branch);
+      if (successors.size() < 2 || steps > kMostRegionSteps) continue;
       const BlockId meet = postDominators.idom(branch);
-      if (std::count_if(sides.begin(), sides.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
-      // A side without instructions leaves the registers as they are, whenever it runs.
-      std::vector<BlockId> begins;
-      std::vector<std::vector<BlockId>> ends;
-      for (BlockId first : sides) {
-        if (first == meet) continue;
-        std::vector<BlockId> side{first}, leaving;
-        mark[first] = ++stamp;
-        for (std::size_t i = 0; i < side.size(); ++i) {
-          auto next = cfg_.successors(side[i]);
+      if (std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return s != meet; }) < 2) continue;
+      const std::size_t first = sides_.size();
+      for (BlockId successor : successors) {
+        if (successor == meet) continue;
+        Side side{branch, {successor}, {}, {}};
+        mark[successor] = ++stamp;
+        for (std::size_t i = 0; i < side.blocks.size(); ++i) {
+          auto next = cfg_.successors(side.blocks[i]);
           bool leaves = next.empty();
           for (BlockId s : next) {
             leaves |= s == meet;
             if (s == meet || mark[s] == stamp) continue;
             mark[s] = stamp;
-            side.push_back(s);
+            side.blocks.push_back(s);
           }
-          if (leaves) leaving.push_back(side[i]);
+          if (leaves) side.ends.push_back(side.blocks[i]);
         }
-        steps += side.size();
-        if (std::ranges::all_of(side, [&](BlockId s) { return function_.block(s)->empty(); })) continue;
-        begins.push_back(first);
-        ends.push_back(std::move(leaving));
+        steps += side.blocks.size();
+        // A side without instructions leaves the registers as they are, whenever it runs.
+        if (std::ranges::all_of(side.blocks, [&](BlockId s) { return function_.block(s)->empty(); })) continue;
+        sides_.push_back(std::move(side));
       }
-      for (std::size_t i = 0; i < begins.size(); ++i)
-        for (BlockId end : ends[i])
-          for (BlockId other : begins)
-            if (other != begins[i]) warpEdges_[end].push_back(other);
+      for (std::size_t i = first; i < sides_.size(); ++i)
+        for (std::size_t j = first; j < sides_.size(); ++j)
+          if (j != i) sides_[i].others.push_back(sides_[j].blocks.front());
     }
-    for (auto& targets : warpEdges_) {
+  }
+
+  /// From the ends of sides to the beginnings of the others, by block.
+  std::vector<std::vector<BlockId>> warpEdges(const std::vector<const Side*>& sides) const {
+    std::vector<std::vector<BlockId>> edges(function_.blockIdCount());
+    for (const Side* side : sides)
+      for (BlockId end : side->ends)
+        edges[end].insert(edges[end].end(), side->others.begin(), side->others.end());
+    for (auto& targets : edges) {
       std::sort(targets.begin(), targets.end());
       targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     }
+    return edges;
   }
 
   // --- names
@@ -289,7 +309,9 @@ class Checker {
 
   // --- data flow
 
-  void flow() {
+  /// Finds what holds at the beginning of each block, and reports uses that find something else. `bySide`: what a side
+  /// of a branch leaves in the registers of the warp is found by a data flow of its own, which begins at the branch.
+  void flow(bool bySide) {
     Holdings holdings(locationCount_, unitCount_);
     mayHaveValue_.assign(unitCount_, false);
     State& entry = in_[function_.entry()->id];
@@ -298,36 +320,94 @@ class Checker {
     for (Unit u : madeAnew_)
       if (globalNumber_[u] != kNowhere) entry.mayHaveValue[globalNumber_[u]] = true;
 
+    std::vector<const Side*> all;
+    for (const Side& side : sides_)
+      all.push_back(&side);
     std::vector<bool> dirty(function_.blockIdCount(), false);
     dirty[function_.entry()->id] = true;
-    for (bool again = true; again;) {
-      again = false;
-      for (BlockId b : cfg_.reversePostOrder()) {
-        if (!dirty[b] || !in_[b].reached) continue;
-        dirty[b] = false;
-        load(in_[b], holdings);
-        for (Instr& instr : *function_.block(b))
-          step(instr, holdings, false);
-        const State out = store(holdings);
-        auto pass = [&](BlockId to, bool warpOnly) {
-          if (warpOnly && !in_[to].reached) {
-            dirty[b] = again = true; // its branch comes later in this order
-            return;
-          }
-          if (!meet(in_[to], out, warpOnly)) return;
-          dirty[to] = again = true;
-        };
-        for (BlockId s : cfg_.successors(b))
-          pass(s, false);
-        for (BlockId s : warpEdges_[b])
-          pass(s, true);
-      }
+    if (!bySide) {
+      propagate(in_, dirty, cfg_.reversePostOrder(), warpEdges(all), holdings);
+    } else {
+      const std::vector<std::vector<BlockId>> none(function_.blockIdCount());
+      do
+        propagate(in_, dirty, cfg_.reversePostOrder(), none, holdings);
+      while (passSides(dirty, holdings));
     }
     for (BlockId b : cfg_.reversePostOrder()) {
       load(in_[b], holdings);
       for (Instr& instr : *function_.block(b))
         step(instr, holdings, true);
     }
+  }
+
+  /// Takes states along the edges between `blocks` (in reverse post-order) until nothing changes, beginning with those
+  /// that are dirty.
+  void propagate(std::vector<State>& in, std::vector<bool>& dirty, std::span<const BlockId> blocks,
+                 const std::vector<std::vector<BlockId>>& warpEdges, Holdings& holdings) {
+    std::vector<bool> inside(function_.blockIdCount(), false);
+    for (BlockId b : blocks)
+      inside[b] = true;
+    for (bool again = true; again;) {
+      again = false;
+      for (BlockId b : blocks) {
+        if (!dirty[b] || !in[b].reached) continue;
+        dirty[b] = false;
+        const State out = after(in[b], b, holdings);
+        auto pass = [&](BlockId to, bool warpOnly) {
+          if (!inside[to]) return;
+          if (warpOnly && !in[to].reached) {
+            dirty[b] = again = true; // its branch comes later in this order
+            return;
+          }
+          if (!meet(in[to], out, warpOnly)) return;
+          dirty[to] = again = true;
+        };
+        for (BlockId s : cfg_.successors(b))
+          pass(s, false);
+        for (BlockId s : warpEdges[b])
+          pass(s, true);
+      }
+    }
+  }
+
+  /// What each side of a branch leaves reaches the other sides of the branch. True if that changed something.
+  bool passSides(std::vector<bool>& dirty, Holdings& holdings) {
+    bool changed = false;
+    std::vector<State> local(function_.blockIdCount());
+    std::vector<bool> inside(function_.blockIdCount(), false);
+    std::vector<bool> todo(function_.blockIdCount(), false);
+    for (const Side& side : sides_) {
+      if (!in_[side.branch].reached) continue;
+      for (BlockId b : side.blocks)
+        inside[b] = true;
+      std::vector<BlockId> blocks;
+      std::ranges::copy_if(cfg_.reversePostOrder(), std::back_inserter(blocks), [&](BlockId b) { return inside[b]; });
+      std::vector<const Side*> inner;
+      for (const Side& s : sides_)
+        if (inside[s.branch]) inner.push_back(&s);
+      local[side.blocks.front()] = after(in_[side.branch], side.branch, holdings);
+      todo[side.blocks.front()] = true;
+      propagate(local, todo, blocks, warpEdges(inner), holdings);
+      for (BlockId end : side.ends) {
+        if (!local[end].reached) continue;
+        const State out = after(local[end], end, holdings);
+        for (BlockId other : side.others)
+          if (in_[other].reached && meet(in_[other], out, true)) dirty[other] = changed = true;
+      }
+      for (BlockId b : side.blocks) {
+        inside[b] = todo[b] = false;
+        local[b] = {};
+      }
+    }
+    return changed;
+  }
+
+  /// What holds at the end of a block.
+  State after(const State& in, BlockId block, Holdings& holdings) {
+    load(in, holdings);
+    for (Instr& instr : *function_.block(block))
+      step(instr, holdings, false);
+    return store(holdings);
   }
 
   void load(const State& state, Holdings& holdings) {
@@ -434,7 +514,8 @@ class Checker {
         }
         const Location l = locationOf(o, i);
         const std::optional<Guard> guard = guardOf(instr);
-        if (instr.isGuarded() && mayHaveValue_[u] && !runsForElectedLane(instr, o)) {
+        const bool hasOldValue = mayHaveValue_[u] && !instr.hasUndefinedRest;
+        if (instr.isGuarded() && hasOldValue && !runsForElectedLane(instr, o)) {
           defineUnder(guard, u, l, holdings);
           continue;
         }
@@ -444,7 +525,7 @@ class Checker {
           for (Unit other : copied_[i])
             if (other != u) holdings.add(l, other);
         holdings.add(l, u);
-        if (guard && !mayHaveValue_[u]) holdings.addFact({kNowhere, u, guard->complement()});
+        if (guard && !hasOldValue) holdings.addFact({kNowhere, u, guard->complement()});
         mayHaveValue_[u] = true;
       }
     }
@@ -597,7 +678,7 @@ class Checker {
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
       if (!mayHaveValue_[u]) continue;
-      if (!hasPlace(o)) return fault(instr, "reads a register that has a value but no place");
+      if (!hasPlace(o)) return fault(instr, "reads a value that has no location");
       if (holdings.holds(locationOf(o, i), u)) continue;
       if (guard && &o != &instr.guard() && holdings.holdsUnder(locationOf(o, i), u, *guard)) continue;
       return fault(instr, fmt::format("register {} does not hold component {} of virtual register {}", numberOf(o, i),
@@ -629,7 +710,7 @@ class Checker {
       const Operand& o = instr.op_(slot);
       if (o.isDef || static_cast<int>(slot) == old || !o.isReg(File::R) || !namesVirtual(o) || !hasPlace(o)) continue;
       for (unsigned i = 0; i < o.width; ++i)
-        if (has(results, locationOf(o, i))) return fault(instr, "a product in what it reads still");
+        if (has(results, locationOf(o, i))) return fault(instr, "an operand of a wgmma in flight");
     }
   }
 
@@ -637,7 +718,7 @@ class Checker {
     if (move.kind != SpillMove::Kind::Store && move.kind != SpillMove::Kind::Load) return;
     const unsigned width = instr.op_(move.reg).width;
     for (unsigned i = 0; i < width; ++i)
-      if (wordOf(instr, i) == kNowhere) return fault(instr, "spill code outside of its slot");
+      if (wordOf(instr, i) == kNowhere) return fault(instr, "spill code outside its stack slot");
     for (const Operand& o : instr.ops())
       if (o.kind == isa::Operand::Kind::Frame &&
           (o.imm % (4 * static_cast<std::int32_t>(width)) != 0 || function_.frame[o.reg].align % (4 * width) != 0))
@@ -653,7 +734,7 @@ class Checker {
   std::vector<Unit> globalUnits_, madeAnew_;
   std::vector<std::uint32_t> globalNumber_; // by unit
   std::vector<bool> mayHaveValue_;          // by unit, at the current instruction
-  std::vector<std::vector<BlockId>> warpEdges_;
+  std::vector<Side> sides_;
   std::vector<std::vector<Unit>> copied_; // scratch
   std::vector<Unit> elected_;             // predicates that hold in one active lane
   Location fileBase_[isa::kFileCount] = {};

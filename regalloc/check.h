@@ -16,21 +16,21 @@ namespace orias::regalloc {
 ///   spill store, load, move:        the target location takes the source's set
 ///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l holds u
 ///                                   where the guard is true, and all others where it is false, until the block ends
-///                                   or the predicate changes; both halves in one place are the whole
+///                                   or the predicate changes; both halves in one location are the whole
 ///                                   (of a register of the warp, under the result of ELECT: as a definition)
 ///   join of paths:                  intersection, where a component without a value on one path counts as held there
-///   use of u in l:                  a fault unless l holds u (where the guard is true), or u can have no value here
+///   use of u in l:                  an error unless l holds u (where the guard is true), or u can have no value here
 ///
 /// (the scheme of regalloc2's checker, with sets for coalesced copies). For the registers of the warp (UR, UP, B) there
 /// are further edges: from each end of a divergent side to the beginnings of the others, since those run in any order.
 /// Also checked: alignment, numbers within the file, results of one instruction on top of each other, spill code that
 /// leaves its slot, the stack pointer.
 ///
-/// Returns the faults, each with its instruction, at most 20; empty when the allocation is right.
+/// Returns the errors, each with its instruction, at most 20; empty if the allocation is correct.
 std::vector<std::string> check(const ori::Function& function, const Assignment& assignment);
 
 /// For functions whose warps give registers back and take them, once allocated: no instruction names a register of file
-/// R that its warp may not have there, with as many at the entry as the statistics say. Returns the faults, as above.
+/// R that its warp may not have there, with as many at the entry as the statistics say. Returns the errors, as above.
 std::vector<std::string> checkRegisterCounts(const ori::Function& function);
 
 } // namespace orias::regalloc

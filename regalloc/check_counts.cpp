@@ -24,7 +24,7 @@ std::vector<std::string> checkRegisterCounts(const ori::Function& function) {
                             if (t.file == isa::File::R && t.reg != isa::kRZ) highest = std::max(highest, t.reg);
                           });
         if (highest >= count && faults.size() < kMostFaults)
-          faults.push_back(fmt::format("{}: names register {} where a warp may have {} only",
+          faults.push_back(fmt::format("{}: uses register {}, but the warp may have only {}",
                                        ori::print(function, instr), highest, count));
       });
   return faults;

@@ -6,6 +6,7 @@
 #include "ori/builder.h"
 #include "ori/module.h"
 #include "regalloc/call_abi.h"
+#include "support/align.h"
 
 #include <algorithm>
 #include <numeric>
@@ -17,10 +18,6 @@ using IsaOperand = isa::Operand;
 
 namespace {
 constexpr std::uint32_t kStackGranule = 8;
-
-std::uint32_t alignUp(std::uint32_t value, std::uint32_t align) {
-  return (value + align - 1) / align * align;
-}
 } // namespace
 
 std::uint32_t frameAlignment(const ori::Function& function) {

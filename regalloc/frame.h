@@ -6,12 +6,12 @@ namespace orias::regalloc {
 
 /// What the stack pointer has to be a multiple of, 8 at least.
 std::uint32_t frameAlignment(const ori::Function& function);
-/// Callers keep stack pointers that are multiples of 8, or of what their parameters on the stack want: a function that
+/// Callers keep stack pointers that are multiples of 8, or of the alignment of their stack parameters: a function that
 /// needs more sees to it itself.
 bool alignsStack(const ori::Function& function);
 
 /// Gives each frame object its offset from the stack pointer, what is passed to callees first, then largest alignment
-/// first, and replaces Frame operands by immediates. What callers pass lies behind the frame. Returns the size of the
+/// first, and replaces Frame operands by immediates. Stack parameters are above the frame. Returns the size of the
 /// frame in bytes, a multiple of 8 (the ABI's stack granule; observed in ptxas' output).
 unsigned layOutFrame(ori::Function& function);
 
@@ -22,7 +22,7 @@ void useFramePointer(ori::Function& function);
 /// Puts the stack-pointer set-up at the top of the function: R1 = c[0x0][stack pointer] - frameBytes.
 void insertPrologue(ori::Function& function, unsigned frameBytes);
 
-/// The same for a function that returns: R1 -= frameBytes at its top, aligned if need be, and back in front of each
+/// The same for a function that returns: R1 -= frameBytes at its top, aligned if needed, and restored before each
 /// RET.
 void insertFrame(ori::Function& function, unsigned frameBytes);
 

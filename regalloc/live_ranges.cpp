@@ -2,10 +2,9 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
-#include "ori/analysis/cfg.h"
 #include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
 #include "regalloc/products.h"
+#include "support/check.h"
 
 #include <algorithm>
 
@@ -120,8 +119,18 @@ void Range::reverse() {
   std::reverse(segments_.begin(), segments_.end());
 }
 
-LiveRanges::LiveRanges(const Function& function, File file, bool keepsUnread) {
-  numberInstructions(function);
+NumberedCode::NumberedCode(const Function& function)
+    : cfg_(function), liveness_(cfg_), vregs_(function.vregCount()), number_(function.instrIdCount(), 0) {
+  for (const Block* block : function.layout())
+    for (Instr& instr : *block) {
+      number_[instr.id] = static_cast<std::uint32_t>(order_.size());
+      order_.push_back(&instr);
+    }
+}
+
+LiveRanges::LiveRanges(std::shared_ptr<const NumberedCode> code, File file, bool keepsUnread) : code_(std::move(code)) {
+  ORIAS_CHECK(code_->hasAll(), "the code has grown since its liveness was found");
+  const Function& function = code_->function();
   firstUnit_.resize(function.vregCount());
   std::uint32_t units = 0;
   for (ori::VRegId v = 0; v < function.vregCount(); ++v) {
@@ -129,17 +138,7 @@ LiveRanges::LiveRanges(const Function& function, File file, bool keepsUnread) {
     if (function.vreg(v).file == file) units += function.vreg(v).width;
   }
   units_.resize(units);
-  if (units) build(function, file, keepsUnread);
-}
-
-void LiveRanges::numberInstructions(const Function& function) {
-  number_.assign(function.instrIdCount(), 0);
-  for (const Block* block : function.layout())
-    for (Instr& instr : *block) {
-      number_[instr.id] = static_cast<std::uint32_t>(order_.size());
-      order_.push_back(&instr);
-    }
-  pointCount_ = static_cast<Point>(2 * order_.size());
+  if (units) build(file, keepsUnread);
 }
 
 namespace {
@@ -166,9 +165,9 @@ bool isDropped(const Function& function, ori::VRegId v) {
 
 } // namespace
 
-void LiveRanges::build(const Function& function, File file, bool keepsUnread) {
-  const ori::Cfg cfg(function);
-  const ori::Liveness liveness(cfg);
+void LiveRanges::build(File file, bool keepsUnread) {
+  const Function& function = code_->function();
+  const ori::Liveness& liveness = code_->liveness();
   const ori::Components& components = liveness.components();
   auto forEachUnitIn = [&](const ori::SparseBits& live, auto&& f) {
     live.forEach([&](ori::CompId c) {
@@ -186,8 +185,8 @@ void LiveRanges::build(const Function& function, File file, bool keepsUnread) {
   for (auto at = function.layout().rbegin(); at != function.layout().rend(); ++at) {
     const Block* block = *at;
     if (block->empty()) continue;
-    const Point top = 2 * number_[block->first->id];
-    const Point bottom = 2 * number_[block->last->id] + 2;
+    const Point top = usePoint(*block->first);
+    const Point bottom = usePoint(*block->last) + 2;
     open.clear();
     auto begin = [&](std::uint32_t u, Point end) {
       if (liveUntil[u] != 0) return;
@@ -196,7 +195,7 @@ void LiveRanges::build(const Function& function, File file, bool keepsUnread) {
     };
     forEachUnitIn(liveness.liveOut(block->id), [&](std::uint32_t u) { begin(u, bottom); });
     for (Instr* instr = block->last; instr; instr = instr->prev) {
-      const Point use = 2 * number_[instr->id];
+      const Point use = usePoint(*instr);
       for (const Operand& o : instr->refs())
         if (namesVirtual(o, file) && o.isDef && !dropped[o.reg])
           for (unsigned i = 0; i < registersOf(o); ++i) {
@@ -221,12 +220,14 @@ void LiveRanges::build(const Function& function, File file, bool keepsUnread) {
   }
   for (Range& unit : units_)
     unit.reverse();
-  if (isWarpFile(file)) extendOverDivergence(function, cfg);
+  if (isWarpFile(file)) extendOverDivergence();
 }
 
 /// What lives on one side of a divergent branch lives throughout the other sides. Values inside one block need no more
 /// room themselves: they stay clear of what has been extended over them.
-void LiveRanges::extendOverDivergence(const Function& function, const ori::Cfg& cfg) {
+void LiveRanges::extendOverDivergence() {
+  const Function& function = code_->function();
+  const ori::Cfg& cfg = code_->cfg();
   auto isLocal = [&](const Range& range) {
     return range.empty() || instrAt(range.start())->block == instrAt(range.end() - 1)->block;
   };
@@ -236,9 +237,7 @@ void LiveRanges::extendOverDivergence(const Function& function, const ori::Cfg& 
   std::vector<std::uint32_t> mark(function.blockIdCount(), 0);
   std::uint32_t stamp = 0;
   std::size_t steps = 0;
-  auto pointsOf = [&](const Block& block) {
-    return Segment{2 * number_[block.first->id], 2 * number_[block.last->id] + 2};
-  };
+  auto pointsOf = [&](const Block& block) { return Segment{usePoint(*block.first), usePoint(*block.last) + 2}; };
   std::vector<std::vector<Range>> branches; // their sides
   for (const Block* branch : function.layout()) {
     if (cfg.successors(branch->id).size() < 2) continue;
@@ -247,7 +246,7 @@ void LiveRanges::extendOverDivergence(const Function& function, const ori::Cfg& 
     for (ori::BlockId first : cfg.successors(branch->id)) {
       if (first == meet) continue;
       if (steps > kMostRegionSteps) {
-        sides.emplace_back().add({0, pointCount_});
+        sides.emplace_back().add({0, pointCount()});
         continue;
       }
       ++stamp;
@@ -296,7 +295,7 @@ bool LiveRanges::isLiveAnywhere(ori::VRegId reg) const {
 }
 
 unsigned LiveRanges::mostLive() const {
-  return mostAtOnce(pointCount_, [&](auto&& f) { std::for_each(units_.begin(), units_.end(), f); });
+  return mostAtOnce(pointCount(), [&](auto&& f) { std::for_each(units_.begin(), units_.end(), f); });
 }
 
 } // namespace orias::regalloc

@@ -1,16 +1,13 @@
 #pragma once
 
-#include "ori/function.h"
+#include "ori/analysis/liveness.h"
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
-
-namespace orias::ori {
-class Cfg;
-}
 
 namespace orias::regalloc {
 
@@ -41,7 +38,7 @@ class Range {
   bool covers(const Range& other) const;
   void add(Segment segment); ///< anywhere
   void unite(const Range& other);
-  /// For building from the end: no segment that is there ends up behind `segment`, once reverse() has been called.
+  /// For construction from the end: after reverse(), no existing segment is after `segment`.
   void addBefore(Segment segment);
   void reverse();
 
@@ -75,41 +72,71 @@ inline unsigned registersOf(const isa::Operand& o) {
   return o.isReg() ? o.width : 1;
 }
 
+/// What the live ranges of all files are made from: control flow, liveness, and numbers of the instructions. A
+/// snapshot; whoever changes the code makes a new one.
+class NumberedCode {
+ public:
+  explicit NumberedCode(const ori::Function& function);
+  NumberedCode(const NumberedCode&) = delete;
+  NumberedCode& operator=(const NumberedCode&) = delete;
+
+  const ori::Function& function() const { return cfg_.function(); }
+  const ori::Cfg& cfg() const { return cfg_; }
+  const ori::Liveness& liveness() const { return liveness_; }
+  std::uint32_t number(const ori::Instr& instr) const { return number_[instr.id]; }
+  /// Whether the instruction was there when the numbers were given.
+  bool isNumbered(const ori::Instr& instr) const { return instr.id < number_.size(); }
+  ori::Instr* instr(std::uint32_t number) const { return order_[number]; }
+  std::uint32_t count() const { return static_cast<std::uint32_t>(order_.size()); }
+  /// No instruction, block or register has been made since. Others may have changed all the same.
+  bool hasAll() const {
+    return number_.size() == function().instrIdCount() && vregs_ == function().vregCount() &&
+           cfg_.idCount() == function().blockIdCount();
+  }
+
+ private:
+  const ori::Cfg cfg_;
+  const ori::Liveness liveness_;
+  std::size_t vregs_;
+  std::vector<std::uint32_t> number_; // by instruction id
+  std::vector<ori::Instr*> order_;
+};
+
 /// Live ranges of all components of all virtual registers of one register file, over the layout of a function.
 ///
-/// A guarded definition ends the range above it only if nobody reads the old value where the guard is false
+/// A guarded definition ends the range above it only if there is no use of the old value where the guard is false
 /// (ori/analysis/liveness.h), and a value is live only where some definition can have reached: a register that is only
 /// ever written under guards does not stretch to the entry.
 /// A register that no instruction reads has an empty range, unless a debugger may read it: the zero register takes its
-/// place. The values of UR, UP and B belong to the warp, not to a thread: while a warp is diverged, the sides of the
+/// place. The values of UR, UP and B exist once per warp: while a warp is diverged, the arms of the
 /// branch run one after the other in any order, so a value that is live on one side is live throughout the other sides.
 class LiveRanges {
  public:
-  LiveRanges(const ori::Function& function, isa::File file, bool keepsUnread = false);
+  LiveRanges(const ori::Function& function, isa::File file, bool keepsUnread = false)
+      : LiveRanges(std::make_shared<const NumberedCode>(function), file, keepsUnread) {}
+  /// For several files of the same code.
+  LiveRanges(std::shared_ptr<const NumberedCode> code, isa::File file, bool keepsUnread = false);
 
   const Range& component(ori::VRegId reg, unsigned index) const { return units_[firstUnit_[reg] + index]; }
   bool isLiveAnywhere(ori::VRegId reg) const;
   /// Whether the register and the instruction were there when the ranges were made.
   bool knows(ori::VRegId reg) const { return reg < firstUnit_.size(); }
-  bool isNumbered(const ori::Instr& instr) const { return instr.id < number_.size(); }
-  Point pointCount() const { return pointCount_; }
+  bool isNumbered(const ori::Instr& instr) const { return code_->isNumbered(instr); }
+  Point pointCount() const { return 2 * code_->count(); }
   /// The point at which the instruction reads its sources.
-  Point usePoint(const ori::Instr& instr) const { return 2 * number_[instr.id]; }
-  Point defPoint(const ori::Instr& instr) const { return 2 * number_[instr.id] + 1; }
+  Point usePoint(const ori::Instr& instr) const { return 2 * code_->number(instr); }
+  Point defPoint(const ori::Instr& instr) const { return 2 * code_->number(instr) + 1; }
   /// The most components that are live at one point.
   unsigned mostLive() const;
-  ori::Instr* instrAt(Point point) const { return order_[point / 2]; }
+  ori::Instr* instrAt(Point point) const { return code_->instr(point / 2); }
 
  private:
-  void numberInstructions(const ori::Function& function);
-  void build(const ori::Function& function, isa::File file, bool keepsUnread);
-  void extendOverDivergence(const ori::Function& function, const ori::Cfg& cfg);
+  void build(isa::File file, bool keepsUnread);
+  void extendOverDivergence();
 
+  std::shared_ptr<const NumberedCode> code_;
   std::vector<std::uint32_t> firstUnit_; // by vreg
   std::vector<Range> units_;
-  std::vector<std::uint32_t> number_; // by instruction id
-  std::vector<ori::Instr*> order_;
-  Point pointCount_ = 0;
 };
 
 } // namespace orias::regalloc

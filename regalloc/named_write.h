@@ -6,14 +6,14 @@
 
 namespace orias::regalloc {
 
-/// An instruction writes a word of a register that the program names: what a debugger wants to know when it looks for
+/// A definition of a word of a register that the program names: what a debugger needs to find
 /// that register.
 struct NamedWrite {
   ori::InstrId instr = 0;
   std::string_view name; ///< lives as long as the function
-  std::uint8_t part = 0; ///< which of its words
+  std::uint8_t part = 0; ///< the index of the word
   isa::File file = isa::File::R;
-  std::uint32_t reg = 0; ///< where it stands from then on
+  std::uint32_t reg = 0; ///< its register from then on
 };
 
 } // namespace orias::regalloc

@@ -55,7 +55,7 @@ bool isIdle(const Instr& instr) {
          instr.op_(0).width == instr.op_(1).width;
 }
 
-/// A register that a product under way writes or reads.
+/// A register that a wgmma in flight writes or reads.
 struct Use {
   /// How many groups have ended since, that of the product included; 0: it is in none yet.
   std::uint8_t written = kNotUnderWay, read = kNotUnderWay;
@@ -250,7 +250,7 @@ class Orderer {
     if (!isEmptyProduct(product)) {
       const std::uint16_t sum = sumOf(product);
       forEachRegister(product, [&](std::uint32_t reg, bool, bool isSum) {
-        ORIAS_CHECK(isSum || reg - product.op_(0).reg >= product.op_(0).width, "a product writes what it reads");
+        ORIAS_CHECK(isSum || reg - product.op_(0).reg >= product.op_(0).width, "a wgmma overwrites its own operand");
         if (isSum) {
           state[reg].written = 0;
           state[reg].sum = sum;

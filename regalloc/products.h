@@ -7,23 +7,23 @@
 
 namespace orias::regalloc {
 
-/// Products of warp groups (wgmma) run on while their warp does. Up to allocation their sums are taken to be there at
-/// once; from then on nobody may touch their registers until WARPGROUP.DEPBAR has waited for their group.
+/// wgmma instructions are asynchronous. Until allocation their accumulators are treated as available at once;
+/// afterwards no instruction may access their registers until WARPGROUP.DEPBAR has waited for their group.
 
-/// Is the operand what a product reads from registers besides the old sum? It reads them to its end: the new sum may
-/// not take them.
+/// Whether the operand is a wgmma input in registers (not the accumulator). It is read until the wgmma ends: the result
+/// may not take them.
 bool isFactor(const ori::Instr& instr, const ori::Operand& operand);
 
-/// Before allocation: factors keep their registers until the block waits for the product, or ends. True where there are
+/// Before allocation: wgmma inputs keep their registers until the block waits for the wgmma, or ends. True if there are
 /// any.
 bool keepFactors(ori::Function& function);
-/// Takes that back: without registers to spare, products are waited for earlier.
+/// Reverts that: under register pressure, wgmma waits are inserted earlier.
 void letFactorsGo(ori::Function& function);
 
-/// Of an allocated function: closes groups with the last product of each, puts WARPGROUP.ARRIVE in front of products
-/// whose registers the warp has written, and WARPGROUP.DEPBAR in front of whatever touches the registers of a product
-/// that is under way still, be it the program's doing or the allocator's. `tell` hears of each wait that the program
-/// does not ask for. ptxas does the same (observed), and says so.
+/// For an allocated function: commits groups with the last wgmma of each, inserts WARPGROUP.ARRIVE before
+/// wgmma whose registers the warp has written, and WARPGROUP.DEPBAR before each access to registers of a wgmma
+/// in flight, caused by the program or by the allocator. `tell` gets a note for each wait that the program
+/// does not have. ptxas does the same (observed), with a note.
 void orderProducts(ori::Function& function, const std::function<void(const ori::Instr&, std::string)>& tell);
 
 } // namespace orias::regalloc

@@ -2,7 +2,7 @@
 
 #include "ori/function.h"
 
-// TEX_QUAD: a texture by derivatives before sm_90. The lanes of a quad take their turns: all four stand at the
+// TEX_QUAD: a texture access with derivatives before sm_90. One step for each lane of a quad: all four are at the
 // coordinates of one, with its derivatives added in the lanes to the right and below, and one TEX filters by what lies
 // between them; that lane keeps what the first of the four got. Lanes that do not run are woken for it, wherever they
 // are, so what they hold elsewhere must not change: the registers that they write belong to this alone, in the whole

@@ -12,14 +12,14 @@ namespace orias::regalloc {
 /// An instruction that computes a spilled value where it is read.
 struct Recipe {
   ori::Instr* definition = nullptr; ///< of the value
-  ori::Instr* merged = nullptr;     ///< a comparison that the conjunction with a predicate goes into
+  ori::Instr* merged = nullptr;     ///< a comparison that absorbs the AND with a predicate
   std::vector<isa::Operand> operands;
   unsigned result = 0; ///< index of the operand that takes the value
 };
 
 /// Finds values that can be computed again where they are read, instead of being kept somewhere.
 ///
-/// The one definition of the value reads constants, or registers with one definition that stands above it: these have
+/// The one definition of the value reads constants, or registers with one definition that dominates it: these have
 /// the same value wherever the definition dominates. They must be live at each read, so that nothing lives longer than
 /// before. A predicate would wait in a register otherwise, so registers may live longer for predicates, but fewer than
 /// there are predicates. A conjunction of a comparison and a predicate is one comparison:
@@ -49,7 +49,7 @@ class Recomputation {
   Longer longerLives(ori::VRegId value, const Recipe& recipe);
   bool dominates(const ori::Instr& definition, const ori::Instr& use);
   const LiveRanges& ranges(isa::File file);
-  /// The instruction, or the next one behind it that was there when the ranges were made.
+  /// The instruction, or the next one after it that existed when the ranges were computed.
   const ori::Instr* placeOf(const ori::Instr& instr);
 
   const ori::Function& function_;

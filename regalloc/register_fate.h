@@ -7,12 +7,12 @@ namespace orias::regalloc {
 /// What became of a virtual register.
 struct RegisterFate {
   enum class Kind : std::uint8_t {
-    Unused,          ///< nobody reads it
+    Unused,          ///< no use
     Register,        ///< of its own file, from `reg` on
     Memory,          ///< spilled to the frame
     OtherFile,       ///< P and UR: spilled to file R; UP: to file UR
     UniformRegister, ///< file R: spilled to registers of file UR
-    Recomputed       ///< computed again in front of each use
+    Recomputed       ///< rematerialized before each use
   };
   Kind kind = Kind::Unused;
   std::uint32_t reg = 0;

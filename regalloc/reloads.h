@@ -4,13 +4,13 @@
 
 namespace orias::regalloc {
 
-/// Removes reloads of values that a register still holds, and stores that nobody reads then. A word of a spill slot is
-/// in a register from its store or reload until either is written again; where paths meet, if it is there on all of
-/// them, and the meeting is not the beginning of a loop. The reader takes that register, and nothing else moves: other
-/// values are where they were, so that the pressure does not matter. `state.assignment` has all places; the checker
+/// Removes reloads of values that a register still holds, and stores that become dead. A word of a spill
+/// slot is in a register from its store or reload until either is overwritten; at a join, if it is there
+/// on all incoming edges, and the join is not a loop header. The use gets that register, and no other value
+/// moves, so that the pressure does not matter. `state.assignment` has all locations; the checker
 /// sees what is left.
 ///
-/// Not for functions with calls, products of warp groups or `setmaxnreg`, which change registers that no operand names.
+/// Not for functions with calls, wgmma or `setmaxnreg`, which change registers that are not operands.
 void forwardReloads(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

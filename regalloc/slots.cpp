@@ -24,19 +24,6 @@ template <typename F> void forEachWord(Segment s, F&& f) {
 
 } // namespace
 
-bool SlotOccupancy::overlaps(const Range& range) const {
-  bool found = false;
-  for (Segment s : range.segments()) {
-    if (s.start / 64 >= taken_.size() || found) break;
-    forEachWord(s, [&](std::size_t word, std::uint64_t mask) {
-      if (word >= taken_.size()) return false;
-      found = (taken_[word] & mask) != 0;
-      return !found;
-    });
-  }
-  return found;
-}
-
 void SlotOccupancy::occupy(const Range& range) {
   if (range.empty()) return;
   const std::size_t needed = (range.end() + 63) / 64;
@@ -65,11 +52,15 @@ constexpr std::int64_t kCopyAffinity = 100;
 /// A store and a load of local memory.
 constexpr std::int64_t kSavedRegister = 4000;
 
-std::vector<std::uint32_t> orderOf(const Webs& webs, Order order, const std::vector<bool>& isEarly) {
-  std::vector<std::uint32_t> ids(webs.all.size());
+} // namespace
+
+const std::vector<std::uint32_t>& Placer::orderOf(Order order) {
+  std::vector<std::uint32_t>& ids = orders_[static_cast<std::size_t>(order)];
+  if (ids.size() == webs_.all.size()) return ids;
+  ids.resize(webs_.all.size());
   std::iota(ids.begin(), ids.end(), 0u);
   std::stable_sort(ids.begin(), ids.end(), [&](std::uint32_t x, std::uint32_t y) {
-    const Web &a = webs.all[x], &b = webs.all[y];
+    const Web &a = webs_.all[x], &b = webs_.all[y];
     if (order == Order::ConstrainedFirst) {
       if (a.width != b.width) return a.width > b.width;
       if (a.start != b.start) return a.start < b.start;
@@ -78,24 +69,42 @@ std::vector<std::uint32_t> orderOf(const Webs& webs, Order order, const std::vec
     if (a.start != b.start) return a.start < b.start;
     return a.width > b.width;
   });
-  if (!isEarly.empty()) std::stable_partition(ids.begin(), ids.end(), [&](std::uint32_t w) { return isEarly[w]; });
   return ids;
 }
 
-class Placer {
+Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs) {
+  firstPartner_.reserve(webs.all.size() + 1);
+  for (const Web& web : webs.all) {
+    firstPartner_.push_back(static_cast<std::uint32_t>(partners_.size()));
+    for (auto [v, offset] : web.members)
+      for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef) {
+        if (o->owner->op != ori::Op::COPY) continue;
+        const Operand& other = o->owner->op_(o == &o->owner->op_(0) ? 1 : 0);
+        if (!other.isReg() || other.file != o->file) continue;
+        const std::int64_t back = static_cast<std::int64_t>(o->sub) + offset;
+        if (!other.isVirtual()) {
+          if (!other.isZeroReg()) partners_.push_back({~0u, other.reg - back});
+        } else if (webs.webOf[other.reg] != ~0u) {
+          partners_.push_back({webs.webOf[other.reg], webs.offsetOf[other.reg] + other.sub - back});
+        }
+      }
+  }
+  firstPartner_.push_back(static_cast<std::uint32_t>(partners_.size()));
+}
+
+class Placer::Pass {
  public:
-  Placer(const ori::Function& function, const Webs& webs, const SlotBudget& budget)
-      : function_(function), webs_(webs), budget_(budget), slots_(budget.limit), isSaved_(budget.limit, false) {
-    placement_.slotOf.assign(webs.all.size(), kNoSlot);
-    for (std::uint32_t r = 0; r < budget.limit; ++r) {
-      occupyAtCalls(r);
-      occupyElsewhere(r);
-    }
+  Pass(Placer& placer, const SlotBudget& budget)
+      : placer_(placer), webs_(placer.webs_), budget_(budget), slots_(fixedSlots(budget)),
+        isSaved_(budget.limit, false) {
+    placement_.slotOf.assign(webs_.all.size(), kNoSlot);
   }
 
   Placement run(Order order, const std::vector<bool>& isEarly) {
-    for (std::uint32_t id : orderOf(webs_, order, isEarly))
-      placeWeb(id);
+    const std::vector<std::uint32_t>& ids = placer_.orderOf(order);
+    for (const bool early : {true, false})
+      for (const std::uint32_t id : ids)
+        if ((!isEarly.empty() && isEarly[id]) == early) placeWeb(id);
     return std::move(placement_);
   }
 
@@ -107,9 +116,9 @@ class Placer {
     };
     for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
       forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.occupy(range); });
-    for (std::uint32_t id : orderOf(webs_, Order::ByStart, {})) {
+    for (std::uint32_t id : placer_.orderOf(Order::ByStart)) {
       const Web& web = webs_.all[id];
-      collectWishes(web);
+      collectWishes(id);
       if (web.width != 1 || !wishes_.empty()) continue;
       forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.release(range); });
       if (const std::uint32_t next = nextInTurn(web); next != kNoSlot) placement_.slotOf[id] = next;
@@ -120,25 +129,9 @@ class Placer {
   }
 
  private:
-  void occupyElsewhere(std::uint32_t r) {
-    for (const PointLimit& fewer : budget_.limits)
-      if (r >= fewer.limit) slots_[r].occupy(fewer.where);
-  }
-
-  void occupyAtCalls(std::uint32_t r) {
-    if (!survivesCall(Convention::System, budget_.file, r)) slots_[r].occupy(budget_.calls.system);
-    if (!survivesCall(Convention::Function, budget_.file, r)) slots_[r].occupy(budget_.calls.function);
-    if (!survivesCall(Convention::Pointer, budget_.file, r)) slots_[r].occupy(budget_.calls.pointer);
-    if (budget_.file == isa::File::R && r == kScratchAtEntry) {
-      slots_[r].occupy(budget_.calls.entry);
-      slots_[r].occupy(budget_.calls.function);
-      slots_[r].occupy(budget_.calls.pointer);
-    }
-  }
-
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
-    collectWishes(web);
+    collectWishes(id);
     std::uint32_t best = nextInTurn(web);
     std::int64_t bestCost = 0;
     const bool isSettled = best != kNoSlot;
@@ -179,25 +172,16 @@ class Placer {
   }
 
   /// Where the other ends of this web's copies sit already.
-  void collectWishes(const Web& web) {
+  void collectWishes(std::uint32_t id) {
     wishes_.clear();
-    for (auto [v, offset] : web.members)
-      for (const Operand* o = function_.vreg(v).refs; o; o = o->nextRef) {
-        if (o->owner->op != ori::Op::COPY) continue;
-        const Operand& other = o->owner->op_(o == &o->owner->op_(0) ? 1 : 0);
-        if (!other.isReg() || other.file != o->file) continue;
-        std::int64_t partner;
-        if (!other.isVirtual()) {
-          if (other.isZeroReg()) continue;
-          partner = other.reg;
-        } else {
-          std::uint32_t w = webs_.webOf[other.reg];
-          if (w == ~0u || placement_.slotOf[w] == kNoSlot) continue;
-          partner = placement_.slotOf[w] + webs_.offsetOf[other.reg] + other.sub;
-        }
-        std::int64_t base = partner - static_cast<std::int64_t>(o->sub) - offset;
-        if (base >= 0) wishes_.push_back(static_cast<std::uint32_t>(base));
+    for (const Partner& partner : placer_.partnersOf(id)) {
+      std::int64_t base = partner.offset;
+      if (partner.web != ~0u) {
+        if (placement_.slotOf[partner.web] == kNoSlot) continue;
+        base += placement_.slotOf[partner.web];
       }
+      if (base >= 0) wishes_.push_back(static_cast<std::uint32_t>(base));
+    }
   }
 
   std::int64_t secondary(const Web& web, std::uint32_t base) const {
@@ -222,7 +206,7 @@ class Placer {
     return true;
   }
 
-  const ori::Function& function_;
+  Placer& placer_;
   const Webs& webs_;
   const SlotBudget& budget_;
   std::vector<SlotOccupancy> slots_;
@@ -232,15 +216,29 @@ class Placer {
   Placement placement_;
 };
 
-} // namespace
-
-Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
-                const std::vector<bool>& isEarly) {
-  return Placer(function, webs, budget).run(order, isEarly);
+std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
+  std::vector<SlotOccupancy> slots(budget.limit);
+  for (std::uint32_t r = 0; r < budget.limit; ++r) {
+    if (!survivesCall(Convention::System, budget.file, r)) slots[r].occupy(budget.calls.system);
+    if (!survivesCall(Convention::Function, budget.file, r)) slots[r].occupy(budget.calls.function);
+    if (!survivesCall(Convention::Pointer, budget.file, r)) slots[r].occupy(budget.calls.pointer);
+    if (budget.file == isa::File::R && r == kScratchAtEntry) {
+      slots[r].occupy(budget.calls.entry);
+      slots[r].occupy(budget.calls.function);
+      slots[r].occupy(budget.calls.pointer);
+    }
+    for (const PointLimit& fewer : budget.limits)
+      if (r >= fewer.limit) slots[r].occupy(fewer.where);
+  }
+  return slots;
 }
 
-Placement spread(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Placement placement) {
-  return Placer(function, webs, budget).spread(std::move(placement));
+Placement Placer::place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly) {
+  return Pass(*this, budget).run(order, isEarly);
+}
+
+Placement Placer::spread(const SlotBudget& budget, Placement placement) {
+  return Pass(*this, budget).spread(std::move(placement));
 }
 
 } // namespace orias::regalloc

@@ -2,7 +2,10 @@
 
 #include "regalloc/webs.h"
 
+#include <algorithm>
+#include <array>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace orias::regalloc {
@@ -13,7 +16,24 @@ inline constexpr std::uint32_t kNoSlot = ~0u;
 /// go.
 class SlotOccupancy {
  public:
-  bool overlaps(const Range& range) const;
+  bool overlaps(const Range& range) const {
+    for (const Segment s : range.segments()) {
+      const std::size_t first = s.start / 64, last = (s.end - 1) / 64;
+      if (first >= taken_.size()) return false;
+      const std::uint64_t fromStart = ~std::uint64_t{0} << (s.start & 63);
+      const std::uint64_t toEnd = ~std::uint64_t{0} >> (63 - ((s.end - 1) & 63));
+      if (first == last) {
+        if (taken_[first] & fromStart & toEnd) return true;
+        continue;
+      }
+      if (taken_[first] & fromStart) return true;
+      const std::size_t end = std::min(last, taken_.size());
+      for (std::size_t word = first + 1; word < end; ++word)
+        if (taken_[word]) return true;
+      if (last < taken_.size() && (taken_[last] & toEnd)) return true;
+    }
+    return false;
+  }
   void occupy(const Range& range);
   void release(const Range& range);
 
@@ -27,7 +47,7 @@ struct CallPoints {
   Range entry;                     ///< where parameters are taken, which needs one register more
 };
 
-/// Fewer registers than elsewhere, in part of the program.
+/// A reduced register limit in part of the program.
 struct PointLimit {
   unsigned limit = 0;
   Range where;
@@ -37,7 +57,7 @@ using PointLimits = std::vector<PointLimit>;
 struct SlotBudget {
   unsigned limit = 0;         ///< slots 0 .. limit-1, where nothing says otherwise
   PointLimits limits;         ///< ... and where fewer are to be had
-  std::vector<bool> reserved; ///< slots that nobody gets (the stack pointer)
+  std::vector<bool> reserved; ///< reserved registers (the stack pointer)
   isa::File file = isa::File::R;
   CallPoints calls;
   bool isCallable = false; ///< a register that functions keep costs its saving
@@ -45,6 +65,9 @@ struct SlotBudget {
   /// first free one is taken.
   unsigned rotated = 0;
 };
+
+/// The registers of a budget with fixed occupancy: around calls, and where the limit is lower.
+std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget);
 
 /// The order in which webs are given slots.
 enum class Order : std::uint8_t {
@@ -58,16 +81,40 @@ struct Placement {
   unsigned used = 0;                 ///< highest slot in use + 1
 };
 
-/// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a slot
-/// is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes: to stay
-/// within the registers already used, to sit where a copy's other end sits.
-/// `isEarly`, where it is not empty, names the webs that are placed before all others: those that an earlier pass
-/// failed to place.
-Placement place(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Order order,
-                const std::vector<bool>& isEarly = {});
+/// Places webs, as often as asked: what does not change between passes is found once. Code and webs stay as they are.
+class Placer {
+ public:
+  Placer(const ori::Function& function, const Webs& webs);
 
-/// The placement with single registers that are no ends of copies given out in turn, one web after the other, as far as
-/// `budget.rotated` and what the others have taken allow. Always succeeds.
-Placement spread(const ori::Function& function, const Webs& webs, const SlotBudget& budget, Placement placement);
+  /// One pass of fat-point selection: each web in turn takes the slot where it hurts least. The primary weight of a
+  /// slot is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes:
+  /// to stay within the registers already used, to sit where a copy's other end sits.
+  /// `isEarly`, where it is not empty, names the webs that are placed before all others: those that an earlier pass
+  /// failed to assign.
+  Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
+
+  /// The assignment with single registers that are not operands of copies rotated, one web after the other, as far as
+  /// `budget.rotated` and what the others have taken allow. Always succeeds.
+  Placement spread(const SlotBudget& budget, Placement placement);
+
+ private:
+  class Pass;
+
+  /// The other operand of a copy: where it sits, the web would sit in the same registers from `offset` on.
+  struct Partner {
+    std::uint32_t web; ///< ~0: a physical register, and `offset` is its number
+    std::int64_t offset;
+  };
+
+  std::span<const Partner> partnersOf(std::uint32_t web) const {
+    return std::span(partners_).subspan(firstPartner_[web], firstPartner_[web + 1] - firstPartner_[web]);
+  }
+  const std::vector<std::uint32_t>& orderOf(Order order);
+
+  const Webs& webs_;
+  std::vector<Partner> partners_;
+  std::vector<std::uint32_t> firstPartner_;            ///< by web, one more than there are
+  std::array<std::vector<std::uint32_t>, 2> orders_{}; ///< by Order; empty: not asked for yet
+};
 
 } // namespace orias::regalloc

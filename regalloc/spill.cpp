@@ -302,7 +302,7 @@ class Spiller {
 
   void replace(Instr* instr, unsigned index, const IsaOperand& value) {
     if (index == kGuardIndex)
-      function_.setGuard(instr, value);
+      function_.moveGuard(instr, value);
     else
       function_.setOperand(instr, index, value);
   }
@@ -344,10 +344,11 @@ class Spiller {
     for (unsigned index : defs) {
       const IsaOperand old = instr->op_(index).value();
       IsaOperand temp = newTemp(v, old.sub, old.width);
-      // Where the guard is false the old value stays: where it is, or in the temporary.
-      const IsaOperand guard = canStoreUnderGuard(*instr) ? instr->guard().value() : IsaOperand::pt();
-      if (instr->isGuarded() && guard.isZeroReg()) emitLoad(instr, temp, old.sub, old.width);
-      function_.setOperand(instr, index, temp);
+      // Where the guard is false the old value stays, if there is one: where it is, or in the temporary.
+      const bool keepsOld = instr->isGuarded() && !instr->hasUndefinedRest;
+      const IsaOperand guard = keepsOld && canStoreUnderGuard(*instr) ? instr->guard().value() : IsaOperand::pt();
+      if (keepsOld && guard.isZeroReg()) emitLoad(instr, temp, old.sub, old.width);
+      function_.moveResult(instr, index, temp);
       emitStore(instr, temp, old.sub, old.width, guard);
     }
   }

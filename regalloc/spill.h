@@ -10,7 +10,7 @@ namespace orias::regalloc {
 
 class Recomputation;
 
-/// Bookkeeping of spilling over all rounds of all classes.
+/// Spill state over all passes of all register files.
 struct SpillState {
   explicit SpillState(const ori::Function& function);
   /// Extends the tables to registers made since.

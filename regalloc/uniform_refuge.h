@@ -12,7 +12,7 @@ namespace orias::regalloc {
 /// same, and they are written, without guards, in blocks that all lanes of the warp run together only.
 class UniformRefuge {
  public:
-  /// `room`: uniform registers that nobody wants at any point.
+  /// `room`: the number of uniform registers that are free at all points.
   UniformRefuge(const ori::Function& function, unsigned room) : function_(function), room_(room) {}
 
   /// Whether the web may go there; takes its registers off the room then. Constant values are for the caller to
@@ -26,7 +26,7 @@ class UniformRefuge {
   const ori::Function& function_;
   unsigned room_;
   std::size_t known_ = 0;       // registers in the snapshot; spilling makes more
-  std::optional<ori::Cfg> cfg_; // made when the first web asks
+  std::optional<ori::Cfg> cfg_; // computed for the first web
   std::optional<ori::Divergence> divergence_;
 };
 

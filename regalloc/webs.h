@@ -24,7 +24,7 @@ struct Webs {
   std::vector<std::uint32_t> webOf; ///< by virtual register; ~0 for registers of other files or never live
   std::vector<std::uint8_t> offsetOf;
 
-  /// The most registers that are occupied at one point: those of equal values that share a place count once.
+  /// The maximum number of occupied registers at one point: equal values in one register count once.
   unsigned mostOccupied(Point pointCount) const {
     return mostAtOnce(pointCount, [&](auto&& f) {
       for (const Web& web : all)
@@ -44,7 +44,7 @@ struct WebOptions {
 };
 
 /// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not
-/// conflict: that are apart, or of file R and overlap only where the one is a copy of the other.
+/// conflict: that are disjoint, or of file R and overlap only where one is a copy of the other.
 Webs buildWebs(const ori::Function& function, isa::File file, const LiveRanges& ranges, const WebOptions& options);
 
 } // namespace orias::regalloc

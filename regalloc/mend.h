@@ -1,0 +1,12 @@
+#pragma once
+
+#include "regalloc/slots.h"
+
+namespace orias::regalloc {
+
+/// Finds registers for unassigned webs by moving others: an unassigned web takes the run whose
+/// owners can be moved most easily, and these are then assigned in turn. Returns the placement with
+/// all webs placed, or the one given if that does not come about within a bound.
+Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement);
+
+} // namespace orias::regalloc
