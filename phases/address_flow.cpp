@@ -187,7 +187,7 @@ void AddressFlow::solve() {
   for (std::uint32_t i = 0; i < objects_.size(); ++i) {
     const ori::FrameObject& object = function_.frame[i];
     if (object.isIncoming) objects_[i].obstacle = "the caller writes it";
-    if (object.isOutgoing || object.isSpill) objects_[i].obstacle = "it is no variable";
+    if (object.isOutgoing || object.isSpill) objects_[i].obstacle = "it is not a variable";
   }
   for (ori::Block* block : function_.layout())
     for (Instr& instr : *block)
@@ -304,8 +304,8 @@ bool AddressFlow::join(AddressWord& known, const AddressWord& more, const Instr&
     if (known.object == W::kNoObject) {
       joined.object = more.object;
     } else if (more.object != W::kNoObject) {
-      publish(known, where, "an address may be one of several variables");
-      publish(more, where, "an address may be one of several variables");
+      publish(known, where, "an address may point to one of several variables");
+      publish(more, where, "an address may point to one of several variables");
       joined.object = W::kSeveralObjects;
     }
   }
@@ -714,7 +714,7 @@ void AddressFlow::visitLoad(Instr& instr) {
   // Some bytes of some word.
   const auto pass = [&](const W& word) {
     if (bytes < kWordBytes || target.isExact)
-      publish(word, instr, "a part of its address is loaded");
+      publish(word, instr, "part of its address is loaded");
     else
       setAll(word);
   };
@@ -771,8 +771,8 @@ void AddressFlow::findAccesses() {
       if (!isFrameAccess(instr)) continue;
       const Target target = targetOf(instr);
       if (target.object == W::kNoObject || objects_[target.object].obstacle) continue;
-      accesses_.push_back(
-          {&instr, target.object, target.offset, bytesOf(instr), isa::desc(instr.op).has(Flag::Store), target.isExact});
+      accesses_.push_back({&instr, target.object, target.offset, bytesOf(instr), isa::desc(instr.op).has(Flag::Store),
+                           target.isExact, target.isSure});
     }
 }
 

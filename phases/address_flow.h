@@ -14,7 +14,7 @@ namespace orias::phases {
 enum SpaceBit : std::uint8_t { kInGlobal = 1, kInShared = 2, kInConst = 4, kInLocal = 8, kElsewhere = 16 };
 using SpaceSet = std::uint8_t;
 
-/// What a word of a register may be: a set, which joins of control flow make larger. Empty: undefined.
+/// The possible values of a 32-bit register: a set, which grows at control-flow joins. Empty: undefined.
 ///
 /// A generic address keeps its space under additions of numbers: each variable of PTX has its window, and an access
 /// outside of the variable that an address was made from is undefined. Only the difference of two generic addresses
@@ -23,7 +23,7 @@ struct AddressWord {
   static constexpr std::uint32_t kNoObject = ~0u, kSeveralObjects = ~0u - 1;
   enum Bit : std::uint16_t {
     kNumber = 1,     ///< computed from no generic address
-    kUnknown = 2,    ///< a number, or a word of a generic address in any space: loaded, passed, returned
+    kUnknown = 2,    ///< a plain number, or half of a generic address in any space: loaded, passed, returned
     kDifference = 4, ///< anything, differences of generic addresses included
     kFrame = 8,      ///< a local address: `object` plus a number
     kShared = 16,    ///< a shared address of this CTA
@@ -48,12 +48,13 @@ struct FrameAccess {
   std::int64_t offset = 0;
   std::uint32_t bytes = 0;
   bool isStore = false;
-  bool isExact = false; ///< it touches these bytes and no others; else any part of the object, or none
+  bool isExact = false; ///< it accesses exactly these bytes; else any part of the object, or none
+  bool isSure = false;  ///< it touches nothing but the object
 };
 
 /// Follows addresses through a function in SSA form, from where they are made to where they are used: through copies,
-/// sums, selections, phis, and stores to and loads from objects of the frame whose address does not leave the function.
-/// A union over all paths, to a fixed point.
+/// additions, selects, phis, and stores to and loads from objects of the frame whose address does not leave the
+/// function. A union over all paths, to a fixed point.
 class AddressFlow {
  public:
   struct Assumptions {
@@ -65,7 +66,7 @@ class AddressFlow {
 
   /// What component `index` of an operand may be.
   AddressWord wordOf(const isa::Operand& operand, unsigned index = 0) const;
-  /// Where an access by the pair of registers goes.
+  /// The target of an access by the register pair.
   SpaceSet spacesOf(const isa::Operand& pair) const;
   /// The pair may be a null pointer, besides.
   bool mayBeNull(const isa::Operand& pair) const { return wordOf(pair, 0).mayBeNull || wordOf(pair, 1).mayBeNull; }
@@ -77,7 +78,7 @@ class AddressFlow {
   std::span<const FrameAccess> accesses() const { return accesses_; }
 
  private:
-  /// A pair of words, taken together.
+  /// A register pair.
   struct Pair {
     AddressWord low, high;
   };
@@ -88,7 +89,7 @@ class AddressFlow {
     AddressWord anywhere;                      ///< stored at an offset that is not known
     std::vector<ori::Instr*> loads;            ///< that have looked at it
   };
-  /// Where an access goes.
+  /// The target of an access.
   struct Target {
     bool isReached = false; ///< else the address is undefined so far
     std::uint32_t object = AddressWord::kNoObject;
@@ -125,7 +126,7 @@ class AddressFlow {
   std::vector<Object> objects_;      // by number in the frame
   std::vector<ori::Instr*> work_;
   std::vector<bool> isInWork_;  // by instruction id
-  std::vector<bool> hasLooked_; // likewise: loads that stand in Object::loads
+  std::vector<bool> hasLooked_; // likewise: loads in Object::loads
   const ori::Instr* current_ = nullptr;
   /// A value from memory may be the difference of two generic addresses: this function stores one, or code elsewhere
   /// may have.

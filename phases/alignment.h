@@ -10,7 +10,7 @@ namespace orias::phases {
 /// its registers are given out. Flow does not matter: what is known of a register holds for all its definitions.
 class Alignment {
  public:
-  /// Nobody wants to know more: no access is wider than 16 bytes.
+  /// Larger alignments are not needed: no access is wider than 16 bytes.
   static constexpr unsigned kMost = 8;
 
   explicit Alignment(const ori::Function& function);

@@ -9,14 +9,14 @@ namespace orias::phases {
 /// Waits at a barrier of the block, comes to one, or may.
 bool isBlockBarrier(const ori::Instr& instr);
 
-/// Which code all threads of a block (CTA) come to alike: the same number of times, in the same order, but for those
-/// that have left for good. Not the divergence of a warp: here a branch must go the same way in every warp. It does so
-/// when it depends on nothing but parameters, constants and the place of the block in the grid. For SSA form.
+/// Computes which code is CTA-uniform: reached by all threads of a CTA the same number of times, in the same
+/// order, except exited threads. Unlike warp divergence, a branch must take the same edge in every warp. It does
+/// if it depends only on parameters, constants and the index of the CTA in the grid. For SSA form.
 class BlockUniformity {
  public:
   explicit BlockUniformity(const ori::Cfg& cfg);
 
-  /// All threads that wait at barriers at all come to the block alike.
+  /// The block is uniform for all threads that wait at barriers.
   bool isCommon(ori::BlockId id) const { return !gaveUp_ && !isApart_[id]; }
 
  private:

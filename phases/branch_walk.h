@@ -11,9 +11,9 @@
 
 namespace orias::phases {
 
-// How phases walk over branches and loops that they change on the way.
+// Iteration over branches and loops that a phase changes meanwhile.
 
-/// A branch under a predicate of its own, with two ways; null when the block ends otherwise.
+/// A conditional branch with two successors; null if the block ends otherwise.
 inline const ori::Instr* twoWayBranch(const ori::Block& block) {
   const ori::Instr* branch = ori::plainBranch(block);
   if (!branch || !branch->isGuarded() || block.fallthrough == ori::kNoId || branch->op_(1).reg == block.fallthrough)
@@ -26,12 +26,12 @@ inline const ori::Instr* twoWayBranch(const ori::Block& block) {
 struct NestedBranches {
   ori::Block* outer;
   ori::Block* inner;
-  ori::BlockId target, rest;         ///< where both go, and where neither goes
+  ori::BlockId target, rest;         ///< the common target, and the successor if neither is taken
   isa::Operand outerGoes, innerGoes; ///< when they go to the target
 };
 
-/// Those of which `outer` is the first, and the block on one side of it (0: where its branch goes, 1: where it falls
-/// through to) the second, which nobody else comes to.
+/// The pair with `outer` as the first branch, and the second in one of its successors (0: the branch target, 1: the
+/// fall-through block), which has no other predecessor.
 inline std::optional<NestedBranches> nestedBranchesAt(const ori::Cfg& cfg, ori::Block* outer, unsigned side) {
   const ori::Instr* first = twoWayBranch(*outer);
   if (!first) return std::nullopt;
@@ -49,9 +49,9 @@ inline std::optional<NestedBranches> nestedBranchesAt(const ori::Cfg& cfg, ori::
   return NestedBranches{outer, inner, target, rest, side == 1 ? a : a.notted(), isTaken ? b : b.notted()};
 }
 
-/// Calls change(Block*) for all blocks that `cfg` has, from the ends of the program on: what has become simpler may be
-/// the inner part of what is looked at next. It returns whether it changed something, and marks blocks that are not
-/// wanted any more in `isGone`; they are erased at the end.
+/// Calls change(Block*) for all blocks of `cfg`, in post-order: a simplified branch may be the inner
+/// part of the next one. `change` returns whether it changed something, and flags removed blocks
+/// in `isGone`; these are erased at the end.
 template <typename Change>
 bool changeFromEnds(ori::Function& function, const ori::Cfg& cfg, std::vector<bool>& isGone, Change&& change) {
   const auto order = cfg.reversePostOrder();

@@ -1,14 +1,14 @@
 #pragma once
 
-// Control words: scoreboards, wait masks, stall counts, yield hints and reuse flags of an allocated and scheduled
-// function. Phases 115 and 116 are two ways to call this.
+// Control information: scoreboards, wait masks, stall counts, yield hints and reuse flags of an allocated and scheduled
+// function. Phases 115 and 116 call this with different options.
 
 #include "phases/flat_code.h"
 
 namespace orias::phases {
 
 struct ControlOptions {
-  /// Wait for every scoreboard right behind the instruction that takes it, and let every fixed latency pass before the
+  /// Wait for every scoreboard right after the instruction that sets it, and let every fixed latency pass before the
   /// next instruction: slow, and hard to get wrong.
   bool isSerial = false;
   /// Set `.reuse` where the next instruction reads the same register through the same port.

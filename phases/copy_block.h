@@ -8,7 +8,7 @@
 namespace orias::phases {
 
 /// Appends copies of the instructions of `from` to `to`, with the fall-through. `target` maps the id of a block that
-/// control goes to.
+/// control continues at.
 template <typename Target>
 void copyBlock(ori::Function& function, const ori::Block& from, ori::Block* to, const Target& target) {
   to->loopDepth = from.loopDepth;
@@ -23,6 +23,7 @@ void copyBlock(ori::Function& function, const ori::Block& from, ori::Block* to, 
     copy->mayContract = instr.mayContract;
     function.append(to, copy);
     if (instr.isGuarded()) function.setGuard(copy, instr.guard().value());
+    copy->hasUndefinedRest = instr.hasUndefinedRest;
   }
 }
 

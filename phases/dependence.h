@@ -1,6 +1,6 @@
 #pragma once
 
-// Which instructions of a straight piece of code must stay in order, and how many cycles apart they want to be. Works
+// Dependences between instructions of straight-line code, and the cycles needed between them. Works
 // on virtual and on physical registers.
 
 #include "encoder/isa/effects.h"
@@ -13,16 +13,16 @@ namespace orias::phases {
 
 struct Dependence {
   std::uint32_t to = 0;
-  std::uint16_t latency = 0; ///< from issue to issue; an estimate behind instructions of variable latency
+  std::uint16_t latency = 0; ///< from issue to issue; an estimate after instructions of variable latency
 };
 
 /// May no other instruction move past this one? Branches, fences and what the table does not explain stay. Barriers of
-/// the block let pass what does not access memory: arithmetic, shuffles, matrix products.
+/// the block let pass what does not access memory: arithmetic, shuffles, matrix instructions.
 bool isPinned(const ori::Instr& instr);
 
 /// The graph over a region without pinned instructions. Nodes are indices into the region; all edges go forward.
-/// Registers make edges to the last writer and the readers since; memory accesses are ordered when one of them writes
-/// and they may touch the same bytes: same or generic space, and not the same base register with offsets apart.
+/// Registers make edges to the last definition and the uses since; memory accesses are ordered if one of them
+/// writes and they may alias: same or generic space, and not the same base register with disjoint offsets.
 class DependenceGraph {
  public:
   DependenceGraph(std::span<ori::Instr* const> region, const isa::Target& target);

@@ -6,14 +6,14 @@
 
 namespace orias::phases {
 
-/// Does the same wherever it stands: it names no place and talks to no other lane.
+/// Returns true if the instruction has the same effect at any position: it has no label and no effect on other lanes.
 bool mayBeShared(const ori::Instr& instr);
 
-/// Ends all lanes that come.
+/// Returns true if the instruction ends all lanes that execute it.
 bool isPlainExit(const ori::Instr& instr);
 
-/// What leads to a block without instructions leads on, and such blocks go, but for the entry and those that are named
-/// (by block id) in the midst of others. Not for SSA form.
+/// Redirects edges around empty blocks and removes these, except the entry and blocks whose ID an instruction
+/// within a block refers to. Not for SSA form.
 void dropEmptyBlocks(ori::Function& function, const std::vector<bool>& isNamed);
 
 } // namespace orias::phases

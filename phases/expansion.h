@@ -8,9 +8,9 @@
 
 namespace orias::phases {
 
-/// Emits the sequences that stand for macro instructions: short names for what they are made of. Everything is computed
-/// into fresh registers, without a guard; give() at the end writes the macro's result under its guard and removes the
-/// macro. A rare case may be computed aside, in a block of its own at the end of the function: leaveWhere() and
+/// Emits the code of macro instructions, with short names for its operations. Everything is computed into new
+/// registers, without a guard; give() at the end writes the result under the guard of the macro and removes
+/// the macro. A slow path is emitted to a cold block at the end of the function, between leaveWhere() and
 /// comeBack().
 class Expansion {
  public:
@@ -34,7 +34,7 @@ class Expansion {
   Operand multiply(Operand a, Operand b);
   Operand multiplyAdd(Operand a, Operand b, Operand c);
   Operand multiplyHigh(Operand a, Operand b, bool isSigned = false);
-  /// The 64-bit product of two words plus a pair.
+  /// The 64-bit product of two 32-bit values, plus a pair.
   Operand multiplyWide(Operand a, Operand b, Operand addend = Operand::rz(2));
   Operand logic(Operand a, Operand b, std::uint32_t lut);
   Operand logic(Operand a, Operand b, Operand c, std::uint32_t lut);
@@ -69,10 +69,10 @@ class Expansion {
   /// A predicate: a cmp b, combined with `other`.
   Operand dcompare(isa::FCmp cmp, Operand a, Operand b, isa::BoolOp combine = isa::BoolOp::AND,
                    Operand other = Operand::pt());
-  static Operand f64High(double value); ///< an immediate: only its high word may be other than zero
+  static Operand f64High(double value); ///< an immediate: its low word must be zero
 
-  /// Where `condition` holds (and the macro's guard), control goes to a new block, into which everything is emitted up
-  /// to comeBack(). That returns here; both ways must leave their result in the same register.
+  /// Under `condition` (and the guard of the macro), branches to a new cold block, into which everything is
+  /// emitted up to comeBack(). That returns here; both paths must write the same register.
   void leaveWhere(Operand condition);
   void comeBack();
 
@@ -86,15 +86,15 @@ class Expansion {
   ori::Block* returnTo_ = nullptr;
 };
 
-/// IDIV, IREM. With a divisor that is known (its bits, as far as the type goes), products stand for them; else those of
-/// 64 bits add blocks.
+/// IDIV, IREM. A constant divisor (its bits, up to the width of the type) gives multiplications; else 64-bit
+/// divisions add blocks.
 void expandIntegerDivision(ori::Function& function, ori::Instr* macro, std::optional<std::uint64_t> divisor = {});
-/// What of a division is wanted; `bits` is 32 or 64.
+/// The required result of a division; `bits` is 32 or 64.
 struct IntegerDivision {
   unsigned bits = 32;
   bool isSigned = false, wantsRemainder = false;
 };
-/// a divided by the number that `d` has as its low bits; all ones where that is 0.
+/// a divided by the low bits of `d`; all ones if these are 0.
 isa::Operand divideByConstant(Expansion& e, isa::Operand a, std::uint64_t d, IntegerDivision how);
 /// How the macro's result is rounded.
 isa::Rnd roundingOf(const ori::Instr& macro);
@@ -102,9 +102,9 @@ isa::Rnd roundingOf(const ori::Instr& macro);
 void expandFloatMacro(ori::Function& function, ori::Instr* macro);
 /// The same of f64, and the approximate FRSQRT of f64 that knows subnormals. May add blocks.
 void expandDoubleMacro(ori::Function& function, ori::Instr* macro);
-/// Whether that is who expands it.
+/// Whether this phase expands the instruction.
 bool isDoubleMacro(const ori::Instr& instr);
-/// Whether the chip lacks the instruction, and an older way of computing it is known.
+/// Whether the target lacks the instruction, and an expansion for older targets exists.
 bool hasOlderWay(const isa::Target& target, const ori::Instr& instr);
 void expandOlderWay(ori::Function& function, ori::Instr* instr);
 /// Whether the instruction is a macro that phase 8 expands.

@@ -1,7 +1,7 @@
 #pragma once
 
-// An allocated function as arrays: what the phases that write control words and reorder instructions walk over again
-// and again.
+// An allocated function as arrays: what the phases that assign control information and reorder instructions iterate
+// over and again.
 
 #include "encoder/isa/effects.h"
 #include "ori/function.h"
@@ -35,7 +35,7 @@ struct FlatInstr {
   bool guardInverted = false;
   /// Hands control to code that is not seen here: calls and returns.
   bool leaves = false;
-  bool awaitsAll = false; ///< waits for all that is under way, as what leaves does
+  bool awaitsAll = false; ///< waits for all results in flight, as an exit does
 };
 
 struct FlatBlock {

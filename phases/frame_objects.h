@@ -12,7 +12,7 @@ template <typename F> void forEachFrameOperand(ori::Function& function, F&& f) {
         if (instr.op_(i).kind == isa::Operand::Kind::Frame) f(instr, i);
 }
 
-/// Objects that nobody names leave the frame; the others get new numbers. True if one left.
+/// Removes unused objects from the frame and renumbers the others. True if one was removed.
 bool dropUnnamedObjects(ori::Function& function);
 
 } // namespace orias::phases

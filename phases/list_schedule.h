@@ -1,6 +1,6 @@
 #pragma once
 
-// List scheduling of the straight pieces of a function: common part of phases 97 and 110.
+// List scheduling of the regions of a function: common part of phases 97 and 110.
 
 #include "ori/analysis/loops.h"
 #include "phases/dependence.h"
@@ -16,14 +16,14 @@ namespace orias::phases {
 /// Regions are cut at this many instructions.
 inline constexpr std::size_t kMaxRegion = 4096;
 
-/// A straight piece of a block between pinned instructions.
+/// A scheduling region: the instructions of a block between pinned instructions.
 struct BlockRegion {
   ori::Block* block = nullptr;
   std::vector<ori::Instr*> instrs;
-  ori::Instr* next = nullptr; ///< the first instruction behind it; null at the end of the block
+  ori::Instr* next = nullptr; ///< the first instruction after it; null at the end of the block
 };
 
-/// Marks that issue nothing and stay in front of the instruction that they were put before, wherever that goes. While
+/// Pseudo instructions that issue nothing and stay before the same instruction when that moves. While
 /// an object of this class lives, they are out of the block.
 class ScheduleMarks {
  public:
@@ -35,7 +35,7 @@ class ScheduleMarks {
 
  private:
   ori::Function& function_;
-  std::vector<std::pair<ori::Instr*, ori::Instr*>> marks_; // last one first: it may stand before another mark
+  std::vector<std::pair<ori::Instr*, ori::Instr*>> marks_; // in reverse order: one may be before another
 };
 
 /// The regions of a block with at least two instructions, in order.
@@ -54,7 +54,7 @@ bool scheduleBlock(ori::Function& function, ori::Block& block, const isa::Target
 std::vector<unsigned> pathLengths(std::span<ori::Instr* const> region, const DependenceGraph& graph,
                                   const isa::Target& target);
 
-/// Registers with results that are still under way where a block begins, by file and number, with the cycles until they
+/// Registers with results in flight at the start of a block, by file and index, with the cycles until they
 /// are there.
 using Arrivals = std::map<std::pair<isa::File, std::uint32_t>, unsigned>;
 /// Those that the blocks right before leave that are in the same loop; nothing outside loops. For physical registers.
@@ -62,7 +62,7 @@ Arrivals arrivalsAt(const ori::Function& function, const ori::Loops& loops, std:
                     ori::BlockId block, const isa::Target& target);
 
 /// The order that issues, in each cycle, the ready instruction with the longest path; the earlier one when two are
-/// alike. What touches a register of `arrivals` waits for it.
+/// alike. An access to a register of `arrivals` waits for it.
 std::vector<std::uint32_t> orderByLatency(std::span<ori::Instr* const> region, const DependenceGraph& graph,
                                           const isa::Target& target, const Arrivals& arrivals = {});
 

@@ -4,19 +4,19 @@
 
 namespace orias::phases {
 
-/// Whether two operands name a common part of a virtual register.
+/// Whether two operands overlap in a virtual register.
 inline bool overlap(const isa::Operand& a, const isa::Operand& b) {
   return a.isVirtual() && b.isVirtual() && a.reg == b.reg && a.sub < b.sub + b.width && b.sub < a.sub + a.width;
 }
 
-/// Whether the guard or a source names a part of `reg`.
+/// Whether the guard or a source uses a component of `reg`.
 inline bool reads(const ori::Instr& instr, const isa::Operand& reg) {
   for (const ori::Operand& o : instr.refs())
     if (!o.isDef && overlap(o.value(), reg)) return true;
   return false;
 }
 
-/// Whether a result is, or may be, a part of `reg`.
+/// Whether the instruction defines, or may define, a component of `reg`.
 inline bool writes(const ori::Instr& instr, const isa::Operand& reg) {
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && overlap(o.value(), reg)) return true;
@@ -29,17 +29,17 @@ inline bool isPlainRegister(const isa::Operand& o) {
          (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
 }
 
-/// Registers of an operand that is several wide stand next to each other, aligned to their number.
+/// Registers of a wide operand are consecutive and aligned to their count.
 inline bool isAlignedPart(const ori::Function& function, const isa::Operand& o) {
   const unsigned align = ori::defaultAlign(o.width);
   return o.sub % align == 0 && function.vreg(o.reg).align % align == 0;
 }
 
-/// Whether the instruction, which stands further up in the block, computes the same right in front of `at`: nothing in
+/// Whether the instruction, which is earlier in the block, has the same result right before `at`: nothing in
 /// between writes what it reads. Looks at so many instructions; false when there are more.
 bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);
 
-/// How many operands name a part of the register; counts no further than `most` + 1.
+/// The number of operands that refer to the register; stops at `most` + 1.
 std::size_t countRefs(const ori::Function& function, const isa::Operand& reg, std::size_t most);
 
 } // namespace orias::phases

@@ -36,43 +36,43 @@ class Definitions {
   std::vector<Definition> all_;
 };
 
-/// The number that an instruction, without a guard, sets one word to.
+/// The constant that an unguarded instruction writes to a 32-bit register.
 std::optional<std::uint32_t> numberSetBy(const ori::Instr& instr);
 
-/// A result that nobody can read.
+/// A result that is discarded.
 bool isUnusedResult(const isa::Operand& result);
 
 /// An operand that names all of a register of file R, without marks.
 bool isWholeRegister(const ori::Function& function, const isa::Operand& operand);
 
-/// In SSA form: a number, a constant in a known place, or a register that is written outside the loop only, or set to
+/// In SSA form: an immediate, a constant at a known address, or a register that is defined outside the loop, or set to
 /// numbers.
 bool isSameInEachRound(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                        const isa::Operand& operand);
 
-/// Such an operand for an instruction in front of the loop: numbers that are set in the loop are set there again.
+/// Such an operand for an instruction in the preheader: constants set in the loop are set there again.
 isa::Operand inFrontOf(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop, ori::Builder& front,
                        const isa::Operand& operand);
 
-/// A word or pair of words that a loop in SSA form adds the same amount to in each round.
+/// An induction variable of 32 or 64 bits, in SSA form.
 struct Counter {
-  isa::Operand value;                ///< in the round: the result of a phi of the header, or of one for each word
-  isa::Operand next;                 ///< in the next round
+  isa::Operand value;                ///< in the iteration: the result of a phi of the header, or of one for each word
+  isa::Operand next;                 ///< in the next iteration
   ori::Instr* step = nullptr;        ///< IADD3 or IADD64: makes `next` of `value`
-  std::array<isa::Operand, 2> first; ///< the words where the loop is entered
-  std::optional<std::uint32_t> by;   ///< what the step of a word adds, where that is a number
+  std::array<isa::Operand, 2> first; ///< the initial words
+  std::optional<std::uint32_t> by;   ///< the step, if it is constant
 };
 
-/// Those of a loop with one way in and one back edge, in the order of the phis.
+/// The induction variables of a loop with one entry and one back edge, in the order of the phis.
 std::vector<Counter> findCounters(const Definitions& definitions, const ori::Loops& loops, ori::LoopId loop,
                                   ori::BlockId from);
 
 /// A comparison of a counter with something that stays the same, which alone decides whether a lane leaves the loop at
-/// a place that each round comes to.
+/// a block that each iteration executes.
 struct CounterTest {
   ori::Instr* compare = nullptr;
   ori::Instr* branch = nullptr;
-  bool comparesNext = false;     ///< the counter of the next round is compared
+  bool comparesNext = false;     ///< the value of the next iteration is compared
   bool leavesWhenTaken = false;  ///< and not when the branch falls through
   isa::ICmp stay = isa::ICmp::F; ///< holds while a lane stays
   bool isSigned = false;
@@ -80,12 +80,12 @@ struct CounterTest {
   std::optional<std::uint32_t> lastTested; ///< the counter that is compared then
 };
 
-/// The test that `compare` is part of; nothing when it is none.
+/// The exit test that `compare` is part of; empty if it is not one.
 std::optional<CounterTest> testOf(const Definitions& definitions, const ori::Loops& loops,
                                   const ori::DomTree& dominators, ori::LoopId loop, const Counter& counter,
                                   ori::Instr& compare);
 
-/// Whether it is known with which value of the counter the test ends the loop: that of the limit where it asks for
+/// Whether the final value of the induction variable is known: the limit, if the test is for
 /// equality, or where the step is 1 or -1 in the direction of the limit (but the first one where that is beyond), or a
 /// number.
 bool endsInOrder(const CounterTest& test, const Counter& counter);

@@ -8,10 +8,10 @@
 
 namespace orias::phases {
 
-/// The source of the only edge into a loop, or kNoId. What leaves the loop goes there, or onto that edge.
+/// The source of the only entry edge of a loop, or kNoId. Hoisted code goes there, or onto that edge.
 ori::BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId loop);
 
-/// For each entry of a loop, as (source, header), the block whose end is the place in front of it: the source where
+/// For each entry edge of a loop, as (source, header), the block that serves as its preheader: the source if
 /// that leads nowhere else, or a new one on the edge. All at once, since each change of the layout takes as long as the
 /// function is.
 std::vector<ori::Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg,

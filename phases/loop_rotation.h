@@ -4,7 +4,7 @@
 
 namespace orias::phases {
 
-/// Loops with their test at the top get it at the bottom, and a copy of it as a guard in front: one branch in an
+/// Loop rotation: moves the test from the top to the bottom, with a copy as a guard before the loop: one branch in an
 /// iteration instead of two. For loops with one back edge, not in SSA form. True when something changed.
 bool rotateLoops(ori::Function& function, PhaseContext& context);
 

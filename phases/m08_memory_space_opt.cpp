@@ -16,7 +16,6 @@
 #include <fmt/format.h>
 #include <map>
 #include <optional>
-#include <set>
 #include <vector>
 
 namespace orias::phases {
@@ -82,8 +81,9 @@ class SpaceResolver {
         cfg_(function), tree_(ori::DomTree::dominators(cfg_)), target_(function.module().target()) {}
 
   bool run() {
-    for (ori::Block* block : function_.layout())
-      findAnswers(*block);
+    if (context_.knobs.enabled(Knob::ProcessBuiltinAssume))
+      for (ori::Block* block : function_.layout())
+        findAnswers(*block);
     std::vector<Instr*> work;
     for (ori::Block* block : function_.layout())
       for (Instr& instr : *block)
@@ -137,6 +137,10 @@ class SpaceResolver {
     return flow_.wordOf(pair, 0).bits == AddressWord::kNumber && flow_.wordOf(pair, 1).bits == AddressWord::kNumber;
   }
 
+  static std::uint16_t windowBit(SpaceSet space) {
+    return static_cast<std::uint16_t>(AddressWord::kWindow << (space == kInShared ? 0 : space == kInConst ? 1 : 2));
+  }
+
   bool isWindow(const Operand& pair) const {
     const std::uint16_t bits = flow_.wordOf(pair, 0).bits;
     return bits != 0 && (bits & ~kWindows) == 0;
@@ -178,7 +182,8 @@ class SpaceResolver {
   /// The address in its space, a word, of the generic address in two words. It is computed where the generic one is, or
   /// at `user`.
   Operand addressIn(SpaceSet space, const Operand& lo, const Operand& hi, ori::Builder user) {
-    if (space == kInShared && target_.hasClusters()) return lo;
+    if (space == kInShared && target_.has(isa::Capability::AlignedWindows)) return lo;
+    if (flow_.wordOf(lo).bits == windowBit(space)) return Operand::rz();
     if (!lo.isReg()) return sum(user, lo, windowWord(space));
     const auto key = std::tuple(lo.reg, lo.sub, space);
     if (const auto known = narrow_.find(key); known != narrow_.end()) return known->second;
@@ -275,9 +280,8 @@ class SpaceResolver {
     if (instr.isGuarded() || !window.neg() || from.neg() || !isWindow(window) || !from.isReg()) return;
     const SpaceSet space = flow_.spacesOf(from);
     if ((space != kInLocal && space != kInShared && space != kInConst) || flow_.mayBeNull(from)) return;
-    const unsigned index = space == kInShared ? 0 : space == kInConst ? 1 : 2;
-    if (flow_.wordOf(window, 0).bits != AddressWord::kWindow << index) return;
-    if (space == kInShared && target_.hasClusters()) return;
+    if (flow_.wordOf(window, 0).bits != windowBit(space)) return;
+    if (space == kInShared && target_.has(isa::Capability::AlignedWindows)) return;
     const Operand result = instr.op_(0).value(),
                   word = addressIn(space, ori::component(from, 0), ori::component(from, 1), unguardedBuilderAt(instr));
     ori::Builder b = ori::Builder::before(function_, &instr);
@@ -444,8 +448,11 @@ class SpaceResolver {
     else if (instr.op == Op::ST && isConst)
       text = "Cannot do store on const memory";
     if (text.empty()) return false;
-    if (warned_.insert(instr.source.ptxLine).second)
-      context_.diagnostics.warning({instr.source.ptxLine, 1}, std::string(text));
+    // Once for each line: an instruction of PTX may be several here, and M8b sees what M8 has seen.
+    const bool isSaid = std::ranges::any_of(context_.diagnostics.all(), [&](const Diagnostic& d) {
+      return d.loc.line == instr.source.ptxLine && d.message == text;
+    });
+    if (!isSaid) context_.diagnostics.warning({instr.source.ptxLine, 1}, std::string(text));
     return true;
   }
 
@@ -469,7 +476,6 @@ class SpaceResolver {
   const isa::Target& target_;
   std::map<std::pair<ori::VRegId, unsigned>, std::vector<Answer>> answers_;
   std::map<std::tuple<ori::VRegId, unsigned, SpaceSet>, Operand> narrow_;
-  std::set<std::uint32_t> warned_; // lines
   std::vector<Instr*> doomed_;
   bool isChanged_ = false, hasAnswered_ = false;
 };

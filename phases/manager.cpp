@@ -18,22 +18,6 @@ namespace orias::phases {
 
 namespace {
 
-std::string_view stageName(Stage stage) {
-  switch (stage) {
-  case Stage::Setup: return "setup";
-  case Stage::EarlyOptimisation: return "early optimisation";
-  case Stage::Middle: return "middle";
-  case Stage::LateOptimisation: return "late optimisation";
-  case Stage::Legalisation: return "legalisation";
-  case Stage::SchedulingAndRegisters: return "scheduling and registers";
-  case Stage::PostAllocation: return "post-allocation";
-  case Stage::Control: return "control words";
-  case Stage::Layout: return "layout";
-  case Stage::Words: return "words";
-  }
-  return "";
-}
-
 /// "013-GeneralOptimizeEarly", "037b-...", "M06-..."; sorts like the numbers.
 std::string fileStem(std::string_view number, std::string_view name) {
   const bool isOfModule = number.front() == 'M';
@@ -227,6 +211,22 @@ std::string listLine(const auto& phase, bool isOptional) {
 }
 
 } // namespace
+
+std::string_view stageName(Stage stage) {
+  switch (stage) {
+  case Stage::Setup: return "setup";
+  case Stage::EarlyOptimisation: return "early optimization";
+  case Stage::Middle: return "middle";
+  case Stage::LateOptimisation: return "late optimization";
+  case Stage::Legalisation: return "legalization";
+  case Stage::SchedulingAndRegisters: return "scheduling and registers";
+  case Stage::PostAllocation: return "post-allocation";
+  case Stage::Control: return "control information";
+  case Stage::Layout: return "layout";
+  case Stage::Words: return "machine code";
+  }
+  return "";
+}
 
 std::string listPhases() {
   std::string out;

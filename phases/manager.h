@@ -10,19 +10,19 @@
 
 namespace orias::phases {
 
-/// What the user wants to see of the pipeline, and which part of it runs. Phases are named by number or name.
+/// The requested dumps of the pipeline, and which part of it runs. Phases are given by number or name.
 struct PipelineOptions {
   std::vector<std::string> dumpAfter; ///< "all" for every phase
   std::vector<std::string> dumpBefore;
   std::string dumpDir;       ///< dumps go to files NNN-Name.<function>.ori here; empty: to `dump`
   bool printChanged = false; ///< after each phase that changed something, the changed lines
-  std::string stopAfter;     ///< the phases behind this one do not run
+  std::string stopAfter;     ///< later phases do not run
   std::vector<std::string> disabled;
   std::string startFrom;   ///< the phases before this one do not run
   bool verifyEach = false; ///< verify after every phase; a failure throws InternalError with the dump from before
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
   /// Called after every phase that ran, with whether it says that it changed something; before the verifier. For tools
-  /// that look at the function between the phases; tests plant faults through it.
+  /// that look at the function between the phases; tests inject bugs through it.
   std::function<void(const PhaseInfo&, ori::Function&, bool changed)> afterPhase;
 };
 
@@ -43,7 +43,7 @@ class PhaseManager {
  public:
   explicit PhaseManager(const PipelineOptions& options);
 
-  /// Returns false when the pipeline stopped early (stopAfter, or errors were reported): there are no words then.
+  /// Returns false if the pipeline stopped early (stopAfter, or errors were reported): there is no machine code then.
   bool run(ori::Function& function, PhaseContext& context);
 
   const std::vector<PhaseTime>& times() const { return times_; }
@@ -76,6 +76,9 @@ bool namesModulePhase(const std::vector<std::string>& list, const ModulePhase& p
 void dumpModule(const PipelineOptions& options, const ModulePhase& phase, std::string_view when,
                 std::string_view subject, std::string_view suffix, const std::string& text);
 
+/// As the table of --list-phases has it.
+std::string_view stageName(Stage stage);
+
 /// The table of --list-phases.
 std::string listPhases();
 
@@ -83,7 +86,7 @@ std::string listPhases();
 std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
                         const std::vector<std::vector<PhaseTime>>& perFunction);
 
-/// The lines that differ between two texts, "-" and "+" in front, with the block labels that they stand under.
+/// The lines that differ between two texts, prefixed by "-" and "+", with their block labels.
 std::string lineDiff(std::string_view before, std::string_view after);
 
 } // namespace orias::phases

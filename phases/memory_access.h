@@ -12,8 +12,8 @@ struct MemoryAccess {
   enum class Space : std::uint8_t { Generic, Global, Local, Shared };
   Space space = Space::Generic;
   bool isStore = false;     ///< writes; atomics do, too
-  bool isOrdered = false;   ///< volatile, relaxed or stronger, atomic: keeps its place among others of the kind
-  bool isReadOnly = false;  ///< loads what nobody writes while the kernel runs (.nc)
+  bool isOrdered = false;   ///< volatile, relaxed or stronger, atomic: keeps its order with others of the kind
+  bool isReadOnly = false;  ///< loads memory that is not written while the kernel runs (.nc)
   bool isExact = false;     ///< the address is the two registers plus `offset`, and `bytes` says how much is touched
   isa::Operand base;        ///< Kind::None when there is none
   isa::Operand uniformBase; ///< likewise

@@ -5,9 +5,9 @@
 
 namespace orias::phases {
 
-/// Loops out of SSA form that count in 64 bits and end by a comparison that 32 bits decide alike: the comparison reads
-/// a 32-bit counter instead, which is new. So it is one instruction, the loop can be unrolled by its counter (phase
-/// 22), and the 64-bit counter is dead if the comparison was its only use.
+/// For loops outside SSA form with a 64-bit induction variable and an exit test that is equivalent in 32 bits: the
+/// comparison reads a 32-bit counter instead, which is new. So it is one instruction, the loop can be unrolled by its
+/// counter (phase 22), and the 64-bit counter is dead if the comparison was its only use.
 ///
 /// The counter starts at a number and steps by a number. The limit is a number, and all values that are compared have
 /// 32 bits; or the step is 1, the loop stays while the counter is less, and the limit is a sign- or zero-extended

@@ -9,15 +9,15 @@
 namespace orias::phases {
 
 /// The occupancy classes of a function: ranges of register counts with which equally many warps fit on a
-/// multiprocessor. They follow from the allocation unit and the sizes of the chip, the block size of the launch bounds,
-/// and static shared memory. Registers up to the end of a class are free.
+/// multiprocessor. They follow from the allocation unit and the limits of the target, the block size of the launch
+/// bounds, and static shared memory. Registers up to the end of a class are free.
 ///
-/// Without a block size, the mean over common sizes counts, and a class goes on while at most a tenth of the warps is
+/// Without a block size, the mean over common sizes counts, and a class extends while at most a tenth of the warps is
 /// lost. Counts of registers here are live ones: those that the target reserves are added inside.
 class OccupancyClasses {
  public:
-  /// `maxRegisters` is the ceiling of the function, reserved registers included; `taken` are registers that no value
-  /// gets besides.
+  /// `maxRegisters` is the register limit of the function, reserved registers included; `taken` are registers that no
+  /// value gets besides.
   OccupancyClasses(const isa::Target& target, const ori::LaunchBounds& bounds, std::uint32_t sharedBytes,
                    unsigned maxRegisters, unsigned taken = 0);
   /// Before allocation the stack pointer's register counts as taken where there is a frame.
@@ -25,9 +25,9 @@ class OccupancyClasses {
 
   /// Warps on a multiprocessor. Zero if no block fits.
   double warps(unsigned live) const;
-  /// The highest count of live registers in the class of `live`; at most the ceiling of the function.
+  /// The highest count of live registers in the class of `live`; at most the register limit of the function.
   unsigned end(unsigned live) const;
-  /// The last counts of all classes up to the ceiling, ascending.
+  /// The highest counts of all classes up to the register limit, ascending.
   const std::vector<unsigned>& ends() const { return ends_; }
   /// Warps of one block; the mean of the common sizes without a block size.
   double warpsPerBlock() const { return warpsPerBlock_; }

@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/print.h"
 #include "ori/verify.h"
+#include "phases/constant_operands.h"
 #include "phases/phases.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
@@ -46,8 +47,10 @@ bool oriSanitize(ori::Function& function, PhaseContext&) {
 }
 
 /// Phase 94. The last look before scheduling and allocation. A macro that no phase has expanded and an instruction
-/// that the chip does not have are not supported yet: an error at the place of the PTX instruction.
+/// that the chip does not have are not supported yet: an error at the place of the PTX instruction. Where instructions
+/// cannot name constants, they are loaded first.
 bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
+  const bool changed = context.target.has(isa::Capability::LoadsConstants) && loadConstantOperands(function);
   verifyOrThrow(function, "before scheduling, the function");
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
@@ -57,7 +60,7 @@ bool finalInspectionPass(ori::Function& function, PhaseContext& context) {
         context.diagnostics.error(
             {instr.source.ptxLine, 1},
             fmt::format("not supported yet for {}: {}", context.target.name(), ori::print(function, instr)));
-  return false;
+  return changed;
 }
 
 } // namespace orias::phases

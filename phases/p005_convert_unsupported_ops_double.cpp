@@ -245,7 +245,7 @@ void expandDoubleMacro(ori::Function& function, ori::Instr* macro) {
   case Op::FRCP: return e.give(inverse(e, a, rounding));
   case Op::FSQRT: return e.give(root(e, a, rounding));
   case Op::FRSQRT: return e.give(approximateInverseRoot(e, a));
-  default: ORIAS_UNREACHABLE("an f64 macro of this operation");
+  default: ORIAS_UNREACHABLE("this operation as an f64 macro");
   }
 }
 

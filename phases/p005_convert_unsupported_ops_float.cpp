@@ -179,7 +179,7 @@ void expandFloatMacro(ori::Function& function, ori::Instr* macro) {
   case Op::FDIV: divide(m, result, a, source(2)); break;
   case Op::FRCP: invert(m, result, a); break;
   case Op::FSQRT: extractRoot(m, result, a); break;
-  default: ORIAS_UNREACHABLE("an f32 macro of this operation");
+  default: ORIAS_UNREACHABLE("this operation as an f32 macro");
   }
   e.give(result);
 }

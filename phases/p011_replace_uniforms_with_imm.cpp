@@ -1,5 +1,4 @@
 #include "encoder/isa/desc.h"
-#include "encoder/isa/launch_constants.h"
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
@@ -19,7 +18,7 @@ using isa::Op;
 using isa::Operand;
 
 ParamBinding parseParamBinding(std::string_view text) {
-  const auto fail = [&] { throw Error(fmt::format("--bind-param wants KERNEL.INDEX=VALUE, not '{}'", text)); };
+  const auto fail = [&] { throw Error(fmt::format("--bind-param: expected KERNEL.INDEX=VALUE, got '{}'", text)); };
   const std::size_t equals = text.find('='), dot = text.rfind('.', equals);
   if (equals == std::string_view::npos || dot == std::string_view::npos || dot == 0) fail();
   ParamBinding binding;
@@ -56,7 +55,7 @@ class Replacer {
     for (const ParamBinding& binding : context.bindings) {
       if (binding.kernel != function.name()) continue;
       if (binding.index >= function.params.size())
-        context.diagnostics.error({}, fmt::format("--bind-param: kernel '{}' has {} parameters, no number {}",
+        context.diagnostics.error({}, fmt::format("--bind-param: kernel '{}' has {} parameters, no parameter {}",
                                                   function.name(), function.params.size(), binding.index));
       else
         bindings_.push_back(&binding);
@@ -127,11 +126,11 @@ class Replacer {
   /// The CTAs of a cluster, along an axis or in all, where `.reqnctapercluster` fixes them; 0 for other places.
   std::uint32_t clusterCount(std::int32_t offset) const {
     const std::uint32_t* shape = function_.bounds.reqnctapercluster;
-    if (offset < 0 || shape[0] == 0 || !context_.target.hasClusters()) return 0;
+    if (offset < 0 || shape[0] == 0 || !context_.target.has(isa::Capability::Clusters)) return 0;
     const auto at = static_cast<std::uint32_t>(offset);
-    if (at == isa::kBankClusterSize) return shape[0] * shape[1] * shape[2];
+    if (at == context_.target.bank0().clusterSize) return shape[0] * shape[1] * shape[2];
     for (unsigned axis = 0; axis < 3; ++axis)
-      if (at == isa::kBankClusterShape + 4 * axis) return shape[axis];
+      if (at == context_.target.bank0().clusterShape + 4 * axis) return shape[axis];
     return 0;
   }
 
@@ -157,7 +156,8 @@ class Replacer {
     if (context_.knobs.enabled(Knob::FoldConstInitialisers)) return first;
     if (first)
       context_.remarks.refused(
-          &reader, fmt::format("{:#x} at first, but the host may write there (knob FoldConstInitialisers)", *first));
+          &reader, fmt::format("initial value {:#x} not folded: the host may overwrite it (knob FoldConstInitialisers)",
+                               *first));
     return std::nullopt;
   }
 

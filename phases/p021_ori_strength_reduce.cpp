@@ -613,7 +613,7 @@ class Level {
         b.emit(Op::IADD3, {start, Operand::pt(), Operand::pt(), first,
                            Operand::immediate(static_cast<std::int32_t>(*counter.by)), Operand::rz()});
       }
-      const Op minMax = context_.target.hasVectorMinMax() ? Op::VIMNMX : Op::IMNMX;
+      const Op minMax = context_.target.has(isa::Capability::VectorMinMax) ? Op::VIMNMX : Op::IMNMX;
       b.emit(minMax, {end, start, limit, *counter.by == 1 ? Operand::pt().notted() : Operand::pt()},
              {{Mod::Type, isa::modAs<isa::IntType>(*test.compare, Mod::Type)}});
     }

@@ -360,20 +360,20 @@ class Level {
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
   const char* whyNotCounted(const ori::Loop& loop, Plan& plan) {
     if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
-      return "not unrolled: the number of rounds is not known, or too large";
-    if (isRest_[loop.header]) return "not unrolled: it is what other rounds have left";
-    if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several ways in";
+      return "not unrolled: the trip count is unknown or too large";
+    if (isRest_[loop.header]) return "not unrolled: the loop is a remainder loop";
+    if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several entries";
     for (BlockId b : loops_.blocks(plan.loop))
       for (const Instr& instr : *function_.block(b))
         if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA)
-          return "not unrolled: lanes wait for each other in it";
+          return "not unrolled: the loop has a warp-level synchronization";
     for (const auto& [from, to] : loops_.exits(plan.loop)) {
       if (from != loop.latches[0]) continue;
       plan.test = function_.block(from);
       plan.leave = to;
       if (isCounted(loop, plan)) return nullptr;
     }
-    return "not unrolled: the number of rounds is not known, or too large";
+    return "not unrolled: the trip count is unknown or too large";
   }
 
   /// The definitions of a register within one loop. To find them among all that name the register would take as long as

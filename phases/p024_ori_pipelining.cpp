@@ -79,7 +79,7 @@ class Pipeliner {
     LoopBody body = modulo::findBody(function_, facts_, loop, context_.target, whyNot);
     if (!body.block) return refuse(whyNot);
     if (storesToLocal(body) && knob(Knob::PipelinerMinGain) > 0)
-      return refuse("not pipelined: what fills an array of the thread has few iterations");
+      return refuse("not pipelined: the loop fills a local array and has few iterations");
     modulo::Limits limits;
     limits.maxMii = static_cast<unsigned>(knob(Knob::PipelinerMaxMii));
     limits.iiSearchRange = static_cast<unsigned>(knob(Knob::PipelinerIiSearchRange));
@@ -105,7 +105,7 @@ class Pipeliner {
       }
       const double gain = (best ? best->price : 0.0) - choice.price;
       if (gain * 100 < static_cast<double>(knob(Knob::PipelinerMinGain))) {
-        whyNot = fmt::format("not pipelined: II {} against {} cycles gains too little", choice.schedule.ii, before);
+        whyNot = fmt::format("not pipelined: gain is too small: II {}, {} cycles now", choice.schedule.ii, before);
         continue;
       }
       best = std::move(choice);
@@ -129,13 +129,13 @@ class Pipeliner {
   /// Sets the price of a choice; says why it cannot be taken.
   std::string judge(const LoopBody& body, unsigned before, Choice& choice) const {
     if (choice.expansion.unroll > 1 && (knob(Knob::PipelinerExperimentalCg) != 0 || knob(Knob::PipelinerMveCg) == 0))
-      return "not pipelined: values of several iterations live at once, and the kernel may not be unrolled";
+      return "not pipelined: values of several iterations are live at once, and the kernel may not be unrolled";
     // A copy of a uniform value outlives the exit at which some lanes may leave, and the lanes that go on write it
     // again.
     for (std::size_t v = 0; v < body.values.size(); ++v)
       if (const isa::File file = function_.vreg(body.values[v].reg).file;
           choice.expansion.copies[v] > 1 && file != isa::File::R && file != isa::File::P)
-        return "not pipelined: a uniform value of several iterations would live at once";
+        return "not pipelined: a uniform value would be live in several iterations at once";
     if (modulo::expandedSize(body, choice.schedule, choice.expansion) > growthLeft_)
       return "not pipelined: the growth budget of the function is used up";
     const ori::FileCounts peak = modulo::kernelPressure(function_, facts_, body, choice.schedule);
@@ -145,7 +145,7 @@ class Pipeliner {
     if (knob(Knob::PipelinerRegisterPressure) != 0) {
       const auto margin = static_cast<unsigned>(knob(Knob::PipelinerRegisterPressureMargin));
       if (peak[kR] * (100 + margin) / 100 + kSpare > classes_.end(functionPeak) && peak[kR] > functionPeak)
-        return "not pipelined: fewer warps would fit";
+        return "not pipelined: occupancy would drop";
       for (const isa::File file : {isa::File::P, isa::File::UR, isa::File::UP}) {
         const auto f = static_cast<std::size_t>(file);
         if (peak[f] + 1 > context_.target.registerCount(file) && peak[f] > functionPeak_[f])

@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "phases/block_uniformity.h"
+#include "phases/masked_votes.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
@@ -58,12 +59,15 @@ class Removal {
       : function_(function), context_(context), rewriter_(function), cfg_(function) {}
 
   bool run() {
-    for (const BlockId id : cfg_.reversePostOrder())
+    bool areVotesLimited = false;
+    for (const BlockId id : cfg_.reversePostOrder()) {
+      areVotesLimited |= limitVotes(*function_.block(id));
       walk(*function_.block(id));
+    }
     removeBarriers();
     for (Instr* instr : doomed_)
       function_.erase(instr);
-    return !doomed_.empty();
+    return areVotesLimited || !doomed_.empty();
   }
 
  private:
@@ -72,6 +76,16 @@ class Removal {
     Instr* first;
     Instr* second;
   };
+
+  bool limitVotes(Block& block) {
+    bool changed = false;
+    for (Instr& instr : block)
+      if (limitVotesToMask(function_, rewriter_, instr)) {
+        context_.remarks.did(&instr, "the lanes of other masks run on beside these: votes are limited to the mask");
+        changed = true;
+      }
+    return changed;
+  }
 
   void walk(Block& block) {
     Instr *barrier = barrierInFront(block), *sync = nullptr, *fence = nullptr;
@@ -87,7 +101,7 @@ class Removal {
 
       if (isWarpSync(*instr)) {
         if (sync && waitForTheSame(*sync, *instr))
-          drop(*instr, "the lanes have waited for each other, and nothing has happened since");
+          drop(*instr, "redundant: the warp is already synchronized");
         else
           sync = instr;
       } else if (!keepsLanesTogether(*instr)) {
@@ -120,6 +134,8 @@ class Removal {
   // --- warps
 
   bool waitForTheSame(const Instr& a, const Instr& b) const {
+    // Where lanes with other masks are still there, EXCLUSIVE sends them away.
+    if (isExclusiveSync(b) && !isExclusiveSync(a)) return false;
     const auto known = [&](const Instr& sync) -> std::optional<std::uint32_t> {
       return sync.op == Op::WARPSYNC_ALL ? ~0u : rewriter_.constantOf(sync.op_(1).value());
     };
@@ -148,7 +164,7 @@ class Removal {
   }
 
   void dropFence(Instr& fence) {
-    drop(fence, "a fence as strong stands before it, and no access between them");
+    drop(fence, "redundant: a fence of the same strength dominates this one, with no access in between");
     for (Instr* tail = fence.next; tail && isFenceTail(*tail); tail = tail->next)
       doomed_.push_back(tail);
   }
@@ -169,14 +185,14 @@ class Removal {
   }
 
   const char* whyNotAlike() const {
-    if (!function_.isKernel()) return "a second barrier stays: who calls the function may be some threads alone";
+    if (!function_.isKernel()) return "barrier not removed: the function may be called by only some of the threads";
     const BlockUniformity uniformity(cfg_);
     for (const BlockId id : cfg_.reversePostOrder())
       for (const Instr& instr : *function_.block(id)) {
-        if (regalloc::isCall(instr)) return "a second barrier stays: a function that is called may wait as well";
+        if (regalloc::isCall(instr)) return "barrier not removed: a callee may have a barrier";
         if (!isBlockBarrier(instr)) continue;
-        if (!isFullBarrier(instr)) return "a second barrier stays: some threads alone wait at barriers here";
-        if (!uniformity.isCommon(id)) return "a second barrier stays: threads may come to barriers by different ways";
+        if (!isFullBarrier(instr)) return "barrier not removed: only some of the threads reach it";
+        if (!uniformity.isCommon(id)) return "barrier not removed: threads may reach barriers on different paths";
       }
     return nullptr;
   }

@@ -10,9 +10,9 @@ namespace {
 
 const char* obstacle(const ori::Instr& instr) {
   if (instr.isGuarded()) return "it has a guard";
-  if (isa::desc(instr.op).has(isa::Flag::Uniform)) return "it is the warp's, not a lane's";
-  if (!isSafeConstantLoad(instr)) return "its index may lie outside the bank";
-  return "its register has other definitions, too";
+  if (isa::desc(instr.op).has(isa::Flag::Uniform)) return "it is a uniform instruction";
+  if (!isSafeConstantLoad(instr)) return "its index may be outside the constant bank";
+  return "its register has other definitions";
 }
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "ori/analysis/loops.h"
 #include "ori/analysis/register_pressure.h"
 #include "phases/occupancy.h"
+#include "phases/optimize/phis.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
@@ -94,7 +95,7 @@ class Sinker {
     context_.remarks.did(&instr, fmt::format("sank {} to its uses{}", isa::desc(instr.op).mnemonic,
                                              sides.size() > 1 ? fmt::format(", {} times", sides.size()) : ""));
     function_.unlink(&instr);
-    insertAtTop(function_.block(sides.front().to), &instr);
+    insertBehindPhis(function_, *function_.block(sides.front().to), &instr);
     return true;
   }
 
@@ -143,7 +144,7 @@ class Sinker {
   /// value once any more. Of several sides none may lie behind another, or some way would compute the value twice.
   const char* place(const Block& from, Side& side, bool isForWarp, bool isOneOfMany) const {
     if (isOneOfMany && cfg_.predecessors(side.entry).size() != 1)
-      return "it is read on a side and where the sides meet";
+      return "it is used in a branch arm and after the join";
     bool isLoop = false;
     while (side.to != from.id) {
       const bool isDeeper = function_.block(side.to)->loopDepth > from.loopDepth;
@@ -152,12 +153,12 @@ class Sinker {
       side.to = dominators_.idom(side.to);
     }
     if (side.to == from.id)
-      return isLoop ? "it is read in a loop below" : "only a part of the warp would compute what all lanes share";
+      return isLoop ? "it is used in a loop" : "a warp-uniform value would be computed in divergent control flow";
     // A block that is run whenever this one is gains nothing, but for the loops that lie between.
     if (sinksBehindLoops_ && !isOneOfMany && livesThroughLoop(side.readers.front()->reg, from.id, side.to))
       return nullptr;
-    if (!hasSeveralWaysOut(from)) return "no loop lies between";
-    return cfg_.predecessors(side.to).size() == 1 ? nullptr : "ways meet where it is read";
+    if (!hasSeveralWaysOut(from)) return "there is no loop between definition and use";
+    return cfg_.predecessors(side.to).size() == 1 ? nullptr : "several paths reach its use";
   }
 
   /// Whether the value lives through a loop that contains neither of two blocks.
@@ -212,7 +213,7 @@ class Sinker {
     Instr* again = function_.create(instr.op, operands, instr.source);
     again->mods = instr.mods;
     again->mayContract = instr.mayContract;
-    insertAtTop(function_.block(side.to), again);
+    insertBehindPhis(function_, *function_.block(side.to), again);
     for (ori::Operand* reader : side.readers) {
       Instr* owner = reader->owner;
       isa::Operand value = reader->value();
@@ -222,24 +223,6 @@ class Sinker {
       else
         function_.setOperand(owner, static_cast<unsigned>(reader - owner->operands), value);
     }
-  }
-
-  void insertAtTop(Block* block, Instr* instr) {
-    Instr* first = block->first;
-    while (first && first->op == isa::Op::PHI)
-      first = first->next;
-    if (first)
-      function_.insertBefore(first, instr);
-    else
-      function_.append(block, instr);
-  }
-
-  /// A phi reads at the end of the predecessor that the value comes from.
-  static BlockId placeOf(const ori::Operand& use) {
-    const Instr& reader = *use.owner;
-    if (reader.op != isa::Op::PHI) return reader.block->id;
-    const auto slot = static_cast<unsigned>(&use - reader.operands);
-    return reader.op_(slot + 1).reg;
   }
 
   ori::Function& function_;

@@ -44,7 +44,7 @@ class Replacer {
  public:
   Replacer(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), rewriter_(function),
-        minMax_(context.target.hasVectorMinMax() ? Op::VIMNMX : Op::IMNMX) {}
+        minMax_(context.target.has(isa::Capability::VectorMinMax) ? Op::VIMNMX : Op::IMNMX) {}
 
   bool run() {
     bool changed = false;

@@ -104,7 +104,7 @@ unsigned removeDeadStores(const FrameAccesses& accesses) {
       bool isRead = false;
       accesses.forEachWord(a, [&](std::size_t w) { isRead |= live.has(w); });
       // A store by an address that may be elsewhere stays.
-      if (!isRead && dead && a.isExact) dead->push_back(a.instr);
+      if (!isRead && dead && (a.isExact || a.isSure)) dead->push_back(a.instr);
       if (FrameAccesses::overwrites(a)) accesses.forEachWord(a, [&](std::size_t w) { live.set(w, false); });
     }
     return live;
@@ -275,8 +275,7 @@ bool compactLocalMemory(ori::Function& function, PhaseContext& context) {
     dropUnnamedObjects(function);
   }
   if (stores || saved)
-    context.remarks.did(
-        nullptr, fmt::format("{} stores to local memory that nobody reads removed, {} bytes shared", stores, saved));
+    context.remarks.did(nullptr, fmt::format("removed {} dead stores to local memory; {} bytes shared", stores, saved));
   return isChanged;
 }
 

@@ -42,7 +42,7 @@ enum class Hoist {
 /// How the memory that a loop reads may change while it runs.
 struct LoopMemory {
   std::vector<MemoryAccess> stores;
-  /// Other threads' stores may come in between, or something runs that this is not known of.
+  /// Other threads' stores may come in between, or unknown code runs.
   bool isOrdered = false;
   bool mayHaveWriters = false; ///< even of what is read only: what runs waits for another kernel, or is not known
 };
@@ -201,15 +201,14 @@ class Level {
   /// Why an invariant stays where it is; null when it may go.
   const char* whyNot(LoopId loop, const Instr& instr, unsigned registers) const {
     const BlockId block = instr.block->id;
-    if (instr.block->isAside) return "stays in the loop: rounds seldom come here";
+    if (instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
     const bool isInEveryRound = runsInEveryRound(loop, block);
     if (what_ == Hoist::Loads)
-      return isInEveryRound && runsBeforeAnyLeaves(loop, block)
-                 ? nullptr
-                 : "a load stays in the loop: some threads may not come to it";
+      return isInEveryRound && runsBeforeAnyLeaves(loop, block) ? nullptr
+                                                                : "load not hoisted: some threads may not execute it";
     // What some rounds do without is worth no register that others may want.
     if (isInEveryRound || registers <= registersUpToCliff(function_, 0, context_)) return nullptr;
-    return "stays in the loop: not every round comes here";
+    return "not hoisted: not every iteration executes it";
   }
 
   /// Every lane that enters the loop comes here: it would have read that address in any case.

@@ -6,6 +6,7 @@
 #include "ori/ssa.h"
 #include "phases/address_flow.h"
 #include "phases/frame_objects.h"
+#include "phases/indexed_locals.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -51,6 +52,8 @@ struct Variable {
   const char* obstacle = nullptr;
   const Instr* where = nullptr; ///< of the obstacle
   std::vector<Access> accesses;
+  std::vector<FrameAccess> all; ///< of a variable with indexed accesses
+  bool isIndexed = false;
   std::map<std::uint32_t, Word> words;
 };
 
@@ -118,15 +121,18 @@ class Promoter {
       variables[i].obstacle = flow.obstacle(i);
       variables[i].where = flow.obstacleAt(i);
     }
+    IndexedLocals indexed(function_, flow, context_.knobs);
     for (const FrameAccess& a : flow.accesses()) {
       Variable& variable = variables[a.object];
+      variable.all.push_back(a);
       if (a.isExact)
         variable.accesses.push_back({a.instr, static_cast<std::uint32_t>(a.offset), a.bytes, a.isStore});
-      else if (!variable.obstacle)
-        variable.obstacle = "it is indexed", variable.where = a.instr;
+      else if (!variable.isIndexed)
+        variable.isIndexed = true, variable.where = a.instr;
     }
     for (Variable& variable : variables)
-      if (!variable.obstacle) findWords(variable);
+      if (!variable.obstacle && !variable.isIndexed) findWords(variable);
+    takeIndexed(variables, indexed);
     chooseWords(variables);
     for (Variable& variable : variables) {
       if (variable.obstacle) {
@@ -135,7 +141,7 @@ class Promoter {
         continue;
       }
       if (variable.words.empty()) continue;
-      convert(variable);
+      convert(variable, indexed);
       converted_.push_back(std::move(variable));
     }
     if (converted_.empty()) return dropUnnamedObjects(function_);
@@ -160,8 +166,24 @@ class Promoter {
       }
     keepWholeAccesses(variable);
     if (variable.words.empty() && !variable.accesses.empty()) {
-      variable.obstacle = "its parts overlap";
+      variable.obstacle = "its components overlap";
       variable.where = variable.accesses.front().instr;
+    }
+  }
+
+  /// A variable with indexed accesses becomes registers as a whole, if there is room for all of its words.
+  void takeIndexed(std::vector<Variable>& variables, const IndexedLocals& indexed) {
+    std::size_t words = 0;
+    for (const Variable& variable : variables)
+      words += variable.words.size();
+    for (Variable& variable : variables) {
+      if (variable.obstacle || !variable.isIndexed) continue;
+      const std::uint32_t more = function_.frame[variable.object].size / kWordBytes;
+      variable.obstacle = words + more > kMostWords ? "it is indexed" : indexed.obstacle(variable.object, variable.all);
+      if (variable.obstacle) continue;
+      words += more;
+      for (std::uint32_t w = 0; w < more; ++w)
+        variable.words.try_emplace(w);
     }
   }
 
@@ -226,7 +248,7 @@ class Promoter {
     for (Variable& variable : variables) {
       const bool hadWords = !variable.words.empty();
       keepWholeAccesses(variable);
-      if (hadWords && variable.words.empty()) variable.obstacle = "it would take too many registers";
+      if (hadWords && variable.words.empty()) variable.obstacle = "it needs too many registers";
     }
   }
 
@@ -251,7 +273,7 @@ class Promoter {
     std::erase_if(variable.words, [](const auto& entry) { return entry.second.stays; });
   }
 
-  void convert(Variable& variable) {
+  void convert(Variable& variable, IndexedLocals& indexed) {
     const std::string_view name = function_.frame[variable.object].name;
     for (auto& [at, word] : variable.words)
       word.reg = function_.newVReg(File::R, 1, name);
@@ -263,6 +285,16 @@ class Promoter {
         store(variable, a);
       function_.erase(a.instr);
     }
+    if (!variable.isIndexed) return;
+    std::vector<VRegId> registers;
+    for (const auto& [at, word] : variable.words)
+      registers.push_back(word.reg);
+    for (const FrameAccess& a : variable.all) {
+      if (a.isExact) continue;
+      indexed.emit(a, registers);
+      function_.erase(a.instr);
+    }
+    indexed.dropBase(variable.object);
   }
 
   ori::Builder builderAt(const Access& a) {
@@ -307,12 +339,11 @@ class Promoter {
       bool isUniform = true;
       for (VRegId v = firstNew_; v < function_.vregCount(); ++v)
         isUniform &= function_.vreg(v).name != name || !divergence.isDivergent(v);
-      context_.remarks.did(
-          nullptr,
-          fmt::format("promoted local variable {} to {} register{}{}", name, variable.words.size(),
-                      variable.words.size() == 1 ? "" : "s",
-                      isUniform ? ", warp-uniform: a candidate for phase 74" : ", not the same in all lanes: R"),
-          static_cast<std::int64_t>(variable.words.size()));
+      context_.remarks.did(nullptr,
+                           fmt::format("promoted local variable {} to {} register{}{}", name, variable.words.size(),
+                                       variable.words.size() == 1 ? "" : "s",
+                                       isUniform ? ", warp-uniform: a candidate for phase 74" : ", divergent: R"),
+                           static_cast<std::int64_t>(variable.words.size()));
     }
   }
 
@@ -326,7 +357,8 @@ class Promoter {
 
 /// Phase 37b. Words of local variables whose every access is known become registers, uniform ones where all lanes store
 /// the same: those are phase 74's to move to UR. The tests: the address of the variable can be followed to all its uses
-/// (AddressFlow), and goes to loads and stores of known offsets only (local or generic ones), within its bounds;
+/// (AddressFlow), and goes to loads and stores of known offsets only (local or generic ones), within its bounds, or, of
+/// small variables that are seldom accessed, of any offsets (IndexedLocals);
 /// accesses of a word agree on which bytes of it they mean; and not too many words are live at the same time. Words
 /// that fail one of the last two stay in memory alone. Variables that nobody names leave the frame. Knob
 /// GeneralOptimizationGate (487): 0 leaves them in memory.

@@ -37,6 +37,7 @@ constexpr unsigned kCheap = 44;
 struct Member {
   Instr* instr;
   MemoryAccess access;
+  unsigned at; ///< where it stands in the block, from 1
 };
 
 /// Accesses of one block to the same base that may become one where the first (loads) or the last (stores) stands.
@@ -77,9 +78,14 @@ class Vectorizer {
  private:
   /// What a whole function's snapshots say; made when the first group asks.
   struct Facts {
-    explicit Facts(const ori::Function& function) : alignment(function), pressure(ori::Liveness(ori::Cfg(function))) {}
+    explicit Facts(const ori::Function& function)
+        : alignment(function), cfg(function), liveness(cfg), pressure(liveness), live(function.blockIdCount()) {}
     Alignment alignment;
-    ori::RegisterPressure pressure;
+    const ori::Cfg cfg;
+    const ori::Liveness liveness;
+    const ori::RegisterPressure pressure;
+    std::vector<std::vector<unsigned>>
+        live; ///< by block, of those that were asked for: registers before an instruction
   };
 
   void visit(const ori::Block& block) {
@@ -135,7 +141,7 @@ class Vectorizer {
       group = &groups_.emplace_back();
       group->firstAt = at_;
     }
-    group->members.push_back({&instr, access});
+    group->members.push_back({&instr, access, at_});
   }
 
   /// A load runs where the first of its group does: not before a store that it must come behind.
@@ -222,7 +228,7 @@ class Vectorizer {
     const bool isStore = run.front().access.isStore;
     const unsigned each = run.front().access.bytes / 4, words = each * static_cast<unsigned>(run.size());
     const ori::BlockId block = model.block->id;
-    if (!hasRoom(block, words - each)) {
+    if (!hasRoom(block, run, each)) {
       context_.remarks.refused(&model, "not vectorized: register pressure is too high", words);
       return false;
     }
@@ -286,22 +292,36 @@ class Vectorizer {
     return static_cast<std::uint8_t>(words == 2 ? isa::MemSize::B64 : isa::MemSize::B128);
   }
 
-  /// The values of a run are in registers all at once. May they be, with as many warps as before?
-  bool hasRoom(ori::BlockId block, unsigned words) {
-    const ori::RegisterPressure& pressure = facts().pressure;
-    const auto file = static_cast<unsigned>(File::R);
-    const unsigned limit = registersUpToCliff(function_, std::max(pressure.maximum()[file], kCheap), context_);
-    unsigned& added = added_[block];
-    if (pressure.inBlock(block)[file] + added + words > limit) return false;
-    added += words;
+  /// Loaded values are in registers from the first access on, stored ones up to the last. May they be, with as many
+  /// warps as before?
+  bool hasRoom(ori::BlockId block, std::span<const Member> run, unsigned each) {
+    constexpr auto kFile = static_cast<unsigned>(File::R);
+    const unsigned limit = registersUpToCliff(function_, std::max(facts().pressure.maximum()[kFile], kCheap), context_);
+    const bool isStore = run.front().access.isStore;
+    const auto [first, last] = std::ranges::minmax(run, {}, &Member::at);
+    std::vector<unsigned> more(last.at - first.at, 0);
+    for (const Member& m : run)
+      for (unsigned at = isStore ? m.at : first.at; at < (isStore ? last.at : m.at); ++at)
+        more[at - first.at] += each;
+    std::vector<unsigned>& live = liveIn(block);
+    for (unsigned i = 0; i < more.size(); ++i)
+      if (live[first.at + i] + more[i] > limit) return false;
+    for (unsigned i = 0; i < more.size(); ++i)
+      live[first.at + i] += more[i];
     return true;
   }
 
+  /// Live registers in front of each instruction of the block as it was, and what this phase has added.
+  std::vector<unsigned>& liveIn(ori::BlockId block) {
+    std::vector<unsigned>& live = facts().live[block];
+    if (live.empty())
+      for (const ori::FileCounts& counts : ori::liveInFrontOf(facts().liveness, *function_.block(block)))
+        live.push_back(counts[static_cast<unsigned>(File::R)]);
+    return live;
+  }
+
   Facts& facts() {
-    if (!facts_) {
-      facts_.emplace(function_);
-      added_.assign(function_.blockIdCount(), 0);
-    }
+    if (!facts_) facts_.emplace(function_);
     return *facts_;
   }
 
@@ -313,9 +333,8 @@ class Vectorizer {
   ori::Function& function_;
   PhaseContext& context_;
   std::optional<Facts> facts_;
-  std::vector<unsigned> added_; // registers that this phase has taken, by block
-  std::vector<Group> groups_;   // of the block at hand, the oldest first
-  std::vector<Store> stores_;   // since the last fence
+  std::vector<Group> groups_; // of the block at hand, the oldest first
+  std::vector<Store> stores_; // since the last fence
   unsigned at_ = 0;
   bool changed_ = false;
 };

@@ -38,7 +38,7 @@ class ReadOnlyLoads {
 
   bool run() {
     if (const char* why = findStores()) {
-      if (!loads_.empty()) context_.remarks.refused(loads_.front(), fmt::format("loads keep their place: {}", why));
+      if (!loads_.empty()) context_.remarks.refused(loads_.front(), fmt::format("loads not moved: {}", why));
       return false;
     }
     std::vector<Roots> stored;
@@ -53,7 +53,7 @@ class ReadOnlyLoads {
           static_cast<std::uint8_t>(isa::MemOrder::Constant);
       load->mods = mods;
       function_.touch(load);
-      context_.remarks.did(load, "no store of the kernel touches what is loaded: through the cache of read-only data");
+      context_.remarks.did(load, "loads use the read-only data cache: no store of the kernel writes this memory");
       isChanged = true;
     }
     return isChanged;
@@ -62,27 +62,27 @@ class ReadOnlyLoads {
  private:
   /// Collects loads and stores of global memory; returns why others might write what the kernel reads, or null.
   const char* findStores() {
-    const char* why = function_.isKernel() ? nullptr : "callers may have written it";
+    const char* why = function_.isKernel() ? nullptr : "a caller may write it";
     for (ori::Block* block : function_.layout())
       for (Instr& instr : *block) {
         const isa::InstrDesc& row = isa::desc(instr.op);
         const bool isMemory = row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
         const bool isBarrier =
             row.latencyClass == isa::LatencyClass::Barrier || instr.op == Op::WARPSYNC || instr.op == Op::WARPSYNC_ALL;
-        if (row.has(Flag::Fence) && !isBarrier) why = "a fence may let other kernels' stores be seen";
+        if (row.has(Flag::Fence) && !isBarrier) why = "a fence may make stores of other kernels visible";
         if (!isMemory) {
           if (row.has(Flag::SideEffect) && !row.has(Flag::Terminator) && !isBarrier && !row.has(Flag::Fence))
-            why = "something runs that this is not known of";
+            why = "unknown code runs";
           continue;
         }
         const MemoryAccess access = accessOf(instr);
         const bool isShared = access.space == MemoryAccess::Space::Shared;
         if (access.isOrdered && !row.has(Flag::Atomic) && !isShared)
-          why = "an ordered access may wait for other kernels";
+          why = "an ordered access may synchronize with other kernels";
         if (instr.op == Op::LDG && !access.isOrdered && !access.isReadOnly) loads_.push_back(&instr);
         if (!access.isStore || isShared || access.space == MemoryAccess::Space::Local) continue;
         if (access.space == MemoryAccess::Space::Generic || isa::desc(instr.op).slotIndex("Ra") < 0)
-          why = "a store may go anywhere";
+          why = "the target of a store is unknown";
         stores_.push_back(&instr);
       }
     return why;

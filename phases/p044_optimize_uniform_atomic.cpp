@@ -289,7 +289,9 @@ class Combiner {
 /// (510) and GeneralOptimizationGate (487): 0 leaves them.
 bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   // REDUX came with the chips whose memory instructions take descriptors.
-  if (!context.target.hasMemoryDescriptors() || context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0) return false;
+  if (!context.target.has(isa::Capability::MemoryDescriptors) ||
+      context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0)
+    return false;
   if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Combiner(function, context).run();
 }

@@ -163,15 +163,15 @@ class Fuser {
   // --- conditions
 
   const char* whyNot(CountedLoop& a, CountedLoop& b, const std::vector<BlockId>& between) {
-    if (!goAlike(a, b)) return "not fused: the two loops are not known to have the same number of rounds";
+    if (!goAlike(a, b)) return "not fused: the two loops are not known to have equal trip counts";
     for (CountedLoop* loop : {&a, &b})
       if (const char* why = whyNotMixed(*loop)) return why;
     if (static_cast<std::int64_t>(a.size + b.size) > context_.knobs.get(Knob::LoopFusionMaxInstructions))
-      return "not fused: the round would get too long";
+      return "not fused: the fused body is too long";
     if (const char* why = whyNotBefore(a, between)) return why;
-    if (readsFrom(b, a)) return "not fused: the second loop reads what the first one leaves";
-    if (!keepsOrder(a, b)) return "not fused: a round of one may touch what another round of the other touches";
-    if (!hasRegisters(a, b)) return "not fused: registers are short";
+    if (readsFrom(b, a)) return "not fused: the second loop uses results of the first";
+    if (!keepsOrder(a, b)) return "not fused: accesses of different iterations may alias";
+    if (!hasRegisters(a, b)) return "not fused: register pressure is too high";
     return nullptr;
   }
 
@@ -251,22 +251,22 @@ class Fuser {
       for (Instr& instr : *function_.block(id)) {
         const isa::InstrDesc& row = isa::desc(instr.op);
         if (row.has(Flag::Terminator)) {
-          if (instr.op != Op::BRA) return "not fused: lanes may end in it";
+          if (instr.op != Op::BRA) return "not fused: threads may exit in the loop";
           continue;
         }
         if (instr.op == Op::PHI) continue;
         ++loop.size;
         for (Flag flag : {Flag::Convergent, Flag::WarpWide, Flag::Volatile, Flag::Fence, Flag::Atomic, Flag::Branch,
                           Flag::Variadic})
-          if (row.has(flag)) return "not fused: lanes or threads meet in it";
+          if (row.has(flag)) return "not fused: the loop has synchronization";
         for (const ori::Operand& o : instr.ops())
           if (o.isDef && o.isVirtual() && function_.vreg(o.reg).multiDef)
-            return "not fused: a register of it has several values";
+            return "not fused: a register has several definitions";
         if (!row.has(Flag::Load) && !row.has(Flag::Store)) {
-          if (row.has(Flag::SideEffect)) return "not fused: lanes or threads meet in it";
+          if (row.has(Flag::SideEffect)) return "not fused: the loop has synchronization";
           continue;
         }
-        if (accessOf(instr).isOrdered) return "not fused: accesses of it are ordered";
+        if (accessOf(instr).isOrdered) return "not fused: the loop has ordered accesses";
         loop.accesses.push_back(&instr);
         if (loop.accesses.size() > kMostAccesses) return "not fused: too many accesses";
       }
@@ -279,10 +279,10 @@ class Fuser {
       for (const Instr& instr : *function_.block(id)) {
         if (ori::isTerminator(instr.op) && instr.op == Op::BRA && !instr.isGuarded()) continue;
         if (instr.op == Op::PHI || speculationOf(function_, instr) != Speculation::Free)
-          return "not fused: what stands between the loops has to stay there";
+          return "not fused: code between the loops cannot be moved";
         for (const ori::Operand& o : instr.refs())
           if (!o.isDef && o.isReg() && o.isVirtual() && !isOutside(a, o.reg))
-            return "not fused: what stands between the loops reads what the first one leaves";
+            return "not fused: code between the loops uses results of the first";
       }
     return nullptr;
   }

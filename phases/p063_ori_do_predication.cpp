@@ -119,7 +119,7 @@ class Predicator {
         if (speculation == Speculation::Never)
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
         if (isa::desc(instr.op).guardFile() != File::P) return refuse(c, "a uniform guard would be needed");
-        loads |= isa::desc(instr.op).has(isa::Flag::Load) && instr.op != Op::LDL;
+        loads |= waitsLong(instr);
         // What is loaded lives until somebody chooses: wide loads take many registers.
         slots += speculation == Speculation::Guarded ? std::max(1u, (resultWords(instr) + 1) / 2)
                                                      : issueSlots(context_.target, instr);
@@ -137,15 +137,41 @@ class Predicator {
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
     const bool isDivergent = divergence_.branchesApart(c.head->id);
-    // An arm that only computes is often the rare way out of something. Loads wait beside those of other arms; those
-    // from local memory do not wait long. Of two arms one runs in any case.
-    const unsigned sixths = c.taken && c.passed ? 10 : loads ? 9 : 6;
+    const unsigned sixths = sixthsOf(c, loads);
     const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
     if (slots > limit)
       return refuse(c, fmt::format("{} issue slots, maximum is {} for a {} branch", slots, limit,
                                    isDivergent ? "divergent" : "uniform"));
     context_.remarks.did(c.head->last, "predicated a branch", slots);
     return true;
+  }
+
+  /// What a branch is worth, in sixths of the limit. An arm that only computes is often the rare way out of something.
+  /// Loads wait beside those of other arms, a load whose address was loaded twice as long. Of two arms one runs in any
+  /// case.
+  static unsigned sixthsOf(const Candidate& c, bool loads) {
+    if (c.taken && c.passed) return 10;
+    if (!loads) return 6;
+    return loadsByLoaded(c.taken ? *c.taken : *c.passed) ? 12 : 9;
+  }
+
+  /// Loads from local memory do not wait long.
+  static bool waitsLong(const Instr& instr) { return isa::desc(instr.op).has(isa::Flag::Load) && instr.op != Op::LDL; }
+
+  /// Has the arm a load whose address comes from another load in it?
+  static bool loadsByLoaded(const Block& arm) {
+    std::vector<ori::VRegId> loaded;
+    for (const Instr& instr : arm) {
+      const bool fromLoaded = std::ranges::any_of(instr.refs(), [&](const ori::Operand& o) {
+        return !o.isDef && o.isVirtual() && std::ranges::find(loaded, o.reg) != loaded.end();
+      });
+      const bool isLoad = waitsLong(instr);
+      if (isLoad && fromLoaded) return true;
+      if (!isLoad && !fromLoaded) continue;
+      for (const ori::Operand& o : instr.refs())
+        if (o.isDef && o.isVirtual()) loaded.push_back(o.reg);
+    }
+    return false;
   }
 
   static unsigned resultWords(const Instr& instr) {

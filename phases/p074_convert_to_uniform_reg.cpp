@@ -15,7 +15,8 @@ namespace orias::phases {
 /// block. Knob UniformRegMode (687): 0 leaves all values where they are.
 bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   if (ori::mayRunApart(function)) return false; // a warp has nothing to itself then (phases/uniform/local_values.h)
-  if (!context.target.hasUniformDatapath() || !context.knobs.enabled(Knob::UniformRegMode)) return false;
+  if (!context.target.has(isa::Capability::UniformRegisters) || !context.knobs.enabled(Knob::UniformRegMode))
+    return false;
   const ori::Cfg cfg(function);
   const ori::Divergence divergence(cfg);
   const UniformPlan plan = planUniform(function, divergence, context);

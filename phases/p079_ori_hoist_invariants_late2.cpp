@@ -216,12 +216,12 @@ class Level {
     if (!isForWarp) return nullptr;
     const ori::Divergence& lanes = divergence();
     if (!lanes.isUniformBlock(from) || lanes.branchesApart(from))
-      return "stays in the loop: a part of the warp would write a uniform register in front of it";
+      return "not hoisted: the preheader is divergent, and the result is a uniform register";
     if (instr.op != Op::R2UR) return nullptr;
     // Those lanes that never come to it may have anything in the register.
     const BlockId block = instr.block->id;
     if (!lanes.isUniformBlock(block) || !lanes.isUniform(instr.op_(2)) || !runsBeforeAnyLeaves(loop, block))
-      return "stays in the loop: not all lanes in front of it have the value";
+      return "not hoisted: the value is not available in all lanes of the preheader";
     return nullptr;
   }
 
@@ -233,14 +233,15 @@ class Level {
     const auto spare = static_cast<unsigned>(context_.knobs.get(Knob::HoistLateSpareUniform));
     const unsigned uniform = context_.target.registerCount(File::UR);
     if (isShort(File::R, limit())) return "not hoisted: register pressure is too high";
-    if (isShort(File::UR, uniform - std::min(spare, uniform))) return "stays in the loop: uniform registers are short";
+    if (isShort(File::UR, uniform - std::min(spare, uniform)))
+      return "not hoisted: pressure on uniform registers is too high";
     if (isShort(File::P, static_cast<unsigned>(context_.knobs.get(Knob::HoistLatePredicates))))
-      return "stays in the loop: predicates are short";
+      return "not hoisted: pressure on predicates is too high";
     // What some rounds do without is worth no register that others may want.
     const bool isFree = after(File::R) <= registersUpToCliff(function_, 0, context_);
-    if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "stays in the loop: rounds seldom come here";
+    if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
     if (wanted[indexOf(File::R)] != 0 && !isFree && !runsInEveryRound(loop, instr.block->id))
-      return "stays in the loop: not every round comes here";
+      return "not hoisted: not every iteration executes it";
     return nullptr;
   }
 

@@ -4,10 +4,12 @@
 #include "phases/phases.h"
 #include "phases/region_orders.h"
 #include "phases/remat/block_engine.h"
+#include "regalloc/allocate.h"
 
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
+#include <memory>
 #include <optional>
 
 namespace orias::phases {
@@ -29,7 +31,11 @@ constexpr std::size_t kBudget = 400'000;
 constexpr double kGainForOrder = 0.02;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
+/// What warps are worth where the launch asks for shared memory, as a share of what they are worth elsewhere.
+constexpr double kShareWithDynamicShared = 0.5;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
+/// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
+constexpr unsigned kMostSlack = 3;
 
 /// An order of a region, and what it costs.
 struct Candidate {
@@ -40,6 +46,7 @@ struct Candidate {
 /// A region with the orders to choose from; the first is that of the source.
 struct Region {
   BlockRegion place;
+  std::unique_ptr<ScheduleRegion> model;
   std::vector<Candidate> candidates;
   RegionCounts limits{}; ///< whatever the class, never more
   unsigned busy = 0;
@@ -62,30 +69,34 @@ class PreScheduler {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     const double worth = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
     // Shared memory that the launch asks for may leave room for few blocks anyway.
-    warpWorth_ = function.usesDynamicShared ? worth / 2 : worth;
+    warpWorth_ = function.usesDynamicShared ? kShareWithDynamicShared * worth : worth;
   }
 
   bool run() {
-    {
-      std::vector<ScheduleMarks> marks;
-      marks.reserve(function_.layout().size());
-      for (ori::Block* block : function_.layout()) {
-        if (!cfg_.isReachable(block->id)) continue;
-        measure(*block);
-        marks.emplace_back(function_, *block);
-        lastReads_.enter(*block);
-        for (BlockRegion& region : regionsOf(*block))
-          add(std::move(region));
-      }
-    }
+    gather();
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
-    for (const unsigned end : classesToReach(limit))
-      if (reach(end)) return true;
+    const double price = priceOf(limit);
+    for (const unsigned end : classesToReach(limit, price))
+      if (reach(end, price)) return true;
     return apply(limit);
   }
 
  private:
+  /// The regions and their orders.
+  void gather() {
+    std::vector<ScheduleMarks> marks;
+    marks.reserve(function_.layout().size());
+    for (ori::Block* block : function_.layout()) {
+      if (!cfg_.isReachable(block->id)) continue;
+      measure(*block);
+      marks.emplace_back(function_, *block);
+      lastReads_.enter(*block);
+      for (BlockRegion& region : regionsOf(*block))
+        add(std::move(region));
+    }
+  }
+
   /// Live registers in front of each instruction, and the most at instructions that stay where they are.
   void measure(const ori::Block& block) {
     cursor_.enter(block);
@@ -121,25 +132,16 @@ class PreScheduler {
     while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
       instrs = instrs.first(instrs.size() - 1);
     if (instrs.size() < 2) return;
-    const ScheduleRegion model(instrs, RegionValues(instrs, liveness_, lastReads_, liveBefore_[instrs.front()->id]),
-                               context_.target);
-    region.busy = busyCycles(model);
-    addCandidates(region, model, block.isAside);
-    for (Candidate& c : region.candidates)
-      for (std::uint32_t n = static_cast<std::uint32_t>(instrs.size()); n < region.place.instrs.size(); ++n)
-        c.order.push_back(n);
+    region.model = std::make_unique<ScheduleRegion>(
+        instrs, RegionValues(instrs, liveness_, lastReads_, liveBefore_[instrs.front()->id]), context_.target);
+    region.busy = busyCycles(*region.model);
+    addCandidates(region, *region.model, block.isAside);
+    if (spent_ > kLarge) region.model.reset(); // for memory's sake
     regions_.push_back(std::move(region));
   }
 
   void addCandidates(Region& region, const ScheduleRegion& model, bool isCold) {
-    const auto add = [&](Order order) {
-      spent_ += order.size();
-      for (const Candidate& c : region.candidates)
-        if (c.order == order) return c.cost.peak[kR];
-      OrderCost cost = costOf(model, order);
-      region.candidates.push_back({std::move(order), cost});
-      return cost.peak[kR];
-    };
+    const auto add = [&](Order order) { return addCandidate(region, model, std::move(order)); };
     add(sourceOrder(model));
     if (isCold) {
       add(pressureAware(model, withoutRegisters(region.limits)));
@@ -182,6 +184,41 @@ class PreScheduler {
     for (unsigned limit : tried)
       for (const RegionCounts& limits : bases)
         addBoth(limits, limit);
+    if (isWide) return;
+    for (unsigned limit : tried)
+      addFilled(region, model, relaxed, limit);
+  }
+
+  /// The fastest order with so many registers, and that of the source if it has no more, with their stalls filled.
+  void addFilled(Region& region, const ScheduleRegion& model, RegionCounts limits, unsigned limit) {
+    constexpr std::size_t kP = 1; // in kScheduledFiles
+    const RegionCounts source = region.candidates[0].cost.peak;
+    limits[kR] = std::min(limits[kR], limit);
+    // Predicates that the source order has too many of wait in registers.
+    const unsigned waiting = source[kP] - std::min(source[kP], region.limits[kP]);
+    limits[kR] -= std::min(waiting, limits[kR] / 2);
+    for (std::size_t f = 0; f < limits.size(); ++f)
+      if (f != kR) limits[f] = std::max(limits[f], source[f]);
+    const auto isFaster = [limit](const Candidate& a, const Candidate& b) {
+      return std::pair(a.cost.peak[kR] > limit, a.cost.length) < std::pair(b.cost.peak[kR] > limit, b.cost.length);
+    };
+    const auto& fastest = std::ranges::min_element(region.candidates, isFaster)->order;
+    Order base(fastest.begin(), fastest.begin() + static_cast<std::ptrdiff_t>(model.instrs.size()));
+    addCandidate(region, model, fillStalls(model, base, limits));
+    if (source[kR] <= limit) addCandidate(region, model, fillStalls(model, sourceOrder(model), limits));
+  }
+
+  /// Adds an order, with what stays last; how many registers it needs.
+  unsigned addCandidate(Region& region, const ScheduleRegion& model, Order order) {
+    const std::size_t count = order.size();
+    spent_ += count;
+    for (auto n = static_cast<std::uint32_t>(count); n < region.place.instrs.size(); ++n)
+      order.push_back(n);
+    for (const Candidate& c : region.candidates)
+      if (c.order == order) return c.cost.peak[kR];
+    const OrderCost cost = costOf(model, std::span(order).first(count));
+    region.candidates.push_back({std::move(order), cost});
+    return cost.peak[kR];
   }
 
   static RegionCounts withoutRegisters(RegionCounts limits) {
@@ -191,8 +228,29 @@ class PreScheduler {
 
   // --- the orders, and values that are computed again to come down to a limit
 
-  /// Gives each region its best order under the limit; true if something moved.
+  /// Gives each region its best order under the limit; true if something moved. Where the allocator would not find a
+  /// place for all values, orders that need fewer registers are taken, or where those cost too much the next class.
   bool apply(unsigned limit) {
+    slack_ = 0;
+    fits_ = true;
+    bool changed = applyBest(limit);
+    if (!mayMiss(limit)) return changed;
+    const unsigned next = classes_.end(limit + 1);
+    const double priceOfNext = priceOf(next);
+    for (fits_ = regalloc::fitsRegisters(function_, limit); !fits_ && slack_ < kMostSlack;) {
+      slack_ = std::min(2 * slack_ + 1, kMostSlack);
+      for (Region& region : regions_)
+        if (region.model && best(region, limit).cost.peak[kR] + slack_ > limit)
+          addFilled(region, *region.model, region.limits, limit - slack_);
+      if (fixed_ == 0 && priceOf(limit) > priceOfNext) break;
+      changed |= applyBest(limit);
+      fits_ = regalloc::fitsRegisters(function_, limit);
+    }
+    slack_ = 0;
+    return fits_ || fixed_ != 0 ? changed : applyBest(next) || changed;
+  }
+
+  bool applyBest(unsigned limit) {
     std::vector<ScheduleMarks> marks;
     marks.reserve(function_.layout().size());
     for (ori::Block* block : function_.layout())
@@ -203,38 +261,54 @@ class PreScheduler {
     return changed;
   }
 
+  /// Whether so many registers are live somewhere that the allocator may need more than the class has.
+  bool mayMiss(unsigned limit) const {
+    if (limit == classes_.ends().back() || counts_ || spent_ > kLarge || limit <= kMostSlack) return false;
+    unsigned peak = pinned_;
+    for (const Region& region : regions_)
+      peak = std::max(peak, best(region, limit).cost.peak[kR]);
+    return peak <= limit && peak + kMostSlack >= limit;
+  }
+
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
   /// is for it.
-  std::vector<unsigned> classesToReach(unsigned limit) const {
+  std::vector<unsigned> classesToReach(unsigned limit, double price) const {
     constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
     const Knobs& knobs = context_.knobs;
     const auto percent = static_cast<double>(knobs.get(Knob::RematForOcc));
     std::vector<unsigned> reachable;
     if (fixed_ != 0 || counts_ || percent == 0 || knobs.get(Knob::MaxRegKind) == kDocument) return reachable;
     if (!allowsBlockRemat(function_, context_)) return reachable;
-    unsigned least = pinned_, peak = pinned_;
-    for (const Region& region : regions_) {
-      least = std::max(least, region.leastRegisters());
+    const unsigned least = leastRegisters();
+    unsigned peak = pinned_;
+    for (const Region& region : regions_)
       peak = std::max(peak, best(region, limit).cost.peak[kR]);
-    }
-    const double price = priceOf(limit);
     const std::size_t most = spent_ > kLarge ? 1 : kMostClasses;
+    const unsigned far = std::max(kReach, least / 3);
     for (const unsigned end : classes_.ends()) {
-      const bool isNear = end < std::min(least, classes_.end(peak)) && end + kReach >= least;
+      const bool isNear = end < std::min(least, classes_.end(peak)) && end + far >= least;
       const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
-      if (isNear && hasMore && reachable.size() < most && priceOf(end) < price) reachable.push_back(end);
+      if (isNear && hasMore && priceOf(end) < price) reachable.push_back(end);
     }
+    if (reachable.size() > most)
+      reachable.erase(reachable.begin(), reachable.end() - static_cast<std::ptrdiff_t>(most));
     return reachable;
   }
 
   /// Orders for the class, and computes values again to come down to it. False: nothing has changed but the order.
-  bool reach(unsigned end) {
+  bool reach(unsigned end, double price) {
     apply(end);
     BlockEngine engine(function_, context_);
     if (engine.run({end, RematTarget::Reason::Occupancy})) {
       // What is computed again should not be waited for.
-      PreScheduler(function_, context_, end).run();
-      return true;
+      PreScheduler again(function_, context_, end);
+      again.gather();
+      again.chooseLimit();
+      if (again.leastRegisters() <= end && again.priceOf(end) < price - kGainForMoreWarps) {
+        again.apply(end);
+        if (again.fits_) return true;
+      }
+      engine.undo();
     }
     for (Region& region : regions_) {
       for (ori::Instr*& instr : region.place.instrs)
@@ -242,6 +316,14 @@ class PreScheduler {
       region.place.next = engine.now(region.place.next);
     }
     return false;
+  }
+
+  /// Whatever the orders, so many registers are live at some point.
+  unsigned leastRegisters() const {
+    unsigned least = pinned_;
+    for (const Region& region : regions_)
+      least = std::max(least, region.leastRegisters());
+    return least;
   }
 
   // --- the choice
@@ -276,7 +358,7 @@ class PreScheduler {
 
   /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.
   const Candidate& best(const Region& region, unsigned limit) const {
-    const unsigned allowed = std::max(limit, region.leastRegisters());
+    const unsigned allowed = std::max(limit - slack_, region.leastRegisters());
     const Candidate* chosen = nullptr;
     double lowest = 0;
     for (const Candidate& c : region.candidates) {
@@ -348,6 +430,8 @@ class PreScheduler {
   const OccupancyClasses classes_;
   std::optional<ori::RegisterCounts> counts_; // where warps give registers back
   const unsigned fixed_;                      // the limit that is given; 0: none
+  bool fits_ = true;                          // the allocator finds a place for what the orders keep live
+  unsigned slack_ = 0;                        // registers of the class that orders leave to the allocator
   double warpWorth_ = 0;                      // what twice the warps lower the price by
   unsigned pinned_ = 0;                       // live registers at instructions that stay where they are
   std::vector<ori::FileCounts> liveBefore_;   // by instruction
@@ -359,10 +443,11 @@ class PreScheduler {
 } // namespace
 
 /// Phase 97. Orders the instructions of each block before registers are chosen. Each region gets several orders: that
-/// of the source, loads first, few registers first, and both under the limits of occupancy classes. One limit is chosen
-/// for the function, by estimated cycles of the launch and of a full multiprocessor, and under it the fastest order of
-/// each region. Cold blocks are ordered for few registers. Where no order comes down to a class that would be better,
-/// values are computed again for it (phases/remat/block_engine.h).
+/// of the source, loads first, few registers first, both under the limits of occupancy classes, and the best of these
+/// with their stalls filled as far as the class has registers. One limit is chosen for the function, by estimated
+/// cycles of the launch and of a full multiprocessor, and under it the fastest order of each region. Cold blocks are
+/// ordered for few registers. Where no order comes down to a class that would be better, values are computed again for
+/// it (phases/remat/block_engine.h). The allocator is asked whether the class is enough.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
   return PreScheduler(function, context, fixed).run();

@@ -34,7 +34,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   };
   std::optional<RegisterReport> report;
   std::vector<regalloc::RegisterFate> fates;
-  if (!context.queries.empty() && context.dump != nullptr) {
+  if (context.accounts != nullptr || (!context.queries.empty() && context.dump != nullptr)) {
     report.emplace(function);
     options.fates = &fates;
   }
@@ -42,9 +42,12 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);
   if (!problem.empty()) context.diagnostics.error({}, problem);
-  if (problem.empty() && report)
-    for (const RegisterQuery& query : context.queries)
-      *context.dump += report->answer(query, fates, function, context);
+  if (problem.empty() && report) {
+    if (context.dump != nullptr)
+      for (const RegisterQuery& query : context.queries)
+        *context.dump += report->answer(query, fates, function, context);
+    if (context.accounts != nullptr) *context.accounts = report->accounts(fates, function, context);
+  }
   if (problem.empty() && !context.knobs.enabled(Knob::UniformRegMode) && function.stats.uniformRegisters != 0)
     context.diagnostics.warning({}, fmt::format("Uniform registers were disallowed, but the compiler required ({}) "
                                                 "uniform registers for correct code generation.",

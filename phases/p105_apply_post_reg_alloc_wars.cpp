@@ -69,16 +69,59 @@ void setBarriersUp(ori::Function& function) {
   setup->fallthrough = entry->id;
 }
 
+/// ULDC becomes LDCU, which names bank, register and offset one by one.
+bool loadByLdcu(ori::Function& function) {
+  bool changed = false;
+  for (Block* block : function.layout())
+    for (Instr& instr : *block) {
+      if (instr.op != Op::ULDC && instr.op != Op::ULDC_INDEXED) continue;
+      const auto size = isa::modAs<isa::MemSize>(instr, Mod::Size);
+      const Operand to = instr.op_(0).value(), from = instr.op_(1).value();
+      Operand place[] = {to, Operand::immediate(from.bank), Operand::zero(File::UR), Operand::immediate(from.imm)};
+      if (instr.op == Op::ULDC_INDEXED) {
+        place[1] = from;
+        place[2] = instr.op_(2).value();
+        place[3] = instr.op_(3).value();
+      }
+      function.rewrite(&instr, Op::LDCU, place);
+      isa::setMod(Op::LDCU, instr.mods, {Mod::Size, size});
+      changed = true;
+    }
+  return changed;
+}
+
+/// REDUX.MIN and REDUX.MAX become CREDUX.
+bool reduceByCredux(ori::Function& function) {
+  constexpr unsigned kMin = 4, kMax = 5, kCreduxMax = 0, kCreduxMin = 2;
+  bool changed = false;
+  for (Block* block : function.layout())
+    for (Instr& instr : *block) {
+      if (instr.op != Op::REDUX) continue;
+      const unsigned kind = isa::getMod(instr.op, instr.mods, Mod::Func);
+      if (kind != kMin && kind != kMax) continue;
+      const unsigned type = isa::getMod(instr.op, instr.mods, Mod::Type);
+      const Operand operands[] = {instr.op_(0).value(), instr.op_(1).value()};
+      function.rewrite(&instr, Op::CREDUX, operands);
+      isa::setMod(Op::CREDUX, instr.mods, {Mod::Func, kind == kMin ? kCreduxMin : kCreduxMax});
+      isa::setMod(Op::CREDUX, instr.mods, {Mod::Type, type});
+      changed = true;
+    }
+  return changed;
+}
+
 } // namespace
 
 /// Phase 105. What ptxas has its code do because of the chip (observed): on sm_75 barriers are emptied before they are
-/// set, on sm_87 kernels set all of them up once.
+/// set, on sm_87 kernels set all of them up once. From sm_100 on constants reach uniform registers by LDCU, which all
+/// earlier phases call ULDC, and sm_100 and sm_103 have minima and maxima of the lanes in CREDUX.
 bool applyPostRegAllocWars(ori::Function& function, PhaseContext& context) {
-  bool changed = context.target.needsEmptyBarriers() && emptyBarriers(function);
-  if (context.target.needsBarrierSetup() && function.isKernel()) {
+  bool changed = context.target.has(isa::Capability::EmptyBarriers) && emptyBarriers(function);
+  if (context.target.has(isa::Capability::BarrierSetup) && function.isKernel()) {
     setBarriersUp(function);
     changed = true;
   }
+  if (context.target.has(isa::Capability::UniformLoadConstant)) changed |= loadByLdcu(function);
+  if (context.target.has(isa::Capability::MinMaxReduction)) changed |= reduceByCredux(function);
   return changed;
 }
 

@@ -160,7 +160,7 @@ class EqualEnds {
         return refuse("an operand is constant in one of them");
     if (!areSides && std::any_of(common.pairs.begin(), common.pairs.end(),
                                  [](const auto& pair) { return isSeenByOthers(*pair.first); }))
-      return refuse("lanes would wait before code that others may wait for");
+      return refuse("a lane would wait before code that other lanes may wait for");
     return true;
   }
 

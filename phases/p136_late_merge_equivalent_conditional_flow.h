@@ -4,7 +4,7 @@
 
 namespace orias::phases {
 
-/// Blocks aside that compute the same in different registers become one subroutine of the kernel, where registers are
+/// Outlines cold blocks that compute the same in different registers to one subroutine of the kernel, if registers are
 /// free for it. True when there were any.
 bool shareWorkAside(ori::Function& function, PhaseContext& context);
 

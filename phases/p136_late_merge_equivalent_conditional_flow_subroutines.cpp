@@ -276,7 +276,7 @@ struct Group {
 class Sharer {
  public:
   Sharer(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), hasOwnPlaces_(context.target.hasClusters()) {}
+      : function_(function), context_(context), hasOwnPlaces_(context.target.has(isa::Capability::LabelAddresses)) {}
 
   bool run() {
     const std::vector<Work> works = collect();

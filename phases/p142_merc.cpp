@@ -17,7 +17,7 @@ bool mercEncodeAndDecode(ori::Function& function, PhaseContext& context) {
   context.code = std::move(code);
   std::vector<std::string> differences = encoder::compareDecoded(function, context.code);
   if (differences.empty()) return true;
-  std::string message = "the words of '" + function.name() + "' do not read back:";
+  std::string message = "the encodings of '" + function.name() + "' do not decode to the same instructions:";
   for (const std::string& d : differences)
     message += "\n  " + d;
   throw InternalError(message);

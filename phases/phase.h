@@ -27,13 +27,14 @@ struct PhaseContext {
   const isa::Target& target;
   const Knobs& knobs;
   unsigned optLevel;     ///< 0..4
-  unsigned maxRegisters; ///< ceiling for R from options and launch bounds; 255 when nothing bounds it
+  unsigned maxRegisters; ///< register limit for R from options and launch bounds; 255 if there is none
   Remarks& remarks;
   Diagnostics& diagnostics;
-  encoder::FunctionCode& code;              ///< the words and the listing: written by stage 10
+  encoder::FunctionCode& code;              ///< the encodings and the listing: written by stage 10
   std::span<const ParamBinding> bindings{}; ///< parameters whose values are known, of all kernels
-  std::string* dump = nullptr;              ///< what knobs ask a phase to print; null: nobody reads it
-  std::span<const RegisterQuery> queries{}; ///< what phase 101 is asked about registers; the answers go to `dump`
+  std::string* dump = nullptr;              ///< output of the dump knobs; null: not requested
+  std::span<const RegisterQuery> queries{}; ///< queries about registers for phase 101; the answers go to `dump`
+  RegisterAccounts* accounts = nullptr;     ///< all answers of phase 101; null: not requested
 };
 
 enum class Stage : std::uint8_t {
@@ -60,7 +61,7 @@ struct PhaseInfo {
   std::uint8_t highestO; ///< and up to this one
   bool optional;         ///< --disable-phase may turn it off: the code stays right without it
   PhaseFunction run;     ///< true when it changed something
-  std::string_view why;  ///< why it stands here
+  std::string_view why;  ///< why it runs at this point
 };
 
 /// The whole list, in the order in which the phases run.

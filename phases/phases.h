@@ -27,6 +27,7 @@ bool generateMovPhi(ori::Function&, PhaseContext&);
 bool oriRemoveRedundantBarriers(ori::Function&, PhaseContext&);
 bool analyzeUniformsForSpeculation(ori::Function&, PhaseContext&);
 bool sinkRemat(ori::Function&, PhaseContext&);
+bool sinkRematLate(ori::Function&, PhaseContext&);
 bool speculativeHoistComInsts(ori::Function&, PhaseContext&);
 bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);

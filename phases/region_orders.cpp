@@ -118,6 +118,128 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   return order;
 }
 
+/// How many registers are live at each instruction of an order, while instructions are brought forward in it.
+class LiveProfile {
+ public:
+  LiveProfile(const ScheduleRegion& region, std::span<const std::uint32_t> base)
+      : values_(region.values), base_(base), positionOf_(base.size()), isIssued_(base.size(), false),
+        counts_(base.size()), touchesOf_(values_.values().size()), live_(values_.liveThrough()) {
+    for (std::uint32_t at = 0; at < base.size(); ++at)
+      positionOf_[base[at]] = at;
+    for (std::uint32_t at = 0; at < base.size(); ++at)
+      for (const RegionValues::Ref& ref : values_.refs(base[at]))
+        if (!ref.begins) touchesOf_[ref.value].push_back(at);
+    for (const RegionValues::Value& v : values_.values())
+      live_[v.file] += v.isLiveBefore;
+    RegionCounts live = live_;
+    std::vector<std::uint32_t> left(values_.values().size());
+    for (std::size_t id = 0; id < left.size(); ++id)
+      left[id] = values_.values()[id].touches;
+    for (std::uint32_t at = 0; at < base.size(); ++at) {
+      for (const RegionValues::Ref& ref : values_.refs(base[at])) {
+        const RegionValues::Value& v = values_.values()[ref.value];
+        if (!ref.begins && --left[ref.value] == 0 && !v.isLiveAfter) --live[v.file];
+      }
+      counts_[at] = live;
+      for (const RegionValues::Ref& ref : values_.refs(base[at])) {
+        if (!ref.begins) continue;
+        const RegionValues::Value& v = values_.values()[ref.value];
+        ++counts_[at][v.file];
+        live[v.file] += v.touches != 0 || v.isLiveAfter;
+      }
+    }
+  }
+
+  std::uint32_t positionOf(std::uint32_t node) const { return positionOf_[node]; }
+  /// The first of the base order that is left.
+  std::uint32_t first() const { return base_[first_]; }
+
+  /// May the instruction be next?
+  bool fits(std::uint32_t node, const RegionCounts& limits) {
+    if (positionOf_[node] == first_) return true;
+    if (positionOf_[node] > first_ + kReach) return false;
+    RegionCounts now = live_;
+    collect(node);
+    for (const Change& change : changes_)
+      if (change.isGone) --now[change.file];
+    for (const RegionValues::Ref& ref : values_.refs(node))
+      if (ref.begins) ++now[values_.values()[ref.value].file];
+    for (std::size_t f = 0; f < now.size(); ++f)
+      if (now[f] > std::max(limits[f], counts_[first_][f])) return false;
+    std::array<int, kScheduledFiles.size()> by{};
+    // Changes end where the instruction stood: from there to the first one they add up.
+    std::size_t next = 0;
+    for (std::uint32_t at = positionOf_[node]; at-- > first_;) {
+      while (next < changes_.size() && changes_[next].end > at)
+        by[changes_[next].file] += changes_[next].by, ++next;
+      if (isIssued_[base_[at]]) continue;
+      std::array<int, kScheduledFiles.size()> here = by;
+      for (std::size_t c = 0; c < next; ++c)
+        if (changes_[c].start > at) here[changes_[c].file] -= changes_[c].by;
+      for (std::size_t f = 0; f < here.size(); ++f)
+        if (here[f] > 0 && static_cast<int>(counts_[at][f]) + here[f] > static_cast<int>(limits[f])) return false;
+    }
+    return true;
+  }
+
+  void issue(std::uint32_t node) {
+    collect(node);
+    isIssued_[node] = true;
+    for (const Change& change : changes_)
+      for (std::uint32_t at = std::max(change.start, first_); at < change.end; ++at)
+        counts_[at][change.file] = static_cast<unsigned>(static_cast<int>(counts_[at][change.file]) + change.by);
+    for (const RegionValues::Ref& ref : values_.refs(node)) {
+      const RegionValues::Value& v = values_.values()[ref.value];
+      if (ref.begins) {
+        live_[v.file] += v.touches != 0 || v.isLiveAfter;
+        continue;
+      }
+      std::vector<std::uint32_t>& touches = touchesOf_[ref.value];
+      std::erase(touches, positionOf_[node]);
+      if (touches.empty() && !v.isLiveAfter) --live_[v.file];
+    }
+    while (first_ < base_.size() && isIssued_[base_[first_]])
+      ++first_;
+  }
+
+ private:
+  static constexpr std::uint32_t kReach = 512; ///< nothing from further down is brought forward
+
+  /// In the positions from start to end, so many more are live.
+  struct Change {
+    std::uint8_t file;
+    int by;
+    bool isGone; ///< nobody reads the value any more
+    std::uint32_t start, end;
+  };
+
+  void collect(std::uint32_t node) {
+    changes_.clear();
+    const std::uint32_t position = positionOf_[node];
+    for (const RegionValues::Ref& ref : values_.refs(node)) {
+      const RegionValues::Value& v = values_.values()[ref.value];
+      if (ref.begins) {
+        if (v.touches != 0 || v.isLiveAfter) changes_.push_back({v.file, 1, false, first_, position});
+        continue;
+      }
+      const std::vector<std::uint32_t>& touches = touchesOf_[ref.value];
+      if (v.isLiveAfter || touches.back() != position) continue;
+      const bool isLast = touches.size() == 1;
+      changes_.push_back({v.file, -1, isLast, isLast ? first_ : touches[touches.size() - 2], position});
+    }
+  }
+
+  const RegionValues& values_;
+  std::span<const std::uint32_t> base_;
+  std::vector<std::uint32_t> positionOf_;             // by node
+  std::vector<bool> isIssued_;                        // by node
+  std::vector<RegionCounts> counts_;                  // by position
+  std::vector<std::vector<std::uint32_t>> touchesOf_; // by value: positions of what is left
+  std::vector<Change> changes_;
+  RegionCounts live_;
+  std::uint32_t first_ = 0; // position
+};
+
 } // namespace
 
 ScheduleRegion::ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip)
@@ -189,6 +311,49 @@ Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, Wh
       [&](std::uint32_t n) { return std::span<const Dependence>(region.predecessors[n]); },
       [](std::uint32_t a, std::uint32_t b) { return a > b; }, &BackwardPressure::place, whenShort);
   std::ranges::reverse(order);
+  return order;
+}
+
+Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits) {
+  constexpr unsigned kMostChecks = 24; // of instructions that could go on
+  LiveProfile profile(region, base);
+  std::vector<unsigned> open(base.size()), earliest(base.size(), 0);
+  std::array<unsigned, 16> pipeFree{};
+  std::vector<std::uint32_t> ready; // in the base order
+  const auto isBefore = [&](std::uint32_t a, std::uint32_t b) { return profile.positionOf(a) < profile.positionOf(b); };
+  const auto add = [&](std::uint32_t n) { ready.insert(std::ranges::lower_bound(ready, n, isBefore), n); };
+  for (std::uint32_t n = 0; n < open.size(); ++n)
+    if ((open[n] = region.graph.predecessorCount(n)) == 0) add(n);
+  Order order;
+  order.reserve(base.size());
+  for (unsigned now = 0; order.size() < base.size(); ++now) {
+    const auto startOf = [&](std::uint32_t n) {
+      return std::max({now, earliest[n], pipeFree[region.target.pipe(classOf(*region.instrs[n])) & 15]});
+    };
+    std::uint32_t chosen = profile.first();
+    unsigned start = startOf(chosen);
+    unsigned checks = 0;
+    for (std::uint32_t n : ready) {
+      if (start == now) break;
+      const unsigned other = startOf(n);
+      if (other >= start) continue;
+      if (++checks > kMostChecks) break;
+      if (!profile.fits(n, limits)) continue;
+      chosen = n;
+      start = other;
+    }
+    std::erase(ready, chosen);
+    const isa::LatencyClass c = classOf(*region.instrs[chosen]);
+    const unsigned pipe = region.target.pipe(c) & 15;
+    now = start;
+    if (pipe != 0) pipeFree[pipe] = now + region.target.issueCycles(c);
+    profile.issue(chosen);
+    order.push_back(chosen);
+    for (const Dependence& d : region.graph.successors(chosen)) {
+      earliest[d.to] = std::max(earliest[d.to], now + d.latency);
+      if (--open[d.to] == 0) add(d.to);
+    }
+  }
   return order;
 }
 

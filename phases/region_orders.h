@@ -12,10 +12,10 @@ namespace orias::phases {
 
 using Order = std::vector<std::uint32_t>;
 
-/// Cycles that a register too many costs, by file: R goes to memory and back, the others to R.
+/// Cost of a register above the limit in cycles, by file: R goes to memory and back, the others to R.
 inline constexpr std::array<int, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 
-/// A region with everything that schedulers ask of it.
+/// A region with everything that schedulers need.
 struct ScheduleRegion {
   ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip);
 
@@ -37,7 +37,7 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
 /// Cycles for which the busiest pipe, or the issue of one warp, is taken; the same for all orders.
 unsigned busyCycles(const ScheduleRegion& region);
 
-/// Instructions in the order in which they stand.
+/// Instructions in program order.
 Order sourceOrder(const ScheduleRegion& region);
 /// Loads as early as they can be: the ready instruction with the longest path to the end, while no file is near its
 /// limit; then what ends most values.
@@ -45,11 +45,15 @@ Order latencyFirst(const ScheduleRegion& region, const RegionCounts& limits);
 /// What pressureAware takes when registers are short and no instruction ends a value.
 enum class WhenShort : std::uint8_t {
   FewestRegisters, ///< the instruction that begins the fewest values
-  SourceOrder      ///< the last one of the source, which may be what ends of values wait for
+  SourceOrder      ///< the last one in source order, which may end live ranges
 };
 /// From the last instruction to the first: what the longest path from the start leads to, while no file is near its
 /// limit; then what ends values. After Goodman and Hsu (1988).
 Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits,
                     WhenShort whenShort = WhenShort::FewestRegisters);
+
+/// The base order, with its stalls filled by later instructions, within the limits: an instruction is
+/// only brought forward where all that is left, in the base order, keeps within them (or gets no worse there).
+Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits);
 
 } // namespace orias::phases

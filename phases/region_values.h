@@ -1,6 +1,6 @@
 #pragma once
 
-// Which values the instructions of a region begin, read and end, whatever their order. For schedulers that have to know
+// Which values the instructions of a region define, use and kill, in any order. For schedulers that need
 // the register pressure of an order.
 
 #include "ori/analysis/liveness.h"
@@ -32,22 +32,22 @@ class LastReads {
   std::vector<ori::CompId> read_;
 };
 
-/// The values of a region: pieces of the live ranges of components. A register that is written several times has one
-/// value for each unguarded write; dependences keep those apart in every order.
+/// The values of a region: segments of the live ranges of components. A register that is written several times has one
+/// value for each unguarded write; dependences separate these in every order.
 class RegionValues {
  public:
   struct Value {
     std::uint8_t file = 0;     ///< index into kScheduledFiles
     bool isLiveBefore = false; ///< no instruction of the region begins it
     bool isLiveAfter = false;
-    std::uint32_t touches = 0; ///< instructions that read it or write parts of it, the one that begins it not counted
+    std::uint32_t touches = 0; ///< instructions that use it or write components of it, except its definition
   };
   struct Ref {
     std::uint32_t value;
     bool begins; ///< the instruction begins the value; else it reads it
   };
 
-  /// `liveBefore` counts what is live in front of the region, by file.
+  /// `liveBefore` counts the live registers before the region, by file.
   RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const LastReads& lastReads,
                const ori::FileCounts& liveBefore);
 
@@ -77,7 +77,7 @@ class RegionValues {
 class ForwardPressure {
  public:
   explicit ForwardPressure(const RegionValues& values);
-  /// How many more registers of a file are live behind the instruction if it issues now.
+  /// The change of live registers of a file after the instruction if it issues now.
   std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
   void issue(std::uint32_t node);
   const RegionCounts& live() const { return live_; }
@@ -93,7 +93,7 @@ class ForwardPressure {
 class BackwardPressure {
  public:
   explicit BackwardPressure(const RegionValues& values);
-  /// How many more registers of a file are live in front of the instruction if it is placed now.
+  /// The change of live registers of a file before the instruction if it is placed now.
   std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
   void place(std::uint32_t node);
   const RegionCounts& live() const { return live_; }

@@ -52,6 +52,7 @@ struct Instruction {
   std::uint32_t line = 0;
   double weight = 0; ///< of a reference: regalloc::weightOf
   std::string text;
+  ori::InstrId id = ori::kNoId;
 };
 
 struct Reference {
@@ -68,6 +69,7 @@ struct Value {
   std::uint32_t run = 0; ///< the run of registers that it shares with its copies: number in RegisterFacts::spillCosts
   std::vector<Reference> refs; ///< in the order of the layout
   std::string remat;           ///< what computing it again would take, or why that cannot be
+  bool isUniform = false;
 };
 
 struct LoopFacts {
@@ -78,11 +80,11 @@ struct LoopFacts {
 
 /// What computing a value again would take, or why that cannot be.
 std::string rematerialization(const ori::Function& function, VRegId v, const Rematerializer& rematerializer) {
-  if (const char* why = rematerializer.whyNot(v)) return fmt::format("it cannot be computed again: {}", why);
+  if (const char* why = rematerializer.whyNot(v)) return fmt::format("it cannot be rematerialized: {}", why);
   std::string operands;
   for (VRegId operand : rematerializer.operands(v))
     operands += (operands.empty() ? ", and needs " : ", ") + ori::printOperand(function, function.use(operand));
-  return fmt::format("computing it again costs {} at each use{}", rematerializer.cost(v), operands);
+  return fmt::format("rematerialization costs {} at each use{}", rematerializer.cost(v), operands);
 }
 
 struct Pressure {
@@ -131,7 +133,8 @@ RegisterFacts::RegisterFacts(ori::Function& function) {
         if (facts.line == 0 || (instr.source.ptxLine != 0 && instr.source.ptxLine < facts.line))
           facts.line = instr.source.ptxLine;
       }
-      instructions.push_back({point, instr.source.ptxLine, regalloc::weightOf(instr), ori::print(function, instr)});
+      instructions.push_back(
+          {point, instr.source.ptxLine, regalloc::weightOf(instr), ori::print(function, instr), instr.id});
     }
   const Rematerializer rematerializer(function, dominators, {});
   for (File file : kFiles)
@@ -155,7 +158,8 @@ void RegisterFacts::addValues(const ori::Function& function, File file, const st
   for (VRegId v = 0; v < function.vregCount(); ++v) {
     const ori::VReg& reg = function.vreg(v);
     if (reg.file != file || reg.refs == nullptr) continue;
-    Value value{v, file, reg.width, std::string(reg.name), ori::printOperand(function, function.use(v)), {}, 0, {}, {}};
+    Value value{v, file, reg.width, std::string(reg.name), ori::printOperand(function, function.use(v)), {},
+                0, {},   {},        !reg.divergent};
     for (unsigned i = 0; i < reg.width; ++i)
       value.live.unite(ranges.component(v, i));
     if (webs.webOf[v] != ~0u) value.run = firstRun + webs.webOf[v];
@@ -211,8 +215,8 @@ RegisterQuery parseRegisterQuery(std::string_view text) {
     const auto number = numberIn(text.substr(colon + 1));
     if (file && number) return {Register, *file, *number, {}};
   }
-  throw Error(fmt::format("--why cannot answer '{}'; it takes a register file (R, UR, P, UP: what is live where most "
-                          "of it are), a machine register (R:24), a value (%name) or a line of the PTX (120)",
+  throw Error(fmt::format("unknown --why query '{}'; expected a register file (R, UR, P, UP: the live values at its "
+                          "peak), a machine register (R:24), a value (%name) or a PTX line (120)",
                           text));
 }
 
@@ -251,6 +255,12 @@ class Answer {
     return std::move(text_);
   }
 
+  std::string about(const Value& value) {
+    text_.clear();
+    describe(value);
+    return std::move(text_);
+  }
+
  private:
   template <typename... Args> void say(fmt::format_string<Args...> format, Args&&... args) {
     text_ += fmt::format(format, std::forward<Args>(args)...);
@@ -270,7 +280,7 @@ class Answer {
     case RegisterFate::Kind::Memory: return "local memory";
     case RegisterFate::Kind::OtherFile: return value.file == File::UP ? "file UR" : "file R";
     case RegisterFate::Kind::UniformRegister: return "file UR";
-    case RegisterFate::Kind::Recomputed: return "no register: computed again at each use";
+    case RegisterFate::Kind::Recomputed: return "no register: rematerialized at each use";
     }
     return "";
   }
@@ -283,7 +293,7 @@ class Answer {
   /// How many registers there are, and who says so.
   std::string limitOf(File file) const {
     if (file == File::R) return limitOfR(function_, context_);
-    return fmt::format("the chip has {} of file {}", availableIn(file), regalloc::fileName(file));
+    return fmt::format("the target has {} of file {}", availableIn(file), regalloc::fileName(file));
   }
 
   void limits(File file) {
@@ -291,7 +301,7 @@ class Answer {
     if (file != File::R) return;
     const OccupancyClasses classes(function_, context_);
     const unsigned live = peakOf(File::R).most;
-    say("  Up to {} live registers, as many warps fit on a multiprocessor as with {}: {:.0f}. The function takes {}.",
+    say("  With up to {} live registers, as many warps fit on an SM as with {}: {:.0f}. The function uses {}.",
         classes.end(live), live, classes.warps(live), function_.stats.registers);
   }
 
@@ -354,8 +364,8 @@ class Answer {
     describeIf([&](const Value& v) { return v.name == name; });
     if (found == 0) describeIf([&](const Value& v) { return v.oriName.substr(0, v.oriName.find(':')) == name; });
     if (found == 0)
-      say("'{}' has no value {} before allocation: it was optimised away, or became part of another.", function_.name(),
-          name);
+      say("'{}' has no value {} before allocation: it was optimized away or merged into another value.",
+          function_.name(), name);
   }
 
   void line(std::uint32_t number) {
@@ -366,7 +376,7 @@ class Answer {
       say("Line {} of '{}': '{}'", number, function_.name(), facts_.instructions[i].text);
       if (!describeReferences(i, true)) describeReferences(i, false);
     }
-    if (!isFound) say("No instruction of '{}' before allocation comes from line {}.", function_.name(), number);
+    if (!isFound) say("No instruction of '{}' comes from line {} before allocation.", function_.name(), number);
   }
 
   /// The values that an instruction writes, or those that it reads. False if there are none.
@@ -389,7 +399,7 @@ class Answer {
       say("  {} at {}", defs ? "written" : "read", facts_.place(facts_.instructions[ref.instr].point));
     }
     if (count > kListedReferences)
-      say("  and {} at {} more places", defs ? "written" : "read", count - kListedReferences);
+      say("  and {} at {} more instructions", defs ? "written" : "read", count - kListedReferences);
   }
 
   void describe(const Value& value) {
@@ -398,7 +408,7 @@ class Answer {
     references(value, true);
     references(value, false);
     if (value.live.empty()) {
-      say("  never live: nobody reads it");
+      say("  never live: it has no use");
       return;
     }
     const std::uint64_t length = (value.live.length() + 1) / 2;
@@ -476,6 +486,23 @@ class Answer {
 std::string RegisterReport::answer(const RegisterQuery& query, std::span<const RegisterFate> fates,
                                    const ori::Function& function, const PhaseContext& context) const {
   return Answer(*facts_, fates, function, context).to(query);
+}
+
+RegisterAccounts RegisterReport::accounts(std::span<const RegisterFate> fates, const ori::Function& function,
+                                          const PhaseContext& context) const {
+  RegisterAccounts all;
+  Answer answer(*facts_, fates, function, context);
+  for (File file : kFiles)
+    if (facts_->peaks[static_cast<std::size_t>(file)].most != 0)
+      all.peaks.push_back(answer.to({RegisterQuery::Kind::Peak, file, 0, {}}));
+  for (const Value& value : facts_->values) {
+    if (value.live.empty()) continue;
+    ValueAccount& account = all.values.emplace_back(value.name, value.oriName, value.file, value.isUniform,
+                                                    std::vector<std::uint32_t>(), answer.about(value));
+    for (const Reference& ref : value.refs)
+      account.instructions.push_back(facts_->instructions[ref.instr].id);
+  }
+  return all;
 }
 
 } // namespace orias::phases

@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace orias::ori {
 class Function;
@@ -20,7 +21,7 @@ namespace orias::phases {
 struct PhaseContext;
 struct RegisterFacts;
 
-/// What `--why` asks about.
+/// A query of `--why`.
 struct RegisterQuery {
   enum class Kind : std::uint8_t {
     Peak,     ///< `R`, `UR`, `P`, `UP`: what is live where most registers of the file are
@@ -32,6 +33,21 @@ struct RegisterQuery {
   isa::File file = isa::File::R;
   std::uint32_t number = 0; ///< of the register or line
   std::string name;         ///< with its %
+};
+
+/// What `--why` says of a value, for programs that show it at the instructions.
+struct ValueAccount {
+  std::string name, oriName; ///< in the PTX (may be empty); before phase 101
+  isa::File file{};
+  bool isUniform = false;                  ///< the same in all lanes of a warp
+  std::vector<std::uint32_t> instructions; ///< ori::Instr::id of those that name it
+  std::string text;                        ///< ends with a line end
+};
+
+/// The answers to all queries that there could be.
+struct RegisterAccounts {
+  std::vector<std::string> peaks; ///< of the files R, UR, P and UP that have values
+  std::vector<ValueAccount> values;
 };
 
 /// Throws orias::Error with the forms that there are.
@@ -49,6 +65,9 @@ class RegisterReport {
   /// Behind it. `fates` are by virtual register. The text ends with a line end.
   std::string answer(const RegisterQuery& query, std::span<const regalloc::RegisterFate> fates,
                      const ori::Function& function, const PhaseContext& context) const;
+  /// The same about everything.
+  RegisterAccounts accounts(std::span<const regalloc::RegisterFate> fates, const ori::Function& function,
+                            const PhaseContext& context) const;
 
  private:
   std::unique_ptr<const RegisterFacts> facts_;

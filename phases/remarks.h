@@ -20,7 +20,7 @@ struct Remark {
 /// The decisions made in one function, in the order in which they were made.
 class Remarks {
  public:
-  /// Nothing is kept unless someone asked for it.
+  /// Records nothing unless remarks are requested.
   explicit Remarks(bool wanted) : wanted_(wanted) {}
   bool wanted() const { return wanted_; }
 
@@ -34,7 +34,7 @@ class Remarks {
   const std::vector<Remark>& all() const { return all_; }
 
   /// Values that are computed again where they are read instead of being kept; counted whether or not remarks are
-  /// wanted.
+  /// requested.
   unsigned rematerialised() const { return rematerialised_; }
   void countRematerialised(unsigned values = 1) { rematerialised_ += values; }
 

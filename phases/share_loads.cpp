@@ -238,7 +238,7 @@ class LoadSharing {
         b.copy(ori::component(to, k), ori::component(from, k));
     }
     for (const auto& [load, provider] : shared) {
-      context_.remarks.did(load, "reads what is in registers already");
+      context_.remarks.did(load, "load replaced with a value in a register");
       function_.erase(load);
     }
     return !shared.empty();

@@ -5,17 +5,17 @@
 
 namespace orias::phases {
 
-/// Whether an instruction may run where the program would not have run it. What phase 27 reports, and phases 28, 56 and
-/// 63 ask.
+/// Whether an instruction may be executed speculatively. Reported by phase 27, used by phases 28, 56
+/// and 63.
 enum class Speculation : std::uint8_t {
-  Free,    ///< it computes something, and nobody notices when it does
-  Guarded, ///< it touches memory: it may move, but only those lanes may run it that were meant to
-  Never    ///< it talks to other lanes, transfers control, or depends on when it runs
+  Free,    ///< it has no side effect and cannot fault
+  Guarded, ///< it accesses memory: it may move, but must run only in the lanes of the original position
+  Never    ///< it communicates with other lanes, transfers control, or depends on its position in time
 };
 
-/// Constant loads are free when their address is known: the bank does not change, and a load within it cannot fault.
-/// With an index in a register it may lie outside, so they count as memory. Guarded instructions, those of the
-/// uniform datapath and registers with several definitions stay where they are.
+/// Constant loads are free if their address is known: the bank does not change, and a load within it cannot fault. With
+/// an index in a register they may be out of bounds, so they count as memory accesses. Guarded instructions, those of
+/// the uniform datapath and registers with several definitions are not moved.
 Speculation speculationOf(const ori::Function& function, const ori::Instr& instr);
 
 /// A constant load (LDC, or a copy of a constant) whose address is known.

@@ -14,6 +14,7 @@ namespace orias::phases {
 namespace {
 
 constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
+constexpr Unit kFirstPipe = kFirstScoreboard | 0x80; ///< a pipe that is busy for longer than one stall count says
 
 /// A fixed-latency read or write whose time has not passed, or a scoreboard that was taken just now.
 struct Event {
@@ -30,7 +31,8 @@ class Staller {
  public:
   Staller(const FlatCode& code, bool isSerial)
       : code_(code), target_(code.target()), isSerial_(isSerial),
-        horizon_(static_cast<std::int32_t>(target_.maxFixedLatency())), exits_(code.blocks.size()) {
+        horizon_(static_cast<std::int32_t>(std::max(target_.maxFixedLatency(), longestPipe(code)))),
+        exits_(code.blocks.size()) {
     stalls_.after.assign(code.instrs.size(), 1);
     stalls_.before.assign(code.blocks.size(), 0);
   }
@@ -47,6 +49,20 @@ class Staller {
   }
 
  private:
+  /// The pipe takes its next instruction so late that NOPs must stand between (fp64 from sm_103 on). At -O0 every
+  /// instruction waits for the result of the one before.
+  bool holdsPipe(const FlatInstr& f) const {
+    return !isSerial_ && target_.pipe(f.latencyClass) != 0 &&
+           target_.issueCycles(f.latencyClass) > 2 * target_.maxStall();
+  }
+
+  static unsigned longestPipe(const FlatCode& code) {
+    unsigned longest = 0;
+    for (const FlatInstr& f : code.instrs)
+      longest = std::max(longest, code.target().issueCycles(f.latencyClass));
+    return longest;
+  }
+
   bool visit(std::uint32_t b) {
     const FlatBlock& block = code_.blocks[b];
     bool changed = false;
@@ -107,8 +123,8 @@ class Staller {
     unsigned least = std::max(1u, target_.minStall(f.latencyClass));
     const unsigned pipe = target_.pipe(f.latencyClass);
     // The first instruction of another block is taken to want the same pipe.
-    const bool competes =
-        pipe == 0 || index + 1 == blockEnd || target_.pipe(code_.instrs[index + 1].latencyClass) == pipe;
+    const bool competes = !holdsPipe(f) && (pipe == 0 || index + 1 == blockEnd ||
+                                            target_.pipe(code_.instrs[index + 1].latencyClass) == pipe);
     if (competes && !isMemory(f))
       least = std::max(least, std::min(target_.issueCycles(f.latencyClass), target_.maxStall()));
     return least;
@@ -125,7 +141,9 @@ class Staller {
     std::int32_t issue = at;
     for (const Event& e : state) {
       unsigned distance = 0;
-      if (e.unit >= kFirstScoreboard) {
+      if (e.unit >= kFirstPipe) {
+        if (kFirstPipe + target_.pipe(f.latencyClass) == e.unit) distance = target_.issueCycles(e.access.latencyClass);
+      } else if (e.unit >= kFirstScoreboard) {
         if ((waits >> (e.unit - kFirstScoreboard) & 1) != 0) distance = target_.scoreboardDelay();
       } else if (f.leaves || isSerial_) {
         // Nobody knows what comes next there.
@@ -149,8 +167,9 @@ class Staller {
   unsigned longest(const Event& e) const {
     using isa::LatencyClass;
     unsigned cycles = 0;
-    for (LatencyClass reader : {LatencyClass::Alu, LatencyClass::Fma, LatencyClass::Fp64, LatencyClass::Hmma,
-                                LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc}) {
+    for (LatencyClass reader :
+         {LatencyClass::Alu, LatencyClass::Select, LatencyClass::Alu64, LatencyClass::Fma, LatencyClass::Fp64,
+          LatencyClass::Hmma, LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc}) {
       // The uniform datapath reads no registers of file R, and the table takes the worst of what it does not know.
       const bool isUniform = reader == LatencyClass::Udp || reader == LatencyClass::Uldc;
       if (isUniform && fileOf(e.unit) == isa::File::R) continue;
@@ -168,6 +187,8 @@ class Staller {
     }
     for (const FlatTouch& t : code_.touches(f))
       if (fileOf(t.unit) != isa::File::B && !t.isLate) put(state, {t.unit, t.isDef, t.access, now});
+    if (holdsPipe(f))
+      put(state, {static_cast<Unit>(kFirstPipe + target_.pipe(f.latencyClass)), true, {f.latencyClass}, now});
     const isa::Control& control = f.instr->control;
     for (std::uint8_t barrier : {control.writeBarrier, control.readBarrier})
       if (barrier != isa::Control::kNoBarrier)

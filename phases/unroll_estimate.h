@@ -1,6 +1,6 @@
 #pragma once
 
-// What several copies of a loop body cost, one behind the other, before they are written.
+// The cost of several consecutive copies of a loop body, before they are created.
 
 #include "encoder/isa/target.h"
 #include "ori/function.h"
@@ -19,7 +19,7 @@ struct UnrolledCost {
 };
 
 /// The cost of `copies` copies of the block of a loop in the order of a list scheduler that has no more than `window`
-/// of them under way at once. Registers of different copies are different; an address that is incremented by a number
+/// of them in flight at once. Registers of different copies are different; an address that is incremented by a constant
 /// costs nothing but in one copy. The branch at the end and what makes its condition are in the last copy only, or with
 /// `keepsTest` false in none.
 UnrolledCost costOfCopies(std::span<const ori::Instr* const> body, unsigned copies, bool keepsTest, unsigned window,
@@ -30,17 +30,17 @@ class UnrollJudge {
  public:
   struct Loop {
     std::vector<const ori::Instr*> instrs; ///< of the block, in order
-    unsigned trips = 1;                    ///< rounds
+    unsigned trips = 1;                    ///< iterations
     bool isKnown = false;                  ///< and not guessed
     unsigned peak = 0;                     ///< registers of file R that are live at once in the loop
     unsigned functionPeak = 0;             ///< in the function
-    std::size_t outside = 0;               ///< instructions that run once for all rounds
+    std::size_t outside = 0;               ///< instructions that run once for all iterations
   };
   UnrollJudge(Loop loop, const OccupancyClasses& classes, const isa::Target& target);
 
   /// Logarithm of cycles, of one block and of a full multiprocessor, against the loop as it is: negative where
-  /// `copies` copies gain. So many rounds are under way at once as the occupancy class of the function allows; it is
-  /// left where that gains much. `isCounted`: the program counts the rounds, and another loop does the rest.
+  /// `copies` copies gain. As many iterations are in flight at once as the occupancy class of the function allows; it
+  /// is exceeded if that gains much. `isCounted`: the trip count is known at run time, and there is a remainder loop.
   double price(unsigned copies, bool isCounted) const;
 
  private:

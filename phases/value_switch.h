@@ -16,27 +16,27 @@ struct WordRange {
   friend bool operator==(const WordRange&, const WordRange&) = default;
 };
 
-/// The test that a block ends with: whether a word is one of some known ones.
+/// The test at the end of a block: whether a 32-bit value is one of some constants.
 struct WordTest {
   ori::Block* block;
   ori::Instr* compare;
   isa::Operand value;
-  std::vector<WordRange> numbers; ///< in order; the block goes to `target` for them
+  std::vector<WordRange> numbers; ///< in order; the block branches to `target` for them
   ori::BlockId target, rest;      ///< where else
 };
 
-/// The test at the end of a block, when only its branch reads it and nothing writes the word behind the comparison.
+/// The test at the end of a block, if only its branch uses it and the value is not redefined after the comparison.
 std::optional<WordTest> wordTestAt(const ori::Function& function, ori::Block* block);
 
-/// Tests of one word, each made when others have decided nothing: where it leads.
+/// A chain of tests of one value and their targets.
 struct ValueSwitch {
   ori::Block* head = nullptr;
   isa::Operand value;
   std::vector<ori::BlockId> blocks;                       ///< with the tests, the head first
-  std::map<ori::BlockId, std::vector<WordRange>> targets; ///< which words lead where; together all words
+  std::map<ori::BlockId, std::vector<WordRange>> targets; ///< the values of each target; together all values
 };
 
-/// The tests that begin with `head`. Its other blocks hold nothing but a test, and are come to from one place.
+/// The tests that begin with `head`. Its other blocks contain only a test and have one predecessor.
 std::optional<ValueSwitch> valueSwitchAt(const ori::Cfg& cfg, ori::Block* head);
 
 } // namespace orias::phases

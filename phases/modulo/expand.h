@@ -4,9 +4,9 @@
 
 namespace orias::phases::modulo {
 
-/// Writes a pipelined loop in place of the one that it was found as: a prologue, the kernel, and behind each exit an
-/// epilogue that finishes the iterations under way. Returns its first block. The old block is gone, and `exit` is where
-/// control goes behind the loop now.
+/// Replaces a loop with its pipelined form: a prologue, the kernel, and after each exit an epilogue that
+/// finishes the iterations in flight. Returns its first block. The old block is removed, and `exit` is where
+/// control continues after the loop.
 ori::Block* expandLoop(ori::Function& function, const LoopBody& body, const Schedule& schedule,
                        const Expansion& expansion, ori::BlockId exit);
 

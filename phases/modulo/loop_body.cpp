@@ -96,7 +96,7 @@ class Finder {
       // What works on the warp as a whole runs with the lanes that were in the iteration together.
       const bool isWarpWide = row.has(Flag::Convergent) || row.has(Flag::WarpWide) || row.has(Flag::Uniform);
       if (isWarpWide && !body_.exitsTogether)
-        return "not pipelined: lanes may leave the loop apart, and instructions of the warp are in it";
+        return "not pipelined: the loop has a divergent exit and warp-level instructions";
       for (const ori::Operand& o : instr->ops())
         if (o.isDef && o.isReg() && !o.isVirtual() && !o.isZeroReg())
           return "not pipelined: the loop writes fixed registers";

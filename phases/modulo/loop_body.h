@@ -16,17 +16,17 @@ namespace orias::phases::modulo {
 inline constexpr unsigned kMostStages = 8;
 
 /// What one iteration makes and itself or the next one reads. Each gets registers of its own when iterations overlap,
-/// but for values in place.
+/// except for values in place.
 struct Value {
   enum class Kind : std::uint8_t {
     Local,   ///< written and read in one iteration
     Carried, ///< written in one iteration, for the next one
-    InPlace  ///< a register that is changed in parts or under guards: one for all iterations
+    InPlace  ///< a register that is changed by component or under guards: one for all iterations
   };
   ori::VRegId reg = ori::kNoId;
   Kind kind = Kind::Local;
   bool keepsRegister = false; ///< its first copy is in `reg`, as in the loop before
-  bool isLiveOut = false;     ///< read behind the loop
+  bool isLiveOut = false;     ///< used after the loop
 };
 
 /// An operand that names a value. Instance `i + shift` of a value belongs to iteration i.
@@ -35,7 +35,7 @@ struct ValueRef {
   std::uint8_t shift = 0;
 };
 
-/// A loop that can be pipelined: one block with one way in, and a conditional branch at its end.
+/// A loop that can be pipelined: one block with one entry edge, and a conditional branch at its end.
 struct LoopBody {
   ori::Block* block = nullptr;
   ori::Block* entry = nullptr; ///< the only block outside that leads to it

@@ -15,7 +15,7 @@ struct Node {
   unsigned cycles = 0;
 };
 
-/// `to` issues at least `latency` cycles behind `from`, which belongs to the iteration `distance` before.
+/// `to` issues at least `latency` cycles after `from`, which is `distance` iterations earlier.
 struct Edge {
   std::uint32_t from = 0, to = 0;
   int latency = 0;

@@ -276,7 +276,7 @@ Result findSchedule(const LoopGraph& graph, const std::vector<Recurrence>& recur
   // The next iteration waits for the branch.
   if (last) ii = std::max(ii, static_cast<unsigned>(times.asap[*last]) + 1);
   if (ii > limits.maxIi) {
-    result.message = fmt::format("not pipelined: II {} against {} cycles gains too little", ii, limits.maxIi);
+    result.message = fmt::format("not pipelined: gain is too small: II {}, {} cycles now", ii, limits.maxIi);
     return result;
   }
   unsigned fewest = 0;

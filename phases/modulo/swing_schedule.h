@@ -29,7 +29,7 @@ struct Schedule {
 std::vector<std::uint32_t> nodeOrder(const LoopGraph& graph, const std::vector<Recurrence>& recurrences,
                                      const Times& times, std::optional<std::uint32_t> last);
 
-/// Places the nodes in this order, each as near as possible to its placed neighbours, within a window of `ii` cycles.
+/// Places the nodes in this order, each as near as possible to its placed neighbors, within a window of `ii` cycles.
 /// `last`, if any, is a node that issues in the last slot of the first stage: the branch that decides about the next
 /// iteration. Nothing when a node has no slot.
 std::optional<Schedule> scheduleAt(const LoopGraph& graph, std::span<const std::uint32_t> order, unsigned ii,
@@ -44,7 +44,7 @@ struct Limits {
   bool ignoresRecMii = false;
 };
 
-/// A schedule, or in the words of the literature why there is none.
+/// A schedule, or the message that says why there is none.
 struct Result {
   std::optional<Schedule> schedule;
   std::string message;

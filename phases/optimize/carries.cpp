@@ -4,6 +4,8 @@
 #include "phases/optimize/known_bits.h"
 #include "phases/optimize/rewriter.h"
 
+#include <algorithm>
+
 namespace orias::phases {
 
 using isa::File;
@@ -98,7 +100,74 @@ std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
   return std::array{terms[0], terms[1]};
 }
 
+/// The two words of a 64-bit sum: an IADD3 and the IADD3.X that alone reads its carry.
+struct LongSum {
+  Instr *low = nullptr, *high = nullptr;
+  std::vector<Operand> lowTerms, highTerms; ///< those that are not zero, at most two each
+};
+
+std::vector<Operand> termsOf(const Instr& sum) {
+  std::vector<Operand> terms;
+  for (unsigned slot = 3; slot < 6; ++slot)
+    if (!sum.op_(slot).isZeroReg() || sum.op_(slot).inverted()) terms.push_back(sum.op_(slot).value());
+  return terms;
+}
+
+/// The sum that an IADD3.X ends, if its words are those of plain pairs, and nobody wants its carry.
+std::optional<LongSum> longSumOf(const Rewriter& rw, Instr& high) {
+  if (high.op != Op::IADD3_X || high.isGuarded() || rw.truthOf(high.op_(7).value()) != false) return std::nullopt;
+  const Operand carry = high.op_(6).value();
+  if (!isUnused(high.op_(1).value()) || !isUnused(high.op_(2).value()) || !carry.isVirtual() || carry.inverted() ||
+      !rw.hasOneUse(carry))
+    return std::nullopt;
+  Instr* low = rw.producer(carry, Op::IADD3, 1);
+  if (!low || low->block != high.block || low->isGuarded() || !isUnused(low->op_(2).value())) return std::nullopt;
+  LongSum sum{low, &high, termsOf(*low), termsOf(high)};
+  if (sum.lowTerms.size() > 2 || sum.highTerms.size() > 2) return std::nullopt;
+  for (const auto* terms : {&sum.lowTerms, &sum.highTerms})
+    for (const Operand& term : *terms)
+      if (!isPlain(term) || term.width != 1 || (term.isReg() && !rw.isStable(term))) return std::nullopt;
+  return sum;
+}
+
+/// Three terms in an order that the machine takes: what is not in a register of file R stands in the middle.
+bool arrange(std::vector<Operand>& terms) {
+  terms.resize(3, Operand::rz());
+  for (unsigned i = 0; i < 3; ++i)
+    if (!terms[i].isReg(File::R)) std::swap(terms[i], terms[1]);
+  return terms[0].isReg(File::R) && terms[2].isReg(File::R);
+}
+
 } // namespace
+
+/// A 64-bit sum one of whose terms is another one that nobody else reads: both are one sum of three, with two carries.
+bool combineLongSums(Rewriter& rw, Instr& instr) {
+  const auto outer = longSumOf(rw, instr);
+  if (!outer) return false;
+  for (std::size_t i = 0; i < outer->highTerms.size(); ++i) {
+    const Operand highTerm = outer->highTerms[i];
+    Instr* high = highTerm.isReg(File::R) && highTerm.isVirtual() ? rw.producer(highTerm, Op::IADD3_X) : nullptr;
+    if (!high || high->block != instr.block || !rw.hasOneUse(highTerm)) continue;
+    const auto inner = longSumOf(rw, *high);
+    if (!inner) continue;
+    const Operand lowTerm = inner->low->op_(0).value();
+    const auto at = std::ranges::find(outer->lowTerms, lowTerm);
+    if (at == outer->lowTerms.end() || !rw.hasOneUse(lowTerm)) continue;
+    std::vector<Operand> low = inner->lowTerms, words = inner->highTerms;
+    for (const Operand& term : outer->lowTerms)
+      if (term != lowTerm) low.push_back(term);
+    for (const Operand& term : outer->highTerms)
+      if (term != highTerm) words.push_back(term);
+    if (low.size() > 3 || words.size() > 3 || !arrange(low) || !arrange(words)) continue;
+    const Operand carry = outer->high->op_(6).value(), more = rw.newRegister(File::P, 1);
+    const Operand lowResult = outer->low->op_(0).value(), highResult = instr.op_(0).value();
+    rw.rewrite(instr, Op::IADD3_X,
+               {highResult, Operand::pt(), Operand::pt(), words[0], words[1], words[2], carry, more});
+    rw.rewrite(*outer->low, Op::IADD3, {lowResult, carry, more, low[0], low[1], low[2]});
+    return true;
+  }
+  return false;
+}
 
 /// Sums that cannot wrap have no carry, and sums without a carry in are plain ones.
 bool foldCarries(Rewriter& rw, Instr& instr) {

@@ -11,14 +11,14 @@
 namespace orias::phases {
 
 /// Which values of a function in SSA form are equal whenever both are there, around loops as well: two counters that
-/// start alike and are stepped alike. All values are taken for equal at first, and told apart by what makes them until
-/// nothing changes (Alpern, Wegman, Zadeck: Detecting Equality of Variables in Programs; in reverse post order with a
-/// table as in Simpson: Value-Driven Redundancy Elimination, 4.2). A snapshot.
+/// have equal initial values and equal steps. All values are assumed equal first, and partitioned by their definitions
+/// until nothing changes (Alpern, Wegman, Zadeck: Detecting Equality of Variables in Programs; in reverse post order
+/// with a table as in Simpson: Value-Driven Redundancy Elimination, 4.2). A snapshot.
 class Congruence {
  public:
   Congruence(const Rewriter& rewriter, const ori::Cfg& cfg) : rewriter_(rewriter), cfg_(cfg), parts_(cfg.function()) {}
 
-  /// False when that takes more than so many rounds: nothing is known then.
+  /// False if that needs more than so many iterations: nothing is known then.
   bool compute(std::int64_t maxRounds);
 
   const ori::Components& components() const { return parts_; }
@@ -37,7 +37,7 @@ class Congruence {
   const ori::Cfg& cfg_;
   const ori::Components parts_;
   std::vector<ori::CompId> numbers_;
-  std::unordered_map<std::string, const ori::Instr*> first_; // of this round, by what makes the value
+  std::unordered_map<std::string, const ori::Instr*> first_; // of this iteration, by the definition of the value
 };
 
 } // namespace orias::phases

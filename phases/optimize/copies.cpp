@@ -138,7 +138,8 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
     if (value->isConst() && isa::desc(instr.op).pipe == isa::Pipe::Uniform) return false;
     // Coordinates are never RZ: nvdisasm knows no such word.
     if (value->isZeroReg() && isa::desc(instr.op).pipe == isa::Pipe::Tex) return false;
-    if (value->isZeroReg() && isSwap(instr.op) && !rw.function().module().target().swapsZero()) return false;
+    if (value->isZeroReg() && isSwap(instr.op) && !rw.function().module().target().has(isa::Capability::SwapsZero))
+      return false;
     // Truth values stay in the condition of a branch: taking them out is a change of control flow.
     if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
     if (!Rewriter::fitsWith(instr, slot, *value)) return false;

@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Phis of one block that differ by a number in every round become one, where nothing is computed for it: all readers
-/// of the other have room for the number, and what stepped it was for it alone. For SSA form; leaves a sum for each,
-/// which those readers take up.
+/// Merges phis of one block that differ by a constant in every iteration, if this adds no instruction: all uses
+/// of the other can hold the constant, and its step has no other use. For SSA form; leaves an addition for each,
+/// which those uses absorb.
 bool joinCounters(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

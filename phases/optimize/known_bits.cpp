@@ -85,7 +85,8 @@ Bits bitsOfPermutation(const Rewriter& rw, const Instr& instr, unsigned depth) {
 /// Shifts of one word by a known count: to the left from Ra, to the right (.HI) from Rc.
 Bits bitsOfShift(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto count = rw.constantOf(instr.op_(2).value());
-  if (!count || *count > 31 || isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) != isa::ShiftType::U32) return {};
+  const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
+  if (!count || *count > 31 || (type != isa::ShiftType::U32 && type != isa::ShiftType::S32)) return {};
   const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
   const bool isHigh = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
   if (isLeft && !isHigh) {
@@ -94,29 +95,46 @@ Bits bitsOfShift(const Rewriter& rw, const Instr& instr, unsigned depth) {
   }
   if (!isLeft && isHigh) {
     const Bits from = bitsOf(rw, instr.op_(3).value(), depth);
+    if (type == isa::ShiftType::S32) { // the sign comes in at the top
+      const auto shifted = [&](std::uint32_t bits) {
+        return static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> *count);
+      };
+      return {shifted(from.canBeZero), shifted(from.canBeOne)};
+    }
     return {from.canBeZero >> *count | ~(~0u >> *count), from.canBeOne >> *count};
   }
   return {};
 }
 
-/// A product by a power of two is a shift.
-Bits bitsOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
-  const auto factor = rw.constantOf(instr.op_(2).value());
-  if (!factor || !std::has_single_bit(*factor) || !instr.op_(3).isZeroReg() || instr.op_(1).neg()) return {};
-  const auto count = static_cast<unsigned>(std::countr_zero(*factor));
-  const Bits from = bitsOf(rw, instr.op_(1).value(), depth);
-  return {from.canBeZero << count | (*factor - 1), from.canBeOne << count};
+/// The bits of words up to `most` that end in so many zeros; they wrap if it is more than a word.
+Bits bitsUpTo(std::uint64_t most, int zeros) {
+  if (zeros >= 32) return Bits::of(0);
+  const std::uint64_t bits = most > ~std::uint32_t{0} ? ~std::uint32_t{0} : std::bit_ceil(most + 1) - 1;
+  return Bits::within(static_cast<std::uint32_t>(bits) & ~0u << zeros);
 }
 
-/// A sum or difference ends in as many zeros as all its sources do.
+/// Sums of products: zeros at the end add up; what cannot wrap begins with some.
+Bits bitsOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
+  const Operand x = instr.op_(1).value(), y = instr.op_(2).value(), addend = instr.op_(3).value();
+  const Bits a = bitsOf(rw, x, depth), b = bitsOf(rw, y, depth), c = bitsOf(rw, addend, depth);
+  const std::uint64_t most = std::uint64_t{a.canBeOne} * b.canBeOne + c.canBeOne;
+  return bitsUpTo(most,
+                  std::min(std::countr_zero(a.canBeOne) + std::countr_zero(b.canBeOne), std::countr_zero(c.canBeOne)));
+}
+
+/// A sum or difference ends in as many zeros as all its sources do; a sum that cannot wrap begins with some.
 Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
   int zeros = 32;
+  std::uint64_t most = 0;
   for (unsigned i = 3; i < 6; ++i) {
     Operand source = instr.op_(i).value();
+    const bool isNegated = source.neg();
     source.flags &= static_cast<std::uint8_t>(~Operand::kNeg);
-    zeros = std::min(zeros, std::countr_zero(bitsOf(rw, source, depth).canBeOne));
+    const std::uint32_t canBeOne = bitsOf(rw, source, depth).canBeOne;
+    zeros = std::min(zeros, std::countr_zero(canBeOne));
+    most += isNegated && canBeOne != 0 ? ~std::uint32_t{0} : canBeOne;
   }
-  return {~0u, zeros == 32 ? 0 : ~0u << zeros};
+  return bitsUpTo(most, zeros);
 }
 
 Bits bitsOfLoad(const Instr& instr) {
@@ -127,8 +145,16 @@ Bits bitsOfLoad(const Instr& instr) {
   }
 }
 
+Bits bitsOfConstantLoad(const Rewriter& rw, const Instr& instr) {
+  const Operand bank = instr.op_(1).value(), index = instr.op_(2).value(), offset = instr.op_(3).value();
+  const bool isWord = isa::modAs<isa::MemSize>(instr, Mod::Size) == isa::MemSize::B32;
+  if (!isWord || !bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg())) return bitsOfLoad(instr);
+  return bitsUpTo(rangeOfConstant(rw.function(), static_cast<unsigned>(bank.imm), offset.imm).most, 0);
+}
+
 Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   if (const auto value = rw.constantOf(operand)) return Bits::of(*value);
+  if (isPlainConstant(operand)) return bitsUpTo(rangeOfConstant(rw.function(), operand.bank, operand.imm).most, 0);
   if (depth == 0 || operand.width != 1 || !operand.isReg(File::R)) return {};
   if (operand.neg() || operand.abs() || operand.inverted() || operand.half != Operand::Half::None) return {};
   const Definition def = rw.definition(operand);
@@ -136,6 +162,7 @@ Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   const Instr& instr = *def.instr;
   switch (instr.op) {
   case Op::COPY: return bitsOf(rw, instr.op_(1).value(), depth - 1);
+  case Op::S2R: return bitsUpTo(rangeOfSpecial(rw.function(), instr.op_(1).imm).most, 0);
   case Op::SEL: {
     const Bits a = bitsOf(rw, instr.op_(1).value(), depth - 1), b = bitsOf(rw, instr.op_(2).value(), depth - 1);
     return {a.canBeZero | b.canBeZero, a.canBeOne | b.canBeOne};
@@ -145,7 +172,7 @@ Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   case Op::SHF: return bitsOfShift(rw, instr, depth - 1);
   case Op::IADD3: return def.slot == 0 ? bitsOfSum(rw, instr, depth - 1) : Bits{};
   case Op::IMAD: return bitsOfProduct(rw, instr, depth - 1);
-  case Op::LDC:
+  case Op::LDC: return bitsOfConstantLoad(rw, instr);
   case Op::LDG:
   case Op::LD:
   case Op::LDS:
@@ -191,6 +218,27 @@ bool dropLogic(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// Signs of numbers that have none, and what is shifted out, are zero. Where no sign comes in, none is asked for.
+bool dropShift(Rewriter& rw, Instr& instr) {
+  const Bits bits = bitsOfShift(rw, instr, kDepth);
+  if (bits.canBeOne == 0) {
+    rw.becomeCopy(instr, Operand::rz());
+    return true;
+  }
+  if (bits.known(31) != false || isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) != isa::ShiftType::S32) return false;
+  rw.rewrite(instr, Op::SHF, {instr.op_(0).value(), instr.op_(1).value(), instr.op_(2).value(), instr.op_(3).value()},
+             {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::U32}, {Mod::Hi, 1}});
+  return true;
+}
+
+/// The absolute value of a number without a sign.
+bool dropAbsolute(Rewriter& rw, Instr& instr) {
+  const Operand source = instr.op_(1).value();
+  if (!isCopyable(rw, source) || bitsOf(rw, source, kDepth).known(31) != false) return false;
+  rw.becomeCopy(instr, source);
+  return true;
+}
+
 } // namespace
 
 Bits knownBits(const Rewriter& rw, const Operand& operand) {
@@ -203,6 +251,8 @@ Bits knownBitsOfLogic(const Rewriter& rw, const Instr& instr) {
 
 bool dropMasks(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::PRMT) return dropPermutation(rw, instr);
+  if (instr.op == Op::SHF) return dropShift(rw, instr);
+  if (instr.op == Op::IABS) return dropAbsolute(rw, instr);
   return instr.op == Op::LOP3 && dropLogic(rw, instr);
 }
 

@@ -7,7 +7,7 @@
 
 namespace orias::phases {
 
-/// Of each bit of a word: whether it can be 0, whether it can be 1.
+/// For each bit of a 32-bit value: whether it can be 0, whether it can be 1.
 struct Bits {
   std::uint32_t canBeZero = ~0u;
   std::uint32_t canBeOne = ~0u;
@@ -28,14 +28,24 @@ Bits knownBits(const Rewriter& rw, const isa::Operand& operand);
 /// What is known of the bits that a LOP3 computes, whether it writes them or only tests them. known_bits.cpp
 Bits knownBitsOfLogic(const Rewriter& rw, const ori::Instr& instr);
 
-/// The unsigned values that a 32-bit word can have: `least` <= value <= `most`.
+/// The range of an unsigned 32-bit value: `least` <= value <= `most`.
 struct Range {
   std::uint32_t least = 0;
   std::uint32_t most = ~0u;
 };
 
-/// The range of a 32-bit operand: from its bits, from the launch bounds and from sums and products that cannot wrap.
-/// value_range.cpp
+/// The range of a special register (SR index) for any launch. value_range.cpp
+Range rangeOfSpecial(const ori::Function& function, std::int32_t number);
+/// The range of a word of a constant bank for any launch. value_range.cpp
+Range rangeOfConstant(const ori::Function& function, unsigned bank, std::int32_t offset);
+/// A word of a constant bank at a fixed offset, without modifiers.
+inline bool isPlainConstant(const isa::Operand& operand) {
+  return operand.isConst() && operand.width == 1 && operand.reg == isa::Operand::kNoReg && !operand.neg() &&
+         !operand.abs() && !operand.inverted() && operand.half == isa::Operand::Half::None;
+}
+
+/// The range of a 32-bit operand: from its bits, from the launch bounds and from additions and multiplications that
+/// cannot wrap. value_range.cpp
 Range knownRange(const Rewriter& rw, const isa::Operand& operand);
 
 /// A number that an f32 operand is never below; minus infinity if none is known. The operand can be a NaN as well.

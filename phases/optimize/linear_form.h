@@ -1,6 +1,6 @@
 #pragma once
 
-// Sums of 32-bit words as what they are sums of, whichever way they are put together.
+// Linear expressions: 32-bit additions as their terms, independent of association.
 
 #include "phases/optimize/rewriter.h"
 
@@ -17,7 +17,7 @@ struct Term {
   std::uint32_t factor = 1;
 };
 
-/// The sum of its terms and a number, modulo 2^32. Terms are in an order that depends on nothing but their values, each
+/// The sum of its terms and a constant, modulo 2^32. Terms are in an order that depends only on their values, each
 /// value is there once.
 struct LinearForm {
   std::vector<Term> terms;
@@ -35,17 +35,17 @@ std::string keyOfValue(const isa::Operand& value);
 /// Knows the forms of registers of a function in SSA form. Definitions are to be shown before their uses.
 class LinearForms {
  public:
-  /// Longer sums are values of their own for those who read them.
+  /// Longer sums are opaque values for their uses.
   static constexpr std::size_t kMostTerms = 6;
 
   explicit LinearForms(const Rewriter& rewriter) : rewriter_(rewriter) {}
 
-  /// The form of what the instruction computes, nothing when it is no sum or a long one. Remembers it for later ones.
+  /// The linear form of the result, empty if it is not an addition or too long. Cached for later ones.
   std::optional<LinearForm> show(const ori::Instr& instr);
   /// The form of an operand: that of its definition, or the operand itself; nothing for what may change.
   std::optional<LinearForm> of(const isa::Operand& operand) const;
 
-  /// Calls f(operand, factor) for each thing that the instruction sums up; false when it is no sum.
+  /// Calls f(operand, factor) for each addend of the instruction; false if it is not an addition.
   template <typename F> bool forEachAddend(const ori::Instr& instr, F&& f) const {
     std::vector<std::pair<isa::Operand, std::uint32_t>> addends;
     if (!addendsOf(instr, addends)) return false;

@@ -40,7 +40,7 @@ inline bool dependsOn(unsigned lut, unsigned i) {
   return false;
 }
 
-/// What an instruction's three operands from `first` on are to its table; `known` tells the truth of one.
+/// What an instruction's three operands from `first` on are to its table; `known` gives the value of one.
 template <typename Known> std::array<LutInput, 3> lutInputs(const ori::Instr& instr, unsigned first, Known&& known) {
   std::array<LutInput, 3> inputs;
   for (unsigned i = 0; i < 3; ++i) {

@@ -13,7 +13,22 @@ inline ori::Instr* behindPhis(const ori::Block& block) {
   return at;
 }
 
-/// What a phi defines is set by a copy (of a register or a number) behind the phis of its block instead.
+/// Inserts a detached instruction right after the phis of a block.
+inline void insertBehindPhis(ori::Function& function, ori::Block& block, ori::Instr* instr) {
+  if (ori::Instr* first = behindPhis(block))
+    function.insertBefore(first, instr);
+  else
+    function.append(&block, instr);
+}
+
+/// The block in which an operand is read: of a phi, the predecessor that the value comes from.
+inline ori::BlockId placeOf(const ori::Operand& use) {
+  const ori::Instr& reader = *use.owner;
+  if (reader.op != isa::Op::PHI) return reader.block->id;
+  return reader.op_(static_cast<unsigned>(&use - reader.operands) + 1).reg;
+}
+
+/// Replaces a phi with a copy (of a register or a constant) after the phis of its block.
 inline void becomeCopy(ori::Function& function, ori::Instr& phi, const isa::Operand& value) {
   ori::Instr* at = behindPhis(*phi.block);
   ori::Builder b = at ? ori::Builder::before(function, at) : ori::Builder(function, phi.block);

@@ -6,13 +6,13 @@
 
 namespace orias::phases {
 
-/// Computes from its operands alone, the same each time, for each lane by itself: whoever reads the same gets the same.
+/// Returns true if the result depends only on the operands, in each lane: equal operands give equal results.
 bool isPure(const ori::Instr& instr);
 
 /// Reads a special register that has one value for a thread as long as it runs.
 bool readsFixedRegister(const ori::Instr& instr);
 
-/// How many sources of an instruction, from the first on, may stand in any order.
+/// The number of commutative sources of an instruction, from the first on.
 unsigned interchangeable(const ori::Instr& instr);
 
 /// Everything that an operand says, as bytes.

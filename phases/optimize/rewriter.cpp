@@ -173,7 +173,7 @@ void Rewriter::becomeCopy(Instr& instr, const Operand& value, unsigned slot) {
 
 Operand Rewriter::newRegister(File file, unsigned width) {
   const ori::VRegId id = function_.newVReg(file, width);
-  ORIAS_CHECK(id + 1 == first_.size(), "registers are made by the rewriter alone while it lives");
+  ORIAS_CHECK(id + 1 == first_.size(), "only the rewriter may create registers during its lifetime");
   first_.push_back(first_.back() + width);
   defs_.resize(first_.back());
   if (!isSingle_.empty()) isSingle_.resize(id + 1, true);

@@ -19,7 +19,7 @@ struct Definition {
   explicit operator bool() const { return instr != nullptr; }
 };
 
-/// A result that nobody can read.
+/// A result that is discarded.
 inline bool isUnused(const isa::Operand& result) {
   return result.isNone() || result.isZeroReg();
 }
@@ -35,7 +35,7 @@ class Rewriter {
   explicit Rewriter(ori::Function& function);
 
   /// Applies the rules, in their order, to all instructions until none applies, at most `maxRounds` times over what
-  /// changed. Drops what is dead on the way. True when anything changed.
+  /// changed. Removes dead instructions meanwhile. True if anything changed.
   bool run(std::span<const Rule> rules, std::int64_t maxRounds);
 
   ori::Function& function() const { return function_; }
@@ -47,14 +47,14 @@ class Rewriter {
   Definition definition(const isa::Operand& operand, unsigned index = 0) const;
   /// The instruction whose result `slot` is exactly this operand; null otherwise.
   ori::Instr* producer(const isa::Operand& operand, isa::Op op, unsigned slot = 0) const;
-  /// Nobody but one operand names any of these words of the register besides their definitions.
+  /// These components of the register have a single use.
   bool hasOneUse(const isa::Operand& operand) const;
   /// The bits of a 32-bit value that is known: an immediate, RZ, or a register that a move sets to one.
   std::optional<std::uint32_t> constantOf(const isa::Operand& operand) const;
   /// The same for a predicate (with its inversion).
   std::optional<bool> truthOf(const isa::Operand& operand) const;
-  /// A register that holds the same value wherever it can be read: it can move to another place. Uniform registers that
-  /// a loop redefines do not, since lanes leave the loop at different times.
+  /// A register that has the same value at all points where it can be read: a use of it can be moved. Uniform registers
+  /// that a loop redefines do not, since lanes leave the loop at different times.
   bool isStable(const isa::Operand& operand) const;
   /// A virtual register that has one value wherever it can be read.
   bool isSingle(ori::VRegId id) const { return id < isSingle_.size() ? isSingle_[id] : function_.ssa; }
@@ -68,12 +68,12 @@ class Rewriter {
                std::initializer_list<isa::ModValue> mods = {});
   /// Makes it a copy of `value` into the result in slot 0 (or `slot`).
   void becomeCopy(ori::Instr& instr, const isa::Operand& value, unsigned slot = 0);
-  /// A register that nobody names yet.
+  /// A new register.
   isa::Operand newRegister(isa::File file, unsigned width);
   /// A new instruction for the same line; the rules come to it, too. Modifiers not given have their defaults.
   ori::Instr& insertBefore(ori::Instr& where, isa::Op op, std::span<const isa::Operand> operands,
                            const std::array<std::uint8_t, isa::kMaxMods>* mods = nullptr);
-  /// The pair of registers in `slot` is set to two words.
+  /// The register pair in operand slot `slot` is set to two words.
   void becomePair(ori::Instr& instr, unsigned slot, std::uint32_t low, std::uint32_t high);
   /// Whether the instruction would be legal with another operand.
   static bool fitsWith(const ori::Instr& instr, unsigned slot, const isa::Operand& value);
@@ -128,19 +128,20 @@ bool foldHalves(Rewriter&, ori::Instr&);            ///< halves.cpp
 bool foldSaturation(Rewriter&, ori::Instr&);        ///< saturation.cpp
 bool foldCarries(Rewriter&, ori::Instr&);           ///< carries.cpp
 bool combineShifts(Rewriter&, ori::Instr&);         ///< carries.cpp
+bool combineLongSums(Rewriter&, ori::Instr&);       ///< carries.cpp
 
-/// Branches whose condition is known become unconditional or go, what nobody reaches goes, and what runs under a guard
-/// that is never true. Behind a branch, its condition is known. True when anything changed. decide_branches.cpp
+/// Branches with a known condition become unconditional or are removed, also unreachable code, and what runs under a
+/// guard that is never true. Behind a branch, its condition is known. True when anything changed. decide_branches.cpp
 bool decideBranches(ori::Function& function);
 
-/// 64-bit sums and phis of which only the lower word is read become those of words. demanded_words.cpp
+/// Narrows 64-bit additions and phis of which only the lower word is used. demanded_words.cpp
 bool narrowLongValues(ori::Function& function);
 
-/// Phase 49: an instruction that computes what a dominating one has computed goes. value_numbering.cpp
+/// Phase 49: removes instructions whose result a dominating one has computed. value_numbering.cpp
 /// With `context` as far as registers last (shared_pressure.h), as the knobs of the phase say.
 bool numberValues(ori::Function& function, PhaseContext* context = nullptr);
 
-/// Also phase 49: numbers that stand in registers stand there once, as far as registers last. shared_constants.cpp
+/// Also phase 49: CSE of constants in registers, within the register budget. shared_constants.cpp
 bool shareConstants(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

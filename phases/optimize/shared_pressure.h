@@ -12,12 +12,12 @@ namespace orias::phases {
 
 /// How many registers are live while values come to be shared (spec/machine-level-passes, "MCSE": `rp-aware-mcse`,
 /// `pred-aware-mcse`, `incremental-update-mcse`, `verify-update-mcse`). What is counted is never less than what is
-/// live; where that leaves room, nobody looks closer.
+/// live; if that leaves room, no exact count is made.
 class SharedPressure {
  public:
   SharedPressure(ori::Function& function, const ori::Cfg& cfg, PhaseContext& context);
 
-  /// Whether what `earlier` computes may be kept for the readers of `later`, which computes the same behind it: not
+  /// Whether the result of `earlier` may stay live for the uses of `later`, which computes the same after it: not
   /// when more R were live somewhere than cost no warps, or more predicates than leave some for others. Counts it when
   /// it may.
   bool take(const ori::Instr& earlier, const ori::Instr& later);

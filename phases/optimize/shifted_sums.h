@@ -7,7 +7,7 @@
 
 namespace orias::phases {
 
-/// (value << count) + other, of 64 bits; the two words of the value stand in registers of their own, the high one may
+/// (value << count) + other, of 64 bits; the two words of the value are in separate registers, the high one may
 /// be RZ. `count` is from 1 to 31.
 struct ShiftedSum {
   isa::Operand low, high, other;

@@ -7,7 +7,7 @@
 namespace orias::phases {
 
 /// By virtual register: whether it has one value wherever it can be read, as all but `multiDef` ones have in SSA form.
-/// Before SSA form that is so when each component has one definition, and that dominates every use: a value that goes
+/// Before SSA form this holds if each component has one definition, which dominates every use: a value that goes
 /// around a loop, or is written on two paths, is not single. Most registers of compiled PTX are.
 std::vector<bool> singleValues(const ori::Function& function);
 

@@ -1,6 +1,8 @@
 // Which values a word can have, as one unsigned interval.
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
 #include "phases/optimize/known_bits.h"
 
 #include <algorithm>
@@ -17,19 +19,25 @@ using ori::Instr;
 namespace {
 
 constexpr unsigned kDepth = 4; ///< definitions that are looked through, one behind the other
-constexpr std::int32_t kLaneId = 0, kThreadX = 33;
-/// The most threads of a block along x, y and z (CUDA C++ Programming Guide, compute capabilities).
-constexpr std::uint32_t kMostThreads[]{1024, 1024, 64};
+
+// Numbers of special registers (encoder/isa/special_registers.inc); y and z follow x.
+constexpr std::int32_t kLaneId = 0, kThreadX = 33, kBlockX = 37;
+// What a launch can be at most, on all chips (CUDA C++ Programming Guide, technical specifications per compute
+// capability; PTX ISA, %ntid and %nctaid): threads of a block, in all and along x, y and z, and blocks of a grid.
+constexpr std::uint32_t kMostThreads = 1024;
+constexpr std::uint32_t kMostThreadsAlong[]{1024, 1024, 64};
+constexpr std::uint32_t kMostBlocksAlong[]{0x7fffffff, 0xffff, 0xffff};
+
+/// How many threads a block can have along an axis: `.maxntid` bounds the product of the three, not each.
+std::uint32_t mostThreads(const ori::LaunchBounds& bounds, unsigned axis) {
+  if (bounds.reqntid[axis] != 0) return bounds.reqntid[axis];
+  std::uint64_t most = kMostThreads;
+  if (const std::uint32_t* size = bounds.maxntid; size[0] != 0)
+    most = std::min(most, std::uint64_t{size[0]} * std::max(size[1], 1u) * std::max(size[2], 1u));
+  return std::min(static_cast<std::uint32_t>(most), kMostThreadsAlong[axis]);
+}
 
 Range rangeOf(const Rewriter& rw, const Operand& operand, unsigned depth);
-
-Range rangeOfSpecial(const ori::Function& function, std::int32_t number) {
-  if (number == kLaneId) return {0, 31};
-  const std::int32_t axis = number - kThreadX;
-  if (axis < 0 || axis > 2) return {};
-  if (function.bounds.reqntid[axis] != 0) return {0, function.bounds.reqntid[axis] - 1};
-  return {0, kMostThreads[axis] - 1};
-}
 
 /// The sum of the addends, unless it can wrap or one of them is negated.
 Range rangeOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
@@ -51,12 +59,21 @@ Range rangeOfProduct(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return {a.least * b.least + c.least, static_cast<std::uint32_t>(most + c.most)};
 }
 
+/// A word of a constant bank, at a fixed place.
+Range rangeOfLoad(const Rewriter& rw, const Instr& load) {
+  const Operand bank = load.op_(1).value(), index = load.op_(2).value(), offset = load.op_(3).value();
+  if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg())) return {};
+  if (isa::modAs<isa::MemSize>(load, Mod::Size) != isa::MemSize::B32) return {};
+  return rangeOfConstant(rw.function(), static_cast<unsigned>(bank.imm), offset.imm);
+}
+
 Range rangeOfDefinition(const Rewriter& rw, const Definition& def, unsigned depth) {
   const Instr& instr = *def.instr;
   if (def.slot != 0) return {};
   switch (instr.op) {
   case Op::COPY: return rangeOf(rw, instr.op_(1).value(), depth);
   case Op::S2R: return rangeOfSpecial(rw.function(), instr.op_(1).imm);
+  case Op::LDC: return rangeOfLoad(rw, instr);
   case Op::SEL: {
     const Range a = rangeOf(rw, instr.op_(1).value(), depth), b = rangeOf(rw, instr.op_(2).value(), depth);
     return {std::min(a.least, b.least), std::max(a.most, b.most)};
@@ -71,6 +88,10 @@ Range rangeOfDefinition(const Rewriter& rw, const Definition& def, unsigned dept
 Range rangeOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   const Bits bits = knownBits(rw, operand);
   Range range{bits.mustBeOne(), bits.canBeOne};
+  if (isPlainConstant(operand)) {
+    const Range more = rangeOfConstant(rw.function(), operand.bank, operand.imm);
+    return {std::max(range.least, more.least), std::min(range.most, more.most)};
+  }
   if (depth == 0 || operand.width != 1 || !operand.isReg(File::R)) return range;
   if (operand.neg() || operand.abs() || operand.inverted() || operand.half != Operand::Half::None) return range;
   const Definition def = rw.definition(operand);
@@ -80,6 +101,24 @@ Range rangeOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
 }
 
 } // namespace
+
+Range rangeOfSpecial(const ori::Function& function, std::int32_t number) {
+  if (number == kLaneId) return {0, 31};
+  if (number >= kThreadX && number < kThreadX + 3)
+    return {0, mostThreads(function.bounds, static_cast<unsigned>(number - kThreadX)) - 1};
+  if (number >= kBlockX && number < kBlockX + 3) return {0, kMostBlocksAlong[number - kBlockX] - 1};
+  return {};
+}
+
+Range rangeOfConstant(const ori::Function& function, unsigned bank, std::int32_t offset) {
+  if (bank != 0) return {};
+  const isa::Target& target = function.module().target();
+  for (unsigned axis = 0; axis < 3; ++axis) {
+    if (offset == static_cast<std::int32_t>(target.ntidOffset(axis))) return {1, mostThreads(function.bounds, axis)};
+    if (offset == static_cast<std::int32_t>(target.nctaidOffset(axis))) return {1, kMostBlocksAlong[axis]};
+  }
+  return {};
+}
 
 Range knownRange(const Rewriter& rw, const Operand& operand) {
   return rangeOf(rw, operand, kDepth);

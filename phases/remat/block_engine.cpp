@@ -93,21 +93,19 @@ bool BlockEngine::run(const RematTarget& target) {
   }
   if (values_ == 0) return false;
   if (!isWorthIt()) {
-    context_.remarks.refused(nullptr,
-                             fmt::format("{} values stay live: {} registers instead of {} are not worth it "
-                                         "(aimed at {}, {})",
-                                         values_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)));
-    dump("Taken back: not worth it");
+    context_.remarks.refused(
+        nullptr, fmt::format("{} values not rematerialized: pressure {} instead of {} does not pay (target {}, {})",
+                             values_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)));
+    dump("Reverted: no gain");
     log_.undo();
     return false;
   }
   context_.remarks.countRematerialised(values_);
-  context_.remarks.did(nullptr,
-                       fmt::format("{} values computed again, by {} instructions: {} registers live at most instead of "
-                                   "{} (aimed at {}, {})",
-                                   values_, clones_, maxLive(), liveAtFirst_, target_.registers,
-                                   nameOf(target_.reason)),
-                       clones_);
+  context_.remarks.did(
+      nullptr,
+      fmt::format("rematerialized {} values with {} instructions: maximum pressure {} instead of {} (target {}, {})",
+                  values_, clones_, maxLive(), liveAtFirst_, target_.registers, nameOf(target_.reason)),
+      clones_);
   return true;
 }
 
@@ -354,7 +352,7 @@ bool BlockEngine::execute(const PullIn& chosen, const PressurePoint& point, cons
   if (!isAsChosen) return false;
   const Instr* def = remat_.definitions(plan->value).front();
   context_.remarks.did(def,
-                       fmt::format("{} computed again at {} places, for {} registers less across .L{}",
+                       fmt::format("{} rematerialized at {} uses: {} registers fewer live through .L{}",
                                    isa::desc(def->op).mnemonic, plan->places.size(), chosen.width, point.block),
                        plan->cost);
   for (const PullInPlace& place : plan->places) {

@@ -9,13 +9,13 @@
 
 namespace orias::phases {
 
-/// The iterative engine of phase 69b: where too many registers are live, values are computed again behind that place
+/// The iterative engine of phase 69b: where too many registers are live, values are rematerialized after that point
 /// instead of staying live across it.
 ///
 /// Each iteration measures the pressure, and looks at each block above the target: which values are live at its point
 /// of highest pressure, which of them can be computed again (MULTIDEF, roles, recursively their operands), which become
 /// so when some operands are kept for several of them (second chance), what that costs. The cheapest are pulled in
-/// until the block is at its target. What nobody reads any more goes, with what only it read.
+/// until the block is at its target. Dead definitions and their dead operands are removed.
 ///
 /// For an occupancy class the whole only stays when the class is reached, and the instructions that it adds are few
 /// against the warps that it gains.
@@ -27,7 +27,9 @@ class BlockEngine {
   std::vector<RematTarget> targets() const;
   /// True when values are computed again now. Otherwise nothing has changed.
   bool run(const RematTarget& target);
-  /// The instruction that stands now for one of before run(): what was taken back may be another object.
+  /// Takes back what run() has changed.
+  void undo() { log_.undo(); }
+  /// The current instruction for one from before run(): a reverted removal may create a new object.
   ori::Instr* now(ori::Instr* instr) const { return log_.now(instr); }
 
  private:
@@ -41,7 +43,7 @@ class BlockEngine {
   PressurePoint pointOf(ori::BlockId block, std::vector<ori::VRegId>& live) const;
   PullInRules rulesFor(ori::BlockId block) const;
   Candidates classify(const PressurePoint& point, const std::vector<ori::VRegId>& live, const PullInRules& rules);
-  /// Whether the block cannot get to the target, whatever is pulled in, where nothing less helps.
+  /// Whether the block cannot reach the target with any set of pulled-in values, if only the target counts.
   bool isOutOfReach(const Candidates& candidates, unsigned excess) const;
   unsigned giveSecondChance(Candidates& candidates) const;
   std::vector<PullIn> select(std::vector<PullIn> good, unsigned excess) const;

@@ -109,16 +109,16 @@ class Demoter {
         if (hasSign ? range.fitsSigned() : range.fitsUnsigned()) d.values.push_back({*value, range, hasSign});
       }
     if (!weigh(d)) {
-      context_.remarks.refused(where, "a counter keeps its 64 bits: its pair is read by a phi");
+      context_.remarks.refused(where, "induction variable not demoted to 32 bits: a phi uses the pair");
       return std::nullopt;
     }
     const bool isGood = level_ == kNothingAdded ? d.added == 0 : level_ >= kAlways || d.gain >= 0;
     if (!isGood) {
-      context_.remarks.refused(where, "a counter keeps its 64 bits: its readers want them", d.added);
+      context_.remarks.refused(where, "induction variable not demoted to 32 bits: its uses need 64 bits", d.added);
       return std::nullopt;
     }
-    context_.remarks.did(where, fmt::format("a counter of 64 bits becomes one of 32{}", hasSign ? ", with a sign" : ""),
-                         d.gain);
+    context_.remarks.did(
+        where, fmt::format("demoted an induction variable from 64 to 32 bits{}", hasSign ? ", signed" : ""), d.gain);
     note(1, fmt::format("demoteIV {}: {} to {}, {} values", print(counter), counter.range->least, counter.range->most,
                         d.values.size()));
     return d;
@@ -203,12 +203,6 @@ class Demoter {
     if (user.op != Op::I2F_64 || user.isGuarded()) return false;
     const auto source = static_cast<isa::IntFmt>(isa::getMod(user.op, user.mods, Mod::SrcFmt));
     return source == isa::IntFmt::S64 || (source == isa::IntFmt::U64 && !narrow.hasSign);
-  }
-
-  /// The block in which an operand is read: of a phi, the predecessor.
-  static BlockId placeOf(const ori::Operand& use) {
-    const Instr& user = *use.owner;
-    return user.op == Op::PHI ? user.op_(static_cast<unsigned>(&use - user.operands) + 1).reg : user.block->id;
   }
 
   // --- changes
@@ -343,7 +337,8 @@ class Demoter {
     const auto result = isa::getMod(user.op, user.mods, Mod::DstFmt), round = isa::getMod(user.op, user.mods, Mod::Rnd);
     const Operand operands[]{user.op_(0).value(), narrow.value.low};
     const bool isNearest = round == static_cast<std::uint8_t>(isa::Rnd::RN);
-    if (isNearest && result == static_cast<std::uint8_t>(isa::Fmt::F32) && context_.target.hasAluIntegerToFloat()) {
+    if (isNearest && result == static_cast<std::uint8_t>(isa::Fmt::F32) &&
+        context_.target.has(isa::Capability::AluIntegerToFloat)) {
       function_.rewrite(&user, Op::I2FP, operands);
       isa::setMod(user.op, user.mods, {Mod::Type, narrow.hasSign ? isa::IntType::S32 : isa::IntType::U32});
       return;

@@ -4,8 +4,8 @@
 
 namespace orias::phases {
 
-/// Counters of 64 bits that never need more than 32 become counters of one word: their high words go, and what reads
-/// one reads zero, or the sign of the low word. Knob RematIv tells how far that goes. True when anything changed.
+/// Demotes 64-bit induction variables that fit in 32 bits: their high words are removed, and uses of
+/// these get zero, or the sign of the low word. Knob RematIv sets the level. True if anything changed.
 bool demoteCounters(ori::Function& function, PhaseContext& context);
 
 } // namespace orias::phases

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/optimize/linear_form.h"
+#include "phases/optimize/phis.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -33,11 +34,6 @@ constexpr std::int64_t kHighestCost = 1'000'000'000;
 constexpr std::int64_t kWithoutOperands = 1, kLiveOperands = 2;
 // Of simplify-live-out: 1 is bits only, 3 lets operands live on that are narrower than the value.
 constexpr std::int64_t kSums = 2;
-
-BlockId placeOf(const ori::Operand& reader) {
-  const Instr& owner = *reader.owner;
-  return owner.op == Op::PHI ? owner.op_(static_cast<unsigned>(&reader - owner.operands) + 1).reg : owner.block->id;
-}
 
 bool isLoad(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -140,8 +136,8 @@ bool LiveInEngine::reach(const RematTarget& target) {
   const bool isWorthIt = !pulled_.empty() && isReached;
   if (!isWorthIt || (target.reason == RematTarget::Reason::Occupancy && !pays())) {
     if (!pulled_.empty())
-      context_.remarks.refused(nullptr, isReached ? "a better occupancy class would cost more than it gains"
-                                                  : "computing values again is not enough to reach the target");
+      context_.remarks.refused(nullptr, isReached ? "a higher occupancy would cost more than it gains"
+                                                  : "rematerialization cannot reach the target");
     takeBack(0);
     return false;
   }
@@ -214,7 +210,7 @@ const char* LiveInEngine::whyNot(VRegId value) const {
     if (!takesOperands) return "it is computed from registers";
     if (function_.vreg(operand).multiDef) return "an operand is written more than once";
   }
-  if (mode_ == Mode::LiveOut && !nameOfSimple(value)) return "it is neither bits nor a sum";
+  if (mode_ == Mode::LiveOut && !nameOfSimple(value)) return "it is neither a bit operation nor an addition";
   return nullptr;
 }
 
@@ -322,13 +318,13 @@ std::vector<LiveInEngine::Candidate> LiveInEngine::candidates(const std::vector<
     if (tried_.count(value)) continue;
     const bool isFactored = factors_.count(value) != 0;
     if (const char* why = isFactored ? nullptr : whyNot(value)) {
-      dump(3, fmt::format("%r{}: not again: {}", value, why));
+      dump(3, fmt::format("%r{}: not rematerialized: {}", value, why));
       continue;
     }
     const std::vector<Site> sites = sitesOf(value);
     const std::int64_t cost = sites.empty() ? -1 : costOf(value, sites);
     if (cost < 0) {
-      dump(3, fmt::format("%r{}: not again: it costs too much", value));
+      dump(3, fmt::format("%r{}: not rematerialized: it costs too much", value));
       continue;
     }
     const char* name = isFactored ? "factor" : mode_ == Mode::LiveOut ? nameOfSimple(value) : nullptr;
@@ -455,7 +451,7 @@ void LiveInEngine::commit() {
       static_cast<std::int64_t>(size().instructions) - static_cast<std::int64_t>(sizeAtFirst_.instructions);
   context_.remarks.did(
       nullptr,
-      fmt::format("{} values are computed again, by {} more instructions: {} registers live instead of {}",
+      fmt::format("rematerialized {} values with {} additional instructions: {} registers live instead of {}",
                   pulled_.size(), more, live, liveAtFirst_),
       more);
   context_.remarks.countRematerialised(static_cast<unsigned>(pulled_.size()));

@@ -17,7 +17,7 @@ namespace orias::phases {
 /// The main loop of phases 54, 69 and 69d, for SSA form: values that are live into the blocks with too many live
 /// registers are computed again in the blocks that read them.
 ///
-/// Each of at most five iterations intersects the live-in sets of those blocks, asks which of the values can be
+/// Each of at most five iterations intersects the live-in sets of those blocks, checks which of the values can be
 /// computed again, weighs what that costs (`base_cost * use_factor`), and takes the cheapest that lower the pressure,
 /// until the target is reached. A clone is named "remat_", or "uclone_" where another one of the same value lies above
 /// it.
@@ -28,8 +28,8 @@ class LiveInEngine {
   enum class Mode : std::uint8_t {
     Early,     ///< phase 54: only against spills, and only values without operands in registers
     Full,      ///< phase 69
-    WithLoads, ///< the same, and loads of what nobody writes (remat-load)
-    LiveOut    ///< phase 69d: bits and sums of what lives there anyway
+    WithLoads, ///< the same, and loads that no store can change (remat-load)
+    LiveOut    ///< phase 69d: bits of and additions to values that are live anyway
   };
 
   LiveInEngine(ori::Function& function, PhaseContext& context, Mode mode);
@@ -43,20 +43,20 @@ class LiveInEngine {
     ori::VRegId value = 0;
     unsigned width = 0;
     std::int64_t cost = 0;
-    const char* name = nullptr; ///< of the clones; null: by where they stand
+    const char* name = nullptr; ///< of the clones; null: by their position
   };
-  /// A sum as another one and a number.
+  /// An addition as another one plus a constant.
   struct Factored {
     ori::VRegId base = 0;
     std::uint32_t more = 0;
   };
-  /// The readers of a value in one block; a phi reads at the end of a predecessor.
+  /// The uses of a value in one block; a phi uses its source at the end of a predecessor.
   struct Site {
     ori::BlockId block = ori::kNoId;
-    ori::Instr* before = nullptr; ///< the first reader, or what ends the block; null: the end of the block
+    ori::Instr* before = nullptr; ///< the first use, or the terminator; null: the end of the block
     std::vector<ori::Operand*> readers;
   };
-  /// Instructions, and how often they run with `remat-loop-trip` rounds for each loop.
+  /// Instructions, weighted by `remat-loop-trip` iterations for each loop.
   struct Size {
     std::size_t instructions = 0;
     double weight = 0;

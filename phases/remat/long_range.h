@@ -1,8 +1,8 @@
 #pragma once
 
 // Which values 64-bit integers can have, as one signed interval: from what computes them, from the branches that lead
-// to where they are read, and from the tests that end loops. For SSA form, behind phase 45: a long value is two words,
-// and its sums are two instructions linked by a carry.
+// to their uses, and from exit tests of loops. For SSA form, after phase 45: a long value is two words, and its
+// additions are two instructions linked by a carry.
 
 #include "ori/analysis/dominators.h"
 #include "ori/analysis/loops.h"
@@ -31,7 +31,7 @@ struct LongRange {
   bool fitsSigned() const { return least >= -0x80000000LL && most <= 0x7fffffff; }
 };
 
-/// A long value that a loop carries from round to round: two phis of its header.
+/// A loop-carried long value: two phis of the loop header.
 struct LongCounter {
   ori::LoopId loop = ori::kNoId;
   ori::Instr *lowPhi = nullptr, *highPhi = nullptr;
@@ -47,7 +47,7 @@ struct LongComparison {
   bool isSigned = false;
 };
 
-/// Tells long values apart.
+/// Numbers long values.
 using LongKey = std::pair<std::uint64_t, std::uint64_t>;
 
 /// A snapshot.
@@ -57,11 +57,11 @@ class LongRanges {
 
   /// The range of a value wherever the block reads it.
   std::optional<LongRange> of(const Long& value, ori::BlockId at) const { return rangeOf(value, at, 0); }
-  /// By how much a value of a loop is more than a counter in the same round.
+  /// The difference of a value of a loop from an induction variable in the same iteration.
   std::optional<LongRange> distance(const LongCounter& counter, const Long& value) const;
   /// The long counters of all loops with one entry and one back edge.
   const std::vector<LongCounter>& counters() const { return counters_; }
-  /// The low word that goes with the high word of a sum; nothing when the instruction is none.
+  /// The low word for the high word of an addition; empty if the instruction is not one.
   std::optional<Long> sumOf(const ori::Instr& highSum) const;
   std::optional<LongComparison> comparisonOf(ori::Instr& highCompare) const;
 
@@ -71,7 +71,7 @@ class LongRanges {
     bool negated[2] = {false, false};
     unsigned count = 0;
   };
-  /// What is known on the way to a block: a comparison, of long values or of words.
+  /// A fact on a path to a block: a comparison, of long values or of words.
   struct Fact {
     Long left, right;
     bool isLong = false, isSigned = false;

@@ -22,6 +22,10 @@ bool isIn(const std::vector<VRegId>& values, VRegId value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
+void addOnce(std::vector<VRegId>& values, VRegId value) {
+  if (!isIn(values, value)) values.push_back(value);
+}
+
 } // namespace
 
 bool PullInPlanner::isLiveInto(BlockId block, VRegId reg) const {
@@ -61,7 +65,7 @@ bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) 
 
 std::uint32_t PullInPlanner::depthOf(VRegId value) const {
   std::uint32_t depth = 0;
-  for (const Instr* def : remat_.definitions(value))
+  for (const Instr* def : factsOf(value).definitions)
     depth = std::max(depth, loops_.depth(def->block->id));
   return depth;
 }
@@ -157,15 +161,29 @@ void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>
   }
 }
 
-/// The operand is defined in front of all that reads it for the value.
-bool PullInPlanner::isAboveReaders(VRegId operand, VRegId value) const {
-  const std::vector<Instr*> defs = remat_.definitions(value);
+/// The operand is defined in front of all of these instructions that read it.
+bool PullInPlanner::isAboveReaders(VRegId operand, const std::vector<Instr*>& defs) const {
   return std::all_of(defs.begin(), defs.end(), [&](const Instr* def) {
     const bool reads = std::any_of(def->ops().begin(), def->ops().end(), [&](const ori::Operand& o) {
       return !o.isDef && o.isVirtual() && o.reg == operand;
     });
     return !reads || remat_.isDefinedAt(operand, *def);
   });
+}
+
+const PullInPlanner::Facts& PullInPlanner::factsOf(VRegId value) const {
+  const auto [at, isNew] = facts_.try_emplace(value);
+  Facts& facts = at->second;
+  if (!isNew) return facts;
+  facts.definitions = remat_.definitions(value);
+  facts.isPossible = !remat_.whyNot(value);
+  for (const Instr* def : facts.definitions) {
+    facts.cost += remat_.cost(*def);
+    facts.isSpecial |= remat_.readsSpecialRegister(*def);
+  }
+  for (const VRegId operand : remat_.operands(value))
+    facts.operands.push_back({operand, remat_.isStable(operand) && isAboveReaders(operand, facts.definitions)});
+  return facts;
 }
 
 bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
@@ -181,34 +199,31 @@ bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
 }
 
 bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) const {
-  for (const VRegId operand : remat_.operands(value)) {
-    if (!remat_.isStable(operand) || !isAboveReaders(operand, value)) return false;
+  for (const auto& [operand, isKept] : factsOf(value).operands) {
+    if (!isKept) return false;
     if (isIn(chain.values, operand)) continue;
     if (isLiveAt(operand, *chain.before, chain.isBelowPoint)) {
-      chain.leaves.insert(operand);
+      addOnce(chain.leaves, operand);
       continue;
     }
-    const std::vector<Instr*> defs = remat_.definitions(operand);
-    const bool isSpecial =
-        std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
-    unsigned cost = remat_.cost(operand);
+    const Facts& facts = factsOf(operand);
+    unsigned cost = facts.cost;
     for (const VRegId link : chain.values)
-      cost += remat_.cost(link);
+      cost += factsOf(link).cost;
     const bool mayFollow = rules_.allowsChains && depth < Rematerializer::kMaxDepth && cost <= rules_.chainCost &&
-                           !remat_.whyNot(operand) && (!isSpecial || rules_.allowsSpecialRegisters);
+                           facts.isPossible && (!facts.isSpecial || rules_.allowsSpecialRegisters);
     if (mayFollow) {
       // What the operand is made of may serve other values, too, if it has to live on.
-      const std::size_t count = chain.values.size();
-      const std::set<VRegId> missing = chain.missing, leaves = chain.leaves;
+      const std::size_t values = chain.values.size(), missing = chain.missing.size(), leaves = chain.leaves.size();
       if (addChain(operand, chain, depth + 1)) continue;
-      chain.values.resize(count);
-      chain.missing = missing;
-      chain.leaves = leaves;
+      chain.values.resize(values);
+      chain.missing.resize(missing);
+      chain.leaves.resize(leaves);
     }
     // Of a predicate or a uniform register there may be no other to live on.
     if (function_.vreg(operand).file != isa::File::R) return false;
-    chain.missing.insert(operand);
-    chain.leaves.insert(operand);
+    addOnce(chain.missing, operand);
+    addOnce(chain.leaves, operand);
   }
   return true;
 }
@@ -220,24 +235,27 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
   placeAll(point, isOver, out);
   if (out.places.empty()) return std::nullopt;
   const std::uint32_t depth = depthOf(value);
+  std::vector<VRegId> missing, leaves;
   for (std::size_t i = 0; i < out.places.size(); ++i) {
     if (!out.places[i].before || !remat_.isDefinedAt(value, *out.places[i].before)) return std::nullopt;
     PullInPlace& place = out.places[i];
-    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(out.missing), std::move(out.leaves), {}};
+    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), {}};
     if (!addChain(value, chain, 0)) return std::nullopt;
-    out.missing = std::move(chain.missing);
-    out.leaves = std::move(chain.leaves);
+    missing = std::move(chain.missing);
+    leaves = std::move(chain.leaves);
     place.chain = std::move(chain.values);
     unsigned cost = 0;
     for (const VRegId link : place.chain) {
-      cost += remat_.cost(link);
-      out.clones += static_cast<unsigned>(remat_.definitions(link).size());
+      cost += factsOf(link).cost;
+      out.clones += static_cast<unsigned>(factsOf(link).definitions.size());
     }
     out.costWithoutLoops += cost;
     for (std::uint32_t d = depth; d < loops_.depth(place.before->block->id); ++d)
       cost = std::min(cost * rules_.loopCostFactor, 1'000'000U);
     out.cost += cost;
   }
+  out.missing.insert(missing.begin(), missing.end());
+  out.leaves.insert(leaves.begin(), leaves.end());
   return out;
 }
 

@@ -11,7 +11,7 @@
 
 namespace orias::phases {
 
-/// Where a value is computed again, for which readers, and what has to be computed for it there, the value last.
+/// Where a value is rematerialized, for which uses, and the instructions needed there, the value last.
 struct PullInPlace {
   ori::Instr* before = nullptr;
   std::vector<ori::Operand*> readers;
@@ -27,7 +27,7 @@ struct PullIn {
   unsigned clones = 0; ///< instructions
   std::vector<PullInPlace> places;
   std::set<ori::VRegId> missing; ///< operands that would have to live on for it
-  std::set<ori::VRegId> leaves;  ///< operands that are read at the places as they are
+  std::set<ori::VRegId> leaves;  ///< operands that are used directly at these points
 };
 
 /// The point at which a register is to get free: the instruction where most registers of a block are live, or the end
@@ -42,46 +42,59 @@ struct PullInRules {
   bool allowsChains = true;
   bool allowsSpecialRegisters = true;
   unsigned loopCostFactor = 20;
-  unsigned chainCost = 10; ///< an operand that makes the chain of a place dearer is kept instead
+  unsigned chainCost = 10; ///< an operand that makes a chain more expensive is kept live instead
 };
 
-/// Plans how values stop being live at a point: their readers behind it get a clone, one for all readers where that
+/// Plans how values stop being live at a point: their uses after it get a clone, one for all uses if that
 /// costs no register in a block with too many. Changes nothing, and is of use until the code changes.
 class PullInPlanner {
  public:
-  /// `isOver` tells, by block id, where too many registers are live.
+  /// `isOver` is true, by block ID, where too many registers are live.
   PullInPlanner(ori::Function& function, const ori::Cfg& cfg, const ori::DomTree& dominators, const ori::Loops& loops,
                 const ori::Liveness& liveness, const Rematerializer& remat, PullInRules rules)
       : function_(function), cfg_(cfg), dominators_(dominators), loops_(loops), liveness_(liveness), remat_(remat),
         rules_(rules), regionIndex_(cfg.idCount(), ori::kNoId) {}
 
-  /// The plan for `value` at `point`; nothing when some reader cannot have it again there. The value is live at the
+  /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the
   /// point and can be computed again.
   std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
 
  private:
   using Readers = std::vector<ori::Operand*>;
 
-  /// Finds the readers behind the point; false when some of them cannot be given another value.
+  /// Finds the uses after the point; false if some of them cannot be replaced.
   bool collect(ori::VRegId value, const PressurePoint& point);
   void placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out);
-  /// Where readers in `block` get their clone: in front of the first of them, or in a block above that is in fewer
+  /// The position of the clone for uses in `block`: before the first of them, or in a dominating block that is in fewer
   /// loops.
   ori::Instr* placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const;
   /// Whether the value would stay live where too many are, if it were computed in `top` for all below.
   bool isOverBelow(ori::BlockId top, const PressurePoint& point, const std::vector<bool>& isOver) const;
-  /// What is computed again in front of `before`.
+  /// What is rematerialized before `before`.
   struct Chain {
     const ori::Instr* before = nullptr;
     bool isBelowPoint = false;
-    std::vector<ori::VRegId> values;       ///< operands first
-    std::set<ori::VRegId> missing, leaves; ///< PullIn::missing and leaves
-    std::set<ori::VRegId> failed;          ///< cannot be computed here
+    std::vector<ori::VRegId> values;          ///< operands first
+    std::vector<ori::VRegId> missing, leaves; ///< PullIn::missing and leaves, in the order in which they came
+    std::set<ori::VRegId> failed;             ///< cannot be computed here
   };
-  /// Adds `value` and what it needs. On failure the chain has parts of it; the caller takes them back.
+  /// What the rematerializer says of a value, asked once.
+  struct Facts {
+    struct Operand {
+      ori::VRegId reg;
+      bool isKept; ///< has one value, which is there in front of all that reads it for the value
+    };
+    std::vector<ori::Instr*> definitions;
+    std::vector<Operand> operands;
+    unsigned cost = 0;
+    bool isPossible = false; ///< Rematerializer::whyNot says nothing
+    bool isSpecial = false;  ///< reads a special register
+  };
+  const Facts& factsOf(ori::VRegId value) const;
+  /// Adds `value` and what it needs. On failure the chain is incomplete; the caller reverts it.
   bool addChain(ori::VRegId value, Chain& chain, unsigned depth) const;
   bool addOperands(ori::VRegId value, Chain& chain, unsigned depth) const;
-  bool isAboveReaders(ori::VRegId operand, ori::VRegId value) const;
+  bool isAboveReaders(ori::VRegId operand, const std::vector<ori::Instr*>& definitions) const;
   bool isLiveAt(ori::VRegId reg, const ori::Instr& where, bool isBelowPoint) const;
   bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
   bool isLiveOutOf(ori::BlockId block, ori::VRegId reg) const;
@@ -97,12 +110,13 @@ class PullInPlanner {
   const ori::Liveness& liveness_;
   const Rematerializer& remat_;
   const PullInRules rules_;
-  mutable std::unordered_map<const ori::Instr*, std::uint32_t> positions_; ///< in the blocks that were asked for
+  mutable std::unordered_map<const ori::Instr*, std::uint32_t> positions_; ///< in the queried blocks
+  mutable std::unordered_map<ori::VRegId, Facts> facts_;
   // Of the value at hand:
-  std::vector<ori::BlockId> region_;       ///< blocks behind the point that it is live into
+  std::vector<ori::BlockId> region_;       ///< blocks after the point that it is live into
   std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
-  std::vector<Readers> inRegion_;          ///< readers, by index in region_
-  Readers below_;                          ///< readers in the block of the point, behind it
+  std::vector<Readers> inRegion_;          ///< uses, by index in region_
+  Readers below_;                          ///< uses in the block of the point, after it
 };
 
 } // namespace orias::phases

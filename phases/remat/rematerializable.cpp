@@ -8,6 +8,7 @@
 #include "phases/uniform/convergent_calls.h"
 
 #include <algorithm>
+#include <bitset>
 #include <fmt/format.h>
 #include <map>
 
@@ -50,7 +51,7 @@ Rematerializer::Rematerializer(ori::Function& function, const ori::DomTree& domi
 
 bool Rematerializer::isStable(VRegId reg) const {
   const unsigned width = function_.vreg(reg).width;
-  std::vector<bool> isWritten(width);
+  std::bitset<256> isWritten; // no register is wider
   unsigned written = 0;
   bool isOnce = true;
   function_.forEachDef(reg, [&](const ori::Operand& def) {
@@ -90,32 +91,32 @@ std::vector<Instr*> Rematerializer::definitions(VRegId value) const {
 const char* Rematerializer::whyNotAgain(const Instr& instr) const {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (instr.isGuarded()) return "it is guarded";
-  if (row.has(Flag::Pseudo) && !row.has(Flag::Copy)) return "it is no machine instruction";
+  if (row.has(Flag::Pseudo) && !row.has(Flag::Copy)) return "it is not a machine instruction";
   if (!isRemovable(instr)) return "it has a side effect";
-  if (row.has(Flag::Volatile) && !readsFixedRegister(instr)) return "it may give another result";
+  if (row.has(Flag::Volatile) && !readsFixedRegister(instr)) return "its result may change";
   for (const Flag flag : {Flag::Convergent, Flag::WarpWide})
     if (row.has(flag)) return "it depends on other lanes";
   for (const Flag flag : {Flag::Uniform, Flag::UniformGuard})
-    if (row.has(flag)) return "it runs once for the warp";
-  if (row.pipe == isa::Pipe::Mma || row.pipe == isa::Pipe::Tex) return "it is a product or a texture";
-  if (row.has(Flag::Load) && mayChange(instr)) return "it loads what may be written";
+    if (row.has(flag)) return "it is a uniform instruction";
+  if (row.pipe == isa::Pipe::Mma || row.pipe == isa::Pipe::Tex) return "it is a matrix or texture instruction";
+  if (row.has(Flag::Load) && mayChange(instr)) return "its memory may be overwritten";
   if (isLoad(instr) && !costs_.mayLoad) return "it is a load";
   if (row.has(Flag::Load) && !costs_.mayLoadGeneric && accessOf(instr).space == MemoryAccess::Space::Generic)
     return "it loads through a generic address";
-  if (keepsUniform_ && readsUniform(instr)) return "uniform registers do not live on";
+  if (keepsUniform_ && readsUniform(instr)) return "a uniform register cannot stay live";
   for (const ori::Operand& o : instr.ops()) {
     if (o.isLabel()) return "it names a block";
     if (o.isReg() && !o.isZeroReg() && !o.isVirtual()) return "it names a fixed register";
     if (o.isReg() && o.file == File::B) return "it names a barrier";
     if (o.isDef && o.isReg() && !o.isZeroReg() && o.file != File::R && o.file != File::P)
-      return "its result is of the warp";
+      return "its result is a uniform register";
   }
   return nullptr;
 }
 
 const char* Rematerializer::whyNot(VRegId value) const {
   const ori::VReg& reg = function_.vreg(value);
-  if (reg.file != File::R && reg.file != File::P) return "it is of the warp";
+  if (reg.file != File::R && reg.file != File::P) return "it is a uniform register";
   const std::vector<Instr*> defs = definitions(value);
   if (defs.empty()) return "MULTIDEF";
   for (const Instr* def : defs)

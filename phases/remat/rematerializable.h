@@ -11,23 +11,23 @@ namespace orias::phases {
 
 /// Which values can be computed again, what that costs, and how it is done: what all rematerialising phases share.
 ///
-/// A value is a virtual register of file R or P. It can be computed again when each of its parts has one definition,
+/// A value is a virtual register of file R or P. It is rematerializable if each component has one definition,
 /// without a guard, by an instruction whose role in the instruction table allows it: no control, no memory that someone
-/// may write, no side effect, no other lane, no clock. Whoever reads it behind the definition has executed the
-/// definition, so nothing can fault that has not faulted before, and what is guarded there need not be guarded here.
+/// may write, no side effect, no other lane, no clock. A use after the definition has executed the
+/// definition, so nothing new can fault, and what is guarded there need not be guarded here.
 ///
-/// A register with one definition that dominates a place has the same value there as at any other place behind its
+/// A register with one definition that dominates a point has the same value there as at any other point after its
 /// definition (in SSA form and out of it). So operands with one definition can be read again anywhere below;
-/// operands with several cannot. Uniform registers are read by lanes anywhere, too, but where parts of a warp may run
+/// operands with several cannot. Uniform registers can also be read anywhere, except where the warp may be diverged
 /// on their own or calls have fixed how long they live. Values in uniform registers are no candidates.
 ///
 /// A snapshot of the control flow; instructions may come and go, registers may be made.
 class Rematerializer {
  public:
   struct Costs {
-    unsigned load = 10;   ///< a load from memory or from an indexed constant bank; one from a known place costs half
+    unsigned load = 10;   ///< a load from memory or from an indexed constant bank; one from a known address costs half
     unsigned special = 4; ///< a special register
-    bool mayLoad = true;  ///< loads of what nobody writes may be done again
+    bool mayLoad = true;  ///< loads that no store can change may be repeated
     bool mayLoadGeneric = true; ///< through generic addresses, too
   };
   /// Chains are followed to this depth.
@@ -35,18 +35,18 @@ class Rematerializer {
 
   Rematerializer(ori::Function& function, const ori::DomTree& dominators, Costs costs);
 
-  /// The instructions that compute the value, in the order in which they run, each once. Empty when some part of it has
+  /// The instructions that compute the value, in execution order, each once. Empty if some component of it has
   /// no definition or several (MULTIDEF).
   std::vector<ori::Instr*> definitions(ori::VRegId value) const;
-  /// Why the value cannot be computed again, whatever the place; null when it can, as far as its operands are there.
+  /// Why the value cannot be rematerialized at any point; null if it can, given its operands.
   const char* whyNot(ori::VRegId value) const;
   /// The same of one instruction, without regard to how many definitions its results have.
   const char* whyNotAgain(const ori::Instr& instr) const;
   /// The virtual registers that the value is computed from, each once.
   std::vector<ori::VRegId> operands(ori::VRegId value) const;
-  /// Whether each part of a register has one definition, so that its value is the same wherever it can be read.
+  /// Whether each component of a register has one definition, so that all its uses see the same value.
   bool isStable(ori::VRegId reg) const;
-  /// Whether the definitions of the register all run in front of `where`, on all paths.
+  /// Whether all definitions of the register dominate `where`.
   bool isDefinedAt(ori::VRegId reg, const ori::Instr& where) const;
 
   /// What one instruction costs: 1, more for slow ones, double for results wider than a register.
@@ -55,7 +55,7 @@ class Rematerializer {
   unsigned cost(ori::VRegId value) const;
   bool readsSpecialRegister(const ori::Instr& instr) const;
 
-  /// Computes the value again in front of `where`, from the same operands, into a new register named `prefix` and the
+  /// Recomputes the value before `where`, from the same operands, into a new register named `prefix` and the
   /// old name. Results besides the value go nowhere. Instructions that were put in are appended to `added`.
   ori::VRegId clone(ori::VRegId value, ori::Instr* where, std::string_view prefix,
                     std::vector<ori::Instr*>* added = nullptr);
@@ -72,8 +72,8 @@ class Rematerializer {
 /// Lets all operands of `instr` that name `from`, the guard included, name `to` (of the same file and width).
 void replaceUses(ori::Function& function, ori::Instr* instr, ori::VRegId from, ori::VRegId to);
 
-/// Removes what computes these values and nobody reads, then what computed its operands, and so on. Calls `before` for
-/// each instruction that goes. Returns how many went.
+/// Removes dead definitions of these values, then of their operands, transitively. Calls `before` for each
+/// removed instruction. Returns their number.
 unsigned removeDead(ori::Function& function, std::vector<ori::VRegId> values,
                     const std::function<void(ori::Instr&)>& before);
 

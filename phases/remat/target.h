@@ -27,7 +27,7 @@ std::string_view nameOf(RematTarget::Reason reason);
 
 /// Where rematerialisation is to lead, from the occupancy classes, launch bounds, options, and the knobs RematForOcc
 /// and RematMaxregCeiling:
-/// * `live` is above the limit of the function (or the ceiling of the knob): to the limit, less some room for aligned
+/// * `live` is above the limit of the function (or of the knob): to the limit, less some room for aligned
 ///   tuples;
 /// * RematForOcc is 0: to 80% of `live`;
 /// * with RematBeforeSched, a class with at least RematForOcc percent of today's warps ends at most 16 registers below

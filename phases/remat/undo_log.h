@@ -24,7 +24,7 @@ class UndoLog {
   /// changes.
   void undo(std::size_t mark = 0, const std::function<void(const ori::Instr&)>& note = {});
 
-  /// The instruction that stands for one that was erased and came back.
+  /// The new instruction for an erased one that was restored.
   ori::Instr* now(ori::Instr* instr) const;
 
  private:
@@ -34,7 +34,7 @@ class UndoLog {
     int slot = 0;
     isa::Operand old; ///< of what has changed; the guard of what has been erased
     std::vector<isa::Operand> operands;
-    ori::Instr* next = nullptr; ///< what it stood in front of; null at the end of `block`
+    ori::Instr* next = nullptr; ///< the next instruction; null at the end of `block`
     ori::Block* block = nullptr;
   };
 

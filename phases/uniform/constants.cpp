@@ -282,7 +282,7 @@ class ConstantMover {
 
 bool readsConstantsFromUniform(const PhaseContext& context) {
   const std::int64_t knob = context.knobs.get(Knob::UniformRegForConstants);
-  return knob < 0 ? context.target.hasClusters() : knob != 0;
+  return knob < 0 ? context.target.has(isa::Capability::UniformConstants) : knob != 0;
 }
 
 unsigned moveConstantOperands(ori::Function& function, const ori::Divergence& divergence, PhaseContext& context) {

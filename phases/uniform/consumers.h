@@ -22,11 +22,11 @@ struct InstrDraft {
 
 /// Puts the uniform register `value` where `slot` reads a register, if some form of the instruction takes it there: as
 /// it is, with two sources swapped (and the comparison, table or predicate turned around with them), or as the uniform
-/// part of an address. Leaves the draft alone and returns false otherwise. `value` carries the marks (negation ...) of
-/// the operand that it replaces. Slots of the draft may have changed places afterwards.
+/// part of an address. Leaves the draft alone and returns false otherwise. `value` has the modifiers (negation ...)
+/// of the operand that it replaces. Operands of the draft may be swapped afterwards.
 bool placeUniform(InstrDraft& draft, unsigned slot, const isa::Operand& value);
 
-/// The same for the first source of the draft that is the register operand `old`, wherever it stands by now.
+/// The same for the first source of the draft that is the register operand `old`, in any operand slot.
 bool placeInstead(InstrDraft& draft, const isa::Operand& old, const isa::Operand& value);
 
 /// Makes the instruction what the draft says.

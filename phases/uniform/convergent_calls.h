@@ -7,16 +7,16 @@
 
 namespace orias::phases {
 
-/// Is this a call across which uniform registers may be given out (allowConvAlloc)? The warp makes it as a whole then,
-/// between two points where all its lanes wait for each other (WARPSYNC): its convergent boundary.
+/// Whether uniform registers may be allocated across this call (allowConvAlloc). The call
+/// is then convergent, between two WARPSYNCs, its convergent boundary.
 bool allowsConvAlloc(const ori::Instr& instr);
 
-/// How long uniform registers are wanted has been said for the places where they are written and read now: by
-/// CONV.ALLOC, or by the boundaries of such calls.
+/// Set when the live ranges of uniform registers are recorded for the current code: by CONV.ALLOC,
+/// or by the boundaries of such calls.
 bool hasFixedUniformLives(const ori::Function& function);
 
-/// Looks at the boundaries of all such calls. On every way to one and on from it a WARPSYNC must stand, in a block that
-/// the lanes run together (else error 7020), with no second call before it (error 7021). Returns the instructions
+/// Checks the boundaries of all such calls. Every path to and from one must have a WARPSYNC in a convergent
+/// block (else error 7020), with no second call in between (error 7021). Returns the instructions
 /// between boundaries, by instruction id; empty when there is no such call.
 std::vector<bool> convergentRegions(const ori::Function& function, const ori::Divergence& divergence,
                                     PhaseContext& context);

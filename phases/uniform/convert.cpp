@@ -155,7 +155,7 @@ class Converter {
     if (changed) commit(function_, instr, draft);
     const ori::Operand& guard = instr.guard();
     if (plan_.isMoving(guard.value()))
-      function_.setGuard(&instr, withMarksOf(spread(instr, plain(guard.value())), guard.value()));
+      function_.moveGuard(&instr, withMarksOf(spread(instr, plain(guard.value())), guard.value()));
   }
 
   /// Numbers that UMOV has put into registers of their own stand in the instruction itself, where it has room.

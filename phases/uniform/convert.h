@@ -4,9 +4,9 @@
 
 namespace orias::phases {
 
-/// Rewrites the function as planned. Values that move get registers of the files UR and UP. Where somebody needs one in
-/// the other file, a bridge stands in front of the first that does in its block, or behind the writers, as the plan
-/// says: COPY to the lanes, R2UR or VOTEU to the warp, ULDC for constant banks (in front of loops), UMOV for numbers.
+/// Rewrites the function by the plan. Values that move get registers of the files UR and UP. For a use in the other
+/// file, a cross-file copy is inserted before the first use in its block, or after the definitions, as planned:
+/// COPY to R or P, R2UR or VOTEU to UR or UP, ULDC for constant banks (in preheaders), UMOV for constants.
 /// Returns how many instructions moved.
 unsigned convertToUniform(ori::Function& function, const UniformPlan& plan, const ori::Divergence& divergence);
 

@@ -25,6 +25,8 @@ std::vector<Op> findCounterparts() {
   for (const isa::InstrDesc& row : isa::allInstrs()) {
     const std::string name(row.name);
     const isa::InstrDesc* uniform = isa::findByName("U" + name);
+    // Those that came with sm_100 wait for kernels that are compiled for it.
+    if (uniform && (uniform->sms & isa::kUntilSm90) == 0) uniform = nullptr;
     if (!uniform && name == "S2R") uniform = isa::findByName("S2UR");
     if (!uniform) {
       uniform = isa::findByName(name + "U");

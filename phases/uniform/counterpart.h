@@ -17,7 +17,7 @@ enum class UniformSource : std::uint8_t {
 };
 
 /// An instruction of the uniform datapath that does what one of the vector datapath does. Registers are still those of
-/// the vector datapath, but for URZ and UPT.
+/// the vector datapath, except for URZ and UPT.
 struct UniformForm {
   isa::Op op{};
   std::array<std::uint8_t, isa::kMaxMods> mods{};

@@ -131,9 +131,8 @@ class Planner {
       const Operand& o = form.operands[i];
       const bool isDef = i < row.slotCount && row.slots[i].role == isa::Role::Def;
       if (isDef && o.isReg() && !o.isVirtual() && !o.isZeroReg()) return "(1) it writes a fixed register";
-      if (isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return "(5) its result differs between lanes";
-      if (form.sources[i] == UniformSource::Register && !divergence_.isUniform(o))
-        return "(5) a source differs between lanes";
+      if (isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return "(5) its result is divergent";
+      if (form.sources[i] == UniformSource::Register && !divergence_.isUniform(o)) return "(5) a source is divergent";
     }
     return nullptr;
   }
@@ -141,24 +140,24 @@ class Planner {
   /// Null when the value can move if its consumers allow it.
   const char* obstacle(VRegId v) const {
     const ori::VReg& reg = function_.vreg(v);
-    if (reg.file != File::R && reg.file != File::P) return "(1) it is no register of file R or P";
+    if (reg.file != File::R && reg.file != File::P) return "(1) it is not in register file R or P";
     if (reg.width > 2) return "(1) it is wider than a pair";
-    if (divergence_.isDivergent(v)) return "(5) it differs between lanes";
+    if (divergence_.isDivergent(v)) return "(5) it is divergent";
     const char* reason = nullptr;
     const Instr* writer = nullptr;
     unsigned writers = 0;
     function_.forEachDef(v, [&](ori::Operand& def) {
       writers += writer != def.owner;
       writer = def.owner;
-      if (!plan_.forms[writer->id]) reason = "(2) not all that write it have a uniform form";
+      if (!plan_.forms[writer->id]) reason = "(2) a definition has no uniform form";
     });
-    if (reason || !writer) return reason ? reason : "(2) nobody writes it";
+    if (reason || !writer) return reason ? reason : "(2) it has no definition";
     function_.forEachUse(v, [&](ori::Operand& use) {
       if (reg.file == File::P && (writers > 1 || use.owner->block != writer->block))
         reason = "(5) uniform predicates stay within a block";
       const isa::Pipe pipe = isa::desc(use.owner->op).pipe;
       if ((pipe == isa::Pipe::Mma || pipe == isa::Pipe::Tex) && !overridesCategories_)
-        reason = "(4) matrix and texture instructions read it";
+        reason = "(4) a matrix or texture instruction uses it";
     });
     return reason;
   }
@@ -195,7 +194,7 @@ class Planner {
     for (VRegId v = 0; v < function_.vregCount(); ++v) {
       if (!isGood[v]) continue;
       if (isBad[find(v)]) {
-        tellStaying(v, "(1) what is written together with it stays");
+        tellStaying(v, "(1) another result of its definition is not moved");
         continue;
       }
       std::uint32_t& unit = unitOfRoot[find(v)];
@@ -417,10 +416,11 @@ class Planner {
   // --- whom the registers suffice for
 
   void choose() {
-    const regalloc::LiveRanges vector(function_, File::R), predicates(function_, File::P);
+    const auto code = std::make_shared<const regalloc::NumberedCode>(function_);
+    const regalloc::LiveRanges vector(code, File::R), predicates(code, File::P);
     PointPressure registers(vector.pointCount()), predicateCount(vector.pointCount());
     const auto addAll = [&](File file, PointPressure& pressure) {
-      const regalloc::LiveRanges ranges(function_, file);
+      const regalloc::LiveRanges ranges(code, file);
       for (VRegId v = 0; v < function_.vregCount(); ++v)
         if (function_.vreg(v).file == file)
           for (unsigned c = 0; c < function_.vreg(v).width; ++c)

@@ -13,7 +13,7 @@ namespace orias::phases {
 struct UniformPlan {
   std::vector<bool> moves;                       ///< by virtual register (of the files R and P)
   std::vector<std::optional<UniformForm>> forms; ///< by instruction id: what those that write them become
-  /// By virtual register: the bridge to the lanes stands behind each writer, not in front of the readers.
+  /// By virtual register: the copy to R or P is after each definition, not before the uses.
   std::vector<bool> spreadsBehindWriters;
   bool isMoving(const isa::Operand& o) const { return o.isReg() && o.isVirtual() && moves[o.reg]; }
   /// All results of the instruction move, so it moves itself.
@@ -25,7 +25,7 @@ struct UniformPlan {
 /// 2. each instruction that writes it has a uniform form;
 /// 3. its consumers take uniform registers, or bridges to them cost less than the instructions that move;
 /// 4. no consumer is of an excluded category: matrices and textures, whose operands stay as they are;
-/// 5. bridges can be placed: it is the same in all lanes, and so are the sources of what writes it, which stands in a
+/// 5. cross-file copies can be placed: it is warp-uniform, and so are the sources of its definition, which is in a
 ///    block that the lanes run together, not under a guard.
 /// All that pass 1, 2, 4 and 5 are taken for moved at first. Then values go back without which bridges get so much
 /// cheaper that it makes good for their instructions, and at last chains of values that do not pay as a whole. What is

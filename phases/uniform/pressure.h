@@ -6,7 +6,7 @@
 
 namespace orias::phases {
 
-/// How many registers are taken at each point of a program; ranges come and the highest sum is asked for. Both take
+/// The number of occupied registers at each point of a program; ranges are added and the maximum is queried. Both take
 /// logarithmic time for each segment.
 class PointPressure {
  public:

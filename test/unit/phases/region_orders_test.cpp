@@ -157,3 +157,48 @@ TEST_CASE("a limit of predicates guides the order, too") {
     CHECK(phases::costOf(region, phases::pressureAware(region, {200, 6, 60, 6})).peak[1] <= 6);
   });
 }
+
+TEST_CASE("filled stalls keep to the dependences, and to the limits as far as the base order does") {
+  for (unsigned seed = 0; seed < 60; ++seed)
+    for (const unsigned registers : {0U, 6U, 10U, 200U}) {
+      CAPTURE(seed);
+      CAPTURE(registers);
+      Sample sample(randomBody(seed));
+      sample.visit([&](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+        const phases::RegionCounts limits = {registers, 6, 60, 6};
+        for (const Order& base : {phases::sourceOrder(region), phases::pressureAware(region, {0, 6, 60, 6})}) {
+          const Order filled = phases::fillStalls(region, base, limits);
+          checkRespects(region, filled);
+          const phases::RegionCounts before = phases::costOf(region, base).peak;
+          const phases::RegionCounts after = phases::costOf(region, filled).peak;
+          for (std::size_t f = 0; f < after.size(); ++f)
+            CHECK(after[f] <= std::max(limits[f], before[f]));
+        }
+      });
+    }
+}
+
+TEST_CASE("independent chains are interleaved as far as registers last") {
+  std::string body =
+      "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n"
+      "  LDG.E %r50, desc[%ur900:2][%r0:2];\n";
+  for (unsigned i = 0; i < 16; ++i) {
+    body += fmt::format("  FADD %r{}, %r50, {}.0f;\n", 100 + 10 * i, i + 1);
+    for (unsigned k = 0; k < 8; ++k)
+      body += fmt::format("  FMUL %r{0}, %r{1}, %r{1};\n", 101 + 10 * i + k, 100 + 10 * i + k);
+    body += fmt::format("  STG.E desc[%ur900:2][%r0:2+{}], %r{};\n", 4 * i, 108 + 10 * i);
+  }
+  Sample sample(body);
+  sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+    const Order source = phases::sourceOrder(region);
+    const auto fill = [&](unsigned registers) {
+      return phases::costOf(region, phases::fillStalls(region, source, {registers, 6, 60, 6}));
+    };
+    const auto alone = phases::costOf(region, source), two = fill(alone.peak[0] + 1), four = fill(alone.peak[0] + 3);
+    CHECK(two.peak[0] == alone.peak[0] + 1);
+    CHECK(four.peak[0] <= alone.peak[0] + 3);
+    // The load is waited for once; then two chains share the time of one.
+    CHECK(2 * (two.length - 200) < alone.length);
+    CHECK(four.length < two.length);
+  });
+}

@@ -1,0 +1,181 @@
+#include "phases/indexed_locals.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+#include "ori/builder.h"
+
+#include <algorithm>
+#include <set>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+constexpr std::uint32_t kWordBytes = 4;
+/// Observed of ptxas 13.0: variables of 32 words become registers if they are indexed a few times, but not always. Here
+/// kernels with more than 8 lose more by fewer warps than they win.
+constexpr std::uint32_t kMostWords = 8;
+
+Operand slotOf(const Instr& instr, const char* name) {
+  return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name))).value();
+}
+
+/// The table of LOP3 for `a & b`.
+constexpr std::int32_t kAnd = 0xc0;
+
+/// How many places of the access's size the object has.
+std::uint32_t places(std::uint32_t words, const FrameAccess& a) {
+  return words / (a.bytes / kWordBytes);
+}
+
+} // namespace
+
+bool IndexedLocals::isAddressOf(std::uint32_t object, const Operand& operand, unsigned index) const {
+  if (operand.isNone() || (operand.isReg() && !operand.isVirtual())) return false;
+  return flow_.wordOf(operand, index).object == object;
+}
+
+/// The instruction makes local addresses of the object of others, or tells whether two are equal, or accesses the
+/// object.
+bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool isAccess) const {
+  const auto isAddress = [&](const ori::Operand& o) {
+    bool found = false;
+    for (unsigned k = 0; k < (o.isReg() ? o.width : 1U); ++k)
+      found |= isAddressOf(object, o.value(), k);
+    return found;
+  };
+  unsigned uses = 0;
+  bool makesLocal = false;
+  for (const ori::Operand& o : instr.ops()) {
+    if (!o.isReg() || !o.isVirtual()) continue;
+    if (!o.isDef) {
+      uses += isAddress(o);
+      continue;
+    }
+    for (unsigned k = 0; k < o.width; ++k)
+      makesLocal |= isAddressOf(object, o.value(), k) && flow_.wordOf(o.value(), k).bits == AddressWord::kFrame;
+  }
+  if (uses == 0) return true;
+  // An address is not stored.
+  if (isAccess) return uses == 1 && isAddress(instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex("Ra"))));
+  if (makesLocal) return true;
+  // Which of two addresses is less depends on where the variable begins: the program may compute one before it.
+  if (instr.op != Op::ISETP || uses != 2) return false;
+  const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
+  return comparison == isa::ICmp::EQ || comparison == isa::ICmp::NE;
+}
+
+const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameAccess> accesses) const {
+  constexpr const char* kIndexed = "it is indexed";
+  const ori::FrameObject& frame = function_.frame[object];
+  const std::uint32_t words = frame.size / kWordBytes;
+  if (words == 0 || words > kMostWords || frame.size % kWordBytes != 0) return kIndexed;
+  std::int64_t choices = 0;
+  std::set<const Instr*> known;
+  for (const FrameAccess& a : accesses) {
+    known.insert(a.instr);
+    if (a.bytes < kWordBytes || (a.isExact && a.offset % kWordBytes != 0)) return kIndexed;
+    if (a.isExact) continue;
+    const ori::Operand& at = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("offset")));
+    const bool isPlain = (a.instr->op == Op::LDL || a.instr->op == Op::STL) && (at.isImm() || at.isNone());
+    if (!a.isSure || !isPlain || frame.align % a.bytes != 0 || frame.size % a.bytes != 0) return kIndexed;
+    // In loops, choosing takes more time and the words more registers than local memory costs.
+    if (a.instr->block->loopDepth > 0) return "it is indexed in a loop";
+    choices += std::int64_t{places(words, a)} * (a.isStore ? 2 : 1);
+  }
+  if (choices > mostChoices_) return "it is indexed, and selecting a register takes too many instructions";
+  for (ori::Block* block : function_.layout())
+    for (Instr& instr : *block) {
+      const bool isAccess = known.contains(&instr);
+      if (!passesOnly(object, instr, isAccess)) return "its address is used as a value";
+      for (const ori::Operand& o : instr.ops())
+        if (o.kind == Operand::Kind::Frame && o.reg == object && !isAccess && instr.op != Op::IADD3)
+          return "its address is used as a value";
+    }
+  return nullptr;
+}
+
+/// The words that a load finds: of two neighbours, the index's lowest bit that counts takes one; of what is left
+/// likewise the next bit. No access leaves its variable, so what an index behind the end selects does not matter.
+std::vector<Operand> IndexedLocals::chosen(ori::Builder& b, const Operand& index, const FrameAccess& access,
+                                           std::span<const ori::VRegId> words) {
+  const std::uint32_t width = access.bytes / kWordBytes;
+  std::vector<Operand> left;
+  for (const ori::VRegId word : words)
+    left.push_back(function_.use(word));
+  for (std::uint32_t bit = access.bytes; left.size() > width; bit *= 2) {
+    const Operand masked = b.newR(), isOdd = b.newP();
+    b.emit(Op::LOP3, {Operand::pt(), masked, index, Operand::immediate(static_cast<std::int32_t>(bit)), Operand::rz(),
+                      Operand::immediate(kAnd), Operand::pt().notted()});
+    b.emit(Op::ISETP, {isOdd, Operand::pt(), masked, Operand::rz(), Operand::pt()},
+           {{Mod::Cmp, isa::ICmp::NE}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+    std::vector<Operand> half;
+    for (std::size_t i = 0; i < left.size(); i += 2 * width)
+      for (std::size_t k = 0; k < width; ++k) {
+        if (i + width + k >= left.size()) {
+          half.push_back(left[i + k]);
+          continue;
+        }
+        half.push_back(b.newR());
+        b.emit(Op::SEL, {half.back(), left[i + width + k], left[i + k], isOdd});
+      }
+    left = std::move(half);
+  }
+  return left;
+}
+
+void IndexedLocals::emit(const FrameAccess& access, std::span<const ori::VRegId> words) {
+  Instr* instr = access.instr;
+  ori::Builder b = ori::Builder::before(function_, instr);
+  b.setSource(instr->source);
+  Operand index = slotOf(*instr, "Ra");
+  if (const Operand offset = slotOf(*instr, "offset"); offset.isImm() && offset.imm != 0) {
+    const Operand sum = b.newR();
+    b.emit(Op::IADD3, {sum, Operand::pt(), Operand::pt(), index, offset, Operand::rz()});
+    index = sum;
+  }
+  const std::uint32_t width = access.bytes / kWordBytes;
+  if (!access.isStore) {
+    const std::vector<Operand> found = chosen(b, index, access, words);
+    b.setGuard(instr->guard().value());
+    for (unsigned k = 0; k < width; ++k)
+      b.copy(ori::component(slotOf(*instr, "Rd"), k), found[k]);
+    return;
+  }
+  const Operand from = slotOf(*instr, "Rb");
+  for (std::uint32_t place = 0; place < places(static_cast<std::uint32_t>(words.size()), access); ++place) {
+    const Operand isHere = b.newP();
+    b.setGuard(Operand::pt());
+    b.emit(Op::ISETP,
+           {isHere, Operand::pt(), index, Operand::immediate(static_cast<std::int32_t>(place * access.bytes)),
+            Operand::pt()},
+           {{Mod::Cmp, isa::ICmp::EQ}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+    b.setGuard(instr->guard().value());
+    for (unsigned k = 0; k < width; ++k) {
+      const Operand word = function_.use(words[place * width + k]);
+      b.emit(Op::SEL, {word, ori::component(from, k), word, isHere});
+    }
+  }
+}
+
+void IndexedLocals::dropBase(std::uint32_t object) {
+  for (ori::Block* block : function_.layout())
+    for (Instr& instr : *block)
+      for (unsigned i = 0; i < instr.operandCount; ++i) {
+        if (instr.op_(i).kind != Operand::Kind::Frame || instr.op_(i).reg != object) continue;
+        const std::int32_t offset = instr.op_(i).imm;
+        for (unsigned k = 0; k < instr.operandCount; ++k)
+          if (instr.op_(k).isReg(File::R) && !instr.op_(k).isVirtual() && !instr.op_(k).isDef &&
+              !instr.op_(k).isZeroReg())
+            function_.setOperand(&instr, k, Operand::rz());
+        function_.setOperand(&instr, i, Operand::immediate(offset));
+      }
+}
+
+} // namespace orias::phases

@@ -1,0 +1,296 @@
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
+#include "ori/analysis/divergence.h"
+#include "ori/analysis/dominators.h"
+#include "ori/analysis/liveness.h"
+#include "ori/analysis/loops.h"
+#include "ori/analysis/register_pressure.h"
+#include "phases/occupancy.h"
+#include "phases/optimize/phis.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <map>
+#include <optional>
+#include <set>
+
+namespace orias::phases {
+
+using isa::File;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// So many issue slots that those spare who go another way are worth one cycle of those who wait for the values.
+constexpr double kSlotsPerCycle = 1.0;
+
+/// Instructions of one block that can be computed behind one way out of it, in the order of the block.
+struct Chain {
+  std::vector<Instr*> instrs;
+  BlockId to = ori::kNoId;
+};
+
+/// When values arrive, counted from the beginning of a block.
+using Times = std::map<VRegId, unsigned>;
+
+class ChainSinker {
+ public:
+  ChainSinker(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function), divergence_(cfg_),
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
+
+  bool run() {
+    bool changed = false;
+    // From above: what has sunk into a block may sink on from there.
+    for (BlockId id : cfg_.reversePostOrder())
+      for (BlockId to : waysOut(id))
+        changed |= sink(*function_.block(id), to);
+    return changed;
+  }
+
+ private:
+  /// Blocks that are reached from this one only, by a part of the lanes or sometimes.
+  std::vector<BlockId> waysOut(BlockId id) const {
+    const Block& block = *function_.block(id);
+    const auto next = cfg_.successors(id);
+    const bool leaves = block.last && block.last->op == isa::Op::EXIT && block.last->isGuarded();
+    std::vector<BlockId> ways;
+    if (!leaves && next.size() < 2) return ways;
+    for (BlockId to : next)
+      if (cfg_.predecessors(to).size() == 1 && to != id && loops_.depth(to) <= loops_.depth(id)) ways.push_back(to);
+    return ways;
+  }
+
+  bool sink(Block& from, BlockId to) {
+    Chain all{movable(from, to), to};
+    if (all.instrs.empty()) return false;
+    if (!liveness_) measure();
+    if (isWorth(from, all)) return move(from, all);
+    bool changed = false;
+    const std::vector<Chain> parts = partsOf(all);
+    for (const Chain& part : parts)
+      if (parts.size() > 1 && isWorth(from, part)) changed |= move(from, part);
+    return changed;
+  }
+
+  // --- what can move
+
+  /// All instructions whose results are read behind `to`, or by others of them.
+  std::vector<Instr*> movable(const Block& from, BlockId to) const {
+    std::set<const Instr*> members;
+    std::vector<Instr*> found;
+    for (Instr* instr = from.last; instr; instr = instr->prev)
+      if (mayMove(*instr, from, to)) {
+        members.insert(instr);
+        found.push_back(instr);
+      }
+    for (bool isStable = false; !isStable;) {
+      isStable = true;
+      std::erase_if(found, [&](Instr* instr) {
+        if (isReadBehind(*instr, members, to)) return false;
+        members.erase(instr);
+        isStable = false;
+        return true;
+      });
+    }
+    std::ranges::reverse(found);
+    return found;
+  }
+
+  bool mayMove(const Instr& instr, const Block& from, BlockId to) const {
+    if (speculationOf(function_, instr) != Speculation::Free) return false;
+    bool hasResult = false, isUniform = divergence_.isUniformBlock(from.id) && !divergence_.isUniformBlock(to);
+    for (const ori::Operand& o : instr.ops()) {
+      if (!o.isReg()) continue;
+      if (o.isVirtual() ? function_.vreg(o.reg).multiDef : !o.isZeroReg()) return false;
+      if (!o.isDef || !o.isVirtual()) continue;
+      hasResult = true;
+      isUniform = isUniform && !divergence_.isDivergent(o.reg);
+    }
+    return hasResult && !isUniform; // what the warp may compute once (phase 74) stays where it can
+  }
+
+  bool isReadBehind(const Instr& instr, const std::set<const Instr*>& members, BlockId to) const {
+    bool isRead = false, areAllBehind = true;
+    for (const ori::Operand& result : instr.ops()) {
+      if (!result.isDef || !result.isVirtual()) continue;
+      for (const ori::Operand* o = function_.vreg(result.reg).refs; o && areAllBehind; o = o->nextRef) {
+        areAllBehind = members.contains(o->owner) || (!o->isDef && dominators_.dominates(to, placeOf(*o)));
+        isRead |= !o->isDef;
+      }
+    }
+    return isRead && areAllBehind;
+  }
+
+  /// The parts that share no value.
+  std::vector<Chain> partsOf(const Chain& all) const {
+    std::map<const Instr*, std::size_t> part;
+    for (std::size_t i = 0; i < all.instrs.size(); ++i)
+      part[all.instrs[i]] = i;
+    for (bool isStable = false; !isStable;) {
+      isStable = true;
+      for (const Instr* instr : all.instrs)
+        for (const ori::Operand& o : instr->ops()) {
+          if (!o.isVirtual()) continue;
+          for (const ori::Operand* other = function_.vreg(o.reg).refs; other; other = other->nextRef) {
+            const auto found = part.find(other->owner);
+            if (!(o.isDef || other->isDef) || found == part.end() || found->second == part[instr]) continue;
+            part[instr] = found->second = std::min(found->second, part[instr]);
+            isStable = false;
+          }
+        }
+    }
+    std::map<std::size_t, Chain> parts;
+    for (Instr* instr : all.instrs) {
+      Chain& chain = parts[part[instr]];
+      chain.instrs.push_back(instr);
+      chain.to = all.to;
+    }
+    std::vector<Chain> result;
+    for (auto& [first, chain] : parts)
+      result.push_back(std::move(chain));
+    return result;
+  }
+
+  // --- what it gains
+
+  void measure() {
+    liveness_.emplace(cfg_);
+    pressure_.emplace(*liveness_);
+    classes_.emplace(function_, context_);
+  }
+
+  bool isWorth(const Block& from, const Chain& chain) const {
+    const std::set<const Instr*> members(chain.instrs.begin(), chain.instrs.end());
+    if (!hasRegisters(from, chain, members)) return false;
+    if (loops_.depth(chain.to) < loops_.depth(from.id)) return true;
+    Times ready;
+    unsigned slots = 0, moved = 0;
+    for (const Instr& instr : from) {
+      if (&instr == from.last) break;
+      slots += issueSlots(context_.target, instr);
+      if (members.contains(&instr)) moved += issueSlots(context_.target, instr);
+      arrive(instr, startOf(instr, ready), ready);
+    }
+    const unsigned decided = startOf(*from.last, ready);
+    const unsigned before = std::max(decided, slots), after = std::max(decided, slots - moved);
+    // Behind the branch, with the values above it, and with them there.
+    Times above, below;
+    for (const auto& [reg, time] : ready) {
+      above[reg] = time - std::min(time, before);
+      below[reg] = time - std::min(time, after);
+    }
+    for (const Instr* instr : chain.instrs)
+      arrive(*instr, startOf(*instr, below), below);
+    const Block& to = *function_.block(chain.to);
+    const unsigned stay = before + lengthOf(to, above, 0), wait = after + lengthOf(to, below, moved);
+    return wait <= stay || moved >= kSlotsPerCycle * (wait - stay);
+  }
+
+  /// The later of what an instruction waits for.
+  static unsigned startOf(const Instr& instr, const Times& ready) {
+    unsigned start = 0;
+    const auto wait = [&](const ori::Operand& o) {
+      if (o.isDef || !o.isVirtual()) return;
+      if (const auto found = ready.find(o.reg); found != ready.end()) start = std::max(start, found->second);
+    };
+    for (const ori::Operand& o : instr.ops())
+      wait(o);
+    wait(instr.guard());
+    return start;
+  }
+
+  void arrive(const Instr& instr, unsigned start, Times& ready) const {
+    const unsigned latency = context_.target.expectedLatency(isa::latencyClassOf(instr.op, instr.mods));
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual()) ready[o.reg] = std::max(ready[o.reg], start + latency);
+  }
+
+  /// Cycles until the last instruction of a block is issued, with so many slots taken before.
+  unsigned lengthOf(const Block& block, Times ready, unsigned taken) const {
+    unsigned last = 0;
+    for (const Instr& instr : block) {
+      if (instr.op == isa::Op::PHI) continue;
+      const unsigned start = startOf(instr, ready);
+      taken += issueSlots(context_.target, instr);
+      last = std::max(last, start);
+      arrive(instr, start, ready);
+    }
+    return std::max(last, taken);
+  }
+
+  /// Whether what the chain reads takes no more registers on the way than what it makes, or none that cost warps.
+  bool hasRegisters(const Block& from, const Chain& chain, const std::set<const Instr*>& members) const {
+    const ori::Components& components = liveness_->components();
+    std::set<ori::CompId> read, made;
+    for (const Instr* instr : chain.instrs)
+      for (const ori::Operand& o : instr->ops()) {
+        if (!o.isVirtual() || o.file != File::R) continue;
+        bool isInner = true;
+        for (const ori::Operand* other = function_.vreg(o.reg).refs; other; other = other->nextRef)
+          if (o.isDef ? !other->isDef : other->isDef) isInner = isInner && members.contains(other->owner);
+        if (isInner) continue;
+        for (unsigned i = 0; i < o.width; ++i) {
+          const ori::CompId part = components.of(o.reg, o.sub + i);
+          if (o.isDef)
+            made.insert(part);
+          else if (!liveness_->isLiveIn(chain.to, part))
+            read.insert(part);
+        }
+      }
+    if (read.size() <= made.size()) return true;
+    const auto file = static_cast<std::size_t>(File::R);
+    const unsigned most = pressure_->maximum()[file], more = static_cast<unsigned>(read.size() - made.size());
+    const unsigned here = std::max(pressure_->inBlock(from.id)[file], pressure_->inBlock(chain.to)[file]) + more;
+    return here <= most || here <= classes_->end(most);
+  }
+
+  // --- the change
+
+  bool move(const Block& from, const Chain& chain) {
+    Block* to = function_.block(chain.to);
+    Instr* first = behindPhis(*to);
+    std::vector<VRegId> changed;
+    for (Instr* instr : chain.instrs) {
+      for (const ori::Operand& o : instr->ops())
+        if (o.isVirtual()) changed.push_back(o.reg);
+      context_.remarks.did(instr, fmt::format("sank {} past {}", isa::desc(instr->op).mnemonic,
+                                              from.last->op == isa::Op::EXIT ? "an exit" : "a branch"));
+      function_.unlink(instr);
+      if (first)
+        function_.insertBefore(first, instr);
+      else
+        function_.append(to, instr);
+    }
+    pressure_->rescan(*liveness_, liveness_->update(changed));
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg cfg_;
+  const ori::Divergence divergence_;
+  const ori::DomTree dominators_;
+  const ori::Loops loops_;
+  std::optional<ori::Liveness> liveness_; ///< once something can move
+  std::optional<ori::RegisterPressure> pressure_;
+  std::optional<OccupancyClasses> classes_;
+};
+
+} // namespace
+
+/// Phase 28b. Chains of instructions whose results are read behind one way out of a block only sink there: behind an
+/// exit of some lanes, into an arm of a branch, out of a loop. They do where those who go the other way spare more
+/// issue slots than the others wait longer, by the longest paths of both blocks, and where what they read takes no more
+/// registers than what they make, or none that cost warps. Phase 28 has moved single instructions, before branches
+/// became selects. Knob SinkRematEnable: 0 leaves all where it is.
+bool sinkRematLate(ori::Function& function, PhaseContext& context) {
+  return context.knobs.enabled(Knob::SinkRematEnable) && ChainSinker(function, context).run();
+}
+
+} // namespace orias::phases
