@@ -47,6 +47,7 @@ Space Machine::spaceOf(Op op) const {
   case Op::ARRIVES_LDGSTSBAR:
   case Op::ATOMS:
   case Op::ATOMS_CAS:
+  case Op::ATOMS_CAS_P:
   case Op::ATOMS_ARRIVE:
   case Op::ATOMS_POPC_INC: return Space::Shared;
   case Op::LDL:
@@ -217,9 +218,10 @@ void Machine::noteShared(const Cta& owner, std::uint64_t address, std::span<cons
     other += fmt::format(" of CTA ({}, {}, {})", id.x, id.y, id.z);
   }
   finding("racecheck",
-          fmt::format("{} shared address {:#x}, which {} {} and nothing orders the two (warp {}, CTA ({}, {}, {}))",
-                      isWrite ? "writes" : "reads", inRank(owner.rank, owner.shared.base() + conflict.offset), other,
-                      conflict.withWrite ? "wrote" : "read", warp().index, cta_->id.x, cta_->id.y, cta_->id.z));
+          fmt::format(
+              "{} shared address {:#x}, which {} {} without synchronization between them (warp {}, CTA ({}, {}, {}))",
+              isWrite ? "writes" : "reads", inRank(owner.rank, owner.shared.base() + conflict.offset), other,
+              conflict.withWrite ? "wrote" : "read", warp().index, cta_->id.x, cta_->id.y, cta_->id.z));
 }
 
 FlatMemory& Machine::localOf(unsigned lane) {
@@ -294,7 +296,7 @@ constexpr std::int64_t kBankMask = 0xffff;
 /// LDC: c[bank][Ra + offset].
 void Machine::loadConstant(const Operation& op, std::uint32_t lanes) {
   const auto bank = static_cast<unsigned>(op.inst.operands[1].imm);
-  if (isa::getMod(op.inst, isa::Mod::Sub) != 0) return stop("unsupported", "an indexed bank");
+  if (isa::getMod(op.inst, isa::Mod::Sub) != 0) return stop("unsupported", "an indexed constant bank");
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     std::int64_t offset = static_cast<std::int32_t>(word(op, op.base, 0, lane) + static_cast<std::uint32_t>(op.offset));
@@ -312,7 +314,7 @@ void Machine::loadConstant(const Operation& op, std::uint32_t lanes) {
 void Machine::loadConstantUniform(const Operation& op, std::uint32_t) {
   unsigned bank = 0;
   std::int64_t offset = 0;
-  if (op.inst.op == Op::ULDC_INDEXED) {
+  if (op.inst.op != Op::ULDC) {
     bank = static_cast<unsigned>(op.inst.operands[1].imm);
     const int index = isa::desc(op.inst.op).slotIndex("URa");
     offset = static_cast<std::int32_t>(uniformWord(op, index, 0) + static_cast<std::uint32_t>(op.offset));
@@ -321,16 +323,20 @@ void Machine::loadConstantUniform(const Operation& op, std::uint32_t) {
     bank = from.bank;
     offset = from.imm & kBankMask;
   }
-  const auto value = constants_.read(bank, offset, op.size);
-  if (!value) return stop("memcheck", fmt::format("c[{:#x}][{:#x}] is out of bounds or misaligned", bank, offset));
-  setWord(op, op.result, 0, 0, extended(static_cast<std::uint32_t>(*value), op.size, op.isSigned));
-  if (op.size == 8) setWord(op, op.result, 1, 0, static_cast<std::uint32_t>(*value >> 32));
+  constexpr unsigned kPair = 8;
+  for (unsigned at = 0; at < op.size; at += kPair) {
+    const auto value = constants_.read(bank, offset + at, std::min<unsigned>(op.size, kPair));
+    if (!value || offset % op.size != 0)
+      return stop("memcheck", fmt::format("c[{:#x}][{:#x}] is out of bounds or misaligned", bank, offset));
+    setWord(op, op.result, at / 4, 0, extended(static_cast<std::uint32_t>(*value), op.size, op.isSigned));
+    if (op.size >= kPair) setWord(op, op.result, at / 4 + 1, 0, static_cast<std::uint32_t>(*value >> 32));
+  }
 }
 
 /// LDSM: lane 8 m + r gives the address of row r of matrix m; lane l gets elements 2 (l % 4) and the next of row l / 4
 /// of each, or of its transpose.
 void Machine::loadMatrix(const Operation& op, std::uint32_t lanes) {
-  if (lanes != ~0u) return stop("unsupported", "LDSM with lanes missing");
+  if (lanes != ~0u) return stop("unsupported", "LDSM with inactive lanes");
   const unsigned matrices = 1u << isa::getMod(op.inst, isa::Mod::Size);
   const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   // All of them before the first result, which may go to the addresses' register.
@@ -350,7 +356,7 @@ void Machine::loadMatrix(const Operation& op, std::uint32_t lanes) {
 }
 
 void Machine::storeMatrix(const Operation& op, std::uint32_t lanes) {
-  if (lanes != ~0u) return stop("unsupported", "STSM with lanes missing");
+  if (lanes != ~0u) return stop("unsupported", "STSM with inactive lanes");
   const unsigned matrices = 1u << isa::getMod(op.inst, isa::Mod::Size);
   const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) != 0;
   for (unsigned m = 0; m < matrices; ++m) {

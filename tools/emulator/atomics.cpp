@@ -100,7 +100,7 @@ void Machine::atomic(const Operation& op, std::uint32_t lanes) {
   const auto kind = isa::modAs<AtomOp>(op.inst, isa::Mod::AtomOp);
   const auto type = isa::modAs<AtomType>(op.inst, isa::Mod::AtomType);
   const unsigned bytes = bytesOf(type), words = bytes / 4;
-  if (bytes > 8 && kind != AtomOp::EXCH) return stop("unsupported", "an atomic of 128 bits");
+  if (bytes > 8 && kind != AtomOp::EXCH) return stop("unsupported", "a 128-bit atomic operation");
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     forTargets(space, addressOf(op, lane), [&](std::uint64_t address) {
@@ -124,7 +124,7 @@ void Machine::atomic(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// Compare and swap. CAST answers 1 where it swapped, instead of the old value.
+/// Compare and swap. CAST answers 1 where it swapped, instead of the old value; on sm_100 in a predicate.
 void Machine::atomicSwap(const Operation& op, std::uint32_t lanes) {
   enum { Cas, Cast, Unknown, CastSpin };
   const Space space = spaceOf(op.inst.op);
@@ -142,6 +142,11 @@ void Machine::atomicSwap(const Operation& op, std::uint32_t lanes) {
         fresh[w] = word(op, op.data2, w, lane);
       }
       if (isSame) writeMemory(space, address, lane, {reinterpret_cast<const std::byte*>(fresh), bytes}, true);
+    }
+    if (op.inst.op == isa::Op::ATOMS_CAS_P) {
+      constexpr int kSwapped = 0; // the slot
+      setWord(op, kSwapped, 0, lane, isSame ? 1 : 0);
+      continue;
     }
     if (answers) {
       std::fill_n(old, 4, 0);

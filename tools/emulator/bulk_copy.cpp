@@ -81,7 +81,7 @@ std::vector<std::uint32_t> Machine::multicastRanks(std::uint32_t mask) {
 
 bool Machine::isSameCta(std::uint64_t target, std::uint64_t barrier) {
   if (target >> kRankBit == barrier >> kRankBit) return true;
-  stop("memcheck", "the barrier that is to hear of the data is in the shared memory of another CTA than the data");
+  stop("memcheck", "the mbarrier is not in the shared memory of the CTA that receives the data");
   return false;
 }
 

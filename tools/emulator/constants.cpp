@@ -100,7 +100,7 @@ void Constants::apply(std::vector<std::byte>& bytes, const std::vector<Relocatio
   }
 }
 
-/// Bank 0: what the driver tells a kernel (places: isa::Target, and the public notes on LDC of sm_90), then its
+/// Bank 0: what the driver tells a kernel (places: isa::ConstantBank), then its
 /// parameters.
 void Constants::fillSystemBank(const Program& program, const launch::Clusters& clusters) {
   const isa::Target& target = *program.target;
@@ -113,41 +113,38 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
     put32(bank, target.ntidOffset(axis), block[axis]);
     put32(bank, target.nctaidOffset(axis), grid[axis]);
   }
-  put64(bank, target.sharedWindowOffset(), target.hasClusters() ? kSharedWindow : kOlderSharedWindow);
-  put64(bank, target.localWindowOffset(), target.hasClusters() ? kLocalWindow : kOlderLocalWindow);
-  put64(bank, target.constWindowOffset(), kConstantWindow);
-  put32(bank, target.stackPointerOffset(), kLocalTop);
-  put32(bank, target.dynamicSharedSizeOffset(), launch.dynamicShared);
-  if (target.hasClusters()) {
-    put32(bank, target.totalSharedSizeOffset(), target.sharedBase());
-    // Nothing lies in the window of parameters, but addresses are compared with its ends.
-    constexpr std::size_t kParametersFirst = 0x198, kParametersLast = 0x1a0;
-    put64(bank, kParametersFirst, kParameterWindow);
-    put64(bank, kParametersLast, kParameterWindow);
-    // Clusters: whether the launch made any, their shape, its reciprocal, how many there are, how large one is.
-    constexpr std::size_t kProcessorCount = 0x10c, kLargestShared = 0x13c, kHasClusters = 0x140, kShape = 0x144,
-                          kReciprocal = 0x150, kClusters = 0x15c, kSize = 0x188;
+  const isa::ConstantBank& at = target.bank0();
+  const bool isAligned = target.has(isa::Capability::AlignedWindows);
+  if (at.sharedWindow != 0) put64(bank, at.sharedWindow, isAligned ? kSharedWindow : kOlderSharedWindow);
+  put64(bank, at.localWindow, isAligned ? kLocalWindow : kOlderLocalWindow);
+  put64(bank, at.constWindow, kConstantWindow);
+  put32(bank, at.stackPointer, kLocalTop);
+  put32(bank, at.dynamicSharedSize, launch.dynamicShared);
+  // Nothing lies in the window of parameters, but addresses are compared with its ends.
+  put64(bank, at.paramWindow, kParameterWindow);
+  if (target.has(isa::Capability::ParamWindowStart))
+    put64(bank, at.paramEnd, kParameterWindow);
+  else
+    put32(bank, at.paramEnd, target.paramBase());
+  if (target.has(isa::Capability::SystemSharedFirst)) put32(bank, at.systemSharedSize, target.sharedBase());
+  if (target.has(isa::Capability::Clusters)) {
     const std::uint32_t shape[3] = {clusters.shape.x, clusters.shape.y, clusters.shape.z};
     const std::uint32_t count[3] = {clusters.count.x, clusters.count.y, clusters.count.z};
-    put32(bank, kProcessorCount, kProcessors);
-    put32(bank, kLargestShared, sharedBytes(program, launch));
+    put32(bank, at.smCount, kProcessors);
+    put32(bank, at.largestShared, sharedBytes(program, launch));
     for (unsigned axis = 0; axis < 3; ++axis) {
-      put32(bank, kShape + 4 * axis, shape[axis]);
-      put32(bank, kReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(notBelowReciprocal(shape[axis])));
-      put32(bank, kClusters + 4 * axis, count[axis]);
+      put32(bank, at.clusterShape + 4 * axis, shape[axis]);
+      put32(bank, at.clusterReciprocal + 4 * axis, std::bit_cast<std::uint32_t>(notBelowReciprocal(shape[axis])));
+      put32(bank, at.clusters + 4 * axis, count[axis]);
     }
-    put32(bank, kHasClusters, clusters.isExplicit ? 1 : 0);
-    put32(bank, kSize, clusters.blocks());
+    put32(bank, at.explicitCluster, clusters.isExplicit ? 1 : 0);
+    put32(bank, at.clusterSize, clusters.blocks());
   }
-  if (!target.hasClusters()) {
-    // Nor is there anything in theirs.
-    constexpr std::size_t kWindow = 0x40, kEnd = 0x12c, kTuringEnd = 0x114;
-    put64(bank, kWindow, kParameterWindow);
-    put32(bank, target.smVersion() < 80 ? kTuringEnd : kEnd, target.paramBase());
+  if (target.textureTableOffset() != 0) {
+    put64(bank, target.textureTableOffset(), device_.textureTableAddress);
+    put64(bank, target.samplerTableOffset(), device_.samplerTableAddress);
+    put64(bank, target.surfaceTableOffset(), device_.surfaceTableAddress);
   }
-  put64(bank, target.textureTableOffset(), device_.textureTableAddress);
-  put64(bank, target.samplerTableOffset(), device_.samplerTableAddress);
-  put64(bank, target.surfaceTableOffset(), device_.surfaceTableAddress);
   const std::vector<std::byte> parameters = device_.parameterBytes(program.parameters);
   bank.insert(bank.end(), parameters.begin(), parameters.end());
   for (const Program::HandleWord& word : program.handles) {
@@ -155,11 +152,11 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
     const auto handle = static_cast<std::uint32_t>(word.argument ? device_.handleArgument(*word.argument)
                                                                  : device_.findHandle(word.name).value_or(0));
     // A sampler may share its word with a texture.
-    const bool isUpper = word.isSampler && target.joinsSamplers();
-    const std::size_t at = target.paramBase() + word.offset;
+    const bool isUpper = word.isSampler && target.has(isa::Capability::JoinedSamplers);
+    const std::size_t place = target.paramBase() + word.offset;
     std::uint32_t before = 0;
-    if (bank.size() >= at + sizeof before) std::memcpy(&before, bank.data() + at, sizeof before);
-    put32(bank, at, before | handle << (isUpper ? isa::Target::kSamplerShift : 0));
+    if (bank.size() >= place + sizeof before) std::memcpy(&before, bank.data() + place, sizeof before);
+    put32(bank, place, before | handle << (isUpper ? isa::Target::kSamplerShift : 0));
   }
 }
 

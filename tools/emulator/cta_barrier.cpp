@@ -47,7 +47,7 @@ void Machine::ctaBarrier(const Operation& op, std::uint32_t lanes) {
     count = word(op, 1, 0, lane);
   }
   if (number >= program_.ctaBarriers)
-    return stop("memcheck", fmt::format("there is no barrier {}: the launch has {}", number, program_.ctaBarriers));
+    return stop("memcheck", fmt::format("undefined barrier {}: the launch has {}", number, program_.ctaBarriers));
   CtaBarrier& barrier = cta_->barriers[number];
   Warp& w = warp();
   if (count != 0) barrier.needed = (count + kLanes - 1) / kLanes * kLanes;
@@ -125,8 +125,7 @@ void Machine::arriveAtCluster(const Operation&, std::uint32_t lanes) {
   ++path().pc;
   if (lanes == 0) return;
   std::uint32_t& arrived = clusterBarrier_.lanes[warp().number];
-  if ((arrived & lanes) != 0)
-    return stop("memcheck", "arrives at the cluster's barrier again, and has not waited for its first arrival");
+  if ((arrived & lanes) != 0) return stop("memcheck", "arrives at the cluster barrier twice without a wait in between");
   arrived |= lanes;
   warp().clusterPhase = clusterBarrier_.phase;
   checkClusterBarrier();
@@ -170,7 +169,7 @@ void Machine::checkClusterBarrier() {
 /// UCGABAR_WAIT: for the phase in which the warp arrived to be over.
 void Machine::waitForCluster(const Operation&, std::uint32_t lanes) {
   if (lanes != 0 && !warp().clusterPhase)
-    return stop("memcheck", "waits at the cluster's barrier, at which the warp has never arrived");
+    return stop("memcheck", "waits at the cluster barrier before the warp has arrived");
   if (lanes == 0 || clusterBarrier_.phase != *warp().clusterPhase) {
     ++path().pc;
     if (lanes != 0 && options_.racecheck) races_.leave(warp().number, RaceCheck::kCluster);

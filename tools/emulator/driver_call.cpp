@@ -16,7 +16,7 @@ std::string Machine::driverSymbol(std::size_t slot) const {
 const launch::DriverFunction* Machine::driverFunctionOf(std::size_t slot) {
   const std::string name = driverSymbol(slot);
   const launch::DriverFunction* function = launch::driverFunction(name);
-  if (!function) stop("unsupported", fmt::format("a call of '{}', which is not in the program", name));
+  if (!function) stop("unsupported", fmt::format("a call of '{}', which is not defined in the program", name));
   return function;
 }
 

@@ -69,16 +69,19 @@ unsigned localLines(unsigned size, std::uint32_t lanes, const std::array<std::ui
 
 } // namespace
 
-Figures::Figures(const Program& program, const Code& code, bool fullMachine) : program_(program), code_(code) {
+Figures::Figures(const Program& program, const Code& code, const launch::RunOptions& options)
+    : program_(program), code_(code) {
   if (program.isOri) return;
   costs_ = issueCosts(program);
-  if (fullMachine) traces_.emplace();
+  if (options.fullMachine) traces_.emplace();
+  if (options.profile) profile_.resize(program.code.size());
 }
 
 void Figures::startCluster(unsigned ctas, unsigned warpsOfEach) {
   if (traces_) traces_->startCluster(ctas, warpsOfEach);
   warpsOfEach_ = warpsOfEach;
   clocks_.assign(std::size_t{ctas} * warpsOfEach, {});
+  last_.assign(clocks_.size(), 0);
   schedulers_.assign(ctas, {});
 }
 
@@ -89,17 +92,28 @@ void Figures::issue(unsigned warp, std::uint32_t at, std::uint32_t live, std::ui
   if ((live & ~mask) != 0) ++dividedIssues_;
   if (lanes == 0) ++idleIssues_;
   const bool isIdle = lanes == 0 && !program_.isOri && costs_[at].usesMemoryUnit;
-  if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), isIdle ? costs_[at].idle() : costs_[at]);
+  launch::InstructionProfile* const profile = profile_.empty() ? nullptr : &profile_[at];
+  if (profile) {
+    ++profile->executed;
+    profile->lanes += static_cast<std::uint64_t>(std::popcount(lanes));
+    last_[warp] = at;
+  }
+  if (!program_.isOri) advance(clocks_[warp], schedulerOf(warp), isIdle ? costs_[at].idle() : costs_[at], profile);
   if (!traces_) return;
   traces_->issue(warp, at);
   if (isIdle) traces_->access(warp, 0, 0);
 }
 
 /// The warp waits for its scoreboards, issues, and may go on after its stall count.
-void Figures::advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost) {
+void Figures::advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost,
+                      launch::InstructionProfile* profile) {
   const std::uint64_t start = clock.readyAt(cost);
   scoreboardStalls_ += start - clock.now();
   fixedStalls_ += cost.stall - 1;
+  if (profile) {
+    profile->scoreboardStalls += start - clock.now();
+    profile->fixedStalls += cost.stall - 1;
+  }
   clock.issue(cost, start, start, 0);
   ++scheduler.issued;
   scheduler.busy[static_cast<std::size_t>(cost.pipe)] += cost.busy;
@@ -133,6 +147,7 @@ void Figures::meet(std::span<const unsigned> warps) {
     last = std::max(last, clocks_[w].now());
   for (const unsigned w : warps) {
     barrierStalls_ += last - clocks_[w].now();
+    if (!profile_.empty()) profile_[last_[w]].barrierStalls += last - clocks_[w].now();
     clocks_[w].waitUntil(last);
   }
   if (traces_) traces_->meet(warps);
@@ -181,8 +196,8 @@ std::vector<std::pair<std::string, double>> Figures::report(const launch::Launch
   ratio("lanes enabled per instruction", lanes_, instructions_);
   for (std::size_t pipe = 0; pipe < kPipes; ++pipe)
     if (issued_[pipe] != 0) add(fmt::format("issued to {}", kPipeNames[pipe]), issued_[pipe]);
-  add("branches that divided a warp", divided_);
-  add("issued while the warp was divided", dividedIssues_);
+  add("divergent branches", divided_);
+  add("issued while the warp was diverged", dividedIssues_);
   add("issued with no lane enabled", idleIssues_);
   if (shared_.requests != 0) {
     add("shared requests", shared_.requests);

@@ -21,7 +21,7 @@ namespace orias::emu {
 /// and no promise.
 class Figures {
  public:
-  Figures(const Program& program, const Code& code, bool fullMachine);
+  Figures(const Program& program, const Code& code, const launch::RunOptions& options);
 
   /// Warps are numbered through the CTAs of a cluster.
   void startCluster(unsigned ctas, unsigned warpsOfEach);
@@ -38,6 +38,8 @@ class Figures {
 
   /// Names and figures, in the order in which they are to be shown.
   std::vector<std::pair<std::string, double>> report(const launch::Launch& launch) const;
+  /// By instruction; empty unless RunOptions::profile asks for it, and for Ori.
+  const std::vector<launch::InstructionProfile>& profile() const { return profile_; }
 
  private:
   struct Scheduler {
@@ -48,7 +50,7 @@ class Figures {
     std::uint64_t requests = 0, parts = 0, ideal = 0; ///< parts: wavefronts of shared memory, sectors of global memory
   };
 
-  void advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost);
+  void advance(WarpClock& clock, Scheduler& scheduler, const IssueCost& cost, launch::InstructionProfile* profile);
   isa::Occupancy occupancy(const launch::Launch& launch) const;
   double estimatedCycles(const launch::Launch& launch) const;
 
@@ -58,6 +60,8 @@ class Figures {
 
   std::vector<IssueCost> costs_; ///< by instruction; empty for Ori
   std::optional<TraceRecorder> traces_;
+  std::vector<launch::InstructionProfile> profile_;
+  std::vector<std::uint32_t> last_; ///< by warp: the instruction that it issued last
   unsigned warpsOfEach_ = 1;
   std::vector<WarpClock> clocks_;                              ///< by warp
   std::vector<std::array<Scheduler, kSchedulers>> schedulers_; ///< by CTA

@@ -43,6 +43,8 @@ void Machine::jump(std::uint32_t lanes, std::uint32_t target, std::uint32_t bloc
 
 void Machine::branch(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
+  constexpr int kUniform = 1; // the slots: predicate, uniform predicate, target
+  if (op.inst.op == isa::Op::BRA_UNIFORM) lanes &= predicateMask(op, kUniform);
   if (isa::getMod(op.inst, isa::Mod::Sub2) != 0) { // U: all go, if all want to or (ANY) one does
     const bool oneIsEnough = isa::getMod(op.inst, isa::Mod::Sub3) != 0;
     lanes = lanes == path().mask || (oneIsEnough && lanes != 0) ? path().mask : 0;
@@ -91,7 +93,7 @@ void Machine::branchIndexed(const Operation& op, std::uint32_t lanes) {
       return;
     }
     if (byte % kWordBytes != 0 || byte / kWordBytes >= code_.size())
-      return stop("memcheck", fmt::format("a jump to {:#x}, where there is no code", byte));
+      return stop("memcheck", fmt::format("a jump to {:#x}, which is outside the code", byte));
     const auto target = static_cast<std::uint32_t>(byte / kWordBytes);
     const auto same = std::find_if(fresh.begin(), fresh.end(), [&](const Path& p) { return p.pc == target; });
     if (same != fresh.end())
@@ -130,7 +132,8 @@ void Machine::branchByNumber(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t lane = firstLane(rest);
     const std::uint32_t number = word(op, op.base, 0, lane);
-    if (number >= targets.size()) return stop("memcheck", fmt::format("a jump by {}, of {}", number, targets.size()));
+    if (number >= targets.size())
+      return stop("memcheck", fmt::format("a jump with offset {} from {}", number, targets.size()));
     const auto same = std::ranges::find(ways, targets[number], &Path::pc);
     if (same != ways.end())
       same->mask |= 1u << lane;
@@ -158,7 +161,7 @@ void Machine::callAbsolute(const Operation& op, std::uint32_t lanes) {
     return;
   }
   if (byte % kWordBytes != 0 || byte / kWordBytes >= code_.size())
-    return stop("memcheck", fmt::format("a call of {:#x}, where there is no code", byte));
+    return stop("memcheck", fmt::format("a call of {:#x}, which is outside the code", byte));
   jump(lanes, static_cast<std::uint32_t>(byte / kWordBytes), op.block);
 }
 
@@ -248,11 +251,22 @@ void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
   releaseWaiting();
 }
 
-/// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask.
+/// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask. Lanes whose masks are all here go on
+/// together, unless it is EXCLUSIVE: then those of each mask go on by themselves.
 void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
   const bool isAll = op.base < 0;
+  const bool isExclusive = op.inst.op == isa::Op::WARPSYNC && isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  if (others == 0 && !isAll && !isExclusive) {
+    std::uint32_t wanted = 0;
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+      wanted |= word(op, op.base, 0, firstLane(rest));
+    if ((wanted & warp().live & ~lanes) == 0) {
+      ++path().pc;
+      return;
+    }
+  }
   std::uint32_t stillToWait = lanes;
   while (stillToWait != 0) {
     const std::uint32_t wanted = isAll ? ~0u : word(op, op.base, 0, firstLane(stillToWait));
@@ -432,7 +446,7 @@ void Machine::phis(const Operation& op, std::uint32_t lanes) {
         const std::uint32_t lane = firstLane(rest);
         const std::size_t from = sourceOf(lane);
         if (from >= phi.values.size())
-          return stop("unsupported", "a block is entered from where its phis know nothing");
+          return stop("unsupported", "a block is entered by an edge that its phis do not list");
         const isa::Operand& value = phi.values[from];
         std::uint32_t bits = value.isNone() ? 0 : read(code_.place(value), k, lane);
         if (value.isReg() && value.inverted() && !value.isZeroReg()) bits ^= 1;

@@ -69,7 +69,7 @@ class Multiprocessor {
       std::uint64_t next = kNever;
       for (const Quarter& quarter : quarters_)
         next = std::min(next, quarter.nextTry);
-      ORIAS_CHECK(over_ >= total_ || next != kNever, "warps wait for one another");
+      ORIAS_CHECK(over_ >= total_ || next != kNever, "deadlock between warps");
       now_ = std::max(now_ + 1, next);
     }
     return {static_cast<unsigned>(blocks_.size()), total_, instructions_, end_};

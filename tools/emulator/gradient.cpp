@@ -52,7 +52,7 @@ void Machine::readByGradients(const Operation& op, std::uint32_t lanes) {
     const auto from = texels(handle);
     if (!from) return;
     if (!isShape(from->texture(), geometry, false))
-      return stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
+      return stop("memcheck", fmt::format("the texture '{}' has a different geometry", from->texture().name));
     launch::Texels::Place place;
     if (hasLayers) place.layer = word(op, op.base, 0, lane);
     std::array<float, 3> byX{}, byY{};
@@ -83,7 +83,7 @@ Machine::callGradientFunction(const GradientFunction& function, unsigned lane,
   const auto from = texels(argument(0), function.hasSampler ? argument(GradientFunction::kSampler) : 0);
   if (!from) return result;
   if (from->texture().shape != function.shape) {
-    stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
+    stop("memcheck", fmt::format("the texture '{}' has a different geometry", from->texture().name));
     return result;
   }
   const std::uint32_t stack = warp().row(1)[lane];

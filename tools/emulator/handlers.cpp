@@ -9,7 +9,8 @@ using isa::Op;
 Operation::Handler handlerOf(Op op) {
   switch (op) {
   // Control flow.
-  case Op::BRA: return &Machine::branch;
+  case Op::BRA:
+  case Op::BRA_UNIFORM: return &Machine::branch;
   case Op::BRA_DIV: return &Machine::branchDivided;
   case Op::BRA_CONV: return &Machine::branchConverged;
   case Op::JMX: return &Machine::branchByNumber;
@@ -63,7 +64,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::STL: return &Machine::storeMemory;
   case Op::LDC: return &Machine::loadConstant;
   case Op::ULDC:
-  case Op::ULDC_INDEXED: return &Machine::loadConstantUniform;
+  case Op::ULDC_INDEXED:
+  case Op::LDCU: return &Machine::loadConstantUniform;
   case Op::LDSM: return &Machine::loadMatrix;
   case Op::STSM: return &Machine::storeMatrix;
   case Op::LDGSTS: return &Machine::copyToShared;
@@ -78,7 +80,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::REDG: return &Machine::atomic;
   case Op::ATOMG_CAS:
   case Op::ATOM_CAS:
-  case Op::ATOMS_CAS: return &Machine::atomicSwap;
+  case Op::ATOMS_CAS:
+  case Op::ATOMS_CAS_P: return &Machine::atomicSwap;
   case Op::ATOMG_FLOAT:
   case Op::ATOM_FLOAT:
   case Op::REDG_FLOAT: return &Machine::atomicFloat;
@@ -202,6 +205,7 @@ Operation::Handler handlerOf(Op op) {
 bool isFlow(Op op) {
   switch (op) {
   case Op::BRA:
+  case Op::BRA_UNIFORM:
   case Op::BRA_DIV:
   case Op::BRA_CONV:
   case Op::BRX:

@@ -4,6 +4,7 @@
 #include "encoder/isa/older_words.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/texture_table.h"
+#include "support/align.h"
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
@@ -51,7 +52,7 @@ Relocation convert(const cubin::Relocation& r) {
     out.bytes = r.type == Type::FunctionDescriptor64 ? 8 : 4;
     out.isHigh = r.type == Type::FunctionDescriptor32Hi32;
     break;
-  default: throw Error(fmt::format("a relocation of type {} is not known", static_cast<std::uint32_t>(r.type)));
+  default: throw Error(fmt::format("unknown relocation type {}", static_cast<std::uint32_t>(r.type)));
   }
   return out;
 }
@@ -83,9 +84,12 @@ void placeConstant(const cubin::Module& module, const cubin::Relocation& relocat
   const auto variable = std::ranges::find(module.variables, relocation.symbol, &cubin::Variable::name);
   if (variable == module.variables.end() || !variable->defined)
     throw Error(fmt::format("the object has no variable '{}'", relocation.symbol));
-  for (unsigned s = 0; s < inst.operandCount; ++s)
-    if (Operand& o = inst.operands[s]; o.kind == Operand::Kind::Const)
-      o.imm = static_cast<std::int32_t>(static_cast<std::int64_t>(variable->offset) + relocation.addend);
+  for (unsigned s = 0; s < inst.operandCount; ++s) {
+    Operand& o = inst.operands[s];
+    if (o.kind != Operand::Kind::Const && !o.isImm()) continue;
+    o.imm = static_cast<std::int32_t>(static_cast<std::int64_t>(variable->offset) + relocation.addend);
+    return; // behind the source of MOV stands its mask
+  }
 }
 
 /// Puts a function behind those that are there.
@@ -141,19 +145,27 @@ std::set<std::string> neededFunctions(const cubin::Module& module, const cubin::
   return needed;
 }
 
-/// The shared variables of an object: where they are, and behind them what has no size before the launch.
+/// No linker has placed the shared variables of an object. Those that the kernel or a function may use get places one
+/// after the other, and behind them is what has no size before the launch.
 void placeShared(Program& program, const cubin::Module& module, const cubin::Function& kernel) {
   if (!module.relocatable) return;
-  const std::uint32_t alignment = std::max(kernel.sharedAlignment, 1u);
-  const std::uint64_t dynamic = (kernel.staticSharedSize + alignment - 1) / alignment * alignment;
+  const auto isAnotherKernels = [&](const std::string& owner) {
+    return owner != kernel.name && std::ranges::any_of(module.functions, [&](const cubin::Function& f) {
+             return f.isEntry && f.name == owner;
+           });
+  };
+  Packing shared{.alignment = kernel.sharedAlignment};
   for (const cubin::Variable& v : module.variables)
-    if (v.space == cubin::Variable::Space::Shared && v.defined) program.sharedVariables[v.name] = v.offset;
+    if (v.space == cubin::Variable::Space::Shared && v.defined && !isAnotherKernels(v.owner))
+      program.sharedVariables[v.name] = shared.place(v.size, v.alignment);
+  shared.close();
+  program.staticShared = static_cast<std::uint32_t>(shared.end);
   for (const cubin::Function& f : module.functions)
     for (const cubin::Relocation& r : f.relocations)
       if (r.type == cubin::RelocationType::Abs32At32 &&
           std::ranges::none_of(module.variables,
                                [&](const cubin::Variable& v) { return v.name == r.symbol && v.defined; }))
-        program.sharedVariables.emplace(r.symbol, dynamic);
+        program.sharedVariables.emplace(r.symbol, shared.end);
 }
 
 /// Does code set the stack pointer from other registers? Then it takes memory from the stack of which no file tells the
@@ -199,7 +211,7 @@ Program load(const cubin::Module& module, std::string_view kernel) {
   program.kernel = function.name;
   for (const isa::Target& target : isa::Target::all())
     if (target.elfFlags() == module.abi.elfFlags) program.target = &target;
-  if (!program.target) throw Error("the cubin is for a chip that is not known");
+  if (!program.target) throw Error("the cubin is for an unknown target");
 
   addCode(program, module, function);
   const std::set<std::string> isNeeded = neededFunctions(module, function);
@@ -207,7 +219,7 @@ Program load(const cubin::Module& module, std::string_view kernel) {
     if (!other.isEntry && isNeeded.contains(other.name)) addCode(program, module, other);
   program.hasConvergenceBarriers = true;
   resolveLabels(program);
-  program.rows = {256, 64, 8, 8, 16};
+  program.rows = {256, 256, 8, 8, 16};
 
   for (const cubin::Parameter& p : function.parameters)
     program.parameters.push_back({p.offset, p.size, !p.handle.empty()});

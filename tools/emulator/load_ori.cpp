@@ -4,9 +4,11 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "encoder/isa/texture_table.h"
+#include "ori/analysis/guarded_defs.h"
 #include "ori/analysis/loops.h"
 #include "ori/jump_table.h"
 #include "ori/module.h"
+#include "support/align.h"
 #include "support/check.h"
 #include "tools/emulator/constants.h"
 #include "tools/emulator/program.h"
@@ -27,11 +29,7 @@ using isa::Operand;
 
 constexpr std::uint32_t kStackAlignment = 16;
 /// Virtual registers follow the physical ones.
-constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalRows = {256, 64, 8, 8, 16};
-
-std::uint32_t alignUp(std::uint32_t value, std::uint32_t alignment) {
-  return alignment > 1 ? (value + alignment - 1) / alignment * alignment : value;
-}
+constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalRows = {256, 256, 8, 8, 16};
 
 class Loader {
  public:
@@ -45,6 +43,7 @@ class Loader {
     program_.hasProductsUnderWay = function_.allocated;
     placeRegisters();
     placeFrame();
+    placeVariables();
     const std::vector<const ori::Block*> order = orderOfBlocks();
     start_.assign(function_.blockIdCount(), 0);
     for (std::size_t i = 0; i < order.size(); ++i)
@@ -113,12 +112,46 @@ class Loader {
     program_.frameBytes = isLaidOut ? 0 : end;
   }
 
+  /// In relocatable code addresses are symbols. The shared variables that the function may use get places one after the
+  /// other, and behind them is what has no size before the launch.
+  void placeVariables() {
+    Packing shared{.alignment = function_.sharedAlign}, constants;
+    const auto isUsable = [&](const ori::Variable& v) {
+      return v.space == ori::Space::Shared && (v.owner.empty() || v.owner == function_.name());
+    };
+    for (const ori::Variable& v : module_.variables)
+      if (isUsable(v) && v.linkage != ori::Linkage::External)
+        program_.sharedVariables[v.name] = shared.place(v.size, v.align);
+    shared.close();
+    for (const ori::Variable& v : module_.variables)
+      if (isUsable(v)) program_.sharedVariables.emplace(v.name, shared.end);
+    placedShared_ = static_cast<std::uint32_t>(shared.end);
+    for (const ori::Variable& v : module_.variables)
+      if (v.constOffset >= 0)
+        constants.end = std::max(constants.end, static_cast<std::uint64_t>(v.constOffset) + v.size);
+    for (const ori::Variable& v : module_.variables) {
+      const bool isPlaced = v.space != ori::Space::Const || v.constOffset >= 0;
+      constPlaces_.push_back(isPlaced ? static_cast<std::uint64_t>(std::max<std::int64_t>(v.constOffset, 0))
+                                      : constants.place(v.size, v.align));
+    }
+    for (const ori::Symbol& symbol : module_.symbols) {
+      Relocation& place = program_.symbols.emplace_back();
+      if (symbol.kind == ori::Symbol::Kind::Variable) place.symbol = symbol.name;
+    }
+  }
+
   Operand convert(Operand o) const {
+    if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() &&
+        module_.symbols[o.reg].kind == ori::Symbol::Kind::Variable) {
+      const std::uint32_t number = module_.symbols[o.reg].index;
+      if (module_.variables[number].space == ori::Space::Const)
+        return Operand::immediate(static_cast<std::int32_t>(constPlaces_[number]) + o.imm);
+    }
     if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() &&
         module_.symbols[o.reg].kind == ori::Symbol::Kind::DriverWord)
       return Operand::immediate(launch::kTextureEntryBytes);
     if (o.kind == Operand::Kind::Symbol && o.reg < module_.symbols.size() && module_.symbols[o.reg].isHandle())
-      throw Error("only a linker knows where the handles of textures stand in relocatable code");
+      throw Error("relocatable code with texture handles must be linked first");
     if (o.kind != Operand::Kind::Frame) return o;
     const std::int32_t offset = offsets_.at(o.reg) + o.imm;
     Operand number = Operand::immediate(offset);
@@ -161,6 +194,7 @@ class Loader {
       i.inst = isa::makeInst(instr->op);
       i.inst.mods = instr->mods;
       i.inst.guard = instr->guard();
+      i.leavesRestUndefined = ori::leavesRestUndefined(function_, *instr);
       i.inst.control = instr->control;
       // Calls of functions that are not part of the code, before they are set up: nobody can run them here.
       if (instr->op == Op::CALL_FUNCTION) {
@@ -177,8 +211,8 @@ class Loader {
         i.inst.operands[s] = convert(instr->op_(s).value());
       if (instr->op == Op::CALL_EXTERN && i.inst.operands[1].kind == Operand::Kind::Symbol)
         i.inst.operands[1] = Operand::immediate(slotOf(i.inst.operands[1].reg));
-      // What the driver would have written.
-      if (instr->op == Op::ADDRESS && i.inst.operands[1].isImm()) i.inst.op = Op::COPY;
+      // What the driver or a linker would have written.
+      if (instr->op == Op::ADDRESS) i.inst.op = Op::COPY;
       program_.hasConvergenceBarriers |= instr->op == Op::BSSY;
     }
     const ori::Instr* last = block.last;
@@ -259,12 +293,12 @@ class Loader {
       program_.clusters.shape = {bounds.reqnctapercluster[0], bounds.reqnctapercluster[1], bounds.reqnctapercluster[2]};
     program_.clusters.isExplicit = bounds.explicitcluster;
     program_.clusters.mostBlocks = bounds.maxclusterrank;
-    program_.staticShared = function_.sharedBytes;
+    program_.staticShared = std::max(function_.sharedBytes, placedShared_);
     program_.sharedAlignment = function_.sharedAlign;
     for (const ori::Variable& v : module_.variables) {
       if (v.linkage == ori::Linkage::External) continue;
       Variable out{v.name, v.space == ori::Space::Const, v.size, v.align, 0, {}, {}};
-      out.offset = static_cast<std::uint64_t>(std::max<std::int64_t>(v.constOffset, 0));
+      out.offset = out.isConstant ? constPlaces_[static_cast<std::size_t>(&v - module_.variables.data())] : 0;
       for (const std::uint8_t byte : v.init)
         out.init.push_back(std::byte{byte});
       for (const ori::DataRelocation& r : v.relocations)
@@ -283,8 +317,10 @@ class Loader {
   const ori::Module& module_;
   const ori::Function& function_;
   Program program_;
-  std::vector<std::uint32_t> start_;  ///< of each block
-  std::vector<std::int32_t> offsets_; ///< of each frame object
+  std::vector<std::uint32_t> start_;       ///< of each block
+  std::vector<std::int32_t> offsets_;      ///< of each frame object
+  std::vector<std::uint64_t> constPlaces_; ///< of each variable
+  std::uint32_t placedShared_ = 0;
 };
 
 } // namespace

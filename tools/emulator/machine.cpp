@@ -42,13 +42,13 @@ Machine::Machine(const Program& program, launch::Device& device, const launch::R
       runtime_(device, options, children_) {
   const launch::Dim3 block = device.launch.block;
   if (block.count() == 0 || block.count() > kMaxThreads)
-    throw Error(fmt::format("a block of {} threads; there may be 1 to {}", block.count(), kMaxThreads));
+    throw Error(fmt::format("a block of {} threads, expected 1 to {}", block.count(), kMaxThreads));
   if (options.timing) timing_.emplace(program, code_);
-  if (options.stats) figures_.emplace(program, code_, options.fullMachine);
+  if (options.stats) figures_.emplace(program, code_, options);
   threads_ = static_cast<std::uint32_t>(block.count());
   warpCount_ = (threads_ + kLanes - 1) / kLanes;
   localBase_ = kLocalTop - program.localBytes;
-  if (clusters_.isExplicit && !program.target->hasClusters())
+  if (clusters_.isExplicit && !program.target->has(isa::Capability::Clusters))
     throw Error(fmt::format("{} has no clusters", program.target->name()));
   ctas_.resize(clusters_.blocks());
   for (std::uint32_t rank = 0; rank < ctas_.size(); ++rank) {
@@ -74,7 +74,10 @@ launch::RunResult Machine::run() {
     stop("unsupported", error.what());
   }
   result_.completed = !stopped_;
-  if (figures_) result_.stats = figures_->report(device_.launch);
+  if (figures_) {
+    result_.stats = figures_->report(device_.launch);
+    result_.profile = figures_->profile();
+  }
   if (hasClaims_) result_.stats.emplace_back("uniform reads compared", static_cast<double>(claimsCompared_));
   return std::move(result_);
 }
@@ -187,7 +190,7 @@ void Machine::runWarp(Warp& w) {
   while (!stopped_) {
     Path& here = path();
     at_ = here.pc;
-    if (at_ >= code_.size()) return stop("unsupported", "control leaves the code");
+    if (at_ >= code_.size()) return stop("unsupported", "control flow leaves the code");
     const Operation& op = code_[at_];
     ++result_.warpInstructions;
     result_.threadInstructions += static_cast<std::uint64_t>(std::popcount(here.mask));
@@ -214,6 +217,7 @@ void Machine::runWarp(Warp& w) {
       leaveBlock();
       (this->*op.handler)(op, lanes);
     } else {
+      if (op.leavesRestUndefined) spoilResults(op, here.mask & ~lanes);
       if (lanes != 0) execute(op, lanes);
       leaveBlock();
       ++here.pc;
@@ -233,6 +237,21 @@ void Machine::runWarp(Warp& w) {
       if (warpCount_ * clusters_.blocks() == 1) continue;
       w.patience = patience_;
       return;
+    }
+  }
+}
+
+void Machine::spoilResults(const Operation& op, std::uint32_t lanes) {
+  constexpr std::uint32_t kSpoiled = 0x5bad5bad;
+  Warp& w = warp();
+  for (unsigned i = 0; i < op.writeCount; ++i) {
+    const Write& write = op.writes[i];
+    switch (write.to) {
+    case From::Lane: forEachLane(lanes, [&](unsigned lane) { w.r[write.row * kLanes + lane] = kSpoiled; }); break;
+    case From::Predicate: w.p[write.row] ^= lanes; break;
+    // One value for all lanes, which is defined if one of them executes the instruction.
+    case From::Uniform:
+    case From::UniformPredicate: break;
     }
   }
 }
@@ -273,7 +292,7 @@ std::uint32_t Machine::guardMask(const Operation& op) {
 }
 
 void Machine::execute(const Operation& op, std::uint32_t lanes) {
-  if (op.isUnknown) return stop("unsupported", "this instruction is not known");
+  if (op.isUnknown) return stop("unsupported", "unknown instruction");
   if (!warp().products.empty() && lanes != 0) checkProducts(op);
   if (changesRegisters_ && lanes != 0) checkRegisters(op);
   resolve(op, lanes);
@@ -440,7 +459,7 @@ void Machine::reportDeadlock() {
         text += fmt::format("{}CTA ({}, {}, {}) warp {} lanes {:#x} at {}", text.empty() ? "" : "; ", cta.id.x,
                             cta.id.y, cta.id.z, w->index, p.mask, program_.text(p.pc));
       }
-  stop("deadlock", "nobody can go on: " + text);
+  stop("deadlock", "deadlock: " + text);
 }
 
 } // namespace orias::emu

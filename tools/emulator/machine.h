@@ -88,6 +88,8 @@ class Machine {
   void perWarp(const Operation& op, std::uint32_t lanes);
   void uniformly(const Operation& op);
   std::uint32_t guardMask(const Operation& op);
+  /// Writes garbage to the results of these lanes.
+  void spoilResults(const Operation& op, std::uint32_t lanes);
   void countTurn(bool isBackward);
   /// Timing: the instruction is over. Those that it disturbed run again, and what was wrong is reported.
   void endTimed();

@@ -96,8 +96,8 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
         if (kind == Expect || kind == ExpectOnly) w.bytes += operand;
         if (kind == ByteOne) ++w.bytes;
         if (kind == Complete) w.bytes -= operand;
-        if (arrivals > w.pending) return stop("mbarrier", "more arrivals than a phase has");
-        if (endsNothing && arrivals == w.pending) return stop("mbarrier", "an arrival ends the phase that must not");
+        if (arrivals > w.pending) return stop("mbarrier", "more arrivals than the phase expects");
+        if (endsNothing && arrivals == w.pending) return stop("mbarrier", "an arrive.noComplete completes the phase");
         w.pending -= arrivals;
         if (drops) w.expected -= arrivals;
         const bool phase = w.phase;
@@ -133,7 +133,7 @@ void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
 void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
   enum { None, Arrival, Transaction };
   abandonCopies(lanes);
-  if (program_.target->smVersion() < 90) return arriveAfterOlderCopies(op, lanes);
+  if (!program_.target->has(isa::Capability::AsyncBarriers)) return arriveAfterOlderCopies(op, lanes);
   const bool isArrival = isa::getMod(op.inst, isa::Mod::Sub) == Arrival;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

@@ -62,7 +62,7 @@ void Machine::loadReduced(const Operation& op, std::uint32_t lanes) {
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     const std::vector<std::uint64_t> targets = device_.replicas(addressOf(op, lane));
-    if (targets.empty()) return stop("memcheck", "LDGMC of an address that is no multicast address");
+    if (targets.empty()) return stop("memcheck", "LDGMC of an address that is not a multicast address");
     std::vector<std::array<std::uint32_t, 4>> all(targets.size());
     for (std::size_t i = 0; i < targets.size(); ++i)
       if (!readMemory(Space::Global, targets[i], lane, {reinterpret_cast<std::byte*>(all[i].data()), words * 4}))

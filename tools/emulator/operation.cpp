@@ -188,6 +188,14 @@ void Code::bindSlot(Operation& to, unsigned slot) {
   case Operand::Kind::Label: to.target = operand.reg; break;
   case Operand::Kind::None: break;
   case Operand::Kind::Symbol:
+    if (operand.reg < program_.symbols.size() && !program_.symbols[operand.reg].symbol.empty()) {
+      Relocation symbol = program_.symbols[operand.reg];
+      symbol.addend += operand.imm;
+      to.preset[slot] = isa::LaneValue::of64(constants_.valueOf(symbol) >> (operand.sub == 1 ? 32 : 0));
+      break;
+    }
+    to.isUnknown = true;
+    break;
   case Operand::Kind::Frame: to.isUnknown = true; break;
   }
 }
@@ -199,6 +207,7 @@ void Code::bind(const Instruction& from, Operation& to) {
   to.phis = from.phis;
   to.targets = from.targets;
   hasPhis_ |= from.phis >= 0;
+  to.leavesRestUndefined = from.leavesRestUndefined;
   to.isUnknown = !from.isKnown;
   if (to.isUnknown) return;
   const isa::InstrDesc& row = isa::desc(to.inst.op);

@@ -48,6 +48,7 @@ struct Operation {
   From guardFrom = From::Predicate;
   bool guardIsInverted = false;
   bool isGuarded = false;
+  bool leavesRestUndefined = false; ///< where the guard is false, the results are undefined
   std::uint32_t guardRow = 0;
 
   std::uint8_t readCount = 0, writeCount = 0;

@@ -30,7 +30,7 @@ const Program& Kernels::program(const std::string& name) {
 }
 
 std::string Program::text(std::size_t index) const {
-  if (index >= code.size()) return fmt::format("{}+{:#x} (behind the code)", kernel, index * kWordBytes);
+  if (index >= code.size()) return fmt::format("{}+{:#x} (after the code)", kernel, index * kWordBytes);
   const Instruction& i = code[index];
   if (!isOri) {
     const std::uint64_t address = index * kWordBytes;

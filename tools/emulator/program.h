@@ -66,6 +66,7 @@ struct Instruction {
   std::int32_t targets = -1;          ///< JMX: index into Program::targets
   std::uint32_t block = 0;            ///< Ori: the block
   bool startsBlock = false;           ///< Ori: the first of its block
+  bool leavesRestUndefined = false;   ///< Ori: where the guard is false, the results are undefined
   const ori::Instr* origin = nullptr; ///< Ori: null for branches that the loader added
 };
 
@@ -113,7 +114,9 @@ class Program {
   std::vector<Variable> variables;
   std::map<std::string, std::uint64_t> sharedVariables; ///< of objects: their places in shared memory
   std::vector<Relocation> addressTable;                 ///< constant bank 4
-  std::vector<std::byte> constants2;                    ///< constant bank 2
+  /// Of Ori: what symbols stand for, by number; without a name, nobody knows.
+  std::vector<Relocation> symbols;
+  std::vector<std::byte> constants2; ///< constant bank 2
   std::vector<Relocation> constants2Relocations;
   /// What somebody calls uniform, to be checked while the code runs: virtual registers (of the files R and P) that all
   /// lanes read alike when they read them together, and blocks that all lanes of a warp run together. By id; empty:

@@ -24,7 +24,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   const launch::Dim3 block = device_.launch.block;
   const std::uint32_t thread = warp().firstThread + lane;
   const std::uint32_t bit = 1u << lane;
-  const bool isAligned = program_.target->hasClusters();
+  const bool isAligned = program_.target->has(isa::Capability::AlignedWindows);
   const std::uint64_t sharedWindow = isAligned ? kSharedWindow : kOlderSharedWindow;
   const std::uint64_t localWindow = isAligned ? kLocalWindow : kOlderLocalWindow;
   constexpr unsigned kFirstCounter = 100, kLastCounter = 131; // PM0 and the others: they count nothing
@@ -57,6 +57,7 @@ std::uint64_t Machine::specialRegister(unsigned number, unsigned lane) {
   case 81:
   case 83: return result_.warpInstructions >> 32;
   case 136: return cta_->rank; // CgaCtaId
+  case 138: return 0;          // CgaSize: which record of the constant bank holds; the emulator fills the first one
   case 255: return 0;
   default: stop("unsupported", fmt::format("the special register {}", isa::specialRegisterName(number))); return 0;
   }
@@ -197,7 +198,7 @@ void Machine::setRegisters(const Operation& op, std::uint32_t) {
   std::uint32_t& has = warp().registers;
   if (isAsking ? count < has : count > has)
     return stop("registers", fmt::format("a warp of {} registers {} {}", has,
-                                         isAsking ? "asks for no more than" : "gives back all but", count));
+                                         isAsking ? "requests at most" : "releases all but", count));
   has = count;
 }
 

@@ -65,7 +65,7 @@ std::optional<std::uint64_t> Machine::surfaceAddress(const Operation& op, unsign
                                                      unsigned bytes, bool countsTexels) {
   const launch::Texture& texture = surface.texture();
   if (shapeOf(isa::getMod(op.inst, Mod::Geometry)) != texture.shape) {
-    stop("memcheck", fmt::format("the surface '{}' has another shape", texture.name));
+    stop("memcheck", fmt::format("the surface '{}' has a different geometry", texture.name));
     return std::nullopt;
   }
   std::array<std::int64_t, 3> at{};
@@ -76,7 +76,7 @@ std::optional<std::uint64_t> Machine::surfaceAddress(const Operation& op, unsign
       texture.isLayered() ? static_cast<std::int32_t>(word(op, op.base, texture.dimensions(), lane)) : 0;
   const auto outside = outsideOf(op.inst);
   const auto address = surface.surfaceAddress(at, layer, bytes, outside);
-  if (!address && outside == Texels::Outside::Trap) stop("trap", "outside of a surface");
+  if (!address && outside == Texels::Outside::Trap) stop("trap", "outside the surface");
   return address;
 }
 
@@ -133,7 +133,7 @@ void Machine::reduceSurface(const Operation& op, std::uint32_t lanes) {
   const unsigned type = isa::getMod(op.inst, Mod::AtomType);
   const bool countsTexels = isa::getMod(op.inst, Mod::Sub) == 0;
   const bool isWide = type == kU64 || type == kS64 || type == kTexel64;
-  if (action == AtomOp::INC || action == AtomOp::DEC) return stop("unsupported", "counts in surfaces");
+  if (action == AtomOp::INC || action == AtomOp::DEC) return stop("unsupported", "atomic operations on surfaces");
   const unsigned bytes = isWide ? 8 : 4;
   for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));

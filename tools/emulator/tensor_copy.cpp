@@ -56,7 +56,7 @@ std::optional<TensorMap> Machine::tensorMap(std::uint64_t address, unsigned lane
       const std::vector<std::byte>& bank = constants_.bank(0);
       const std::uint64_t first = program_.target->paramBase() + (address - kParameterWindow) + at;
       if (first + kPiece > bank.size()) {
-        stop("memcheck", "the map of a tensor is not in the parameters");
+        stop("memcheck", "the tensor map is not in the parameters");
         return std::nullopt;
       }
       std::copy_n(bank.begin() + static_cast<std::ptrdiff_t>(first), kPiece, piece.begin());
@@ -79,7 +79,8 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
   const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
   if (!map) return;
-  if (map->rank != dimensions || map->isImage != isImage) return stop("memcheck", "the map of another kind of tensor");
+  if (map->rank != dimensions || map->isImage != isImage)
+    return stop("memcheck", "the tensor map is for a different kind of tensor");
   const unsigned first = loads ? 2 : 1;
   std::vector<std::int64_t> at;
   for (unsigned d = 0; d < dimensions; ++d)

@@ -95,13 +95,13 @@ std::optional<std::uint32_t> Machine::namedHandle(const Operation& op, unsigned 
 
 /// Behind the texture, from sm_90 on; 0: none.
 std::uint32_t Machine::namedSampler(const Operation& op, unsigned lane) const {
-  return op.uniform < 0 || program_.target->joinsSamplers() ? 0 : word(op, op.uniform, 1, lane);
+  return op.uniform < 0 || program_.target->has(isa::Capability::JoinedSamplers) ? 0 : word(op, op.uniform, 1, lane);
 }
 
 /// What a handle names; null, and the end of the run, when it names nothing. Before sm_90 it has the number of a
 /// sampler in its upper bits, and the highest is a mark.
 std::optional<Texels> Machine::texels(std::uint32_t handle, std::uint32_t sampler) {
-  if (program_.target->joinsSamplers()) {
+  if (program_.target->has(isa::Capability::JoinedSamplers)) {
     constexpr std::uint32_t kSampler = 0x7ff;
     sampler = handle >> isa::Target::kSamplerShift & kSampler;
     handle &= program_.target->handleNumberMask();
@@ -109,7 +109,7 @@ std::optional<Texels> Machine::texels(std::uint32_t handle, std::uint32_t sample
   auto found = device_.texels(handle, sampler);
   if (!found)
     stop("memcheck",
-         fmt::format("{:#x} and {:#x} are the handles of no texture or surface, and of no sampler", handle, sampler));
+         fmt::format("{:#x} and {:#x} are not handles of a texture or surface and a sampler", handle, sampler));
   return found;
 }
 
@@ -142,8 +142,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
   const bool isInQuad = way == Way::Filtered && mod(Mod::Sub3) != 0;
   if (geometry == kUnused || format > 1 || (way == Way::Filtered && (level == kAuto) != isInQuad) || mod(Mod::Sub2) > 1)
     return stop("unsupported", "derivatives between lanes, offsets of each texel, halves that are cut off");
-  if (isInQuad && !areWholeQuads(lanes))
-    return stop("unsupported", "derivatives between lanes that do not run together");
+  if (isInQuad && !areWholeQuads(lanes)) return stop("unsupported", "derivatives between diverged lanes");
   const bool hasLayers = geometry >= kLineLayers, hasHandle = mod(Mod::Bindless) != 0;
   const unsigned coordinates = coordinatesOf(geometry);
   const int high = isa::desc(op.inst.op).slotIndex("Rd2");
@@ -174,7 +173,7 @@ void Machine::readTexture(const Operation& op, std::uint32_t lanes) {
     const auto from = texels(handle, namedSampler(op, lane));
     if (!from) return;
     if (!isShape(from->texture(), geometry, hasSamples))
-      return stop("memcheck", fmt::format("the texture '{}' has another shape", from->texture().name));
+      return stop("memcheck", fmt::format("the texture '{}' has a different geometry", from->texture().name));
     if (isGradient) {
       std::array<float, 3> byX{}, byY{};
       for (unsigned d = 0; d < coordinates; ++d) {

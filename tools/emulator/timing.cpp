@@ -1,6 +1,7 @@
 #include "tools/emulator/timing.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/print.h"
 #include "encoder/isa/settled_reads.h"
 #include "encoder/isa/target.h"
 #include "support/check.h"
@@ -201,7 +202,7 @@ const std::uint32_t* Timing::rowSeen(const Operation& op, unsigned index, const 
   const Unit unit = unitOf(File::R, op.reads[index].row);
   if (clock_->count[unit] == 0) return row;
   const Touch* touch = touchOf(op, index);
-  ORIAS_CHECK(touch, "an operand that is read has no dependence");
+  ORIAS_CHECK(touch, "a source operand has no dependence");
   Row& seen = seen_[index];
   bool isCopied = false;
   forEachUnseen(unit, touch->access, lanes, [&](const Pending& p, std::uint32_t unseen) {
@@ -230,7 +231,7 @@ std::uint32_t Timing::wordSeen(const Operation& op, unsigned index, std::uint32_
   const Unit unit = unitOf(file, read.row);
   if (clock_->count[unit] == 0) return word;
   const Touch* touch = touchOf(op, index);
-  ORIAS_CHECK(touch, "an operand that is read has no dependence");
+  ORIAS_CHECK(touch, "a source operand has no dependence");
   return bitsSeen(unit, touch->access, word, lanes);
 }
 
@@ -289,7 +290,7 @@ void Timing::checkOverwrite(const Touch& touch, const Pending& p, std::uint32_t 
     if (clock_->now - p.issued >= latency.cycles) return;
     needed = latency.cycles;
   }
-  report(p, needed, p.isWrite ? "is written again" : "is overwritten while it is still to be read");
+  report(p, needed, p.isWrite ? "is written again" : "is overwritten before it is read");
   if (p.isWrite) {
     lost |= lanes;
     return;
@@ -384,8 +385,7 @@ void Timing::takeScoreboards() {
 }
 
 void Timing::report(const Pending& p, unsigned needed, const char* what) {
-  static constexpr std::array<const char*, isa::kFileCount> kPrefix = {"R", "UR", "P", "UP", "B"};
-  const std::string name = fmt::format("{}{}", kPrefix[p.unit >> 8], p.unit & 0xff);
+  const std::string name = fmt::format("{}{}", isa::fileName(static_cast<isa::File>(p.unit >> 8)), p.unit & 0xff);
   const std::string by = program_.text(p.producer);
   const char* verb = p.isWrite ? "written" : "read";
   if (p.isLate)

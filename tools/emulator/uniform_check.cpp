@@ -38,8 +38,7 @@ void Machine::checkClaims(const Operation& op, std::uint32_t lanes) {
       ++claimsCompared_;
       if (bits != 0 && bits != mask)
         finding("uniform",
-                fmt::format("%r{} is called uniform; the lanes {:#x} of {:#x} that read it find it true (CTA "
-                            "({}, {}, {}), warp {})",
+                fmt::format("%r{} is marked uniform; it is true in lanes {:#x} of {:#x} (CTA ({}, {}, {}), warp {})",
                             claim, bits, mask, cta_->id.x, cta_->id.y, cta_->id.z, warp().index));
     }
   }
@@ -61,8 +60,7 @@ void Machine::checkClaim(const Operation& op, unsigned index, std::uint32_t lane
     const auto lane = static_cast<unsigned>(std::countr_zero(rest));
     if (value(lane) == value(first)) continue;
     return finding("uniform",
-                   fmt::format("%r{} is called uniform; lane {} reads {:#x}, lane {} {:#x} (CTA ({}, {}, {}), "
-                               "warp {})",
+                   fmt::format("%r{} is marked uniform; lane {} reads {:#x}, lane {} {:#x} (CTA ({}, {}, {}), warp {})",
                                claim, first, value(first), lane, value(lane), cta_->id.x, cta_->id.y, cta_->id.z,
                                warp().index));
   }
@@ -72,7 +70,7 @@ void Machine::checkBlockClaim(const Operation& op) {
   if (!op.startsBlock || op.block >= program_.uniformBlocks.size() || !program_.uniformBlocks[op.block]) return;
   if (path().mask == warp().live) return;
   finding("uniform",
-          fmt::format("the block is called uniform; lanes {:#x} of {:#x} enter it (CTA ({}, {}, {}), warp {})",
+          fmt::format("the block is marked uniform; lanes {:#x} of {:#x} enter it (CTA ({}, {}, {}), warp {})",
                       path().mask, warp().live, cta_->id.x, cta_->id.y, cta_->id.z, warp().index));
 }
 

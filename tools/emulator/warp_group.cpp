@@ -173,7 +173,7 @@ const std::uint32_t* sumBefore(Warp& warp, std::uint32_t row) {
 } // namespace
 
 void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
-  if (lanes != ~0u) return stop("unsupported", "a matrix instruction with lanes missing");
+  if (lanes != ~0u) return stop("unsupported", "a matrix instruction with inactive lanes");
   if (isReplaying_) return; // what disturbed it has been reported
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto group = static_cast<std::size_t>(row.slotIndex("gsb"));
@@ -219,7 +219,7 @@ void Machine::multiplyGroup(const Operation& op, std::uint32_t lanes) {
   const bool isTransposedB = isa::getMod(op.inst, Mod::Sub2) != 0 && x.bits == 16;
 
   if (!fromB.holds(x.depth, x.bits, isTransposedB) || (aIsInMemory && !fromA.holds(x.held(), x.bits, isTransposedA)))
-    return stop("unsupported", "rows of a matrix that are longer than its swizzle");
+    return stop("unsupported", "matrix rows that are longer than the swizzle");
 
   std::vector<double> a(std::size_t{kRows} * x.held()), b(std::size_t{columns} * x.depth);
   std::vector<unsigned> columnsOfA(a.size()); // where its elements stand
@@ -339,8 +339,8 @@ void Machine::checkProducts(const Operation& op) {
 }
 
 void Machine::reportProduct(const PendingProduct& product, std::uint32_t row, bool isWrite) {
-  finding("product under way", fmt::format("R{} is {} before {} has been waited for", row, isWrite ? "written" : "read",
-                                           program_.text(product.at)));
+  finding("wgmma in flight",
+          fmt::format("R{} is {} before a wait for {}", row, isWrite ? "written" : "read", program_.text(product.at)));
 }
 
 } // namespace orias::emu

@@ -13,7 +13,7 @@ namespace orias::gpu {
 int inChild(const std::function<int()>& body) {
   std::fflush(nullptr); // or both would write it
   const pid_t child = fork();
-  if (child < 0) throw Error("no process can be made");
+  if (child < 0) throw Error("cannot create a process");
   if (child == 0) {
     const int status = body();
     std::fflush(nullptr);
@@ -21,7 +21,7 @@ int inChild(const std::function<int()>& body) {
   }
   int status = 0;
   while (waitpid(child, &status, 0) < 0)
-    if (errno != EINTR) throw Error("a process cannot be waited for");
+    if (errno != EINTR) throw Error("cannot wait for a process");
   if (!WIFEXITED(status)) throw Error(fmt::format("the process of a launch was killed by signal {}", WTERMSIG(status)));
   return WEXITSTATUS(status);
 }

@@ -20,14 +20,15 @@ using Words = std::vector<std::string>;
 
 po::options_description shownOptions() {
   po::options_description result("Options", 100, 60);
-  result.add_options()("opt-level,O", po::value<unsigned>()->value_name("N"), "of our cubin: 0 to 4, 3 is the default");
-  result.add_options()("ptxas", "run the cubin that ptxas makes, too: $ORIAS_PEERS_DIR/ptxas or the one on the PATH");
-  result.add_options()("cubin", po::value<Words>()->value_name("FILE"), "run this cubin, too; may be repeated");
+  result.add_options()("opt-level,O", po::value<unsigned>()->value_name("N"),
+                       "set the optimization level of orias, 0 to 4 [3]");
+  result.add_options()("ptxas", "also run the cubin of ptxas ($ORIAS_PEERS_DIR/ptxas, else from PATH)");
+  result.add_options()("cubin", po::value<Words>()->value_name("FILE"), "also run this cubin; may be repeated");
   result.add_options()("repeat", po::value<unsigned>()->value_name("N"),
-                       "timed launches; 20 is the default, 0 checks the results only");
-  result.add_options()("warm-up", po::value<unsigned>()->value_name("N"), "launches before those; 3 is the default");
+                       "time N launches; 0 checks only the results [20]");
+  result.add_options()("warm-up", po::value<unsigned>()->value_name("N"), "run N warm-up launches first [3]");
   result.add_options()("library", po::value<std::string>()->value_name("FILE"),
-                       "the CUDA driver; $ORIAS_CUDA_DRIVER or libcuda.so.1 without it");
+                       "use this CUDA driver library [$ORIAS_CUDA_DRIVER or libcuda.so.1]");
   result.add_options()("help,h", "print this text");
   return result;
 }
@@ -42,7 +43,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (line.help) return line;
   if (has("opt-level")) {
     line.assembleOptions.optLevel = values["opt-level"].as<unsigned>();
-    if (line.assembleOptions.optLevel > 4) throw UsageError("--opt-level goes from 0 to 4");
+    if (line.assembleOptions.optLevel > 4) throw UsageError("--opt-level must be 0 to 4");
   }
   line.withPtxas = has("ptxas");
   if (has("cubin")) line.cubins = values["cubin"].as<Words>();
@@ -50,22 +51,22 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (has("warm-up")) line.timing.warmUps = values["warm-up"].as<unsigned>();
   const char* library = std::getenv("ORIAS_CUDA_DRIVER");
   line.library = has("library") ? values["library"].as<std::string>() : library ? library : "libcuda.so.1";
-  if (!has(tools::kInputs)) throw UsageError("no launch file is named; --help tells more");
+  if (!has(tools::kInputs)) throw UsageError("no launch file is given; see --help");
   line.launchFiles = values[tools::kInputs].as<Words>();
-  if (!line.cubins.empty() && line.launchFiles.size() > 1) throw UsageError("--cubin goes with one launch file");
+  if (!line.cubins.empty() && line.launchFiles.size() > 1) throw UsageError("--cubin needs exactly one launch file");
   return line;
 }
 
 std::string helpText() {
   std::ostringstream out;
   out << "Usage: orias-gpu [options] LAUNCH.json...\n\n"
-         "Runs launches on the first GPU of this computer: from the cubin that orias makes of the launch's PTX, and\n"
-         "from others. Compares what they leave in memory with what the launch file expects and with the PTX\n"
-         "interpreter, and times the kernels.\n\n"
+         "Runs launches on the first GPU of this computer, with the cubin that orias compiles and with others. "
+         "Compares\n"
+         "the resulting memory with the launch file and the PTX interpreter, and times the kernels.\n\n"
       << shownOptions()
       << "\nExit status: 0 results as expected, 1 wrong results or inputs that cannot be read, 2 errors in the "
          "command\n"
-         "line, 3 a fault of orias-gpu, 77 there is no GPU.\n";
+         "line, 3 internal error, 77 no GPU.\n";
   return out.str();
 }
 

@@ -46,7 +46,7 @@ Cuda::~Cuda() {
 void Cuda::check(int result, const char* call) const {
   if (result == 0) return;
   const char* name = nullptr;
-  if (cuGetErrorName(result, &name) != 0 || !name) name = "an error that the driver cannot name";
+  if (cuGetErrorName(result, &name) != 0 || !name) name = "unknown driver error";
   throw CudaError(result, fmt::format("{}: {} ({})", call, name, result));
 }
 

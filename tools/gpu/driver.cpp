@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kProgram = "orias-gpu";
 constexpr std::string_view kFaultNote =
-    "this is a fault of orias-gpu; the launch file and the program are needed to look into it";
+    "internal error of orias-gpu; please report it with the launch file and the program";
 
 /// What the PTX interpreter leaves; null where it does not get through, or there is no PTX.
 using Reference = std::unique_ptr<const launch::Device>;
@@ -86,7 +86,7 @@ ExitStatus runCandidate(const Candidate& candidate, const launch::Launch& launch
 ExitStatus runLaunch(const std::string& file, const CommandLine& line) {
   const launch::Launch launch = launch::readLaunchFile(file);
   const std::string path = launch::programPath(launch, file);
-  if (path.empty()) throw tools::UsageError(fmt::format("'{}' names no program", file));
+  if (path.empty()) throw tools::UsageError(fmt::format("'{}' does not name a program", file));
   const std::string text = tools::readWholeFile(path);
 
   Reference reference;

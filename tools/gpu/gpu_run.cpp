@@ -42,10 +42,8 @@ class Session {
  public:
   Session(const Cuda& cuda, std::span<const std::byte> cubin, launch::Device& device)
       : cuda_(cuda), launch_(device.launch), device_(device) {
-    if (!launch_.textures.empty())
-      throw Error("launches with textures are not run on a GPU: nobody makes the textures");
-    if (!launch_.multicasts.empty())
-      throw Error("launches with multicast objects are not run on a GPU: nobody makes the objects");
+    if (!launch_.textures.empty()) throw Error("launches with textures are not supported on a GPU");
+    if (!launch_.multicasts.empty()) throw Error("launches with multicast objects are not supported on a GPU");
     ORIAS_CUDA_CALL(cuda_, cuModuleLoadData, &module_, cubin.data());
     ORIAS_CUDA_CALL(cuda_, cuModuleGetFunction, &function_, module_, launch_.kernel.c_str());
     if (launch_.dynamicShared > kDefaultDynamicShared)

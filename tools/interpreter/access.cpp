@@ -19,8 +19,8 @@ std::string_view spaceText(Space space) {
 }
 
 [[noreturn]] void misaligned(Space space, std::uint64_t address, std::uint64_t size) {
-  throw Stop{"memcheck", fmt::format("access of {} bytes to {} address {:#x}, which is not a multiple of it", size,
-                                     spaceText(space), address)};
+  throw Stop{"memcheck",
+             fmt::format("misaligned access of {} bytes to {} address {:#x}", size, spaceText(space), address)};
 }
 
 [[noreturn]] void outOfBounds(Thread& t, Space space, std::uint64_t address, std::uint64_t size, std::uint64_t end) {
@@ -36,9 +36,8 @@ std::string_view spaceText(Space space) {
 }
 
 void uninitialised(Thread& t, Space space, std::uint64_t address, std::uint64_t size) {
-  t.machine->report(
-      t, "memcheck",
-      fmt::format("reads {} bytes at {} address {:#x} that nobody wrote", size, spaceText(space), address));
+  t.machine->report(t, "memcheck",
+                    fmt::format("reads {} uninitialized bytes at {} address {:#x}", size, spaceText(space), address));
 }
 
 /// The block whose shared memory an address is in. Its rank leaves the address.
@@ -93,7 +92,7 @@ void watch(Thread& t, Space space, std::uint64_t address, std::size_t size, std:
   const Races::Strength strength = t.machine->strengthOf(t);
   const auto report = [&](std::uint64_t at, const std::string& other, bool withWrite) {
     t.machine->report(t, "racecheck",
-                      fmt::format("{} {} address {:#x}, which {} {} and nothing orders the two,",
+                      fmt::format("{} {} address {:#x}, which {} {} without synchronization between them,",
                                   isWrite ? "writes" : "reads", spaceText(space), at, other,
                                   withWrite ? "wrote" : "read"));
   };

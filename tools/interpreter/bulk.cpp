@@ -57,7 +57,8 @@ void copyBulk(Thread& t, const Inst& i) {
   const auto& bulk = *static_cast<const Bulk*>(i.detail);
   const std::uint64_t to = t.r[i.list[0]], from = t.r[i.list[1]], barrier = t.r[i.a];
   const auto size = get<std::uint32_t>(t, i.list[2]);
-  if (size % kUnit != 0) throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, no multiple of 16", size)};
+  if (size % kUnit != 0)
+    throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, which is not a multiple of 16", size)};
   if (bulk.hasBarrier) checkSameBlock(to, barrier);
   if (!bulk.isMulticast) {
     copyTo(t, bulk, to, from, size);
@@ -109,7 +110,7 @@ void writeRemote(Thread& t, const Inst& i) {
   std::uint64_t at = t.r[i.a];
   const Location place = locate(space, at);
   if (place.space != Space::Shared && place.space != Space::Cluster)
-    throw Stop{"memcheck", "an address that is not in the shared memory of the cluster"};
+    throw Stop{"memcheck", "an address outside the shared memory of the cluster"};
   const std::uint64_t barrier = locate(space, t.r[i.b]).address;
   checkSameBlock(place.address, barrier);
   for (const std::uint32_t slot : i.list) {
@@ -160,8 +161,7 @@ std::vector<std::uint32_t> multicastRanks(const Thread& t, std::uint16_t mask) {
 
 void checkSameBlock(std::uint64_t data, std::uint64_t barrier) {
   if (data >> kRankBit == (barrier & 0xffffffff) >> kRankBit) return;
-  throw Stop{"memcheck",
-             "the barrier that is to hear of the data is in the shared memory of another block than the data"};
+  throw Stop{"memcheck", "the mbarrier is not in the shared memory of the block that receives the data"};
 }
 
 bool translateBulk(FunctionTranslator& t) {

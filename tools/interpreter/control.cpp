@@ -80,7 +80,7 @@ void call(Thread& t, const Inst& i) {
     callee = it->second;
   }
   if (callee->params.size() != site.args.size() || callee->returns.size() != site.returns.size())
-    throw Stop{"call", "the callee takes another number of arguments"};
+    throw Stop{"call", "the number of arguments does not match the callee"};
   enter(t, *callee, &site);
   const Frame& caller = t.frames[t.frames.size() - 2];
   for (std::size_t k = 0; k < site.args.size(); ++k)
@@ -106,7 +106,7 @@ void callOutside(Thread& t, const Inst& i) {
   outside.thread = fmt::format("thread ({}, {}, {}) of CTA ({}, {}, {}){}", t.tid.x, t.tid.y, t.tid.z, t.cta->id.x,
                                t.cta->id.y, t.cta->id.z, t.machine->device.grid);
   if (site.args.size() != site.outside->arguments.size())
-    throw Stop{"call", "the callee takes another number of arguments"};
+    throw Stop{"call", "the number of arguments does not match the callee"};
   for (std::size_t k = 0; k < site.args.size(); ++k) {
     const Place& place = site.args[k];
     if (place.inMemory && place.size > sizeof(std::uint64_t)) { // words
@@ -200,7 +200,7 @@ void allocaHandler(Thread& t, const Inst& i) {
   const std::uint64_t align = static_cast<std::uint64_t>(i.imm);
   const std::uint64_t at = (t.localTop + align - 1) / align * align;
   const std::uint64_t end = at + t.r[i.a];
-  if (end > (1u << 24) || end < at) throw Stop{"stack", "the stack is full"};
+  if (end > (1u << 24) || end < at) throw Stop{"stack", "stack overflow"};
   t.localTop = end;
   if (t.local.bytes.size() < end) t.local.resize(end, t.machine->options.memcheck);
   t.r[i.d] = at;

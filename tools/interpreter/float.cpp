@@ -146,7 +146,7 @@ void refuseOutOfBounds(FunctionTranslator& t) {
        ++thread.uncounted;
        const std::uint64_t bits = thread.r[i.a];
        if ((bits & 0xffff) == 0xffff || (bits >> 16 & 0xffff) == 0xffff)
-         throw Stop{"unsupported", "fma.oob of a NaN that may stand for what is out of bounds"};
+         throw Stop{"unsupported", "fma.oob of a NaN that may represent an out-of-bounds value"};
      }).a = source;
   }
 }

@@ -39,7 +39,7 @@ using Matrix = std::vector<std::uint64_t>;
 template <typename F> Matrix gather(Lanes lanes, F fragmentOf) {
   Matrix matrix;
   for (const Thread* t : lanes) {
-    if (!t) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+    if (!t) throw Stop{"unsupported", "a matrix instruction with inactive lanes"};
     const Fragment& f = fragmentOf(*t);
     matrix.resize(std::size_t{f.rows()} * f.columns());
     for (unsigned v = 0; v < f.values(); ++v)

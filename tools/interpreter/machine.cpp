@@ -16,7 +16,7 @@ namespace {
 
 launch::ClusterDemands demandsOf(const ptx::Function& kernel) {
   const ptx::PerformanceDirectives& said = kernel.performance;
-  if (said.blocksareclusters) throw Error("a kernel whose grid counts clusters (.blocksareclusters) is not run");
+  if (said.blocksareclusters) throw Error("kernels with .blocksareclusters are not supported");
   launch::ClusterDemands demands;
   const auto& shape = said.reqnctapercluster;
   if (shape[0] != 0) demands.shape = {shape[0], std::max(shape[1], 1u), std::max(shape[2], 1u)};
@@ -46,7 +46,7 @@ void enter(Thread& t, const Code& code, const CallSite* site) {
   frame.base = t.frames.empty() ? 0 : t.frame().base + t.frame().code->slots();
   frame.localBefore = t.localTop;
   frame.localBase = (t.localTop + 15) / 16 * 16;
-  if (frame.localBase + code.frameBytes > kMaxLocalBytes) throw Stop{"stack", "the stack is full"};
+  if (frame.localBase + code.frameBytes > kMaxLocalBytes) throw Stop{"stack", "stack overflow"};
   t.localTop = frame.localBase + code.frameBytes;
   if (t.local.bytes.size() < t.localTop) t.local.resize(t.localTop, t.machine->options.memcheck);
   std::fill(t.local.bytes.begin() + static_cast<std::ptrdiff_t>(frame.localBase),
@@ -341,7 +341,7 @@ void Machine::reportDeadlock() {
     for (const Cta& cta : cluster->ctas)
       for (const Thread& t : cta.threads)
         note(t);
-  std::string text = "no thread can go on;";
+  std::string text = "deadlock;";
   for (const auto& [place, threads] : waits) {
     text += fmt::format(
         " {} at {} wait:", threads.size() == 1 ? "one thread" : fmt::format("{} threads", threads.size()), place);

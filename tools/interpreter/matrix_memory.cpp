@@ -19,7 +19,7 @@ void meetAll(Thread& t, const Inst& i) {
 
 void needAll(Lanes lanes) {
   for (const Thread* t : lanes)
-    if (!t) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+    if (!t) throw Stop{"unsupported", "a matrix instruction with inactive lanes"};
 }
 
 // ---- 8x8 matrices of 16 bits: lane l holds elements 2 (l % 4) and the next of row l / 4. imm: offset of the address;

@@ -32,7 +32,7 @@ const Access& accessOf(const Inst& i) {
 std::vector<std::uint64_t> targetsOf(const Thread& t, const Inst& i) {
   const std::uint64_t address = t.r[i.a] + static_cast<std::uint64_t>(i.imm);
   auto targets = t.machine->device.replicas(address);
-  if (targets.empty()) throw Stop{"memcheck", "multimem with an address that is no multicast address"};
+  if (targets.empty()) throw Stop{"memcheck", "multimem with an address that is not a multicast address"};
   return targets;
 }
 

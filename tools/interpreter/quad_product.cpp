@@ -44,7 +44,7 @@ SumPlace sumPlace(unsigned lane, unsigned value, Type type) {
 
 void multiplyQuads(Lanes lanes) {
   for (const Thread* t : lanes)
-    if (!t) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+    if (!t) throw Stop{"unsupported", "a matrix instruction with inactive lanes"};
   for (unsigned number = 0; number < kProducts; ++number) {
     std::array<std::array<std::uint64_t, kDepth>, kRows> a{}, b{};
     std::array<std::array<std::uint64_t, kRows>, kRows> c{};

@@ -36,7 +36,7 @@ std::vector<unsigned> columnsOf(Lanes lanes, const Sparsity& s) {
   for (unsigned row = 0; row < kRows; ++row)
     for (unsigned chunk = 0; chunk < chunks; ++chunk) {
       const MetadataPlace at = placeOf(s, chunks, row, chunk);
-      if (!lanes[at.lane]) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+      if (!lanes[at.lane]) throw Stop{"unsupported", "a matrix instruction with inactive lanes"};
       const unsigned code = static_cast<unsigned>(lanes[at.lane]->r[s.slot] >> at.shift & 0xf);
       const unsigned first = code & 3, second = code >> 2, begin = chunk * elements;
       const bool isDefined =

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> addressIn(const Thread& t, const SurfaceAccess& acc
   auto at = where.integers();
   if (access.countsTexels) at[0] *= surface.texture().texelBytes();
   const auto found = surface.surfaceAddress(at, static_cast<std::int32_t>(where.layer), bytes, access.outside);
-  if (!found && access.outside == Texels::Outside::Trap) throw Stop{"trap", "outside of a surface"};
+  if (!found && access.outside == Texels::Outside::Trap) throw Stop{"trap", "outside the surface"};
   return found;
 }
 

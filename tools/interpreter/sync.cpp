@@ -168,7 +168,7 @@ void tryWarp(Cta& cta, Barrier& barrier, Warp& warp) {
 void barrier(Thread& t, const Inst& i) {
   const auto id = get<std::uint32_t>(t, i.a);
   const auto count = get<std::uint32_t>(t, i.b);
-  if (id >= t.cta->barriers.size()) throw Stop{"barrier", fmt::format("there is no barrier {}", id)};
+  if (id >= t.cta->barriers.size()) throw Stop{"barrier", fmt::format("undefined barrier {}", id)};
   if (count % 32 != 0) throw Stop{"barrier", fmt::format("{} threads are not a whole number of warps", count)};
   Barrier& b = t.cta->barriers[id];
   const bool underWay =
@@ -201,15 +201,14 @@ void completeCluster(Cluster& cluster) {
 constexpr std::uint16_t kRelaxed = 1;
 void clusterArrive(Thread& t, const Inst& i) {
   Cluster& cluster = *t.cta->cluster;
-  if (t.clusterPhase)
-    throw Stop{"memcheck", "arrives at the cluster's barrier again and has not waited for its first arrival"};
+  if (t.clusterPhase) throw Stop{"memcheck", "arrives at the cluster barrier twice without a wait in between"};
   t.clusterPhase = cluster.phase;
   ++cluster.arrived;
   if (cluster.races) cluster.races->clusterArrive(t.number, i.option != kRelaxed);
   completeCluster(cluster);
 }
 void clusterWait(Thread& t, const Inst& i) {
-  if (!t.clusterPhase) throw Stop{"memcheck", "waits at the cluster's barrier without having arrived"};
+  if (!t.clusterPhase) throw Stop{"memcheck", "waits at the cluster barrier before it has arrived"};
   Cluster& cluster = *t.cta->cluster;
   const bool isOver = *t.clusterPhase != cluster.phase;
   t.clusterPhase.reset();
@@ -274,7 +273,7 @@ void leaveCluster(const Thread& t) {
     const launch::Dim3& id = cluster.ctas[*warp / t.cta->warps.size()].id;
     t.machine->report(
         t, "racecheck",
-        fmt::format("the block exits while block ({},{},{}) may still reach for its shared memory,", id.x, id.y, id.z));
+        fmt::format("the block exits while block ({},{},{}) may still access its shared memory,", id.x, id.y, id.z));
   }
 }
 

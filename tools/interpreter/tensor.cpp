@@ -62,7 +62,7 @@ void copyBox(Thread& t, const Inst& i) {
   const Copy& copy = *static_cast<const Copy*>(i.detail);
   const TensorMap map = readMap(t, Space::Generic, t.r[i.list[kMap]]);
   if (map.rank != copy.coordinates.size() || map.isImage != copy.isImage)
-    throw Stop{"memcheck", "the map of another kind of tensor"};
+    throw Stop{"memcheck", "the tensor map is for a different kind of tensor"};
   std::vector<std::int64_t> at;
   for (const std::uint32_t slot : copy.coordinates)
     at.push_back(static_cast<std::int32_t>(t.r[slot]));

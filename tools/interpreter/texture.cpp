@@ -77,8 +77,8 @@ namespace {
 Texels texelsOf(const Thread& t, std::uint32_t texture, std::uint32_t sampler) {
   const auto texels = t.machine->device.texels(texture, sampler);
   if (!texels)
-    throw Stop{"memcheck", fmt::format("{:#x} and {:#x} are the handles of no texture or surface, and of no sampler",
-                                       texture, sampler)};
+    throw Stop{"memcheck",
+               fmt::format("{:#x} and {:#x} are not handles of a texture or surface and a sampler", texture, sampler)};
   return *texels;
 }
 
@@ -94,7 +94,7 @@ Texels texelsOf(const Thread& t, const TexelAddress& address) {
   };
   const Texels texels = texelsOf(t, handle(0), handle(1));
   if (texels.texture().shape != address.shape)
-    throw Stop{"memcheck", fmt::format("the texture '{}' has another shape", texels.texture().name)};
+    throw Stop{"memcheck", fmt::format("the texture '{}' has a different geometry", texels.texture().name)};
   return texels;
 }
 
@@ -217,7 +217,7 @@ bool isOfSampler(const FunctionTranslator& t, Mod asked) {
 
 void querySampler(Thread& t, const Inst& i) {
   const launch::Sampler* sampler = t.machine->device.sampler(get<std::uint32_t>(t, i.a));
-  if (!sampler) throw Stop{"memcheck", fmt::format("{:#x} is the handle of no sampler", t.r[i.a])};
+  if (!sampler) throw Stop{"memcheck", fmt::format("{:#x} is not a sampler handle", t.r[i.a])};
   put<std::uint32_t>(t, i.d, launch::factOf(*sampler, *factAsked(static_cast<Mod>(i.option))));
 }
 

@@ -1,3 +1,4 @@
+#include "support/align.h"
 #include "support/check.h"
 #include "tools/interpreter/translate.h"
 
@@ -16,10 +17,6 @@ namespace {
 
 /// Constants are numbered from here until their place behind the registers is known.
 constexpr std::uint32_t kConstantFlag = 1u << 31;
-
-std::uint64_t roundUp(std::uint64_t value, std::uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 std::uint64_t lowBits(std::uint64_t value, unsigned bits) {
   return bits >= 64 ? value : value & ((std::uint64_t{1} << bits) - 1);
@@ -141,7 +138,7 @@ void FunctionTranslator::finish() {
     for (Place& p : site->returns)
       place(p.slot);
   }
-  code_.frameBytes = roundUp(code_.frameBytes, 16);
+  code_.frameBytes = alignUp(code_.frameBytes, 16);
 }
 
 Inst& FunctionTranslator::emit(Handler handler) {
@@ -230,7 +227,7 @@ std::uint64_t FunctionTranslator::frameOffset(ptx::VariableId id) {
   const auto [it, isNew] = frameOffsets_.try_emplace(id, 0);
   if (isNew) {
     const ptx::Variable& variable = module().variable(id);
-    code_.frameBytes = roundUp(code_.frameBytes, std::max<std::uint64_t>(variable.align, 1));
+    code_.frameBytes = alignUp(code_.frameBytes, std::max<std::uint64_t>(variable.align, 1));
     it->second = code_.frameBytes;
     code_.frameBytes += variable.byteSize();
   }

@@ -1,4 +1,5 @@
 #include "encoder/isa/texture_table.h"
+#include "support/align.h"
 #include "support/check.h"
 #include "tools/interpreter/translate.h"
 
@@ -11,10 +12,6 @@ namespace orias::interp {
 using ptx::StateSpace;
 
 namespace {
-
-std::uint64_t roundUp(std::uint64_t value, std::uint64_t align) {
-  return (value + align - 1) / align * align;
-}
 
 std::uint64_t alignOf(const ptx::Variable& variable) {
   return std::max<std::uint64_t>(variable.align, 1);
@@ -34,7 +31,7 @@ std::uint64_t handleNumber(ptx::Type type, std::uint64_t handle) {
 } // namespace
 
 void unsupported(Thread&, const Inst&) {
-  throw Stop{"unsupported", "the interpreter does not know this instruction"};
+  throw Stop{"unsupported", "the interpreter does not support this instruction"};
 }
 
 std::unique_ptr<Program> translate(const ptx::Module& module, std::string_view kernel, launch::Device& device) {
@@ -57,7 +54,7 @@ void ModuleTranslator::translate(std::string_view kernelName) {
     FunctionTranslator(*this, module.function(id), *program_.functions.at(id)).translate();
   }
   // Static variables are known now; extern ones come behind them.
-  const std::uint64_t dynamic = roundUp(program_.staticShared, kDynamicSharedAlign);
+  const std::uint64_t dynamic = alignUp(program_.staticShared, kDynamicSharedAlign);
   for (const auto& [id, code] : program_.functions)
     for (std::uint64_t& value : code->constants)
       if (value >= kExternShared && value - kExternShared < kWindowBytes) value = value - kExternShared + dynamic;
@@ -76,7 +73,7 @@ std::vector<launch::ParameterPlace> kernelPlaces(const ptx::Module& module, cons
   for (const ptx::Parameter& p : kernel.params) {
     const ptx::Variable& variable = module.variable(p.variable);
     const bool isHandle = typeClass(variable.type) == ptx::TypeClass::Opaque; // takes no bytes
-    if (!isHandle) at = roundUp(at, alignOf(variable));
+    if (!isHandle) at = alignUp(at, alignOf(variable));
     const std::uint64_t size = isHandle ? 0 : variable.byteSize();
     places.push_back({static_cast<std::uint32_t>(at), static_cast<std::uint32_t>(size), isHandle});
     at += size;
@@ -173,7 +170,7 @@ std::uint64_t ModuleTranslator::addressOf(ptx::VariableId id) {
     if (v.linkage == ptx::Linkage::Extern) {
       at = kExternShared;
     } else {
-      at = roundUp(program_.staticShared, alignOf(v));
+      at = alignUp(program_.staticShared, alignOf(v));
       program_.staticShared = at + v.byteSize();
     }
   }

@@ -82,7 +82,8 @@ template <Mod Mode> void shfl(Lanes lanes) {
     if (!other) {
       other = &t;
       if (t.machine->options.memcheck)
-        t.machine->report(t, "memcheck", fmt::format("reads the value of lane {}, which takes no part,", from & 31));
+        t.machine->report(t, "memcheck",
+                          fmt::format("reads the value of lane {}, which does not participate,", from & 31));
     }
     values[t.lane] = get<U32>(*other, other->inst->a);
   });

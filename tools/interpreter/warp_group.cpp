@@ -35,8 +35,7 @@ Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned 
                   bool isTransposed) {
   const MatrixDescriptor d(descriptor);
   if (d.baseOffset != 0) throw Stop{"unsupported", "a matrix descriptor with a base offset"};
-  if (!d.holds(depth, bits, isTransposed))
-    throw Stop{"unsupported", "rows of a matrix that are longer than its swizzle"};
+  if (!d.holds(depth, bits, isTransposed)) throw Stop{"unsupported", "matrix rows that are longer than the swizzle"};
   Matrix matrix(std::size_t{rows} * depth);
   for (unsigned i = 0; i < rows; ++i)
     for (unsigned k = 0; k < depth; ++k) {
@@ -49,7 +48,7 @@ Matrix loadMatrix(Thread& t, std::uint64_t descriptor, unsigned first, unsigned 
 }
 
 void multiply(Lanes lanes) {
-  if (!lanes[0]) throw Stop{"unsupported", "a matrix instruction with lanes missing"};
+  if (!lanes[0]) throw Stop{"unsupported", "a matrix instruction with inactive lanes"};
   Thread& t = *lanes[0];
   const GroupProduct& group = groupOf(t);
   const Product& p = group.product;

@@ -34,23 +34,23 @@ Dim3 Clusters::block(std::uint64_t number, std::uint32_t rank) const {
 
 Clusters clustersOf(const Launch& launch, const ClusterDemands& demands) {
   if (launch.cluster && demands.shape && *launch.cluster != *demands.shape)
-    throw Error(fmt::format("the launch has clusters of {} blocks, the kernel wants {}", text(*launch.cluster),
+    throw Error(fmt::format("the launch has clusters of {} blocks, the kernel requires {}", text(*launch.cluster),
                             text(*demands.shape)));
   if (!launch.cluster && !demands.shape && demands.isExplicit)
-    throw Error("the kernel runs in clusters (.explicitcluster), and the launch does not say of how many blocks");
+    throw Error("the kernel runs in clusters (.explicitcluster), but the launch has no cluster size");
   Clusters clusters;
   clusters.isExplicit = launch.cluster || demands.shape;
   clusters.shape = launch.cluster.value_or(demands.shape.value_or(Dim3{}));
   const std::uint64_t blocks = clusters.shape.count();
   if (blocks > kMostClusterBlocks)
-    throw Error(fmt::format("a cluster of {} blocks; there may be {}", blocks, kMostClusterBlocks));
+    throw Error(fmt::format("a cluster of {} blocks, maximum is {}", blocks, kMostClusterBlocks));
   if (demands.mostBlocks != 0 && blocks > demands.mostBlocks)
     throw Error(
         fmt::format("a cluster of {} blocks; the kernel allows {} (.maxclusterrank)", blocks, demands.mostBlocks));
   const Dim3& grid = launch.grid;
   const Dim3& shape = clusters.shape;
   if (grid.x % shape.x != 0 || grid.y % shape.y != 0 || grid.z % shape.z != 0)
-    throw Error(fmt::format("a grid of {} blocks is no whole number of clusters of {}", text(grid), text(shape)));
+    throw Error(fmt::format("a grid of {} blocks is not a multiple of the cluster size {}", text(grid), text(shape)));
   clusters.count = {grid.x / shape.x, grid.y / shape.y, grid.z / shape.z};
   return clusters;
 }

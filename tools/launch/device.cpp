@@ -13,7 +13,8 @@ Device::Device(const Launch& launch, bool trackInitialised)
       buffers_(launch.buffers.size()) {
   for (const Buffer& buffer : launch.buffers) {
     const std::uint64_t size = buffer.elements * elementBytes(buffer.type);
-    ORIAS_CHECK(buffer.initial.empty() || buffer.initial.size() == size, "a buffer's content has another size");
+    ORIAS_CHECK(buffer.initial.empty() || buffer.initial.size() == size,
+                "the contents of a buffer have a different size");
     const std::uint64_t address = global.allocate(buffer.name, size);
     if (buffer.initial.empty()) continue;
     std::memcpy(global.at(address, size), buffer.initial.data(), size);
@@ -46,10 +47,10 @@ void Device::describeTextures() {
     return address;
   };
   const bool areApart = !launch.samplers.empty();
-  textureTableAddress = place("the driver's table of textures",
+  textureTableAddress = place("the driver's texture table",
                               areApart ? independentTextureTable(launch.textures) : textureTable(launch.textures));
-  if (areApart) samplerTableAddress = place("the driver's table of samplers", samplerTable(launch.samplers));
-  surfaceTableAddress = place("the driver's table of surfaces", surfaceTable(launch.textures));
+  if (areApart) samplerTableAddress = place("the driver's sampler table", samplerTable(launch.samplers));
+  surfaceTableAddress = place("the driver's surface table", surfaceTable(launch.textures));
 }
 
 const Allocation* Device::variable(std::string_view name) const {
@@ -93,8 +94,7 @@ std::optional<std::uint64_t> Device::findHandle(std::string_view variable) const
 
 std::uint64_t Device::handleOf(std::string_view variable) const {
   if (const auto handle = findHandle(variable)) return *handle;
-  throw Error(
-      fmt::format("the module has a texture, sampler or surface '{}'; the launch has none of that name", variable));
+  throw Error(fmt::format("the launch does not define texture, sampler or surface '{}' of the module", variable));
 }
 
 std::vector<std::uint64_t> Device::replicas(std::uint64_t address) const {

@@ -230,9 +230,9 @@ DriverResult DeviceRuntime::enqueue(const DriverCall& call, std::uint64_t stream
 
 DriverResult DeviceRuntime::runGrid(const Launch& grid, const std::string& name) {
   Device child(grid, device_, name);
-  if (child.level > kMostLevels) return {0, fmt::format("more than {} grids in each other", kMostLevels), "driver"};
+  if (child.level > kMostLevels) return {0, fmt::format("more than {} nested grids", kMostLevels), "driver"};
   RunOptions options = options_;
-  options.stats = options.fullMachine = false;
+  options.stats = options.fullMachine = options.profile = false;
   options.instructionBudget -= std::min(executed_, options.instructionBudget);
   RunResult result = engine_.run(child, options);
   executed_ += result.threadInstructions;
@@ -316,7 +316,7 @@ DriverResult DeviceRuntime::copy(const DriverCall& call) {
     const std::byte* source = device_.global.at(from, size);
     std::byte* target = device_.global.at(to, size);
     if (!source || !target)
-      return {0, fmt::format("a copy of {} bytes from {:#x} to {:#x}, where there is no such memory", size, from, to),
+      return {0, fmt::format("a copy of {} bytes from {:#x} to {:#x}, which is out of bounds", size, from, to),
               "memcheck"};
     std::memmove(target, source, size);
     device_.global.initialise(to, size);
@@ -330,9 +330,7 @@ DriverResult DeviceRuntime::fill(const DriverCall& call) {
   return enqueue(call, call.arguments[3], [this, to, size, value]() -> DriverResult {
     if (size == 0) return {};
     std::byte* target = device_.global.at(to, size);
-    if (!target)
-      return {0, fmt::format("{} bytes are to be filled at {:#x}, where there is no such memory", size, to),
-              "memcheck"};
+    if (!target) return {0, fmt::format("a fill of {} bytes at {:#x}, which is out of bounds", size, to), "memcheck"};
     std::fill_n(target, size, value);
     device_.global.initialise(to, size);
     return {};

@@ -29,7 +29,7 @@ struct Formula::Tree {
 
   Integer integer(const FormulaNode& node) {
     const Number number = value(node);
-    if (number.isReal) fail("an integer is wanted, and this is a real; u32(...), s64(...) and the like convert");
+    if (number.isReal) fail("expected an integer, got a real; convert it by u32(...), s64(...), ...");
     return number.integer;
   }
   bool truth(const FormulaNode& node) {
@@ -62,7 +62,7 @@ Number load(ElementType type, const std::byte* at) {
 } // namespace
 
 Number Formula::Tree::value(const FormulaNode& node) {
-  if (++steps > kMaxSteps) fail("the formula takes too many steps");
+  if (++steps > kMaxSteps) fail("the formula needs too many steps");
   const auto operand = [&](std::size_t i) { return value(node.operands[i]); };
   const auto yesNo = [](bool holds) { return Number::of(Integer{holds}); };
   switch (node.op) {
@@ -150,8 +150,8 @@ Number Formula::Tree::element(const FormulaNode& node) {
   const std::size_t width = elementBytes(array.type);
   const Integer index = integer(node.operands[0]);
   if (index < 0 || index >= static_cast<Integer>(array.bytes.size() / width))
-    fail(fmt::format("{}[{}] is outside of the buffer, which has {} elements", array.name,
-                     static_cast<std::int64_t>(index), array.bytes.size() / width));
+    fail(fmt::format("{}[{}] is outside the buffer of {} elements", array.name, static_cast<std::int64_t>(index),
+                     array.bytes.size() / width));
   return load(array.type, array.bytes.data() + static_cast<std::size_t>(index) * width);
 }
 

@@ -74,7 +74,7 @@ class Parser {
 
   FormulaNode whole() {
     FormulaNode node = conditional();
-    if (at_ < text_.size()) fail("an operator is missing here");
+    if (at_ < text_.size()) fail("expected an operator");
     return node;
   }
 
@@ -96,7 +96,7 @@ class Parser {
     return true;
   }
   void expect(std::string_view word) {
-    if (!take(word)) fail(fmt::format("'{}' is missing here", word));
+    if (!take(word)) fail(fmt::format("expected '{}'", word));
   }
 
   FormulaNode conditional() {
@@ -146,11 +146,11 @@ class Parser {
       expect(")");
       return node;
     }
-    if (at_ >= text_.size()) fail("a value is missing here");
+    if (at_ >= text_.size()) fail("expected a value");
     const unsigned char c = static_cast<unsigned char>(text_[at_]);
     if (std::isdigit(c) || c == '.') return number();
     if (std::isalpha(c) || c == '_') return named();
-    fail("a value is missing here");
+    fail("expected a value");
   }
 
   FormulaNode number() {
@@ -209,7 +209,7 @@ class Parser {
     for (const ExactFunction& f : kExactFunctions)
       nearest.offer(f.name);
     const std::string hint = nearest.best().empty() ? "" : fmt::format("; did you mean '{}'?", nearest.best());
-    fail(fmt::format("there is no {} '{}'{}", what, name, hint), at);
+    fail(fmt::format("unknown {} '{}'{}", what, name, hint), at);
   }
 
   FormulaNode call(std::string_view name, std::size_t from) {
@@ -217,7 +217,7 @@ class Parser {
     if (name == "sum" || name == "least" || name == "most") {
       node.op = name == "sum" ? FormulaOp::Sum : name == "least" ? FormulaOp::Least : FormulaOp::Most;
       const std::string_view variable = word();
-      if (variable.empty()) fail("the counter's name is missing here");
+      if (variable.empty()) fail("expected the name of the loop variable");
       node.slot = variables_.size();
       expect(",");
       node.operands.push_back(conditional());

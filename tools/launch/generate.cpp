@@ -196,7 +196,7 @@ Bytes file(const Job& job) {
   Bytes bytes = job.room();
   stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
   if (static_cast<std::size_t>(stream.gcount()) != bytes.size())
-    pathNode.fail(fmt::format("'{}' has {} of the {} bytes wanted", path.string(), stream.gcount(), bytes.size()));
+    pathNode.fail(fmt::format("'{}' has {} bytes, expected {}", path.string(), stream.gcount(), bytes.size()));
   return bytes;
 }
 
@@ -242,7 +242,7 @@ Integer readDigits(const JsonNode& node, const std::string& text) {
     used = 0;
   }
   if (digits.empty() || used != digits.size() || !std::isxdigit(static_cast<unsigned char>(digits[0])))
-    node.fail(fmt::format("\"{}\" is no number", text));
+    node.fail(fmt::format("\"{}\" is not a number", text));
   return negative ? -static_cast<Integer>(magnitude) : static_cast<Integer>(magnitude);
 }
 
@@ -262,7 +262,7 @@ void readElement(const JsonNode& node, ElementType type, std::byte* at) {
     if (text == "nan") return storeFloat(type, std::numeric_limits<double>::quiet_NaN(), at);
     if (text == "inf") return storeFloat(type, std::numeric_limits<double>::infinity(), at);
     if (text == "-inf") return storeFloat(type, -std::numeric_limits<double>::infinity(), at);
-    if (text.rfind("0x", 0) != 0) node.fail("a number, \"nan\", \"inf\", \"-inf\" or the bits (\"0x...\") are wanted");
+    if (text.rfind("0x", 0) != 0) node.fail("expected a number, \"nan\", \"inf\", \"-inf\" or the bits (\"0x...\")");
     const Integer pattern = readDigits(node, text);
     if (bits < 64 && pattern >> bits) node.fail(fmt::format("{} has more than {} bits", text, bits));
     const auto word = static_cast<std::uint64_t>(pattern);
@@ -277,7 +277,7 @@ void readElement(const JsonNode& node, ElementType type, std::byte* at) {
   else if (node.isString())
     number = readDigits(node, node.text());
   else
-    node.fail(fmt::format("an integer is wanted here, for {}", elementName(type)));
+    node.fail(fmt::format("expected an integer for {}", elementName(type)));
   // -1 for an unsigned type and 0xff for a signed one are what people write.
   if (number < -(Integer{1} << (bits - 1)) || number >= (Integer{1} << bits))
     node.fail(fmt::format("the value does not fit into {}", elementName(type)));
@@ -298,7 +298,7 @@ std::vector<std::byte> generate(const JsonNode& node, ElementType type, std::uin
     std::string known;
     for (const Generator& g : kGenerators)
       known += (known.empty() ? "" : ", ") + std::string(g.name);
-    nameNode.fail(fmt::format("there is no generator \"{}\"; there are {}, pointers", name, known));
+    nameNode.fail(fmt::format("unknown generator \"{}\"; expected one of {}, pointers", name, known));
   }
   node.allowKeys(keysOf(name));
   return found->run(job);

@@ -30,7 +30,7 @@ json parseJson(std::string_view text, const std::string& file) {
     if (event == json::parse_event_t::object_start) keys.emplace_back();
     if (event == json::parse_event_t::object_end) keys.pop_back();
     if (event == json::parse_event_t::key && !keys.back().insert(parsed.get<std::string>()).second)
-      throw Error(fmt::format("{}: key \"{}\" is there twice in one object", file, parsed.get<std::string>()));
+      throw Error(fmt::format("{}: duplicate key \"{}\"", file, parsed.get<std::string>()));
     return true;
   };
   try {
@@ -50,13 +50,13 @@ void JsonNode::fail(const std::string& message) const {
 }
 
 void JsonNode::allowKeys(std::span<const std::string_view> keys) const {
-  if (!isObject()) fail("an object is wanted here");
+  if (!isObject()) fail("expected an object");
   for (const auto& [key, unused] : value_->items()) {
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
     NearestName nearest(key);
     for (const std::string_view k : keys)
       nearest.offer(k);
-    if (nearest.best().empty()) fail(fmt::format("unknown key \"{}\"; there are {}", key, fmt::join(keys, ", ")));
+    if (nearest.best().empty()) fail(fmt::format("unknown key \"{}\"; expected one of {}", key, fmt::join(keys, ", ")));
     fail(fmt::format("unknown key \"{}\"; did you mean \"{}\"?", key, nearest.best()));
   }
 }
@@ -66,7 +66,7 @@ bool JsonNode::has(std::string_view key) const {
 }
 
 JsonNode JsonNode::at(std::string_view key) const {
-  if (!has(key)) fail(fmt::format("\"{}\" is missing", key));
+  if (!has(key)) fail(fmt::format("missing \"{}\"", key));
   return *find(key);
 }
 
@@ -77,7 +77,7 @@ std::optional<JsonNode> JsonNode::find(std::string_view key) const {
 }
 
 std::size_t JsonNode::size() const {
-  if (!isArray()) fail("an array is wanted here");
+  if (!isArray()) fail("expected an array");
   return value_->size();
 }
 
@@ -96,24 +96,24 @@ bool JsonNode::isString() const {
 }
 
 std::string JsonNode::text() const {
-  if (!isString()) fail("a string is wanted here");
+  if (!isString()) fail("expected a string");
   return value_->get<std::string>();
 }
 
 bool JsonNode::boolean() const {
-  if (!value_->is_boolean()) fail("true or false is wanted here");
+  if (!value_->is_boolean()) fail("expected true or false");
   return value_->get<bool>();
 }
 
 std::uint64_t JsonNode::count(std::uint64_t least, std::uint64_t most) const {
-  if (!value_->is_number_unsigned()) fail("a number without sign and fraction is wanted here");
+  if (!value_->is_number_unsigned()) fail("expected an unsigned integer");
   const auto number = value_->get<std::uint64_t>();
   if (number < least || number > most) fail(fmt::format("{} is not between {} and {}", number, least, most));
   return number;
 }
 
 double JsonNode::real() const {
-  if (!value_->is_number()) fail("a number is wanted here");
+  if (!value_->is_number()) fail("expected a number");
   return value_->get<double>();
 }
 

@@ -203,6 +203,7 @@ struct RunOptions {
   bool trace = false;           ///< one line per instruction to RunResult::trace
   bool stats = false;           ///< figures to RunResult::stats
   bool fullMachine = false;     ///< with stats: also the cycles of a block on a full multiprocessor (SASS)
+  bool profile = false;         ///< with stats: RunResult::profile (SASS)
   Progress* progress = nullptr; ///< may be null
 };
 
@@ -214,6 +215,15 @@ struct Report {
   std::uint32_t count = 1; ///< how often (the same kind at the same instruction)
 };
 
+/// What a launch did at one instruction, summed over its warps. Cycles are estimates (tools/emulator/README.md).
+struct InstructionProfile {
+  std::uint64_t executed = 0;         ///< by warps
+  std::uint64_t lanes = 0;            ///< that were enabled
+  std::uint64_t fixedStalls = 0;      ///< cycles behind it that its stall count asks for, beyond the first
+  std::uint64_t scoreboardStalls = 0; ///< cycles that it waited for scoreboards, copies and products
+  std::uint64_t barrierStalls = 0;    ///< cycles that it waited for other warps
+};
+
 struct RunResult {
   bool completed = false;      ///< every thread has exited
   std::vector<Report> reports; ///< why not, first; then findings of the checkers
@@ -222,6 +232,7 @@ struct RunResult {
   std::string trace;
   std::string printed;                               ///< by vprintf, in the order in which the engine ran the threads
   std::vector<std::pair<std::string, double>> stats; ///< name and figure, in the order in which they are to be shown
+  std::vector<InstructionProfile> profile;           ///< by instruction of the program
 };
 
 /// A difference between a buffer and what it should be.

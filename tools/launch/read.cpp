@@ -73,7 +73,7 @@ class Reader {
       launch_.stops = stops->text();
       constexpr std::string_view kKinds[] = {"trap", "memcheck", "budget", "deadlock"};
       if (std::find(std::begin(kKinds), std::end(kKinds), launch_.stops) == std::end(kKinds))
-        stops->fail("a launch stops with trap, memcheck, budget or deadlock");
+        stops->fail("expected trap, memcheck, budget or deadlock");
     }
     const auto variables = root_.find("variables");
     for (std::size_t i = 0; variables && i < variables->size(); ++i)
@@ -85,7 +85,7 @@ class Reader {
   Dim3 dimensions(std::string_view key, Dim3 most) const {
     const JsonNode node = root_.at(key);
     if (!node.isArray()) return {static_cast<std::uint32_t>(node.count(1, most.x)), 1, 1};
-    if (node.size() < 1 || node.size() > 3) node.fail("one, two or three numbers are wanted here");
+    if (node.size() < 1 || node.size() > 3) node.fail("expected one, two or three numbers");
     const auto part = [&](std::size_t i, std::uint32_t limit) {
       return i < node.size() ? static_cast<std::uint32_t>(node.item(i).count(1, limit)) : 1;
     };
@@ -104,7 +104,7 @@ class Reader {
     std::string known;
     for (const ElementType type : elementTypes())
       known += fmt::format("{}{}", known.empty() ? "" : ", ", elementName(type));
-    node.fail(fmt::format("there is no type \"{}\"; there are {}", name, known));
+    node.fail(fmt::format("unknown type \"{}\"; expected one of {}", name, known));
   }
 
   void newName(const JsonNode& node) {
@@ -112,9 +112,9 @@ class Reader {
     const auto inWord = [](unsigned char c) { return std::isalnum(c) || c == '_'; };
     if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) ||
         !std::all_of(name.begin(), name.end(), inWord))
-      node.fail(fmt::format("\"{}\" is no name: letters, digits and _", name));
+      node.fail(fmt::format("\"{}\" is not a name: use letters, digits and _", name));
     if (name == "i") node.fail("\"i\" is the element's index in formulas");
-    if (!names_.insert(name).second) node.fail(fmt::format("\"{}\" is there already", name));
+    if (!names_.insert(name).second) node.fail(fmt::format("duplicate name \"{}\"", name));
   }
 
   /// How many elements a list makes when nothing else says so.
@@ -129,7 +129,7 @@ class Reader {
   static std::uint64_t elementCount(const JsonNode& node, ElementType type, std::uint64_t mostBytes) {
     if (const auto count = node.find("count")) return count->count(0, mostBytes / elementBytes(type));
     if (const auto listed = listedElements(node.find("init"))) return *listed;
-    node.fail("\"count\" is missing");
+    node.fail("missing \"count\"");
   }
 
   static Tolerance tolerance(const JsonNode& of) {
@@ -175,7 +175,7 @@ class Reader {
     const std::string name = nameNode.text();
     const auto found =
         std::find_if(launch_.buffers.begin(), launch_.buffers.end(), [&](const Buffer& b) { return b.name == name; });
-    if (found == launch_.buffers.end()) nameNode.fail(fmt::format("there is no buffer \"{}\"", name));
+    if (found == launch_.buffers.end()) nameNode.fail(fmt::format("unknown buffer \"{}\"", name));
     Pointer pointer{at, static_cast<int>(found - launch_.buffers.begin()), 0};
     if (const auto offset = node.find("offset")) {
       std::byte bytes[8];
@@ -189,21 +189,21 @@ class Reader {
     const std::string name = node.text();
     for (std::size_t i = 0; i < launch_.textures.size(); ++i)
       if (launch_.textures[i].name == name) return textureHandle(i);
-    node.fail(fmt::format("there is no texture \"{}\"", name));
+    node.fail(fmt::format("unknown texture \"{}\"", name));
   }
 
   std::uint64_t samplerNamed(const JsonNode& node) const {
     const std::string name = node.text();
     for (std::size_t i = 0; i < launch_.samplers.size(); ++i)
       if (launch_.samplers[i].name == name) return textureHandle(i);
-    node.fail(fmt::format("there is no sampler \"{}\"", name));
+    node.fail(fmt::format("unknown sampler \"{}\"", name));
   }
 
   std::uint64_t multicastNamed(const JsonNode& node) const {
     const std::string name = node.text();
     for (std::size_t i = 0; i < launch_.multicasts.size(); ++i)
       if (launch_.multicasts[i].name == name) return multicastAddress(i);
-    node.fail(fmt::format("there is no multicast object \"{}\"", name));
+    node.fail(fmt::format("unknown multicast object \"{}\"", name));
   }
 
   static std::vector<std::byte> hexBytes(const JsonNode& node) {
@@ -213,7 +213,7 @@ class Reader {
     std::copy_if(text.begin(), text.end(), std::back_inserter(digits), [](char c) { return c != ' '; });
     const auto isHex = [](unsigned char c) { return std::isxdigit(c) != 0; };
     if (digits.size() % 2 || !std::all_of(digits.begin(), digits.end(), isHex))
-      node.fail("pairs of hexadecimal digits are wanted here");
+      node.fail("expected pairs of hexadecimal digits");
     for (std::size_t i = 0; i < digits.size(); i += 2)
       bytes.push_back(static_cast<std::byte>(std::stoi(digits.substr(i, 2), nullptr, 16)));
     return bytes;
@@ -224,7 +224,7 @@ class Reader {
     node.allowKeys(keysOf("argument"));
     const auto forms = {"buffer", "bytes", "fields", "value", "init", "texture", "sampler", "multicast", "tensorMap"};
     if (std::count_if(forms.begin(), forms.end(), [&](const char* key) { return node.has(key); }) != 1)
-      node.fail("one of buffer, texture, sampler, multicast, tensorMap, value, init, bytes and fields is wanted here");
+      node.fail("expected one of buffer, texture, sampler, multicast, tensorMap, value, init, bytes and fields");
     const auto align = [&](std::size_t alignment) {
       into.bytes.resize((into.bytes.size() + alignment - 1) / alignment * alignment);
     };

@@ -31,20 +31,20 @@ T oneOf(const JsonNode& node, std::string_view text, const std::pair<std::string
     if (text == name) return value;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
-  node.fail(fmt::format("\"{}\" is none of {}", text, known));
+  node.fail(fmt::format("unknown value \"{}\"; expected one of {}", text, known));
 }
 
 /// A list of `wanted` numbers from `least` to `most`.
 template <typename T, std::size_t N>
 void readNumbers(const JsonNode& node, std::size_t wanted, std::uint64_t least, std::uint64_t most,
                  std::array<T, N>& into) {
-  if (node.size() != wanted) node.fail(fmt::format("{} numbers are wanted here", wanted));
+  if (node.size() != wanted) node.fail(fmt::format("expected {} numbers", wanted));
   for (std::size_t i = 0; i < wanted; ++i)
     into[i] = static_cast<T>(node.item(i).count(least, most));
 }
 
 void readCorner(const JsonNode& node, unsigned spatial, std::array<int, TensorMap::kMostSpatial>& into) {
-  if (node.size() != spatial) node.fail(fmt::format("{} numbers are wanted here", spatial));
+  if (node.size() != spatial) node.fail(fmt::format("expected {} numbers", spatial));
   for (unsigned i = 0; i < spatial; ++i) {
     std::byte bytes[2];
     readElement(node.item(i), ElementType::S16, bytes);
@@ -54,7 +54,7 @@ void readCorner(const JsonNode& node, unsigned spatial, std::array<int, TensorMa
 
 void readImage(const JsonNode& node, TensorMap& map) {
   node.allowKeys(keysOf("tensorImage"));
-  if (map.rank < 3) node.fail("an image has three dimensions at least");
+  if (map.rank < 3) node.fail("an image has at least three dimensions");
   map.isImage = true;
   map.channels = static_cast<unsigned>(node.at("channels").count(1, 256));
   map.pixels = static_cast<unsigned>(node.at("pixels").count(1, 1024));
@@ -68,7 +68,7 @@ int bufferNamed(const JsonNode& node, const Launch& launch) {
   const std::string name = node.text();
   for (std::size_t i = 0; i < launch.buffers.size(); ++i)
     if (launch.buffers[i].name == name) return static_cast<int>(i);
-  node.fail(fmt::format("there is no buffer \"{}\"", name));
+  node.fail(fmt::format("unknown buffer \"{}\"", name));
 }
 
 Multicast readMulticast(const JsonNode& node, const Launch& launch) {
@@ -81,10 +81,10 @@ Multicast readMulticast(const JsonNode& node, const Launch& launch) {
     object.buffers.push_back(bufferNamed(buffers.item(i), launch));
     const Buffer& buffer = launch.buffers[static_cast<std::size_t>(object.buffers.back())];
     const std::uint64_t bytes = buffer.elements * elementBytes(buffer.type);
-    if (i != 0 && bytes != size) buffers.item(i).fail("the buffers of an object have one size");
+    if (i != 0 && bytes != size) buffers.item(i).fail("all buffers of an object must have the same size");
     size = bytes;
   }
-  if (object.buffers.empty()) buffers.fail("one buffer is wanted at least");
+  if (object.buffers.empty()) buffers.fail("expected at least one buffer");
   return object;
 }
 
@@ -97,7 +97,7 @@ Argument readTensorMap(const JsonNode& node, const Launch& launch) {
   map.type = oneOf(typeNode ? *typeNode : node.at("buffer"),
                    typeNode ? typeNode->text() : std::string(elementName(buffer.type)), kTypes);
   const JsonNode size = node.at("size");
-  if (size.size() < 1 || size.size() > TensorMap::kMostDimensions) size.fail("one to five numbers are wanted here");
+  if (size.size() < 1 || size.size() > TensorMap::kMostDimensions) size.fail("expected one to five numbers");
   map.rank = static_cast<unsigned>(size.size());
   constexpr std::uint64_t kMostElements = std::uint64_t{1} << 32, kMostBox = 256, kMostSteps = 8;
   readNumbers(size, map.rank, 1, kMostElements, map.size);

@@ -21,7 +21,7 @@ template <typename T, std::size_t N> T oneOf(const JsonNode& node, const std::pa
     if (text == name) return value;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", name);
   }
-  node.fail(fmt::format("\"{}\" is none of {}", text, known));
+  node.fail(fmt::format("unknown value \"{}\"; expected one of {}", text, known));
 }
 
 constexpr std::pair<std::string_view, TextureShape> kShapes[] = {
@@ -41,8 +41,7 @@ void readSize(const JsonNode& node, Texture& texture) {
   // A cube has one side.
   const unsigned dimensions = texture.isCube() ? 1 : texture.dimensions();
   const unsigned wanted = dimensions + (texture.isLayered() ? 1 : 0);
-  if (node.size() != wanted)
-    node.fail(fmt::format("{} numbers are wanted here: sides of the texels, then layers", wanted));
+  if (node.size() != wanted) node.fail(fmt::format("expected {} numbers: sides of the texels, then layers", wanted));
   for (unsigned d = 0; d < dimensions; ++d)
     texture.size[d] = static_cast<std::uint32_t>(node.item(d).count(1, kMaxSide));
   if (texture.isCube()) texture.size[1] = texture.size[0];
@@ -68,7 +67,7 @@ void readModes(const JsonNode& node, std::array<AddressMode, 3>& modes, unsigned
     modes.fill(oneOf(node, kModes));
     return;
   }
-  if (node.size() != dimensions) node.fail("one mode for each dimension is wanted here");
+  if (node.size() != dimensions) node.fail("expected one mode for each dimension");
   for (unsigned d = 0; d < node.size(); ++d)
     modes[d] = oneOf(node.item(d), kModes);
 }
@@ -90,7 +89,7 @@ Texture readTexture(const JsonNode& node, const Launch& launch) {
   readSize(node.at("size"), texture);
   if (const auto channels = node.find("channels")) {
     texture.channels = static_cast<unsigned>(channels->count(1, 4));
-    if (texture.channels == 3) channels->fail("1, 2 or 4 channels are wanted here");
+    if (texture.channels == 3) channels->fail("expected 1, 2 or 4 channels");
   }
   readParts(node, texture);
   texture.pitch = std::uint64_t{texture.size[0]} * texture.samples * texture.texelBytes();

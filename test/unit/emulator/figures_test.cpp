@@ -67,9 +67,9 @@ TEST_CASE("stats: sectors of a request to global memory") {
 TEST_CASE("stats: lanes, pipes and divergence") {
   const Ran ran = counted({"S2R R0, SR_TID.X", "R2P PR, R0, 0x1", "BSSY B0, 0x50", "@P0 BRA 0x50",
                            "IADD3 R1, R0, R0, RZ", "BSYNC B0", "EXIT"});
-  CHECK(figure(ran, "branches that divided a warp") == 4);
+  CHECK(figure(ran, "divergent branches") == 4);
   CHECK(figure(ran, "issued to alu") == 8); // R2P and IADD3
-  CHECK(figure(ran, "issued while the warp was divided") > 0);
+  CHECK(figure(ran, "issued while the warp was diverged") > 0);
   CHECK(figure(ran, "lanes enabled per instruction") < 32);
 }
 

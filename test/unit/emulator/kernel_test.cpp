@@ -83,6 +83,26 @@ void check(const std::string& ptx, std::uint32_t (*wanted)(std::uint32_t i)) {
 
 } // namespace
 
+TEST_CASE("lanes whose guard is false find garbage in what is undefined for them") {
+  const auto ran = [](std::string_view mark) {
+    const std::string text =
+        "module sm_90 ptx 8 0;\nkernel \"k\" {\n  param \"in\" offset 0 size 8;\n  param \"out\" offset 8 size 8;\n"
+        "  reg %r2:2, %ur6:2;\n.L0:\n  S2R %r0, SR_TID.X;\n  S2R %r8, SR_CTAID.X;\n  IMAD %r1, %r8, 128, %r0;\n"
+        "  IMAD.WIDE %r2:2, %r1, 4, c[0x0][0x218]:2;\n  ULDC.64 %ur6:2, c[0x0][0x208];\n  MOV %r4, 5;\n"
+        "  ISETP.LT.U32.AND %p5, PT, %r0, 2, PT;\n  @%p5 MOV %r4, 6" +
+        std::string(mark) + ";\n  STG.E desc[%ur6:2][%r2:2], %r4;\n  EXIT;\n}\n";
+    Diagnostics diagnostics("k.ori", text);
+    const auto module = ori::parse(text, diagnostics);
+    REQUIRE(module);
+    return run(emu::loadOri(*module, *module->findFunction("k")));
+  };
+  const auto kept = ran(""), undefined = ran(" {undef}");
+  CHECK(kept[1] == 6);
+  CHECK(kept[2] == 5);
+  CHECK(undefined[1] == 6);
+  CHECK(undefined[2] != 5);
+}
+
 TEST_CASE("multiply and add") {
   check(kernel("", "cvt.rn.f32.u32 %f1, %r5; fma.rn.f32 %f2, %f1, 0f40200000, 0f3F800000; st.global.f32 [%rd5], %f2;"),
         [](std::uint32_t i) { return std::bit_cast<std::uint32_t>(2.5f * static_cast<float>(input(i)) + 1.0f); });

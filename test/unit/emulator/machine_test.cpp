@@ -33,6 +33,19 @@ TEST_CASE("lanes part, meet, and add up what they have") {
   CHECK(ran.out[0] == 2 * (0 + 62) * 32 / 2); // the even threads of both CTAs
 }
 
+TEST_CASE("lanes with other masks stay at a WARPSYNC, and go at an EXCLUSIVE one") {
+  // Each thread adds how many lanes vote together.
+  const auto together = [](const char* sync) {
+    return run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "MOV R6, 0xffff",
+                        "LOP3.LUT R0, R0, 0x10, RZ, 0xc0, !PT", "SHF.L.U32 R6, R6, R0, RZ", sync, "VOTE.ANY R7, PT, PT",
+                        "POPC R1, R7", "REDG.E.ADD.STRONG.GPU desc[UR4][R2.64], R1", "EXIT"}))
+        .out[0];
+  };
+  constexpr unsigned kThreads = 128;
+  CHECK(together("WARPSYNC R6") == 32 * kThreads);
+  CHECK(together("WARPSYNC.EXCLUSIVE R6") == 16 * kThreads);
+}
+
 TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under its guard") {
   // Lanes 0 ... 15 and 16 ... 31 want different masks, so no one instruction can do for both.
   const auto wayOf = [](const char* guarded) {
@@ -289,19 +302,19 @@ TEST_CASE("products of a warp group: the sum is there when its group was waited 
   CHECK(good.out[0] == 0x3c003c00);
   // Waits for nothing, or for no group that has it.
   const Ran early = run(product("NOP", "WARPGROUP.DEPBAR.LE gsb0, 0x1"));
-  CHECK(early.kind() == "product under way");
+  CHECK(early.kind() == "wgmma in flight");
   CHECK(early.out[0] != 0x3c003c00);
-  CHECK(run(product("NOP", kWait, "")).kind() == "product under way");
-  CHECK(run(product("MOV R9, R5", kWait)).kind() == "product under way");
-  CHECK(run(product("MOV R5, R9", kWait)).kind() == "product under way");
+  CHECK(run(product("NOP", kWait, "")).kind() == "wgmma in flight");
+  CHECK(run(product("MOV R9, R5", kWait)).kind() == "wgmma in flight");
+  CHECK(run(product("MOV R5, R9", kWait)).kind() == "wgmma in flight");
   // One sum may be added to again; one beside it may not.
   CHECK(run(product("HGMMA.64x8x16.F16 R4, gdesc[UR4], R4, gsb0", kWait)).result.reports.empty());
-  CHECK(run(product("HGMMA.64x8x16.F16 R5, gdesc[UR4], R5, gsb0", kWait)).kind() == "product under way");
+  CHECK(run(product("HGMMA.64x8x16.F16 R5, gdesc[UR4], R5, gsb0", kWait)).kind() == "wgmma in flight");
   // A product of nothing ends a group that has no other.
   CHECK(run(product("HGMMA.64x8x16.F16 RZ, gdesc[URZ], RZ, !UPT, gsb0", kWait, "")).result.reports.empty());
   // So does what ptxas writes at -O0: one of matrices at address 0, where the program has no memory.
   CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT, gsb0", kWait, "")).result.reports.empty());
-  CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT", kWait, "")).kind() == "product under way");
+  CHECK(run(product("HGMMA.64x8x16.F16 R8, gdesc[UR12], R8, !UPT", kWait, "")).kind() == "wgmma in flight");
 }
 
 TEST_CASE("a run ends with its budget, at a trap, and when nobody can go on") {

@@ -123,8 +123,8 @@ TEST_CASE("timing: a wait right behind the instruction that takes the scoreboard
 }
 
 TEST_CASE("timing: a source overwritten while a queue still has to read it") {
-  checkFaulty(storing({.overwriteWait = 0}), "R4 is overwritten while it is still to be read");
-  checkFaulty(storing({.storeRead = kNone}), "R4 is overwritten while it is still to be read");
+  checkFaulty(storing({.overwriteWait = 0}), "R4 is overwritten before it is read");
+  checkFaulty(storing({.storeRead = kNone}), "R4 is overwritten before it is read");
 }
 
 TEST_CASE("timing: the older of two writes arrives last") {

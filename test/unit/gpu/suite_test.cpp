@@ -216,7 +216,7 @@ TEST_CASE("the time budget ends a run, and the same command continues it") {
   options.minutes = 3.5 / 60; // three seconds of that are kept for the report
   CHECK(runSuite(plan, options) == ExitStatus::Done);
   CHECK(outcomes(folder).empty());
-  CHECK(tools::readWholeFile(folder.path("results/report.html")).find("the time is over") != std::string::npos);
+  CHECK(tools::readWholeFile(folder.path("results/report.html")).find("out of time") != std::string::npos);
   options.minutes = 0;
   options.itemSeconds = 3;
   CHECK(runSuite(plan, options) == ExitStatus::InputErrors);
@@ -281,7 +281,7 @@ TEST_CASE("the page says whether ptxas' cubin is right where ours is not") {
   results[3].outcome = Outcome::Right;
   const std::string page = htmlPage(results, {});
   const std::size_t ours = page.find("<b>forms/ours/orias -O3</b>: wrong: ; ptxas' cubin is right");
-  const std::size_t doubtful = page.find("<b>forms/doubtful/orias -O3</b>: wrong: ; ptxas' cubin ends in the same way");
+  const std::size_t doubtful = page.find("<b>forms/doubtful/orias -O3</b>: wrong: ; ptxas' cubin has the same outcome");
   REQUIRE(ours != std::string::npos);
   REQUIRE(doubtful != std::string::npos);
   CHECK(ours < doubtful);

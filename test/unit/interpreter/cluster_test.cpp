@@ -58,14 +58,15 @@ TEST_CASE("cluster: blocks exchange words") {
 TEST_CASE("cluster: a barrier that is missing is a race") {
   const std::string write = kSync + "st.shared::cluster.u32 [%r11], %r10;\n", read = "ld.shared.u32 %r0, [%r12];\n";
   CHECK(findingOf(write + kSync + read) == "");
-  CHECK(findingOf(write + read + kRelaxed).find("nothing orders the two") != std::string::npos);
+  CHECK(findingOf(write + read + kRelaxed).find("without synchronization between them") != std::string::npos);
   // A barrier of the block orders nobody of the other one.
-  CHECK(findingOf(write + "bar.sync 0;\n" + read + kRelaxed).find("nothing orders the two") != std::string::npos);
+  CHECK(findingOf(write + "bar.sync 0;\n" + read + kRelaxed).find("without synchronization between them") !=
+        std::string::npos);
 }
 
 TEST_CASE("cluster: a relaxed arrival releases what a fence has") {
   const std::string write = kSync + "st.shared::cluster.u32 [%r11], %r10;\n", read = "ld.shared.u32 %r0, [%r12];\n";
-  CHECK(findingOf(write + kRelaxed + read).find("nothing orders the two") != std::string::npos);
+  CHECK(findingOf(write + kRelaxed + read).find("without synchronization between them") != std::string::npos);
   CHECK(findingOf(write + "fence.acq_rel.cluster;\n" + kRelaxed + read) == "");
 }
 
@@ -77,10 +78,10 @@ TEST_CASE("cluster: another block's memory is there when that block has started"
 
 TEST_CASE("cluster: and until it exits") {
   const std::string reach = "st.shared.u32 [%r12], %r10;\n" + kSync + "@!%p2 ld.shared::cluster.u32 %r0, [%r11];\n";
-  CHECK(findingOf(reach).find("may still reach for its shared memory") != std::string::npos);
+  CHECK(findingOf(reach).find("may still access its shared memory") != std::string::npos);
   CHECK(findingOf(reach + kRelaxed) == "");
   // To arrive is not enough: the block that exits has to wait.
-  CHECK(findingOf(reach + "barrier.cluster.arrive;\n").find("may still reach") != std::string::npos);
+  CHECK(findingOf(reach + "barrier.cluster.arrive;\n").find("may still access") != std::string::npos);
   // One that has exited is out of reach.
   const Ran ran = inCluster(kSync + "@%p2 bra END;\n" + kSync + "ld.shared::cluster.u32 %r0, [%r11];\nEND:\n");
   CHECK(ran.kind() == "memcheck");
@@ -99,7 +100,7 @@ TEST_CASE("cluster: addresses that lead elsewhere") {
   CHECK(fault("st.shared.u32 [%r11], 1;\n").find("of another block") != std::string::npos);
   CHECK(fault("st.shared::cluster.u32 [%r11+8192], 1;\n").find("out of bounds") != std::string::npos);
   CHECK(fault("mov.u32 %r1, bar; st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r11], 1, [%r1];\n")
-            .find("of another block than the data") != std::string::npos);
+            .find("of the block that receives the data") != std::string::npos);
 }
 
 TEST_CASE("cluster: its barrier counts threads") {
@@ -142,7 +143,7 @@ TEST_CASE("cluster: remote barriers order what was written before") {
                            "@!%p0 bra WAIT;\n";
   const std::string read = "ld.shared.u32 %r0, [%r12];\n" + kRelaxed;
   CHECK(findingOf(ready + arrive + wait + read) == "");
-  CHECK(findingOf(ready + arrive + read).find("nothing orders the two") != std::string::npos);
+  CHECK(findingOf(ready + arrive + read).find("without synchronization between them") != std::string::npos);
 }
 
 TEST_CASE("cluster: a launch that does not fit is refused") {

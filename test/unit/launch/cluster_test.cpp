@@ -54,12 +54,11 @@ TEST_CASE("clusters: the kernel's shape is the launch's") {
 
 TEST_CASE("clusters: what a driver refuses") {
   CHECK(errorOf(launchOf({4, 1, 1}, Dim3{2, 1, 1}), {Dim3{4, 1, 1}, true, 0}) ==
-        "the launch has clusters of 2 x 1 x 1 blocks, the kernel wants 4 x 1 x 1");
-  CHECK(errorOf(launchOf({4, 1, 1}), {std::nullopt, true, 0}).find("does not say of how many blocks") !=
-        std::string::npos);
+        "the launch has clusters of 2 x 1 x 1 blocks, the kernel requires 4 x 1 x 1");
+  CHECK(errorOf(launchOf({4, 1, 1}), {std::nullopt, true, 0}).find("has no cluster size") != std::string::npos);
   CHECK(errorOf(launchOf({6, 1, 1}, Dim3{4, 1, 1})) ==
-        "a grid of 6 x 1 x 1 blocks is no whole number of clusters of 4 x 1 x 1");
-  CHECK(errorOf(launchOf({32, 1, 1}, Dim3{32, 1, 1})) == "a cluster of 32 blocks; there may be 16");
+        "a grid of 6 x 1 x 1 blocks is not a multiple of the cluster size 4 x 1 x 1");
+  CHECK(errorOf(launchOf({32, 1, 1}, Dim3{32, 1, 1})) == "a cluster of 32 blocks, maximum is 16");
   CHECK(errorOf(launchOf({4, 1, 1}, Dim3{4, 1, 1}), {std::nullopt, true, 2}) ==
         "a cluster of 4 blocks; the kernel allows 2 (.maxclusterrank)");
 }

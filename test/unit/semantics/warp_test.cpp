@@ -65,6 +65,14 @@ TEST_CASE("VOTE, MATCH and REDUX see the active lanes only") {
   CHECK(w.lane[0][0].w[0] == 0xfffffff9);
   w = run("REDUX.MIN UR4, R1", 0xfe, 1, [](unsigned i) { return 0u - i; });
   CHECK(w.lane[1][0].w[0] == 0xfffffff9);
+  w = run("CREDUX.MIN.S32 UR4, R1", 0xff, 1, [](unsigned i) { return 0u - i; });
+  CHECK(w.lane[0][0].w[0] == 0xfffffff9);
+  w = run("CREDUX.MAX UR4, R1", 0xfe, 1, [](unsigned i) { return 0u - i; });
+  CHECK(w.lane[1][0].w[0] == 0xffffffff);
+  w = run("CREDUX.MAX.F32 UR4, R1", 0x7, 1, [](unsigned i) { return i == 1 ? 0x7fc00000u : 0xbf800000u + i; });
+  CHECK(w.lane[0][0].w[0] == 0xbf800000);
+  w = run("CREDUX.MINABS.F32.NAN UR4, R1", 0x7, 1, [](unsigned i) { return i == 1 ? 0x7fc00000u : 0xbf800000u; });
+  CHECK(w.lane[0][0].w[0] == 0x7fffffff);
   w = run("REDUX UR4, R1", 0x6, 1, [](unsigned i) { return i | 8; });
   CHECK(w.lane[1][0].w[0] == 8);
 }

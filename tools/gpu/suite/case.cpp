@@ -247,7 +247,7 @@ std::vector<Case> readCases(const std::string& path) {
     got = gzread(file, bytes.data() + at, kPiece);
     bytes.resize(at + static_cast<std::size_t>(std::max(got, 0)));
   } while (got > 0);
-  if (gzclose(file) != Z_OK || got < 0) throw Error(fmt::format("'{}' is damaged", path));
+  if (gzclose(file) != Z_OK || got < 0) throw Error(fmt::format("'{}' is corrupt", path));
   try {
     std::vector<Case> cases;
     const Json json = Json::from_cbor(bytes);
@@ -256,7 +256,7 @@ std::vector<Case> readCases(const std::string& path) {
       cases.push_back(caseOf(c, strings));
     return cases;
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("'{}' is damaged: {}", path, error.what()));
+    throw Error(fmt::format("'{}' is corrupt: {}", path, error.what()));
   }
 }
 

@@ -34,7 +34,7 @@ po::options_description shownOptions() {
   add("extract", po::value<std::string>()->value_name("DIR"),
       "do not run the items: write their cubins, and launch files for orias-run, to DIR");
   add("out", po::value<std::string>()->value_name("DIR"), "folder for the results [CASES/../results]");
-  add("fresh", "forget the results in that folder; otherwise only items without a result are run");
+  add("fresh", "discard the results in that folder; by default, only items without a result are run");
   add("full-machine", "also time each launch with copies of its grid that fill the device several times");
   add("limit", po::value<double>()->value_name("N"), "seconds for one item [10]");
   add("start-limit", po::value<double>()->value_name("N"), "seconds for opening the driver [60]");
@@ -103,7 +103,7 @@ void extract(const Plan& plan, const std::string& folder) {
     try {
       tools::writeWholeFile(path(item.id(), ".json"), launch::writeLaunch(c.launch));
     } catch (const Error& error) {
-      tools::print(stdout, fmt::format("{}: no launch file: {}\n", item.id(), error.what()));
+      tools::print(stdout, fmt::format("{}: not a launch file: {}\n", item.id(), error.what()));
     }
   }
 }
@@ -116,7 +116,7 @@ ExitStatus run(std::span<const std::string> words) {
   }
   Plan plan = readPlan(command.cases);
   std::erase_if(plan.items, [&](const Item& item) { return !isChosen(item, command.only); });
-  if (plan.items.empty()) throw UsageError("no items have these names; --list lists the groups");
+  if (plan.items.empty()) throw UsageError("no item matches; --list lists the groups");
   if (command.list) {
     list(plan);
     return ExitStatus::Done;
@@ -148,7 +148,7 @@ SuiteCommand parseSuiteCommand(std::span<const std::string> words) {
   const char* library = std::getenv("ORIAS_CUDA_DRIVER");
   command.suite.library = has("library") ? values["library"].as<std::string>() : library ? library : "libcuda.so.1";
   if (!has(tools::kInputs) || values[tools::kInputs].as<Words>().size() != 1)
-    throw UsageError("name one folder of cases; --help tells more");
+    throw UsageError("expected one folder of cases; see --help");
   command.cases = values[tools::kInputs].as<Words>().front();
   command.suite.out = has("out") ? values["out"].as<std::string>()
                                  : (std::filesystem::path(command.cases).parent_path() / "results").string();
@@ -161,13 +161,13 @@ std::string suiteHelp() {
          "Runs a folder of packed cases (tools/gpu/pack) on the first GPU of this computer, compares what they leave\n"
          "in memory, times them, and writes results.jsonl, report.json and report.html.\n\n"
       << shownOptions()
-      << "\nExit status: 0 all results are right, 1 some are not, 2 errors in the command line, 3 a fault of\n"
-         "orias-gpu-suite, 77 there is no GPU.\n";
+      << "\nExit status: 0 all results are correct, 1 some are wrong, 2 errors in the command line, 3 internal error,\n"
+         "77 no GPU.\n";
   return out.str();
 }
 
 ExitStatus runSuiteProgram(std::span<const std::string> words) {
-  return tools::runProgram("orias-gpu-suite", "this is a fault of orias-gpu-suite; the results so far are on disk",
+  return tools::runProgram("orias-gpu-suite", "internal error of orias-gpu-suite; the results so far are on disk",
                            [&] { return run(words); });
 }
 

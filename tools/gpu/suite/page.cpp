@@ -108,7 +108,7 @@ class Page {
     if (peer == byId_.end()) return "";
     if (peer->second->outcome == Outcome::Right) return "ptxas' cubin is right";
     if (peer->second->outcome == result.outcome && peer->second->memory == result.memory)
-      return "ptxas' cubin ends in the same way: suspect the reference";
+      return "ptxas' cubin has the same outcome: suspect the reference";
     return fmt::format("ptxas' cubin: {}", outcomeName(peer->second->outcome));
   }
 
@@ -125,7 +125,7 @@ class Page {
     for (const Result* alarm : alarms) {
       const Result& result = *alarm;
       if (number++ == 0)
-        text_ += "<h2>What is wrong</h2>\n<p class=\"note\">Run one again: <code>./run --fresh --out again --only "
+        text_ += "<h2>Failures</h2>\n<p class=\"note\">Run one again: <code>./run --fresh --out again --only "
                  "NAME</code></p>\n";
       if (number > kMax) continue;
       const std::string peer = peerOf(result);
@@ -135,7 +135,7 @@ class Page {
           result.program.empty() || result.program.ends_with('\n') ? "" : "\n", escaped(result.details));
     }
     if (number > kMax) text_ += fmt::format("<p>... and {} more, in report.json.</p>\n", number - kMax);
-    if (number == 0) text_ += "<p class=\"good\">Nothing is wrong.</p>\n";
+    if (number == 0) text_ += "<p class=\"good\">No failures.</p>\n";
   }
 
   void latencyTable(Probe::Kind kind, const char* title, const char* note) {

@@ -50,7 +50,7 @@ Plan readPlan(const std::string& folder) {
     }
     return plan;
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("'{}' is damaged: {}", (at / kIndex).string(), error.what()));
+    throw Error(fmt::format("'{}' is corrupt: {}", (at / kIndex).string(), error.what()));
   }
 }
 

@@ -90,7 +90,7 @@ Result fromLine(const std::string& line) {
     }
     return r;
   } catch (const Json::exception& error) {
-    throw Error(fmt::format("a line of results is damaged: {}", error.what()));
+    throw Error(fmt::format("a corrupt result line: {}", error.what()));
   }
 }
 

@@ -47,11 +47,11 @@ class Supervisor {
       const Item& item = plan_.items[i];
       if (results_.has(item.id())) continue;
       if (Clock::now() >= end_) {
-        whyStopped_ = "the time is over";
+        whyStopped_ = "out of time";
         break;
       }
       if (failuresOf(item) >= options_.maxFamilyFailures) {
-        take(without(item, Outcome::Skipped, "its family has faulted or hung before"));
+        take(without(item, Outcome::Skipped, "a case of the same family has faulted or hung before"));
         continue;
       }
       if (!getWorker()) break;
@@ -95,15 +95,14 @@ class Supervisor {
         spare_ = std::make_unique<Worker>(plan_, options_.library, options_.withCopies);
         return true;
       }
-      whyStopped_ =
-          answer.kind == Answer::Kind::NoGpu ? answer.text : "a process that opens the driver does not get ready";
+      whyStopped_ = answer.kind == Answer::Kind::NoGpu ? answer.text : "timeout while a process opens the driver";
       worker_.reset();
       if (device_.empty() && answer.kind == Answer::Kind::NoGpu) return false; // there never was one
     }
     return true;
   }
 
-  /// False when the time is over before the item has ended.
+  /// False if the time is over before the item has ended.
   bool runItem(std::size_t number) {
     const Item& item = plan_.items[number];
     const Clock::time_point limit = Clock::now() + seconds(options_.itemSeconds);
@@ -113,7 +112,7 @@ class Supervisor {
     case Answer::Kind::Done: take(answer.result); break;
     case Answer::Kind::Late:
       if (end_ < limit) {
-        whyStopped_ = "the time is over";
+        whyStopped_ = "out of time";
         return false;
       }
       take(without(item, Outcome::Hung, fmt::format("not done after {} seconds", options_.itemSeconds)));

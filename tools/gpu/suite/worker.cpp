@@ -155,10 +155,10 @@ class Runner {
 
 Worker::Worker(const Plan& plan, const std::string& library, bool withCopies) {
   int commands[2], answers[2];
-  if (pipe(commands) != 0 || pipe(answers) != 0) throw Error("no pipe can be made");
+  if (pipe(commands) != 0 || pipe(answers) != 0) throw Error("cannot create a pipe");
   std::fflush(nullptr); // or both processes would write it
   process_ = fork();
-  if (process_ < 0) throw Error("no process can be made");
+  if (process_ < 0) throw Error("cannot create a process");
   if (process_ == 0) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); // it does not outlive the program
     close(commands[1]);
@@ -204,7 +204,7 @@ Worker::Answer Worker::wait(Clock::time_point until) {
     if (left <= 0) return {};
     pollfd poller{answers_, POLLIN, 0};
     const int ready = poll(&poller, 1, static_cast<int>(std::min<long long>(left, 1'000'000)));
-    if (ready < 0 && errno != EINTR) throw Error("a process cannot be waited for");
+    if (ready < 0 && errno != EINTR) throw Error("cannot wait for a process");
     if (ready <= 0) continue;
     char bytes[4096];
     const ssize_t count = read(answers_, bytes, sizeof bytes);
