@@ -22,31 +22,35 @@ const po::options_description& shownOptions() {
   static const po::options_description all = [] {
     po::options_description result("Options", 100, 60);
     result.add_options()("store", po::value<std::string>()->value_name("FILE"),
-                         "the results, an SQLite file; results.db is the default");
+                         "set the result store, an SQLite file [results.db]");
     result.add_options()("jobs,j", po::value<unsigned>()->value_name("N"),
-                         "processes at a time; the number of cores is the default");
+                         "run N processes at a time [number of cores]");
     result.add_options()("output,o", po::value<std::string>()->value_name("FILE"),
-                         "write the table or the knob file here instead of to standard output; the folder of 'jobs'");
-    result.add_options()("format", po::value<std::string>()->value_name("text|csv|json"),
-                         "of query and export; text is the default of query, csv that of export");
+                         "write the table or the knob file to FILE [standard output]; with jobs: the output folder");
+    result.add_options()(
+        "format", po::value<std::string>()->value_name("text|csv|json"),
+        "set the format of query [text] and export [csv]; with report, json writes the data of the page");
     result.add_options()("engine", po::value<std::string>()->value_name("ninja|slurm"),
-                         "what will run the jobs that 'jobs' writes; ninja is the default");
+                         "set the build system that will run the jobs written by jobs [ninja]");
     result.add_options()("objective", po::value<std::string>()->value_name("cycles|full-machine|registers"),
-                         "what tune makes small: estimated cycles of the launch (the default), estimated cycles of a "
-                         "block on a full multiprocessor, or registers");
+                         "set what tune minimizes: estimated cycles of the launch, estimated cycles per block on a "
+                         "fully occupied SM, or registers [cycles]");
     result.add_options()("budget", po::value<std::string>()->value_name("TIME"),
-                         "how long tune searches: 90s, 5m (the default), 2h");
+                         "set the time limit of tune and soak, such as 90s or 2h [5m]");
     result.add_options()("max-jobs", po::value<std::size_t>()->value_name("N"),
-                         "tune stops after so many jobs instead; the result is the same each time");
+                         "stop tune and soak after N jobs instead of by time; makes the result of tune reproducible");
     result.add_options()("seed", po::value<std::uint64_t>()->value_name("N"),
-                         "of tune's random choices; 1 is the default");
-    result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"), "the chip of tune and diff");
+                         "set the random seed of tune, and the first seed of soak [1]");
+    result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"),
+                         "set the target of tune and diff");
     result.add_options()("knob", po::value<Words>()->value_name("NAME"),
-                         "a knob that tune searches; may be repeated. Without it: all but those for debugging");
-    result.add_options()("left", po::value<std::string>()->value_name("OPTIONS"),
-                         "of diff: the options of the first side, if it is PTX. Options of ptxas begin with 'ptxas'");
-    result.add_options()("right", po::value<std::string>()->value_name("OPTIONS"), "the options of the second side");
-    result.add_options()("kernel", po::value<std::string>()->value_name("NAME"), "of diff: only this kernel");
+                         "search only this knob with tune; may be repeated [all but debugging knobs]");
+    result.add_options()(
+        "left", po::value<std::string>()->value_name("OPTIONS"),
+        "with diff: set the options of the left side, if it is PTX; options for ptxas begin with 'ptxas'");
+    result.add_options()("right", po::value<std::string>()->value_name("OPTIONS"),
+                         "with diff: set the options of the right side");
+    result.add_options()("kernel", po::value<std::string>()->value_name("NAME"), "with diff: compare only this kernel");
     result.add_options()("help,h", "print this text");
     return result;
   }();
@@ -59,7 +63,7 @@ double secondsOf(const std::string& text) {
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
   const double factor = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
   if (error != std::errc() || factor == 0 || number <= 0)
-    throw UsageError(fmt::format("--budget takes a time like 90s, 5m or 2h, not '{}'", text));
+    throw UsageError(fmt::format("--budget expects a time such as 90s, 5m or 2h, got '{}'", text));
   return number * factor;
 }
 
@@ -72,7 +76,7 @@ template <typename T>
 T oneOf(const std::string& option, const std::string& value, std::initializer_list<std::pair<const char*, T>> choices) {
   for (const auto& [name, choice] : choices)
     if (value == name) return choice;
-  throw UsageError(fmt::format("{} does not take '{}'; --help tells more", option, value));
+  throw UsageError(fmt::format("{} does not take '{}'; see --help", option, value));
 }
 
 } // namespace
@@ -89,15 +93,17 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
                                  {"tune", Command::Tune},
                                  {"query", Command::Query},
                                  {"export", Command::Export},
+                                 {"report", Command::Report},
                                  {"diff", Command::Diff},
                                  {"jobs", Command::Jobs},
                                  {"merge", Command::Merge},
+                                 {"soak", Command::Soak},
                                  {"do-job", Command::DoJob},
                                  {"run-job", Command::RunJob}});
   const bool takesNone = line.command == Command::RunJob || line.command == Command::Export;
   const std::size_t least = takesNone ? 1 : 2, most = line.command == Command::Diff ? 3 : least;
   if (inputs.size() < least || inputs.size() > most)
-    throw UsageError(fmt::format("'{}' takes {}; --help tells more", inputs[0],
+    throw UsageError(fmt::format("'{}' takes {}; see --help", inputs[0],
                                  takesNone   ? "no input"
                                  : most == 3 ? "one PTX file, or two files"
                                              : "one input"));
@@ -115,7 +121,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
     line.engine = oneOf<Engine>("--engine", values["engine"].as<std::string>(),
                                 {{"ninja", Engine::Ninja}, {"slurm", Engine::Slurm}});
   if (line.output == "-" && (line.command == Command::Jobs || line.command == Command::DoJob))
-    throw UsageError(fmt::format("'{}' wants --output", inputs[0]));
+    throw UsageError(fmt::format("'{}' requires --output", inputs[0]));
   if (has("objective"))
     line.objective = oneOf<Objective>("--objective", values["objective"].as<std::string>(),
                                       {{"cycles", Objective::Cycles},
@@ -139,18 +145,24 @@ std::string helpText() {
          "       orias-lab tune LAUNCH.json [--objective=cycles|full-machine|registers] [--budget=5m] [-o KNOBS]\n"
          "       orias-lab query \"SELECT ...\" [--store=FILE]\n"
          "       orias-lab export [--store=FILE] [--format=csv|json] [-o FILE]\n"
+         "       orias-lab report STORE -o PAGE.html\n"
          "       orias-lab diff FILE.ptx --left=OPTIONS --right=OPTIONS | diff A.cubin B.cubin\n"
          "       orias-lab jobs PLAN.json --engine=ninja|slurm -o FOLDER\n"
-         "       orias-lab merge FOLDER [--store=FILE]\n\n"
-         "Experiments with orias. sweep compiles and runs the kernels of a plan with all its chips, options and "
-         "knobs,\n"
-         "each job in a process of its own, and keeps the results; what is there is not done again. tune searches\n"
-         "knobs for one kernel, and writes a file for orias --knobs-file. jobs writes a sweep as files for Ninja or\n"
-         "Slurm, merge puts their results into a store. tools/lab/README.md describes plans and the tables of a "
-         "store.\n\n"
+         "       orias-lab merge FOLDER [--store=FILE]\n"
+         "       orias-lab soak COMMAND [--store=FILE] [--budget=8h] [-j N]\n\n"
+         "Runs experiments with orias.\n"
+         "  sweep   compiles and runs the kernels of a plan on all its targets, options and knobs, one process per\n"
+         "          job; jobs whose results are in the store are skipped\n"
+         "  tune    searches knob values for one kernel and writes a file for orias --knobs-file\n"
+         "  query   prints the result of an SQL query; export writes the whole table\n"
+         "  report  writes a page with tables and plots (docs/report.md)\n"
+         "  diff    compares the code of a kernel under two sets of options, or of two cubins\n"
+         "  jobs    writes the jobs of a sweep as files for Ninja or Slurm; merge adds their results to a store\n"
+         "  soak    runs a shell command with increasing seeds in place of {seed}, and keeps failing runs\n"
+         "tools/lab/README.md describes plans and the tables of a store.\n\n"
       << shownOptions()
-      << "\nExit status: 0 done, 1 errors in an input, or jobs of a sweep that failed, 2 errors in the command line,\n"
-         "3 a fault of orias-lab.\n";
+      << "\nExit status: 0 success, 1 errors in an input or failed jobs, 2 errors in the command line,\n"
+         "3 internal error.\n";
   return out.str();
 }
 

@@ -13,7 +13,20 @@ namespace orias::lab {
 
 /// What the user asked for.
 struct CommandLine {
-  enum class Command : std::uint8_t { Help, Sweep, Tune, Query, Export, Diff, Jobs, Merge, DoJob, RunJob };
+  enum class Command : std::uint8_t {
+    Help,
+    Sweep,
+    Tune,
+    Query,
+    Export,
+    Report,
+    Diff,
+    Jobs,
+    Merge,
+    Soak,
+    DoJob,
+    RunJob
+  };
 
   Command command = Command::Help;
   std::string input; ///< plan, launch file, SQL, folder or job

@@ -2,13 +2,17 @@
 
 #include "tools/common/files.h"
 #include "tools/lab/command_line.h"
+#include "tools/lab/export_query.h"
+#include "tools/lab/soak.h"
 #include "tools/lab/sweep.h"
+#include "tools/lab/sweep_page.h"
 #include "tools/launch/launch.h"
 
 #include <fmt/format.h>
 
 #include <chrono>
 #include <filesystem>
+#include <limits>
 #include <thread>
 #include <unistd.h>
 
@@ -19,16 +23,7 @@ using tools::ExitStatus;
 namespace {
 
 constexpr std::string_view kProgram = "orias-lab";
-constexpr std::string_view kFaultNote =
-    "this is a fault of orias-lab; the plan and its inputs are needed to look into it";
-
-/// The jobs of a plan, with the figures of the launched kernel, or else of each function.
-constexpr const char* kExportQuery = R"(
-SELECT p.plan, j.assembler, j.ptx, j.launch, j.chip, j.options, j.knobs, j.disabled, j.state, j.message, f.name AS function,
-       f.registers, f.uniform_registers, f.barriers, f.instructions, f.code_bytes, f.shared_bytes, f.frame_bytes,
-       f.spill_bytes, j.seconds, j.kilobytes, j.executed, j.cycles, j.full_cycles, j.warps
-FROM plans p JOIN jobs j ON j.id = p.job LEFT JOIN functions f ON f.job = j.id
-ORDER BY p.plan, p.position, f.rowid)";
+constexpr std::string_view kFaultNote = "internal error of orias-lab; please report it with the plan and its inputs";
 
 /// How far a sweep is, once a second: in place on a terminal.
 class ProgressLine {
@@ -112,6 +107,22 @@ ExitStatus runMerge(const CommandLine& line) {
   return merged.missing.empty() ? ExitStatus::Done : ExitStatus::InputErrors;
 }
 
+ExitStatus runSoak(const CommandLine& line) {
+  Store store(line.storePath);
+  SoakOptions options;
+  options.command = line.input;
+  options.firstSeed = line.seed;
+  options.seconds = line.mostJobs != 0 ? std::numeric_limits<int>::max() : line.seconds;
+  options.mostRuns = line.mostJobs;
+  options.atOnce = processesOf(line);
+  options.tell = [](const SoakRun& run) {
+    if (run.state != "done") tools::print(stdout, fmt::format("seed {}: {}\n", run.seed, run.state));
+  };
+  const Soaked all = soak(options, store);
+  tools::print(stdout, fmt::format("{} runs, {} failed; {} were known\n", all.runs, all.failed, all.known));
+  return all.failed == 0 ? ExitStatus::Done : ExitStatus::InputErrors;
+}
+
 ExitStatus run(const std::string& program, std::span<const std::string> words) {
   const CommandLine line = parseCommandLine(words);
   switch (line.command) {
@@ -125,6 +136,12 @@ ExitStatus run(const std::string& program, std::span<const std::string> words) {
     writeOutput(line, render(store.query(isExport ? kExportQuery : line.input), line.format));
     return ExitStatus::Done;
   }
+  case CommandLine::Command::Report: {
+    Store store(line.input, Store::Mode::ReadOnly);
+    const std::string name = std::filesystem::path(line.input).filename().string();
+    writeOutput(line, sweepPage(store, name, line.format == TableFormat::Json));
+    return ExitStatus::Done;
+  }
   case CommandLine::Command::Diff: writeOutput(line, diff(line.diff)); return ExitStatus::Done;
   case CommandLine::Command::Jobs: {
     const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
@@ -134,6 +151,7 @@ ExitStatus run(const std::string& program, std::span<const std::string> words) {
     return ExitStatus::Done;
   }
   case CommandLine::Command::Merge: return runMerge(line);
+  case CommandLine::Command::Soak: return runSoak(line);
   case CommandLine::Command::DoJob: doJobFile(program, line.input, line.output); return ExitStatus::Done;
   case CommandLine::Command::RunJob: {
     const Measurement found = measure(parseJob(tools::readWholeFile("-")));

@@ -52,7 +52,7 @@ std::string valueText(const JsonNode& node) {
   if (value.is_string()) return value.get<std::string>();
   if (value.is_boolean()) return value.get<bool>() ? "1" : "0";
   if (value.is_number_integer()) return value.dump();
-  node.fail("wants a number, true, false or text");
+  node.fail("expected a number, true, false or a string");
 }
 
 /// "NAME=VALUE"; fails for a knob that does not exist, or a value that it does not take.
@@ -89,10 +89,10 @@ void readKnobs(const JsonNode& node, Plan& plan) {
     else if (name == "random")
       plan.search = Search::Random;
     else
-      search->fail("wants one-at-a-time, grid or random");
+      search->fail("expected one-at-a-time, grid or random");
   }
   if (const auto values = node.find("values")) {
-    if (!values->isObject()) values->fail("wants an object of knobs and lists of values");
+    if (!values->isObject()) values->fail("expected an object of knobs and lists of values");
     for (const auto& [name, unused] : values->value().items()) {
       const JsonNode list = values->at(name);
       KnobValues knob{name, {}};
@@ -107,7 +107,7 @@ void readKnobs(const JsonNode& node, Plan& plan) {
   if (const auto settings = node.find("settings"))
     for (std::size_t i = 0; i < settings->size(); ++i) {
       const JsonNode one = settings->item(i);
-      if (!one.isObject()) one.fail("wants an object of knobs and values");
+      if (!one.isObject()) one.fail("expected an object of knobs and values");
       std::vector<std::string> knobs;
       for (const auto& [name, unused] : one.value().items())
         knobs.push_back(setting(one.at(name), name, valueText(one.at(name))));

@@ -53,6 +53,17 @@ CREATE TABLE plans (
   PRIMARY KEY (plan, position));
 )";
 
+// Came after the first stores: an older one gets it when it is opened to be written.
+constexpr const char* kSoakTable = R"(
+CREATE TABLE IF NOT EXISTS soak (
+  command TEXT NOT NULL,
+  seed INTEGER NOT NULL,
+  state TEXT NOT NULL,
+  seconds REAL NOT NULL,
+  message TEXT NOT NULL,
+  PRIMARY KEY (command, seed));
+)";
+
 std::string listText(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, " "));
 }
@@ -68,7 +79,7 @@ class Store::Statement {
     if (!statement_) throw Error("the query is empty");
     if (rest && std::string_view(rest).find_first_not_of(" \t\r\n;") != std::string_view::npos) {
       sqlite3_finalize(statement_);
-      throw Error("the query is more than one statement");
+      throw Error("the query has more than one statement");
     }
   }
   ~Statement() { sqlite3_finalize(statement_); }
@@ -134,9 +145,10 @@ Store::Store(const std::string& path, Mode mode) {
     version.step();
     const std::int64_t found = version.integer(0);
     if (found != 0 && found != kSchemaVersion)
-      throw Error(fmt::format("store '{}' has schema {}; this program knows {}", path, found, kSchemaVersion));
-    if (found == 0 && mode == Mode::ReadOnly) throw Error(fmt::format("'{}' is no store of results", path));
+      throw Error(fmt::format("store '{}' has schema {}, expected {}", path, found, kSchemaVersion));
+    if (found == 0 && mode == Mode::ReadOnly) throw Error(fmt::format("'{}' is not a result store", path));
     if (found == 0) execute(fmt::format("BEGIN;{}PRAGMA user_version={};COMMIT", kSchema, kSchemaVersion).c_str());
+    if (mode == Mode::ReadWrite) execute(kSoakTable);
   } catch (...) {
     sqlite3_close_v2(database_);
     throw;
@@ -227,9 +239,28 @@ void Store::setPlan(const std::string& plan, std::span<const std::string> ids) {
   }
 }
 
+void Store::addSoakRun(const std::string& command, const SoakRun& run) {
+  Statement row(database_, "INSERT OR REPLACE INTO soak VALUES (?,?,?,?,?)");
+  row.bind(command)
+      .bind(static_cast<std::int64_t>(run.seed))
+      .bind(run.state)
+      .bind(run.seconds)
+      .bind(run.message)
+      .step();
+}
+
+std::set<std::uint64_t> Store::soakedSeeds(const std::string& command) {
+  Statement rows(database_, "SELECT seed FROM soak WHERE command = ?");
+  rows.bind(command);
+  std::set<std::uint64_t> seeds;
+  while (rows.step())
+    seeds.insert(static_cast<std::uint64_t>(rows.integer(0)));
+  return seeds;
+}
+
 Store::Table Store::query(const std::string& sql) {
   Statement rows(database_, sql);
-  if (!rows.isReadOnly()) throw Error("a query may not change the store");
+  if (!rows.isReadOnly()) throw Error("a query must not modify the store");
   Table table;
   for (int c = 0; c < rows.columns(); ++c)
     table.columns.push_back(rows.columnName(c));

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,14 @@
 struct sqlite3;
 
 namespace orias::lab {
+
+/// One run of a soak: a command with a seed.
+struct SoakRun {
+  std::uint64_t seed = 0;
+  std::string state;   ///< `done`, `failed` or `out of time`
+  double seconds = 0;  ///< of the clock
+  std::string message; ///< the end of what a run that failed has printed
+};
 
 /// The results, in one SQLite file; README.md has the schema. Each result is there whole or not at all, so that a sweep
 /// that is killed goes on where it stopped. Methods throw orias::Error with SQLite's message.
@@ -30,6 +39,10 @@ class Store {
   void add(const std::string& id, const Job& job, std::string_view version, const Measurement& found);
   /// Says that a plan has asked for these jobs, in this order; replaces what it asked for before.
   void setPlan(const std::string& plan, std::span<const std::string> ids);
+
+  void addSoakRun(const std::string& command, const SoakRun& run);
+  /// The seeds that a command was run with.
+  std::set<std::uint64_t> soakedSeeds(const std::string& command);
 
   /// The rows of a query: texts, and nothing for NULL. The query may not change the store.
   struct Table {

@@ -57,7 +57,7 @@ class Tuner {
     }
     for (const std::string& name : options.knobs)
       if (std::ranges::none_of(knobs_, [&](const phases::KnobInfo* knob) { return knob->name == name; }))
-        throw Error(fmt::format("'{}' is no knob that can be searched", name));
+        throw Error(fmt::format("'{}' is not a knob that tune can search", name));
     for (const std::string& setting : options.job.knobs) {
       const std::size_t equals = setting.find('=');
       phases::Knobs().setFromText(setting); // throws for what is none
@@ -68,7 +68,7 @@ class Tuner {
   Tuned run() {
     Tuned tuned;
     tuned.before = score(first_);
-    if (!(tuned.before < kNever)) throw Error("the kernel does not run right to begin with: " + message_);
+    if (!(tuned.before < kNever)) throw Error("the kernel fails with the default knobs: " + message_);
     tell("to begin with", tuned.before);
     best_ = {{tuned.before, first_}};
     searchRandomly();

@@ -1,0 +1,13 @@
+#pragma once
+
+#include "tools/lab/store.h"
+
+#include <string>
+
+namespace orias::lab {
+
+/// The results of a store for people: a page with tables, plots and the effect of each setting (docs/report.md). `name`
+/// is what it is called. With `asJson` the document that the page shows (tools/report/sweep.schema.json).
+std::string sweepPage(Store& store, const std::string& name, bool asJson = false);
+
+} // namespace orias::lab
