@@ -30,6 +30,12 @@ function(orias_library name)
   endif()
 endfunction()
 
+# orias_in_shared_library(NAME): a target of tools/ whose objects go into a shared library.
+function(orias_in_shared_library name)
+  set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON CXX_VISIBILITY_PRESET hidden
+                                           VISIBILITY_INLINES_HIDDEN ON)
+endfunction()
+
 # orias_unit_test(FOLDER DEPENDS lib...): one doctest program, unit_FOLDER, from test/unit/FOLDER/*.cpp.
 function(orias_unit_test folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})

@@ -21,6 +21,7 @@ cubin::Module combine(std::vector<cubin::Module> parts) {
   all.abi = parts.front().abi;
   all.relocatable = true;
   all.isaClass = parts.front().isaClass;
+  all.isAccelerated = parts.front().isAccelerated;
   std::map<std::string, std::size_t> variableAt;
   for (cubin::Module& part : parts) {
     ORIAS_CHECK(part.relocatable && part.addressTable.empty());

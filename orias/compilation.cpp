@@ -25,20 +25,15 @@
 #include "orias/whole_program.h"
 #include "support/check.h"
 #include "support/nearest.h"
+#include "support/parallel.h"
 #include "support/processor_time.h"
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <tbb/info.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 namespace orias {
 
 namespace {
-
-/// The chips that code is made for; tests have shown for no other that it would be right.
-constexpr std::string_view kCodeTargets[] = {"sm_75", "sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a"};
 
 /// Is there a warning of the line in the same words?
 bool hasWarned(const Diagnostics& before, const Diagnostic& d) {
@@ -67,6 +62,16 @@ void addFiltered(Diagnostics& shown, const Diagnostics& all, const Options& opti
   }
 }
 
+Message::Kind messageKind(Severity severity) {
+  switch (severity) {
+  case Severity::Error: return Message::Kind::Error;
+  case Severity::Warning: return Message::Kind::Warning;
+  case Severity::Note:
+  case Severity::Remark: break;
+  }
+  return Message::Kind::Note;
+}
+
 /// The phases that compiling faster leaves out; each level leaves out those of the levels before it, too.
 struct LeftOut {
   FastCompile from;
@@ -85,6 +90,10 @@ constexpr LeftOut kLeftOut[] = {
     {FastCompile::Mid, "58"},
     {FastCompile::Mid, "61"},
     {FastCompile::Mid, "66"},
+    // Only the first resolution of memory spaces is left, as the public description has it.
+    {FastCompile::Max, "M7"},
+    {FastCompile::Max, "M8"},
+    {FastCompile::Max, "M8b"},
     // What takes long whatever it brings.
     {FastCompile::Max, "46"},
     {FastCompile::Max, "63"},
@@ -138,9 +147,9 @@ void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnosti
     const ori::Function* made = module.findFunction(source.names.text(function.name));
     if (made && made->sharedBytes > target.maxStaticShared())
       diags.error(function.loc,
-                  fmt::format("'{}' uses {} bytes of static shared memory; {} are the most", made->name(),
+                  fmt::format("'{}' uses {} bytes of static shared memory, limit is {}", made->name(),
                               made->sharedBytes, target.maxStaticShared()),
-                  "more can be had at launch, as an .extern .shared array without a size");
+                  "larger amounts are allocated at launch, by an .extern .shared array without a size");
   }
   for (const ori::Variable& variable : module.variables) {
     if (variable.constOffset < 0 ||
@@ -148,7 +157,7 @@ void checkMemory(const ptx::Module& source, const ori::Module& module, Diagnosti
       continue;
     for (const ptx::Variable& declared : source.variables)
       if (source.names.text(declared.name) == variable.name)
-        diags.error(declared.loc, fmt::format("the constants of a module have {} bytes at most; '{}' does not fit",
+        diags.error(declared.loc, fmt::format("the limit for constants of a module is {} bytes; '{}' exceeds it",
                                               target.maxConstantBank(), variable.name));
   }
 }
@@ -162,7 +171,7 @@ Compilation::Compilation(std::span<const Input> inputs, const Options& options)
   if (!arch) throw Error(fmt::format("the architecture '{}' is not supported", options.arch));
   target_ = arch->target;
   checkOnly_ = arch->isVirtual;
-  if (!checkOnly_ && std::ranges::find(kCodeTargets, target_->name()) == std::end(kCodeTargets))
+  if (!checkOnly_ && !target_->isAssembled())
     throw Error(
         fmt::format("not supported yet: code for {}; {} parses and checks", target_->name(), target_->virtualName()));
   if (options.relocatable && inputs.size() > 1 && !options.phases.startFrom.empty())
@@ -275,7 +284,7 @@ void Compilation::settleDebugging() {
   for (const Source& source : sources_)
     if (source.ptx && source.ptx->target.debug) options_.debugInfo = true;
   if (!options_.debugInfo) return;
-  if (sources_.size() > 1) sources_.front().diags.error({}, "not supported yet: several inputs for debugging");
+  if (sources_.size() > 1) sources_.front().diags.error({}, "not supported yet: -g with several inputs");
   options_.optLevel = 0;
   for (const char* phase : {"M1", "10", "13", "16", "107"})
     pipeline_.disabled.emplace_back(phase);
@@ -292,7 +301,7 @@ void Compilation::settleInputs() {
 
 void Compilation::check() {
   ptx::CheckOptions options;
-  options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->isArchSpecific() ? 'a' : '\0'};
+  options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->chip().suffix};
   options.warnDouble = options_.warnDouble;
   for (Source& source : sources_)
     ptx::check(*source.ptx, options, source.diags);
@@ -356,8 +365,12 @@ void Compilation::lower() {
   for (Source& source : sources_) {
     source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
     for (ptx::InlineRemark& r : remarks)
-      moduleRemarks_.push_back(
-          {.phase = "M5", .function = r.caller, .message = r.message, .cost = r.cost, .line = r.line});
+      moduleRemarks_.push_back({.phase = "M5",
+                                .function = r.caller,
+                                .done = r.isInlined,
+                                .message = r.message,
+                                .cost = r.cost,
+                                .line = r.line});
     remarks.clear();
   }
   dumpFunctions("M5", "after");
@@ -400,12 +413,10 @@ void Compilation::defineUnresolved(Source& source) {
           return v.owner == ptx::FunctionId::None && source.ptx->text(v.name) == variable.name;
         });
     if (declared->incomplete) {
-      source.diags.error(declared->loc,
-                         fmt::format("the variable '{}' is defined nowhere, and has no size here", variable.name));
+      source.diags.error(declared->loc, fmt::format("undefined variable '{}', whose size is unknown", variable.name));
       continue;
     }
-    source.diags.warning(declared->loc,
-                         fmt::format("the variable '{}' is defined nowhere; it is made here, of zeros", variable.name));
+    source.diags.warning(declared->loc, fmt::format("undefined variable '{}'; zero-initialized here", variable.name));
     variable.linkage = ori::Linkage::Global;
   }
 }
@@ -416,7 +427,7 @@ void Compilation::chooseFunctions() {
     for (const auto& function : source.ori->functions) {
       if (std::find(names.begin(), names.end(), function->name()) != names.end())
         source.diags.error({},
-                           fmt::format("the function '{}' is defined in an input before this one", function->name()));
+                           fmt::format("duplicate definition of function '{}' in an earlier input", function->name()));
       names.push_back(function->name());
       // Kernels may call the functions, whichever are chosen.
       bool wanted =
@@ -425,6 +436,7 @@ void Compilation::chooseFunctions() {
       if (wanted)
         jobs_.push_back(std::make_unique<FunctionJob>(*function, options_, knobSections_.of(function->name()),
                                                       source.input->name, source.input->text));
+      if (wanted && keepsAccounts_) jobs_.back()->keepAccounts();
     }
   }
   for (const std::string& entry : options_.entries) {
@@ -432,26 +444,19 @@ void Compilation::chooseFunctions() {
     NearestName nearest(entry);
     for (std::string_view name : names)
       nearest.offer(name);
-    sources_.front().diags.error({}, fmt::format("there is no entry function '{}'", entry),
+    sources_.front().diags.error({}, fmt::format("no entry function '{}'", entry),
                                  nearest.best().empty() ? "" : fmt::format("did you mean '{}'?", nearest.best()));
   }
 }
 
 void Compilation::runPhases() {
-  if (options_.threads <= 1 || jobs_.size() <= 1) {
-    for (auto& job : jobs_)
-      job->run(pipeline_);
-  } else {
-    // More threads than the machine has would only make TBB complain.
-    tbb::task_arena arena(std::min(static_cast<int>(options_.threads), tbb::info::default_concurrency()));
-    arena.execute(
-        [&] { tbb::parallel_for(std::size_t{0}, jobs_.size(), [&](std::size_t i) { jobs_[i]->run(pipeline_); }); });
-  }
+  parallelFor(jobs_.size(), options_.threads, [&](std::size_t i) { jobs_[i]->run(pipeline_); });
   for (const auto& job : jobs_) {
     result_.phaseText += job->dumped();
     if (job->fault().empty()) continue;
     result_.status = Status::InternalFault;
     result_.diagnostics += fmt::format("orias: internal error: {}\n", job->fault());
+    result_.messages.push_back({Message::Kind::Error, {}, 0, 0, "internal error: " + job->fault(), {}});
   }
 }
 
@@ -490,13 +495,15 @@ void Compilation::writeCubin() {
   if (!options_.suppressDebugInfo) addLineTables(cubin, described, functions, options_.lineInfo || isDebugged);
   for (std::size_t i = 0; isDebugged && i < described.size(); ++i)
     addDebugSections(cubin, described[i], functions, sources_[i].diags);
+  if (linksObject_ && options_.relocatable)
+    if (cubin::Module linked = cubin; makeWholeProgram(linked, true).empty()) cubin = std::move(linked);
   if (cubin.relocatable && !options_.relocatable) {
     for (const std::string& missing : makeWholeProgram(cubin, options_.debugInfo || !runs("M10")))
       sources_.front().diags.error({}, missing);
     for (const cubin::Function& function : cubin.functions)
       if (function.staticSharedSize > target_->maxStaticShared())
         sources_.front().diags.error({},
-                                     fmt::format("'{}' uses {} bytes of static shared memory; {} are the most",
+                                     fmt::format("'{}' uses {} bytes of static shared memory, limit is {}",
                                                  function.name, function.staticSharedSize, target_->maxStaticShared()));
     if (hasErrors()) return;
     for (const auto& job : jobs_) {
@@ -583,8 +590,11 @@ void Compilation::collectDiagnostics() {
         addFiltered(shown, job->diagnostics(), options_, &source.diags);
     result_.diagnostics += shown.render();
     result_.errorCount += shown.errorCount();
-    for (const Diagnostic& d : shown.all())
+    for (const Diagnostic& d : shown.all()) {
       result_.warningCount += d.severity == Severity::Warning;
+      result_.messages.push_back(
+          {messageKind(d.severity), source.input->name, d.loc.line, d.loc.column, d.message, d.hint});
+    }
   }
   if (result_.errorCount && result_.status == Status::Ok) result_.status = Status::InputErrors;
   if (result_.status != Status::Ok) result_.cubin.clear();

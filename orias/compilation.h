@@ -55,8 +55,20 @@ class Compilation {
   using ModuleObserver = std::function<void(const phases::ModulePhase&, ptx::Module&, bool changed)>;
   void observeModules(ModuleObserver observer) { afterModulePhase_ = std::move(observer); }
 
+  /// With -c: the cubin is the object as a linker would make a program of it, so that it can be run; unless it needs
+  /// something that it does not have.
+  void linkObject() { linksObject_ = true; }
+
+  /// Keeps what there is to be said of all registers (FunctionJob::registerAccounts).
+  void keepRegisterAccounts() { keepsAccounts_ = true; }
+
   /// The whole road, once.
   Result run();
+
+  // --- behind run(), for tools that show what happened
+  /// The functions, in the order of the inputs.
+  std::span<const std::unique_ptr<FunctionJob>> jobs() const { return jobs_; }
+  std::span<const ModuleRemark> moduleRemarks() const { return moduleRemarks_; }
 
  private:
   struct Source {
@@ -111,6 +123,8 @@ class Compilation {
   phases::PipelineOptions pipeline_;
   std::vector<Source> sources_;
   ModuleObserver afterModulePhase_;
+  bool linksObject_ = false;
+  bool keepsAccounts_ = false;
   std::vector<phases::ModulePhaseTime> moduleTimes_;
   std::vector<ModuleRemark> moduleRemarks_;
   /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.

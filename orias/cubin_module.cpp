@@ -41,10 +41,9 @@ bool isKernel(const ori::Module& module, const ori::Symbol& symbol) {
   return function != nullptr && function->isKernel();
 }
 
-/// From sm_90 on linkers keep a table of all functions whose address is taken; before that a pointer is the address
-/// (observed).
+/// Linkers keep a table of all functions whose address is taken; else a pointer is the address (observed).
 bool hasUnifiedTable(const ori::Module& module) {
-  return module.target().hasClusters();
+  return module.target().has(isa::Capability::UnifiedFunctions);
 }
 
 cubin::Variable describe(const ori::Module& module, const ori::Variable& variable) {
@@ -311,7 +310,7 @@ void addHandleBanks(cubin::Function& kernel) {
 cubin::Module describeCubin(const ori::Module& module, std::span<const CodedFunction> functions) {
   cubin::Module out;
   out.abi = cubin::abiOf(module.target().smVersion());
-  out.abi.elfFlags = module.target().elfFlags(); // tells sm_90a from sm_90
+  out.isAccelerated = out.abi.marksAccelerated && module.target().isArchSpecific();
   out.relocatable = module.relocatable;
   for (const ori::Variable& variable : module.variables)
     out.variables.push_back(describe(module, variable));

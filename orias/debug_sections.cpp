@@ -227,8 +227,8 @@ class SectionWriter {
       writeLocation(std::span(out.data).subspan(reference.at - 1, 1 + kAddressBytes), *meaning);
       if (meaning->kind == Meaning::Kind::Nowhere) dropOffset(out.data, reference.at);
     } else if (meaning->kind == Meaning::Kind::Frame) {
-      diagnostics_.error(section.loc, fmt::format("not supported yet: '{}' in another place than DW_OP_addr",
-                                                  ptx_.text(reference.symbol)));
+      diagnostics_.error(section.loc,
+                         fmt::format("not supported yet: '{}' outside DW_OP_addr", ptx_.text(reference.symbol)));
     }
   }
 

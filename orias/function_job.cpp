@@ -54,13 +54,14 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
                                .code = code_,
                                .bindings = bindings,
                                .dump = &dumped_,
-                               .queries = queries};
+                               .queries = queries,
+                               .accounts = keepsAccounts_ ? &accounts_ : nullptr};
   try {
     finished_ = manager.run(function_, context);
     // Phases behind the allocation move instructions, too.
     if (const auto faults = function_.allocated ? regalloc::checkRegisterCounts(function_) : std::vector<std::string>{};
         !faults.empty())
-      throw InternalError("registers that are not there: " + faults.front());
+      throw InternalError("registers that do not exist: " + faults.front());
   } catch (const InternalError& e) {
     fault_ = fmt::format("{} of '{}': {}", phaseOf(function_), function_.name(), e.what());
   }
@@ -78,7 +79,7 @@ void FunctionJob::showLinked(const cubin::Function& function) {
 void FunctionJob::leaveOut() {
   isLeftOut_ = true;
   remarks_.setPhase("M10");
-  remarks_.did(nullptr, "left out of the cubin: neither a kernel nor a variable leads to it");
+  remarks_.did(nullptr, "not in the cubin: unreachable from kernels and variables");
 }
 
 std::string FunctionJob::listing() const {

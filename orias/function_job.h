@@ -3,6 +3,7 @@
 #include "encoder/code.h"
 #include "orias/orias.h"
 #include "phases/manager.h"
+#include "phases/register_report.h"
 #include "phases/remarks.h"
 #include "support/diagnostics.h"
 
@@ -23,10 +24,15 @@ class FunctionJob {
   FunctionJob(ori::Function& function, const Options& options, const phases::Knobs& knobs, std::string fileName,
               std::string_view text);
 
+  /// Asks for registerAccounts().
+  void keepAccounts() { keepsAccounts_ = true; }
+  const phases::RegisterAccounts& registerAccounts() const { return accounts_; }
+
   /// Runs the phases. A fault of orias is caught and kept.
   void run(const phases::PipelineOptions& pipeline);
 
   const ori::Function& function() const { return function_; }
+  std::string_view text() const { return text_; } ///< of the input
   const encoder::FunctionCode& code() const { return code_; }
   unsigned maxRegisters() const { return ceiling_; }
   bool finished() const { return finished_; }         ///< there is code
@@ -59,6 +65,8 @@ class FunctionJob {
   unsigned maxRegisters_; // that are allocated
   bool finished_ = false;
   bool isLeftOut_ = false;
+  bool keepsAccounts_ = false;
+  phases::RegisterAccounts accounts_;
   double milliseconds_ = 0;
 };
 

@@ -86,11 +86,17 @@ struct Counts {
   }
 };
 
-/// What the last phase that looked at the access said of it.
+/// What the last phase that looked at the accesses of a line said of them.
 std::string reasonFor(std::uint32_t line, std::span<const ModuleRemark> remarks) {
-  for (auto r = remarks.rbegin(); r != remarks.rend(); ++r)
-    if ((r->phase == "M6" || r->phase == "M7") && !r->done && r->line == line) return r->message;
-  return "its address is generic in the PTX";
+  std::vector<std::string_view> reasons;
+  std::string_view last;
+  for (const ModuleRemark& r : remarks) {
+    if ((r.phase != "M6" && r.phase != "M7") || r.done || r.line != line) continue;
+    if (r.phase != last) reasons.clear();
+    last = r.phase;
+    if (std::ranges::find(reasons, r.message) == reasons.end()) reasons.push_back(r.message);
+  }
+  return reasons.empty() ? "its address is generic in the PTX" : fmt::format("{}", fmt::join(reasons, "; "));
 }
 
 std::uint64_t localBytes(const ori::Function& function) {

@@ -35,7 +35,7 @@ void applyLaunchOptions(ori::Function& kernel, const Options& options, Diagnosti
   ori::LaunchBounds& bounds = kernel.bounds;
   const LaunchOptions& launch = options.launch;
   const bool isBounded = bounds.maxntid[0] != 0 || bounds.reqntid[0] != 0;
-  if (launch.maxntid[0] != 0 && (!isBounded || (launch.overrideDirectives && bounds.reqntid[0] == 0)))
+  if (launch.maxntid[0] != 0 && (!isBounded || launch.overrideDirectives))
     std::copy(launch.maxntid.begin(), launch.maxntid.end(), bounds.maxntid);
   if (launch.minnctapersm != 0 && (bounds.minnctapersm == 0 || launch.overrideDirectives))
     bounds.minnctapersm = launch.minnctapersm;

@@ -11,6 +11,9 @@
 #include <string_view>
 #include <vector>
 
+/// What the shared library exports.
+#define ORIAS_API __attribute__((visibility("default")))
+
 namespace orias {
 
 /// One PTX module (or Ori module, with PhaseOptions::startFrom).
@@ -23,6 +26,17 @@ enum class Status : std::uint8_t {
   Ok,
   InputErrors,   ///< Result::diagnostics says which; there is no cubin
   InternalFault, ///< a fault of orias; Result::diagnostics says where
+};
+
+/// An error, warning or note, as data.
+struct Message {
+  enum class Kind : std::uint8_t { Note, Warning, Error };
+  Kind kind = Kind::Error;
+  std::string input;   ///< Input::name
+  unsigned line = 0;   ///< from 1; 0: no place
+  unsigned column = 0; ///< the same
+  std::string text;
+  std::string hint; ///< what would be right; may be empty
 };
 
 /// What became of one function.
@@ -58,23 +72,24 @@ struct StageTime {
 
 struct Result {
   Status status = Status::Ok;
-  std::vector<std::byte> cubin; ///< empty after errors, when only checking, and when a phase was the last one
-  std::string listing;          ///< if Options::wantListing
-  std::string phaseText;        ///< dumps, changes and times that PhaseOptions asked for
-  std::string remarks;          ///< JSON, if Options::wantRemarks: one record for each decision of a phase
-  std::string kernelInfo;       ///< if Options::wantKernelInfo: the metrics of phase M11
-  std::string diagnostics;      ///< errors, warnings and notes, as text for a terminal
+  std::vector<std::byte> cubin;  ///< empty after errors, when only checking, and when a phase was the last one
+  std::string listing;           ///< if Options::wantListing
+  std::string phaseText;         ///< dumps, changes and times that PhaseOptions asked for
+  std::string remarks;           ///< JSON, if Options::wantRemarks: one record for each decision of a phase
+  std::string kernelInfo;        ///< if Options::wantKernelInfo: the metrics of phase M11
+  std::string diagnostics;       ///< errors, warnings and notes, as text for a terminal
+  std::vector<Message> messages; ///< the same, one by one
   unsigned errorCount = 0;
   unsigned warningCount = 0;
   Statistics statistics;
   std::vector<StageTime> times;
 };
 
-/// Assembles all inputs into one cubin. What is wrong with the inputs is told in the result; throws orias::Error for
-/// options that make no sense (an unknown architecture, phase or knob).
-Result assemble(std::span<const Input> inputs, const Options& options = {});
+/// Assembles all inputs into one cubin. What is wrong with the inputs is told in the result; throws orias::Error (a
+/// std::runtime_error) for options that make no sense: an unknown architecture, phase or knob.
+ORIAS_API Result assemble(std::span<const Input> inputs, const Options& options = {});
 
 /// Assembles one PTX module.
-Result assemble(std::string_view ptx, const Options& options = {});
+ORIAS_API Result assemble(std::string_view ptx, const Options& options = {});
 
 } // namespace orias

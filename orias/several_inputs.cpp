@@ -79,20 +79,20 @@ bool checkShared(const std::string& name, const std::vector<Named>& all) {
   for (const Named& one : all) {
     if (one.isOwn()) {
       if (first == nullptr || !one.isDefinition()) continue;
-      one.error(fmt::format("'{}' is a name that '{}' shares; this definition is for its own input only", name,
+      one.error(fmt::format("'{}' is also a symbol of '{}', but this definition is local to its input", name,
                             first->input->name),
-                "make it .visible if it is what the other input means");
+                "make it .visible if the other input refers to it");
       return false;
     }
     if (first != nullptr && !fit(*first, one)) {
-      one.error(fmt::format("'{}' is something else in '{}'", name, first->input->name),
-                "a name that inputs share has one type, size and list of parameters");
+      one.error(fmt::format("conflicting declarations of '{}' here and in '{}'", name, first->input->name),
+                "a shared symbol must have the same type, size and parameters in all inputs");
       return false;
     }
     if (first == nullptr) first = &one;
     if (!one.isDefinition()) continue;
     if (definition != nullptr) {
-      one.error(fmt::format("'{}' is defined in '{}', an input before this one", name, definition->input->name));
+      one.error(fmt::format("duplicate definition of '{}', first defined in '{}'", name, definition->input->name));
       return false;
     }
     definition = &one;

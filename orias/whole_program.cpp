@@ -3,6 +3,7 @@
 #include "encoder/cubin/names.h"
 #include "encoder/isa/target.h"
 #include "orias/cubin_module.h"
+#include "support/align.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -22,10 +23,6 @@ using cubin::Variable;
 
 /// What ptxas says of a kernel whose stack has no limit: the loader asks the program then (observed).
 constexpr std::uint32_t kUnknownStack = ~0u;
-
-std::uint64_t alignUp(std::uint64_t value, std::uint64_t alignment) {
-  return (value + alignment - 1) / alignment * alignment;
-}
 
 class WholeProgram {
  public:
@@ -76,8 +73,7 @@ class WholeProgram {
   void findMissing() {
     for (const cubin::ExternalFunction& function : cubin_.externalFunctions)
       if (!isDriverFunction(function.name))
-        missing_.push_back(
-            fmt::format("the function '{}' is defined nowhere; with -c a linker could find it", function.name));
+        missing_.push_back(fmt::format("undefined function '{}'; with -c a linker can resolve it", function.name));
   }
 
   /// No linker gives those their places that any object may define.
@@ -252,8 +248,8 @@ class WholeProgram {
         tables_[table.name] = all.size() + table.offset;
       all.insert(all.end(), kernel.constant2.begin(), kernel.constant2.end());
       if (all.size() > kMostBytes)
-        missing_.push_back(fmt::format("'{}' needs {} bytes for tables of places to go to; {} are the most",
-                                       kernel.name, all.size(), kMostBytes));
+        missing_.push_back(
+            fmt::format("'{}' needs {} bytes for jump tables, limit is {}", kernel.name, all.size(), kMostBytes));
       kernel.constant2 = std::move(all);
     }
     for (Function& function : cubin_.functions)
@@ -306,7 +302,8 @@ class WholeProgram {
       for (const std::string& name : handlesIn(kernel))
         if (places.try_emplace(name, end).second) end += cubin::kHandleBytes;
       if (!places.empty() && end > kLast)
-        missing_.push_back(fmt::format("'{}' has too many parameters to name textures behind them", kernel.name));
+        missing_.push_back(
+            fmt::format("'{}' has too many parameters: no space is left for texture handles", kernel.name));
       const std::uint32_t base = cubin::parameterBase(cubin_.abi, kernel.parameterSize);
       for (const auto& [name, place] : places)
         kernel.handles.push_back({*kindOfHandle(name), place - base, name});

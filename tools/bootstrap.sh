@@ -5,9 +5,13 @@
 orias_packages=(
   g++ cmake ninja-build ccache
   antlr4 libantlr4-runtime-dev
-  libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev libelf-dev libtbb-dev zlib1g-dev libsqlite3-dev
+  libboost-dev libboost-program-options-dev libfmt-dev nlohmann-json3-dev libelf-dev zlib1g-dev libsqlite3-dev
+  libjs-chart.js python3-xstatic-dagre
   doctest-dev llvm-14-tools clang-format python3
 )
+
+# A browser for test/page is large: only for those who ask for it.
+[ -z "${ORIAS_TEST_BROWSER:-}" ] || orias_packages+=(chromium)
 
 say() { printf '%s\n' "$*" >&2; }
 

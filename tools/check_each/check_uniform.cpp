@@ -98,7 +98,8 @@ UniformVerdict checkUniform(std::string_view ptxText, const launch::Launch& laun
   if (result.status == Status::InternalFault) throw InternalError(result.diagnostics);
   UniformVerdict& verdict = checker.verdict();
   if (verdict.checked + verdict.skipped == 0)
-    throw Error(fmt::format("'{}' never comes to phase 53 or 70: no such kernel, or no optimisation", launch.kernel));
+    throw Error(
+        fmt::format("'{}' does not reach phase 53 or 70: unknown kernel, or optimization is off", launch.kernel));
   return verdict;
 }
 

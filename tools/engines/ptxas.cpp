@@ -58,7 +58,7 @@ Compiled assembleWithPtxas(std::string_view ptx, const std::string& options) {
   const std::string command = fmt::format("'{}' {} '{}' -o '{}' >'{}' 2>&1", ptxasPath(), options, files.ptx(),
                                           files.cubin(), files.messages());
   const int status = std::system(command.c_str());
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound) return {{Outcome::Fault, "there is no ptxas here"}, {}};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotFound) return {{Outcome::Fault, "ptxas is not installed"}, {}};
   if (status != 0) {
     const std::string messages = readFile(files.messages());
     const std::size_t error = messages.find("error");

@@ -19,15 +19,14 @@ const po::options_description& shownOptions() {
   static const po::options_description all = [] {
     po::options_description result("Options", 80, 50);
     result.add_options()("kernel,k", po::value<std::vector<std::string>>()->value_name("NAME"),
-                         "only this function; may be repeated")(
+                         "show only this function; may be repeated")(
         "listing-format", po::value<std::string>()->value_name("FORMAT"),
-        "plain, annotated (the default) or json")("json", "the same as --listing-format=json")(
-        "raw", "the 128 bits of each word behind its text in a plain listing (the others always have them)")(
+        "set the format: plain, annotated or json [annotated]")("json", "same as --listing-format=json")(
+        "raw", "add the 128-bit encoding of each instruction to a plain listing (other formats always have it)")(
         "cfg", po::value<std::string>()->value_name("FORMAT"),
-        "the control flow graph instead of the listing: text, or dot for Graphviz")(
-        "check-hazards",
-        "check instead of listing: report each dependence that the control words do not keep, and exit "
-        "with 1 when there is one")("help,h", "print this text");
+        "print the control-flow graph instead of the listing, as text or dot (Graphviz)")(
+        "check-hazards", "report each dependence that the control information violates, instead of a listing; exit "
+                         "with 1 if there is one")("help,h", "print this text");
     return result;
   }();
   return all;
@@ -63,16 +62,16 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (values.count("json")) line.format = CommandLine::Format::Json;
   line.rawWords = values.count("raw") != 0;
   if (values.count("cfg") && values.count("check-hazards"))
-    throw UsageError("--cfg and --check-hazards do not go together");
+    throw UsageError("--cfg and --check-hazards exclude each other");
   if (values.count("check-hazards")) line.show = Show::Hazards;
   if (values.count("cfg")) {
     line.show = Show::Graph;
     line.graphFormat = choose<CommandLine::GraphFormat>(
         "--cfg", textOf("cfg"), {{"dot", CommandLine::GraphFormat::Dot}, {"text", CommandLine::GraphFormat::Text}});
   }
-  if (!values.count(tools::kInputs)) throw UsageError("no cubin is named; --help tells more");
+  if (!values.count(tools::kInputs)) throw UsageError("no cubin is given; see --help");
   const auto& inputs = values[tools::kInputs].as<std::vector<std::string>>();
-  if (inputs.size() != 1) throw UsageError("one cubin at a time");
+  if (inputs.size() != 1) throw UsageError("expected one cubin");
   line.input = inputs.front();
   return line;
 }
@@ -80,11 +79,10 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
 std::string helpText() {
   std::ostringstream out;
   out << "Usage: orias-dis [options] FILE.cubin\n\n"
-         "Shows the code of a cubin for sm_75 to sm_90, of orias or of ptxas.\n\n"
+         "Disassembles a cubin for sm_75 to sm_90, produced by orias or ptxas.\n\n"
       << shownOptions()
-      << "\nExit status: 0 done, 1 a cubin that cannot be read or hazards in it, 2 errors in the command line, 3 a "
-         "fault of "
-         "orias-dis.\n";
+      << "\nExit status: 0 success, 1 unreadable cubin or hazards found, 2 errors in the command line, 3 "
+         "internal error.\n";
   return out.str();
 }
 

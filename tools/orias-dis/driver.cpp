@@ -19,7 +19,7 @@ using tools::ExitStatus;
 namespace {
 
 constexpr std::string_view kProgram = "orias-dis";
-constexpr std::string_view kFaultNote = "this is a fault of orias-dis; the cubin is needed to look into it";
+constexpr std::string_view kFaultNote = "internal error of orias-dis; please report it with the cubin";
 
 /// The functions that were asked for, in the order of the file. Throws orias::Error for a name that is not there.
 std::vector<const cubin::Function*> chooseFunctions(const cubin::Module& module, const CommandLine& line) {
@@ -28,7 +28,7 @@ std::vector<const cubin::Function*> chooseFunctions(const cubin::Module& module,
     for (const cubin::Function& function : module.functions)
       nearest.offer(function.name);
     if (std::ranges::none_of(module.functions, [&](const auto& f) { return f.name == wanted; }))
-      throw Error(fmt::format("there is no function '{}'{}", wanted,
+      throw Error(fmt::format("unknown function '{}'{}", wanted,
                               nearest.best().empty() ? "" : fmt::format("; did you mean '{}'?", nearest.best())));
   }
   std::vector<const cubin::Function*> chosen;
@@ -67,12 +67,15 @@ std::string hazardsOf(const cubin::Function& function, const isa::Target& target
   }
   if (!report.unknown.empty())
     tools::complain(kProgram, "note",
-                    fmt::format("{}: {} words are not in the instruction table; they are not checked", function.name,
-                                report.unknown.size()));
+                    fmt::format("{}: {} instructions are not in the instruction table and are not checked",
+                                function.name, report.unknown.size()));
   return out;
 }
 
 ExitStatus checkHazards(const std::vector<const cubin::Function*>& functions, const isa::Target& target) {
+  if (!target.isAssembled())
+    throw tools::UsageError(
+        fmt::format("not supported yet: hazards of {}, whose latencies are not known", target.name()));
   std::string found;
   for (const cubin::Function* function : functions)
     found += hazardsOf(*function, target);

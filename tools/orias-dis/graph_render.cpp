@@ -72,7 +72,7 @@ std::string renderText(const ControlGraph& graph, const encoder::FunctionListing
     out += fmt::format("    last: {}\n", last.text);
     for (; edge != graph.edges.end() && edge->from == n; ++edge)
       out += fmt::format("    -> block {} ({}{})\n", edge->to, kindName(edge->kind),
-                         edge->closesLoop ? ", closes a loop" : "");
+                         edge->closesLoop ? ", back edge" : "");
   }
   return out;
 }

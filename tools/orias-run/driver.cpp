@@ -18,13 +18,15 @@ namespace {
 
 constexpr std::string_view kProgram = "orias-run";
 constexpr std::string_view kFaultNote =
-    "this is a fault of orias-run; the launch file and the program are needed to look into it";
+    "internal error of orias-run; please report it with the launch file and the program";
 
 /// The file to run: the one named on the command line, or the launch's.
 std::string programOf(const CommandLine& line, const launch::Launch& launch) {
   if (!line.program.empty()) return line.program;
   std::string path = launch::programPath(launch, line.launchFile);
-  if (path.empty()) throw tools::UsageError(fmt::format("'{}' names no program; name one behind it", line.launchFile));
+  if (path.empty())
+    throw tools::UsageError(
+        fmt::format("'{}' does not name a program; give one as the second argument", line.launchFile));
   return path;
 }
 

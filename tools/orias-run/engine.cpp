@@ -89,7 +89,7 @@ void adapt(Options& options, const std::string& text, const std::string& kernel)
 
 std::unique_ptr<Engine> makeEngine(const std::string& path, const std::string& kernel, const Options* assembleOptions) {
   const std::string extension = std::filesystem::path(path).extension().string();
-  if (assembleOptions && extension != ".ptx") throw Error(fmt::format("'{}' is no .ptx file to assemble", path));
+  if (assembleOptions && extension != ".ptx") throw Error(fmt::format("'{}' is not a .ptx file", path));
   if (extension != ".ptx" && extension != ".cubin" && extension != ".ori")
     throw Error(fmt::format("'{}' is neither .ptx nor .cubin nor .ori", path));
   std::string text = tools::readWholeFile(path);

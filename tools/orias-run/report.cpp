@@ -48,7 +48,7 @@ std::string renderText(const Outcome& outcome, const launch::Device& device) {
   const auto expects = [](const launch::Buffer& b) { return b.expected.has_value(); };
   const auto& buffers = device.launch.buffers;
   if (!outcome.endedAsExpected)
-    verdict = outcome.result.completed ? "completed, which it should not" : "did not complete";
+    verdict = outcome.result.completed ? "completed, but should have stopped" : "did not complete";
   else if (!outcome.wrong.empty())
     verdict = "wrong results";
   else if (!outcome.different.empty())
@@ -57,7 +57,7 @@ std::string renderText(const Outcome& outcome, const launch::Device& device) {
     verdict = "findings";
   else if (device.launch.stops.empty() && device.launch.variables.empty() &&
            !std::any_of(buffers.begin(), buffers.end(), expects))
-    verdict = outcome.compared ? "the programs agree" : "done; the launch file expects nothing";
+    verdict = outcome.compared ? "the programs agree" : "done; the launch file has no expected values";
   return out + fmt::format("{}: {} ({} thread instructions)\n", device.launch.name, verdict,
                            outcome.result.threadInstructions);
 }

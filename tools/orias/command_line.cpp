@@ -88,6 +88,8 @@ bool isFileOption(Option id) {
   case Option::SassOutput:
   case Option::Remarks:
   case Option::KernelInfo:
+  case Option::Report:
+  case Option::ReportLaunch:
   case Option::CheckEach:
   case Option::CheckUniform:
   case Option::DumpDir:
@@ -226,7 +228,9 @@ void Parser::setArchitecture(const std::string& name) {
   auto known = knownArchitectures();
   if ((prefix != "sm" && prefix != "compute" && prefix != "lto") ||
       std::find(known.begin(), known.end(), chip) == known.end())
-    throw UsageError(fmt::format("option '--gpu-name' cannot be '{}'; it can be sm_90, sm_90a, compute_90, …", name));
+    // In ptxas' words: XLA looks for them, to say that the assembler is too old for the chip.
+    throw UsageError(
+        fmt::format("Value '{}' is not defined for option 'gpu-name'; it can be sm_90, sm_90a, compute_90, …", name));
   line_.options.arch = name;
 }
 
@@ -237,12 +241,11 @@ void Parser::setRegisterLimit(const std::string& value) {
   }
   unsigned limit = value == "archmax" ? kMostRegisters : number(spec(Option::Maxrregcount), value);
   if (limit > kMostRegisters) {
-    line_.warnings.push_back(
-        fmt::format("--maxrregcount: {} registers are more than a thread can have; ignored", limit));
+    line_.warnings.push_back(fmt::format("--maxrregcount: {} registers exceed the maximum per thread; ignored", limit));
     limit = Options::kNoRegisterLimit;
   } else if (limit < kFewestRegisters) {
     line_.warnings.push_back(
-        fmt::format("--maxrregcount: {} registers are too few for the ABI; {} are taken", limit, kFewestRegisters));
+        fmt::format("--maxrregcount: {} registers are too few for the ABI; using {}", limit, kFewestRegisters));
     limit = kFewestRegisters;
   }
   line_.options.maxRegisters = limit;
@@ -252,11 +255,11 @@ void Parser::setThreads(const std::string& value) {
   const std::vector<std::string> counts = split(value, ',');
   auto& xyz = line_.options.launch.maxntid;
   if (counts.size() > xyz.size())
-    throw UsageError(fmt::format("option '--maxntid' needs three numbers at most, not '{}'", value));
+    throw UsageError(fmt::format("option '--maxntid' takes at most three numbers, got '{}'", value));
   xyz = {1, 1, 1};
   for (std::size_t axis = 0; axis < counts.size(); ++axis) {
     xyz[axis] = number(spec(Option::Maxntid), counts[axis]);
-    if (xyz[axis] == 0) throw UsageError(fmt::format("option '--maxntid' needs numbers above 0, not '{}'", value));
+    if (xyz[axis] == 0) throw UsageError(fmt::format("option '--maxntid' takes numbers above 0, got '{}'", value));
   }
 }
 
@@ -282,7 +285,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   check(option, value);
   bool repeatable = option.repeats() || option.takes == Takes::Nothing || option.id == Option::InputAsString;
   if (auto [at, fresh] = seen_.try_emplace(option.id, value); !fresh && at->second != value && !repeatable) {
-    line_.warnings.push_back(fmt::format("option '{}' is given twice; '{}' is taken", option.display(), value));
+    line_.warnings.push_back(fmt::format("option '{}' is given twice; using '{}'", option.display(), value));
     at->second = value;
   }
 
@@ -299,7 +302,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
     break;
   case Option::InputAsString: line_.inputs.push_back({"<input string>", value}); break;
   case Option::OutputFile:
-    if (value.empty()) throw UsageError("option '--output-file' needs a file's name");
+    if (value.empty()) throw UsageError("option '--output-file' needs a file name");
     line_.outputFile = value;
     break;
   case Option::GpuName: setArchitecture(value); break;
@@ -390,6 +393,9 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::Reproduce: line_.reproduceDirectory = value; break;
   case Option::CheckEach: line_.checkEachLaunch = value; break;
   case Option::CheckUniform: line_.checkUniformLaunch = value; break;
+  case Option::Report: line_.reportFile = value; break;
+  case Option::ReportFormat: line_.reportAsJson = value == "json"; break;
+  case Option::ReportLaunch: line_.reportLaunch = value; break;
   default:
     ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the rest needs no action, or has none yet
     if (option.effect == Effect::NotYet && value != "false")
@@ -402,14 +408,13 @@ void Parser::finish() {
   settleLimits();
   if (line_.options.debugInfo) {
     if (seen_.contains(Option::OptLevel) && line_.options.optLevel != 0)
-      throw UsageError(
-          "option '--device-debug' goes with --opt-level=0 only: where values stand in optimised code is not "
-          "told");
+      throw UsageError("option '--device-debug' requires --opt-level=0: optimized code has no variable locations");
     line_.options.optLevel = 0;
   }
   if (!line_.sassFile.empty() && !seen_.contains(Option::ListingFormat))
     line_.options.listingFormat = ListingFormat::Plain;
-  const bool namesLaunch = !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty();
+  const bool namesLaunch =
+      !line_.checkEachLaunch.empty() || !line_.checkUniformLaunch.empty() || !line_.reportLaunch.empty();
   if (line_.action == CommandLine::Action::Assemble && line_.inputs.empty() && !namesLaunch)
     line_.action = CommandLine::Action::Help;
 }

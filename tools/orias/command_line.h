@@ -32,6 +32,9 @@ struct CommandLine {
   bool textOnly = false;                  ///< no cubin is written
   std::string remarksFile;
   std::string kernelInfoFile; ///< `-`: standard output
+  std::string reportFile;     ///< a page, or JSON
+  bool reportAsJson = false;
+  std::string reportLaunch; ///< a launch file; may be empty
   std::string reproduceDirectory;
   std::string checkEachLaunch;          ///< a launch file; empty: assemble
   std::string checkUniformLaunch;       ///< the same

@@ -13,6 +13,7 @@
 #include "tools/orias/help.h"
 #include "tools/orias/report.h"
 #include "tools/orias/reproduce.h"
+#include "tools/report/report.h"
 
 #include <cstdio>
 #include <cstdlib>
@@ -29,7 +30,7 @@ namespace {
 
 constexpr std::string_view kProgram = "orias";
 constexpr std::string_view kFaultNote =
-    "this is a fault of orias; --reproduce=DIR saves what is needed to look into it";
+    "internal error of orias; rerun with --reproduce=DIR and report it with these files";
 
 void listVersions() {
   for (std::string_view version : acceptedPtxVersions())
@@ -68,20 +69,28 @@ std::string withLdcu(std::string text) {
 }
 
 /// Writes what was asked for. Nothing is written unless everything went well.
-void writeOutputs(const CommandLine& line, const Result& result, bool showsLdcu) {
-  if (line.listingFile) {
-    if (*line.listingFile == "-")
-      print(stdout, result.listing);
+void writeOutputs(const CommandLine& line, const report::Reported& reported, bool showsLdcu) {
+  const Result& result = reported.result;
+  auto write = [](const std::string& file, const std::string& text) {
+    if (file == "-")
+      print(stdout, text);
     else
-      writeWholeFile(*line.listingFile, result.listing);
-  }
-  if (line.kernelInfoFile == "-")
-    print(stdout, result.kernelInfo);
-  else if (!line.kernelInfoFile.empty())
-    writeWholeFile(line.kernelInfoFile, result.kernelInfo);
-  if (!line.remarksFile.empty()) writeWholeFile(line.remarksFile, result.remarks);
+      writeWholeFile(file, text);
+  };
+  if (line.listingFile) write(*line.listingFile, result.listing);
+  if (!line.kernelInfoFile.empty()) write(line.kernelInfoFile, result.kernelInfo);
+  if (!line.remarksFile.empty()) write(line.remarksFile, result.remarks);
+  if (!line.reportFile.empty()) write(line.reportFile, reported.report);
   if (!line.sassFile.empty()) writeWholeFile(line.sassFile, showsLdcu ? withLdcu(result.listing) : result.listing);
   if (!result.cubin.empty() && !line.textOnly) writeWholeFile(line.outputFile, result.cubin);
+}
+
+/// The program that a launch file names.
+std::string programOf(const launch::Launch& launch, const std::string& launchFile) {
+  std::string name = launch::programPath(launch, launchFile);
+  if (name.empty())
+    throw UsageError(fmt::format("'{}' does not name a program; give one as the second argument", launchFile));
+  return name;
 }
 
 /// What --check-each and --check-uniform run: the input, or else the program that the launch file names.
@@ -97,8 +106,7 @@ Checked toCheck(const CommandLine& line, std::string_view option, const std::str
   Checked checked{launch::readLaunchFile(launchFile), {}, {}, {}};
   checked.options.assemble = line.options;
   if (inputs.empty()) {
-    checked.name = launch::programPath(checked.launch, launchFile);
-    if (checked.name.empty()) throw UsageError(fmt::format("'{}' names no program; name one behind it", launchFile));
+    checked.name = programOf(checked.launch, launchFile);
     checked.text = readWholeFile(checked.name);
   } else {
     checked.name = inputs[0].name;
@@ -124,7 +132,7 @@ ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> input
   const Checked run = toCheck(line, "--check-uniform", line.checkUniformLaunch, inputs);
   const check_each::UniformVerdict verdict = check_each::checkUniform(run.text, run.launch, run.options);
   print(stdout, verdict.text);
-  print(stdout, fmt::format("{}: {} of {} registers of '{}' are called uniform in {} states; {} reads compared, {}\n",
+  print(stdout, fmt::format("{}: {} of {} registers of '{}' are marked uniform in {} states; {} reads compared, {}\n",
                             run.name, verdict.uniformRegisters, verdict.registers, run.launch.kernel, verdict.checked,
                             verdict.compared, verdict.ok ? "all alike" : "not all alike"));
   if (verdict.skipped)
@@ -132,28 +140,52 @@ ExitStatus runCheckUniform(const CommandLine& line, std::span<const Input> input
   return verdict.ok ? ExitStatus::Done : ExitStatus::InputErrors;
 }
 
+/// The program of --report-launch is an input like any other.
+void addLaunchedProgram(const CommandLine& line, std::vector<std::string>& texts, std::vector<Input>& inputs) {
+  if (line.reportLaunch.empty() || !inputs.empty()) return;
+  const std::string name = programOf(launch::readLaunchFile(line.reportLaunch), line.reportLaunch);
+  texts.push_back(readWholeFile(name));
+  inputs.push_back({name, texts.back()});
+}
+
+/// The result, and with --report the page.
+report::Reported assembleAsAsked(const CommandLine& line, std::span<const Input> inputs) {
+  if (line.reportFile.empty()) return {assemble(inputs, line.options), {}, {}};
+  report::ReportOptions options;
+  options.format = line.reportAsJson ? report::Format::Json : report::Format::Html;
+  options.launchFile = line.reportLaunch;
+  options.command = std::string(kProgram);
+  for (const std::string& word : line.optionWords)
+    options.command += ' ' + word;
+  return report::assembleWithReport(inputs, line.options, options);
+}
+
 ExitStatus assembleAll(const CommandLine& line) {
   const bool showsLdcu = emitsLdcu(line);
   std::vector<std::string> texts;
-  texts.reserve(line.inputs.size()); // the views below point into it
+  texts.reserve(line.inputs.size() + 1); // the views below point into it
   std::vector<Input> inputs;
   for (const InputSource& source : line.inputs) {
     texts.push_back(source.text ? *source.text : readWholeFile(source.name));
     inputs.push_back({source.name == "-" ? "<standard input>" : source.name, texts.back()});
   }
+  addLaunchedProgram(line, texts, inputs);
   if (!line.reproduceDirectory.empty()) writeReproducer(line, inputs);
 
   if (!line.checkEachLaunch.empty()) return runCheckEach(line, inputs);
   if (!line.checkUniformLaunch.empty()) return runCheckUniform(line, inputs);
 
-  Result result;
+  report::Reported reported;
   try {
-    result = assemble(inputs, line.options);
+    reported = assembleAsAsked(line, inputs);
   } catch (const Error& e) {
     throw UsageError(e.what()); // an architecture, phase or knob that there is not
   }
+  const Result& result = reported.result;
   print(stdout, result.phaseText);
   print(stderr, result.diagnostics);
+  for (const std::string& problem : reported.problems)
+    complain(kProgram, "warning", problem);
   if (result.status == Status::InternalFault) {
     complain(kProgram, "note", kFaultNote);
     return ExitStatus::InternalFault;
@@ -164,7 +196,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   print(stderr, warnings);
   if (!warnings.empty() && line.options.warningsAreErrors) return ExitStatus::InputErrors;
   if (line.verbose && !result.cubin.empty()) print(stderr, verboseReport(result, line.options));
-  writeOutputs(line, result, showsLdcu);
+  writeOutputs(line, reported, showsLdcu);
   return ExitStatus::Done;
 }
 
@@ -181,8 +213,10 @@ ExitStatus run(std::span<const std::string> words) {
   case CommandLine::Action::ListKnobs: print(stdout, phases::Knobs::list()); return ExitStatus::Done;
   case CommandLine::Action::Assemble: break;
   }
+  if (!line.reportLaunch.empty() && line.reportFile.empty())
+    throw UsageError("option '--report-launch' requires --report");
   if (!tellWarnings(line)) return ExitStatus::UsageErrors;
-  if (line.textOnly && line.sassFile.empty()) throw UsageError("--forcetext wants a file for the text: --sso");
+  if (line.textOnly && line.sassFile.empty()) throw UsageError("--forcetext requires --sso=FILE");
   return assembleAll(line);
 }
 

@@ -15,7 +15,7 @@ void writeReproducer(const CommandLine& line, std::span<const Input> inputs) {
   fs::path directory = line.reproduceDirectory;
   std::error_code error;
   fs::create_directories(directory, error);
-  if (error) throw Error(fmt::format("'{}' cannot be made: {}", directory.string(), error.message()));
+  if (error) throw Error(fmt::format("cannot create '{}': {}", directory.string(), error.message()));
 
   std::string names;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

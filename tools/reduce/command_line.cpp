@@ -21,26 +21,28 @@ Engine engineNamed(const std::string& name) {
   if (name == "ours") return Engine::Ours;
   if (name == "ptxas") return Engine::Ptxas;
   if (name == "interpreter") return Engine::Interpreter;
-  throw UsageError(fmt::format("'{}' is no engine; 'ours', 'ptxas' and 'interpreter' are", name));
+  throw UsageError(fmt::format("unknown engine '{}'; expected ours, ptxas or interpreter", name));
 }
 
 po::options_description shownOptions() {
   po::options_description shown("Options", 100, 60);
   auto add = shown.add_options();
   add("output,o", po::value<std::string>()->value_name("FILE"),
-      "the reduced PTX (FILE.reduced.ptx); its launch file goes beside it");
+      "write the reduced PTX to FILE, and its launch file next to it [INPUT.reduced.ptx]");
   add("subject", po::value<std::string>()->value_name("ENGINE")->default_value("ours"),
-      "whose failure it is: 'ours', 'ptxas' (its cubin on the emulator) or 'interpreter'");
-  add("against", po::value<std::string>()->value_name("ENGINE")->default_value("interpreter"), "who is right");
+      "set the engine that fails: ours, ptxas (its cubin on the emulator) or interpreter");
+  add("against", po::value<std::string>()->value_name("ENGINE")->default_value("interpreter"),
+      "set the reference engine");
   add("command", po::value<std::string>()->value_name("COMMAND"),
-      "instead: a shell command whose status 0 says that it still fails; {} is the PTX file, {launch} the launch file");
-  add("opt-level,O", po::value<unsigned>()->value_name("N"), "how 'ours' assembles: 0 to 4, 3 is the default");
-  add("maxrregcount", po::value<unsigned>()->value_name("N"), "the most registers");
-  add("knob", po::value<Words>()->value_name("NAME=VALUE"), "may be repeated");
-  add("disable-phase", po::value<Words>()->value_name("PHASE"), "may be repeated");
-  add("verify-each", "the verifiers after every phase");
-  add("fmad", po::value<bool>()->value_name("BOOL"), "whether products and sums may be fused");
-  add("attempts", po::value<std::uint64_t>()->value_name("N"), "stop after so many candidates");
+      "instead of engines: run this shell command; exit status 0 means that the program still fails; {} is the PTX "
+      "file, {launch} the launch file");
+  add("opt-level,O", po::value<unsigned>()->value_name("N"), "set the optimization level of 'ours', 0 to 4 [3]");
+  add("maxrregcount", po::value<unsigned>()->value_name("N"), "set the maximum number of registers per thread");
+  add("knob", po::value<Words>()->value_name("NAME=VALUE"), "set a knob; may be repeated");
+  add("disable-phase", po::value<Words>()->value_name("PHASE"), "disable a phase; may be repeated");
+  add("verify-each", "run the verifier after each phase");
+  add("fmad", po::value<bool>()->value_name("BOOL"), "contract multiplications and additions into fused multiply-adds");
+  add("attempts", po::value<std::uint64_t>()->value_name("N"), "stop after N candidates");
   add("help,h", "print this text");
   return shown;
 }
@@ -54,14 +56,14 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (values.count("help")) {
     std::ostringstream text;
     text << "Usage: orias-reduce [options] FILE.ptx LAUNCH.json\n\n"
-            "Makes a PTX program that fails as small as it can, while it goes on to fail.\n\n"
+            "Shrinks a failing PTX program while it still fails.\n\n"
          << shown;
     line.help = true;
     line.helpText = text.str();
     return line;
   }
   const Words inputs = values.count(tools::kInputs) ? values[tools::kInputs].as<Words>() : Words{};
-  if (inputs.size() != 2) throw UsageError("a PTX file and a launch file are wanted");
+  if (inputs.size() != 2) throw UsageError("expected a PTX file and a launch file");
   line.input = inputs[0];
   line.launch = inputs[1];
   line.output = values.count("output") ? values["output"].as<std::string>()
@@ -69,7 +71,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   if (values.count("command")) line.command = values["command"].as<std::string>();
   line.trial.subject = engineNamed(values["subject"].as<std::string>());
   line.trial.reference = engineNamed(values["against"].as<std::string>());
-  if (line.trial.subject == line.trial.reference) throw UsageError("an engine cannot be held against itself");
+  if (line.trial.subject == line.trial.reference) throw UsageError("--subject and --against are the same engine");
   Options& options = line.trial.options;
   if (values.count("opt-level")) options.optLevel = values["opt-level"].as<unsigned>();
   if (values.count("maxrregcount")) options.maxRegisters = values["maxrregcount"].as<unsigned>();

@@ -25,7 +25,7 @@ std::unique_ptr<Oracle> makeOracle(const CommandLine& line, const std::string& t
   }
   auto oracle = std::make_unique<EngineOracle>(line.trial);
   const std::string& failure = oracle->aim(text, launch);
-  if (failure.empty()) throw Error("the program does not fail, or means nothing (see --help)");
+  if (failure.empty()) throw Error("the program does not fail, or is invalid (see --help)");
   tools::print(stderr, fmt::format("looking for: {}\n", failure));
   return oracle;
 }
@@ -57,8 +57,9 @@ ExitStatus run(std::span<const std::string> words) {
 } // namespace
 
 int runDriver(std::span<const std::string> words) {
-  return static_cast<int>(
-      tools::runProgram("orias-reduce", "keep the files: this is a fault of orias-reduce", [&] { return run(words); }));
+  return static_cast<int>(tools::runProgram("orias-reduce",
+                                            "internal error of orias-reduce; please report it with the input files",
+                                            [&] { return run(words); }));
 }
 
 } // namespace orias::reduce

@@ -69,6 +69,11 @@ TEST_CASE("--override-directive-values puts options before directives") {
   CHECK(Kernel().registers(48).ceiling(withRegisters(40, true)) == 40);
   CHECK(Kernel().threads(256).ceiling(withLaunch(512, 2, true)) == 64);
   CHECK(Kernel().registers(48).ceiling(withLaunch(512, 2, true)) == 48);
+  // Both stand in the cubin of ptxas, and .reqntid limits the registers.
+  Kernel required;
+  required.function.bounds.reqntid[0] = 1024;
+  CHECK(required.ceiling(withLaunch(96, 0, true)) == 64);
+  CHECK(required.function.bounds.maxntid[0] == 96);
 }
 
 TEST_CASE("--maxntid and --minnctapersm fill in what directives leave open") {

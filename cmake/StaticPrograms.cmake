@@ -1,0 +1,66 @@
+# Third-party libraries inside the program: `orias` starts in half the time, since no symbol of ANTLR, fmt or the C++ library is
+# looked up by name and a program at a fixed address needs no relocation. Half of all kernels take less time than that start.
+#
+# orias_fmt and orias_program_options stand for fmt::fmt and Boost::program_options: the archive in programs that
+# orias_static_program() names, the shared library everywhere else. Antlr::runtime and Libelf::libelf choose in the same way.
+option(ORIAS_STATIC_PROGRAMS "Link third-party libraries into the program orias, where archives of them are installed" ON)
+
+# The archive beside a shared library, or nothing.
+function(orias_archive result name)
+  find_library(${result} NAMES "lib${name}.a")
+endfunction()
+orias_archive(ORIAS_ARCHIVE_ANTLR antlr4-runtime)
+orias_archive(ORIAS_ARCHIVE_OPTIONS boost_program_options)
+orias_archive(ORIAS_ARCHIVE_ELF elf)
+orias_archive(ORIAS_ARCHIVE_Z z)
+
+# Debian has no archive of fmt; its headers have all of it. One shared library that needs libstdc++.so would bring a second C++
+# library into the program, so it is all of them or none: a small program that uses each tells.
+set(orias_static_programs OFF)
+set(orias_static_options -no-pie -static-libstdc++ -static-libgcc)
+if(ORIAS_STATIC_PROGRAMS AND NOT ORIAS_SANITIZE AND NOT ORIAS_FUZZ AND ORIAS_ARCHIVE_ANTLR AND ORIAS_ARCHIVE_OPTIONS
+   AND ORIAS_ARCHIVE_ELF AND ORIAS_ARCHIVE_Z)
+  if(NOT DEFINED ORIAS_STATIC_PROGRAMS_WORK)
+    get_target_property(orias_fmt_include fmt::fmt INTERFACE_INCLUDE_DIRECTORIES)
+    try_compile(ORIAS_STATIC_PROGRAMS_WORK "${CMAKE_BINARY_DIR}/static_programs"
+                SOURCES "${CMAKE_CURRENT_LIST_DIR}/static_probe.cpp" "${CMAKE_CURRENT_LIST_DIR}/fmt_archive.cpp"
+                CMAKE_FLAGS "-DINCLUDE_DIRECTORIES=${orias_fmt_include};${ANTLR4_INCLUDE_DIR};${Boost_INCLUDE_DIRS};${LIBELF_INCLUDE_DIR}"
+                COMPILE_DEFINITIONS -fno-char8_t
+                LINK_OPTIONS ${orias_static_options}
+                LINK_LIBRARIES ${ORIAS_ARCHIVE_ANTLR} ${ORIAS_ARCHIVE_OPTIONS} ${ORIAS_ARCHIVE_ELF} ${ORIAS_ARCHIVE_Z}
+                CXX_STANDARD 20)
+    message(STATUS "Third-party libraries inside the program orias: ${ORIAS_STATIC_PROGRAMS_WORK}")
+  endif()
+  set(orias_static_programs ${ORIAS_STATIC_PROGRAMS_WORK})
+endif()
+
+# orias_library_choice(TARGET SHARED ARCHIVE...): TARGET is SHARED, or the archives in static programs.
+function(orias_library_choice target shared)
+  add_library(${target} INTERFACE)
+  foreach(property INCLUDE_DIRECTORIES COMPILE_DEFINITIONS)
+    set_target_properties(${target} PROPERTIES INTERFACE_${property} "$<TARGET_PROPERTY:${shared},INTERFACE_${property}>")
+  endforeach()
+  set_target_properties(${target} PROPERTIES INTERFACE_SYSTEM_INCLUDE_DIRECTORIES
+                                             "$<TARGET_PROPERTY:${shared},INTERFACE_INCLUDE_DIRECTORIES>")
+  set(inside "$<BOOL:$<TARGET_PROPERTY:ORIAS_STATIC>>")
+  foreach(archive IN LISTS ARGN)
+    target_link_libraries(${target} INTERFACE "$<${inside}:${archive}>")
+  endforeach()
+  target_link_libraries(${target} INTERFACE "$<$<NOT:${inside}>:${shared}>")
+endfunction()
+
+if(orias_static_programs)
+  add_library(orias_fmt_archive STATIC "${CMAKE_CURRENT_LIST_DIR}/fmt_archive.cpp")
+  target_include_directories(orias_fmt_archive SYSTEM PRIVATE "$<TARGET_PROPERTY:fmt::fmt,INTERFACE_INCLUDE_DIRECTORIES>")
+endif()
+orias_library_choice(orias_fmt fmt::fmt orias_fmt_archive)
+orias_library_choice(orias_program_options Boost::program_options "${ORIAS_ARCHIVE_OPTIONS}")
+orias_library_choice(orias_antlr_runtime Antlr::runtime "${ORIAS_ARCHIVE_ANTLR}")
+orias_library_choice(orias_libelf Libelf::libelf "${ORIAS_ARCHIVE_ELF}" "${ORIAS_ARCHIVE_Z}")
+
+function(orias_static_program target)
+  if(orias_static_programs)
+    set_target_properties(${target} PROPERTIES ORIAS_STATIC ON)
+    target_link_options(${target} PRIVATE ${orias_static_options})
+  endif()
+endfunction()

@@ -1,0 +1,74 @@
+"""numba-cuda with orias in place of the driver's assembler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._assemble import Assembly, Knobs, assemble
+
+
+class Numba:
+    """A context in which numba-cuda's kernels are assembled by orias.
+
+    >>> with orias.Numba() as recorded:
+    ...     kernel[grid, block](x, y)
+    >>> recorded.kernels["…"].functions[0].registers
+
+    A kernel that needs nothing else becomes a cubin at once; with other objects its PTX becomes an object that the linker takes.
+    Link-time optimization works on another code than PTX; kernels that use it stay as they are.
+    """
+
+    def __init__(self, *, knobs: Knobs | None = None, options: Iterable[str] = ()) -> None:
+        self._knobs = dict(knobs or {})
+        self._options = list(options)
+        self._original: Callable[..., Any] | None = None
+        self.kernels: dict[str, Assembly] = {}  #: by the name in the PTX, with listing and remarks; the last of a name
+
+    def __enter__(self) -> "Numba":
+        from numba.cuda.cudadrv import driver  # only here: numba is optional
+
+        self._driver = driver
+        self._original = driver._Linker.complete
+        context = self
+
+        def complete(linker: Any) -> Any:
+            return context._complete(linker)
+
+        driver._Linker.complete = complete
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._driver._Linker.complete = self._original
+
+    def _complete(self, linker: Any) -> Any:
+        codes = linker._object_codes
+        make = self._driver.ObjectCode
+        if len(codes) == 1 and codes[0].code_type == "ptx":
+            done = self._assemble(linker, codes[0].code, relocatable=False)
+            linker._info_log = linker._error_log = ""
+            linker._complete = True
+            return make.from_cubin(done.cubin, name=codes[0].name)
+        linker._object_codes = [
+            make.from_object(self._assemble(linker, code.code, relocatable=True).cubin, name=code.name) if code.code_type == "ptx" else code
+            for code in codes
+        ]
+        assert self._original is not None
+        return self._original(linker)
+
+    def _assemble(self, linker: Any, ptx: str | bytes, *, relocatable: bool) -> Assembly:
+        options = [*self._options, *(["-c"] if relocatable else []), *(["-lineinfo"] if linker.lineinfo else [])]
+        text = ptx if isinstance(ptx, str) else ptx.rstrip(b"\0").decode()
+        done = assemble(
+            text.rstrip("\0"),
+            linker.arch,
+            max_registers=linker.max_registers,
+            knobs=self._knobs,
+            options=options,
+            listing=True,
+            remarks=True,
+        )
+        for function in done.functions:
+            if function.kernel:
+                self.kernels[function.name] = done
+        return done
