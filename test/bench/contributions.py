@@ -77,9 +77,9 @@ def main():
             print(rows[-1], flush=True)
     if options.markdown:
         heading = (
-            "# What each phase contributes\n\nThe ratio of what is needed without the phase to what is needed with all of "
-            f"them, at {LEVEL}, as geometric means over {len(files)} launches of the\ncorpus on the emulator and their "
-            f"{len(programs)} PTX files: above 1 is what the phase saves. Written by\n`test/bench/contributions.py "
+            "# What each phase contributes\n\nThe ratio of instructions and cycles without the phase to those with all "
+            f"phases, at {LEVEL}, as geometric means over {len(files)} launches of the\ncorpus on the emulator and their "
+            f"{len(programs)} PTX files: a value above 1 is a gain of the phase. Written by\n`test/bench/contributions.py "
             f"--orias-run build/release/bin/orias-run --every {options.every} --markdown docs/phases.md`.\n\n"
         )
         options.markdown.write_text(heading + "\n".join(rows) + "\n")

@@ -91,7 +91,7 @@ def without_worst(names, peers, ours):
     for counts in (peers, ours):
         opcodes = summed(one for i, one in enumerate(counts) if i != worst)[0]
         shares.append(100 * uniform_part(opcodes) / sum(opcodes.values()))
-    return (f"\nMost is missing in `{names[worst]}`: {uniform_part(ours[worst][0])} uniform instructions where ptxas has"
+    return (f"\nThe largest deficit is in `{names[worst]}`: {uniform_part(ours[worst][0])} uniform instructions where ptxas has"
             f" {uniform_part(peers[worst][0])}. Without this file\nthe share is {shares[1]:.2f}%, that of ptxas"
             f" {shares[0]:.2f}%.\n")
 
@@ -100,11 +100,11 @@ def markdown(arguments, rows, names):
     """The table: who, and what of it; shares against ptxas' own."""
     files = len(rows[0][1])
     text = (
-        "# Uniform registers, phase by phase\n\nThe uniform datapath's part of the code of "
-        f"{files} real PTX files at -O3, by ptxas, by orias, and by orias with one phase\nleft out: how many instructions "
-        "there are, which part of them runs once for a warp (bridges to and from the lanes'\nregisters included), that "
-        "part against ptxas' own (of all files together; \"by file\": of the mean of the files' shares, which no large file\n"
-        "outweighs), and the registers that all functions take together. Written by\n"
+        "# Uniform registers, phase by phase\n\nThe share of the uniform datapath in the code of "
+        f"{files} PTX files of real projects at -O3, compiled by ptxas, by orias, and by orias without\none phase: the number of instructions, "
+        "the share of uniform instructions (including cross-file copies),\nthis share relative to ptxas "
+        "(of all files together; \"by file\": of the mean share per file, which weighs large and small\n"
+        "files equally), and the registers of all functions together. Written by\n"
         f"`test/bench/uniform.py --ptxas-cubins DIR --phases --markdown docs/uniform.md --limit-files {arguments.limit_files}"
         " FOLDER`.\n\n| | instructions | uniform | of ptxas' share | by file | R | UR | UP | P |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|\n"
     )

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Runs every launch of the corpus: by the PTX interpreter, as our cubins for sm_90 (-O0 and -O3) and, of programs that they can run,
-for sm_75 and sm_80, and where ptxas is there as its cubins. All but its own for older chips run with timing: control words have to
+for sm_75, sm_80, sm_100 and sm_120, and where ptxas is there as its cubins. All but its own for other chips run with timing: control words have to
 be right, too.
 
 run_launches.py ORIAS_RUN LAUNCH.json...
@@ -27,14 +27,17 @@ def ptxas():
     return shutil.which("ptxas", path=os.pathsep.join(filter(None, [folder, os.environ.get("PATH", "")])))
 
 
-OLDER_CHIPS = ["sm_75", "sm_80"]
+OTHER_CHIPS = ["sm_75", "sm_80", "sm_100", "sm_120"]
 
 
-def for_older_chip(compiler, chip, program, cubin):
+def for_other_chip(compiler, chip, program, cubin):
     """A compiler's cubin of the program for a chip; None where the program needs a newer one, or what it says otherwise."""
     text = pathlib.Path(program).read_text(encoding="utf-8")
     ptx = cubin.removesuffix(".cubin") + ".ptx"
-    pathlib.Path(ptx).write_text(re.sub(r"\.target\s+sm_\w+", f".target {chip}", text), encoding="utf-8")
+    text = re.sub(r"\.target\s+sm_\w+", f".target {chip}", text)
+    if int(chip.removeprefix("sm_")) >= 100:
+        text = re.sub(r"\.version\s+[\d.]+", ".version 9.0", text)
+    pathlib.Path(ptx).write_text(text, encoding="utf-8")
     done = subprocess.run([compiler, f"-arch={chip}", ptx, "-o", cubin], capture_output=True, text=True, check=False)
     if done.returncode and "requires .target" not in done.stderr and "not supported" not in done.stderr:
         raise SystemExit(f"{program}: {compiler} for {chip}:\n{done.stderr}")
@@ -65,12 +68,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         programs = {launch: program_of(launch) for launch in launches}
         cubins = {p: os.path.join(folder, f"{k}.cubin") for k, p in enumerate(sorted(set(programs.values())))}
-        makers = {chip: (orias, chip) for chip in OLDER_CHIPS} | {f"ptxas_{chip}": (compiler, chip) for chip in OLDER_CHIPS}
-        older = {way: dict.fromkeys(cubins) for way in makers}
+        makers = {chip: (orias, chip) for chip in OTHER_CHIPS} | {f"ptxas_{chip}": (compiler, chip) for chip in OTHER_CHIPS}
+        others = {way: dict.fromkeys(cubins) for way in makers}
         for way, (maker, chip) in makers.items():
             names = {p: cubins[p].removesuffix("cubin") + way + ".cubin" for p in cubins}
             if maker:
-                older[way] = dict(zip(cubins, pool.map(lambda p: for_older_chip(maker, chip, p, names[p]), cubins)))
+                others[way] = dict(zip(cubins, pool.map(lambda p: for_other_chip(maker, chip, p, names[p]), cubins)))
         if compiler:
             list(pool.map(lambda p: subprocess.run([compiler, f"-arch={chip_of(p)}", p, "-o", cubins[p]], check=True), cubins))
 
@@ -79,15 +82,15 @@ def main():
             program = programs[launch]
             if way in WAYS:
                 words = WAYS[way] + [launch]
-            elif way in older:
-                words = (["--timing"] if way in OLDER_CHIPS else []) + [launch, older[way][program]]
+            elif way in others:
+                words = (["--timing"] if way in OTHER_CHIPS else []) + [launch, others[way][program]]
             else:
                 words = ["--timing", launch, cubins[program]]
             done = subprocess.run([orias_run, *words], capture_output=True, text=True, check=False)
             return task, done.returncode, done.stdout + done.stderr
 
-        ways = list(WAYS) + (["ptxas"] if compiler else []) + list(older)
-        tasks = [(launch, way) for launch in launches for way in ways if way not in older or older[way][programs[launch]]]
+        ways = list(WAYS) + (["ptxas"] if compiler else []) + list(others)
+        tasks = [(launch, way) for launch in launches for way in ways if way not in others or others[way][programs[launch]]]
         for (launch, way), code, text in pool.map(run, tasks):
             name = pathlib.Path(launch).stem
             is_allowed = (name, way) in allowed

@@ -26,7 +26,7 @@ std::vector<const generator::Profile*> supportedProfiles(bool ptxas, const std::
   const isa::Target* target = isa::Target::find(arch);
   std::vector<const generator::Profile*> all;
   for (const generator::Profile& profile : generator::profiles()) {
-    const bool isMissing = profile.hasClusters() && target && !target->hasClusters();
+    const bool isMissing = profile.hasClusters() && target && !target->has(isa::Capability::Clusters);
     if (profile.name != "unusual" && !(ptxas && profile.name == "alone") && !isMissing) all.push_back(&profile);
   }
   return all;
@@ -124,7 +124,7 @@ std::optional<Settings> readSettings(int argc, char** argv) {
   add("timing", po::bool_switch(&settings.timing), "results of cubins show only after their latency");
   add("check-uniform", po::bool_switch(&settings.checkUniform),
       "run the kernel after phases 53 and 70, and check what they call uniform");
-  add("arch", po::value(&settings.arch)->default_value("sm_90"), "the chip, sm_80 to sm_90");
+  add("arch", po::value(&settings.arch)->default_value("sm_90"), "the chip, from sm_80 on");
   add("opt-level,O", po::value(&base.optLevel)->default_value(3), "0 … 4");
   add("maxrregcount", po::value(&base.maxRegisters)->default_value(0), "registers of a thread");
   add("knob", po::value(&base.knobs), "NAME=VALUE");

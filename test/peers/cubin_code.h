@@ -32,7 +32,7 @@ inline CubinCode codeOf(const char* path) {
   const std::string bytes{std::istreambuf_iterator<char>(in), {}};
   const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
   CubinCode code;
-  for (const isa::Target& target : isa::Target::all())
+  for (const isa::Target& target : isa::Target::known())
     if (target.elfFlags() == cubin::flagsWithNote(elf.flags, cubin::kUsualNoteSection)) code.target = &target;
   if (code.target == nullptr) return code;
   for (const cubin::ElfSection& section : elf.sections) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """directives.py BUILD/bin/orias: what a cubin says of a kernel for each directive that PTX has for kernels, beside what ptxas says.
 
-Each line of DIRECTIVES is a kernel with these directives; the attributes that the directives alone make (all but IGNORED) must be those
+Each line of DIRECTIVES is a kernel with these directives, and perhaps options of the command line behind a bar; the attributes that the directives alone make (all but IGNORED) must be those
 of ptxas, with their values. The first column of the table that it prints is the directive, the second what it adds to the kernel
 without any. Prints that it was skipped where there is no ptxas.
 """
@@ -17,6 +17,9 @@ DIRECTIVES = [
     "", ".maxntid 128", ".maxntid 16, 8", ".maxntid 8, 4, 2", ".reqntid 64", ".reqntid 8, 8, 2", ".maxntid 128 .minnctapersm 4",
     ".reqntid 256 .minnctapersm 2", ".maxnreg 40", ".maxnreg 32 .maxntid 64", ".explicitcluster", ".reqnctapercluster 2",
     ".reqnctapercluster 2, 2", ".explicitcluster .reqnctapercluster 4", ".maxclusterrank 8", ".reqntid 64 .reqnctapercluster 2 .blocksareclusters",
+    " | --maxntid 96", ".maxntid 128 | --maxntid 96", ".maxntid 128 | --maxntid 96 --override-directive-values",
+    ".reqntid 64 | --maxntid 96", ".reqntid 64 | --maxntid 96 --override-directive-values", " | --maxrregcount 24",
+    ".maxnreg 40 | --maxrregcount 24 --override-directive-values",
 ]
 PTX = """.version 9.0
 .target sm_90
@@ -65,11 +68,12 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         for directives in DIRECTIVES:
             source = pathlib.Path(scratch) / "k.ptx"
-            source.write_text(PTX.format(directives=directives))
+            written, _, options = directives.partition("|")
+            source.write_text(PTX.format(directives=written))
             made = {}
             for name, tool in (("ours", orias), ("theirs", ptxas)):
                 path = pathlib.Path(scratch) / f"{name}.cubin"
-                done = subprocess.run([tool, "-arch=sm_90", source, "-o", path], capture_output=True, text=True)
+                done = subprocess.run([tool, "-arch=sm_90", *options.split(), source, "-o", path], capture_output=True, text=True)
                 made[name] = path.read_bytes() if done.returncode == 0 else None
                 path.unlink(missing_ok=True)
             if made["ours"] is None or made["theirs"] is None:

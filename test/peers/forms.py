@@ -88,7 +88,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("forms", "dis", "hazards"):
         parser.add_argument(name, type=pathlib.Path)
-    parser.add_argument("--arch", default="sm_75,sm_80,sm_86,sm_87,sm_89,sm_90,sm_90a", help="chips, with commas")
+    parser.add_argument("--arch", default="sm_75,sm_80,sm_86,sm_87,sm_88,sm_89,sm_90,sm_90a", help="chips, with commas")
     parser.add_argument("--op", help="only instructions that begin so")
     options = parser.parse_args()
     nvdisasm = tools.find("nvdisasm")

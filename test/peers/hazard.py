@@ -2,7 +2,8 @@
 """hazard.py BUILD/hazard_cubins BUILD/rewrite_cubins: the hazard checker and the schedules, on what ptxas makes of the corpus.
 
 The checker must have nothing to say about ptxas' code, must notice most control words that are broken on purpose, and must pass
-ptxas' code after orias has scheduled it again. Prints that it was skipped where there is no ptxas.
+ptxas' code after orias has scheduled it again. Of chips from sm_100 on it has to be content, too. Prints that it was skipped where
+there is no ptxas.
 """
 import pathlib
 import re
@@ -13,6 +14,7 @@ import tempfile
 import tools
 
 CORPUS = pathlib.Path(__file__).resolve().parents[1] / "corpus" / "ptx"
+NEWER_CHIPS = ("sm_100", "sm_103", "sm_110", "sm_120")
 LEAST_NOTICED = 0.5  # of the shortened stalls; ptxas leaves slack in the others
 
 
@@ -36,6 +38,15 @@ def main():
             if match := re.search(r"shortened stalls (\d+) of (\d+), dropped waits (\d+) of (\d+)", done.stdout):
                 seen, tried, waits_seen, waits = map(int, match.groups())
                 failed |= seen < LEAST_NOTICED * tried or waits_seen < LEAST_NOTICED * waits
+        for chip in NEWER_CHIPS:
+            cubins = []
+            for ptx in sorted(CORPUS.glob("*.ptx")):
+                cubin = pathlib.Path(folder) / f"{ptx.stem}.{chip}.cubin"
+                if subprocess.run([ptxas, f"-arch={chip}", ptx, "-o", cubin], capture_output=True).returncode == 0:
+                    cubins.append(cubin)
+            done = subprocess.run([hazard_cubins, *cubins], capture_output=True, text=True)
+            print(chip, done.stdout.splitlines()[-1])
+            failed |= done.returncode != 0 or not cubins
         return 1 if failed else 0
 
 

@@ -1,13 +1,14 @@
 // The least distances that the code of cubins keeps, to compare the latency tables with: what ptxas never does closer
 // is what the tables must not allow.
 //
-//   least_distances [--all] [--samples=N] file.cubin ...
+//   least_distances [--all] [--samples=N] [--readers] file.cubin ...
 //
 // A line for each kind of dependence (raw, waw, war), file, producing opcode with its port, and class and port of the
 // consumer: the entry of the table, the least distance that was seen, how often, and the number of samples. "stall"
 // lines are for an opcode and its class: the least stall count, of the table and as it was seen. Without
 // --all only the lines whose entry is below the least distance, with at least N samples (10). Then the opcodes that
-// take a scoreboard which the table of instructions does not account for.
+// take a scoreboard which the table of instructions does not account for. With --readers the second of a pair is named
+// by its opcode, too, to find out whether a class should be two.
 //
 // Distances are sums of stall counts along the words, as if no scoreboard was ever waited for. A branch that is always
 // taken ends the search. What comes late by a scoreboard is left out.
@@ -51,6 +52,8 @@ struct Event {
 
 class Collector {
  public:
+  explicit Collector(bool namesReaders) : namesReaders_(namesReaders) {}
+
   void add(const std::vector<isa::Word>& words, const isa::Target& target) {
     writes_.clear();
     reads_.clear();
@@ -134,14 +137,17 @@ class Collector {
                             : kind == Kind::Waw ? target.wawLatency(t.file, first.access, t.access)
                                                 : target.warLatency(t.file, first.access, t.access))
                                .cycles;
-    Seen& seen =
-        seen_[{kKinds[static_cast<unsigned>(kind)], kFiles[static_cast<unsigned>(t.file)],
-               std::string(isa::desc(first.op).name) + kPorts[static_cast<unsigned>(first.access.port)],
-               std::string(isa::nameOf(t.access.latencyClass)) + kPorts[static_cast<unsigned>(t.access.port)]}];
+    const std::string second(isa::desc(inst.op).name);
+    const std::string secondClass(isa::nameOf(t.access.latencyClass));
+    Seen& seen = seen_[{kKinds[static_cast<unsigned>(kind)], kFiles[static_cast<unsigned>(t.file)],
+                        std::string(isa::desc(first.op).name) + kPorts[static_cast<unsigned>(first.access.port)],
+                        (namesReaders_ ? secondClass + " " + second : secondClass) +
+                            kPorts[static_cast<unsigned>(t.access.port)]}];
     seen.table = std::max(seen.table, table);
     ++seen.distances[now - first.at];
   }
 
+  const bool namesReaders_;
   std::map<Unit, Event> writes_;
   std::map<Unit, std::vector<Event>> reads_; ///< since the last write
   std::map<Key, Seen> seen_;
@@ -153,10 +159,13 @@ class Collector {
 int main(int argc, char** argv) {
   bool all = false;
   unsigned samples = 10;
-  Collector collector;
+  const auto isReaders = [](const char* option) { return std::strcmp(option, "--readers") == 0; };
+  Collector collector(std::any_of(argv + 1, argv + argc, isReaders));
   for (int a = 1; a < argc; ++a) {
     if (std::strcmp(argv[a], "--all") == 0) {
       all = true;
+    } else if (isReaders(argv[a])) {
+      continue;
     } else if (std::strncmp(argv[a], "--samples=", 10) == 0) {
       samples = static_cast<unsigned>(std::atoi(argv[a] + 10));
     } else {

@@ -17,15 +17,15 @@ FIGURES = (
 CYCLES = ("cycles", "full_cycles")
 LIMITS = (1.1, 1.5)
 WORST = 10
-HEAD = """# The zoo: PTX that other compilers and projects make
+HEAD = """# The zoo: PTX of other compilers and projects, compared with ptxas
 
-`test/zoo/run` measures orias against ptxas 13.0 on it and writes this page; `test/zoo/README.md` says how the PTX is made. Ratios are ours
-by ptxas', so that less is better. Each file is in one of two halves, by a hash of its name: *tuned on*, whose kernels may be looked at, and
-*measured only*. Headlines are those of the second.
+`test/zoo/run` compares orias with ptxas 13.0 and writes this page; `test/zoo/README.md` describes how the PTX is made. Ratios are orias to
+ptxas: lower is better. Each file is in one of two halves, by a hash of its name: *tuned on*, whose kernels may be studied, and
+*measured only*. Use the second for conclusions.
 
-Instructions and registers are those of the cubins, for kernels and functions that both have; what is executed, and the cycles, which are an
-estimate (`tools/emulator/README.md`), come from runs with made-up arguments: of a launch as it is, where latency counts, and of a block on
-a multiprocessor that is full of blocks of the kernel, where throughput and occupancy count. Processor time is that of one run of each
+Instructions and registers are counted in the cubins, for kernels and functions that both have. Executed instructions and estimated cycles
+(`tools/emulator/README.md`) come from runs with made-up arguments: *estimated cycles* are for a single launch, limited by latency, and
+*full machine* are cycles per block on a fully occupied SM, limited by throughput and occupancy. Processor time is one run of each
 assembler.
 """
 
@@ -128,7 +128,7 @@ def limits(suites):
 
     names = {figure: what for figure, what, _ in FIGURES}
     head = ["half"] + [f"{names[figure]}: worse than {limit}" for figure in CYCLES for limit in LIMITS]
-    return table([*head, "as many warps resident as with ptxas, or more"], [line(half) for half in HALVES])
+    return table([*head, "at least as many resident warps as ptxas"], [line(half) for half in HALVES])
 
 
 def spills(suites):
@@ -138,7 +138,7 @@ def spills(suites):
     theirs = [row for row in everything if row["ptxas_spill_bytes"] > 0 == row["spill_bytes"]]
     names = ", ".join(f"{name_of(row)} ({row['spill_bytes']} bytes)" for row in
                       sorted(ours, key=lambda row: -row["spill_bytes"])[:WORST] if row["half"] == "tuned on")
-    return f"{len(ours)} files spill here and not there, {len(theirs)} there and not here." + (f" The first: {names}.\n" if names else "\n")
+    return f"{len(ours)} files spill only with orias, {len(theirs)} only with ptxas." + (f" The first: {names}.\n" if names else "\n")
 
 
 def worst(suites):
@@ -162,16 +162,16 @@ def worst(suites):
 def render(suites, others):
     everything = [row for rows in suites.values() for row in rows]
     lines = [f"* `{name_of(row)}`: {fault}" for row in everything for fault in faults(row)]
-    text = HEAD + f"\n## What is accepted, and what it leaves in memory\n\n{acceptance(suites)}"
+    text = HEAD + f"\n## Accepted files and results\n\n{acceptance(suites)}"
     if others:
         text += f"\n{others} files are for chips that orias does not know.\n"
     text += """
-*Ran*: ptxas' cubin ended in order with arguments that were made up (`test/peers/real_kernels.py`). *Explained*: both leave different
-memory, and so does the PTX interpreter, or it reports a race, or ptxas' code at -O0 does.
+*Ran*: the cubin of ptxas completed with made-up arguments (`test/peers/real_kernels.py`). *Explained*: the results differ, but they also
+differ from the PTX interpreter, or it reports a race, or from the code of ptxas at -O0.
 """
-    text += "\n## What is wrong\n\n" + ("\n".join(lines) + "\n" if lines else "Nothing.\n")
+    text += "\n## Failures\n\n" + ("\n".join(lines) + "\n" if lines else "None.\n")
     for half in HALVES:
-        text += f"\n## Ours against ptxas': {half}\n\nThe geometric mean of the ratios, in brackets the ratio of the sums, and how many have both.\n\n{ratios(suites, half)}"
-    text += f"\n## Kernels far behind, and occupancy\n\n{limits(suites)}"
+        text += f"\n## Ratios to ptxas: {half}\n\nGeometric means of the ratios; in parentheses the ratio of the totals, and the number of kernels or files with both values.\n\n{ratios(suites, half)}"
+    text += f"\n## Much slower kernels, and occupancy\n\n{limits(suites)}"
     text += f"\n## Spills\n\n{spills(suites)}\n## The worst\n{worst(suites)}"
     return text

@@ -55,6 +55,18 @@ def early_return():
     return [Buffer("a", "s32", a), Buffer("out", "s32", init=55, count=128, expected=out + [55] * 28), Scalar("s32", n)]
 
 
+@launch("carried_guard", "carried", folder="handwritten")
+def carried_guard():
+    n, a, out = 8, integers("u32", 96, 24, 0, 1000), []
+    for t in range(32):
+        total = 0
+        for i in range(n):
+            value = a[t + 32 * (i // 3)] # the last one that was loaded
+            total += 3 * value
+        out.append(total)
+    return [Buffer("a", "u32", a), Buffer("out", "u32", expected=out), Scalar("u32", n)]
+
+
 @launch("loops", "counted")
 def loops_counted():
     a, n, m = integers("s32", 20, 4), 9, 17

@@ -41,6 +41,17 @@ def active_lanes():
     return [Buffer("a", "s32", a), Buffer("out", "u32", expected=[x & 1 for x in a])]
 
 
+@launch("masked_votes", "groups", folder="handwritten")
+def masked_votes():
+    a, out = integers("s32", 32, 21, 0, 3), []
+    for t in range(32):
+        group = range(t & ~3, (t & ~3) + 4)
+        odd = [k for k in group if a[k] & 1]
+        alike = [k for k in group if a[k] & 1 == a[t] & 1]
+        out += [a[t ^ 1], sum(1 << k for k in odd), len(odd) == 4, len(odd) < 4, len(odd) in (0, 4), sum(1 << k for k in alike)]
+    return [Buffer("a", "s32", a), Buffer("out", "u32", expected=[int(v) for v in out])]
+
+
 @launch("redux", "reduxAll")
 def redux():
     a = integers("s32", 32, 5)

@@ -27,8 +27,8 @@ std::string FunctionWriter::kernel(const std::string& name) {
   text += fmt::format(
       ".visible .entry {}(.param .u64 in, .param .u64 inf, .param .u64 ind, .param .u64 out, .param .u64 scratch,\n"
       "  .param .u64 accumulators, .param .u32 pa, .param .s16 pb, .param .u8 pc, .param .f32 pd, .param .s64 pe,\n"
-      "  .param .f64 pf, .param .align 8 .b8 pg[16])\n{}{{\n",
-      name, module_.directives);
+      "  .param .f64 pf, .param .align 8 .b8 pg[16]{})\n{}{{\n",
+      name, module_.pointerParameters, module_.directives);
   text += declarations();
   text += "  .reg .b64 %in, %inf, %ind, %out, %scr, %acc, %loc, %locg, %shog, %hash;\n"
           "  .reg .b32 %ltid, %gtid, %sho, %shx, %sum, %mask, %t;\n";
@@ -66,7 +66,7 @@ void FunctionWriter::deviceFunction(const std::string& name) {
     }
     addValue(kind, value, false);
   }
-  const unsigned statements = random_.between(2, 10);
+  const unsigned statements = random_.between(2, profile_.isSmall ? 4 : 10);
   for (unsigned i = 0; i < statements; ++i)
     statement();
   for (Kind kind : kKinds)
@@ -98,7 +98,8 @@ void FunctionWriter::firstValues() {
       {"f32 {}, [pd]", Kind::F32},   {"s64 {}, [pe]", Kind::B64},    {"f64 {}, [pf]", Kind::F64},
       {"b32 {}, [pg+4]", Kind::B32}, {"u16 {}, [pg+10]", Kind::B16}, {"b64 {}, [pg+8]", Kind::B64}};
   for (auto [text, kind] : kParameters)
-    if (random_.percent(50)) emit("ld.param.{}", fmt::format(fmt::runtime(text), add(kind, true)));
+    if (random_.percent(profile_.isSmall ? 15 : 50))
+      emit("ld.param.{}", fmt::format(fmt::runtime(text), add(kind, true)));
   std::string block = add(Kind::B32, true), first = add(Kind::Pred, true);
   emit("mov.u32 {}, %ctaid.x", block);
   emit("setp.{}.u32 {}, {}, 0", random_.percent(50) ? "eq" : "ne", first, block);
@@ -119,6 +120,7 @@ void FunctionWriter::firstValues() {
                              {"%inf", 4, kFloatInputs, Kind::F32},   {"%ind", 8, kDoubleInputs, Kind::F64},
                              {"%ind", 8, kDoubleInputs, Kind::F64}};
   for (const Load& load : kLoads) {
+    if (profile_.isSmall && !values_.of(load.kind).empty()) continue;
     std::string index = fresh(Kind::B32), address = fresh(Kind::B64), value = add(load.kind, false);
     emit("mad.lo.u32 {}, %gtid, {}, {}", index, random_.below(40) * 2 + 1, random_.below(100));
     emit("and.b32 {}, {}, {}", index, index, load.count - 1);
@@ -138,12 +140,14 @@ void FunctionWriter::showValues() {
   for (Kind kind : kKinds) {
     const std::vector<Value>& pool = values_.of(kind);
     for (std::size_t i = 0; i < pool.size(); ++i) {
+      if (profile_.isSmall && pool.size() - i > 3) continue;
       if (pool.size() - i <= 4)
         storeValue(kind, pool[i].name);
       else if (random_.percent(60))
         foldValue(kind, pool[i].name);
     }
   }
+  if (profile_.hasPointers()) showPlaces();
   emit("st.global.b64 [%out], %hash");
   emit("st.global.b32 [%out+8], %sum");
 }

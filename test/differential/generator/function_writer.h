@@ -39,6 +39,7 @@ struct ModuleText {
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
   bool usesLocal = false, usesShared = false, usesPointers = false;
+  std::string pointerParameters; ///< of the kernel, with the comma before them
 };
 /// Bytes from one thread's record to the next.
 unsigned recordBytes(const ModuleText& module);
@@ -174,6 +175,7 @@ class FunctionWriter {
   std::string pointer();
   std::string pointerDeclarations() const;
   std::string pointerAddresses() const;
+  void showPlaces();
 
   // atomic.cpp
   const AtomicForm& commutativeForm();

@@ -102,6 +102,22 @@ void addArguments(launch::Launch& launch, Random& random) {
   launch.arguments.push_back(std::move(block));
 }
 
+/// A generic pointer, of which PTX may say something, and a struct that holds two.
+std::string pointerParameters(Random& random) {
+  constexpr const char* kSaid[] = {"", "", ".ptr ", ".ptr .align 16 ", ".ptr .global .align 4 "};
+  return fmt::format(",\n  .param .u64 {}{}, .param .align 8 .b8 {}[24]", random.pick(kSaid), kPointerParameter,
+                     kStructParameter);
+}
+
+/// All of them lead to the scratch buffer.
+void addPointerArguments(launch::Launch& launch) {
+  constexpr int kScratch = 4;
+  launch.arguments.emplace_back().buffer = kScratch;
+  launch::Argument& holder = launch.arguments.emplace_back();
+  holder.bytes.assign(24, std::byte{0x11});
+  holder.pointers = {{8, kScratch, 0}, {16, kScratch, kOwnBytes / 2}};
+}
+
 } // namespace
 
 Program generate(std::uint64_t seed, const Profile& profile) {
@@ -113,8 +129,8 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   launch.name = std::string(profile.name) + ":" + std::to_string(seed);
   constexpr launch::Dim3 kBlocks[] = {{32, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {8, 4, 1},
                                       {20, 3, 1}, {33, 1, 1}, {7, 1, 1},  {96, 1, 1}};
-  launch.block = random.pick(kBlocks);
-  launch.grid = {random.between(1, 2), 1, 1};
+  launch.block = profile.isSmall ? launch::Dim3{random.percent(80) ? 32u : 7u, 1, 1} : random.pick(kBlocks);
+  launch.grid = {profile.isSmall ? 1 : random.between(1, 2), 1, 1};
   if (profile.hasClusters()) {
     constexpr std::uint32_t kClusters[] = {2, 2, 3, 4};
     launch.cluster = launch::Dim3{random.pick(kClusters), 1, 1};
@@ -128,6 +144,7 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   if (profile.hasClusters()) module.clusterBlocks = launch.cluster->x;
   if (profile.hasClusters() && random.percent(50))
     module.directives = fmt::format(".reqnctapercluster {}\n", launch.cluster->x);
+  if (profile.hasPointers()) module.pointerParameters = pointerParameters(random);
   program.text = FunctionWriter(random.next(), profile, module, true).kernel(launch.kernel);
 
   Buffer in = makeBuffer("in", ElementType::U32, kInputBytes / 4);
@@ -148,11 +165,13 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   accumulators.initial.assign(kMaxAccumulators, std::byte{0});
   launch.buffers = {in, floats, doubles, out, scratch, accumulators};
   addArguments(launch, random);
+  if (profile.hasPointers()) addPointerArguments(launch);
   return program;
 }
 
 std::string moduleText(std::span<const Program> programs, std::string_view chip) {
-  std::string text = fmt::format(".version 8.5\n.target {}\n.address_size 64\n", chip);
+  const bool isNewer = chip.starts_with("sm_1");
+  std::string text = fmt::format(".version {}\n.target {}\n.address_size 64\n", isNewer ? "9.0" : "8.5", chip);
   for (const Program& program : programs)
     text += program.text;
   return text;

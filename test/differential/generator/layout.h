@@ -4,15 +4,17 @@ namespace orias::generator {
 
 // The memory of a generated kernel: bytes and elements; powers of two where an index is masked.
 
-inline constexpr unsigned kInputBytes = 512;      ///< of the buffer of integers
-inline constexpr unsigned kFloatInputs = 64;      ///< elements of the buffer of f32
-inline constexpr unsigned kDoubleInputs = 32;     ///< elements of the buffer of f64
-inline constexpr unsigned kOwnBytes = 32;         ///< of a thread in .local, in .shared, in its scratch record
-inline constexpr unsigned kOwnAtomicBytes = 16;   ///< of a thread, behind its own bytes in the scratch record
-inline constexpr unsigned kScratchRecord = 64;    ///< bytes of a thread in the scratch buffer
-inline constexpr unsigned kExchangeBytes = 16;    ///< of a thread in .shared
-inline constexpr unsigned kTableEntries = 16;     ///< of the module variables, 32 bits each
-inline constexpr unsigned kMaxRecord = 1024;      ///< bytes of a thread in the output buffer
-inline constexpr unsigned kMaxAccumulators = 256; ///< bytes of the buffer of the atomics
+inline constexpr unsigned kInputBytes = 512;          ///< of the buffer of integers
+inline constexpr unsigned kFloatInputs = 64;          ///< elements of the buffer of f32
+inline constexpr unsigned kDoubleInputs = 32;         ///< elements of the buffer of f64
+inline constexpr unsigned kOwnBytes = 32;             ///< of a thread in .local, in .shared, in its scratch record
+inline constexpr const char* kPointerParameter = "q"; ///< a generic pointer to the scratch buffer
+inline constexpr const char* kStructParameter = "qs"; ///< at 8 the same, at 16 to half a thread's own bytes behind it
+inline constexpr unsigned kOwnAtomicBytes = 16;       ///< of a thread, behind its own bytes in the scratch record
+inline constexpr unsigned kScratchRecord = 64;        ///< bytes of a thread in the scratch buffer
+inline constexpr unsigned kExchangeBytes = 16;        ///< of a thread in .shared
+inline constexpr unsigned kTableEntries = 16;         ///< of the module variables, 32 bits each
+inline constexpr unsigned kMaxRecord = 1024;          ///< bytes of a thread in the output buffer
+inline constexpr unsigned kMaxAccumulators = 256;     ///< bytes of the buffer of the atomics
 
 } // namespace orias::generator

@@ -13,7 +13,11 @@ constexpr unsigned kPointers = 4, kSlots = 4;
 constexpr unsigned kFrameScalars = 16, kFrameArray = 32, kFrameBytes = 64; ///< scalars, an array, scalars
 
 /// Generic addresses of the thread's places, and the places of `.local` themselves.
-constexpr const char* kPlaces[] = {"%locg", "%frmg", "%shog", "%scrg"};
+constexpr const char* kPlaces[] = {"%locg", "%frmg", "%shog", "%scrg", "%prmg", "%strg", "%midg"};
+
+bool isLocal(const std::string& place) {
+  return place == "%locg" || place == "%frmg";
+}
 
 } // namespace
 
@@ -24,7 +28,9 @@ std::string FunctionWriter::pointer() {
 
 std::string FunctionWriter::pointerDeclarations() const {
   if (!module_.usesPointers) return {};
-  return fmt::format("  .reg .b64 %gp<{}>, %scrg, %frm, %frmg, %slots;\n", kPointers);
+  return fmt::format("  .reg .b64 %gp<{}>, %scrg, %prmg, %strg, %midg, %frm, %frmg, %slots;\n"
+                     "  .reg .b32 %keep;\n",
+                     kPointers);
 }
 
 std::string FunctionWriter::pointerAddresses() const {
@@ -33,6 +39,18 @@ std::string FunctionWriter::pointerAddresses() const {
                                  "  mov.u64 %frm, frame;\n  cvta.local.u64 %frmg, %frm;\n  mov.u64 %slots, slots;\n"
                                  "  cvta.global.u64 %scrg, %scr;\n",
                                  kFrameBytes, 8 * kSlots);
+  // Pointers of the kernel's caller; that into the middle comes back from where it points to by a subtraction.
+  for (auto [place, parameter] : {std::pair{"%prmg", fmt::format("{}", kPointerParameter)},
+                                  {"%strg", fmt::format("{}+8", kStructParameter)},
+                                  {"%midg", fmt::format("{}+16", kStructParameter)}})
+    text += fmt::format("  ld.param.u64 {}, [{}];\n  mad.wide.u32 {}, %gtid, {}, {};\n", place, parameter, place,
+                        kScratchRecord, place);
+  text += fmt::format("  sub.u64 %midg, %midg, {};\n", kOwnBytes / 2);
+  // Nobody knows what is in shared memory.
+  text += fmt::format("  .shared .align 8 .b8 keep{}[{}];\n  mov.u32 %keep, keep{};\n"
+                      "  mad.lo.u32 %keep, %ltid, 16, %keep;\n"
+                      "  st.shared.u64 [%keep], %shog;\n  st.shared.u64 [%keep+8], %prmg;\n",
+                      module_.suffix, 16 * module_.threads, module_.suffix);
   for (unsigned at = 0; at < kFrameBytes; at += 4)
     text += fmt::format("  st.local.b32 [%frm+{}], %ltid;\n", at);
   for (unsigned p = 0; p < kPointers; ++p)
@@ -43,7 +61,12 @@ std::string FunctionWriter::pointerAddresses() const {
 void FunctionWriter::pointerStatement() {
   const std::string to = pointer();
   const std::string from = random_.percent(50) ? pointer() : kPlaces[random_.below(std::size(kPlaces))];
-  switch (random_.below(9)) {
+  switch (random_.below(10)) {
+  case 9: {
+    const unsigned at = 8 * random_.below(2);
+    if (random_.percent(40)) return emit("st.shared.u64 [%keep+{}], {}", at, from);
+    return emit("ld.shared.u64 {}, [%keep+{}]", to, at);
+  }
   case 0: return emit("{}mov.u64 {}, {}", random_.percent(50) ? "@" + readPredicate(true) + " " : "", to, from);
   case 1: return emit("selp.b64 {}, {}, {}, {}", to, from, pointer(), readPredicate(false));
   case 2: return emit("st.local.u64 [%slots+{}], {}", 8 * random_.below(kSlots), from);
@@ -57,7 +80,7 @@ void FunctionWriter::pointerStatement() {
   }
   case 5: { // there and back
     std::string narrow = fresh(Kind::B64);
-    const char* space = from == "%locg" || from == "%frmg" ? "local" : from == "%shog" ? "shared" : "global";
+    const char* space = isLocal(from) ? "local" : from == "%shog" ? "shared" : "global";
     const std::string known = from.starts_with("%gp") ? "%locg" : from;
     emit("cvta.to.{}.u64 {}, {}", from.starts_with("%gp") ? "local" : space, narrow, known);
     return emit("cvta.{}.u64 {}, {}", from.starts_with("%gp") ? "local" : space, to, narrow);
@@ -80,6 +103,18 @@ void FunctionWriter::pointerStatement() {
     }
     return random_.percent(50) ? storeTo("", address, bytes) : loadFrom("", address, bytes, false);
   }
+  }
+}
+
+/// Words of the places at the end, so that a store that went elsewhere is seen.
+void FunctionWriter::showPlaces() {
+  pointer(); // there are places
+  for (const char* base : {"%locg", "%frmg", "%frm", "%shog"}) {
+    std::string word = fresh(Kind::B32);
+    const bool isNarrow = base == std::string_view("%frm");
+    const unsigned words = (base[1] == 'f' ? kFrameBytes : kOwnBytes) / 4;
+    emit("ld{}.u32 {}, [{}+{}]", isNarrow ? ".local" : "", word, base, 4 * random_.below(words));
+    emit("mad.lo.u32 %sum, %sum, 33, {}", word);
   }
 }
 

@@ -20,6 +20,12 @@ Profile make(std::string_view name, unsigned statements, unsigned depth, const W
   return profile;
 }
 
+Profile makeSmall(std::string_view name, unsigned statements, unsigned depth, const Weights& weights) {
+  Profile profile = make(name, statements, depth, weights);
+  profile.isSmall = true;
+  return profile;
+}
+
 std::vector<Profile> makeProfiles() {
   return {
       make("integer", 40, 1,
@@ -129,6 +135,19 @@ std::vector<Profile> makeProfiles() {
             {Goto, 2},
             {Exit, 1},
             {Call, 2}}),
+      makeSmall("spaces", 14, 2,
+                {{Pointer, 34},
+                 {Frame, 14},
+                 {PointerCall, 8},
+                 {OwnAtomic, 2},
+                 {Integer32, 12},
+                 {Integer64, 3},
+                 {Predicate, 8},
+                 {If, 6},
+                 {Switch, 1},
+                 {UniformLoop, 4},
+                 {DivergentLoop, 3},
+                 {Goto, 1}}),
       // Nobody exits and no function is called: all threads of a cluster come to its barriers.
       make("cluster", 40, 2,
            {{Integer32, 20},

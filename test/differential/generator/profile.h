@@ -62,6 +62,10 @@ struct Profile {
   unsigned statements = 40; ///< at top level, at most
   unsigned depth = 2;       ///< of nesting
   std::uint8_t weight(Statement s) const { return weights[static_cast<std::size_t>(s)]; }
+  /// Few values and statements, so that hundreds of programs are checked while one of another profile is.
+  bool isSmall = false;
+  /// Its kernels have generic pointers among their parameters.
+  bool hasPointers() const { return weight(Statement::Pointer) != 0; }
   /// Its kernels run in clusters of several blocks, which there are from sm_90 on.
   bool hasClusters() const { return weight(Statement::ClusterExchange) != 0; }
 };

@@ -80,7 +80,7 @@ TEST_CASE("check-each names the phase that broke the code, whichever it is") {
     REQUIRE(planted);
     CHECK_FALSE(verdict.ok);
     CHECK(verdict.phase.substr(0, verdict.phase.find(' ')) == culprit);
-    CHECK(verdict.text.find("b[0] is 8, should be 7; 40 elements differ") != std::string::npos);
+    CHECK(verdict.text.find("b[0] is 8, expected 7; 40 elements differ") != std::string::npos);
     CHECK(verdict.text.find("\n-") != std::string::npos); // the line that it changed
     CHECK(verdict.text.find("\n+") != std::string::npos);
   }
@@ -111,11 +111,15 @@ TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
   ret;
 }
 )";
-  for (const bool isWrong : {false, true}) {
+  for (const auto& [isWrong, isObject] :
+       {std::pair(false, false), std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {
+    CAPTURE(isObject);
     CheckOptions options;
+    options.assemble.relocatable = isObject;
     bool planted = false;
+    const bool wantsWrong = isWrong;
     options.plant = [&](const phases::PhaseInfo& phase, ori::Function& function) {
-      if (phase.number != "M8" || !isWrong) return;
+      if (phase.number != "M8" || !wantsWrong) return;
       for (ori::Block* block : function.layout())
         for (ori::Instr& instr : *block) {
           if (instr.op != isa::Op::STS) continue;
@@ -128,6 +132,7 @@ TEST_CASE("check-each finds a wrong memory space that M8 would choose") {
     const Verdict verdict = checkEach(kSpaces, launchOf(), options);
     CHECK(planted == isWrong);
     CHECK(verdict.ok != isWrong);
+    CHECK(verdict.skipped == 0);
     if (isWrong) CHECK(verdict.phase == "M8 MemorySpaceOptSecondTime");
   }
 }

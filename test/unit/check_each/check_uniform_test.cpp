@@ -80,7 +80,7 @@ TEST_CASE("check-uniform finds a register that is called uniform and is not") {
     REQUIRE(planted);
     CHECK_FALSE(verdict.ok);
     CHECK_MESSAGE(verdict.text.find("70 OriPropagateVarying") == 0, verdict.text);
-    CHECK_MESSAGE(verdict.text.find("is called uniform; ") != std::string::npos, verdict.text);
+    CHECK_MESSAGE(verdict.text.find("is marked uniform; ") != std::string::npos, verdict.text);
   };
   // A thread's number; the condition under which lanes leave the loop; what differs behind it only (temporal
   // divergence).
