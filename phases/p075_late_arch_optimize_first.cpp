@@ -219,6 +219,7 @@ class Peepholes {
       const auto type = isa::getMod(outer.op, outer.mods, Mod::Type);
       auto mods = isa::makeInst(Op::VIMNMX3).mods;
       isa::setMod(Op::VIMNMX3, mods, {Mod::Type, type});
+      if (!isa::existsOn(context_.target, Op::VIMNMX3, mods)) return false;
       const Operand operands[] = {outer.op_(0).value(), a, b, c, outer.op_(kKind).value()};
       if (!isa::fits(Op::VIMNMX3, mods, operands)) {
         context_.remarks.refused(&outer, "min/max not combined: one instruction cannot hold both constants");
