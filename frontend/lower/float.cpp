@@ -1,5 +1,6 @@
 // Floating-point arithmetic of f32 and f64. Divisions and functions become macros, which phases 5 and 8 expand.
 
+#include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/float_parts.h"
 #include "frontend/lower/modifiers.h"
@@ -62,10 +63,58 @@ void minMaxF64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bo
   f.copy(d, Value::of(result));
 }
 
+namespace {
+
+/// add sub mul fma of pairs of f32: each word by itself.
+void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  std::vector<IsaOperand> sources;
+  for (std::size_t k = 1; k < ops.size(); ++k)
+    sources.push_back(f.inReg(f.source(ops[k], Type::B64)));
+  if (form.op == Op::Sub) sources[1] = sources[1].negated();
+  const bool adds = form.op == Op::Add || form.op == Op::Sub;
+  const IsaOp op = adds ? IsaOp::FADD : form.op == Op::Mul ? IsaOp::FMUL : IsaOp::FFMA;
+  const std::array<ModValue, 2> mods{{{IsaMod::Rnd, rounding(form)}, {IsaMod::Ftz, form.ftz() ? 1 : 0}}};
+  const bool mayContract = f.options().contractFma && form.rounding() == Mod::None;
+  const IsaOperand d = f.dest(ops[0]);
+  for (unsigned word = 0; word < 2; ++word) {
+    std::vector<IsaOperand> operands{ori::component(d, word)};
+    for (const IsaOperand& source : sources)
+      operands.push_back(ori::component(source, word));
+    f.emit(op, operands, mods)->mayContract = mayContract && form.op != Op::Fma;
+  }
+}
+
+/// min and max of three f32; with .abs, of their magnitudes.
+void extremumOfThree(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  std::array<IsaOperand, 3> sources;
+  for (unsigned k = 0; k < sources.size(); ++k) {
+    sources[k] = f.sourceReg(ops[k + 1], Type::F32);
+    if (form.has(Mod::Abs)) sources[k] = sources[k].absolute();
+  }
+  const auto [a, b, c] = sources;
+  const IsaOperand d = f.dest(ops[0]), isMinimum = form.op == Op::Min ? kTrue : kFalse;
+  const std::array<ModValue, 2> mods{{{IsaMod::Ftz, form.ftz() ? 1 : 0}, {IsaMod::Nan, form.has(Mod::NaN) ? 1 : 0}}};
+  if (isa::existsOn(f.target(), IsaOp::FMNMX3, isa::makeInst(IsaOp::FMNMX3).mods)) {
+    f.emit(IsaOp::FMNMX3, {d, a, b, c, isMinimum}, mods);
+    return;
+  }
+  const IsaOperand ofTwo = f.newR();
+  f.emit(IsaOp::FMNMX, {ofTwo, a, b, isMinimum}, mods);
+  f.emit(IsaOp::FMNMX, {d, ofTwo, c, isMinimum}, mods);
+}
+
+} // namespace
+
 /// add sub mul fma mad abs neg min max.
 void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const Type type = form.type();
+  if (type == Type::F32x2) {
+    pairArith(f, i, form);
+    return;
+  }
   if ((type != Type::F32 && type != Type::F64) || form.typeCount() > 1) {
     lowerHalfArith(f, i, form);
     return;
@@ -113,8 +162,11 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
   }
   case Op::Min:
   case Op::Max: {
+    if (ops.size() == 4) {
+      extremumOfThree(f, i, form);
+      return;
+    }
     const bool minimum = form.op == Op::Min, xorsign = form.has(Mod::Xorsign);
-    if (ops.size() > 3 || (form.has(Mod::Abs) && !xorsign)) break;
     IsaOperand b = operand(2);
     if (wide) {
       minMaxF64(f, f.dest(ops[0]), a, b, minimum);

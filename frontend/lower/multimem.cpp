@@ -62,7 +62,7 @@ void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& fo
   } else {
     const auto op = integerOperation(form.action());
     const bool isSigned = typeClass(type) == TypeClass::Signed;
-    if (!op) {
+    if (!op || typeClass(type) == TypeClass::Float) {
       f.unsupported(std::string(f.opcodeText()));
       return;
     }

@@ -252,6 +252,7 @@ std::vector<std::byte> matrixValues(Type type, std::size_t bytes, std::uint64_t 
 }
 
 unsigned sparseSelectors(const ptx::Form& form) {
+  if (form.has(ptx::Mod::KindF8f6f4)) return 1;
   // All lanes' metadata, shared out among the four lanes that have the same rows.
   const unsigned bits = 16 * form.shape.k / sparseChunk(sparseElement(form)) * 4;
   return 4 * 8 * 32 / bits;

@@ -24,6 +24,9 @@ void put64(std::vector<std::byte>& bank, std::size_t offset, std::uint64_t value
   put32(bank, offset + 4, static_cast<std::uint32_t>(value >> 32));
 }
 
+/// Whoever adds it to an address reaches no memory.
+constexpr std::uint64_t kMemoryDescriptor = 0x0010'0000'0000'0000;
+
 /// Programs divide by it and cut off what is behind the point, so that it must not be too small.
 float notBelowReciprocal(std::uint32_t value) {
   const float nearest = 1.0f / static_cast<float>(value);
@@ -120,6 +123,7 @@ void Constants::fillSystemBank(const Program& program, const launch::Clusters& c
   put64(bank, at.constWindow, kConstantWindow);
   put32(bank, at.stackPointer, kLocalTop);
   put32(bank, at.dynamicSharedSize, launch.dynamicShared);
+  if (const auto descriptor = target.globalDescriptorOffset()) put64(bank, *descriptor, kMemoryDescriptor);
   // Nothing lies in the window of parameters, but addresses are compared with its ends.
   put64(bank, at.paramWindow, kParameterWindow);
   if (target.has(isa::Capability::ParamWindowStart))

@@ -93,6 +93,23 @@ template <bool Least> struct Extremum {
   }
 };
 
+/// Of three; with .abs, of their magnitudes.
+template <bool Least, bool Magnitudes> struct ExtremumOfThree {
+  template <Format F> static Bits apply(Bits a, Bits b, Bits c, const FloatMode& mode) {
+    const Bits kept = Magnitudes ? ~kFloatSign<F> : ~Bits{0};
+    const Bits ofTwo = Extremum<Least>::template apply<F>(a & kept, b & kept, 0, mode);
+    return Extremum<Least>::template apply<F>(ofTwo & kept, c & kept, 0, mode);
+  }
+};
+template <bool Least> bool emitExtremum(FunctionTranslator& t) {
+  const Type type = t.form().type();
+  if (t.operandCount() == 3) return emitFloat(t, floatHandler<Extremum<Least>>(type), 2);
+  return emitFloat(t,
+                   t.form().has(Mod::Abs) ? floatHandler<ExtremumOfThree<Least, true>>(type)
+                                          : floatHandler<ExtremumOfThree<Least, false>>(type),
+                   3);
+}
+
 // ---- testp: the class of a number, by its magnitude. Zero counts as normal.
 
 template <Format F> constexpr Bits kInfinity = F == Format::F32 ? 0x7f800000 : 0x7ff0000000000000;
@@ -172,8 +189,8 @@ bool translateFloat(FunctionTranslator& t) {
   case Op::Abs: return emitFloat(t, floatHandler<Abs>(type), 1);
   case Op::Neg: return emitFloat(t, floatHandler<Neg>(type), 1);
   case Op::Copysign: return emitFloat(t, floatHandler<Copysign>(type), 2);
-  case Op::Min: return emitFloat(t, floatHandler<Extremum<true>>(type), 2);
-  case Op::Max: return emitFloat(t, floatHandler<Extremum<false>>(type), 2);
+  case Op::Min: return emitExtremum<true>(t);
+  case Op::Max: return emitExtremum<false>(t);
   case Op::Testp: return emitWith(t, testpHandler(f.get(ptx::Slot::Query), type), {type});
   default: return false;
   }

@@ -19,7 +19,8 @@ inline std::optional<ieee::Format> formatOf(ptx::Type type) {
   case Type::F16x2: return Format::F16;
   case Type::BF16:
   case Type::BF16x2: return Format::BF16;
-  case Type::F32: return Format::F32;
+  case Type::F32:
+  case Type::F32x2: return Format::F32;
   case Type::F64: return Format::F64;
   case Type::TF32: return Format::TF32;
   case Type::E4M3:
@@ -105,6 +106,7 @@ template <typename Op> Handler floatHandler(ptx::Type type) {
   using ptx::Type;
   switch (type) {
   case Type::F32: return &floatElements<Op, Format::F32, 1>;
+  case Type::F32x2: return &floatElements<Op, Format::F32, 2>;
   case Type::F64: return &floatElements<Op, Format::F64, 1>;
   case Type::F16: return &floatElements<Op, Format::F16, 1>;
   case Type::F16x2: return &floatElements<Op, Format::F16, 2>;
@@ -117,7 +119,7 @@ template <typename Op> Handler floatHandler(ptx::Type type) {
 /// Emits a floating-point handler with sources of the opcode's type.
 inline bool emitFloat(FunctionTranslator& t, Handler handler, unsigned sources) {
   const ptx::Type type = t.form().type();
-  // More operands or types than these belong to newer machines: minima of three, sums of mixed precision.
+  // Sums of mixed precision have two types.
   if (t.operandCount() != sources + 1 || t.form().typeCount() != 1) return false;
   const bool done = sources == 1   ? emitWith(t, handler, {type})
                     : sources == 2 ? emitWith(t, handler, {type, type})

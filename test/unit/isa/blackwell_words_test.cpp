@@ -56,6 +56,14 @@ TEST_CASE("words of sm_100: atomics, copies and barriers have moved flags") {
     CHECK(textOn(chip, 0x000000110400798e, 0x0011e2000c12e106) == "REDG.E.ADD.STRONG.GPU desc[UR6][R4.64], R17");
     CHECK(textOn(chip, 0x00000005020079a6, 0x001fe2000c12f30e) ==
           "REDG.E.ADD.F32.FTZ.RN.STRONG.GPU desc[UR14][R2.64], R5");
+    CHECK(textOn(chip, 0x80001005060579a3, 0x000e28000c1ef306) ==
+          "ATOMG.E.ADD.F32.FTZ.RN.STRONG.GPU PT, R5, desc[UR6][R6.64+0x10], R5");
+    CHECK(textOn(chip, 0x80001005060579a3, 0x000e2800081ef306) ==
+          "ATOMG.E.ADD.F32.FTZ.RN.STRONG.GPU PT, R5, [R6.64+UR6+0x10], R5");
+    CHECK(textOn(chip, 0x80001005060579a3, 0x000e28000c1ee306) ==
+          "ATOMG.E.ADD.F16x4.RN.STRONG.GPU PT, R5, desc[UR6][R6.64+0x10], R5");
+    CHECK(textOn(chip, 0x80000004020579a2, 0x004362000c10f304) ==
+          "ATOM.E.ADD.F32.FTZ.RN.STRONG.GPU P0, R5, desc[UR4][R2.64], R4");
     CHECK(textOn(chip, 0x0000000002097fae, 0x0003e2000818180a) == "LDGSTS.E.BYPASS.128 [R9], desc[UR10][R2.64], P0");
     CHECK(textOn(chip, 0x000000000c257fae, 0x000fe200081a1008) == "LDGSTS.E [R37], desc[UR8][R12.64], P0");
     CHECK(textOn(chip, 0x00200004ff0075a7, 0x000e240008001108) ==
