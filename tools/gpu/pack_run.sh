@@ -6,16 +6,18 @@ case $0 in
 esac
 here=$(CDPATH='' cd -- "$here" && pwd)
 
-# The CUDA driver: where the environment says, or in the usual places.
+# The CUDA driver: where the environment says, or in the folders of a system's libraries. Nothing but this shell need be there to ask.
 if [ -z "${ORIAS_CUDA_DRIVER:-}" ]; then
   ORIAS_CUDA_DRIVER=libcuda.so.1
-  for folder in /usr/lib/x86_64-linux-gnu /usr/lib64 /usr/lib /lib/x86_64-linux-gnu /lib64 /usr/local/nvidia/lib64 \
-                /usr/local/cuda/compat /usr/lib/wsl/lib /run/opengl-driver/lib; do
+  IFS=:
+  for folder in ${LD_LIBRARY_PATH:-} /usr/lib/*-linux-gnu /usr/lib64 /usr/lib /lib/*-linux-gnu /lib64 /usr/local/*/lib64 /usr/local/*/compat \
+                /usr/lib/wsl/lib /run/opengl-driver/lib; do
     if [ -e "$folder/libcuda.so.1" ]; then
       ORIAS_CUDA_DRIVER=$folder/libcuda.so.1
       break
     fi
   done
+  unset IFS
   export ORIAS_CUDA_DRIVER
 fi
 case $ORIAS_CUDA_DRIVER in
