@@ -70,8 +70,9 @@ class InstructionChecker {
       report(instruction, checkPackingMov(function, entry.form, operands));
       return;
     }
-    for (const OperandPattern& pattern : entry.patterns)
-      if (matches(pattern, entry.form, operands, checker)) {
+    for (std::size_t k = 0; k < entry.patterns.size(); ++k)
+      if (matches(entry.patterns[k], entry.form, operands, checker)) {
+        checkPatternSince(instruction, entry, k);
         report(instruction, checkOperandRules(module_, options_.arch, function, entry.form, operands));
         return;
       }
@@ -121,16 +122,32 @@ class InstructionChecker {
     return known.problems;
   }
 
-  void checkSince(const FormTable::Entry& entry, std::vector<std::string>& problems) const {
-    const Since& since = entry.since;
-    const Arch target = module_.target.arch;
-    const std::string what =
-        entry.sinceWhat.empty() ? std::string(opName(entry.form.op)) : "." + std::string(entry.sinceWhat);
+  void checkVersionAndTarget(const Since& since, std::string_view what, std::vector<std::string>& problems) const {
     if (module_.version < since.version)
       problems.push_back(fmt::format("Feature '{}' requires PTX ISA .version {}.{} or later", what, since.version.major,
                                      since.version.minor));
-    if (target.number < since.sm)
+    if (module_.target.arch.number < since.sm)
       problems.push_back(fmt::format("Feature '{}' requires .target sm_{} or higher", what, since.sm));
+  }
+
+  /// What these operands need beyond the opcode.
+  void checkPatternSince(const Instruction& instruction, const FormTable::Entry& entry, std::size_t pattern) {
+    if (entry.patternSince.empty()) return;
+    const Form& form = entry.form;
+    std::vector<std::string> problems;
+    checkVersionAndTarget(entry.patternSince[pattern],
+                          fmt::format("{}.{} with {} input operands", opName(form.op), typeName(form.type()),
+                                      entry.patterns[pattern].size() - 1),
+                          problems);
+    for (std::string& problem : problems)
+      report(instruction, std::move(problem));
+  }
+
+  void checkSince(const FormTable::Entry& entry, std::vector<std::string>& problems) const {
+    const Since& since = entry.since;
+    const Arch target = module_.target.arch;
+    checkVersionAndTarget(since, entry.sinceWhat.empty() ? std::string(opName(entry.form.op)) : "." + entry.sinceWhat,
+                          problems);
     if (since.only.empty()) return;
     const bool has = target.suffix != 0 && std::any_of(since.only.begin(), since.only.end(), [&](const Arch& arch) {
                        return sameFamily(arch.number, target.number);

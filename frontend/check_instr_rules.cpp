@@ -167,14 +167,6 @@ std::string checkConstants(const Module& module, const Form& form, std::span<con
   }
 }
 
-/// min and max of three.
-std::string checkThreeInputs(const Module& module, const Form& form) {
-  const std::string what = fmt::format("Feature '{}.f32 with 3 input operands' requires", opName(form.op));
-  if (module.version < Version{8, 8}) return what + " PTX ISA .version 8.8 or later";
-  if (module.target.arch.number < 100) return what + " .target sm_100 or higher";
-  return {};
-}
-
 } // namespace
 
 bool isPackingMov(const Form& form, std::span<const Operand> operands) {
@@ -246,8 +238,6 @@ std::string checkOperandRules(const Module& module, Arch arch, const Function& f
     return "Feature 'ignore-src on cp.async' requires PTX ISA .version 7.5 or later";
   if (isIn(form.op, {Op::BarSync, Op::BarArrive, Op::BarrierSync, Op::BarrierArrive})) return checkBarrier(operands, 1);
   if (isIn(form.op, {Op::BarRed, Op::BarrierRed}) && operands.size() == 4) return checkBarrier(operands, 2);
-  constexpr std::size_t kThreeSources = 4; // with the destination
-  if (isIn(form.op, {Op::Min, Op::Max}) && operands.size() == kThreeSources) return checkThreeInputs(module, form);
   if (isIn(form.op, {Op::Ld, Op::Ldu, Op::St, Op::Atom, Op::Red, Op::Prefetch, Op::Mov}))
     if (std::string problem = checkAddressSize(module, arch, function, form, operands); !problem.empty())
       return problem;

@@ -391,6 +391,7 @@ class FormBuilder {
   /// The row's needs, raised by those of its modifiers.
   static void setSince(const RowSyntax& row, const Match& match, FormTable::Entry& entry) {
     entry.since = row.since;
+    entry.patternSince = row.patternSince;
     for (Word word : match.byGroup) {
       if (word.isUnknown()) continue;
       const Since needs = wordSince(row.op, word);

@@ -26,7 +26,8 @@ class FormTable {
     /// out.
     std::vector<OperandPattern> patterns;
     Since since;
-    std::string sinceWhat; ///< what needs `since`: a modifier or type, or empty for the instruction
+    std::vector<Since> patternSince; ///< what each of `patterns` needs, too; empty: nothing more
+    std::string sinceWhat;           ///< what needs `since`: a modifier or type, or empty for the instruction
     std::string problem;
     std::string hint;
   };

@@ -113,8 +113,16 @@ class RowParser {
     require(!ops.empty(), "no operation");
     syntax.op = ops.front().op;
     parseGroups(opcode.substr(ops.front().length), syntax.groups);
-    parsePatterns(row_.operands, syntax.patterns);
-    syntax.since = parseSince(row_.since);
+    for (const std::string_view operands : alternatives(row_.operands))
+      syntax.patterns.push_back(parsePattern(operands));
+    const std::vector<std::string_view> sinces = alternatives(row_.since);
+    if (sinces.size() == 1) {
+      syntax.since = parseSince(sinces.front());
+      return syntax;
+    }
+    require(sinces.size() == syntax.patterns.size(), "not one version and target for each alternative");
+    for (const std::string_view since : sinces)
+      syntax.patternSince.push_back(parseSince(since));
     return syntax;
   }
 
@@ -194,12 +202,14 @@ class RowParser {
     }
   }
 
-  void parsePatterns(std::string_view text, std::vector<OperandPattern>& patterns) {
+  static std::vector<std::string_view> alternatives(std::string_view text) {
+    constexpr std::string_view kBetween = " / ";
+    std::vector<std::string_view> parts;
     while (true) {
-      const std::size_t end = text.find(" / ");
-      patterns.push_back(parsePattern(text.substr(0, end)));
-      if (end == std::string_view::npos) return;
-      text.remove_prefix(end + 3);
+      const std::size_t end = text.find(kBetween);
+      parts.push_back(text.substr(0, end));
+      if (end == std::string_view::npos) return parts;
+      text.remove_prefix(end + kBetween.size());
     }
   }
 

@@ -143,6 +143,7 @@ struct RowSyntax {
   std::vector<ModGroup> groups;
   std::vector<OperandPattern> patterns;
   Since since;
+  std::vector<Since> patternSince; ///< what each of `patterns` needs; empty: all need `since`
 };
 
 struct OpPrefix {

@@ -39,7 +39,8 @@
 //   coordinates), TEXREF, SURFREF, TENSOR (`[map, {coordinates}]`)
 //
 // Row::since: the lowest `.version` and `.target`, "7.0 sm_80". Nothing: what every supported `.version` has. `sm_90a`:
-// only that architecture-specific target and the family after it; several may be listed. Modifiers that need more than
+// only that architecture-specific target and the family after it; several may be listed. Where the alternatives of
+// Row::operands differ, " / " separates what each needs. Modifiers that need more than
 // their row does are in kWordSince (instr_groups.cpp).
 
 namespace orias::ptx {

@@ -81,7 +81,7 @@ void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
     std::vector<IsaOperand> operands{ori::component(d, word)};
     for (const IsaOperand& source : sources)
       operands.push_back(ori::component(source, word));
-    f.emit(op, operands, mods)->mayContract = mayContract && form.op != Op::Fma;
+    f.emit(op, operands, mods)->mayContract = mayContract;
   }
 }
 

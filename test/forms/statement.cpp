@@ -140,9 +140,15 @@ class OperandWriter {
   unsigned next_ = 1, addresses_ = 0;
 };
 
-Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, const OperandPattern& pattern,
-                      bool withOptional, Samplers samplers) {
+Statement statementOf(const std::string& opcode, const FormTable::Entry& entry, std::size_t index, bool withOptional,
+                      Samplers samplers) {
+  const OperandPattern& pattern = entry.patterns[index];
   Statement statement{opcode, opcode, entry.form, entry.since, {}, samplers == Samplers::Apart};
+  if (!entry.patternSince.empty()) {
+    const Since& needs = entry.patternSince[index];
+    statement.since.version = std::max(statement.since.version, needs.version);
+    statement.since.sm = std::max(statement.since.sm, needs.sm);
+  }
   OperandWriter writer(entry.form, statement.uses, samplers);
   bool isFirst = true;
   for (const OperandSpec& spec : pattern) {
@@ -169,11 +175,11 @@ void writeOpcode(const std::string& opcodeText, const std::function<void(Stateme
   const FormTable table(module);
   const FormTable::Entry& entry = table.entry(OpcodeId(0));
   ORIAS_CHECK(entry.row, "a row that its own opcode does not match");
-  for (const OperandPattern& pattern : entry.patterns) {
-    take(statementOf(opcodeText, entry, pattern, false, samplers));
-    for (const OperandSpec& spec : pattern)
+  for (std::size_t k = 0; k < entry.patterns.size(); ++k) {
+    take(statementOf(opcodeText, entry, k, false, samplers));
+    for (const OperandSpec& spec : entry.patterns[k])
       if (spec.optional) {
-        take(statementOf(opcodeText, entry, pattern, true, samplers));
+        take(statementOf(opcodeText, entry, k, true, samplers));
         break;
       }
   }

@@ -136,15 +136,16 @@ Type sparseElement(const ptx::Form& form) {
 }
 
 /// Elements of a sparse A of which four bits of metadata speak.
-unsigned sparseChunk(Type type) {
-  const unsigned bits = ptx::bitWidth(type);
+unsigned sparseChunk(const ptx::Form& form) {
+  // Of kind::f8f6f4 every element takes a byte.
+  const unsigned bits = form.has(ptx::Mod::KindF8f6f4) ? 8 : ptx::bitWidth(sparseElement(form));
   return bits == 32 ? 2 : bits == 4 ? 8 : 4;
 }
 
 /// Metadata of eight chunks: of each, two different places, in rising order where the form wants that.
 std::uint64_t metadata(const ptx::Form& form, Random& random) {
   static constexpr std::array<unsigned, 12> kPairs = {0x4, 0x8, 0xc, 0x9, 0xd, 0xe, 0x1, 0x2, 0x3, 0x6, 0x7, 0xb};
-  const bool isOne = sparseChunk(sparseElement(form)) == 2;
+  const bool isOne = sparseChunk(form) == 2;
   const std::uint64_t some = form.has(ptx::Mod::SpOrdered) || form.op == Op::WgmmaMmaAsync ? 6 : kPairs.size();
   std::uint64_t word = 0;
   for (unsigned at = 0; at < 32; at += 4)
@@ -252,9 +253,8 @@ std::vector<std::byte> matrixValues(Type type, std::size_t bytes, std::uint64_t 
 }
 
 unsigned sparseSelectors(const ptx::Form& form) {
-  if (form.has(ptx::Mod::KindF8f6f4)) return 1;
   // All lanes' metadata, shared out among the four lanes that have the same rows.
-  const unsigned bits = 16 * form.shape.k / sparseChunk(sparseElement(form)) * 4;
+  const unsigned bits = 16 * form.shape.k / sparseChunk(form) * 4;
   return 4 * 8 * 32 / bits;
 }
 

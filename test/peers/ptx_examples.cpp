@@ -49,13 +49,9 @@ std::set<std::size_t> refusedByOrias(const std::string& preamble, const std::vec
 void print(const std::string& preamble, std::vector<Statement>& statements) {
   const std::set<std::size_t> refused = refusedByOrias(preamble, statements);
   for (std::size_t i = 0; i < statements.size(); ++i)
-    if (const std::string& text = statements[i].text; !refused.contains(i)) {
-      // The row is that of two values, which all chips have.
-      const bool isOfThree = (text.starts_with("min") || text.starts_with("max")) &&
-                             text.find(".f32 ") != std::string::npos && std::count(text.begin(), text.end(), ',') == 3;
-      std::printf("%s %s\t%s\n", isOfThree ? "sm_100" : statements[i].target().c_str(), statements[i].version().c_str(),
-                  text.c_str());
-    }
+    if (!refused.contains(i))
+      std::printf("%s %s\t%s\n", statements[i].target().c_str(), statements[i].version().c_str(),
+                  statements[i].text.c_str());
   statements.clear();
 }
 

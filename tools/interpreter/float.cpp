@@ -98,7 +98,7 @@ template <bool Least, bool Magnitudes> struct ExtremumOfThree {
   template <Format F> static Bits apply(Bits a, Bits b, Bits c, const FloatMode& mode) {
     const Bits kept = Magnitudes ? ~kFloatSign<F> : ~Bits{0};
     const Bits ofTwo = Extremum<Least>::template apply<F>(a & kept, b & kept, 0, mode);
-    return Extremum<Least>::template apply<F>(ofTwo & kept, c & kept, 0, mode);
+    return Extremum<Least>::template apply<F>(ofTwo, c & kept, 0, mode);
   }
 };
 template <bool Least> bool emitExtremum(FunctionTranslator& t) {
