@@ -3,7 +3,7 @@
 #include "encoder/isa/desc.h"
 
 #include <algorithm>
-#include <string>
+#include <array>
 
 namespace orias::phases {
 
@@ -16,31 +16,51 @@ namespace {
 /// Special registers that ptxas reads into uniform ones (observed).
 constexpr std::array<std::int32_t, 4> kUniformSpecials = {37, 38, 39, 136}; // SR_CTAID.X .Y .Z, SR_CgaCtaId
 
-constexpr auto kNoOp = static_cast<Op>(~0u);
+constexpr std::string_view kRowNames[] = {
+#define ORIAS_INSTR(name, ...) #name,
+#include "encoder/isa/instructions.inc"
+#undef ORIAS_INSTR
+};
+constexpr std::size_t kRows = std::size(kRowNames);
+constexpr std::uint16_t kNoRow = 0xffff;
 
-/// By vector row: the row with the same name and a U, in front or, for those with a 2 or of votes, where it stands
-/// there.
-std::vector<Op> findCounterparts() {
-  std::vector<Op> found;
-  for (const isa::InstrDesc& row : isa::allInstrs()) {
-    const std::string name(row.name);
-    const isa::InstrDesc* uniform = isa::findByName("U" + name);
-    // Those that came with sm_100 wait for kernels that are compiled for it.
-    if (uniform && (uniform->sms & isa::kUntilSm90) == 0) uniform = nullptr;
-    if (!uniform && name == "S2R") uniform = isa::findByName("S2UR");
-    if (!uniform) {
-      uniform = isa::findByName(name + "U");
-      if (uniform && uniform->pipe != isa::Pipe::Uniform) uniform = nullptr;
-    }
-    found.push_back(uniform ? uniform->op : kNoOp);
+/// By row, the rows that are named so with a U in front and behind.
+struct NamedRows {
+  std::array<std::uint16_t, kRows> before{}, behind{};
+};
+constexpr std::uint32_t hashOf(std::string_view name, std::uint32_t hash = 2166136261U) {
+  for (const char c : name)
+    hash = (hash ^ static_cast<std::uint8_t>(c)) * 16777619U; // FNV-1a
+  return hash;
+}
+consteval NamedRows findNames() {
+  std::array<std::uint32_t, kRows> hashes{};
+  for (std::size_t i = 0; i < kRows; ++i)
+    hashes[i] = hashOf(kRowNames[i]);
+  const auto find = [&](std::uint32_t hash) {
+    for (std::size_t i = 0; i < kRows; ++i)
+      if (hashes[i] == hash) return static_cast<std::uint16_t>(i);
+    return kNoRow;
+  };
+  NamedRows found;
+  for (std::size_t i = 0; i < kRows; ++i) {
+    found.before[i] = find(kRowNames[i] == "S2R" ? hashOf("S2UR") : hashOf(kRowNames[i], hashOf("U")));
+    found.behind[i] = find(hashOf("U", hashes[i]));
   }
   return found;
 }
+constexpr NamedRows kNamed = findNames();
 
+/// The row with the same name and a U, in front or, for those with a 2 or of votes, where it stands there.
 const isa::InstrDesc* counterpartRow(Op op) {
-  static const std::vector<Op> table = findCounterparts();
-  const Op found = table[static_cast<std::size_t>(op)];
-  return found == kNoOp ? nullptr : &isa::desc(found);
+  const auto row = [](std::uint16_t number) -> const isa::InstrDesc* {
+    return number == kNoRow ? nullptr : &isa::desc(static_cast<Op>(number));
+  };
+  // Those that came with sm_100 wait for kernels that are compiled for it.
+  const isa::InstrDesc* before = row(kNamed.before[static_cast<std::size_t>(op)]);
+  if (before && (op == Op::S2R || (before->sms & isa::kUntilSm90) != 0)) return before;
+  const isa::InstrDesc* behind = row(kNamed.behind[static_cast<std::size_t>(op)]);
+  return behind && behind->pipe == isa::Pipe::Uniform ? behind : nullptr;
 }
 
 /// The slot of the vector row that a slot of the uniform row stands for; -1 when there is none.

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <numeric>
 #include <set>
+#include <utility>
 
 namespace orias::phases {
 
@@ -65,6 +66,9 @@ class Planner {
     plan_.moves.assign(function.vregCount(), false);
     plan_.spreadsBehindWriters.assign(function.vregCount(), false);
     plan_.forms.resize(function.instrIdCount());
+    placed_.resize(function.instrIdCount());
+    visitedIn_.resize(function.instrIdCount(), 0);
+    bridgedIn_.resize(function.blockIdCount(), 0);
     overridesCategories_ = context.knobs.enabled(Knob::UniformRegKernelNameOverride) &&
                            function.name().find("cutlass") != std::string::npos;
   }
@@ -255,13 +259,13 @@ class Planner {
   Spreading spreading(VRegId v) const {
     const unsigned width = function_.vreg(v).width;
     Spreading inBlocks;
-    std::set<ori::BlockId> bridged;
-    std::set<ori::InstrId> visited;
+    ++walk_;
     function_.forEachUse(v, [&](ori::Operand& use) {
       const Instr& instr = *use.owner;
-      if (!visited.insert(instr.id).second || plan_.isMoving(instr)) return;
+      if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || plan_.isMoving(instr)) return;
       if (isBroadcast(instr) || takes(instr, v)) return;
-      if (bridged.insert(instr.block->id).second) inBlocks.cost += kToVector * width * weightOf(*instr.block);
+      if (std::exchange(bridgedIn_[instr.block->id], walk_) != walk_)
+        inBlocks.cost += kToVector * width * weightOf(*instr.block);
     });
     Spreading behindWriters{0, true};
     bool isWhole = true;
@@ -276,18 +280,41 @@ class Planner {
   /// least v among those that it has room for.
   bool takes(const Instr& instr, VRegId v) const {
     if (instr.guard().isVirtual() && instr.guard().reg == v) return false;
-    InstrDraft draft(instr);
-    bool isTaken = true;
-    // Values come in the order of their slots, as in the rewriting.
+    const bool isPseudo = isa::desc(instr.op).isPseudo(); // takes none, and may have any number of operands
+    OperandMask moving = 0, ofValue = 0;
     for (unsigned i = 0; i < instr.operandCount; ++i) {
       const ori::Operand& o = instr.op_(i);
       if (o.isDef || !plan_.isMoving(o)) continue;
-      Operand uniform = o.value();
-      uniform.file = o.file == File::P ? File::UP : File::UR;
-      const bool isPlaced = placeInstead(draft, o.value(), uniform);
-      if (o.reg == v) isTaken &= isPlaced;
+      if (isPseudo && o.reg == v) return false;
+      if (isPseudo) continue;
+      moving = static_cast<OperandMask>(moving | 1u << i);
+      if (o.reg == v) ofValue = static_cast<OperandMask>(ofValue | 1u << i);
     }
-    return isTaken;
+    return ofValue == 0 || (placed(instr, moving) & ofValue) == ofValue;
+  }
+
+  /// Bit i: operand i.
+  using OperandMask = std::uint16_t;
+  static_assert(isa::kMaxOperands <= 16);
+
+  /// Which of the moving operands the instruction has room for as uniform registers. Costs are asked for again and
+  /// again while units come and go: the last two answers are kept.
+  OperandMask placed(const Instr& instr, OperandMask moving) const {
+    std::array<Placed, 2>& known = placed_[instr.id];
+    for (const Placed& answer : known)
+      if (answer.moving == moving) return answer.placed;
+    known[1] = known[0];
+    known[0] = {moving, 0};
+    InstrDraft draft(instr);
+    // Values come in the order of their slots, as in the rewriting.
+    for (unsigned i = 0; i < instr.operandCount; ++i) {
+      if ((moving >> i & 1) == 0) continue;
+      Operand uniform = instr.op_(i).value();
+      uniform.file = uniform.file == File::P ? File::UP : File::UR;
+      if (placeInstead(draft, instr.op_(i).value(), uniform))
+        known[0].placed = static_cast<OperandMask>(known[0].placed | 1u << i);
+    }
+    return known[0].placed;
   }
 
   Cost costOf(const Unit& unit) const {
@@ -528,6 +555,14 @@ class Planner {
   std::vector<Unit> units_;
   std::vector<std::uint32_t> unitOf_; // by virtual register
   UniformPlan plan_;
+
+  struct Placed {
+    OperandMask moving = 0, placed = 0;
+  };
+  mutable std::vector<std::array<Placed, 2>> placed_; // by instruction id; no operands: unknown
+  mutable std::vector<std::uint32_t> visitedIn_;      // by instruction id: the walk of `spreading`
+  mutable std::vector<std::uint32_t> bridgedIn_;      // by block id, likewise
+  mutable std::uint32_t walk_ = 0;
 };
 
 } // namespace
