@@ -33,6 +33,7 @@ bool Congruence::compute(std::int64_t maxRounds) {
   numbers_.assign(parts_.count(), kNoId);
   for (std::int64_t round = 0; round < maxRounds; ++round) {
     first_.clear();
+    keys_ = {};
     bool changed = false;
     for (ori::BlockId id : cfg_.reversePostOrder())
       for (const Instr& instr : *cfg_.function().block(id))
@@ -72,53 +73,58 @@ bool Congruence::isPlainCopy(const Instr& instr) const {
 }
 
 /// Phis are equal in the same block only. The order of their sources does not count.
-std::string Congruence::keyOfPhi(const Instr& phi) const {
-  std::vector<std::pair<ori::BlockId, std::string>> sources;
-  for (unsigned i = 1; i + 1 < phi.operandCount; i += 2) {
-    std::string value;
-    if (!appendValue(value, phi.op_(i).value())) return {};
-    sources.emplace_back(phi.op_(i + 1).reg, std::move(value));
+void Congruence::makeKeyOfPhi(const Instr& phi) {
+  std::string& key = key_;
+  std::size_t count = 0;
+  for (unsigned i = 1; i + 1 < phi.operandCount; i += 2, ++count) {
+    if (count == sources_.size()) sources_.emplace_back();
+    sources_[count].first = phi.op_(i + 1).reg;
+    sources_[count].second.clear();
+    if (!appendValue(sources_[count].second, phi.op_(i).value())) return;
   }
-  std::sort(sources.begin(), sources.end());
-  std::string key;
+  std::sort(sources_.begin(), sources_.begin() + static_cast<std::ptrdiff_t>(count));
   put(key, phi.op);
   put(key, phi.block->id);
   put(key, phi.op_(0).width);
   put(key, phi.op_(0).file);
-  for (const auto& [from, value] : sources) {
-    put(key, from);
-    key += value;
+  for (std::size_t i = 0; i < count; ++i) {
+    put(key, sources_[i].first);
+    key += sources_[i].second;
   }
-  return key;
 }
 
 /// Everything that decides the results; empty when they are like no others.
-std::string Congruence::keyOfOther(const Instr& instr) const {
-  std::string key;
+void Congruence::makeKeyOfOther(const Instr& instr) {
+  std::string& key = key_;
   if (isCopy(instr)) {
     // Of a number: MOV and COPY say the same.
     put(key, Op::COPY);
     put(key, instr.op_(0).width);
     const Operand source = instr.op_(1).value();
     const bool isZero = source.isImm() && source.imm == 0 && instr.op_(0).isReg(File::R);
-    return appendValue(key, isZero ? Operand::zero(File::R, instr.op_(0).width) : source) ? key : std::string();
+    if (!appendValue(key, isZero ? Operand::zero(File::R, instr.op_(0).width) : source)) key.clear();
+    return;
   }
-  if (!isPure(instr)) return {};
+  if (!isPure(instr)) return;
   put(key, instr.op);
   put(key, instr.mods);
-  std::vector<std::string> unordered;
+  const unsigned interchanged = interchangeable(instr);
+  unsigned count = 0;
   for (const ori::Operand& o : instr.ops()) {
     if (o.isDef) {
       key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
       continue;
     }
-    std::string* place = unordered.size() < interchangeable(instr) ? &unordered.emplace_back() : &key;
-    if (!appendValue(*place, o.value())) return {};
+    std::string* place = &key;
+    if (count < interchanged) {
+      place = &unordered_[count++];
+      place->clear();
+    }
+    if (!appendValue(*place, o.value())) return key.clear();
   }
-  std::sort(unordered.begin(), unordered.end());
-  for (const std::string& source : unordered)
-    key += source;
-  return key;
+  std::sort(unordered_.begin(), unordered_.begin() + count);
+  for (unsigned i = 0; i < count; ++i)
+    key += unordered_[i];
 }
 
 bool Congruence::visit(const Instr& instr) {
@@ -128,20 +134,26 @@ bool Congruence::visit(const Instr& instr) {
     return o.isDef && o.isVirtual() && !rewriter_.isSingle(o.reg);
   });
   if (!isOpaque && isPlainCopy(instr)) {
-    std::vector<CompId> sources;
-    parts_.forEach(instr.op_(1).value(), [&](CompId part) { sources.push_back(numbers_[part]); });
+    leaders_.clear();
+    parts_.forEach(instr.op_(1).value(), [&](CompId part) { leaders_.push_back(numbers_[part]); });
     std::size_t i = 0;
-    parts_.forEach(instr.op_(0).value(), [&](CompId part) { changed |= set(part, sources[i++]); });
+    parts_.forEach(instr.op_(0).value(), [&](CompId part) { changed |= set(part, leaders_[i++]); });
     return changed;
   }
-  const std::string key = isOpaque ? std::string() : instr.op == Op::PHI ? keyOfPhi(instr) : keyOfOther(instr);
-  const Instr* first = key.empty() ? &instr : first_.try_emplace(key, &instr).first->second;
+  key_.clear();
+  if (!isOpaque) instr.op == Op::PHI ? makeKeyOfPhi(instr) : makeKeyOfOther(instr);
+  const Instr* first = &instr;
+  if (!key_.empty()) {
+    auto entry = first_.find(key_);
+    if (entry == first_.end()) entry = first_.emplace(keys_.copyString(key_), &instr).first;
+    first = entry->second;
+  }
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     if (!instr.op_(i).isDef || !instr.op_(i).isReg()) continue;
-    std::vector<CompId> leaders;
-    parts_.forEach(first->op_(i).value(), [&](CompId part) { leaders.push_back(part); });
+    leaders_.clear();
+    parts_.forEach(first->op_(i).value(), [&](CompId part) { leaders_.push_back(part); });
     std::size_t k = 0;
-    parts_.forEach(instr.op_(i).value(), [&](CompId part) { changed |= set(part, leaders[k++]); });
+    parts_.forEach(instr.op_(i).value(), [&](CompId part) { changed |= set(part, leaders_[k++]); });
   }
   return changed;
 }

@@ -3,8 +3,11 @@
 #include "ori/analysis/cfg.h"
 #include "ori/analysis/components.h"
 #include "phases/optimize/rewriter.h"
+#include "support/arena.h"
 
+#include <array>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -29,15 +32,20 @@ class Congruence {
   bool visit(const ori::Instr& instr);
   bool set(ori::CompId part, ori::CompId number);
   bool appendValue(std::string& key, const isa::Operand& operand) const;
-  std::string keyOfPhi(const ori::Instr& phi) const;
-  std::string keyOfOther(const ori::Instr& instr) const;
+  void makeKeyOfPhi(const ori::Instr& phi);
+  void makeKeyOfOther(const ori::Instr& instr);
   bool isPlainCopy(const ori::Instr& instr) const;
 
   const Rewriter& rewriter_;
   const ori::Cfg& cfg_;
   const ori::Components parts_;
   std::vector<ori::CompId> numbers_;
-  std::unordered_map<std::string, const ori::Instr*> first_; // of this iteration, by the definition of the value
+  Arena keys_;
+  std::unordered_map<std::string_view, const ori::Instr*> first_; // of this iteration, by the definition of the value
+  std::string key_;                                               // of the instruction at hand
+  std::array<std::string, 3> unordered_;                          // its sources whose order does not count
+  std::vector<std::pair<ori::BlockId, std::string>> sources_;     // of the phi at hand
+  std::vector<ori::CompId> leaders_;
 };
 
 } // namespace orias::phases

@@ -31,24 +31,20 @@ std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr, unsigned
           bitsOf(rw, instr.op_(4).value(), depth)};
 }
 
-/// Calls `visit(bit, row)` for each row of the truth table that can happen at each bit.
-template <typename Visit> void forEachRow(const std::array<Bits, 3>& inputs, Visit&& visit) {
-  for (unsigned bit = 0; bit < 32; ++bit)
-    for (unsigned row = 0; row < 8; ++row) {
-      bool canBe = true;
-      for (unsigned i = 0; i < 3; ++i) {
-        const std::uint32_t mask = row >> (2 - i) & 1 ? inputs[i].canBeOne : inputs[i].canBeZero;
-        canBe = canBe && (mask >> bit & 1);
-      }
-      if (canBe) visit(bit, row);
-    }
+/// The bits at which a row of the truth table can happen.
+std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row) {
+  std::uint32_t bits = ~0u;
+  for (unsigned i = 0; i < 3; ++i)
+    bits &= row >> (2 - i) & 1 ? inputs[i].canBeOne : inputs[i].canBeZero;
+  return bits;
 }
 
 Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
+  const std::array<Bits, 3> inputs = logicInputs(rw, instr, depth);
   Bits result{0, 0};
-  forEachRow(logicInputs(rw, instr, depth),
-             [&](unsigned bit, unsigned row) { (lut >> row & 1 ? result.canBeOne : result.canBeZero) |= 1u << bit; });
+  for (unsigned row = 0; row < 8; ++row)
+    (lut >> row & 1 ? result.canBeOne : result.canBeZero) |= bitsOfRow(inputs, row);
   return result;
 }
 
@@ -204,11 +200,13 @@ bool dropPermutation(Rewriter& rw, Instr& instr) {
 bool dropLogic(Rewriter& rw, Instr& instr) {
   if (!isUnused(instr.op_(0).value())) return false;
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
+  const std::array<Bits, 3> inputs = logicInputs(rw, instr, kDepth);
   std::array<bool, 3> isInput{true, true, true};
-  forEachRow(logicInputs(rw, instr, kDepth), [&](unsigned, unsigned row) {
+  for (unsigned row = 0; row < 8; ++row) {
+    if (bitsOfRow(inputs, row) == 0) continue;
     for (unsigned i = 0; i < 3; ++i)
       isInput[i] = isInput[i] && (lut >> row & 1) == (row >> (2 - i) & 1);
-  });
+  }
   for (unsigned i = 0; i < 3; ++i) {
     const Operand source = instr.op_(2 + i).value();
     if (!isInput[i] || !isCopyable(rw, source)) continue;

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace orias::phases {
 
@@ -18,10 +19,22 @@ std::string keyOfValue(const Operand& value) {
   return key;
 }
 
+namespace {
+
+/// Orders values as the bytes of their keys do.
+std::pair<std::uint64_t, std::uint32_t> orderOf(const Operand& value) {
+  const auto part = [](auto byte, unsigned shift) { return std::uint64_t{static_cast<std::uint8_t>(byte)} << shift; };
+  return {part(value.kind, 56) | part(value.file, 48) | part(value.sub, 40) | part(value.bank, 32) |
+              __builtin_bswap32(value.reg),
+          __builtin_bswap32(static_cast<std::uint32_t>(value.imm))};
+}
+
+} // namespace
+
 void LinearForm::add(const Term& term) {
-  const std::string key = keyOfValue(term.value);
-  const auto at = std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return keyOfValue(t.value) >= key; });
-  if (at == terms.end() || keyOfValue(at->value) != key) {
+  const auto key = orderOf(term.value);
+  const auto at = std::find_if(terms.begin(), terms.end(), [&](const Term& t) { return orderOf(t.value) >= key; });
+  if (at == terms.end() || orderOf(at->value) != key) {
     if (term.factor != 0) terms.insert(at, term);
     return;
   }
@@ -37,6 +50,7 @@ void LinearForm::add(const LinearForm& other, std::uint32_t factor) {
 
 std::string LinearForm::key() const {
   std::string key;
+  key.reserve(terms.size() * (sizeof(Operand) + sizeof(std::uint32_t)));
   for (const Term& term : terms) {
     key += keyOfValue(term.value);
     key.append(reinterpret_cast<const char*>(&term.factor), sizeof term.factor);

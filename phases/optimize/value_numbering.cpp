@@ -8,11 +8,16 @@
 #include "phases/optimize/rewriter.h"
 #include "phases/optimize/shared_pressure.h"
 #include "phases/removable.h"
+#include "support/arena.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace orias::phases {
@@ -37,8 +42,7 @@ bool isPure(const Instr& instr) {
 }
 
 void appendBytes(std::string& key, const Operand& o) {
-  auto put = [&](auto value) { key.append(reinterpret_cast<const char*>(&value), sizeof value); };
-  put(o.kind), put(o.file), put(o.width), put(o.flags), put(o.sub), put(o.bank), put(o.half), put(o.reg), put(o.imm);
+  key.append(reinterpret_cast<const char*>(&o), sizeof o); // it has no padding
 }
 
 unsigned interchangeable(const Instr& instr) {
@@ -58,29 +62,33 @@ Operand withoutCopies(const Copies& copies, Operand o) {
 }
 
 /// Everything that decides the results, as bytes; empty when an operand may change between two executions.
-std::string keyOf(const Rewriter& rw, const Copies& copies, const Instr& instr) {
-  std::string key;
-  std::vector<std::string> unordered;
+void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::string& key) {
+  using Bytes = std::array<std::uint64_t, 2>; // an operand
+  std::array<Bytes, 3> unordered;
+  const unsigned interchanged = interchangeable(instr);
+  unsigned count = 0;
+  key.clear();
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) & 0xff));
   key.push_back(static_cast<char>(static_cast<unsigned>(instr.op) >> 8));
   key.append(reinterpret_cast<const char*>(instr.mods.data()), instr.mods.size());
   for (const ori::Operand& o : instr.ops()) {
     if (o.isDef) {
-      if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || !rw.isSingle(o.reg))) return {};
+      if (o.isReg() && !o.isZeroReg() && (!o.isVirtual() || !rw.isSingle(o.reg))) return key.clear();
       key.push_back(o.isReg() && !o.isZeroReg() ? 'd' : '-');
       continue;
     }
     const bool namesRegister = o.isReg() || (o.isConst() && o.reg != Operand::kNoReg);
-    if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return {};
-    if (unordered.size() < interchangeable(instr))
-      appendBytes(unordered.emplace_back(), withoutCopies(copies, o.value()));
+    if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return key.clear();
+    const Operand source = withoutCopies(copies, o.value());
+    if (count < interchanged)
+      unordered[count++] = std::bit_cast<Bytes>(source);
     else
-      appendBytes(key, withoutCopies(copies, o.value()));
+      appendBytes(key, source);
   }
-  std::sort(unordered.begin(), unordered.end());
-  for (const std::string& source : unordered)
-    key += source;
-  return key;
+  for (unsigned end = count; end > 1; --end) // two or three
+    for (unsigned i = 1; i < end; ++i)
+      if (unordered[i] < unordered[i - 1]) std::swap(unordered[i], unordered[i - 1]);
+  key.append(reinterpret_cast<const char*>(unordered.data()), count * sizeof(Bytes));
 }
 
 /// There are seven predicates: where nobody counts them, they are not kept across blocks.
@@ -119,7 +127,9 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   const ori::Cfg cfg(function);
   const ori::DomTree tree = ori::DomTree::dominators(cfg);
   // In preorder: once a subtree is left, what was computed in it never dominates again.
-  std::unordered_map<std::string, std::vector<Instr*>> known;
+  Arena keys;
+  std::unordered_map<std::string_view, std::vector<Instr*>> known;
+  std::string key;
   std::optional<SharedPressure> pressure;
   if (context) pressure.emplace(function, cfg, *context);
   const bool followsCopies = context && context->knobs.get(Knob::CopyPropMcse) != 0;
@@ -128,9 +138,11 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   for (ori::BlockId id : tree.preorder())
     function.forEachSafe(*function.block(id), [&](Instr& instr) {
       if (!isPure(instr)) return;
-      const std::string key = keyOf(rw, copies, instr);
+      makeKey(rw, copies, instr, key);
       if (key.empty()) return;
-      std::vector<Instr*>& earlier = known[key];
+      auto entry = known.find(key);
+      if (entry == known.end()) entry = known.try_emplace(keys.copyString(key)).first;
+      std::vector<Instr*>& earlier = entry->second;
       while (!earlier.empty() && !tree.dominates(earlier.back()->block->id, id))
         earlier.pop_back();
       const bool isShared =
