@@ -31,11 +31,23 @@ bool isCandidate(const Function& function, const Instr& instr) {
   return isPlainCopy(instr) && areAlike(function, instr.op_(0), instr.op_(1));
 }
 
-/// A set of pairs of registers in one table: graphs of many thousands of registers are built of them.
+/// A set of pairs of small numbers: bits of a triangle where they are few, one table for graphs of many thousands.
 class PairSet {
  public:
+  /// Numbers are below `count`.
+  void reset(std::uint32_t count) {
+    isTriangle_ = count <= kMostInTriangle;
+    if (isTriangle_) bits_.assign((std::size_t{count} * count / 2 + 63) / 64 + 1, 0);
+  }
   /// False when it is there already.
-  bool insert(VRegId a, VRegId b) {
+  bool insert(std::uint32_t a, std::uint32_t b) {
+    if (isTriangle_) {
+      const std::size_t at = bit(a, b);
+      const std::uint64_t mask = std::uint64_t{1} << (at & 63);
+      if ((bits_[at / 64] & mask) != 0) return false;
+      bits_[at / 64] |= mask;
+      return true;
+    }
     if (2 * (count_ + 1) > table_.size()) grow();
     std::uint64_t& slot = table_[place(key(a, b))];
     if (slot != kEmpty) return false;
@@ -43,13 +55,27 @@ class PairSet {
     ++count_;
     return true;
   }
-  bool contains(VRegId a, VRegId b) const { return !table_.empty() && table_[place(key(a, b))] != kEmpty; }
+  bool contains(std::uint32_t a, std::uint32_t b) const {
+    if (isTriangle_) {
+      const std::size_t at = bit(a, b);
+      return (bits_[at / 64] >> (at & 63) & 1) != 0;
+    }
+    return !table_.empty() && table_[place(key(a, b))] != kEmpty;
+  }
 
  private:
   static constexpr std::uint64_t kEmpty = ~std::uint64_t{0};
   static constexpr std::uint64_t kSpread = 0x9e3779b97f4a7c15; // 2^64 over the golden ratio (Knuth, volume 3, 6.4)
 
-  static std::uint64_t key(VRegId a, VRegId b) { return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b); }
+  static constexpr std::uint32_t kMostInTriangle = 2048; // a quarter of a megabyte
+
+  static std::size_t bit(std::uint32_t a, std::uint32_t b) {
+    const std::size_t low = std::min(a, b), high = std::max(a, b);
+    return high * (high - 1) / 2 + low;
+  }
+  static std::uint64_t key(std::uint32_t a, std::uint32_t b) {
+    return std::uint64_t{std::min(a, b)} << 32 | std::max(a, b);
+  }
 
   /// Where the key stands, or the empty place for it.
   std::size_t place(std::uint64_t wanted) const {
@@ -67,6 +93,8 @@ class PairSet {
       if (one != kEmpty) table_[place(one)] = one;
   }
 
+  bool isTriangle_ = false;
+  std::vector<std::uint64_t> bits_;  // of the triangle
   std::vector<std::uint64_t> table_; // a power of two long
   std::size_t count_ = 0;
 };
@@ -118,6 +146,11 @@ class Coalescer {
     std::iota(parent_.begin(), parent_.end(), VRegId{0});
     neighbours_.resize(function_.vregCount());
     degree_.resize(function_.vregCount());
+    number_.assign(function_.vregCount(), kNoId);
+    std::uint32_t involved = 0;
+    for (VRegId id = 0; id < number_.size(); ++id)
+      if (isInvolved_[id]) number_[id] = involved++;
+    interferences_.reset(involved);
   }
 
   void add(const Candidate& candidate) {
@@ -177,19 +210,23 @@ class Coalescer {
   bool buildGraph() {
     LiveCursor cursor(liveness_);
     const Components& components = liveness_.components();
+    std::vector<bool> isCounted(components.count(), false); // most that is live is of no interest
+    for (CompId comp = 0; comp < components.count(); ++comp)
+      isCounted[comp] = components.isVirtual(comp) && isInvolved_[components.vreg(comp)];
     std::size_t count = 0;
     for (BlockId id : cfg_.reversePostOrder()) {
       cursor.enter(*function_.block(id));
       while (const Instr* instr = cursor.next()) {
         for (const Operand& def : instr->ops()) {
           if (!def.isDef || !def.isReg() || !def.isVirtual() || !isInvolved_[def.reg]) continue;
+          const VRegId source = isCandidate(function_, *instr) ? instr->op_(1).reg : kNoId;
           // Live behind the instruction, or defined by it too.
           for (CompId comp : cursor.live())
-            if (components.isVirtual(comp)) count += addEdge(*instr, def, components.vreg(comp), components.sub(comp));
+            if (isCounted[comp]) count += addEdge(*instr, source, def, components.vreg(comp), components.sub(comp));
           for (const Operand& other : instr->ops())
             if (other.isDef && other.isReg() && other.isVirtual())
               for (unsigned k = 0; k < other.width; ++k)
-                count += addEdge(*instr, def, other.reg, other.sub + k);
+                count += addEdge(*instr, source, def, other.reg, other.sub + k);
           if (count > kMaxInterferences) return false;
         }
         cursor.step();
@@ -198,11 +235,12 @@ class Coalescer {
     return true;
   }
 
-  std::size_t addEdge(const Instr& instr, const Operand& def, VRegId other, unsigned sub) {
+  /// `source`: what the instruction copies, if it is a candidate.
+  std::size_t addEdge(const Instr& instr, VRegId source, const Operand& def, VRegId other, unsigned sub) {
     if (other == def.reg || !isInvolved_[other] || sub < def.sub || sub >= def.sub + def.width) return 0u;
-    if (instr.op == Op::COPY && isCandidate(function_, instr) && instr.op_(1).reg == other) return 0u;
-    if (isTwin(instr, other)) return 0u;
-    if (!interferences_.insert(def.reg, other)) return 0u;
+    if (other == source) return 0u;
+    if (twinOf_[instr.id] && isTwin(instr, other)) return 0u;
+    if (!interferences_.insert(number_[def.reg], number_[other])) return 0u;
     neighbours_[def.reg].push_back(other);
     neighbours_[other].push_back(def.reg);
     ++degree_[def.reg];
@@ -221,12 +259,12 @@ class Coalescer {
   void merge(VRegId a, VRegId b) {
     a = find(a);
     b = find(b);
-    if (a == b || interferences_.contains(a, b)) return;
+    if (a == b || interferences_.contains(number_[a], number_[b])) return;
     if (degree_[a] < degree_[b]) std::swap(a, b);
     parent_[b] = a;
     for (VRegId other : neighbours_[b]) {
       if (parent_[other] != other) continue; // became one with another, which is in the list as well
-      if (!interferences_.insert(a, other)) {
+      if (!interferences_.insert(number_[a], number_[other])) {
         --degree_[other];
         continue;
       }
@@ -304,6 +342,7 @@ class Coalescer {
   std::vector<bool> isInvolved_;
   std::vector<const Instr*> twinOf_;            // by instruction id: the last copy of the same value in the row
   std::vector<VRegId> parent_;                  // union-find
+  std::vector<std::uint32_t> number_;           // of those that are involved
   PairSet interferences_;                       // of class representatives, and what they were made of
   std::vector<std::vector<VRegId>> neighbours_; // of class representatives; others are to be skipped
   std::vector<std::uint32_t> degree_;           // neighbours that are representatives

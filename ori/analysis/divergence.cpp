@@ -8,6 +8,7 @@
 #include "ori/module.h"
 
 #include <algorithm>
+#include <array>
 
 namespace orias::ori {
 
@@ -33,11 +34,25 @@ bool readsVaryingSpecial(const Function& function, const Instr& instr, unsigned 
   return !isa::isWarpUniform(static_cast<unsigned>(number));
 }
 
+/// What has to be asked of the instructions with an opcode. Found once for each, since every instruction is visited.
+struct OpTraits {
+  bool isKnown = false;
+  bool readsSpecial = false; ///< some slot names a special register
+  bool mayBroadcast = false; ///< it has modes of shuffles
+};
+
+OpTraits traitsOf(const isa::InstrDesc& row) {
+  OpTraits traits{true, false, row.modIndex(isa::Mod::ShflMode) >= 0};
+  for (unsigned i = 0; i < row.slotCount; ++i)
+    traits.readsSpecial |= row.texts[i].style == isa::Style::SpecialReg;
+  return traits;
+}
+
 /// The results differ whatever the registers hold that are read.
-bool isSource(const Function& function, const Instr& instr) {
+bool isSource(const Function& function, const Instr& instr, const OpTraits& traits) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(isa::Flag::Varying) || row.has(isa::Flag::Atomic)) return true;
-  for (unsigned i = 0; i < row.slotCount; ++i)
+  for (unsigned i = 0; traits.readsSpecial && i < row.slotCount; ++i)
     if (row.texts[i].style == isa::Style::SpecialReg && readsVaryingSpecial(function, instr, i)) return true;
   if (!row.has(isa::Flag::Load) || row.modIndex(isa::Mod::Order) < 0) return false;
   // Each lane performs a strong load of its own.
@@ -138,13 +153,15 @@ class Divergence::Solver {
   void visit(const Instr& instr) {
     if (!cfg_.isReachable(instr.block->id)) return;
     const bool isGuardDivergent = !r_.isUniform(instr.guard());
-    if (const int lane = broadcastingLane(instr); lane >= 0 && !isGuardDivergent) {
+    OpTraits& traits = traits_[static_cast<std::size_t>(instr.op)];
+    if (!traits.isKnown) traits = traitsOf(isa::desc(instr.op));
+    if (const int lane = traits.mayBroadcast ? broadcastingLane(instr) : -1; lane >= 0 && !isGuardDivergent) {
       if (!r_.isUniform(instr.op_(static_cast<unsigned>(lane)))) divergeResults(instr);
       return;
     }
     const bool reads = readsDivergent(instr);
     const isa::InstrDesc& row = isa::desc(instr.op);
-    if (isGuardDivergent || isSource(function_, instr) || (reads && !row.has(isa::Flag::WarpWide)))
+    if (isGuardDivergent || isSource(function_, instr, traits) || (reads && !row.has(isa::Flag::WarpWide)))
       divergeResults(instr);
     if (instr.op == Op::PHI && joins_[instr.block->id]) divergeMerge(instr);
     if ((isGuardDivergent || reads) && isTerminator(instr.op)) branchApart(instr.block->id);
@@ -323,6 +340,7 @@ class Divergence::Solver {
   Loops loops_;
   BranchRegions regions_;
   IteratedFrontier frontier_;
+  std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
   std::vector<bool> isMultiple_; // by register
   std::vector<bool> joins_;      // by block: phis there merge the sides of a divergent branch
   std::vector<bool> isPoisoned_; // by block

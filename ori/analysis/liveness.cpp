@@ -270,6 +270,7 @@ class Liveness::Solver {
   }
 
   void solveAll() {
+    dropLocal();
     sortSummaries();
     for (std::size_t i = 0; i < summaries_.size();) {
       std::size_t end = i;
@@ -280,6 +281,14 @@ class Liveness::Solver {
     }
     findLifeStarts();
     std::sort(out_.lifeStarts_.begin(), out_.lifeStarts_.end());
+  }
+
+  /// Most components live and die in one block: only those that are live into some block, or read by a phi, are solved.
+  void dropLocal() {
+    std::vector<bool> leaves(components_.count());
+    for (const Summary& s : summaries_)
+      if (s.usedFirst || s.usedByPhi) leaves[s.comp] = true;
+    std::erase_if(summaries_, [&](const Summary& s) { return !leaves[s.comp]; });
   }
 
   void setWord(SparseBits& bits, std::uint64_t value) const {
@@ -347,15 +356,10 @@ class Liveness::Solver {
   static std::uint64_t bitOf(const Summary& s) { return std::uint64_t{1} << (s.comp % 64); }
 
   void solve(std::span<const Summary> all) {
-    // Most components live and die in one block.
-    std::uint64_t leaving = 0;
-    for (const Summary& s : all)
-      if (s.usedFirst || s.usedByPhi) leaving |= bitOf(s);
-    if (!leaving) return;
     word_ = all.front().comp / 64;
     touched_.clear();
     for (const Summary& s : all)
-      if (s.kills && (leaving & bitOf(s))) at(s.block).kills |= bitOf(s);
+      if (s.kills) at(s.block).kills |= bitOf(s);
     for (const Summary& s : all) {
       if (s.usedFirst) reachIn(s.block, bitOf(s));
       if (s.usedByPhi) reachOut(s.block, bitOf(s));
