@@ -62,6 +62,17 @@ template <typename What> isa::Word encodeOrThrow(const Inst& inst, const isa::Ta
   return result.word;
 }
 
+/// Whether two instructions are encoded alike for sure: `first`, and `second` with absent operands written out.
+bool areSame(const Inst& first, const Inst& second, const isa::Target& target) {
+  if (first.op != second.op || first.mods != second.mods || first.guard != second.guard ||
+      first.control != second.control || first.operandCount != second.operandCount)
+    return false;
+  const isa::InstrDesc& row = isa::desc(first.op, target.words());
+  for (unsigned i = 0; i < first.operandCount; ++i)
+    if (second.operands[i] != (first.operands[i].isNone() ? row.defaults[i] : first.operands[i])) return false;
+  return true;
+}
+
 void appendTail(FunctionCode& code, const isa::Target& target) {
   Inst self = isa::makeInst(isa::Op::BRA);
   for (unsigned i = 0; i < self.operandCount; ++i)
@@ -173,6 +184,7 @@ unsigned namedBarriers(const ori::Function& function) {
 std::vector<std::string> compareDecoded(const ori::Function& function, const FunctionCode& code) {
   std::vector<std::string> differences;
   const isa::Target& target = function.module().target();
+  const std::vector<std::uint32_t> blockOffset = blockOffsets(function);
   for (std::size_t i = 0; i < code.words.size(); ++i) {
     const std::optional<Inst> decoded = isa::decodeFor(target, code.words[i]);
     const std::uint32_t offset = static_cast<std::uint32_t>(i) * kWordBytes;
@@ -186,6 +198,8 @@ std::vector<std::string> compareDecoded(const ori::Function& function, const Fun
                                         isa::desc(decoded->op).name));
       continue;
     }
+    // Most decode to what was encoded. Others, such as zero registers for absent operands, must give the same word.
+    if (origin && areSame(machineInst(*origin, blockOffset, offset), *decoded, target)) continue;
     const isa::EncodeResult again = isa::encode(*decoded, target);
     if (!again || again.word != code.words[i])
       differences.push_back(fmt::format("{:#06x}: decodes, but encodes differently", offset));

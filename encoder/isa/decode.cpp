@@ -46,9 +46,15 @@ struct OpcodeIndex {
   }
 };
 
+template <WordFormat format> const OpcodeIndex& indexOf() {
+  static const OpcodeIndex index(format);
+  return index;
+}
+
 const OpcodeIndex& opcodeIndex(WordFormat format) {
-  static const OpcodeIndex until90(WordFormat::Sm90), of100(WordFormat::Sm100), of120(WordFormat::Sm120);
-  return format == WordFormat::Sm120 ? of120 : format == WordFormat::Sm100 ? of100 : until90;
+  return format == WordFormat::Sm120   ? indexOf<WordFormat::Sm120>()
+         : format == WordFormat::Sm100 ? indexOf<WordFormat::Sm100>()
+                                       : indexOf<WordFormat::Sm90>();
 }
 
 /// False when a field holds something that an Inst cannot say.
@@ -119,8 +125,9 @@ bool decodeAs(const Word& w, const InstrDesc& d, const Form& form, Inst& inst) {
     if (!m.isLegal(value)) return false;
     inst.mods[i] = static_cast<std::uint8_t>(value);
   }
-  for (unsigned i = 0; i < d.modCount; ++i)
-    if (!d.mods[i].isLegal(inst.mods[i], sourceBitsOf(d.op, inst.mods))) return false;
+  if (const unsigned sourceBits = sourceBitsOf(d.op, inst.mods); sourceBits != 8)
+    for (unsigned i = 0; i < d.modCount; ++i)
+      if (!d.mods[i].isLegal(inst.mods[i], sourceBits)) return false;
   for (unsigned i = 0; i < d.slotCount; ++i) {
     const unsigned width = operandWidth(d.op, inst.mods, i);
     if (!getOperand(w, d.field(form, i), width, inst.operands[i])) return false;
