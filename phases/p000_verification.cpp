@@ -34,15 +34,20 @@ bool staysUntilAllocation(isa::Op op) {
 
 } // namespace
 
-/// Phase 0. What lowering made must be well formed, or every later fault would be looked for in the wrong place.
-bool oriCheckInitialProgram(ori::Function& function, PhaseContext&) {
+/// Phase 0, of debug builds. What lowering made must be well formed, or every later fault would be looked for in the
+/// wrong place. A release build verifies in phase 94, and after each phase on request (--verify-each).
+bool oriCheckInitialProgram([[maybe_unused]] ori::Function& function, PhaseContext&) {
+#ifndef NDEBUG
   verifyOrThrow(function, "the lowered function");
+#endif
   return false;
 }
 
-/// Phase 12. The same after the first expansions.
-bool oriSanitize(ori::Function& function, PhaseContext&) {
+/// Phase 12, of debug builds. The same after the first expansions.
+bool oriSanitize([[maybe_unused]] ori::Function& function, PhaseContext&) {
+#ifndef NDEBUG
   verifyOrThrow(function, "after the early expansions, the function");
+#endif
   return false;
 }
 

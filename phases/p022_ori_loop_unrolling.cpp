@@ -779,9 +779,14 @@ bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
-  bool changed = false;
+  bool changed = false, hasLoops = false;
+  {
+    const ori::Cfg cfg(function);
+    hasLoops = !ori::Loops(cfg, ori::DomTree::dominators(cfg)).all().empty();
+  }
   std::vector<bool> isRest;
-  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, isRest).run(); ++level)
+  for (unsigned level = 0; hasLoops && level < kMostLevels && Level(function, context, growthLeft, isRest).run();
+       ++level)
     changed = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {

@@ -188,6 +188,10 @@ class Pipeliner {
 /// branch of the one before it, which is in the first stage.
 bool oriPipelining(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::EnablePipeliner) || ori::hasRegisterRequests(function)) return false;
+  {
+    const ori::Cfg cfg(function);
+    if (ori::Loops(cfg, ori::DomTree::dominators(cfg)).all().empty()) return false;
+  }
   return Pipeliner(function, context).run();
 }
 

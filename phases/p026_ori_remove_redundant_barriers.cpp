@@ -210,6 +210,16 @@ class Removal {
   std::vector<Instr*> doomed_;
 };
 
+/// Most functions have nothing to remove, and need no analysis.
+bool synchronizes(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == Op::BAR_SYNC || instr.op == Op::MEMBAR || instr.op == Op::WARPSYNC ||
+          instr.op == Op::WARPSYNC_ALL)
+        return true;
+  return false;
+}
+
 } // namespace
 
 /// Phase 26. Waiting again where nothing has happened since the last time: barriers of the whole block with neither
@@ -217,7 +227,7 @@ class Removal {
 /// behind fences as strong. A barrier orders more than memory, so what others could tell the time by (loads, clocks,
 /// shuffles) counts as an access.
 bool oriRemoveRedundantBarriers(ori::Function& function, PhaseContext& context) {
-  return Removal(function, context).run();
+  return synchronizes(function) && Removal(function, context).run();
 }
 
 } // namespace orias::phases

@@ -279,6 +279,14 @@ class Combiner {
   int emitted_ = 0;
 };
 
+/// Most functions have none, and need no analysis.
+bool hasAtomics(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      if (isa::desc(instr.op).has(isa::Flag::Atomic)) return true;
+  return false;
+}
+
 } // namespace
 
 /// Phase 44. Atomic operations of all lanes of a warp on one address, in global, generic or shared memory, become one:
@@ -292,7 +300,7 @@ bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   if (!context.target.has(isa::Capability::MemoryDescriptors) ||
       context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0)
     return false;
-  if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
+  if (!context.knobs.enabled(Knob::GeneralOptimizationGate) || !hasAtomics(function)) return false;
   return Combiner(function, context).run();
 }
 

@@ -4,6 +4,7 @@
 #include "phases/phases.h"
 
 #include <unordered_map>
+#include <vector>
 
 namespace orias::phases {
 
@@ -81,12 +82,14 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
 std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& function) {
   std::unordered_map<const Instr*, WholeProduct> wholes;
   if (!function.ssa) return wholes;
-  const Rewriter rw(function);
+  std::vector<Instr*> products;
   for (ori::Block* block : function.layout())
-    for (Instr& instr : *block) {
-      if (instr.op != Op::IMUL64 || instr.isGuarded()) continue;
-      if (const auto whole = wholeProduct(rw, instr)) wholes.emplace(&instr, *whole);
-    }
+    for (Instr& instr : *block)
+      if (instr.op == Op::IMUL64 && !instr.isGuarded()) products.push_back(&instr);
+  if (products.empty()) return wholes;
+  const Rewriter rw(function);
+  for (Instr* product : products)
+    if (const auto whole = wholeProduct(rw, *product)) wholes.emplace(product, *whole);
   return wholes;
 }
 

@@ -12,7 +12,7 @@ using S = Stage;
 // point.
 constexpr PhaseInfo kPipeline[] = {
     {"0", "OriCheckInitialProgram", S::Setup, 0, 4, kOptional, oriCheckInitialProgram,
-     "finds errors of lowering before any phase builds on them"},
+     "finds errors of lowering before any phase builds on them; in debug builds"},
     {"3", "AnalyzeControlFlow", S::Setup, 0, 4, kNeeded, analyzeControlFlow,
      "later phases assume that every block is reachable and that loop depths are known"},
     {"5", "ConvertUnsupportedOps", S::Setup, 0, 4, kNeeded, convertUnsupportedOps,
@@ -25,7 +25,8 @@ constexpr PhaseInfo kPipeline[] = {
      "removes unused results of lowering before the optimizer looks at them"},
     {"11", "ReplaceUniformsWithImm", S::Setup, 1, 4, kOptional, replaceUniformsWithImm,
      "replaces launch-independent values with immediates before constant folding"},
-    {"12", "OriSanitize", S::Setup, 0, 4, kOptional, oriSanitize, "verifies the function after the expansions above"},
+    {"12", "OriSanitize", S::Setup, 0, 4, kOptional, oriSanitize,
+     "verifies the function after the expansions above; in debug builds"},
     {"13", "GeneralOptimizeEarly", S::Setup, 0, 4, kOptional, generalOptimizeEarly,
      "removes constants and copies left by lowering, so that later phases resolve more branches and SSA construction "
      "is cheaper"},
