@@ -1,4 +1,5 @@
-"""reference.py BIN [--write]: docs/reference says what the programs say of their options, phases and knobs; --write makes it so."""
+"""reference.py BIN [--write]: docs/reference has what the programs print of their options, phases and knobs, and what the
+tables of instructions, remarks and attributes have; --write makes it so."""
 
 import re
 import subprocess
@@ -55,6 +56,58 @@ def options(text: str) -> str:
     return "# Options\n\n" + MADE.format("orias --help") + "\n" + "".join(f"    {line}".rstrip() + "\n" for line in text.splitlines())
 
 
+# The pages below are read from the tables of the sources.
+FROM_SOURCE = "*Made by `test/docs/reference.py --write` from `{}`.*\n\n"
+LITERAL = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+
+
+def instructions() -> str:
+    """The SASS instructions, as the tables of encoder/isa/rows have them."""
+    page = "# SASS instructions\n\n" + FROM_SOURCE.format("encoder/isa/rows") + (
+        "Each entry of the instruction table, with the name that Ori text and the listing print. `encoder/isa/README.md` explains entries; their\n"
+        "operands, modifiers and bits are in the files. Entries of one name differ in operands or in the meaning of the opcode.\n")
+    for file in sorted((ROOT / "encoder/isa/rows").glob("*.inc")):
+        found = re.findall(r'(?m)^ORIAS_INSTR\((\w+), "([^"]+)"', file.read_text())
+        if found:
+            page += f"\n## {file.stem.replace('_', ' ').capitalize()}\n\n" + table(["instruction", "entry"], [[f"`{name}`", entry] for entry, name in found])
+    return page
+
+
+def remarks() -> str:
+    """The texts of `--remarks`, by phase: what the calls of did() and refused() in its files pass."""
+    page = "# Remarks\n\n" + FROM_SOURCE.format("phases") + (
+        "`--remarks=FILE` writes the decisions of the phases. `…` stands for names and numbers. Texts that several phases share are not listed.\n")
+    for file in sorted((ROOT / "phases").glob("[pm][0-9]*.cpp")):
+        code = re.sub(r"(?m)//.*$", "", file.read_text())
+        rows: list[list[str]] = []
+        for call in re.finditer(r"\b(did|refused|refuse|reject)\(([^;]*)\);", code):
+            text = re.sub(r'"\s*"', "", call[2])
+            for literal in LITERAL.findall(text):
+                shown = re.sub(r"\{[^}]*\}", "…", literal).replace('\\"', '"')
+                row = ["passed" if call[1] == "did" else "missed", shown]
+                if " " in shown.strip() and row not in rows:
+                    rows.append(row)
+        number = re.match(r"[pm]0*(\d+[a-z]?)_(.*)", file.stem)
+        if rows and number:
+            name = ("M" if file.stem[0] == "m" else "") + number[1]
+            page += f"\n## Phase {name}, `{file.name}`\n\n" + table(["", "remark"], sorted(rows, key=lambda row: row[0] == "missed"))
+    return page
+
+
+def attributes() -> str:
+    """The attributes of cubins that orias knows, and those that it writes."""
+    names = re.findall(r'Name\{(0x[0-9a-f]+), "(\w+)"\}', (ROOT / "encoder/cubin/attributes.cpp").read_text())
+    enumerators = dict(re.findall(r"(\w+) = (0x[0-9a-f]+),", (ROOT / "encoder/cubin/attributes.h").read_text()))
+    writers = "".join((ROOT / file).read_text() for file in ("encoder/cubin/nv_info.cpp", "orias/cubin_module.cpp"))
+    written = {enumerators[name] for name in re.findall(r"Attribute\((?:cubin::)?AttributeId::(\w+)", writers)}
+    written |= {enumerators[name] for name in re.findall(r"append\w*\(list, AttributeId::(\w+)", writers)}
+    page = "# Attributes of cubins\n\n" + FROM_SOURCE.format("encoder/cubin/attributes.cpp") + (
+        "Records of `.nv.info` and `.nv.info.<kernel>`, by number, with the names that cuobjdump 13.0 prints. `encoder/cubin/README.md` has what is\n"
+        "known of their contents.\n\n")
+    return page + table(["number", "attribute", "written by orias"], [[f"`{number}`", f"`{name}`", "yes" if number in written else ""] for number, name in names])
+
+
+FROM_SOURCES = {"instructions.md": instructions, "remarks.md": remarks, "attributes.md": attributes}
 PAGES = {
     "phases.md": ("--list-phases", phases),
     "knobs.md": ("--list-knobs", knobs),
@@ -65,8 +118,9 @@ PAGES = {
 def main() -> int:
     binaries = Path(sys.argv[1]).resolve()
     old = []
-    for name, (option, make) in PAGES.items():
-        wanted = make(output(binaries, option))
+    contents = {name: make(output(binaries, option)) for name, (option, make) in PAGES.items()}
+    contents |= {name: make() for name, make in FROM_SOURCES.items()}
+    for name, wanted in contents.items():
         page = FOLDER / name
         if "--write" in sys.argv:
             FOLDER.mkdir(exist_ok=True)
