@@ -111,8 +111,8 @@ class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
       : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_), pressure_(liveness_),
-        classes_(function, context), definitions_(function.vregCount()) {
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), classes_(function, context),
+        definitions_(function.vregCount()) {
     isRest_.resize(function.blockIdCount());
   }
 
@@ -157,7 +157,7 @@ class Level {
     };
     if (loop.latches.size() != 1) return refuse("not unrolled: the loop has several back edges");
     std::size_t size = 0;
-    unsigned pressure = 0;
+    unsigned live = 0;
     for (BlockId b : loops_.blocks(id)) {
       const Block& block = *function_.block(b);
       for (const Instr& instr : block) {
@@ -166,7 +166,7 @@ class Level {
           return refuse("not unrolled: the loop has control flow other than branches");
         size += isa::desc(instr.op).has(isa::Flag::Copy) ? 0u : 1u;
       }
-      pressure = std::max(pressure, pressure_.inBlock(b)[static_cast<unsigned>(File::R)]);
+      live = std::max(live, pressure().inBlock(b)[static_cast<unsigned>(File::R)]);
     }
     Plan plan = knownRounds(id);
     const char* whyNot = nullptr;
@@ -174,7 +174,7 @@ class Level {
       whyNot = chooseByCycles(loop, plan, size);
     } else {
       // Copies of different rounds can be under way at the same time, and each has its own values then.
-      if (pressure > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
+      if (live > context_.maxRegisters / 2) return refuse("not unrolled: register pressure is too high");
       whyNot = chooseBySize(loop, plan, size);
     }
     if (whyNot) return refuse(whyNot);
@@ -258,6 +258,11 @@ class Level {
     return nullptr;
   }
 
+  const ori::RegisterPressure& pressure() const {
+    if (!pressure_) pressure_.emplace(ori::Liveness(cfg_));
+    return *pressure_;
+  }
+
   UnrollJudge judgeOf(const ori::Loop& loop, const Plan& plan) const {
     // Loops with a step that the program computes share their rounds between threads, so that each has few.
     constexpr unsigned kFewer = 4;
@@ -267,8 +272,8 @@ class Level {
       facts.instrs.push_back(&instr);
     facts.isKnown = plan.trips != 0;
     facts.trips = facts.isKnown ? plan.trips : std::max(1U, plan.counted.by.times != 0 ? guessed / kFewer : guessed);
-    facts.peak = pressure_.inBlock(loop.header)[static_cast<unsigned>(File::R)];
-    facts.functionPeak = pressure_.maximum()[static_cast<unsigned>(File::R)];
+    facts.peak = pressure().inBlock(loop.header)[static_cast<unsigned>(File::R)];
+    facts.functionPeak = pressure().maximum()[static_cast<unsigned>(File::R)];
     for (const Block* block : function_.layout()) {
       const ori::LoopId in = loops_.innermost(block->id);
       if (block->id == loop.header || (in != ori::kNoId && !loops_.contains(in, loop.header))) continue;
@@ -757,8 +762,7 @@ class Level {
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
-  const ori::Liveness liveness_;
-  const ori::RegisterPressure pressure_;
+  mutable std::optional<ori::RegisterPressure> pressure_; ///< while plans are made: nothing has changed then
   const OccupancyClasses classes_;
   std::vector<Definitions> definitions_; ///< by register
   LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last

@@ -31,8 +31,8 @@ constexpr unsigned kFewestPastExit = 4;
 class Sinker {
  public:
   Sinker(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), divergence_(cfg_),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
+        loops_(cfg_, dominators_) {}
 
   bool run() {
     bool changed = false;
@@ -83,7 +83,8 @@ class Sinker {
     if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
     // A constant can be loaded for the warp wherever some of it is.
-    const bool isForWarp = divergence_.isUniformBlock(instr.block->id) && !divergence_.isDivergent(result->reg) &&
+    if (!divergence_) divergence_.emplace(cfg_);
+    const bool isForWarp = divergence_->isUniformBlock(instr.block->id) && !divergence_->isDivergent(result->reg) &&
                            !isSafeConstantLoad(instr);
     for (Side& side : sides)
       if (const char* why = place(*instr.block, side, isForWarp, sides.size() > 1)) return refuse(instr, why);
@@ -148,7 +149,7 @@ class Sinker {
     bool isLoop = false;
     while (side.to != from.id) {
       const bool isDeeper = function_.block(side.to)->loopDepth > from.loopDepth;
-      if (!isDeeper && (!isForWarp || divergence_.isUniformBlock(side.to))) break;
+      if (!isDeeper && (!isForWarp || divergence_->isUniformBlock(side.to))) break;
       isLoop |= isDeeper;
       side.to = dominators_.idom(side.to);
     }
@@ -228,7 +229,7 @@ class Sinker {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
-  const ori::Divergence divergence_;
+  std::optional<ori::Divergence> divergence_; ///< as it was at first
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   bool sinksBehindLoops_ = false;

@@ -41,8 +41,8 @@ using Times = std::map<VRegId, unsigned>;
 class ChainSinker {
  public:
   ChainSinker(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), divergence_(cfg_),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
+        loops_(cfg_, dominators_) {}
 
   bool run() {
     bool changed = false;
@@ -102,15 +102,20 @@ class ChainSinker {
     return found;
   }
 
+  const ori::Divergence& divergence() const {
+    if (!divergence_) divergence_.emplace(cfg_);
+    return *divergence_;
+  }
+
   bool mayMove(const Instr& instr, const Block& from, BlockId to) const {
     if (speculationOf(function_, instr) != Speculation::Free) return false;
-    bool hasResult = false, isUniform = divergence_.isUniformBlock(from.id) && !divergence_.isUniformBlock(to);
+    bool hasResult = false, isUniform = divergence().isUniformBlock(from.id) && !divergence().isUniformBlock(to);
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isReg()) continue;
       if (o.isVirtual() ? function_.vreg(o.reg).multiDef : !o.isZeroReg()) return false;
       if (!o.isDef || !o.isVirtual()) continue;
       hasResult = true;
-      isUniform = isUniform && !divergence_.isDivergent(o.reg);
+      isUniform = isUniform && !divergence().isDivergent(o.reg);
     }
     return hasResult && !isUniform; // what the warp may compute once (phase 74) stays where it can
   }
@@ -274,7 +279,7 @@ class ChainSinker {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
-  const ori::Divergence divergence_;
+  mutable std::optional<ori::Divergence> divergence_; ///< as it was at first
   const ori::DomTree dominators_;
   const ori::Loops loops_;
   std::optional<ori::Liveness> liveness_; ///< once something can move

@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace orias::phases {
@@ -74,8 +75,7 @@ class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, Hoist what)
       : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), liveness_(cfg_), pressure_(liveness_),
-        limit_(registersUpToCliff(function, pressure_.maximum()[static_cast<unsigned>(File::R)], context)) {}
+        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
 
   /// True when something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
@@ -121,9 +121,14 @@ class Level {
       if (what_ == Hoist::Loads ? isWeakLoad(*instr) : isReadByRest(*instr)) roots.push_back({instr, chainOf(instr)});
     std::stable_sort(roots.begin(), roots.end(),
                      [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
+    constexpr auto kR = static_cast<unsigned>(File::R);
+    if (!roots.empty() && !pressure_) {
+      pressure_.emplace(ori::Liveness(cfg_));
+      limit_ = registersUpToCliff(function_, pressure_->maximum()[kR], context_);
+    }
     unsigned used = 0;
     for (BlockId id : loops_.blocks(loop))
-      used = std::max(used, pressure_.inBlock(id)[static_cast<unsigned>(File::R)]);
+      if (pressure_) used = std::max(used, pressure_->inBlock(id)[kR]);
     for (const Root& root : roots) {
       if (work(root.chain) == 0 || root.chain.size() > kLongestChain) continue;
       unsigned width = 0;
@@ -315,9 +320,8 @@ class Level {
   const ori::Cfg cfg_;
   const ori::DomTree dominators_;
   const ori::Loops loops_;
-  const ori::Liveness liveness_;
-  const ori::RegisterPressure pressure_;
-  const unsigned limit_;
+  std::optional<ori::RegisterPressure> pressure_; ///< once there is a candidate; nothing has changed then
+  unsigned limit_ = 0;
   LoopMemory memory_;                       // of the loop at hand
   std::map<const Instr*, bool> invariants_; // of the loop at hand; whether it moves
   std::vector<Instr*> order_;               // the same, definitions before uses

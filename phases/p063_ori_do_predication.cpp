@@ -38,7 +38,7 @@ struct Candidate {
 class Predicator {
  public:
   Predicator(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), divergence_(cfg_), predecessors_(cfg_.idCount()),
+      : function_(function), context_(context), cfg_(function), predecessors_(cfg_.idCount()),
         isGone_(function.blockIdCount(), false) {
     for (BlockId id : cfg_.reversePostOrder())
       predecessors_[id] = static_cast<unsigned>(cfg_.predecessors(id).size());
@@ -136,7 +136,8 @@ class Predicator {
         slots += result.width;
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
-    const bool isDivergent = divergence_.branchesApart(c.head->id);
+    if (!divergence_) divergence_.emplace(cfg_);
+    const bool isDivergent = divergence_->branchesApart(c.head->id);
     const unsigned sixths = sixthsOf(c, loads);
     const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
     if (slots > limit)
@@ -257,9 +258,9 @@ class Predicator {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
-  const ori::Divergence divergence_;
-  std::vector<unsigned> predecessors_; // by block; kept up to date
-  std::vector<bool> isGone_;           // by block
+  mutable std::optional<ori::Divergence> divergence_; ///< before anything changes
+  std::vector<unsigned> predecessors_;                // by block; kept up to date
+  std::vector<bool> isGone_;                          // by block
 };
 
 } // namespace

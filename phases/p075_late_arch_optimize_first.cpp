@@ -40,12 +40,14 @@ struct Choice {
 class Peepholes {
  public:
   Peepholes(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), liveness_(cfg_), vregCount_(function.vregCount()) {}
+      : function_(function), context_(context), cfg_(function), vregCount_(function.vregCount()) {}
 
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
       for (Instr* instr = block->last; instr; instr = instr->prev) {
+        if (instr->op != Op::SEL && instr->op != Op::VIMNMX && instr->op != Op::ATOMS) continue;
+        if (!liveness_) liveness_.emplace(cfg_);
         if (instr->op == Op::SEL) {
           Instr* guarded = guardInsteadOfChoice(*instr);
           changed |= guarded != nullptr;
@@ -182,7 +184,7 @@ class Peepholes {
         ends = writes(*i, word) && !i->isGuarded();
       }
       if (!ends && (reg.reg >= vregCount_ ||
-                    liveness_.isLiveOut(instr.block->id, liveness_.components().of(reg.reg, reg.sub + k))))
+                    liveness_->isLiveOut(instr.block->id, liveness_->components().of(reg.reg, reg.sub + k))))
         return true;
     }
     return false;
@@ -266,7 +268,7 @@ class Peepholes {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg cfg_;
-  const ori::Liveness liveness_;
+  std::optional<ori::Liveness> liveness_; ///< before anything changes
   const std::size_t vregCount_;
 };
 

@@ -37,12 +37,8 @@ bool isPlainMove(const Instr& instr) {
 class Sharing {
  public:
   Sharing(ori::Function& function, PhaseContext& context)
-      : function_(function), rewriter_(function), cfg_(function), tree_(ori::DomTree::dominators(cfg_)) {
-    const ori::Liveness liveness(cfg_);
-    const unsigned live = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)];
-    const unsigned limit = registersUpToCliff(function, live, context);
-    left_ = limit > live ? limit - live : 0;
-  }
+      : function_(function), context_(context), rewriter_(function), cfg_(function),
+        tree_(ori::DomTree::dominators(cfg_)) {}
 
   bool run() {
     bool isChanged = false;
@@ -59,6 +55,16 @@ class Sharing {
     ori::BlockId block;
     bool isShared = false;
   };
+
+  /// How many registers are left, for the first pair: before anything changes.
+  void measure() {
+    if (isMeasured_) return;
+    isMeasured_ = true;
+    const ori::Liveness liveness(cfg_);
+    const unsigned live = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)];
+    const unsigned limit = registersUpToCliff(function_, live, context_);
+    left_ = limit > live ? limit - live : 0;
+  }
 
   bool visit(Instr& instr) {
     if (!isPlainMove(instr)) return false;
@@ -120,6 +126,7 @@ class Sharing {
   bool mayShare(Known& known, ori::VRegId reg, unsigned width) {
     if (function_.vreg(known.reg).align != function_.vreg(reg).align) return false;
     if (known.isShared) return true;
+    measure();
     const bool isUniform = canBeUniform(known.reg) && canBeUniform(reg);
     unsigned& left = isUniform ? uniformLeft_ : left_;
     if (left < width) return false;
@@ -139,9 +146,11 @@ class Sharing {
   }
 
   ori::Function& function_;
+  PhaseContext& context_;
   const Rewriter rewriter_;
   const ori::Cfg cfg_;
   const ori::DomTree tree_;
+  bool isMeasured_ = false;
   unsigned left_ = 0, uniformLeft_ = kMostUniform;
   std::map<Key, std::vector<Known>> known_;
 };

@@ -130,8 +130,12 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
   Arena keys;
   std::unordered_map<std::string_view, std::vector<Instr*>> known;
   std::string key;
-  std::optional<SharedPressure> pressure;
-  if (context) pressure.emplace(function, cfg, *context);
+  std::optional<SharedPressure> pressure; // measured for the first pair, before anything changes
+  const auto take = [&](Instr& earlier, Instr& later) {
+    if (!context) return earlier.block == later.block || !definesPredicate(later);
+    if (!pressure) pressure.emplace(function, cfg, *context);
+    return pressure->take(earlier, later);
+  };
   const bool followsCopies = context && context->knobs.get(Knob::CopyPropMcse) != 0;
   Copies copies;
   bool isChanged = false;
@@ -145,10 +149,7 @@ bool numberValues(ori::Function& function, PhaseContext* context) {
       std::vector<Instr*>& earlier = entry->second;
       while (!earlier.empty() && !tree.dominates(earlier.back()->block->id, id))
         earlier.pop_back();
-      const bool isShared =
-          !earlier.empty() && (pressure ? pressure->take(*earlier.back(), instr)
-                                        : earlier.back()->block == instr.block || !definesPredicate(instr));
-      if (!isShared) {
+      if (earlier.empty() || !take(*earlier.back(), instr)) {
         earlier.push_back(&instr);
         return;
       }

@@ -25,7 +25,7 @@ constexpr std::size_t kLargest = 65536, kLargeClasses = 24, kClasses = kSmallCla
 /// Bytes of a span, and where it begins: the spans of small blocks lie in the first half of the range.
 constexpr std::size_t kSmallSpan = std::size_t{16} << 10, kLargeSpan = std::size_t{256} << 10;
 /// Addresses only: pages are backed when they are first written.
-constexpr std::size_t kRangeBytes = std::size_t{1} << 36, kHalf = kRangeBytes / 2;
+constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHalf = kRangeBytes / 2;
 
 constexpr std::size_t classOf(std::size_t size) {
   if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
