@@ -312,6 +312,14 @@ class Replacer {
   const Op minMax_;
 };
 
+/// Most functions have no choices to replace, and need no look at their definitions.
+bool hasSelects(const ori::Function& function) {
+  for (const ori::Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == Op::SEL) return true;
+  return false;
+}
+
 } // namespace
 
 /// Phase 31. Comparisons and choices, which phase 63 and the expansion of divisions leave behind, become the operations
@@ -319,7 +327,7 @@ class Replacer {
 /// carry (x + 1 or x; a count of what holds). A choice that others share its comparison with stays where nothing would
 /// be saved.
 bool oriLinearReplacement(ori::Function& function, PhaseContext& context) {
-  return function.ssa && Replacer(function, context).run();
+  return function.ssa && hasSelects(function) && Replacer(function, context).run();
 }
 
 } // namespace orias::phases

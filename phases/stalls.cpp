@@ -32,7 +32,7 @@ class Staller {
   Staller(const FlatCode& code, bool isSerial)
       : code_(code), target_(code.target()), isSerial_(isSerial),
         horizon_(static_cast<std::int32_t>(std::max(target_.maxFixedLatency(), longestPipe(code)))),
-        exits_(code.blocks.size()) {
+        exits_(code.blocks.size()), isDue_(code.blocks.size(), true) {
     stalls_.after.assign(code.instrs.size(), 1);
     stalls_.before.assign(code.blocks.size(), 0);
   }
@@ -42,8 +42,11 @@ class Staller {
     // blocks are visited in layout order.
     for (bool again = true; again;) {
       again = false;
-      for (std::uint32_t b = 0; b < code_.blocks.size(); ++b)
+      for (std::uint32_t b = 0; b < code_.blocks.size(); ++b) {
+        if (!isDue_[b]) continue; // nothing that it depends on has changed
+        isDue_[b] = false;
         again |= visit(b);
+      }
     }
     return std::move(stalls_);
   }
@@ -74,6 +77,7 @@ class Staller {
     State exit = walk(block, age(entry, static_cast<std::int32_t>(stalls_.before[b])), changed);
     if (!same(exit, exits_[b])) {
       exits_[b] = std::move(exit);
+      becomeDue(code_.blocks[b].successors);
       changed = true;
     }
     return changed;
@@ -92,9 +96,17 @@ class Staller {
     if (here != 0) {
       stalls_.after[from.end - 1] += here;
       exits_[p] = age(exits_[p], static_cast<std::int32_t>(here));
+      isDue_[p] = true;
+      becomeDue(from.successors);
     }
+    isDue_[b] = true;
     stalls_.before[b] += static_cast<unsigned>(wanted) - here;
     return true;
+  }
+
+  void becomeDue(const std::vector<std::uint32_t>& blocks) {
+    for (std::uint32_t b : blocks)
+      isDue_[b] = true;
   }
 
   State walk(const FlatBlock& block, State state, bool& changed) {
@@ -235,6 +247,7 @@ class Staller {
   const bool isSerial_;
   const std::int32_t horizon_;
   std::vector<State> exits_; // by block
+  std::vector<bool> isDue_;  // by block: to be visited again
   Stalls stalls_;
 };
 

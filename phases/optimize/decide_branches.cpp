@@ -9,6 +9,7 @@
 #include "phases/optimize/rewriter.h"
 
 #include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace orias::phases {
@@ -27,13 +28,14 @@ namespace {
 /// Guards and operands behind the branch on a predicate become what that branch has found.
 class BranchConditions {
  public:
-  explicit BranchConditions(Function& function) : function_(function), rewriter_(function), cfg_(function) {}
+  BranchConditions(Function& function, const Rewriter& rewriter) : function_(function), rewriter_(rewriter) {}
 
   bool run() {
     for (Block* block : function_.layout())
       if (const Instr* branch = ori::plainBranch(*block); branch && hasOtherUses(*branch)) sources_.push_back(block);
     if (sources_.empty()) return false;
-    const ori::DomTree tree = ori::DomTree::dominators(cfg_);
+    const ori::Cfg cfg(function_);
+    const ori::DomTree tree = ori::DomTree::dominators(cfg);
     bool changed = false;
     for (Block* block : sources_) {
       const Instr* branch = ori::plainBranch(*block);
@@ -41,8 +43,8 @@ class BranchConditions {
       const BlockId taken = target(*branch), other = block->fallthrough;
       const Operand guard = branch->guard().value();
       if (taken == other) continue;
-      changed |= replaceBehind(tree, *block, taken, guard.reg, !guard.inverted());
-      changed |= replaceBehind(tree, *block, other, guard.reg, guard.inverted());
+      changed |= replaceBehind(cfg, tree, *block, taken, guard.reg, !guard.inverted());
+      changed |= replaceBehind(cfg, tree, *block, other, guard.reg, guard.inverted());
     }
     return changed;
   }
@@ -61,13 +63,13 @@ class BranchConditions {
   }
 
   /// The edge is the only way to `to`: whatever that dominates knows the predicate.
-  bool replaceBehind(const ori::DomTree& tree, const Block& from, BlockId to, ori::VRegId predicate, bool truth) {
-    if (to == cfg_.entry() || cfg_.predecessors(to).size() != 1 || cfg_.predecessors(to).front() != from.id)
-      return false;
+  bool replaceBehind(const ori::Cfg& cfg, const ori::DomTree& tree, const Block& from, BlockId to,
+                     ori::VRegId predicate, bool truth) {
+    if (to == cfg.entry() || cfg.predecessors(to).size() != 1 || cfg.predecessors(to).front() != from.id) return false;
     std::vector<ori::Operand*> uses;
     function_.forEachUse(predicate, [&](ori::Operand& use) {
       const Instr& user = *use.owner;
-      if (cfg_.isReachable(user.block->id) && tree.dominates(to, user.block->id) && takesTruth(use))
+      if (cfg.isReachable(user.block->id) && tree.dominates(to, user.block->id) && takesTruth(use))
         uses.push_back(&use);
     });
     for (ori::Operand* use : uses) {
@@ -90,8 +92,7 @@ class BranchConditions {
   }
 
   Function& function_;
-  const Rewriter rewriter_;
-  const ori::Cfg cfg_;
+  const Rewriter& rewriter_;
   std::vector<Block*> sources_;
 };
 
@@ -117,7 +118,7 @@ void removeNeverRun(Function& function, Instr& instr) {
 /// The truth of each predicate that a branch goes by; a branch has up to two.
 class Decider {
  public:
-  explicit Decider(Function& function) : function_(function), rewriter_(function) {}
+  Decider(Function& function, const Rewriter& rewriter) : function_(function), rewriter_(rewriter) {}
 
   /// True when something changed; `lostEdge` when control flow did.
   bool run(bool& lostEdge) {
@@ -164,15 +165,17 @@ class Decider {
   }
 
   Function& function_;
-  const Rewriter rewriter_;
+  const Rewriter& rewriter_;
 };
 
 } // namespace
 
 bool decideBranches(Function& function) {
   bool lostEdge = false;
-  bool changed = BranchConditions(function).run();
-  changed |= Decider(function).run(lostEdge);
+  std::optional<Rewriter> rewriter(std::in_place, function);
+  bool changed = BranchConditions(function, *rewriter).run();
+  if (changed) rewriter.emplace(function);
+  changed |= Decider(function, *rewriter).run(lostEdge);
   if (!lostEdge) return changed;
   ori::removeUnreachableBlocks(function);
   ori::mergeBlocks(function);

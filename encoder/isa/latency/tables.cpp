@@ -265,19 +265,23 @@ LatencyTables LatencyTables::parse(std::string_view text) {
   return LatencyParser(text).run();
 }
 
+namespace {
+constinit std::array<std::atomic<const LatencyTables*>, kModelNames.size()> tablesOfModel{};
+}
+
 const LatencyTables& LatencyTables::ofModel(LatencyModel model) {
+  const auto index = static_cast<unsigned>(model);
+  // Asked for each dependence: no lock, no call.
+  if (const LatencyTables* known = tablesOfModel[index].load(std::memory_order_acquire)) return *known;
   // A program asks for one model: the others are not read.
   static std::array<std::once_flag, kModelNames.size()> isRead;
   static std::array<LatencyTables, kModelNames.size()> all;
-  static std::array<std::atomic<bool>, kModelNames.size()> isThere; // asked for each dependence: no lock, no call
-  const auto index = static_cast<unsigned>(model);
-  if (isThere[index].load(std::memory_order_acquire)) return all[index];
   std::call_once(isRead[index], [&] {
     const auto files = latencyFiles();
     const auto file = std::ranges::find(files, kModelNames[index], &LatencyFile::model);
     ORIAS_CHECK(file != files.end(), "no latencies of " + std::string(kModelNames[index]));
     all[index] = parse(file->text);
-    isThere[index].store(true, std::memory_order_release);
+    tablesOfModel[index].store(&all[index], std::memory_order_release);
   });
   return all[index];
 }
