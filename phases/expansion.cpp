@@ -1,5 +1,7 @@
 #include "phases/expansion.h"
 
+#include "ori/module.h"
+
 #include <bit>
 
 namespace orias::phases {
@@ -172,6 +174,12 @@ isa::Operand Expansion::fma(Operand a, Operand b, Operand c, isa::Rnd rounding) 
   return r;
 }
 
+isa::Operand Expansion::fmul(Operand a, Operand b, isa::Rnd rounding) {
+  Operand r = newR();
+  b_.emit(Op::FMUL, {r, a, b}, {{Mod::Rnd, rounding}});
+  return r;
+}
+
 isa::Operand Expansion::toF64(Operand f32) {
   Operand r = newR(2);
   b_.emit(Op::F2F_64, {r, f32}, {{Mod::DstFmt, isa::Fmt::F64}, {Mod::SrcFmt, isa::Fmt::F32}});
@@ -226,6 +234,10 @@ void Expansion::leaveWhere(Operand condition) {
 void Expansion::comeBack() {
   b_.branch(returnTo_);
   b_ = ori::Builder::before(function_, macro_);
+}
+
+const isa::Target& Expansion::target() const {
+  return function_.module().target();
 }
 
 void Expansion::give(Operand result) {

@@ -62,6 +62,7 @@ class Expansion {
   Operand mufu(isa::Mufu function, Operand a);
   Operand flush(Operand a);                                                       ///< f32 subnormals become zero
   Operand fma(Operand a, Operand b, Operand c, isa::Rnd rounding = isa::Rnd::RN); ///< of f32
+  Operand fmul(Operand a, Operand b, isa::Rnd rounding = isa::Rnd::RN);           ///< of f32
   Operand toF64(Operand f32);
   Operand toF32(Operand f64, isa::Rnd rounding);
   Operand dmul(Operand a, Operand b, isa::Rnd rounding = isa::Rnd::RN);
@@ -78,6 +79,7 @@ class Expansion {
 
   void give(Operand result);
   ori::Builder& builder() { return b_; }
+  const isa::Target& target() const;
 
  private:
   ori::Function& function_;

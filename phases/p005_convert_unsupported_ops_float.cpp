@@ -4,7 +4,8 @@
 
 // Exactly rounded quotients, reciprocals and square roots of f32. The fast paths are steps of Newton and Markstein on
 // f32 (Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). Operands for which a step could overflow or become
-// subnormal take a slow path: quotients are computed in f64; a root scales its operand by a power of four first.
+// subnormal take a slow path: a quotient is computed in f64 if the target has a fast fp64 pipe, else from mantissas in
+// [1, 2); a root scales its operand by a power of four first.
 //
 // Fast paths. The unit's reciprocal y0 is within a unit of the last place, its reciprocal root within 2^-22.9 (PTX ISA,
 // rcp.approx and rsqrt.approx). One step of third order makes y = RN(1/b), whatever y0 is. Then q' = q + (a - b q) y
@@ -26,6 +27,14 @@
 // x has that accuracy and is exact where it can be because its last step adds an exact remainder (a - b q, which f64
 // holds for a q within an ulp or so) times a reciprocal that is good to 2^-51: x = q + r y differs from t by
 // 2^-51 |t - q| before it is rounded.
+//
+// The slow path of a quotient in f32: a = A 2^i and b = B 2^j with A and B in [1, 2), so t = (A / B) 2^k. q is A / B to
+// an ulp, S = RZ(q 2^k) has the precision of the result, and s = S 2^-k is exact. The last step adds the exact
+// remainder A - B s, times y and 2^k, to S, and rounds once. Its error before it is rounded is |A / B - s| |B y - 1|,
+// where the second factor is at most 2^-25 B. With u for the ulp of the result over 2^k, A / B differs from a midpoint
+// between two results by at least 2^-24 u / B, and |A / B - s| is u / 2 there, so the error is smaller than the
+// distance because B^2 < 4. The same holds for the results themselves, where the distance is 2^-23 u / B and |A / B -
+// s| at most u. |k| is cut at 200, far beyond overflow and underflow, so that 2^k is the product of two normal numbers.
 
 namespace orias::phases {
 
@@ -64,17 +73,79 @@ struct FloatMacro {
   Operand flushed(Operand a) const { return ftz ? e.flush(a) : a; }
 };
 
+const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
+
+/// RN(1 / b), from an approximation by the unit.
+Operand reciprocalFrom(Expansion& e, Operand seed, Operand b) {
+  Operand error = e.fma(b.negated(), seed, kOne);
+  return e.fma(seed, e.fma(error, error, error, isa::Rnd::RP), seed);
+}
+
+/// An f32 as mantissa * 2^(exponent - 127).
+struct Scaled {
+  Operand mantissa; ///< with the sign, its magnitude in [1, 2)
+  Operand exponent;
+  Operand isRegular; ///< a predicate: not zero, infinite or NaN; else the other two mean nothing
+};
+
+/// `one` is a register that holds 1.0.
+Scaled scaled(Expansion& e, Operand a, Operand one) {
+  constexpr std::uint32_t kLeastNormal = 0x00800000, kTo64 = 0x5f800000;
+  Operand isSubnormal = e.builder().newP();
+  e.builder().emit(Op::FSETP, {isSubnormal, kTrue, a.absolute(), Expansion::imm(kLeastNormal), kTrue},
+                   {{Mod::Cmp, isa::FCmp::LT}, {Mod::Bool, isa::BoolOp::AND}});
+  Operand normal = e.select(isSubnormal, e.fmul(a, Expansion::imm(kTo64)), a);
+  Operand field = e.bitAnd(e.shiftRight(normal, 23), Expansion::imm(0xff));
+  constexpr std::uint32_t kKeepsSignAndFraction = 0x807fffff, kAndOr = 0xea;
+  Operand mantissa = e.logic(normal, Expansion::imm(kKeepsSignAndFraction), one, kAndOr);
+  Operand isRegular = e.compare(isa::ICmp::LT, e.add(field, Expansion::imm(-1u)), Expansion::imm(254));
+  return {mantissa, e.select(isSubnormal, e.add(field, Expansion::imm(-64u)), field), isRegular};
+}
+
+/// a / b, rounded once, with f32 operations.
+Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
+  Expansion& e = m.e;
+  Operand one = e.constant(0x3f800000);
+  const Scaled sa = scaled(e, a, one), sb = scaled(e, b, one);
+  Operand seed = e.mufu(isa::Mufu::RCP, e.select(sb.isRegular, sb.mantissa, b));
+  Operand y = reciprocalFrom(e, seed, sb.mantissa);
+  Operand crude = e.fmul(sa.mantissa, y);
+  Operand q = e.fma(e.fma(sb.mantissa.negated(), crude, sa.mantissa), y, crude);
+
+  constexpr std::uint32_t kMost = 200;
+  Operand difference = e.add(sa.exponent, sb.exponent.negated());
+  Operand most = e.constant(kMost), least = e.constant(-kMost);
+  Operand k = e.select(e.compare(isa::ICmp::LT, difference, Expansion::imm(kMost), true), difference, most);
+  k = e.select(e.compare(isa::ICmp::GT, k, Expansion::imm(-kMost), true), k, least);
+  Operand k1 = e.shiftRight(k, 1, true), k2 = e.add(k, k1.negated());
+  auto powerOfTwo = [&](Operand exponent) { return e.multiplyAdd(exponent, Expansion::imm(0x00800000), one); };
+  auto inverse = [&](Operand power) { return e.add(power.negated(), Expansion::imm(0x7f000000)); };
+  Operand p1 = powerOfTwo(k1), p2 = powerOfTwo(k2);
+
+  Operand truncated = e.fmul(e.fmul(q, p1), p2, isa::Rnd::RZ);
+  Operand back = e.fmul(e.fmul(truncated, inverse(p2)), inverse(p1));
+  Operand remainder = e.fma(sb.mantissa.negated(), back, sa.mantissa);
+  Operand quotient = e.fma(e.fmul(remainder, p1), e.fmul(y, p2), truncated, m.rounding);
+  // If one of the two is zero, infinite or NaN, so is the result: that of a times the unit's reciprocal.
+  Operand special = e.fmul(a, seed);
+  return e.select(sa.isRegular, e.select(sb.isRegular, quotient, special), special);
+}
+
+bool hasFastDoubles(const FloatMacro& m) {
+  return !m.e.target().isScoreboarded(isa::desc(Op::DFMA).latencyClass);
+}
+
 Operand slowQuotient(const FloatMacro& m, Operand a, Operand b) {
+  if (!hasFastDoubles(m)) return m.flushed(quotient32(m, m.flushed(a), m.flushed(b)));
   Operand wideA = m.e.toF64(m.flushed(a)), wideB = m.e.toF64(m.flushed(b));
   return m.flushed(m.e.toF32(quotient64(m.e, wideA, wideB), m.rounding));
 }
 
 Operand slowReciprocal(const FloatMacro& m, Operand b) {
+  if (!hasFastDoubles(m)) return m.flushed(quotient32(m, m.e.constant(0x3f800000), m.flushed(b)));
   const Operand one = m.e.pair(Operand::rz(), m.e.constant(0x3ff00000));
   return m.flushed(m.e.toF32(quotient64(m.e, one, m.e.toF64(m.flushed(b))), m.rounding));
 }
-
-const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
 
 /// sqrt(a), for an a from which the remainder is exact.
 Operand scaledRoot(const FloatMacro& m, Operand a) {
@@ -102,11 +173,8 @@ Operand slowRoot(const FloatMacro& m, Operand given) {
   return m.e.select(self, a, computed);
 }
 
-/// RN(1 / b), from the unit's approximation.
 Operand reciprocal(Expansion& e, Operand b) {
-  Operand seed = e.mufu(isa::Mufu::RCP, b);
-  Operand error = e.fma(b.negated(), seed, kOne);
-  return e.fma(seed, e.fma(error, error, error, isa::Rnd::RP), seed);
+  return reciprocalFrom(e, e.mufu(isa::Mufu::RCP, b), b);
 }
 
 void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {

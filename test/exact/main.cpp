@@ -24,8 +24,9 @@ using isa::Mod;
 /// The expanded code of one macro.
 class Sequence {
  public:
-  Sequence(const Operation& operation, MacroKind kind, bool ftz, std::optional<std::uint64_t> divisor)
-      : module_(*isa::Target::find("sm_90")), function_(module_, "f", true) {
+  Sequence(const Operation& operation, MacroKind kind, bool ftz, std::optional<std::uint64_t> divisor,
+           const isa::Target& target)
+      : module_(target), function_(module_, "f", true) {
     const unsigned words = operation.bits() == 64 ? 2 : 1;
     ori::Builder b(function_, function_.newBlock());
     const isa::Operand x = b.newR(words), y = b.newR(words), d = b.newR(words);
@@ -52,7 +53,7 @@ class Sequence {
 };
 
 struct Options {
-  std::string op, rounding;
+  std::string op, rounding, arch;
   std::uint64_t cases = 0, seed = 0, first = 0, count = 0;
   std::size_t constants = 0;
   int seedError = 0;
@@ -64,7 +65,8 @@ class Check {
  public:
   Check(const Operation& operation, MacroKind kind, const Options& options, std::optional<std::uint64_t> divisor = {})
       : operation_(operation), kind_(kind), options_(options), divisor_(divisor),
-        sequence_(operation, kind, options.ftz, divisor), runner_(sequence_.runner()) {}
+        sequence_(operation, kind, options.ftz, divisor, *isa::Target::find(options.arch)),
+        runner_(sequence_.runner()) {}
 
   void tryOne(const Case& arguments, int seedError) {
     if (!isDefined(operation_, arguments)) return;
@@ -187,6 +189,8 @@ int run(int argc, char** argv) {
   option("help", "this text");
   option("op", po::value(&o.op)->required(), "div, rcp, sqrt, rsqrt or rem with a type: div.f32");
   option("rounding", po::value(&o.rounding), "rn, rm, rp or rz; all without it");
+  option("arch", po::value(&o.arch)->default_value("sm_90"),
+         "the chip: sequences differ with the speed of its fp64 unit");
   option("ftz", po::bool_switch(&o.ftz), "the flushing variant, of f32");
   option("cases", po::value(&o.cases)->default_value(100000), "for each rounding");
   option("constants", po::value(&o.constants), "of integers: so many divisors that are known, each with so many cases");
@@ -209,7 +213,7 @@ int run(int argc, char** argv) {
   const Operation* operation = findOperation(o.op);
   const bool isFloat32 = operation && operation->type == isa::MacroType::F32;
   if (!operation || ((o.ftz || o.all) && !isFloat32) || (o.constants && operation->isFloat()) ||
-      kindsOf(*operation, o.rounding).empty()) {
+      kindsOf(*operation, o.rounding).empty() || !isa::Target::find(o.arch)) {
     std::cerr << fmt::format("orias_exact: no operation '{}' with these options\n", o.op);
     return 2;
   }
