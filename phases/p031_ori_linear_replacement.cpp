@@ -1,3 +1,4 @@
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/module.h"
@@ -59,8 +60,8 @@ class Replacer {
  private:
   bool replace(Instr& instr) {
     if (const auto choice = choiceOf(instr))
-      return chooseSmaller(instr, *choice) || chooseRemainder(instr, *choice) || addCondition(instr, *choice) ||
-             magnitude(instr, *choice) || swapConstant(instr, *choice);
+      return chooseSmaller(instr, *choice) || clampFloat(instr, *choice) || chooseRemainder(instr, *choice) ||
+             addCondition(instr, *choice) || magnitude(instr, *choice) || swapConstant(instr, *choice);
     return (instr.op == Op::IADD3 || instr.op == Op::IADD3_X) && !instr.isGuarded() && addChoice(instr);
   }
 
@@ -124,6 +125,89 @@ class Replacer {
     context_.remarks.did(&instr, isMinimum ? "replaced a comparison and a select with a minimum"
                                            : "replaced a comparison and a select with a maximum");
     becomeMinMax(instr, choice.yes, choice.no, isMinimum, compared->isSigned);
+    return true;
+  }
+
+  /// FMNMX for a select between an f32 and the constant that it is compared with.
+  struct FloatClamp {
+    Operand value;
+    std::uint32_t bound = 0;
+    bool isMinimum = false;
+    bool keepsNan = false; ///< the result is `value`, not `bound`, if `value` is NaN
+  };
+
+  /// x < 1.0 ? 1.0 : x and its kind. The two zeros are equal when they are compared, but not for FMNMX.
+  std::optional<FloatClamp> clampOf(const Choice& choice) const {
+    const Instr* compare = rewriter_.producer(plain(choice.condition), Op::FSETP);
+    if (!compare || compare->isGuarded()) return std::nullopt;
+    const Operand other = compare->op_(4).value();
+    if (!other.isZeroReg() || other.inverted() || isa::modAs<isa::BoolOp>(*compare, Mod::Bool) != isa::BoolOp::AND)
+      return std::nullopt;
+    const Operand value = compare->op_(2).value();
+    const auto bound = rewriter_.constantOf(compare->op_(3).value());
+    if (!value.isReg(File::R) || !value.isVirtual() || value.neg() || value.abs() || !bound) return std::nullopt;
+    const std::uint32_t magnitude = *bound & 0x7fffffff;
+    const bool isZero = magnitude == 0, isFlushed = isa::getMod(compare->op, compare->mods, Mod::Ftz) != 0;
+    if (magnitude > 0x7f800000 || (isFlushed && magnitude < 0x00800000)) return std::nullopt;
+
+    const bool takesValue = isSame(choice.yes, value) && rewriter_.constantOf(choice.no) == bound;
+    if (!takesValue && (!isSame(choice.no, value) || rewriter_.constantOf(choice.yes) != bound)) return std::nullopt;
+    const bool isInverted = choice.condition.inverted();
+    // With the condition as it is compared: which operand it selects.
+    const bool valueIfTrue = takesValue != isInverted;
+    bool isLess = false, holdsIfEqual = false, holdsForNan = false;
+    switch (isa::modAs<isa::FCmp>(*compare, Mod::Cmp)) {
+    case isa::FCmp::LT: isLess = true; break;
+    case isa::FCmp::LE: isLess = holdsIfEqual = true; break;
+    case isa::FCmp::GT: break;
+    case isa::FCmp::GE: holdsIfEqual = true; break;
+    case isa::FCmp::LTU: isLess = holdsForNan = true; break;
+    case isa::FCmp::LEU: isLess = holdsIfEqual = holdsForNan = true; break;
+    case isa::FCmp::GTU: holdsForNan = true; break;
+    case isa::FCmp::GEU: holdsIfEqual = holdsForNan = true; break;
+    default: return std::nullopt;
+    }
+    FloatClamp clamp{value, *bound, isLess == valueIfTrue, valueIfTrue == holdsForNan};
+    // Of two zeros, FMNMX gives the positive one as the maximum and the negative one as the minimum.
+    const bool valueIfEqual = valueIfTrue == holdsIfEqual, isNegativeZero = *bound != 0;
+    if (isZero && valueIfEqual != (clamp.isMinimum != isNegativeZero)) return std::nullopt;
+    return clamp;
+  }
+
+  /// A select copies the bits of a NaN, and FMNMX gives the canonical NaN: where the bits may differ, all uses must be
+  /// operations that take one NaN for another.
+  bool mayChangeNan(const Instr& instr, const Operand& value, unsigned depth = 0) const {
+    const Definition made = rewriter_.definition(value);
+    if (made && computesFloat(made.instr->op)) return true;
+    const Operand result = instr.op_(0).value();
+    if (depth == kMaxClamps || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return false;
+    bool isHidden = true;
+    function_.forEachUse(result.reg, [&](ori::Operand& use) {
+      const Instr& user = *use.owner;
+      if (computesFloat(user.op) || user.op == Op::FSETP || user.op == Op::F2I) return;
+      const auto choice = choiceOf(user);
+      const auto clamp = choice ? clampOf(*choice) : std::nullopt;
+      isHidden &= clamp && isSame(clamp->value, result) && mayChangeNan(user, clamp->value, depth + 1);
+    });
+    return isHidden;
+  }
+  static bool computesFloat(Op op) {
+    return op == Op::FADD || op == Op::FMUL || op == Op::FFMA || op == Op::FMNMX || op == Op::FRND;
+  }
+  static constexpr unsigned kMaxClamps = 8; ///< in a chain
+
+  bool clampFloat(Instr& instr, const Choice& choice) {
+    const auto clamp = clampOf(choice);
+    if (!clamp || (clamp->keepsNan && !mayChangeNan(instr, clamp->value))) return false;
+    auto mods = isa::makeInst(Op::FMNMX).mods;
+    isa::setMod(Op::FMNMX, mods, {Mod::Nan, clamp->keepsNan});
+    if (!isa::existsOn(context_.target, Op::FMNMX, mods) || hasOtherReaders(instr, choice.condition)) return false;
+    context_.remarks.did(&instr, clamp->isMinimum ? "replaced a comparison and a select with a floating-point minimum"
+                                                  : "replaced a comparison and a select with a floating-point maximum");
+    rewriter_.rewrite(instr, Op::FMNMX,
+                      {instr.op_(0).value(), clamp->value, Operand::immediate(static_cast<std::int32_t>(clamp->bound)),
+                       clamp->isMinimum ? Operand::pt() : kNever},
+                      {{Mod::Nan, clamp->keepsNan}});
     return true;
   }
 

@@ -1,6 +1,7 @@
 """Floating-point arithmetic of all precisions, conversions, comparisons, approximations."""
 import math
 import random
+import struct
 
 from recipes import rounding as fp
 from recipes.data import Buffer, Scalar, edge_f32, integers, launch, reals, s32, u32, u64
@@ -250,3 +251,35 @@ def select_values():
             Buffer("outS", "s16", expected=[s[i] if c[i] > 0 else s[i + 1] for i in rows]),
             Buffer("outW", "s32", expected=[(w[i] if c[i] & 1 else 17) if c[i] > 0 else w[i + 1] for i in rows]),
             Buffer("outD", "f64", expected=[d[i] if c[i] > 0 and c[i] & 1 else -d[i] for i in rows])]
+
+
+def float_bounds(bounds, is_hidden):
+    special = [0, 1 << 31, 1, 0x80000001, 0x000116C2, 0x007FFFFF, 0x3F800000, 0x3F800001, 0xBF800000, 0xC0000000, 0xC0000001,
+               0x40400000, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC12345, 0x7F800001, 0x7FFFFFFF]
+    rng = random.Random(11)
+    a = special + [rng.getrandbits(32) for _ in range(64 - len(special))]
+    results = []
+    for bound in bounds:
+        for order in ("lt", "le", "gt", "ge", "ltu", "leu", "gtu", "geu"):
+            for takes_value in (False, True):
+                for x in a:
+                    v, b = real_of(x), real_of(bound)
+                    holds = {"lt": v < b, "le": v <= b, "gt": v > b, "ge": v >= b}[order[:2]]
+                    holds |= math.isnan(v) and order.endswith("u")
+                    bits = x if holds == takes_value else bound
+                    results.append(0x7FFFFFFF if is_hidden and math.isnan(real_of(bits)) else bits)
+    return [Buffer("a", "u32", a), Buffer("out", "u32", expected=results)]
+
+
+@launch("float_clamps", block=64, folder="handwritten")
+def float_clamps():
+    return float_bounds((0x3F800000, 0xC0000000, 0, 1 << 31, 0x000116C2, 0x7F800000), True)
+
+
+@launch("float_clamps", "float_selects", block=64, folder="handwritten")
+def float_selects():
+    return float_bounds((0x40400000,), False)
+
+
+def real_of(bits):
+    return struct.unpack("<f", struct.pack("<I", bits))[0]
