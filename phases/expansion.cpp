@@ -216,7 +216,8 @@ isa::Operand Expansion::f64High(double value) {
 
 void Expansion::leaveWhere(Operand condition) {
   const Operand guard = macro_->guard().value();
-  if (!guard.isZeroReg()) {
+  const bool isNested = !returnTo_.empty();
+  if (!guard.isZeroReg() && !isNested) {
     constexpr std::int32_t kAnd = 0xc0;
     Operand both = b_.newP();
     b_.emit(Op::PLOP3, {both, kTrue, condition, guard, kTrue, Operand::immediate(kAnd), Operand::immediate(0)});
@@ -227,13 +228,19 @@ void Expansion::leaveWhere(Operand condition) {
   b_.setGuard(condition);
   ori::Instr* branch = b_.branch(aside);
   b_.setGuard(kTrue);
-  returnTo_ = function_.splitAfter(branch);
+  returnTo_.push_back(function_.splitAfter(branch));
+  returnTo_.back()->isAside = isNested;
   b_.setBlock(aside);
 }
 
 void Expansion::comeBack() {
-  b_.branch(returnTo_);
-  b_ = ori::Builder::before(function_, macro_);
+  ori::Block* next = returnTo_.back();
+  returnTo_.pop_back();
+  b_.branch(next);
+  if (returnTo_.empty())
+    b_ = ori::Builder::before(function_, macro_);
+  else
+    b_.setBlock(next);
 }
 
 const isa::Target& Expansion::target() const {

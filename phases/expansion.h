@@ -5,6 +5,7 @@
 #include "ori/builder.h"
 
 #include <optional>
+#include <vector>
 
 namespace orias::phases {
 
@@ -73,7 +74,8 @@ class Expansion {
   static Operand f64High(double value); ///< an immediate: its low word must be zero
 
   /// Under `condition` (and the guard of the macro), branches to a new cold block, into which everything is
-  /// emitted up to comeBack(). That returns here; both paths must write the same register.
+  /// emitted up to comeBack(). That returns here; both paths must write the same register. A cold block may leave
+  /// for another one.
   void leaveWhere(Operand condition);
   void comeBack();
 
@@ -85,7 +87,7 @@ class Expansion {
   ori::Function& function_;
   ori::Instr* macro_;
   ori::Builder b_;
-  ori::Block* returnTo_ = nullptr;
+  std::vector<ori::Block*> returnTo_; // innermost last
 };
 
 /// IDIV, IREM. A constant divisor (its bits, up to the width of the type) gives multiplications; else 64-bit

@@ -46,7 +46,7 @@ namespace {
 
 const Operand kTrue = Operand::pt();
 
-/// a / b in f64, for a and b that were f32.
+/// a / b in f64, for a and b that were finite f32 other than zero.
 Operand quotient64(Expansion& e, Operand a, Operand b) {
   const Operand one = Expansion::f64High(1.0);
   // Of 20 good bits, and then 40 and 53. f32 cannot bring it near the ends of f64's range.
@@ -54,13 +54,7 @@ Operand quotient64(Expansion& e, Operand a, Operand b) {
   Operand y1 = e.dfma(y0, e.dfma(b.negated(), y0, one), y0);
   Operand y2 = e.dfma(y1, e.dfma(b.negated(), y1, one), y1);
   Operand q = e.dmul(a, y2);
-  Operand exact = e.dfma(e.dfma(b.negated(), q, a), y2, q);
-  // The crude quotient is 0, infinite or NaN exactly when one of the two is, and is then the result: its magnitude's
-  // high word is not in 1 .. 0x7fefffff.
-  Operand crude = e.dmul(a, y0);
-  Operand magnitude = e.bitAnd(Expansion::high(crude), Expansion::imm(0x7fffffff));
-  Operand regular = e.compare(isa::ICmp::LT, e.add(magnitude, Expansion::imm(0xffffffff)), Expansion::imm(0x7fefffff));
-  return e.select64(regular, exact, crude);
+  return e.dfma(e.dfma(b.negated(), q, a), y2, q);
 }
 
 /// What the slow and the fast path of one macro know.
@@ -75,17 +69,17 @@ struct FloatMacro {
 
 const Operand kOne = Expansion::imm(0x3f800000), kHalf = Expansion::imm(0x3f000000);
 
-/// RN(1 / b), from an approximation by the unit.
-Operand reciprocalFrom(Expansion& e, Operand seed, Operand b) {
+/// RN(1 / b), from the unit's approximation.
+Operand reciprocal(Expansion& e, Operand b) {
+  Operand seed = e.mufu(isa::Mufu::RCP, b);
   Operand error = e.fma(b.negated(), seed, kOne);
   return e.fma(seed, e.fma(error, error, error, isa::Rnd::RP), seed);
 }
 
-/// An f32 as mantissa * 2^(exponent - 127).
+/// A finite f32 other than zero as mantissa * 2^(exponent - 127).
 struct Scaled {
   Operand mantissa; ///< with the sign, its magnitude in [1, 2)
   Operand exponent;
-  Operand isRegular; ///< a predicate: not zero, infinite or NaN; else the other two mean nothing
 };
 
 /// `one` is a register that holds 1.0.
@@ -96,19 +90,17 @@ Scaled scaled(Expansion& e, Operand a, Operand one) {
                    {{Mod::Cmp, isa::FCmp::LT}, {Mod::Bool, isa::BoolOp::AND}});
   Operand normal = e.select(isSubnormal, e.fmul(a, Expansion::imm(kTo64)), a);
   Operand field = e.bitAnd(e.shiftRight(normal, 23), Expansion::imm(0xff));
-  constexpr std::uint32_t kKeepsSignAndFraction = 0x807fffff, kAndOr = 0xea;
-  Operand mantissa = e.logic(normal, Expansion::imm(kKeepsSignAndFraction), one, kAndOr);
-  Operand isRegular = e.compare(isa::ICmp::LT, e.add(field, Expansion::imm(-1u)), Expansion::imm(254));
-  return {mantissa, e.select(isSubnormal, e.add(field, Expansion::imm(-64u)), field), isRegular};
+  constexpr std::uint32_t kSignAndFraction = 0x807fffff, kAndOr = 0xea;
+  Operand mantissa = e.logic(normal, Expansion::imm(kSignAndFraction), one, kAndOr);
+  return {mantissa, e.select(isSubnormal, e.add(field, Expansion::imm(-64u)), field)};
 }
 
-/// a / b, rounded once, with f32 operations.
+/// a / b for finite operands other than zero, rounded once, with f32 operations.
 Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   Expansion& e = m.e;
   Operand one = e.constant(0x3f800000);
   const Scaled sa = scaled(e, a, one), sb = scaled(e, b, one);
-  Operand seed = e.mufu(isa::Mufu::RCP, e.select(sb.isRegular, sb.mantissa, b));
-  Operand y = reciprocalFrom(e, seed, sb.mantissa);
+  Operand y = reciprocal(e, sb.mantissa);
   Operand crude = e.fmul(sa.mantissa, y);
   Operand q = e.fma(e.fma(sb.mantissa.negated(), crude, sa.mantissa), y, crude);
 
@@ -125,26 +117,38 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   Operand truncated = e.fmul(e.fmul(q, p1), p2, isa::Rnd::RZ);
   Operand back = e.fmul(e.fmul(truncated, inverse(p2)), inverse(p1));
   Operand remainder = e.fma(sb.mantissa.negated(), back, sa.mantissa);
-  Operand quotient = e.fma(e.fmul(remainder, p1), e.fmul(y, p2), truncated, m.rounding);
-  // If one of the two is zero, infinite or NaN, so is the result: that of a times the unit's reciprocal.
-  Operand special = e.fmul(a, seed);
-  return e.select(sa.isRegular, e.select(sb.isRegular, quotient, special), special);
+  return e.fma(e.fmul(remainder, p1), e.fmul(y, p2), truncated, m.rounding);
 }
 
-bool hasFastDoubles(const FloatMacro& m) {
-  return !m.e.target().isScoreboarded(isa::desc(Op::DFMA).latencyClass);
+/// A predicate: a is finite and not zero, and so is what `other` stands for.
+Operand isRegular(Expansion& e, Operand a, Operand other = kTrue) {
+  Operand twice = e.newR(), p = e.builder().newP(); // doubling drops the sign; zero wraps around
+  e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, a, Expansion::imm(-1u), a});
+  constexpr std::uint32_t kInfinity = 0x7f800000;
+  e.builder().emit(Op::ISETP, {p, kTrue, twice, Expansion::imm(2 * kInfinity - 1), other},
+                   {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+  return p;
 }
 
-Operand slowQuotient(const FloatMacro& m, Operand a, Operand b) {
-  if (!hasFastDoubles(m)) return m.flushed(quotient32(m, m.flushed(a), m.flushed(b)));
-  Operand wideA = m.e.toF64(m.flushed(a)), wideB = m.e.toF64(m.flushed(b));
-  return m.flushed(m.e.toF32(quotient64(m.e, wideA, wideB), m.rounding));
+/// a / b for finite operands other than zero.
+Operand finiteQuotient(const FloatMacro& m, Operand a, Operand b) {
+  const bool hasFastDoubles = !m.e.target().isScoreboarded(isa::desc(Op::DFMA).latencyClass);
+  return hasFastDoubles ? m.e.toF32(quotient64(m.e, m.e.toF64(a), m.e.toF64(b)), m.rounding) : quotient32(m, a, b);
 }
 
-Operand slowReciprocal(const FloatMacro& m, Operand b) {
-  if (!hasFastDoubles(m)) return m.flushed(quotient32(m, m.e.constant(0x3f800000), m.flushed(b)));
-  const Operand one = m.e.pair(Operand::rz(), m.e.constant(0x3ff00000));
-  return m.flushed(m.e.toF32(quotient64(m.e, one, m.e.toF64(m.flushed(b))), m.rounding));
+/// The slow path. Zero, infinity and NaN, which are most of what comes here, take a product; the rest takes another
+/// cold block.
+void divideSlowly(const FloatMacro& m, Operand result, Operand givenA, Operand givenB) {
+  Expansion& e = m.e;
+  Operand a = m.flushed(givenA), b = m.flushed(givenB);
+  constexpr std::uint32_t kSign = 0x80000000, kAndOr = 0xea;
+  Operand isRegularB = isRegular(e, b);
+  Operand signedOne = e.logic(b, Expansion::imm(kSign), e.constant(0x3f800000), kAndOr);
+  Operand factor = e.select(isRegularB, signedOne, e.mufu(isa::Mufu::RCP, b));
+  e.builder().copy(result, e.fmul(a, factor));
+  e.leaveWhere(isRegular(e, a, isRegularB));
+  e.builder().copy(result, m.flushed(finiteQuotient(m, a, b)));
+  e.comeBack();
 }
 
 /// sqrt(a), for an a from which the remainder is exact.
@@ -173,10 +177,6 @@ Operand slowRoot(const FloatMacro& m, Operand given) {
   return m.e.select(self, a, computed);
 }
 
-Operand reciprocal(Expansion& e, Operand b) {
-  return reciprocalFrom(e, e.mufu(isa::Mufu::RCP, b), b);
-}
-
 void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   Expansion& e = m.e;
   const Operand minusB = b.negated();
@@ -188,7 +188,7 @@ void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   Operand isIrregular = e.builder().newP();
   e.builder().emit(Op::FCHK, {isIrregular, a, b});
   e.leaveWhere(isIrregular);
-  e.builder().copy(result, slowQuotient(m, a, b));
+  divideSlowly(m, result, a, b);
   e.comeBack();
 }
 
@@ -201,7 +201,7 @@ void invert(const FloatMacro& m, Operand result, Operand b) {
   Operand twice = e.newR();
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, b, Expansion::imm(-0x01000000u), b});
   e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7e800000u - 0x00800000u))));
-  e.builder().copy(result, slowReciprocal(m, b));
+  divideSlowly(m, result, e.constant(0x3f800000), b);
   e.comeBack();
 }
 
