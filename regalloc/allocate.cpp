@@ -7,8 +7,11 @@
 #include "regalloc/call_abi.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
+#include "regalloc/dead_stores.h"
 #include "regalloc/frame.h"
+#include "regalloc/frame_lives.h"
 #include "regalloc/function_abi.h"
+#include "regalloc/gap_choice.h"
 #include "regalloc/mend.h"
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
@@ -64,7 +67,7 @@ class Allocator {
   bool fits(unsigned registers) {
     if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
     const LiveRanges ranges(function_, File::R);
-    const Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable});
+    const Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
     if (state_.usesFrame) ++registers; // the stack pointer's
     const SlotBudget budget = budgetOf(File::R, registers, {}, {});
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
@@ -92,9 +95,12 @@ class Allocator {
     state_.assignment.physical = physical_;
     const bool hasHiddenWrites = hasCalls_ || isCallable(function_) || hasAccumulators(function_) || hasQuadTextures_ ||
                                  changesCounts_ || function_.growsStack;
-    if (!hasHiddenWrites && !options_.spillEverything && options_.namedWrites == nullptr) {
-      forwardReloads(function_, state_);
-      physical_ = state_.assignment.physical;
+    if (!options_.spillEverything && options_.namedWrites == nullptr) {
+      if (!hasHiddenWrites) {
+        forwardReloads(function_, state_);
+        physical_ = state_.assignment.physical;
+      }
+      removeDeadStores(function_, state_);
     }
     if (options_.check) {
       reportFaults(check(function_, state_.assignment));
@@ -205,11 +211,11 @@ class Allocator {
       state_.grow(function_);
       if (!code_) code_ = std::make_shared<const NumberedCode>(function_);
       const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
-      const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable});
+      const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};
       const CallPoints calls = callPoints(ranges);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
-      std::vector<std::uint32_t> victims;
+      std::vector<Victim> victims;
       unsigned excess = 0; // registers that are wanted at one point beyond those that there are
       if (!everything) {
         const SlotBudget budget = budgetOf(file, limit, limits, calls);
@@ -219,7 +225,7 @@ class Allocator {
         const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
         excess = occupied - std::min(occupied, limit);
         if (!canSpill(file) || excess == 0) {
-          placement = bestPlacement(webs, placer, budget);
+          placement = mend(webs, budget, bestPlacement(webs, placer, budget));
           if (placement.failed.empty()) {
             if (file == File::R) placement = tightened(webs, placer, budget, std::move(placement), occupied);
             keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
@@ -243,7 +249,7 @@ class Allocator {
       const bool isLastResort = victims.empty() && canSpill(file);
       if (isLastResort)
         for (std::uint32_t w = 0; w < webs.all.size(); ++w)
-          if (webs.all[w].spillCost < kUnspillable) victims.push_back(w);
+          if (webs.all[w].spillCost < kUnspillable) victims.push_back({w});
       if (victims.empty() && file == File::R && changesCounts_) {
         keepCounts();
         return allocateFile(file);
@@ -255,10 +261,20 @@ class Allocator {
       everything = false;
       bool arePromoted = false;
       Recomputation recomputation(function_, file, ranges, state_);
-      if (options_.remat && !isLastResort) recomputation.choose(webs, victims);
-      for (std::uint32_t w : victims) {
-        const bool isPromoted = file == File::R && !isLastResort && promotes() && uniformRefuge().take(webs.all[w]);
-        spill(webs.all[w], file, isPromoted ? Refuge::Uniform : Refuge::Usual, excess, recomputation);
+      std::vector<std::uint32_t> order;
+      std::vector<const Victim*> victimOf(webs.all.size(), nullptr);
+      for (const Victim& victim : victims) {
+        order.push_back(victim.web);
+        victimOf[victim.web] = &victim;
+      }
+      if (options_.remat && !isLastResort) recomputation.choose(webs, order);
+      for (std::uint32_t w : order) {
+        const Web& web = webs.all[w];
+        const bool isPromoted =
+            file == File::R && !isLastResort && promotes() && !isPartOfSpilled(web) && uniformRefuge().take(web);
+        spill(web, file,
+              {options_.remat, isPromoted ? Refuge::Uniform : Refuge::Usual, &recomputation, victimOf[w], &ranges},
+              excess);
         arePromoted |= isPromoted;
       }
       code_.reset();
@@ -268,13 +284,31 @@ class Allocator {
   }
 
   /// What to spill, by pressure or, where that is low enough, to make room for tuples.
-  std::vector<std::uint32_t> chooseVictims(const Webs& webs, const Placement& placement, const SlotBudget& budget,
-                                           unsigned crowdedPasses) const {
-    std::vector<std::uint32_t> victims;
+  std::vector<Victim> chooseVictims(const Webs& webs, const Placement& placement, const SlotBudget& budget,
+                                    unsigned crowdedPasses) const {
+    std::vector<Victim> victims;
+    const auto addWhole = [&](const std::vector<std::uint32_t>& some) {
+      for (const std::uint32_t w : some)
+        victims.push_back({w});
+    };
     // No other value makes room for one that has to survive a call.
-    if (hasCalls_)
-      std::ranges::copy_if(placement.failed, std::back_inserter(victims),
-                           [&](std::uint32_t w) { return isLiveAcross(webs.all[w], budget.calls); });
+    if (hasCalls_) {
+      std::vector<std::uint32_t> inMemory;
+      for (const std::uint32_t w : placement.failed) {
+        if (!isLiveAcross(webs.all[w], budget.calls)) continue;
+        if (budget.file == File::R && !isPartOfSpilled(webs.all[w]))
+          inMemory.push_back(w);
+        else
+          victims.push_back({w});
+      }
+      Range calls = budget.calls.system;
+      calls.unite(budget.calls.function);
+      calls.unite(budget.calls.pointer);
+      if (!inMemory.empty()) {
+        std::vector<Victim> split = leaveRegisters(webs, *code_, usable(budget.file, budget.limit), inMemory, calls);
+        std::ranges::move(split, std::back_inserter(victims));
+      }
+    }
     if (!victims.empty()) return victims;
     const unsigned limit = usable(budget.file, budget.limit);
     PointLimits limits = budget.limits;
@@ -289,10 +323,16 @@ class Allocator {
           around.where.unite(r);
       limits.push_back(std::move(around));
     }
-    victims = chooseSpills(webs, limit, limits);
-    if (victims.empty()) victims = clearRuns(webs, placement, budget);
+    if (budget.file == File::R)
+      victims = chooseGaps(webs, *code_, limit, limits, [&](std::uint32_t w) { return isPartOfSpilled(webs.all[w]); });
+    else
+      addWhole(chooseSpills(webs, limit, limits));
+    if (victims.empty()) addWhole(clearRuns(webs, placement, budget));
     return victims;
   }
+
+  /// The value is in memory elsewhere.
+  bool isPartOfSpilled(const Web& web) const { return state_.homes[web.members.front().first].exists(); }
 
   /// Calls may change uniform registers, so little can wait there where there are any.
   bool promotes() const {
@@ -432,16 +472,16 @@ class Allocator {
     }
   }
 
-  void spill(const Web& web, File file, Refuge refuge, unsigned excess, Recomputation& recomputation) {
+  void spill(const Web& web, File file, const SpillWay& way, unsigned excess) {
     std::vector<const ori::Instr*> writers;
     for (auto [v, offset] : web.members)
       writers.push_back(function_.singleDef(v));
-    const bool isMadeAgain = spillWeb(function_, web, file, options_.remat, state_, refuge, &recomputation);
+    const bool isMadeAgain = spillWeb(function_, web, file, state_, way);
     using enum RegisterFate::Kind;
-    const RegisterFate::Kind kind = isMadeAgain                 ? Recomputed
-                                    : refuge == Refuge::Uniform ? UniformRegister
-                                    : file == File::R           ? Memory
-                                                                : OtherFile;
+    const RegisterFate::Kind kind = isMadeAgain                     ? Recomputed
+                                    : way.refuge == Refuge::Uniform ? UniformRegister
+                                    : file == File::R               ? Memory
+                                                                    : OtherFile;
     if (options_.fates != nullptr) {
       options_.fates->resize(function_.vregCount());
       for (auto [v, offset] : web.members)
@@ -464,6 +504,9 @@ class Allocator {
   void commit() {
     if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
     if (options_.fates != nullptr) noteFates(*options_.fates);
+    // A stack that grows has addresses that do not follow from frame objects.
+    std::vector<Range> lives;
+    if (function_.frame.size() > 1 && !function_.growsStack) lives = frameLives(function_, state_.assignment);
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)
@@ -487,7 +530,7 @@ class Allocator {
       expandEntryAndReturns(function_);
     else if (function_.hasFramePointer)
       useFramePointer(function_);
-    function_.stats.frameBytes = layOutFrame(function_);
+    function_.stats.frameBytes = layOutFrame(function_, lives);
     if (isFunction) {
       insertFrame(function_, function_.stats.frameBytes);
       // Aligning the stack pointer takes it further down.

@@ -495,9 +495,18 @@ class Checker {
                            !instr.op_(1).inverted();
     if (isCall(instr)) forgetAtCall(conventionOf(instr), holdings);
     copied_.clear();
+    words_.clear();
+    hasCopiedValue_.clear();
     if (plainCopy)
-      for (unsigned i = 0; i < instr.op_(1).width; ++i)
+      for (unsigned i = 0; i < instr.op_(1).width; ++i) {
         copied_.push_back(hasPlace(instr.op_(1)) ? holdings.at(locationOf(instr.op_(1), i)) : std::vector<Unit>{});
+        hasCopiedValue_.push_back(mayHaveValue_[unitOf(instr.op_(1), i)]);
+        if (!hasPlace(instr.op_(1)) || !hasPlace(instr.op_(0))) continue;
+        const Unit from = unitOf(instr.op_(1), i), to = unitOf(instr.op_(0), i);
+        if (!holdings.holds(locationOf(instr.op_(1), i), from)) continue;
+        for (const Location l : holdings.placesOf(from))
+          if (l >= warpEnd_) words_.push_back({l, to});
+      }
 
     for (const Operand& o : instr.refs()) {
       if (!o.isReg() || !o.isDef || o.isZeroReg()) continue;
@@ -526,9 +535,12 @@ class Checker {
             if (other != u) holdings.add(l, other);
         holdings.add(l, u);
         if (guard && !hasOldValue) holdings.addFact({kNowhere, u, guard->complement()});
-        mayHaveValue_[u] = true;
+        // A copy of what has no value has none.
+        mayHaveValue_[u] = !plainCopy || hasCopiedValue_[i];
       }
     }
+    for (const auto& [word, unit] : words_)
+      holdings.add(word, unit);
     noteElected(instr);
     for (const Operand& o : instr.refs())
       if (o.isReg() && o.isDef && namesVirtual(o) && (o.file == File::P || o.file == File::UP))
@@ -735,8 +747,10 @@ class Checker {
   std::vector<std::uint32_t> globalNumber_; // by unit
   std::vector<bool> mayHaveValue_;          // by unit, at the current instruction
   std::vector<Side> sides_;
-  std::vector<std::vector<Unit>> copied_; // scratch
-  std::vector<Unit> elected_;             // predicates that hold in one active lane
+  std::vector<std::vector<Unit>> copied_;        // scratch
+  std::vector<bool> hasCopiedValue_;             // scratch
+  std::vector<std::pair<Location, Unit>> words_; // scratch: of spill slots, and what a copy makes them hold, too
+  std::vector<Unit> elected_;                    // predicates that hold in one active lane
   Location fileBase_[isa::kFileCount] = {};
   Location warpBegin_ = 0, warpEnd_ = 0;
   std::vector<Location> objectBase_; // by frame object

@@ -12,9 +12,9 @@ namespace orias::regalloc {
 /// spill slot) to the set of virtual components whose current value it holds:
 ///
 ///   definition of u in location l:  u leaves all other locations, l := {u}
-///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations
-///   spill store, load, move:        the target location takes the source's set
-///   guarded definition of u in l:   as a definition, provided that l held u (or u had no value yet); else l holds u
+///   copy d := s:                    l(d) := l(s) + {d}, d leaves all other locations but words of spill slots that
+///   hold s spill store, load, move:        the target location takes the source's set guarded definition of u in l: as
+///   a definition, provided that l held u (or u had no value yet); else l holds u
 ///                                   where the guard is true, and all others where it is false, until the block ends
 ///                                   or the predicate changes; both halves in one location are the whole
 ///                                   (of a register of the warp, under the result of ELECT: as a definition)

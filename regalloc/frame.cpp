@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
+#include <vector>
 
 namespace orias::regalloc {
 
@@ -44,7 +46,53 @@ bool alignsStack(const ori::Function& function) {
   return !function.isKernel() && frameAlignment(function) > alignmentAtEntry(function);
 }
 
-unsigned layOutFrame(ori::Function& function) {
+namespace {
+
+/// Objects of one frame for which room is looked for below those that are there; each costs a walk over these.
+constexpr std::size_t kMostShared = 4096;
+
+/// Gives each object the lowest place that is not taken by another one that is in use at the same time.
+class FrameRoom {
+ public:
+  FrameRoom(ori::Function& function, std::span<const Range> lives, std::uint32_t start)
+      : function_(function), lives_(lives), start_(start), end_(start) {}
+
+  void place(std::uint32_t id) {
+    ori::FrameObject& object = function_.frame[id];
+    std::uint32_t at = end_;
+    if (id < lives_.size() && placed_.size() < kMostShared) {
+      taken_.clear();
+      for (const std::uint32_t other : placed_)
+        if (other >= lives_.size() || lives_[other].overlaps(lives_[id]))
+          taken_.emplace_back(static_cast<std::uint32_t>(function_.frame[other].offset),
+                              function_.frame[other].offset + function_.frame[other].size);
+      std::ranges::sort(taken_);
+      at = start_;
+      for (const auto& [first, last] : taken_) {
+        if (alignUp(at, object.align) + object.size <= first) break;
+        at = std::max<std::uint32_t>(at, static_cast<std::uint32_t>(last));
+      }
+    }
+    at = alignUp(at, object.align);
+    object.offset = static_cast<std::int32_t>(at);
+    end_ = std::max(end_, at + object.size);
+    placed_.push_back(id);
+  }
+
+  std::uint32_t end() const { return end_; }
+
+ private:
+  ori::Function& function_;
+  const std::span<const Range> lives_;
+  const std::uint32_t start_;
+  std::uint32_t end_;
+  std::vector<std::uint32_t> placed_;
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_; // scratch
+};
+
+} // namespace
+
+unsigned layOutFrame(ori::Function& function, std::span<const Range> lives) {
   std::vector<std::uint32_t> order(function.frame.size());
   std::iota(order.begin(), order.end(), 0u);
   std::erase_if(order,
@@ -58,13 +106,10 @@ unsigned layOutFrame(ori::Function& function) {
   std::uint32_t at = function.outgoingBytes;
   for (ori::FrameObject& object : function.frame)
     if (object.isOutgoing) object.offset = static_cast<std::int32_t>(at = alignUp(at, object.align));
-  for (std::uint32_t id : order) {
-    ori::FrameObject& object = function.frame[id];
-    at = alignUp(at, object.align);
-    object.offset = static_cast<std::int32_t>(at);
-    at += object.size;
-  }
-  const std::uint32_t bytes = alignUp(at, std::max(frameAlignment(function), alignmentAtEntry(function)));
+  FrameRoom room(function, lives, at);
+  for (std::uint32_t id : order)
+    room.place(id);
+  const std::uint32_t bytes = alignUp(room.end(), std::max(frameAlignment(function), alignmentAtEntry(function)));
   for (ori::FrameObject& object : function.frame)
     if (object.isIncoming) object.offset += static_cast<std::int32_t>(bytes);
   for (ori::Block* block : function.layout())

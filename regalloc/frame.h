@@ -1,6 +1,9 @@
 #pragma once
 
 #include "ori/function.h"
+#include "regalloc/live_ranges.h"
+
+#include <span>
 
 namespace orias::regalloc {
 
@@ -13,7 +16,9 @@ bool alignsStack(const ori::Function& function);
 /// Gives each frame object its offset from the stack pointer, what is passed to callees first, then largest alignment
 /// first, and replaces Frame operands by immediates. Stack parameters are above the frame. Returns the size of the
 /// frame in bytes, a multiple of 8 (the ABI's stack granule; observed in ptxas' output).
-unsigned layOutFrame(ori::Function& function);
+/// `lives`, by object, says when each is in use (regalloc/frame_lives.h): those that are never in use at once may share
+/// bytes. Objects beyond its end are always in use.
+unsigned layOutFrame(ori::Function& function, std::span<const Range> lives = {});
 
 /// Has the code reach the frame by the frame pointer, as calls leave the stack pointer elsewhere. To be called when
 /// calls are expanded, and before code is made that is to read the stack pointer itself.

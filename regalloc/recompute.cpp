@@ -128,7 +128,9 @@ bool Recomputation::fillIn(Instr& definition, Recipe& recipe) {
 
 bool Recomputation::isSingleAbove(const IsaOperand& operand, const Instr& definition) {
   if (!operand.isVirtual() || !operand.isReg() || operand.file == File::B) return false;
-  if (operand.reg < state_.unspillable.size() && state_.unspillable[operand.reg]) return false;
+  if (operand.reg < state_.unspillable.size() &&
+      (state_.unspillable[operand.reg] || state_.homes[operand.reg].exists()))
+    return false;
   const Instr* source = function_.singleDef(operand.reg);
   return source && source->block && !source->isGuarded() && dominates(*source, definition);
 }

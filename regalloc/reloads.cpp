@@ -37,7 +37,6 @@ class Forwarder {
       firstWord_.push_back(words);
       if (object.isSpill) words += object.size / 4;
     }
-    isRead_.assign(words, false);
   }
 
   void run() {
@@ -50,7 +49,6 @@ class Forwarder {
       }
       behind_[id] = held_;
     }
-    removeStores();
   }
 
  private:
@@ -75,8 +73,6 @@ class Forwarder {
     if (move->second.kind == SpillMove::Kind::Load) {
       if (forward(instr, reg, *words)) return;
       forgetResults(instr);
-      for (std::uint32_t w = words->first; w < words->first + words->count; ++w)
-        isRead_[w] = true;
     } else {
       for (std::uint32_t& held : held_)
         if (held != kNothing && words->overlaps({held, 1})) held = kNothing;
@@ -167,26 +163,11 @@ class Forwarder {
     function_.erase(&instr);
   }
 
-  void removeStores() {
-    for (ori::Block* block : function_.layout())
-      for (Instr *instr = block->first, *next; instr; instr = next) {
-        next = instr->next;
-        const auto move = state_.assignment.spillMoves.find(instr->id);
-        if (move == state_.assignment.spillMoves.end() || move->second.kind != SpillMove::Kind::Store) continue;
-        const std::optional<Run> words = wordsOf(*instr, move->second);
-        if (!words) continue;
-        const auto begin = isRead_.begin() + words->first;
-        if (std::none_of(begin, begin + words->count, [](bool isRead) { return isRead; }))
-          remove(*instr, state_.storeBytes, words->count);
-      }
-  }
-
   ori::Function& function_;
   SpillState& state_;
   const ori::Cfg cfg_;
   const std::uint32_t registers_;
   std::vector<std::uint32_t> firstWord_;           // by frame object
-  std::vector<bool> isRead_;                       // by word: a reload is left
   std::vector<std::uint32_t> held_;                // by register: the word that it holds
   std::vector<std::vector<std::uint32_t>> behind_; // by block: `held_` at its end; empty if not known yet
 };

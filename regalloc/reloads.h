@@ -4,7 +4,7 @@
 
 namespace orias::regalloc {
 
-/// Removes reloads of values that a register still holds, and stores that become dead. A word of a spill
+/// Removes reloads of values that a register still holds. A word of a spill
 /// slot is in a register from its store or reload until either is overwritten; at a join, if it is there
 /// on all incoming edges, and the join is not a loop header. The use gets that register, and no other value
 /// moves, so that the pressure does not matter. `state.assignment` has all locations; the checker

@@ -2,13 +2,18 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
+#include "regalloc/gap_choice.h"
 #include "regalloc/recompute.h"
 #include "support/check.h"
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <span>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 
 namespace orias::regalloc {
 
@@ -26,6 +31,7 @@ SpillState::SpillState(const ori::Function& function) {
 void SpillState::grow(const ori::Function& function) {
   for (auto v = static_cast<VRegId>(unspillable.size()); v < function.vregCount(); ++v) {
     unspillable.push_back(false);
+    homes.push_back({});
     assignment.standsFor.push_back(v);
     assignment.partOf.push_back(0);
   }
@@ -149,34 +155,41 @@ namespace {
 /// Rewrites all references of one web.
 class Spiller {
  public:
-  Spiller(ori::Function& function, const Web& web, File file, SpillState& state, Refuge refuge)
-      : function_(function), web_(web), file_(file), state_(state),
+  Spiller(ori::Function& function, const Web& web, File file, SpillState& state, const SpillWay& way)
+      : function_(function), web_(web), file_(file), state_(state), way_(way),
         // Uniform predicates wait in uniform registers: these are written where those were, in uniform control flow.
-        refugeFile_(file == File::UP || refuge == Refuge::Uniform ? File::UR : File::R) {}
+        refugeFile_(file == File::UP || way.refuge == Refuge::Uniform ? File::UR : File::R) {}
 
   /// True when the members are made again at each use.
-  bool run(bool remat, Recomputation* recomputation) {
+  bool run() {
     // Members that can be made again at each use need no storage, unless the web joins several values.
-    if (remat && web_.members.size() == 1) {
+    if (way_.remat && web_.members.size() == 1) {
       const VRegId only = web_.members[0].first;
       if (Instr* def = rematerialisable(only)) {
         rematerialise(only, def);
         return true;
       }
-      if (recomputation)
-        if (const std::optional<Recipe> recipe = recomputation->recipe(only)) {
+      if (way_.recomputation)
+        if (const std::optional<Recipe> recipe = way_.recomputation->recipe(only)) {
           rematerialise(only, *recipe);
           return true;
         }
     }
-    if (isInMemory()) {
-      newFrameObject();
-    } else {
+    if (!isInMemory()) {
       refuge_ = function_.newVReg(refugeFile_, web_.width);
       state_.grow(function_);
+    } else if (const Home& home = state_.homes[web_.members[0].first]; home.exists()) {
+      frameObject_ = home.object;
+      dropSpillCode();
+    } else {
+      newFrameObject();
+      if (way_.victim && !way_.victim->isWhole) {
+        split();
+        return false;
+      }
     }
     for (auto [v, offset] : web_.members) {
-      offset_ = offset;
+      offset_ = wordOf(v, offset);
       for (Instr* instr : ownersOf(v))
         rewrite(instr, v);
     }
@@ -308,10 +321,7 @@ class Spiller {
   }
 
   void rewrite(Instr* instr, VRegId v) {
-    // A copy between two members of the web moves a value to where it is already.
-    if (instr->op == Op::COPY && !instr->isGuarded() && isMember(instr->op_(0)) && isMember(instr->op_(1)) &&
-        placeOf(instr->op_(0)) == placeOf(instr->op_(1)) && instr->op_(0).width == instr->op_(1).width &&
-        !instr->op_(1).neg() && !instr->op_(1).inverted()) {
+    if (isCopyInPlace(*instr)) {
       aliasCopy(instr);
       return;
     }
@@ -361,13 +371,166 @@ class Spiller {
            });
   }
 
+  // --- parts of the value that stay in registers
+
+  /// A reference of a member that shares its register with others.
+  struct Shared {
+    Instr* instr;
+    VRegId member;
+    unsigned offset;
+    std::uint32_t piece;
+    bool isCopyInPlace;
+  };
+
+  /// Gives each piece of the web its register, and reloads it where it comes from memory.
+  void split() {
+    const Victim& victim = *way_.victim;
+    std::vector<Shared> shared;
+    std::vector<std::tuple<Instr*, VRegId, unsigned>> singles;
+    for (auto [v, offset] : web_.members) {
+      offset_ = offset;
+      for (Instr* instr : ownersOf(v)) {
+        const std::uint32_t piece = pieceOf(*instr);
+        if (piece == kNoIndex || victim.pieces[piece].isSingle()) {
+          singles.emplace_back(instr, v, offset);
+          continue;
+        }
+        shared.push_back({instr, v, offset, piece, isCopyInPlace(*instr)});
+        pieceRegister(piece, v);
+      }
+    }
+    for (auto [instr, v, offset] : singles) {
+      offset_ = offset;
+      rewrite(instr, v);
+    }
+    for (std::uint32_t r = 0; r < victim.pieceOf.size(); ++r) {
+      if (!victim.isReloaded[r]) continue;
+      const Reference& reference = victim.life.references[r];
+      if (Instr* instr = placeOf(reference))
+        reload(victim.pieceOf[r], 2 * reference.number, instr);
+      else
+        reload(victim.pieceOf[r], 2 * reference.number, function_.block(reference.block));
+    }
+    for (std::uint32_t piece = 0; piece < victim.pieces.size(); ++piece)
+      for (auto [block, wanted] : victim.pieces[piece].reloads)
+        reload(piece, wanted, function_.block(block));
+    for (const Shared& s : shared) {
+      offset_ = s.offset;
+      rename(s);
+    }
+  }
+
+  std::uint32_t pieceOf(const Instr& instr) const {
+    if (!way_.ranges->isNumbered(instr)) return kNoIndex; // a computation that has been put in for another web
+    const auto& references = way_.victim->life.references;
+    const std::uint32_t number = way_.ranges->usePoint(instr) / 2;
+    const auto at = std::ranges::lower_bound(references, number, {}, &Reference::number);
+    if (at == references.end() || at->number != number) return kNoIndex;
+    return way_.victim->pieceOf[static_cast<std::size_t>(at - references.begin())];
+  }
+
+  /// The register that stands for a member in a piece.
+  VRegId pieceRegister(std::uint32_t piece, VRegId v) {
+    auto [at, isNew] = pieceRegisters_.try_emplace({piece, v}, ori::kNoId);
+    if (!isNew) return at->second;
+    const VRegId t = at->second = function_.newVReg(file_, function_.vreg(v).width);
+    function_.vreg(t).align = function_.vreg(v).align;
+    state_.grow(function_);
+    state_.homes[t] = {frameObject_, offset_};
+    state_.assignment.standsFor[t] = state_.assignment.standsFor[v];
+    state_.assignment.partOf[t] = state_.assignment.partOf[v];
+    return t;
+  }
+
+  /// The instruction of a reference, or the next one in its block if it has gone; null if none is left.
+  Instr* placeOf(const Reference& reference) const {
+    for (Point point = 2 * reference.number; point < way_.ranges->pointCount(); point += 2) {
+      Instr* instr = way_.ranges->instrAt(point);
+      if (instr->block) return instr->block->id == reference.block ? instr : nullptr;
+    }
+    return nullptr;
+  }
+
+  /// Loads what is live at a point of all members that a piece names.
+  template <typename Where> void reload(std::uint32_t piece, Point point, Where* where) {
+    for (auto [v, offset] : web_.members) {
+      const auto known = pieceRegisters_.find({piece, v});
+      if (known == pieceRegisters_.end()) continue;
+      offset_ = offset;
+      const unsigned width = function_.vreg(v).width;
+      for (unsigned i = 0; i < width; ++i) {
+        unsigned n = 0;
+        while (i + n < width && way_.ranges->component(v, i + n).contains(point))
+          ++n;
+        if (n == 0) continue;
+        emitLoad(where, function_.part(known->second, i, n), i, n);
+        i += n;
+      }
+    }
+  }
+
+  void rename(const Shared& s) {
+    const VRegId t = pieceRegister(s.piece, s.member);
+    const Point point = way_.ranges->usePoint(*s.instr);
+    std::vector<unsigned> defs;
+    forEachRefOf(s.instr, s.member, [&](unsigned index, const Operand& o) {
+      if (index != kGuardIndex && o.isDef) {
+        defs.push_back(index);
+        return;
+      }
+      IsaOperand use = o.value();
+      use.reg = t;
+      replace(s.instr, index, use);
+    });
+    for (unsigned index : defs) {
+      const unsigned sub = s.instr->op_(index).sub, width = s.instr->op_(index).width;
+      const IsaOperand part = function_.part(t, sub, width);
+      const bool keepsOld = s.instr->isGuarded() && !s.instr->hasUndefinedRest;
+      const IsaOperand guard = keepsOld && canStoreUnderGuard(*s.instr) ? s.instr->guard().value() : IsaOperand::pt();
+      bool isThere = true;
+      for (unsigned i = sub; i < sub + width; ++i)
+        isThere = isThere && way_.ranges->component(s.member, i).contains(point);
+      if (keepsOld && guard.isZeroReg() && !isThere) emitLoad(s.instr, part, sub, width);
+      function_.moveResult(s.instr, index, part);
+      if (!s.isCopyInPlace) emitStore(s.instr, part, sub, width, guard);
+    }
+  }
+
+  /// Takes away the loads and stores of parts of a value that are spilled themselves now.
+  void dropSpillCode() {
+    for (auto [v, offset] : web_.members)
+      for (Instr* instr : ownersOf(v)) {
+        const auto move = state_.assignment.spillMoves.find(instr->id);
+        if (move == state_.assignment.spillMoves.end()) continue;
+        const unsigned bytes = 4 * instr->op_(move->second.reg).width;
+        if (move->second.kind == SpillMove::Kind::Load)
+          state_.loadBytes -= bytes;
+        else if (move->second.kind == SpillMove::Kind::Store)
+          state_.storeBytes -= bytes;
+        else
+          continue;
+        state_.assignment.spillMoves.erase(move);
+        function_.erase(instr);
+      }
+  }
+
+  /// The first word of a member in the slot.
+  unsigned wordOf(VRegId v, unsigned offset) const { return state_.homes[v].exists() ? state_.homes[v].word : offset; }
+
+  /// A copy between two members of the web moves a value to where it is already.
+  bool isCopyInPlace(const Instr& instr) const {
+    return instr.op == Op::COPY && !instr.isGuarded() && isMember(instr.op_(0)) && isMember(instr.op_(1)) &&
+           placeOf(instr.op_(0)) == placeOf(instr.op_(1)) && instr.op_(0).width == instr.op_(1).width &&
+           !instr.op_(1).neg() && !instr.op_(1).inverted();
+  }
+
   bool isMember(const Operand& o) const {
     return o.isReg(file_) && o.isVirtual() &&
            std::any_of(web_.members.begin(), web_.members.end(), [&](auto m) { return m.first == o.reg; });
   }
   unsigned placeOf(const Operand& o) const {
     for (auto [v, offset] : web_.members)
-      if (v == o.reg) return offset + o.sub;
+      if (v == o.reg) return wordOf(v, offset) + o.sub;
     return ~0u;
   }
 
@@ -378,7 +541,7 @@ class Spiller {
     IsaOperand stored = newTemp(to.reg, to.sub, to.width);
     auto offsetOfMember = [&](VRegId v) {
       for (auto [m, offset] : web_.members)
-        if (m == v) return offset;
+        if (m == v) return wordOf(m, offset);
       return 0u;
     };
     const unsigned offsetAtHand = offset_; // the member at hand has more references to come
@@ -391,15 +554,25 @@ class Spiller {
     offset_ = offsetAtHand;
   }
 
-  void emitLoad(Instr* where, const IsaOperand& temp, unsigned sub, unsigned width) {
+  void insert(Instr* before, Instr* instr) { function_.insertBefore(before, instr); }
+  /// At the end of the block.
+  void insert(ori::Block* block, Instr* instr) {
+    if (block->last && ori::isTerminator(block->last->op))
+      function_.insertBefore(block->last, instr);
+    else
+      function_.append(block, instr);
+  }
+
+  /// Before an instruction, or, of values in memory, at the end of a block.
+  template <typename Where> void emitLoad(Where* where, const IsaOperand& temp, unsigned sub, unsigned width) {
     if (isInMemory())
       forEachPiece(sub, width, [&](unsigned at, unsigned n) {
         Instr* load = memoryAccess(Op::LDL, ori::component(temp, at - sub, n), at, n);
-        function_.insertBefore(where, load);
+        insert(where, load);
         note(load, SpillMove::Kind::Load, "Rd");
         state_.loadBytes += 4 * n;
       });
-    else
+    else if constexpr (std::is_same_v<Where, Instr>)
       moveFromRefuge(where, temp, sub, width);
   }
 
@@ -525,17 +698,18 @@ class Spiller {
   const Web& web_;
   File file_;
   SpillState& state_;
+  const SpillWay& way_;
   const File refugeFile_;
-  unsigned offset_ = 0; // of the member at hand
+  std::map<std::pair<std::uint32_t, VRegId>, VRegId> pieceRegisters_; // by piece and member
+  unsigned offset_ = 0;                                               // of the member at hand
   std::uint32_t frameObject_ = 0;
   VRegId refuge_ = ori::kNoId;
 };
 
 } // namespace
 
-bool spillWeb(ori::Function& function, const Web& web, File file, bool remat, SpillState& state, Refuge refuge,
-              Recomputation* recomputation) {
-  return Spiller(function, web, file, state, refuge).run(remat, recomputation);
+bool spillWeb(ori::Function& function, const Web& web, File file, SpillState& state, const SpillWay& way) {
+  return Spiller(function, web, file, state, way).run();
 }
 
 } // namespace orias::regalloc

@@ -9,6 +9,7 @@
 namespace orias::regalloc {
 
 class Recomputation;
+struct Victim;
 
 /// Spill state over all passes of all register files.
 struct SpillState {
@@ -17,6 +18,7 @@ struct SpillState {
   void grow(const ori::Function& function);
 
   std::vector<bool> unspillable; ///< by virtual register: temporaries of spill code
+  std::vector<Home> homes;       ///< by virtual register: the slot of parts of spilled values
   Assignment assignment;         ///< standsFor, partOf, spillMoves, spillWords; `physical` is filled at the end
   bool usesFrame = false;
   unsigned storeBytes = 0;
@@ -39,10 +41,19 @@ enum class Refuge : std::uint8_t {
   Uniform ///< R to registers of UR, for webs that `UniformRefuge` takes
 };
 
-/// Takes all members of a web out of their register file, or recomputes them where that is cheap and `remat`: from
-/// constants, or as `recomputation` has chosen. Each reference gets a temporary of its own that lives for one
-/// instruction. True when they are recomputed.
-bool spillWeb(ori::Function& function, const Web& web, isa::File file, bool remat, SpillState& state,
-              Refuge refuge = Refuge::Usual, Recomputation* recomputation = nullptr);
+/// How a web is spilled.
+struct SpillWay {
+  bool remat = true; ///< computed again instead, where that is cheap
+  Refuge refuge = Refuge::Usual;
+  Recomputation* recomputation = nullptr; ///< what else is computed again, and how
+  /// Where the web stays in registers; null: nowhere. With the live ranges that this was decided by.
+  const Victim* victim = nullptr;
+  const LiveRanges* ranges = nullptr;
+};
+
+/// Takes all members of a web out of their register file, or recomputes them at their uses. A reference gets a
+/// temporary of its own that lives for one instruction, or shares one with other references (`SpillWay::victim`). Parts
+/// of values that have been spilled before get temporaries of the first kind. True when they are recomputed.
+bool spillWeb(ori::Function& function, const Web& web, isa::File file, SpillState& state, const SpillWay& way);
 
 } // namespace orias::regalloc

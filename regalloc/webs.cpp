@@ -142,6 +142,14 @@ class Joint {
   int shift_;
 };
 
+/// Parts of a spilled value share registers with one another only, where they share the words of the slot.
+bool haveOneHome(const std::vector<Home>& homes, const CopyPair& copy) {
+  if (homes.empty()) return true;
+  const Home &to = homes[copy.to], &from = homes[copy.from];
+  return to.object == from.object &&
+         (!to.exists() || static_cast<int>(from.word) - static_cast<int>(to.word) == copy.delta);
+}
+
 int modulo(int a, int m) {
   return ((a % m) + m) % m;
 }
@@ -181,6 +189,7 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     for (const CopyPair& copy : copies) {
       // Spill temporaries stay short: joining them to a long chain would undo the spill.
       if (!options.unspillable.empty() && (options.unspillable[copy.to] || options.unspillable[copy.from])) continue;
+      if (!haveOneHome(options.homes, copy)) continue;
       Chains::Place to = chains.find(copy.to), from = chains.find(copy.from);
       if (to.root == from.root) continue;
       Shape &a = shapes[to.root], &b = shapes[from.root];

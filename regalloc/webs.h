@@ -38,9 +38,18 @@ inline constexpr double kLoopWeight = 10;
 /// How often a reference by this instruction counts in Web::weight.
 double weightOf(const ori::Instr& instr);
 
+/// The words of a spill slot that a virtual register is a copy of, for the parts of a spilled value that have
+/// registers.
+struct Home {
+  std::uint32_t object = ~0u; ///< in Function::frame; ~0: none
+  unsigned word = 0;
+  bool exists() const { return object != ~0u; }
+};
+
 struct WebOptions {
   bool coalesce = true;
-  std::vector<bool> unspillable; ///< by virtual register (temporaries of spill code)
+  std::vector<bool> unspillable = {}; ///< by virtual register (temporaries of spill code)
+  std::vector<Home> homes = {};       ///< by virtual register; empty: none has one
 };
 
 /// Builds webs, and joins the two sides of copies (COPY, PHI, plain moves inside tuples) whose live ranges do not

@@ -304,9 +304,10 @@ TEST_CASE("constants are made again instead of stored") {
 }
 
 TEST_CASE("the frame: alignment, order, prologue, and a stack pointer that nobody takes") {
-  auto a = allocated(
-      "  frame \"small\" size 4 align 4;\n  frame \"big\" size 16 align 16;\n.L0:\n"
-      " S2R %r0, SR_TID.X;\n S2R %r2, SR_TID.Y;\n STL [R1+frame[0]], %r0;\n STL [R1+frame[1]+4], %r2;\n EXIT;\n");
+  auto a =
+      allocated("  frame \"small\" size 4 align 4;\n  frame \"big\" size 16 align 16;\n.L0:\n"
+                " S2R %r0, SR_TID.X;\n S2R %r2, SR_TID.Y;\n STL [R1+frame[0]], %r0;\n STL [R1+frame[1]+4], %r2;\n"
+                " LDL %r0, [R1+frame[0]];\n STS [RZ], %r0;\n LDL %r2, [R1+frame[1]+4];\n STS [RZ], %r2;\n EXIT;\n");
   CHECK(a.problem == "");
   CHECK(a.stats().frameBytes == 32);
   CHECK(a.function().frame[1].offset == 0);
@@ -481,7 +482,9 @@ TEST_CASE("a reload stays where the paths before it disagree") {
   for (unsigned i = 10; i < 16; ++i)
     body += fmt::format(" LDS %r{}, [RZ+{}];\n", i, 4 * i);
   for (unsigned i = 10; i < 16; ++i)
-    body += fmt::format(" STS [RZ], %r{0};\n STS [RZ+4], %r{0};\n STS [RZ+8], %r{0};\n", i);
+    body += fmt::format(" STS [RZ], %r{0};\n", i);
+  for (unsigned i = 16; i-- > 10;)
+    body += fmt::format(" STS [RZ+4], %r{0};\n", i);
   body += " S2R %r20, SR_TID.X;\n ISETP.NE.AND %p1, PT, %r20, 0, PT;\n @%p1 BRA .L2;\n -> .L1;\n"
           ".L1:\n STS [RZ], %r0;\n -> .L2;\n.L2:\n STS [RZ+4], %r0;\n STS [RZ+8], %r0;\n EXIT;\n";
   AllocationOptions options = budget(8);

@@ -52,7 +52,7 @@ struct SpillPlan : Plan {
     const LiveRanges ranges(function(), File::R);
     const Webs webs = buildWebs(function(), File::R, ranges, {});
     for (const Web& web : webs.all)
-      spillWeb(function(), web, File::R, false, state);
+      spillWeb(function(), web, File::R, state, {.remat = false});
     state.grow(function());
     assignment = state.assignment;
     // Everything in a register of its own: right in any case.
