@@ -463,13 +463,15 @@ class Answer {
       break;
     default:
       if (f.excess != 0)
-        say("  It lost its register: file {} lacks {} at one point ({}), and its references over its length cost "
-            "little: {:.3g}.",
+        say("  It lost its register: file {} lacks {} at one point ({}), and its stores and reloads cost little for "
+            "what "
+            "they free: {:.3g}.",
             file, counted(f.excess, "register"), limitOf(value.file), f.spillCost);
       else
         say("  It lost its register to make room for an aligned run, or to survive a call; its references over its "
             "length cost {:.3g}.",
             f.spillCost);
+      if (f.isPartly) say("  Between references where there is room it is in a register.");
       break;
     }
   }

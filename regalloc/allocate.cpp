@@ -482,10 +482,12 @@ class Allocator {
                                     : way.refuge == Refuge::Uniform ? UniformRegister
                                     : file == File::R               ? Memory
                                                                     : OtherFile;
+    const bool isPartly = std::ranges::any_of(way.victim->pieces, [](const Piece& piece) { return !piece.isSingle(); });
     if (options_.fates != nullptr) {
       options_.fates->resize(function_.vregCount());
       for (auto [v, offset] : web.members)
-        (*options_.fates)[v] = {kind, 0, web.spillCost, excess};
+        (*options_.fates)[v] = {kind, 0, way.victim->cost == 0 ? web.spillCost : way.victim->cost, excess,
+                                kind == Memory && isPartly};
     }
     if (!options_.remark) return;
     for (std::size_t i = 0; i < web.members.size(); ++i) {
@@ -504,9 +506,10 @@ class Allocator {
   void commit() {
     if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
     if (options_.fates != nullptr) noteFates(*options_.fates);
-    // A stack that grows has addresses that do not follow from frame objects.
+    // A stack that grows has addresses that do not follow from frame objects, and debuggers look at all objects.
     std::vector<Range> lives;
-    if (function_.frame.size() > 1 && !function_.growsStack) lives = frameLives(function_, state_.assignment);
+    if (function_.frame.size() > 1 && !function_.growsStack && options_.namedWrites == nullptr)
+      lives = frameLives(function_, state_.assignment);
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)

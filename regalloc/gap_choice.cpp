@@ -237,10 +237,24 @@ class GapChoice {
         if (!candidate.isKept[g]) add(webs_.all[candidate.web], gap.start, gap.end, 1);
       }
       if (std::ranges::all_of(candidate.isKept, std::identity{})) continue;
+      const double cost = costOf(candidate);
       victims.push_back(victimOf(candidate));
+      victims.back().cost = cost;
     }
     std::ranges::sort(victims, {}, &Victim::web);
     return victims;
+  }
+
+  double costOf(const Candidate& candidate) const {
+    double cost = candidate.stores;
+    std::uint64_t coverage = 0;
+    for (std::uint32_t i = 0; i < (candidate.isWhole ? 1 : candidate.life.regions); ++i) {
+      const Unit& unit = units_[candidate.firstUnit + i];
+      if (!unit.isChosen) continue;
+      cost += unit.reloads;
+      coverage += unit.coverage;
+    }
+    return coverage == 0 ? 0 : cost / static_cast<double>(coverage);
   }
 
   // --- pieces
@@ -329,7 +343,7 @@ class GapChoice {
   }
 
   Victim piecesOf(Candidate& candidate, const std::vector<std::pair<BlockId, std::uint32_t>>& reloads) {
-    Victim victim{candidate.web, false, std::move(candidate.life), {}, {}, {}};
+    Victim victim{candidate.web, false, 0, std::move(candidate.life)};
     victim.isReloaded.assign(victim.life.references.size(), true);
     const Life& life = victim.life;
     // References, and behind them gaps.

@@ -23,6 +23,9 @@ struct Piece {
 struct Victim {
   std::uint32_t web = 0;
   bool isWhole = true;
+  /// Weight of the stores and reloads, over the registers that they free, summed over the points where too many are
+  /// wanted; 0 where that is not why the web was chosen.
+  double cost = 0;
   Life life = {};                          ///< unless isWhole, as all that follows
   std::vector<std::uint32_t> pieceOf = {}; ///< by reference
   std::vector<bool> isReloaded = {};       ///< by reference: the value is in memory before it
