@@ -99,6 +99,12 @@ class Mender {
       if (!web.components[i].empty()) f(slot + i, web.components[i]);
   }
 
+  /// Calls f with each slot of the set that the web may stand in, upwards, until it returns false.
+  template <typename F> void forEachSlot(const SlotSet& slots, const Web& web, F&& f) const {
+    for (std::size_t slot = slots._Find_first(); slot + web.width <= budget_.limit; slot = slots._Find_next(slot))
+      if (slot % web.align == 0 && !f(static_cast<std::uint32_t>(slot))) return;
+  }
+
   void occupy(std::uint32_t id, std::uint32_t slot) {
     forEachPart(id, slot, [&](std::uint32_t r, const Range& range) { slots_[r].occupy(range); });
   }
@@ -154,8 +160,10 @@ class Mender {
     free.asOf = changes_.size();
     for (unsigned i = 1; i < web.width; ++i)
       stale |= stale >> 1;
-    for (std::uint32_t slot = 0; slot + web.width <= budget_.limit; slot += web.align)
-      if (stale[slot]) free.slots[slot] = isFree(slots_, id, slot);
+    forEachSlot(stale, web, [&](std::uint32_t slot) {
+      free.slots[slot] = isFree(slots_, id, slot);
+      return true;
+    });
     return free.slots;
   }
 
@@ -177,11 +185,35 @@ class Mender {
     });
   }
 
+  /// Whether a slot would be free for `other` once the web has the run of the trial, and the run's owners, whom the
+  /// query `out` has found, have left their slots.
+  bool isFreeThen(std::uint32_t other, std::uint32_t slot, std::uint32_t id, const Trial& trial,
+                  std::uint64_t out) const {
+    const Web &web = webs_.all[other], &taker = webs_.all[id];
+    for (unsigned i = 0; i < web.width; ++i) {
+      const Range& range = web.components[i];
+      if (range.empty()) continue;
+      const std::uint32_t r = slot + i;
+      if ((r < budget_.reserved.size() && budget_.reserved[r]) || fixed_[r].overlaps(range)) return false;
+      if (r >= trial.slot && r < trial.slot + taker.width && taker.components[r - trial.slot].overlaps(range))
+        return false;
+      const std::vector<Piece>& pieces = pieces_[r];
+      auto at = pieces.begin();
+      for (const Segment s : range.segments()) {
+        at = std::ranges::upper_bound(at, pieces.end(), s.start, {}, &Piece::end);
+        if (at == pieces.end()) break;
+        for (auto piece = at; piece != pieces.end() && piece->start < s.end; ++piece)
+          if (seenIn_[piece->owner] != out) return false;
+      }
+    }
+    return true;
+  }
+
   /// What it costs to take a slot from its owners; at least `enough` if it is not less than that.
   unsigned costOf(std::uint32_t id, const Trial& trial, unsigned enough) {
     const std::uint32_t width = webs_.all[id].width;
     const std::span<const std::uint32_t> out(owners_.data() + trial.first, owners_.data() + trial.last);
-    bool isTried = false;
+    std::uint64_t query = 0; // that marks the owners
     unsigned cost = trial.atLeast;
     for (const std::uint32_t other : out) {
       if (cost >= enough) break;
@@ -192,27 +224,20 @@ class Mender {
       const SlotSet taken = touching(trial.slot, width);
       if ((freeSlots(other) & ~taken).any()) continue;
       // Nothing else is free, but perhaps what the owners leave, or a part of the run.
-      if (!isTried) {
-        // What is kept holds for the placement, not for what is tried.
+      if (query == 0) {
+        query = ++query_;
         for (const std::uint32_t owner : out)
-          freeSlots(owner);
-        for (const std::uint32_t owner : out)
-          release(owner, placement_.slotOf[owner]);
-        occupy(id, trial.slot);
-        isTried = true;
+          seenIn_[owner] = query;
       }
       SlotSet changed = taken;
       for (const std::uint32_t owner : out)
         changed |= touching(placement_.slotOf[owner], webs_.all[owner].width);
       bool finds = false;
-      for (std::uint32_t slot = 0; slot + web.width <= budget_.limit && !finds; slot += web.align)
-        finds = changed[slot] && isFree(slots_, other, slot);
+      forEachSlot(changed, web, [&](std::uint32_t slot) {
+        finds = isFreeThen(other, slot, id, trial, query);
+        return !finds;
+      });
       if (!finds) cost += (kHomeless * web.width - 1) * (1 + timesOut_[other]);
-    }
-    if (isTried) {
-      release(id, trial.slot);
-      for (const std::uint32_t owner : out)
-        occupy(owner, placement_.slotOf[owner]);
     }
     return cost;
   }
