@@ -214,26 +214,29 @@ class Mender {
     const std::uint32_t width = webs_.all[id].width;
     const std::span<const std::uint32_t> out(owners_.data() + trial.first, owners_.data() + trial.last);
     std::uint64_t query = 0; // that marks the owners
+    const SlotSet run = slotsBetween(trial.slot, trial.slot + width);
+    SlotSet runs = run; // and, once there is a query, those of the owners
+    // The slots in which a web of so many registers touches some.
+    const auto touching = [](SlotSet registers, unsigned ofWeb) {
+      for (unsigned i = 1; i < ofWeb; ++i)
+        registers |= registers >> 1;
+      return registers;
+    };
     unsigned cost = trial.atLeast;
     for (const std::uint32_t other : out) {
       if (cost >= enough) break;
       const Web& web = webs_.all[other];
-      const auto touching = [&](std::uint32_t slot, std::uint32_t registers) {
-        return slotsBetween(slot - std::min(slot, web.width - 1), slot + registers);
-      };
-      const SlotSet taken = touching(trial.slot, width);
-      if ((freeSlots(other) & ~taken).any()) continue;
+      if ((freeSlots(other) & ~touching(run, web.width)).any()) continue;
       // Nothing else is free, but perhaps what the owners leave, or a part of the run.
       if (query == 0) {
         query = ++query_;
-        for (const std::uint32_t owner : out)
+        for (const std::uint32_t owner : out) {
           seenIn_[owner] = query;
+          runs |= slotsBetween(placement_.slotOf[owner], placement_.slotOf[owner] + webs_.all[owner].width);
+        }
       }
-      SlotSet changed = taken;
-      for (const std::uint32_t owner : out)
-        changed |= touching(placement_.slotOf[owner], webs_.all[owner].width);
       bool finds = false;
-      forEachSlot(changed, web, [&](std::uint32_t slot) {
+      forEachSlot(touching(runs, web.width), web, [&](std::uint32_t slot) {
         finds = isFreeThen(other, slot, id, trial, query);
         return !finds;
       });
