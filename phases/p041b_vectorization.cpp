@@ -46,10 +46,13 @@ struct Group {
   unsigned firstAt = 0;        // where the first stands in the block
 };
 
-/// A result or stored value of a whole number of words, an address that is exact, and nobody who orders it.
+constexpr unsigned kWord = 4; // bytes
+
+/// A loaded value, or a stored one of a whole number of words; an address that is exact, and no order.
 bool isCandidate(const ori::Function& function, const Instr& instr, const MemoryAccess& access) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (instr.isGuarded() || access.isOrdered || !access.isExact || access.bytes < 4 || access.bytes >= kWidest)
+  if (instr.isGuarded() || access.isOrdered || !access.isExact || access.bytes >= kWidest ||
+      (access.bytes < kWord && access.isStore))
     return false;
   if (access.offset % access.bytes != 0 || isa::getMod(instr.op, instr.mods, Mod::AddrScale) != 0) return false;
   if (row.modIndex(Mod::Sub) >= 0 || row.has(Flag::Convergent)) return false;
@@ -196,9 +199,9 @@ class Vectorizer {
     const unsigned bytes = members.front().access.bytes;
     for (std::size_t i = 0; i + 1 < members.size();) {
       unsigned count = kWidest / bytes;
-      while (count > 1 && !isRun(std::span(members).subspan(i), count))
+      while (count > 1 && count * bytes >= kWord && !isRun(std::span(members).subspan(i), count))
         count /= 2;
-      if (count > 1 && merge(group, std::span(members).subspan(i, count)))
+      if (count > 1 && count * bytes >= kWord && merge(group, std::span(members).subspan(i, count)))
         i += count;
       else
         ++i;
@@ -226,9 +229,10 @@ class Vectorizer {
     const Instr& model = *run.front().instr;
     const isa::InstrDesc& row = isa::desc(model.op);
     const bool isStore = run.front().access.isStore;
-    const unsigned each = run.front().access.bytes / 4, words = each * static_cast<unsigned>(run.size());
+    const unsigned bytes = run.front().access.bytes, each = bytes / kWord;
+    const unsigned words = bytes * static_cast<unsigned>(run.size()) / kWord;
     const ori::BlockId block = model.block->id;
-    if (!hasRoom(block, run, each)) {
+    if (!hasRoom(block, run)) {
       context_.remarks.refused(&model, "not vectorized: register pressure is too high", words);
       return false;
     }
@@ -258,9 +262,14 @@ class Vectorizer {
     Instr* wide = b.emit(model.op, operands, mods);
     wide->mayContract = true;
     if (!isStore)
-      for (unsigned i = 0; i < run.size(); ++i)
-        b.copy(run[i].instr->op_(value).value(), ori::component(tuple, each * i, each));
-    context_.remarks.did(wide, fmt::format("vectorized {} accesses into one of {} bytes", run.size(), 4 * words),
+      for (unsigned i = 0; i < run.size(); ++i) {
+        const Operand result = run[i].instr->op_(value).value();
+        if (each == 0)
+          extract(*run[i].instr, result, ori::component(tuple, bytes * i / kWord), bytes * i % kWord, run[i].access);
+        else
+          b.copy(result, ori::component(tuple, each * i, each));
+      }
+    context_.remarks.did(wide, fmt::format("vectorized {} accesses into one of {} bytes", run.size(), kWord * words),
                          static_cast<std::int64_t>(run.size()) - 1);
     for (const Member& m : run) {
       // The bytes of earlier stores are written here now.
@@ -288,21 +297,42 @@ class Vectorizer {
       b.copy(ori::component(to, at + k, 1), Operand::rz());
   }
 
+  /// Where the load was, takes its bytes out of the word, and extends them as the load did.
+  void extract(Instr& load, const Operand& result, const Operand& word, unsigned at, const MemoryAccess& access) {
+    const auto size = isa::modAs<isa::MemSize>(load, Mod::Size);
+    const bool isSigned = size == isa::MemSize::S8 || size == isa::MemSize::S16;
+    constexpr unsigned kOtherSource = 4, kReplicateSign = 8; // in the selector of a byte
+    const unsigned filler = isSigned ? kReplicateSign | (at + access.bytes - 1) : kOtherSource;
+    unsigned selector = 0;
+    for (unsigned i = 0; i < kWord; ++i)
+      selector |= (i < access.bytes ? at + i : filler) << (4 * i);
+    ori::Builder b = ori::Builder::before(function_, &load);
+    b.setSource(load.source);
+    b.emit(Op::PRMT, {result, word, Operand::immediate(static_cast<std::int32_t>(selector)), Operand::rz()});
+  }
+
   static std::uint8_t sizeOf(unsigned words) {
-    return static_cast<std::uint8_t>(words == 2 ? isa::MemSize::B64 : isa::MemSize::B128);
+    return static_cast<std::uint8_t>(words == 1   ? isa::MemSize::B32
+                                     : words == 2 ? isa::MemSize::B64
+                                                  : isa::MemSize::B128);
   }
 
   /// Loaded values are in registers from the first access on, stored ones up to the last. May they be, with as many
   /// warps as before?
-  bool hasRoom(ori::BlockId block, std::span<const Member> run, unsigned each) {
+  bool hasRoom(ori::BlockId block, std::span<const Member> run) {
     constexpr auto kFile = static_cast<unsigned>(File::R);
     const unsigned limit = registersUpToCliff(function_, std::max(facts().pressure.maximum()[kFile], kCheap), context_);
     const bool isStore = run.front().access.isStore;
     const auto [first, last] = std::ranges::minmax(run, {}, &Member::at);
     std::vector<unsigned> more(last.at - first.at, 0);
-    for (const Member& m : run)
+    const unsigned bytes = run.front().access.bytes;
+    // Of the values in one word, the last one keeps it in a register.
+    const std::size_t together = bytes < kWord ? kWord / bytes : 1;
+    for (std::size_t i = 0; i < run.size(); i += together) {
+      const Member& m = *std::ranges::max_element(run.subspan(i, together), {}, &Member::at);
       for (unsigned at = isStore ? m.at : first.at; at < (isStore ? last.at : m.at); ++at)
-        more[at - first.at] += each;
+        more[at - first.at] += bytes < kWord ? 1 : bytes / kWord;
+    }
     std::vector<unsigned>& live = liveIn(block);
     for (unsigned i = 0; i < more.size(); ++i)
       if (live[first.at + i] + more[i] > limit) return false;
@@ -341,10 +371,11 @@ class Vectorizer {
 
 } // namespace
 
-/// Phase 41b. Loads and stores of neighbouring words become one of 8 or 16 bytes where the address is known to be
-/// aligned: by shifts and products, the layout of shared memory, the frame. Loads run with the first of them, stores
-/// with the last, never over a barrier, an ordered access, or one that may touch the same bytes. No byte is touched
-/// that was not before.
+/// Phase 41b. Loads and stores of adjacent words become one of 8 or 16 bytes; loads of adjacent bytes or halves become
+/// one of 4, 8 or 16 bytes and permutes, which later phases put into arithmetic on halves. The address must be known to
+/// be aligned: by shifts and products, the layout of shared memory, the frame. Loads move to the first of them, stores
+/// to the last, never over a barrier, an ordered access, or one that may touch the same bytes. No byte is touched that
+/// was not before.
 bool vectorization(ori::Function& function, PhaseContext& context) {
   return function.ssa && Vectorizer(function, context).run();
 }

@@ -1,4 +1,6 @@
 """Integer arithmetic, logic, bit fields, conversions, comparisons."""
+import struct
+
 from recipes.data import (Buffer, Scalar, clamp, cut, integers, launch, quotient, remainder, s32, s64, u32, u64)
 
 
@@ -354,3 +356,29 @@ def montgomery_reduced4():
 @launch("montgomery", "montgomery8", folder="handwritten")
 def montgomery_reduced8():
     return montgomery_product(8, 47)
+
+
+@launch("narrow_loads", block=64, folder="handwritten")
+def narrow_loads():
+    a = integers("u32", 256, 77)
+    tile = [list(struct.pack("<4I", *a[4 * t:4 * t + 4])) for t in range(64)]
+    sums, rows = [0] * 64, []
+
+    def add(values_of):
+        for t in range(64):
+            for value in values_of(t):
+                sums[t] = u32(sums[t] * 31 + value)
+        rows.extend(sums)
+
+    def read(row, kind):
+        return struct.unpack("<" + {"u8": "16B", "s8": "16b", "u16": "8H", "s16": "8h"}[kind], bytes(row))
+
+    for kind in ("u8", "s8", "u16", "s16"):
+        add(lambda t, kind=kind: read(tile[t ^ 1], kind))
+    add(lambda t: [cut("s16", h[i] * h[i + 1] + h[(i + 3) % 8]) for h in [read(tile[t ^ 1], "u16")] for i in (0, 2, 4, 6)])
+    before = [tile[t][:4] for t in range(64)]
+    for row in tile:
+        row[5] = 77
+    add(lambda t: before[t] + tile[t][4:8])
+    add(lambda t: struct.unpack_from("<4h", bytes(tile[t]), a[4 * t] & 2))
+    return [Buffer("a", "u32", a), Buffer("out", "u32", expected=rows)]
