@@ -1,5 +1,6 @@
 #include "phases/knobs.h"
 
+#include "phases/knob_use.h"
 #include "support/check.h"
 #include "support/nearest.h"
 
@@ -15,6 +16,18 @@ constexpr KnobInfo kKnobs[] = {
   {#name, number, KnobType::type, defaultValue, lowest, highest, phase, text},
 #include "phases/knobs.def"
 #undef ORIAS_KNOB
+};
+
+#undef ORIAS_DEBUG_KNOB
+#undef ORIAS_ASSUMPTION_KNOB
+constexpr KnobUse kUses[] = {
+#define ORIAS_KNOB(...) KnobUse::Tuning,
+#define ORIAS_DEBUG_KNOB(...) KnobUse::Debugging,
+#define ORIAS_ASSUMPTION_KNOB(...) KnobUse::Assumption,
+#include "phases/knobs.def"
+#undef ORIAS_KNOB
+#undef ORIAS_DEBUG_KNOB
+#undef ORIAS_ASSUMPTION_KNOB
 };
 
 /// A name without its dashes, in lower case.
@@ -53,6 +66,10 @@ std::string_view typeName(KnobType type) {
 
 std::span<const KnobInfo> allKnobs() {
   return kKnobs;
+}
+
+KnobUse useOf(const KnobInfo& knob) {
+  return kUses[&knob - kKnobs];
 }
 
 Knobs::Knobs() {
@@ -132,11 +149,15 @@ void Knobs::setFromList(std::string_view text) {
 std::string Knobs::list() {
   std::string out = fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", "knob", "number", "type", "default",
                                 "range", "phase", "what it does");
-  for (const KnobInfo& k : kKnobs)
-    out +=
-        fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}\n", k.name, k.number ? fmt::format("{}", k.number) : "-",
-                    typeName(k.type), k.defaultValue,
-                    k.type == KnobType::Text ? "names" : fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text);
+  for (const KnobInfo& k : kKnobs) {
+    const KnobUse use = useOf(k);
+    out += fmt::format("{:<26} {:>6} {:<5} {:>8} {:<14} {:>5}  {}{}\n", k.name,
+                       k.number ? fmt::format("{}", k.number) : "-", typeName(k.type), k.defaultValue,
+                       k.type == KnobType::Text ? "names" : fmt::format("{}..{}", k.lowest, k.highest), k.phase, k.text,
+                       use == KnobUse::Debugging    ? " [debugging]"
+                       : use == KnobUse::Assumption ? " [assumption]"
+                                                    : "");
+  }
   return out;
 }
 
