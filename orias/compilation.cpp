@@ -15,6 +15,7 @@
 #include "orias/combine.h"
 #include "orias/debug_sections.h"
 #include "orias/function_facts.h"
+#include "orias/function_guards.h"
 #include "orias/function_job.h"
 #include "orias/kernel_info.h"
 #include "orias/launch_limits.h"
@@ -112,6 +113,7 @@ phases::PipelineOptions pipelineOptions(const PhaseOptions& options) {
   out.printChanged = options.printChanged;
   out.stopAfter = options.stopAfter;
   out.disabled = options.disabled;
+  out.swapped = options.swapped;
   for (const LeftOut& leftOut : kLeftOut)
     if (options.fastCompile >= leftOut.from) out.disabled.emplace_back(leftOut.phase);
   out.startFrom = options.startFrom;
@@ -389,6 +391,7 @@ void Compilation::settleLaunches() {
     for (const auto& function : source.ori->functions) {
       applyLaunchOptions(*function, options_, source.diags);
       settleRegisterRequests(*function, options_, source.diags);
+      if (options_.errorsAtExit || options_.debugInfo) waitForErrorsAtExit(*function);
     }
     if (!options_.relocatable) limitCallees(*source.ori, options_);
   }
@@ -484,8 +487,9 @@ cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
 void Compilation::writeCubin() {
   std::vector<CodedFunction> functions;
   for (const auto& job : jobs_)
-    functions.push_back({&job->function(), &job->code(), job->maxRegisters()});
+    functions.push_back({&job->function(), &job->code(), job->maxRegisters(), options_.annotate});
   cubin::Module cubin = describe(functions);
+  cubin.waitsForErrorsAtExit = options_.errorsAtExit || options_.debugInfo;
   for (const Source& source : sources_)
     if (source.ptx) addClusterFacts(cubin, *source.ptx);
   std::vector<LineSource> described;

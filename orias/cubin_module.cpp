@@ -230,6 +230,19 @@ std::uint8_t logarithmOf(std::uint32_t alignment) {
   return static_cast<std::uint8_t>(alignment == 0 ? 0 : std::bit_width(alignment) - 1);
 }
 
+/// As ptxas has it with --compiler-annotations (observed): kind 3, the length of the text, the text in whole words.
+cubin::Attribute annotationOf(const ori::Function& function, const encoder::FunctionCode& code) {
+  constexpr std::uint32_t kOfFunction = 3;
+  const auto isInstruction = [](const ori::Instr* origin) { return origin != nullptr; };
+  const std::string text = fmt::format("instr/R-regs: {} instructions, {} R-regs",
+                                       std::ranges::count_if(code.origin, isInstruction), function.stats.registers);
+  const auto length = static_cast<std::uint32_t>(text.size() + 1);
+  std::vector<std::uint32_t> words{kOfFunction, length};
+  words.resize(words.size() + (length + sizeof(std::uint32_t) - 1) / sizeof(std::uint32_t));
+  std::memcpy(words.data() + 2, text.data(), text.size());
+  return cubin::wordsAttribute(cubin::AttributeId::Annotations, words);
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -278,6 +291,7 @@ cubin::Function describe(const CodedFunction& coded) {
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
   if (function.asksForReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
+  if (coded.isAnnotated) out.otherAttributes.push_back(annotationOf(function, code));
   if (function.usesWmma) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::WmmaUsed));
   out.exitOffsets = code.exitOffsets;
   for (std::uint32_t offset : code.coopOffsets)

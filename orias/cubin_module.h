@@ -13,6 +13,7 @@ struct CodedFunction {
   const ori::Function* function = nullptr;
   const encoder::FunctionCode* code = nullptr;
   unsigned maxRegisters = 255; ///< what the allocator was allowed
+  bool isAnnotated = false;    ///< its cubin says how large it is
 };
 
 /// Says of a module what its cubin has to say: variables, the address table, and the given functions.

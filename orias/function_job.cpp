@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "encoder/listing.h"
 #include "ori/module.h"
+#include "orias/function_guards.h"
 #include "orias/launch_limits.h"
 #include "regalloc/check.h"
 #include "support/check.h"
@@ -14,6 +15,8 @@
 namespace orias {
 
 namespace {
+
+constexpr std::string_view kAllocation = "101"; ///< the frame is laid out there
 
 std::string phaseOf(const ori::Function& function) {
   auto pipeline = phases::pipeline();
@@ -38,6 +41,11 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   auto start = std::chrono::steady_clock::now();
   phases::PipelineOptions options = pipeline;
   options.dump = [this](const std::string& text) { dumped_ += text; };
+  if (options_.checkStackBounds)
+    options.afterPhase = [&](const phases::PhaseInfo& phase, ori::Function& function, bool changed) {
+      if (phase.number == kAllocation) trapOnStackOverflow(function);
+      if (pipeline.afterPhase) pipeline.afterPhase(phase, function, changed);
+    };
   phases::PhaseManager manager(options);
   std::vector<phases::ParamBinding> bindings;
   for (const std::string& binding : options_.boundParams)

@@ -23,8 +23,11 @@ enum class FastCompile : std::uint8_t { No, Min, Mid, Max };
 struct PhaseOptions {
   std::vector<std::string> dumpBefore;
   std::vector<std::string> dumpAfter;
-  std::string dumpDirectory;                 ///< where dumps go, one file each; empty: to Result::phaseText
-  std::vector<std::string> disabled;         ///< phases that do not run
+  std::string dumpDirectory;         ///< where dumps go, one file each; empty: to Result::phaseText
+  std::vector<std::string> disabled; ///< phases that do not run
+  /// Phases that run in each other's place: the first and the second, the third and the fourth, and so on. The code
+  /// must need neither of them, nor any phase between them.
+  std::vector<std::string> swapped;
   FastCompile fastCompile = FastCompile::No; ///< leaves out more of them
   std::string stopAfter;                     ///< the last phase that runs; there is no cubin then
   std::string startFrom;                     ///< the inputs are Ori text; the first phase that runs
@@ -78,6 +81,10 @@ struct Options {
   bool warnLocalMemory = false;
   bool warnDouble = false;
   bool suppressDebugInfo = false; ///< no line tables, whatever else asks for them
+  /// Wait for outstanding memory errors before each exit of a kernel; so does debugInfo.
+  bool errorsAtExit = false;
+  bool annotate = false;         ///< annotations of each function in the cubin: its size and registers
+  bool checkStackBounds = false; ///< trap on entry to a function whose frame does not fit on the stack
   bool wantListing = false;
   ListingFormat listingFormat = ListingFormat::Annotated;
   bool wantKernelInfo = false; ///< fill Result::kernelInfo

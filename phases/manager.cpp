@@ -111,6 +111,29 @@ PhaseManager::PhaseManager(const PipelineOptions& options) : options_(options) {
     bool run = (!start || &phase >= start) && (!stop || &phase <= stop) && !contains(disabled, &phase);
     plan_.push_back({&phase, contains(before, &phase), contains(after, &phase), run});
   }
+  if (options.swapped.size() % 2 != 0)
+    throw Error(fmt::format("phase '{}' has no partner to change places with", options.swapped.back()));
+  for (std::size_t i = 0; i + 1 < options.swapped.size(); i += 2)
+    swapPhases(options.swapped[i], options.swapped[i + 1]);
+}
+
+/// Exchanges two phases. A phase that the code needs changes its form (SSA form, whole or split pairs, registers), so
+/// none may be moved or passed.
+void PhaseManager::swapPhases(const std::string& first, const std::string& second) {
+  const auto positionOf = [&](const std::string& name) {
+    if (const ModulePhase* phase = findModulePhase(name))
+      throw Error(fmt::format("phase {} {} works on modules: only phases of functions can be swapped", phase->number,
+                              phase->name));
+    const PhaseInfo* phase = &requirePhase(name);
+    return std::find_if(plan_.begin(), plan_.end(), [&](const Plan& plan) { return plan.phase == phase; });
+  };
+  auto a = positionOf(first), b = positionOf(second);
+  if (b < a) std::swap(a, b);
+  const auto needed = std::find_if(a, b + 1, [](const Plan& plan) { return !plan.phase->optional; });
+  if (needed <= b)
+    throw Error(fmt::format("phases {} and {} cannot be swapped: the code needs phase {} {} at its position",
+                            a->phase->number, b->phase->number, needed->phase->number, needed->phase->name));
+  std::iter_swap(a, b);
 }
 
 /// Times a phase, dumps around it, and verifies on exit.

@@ -18,7 +18,8 @@ struct PipelineOptions {
   bool printChanged = false; ///< after each phase that changed something, the changed lines
   std::string stopAfter;     ///< later phases do not run
   std::vector<std::string> disabled;
-  std::string startFrom;   ///< the phases before this one do not run
+  std::vector<std::string> swapped; ///< the 1st runs in place of the 2nd and vice versa, the 3rd of the 4th, ...
+  std::string startFrom;            ///< the phases before this one do not run
   bool verifyEach = false; ///< verify after every phase; a failure throws InternalError with the dump from before
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
   /// Called after every phase that ran, with whether it says that it changed something; before the verifier. For tools
@@ -37,8 +38,8 @@ struct ModulePhaseTime {
   std::chrono::nanoseconds time{0}; ///< of the processor
 };
 
-/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases or disable one that the
-/// code needs, InternalError when a phase breaks the function.
+/// Runs the pipeline on a function. Throws orias::Error for options that name unknown phases, disable one that the code
+/// needs, or swap phases that cannot change places; InternalError when a phase breaks the function.
 class PhaseManager {
  public:
   explicit PhaseManager(const PipelineOptions& options);
@@ -57,6 +58,7 @@ class PhaseManager {
   };
   class PhaseScope;
 
+  void swapPhases(const std::string& first, const std::string& second);
   void emitDump(const PhaseInfo& phase, const ori::Function& function, std::string_view when, const std::string& text);
 
   const PipelineOptions& options_;

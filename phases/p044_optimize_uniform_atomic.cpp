@@ -20,6 +20,7 @@ using isa::Operand;
 namespace {
 
 constexpr std::int32_t kLaneId = 0, kLanesBelow = 57; // SR_LANEID, SR_LTMASK
+constexpr std::int64_t kWithFloats = 2;               // of knob OptimizeUniformAtomicMode
 enum class Redux : std::uint8_t { And, Or, Xor, Sum, Min, Max };
 
 std::optional<Redux> reductionOf(AtomOp op) {
@@ -98,6 +99,7 @@ class Combiner {
     const isa::InstrDesc& row = isa::desc(atomic.op);
     const int data = row.slotIndex("Rb"), result = row.slotIndex("Rd"), address = row.slotIndex("Ra");
     if (atomic.op == Op::REDAS) return refuse(atomic, "an mbarrier counts the bytes of each lane");
+    if (atomic.op == Op::REDG_FLOAT || atomic.op == Op::ATOMG_FLOAT) return combineFloats(atomic);
     if (row.modIndex(isa::Mod::AtomOp) < 0 || row.modIndex(isa::Mod::AtomType) < 0 || data < 0)
       return refuse(atomic, "not an integer operation");
     const auto reduction = reductionOf(isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp));
@@ -106,13 +108,7 @@ class Combiner {
     if (type > isa::AtomType::S64) return refuse(atomic, "wider than 64 bits");
     const bool isWide = type == isa::AtomType::U64 || type == isa::AtomType::S64;
     if (answersByPredicate(atomic)) return refuse(atomic, "each lane uses the predicate of its own operation");
-    const Operand guard = atomic.guard().value();
-    if (atomic.isGuarded() && (!guard.isReg(File::P) || guard.isZeroReg()))
-      return refuse(atomic, "its guard is uniform");
-    if (!divergence_.isUniformBlock(atomic.block->id) && mayMeetOthers(*atomic.block))
-      return refuse(atomic, "it is in divergent control flow");
-    const ori::Operand& at = atomic.op_(static_cast<unsigned>(address));
-    if (!divergence_.isUniform(at)) return refuse(atomic, "its address is divergent");
+    if (const char* why = whyNotTogether(atomic, static_cast<unsigned>(address))) return refuse(atomic, why);
     const bool isRead = result >= 0 && atomic.op_(static_cast<unsigned>(result)).isVirtual() &&
                         function_.hasUses(atomic.op_(static_cast<unsigned>(result)).reg);
     const ori::Operand& value = atomic.op_(static_cast<unsigned>(data));
@@ -130,6 +126,81 @@ class Combiner {
                                 : "aggregated: one lane performs the atomic operation of the warp",
                          emitted_);
     return true;
+  }
+
+  /// Why the lanes of a warp cannot act as one; null if they can.
+  const char* whyNotTogether(const ori::Instr& atomic, unsigned address) const {
+    const Operand guard = atomic.guard().value();
+    if (atomic.isGuarded() && (!guard.isReg(File::P) || guard.isZeroReg())) return "its guard is uniform";
+    if (!divergence_.isUniformBlock(atomic.block->id) && mayMeetOthers(*atomic.block))
+      return "it is in divergent control flow";
+    return divergence_.isUniform(atomic.op_(address)) ? nullptr : "its address is divergent";
+  }
+
+  /// Additions of f32. The sum is rounded in another order than the hardware's, which the program must allow.
+  bool combineFloats(ori::Instr& atomic) {
+    const isa::InstrDesc& row = isa::desc(atomic.op);
+    const auto data = static_cast<unsigned>(row.slotIndex("Rb")), address = static_cast<unsigned>(row.slotIndex("Ra"));
+    if (context_.knobs.get(Knob::OptimizeUniformAtomicMode) < kWithFloats)
+      return refuse(atomic, "not an integer operation; --optimize-float-atomics allows f32 additions");
+    if (isa::modAs<isa::AtomFloat>(atomic, isa::Mod::AtomFloat) != isa::AtomFloat::F32Ftz ||
+        isa::modAs<AtomOp>(atomic, isa::Mod::AtomOp) != AtomOp::ADD)
+      return refuse(atomic, "not an f32 addition");
+    if (atomic.op != Op::REDG_FLOAT) return refuse(atomic, "its result is used, and this operation has no prefix form");
+    if (const char* why = whyNotTogether(atomic, address)) return refuse(atomic, why);
+    emitted_ = 0;
+    ori::Builder b = ori::Builder::before(function_, &atomic);
+    const Operand value = atomic.op_(data).value();
+    if (divergence_.isUniform(value)) {
+      Leader& leader = elect(b, atomic);
+      const Operand count = b.newR(), lanes = b.newR(), sum = b.newR();
+      emit(b, Op::MOV, {lanes, countOf(b, leader)});
+      if (context_.target.has(isa::Capability::AluIntegerToFloat))
+        emit(b, Op::I2FP, {count, lanes}, {{isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Rnd, isa::Rnd::RN}});
+      else
+        emit(b, Op::I2F, {count, lanes},
+             {{isa::Mod::DstFmt, isa::Fmt::F32}, {isa::Mod::SrcFmt, isa::IntFmt::U32}, {isa::Mod::Rnd, isa::Rnd::RN}});
+      emit(b, Op::FMUL, {sum, value, count}, {{isa::Mod::Ftz, isa::Ftz::FTZ}});
+      function_.setOperand(&atomic, data, sum);
+      function_.setGuard(&atomic, leader.isLeader);
+    } else {
+      addFloats(b, atomic, data, value);
+    }
+    context_.remarks.did(&atomic, "aggregated: one lane performs the atomic operation of the warp", emitted_);
+    return true;
+  }
+
+  /// The sum over all lanes by a butterfly of shuffles, which a whole warp can do. Lanes of a part of a warp add their
+  /// own values.
+  void addFloats(ori::Builder& b, ori::Instr& atomic, unsigned data, const Operand& value) {
+    constexpr std::int32_t kNoAddend = std::numeric_limits<std::int32_t>::min(); // -0.0
+    constexpr std::int32_t kAllLanes = -1, kClamp = 0x1f;
+    constexpr std::int32_t kAndOrNot = 0xf0 & (0xcc | ~0xaa); // a & (b | !c)
+    Leader& leader = elect(b, atomic);
+    const Operand active = b.newUR(), lanes = b.newR(), isWhole = function_.use(function_.newVReg(File::P));
+    emit(b, Op::VOTEU, {active, Operand::zero(File::UP), Operand::pt()}, {{isa::Mod::VoteMode, isa::VoteMode::ANY}});
+    emit(b, Op::MOV, {lanes, active});
+    emit(b, Op::ISETP, {isWhole, Operand::pt(), lanes, Operand::immediate(kAllLanes), Operand::pt()},
+         {{isa::Mod::Cmp, isa::ICmp::EQ}, {isa::Mod::Type, isa::IntType::U32}, {isa::Mod::Bool, isa::BoolOp::AND}});
+    Operand sum = value;
+    if (atomic.isGuarded()) {
+      sum = b.newR();
+      emit(b, Op::SEL, {sum, value, Operand::immediate(kNoAddend), atomic.guard().value()});
+    }
+    for (const std::int32_t distance : {1, 2, 4, 8, 16}) {
+      const Operand other = b.newR(), both = b.newR();
+      emit(b, Op::SHFL, {Operand::pt(), other, sum, Operand::immediate(distance), Operand::immediate(kClamp)},
+           {{isa::Mod::ShflMode, isa::ShflMode::BFLY}});
+      emit(b, Op::FADD, {both, sum, other}, {{isa::Mod::Ftz, isa::Ftz::FTZ}});
+      sum = both;
+    }
+    const Operand given = b.newR(), acts = function_.use(function_.newVReg(File::P));
+    emit(b, Op::SEL, {given, sum, value, isWhole});
+    emit(b, Op::PLOP3,
+         {acts, Operand::pt(), leader.runs, leader.isLeader, isWhole, Operand::immediate(kAndOrNot & 0xff),
+          Operand::immediate(0)});
+    function_.setOperand(&atomic, data, given);
+    function_.setGuard(&atomic, acts);
   }
 
   /// Of generic addresses, somebody reads whether the operation was possible there, and does something else if not.
@@ -216,14 +287,19 @@ class Combiner {
     return 0;
   }
 
-  /// What all lanes together add when each adds `value`.
-  Operand timesLanes(ori::Builder& b, Leader& leader, const Operand& value) {
+  /// How many lanes run the operation: a uniform register.
+  Operand countOf(ori::Builder& b, Leader& leader) {
     if (leader.count.isNone()) {
       leader.count = b.newUR();
       emit(b, Op::UPOPC, {leader.count, leader.mask});
     }
+    return leader.count;
+  }
+
+  /// What all lanes together add when each adds `value`.
+  Operand timesLanes(ori::Builder& b, Leader& leader, const Operand& value) {
     const Operand sum = b.newR(value.width);
-    multiplyAdd(b, sum, value, leader.count, Operand::rz(value.width));
+    multiplyAdd(b, sum, value, countOf(b, leader), Operand::rz(value.width));
     return sum;
   }
 
@@ -293,8 +369,9 @@ bool hasAtomics(const ori::Function& function) {
 /// the lanes' values are reduced (REDUX; a value that they share is multiplied by their number, or is its own minimum),
 /// an elected lane brings the result to memory, and where the old value is read and all lanes add the same, each lane
 /// works out its own from what that one found. One election serves a block. What nobody reads is not brought back
-/// (ATOMG becomes REDG), combined or not. Knobs OptimizeUniformAtomicMode
-/// (510) and GeneralOptimizationGate (487): 0 leaves them.
+/// (ATOMG becomes REDG), combined or not. Additions of f32, whose rounding depends on their order, are combined only on
+/// request (--optimize-float-atomics). Knobs OptimizeUniformAtomicMode (510) and GeneralOptimizationGate (487): 0
+/// leaves all as they are.
 bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   // REDUX came with the chips whose memory instructions take descriptors.
   if (!context.target.has(isa::Capability::MemoryDescriptors) ||

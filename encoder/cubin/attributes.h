@@ -64,6 +64,8 @@ enum class AttributeId : std::uint8_t {
   NumBarriers = 0x4c,
   TexmodeIndependent = 0x4d,
   SparseMmaMask = 0x50,
+  GenErrbarAtExit = 0x53,
+  Annotations = 0x55,
   BlocksAreClusters = 0x5b,
   MercuryIsaVersion = 0x5f,
 };

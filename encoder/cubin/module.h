@@ -292,6 +292,7 @@ struct Module {
   std::vector<std::string> driverWords;
   std::vector<HandleSymbol> handles;   ///< in the order of their declarations
   bool hasIndependentSamplers = false; ///< textures and samplers are separate
+  bool waitsForErrorsAtExit = false;   ///< EIATTR_GEN_ERRBAR_AT_EXIT: error barriers before the exits
   bool isAccelerated = false;          ///< EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET: for this chip only (`a`)
   std::uint8_t isaClass = 1;           ///< EICOMPAT_ATTR_ISA_CLASS: 1; 2 when there is a texture instruction (observed)
   std::vector<Function> functions;     ///< in the order of their definitions

@@ -41,6 +41,7 @@ constexpr std::array kOrder{
     AttributeId::MaxregCount,
     AttributeId::NumBarriers,
     AttributeId::Externs,
+    AttributeId::Annotations,
     AttributeId::MercuryIsaVersion,
     AttributeId::UnusedLoadByteOffset,
     AttributeId::InstrRegMap,
@@ -170,6 +171,7 @@ std::vector<Attribute> moduleAttributes(const Module& module, const SymbolIndex&
                                     {symbol(handle->name), *handle->forcesUnnormalized ? 1u : 0u}));
     if (handle->start) list.push_back(wordsAttribute(AttributeId::SamplerInit, {symbol(handle->name), *handle->start}));
   }
+  if (module.waitsForErrorsAtExit) list.push_back(noValueAttribute(AttributeId::GenErrbarAtExit));
   if (module.hasIndependentSamplers) list.push_back(noValueAttribute(AttributeId::TexmodeIndependent));
   std::map<std::uint32_t, std::uint32_t> minStacks; // in the order of the symbols
   for (const Function& function : module.functions)

@@ -238,6 +238,7 @@ class Reader {
     for (const Attribute& attribute : parseAttributes(info->data)) {
       const std::vector<std::uint32_t> words = attribute.words();
       if (attribute.id == AttributeId::TexmodeIndependent) module_.hasIndependentSamplers = true;
+      if (attribute.id == AttributeId::GenErrbarAtExit) module_.waitsForErrorsAtExit = true;
       if (words.size() < 2) continue;
       if (attribute.id == AttributeId::SamplerInit || attribute.id == AttributeId::SamplerForceUnnormalized)
         readSamplerStart(attribute.id, symbolName(words[0]), words[1]);

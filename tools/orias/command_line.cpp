@@ -24,6 +24,10 @@ constexpr unsigned kFewestRegisters = 24;
 constexpr unsigned kArchMinRegisters = 32;
 constexpr unsigned kMostRegisters = 255;
 
+// What the merging of equal code is made of: MergeEquivalentConditionalFlow and its late form.
+constexpr std::string_view kMergingPhases = "133,136";
+constexpr std::string_view kFloatAtomics = "OptimizeUniformAtomicMode=2";
+
 constexpr std::string_view kPtxVersions[] = {
     "1.0", "1.1", "1.2", "1.3", "1.4", "1.5", "2.0", "2.1", "2.2", "2.3", "3.0", "3.1", "3.2", "4.0", "4.1",
     "4.2", "4.3", "5.0", "5.1", "6.0", "6.1", "6.2", "6.3", "6.4", "6.5", "7.0", "7.1", "7.2", "7.3", "7.4",
@@ -281,6 +285,21 @@ void Parser::readOptionsFile(const std::string& name, unsigned depth) {
   parse(po::split_unix(text, " \t\r\n"), depth + 1);
 }
 
+/// Why an option of ptxas is refused, or has no effect; docs/options.md has what ptxas does with it.
+std::string_view reasonFor(Option option) {
+  switch (option) {
+  case Option::ToolsPatch: return "orias makes no patches for CUDA tools";
+  case Option::ExtensibleWholeProgram: return "use --compile-only for objects that nvlink links";
+  case Option::Sanitize:
+    return "orias does not instrument code; compute-sanitizer instruments cubins when they run, and orias-run "
+           "--memcheck "
+           "checks them on the emulator";
+  case Option::StackProtector: return "orias generates no stack canaries";
+  case Option::PreserveRelocs: return "the code of whole programs has no relocations";
+  default: return "";
+  }
+}
+
 void Parser::apply(const OptionSpec& option, const std::string& value, unsigned depth) {
   check(option, value);
   bool repeatable = option.repeats() || option.takes == Takes::Nothing || option.id == Option::InputAsString;
@@ -374,6 +393,12 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::StopAfter: options.phases.stopAfter = value; break;
   case Option::FromPhase: options.phases.startFrom = value; break;
   case Option::DisablePhase: appendList(options.phases.disabled, value); break;
+  case Option::SwapPhases: appendList(options.phases.swapped, value); break;
+  case Option::NoBlockMerging: appendList(options.phases.disabled, kMergingPhases); break;
+  case Option::VisibleErrors: options.errorsAtExit = true; break;
+  case Option::StackBoundsCheck: options.checkStackBounds = true; break;
+  case Option::Annotations: options.annotate = true; break;
+  case Option::FloatAtomics: options.knobs.emplace_back(kFloatAtomics); break;
   case Option::VerifyEach: options.phases.verifyEach = true; break;
   case Option::TimePhases: options.phases.timePhases = true; break;
   case Option::Why: appendList(options.phases.why, value); break;
@@ -397,9 +422,11 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::ReportFormat: line_.reportAsJson = value == "json"; break;
   case Option::ReportLaunch: line_.reportLaunch = value; break;
   default:
-    ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the rest needs no action, or has none yet
-    if (option.effect == Effect::NotYet && value != "false")
-      line_.warnings.push_back(fmt::format("option '{}' has no effect yet", option.display()));
+    ORIAS_CHECK(option.effect != Effect::Full, option.display()); // the rest needs no action, or has none
+    if (option.effect == Effect::Refused)
+      throw UsageError(fmt::format("option '{}' is not supported: {}", option.display(), reasonFor(option.id)));
+    if (option.effect == Effect::Warned && value != "false")
+      line_.warnings.push_back(fmt::format("option '{}' has no effect: {}", option.display(), reasonFor(option.id)));
     break;
   }
 }

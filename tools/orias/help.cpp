@@ -39,7 +39,8 @@ std::string entry(const OptionSpec& option) {
   if (!option.shortName.empty()) head = fmt::format("{:<51} (-{})", head, option.shortName);
   std::string help(option.help);
   help += '.';
-  if (option.effect == Effect::Hint || option.effect == Effect::NotYet) help += " [accepted; no effect yet]";
+  if (option.effect == Effect::Hint || option.effect == Effect::Warned) help += " [accepted; no effect]";
+  if (option.effect == Effect::Refused) help += " [not supported]";
   return head + '\n' + wrapped(help) + '\n';
 }
 

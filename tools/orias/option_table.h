@@ -22,9 +22,10 @@ enum class Takes : std::uint8_t {
 /// Whether an option does something here.
 enum class Effect : std::uint8_t {
   Full,
-  Always, ///< what it asks for holds with and without it
-  Hint,   ///< only tunes the code; it is accepted and does nothing yet
-  NotYet, ///< asks for other code; it is accepted and does nothing yet, which a warning says
+  Always,  ///< what it asks for holds with and without it
+  Hint,    ///< only tunes the code; it is accepted without effect
+  Warned,  ///< asks for other code; it is accepted without effect, with a warning
+  Refused, ///< asks for other code that its users rely on; an error
 };
 
 enum class Option : std::uint8_t {

@@ -63,6 +63,7 @@ std::vector<std::vector<std::string>> forms(const OptionSpec& option) {
 TEST_CASE("every option is known in its long, short, = and space forms, and all forms mean the same") {
   for (const OptionSpec& option : optionTable()) {
     if (option.id == Option::OptionsFile || option.id == Option::KnobsFile) continue; // read files
+    if (option.effect == Effect::Refused) continue;
     CAPTURE(option.longName);
     auto all = forms(option);
     CommandLine first;
@@ -85,14 +86,36 @@ TEST_CASE("the table says truly which options have an effect") {
     CAPTURE(option.longName);
     std::vector<std::string> words = forms(option).front();
     words.push_back("a.ptx");
+    if (option.effect == Effect::Refused) {
+      CHECK_THROWS_AS(parseCommandLine(words), UsageError);
+      continue;
+    }
     CommandLine line = parseCommandLine(words);
-    CHECK(line.warnings.empty() == (option.effect != Effect::NotYet));
+    CHECK(line.warnings.empty() == (option.effect != Effect::Warned));
     line.warnings.clear();
     line.optionWords.clear();
     bool changed = !(line == nothing);
     // The samples are the defaults; the others are checked below.
     if (option.id == Option::ListingFormat || option.id == Option::KernelInfoFormat) changed = true;
     CHECK(changed == (option.effect == Effect::Full));
+  }
+}
+
+TEST_CASE("options that are refused or have no effect say why") {
+  for (const OptionSpec& option : optionTable()) {
+    if (option.effect != Effect::Refused && option.effect != Effect::Warned) continue;
+    CAPTURE(option.longName);
+    std::vector<std::string> words = forms(option).front();
+    words.push_back("a.ptx");
+    std::string message;
+    try {
+      message = parseCommandLine(words).warnings.at(0);
+    } catch (const UsageError& error) {
+      message = error.what();
+    }
+    // "option '--x' is not supported: <reason>"
+    CHECK(message.find(option.display()) != std::string::npos);
+    CHECK(message.size() > message.find(": ") + 10);
   }
 }
 
