@@ -37,14 +37,17 @@ const po::options_description& shownOptions() {
                          "fully occupied SM, or registers [cycles]");
     result.add_options()("budget", po::value<std::string>()->value_name("TIME"),
                          "set the time limit of tune and soak, such as 90s or 2h [5m]");
-    result.add_options()("max-jobs", po::value<std::size_t>()->value_name("N"),
-                         "stop tune and soak after N jobs instead of by time; makes the result of tune reproducible");
+    result.add_options()(
+        "max-jobs", po::value<std::size_t>()->value_name("N"),
+        "stop tune after N launches and soak after N runs, instead of by time; makes the result of tune reproducible");
     result.add_options()("seed", po::value<std::uint64_t>()->value_name("N"),
                          "set the random seed of tune, and the first seed of soak [1]");
     result.add_options()("gpu-name,arch", po::value<std::string>()->value_name("sm_NN"),
                          "set the target of tune and diff");
     result.add_options()("knob", po::value<Words>()->value_name("NAME"),
-                         "search only this knob with tune; may be repeated [all but debugging knobs]");
+                         "search only this knob with tune; may be repeated [all but debugging and assumption knobs]");
+    result.add_options()("option", po::value<Words>()->value_name("OPTION"),
+                         "search also this option with tune, such as -O2 or --maxrregcount=64; may be repeated");
     result.add_options()(
         "left", po::value<std::string>()->value_name("OPTIONS"),
         "with diff: set the options of the left side, if it is PTX; options for ptxas begin with 'ptxas'");
@@ -136,6 +139,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
                line.chip,
                has("kernel") ? values["kernel"].as<std::string>() : ""};
   if (has("knob")) line.knobs = values["knob"].as<Words>();
+  if (has("option")) line.options = values["option"].as<Words>();
   return line;
 }
 
@@ -153,7 +157,7 @@ std::string helpText() {
          "Runs experiments with orias.\n"
          "  sweep   compiles and runs the kernels of a plan on all its targets, options and knobs, one process per\n"
          "          job; jobs whose results are in the store are skipped\n"
-         "  tune    searches knob values for one kernel and writes a file for orias --knobs-file\n"
+         "  tune    searches knobs and options for one kernel and writes a file for orias --knobs-file\n"
          "  query   prints the result of an SQL query; export writes the whole table\n"
          "  report  writes a page with tables and plots (docs/report.md)\n"
          "  diff    compares the code of a kernel under two sets of options, or of two cubins\n"

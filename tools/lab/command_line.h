@@ -42,7 +42,7 @@ struct CommandLine {
   std::size_t mostJobs = 0;
   std::uint64_t seed = 1;
   std::string chip;
-  std::vector<std::string> knobs;
+  std::vector<std::string> knobs, options;
 };
 
 /// Reads the words after the program's name. Throws tools::UsageError.

@@ -44,11 +44,36 @@ driver::CommandLine oriasCommandLine(const DiffSide& side, const std::string& ch
   return driver::parseCommandLine(words);
 }
 
-std::vector<std::byte> cubinOf(const DiffSide& side, const std::string& chip) {
+struct Dump {
+  std::string phase, function, text;
+};
+
+/// What the code looks like after each phase.
+std::vector<Dump> dumpsOf(const std::string& dumped) {
+  constexpr std::string_view kHead = "// after ";
+  std::vector<Dump> dumps;
+  for (std::size_t at = dumped.find(kHead); at != std::string::npos;) {
+    const std::size_t end = dumped.find('\n', at);
+    const std::size_t next = dumped.find(std::string("\n") + std::string(kHead), at);
+    const std::string head = dumped.substr(at + kHead.size(), end - at - kHead.size());
+    const std::size_t colon = head.find(": ");
+    if (colon != std::string::npos)
+      dumps.push_back({head.substr(0, colon), head.substr(colon + 2), dumped.substr(end, next - end)});
+    at = next == std::string::npos ? next : next + 1;
+  }
+  return dumps;
+}
+
+struct CompiledSide {
+  std::vector<std::byte> cubin;
+  std::vector<Dump> dumps; ///< empty unless orias compiles it
+};
+
+CompiledSide compile(const DiffSide& side, const std::string& chip) {
   const std::string text = tools::readWholeFile(side.file);
   if (!isPtx(side)) {
     const auto bytes = std::as_bytes(std::span(text));
-    return {bytes.begin(), bytes.end()};
+    return {{bytes.begin(), bytes.end()}, {}};
   }
   if (isPtxas(side)) {
     std::string options = fmt::format("-arch={} -lineinfo", chip);
@@ -56,12 +81,14 @@ std::vector<std::byte> cubinOf(const DiffSide& side, const std::string& chip) {
       options += fmt::format(" '{}'", word);
     engines::Compiled compiled = engines::assembleWithPtxas(text, options);
     if (!compiled.verdict.isGood()) throw Error(fmt::format("ptxas: {}", compiled.verdict.reason));
-    return std::move(compiled.cubin);
+    return {std::move(compiled.cubin), {}};
   }
+  driver::CommandLine line = oriasCommandLine(side, chip);
+  line.options.phases.dumpAfter = {"all"};
   const Input input{side.file, text};
-  Result result = assemble({&input, 1}, oriasCommandLine(side, chip).options);
+  Result result = assemble({&input, 1}, line.options);
   if (result.status != Status::Ok) throw Error(result.diagnostics);
-  return std::move(result.cubin);
+  return {std::move(result.cubin), dumpsOf(result.phaseText)};
 }
 
 using Listings = std::map<std::string, encoder::FunctionListing>;
@@ -143,31 +170,6 @@ std::string sideBySide(const encoder::FunctionListing& left, const encoder::Func
   return out;
 }
 
-struct Dump {
-  std::string phase, function, text;
-};
-
-/// What the code looks like after each phase.
-std::vector<Dump> dumpsOf(const DiffSide& side, const std::string& chip) {
-  constexpr std::string_view kHead = "// after ";
-  driver::CommandLine line = oriasCommandLine(side, chip);
-  line.options.phases.dumpAfter = {"all"};
-  const std::string text = tools::readWholeFile(side.file);
-  const Input input{side.file, text};
-  const std::string dumped = assemble({&input, 1}, line.options).phaseText;
-  std::vector<Dump> dumps;
-  for (std::size_t at = dumped.find(kHead); at != std::string::npos;) {
-    const std::size_t end = dumped.find('\n', at);
-    const std::size_t next = dumped.find(std::string("\n") + std::string(kHead), at);
-    const std::string head = dumped.substr(at + kHead.size(), end - at - kHead.size());
-    const std::size_t colon = head.find(": ");
-    if (colon != std::string::npos)
-      dumps.push_back({head.substr(0, colon), head.substr(colon + 2), dumped.substr(end, next - end)});
-    at = next == std::string::npos ? next : next + 1;
-  }
-  return dumps;
-}
-
 /// "74 ConvertToUniformReg", or empty if the phases give the same all the way.
 std::string firstDifference(const std::vector<Dump>& left, const std::vector<Dump>& right,
                             const std::string& function) {
@@ -188,15 +190,9 @@ std::string firstDifference(const std::vector<Dump>& left, const std::vector<Dum
 } // namespace
 
 std::string diff(const DiffOptions& options) {
-  const Listings left = listingsOf(cubinOf(options.left, options.chip));
-  const Listings right = listingsOf(cubinOf(options.right, options.chip));
-  const auto hasPhases = [](const DiffSide& side) { return isPtx(side) && !isPtxas(side); };
-  const bool comparesPhases = hasPhases(options.left) && hasPhases(options.right);
-  std::vector<Dump> leftDumps, rightDumps;
-  if (comparesPhases) {
-    leftDumps = dumpsOf(options.left, options.chip);
-    rightDumps = dumpsOf(options.right, options.chip);
-  }
+  const CompiledSide leftSide = compile(options.left, options.chip), rightSide = compile(options.right, options.chip);
+  const Listings left = listingsOf(leftSide.cubin), right = listingsOf(rightSide.cubin);
+  const bool comparesPhases = !leftSide.dumps.empty() && !rightSide.dumps.empty();
   std::string out = fmt::format("left:  {}\nright: {}\n", titleOf(options.left), titleOf(options.right));
   bool isThere = false;
   for (const auto& [name, a] : left) {
@@ -210,7 +206,7 @@ std::string diff(const DiffOptions& options) {
     }
     out += figuresOf(a, b->second);
     if (comparesPhases)
-      if (const std::string phase = firstDifference(leftDumps, rightDumps, name); !phase.empty())
+      if (const std::string phase = firstDifference(leftSide.dumps, rightSide.dumps, name); !phase.empty())
         out += fmt::format("  first different after phase {}\n", phase);
     const bool isEqual =
         std::ranges::equal(a.rows, b->second.rows, {}, &encoder::ListingRow::word, &encoder::ListingRow::word);

@@ -84,13 +84,14 @@ ExitStatus runTune(const std::string& program, const CommandLine& line) {
   options.mostJobs = line.mostJobs;
   options.seed = line.seed;
   options.knobs = line.knobs;
+  options.options = line.options;
   options.program = program;
   options.atOnce = processesOf(line);
   options.tell = [](std::string_view text) { tools::print(stderr, fmt::format("{}\n", text)); };
   Store store(line.storePath);
   const Tuned tuned = tune(options, store);
-  tools::print(stderr, fmt::format("{}: {:.1f} -> {:.1f} ({:.3f}) in {} jobs\n", options.kernel, tuned.before,
-                                   tuned.after, tuned.after / tuned.before, tuned.jobs));
+  tools::print(stderr, fmt::format("{}: {:.1f} -> {:.1f} ({:.3f}) with {} settings, {} launches\n", options.kernel,
+                                   tuned.before, tuned.after, tuned.after / tuned.before, tuned.settings, tuned.jobs));
   for (const KnobGain& gain : tuned.gains)
     tools::print(stderr, fmt::format("  {:<40} {:.1f} without it\n", gain.setting, gain.without));
   writeOutput(line, knobFile(tuned, options));

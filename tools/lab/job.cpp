@@ -7,6 +7,7 @@
 #include <boost/uuid/name_generator_sha1.hpp>
 #include <boost/uuid/uuid_io.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <filesystem>
@@ -16,12 +17,6 @@ namespace orias::lab {
 using nlohmann::json;
 
 namespace {
-
-/// SHA-1, as the text of a UUID.
-std::string hashOf(std::string_view bytes) {
-  boost::uuids::name_generator_sha1 generator(boost::uuids::ns::oid());
-  return boost::uuids::to_string(generator(bytes.data(), bytes.size()));
-}
 
 /// Parts with their lengths in front, so that no two lists give the same text.
 void append(std::string& to, std::string_view part) {
@@ -36,6 +31,11 @@ void append(std::string& to, const std::vector<std::string>& parts) {
 
 } // namespace
 
+std::string hashOf(std::string_view bytes) {
+  boost::uuids::name_generator_sha1 generator(boost::uuids::ns::oid());
+  return boost::uuids::to_string(generator(bytes.data(), bytes.size()));
+}
+
 std::string_view assemblerName(Assembler assembler) {
   return assembler == Assembler::Orias ? "orias" : "ptxas";
 }
@@ -48,6 +48,7 @@ std::string writeJob(const Job& job) {
               {"options", job.options},
               {"knobs", job.knobs},
               {"disabled", job.disabled},
+              {"swapped", job.swapped},
               {"seconds", job.limits.seconds},
               {"megabytes", job.limits.megabytes},
               {"instructions", job.limits.instructions}}
@@ -64,6 +65,7 @@ Job parseJob(std::string_view text) {
   job.options = from.at("options").get<std::vector<std::string>>();
   job.knobs = from.at("knobs").get<std::vector<std::string>>();
   job.disabled = from.at("disabled").get<std::vector<std::string>>();
+  job.swapped = from.at("swapped").get<std::vector<std::string>>();
   job.limits = {from.at("seconds"), from.at("megabytes"), from.at("instructions")};
   return job;
 }
@@ -78,6 +80,7 @@ std::string jobId(const Job& job, std::string_view version) {
   append(all, job.options);
   append(all, job.knobs);
   append(all, job.disabled);
+  append(all, job.swapped);
   append(all, fmt::format("{} {} {}", job.limits.seconds, job.limits.megabytes, job.limits.instructions));
   return hashOf(all);
 }
@@ -90,6 +93,7 @@ std::string commandOf(const Job& job) {
     command += " --knob " + knob;
   for (const std::string& phase : job.disabled)
     command += " --disable-phase=" + phase;
+  if (!job.swapped.empty()) command += fmt::format(" --swap-phases={}", fmt::join(job.swapped, ","));
   return command + fmt::format(" '{}'", job.ptxFile);
 }
 

@@ -28,6 +28,7 @@ struct Job {
   std::vector<std::string> options;  ///< words of the command line that both assemblers take: "-O2"
   std::vector<std::string> knobs;    ///< "NAME=VALUE", by name
   std::vector<std::string> disabled; ///< phases that do not run
+  std::vector<std::string> swapped;  ///< two phases that run in each other's place; or empty
   Limits limits;
   friend bool operator==(const Job&, const Job&) = default;
 };
@@ -39,6 +40,9 @@ Job parseJob(std::string_view json);
 /// The name of a job's result: equal for equal bytes of the inputs, options, limits and programs (`version`), whatever
 /// the files are called. Throws orias::Error for files that cannot be read.
 std::string jobId(const Job& job, std::string_view version);
+
+/// SHA-1, as the text of a UUID.
+std::string hashOf(std::string_view bytes);
 
 /// The command line that repeats the compilation: "orias -arch=sm_90 -O3 --knob … kernel.ptx".
 std::string commandOf(const Job& job);

@@ -9,6 +9,7 @@
 #include "tools/orias/command_line.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ Assembled assembleWithOrias(const Job& job, const std::string& ptx, Measurement&
     words.insert(words.end(), {"--knob", knob});
   for (const std::string& phase : job.disabled)
     words.push_back("--disable-phase=" + phase);
+  if (!job.swapped.empty()) words.push_back(fmt::format("--swap-phases={}", fmt::join(job.swapped, ",")));
   words.push_back(job.ptxFile);
   const driver::CommandLine line = driver::parseCommandLine(words);
   const Input input{job.ptxFile, ptx};
@@ -76,6 +78,22 @@ Assembled assembleWithPtxas(const Job& job, const std::string& ptx, Measurement&
                                static_cast<unsigned>(function.code.size() / kInstructionBytes), function.code.size(),
                                function.staticSharedSize, function.frameSize, 0});
   return {{}, std::move(compiled.cubin)};
+}
+
+/// Equal for cubins that run alike. Notes and debug information do not count.
+std::string codeHash(std::span<const std::byte> cubin) {
+  std::string all;
+  const auto add = [&](std::span<const std::byte> bytes) {
+    all += fmt::format("{}:", bytes.size());
+    all.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  };
+  for (const cubin::Function& function : cubin::read(cubin).functions) {
+    all += fmt::format("{} {} {} {} {}:", function.name, function.registerCount, function.barrierCount,
+                       function.frameSize, function.staticSharedSize);
+    add(function.code);
+    add(function.constant2);
+  }
+  return hashOf(all);
 }
 
 double figure(const launch::RunResult& result, std::string_view name) {
@@ -134,6 +152,7 @@ Measurement measure(const Job& job) {
       return found;
     }
     found.state = State::Done;
+    found.code = codeHash(assembled.cubin);
     if (!job.launchFile.empty()) measureLaunch(job, ptx, assembled.cubin, found);
   } catch (const Error& error) {
     found.state = State::Refused;
@@ -161,9 +180,16 @@ std::string writeMeasurement(const Measurement& m) {
                          {"shared", f.sharedBytes},
                          {"frame", f.frameBytes},
                          {"spills", f.spillBytes}});
-  return json{{"state", stateName(m.state)},  {"message", m.message},        {"seconds", m.cpuSeconds},
-              {"kilobytes", m.peakKilobytes}, {"functions", functions},      {"executed", m.executed},
-              {"cycles", m.cycles},           {"full", m.fullMachineCycles}, {"warps", m.residentWarps}}
+  return json{{"state", stateName(m.state)},
+              {"message", m.message},
+              {"seconds", m.cpuSeconds},
+              {"kilobytes", m.peakKilobytes},
+              {"functions", functions},
+              {"executed", m.executed},
+              {"code", m.code},
+              {"cycles", m.cycles},
+              {"full", m.fullMachineCycles},
+              {"warps", m.residentWarps}}
       .dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -177,6 +203,7 @@ Measurement parseMeasurement(std::string_view text) {
   for (const json& f : from.at("functions"))
     m.functions.push_back({f.at("name"), f.at("kernel"), f.at("registers"), f.at("uniform"), f.at("barriers"),
                            f.at("instructions"), f.at("code"), f.at("shared"), f.at("frame"), f.at("spills")});
+  m.code = from.at("code");
   m.executed = from.at("executed");
   m.cycles = from.at("cycles");
   m.fullMachineCycles = from.at("full");

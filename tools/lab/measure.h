@@ -44,6 +44,7 @@ struct Measurement {
   double cpuSeconds = 0;           ///< processor time of the compilation
   std::uint64_t peakKilobytes = 0; ///< memory of the process when it had compiled; with ptxas: of ptxas
   std::vector<FunctionFigures> functions;
+  std::string code; ///< hash of the machine code and of what it needs; empty if there is none
   // Of the launch; 0 without one.
   double executed = 0;                      ///< warp instructions
   double cycles = 0, fullMachineCycles = 0; ///< estimates (tools/emulator/README.md)

@@ -2,6 +2,7 @@
 
 #include "orias/options.h"
 #include "phases/knobs.h"
+#include "phases/manager.h"
 #include "phases/module_phases.h"
 #include "phases/phase.h"
 #include "support/check.h"
@@ -146,13 +147,31 @@ std::vector<std::string> phasesOf(const JsonNode& node) {
   return named;
 }
 
+/// The pairs of "orders"; fails for phases that cannot change places.
+std::vector<std::pair<std::string, std::string>> pairsOf(const JsonNode& node) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  for (std::size_t i = 0; i < node.size(); ++i) {
+    const JsonNode pair = node.item(i);
+    if (pair.size() != 2) pair.fail("expected two phases");
+    pairs.emplace_back(pair.item(0).text(), pair.item(1).text());
+    try {
+      phases::PipelineOptions options;
+      options.swapped = {pairs.back().first, pairs.back().second};
+      const phases::PhaseManager checked(options);
+    } catch (const Error& error) {
+      pair.fail(error.what());
+    }
+  }
+  return pairs;
+}
+
 } // namespace
 
 Plan parsePlan(std::string_view text, const std::string& path) {
   const nlohmann::json json = launch::parseJson(text, path);
   const JsonNode root(json, path);
-  root.allowKeys(std::array<std::string_view, 9>{"$schema", "name", "kernels", "chips", "options", "knobs", "without",
-                                                 "ptxas", "limits"});
+  root.allowKeys(std::array<std::string_view, 10>{"$schema", "name", "kernels", "chips", "options", "knobs", "without",
+                                                  "orders", "ptxas", "limits"});
   Plan plan;
   plan.name = root.has("name") ? root.at("name").text() : fs::path(path).stem().string();
   readKernels(root.at("kernels"), fs::path(path).parent_path(), plan);
@@ -163,6 +182,7 @@ Plan parsePlan(std::string_view text, const std::string& path) {
   if (plan.options.empty()) plan.options.emplace_back();
   if (const auto knobs = root.find("knobs")) readKnobs(*knobs, plan);
   if (const auto without = root.find("without")) plan.leftOut = phasesOf(*without);
+  if (const auto orders = root.find("orders")) plan.swapped = pairsOf(*orders);
   if (const auto ptxas = root.find("ptxas")) plan.withPtxas = ptxas->boolean();
   if (const auto limits = root.find("limits")) readLimits(*limits, plan.limits);
   return plan;
@@ -229,7 +249,7 @@ std::vector<Job> expand(const Plan& plan) {
   for (const auto& [ptx, launch] : plan.kernels)
     for (const std::string& chip : plan.chips)
       for (const std::vector<std::string>& options : plan.options) {
-        Job job{Assembler::Orias, ptx, launch, chip, options, {}, {}, plan.limits};
+        Job job{Assembler::Orias, ptx, launch, chip, options, {}, {}, {}, plan.limits};
         for (const std::vector<std::string>& knobs : settings) {
           job.knobs = knobs;
           add(job);
@@ -240,6 +260,11 @@ std::vector<Job> expand(const Plan& plan) {
           add(job);
         }
         job.disabled.clear();
+        for (const auto& [first, second] : plan.swapped) {
+          job.swapped = {first, second};
+          add(job);
+        }
+        job.swapped.clear();
         if (!plan.withPtxas) continue;
         job.assembler = Assembler::Ptxas;
         add(job);

@@ -35,7 +35,8 @@ struct Plan {
   Search search = Search::OneAtATime;
   unsigned count = 0;
   std::uint64_t seed = 1;
-  std::vector<std::string> leftOut; ///< phases that are disabled, one in each job
+  std::vector<std::string> leftOut;                         ///< phases that are disabled, one in each job
+  std::vector<std::pair<std::string, std::string>> swapped; ///< phases that change places, a pair in each job
   bool withPtxas = false;
   Limits limits;
 };

@@ -1,6 +1,7 @@
 #include "tools/lab/store.h"
 
 #include "support/check.h"
+#include "tools/lab/export_query.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -11,7 +12,8 @@ namespace orias::lab {
 
 namespace {
 
-constexpr int kSchemaVersion = 1;
+constexpr int kSchemaVersion = 2;
+constexpr int kWithoutOrders = 1; ///< the schema before that
 constexpr int kBusyMilliseconds = 60'000;
 
 constexpr const char* kSchema = R"(
@@ -32,7 +34,9 @@ CREATE TABLE jobs (
   executed REAL,
   cycles REAL,
   full_cycles REAL,
-  warps REAL);
+  warps REAL,
+  swapped TEXT NOT NULL DEFAULT '',
+  code TEXT NOT NULL DEFAULT '');
 CREATE TABLE functions (
   job TEXT NOT NULL REFERENCES jobs(id),
   name TEXT NOT NULL,
@@ -51,6 +55,11 @@ CREATE TABLE plans (
   position INTEGER NOT NULL,
   job TEXT NOT NULL,
   PRIMARY KEY (plan, position));
+)";
+
+constexpr const char* kToSchema2 = R"(
+ALTER TABLE jobs ADD COLUMN swapped TEXT NOT NULL DEFAULT '';
+ALTER TABLE jobs ADD COLUMN code TEXT NOT NULL DEFAULT '';
 )";
 
 // Came after the first stores: an older one gets it when it is opened to be written.
@@ -144,11 +153,17 @@ Store::Store(const std::string& path, Mode mode) {
     Statement version(database_, "PRAGMA user_version");
     version.step();
     const std::int64_t found = version.integer(0);
-    if (found != 0 && found != kSchemaVersion)
+    const bool isOlder = found == kWithoutOrders && mode == Mode::ReadWrite;
+    if (found != 0 && found != kSchemaVersion && !isOlder)
       throw Error(fmt::format("store '{}' has schema {}, expected {}", path, found, kSchemaVersion));
     if (found == 0 && mode == Mode::ReadOnly) throw Error(fmt::format("'{}' is not a result store", path));
-    if (found == 0) execute(fmt::format("BEGIN;{}PRAGMA user_version={};COMMIT", kSchema, kSchemaVersion).c_str());
-    if (mode == Mode::ReadWrite) execute(kSoakTable);
+    if (found == 0 || isOlder)
+      execute(
+          fmt::format("BEGIN;{}PRAGMA user_version={};COMMIT", isOlder ? kToSchema2 : kSchema, kSchemaVersion).c_str());
+    if (mode == Mode::ReadWrite) {
+      execute(kSoakTable);
+      execute(fmt::format("CREATE VIEW IF NOT EXISTS results AS {}", kExportQuery).c_str());
+    }
   } catch (...) {
     sqlite3_close_v2(database_);
     throw;
@@ -168,8 +183,8 @@ void Store::execute(const char* sql) {
 }
 
 std::optional<Measurement> Store::find(const std::string& id) {
-  Statement job(database_, "SELECT state, message, seconds, kilobytes, executed, cycles, full_cycles, warps FROM jobs "
-                           "WHERE id = ?");
+  Statement job(database_, "SELECT state, message, seconds, kilobytes, executed, cycles, full_cycles, warps, code "
+                           "FROM jobs WHERE id = ?");
   if (!job.bind(id).step()) return std::nullopt;
   Measurement found;
   found.state = parseState(job.text(0));
@@ -180,6 +195,7 @@ std::optional<Measurement> Store::find(const std::string& id) {
   found.cycles = job.real(5);
   found.fullMachineCycles = job.real(6);
   found.residentWarps = job.real(7);
+  found.code = job.text(8);
   Statement functions(database_, "SELECT name, kernel, registers, uniform_registers, barriers, instructions, "
                                  "code_bytes, shared_bytes, frame_bytes, spill_bytes FROM functions WHERE job = ? "
                                  "ORDER BY rowid");
@@ -196,7 +212,7 @@ void Store::add(const std::string& id, const Job& job, std::string_view version,
   execute("BEGIN IMMEDIATE");
   try {
     Statement(database_, "DELETE FROM functions WHERE job = ?").bind(id).step();
-    Statement row(database_, "INSERT OR REPLACE INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
+    Statement row(database_, "INSERT OR REPLACE INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
     row.bind(id).bind(assemblerName(job.assembler)).bind(job.ptxFile).bind(job.launchFile).bind(job.chip);
     row.bind(listText(job.options)).bind(listText(job.knobs)).bind(listText(job.disabled)).bind(version);
     row.bind(stateName(found.state)).bind(found.message).bind(found.cpuSeconds);
@@ -204,7 +220,7 @@ void Store::add(const std::string& id, const Job& job, std::string_view version,
     const bool hasRun = found.executed > 0;
     for (const double figure : {found.executed, found.cycles, found.fullMachineCycles, found.residentWarps})
       hasRun ? row.bind(figure) : row.bindNull();
-    row.step();
+    row.bind(listText(job.swapped)).bind(found.code).step();
     for (const FunctionFigures& f : found.functions) {
       Statement each(database_, "INSERT OR REPLACE INTO functions VALUES (?,?,?,?,?,?,?,?,?,?,?)");
       each.bind(id).bind(f.name).bind(std::int64_t{f.isKernel});

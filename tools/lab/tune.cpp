@@ -1,6 +1,6 @@
 #include "tools/lab/tune.h"
 
-#include "phases/knobs.h"
+#include "phases/knob_use.h"
 #include "support/check.h"
 #include "tools/lab/job_processes.h"
 
@@ -18,32 +18,43 @@ namespace {
 
 constexpr std::size_t kPopulation = 32; ///< random settings at the start
 constexpr unsigned kMostChanges = 6;    ///< knobs that a random setting changes
+constexpr std::size_t kSettings = 8;    ///< compiled for each launch at most, if the number of launches is bounded
 constexpr double kLeastGain = 1e-9;
 constexpr double kRegistersFirst = 1e-9; ///< cycles decide between equal registers
 
-/// Knob and value, by name.
-using Setting = std::map<std::string, std::int64_t>;
+/// Values by the names of knobs; for options, which begin with a dash, the whole option by its name.
+using Setting = std::map<std::string, std::string>;
 
-/// Knobs that write text, or that give up speed to be simple, are of no use here.
-bool isSearched(const phases::KnobInfo& knob) {
-  if (knob.type == phases::KnobType::Text) return false;
-  const auto has = [&](std::string_view word) {
-    return knob.text.find(word) != std::string_view::npos || knob.name.find(word) != std::string_view::npos;
-  };
-  return !has("debugging") && !has("checker") && !has("dump") && !has("Dump") && !has("print") && !has("verify") &&
-         !has("Verify") && !knob.phase.starts_with('M');
+/// A knob or an option, and what it may be changed to.
+struct Choice {
+  std::string name;
+  std::vector<std::string> values;
+};
+
+bool isOption(std::string_view name) {
+  return name.starts_with('-');
 }
 
 /// Values worth a try: of a switch the other, of a number some around the default and the ends of its range.
-std::vector<std::int64_t> valuesOf(const phases::KnobInfo& knob) {
-  std::vector<std::int64_t> values;
+Choice choiceOf(const phases::KnobInfo& knob) {
+  Choice choice{std::string(knob.name), {}};
   const std::int64_t d = knob.defaultValue;
-  if (knob.type == phases::KnobType::Bool) return {1 - d};
-  for (const std::int64_t value : {d / 4, d / 2, d - 1, d + 1, d * 2, d * 4, knob.lowest, knob.highest}) {
-    const std::int64_t inRange = std::clamp(value, knob.lowest, knob.highest);
-    if (inRange != d && std::ranges::find(values, inRange) == values.end()) values.push_back(inRange);
-  }
-  return values;
+  const auto add = [&](std::int64_t value) {
+    const std::string text = std::to_string(value);
+    if (value != d && std::ranges::find(choice.values, text) == choice.values.end()) choice.values.push_back(text);
+  };
+  if (knob.type == phases::KnobType::Bool)
+    add(1 - d);
+  else
+    for (const std::int64_t value : {d / 4, d / 2, d - 1, d + 1, d * 2, d * 4, knob.lowest, knob.highest})
+      add(std::clamp(value, knob.lowest, knob.highest));
+  return choice;
+}
+
+/// "--maxrregcount" of "--maxrregcount=64", "-O" of "-O2".
+std::string optionName(const std::string& option) {
+  if (const std::size_t equals = option.find('='); equals != std::string::npos) return option.substr(0, equals);
+  return option.substr(0, option.find_last_not_of("0123456789") + 1);
 }
 
 class Tuner {
@@ -53,15 +64,21 @@ class Tuner {
         random_(options.seed), start_(Clock::now()) {
     for (const phases::KnobInfo& knob : phases::allKnobs()) {
       const bool isNamed = std::ranges::find(options.knobs, knob.name) != options.knobs.end();
-      if (options.knobs.empty() ? isSearched(knob) : isNamed) knobs_.push_back(&knob);
+      const bool isSearched = options.knobs.empty() && phases::useOf(knob) == phases::KnobUse::Tuning;
+      if (knob.type != phases::KnobType::Text && (isSearched || isNamed)) choices_.push_back(choiceOf(knob));
     }
     for (const std::string& name : options.knobs)
-      if (std::ranges::none_of(knobs_, [&](const phases::KnobInfo* knob) { return knob->name == name; }))
+      if (std::ranges::find(choices_, name, &Choice::name) == choices_.end())
         throw Error(fmt::format("'{}' is not a knob that tune can search", name));
+    for (const std::string& option : options.options) {
+      if (!isOption(option)) throw Error(fmt::format("'{}' is not an option", option));
+      const auto at = std::ranges::find(choices_, optionName(option), &Choice::name);
+      (at == choices_.end() ? choices_.emplace_back(Choice{optionName(option), {}}) : *at).values.push_back(option);
+    }
     for (const std::string& setting : options.job.knobs) {
       const std::size_t equals = setting.find('=');
       phases::Knobs().setFromText(setting); // throws for what is none
-      first_[setting.substr(0, equals)] = std::stoll(setting.substr(equals + 1));
+      first_[setting.substr(0, equals)] = setting.substr(equals + 1);
     }
   }
 
@@ -79,9 +96,10 @@ class Tuner {
       Setting without = best_.front().second;
       without.erase(name);
       tuned.gains.push_back({textOf(name, value), score(without)});
-      tuned.knobs.push_back(textOf(name, value));
+      (isOption(name) ? tuned.options : tuned.knobs).push_back(textOf(name, value));
     }
-    tuned.jobs = scores_.size();
+    tuned.settings = scores_.size();
+    tuned.jobs = byCode_.size();
     return tuned;
   }
 
@@ -90,66 +108,92 @@ class Tuner {
   using Scored = std::pair<double, Setting>;
   static constexpr double kNever = std::numeric_limits<double>::infinity();
 
-  static std::string textOf(const std::string& name, std::int64_t value) { return fmt::format("{}={}", name, value); }
+  static std::string textOf(const std::string& name, const std::string& value) {
+    return isOption(name) ? value : name + "=" + value;
+  }
 
   bool isOver() const {
-    if (options_.mostJobs != 0) return scores_.size() >= options_.mostJobs;
+    if (options_.mostJobs != 0)
+      return byCode_.size() >= options_.mostJobs || scores_.size() >= kSettings * options_.mostJobs;
     return std::chrono::duration<double>(Clock::now() - start_).count() >= options_.seconds;
   }
 
   void tell(std::string_view what, double score) const {
-    if (options_.tell) options_.tell(fmt::format("{}: {:.1f}, after {} jobs", what, score, scores_.size()));
+    if (options_.tell)
+      options_.tell(
+          fmt::format("{}: {:.1f}, after {} settings and {} launches", what, score, scores_.size(), byCode_.size()));
   }
 
   double score(const Setting& setting) { return scores({setting}).front(); }
 
-  /// Measures what is not known yet, several settings at a time.
-  std::vector<double> scores(const std::vector<Setting>& settings) {
-    std::vector<const Setting*> asked;
-    std::vector<Job> jobs;
+  Job jobOf(const Setting& setting) const {
+    Job job = options_.job;
+    job.knobs.clear();
+    for (const auto& [name, value] : setting)
+      (isOption(name) ? job.options : job.knobs).push_back(textOf(name, value));
+    return job;
+  }
+
+  /// Does jobs that the store does not have, several at a time.
+  std::vector<Measurement> measure(const std::vector<Job>& jobs) {
+    std::vector<Measurement> found(jobs.size());
     std::vector<std::string> ids;
-    const auto keep = [&](const Setting& setting, const Measurement& found) {
-      message_ = fmt::format("{} {}", stateName(found.state), found.message);
-      scores_[setting] = objectiveOf(found, options_);
-    };
-    for (const Setting& setting : settings) {
-      if (scores_.contains(setting)) continue;
-      Job job = options_.job;
-      job.knobs.clear();
-      for (const auto& [name, value] : setting)
-        job.knobs.push_back(textOf(name, value));
-      const std::string id = jobId(job, version_);
-      if (const auto known = store_.find(id)) {
-        keep(setting, *known);
-        continue;
-      }
-      if (std::ranges::find(ids, id) != ids.end()) continue;
-      asked.push_back(&setting);
-      jobs.push_back(std::move(job));
-      ids.push_back(id);
-    }
-    const JobProcesses::Done done = [&](std::size_t i, const Measurement& found) {
-      store_.add(ids[i], jobs[i], version_, found);
-      keep(*asked[i], found);
+    for (const Job& job : jobs)
+      ids.push_back(jobId(job, version_));
+    const JobProcesses::Done done = [&](std::size_t i, const Measurement& measured) {
+      store_.add(ids[i], jobs[i], version_, measured);
+      found[i] = measured;
     };
     for (std::size_t i = 0; i < jobs.size(); ++i)
-      processes_.start(i, jobs[i], done);
+      if (const auto known = store_.find(ids[i]))
+        found[i] = *known;
+      else
+        processes_.start(i, jobs[i], done);
     processes_.finish(done);
+    return found;
+  }
+
+  /// Compiles the settings that are new, and runs the code that is new.
+  std::vector<double> scores(const std::vector<Setting>& settings) {
+    std::vector<Setting> fresh;
+    std::vector<Job> compilations, launches;
+    for (const Setting& setting : settings) {
+      if (scores_.contains(setting) || std::ranges::find(fresh, setting) != fresh.end()) continue;
+      fresh.push_back(setting);
+      compilations.push_back(jobOf(setting));
+      compilations.back().launchFile.clear();
+    }
+    const std::vector<Measurement> compiled = measure(compilations);
+    std::vector<std::string> codes;
+    for (std::size_t i = 0; i < fresh.size(); ++i) {
+      const std::string& code = compiled[i].code;
+      if (compiled[i].state != State::Done) {
+        message_ = fmt::format("{} {}", stateName(compiled[i].state), compiled[i].message);
+      } else if (!byCode_.contains(code) && std::ranges::find(codes, code) == codes.end()) {
+        codes.push_back(code);
+        launches.push_back(jobOf(fresh[i]));
+      }
+    }
+    const std::vector<Measurement> launched = measure(launches);
+    for (std::size_t i = 0; i < launched.size(); ++i) {
+      message_ = fmt::format("{} {}", stateName(launched[i].state), launched[i].message);
+      byCode_[codes[i]] = objectiveOf(launched[i], options_);
+    }
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+      scores_[fresh[i]] = compiled[i].state == State::Done ? byCode_.at(compiled[i].code) : kNever;
     std::vector<double> all;
     for (const Setting& setting : settings)
       all.push_back(scores_.at(setting));
     return all;
   }
 
-  /// The setting with one knob changed: to a value, or back to its default.
+  /// The setting with one knob or option changed: to a value, or back to its default.
   Setting changed(Setting setting) {
-    const phases::KnobInfo& knob = *knobs_[random_() % knobs_.size()];
-    const std::string name(knob.name);
-    const std::vector<std::int64_t> values = valuesOf(knob);
-    if (values.empty() || (setting.contains(name) && random_() % 2 == 0))
-      setting.erase(name);
+    const Choice& choice = choices_[random_() % choices_.size()];
+    if (choice.values.empty() || (setting.contains(choice.name) && random_() % 2 == 0))
+      setting.erase(choice.name);
     else
-      setting[name] = values[random_() % values.size()];
+      setting[choice.name] = choice.values[random_() % choice.values.size()];
     return setting;
   }
 
@@ -166,7 +210,7 @@ class Tuner {
   }
 
   void searchRandomly() {
-    if (knobs_.empty()) return;
+    if (choices_.empty()) return;
     std::vector<Setting> settings;
     for (std::size_t i = 0; i < kPopulation; ++i) {
       Setting setting = first_;
@@ -185,29 +229,29 @@ class Tuner {
     }
   }
 
-  /// Each value of each knob, from the best setting, until none of them gains.
+  /// Each value of each knob and option, from the best setting, until none of them gains.
   void searchLocally() {
     for (bool gains = true; gains && !isOver();) {
       gains = false;
-      std::vector<const phases::KnobInfo*> order = knobs_;
+      std::vector<Choice> order = choices_;
       std::shuffle(order.begin(), order.end(), random_);
-      for (const phases::KnobInfo* knob : order) {
+      for (const Choice& choice : order) {
         if (isOver()) return;
         const double before = best_.front().first;
         std::vector<Setting> settings;
-        for (const std::int64_t value : valuesOf(*knob)) {
+        for (const std::string& value : choice.values) {
           settings.push_back(best_.front().second);
-          settings.back()[std::string(knob->name)] = value;
+          settings.back()[choice.name] = value;
         }
         keepBest(settings, 1);
         if (best_.front().first >= before - kLeastGain) continue;
         gains = true;
-        tell(knob->name, best_.front().first);
+        tell(choice.name, best_.front().first);
       }
     }
   }
 
-  /// Resets each knob whose default gives an equally good result.
+  /// Resets each knob and option whose default gives an equally good result.
   void putBack() {
     for (bool goes = true; goes;) {
       goes = false;
@@ -228,11 +272,12 @@ class Tuner {
   JobProcesses processes_;
   std::mt19937_64 random_;
   Clock::time_point start_;
-  std::vector<const phases::KnobInfo*> knobs_;
+  std::vector<Choice> choices_;
   Setting first_;
   std::map<Setting, double> scores_;
-  std::vector<Scored> best_; ///< the best first
-  std::string message_;      ///< of the last job
+  std::map<std::string, double> byCode_; ///< scores, by Measurement::code
+  std::vector<Scored> best_;             ///< the best first
+  std::string message_;                  ///< of the last job
 };
 
 } // namespace
@@ -256,6 +301,8 @@ Tuned tune(const TuneOptions& options, Store& store) {
 std::string knobFile(const Tuned& tuned, const TuneOptions& options) {
   std::string text = fmt::format("# {:.1f} instead of {:.1f}, on {}\n[{}]\n", tuned.after, tuned.before,
                                  options.job.chip, options.kernel);
+  for (const std::string& option : tuned.options)
+    text = fmt::format("# with the option {}, which a knob file cannot set\n", option) + text;
   for (const std::string& setting : tuned.knobs)
     text += setting + "\n";
   return text;

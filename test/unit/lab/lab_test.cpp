@@ -10,6 +10,7 @@
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
+#include <sqlite3.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -80,20 +81,21 @@ bool contains(const std::string& text, std::string_view part) {
 
 } // namespace
 
-TEST_CASE("a plan expands to the defaults, each value alone, phases left out, and ptxas") {
+TEST_CASE("a plan expands to the defaults, each value alone, phases left out, pairs swapped, and ptxas") {
   const Folder folder;
   const Plan plan = folder.plan(R"({"kernels": ["*.json"], "chips": ["sm_80", "sm_90"], "options": [["-O3"], ["-O1"]],
     "knobs": {"values": {"SchedReuse": [false], "PreSchedRegisterTarget": [32, 64]}}, "without": ["63"],
-    "ptxas": true})");
+    "orders": [["49", "50"]], "ptxas": true})");
   const std::vector<Job> jobs = expand(plan);
-  CHECK(jobs.size() == 2 * 2 * (1 + 3 + 1 + 1));
+  CHECK(jobs.size() == 2 * 2 * (1 + 3 + 1 + 1 + 1));
   CHECK(jobs[0].knobs.empty());
   CHECK(jobs[0].launchFile == folder.file("add.json"));
   CHECK(jobs[0].ptxFile == folder.file("add.ptx"));
   CHECK(jobs[1].knobs == std::vector<std::string>{"PreSchedRegisterTarget=32"});
   CHECK(jobs[3].knobs == std::vector<std::string>{"SchedReuse=0"});
   CHECK(jobs[4].disabled == std::vector<std::string>{"63"});
-  CHECK(jobs[5].assembler == Assembler::Ptxas);
+  CHECK(jobs[5].swapped == std::vector<std::string>{"49", "50"});
+  CHECK(jobs[6].assembler == Assembler::Ptxas);
 }
 
 TEST_CASE("a grid has each combination, a random search the same ones for a seed") {
@@ -119,6 +121,9 @@ TEST_CASE("errors of a plan say where they are") {
   CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "knobs": {"search": "random"}})"), "count"));
   CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "without": ["101"]})"), "without[0]")); // is needed
   CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "chip": ["sm_90"]})"), "chip"));
+  CHECK(
+      contains(errorOf(folder, R"({"kernels": ["add.ptx"], "orders": [["22", "29"]]})"), "orders[0]")); // 23 is needed
+  CHECK(contains(errorOf(folder, R"({"kernels": ["add.ptx"], "orders": [["22"]]})"), "two phases"));
 }
 
 TEST_CASE("results are known by the bytes of the inputs and by all options") {
@@ -140,6 +145,7 @@ TEST_CASE("results are known by the bytes of the inputs and by all options") {
   CHECK(differs([](Job& j) { j.options = {"-O1"}; }));
   CHECK(differs([](Job& j) { j.knobs = {"SchedReuse=0"}; }));
   CHECK(differs([](Job& j) { j.disabled = {"63"}; }));
+  CHECK(differs([](Job& j) { j.swapped = {"49", "50"}; }));
   CHECK(differs([](Job& j) { j.assembler = Assembler::Ptxas; }));
   CHECK(differs([](Job& j) { j.launchFile.clear(); }));
   folder.write("add.ptx", std::string(kPtx) + "// changed\n");
@@ -157,6 +163,13 @@ TEST_CASE("a job is measured, and a cubin that computes something else is found 
   REQUIRE(right.functions.size() == 1);
   CHECK(right.functions[0].registers > 2);
   CHECK(right.functions[0].codeBytes == right.functions[0].instructions * 16);
+  // Equal code has equal hashes, whatever the options were.
+  Job same = job, serial = job;
+  same.knobs = {"LoopUnrollMinGain=20"};
+  serial.knobs = {"SchedSerial=1"};
+  CHECK(right.code != "");
+  CHECK(measure(same).code == right.code);
+  CHECK(measure(serial).code != right.code);
 
   std::string other = kPtx;
   other.replace(other.find("%r, 5"), 5, "%r, 6");
@@ -280,6 +293,67 @@ TEST_CASE("results of job files are merged in any order, more than once, and wit
     doJob(id);
   CHECK(counts() == std::vector<std::size_t>{2, 2, 0});
   CHECK(store.query("SELECT count(*) FROM plans").rows[0][0] == "4");
+}
+
+TEST_CASE("a store of the first schema gets the columns that came later") {
+  const Folder folder;
+  const std::string path = folder.file("old.db");
+  sqlite3* database = nullptr;
+  REQUIRE(sqlite3_open(path.c_str(), &database) == SQLITE_OK);
+  const char* old =
+      "CREATE TABLE jobs (id TEXT PRIMARY KEY, assembler TEXT NOT NULL, ptx TEXT NOT NULL, launch TEXT NOT NULL, "
+      "chip TEXT NOT NULL, options TEXT NOT NULL, knobs TEXT NOT NULL, disabled TEXT NOT NULL, version TEXT "
+      "NOT NULL, state TEXT NOT NULL, message TEXT NOT NULL, seconds REAL NOT NULL, kilobytes INTEGER NOT "
+      "NULL, executed REAL, cycles REAL, full_cycles REAL, warps REAL);"
+      "CREATE TABLE functions (job TEXT, name TEXT, kernel INTEGER, registers INTEGER, uniform_registers "
+      "INTEGER, barriers INTEGER, instructions INTEGER, code_bytes INTEGER, shared_bytes INTEGER, frame_bytes "
+      "INTEGER, spill_bytes INTEGER, PRIMARY KEY (job, name));"
+      "CREATE TABLE plans (plan TEXT, position INTEGER, job TEXT, PRIMARY KEY (plan, position));"
+      "INSERT INTO jobs VALUES ('a','orias','k.ptx','','sm_90','','','','1','done','',1,1,1,2,3,4);"
+      "PRAGMA user_version=1;";
+  CHECK(sqlite3_exec(database, old, nullptr, nullptr, nullptr) == SQLITE_OK);
+  sqlite3_close(database);
+  Store store(path);
+  REQUIRE(store.find("a").has_value());
+  CHECK(store.find("a")->code == "");
+  store.add("b", folder.job(), "2", measure(folder.job()));
+  CHECK(store.find("b")->code != "");
+}
+
+TEST_CASE("results has the jobs that a plan asked for last, not those of earlier programs") {
+  const Folder folder;
+  Store store(folder.file("versions.db"));
+  Measurement found = measure(folder.job());
+  store.add("old", folder.job(), "1", found);
+  store.setPlan("p", std::vector<std::string>{"old"});
+  store.add("new", folder.job(), "2", found);
+  store.setPlan("p", std::vector<std::string>{"new"});
+  CHECK(store.query("SELECT count(*) FROM jobs").rows[0][0] == "2");
+  CHECK(store.query("SELECT count(*) FROM results").rows[0][0] == "1");
+}
+
+TEST_CASE("tuning searches knobs and options, and runs each code once") {
+  const Folder folder;
+  TuneOptions options;
+  options.job = folder.job();
+  options.kernel = "add";
+  options.mostJobs = 6;
+  options.knobs = {"SchedSerial", "LoopUnrollMinGain"};
+  options.options = {"-O1", "-O2", "--maxrregcount=32"};
+  options.program = ORIAS_LAB_PROGRAM;
+  Store store(":memory:");
+  const Tuned tuned = tune(options, store);
+  CHECK(tuned.after <= tuned.before);
+  CHECK(tuned.jobs < tuned.settings); // unrolling changes nothing in code without a loop
+  CHECK(store.query("SELECT count(DISTINCT options) > 1 FROM jobs").rows[0][0] == "1");
+  CHECK(
+      store.query("SELECT max(n) FROM (SELECT count(*) AS n FROM jobs WHERE launch != '' AND code != '' GROUP BY code)")
+          .rows[0][0] == "1");
+  options.options = {"O1"};
+  CHECK_THROWS_AS(tune(options, store), Error);
+  options.options.clear();
+  options.knobs = {"DumpRemat"}; // debugging knobs only by name
+  CHECK_NOTHROW(tune(options, store));
 }
 
 TEST_CASE("the objective of tuning counts only right results") {

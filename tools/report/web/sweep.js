@@ -11,7 +11,7 @@ const sweep = {};
 function readRows({columns, rows}) {
   return rows.map(row => {
     const result = Object.fromEntries(columns.map((name, i) => [name, row[i]]));
-    result.setting = result.assembler !== 'orias' ? result.assembler : [result.knobs, result.disabled && 'without ' + result.disabled].filter(Boolean).join(' ') || '';
+    result.setting = result.assembler !== 'orias' ? result.assembler : [result.knobs, result.disabled && 'without ' + result.disabled, result.swapped && 'swapped ' + result.swapped].filter(Boolean).join(' ') || '';
     return result;
   });
 }
@@ -125,7 +125,7 @@ function drawEffects() {
   }};
   chart('effect', {
     type: 'bar',
-    data: {labels: names, datasets: [{type: 'line', label: 'median', data: shown.map((effect, i) => ({x: effect.median, y: names[i]})), showLine: false, pointStyle: 'rectRot', pointRadius: 6, backgroundColor: () => color('text'), borderColor: () => color('back')}, bar('first to third quartile', 'low', 'high', 12, 's1'), bar('least to most', 'least', 'most', 2, 'dim')]},
+    data: {labels: names, datasets: [{type: 'line', label: 'median', data: shown.map((effect, i) => ({x: effect.median, y: names[i]})), showLine: false, pointStyle: 'rectRot', pointRadius: 6, backgroundColor: () => color('text'), borderColor: () => color('back')}, bar('first to third quartile', 'low', 'high', 12, 's1'), bar('minimum to maximum', 'least', 'most', 2, 'dim')]},
     options: {indexAxis: 'y', maintainAspectRatio: false, scales: {x: {title: {display: true, text: kMeasures[measure] + ', ratio to the defaults'}, grace: '5%'}, y: {ticks: {autoSkip: false}}}, plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: item => { const e = shown[item.dataIndex]; return `median ${e.median.toFixed(3)}, ${e.least.toFixed(3)} to ${e.most.toFixed(3)}; ${e.n} kernels`; }}}}},
     plugins: [one]
   });
@@ -162,7 +162,7 @@ function drawResults() {
 function showPlan() {
   const plan = byId('plan').value;
   sweep.rows = sweep.all.filter(row => row.plan === plan);
-  const jobs = new Set(sweep.rows.map(row => JSON.stringify([row.assembler, row.ptx, row.launch, row.chip, row.options, row.knobs, row.disabled])));
+  const jobs = new Set(sweep.rows.map(row => JSON.stringify([row.assembler, row.ptx, row.launch, row.chip, row.options, row.knobs, row.disabled, row.swapped])));
   const states = new Map();
   for (const row of sweep.rows) states.set(row.state, (states.get(row.state) || 0) + 1);
   const kernels = new Set(sweep.rows.map(row => row.ptx + ' ' + row.launch));
@@ -184,7 +184,7 @@ function showPlan() {
   sweep.all = readRows(sweep.document);
   byId('title').textContent = sweep.document.store;
   const number = (name, title, digits) => ({name, title, digits, isNumber: true});
-  sweep.effects = new Table('effects', [{name: 'setting'}, number('n', 'results'), number('mean', 'geometric mean', 4), number('least', 'least', 4), number('low', 'first quartile', 4), number('median', 'median', 4), number('high', 'third quartile', 4), number('most', 'most', 4), number('better', 'less'), number('worse', 'more'), number('failed', 'failed')], 'Settings', effect => {
+  sweep.effects = new Table('effects', [{name: 'setting'}, number('n', 'results'), number('mean', 'geometric mean', 4), number('least', 'minimum', 4), number('low', 'first quartile', 4), number('median', 'median', 4), number('high', 'third quartile', 4), number('most', 'maximum', 4), number('better', 'lower'), number('worse', 'higher'), number('failed', 'failed')], 'Settings', effect => {
     byId('filter').value = effect.setting;
     drawResults();
   });
