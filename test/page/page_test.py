@@ -171,7 +171,7 @@ class Pages(unittest.TestCase):
         self.open(self.histogram, "#at=0x370&tab=instruction")
         self.browser.settle()
         text = self.run_js("document.getElementById('tab-instruction').textContent")
-        for part in ("Control word", "executed", "made by", "Values before allocation", "scoreboard"):
+        for part in ("Control information", "executed", "created by", "Values before allocation", "scoreboard"):
             self.assertIn(part.lower(), text.lower())
         self.open(self.histogram, "#tab=registers")
         self.browser.settle()

@@ -52,28 +52,28 @@ class Details {
 
   control(i) {
     const {code, head} = this.kernel, [stall, yields, write, read, waits, reuse] = code.control[i], lines = [];
-    lines.push(`stalls for ${stall} cycle${stall === 1 ? '' : 's'}${yields ? ', and may give way to another warp' : ''}`);
+    lines.push(`stalls for ${stall} cycle${stall === 1 ? '' : 's'}${yields ? '; yields to another warp' : ''}`);
     const cause = this.kernel.stallOf.get(i);
-    if (cause) lines.push(el('span', {}, 'so that ', this.goTo(cause[2]), ' does not come too early after ', this.goTo(cause[1])));
-    if (write !== null) lines.push(`takes scoreboard ${write} until its result is there`);
-    if (read !== null) lines.push(`takes scoreboard ${read} until its sources have been read`);
+    if (cause) lines.push(el('span', {}, 'because ', this.goTo(cause[2]), ' must not issue earlier after ', this.goTo(cause[1])));
+    if (write !== null) lines.push(`sets scoreboard ${write} until its result is ready`);
+    if (read !== null) lines.push(`sets scoreboard ${read} until its sources have been read`);
     if (waits) lines.push(`waits for scoreboards ${[0, 1, 2, 3, 4, 5].filter(s => waits >> s & 1).join(', ')}`);
-    if (/[A-C]/.test(reuse)) lines.push(`keeps operand ${reuse.replace(/-/g, '')} for reuse`);
-    lines.push({u: 'the same in all lanes of a warp', v: 'varies between lanes', U: 'on the uniform datapath', ' ': 'it is not known whether lanes differ'}[code.lanes[i]]);
+    if (/[A-C]/.test(reuse)) lines.push(`keeps operand ${reuse.replace(/-/g, '')} in the reuse cache`);
+    lines.push({u: 'warp-uniform', v: 'divergent', U: 'computed on the uniform datapath', ' ': 'not known whether warp-uniform'}[code.lanes[i]]);
     const [r, ur, p, up] = code.live[i];
-    lines.push(`live behind it: ${r} R, ${ur} UR, ${p} P, ${up} UP`);
+    lines.push(`live after it: ${r} R, ${ur} UR, ${p} P, ${up} UP`);
     const run = head.run, ran = [];
     if (run && i < run.executed.length) {
-      ran.push(`executed ${count(run.executed[i])} times by warps, with ${count(run.executed[i] ? run.lanes[i] / run.executed[i] : 0)} lanes`);
-      ran.push(`waited ${count(run.scoreboardStalls[i])} cycles for scoreboards, ${count(run.barrierStalls[i])} for barriers; ${count(run.fixedStalls[i])} fixed`);
+      ran.push(`executed ${count(run.executed[i])} times by warps, on average with ${count(run.executed[i] ? run.lanes[i] / run.executed[i] : 0)} lanes`);
+      ran.push(`stalled ${count(run.scoreboardStalls[i])} cycles for scoreboards, ${count(run.barrierStalls[i])} for barriers, ${count(run.fixedStalls[i])} for stall counts`);
     }
-    return [...this.list('Control word', lines), ...this.list('In the launch', ran)];
+    return [...this.list('Control information', lines), ...this.list('In the launch', ran)];
   }
 
   waits(i) {
     const {code, waitsOf, waitedBy} = this.kernel;
     const item = (other, [, , board, isForSources]) => el('span', {}, `${board}: `, this.goTo(other), isForSources ? ' (its sources)' : '');
-    return [...this.list('Waits for', (waitsOf.get(i) || []).map(w => item(code.waits[w][1], code.waits[w]))), ...this.list('Is waited for by', (waitedBy.get(i) || []).map(w => item(code.waits[w][0], code.waits[w])))];
+    return [...this.list('Waits for', (waitsOf.get(i) || []).map(w => item(code.waits[w][1], code.waits[w]))), ...this.list('Waited for by', (waitedBy.get(i) || []).map(w => item(code.waits[w][0], code.waits[w])))];
   }
 
   origin(i) {
@@ -81,7 +81,7 @@ class Details {
     const phases = [...new Set(code.phases[i])].map((p, n) => {
       // What no phase has made comes from lowering, the last one before them.
       const index = n || p ? first + p : first - 1, state = states.findIndex(s => s.phase === index), phase = report.phases[index];
-      return el('span', {}, n ? 'changed by ' : 'made by ', state < 0 ? phase.number : el('button', {class: 'link', onclick: () => this.panes.showPhase(state)}, `${phase.number} ${phase.name}`.trim()));
+      return el('span', {}, n ? 'changed by ' : 'created by ', state < 0 ? phase.number : el('button', {class: 'link', onclick: () => this.panes.showPhase(state)}, `${phase.number} ${phase.name}`.trim()));
     });
     const place = this.kernel.placeOf(code.loc[i]);
     if (place) phases.push(`from ${this.kernel.input.sources[place.split(':')[0]].name}:${place.split(':')[1]}`);

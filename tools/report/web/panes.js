@@ -281,7 +281,7 @@ class Panes {
 
   laneOf(id) {
     const lane = id >= 0 && id !== null ? this.kernel.code.lanesById[id] || ' ' : ' ';
-    return el('span', {class: 'ori-lane' + (lane === 'u' ? ' uniform' : ''), title: lane === 'u' ? 'the same in all lanes of a warp' : lane === 'v' ? 'varies between lanes' : null}, lane);
+    return el('span', {class: 'ori-lane' + (lane === 'u' ? ' uniform' : ''), title: lane === 'u' ? 'warp-uniform' : lane === 'v' ? 'divergent' : null}, lane);
   }
 
   /// The text of a row; what differs from another one is marked.
@@ -423,11 +423,11 @@ class Panes {
     add('mark', ' ');
     if (this.heat) add('s-heat', byId('heat').value, byId('heat').value);
     add('s-at', 'at');
-    if (columns.arrows) add('s-arrows', '012345', 'a track for each scoreboard: ● takes it, ▼ waits for it');
+    if (columns.arrows) add('s-arrows', '012345', 'a track for each scoreboard: ● sets it, ▼ waits for it');
     if (columns.control) add('s-control', 'st y w r waits', 'stall cycles; yield; scoreboard of the result; of the sources; scoreboards waited for');
-    add('s-lane', 'l', 'u: the same in all lanes; v: varies; U: on the uniform datapath');
+    add('s-lane', 'l', 'u: warp-uniform; v: divergent; U: on the uniform datapath');
     add('s-text', 'instruction');
-    if (columns.live) add('s-live', '  R UR P', 'registers live behind the instruction');
+    if (columns.live) add('s-live', '  R UR P', 'registers live after the instruction');
     if (strip && strip.width) add('s-strip', Array.from({length: strip.width}, (_, i) => i % 10 === 0 ? file + i : '').reduce((text, name, i) => text.length > i ? text : text.padEnd(i) + name, ''), 'live registers: ^ written, v read, x both, : live');
     byId('sass-heading').replaceChildren(row);
   }
