@@ -6,9 +6,8 @@ target_include_directories(orias_options INTERFACE "${PROJECT_SOURCE_DIR}")
 target_compile_options(orias_options INTERFACE -Wall -Wextra $<$<AND:$<CXX_COMPILER_ID:GNU>,$<CONFIG:Release>>:-Wno-restrict>
                                                $<$<BOOL:${ORIAS_WERROR}>:-Werror>)
 if(ORIAS_SANITIZE)
-  target_compile_options(orias_options INTERFACE -fsanitize=address,undefined -fno-omit-frame-pointer
-                                                 -fno-sanitize-recover=all)
-  target_link_options(orias_options INTERFACE -fsanitize=address,undefined)
+  target_compile_options(orias_options INTERFACE -fsanitize=${ORIAS_SANITIZERS} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(orias_options INTERFACE -fsanitize=${ORIAS_SANITIZERS})
 endif()
 if(ORIAS_FUZZ)
   target_compile_options(orias_options INTERFACE -fsanitize=fuzzer-no-link,address,undefined -fno-omit-frame-pointer
