@@ -13,6 +13,7 @@
 #include "regalloc/function_abi.h"
 #include "regalloc/gap_choice.h"
 #include "regalloc/mend.h"
+#include "regalloc/moves.h"
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
@@ -202,6 +203,11 @@ class Allocator {
   }
 
   bool canSpill(File file) const { return file != File::B; }
+  /// Whether values may go from one register to another between instructions.
+  bool allowsMoves() const {
+    return !hasCalls_ && !isCallable(function_) && !hasQuadTextures_ && !changesCounts_ && !options_.singlePass &&
+           options_.namedWrites == nullptr && !hasAccumulators(function_);
+  }
 
   std::string allocateFile(File file) {
     const unsigned limit = limitOf(file);
@@ -231,6 +237,13 @@ class Allocator {
             keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
             return {};
           }
+          if (file == File::R && allowsMoves())
+            if (const auto moving = placeByMoves(webs, *code_, budget, placement)) {
+              keep(webs, placement, file);
+              insertMoves(function_, webs, ranges, *moving, state_, physical_);
+              code_.reset();
+              return {};
+            }
           ++crowdedPasses;
         }
         if (file == File::R && changesCounts_ && pass == 0 && !needsMore(webs, ranges)) {

@@ -34,6 +34,9 @@ class SlotOccupancy {
     }
     return false;
   }
+  bool isTaken(Point point) const {
+    return point / 64 < taken_.size() && (taken_[point / 64] >> (point & 63) & 1) != 0;
+  }
   void occupy(const Range& range);
   void release(const Range& range);
 

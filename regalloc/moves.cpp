@@ -1,0 +1,318 @@
+#include "regalloc/moves.h"
+
+#include "ori/function.h"
+#include "regalloc/life.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+namespace orias::regalloc {
+
+using ori::Instr;
+using ori::VRegId;
+
+namespace {
+
+/// Registers that are free for fewer points in between are not returned to: what is tried.
+constexpr Point kShortest[] = {16, 128, 1024};
+
+class MovePlacer {
+ public:
+  MovePlacer(const Webs& webs, const NumberedCode& code, const SlotBudget& budget, Placement& placement)
+      : webs_(webs), code_(code), finder_(code), budget_(budget), slots_(fixedSlots(budget)), placement_(placement) {
+    for (std::uint32_t id = 0; id < webs.all.size(); ++id)
+      if (placement.slotOf[id] != kNoSlot)
+        for (unsigned i = 0; i < webs.all[id].width; ++i)
+          slots_[placement.slotOf[id] + i].occupy(webs.all[id].components[i]);
+  }
+
+  std::optional<std::vector<MovingWeb>> run() {
+    std::vector<MovingWeb> moving;
+    for (const std::uint32_t id : placement_.failed) {
+      if (webs_.all[id].width != 1 || !isWhole(webs_.all[id])) return std::nullopt;
+      std::optional<MovingWeb> web = place(id);
+      if (!web) return std::nullopt;
+      moving.push_back(std::move(*web));
+    }
+    placement_.failed.clear();
+    return moving;
+  }
+
+ private:
+  /// A part of a life within one block.
+  struct Part {
+    Point start, end;
+    bool isFromBefore, isForBehind; ///< begins or ends with the block
+  };
+
+  /// Values that are there only where a guard is true cannot be copied by themselves.
+  bool isWhole(const Web& web) const {
+    for (const auto& [v, offset] : web.members)
+      for (const ori::Operand* o = code_.function().vreg(v).refs; o; o = o->nextRef)
+        if (o->isDef && o->owner->isGuarded() && !isLiveAt(web, 2 * code_.number(*o->owner))) return false;
+    return true;
+  }
+
+  bool isFree(std::uint32_t slot, Point point) const {
+    return !(slot < budget_.reserved.size() && budget_.reserved[slot]) && !slots_[slot].isTaken(point);
+  }
+
+  std::vector<Part> partsOf(const Web& web) const {
+    std::vector<Part> parts;
+    for (const Segment s : web.components[0].segments())
+      for (Point at = s.start; at < s.end;) {
+        const Segment block = finder_.pointsOf(code_.instr(at / 2)->block->id);
+        const Point end = std::min(s.end, block.end);
+        parts.push_back({at, end, at == block.start, end == block.end});
+        at = end;
+      }
+    return parts;
+  }
+
+  std::optional<MovingWeb> place(std::uint32_t id) {
+    const Web& web = webs_.all[id];
+    const std::vector<Part> parts = partsOf(web);
+    struct Candidate {
+      double cost;
+      std::uint32_t slot;
+    };
+    std::vector<Candidate> candidates;
+    for (std::uint32_t slot = 0; slot < budget_.limit; ++slot)
+      if (const std::optional<double> cost = costAt(parts, slot)) candidates.push_back({*cost, slot});
+    std::ranges::stable_sort(candidates, {}, &Candidate::cost);
+    if (candidates.size() > kMostTried) candidates.resize(kMostTried);
+    std::optional<MovingWeb> best;
+    double lowest = 0;
+    std::uint32_t home = kNoSlot;
+    for (const Candidate& candidate : candidates)
+      for (const Point shortest : kShortest) {
+        shortest_ = shortest;
+        std::vector<Stay> stays;
+        if (!stay(parts, candidate.slot, stays)) continue;
+        const double cost = costOf(stays);
+        if (best && cost >= lowest) continue;
+        lowest = cost;
+        home = candidate.slot;
+        best = MovingWeb{id, std::move(stays)};
+      }
+    shortest_ = kShortest[0];
+    if (best) commit(web, home, best->stays);
+    return best;
+  }
+
+  /// The weight of the copies, taking it that each stay is entered and left by one.
+  double costOf(const std::vector<Stay>& stays) const {
+    double cost = 0;
+    for (std::size_t i = 0; i < stays.size(); ++i) {
+      const bool isNextTo = i != 0 && stays[i - 1].end == stays[i].start;
+      cost += (isNextTo ? 1 : 2) * weightOf(*code_.instr(stays[i].start / 2));
+    }
+    return cost;
+  }
+
+  /// Calls f(start, end) for each stretch of the part in which the register is somebody else's, with what has to go
+  /// with it. False if the part begins or ends in one where it must not.
+  template <typename F> bool forEachConflict(const Part& part, std::uint32_t slot, F&& f) const {
+    const Point first = part.isFromBefore ? part.start + 2 : part.start;
+    for (Point point = part.start; point < std::min(first + 1, part.end); ++point)
+      if (part.isFromBefore && !isFree(slot, point)) return false;
+    Point start = part.end, end = part.end; // the stretch at hand; none yet
+    bool isOpen = false;
+    for (Point point = part.start; point < part.end; ++point) {
+      if (isFree(slot, point)) continue;
+      if (isOpen && point > end + shortest_) {
+        f(start, end);
+        isOpen = false;
+      }
+      if (!isOpen) start = std::max(part.start, point & ~Point{1});
+      isOpen = true;
+      // The register is free before the copy that comes back writes it.
+      end = (point + 3) & ~Point{1};
+    }
+    if (!isOpen) return true;
+    if (end >= part.end) {
+      if (part.isForBehind) return false;
+      end = part.end;
+    }
+    f(start, end);
+    return true;
+  }
+
+  std::optional<double> costAt(const std::vector<Part>& parts, std::uint32_t slot) const {
+    double cost = 0;
+    for (const Part& part : parts) {
+      const double weight = weightOf(*code_.instr(part.start / 2));
+      const bool isPossible = forEachConflict(
+          part, slot, [&](Point start, Point end) { cost += ((start != part.start) + (end != part.end)) * weight; });
+      if (!isPossible) return std::nullopt;
+    }
+    return cost;
+  }
+
+  /// Finds registers for the stretches in which `slot` is taken.
+  bool stay(const std::vector<Part>& parts, std::uint32_t slot, std::vector<Stay>& stays) const {
+    for (const Part& part : parts) {
+      bool isPlaced = true;
+      if (!forEachConflict(part, slot,
+                           [&](Point start, Point end) { isPlaced = isPlaced && cover(part, start, end, stays); }) ||
+          !isPlaced)
+        return false;
+    }
+    return true;
+  }
+
+  /// Goes from one register to the next, each time to the one that is free longest.
+  bool cover(const Part& part, Point start, Point end, std::vector<Stay>& stays) const {
+    for (Point at = start; at < end;) {
+      Stay best{at, at, 0};
+      for (std::uint32_t slot = 0; slot < budget_.limit; ++slot) {
+        // Nobody leaves it where the copy writes it.
+        if (!isFree(slot, at == part.start ? at : at - 1)) continue;
+        Point until = at;
+        while (until < end && isFree(slot, until))
+          ++until;
+        if (until < end) until &= ~Point{1};
+        if (until > best.end) best = {at, until, slot};
+      }
+      if (best.end == at) return false;
+      at = best.end;
+      stays.push_back(best);
+    }
+    return true;
+  }
+
+  void commit(const Web& web, std::uint32_t slot, const std::vector<Stay>& stays) {
+    placement_.slotOf[static_cast<std::size_t>(&web - webs_.all.data())] = slot;
+    placement_.used = std::max(placement_.used, slot + 1);
+    // Copies before one instruction come in any order: what one writes must not be what another one reads, so that a
+    // register is taken a point before its copy.
+    const auto occupy = [&](std::uint32_t where, Point start, Point end, bool isCopied) {
+      if (start >= end) return;
+      Range range;
+      range.add({start - (isCopied ? 1 : 0), end});
+      slots_[where].occupy(range);
+    };
+    auto next = stays.begin();
+    for (const Segment s : web.components[0].segments()) {
+      Point at = s.start;
+      for (; next != stays.end() && next->start < s.end; ++next) {
+        occupy(slot, at, next->start, at != s.start);
+        occupy(next->slot, next->start, next->end, next->start != s.start);
+        placement_.used = std::max(placement_.used, next->slot + 1);
+        at = next->end;
+      }
+      occupy(slot, at, s.end, at != s.start);
+    }
+  }
+
+  static constexpr std::size_t kMostTried = 12;
+  Point shortest_ = kShortest[0];
+
+  const Webs& webs_;
+  const NumberedCode& code_;
+  LifeFinder finder_;
+  const SlotBudget& budget_;
+  std::vector<SlotOccupancy> slots_;
+  Placement& placement_;
+};
+
+} // namespace
+
+std::optional<std::vector<MovingWeb>> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+                                                   Placement& placement) {
+  return MovePlacer(webs, code, budget, placement).run();
+}
+
+namespace {
+
+/// Gives the stays of webs names of their own.
+class MoveInserter {
+ public:
+  MoveInserter(ori::Function& function, const LiveRanges& ranges, SpillState& state,
+               std::vector<std::uint32_t>& physical)
+      : function_(function), ranges_(ranges), state_(state), physical_(physical) {}
+
+  void run(const Web& web, const std::vector<Stay>& stays) {
+    for (const auto& [v, offset] : web.members) {
+      std::vector<VRegId> names;
+      for (const Stay& stay : stays)
+        names.push_back(nameOf(v, stay));
+      rename(v, stays, names);
+      for (std::size_t i = 0; i < stays.size(); ++i) {
+        const bool isNextTo = i != 0 && stays[i - 1].end == stays[i].start;
+        if (passes(v, stays[i].start)) copy(stays[i].start, names[i], isNextTo ? names[i - 1] : v);
+        const bool isLast = i + 1 == stays.size() || stays[i + 1].start != stays[i].end;
+        if (isLast && passes(v, stays[i].end)) copy(stays[i].end, v, names[i]);
+      }
+    }
+  }
+
+ private:
+  /// kNoId where the register is not live at all.
+  VRegId nameOf(VRegId v, const Stay& stay) {
+    Range range;
+    range.add({stay.start, stay.end});
+    if (!ranges_.component(v, 0).overlaps(range)) return ori::kNoId;
+    const VRegId name = function_.newVReg(isa::File::R);
+    state_.grow(function_);
+    state_.assignment.standsFor[name] = state_.assignment.standsFor[v];
+    state_.assignment.partOf[name] = state_.assignment.partOf[v];
+    physical_.resize(function_.vregCount(), ~0u);
+    physical_[name] = stay.slot;
+    return name;
+  }
+
+  void rename(VRegId v, const std::vector<Stay>& stays, const std::vector<VRegId>& names) {
+    struct Named {
+      Instr* instr;
+      unsigned index;
+      VRegId name;
+    };
+    std::vector<Named> all;
+    for (const ori::Operand* o = function_.vreg(v).refs; o; o = o->nextRef) {
+      if (!ranges_.isNumbered(*o->owner)) continue; // a copy that has been put in for another member
+      const Point point = o->isDef ? ranges_.defPoint(*o->owner) : ranges_.usePoint(*o->owner);
+      for (std::size_t i = 0; i < stays.size(); ++i)
+        if (stays[i].start <= point && point < stays[i].end)
+          all.push_back({o->owner, static_cast<unsigned>(o - &o->owner->op_(0)), names[i]});
+    }
+    for (const Named& n : all) {
+      isa::Operand operand = n.instr->op_(n.index).value();
+      operand.reg = n.name;
+      if (n.instr->op_(n.index).isDef)
+        function_.moveResult(n.instr, n.index, operand);
+      else
+        function_.setOperand(n.instr, n.index, operand);
+    }
+  }
+
+  /// Whether the register is live before and behind a place inside a block.
+  bool passes(VRegId v, Point point) const {
+    const Range& range = ranges_.component(v, 0);
+    return point % 2 == 0 && point != 0 && range.contains(point - 1) && range.contains(point) &&
+           ranges_.instrAt(point - 1)->block == ranges_.instrAt(point)->block;
+  }
+
+  void copy(Point point, VRegId to, VRegId from) {
+    Instr* instr = function_.create(ori::Op::COPY, std::array{function_.use(to), function_.use(from)});
+    function_.insertBefore(ranges_.instrAt(point), instr);
+    state_.assignment.spillMoves[instr->id] = {SpillMove::Kind::Move, 0, 1};
+  }
+
+  ori::Function& function_;
+  const LiveRanges& ranges_;
+  SpillState& state_;
+  std::vector<std::uint32_t>& physical_;
+};
+
+} // namespace
+
+void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges,
+                 const std::vector<MovingWeb>& moving, SpillState& state, std::vector<std::uint32_t>& physical) {
+  MoveInserter inserter(function, ranges, state, physical);
+  for (const MovingWeb& web : moving)
+    inserter.run(webs.all[web.web], web.stays);
+}
+
+} // namespace orias::regalloc

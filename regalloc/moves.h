@@ -1,0 +1,36 @@
+#pragma once
+
+#include "regalloc/slots.h"
+#include "regalloc/spill.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace orias::regalloc {
+
+/// A part of a web's life, within one block, in which it has another register than elsewhere.
+struct Stay {
+  Point start = 0, end = 0;
+  std::uint32_t slot = 0;
+};
+
+/// A web that changes registers: it is in the one that the placement gives it, except during its stays, which are in
+/// order.
+struct MovingWeb {
+  std::uint32_t web = 0;
+  std::vector<Stay> stays;
+};
+
+/// Places the webs without a register where the pressure is within the limit: each point has free registers then, and a
+/// web may go from one to another by a copy. It keeps its register where it passes from one block to another; of the
+/// registers that are free there, it gets the one that it must leave least often. For file R, webs of one register.
+/// Nothing if a web does not find its place; otherwise `placement` is complete.
+std::optional<std::vector<MovingWeb>> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+                                                   Placement& placement);
+
+/// Inserts the copies, and gives each stay a virtual register of its own in `physical`.
+void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges,
+                 const std::vector<MovingWeb>& moving, SpillState& state, std::vector<std::uint32_t>& physical);
+
+} // namespace orias::regalloc
