@@ -18,14 +18,18 @@ using Wide = unsigned __int128;
 struct Layout {
   unsigned exponentBits, fractionBits, unused;
   bool hasInfinity;
+  bool hasNan = true;
 
   constexpr int bias() const { return (1 << (exponentBits - 1)) - 1; }
   constexpr int minExponent() const { return 1 - bias(); }
+  /// Numbers with greater ones are beyond the range, whatever their fraction.
+  constexpr int maxExponent() const { return bias() + 1; }
   constexpr Bits fractionMask() const { return (Bits{1} << fractionBits) - 1; }
   constexpr Bits exponentMask() const { return (Bits{1} << exponentBits) - 1; }
   constexpr Bits sign() const { return Bits{1} << (exponentBits + fractionBits); }
   /// The magnitude above all finite ones.
   constexpr Bits beyond() const {
+    if (!hasNan) return sign();
     return hasInfinity ? exponentMask() << fractionBits : exponentMask() << fractionBits | fractionMask();
   }
 };
@@ -37,6 +41,10 @@ constexpr Layout layoutOf(Format format) {
   case Format::TF32: return {8, 10, 13, true};
   case Format::E4M3: return {4, 3, 0, false};
   case Format::E5M2: return {5, 2, 0, true};
+  case Format::E2M1: return {2, 1, 0, false, false};
+  case Format::E2M3: return {2, 3, 0, false, false};
+  case Format::E3M2: return {3, 2, 0, false, false};
+  case Format::UE8M0: return {8, 0, 0, false};
   case Format::F32: return {8, 23, 0, true};
   case Format::F64: break;
   }
@@ -67,6 +75,10 @@ Number finite(bool negative, int exponent, Wide significand) {
 
 Number unpack(Format format, Bits bits) {
   const Layout layout = layoutOf(format);
+  if (format == Format::UE8M0) {
+    if (bits == 0xff) return {Kind::Nan, false, 0, 0};
+    return finite(false, static_cast<int>(bits) - 127, Wide{1} << 127);
+  }
   bits >>= layout.unused;
   const bool negative = (bits & layout.sign()) != 0;
   const Bits magnitude = bits & (layout.sign() - 1);
@@ -97,15 +109,32 @@ Wide roundShift(Wide value, int shift, bool negative, Rounding rounding) {
   return kept + (up ? 1 : 0);
 }
 
+/// The exponent of a number, as cuda_fp8.hpp has it: its sign does not matter, zero is the least power of two.
+Bits packExponent(const Number& n, Rounding rounding, Overflow overflow) {
+  constexpr int kBias = 127;
+  constexpr Bits kNan = 0xff, kGreatest = 0xfe;
+  if (n.kind == Kind::Nan) return kNan;
+  Bits exponent = kNan;
+  if (n.kind == Kind::Zero || (n.kind == Kind::Finite && n.exponent < -kBias)) {
+    exponent = 0;
+  } else if (n.kind == Kind::Finite && n.exponent <= kBias) {
+    exponent = static_cast<Bits>(n.exponent + kBias);
+    const bool hasFraction = n.significand != Wide{1} << 127;
+    if (rounding == Rounding::Up && hasFraction) ++exponent;
+  }
+  return exponent == kNan && overflow == Overflow::Finite ? kGreatest : exponent;
+}
+
 /// A number in a format, rounded.
 Bits pack(Format format, const Number& n, Rounding rounding, Overflow overflow = Overflow::Round) {
+  if (format == Format::UE8M0) return packExponent(n, rounding, overflow);
   const Layout layout = layoutOf(format);
   const Bits sign = n.negative ? layout.sign() : 0;
   if (n.kind == Kind::Nan) return canonicalNan(format);
   if (n.kind == Kind::Zero) return sign << layout.unused;
   const bool isFiniteOnly = overflow == Overflow::Finite;
   Bits magnitude = layout.beyond();
-  if (n.kind == Kind::Finite && n.exponent <= layout.bias() + 1) {
+  if (n.kind == Kind::Finite && n.exponent <= layout.maxExponent()) {
     const int below = n.exponent < layout.minExponent() ? layout.minExponent() - n.exponent : 0;
     const Wide kept =
         roundShift(n.significand, 127 - static_cast<int>(layout.fractionBits) + below, n.negative, rounding);
@@ -116,7 +145,7 @@ Bits pack(Format format, const Number& n, Rounding rounding, Overflow overflow =
   if (magnitude >= layout.beyond()) {
     const bool towardZero =
         rounding == Rounding::TowardZero || rounding == (n.negative ? Rounding::Up : Rounding::Down);
-    const bool staysFinite = isFiniteOnly || (n.kind == Kind::Finite && towardZero);
+    const bool staysFinite = isFiniteOnly || !layout.hasNan || (n.kind == Kind::Finite && towardZero);
     magnitude = staysFinite ? layout.beyond() - 1 : layout.beyond();
   }
   return (sign | magnitude) << layout.unused;
@@ -233,6 +262,10 @@ Bits canonicalNan(Format format) {
   case Format::BF16: return 0x7fff;
   case Format::E4M3:
   case Format::E5M2: return 0x7f;
+  case Format::E2M1: return 0x7;
+  case Format::E2M3:
+  case Format::E3M2: return 0x1f;
+  case Format::UE8M0: return 0xff;
   case Format::F64: return 0xfff8000000000000;
   case Format::TF32:
   case Format::F32: break;
@@ -268,7 +301,7 @@ Bits sqrt(Format format, Bits a, Rounding rounding) {
 Bits convert(Format to, Format from, Bits value, Rounding rounding, Overflow overflow) {
   const Layout source = layoutOf(from), target = layoutOf(to);
   // A NaN of 8 bits loses its sign and payload (observed on an H100).
-  const bool hasEightBits = from == Format::E4M3 || from == Format::E5M2;
+  const bool hasEightBits = from == Format::E4M3 || from == Format::E5M2 || from == Format::UE8M0 || !source.hasNan;
   if (!hasEightBits && target.fractionBits > source.fractionBits && target.exponentBits >= source.exponentBits &&
       isNan(from, value)) {
     const Bits payload = value >> source.unused & source.fractionMask();

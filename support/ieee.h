@@ -18,8 +18,9 @@ namespace orias::ieee {
 enum class Rounding : std::uint8_t { NearestEven, Down, Up, TowardZero, NearestAway };
 
 /// Formats; a value is held in the low bits of a word. TF32 stands in 32 bits, of which the low 13 are zero when made
-/// and ignored when read. E4M3 has no infinity.
-enum class Format : std::uint8_t { F16, BF16, TF32, E4M3, E5M2, F32, F64 };
+/// and ignored when read. E4M3 has no infinity; E2M1, E2M3 and E3M2 have no NaN either: one becomes the greatest
+/// number. UE8M0 is a power of two, 2^-127 for 0, without a sign, and NaN.
+enum class Format : std::uint8_t { F16, BF16, TF32, E4M3, E5M2, F32, F64, E2M1, E2M3, E3M2, UE8M0 };
 using Bits = std::uint64_t;
 
 /// What a conversion to a narrower format gives for values beyond its range, infinities included: infinity (or the

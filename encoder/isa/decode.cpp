@@ -66,7 +66,7 @@ bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
   case Enc::Gpr: reg(File::R); break;
   case Enc::Ugpr:
     reg(File::UR);
-    if (raw == lowMask(f.width)) o.reg = kURZ;
+    if (raw == lowMask(f.width + f.width2)) o.reg = kURZ;
     break;
   case Enc::Pred: reg(File::P); break;
   case Enc::Upred: reg(File::UP); break;

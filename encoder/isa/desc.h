@@ -68,7 +68,11 @@ enum class Style : std::uint8_t {
 };
 
 /// Operands that share brackets: `desc[UR4][R2.64+UR6+0x10]`, `c[0x0][R3+0x10]`, `gdesc[UR4]`.
-enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank, MatrixDescriptor };
+/// `tmem[UR4+0x10]`. Of the last two, what is written behind belongs to the brackets, not to the register in them.
+enum class Bracket : std::uint8_t { None, Address, Address2, Descriptor, Bank, MatrixDescriptor, TensorMemory };
+constexpr bool hasSuffixBehind(Bracket bracket) {
+  return bracket == Bracket::MatrixDescriptor || bracket == Bracket::TensorMemory;
+}
 
 struct SlotText {
   Style style = Style::Hex;
@@ -77,6 +81,8 @@ struct SlotText {
   bool omitPrinted = false; ///< never written
   bool glued = false;       ///< follows the operand before it after a space, without a comma
   bool twice = false;       ///< written twice: two fields of one register
+  bool opens = false;       ///< begins brackets of its own, behind others of that kind
+  bool isPair = false;      ///< of two registers, the second in brackets that begin with `after`: `[UR6], [UR7]`
   std::string_view after;   ///< literal text behind a register
   std::string_view before;  ///< literal text in front, with its separator
 };

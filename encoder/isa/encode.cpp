@@ -47,7 +47,7 @@ const char* mismatch(const FieldEnc& f, const Operand& o, bool kindOnly = false)
     if (f.kind != encOf(o.file) && !(f.kind == Enc::PredInverted && o.file == File::P) &&
         !(f.kind == Enc::UpredInverted && o.file == File::UP))
       return "a register of this file is not allowed here";
-    if (!kindOnly && !o.isVirtual() && !fitsRegister(o, f.width)) return "the register index is too high";
+    if (!kindOnly && !o.isVirtual() && !fitsRegister(o, f.width + f.width2)) return "the register index is too high";
     break;
   case Operand::Kind::Imm:
   case Operand::Kind::Frame:

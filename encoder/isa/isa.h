@@ -71,7 +71,11 @@ enum class WidthRule : std::uint8_t {
   Box,            ///< by Mod::Geometry of a tensor copy: the coordinates of a box
   BoxAt,          ///< likewise, behind an address in shared memory
   BoxAtBarrier,   ///< likewise, behind an address and a barrier in shared memory
-  MacroType       ///< by Mod::MacroType of a pseudo instruction
+  MacroType,      ///< by Mod::MacroType of a pseudo instruction
+  PairA,          ///< by Mod::Sub of FFMA2 and others: two words, or one word twice
+  PairB,          ///< by Mod::Sub2
+  PairC,          ///< by Mod::Sub3
+  TensorColumns   ///< by Mod::Geometry and Mod::Size of LDTM and STTM
 };
 
 struct SlotDesc {

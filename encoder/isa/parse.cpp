@@ -153,7 +153,7 @@ class RowParser {
         if (bracket != Bracket::Descriptor) return false;
       }
       unsigned end = i;
-      while (end < d_.slotCount && d_.texts[end].bracket == bracket)
+      while (end < d_.slotCount && d_.texts[end].bracket == bracket && (end == i || !d_.texts[end].opens))
         ++end;
       groupSeen_ = group(i, end);
       if (!groupSeen_) {
@@ -218,7 +218,7 @@ class RowParser {
   }
 
   bool group(unsigned begin, unsigned end) {
-    static constexpr std::string_view kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc["};
+    static constexpr std::string_view kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc[", "tmem["};
     if (!c_.take(kOpen[static_cast<unsigned>(d_.texts[begin].bracket)])) return false;
     for (unsigned i = begin; i < end; ++i) {
       inst_.operands[i] = d_.defaults[i];
@@ -234,7 +234,12 @@ class RowParser {
       if (!taken) return false;
     } while (c_.take("+"));
     if (!c_.take("]")) return false;
-    if (d_.texts[begin].bracket == Bracket::MatrixDescriptor) suffixes(begin);
+    if (d_.texts[begin].isPair) {
+      Operand second;
+      if (!c_.take(",") || !c_.take(d_.texts[begin].after) || !takeRegister(c_, second) || !c_.take("]")) return false;
+      if (second.file != inst_.operands[begin].file || second.reg != inst_.operands[begin].reg + 1) return false;
+    }
+    if (hasSuffixBehind(d_.texts[begin].bracket)) suffixes(begin);
     return true;
   }
 
@@ -254,14 +259,15 @@ class RowParser {
       }
     }
     if (!o.isReg(File::R)) half(o);
+    if (bars && !o.isReg(File::R)) suffixes(slot);
     if (bars && !c_.take("|")) return false;
     if (minus) o.flags |= Operand::kNeg;
     if (inverted) o.flags |= Operand::kNot;
     if (bars) o.flags |= Operand::kAbs;
     if (sd.width == WidthRule::Address) c_.take(".64");
     if (c_.takeWord(".reuse")) o.flags |= Operand::kReuse;
-    if (!c_.take(d_.texts[slot].after)) return false;
-    if (d_.texts[slot].bracket != Bracket::MatrixDescriptor) suffixes(slot);
+    if (!d_.texts[slot].isPair && !c_.take(d_.texts[slot].after)) return false;
+    if (!hasSuffixBehind(d_.texts[slot].bracket) && !(bars && !o.isReg(File::R))) suffixes(slot);
     half(o);
     o.width = static_cast<std::uint8_t>(operandWidth(inst_, slot));
     if (o.isImm() || o.kind == Operand::Kind::Label) o.width = 1;

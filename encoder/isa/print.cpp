@@ -153,12 +153,14 @@ struct Printer {
     }
     // The half of what is no R stands inside the bars.
     if (!o.isReg(File::R)) half(o);
+    const bool suffixInside = o.abs() && !o.isReg(File::R);
+    if (suffixInside) suffixes(slot);
     if (o.abs()) s += '|';
     if (is64BitAddress(slot)) s += ".64";
     // Of operands that textures read late nvdisasm does not write it.
     if (o.reuse() && (!d.slots[slot].readLate || d.latencyClass == LatencyClass::Dmma)) s += ".reuse";
-    s += d.texts[slot].after;
-    if (d.texts[slot].bracket != Bracket::MatrixDescriptor) suffixes(slot);
+    if (!d.texts[slot].isPair) s += d.texts[slot].after;
+    if (!hasSuffixBehind(d.texts[slot].bracket) && !suffixInside) suffixes(slot);
     if (o.isReg(File::R)) half(o);
   }
 
@@ -184,9 +186,9 @@ struct Printer {
   /// Prints the slots from `slot` on that share its brackets; returns the next one.
   unsigned bracketed(unsigned slot) {
     const Bracket bracket = d.texts[slot].bracket;
-    static constexpr const char* kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc["};
+    static constexpr const char* kOpen[] = {"", "[", "[", "desc[", "c[", "gdesc[", "tmem["};
     unsigned end = slot;
-    while (end < d.slotCount && d.texts[end].bracket == bracket)
+    while (end < d.slotCount && d.texts[end].bracket == bracket && (end == slot || !d.texts[end].opens))
       ++end;
     s += kOpen[static_cast<unsigned>(bracket)];
     bool any = false;
@@ -198,7 +200,13 @@ struct Printer {
     }
     if (!any) one(slot);
     s += ']';
-    if (bracket == Bracket::MatrixDescriptor) suffixes(slot);
+    if (d.texts[slot].isPair) {
+      s += ", ";
+      s += d.texts[slot].after;
+      registerName(s, Operand::physical(operand(slot).file, operand(slot).reg + 1));
+      s += ']';
+    }
+    if (hasSuffixBehind(bracket)) suffixes(slot);
     return end;
   }
 

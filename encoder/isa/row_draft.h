@@ -97,7 +97,7 @@ struct Draft {
   }
   /// Uniform registers have 8 bits from sm_100 on.
   constexpr FieldEnc ofFormat(FieldEnc field) const {
-    if (is100() && field.kind == Enc::Ugpr) field.width = 8;
+    if (is100() && field.kind == Enc::Ugpr && field.width2 == 0) field.width = 8;
     return field;
   }
   constexpr void expandAlu(const AluForms& a);
@@ -146,10 +146,15 @@ constexpr void Draft::expandAlu(const AluForms& a) {
     others(b, 4, 5, 6, false);
     others(c, 2, 0, 0, true);
     break;
+  case Shape::BCNoImm:
+    others(b, 0, 5, 6, false);
+    others(c, 0, 3, 7, true);
+    break;
   case Shape::BNoImm: others(b, 0, 5, 6, false); break;
   case Shape::B:
   case Shape::UB: others(b, 4, 5, 6, false); break;
   case Shape::BatC: others(b, 2, 3, 7, false); break;
+  case Shape::BatCNoImm: others(b, 0, 3, 7, false); break;
   case Shape::C:
   case Shape::UC: others(c, 2, 3, 7, true); break;
   case Shape::RrrOnly: break;
@@ -203,7 +208,9 @@ constexpr InstrDesc Draft::finish() {
     Slot& s = slots[i];
     if (s.alu != AluPos::None) {
       s.field = aluField(s, s.alu, s.desc.file == File::UR ? Enc::Ugpr : Enc::Gpr);
-      if (s.alu == AluPos::B && aluCount != 0 && alu[0].shape == Shape::BatC) s.field.reuse = 124;
+      if (s.alu == AluPos::B && aluCount != 0 && (alu[0].shape == Shape::BatC || alu[0].shape == Shape::BatCNoImm) &&
+          !s.noReuse)
+        s.field.reuse = 124;
     }
     d.slots[i] = s.desc;
     d.fields[i] = ofFormat(s.field);

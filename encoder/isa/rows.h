@@ -20,16 +20,18 @@ namespace orias::isa::rows {
 
 /// The forms of an arithmetic instruction: which of its slots may be something else than R, and where the rest goes.
 enum class Shape : std::uint8_t {
-  BC,     ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
-  BCur,   ///< as BC, but C is no immediate
-  BCimm,  ///< as BC, but C is R or an immediate
-  B,      ///< B only
-  BNoImm, ///< B only, and no immediate
-  BatC,   ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
-  C,      ///< two sources, the second stands in C's bits (DADD)
-  UBC,    ///< uniform datapath: UR, or an immediate in B or C
-  UB,     ///< uniform datapath, B only
-  UC,     ///< uniform datapath, B is the second source, C as in UBC
+  BC,        ///< B or C may be an immediate, constant or UR; B moves to C's bits when C is the one
+  BCur,      ///< as BC, but C is no immediate
+  BCimm,     ///< as BC, but C is R or an immediate
+  B,         ///< B only
+  BNoImm,    ///< B only, and no immediate
+  BCNoImm,   ///< B or C may be a constant or UR
+  BatCNoImm, ///< as BatC without immediates
+  BatC,      ///< two sources, the second is B; its other forms and its reuse bit are those of C (FADD)
+  C,         ///< two sources, the second stands in C's bits (DADD)
+  UBC,       ///< uniform datapath: UR, or an immediate in B or C
+  UB,        ///< uniform datapath, B only
+  UC,        ///< uniform datapath, B is the second source, C as in UBC
   RrrOnly
 };
 
@@ -185,6 +187,12 @@ struct Slot {
     s.noReuse = true;
     return s;
   }
+  /// Read past the operand cache.
+  constexpr Slot uncached() const {
+    Slot s = *this;
+    s.noReuse = true;
+    return s;
+  }
   constexpr Slot fp16C() const {
     Slot s = *this;
     s.fp16Bits = true;
@@ -239,6 +247,19 @@ struct Slot {
     s.text.glued = true;
     return s;
   }
+  /// In brackets of its own, where the slot before has such brackets, too.
+  constexpr Slot opens() const {
+    Slot s = *this;
+    s.text.opens = true;
+    return s;
+  }
+  /// A pair, of which the second register is written in brackets of its own.
+  constexpr Slot andSecond(std::string_view open) const {
+    Slot s = two();
+    s.text.isPair = true;
+    s.text.after = open;
+    return s;
+  }
   constexpr Slot before(std::string_view text) const {
     Slot s = *this;
     s.text.before = text;
@@ -285,6 +306,10 @@ constexpr FieldEnc ugpr(unsigned pos) {
 constexpr FieldEnc uimm(unsigned pos, unsigned width) {
   return bits(Enc::UImm, pos, width);
 }
+/// In units of 32 bytes.
+constexpr FieldEnc scaledOffset(unsigned pos, unsigned width) {
+  return bits(Enc::SImm, pos, width, 5);
+}
 constexpr FieldEnc simm(unsigned pos, unsigned width) {
   return bits(Enc::SImm, pos, width);
 }
@@ -296,6 +321,14 @@ constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned sc
   return f;
 }
 
+/// B of FFMA2 where a number stands in its place.
+constexpr FieldEnc pairFactorInC() {
+  FieldEnc f = gpr(64);
+  f.neg = 75;
+  f.abs = 74;
+  f.reuse = 123;
+  return f;
+}
 /// A slot's field when its operand is of `kind` and stands at position `at` of the arithmetic scheme.
 constexpr FieldEnc aluField(const Slot& slot, AluPos at, Enc kind) {
   if (kind == Enc::UImm) return uimm(32, 32);

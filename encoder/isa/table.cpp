@@ -192,6 +192,21 @@ unsigned registersOfSurfaceAtom(unsigned type) {
 constexpr std::array<std::uint16_t, 18> kIntegerGmmaColumns{8,   16,  24,  32,  48,  64,  80,  96,  112,
                                                             128, 144, 160, 176, 192, 208, 224, 240, 256};
 
+/// A box is named by its corner; four rows of a tensor (GATHER4, SCATTER4) by a column and the rows.
+unsigned boxCoordinates(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
+  const InstrDesc& d = desc(op);
+  for (const Mod kind : {Mod::Sub, Mod::Sub3})
+    if (const int index = d.modIndex(kind); index >= 0) {
+      const std::string_view name = d.mods[static_cast<std::size_t>(index)].name(mods[static_cast<std::size_t>(index)]);
+      if (name.starts_with("GATHER4") || name.starts_with("SCATTER4")) return 5;
+    }
+  return getMod(op, mods, Mod::Geometry) + 1u;
+}
+
+constexpr unsigned kOneWord = 2; ///< of the words of a pair: one for both
+/// Registers of LDTM and STTM with the least count, by Mod::Geometry.
+constexpr std::array<std::uint8_t, 8> kTensorRegisters{2, 4, 1, 1, 1, 1, 0, 0};
+
 unsigned registersOfMacroType(MacroType type) {
   switch (type) {
   case MacroType::U64:
@@ -249,9 +264,13 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::SurfAtom: return registersOfSurfaceAtom(value(Mod::AtomType));
   case WidthRule::GmmaInt: return kIntegerGmmaColumns[value(Mod::Geometry) / 3 % kIntegerGmmaColumns.size()] / 2u;
   case WidthRule::GmmaBit: return kIntegerGmmaColumns[value(Mod::Geometry) % kIntegerGmmaColumns.size()] / 2u;
-  case WidthRule::Box: return value(Mod::Geometry) + 1u;
-  case WidthRule::BoxAt: return value(Mod::Geometry) + 2u;
-  case WidthRule::BoxAtBarrier: return value(Mod::Geometry) + 3u;
+  case WidthRule::Box: return boxCoordinates(op, mods);
+  case WidthRule::BoxAt: return boxCoordinates(op, mods) + 1u;
+  case WidthRule::BoxAtBarrier: return boxCoordinates(op, mods) + 2u;
+  case WidthRule::PairA: return value(Mod::Sub) % 4 == kOneWord ? 1 : 2;
+  case WidthRule::PairB: return value(Mod::Sub2) % 4 == kOneWord ? 1 : 2;
+  case WidthRule::PairC: return value(Mod::Sub3) % 4 == kOneWord ? 1 : 2;
+  case WidthRule::TensorColumns: return kTensorRegisters[value(Mod::Geometry)] << value(Mod::Size);
   case WidthRule::GmmaC: return (value(Mod::Geometry) % 32 + 1) * (value(Mod::DstFmt) != 0 ? 4 : 2);
   case WidthRule::MacroType: return registersOfMacroType(static_cast<MacroType>(value(Mod::MacroType)));
   }

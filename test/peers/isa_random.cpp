@@ -52,7 +52,7 @@ class Generator {
       else if (!o.isNone() && !o.isZeroReg())
         return;
     }
-    if (offset) offset->imm &= 0x7fffff;
+    if (offset && offset->imm < 0) offset->imm = 0;
   }
 
   /// Nor has it an address of no register and a uniform one, or a register that is zero for the threads of a barrier,
@@ -97,7 +97,7 @@ class Generator {
       }
       if (below(8) == 0) value = 0;
       if (below(8) == 0) value = 1;
-      o = Operand::immediate(static_cast<std::int32_t>(value));
+      o = Operand::immediate(static_cast<std::int32_t>(value * (std::int64_t{1} << f.scale)));
       break;
     }
     case Enc::Const:

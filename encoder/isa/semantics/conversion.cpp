@@ -232,9 +232,82 @@ void f2fpUnpack(const Inst& inst, LaneValues& values) {
   lane.set(0, half(8) << 16 | half(0));
 }
 
+namespace {
+
+ieee::Overflow overflowOf(const Lane& lane) {
+  return lane.mod(Mod::Sat) != 0 ? ieee::Overflow::Finite : ieee::Overflow::Round;
+}
+
+/// What is kept of the last slot, above a pair of 8 bits each.
+std::uint32_t keptAbove(const Lane& lane, unsigned slot) {
+  return lane.raw(slot) >> (lane.mod(Mod::Byte) != 0 ? 16 : 0) << 16;
+}
+
+/// Two numbers of `bits` bits each as halves.
+void unpackPair(Lane& lane, Format from, Format to, std::uint32_t pair, unsigned bits) {
+  const auto half = [&](unsigned shift) {
+    const Bits v = ieee::convert(to, from, pair >> shift & ((1u << bits) - 1));
+    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
+  };
+  lane.set(0, half(bits) << 16 | half(0));
+}
+
+} // namespace
+
+void f2fpNarrow(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  constexpr unsigned kE2m1 = 3, kE2m3 = 6;
+  const unsigned format = lane.mod(Mod::DstFmt);
+  const Format to = format == kE2m1 ? Format::E2M1 : format == kE2m3 ? Format::E2M3 : Format::E3M2;
+  const auto number = [&](unsigned slot) {
+    const Bits v =
+        ieee::convert(to, Format::F32, lane.number(slot, Format::F32), Rounding::NearestEven, ieee::Overflow::Finite);
+    return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
+  };
+  if (to == Format::E2M1)
+    lane.set(0, lane.raw(3) << 8 | number(1) << 4 | number(2));
+  else
+    lane.set(0, keptAbove(lane, 3) | number(1) << 8 | number(2));
+}
+
+void f2fpExponent(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const auto number = [&](unsigned slot) {
+    return static_cast<std::uint32_t>(
+        ieee::convert(Format::UE8M0, Format::F32, lane.number(slot, Format::F32), lane.rounding(), overflowOf(lane)));
+  };
+  lane.set(0, keptAbove(lane, 3) | number(1) << 8 | number(2));
+}
+
+void f2fpExponentOfHalves(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const auto number = [&](std::uint32_t half) {
+    return static_cast<std::uint32_t>(
+        ieee::convert(Format::UE8M0, Format::BF16, half & 0xffff, lane.rounding(), overflowOf(lane)));
+  };
+  lane.set(0, keptAbove(lane, 2) | number(lane.raw(1) >> 16) << 8 | number(lane.raw(1)));
+}
+
+void f2fpUnpackE2m1(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  unpackPair(lane, Format::E2M1, Format::F16, lane.raw(1) >> 8 * lane.mod(Mod::Byte), 4);
+}
+
+void f2fpUnpackNarrow(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Format from = lane.mod(Mod::SrcFmt) != 0 ? Format::E3M2 : Format::E2M3;
+  unpackPair(lane, from, Format::F16, lane.raw(1) >> 16 * lane.mod(Mod::Byte), 8);
+}
+
+void f2fpUnpackExponent(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  unpackPair(lane, Format::UE8M0, Format::BF16, lane.raw(1) >> 16 * lane.mod(Mod::Byte), 8);
+}
+
 void f2fpTf32(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  const Bits v = ieee::convert(Format::TF32, Format::F32, lane.number(1, Format::F32), lane.rounding());
+  const Bits v =
+      ieee::convert(Format::TF32, Format::F32, lane.number(1, Format::F32), lane.rounding(), overflowOf(lane));
   lane.set(0, static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(Format::TF32, v) : v));
 }
 

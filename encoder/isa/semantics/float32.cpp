@@ -63,6 +63,79 @@ void ffma(const Inst& inst, LaneValues& values) {
   lane.setF32(0, sum, flush, saturates);
 }
 
+namespace {
+
+/// One of the two numbers of a source: its words, swapped, or one word for both.
+float ofPair(const Lane& lane, unsigned slot, unsigned word, Mod words, bool flush) {
+  constexpr unsigned kLowHigh = 1, kOneWord = 2;
+  const Operand& o = lane.operand(slot);
+  const unsigned order = o.isImm() ? kOneWord : lane.mod(words);
+  if (order > kOneWord) refuse(lane.inst(), "NP");
+  const unsigned index = order == kOneWord ? 0 : order == kLowHigh ? 1 - word : word;
+  Bits bits = lane.value(slot).w[index];
+  if (o.abs()) bits &= 0x7fffffff;
+  if (o.neg()) bits ^= 0x80000000;
+  return ieee::floatOf(flush ? ieee::flush(Format::F32, bits) : bits);
+}
+
+template <typename Compute> void setPair(Lane& lane, bool flush, Compute compute) {
+  std::uint64_t both = 0;
+  for (unsigned word = 0; word < 2; ++word) {
+    const float result = compute(word);
+    both |= ieee::bitsOf(flush ? ieee::flush(result) : result) << 32 * word;
+  }
+  lane.set64(0, both);
+}
+
+/// f16 or bf16, of the low or the high half of a register.
+float mixedFactor(const Lane& lane, unsigned slot, Mod part) {
+  const Operand& o = lane.operand(slot);
+  Bits bits = lane.raw(slot) >> (lane.mod(part) != 0 ? 16 : 0) & 0xffff;
+  if (o.abs()) bits &= 0x7fff;
+  if (o.neg()) bits ^= 0x8000;
+  return ieee::floatOf(ieee::convert(Format::F32, lane.mod(Mod::Bf16) != 0 ? Format::BF16 : Format::F16, bits));
+}
+
+} // namespace
+
+void fadd2(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  setPair(lane, flush, [&](unsigned word) {
+    return ieee::add(ofPair(lane, 1, word, Mod::Sub, flush), ofPair(lane, 2, word, Mod::Sub2, flush), lane.rounding());
+  });
+}
+
+void fmul2(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  setPair(lane, flush, [&](unsigned word) {
+    return ieee::mul(ofPair(lane, 1, word, Mod::Sub, flush), ofPair(lane, 2, word, Mod::Sub2, flush), lane.rounding());
+  });
+}
+
+void ffma2(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool flush = flushes(lane);
+  setPair(lane, flush, [&](unsigned word) {
+    const float a = ofPair(lane, 1, word, Mod::Sub, flush), b = ofPair(lane, 2, word, Mod::Sub2, flush);
+    const float c = ofPair(lane, 3, word, Mod::Sub3, flush);
+    return isZeroProduct(lane, a, b) ? ieee::add(0.0f, c, lane.rounding()) : ieee::fma(a, b, c, lane.rounding());
+  });
+}
+
+void fhadd(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  lane.setF32(0, ieee::add(mixedFactor(lane, 1, Mod::Sub), lane.f32(2, false), lane.rounding()), false,
+              lane.mod(Mod::Sat) != 0);
+}
+
+void fhfma(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const float a = mixedFactor(lane, 1, Mod::Sub), b = mixedFactor(lane, 2, Mod::Sub2);
+  lane.setF32(0, ieee::fma(a, b, lane.f32(3, false), lane.rounding()), false, lane.mod(Mod::Sat) != 0);
+}
+
 void fmnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const bool flush = flushes(lane), nanWins = lane.mod(Mod::Nan) != 0;

@@ -203,6 +203,87 @@ void qmma16832(const Inst& inst, WarpValues& warp) {
   multiplyByteFloats(inst, warp, 32);
 }
 
+namespace {
+
+/// Formats by the modifiers of QMMA on sm_120. Elements of fewer than eight bits stand in bytes of their own.
+Format narrowFormat(const Inst& inst, Mod kind) {
+  constexpr std::array<Format, 6> kFormats{Format::E4M3, Format::E5M2, Format::E5M2,
+                                           Format::E3M2, Format::E2M3, Format::E2M1};
+  const unsigned value = getMod(inst, kind);
+  if (value >= kFormats.size() || value == 2) refuse(inst, "a format that is not known");
+  return kFormats[value];
+}
+
+/// The low bits of an element in a byte of its own: numbers of four bits stand two bits higher than those of six and
+/// eight.
+double narrowValue(Format format, Bits byte) {
+  return valueOf(format, format == Format::E2M1 ? byte >> 2 & 0xf : byte);
+}
+
+void multiplyNarrow(const Inst& inst, WarpValues& warp, unsigned depth) {
+  const Format formatA = narrowFormat(inst, Mod::Type), formatB = narrowFormat(inst, Mod::Sub);
+  const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
+  multiply(inst, warp, {16, depth, 8}, sumFormat == Format::F32 ? 32 : 16,
+           [&](const Row& a, const Row& b, Bits c) -> Bits {
+             double sum = 0;
+             for (unsigned k = 0; k < depth; ++k)
+               sum += narrowValue(formatA, a[k]) * narrowValue(formatB, b[k]);
+             return rounded(sumFormat, sum + valueOf(sumFormat, c));
+           });
+}
+
+/// The scale that belongs to `group` of a row of A or a column of B: a byte of the register of one lane of four. The
+/// number tells which byte and which lane (bits 0 and 2 for A, 3 and 5 for B: observed in ptxas' code for the operands
+/// of mma).
+double scaleAt(const WarpValues& warp, unsigned slot, unsigned line, unsigned group, Format format) {
+  enum : unsigned { kScalesOfA = 4, kScalesOfB = 5, kScaleSelector = 6 };
+  const std::uint32_t selector = warp.lane[0][kScaleSelector].w[0];
+  const bool ofA = slot == kScalesOfA;
+  const unsigned byte = selector >> (ofA ? 0 : 3) & 3, thread = selector >> (ofA ? 2 : 5) & (ofA ? 1 : 3);
+  // A: of the four lanes that hold rows r and r + 8, two by two, the even one for r, the odd one for r + 8.
+  const unsigned lane = ofA ? line % 8 * 4 + 2 * thread + line / 8 : line * 4 + thread;
+  const Bits scale = warp.lane[lane][slot].w[0] >> 8 * (byte + group) & 0xff;
+  return valueOf(format, format == Format::E4M3 ? scale & 0x7f : scale); // UE4M3 has no sign
+}
+
+void multiplyScaled(const Inst& inst, WarpValues& warp, unsigned depth, unsigned bits, unsigned groups, Format scales,
+                    Format formatA, Format formatB) {
+  if (warp.active != ~0u) refuse(inst, "lanes missing");
+  const Shape shape{16, depth, bits};
+  for (unsigned row = 0; row < shape.rows; ++row)
+    for (unsigned column = 0; column < kColumns; ++column) {
+      double sum = 0;
+      for (unsigned group = 0; group < groups; ++group) {
+        double part = 0;
+        for (unsigned k = group * depth / groups; k < (group + 1) * depth / groups; ++k) {
+          const Bits a = read(warp, kA, placeInA(shape, row, k), bits),
+                     b = read(warp, kB, placeInB(shape, k, column), bits);
+          part +=
+              bits == 8 ? narrowValue(formatA, a) * narrowValue(formatB, b) : valueOf(formatA, a) * valueOf(formatB, b);
+        }
+        sum += part * scaleAt(warp, 4, row, group, scales) * scaleAt(warp, 5, column, group, scales);
+      }
+      const Place at = placeInC(row, column);
+      write(warp, at, 32, rounded(Format::F32, sum + valueOf(Format::F32, read(warp, kC, at, 32))));
+    }
+}
+
+} // namespace
+
+void qmmaNarrow16816(const Inst& inst, WarpValues& warp) {
+  multiplyNarrow(inst, warp, 16);
+}
+void qmmaNarrow16832(const Inst& inst, WarpValues& warp) {
+  multiplyNarrow(inst, warp, 32);
+}
+void qmmaScaled16832(const Inst& inst, WarpValues& warp) {
+  multiplyScaled(inst, warp, 32, 8, 1, Format::UE8M0, narrowFormat(inst, Mod::Type), narrowFormat(inst, Mod::Sub));
+}
+void ommaScaled16864(const Inst& inst, WarpValues& warp) {
+  const bool byFour = getMod(inst, Mod::Func) == 1;
+  multiplyScaled(inst, warp, 64, 4, byFour ? 4 : 2, byFour ? Format::E4M3 : Format::UE8M0, Format::E2M1, Format::E2M1);
+}
+
 void hmmaSp1688(const Inst& inst, WarpValues& warp) {
   if (halfFormat(inst) != Format::TF32) refuse(inst, "elements of 16 bits");
   multiplyHalf(inst, warp, 8, true);
