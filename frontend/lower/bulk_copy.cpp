@@ -4,6 +4,8 @@
 
 #include "frontend/lower/bulk_copy.h"
 
+#include "encoder/isa/codec.h"
+
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/sync.h"
@@ -68,7 +70,9 @@ class Copy {
   /// The policy for L2, where the form has one: the last operand.
   IsaOperand policy(const Instruction& i, const Form& form) {
     if (!form.has(Mod::L2CacheHint)) return {};
-    return pair(f_.sourceReg(f_.operands(i).back(), Type::B64));
+    const auto operands = f_.operands(i);
+    return pair(
+        f_.sourceReg(operands[operands.size() - (form.has(Mod::CpMask) ? 2 : 1)], Type::B64)); // before the mask
   }
   void emit(IsaOp op, std::initializer_list<IsaOperand> operands, std::span<const ModValue> mods) {
     const std::vector<IsaOperand> given(operands);
@@ -177,11 +181,16 @@ bool isImage(const Form& form) {
   return mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
 }
 
-/// Only tiles and images exist on sm_90.
+bool isFourRows(const Form& form) {
+  const Mod mode = form.get(Slot::LoadMode);
+  return mode == Mod::TileGather4 || mode == Mod::TileScatter4;
+}
+
+/// Tiles, images, and four rows. With .cta_group::1 the barrier is the CTA's own, as without.
 bool isKnownMode(FunctionLowering& f, const Form& form) {
   const Mod mode = form.get(Slot::LoadMode);
-  const bool isKnown =
-      (mode == Mod::None || mode == Mod::Tile || isImage(form)) && form.get(Slot::CtaGroup) == Mod::None;
+  const bool isKnown = (mode == Mod::None || mode == Mod::Tile || isImage(form) || isFourRows(form)) &&
+                       form.get(Slot::CtaGroup) != Mod::CtaGroup2;
   if (!isKnown) f.unsupported(std::string(f.opcodeText()));
   return isKnown;
 }
@@ -192,10 +201,6 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
   auto ops = f.operands(i);
   const bool reduces = form.op == Op::CpReduceAsyncBulk, toShared = form.space() == StateSpace::Shared;
   const bool fromGlobal = form.space2() == StateSpace::Global;
-  if (form.has(Mod::CpMask)) {
-    f.unsupported(std::string(f.opcodeText()));
-    return;
-  }
   ori::Block* join = f.beginUnguarded();
   Copy copy(f);
   std::vector<ModValue> mods;
@@ -206,6 +211,12 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
     ctas = f.sourceReg(ops[4], Type::B16);
     mods.push_back({IsaMod::Sub2, 1});
   }
+  const bool isMasked = form.has(Mod::CpMask);
+  if (isMasked && !isa::isListedFor(f.target(), IsaOp::UBLKCP_MASKED)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  if (isMasked) ctas = f.sourceReg(ops.back(), Type::B16); // there the mask of bytes stands
   const std::array<IsaOperand, 1> unitsIn{unitsWord(f, ops[2], ctas)};
   const IsaOperand units = copy.uniform(unitsIn), policy = copy.policy(i, form);
   if (toShared) {
@@ -220,7 +231,10 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
   } else {
     const IsaOperand to = copy.pair(globalPair(f, ops[0]));
     const std::array<IsaOperand, 1> fromIn{sharedWord(f, ops[1])};
-    copy.emit(reduces ? IsaOp::UBLKRED_G_S : IsaOp::UBLKCP_G_S, {to, copy.uniform(fromIn), units, policy}, mods);
+    copy.emit(reduces    ? IsaOp::UBLKRED_G_S
+              : isMasked ? IsaOp::UBLKCP_MASKED
+                         : IsaOp::UBLKCP_G_S,
+              {to, copy.uniform(fromIn), units, policy}, mods);
   }
   f.endUnguarded(join);
 }
@@ -245,7 +259,8 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   const auto tensor = tensorOf(f, ops[loads ? 1 : 0]);
   if (!tensor) return;
   Copy copy(f);
-  std::vector<ModValue> mods{{IsaMod::Geometry, static_cast<int>(tensor->coordinates.size()) - 1}};
+  const bool hasFourRows = isFourRows(form);
+  std::vector<ModValue> mods{{IsaMod::Geometry, hasFourRows ? 1 : static_cast<int>(tensor->coordinates.size()) - 1}};
   if (isImage(form)) mods.push_back({IsaMod::Sub, 1});
   std::vector<IsaOperand> box;
   if (loads)
@@ -270,15 +285,54 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   const IsaOperand policy = copy.policy(i, form), at = copy.uniform(box), map = copy.pair(tensor->map);
   if (loads || prefetches) {
     if (more.isNone())
-      copy.emit(loads ? IsaOp::UTMALDG : IsaOp::UTMAPF, {at, map, policy}, mods);
+      copy.emit(hasFourRows ? (loads ? IsaOp::UTMALDG_GATHER : IsaOp::UTMAPF_GATHER)
+                : loads     ? IsaOp::UTMALDG
+                            : IsaOp::UTMAPF,
+                {at, map, policy}, mods);
     else
-      copy.emit(loads ? IsaOp::UTMALDG_MORE : IsaOp::UTMAPF_IM2COL, {at, map, more, policy}, mods);
+      copy.emit(hasFourRows ? IsaOp::UTMALDG_FORM
+                : loads     ? IsaOp::UTMALDG_MORE
+                            : IsaOp::UTMAPF_IM2COL,
+                {at, map, more, policy}, mods);
   } else if (reduces) {
     mods.push_back({IsaMod::AtomOp, atomOp(form.action())});
     copy.emit(IsaOp::UTMAREDG, {at, map, policy}, mods);
   } else {
-    copy.emit(IsaOp::UTMASTG, {at, map, policy}, mods);
+    copy.emit(hasFourRows ? IsaOp::UTMASTG_SCATTER : IsaOp::UTMASTG, {at, map, policy}, mods);
   }
+  f.endUnguarded(join);
+}
+
+/// st.bulk: zeros, in units of 8 bytes.
+void lowerBulkStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  Copy copy(f);
+  const IsaOperand size = f.sourceReg(ops[1], Type::U64), units = f.newR();
+  f.emit(IsaOp::SHF, {units, ori::component(size, 0), f.imm(3), ori::component(size, 1)},
+         {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U64}});
+  // A generic address is one of shared memory, whose low word is that of the space.
+  const bool isGeneric = form.space() == StateSpace::None;
+  const IsaOperand at =
+      isGeneric ? ori::component(f.wholeAddress(f.address(ops[0], StateSpace::None)), 0) : sharedWord(f, ops[0]);
+  const std::array<IsaOperand, 1> atIn{at}, unitsIn{units};
+  const IsaOperand to = copy.uniform(atIn), count = copy.uniform(unitsIn);
+  copy.emit(IsaOp::UMEMSETS, {to, f.imm(0), count}, {});
+  f.endUnguarded(join);
+}
+
+/// clusterlaunchcontrol.try_cancel.
+void lowerTryCancel(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  ori::Block* join = f.beginUnguarded();
+  Copy copy(f);
+  const auto word = [&](const Operand& operand) {
+    return form.space() == StateSpace::None ? ori::component(f.wholeAddress(f.address(operand, StateSpace::None)), 0)
+                                            : sharedWord(f, operand);
+  };
+  const std::array<IsaOperand, 2> pair{word(ops[0]), word(ops[1])};
+  const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, form.get(Slot::Multicast) != Mod::None ? 1 : 0}};
+  copy.emit(IsaOp::UGETNEXTWORKID, {copy.uniform(pair)}, mods);
   f.endUnguarded(join);
 }
 

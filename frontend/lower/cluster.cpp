@@ -48,4 +48,45 @@ void lowerGetctarank(FunctionLowering& f, const Instruction& i, const Form& form
          {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
 }
 
+/// clusterlaunchcontrol.query_cancel: what try_cancel has written. As in ptxas' code: x, then y and z in halves of a
+/// word, then whether there is a block.
+void lowerQueryCancel(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const IsaOperand answer = f.sourceReg(ops[1], Type::B128);
+  const IsaOperand shape = ori::component(answer, 1);
+  constexpr std::int32_t kAnd = 0xc0;
+  const auto low = [&](IsaOperand d) {
+    f.emit(IsaOp::LOP3,
+           {IsaOperand::pt(), d, shape, f.imm(0xffff), IsaOperand::rz(), f.imm(kAnd), IsaOperand::pt().notted()});
+  };
+  const auto high = [&](IsaOperand d) {
+    f.emit(IsaOp::SHF, {d, IsaOperand::rz(), f.imm(16), shape},
+           {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+  };
+  if (form.has(Mod::IsCanceled)) {
+    const IsaOperand bit = f.newR();
+    f.emit(IsaOp::LOP3, {IsaOperand::pt(), bit, ori::component(answer, 2), f.imm(1), IsaOperand::rz(), f.imm(kAnd),
+                         IsaOperand::pt().notted()});
+    f.emit(IsaOp::ISETP, {f.destPredicate(ops[0]), IsaOperand::pt(), bit, f.imm(0), IsaOperand::pt()},
+           {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
+    return;
+  }
+  if (ops[0].is(OperandKind::Vector)) {
+    const auto parts = f.parts(ops[0]);
+    const auto wanted = [&](unsigned k) { return k < parts.size() && !parts[k].is(OperandKind::Sink); };
+    if (wanted(0)) f.copy(f.dest(parts[0]), Value::of(ori::component(answer, 0)));
+    if (wanted(1)) low(f.dest(parts[1]));
+    if (wanted(2)) high(f.dest(parts[2]));
+    if (wanted(3)) f.copy(f.dest(parts[3]), Value::constant(0, 1));
+    return;
+  }
+  const IsaOperand d = f.dest(ops[0]);
+  if (form.has(Mod::FirstCtaidX))
+    f.copy(d, Value::of(ori::component(answer, 0)));
+  else if (form.has(Mod::FirstCtaidY))
+    low(d);
+  else
+    high(d);
+}
+
 } // namespace orias::ptx

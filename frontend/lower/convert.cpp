@@ -377,12 +377,52 @@ void convertFp8(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
 }
 
+bool isNarrowPair(Type t) {
+  return t == Type::E2M1x2 || t == Type::E2M3x2 || t == Type::E3M2x2 || t == Type::UE8M0x2;
+}
+
+/// Pairs of numbers of six and four bits, and of exponents.
+void convertNarrow(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0), from = form.type(1);
+  const ModValue relu{IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}, sat{IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0};
+  const ModValue rnd{IsaMod::Rnd, rounding(form)};
+  const IsaOperand d = f.dest(ops[0]);
+  if (isNarrowPair(from)) {
+    const IsaOperand a = sourceReg(f, ops[1], from == Type::E2M1x2 ? Type::B8 : Type::B16);
+    if (from == Type::E2M1x2)
+      f.emit(IsaOp::F2FP_UNPACK_E2M1, {d, a}, {relu});
+    else if (from == Type::UE8M0x2)
+      f.emit(IsaOp::F2FP_UNPACK_EXPONENT, {d, a});
+    else
+      f.emit(IsaOp::F2FP_UNPACK_NARROW, {d, a}, {relu, {IsaMod::SrcFmt, from == Type::E3M2x2 ? 1 : 0}});
+    return;
+  }
+  if (from == Type::BF16x2) {
+    f.emit(IsaOp::F2FP_EXPONENT_BF16, {d, sourceReg(f, ops[1], Type::B32), IsaOperand::rz()}, {sat, rnd});
+    return;
+  }
+  const IsaOperand high = sourceReg(f, ops[1], from), low = source(f, ops[2], from).word(0);
+  enum { kE2m1 = 3, kE2m3 = 6, kE3m2 = 7 };
+  if (to == Type::UE8M0x2)
+    f.emit(IsaOp::F2FP_EXPONENT, {d, high, low, IsaOperand::rz()}, {sat, rnd});
+  else
+    f.emit(IsaOp::F2FP_NARROW, {d, high, low, IsaOperand::rz()},
+           {relu,
+            sat,
+            {IsaMod::DstFmt, to == Type::E2M1x2   ? kE2m1
+                             : to == Type::E2M3x2 ? kE2m3
+                                                  : kE3m2}});
+}
+
 /// f32 to the 19 bits of tf32, in the place of an f32. To nearest with ties away from zero takes an addition.
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  if ((form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) && !form.has(Mod::Satfinite)) {
+  if (form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) {
     f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), sourceReg(f, ops[1], Type::F32)},
-           {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
+           {{IsaMod::Rnd, rounding(form)},
+            {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0},
+            {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}});
     return;
   }
   if (form.rounding() != Mod::Rna) {
@@ -443,6 +483,10 @@ void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
     pack(f, i, form);
   else if (to == Type::TF32)
     toTf32(f, i, form);
+  else if (form.rounding() == Mod::Rs)
+    f.unsupported(std::string(f.opcodeText()));
+  else if (isNarrowPair(to) || isNarrowPair(from))
+    convertNarrow(f, i, form);
   else if (isFp8Pair(to) || isFp8Pair(from))
     convertFp8(f, i, form);
   else if (isInteger(to) && isInteger(from))

@@ -162,6 +162,9 @@ void lowerBulkCopy(FunctionLowering&, const Instruction&, const Form&);
 void lowerBulkPrefetch(FunctionLowering&, const Instruction&, const Form&);
 void lowerTensorCopy(FunctionLowering&, const Instruction&, const Form&);
 void lowerBulkGroup(FunctionLowering&, const Instruction&, const Form&);
+void lowerBulkStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerTryCancel(FunctionLowering&, const Instruction&, const Form&);
+void lowerQueryCancel(FunctionLowering&, const Instruction&, const Form&); // cluster.cpp
 
 // tensormap.cpp
 void lowerTensormapReplace(FunctionLowering&, const Instruction&, const Form&);

@@ -65,7 +65,7 @@ void minMaxF64(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bo
 
 namespace {
 
-/// add sub mul fma of pairs of f32: each word by itself.
+/// add sub mul fma of pairs of f32: at once where the chip can; else each word by itself.
 void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   std::vector<IsaOperand> sources;
@@ -77,12 +77,35 @@ void pairArith(FunctionLowering& f, const Instruction& i, const Form& form) {
   const std::array<ModValue, 2> mods{{{IsaMod::Rnd, rounding(form)}, {IsaMod::Ftz, form.ftz() ? 1 : 0}}};
   const bool mayContract = f.options().contractFma && form.rounding() == Mod::None;
   const IsaOperand d = f.dest(ops[0]);
+  const IsaOp both = adds ? IsaOp::FADD2 : form.op == Op::Mul ? IsaOp::FMUL2 : IsaOp::FFMA2;
+  if (isa::existsOn(f.target(), both, isa::makeInst(both).mods)) {
+    std::vector<IsaOperand> operands{d};
+    operands.insert(operands.end(), sources.begin(), sources.end());
+    f.emit(both, operands, mods)->mayContract = mayContract;
+    return;
+  }
   for (unsigned word = 0; word < 2; ++word) {
     std::vector<IsaOperand> operands{ori::component(d, word)};
     for (const IsaOperand& source : sources)
       operands.push_back(ori::component(source, word));
     f.emit(op, operands, mods)->mayContract = mayContract;
   }
+}
+
+/// add sub fma of f16 or bf16 with a sum in f32.
+void mixedArith(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type half = form.type(1);
+  const std::array<ModValue, 3> mods{
+      {{IsaMod::Rnd, rounding(form)}, {IsaMod::Sat, form.sat() ? 1 : 0}, {IsaMod::Bf16, half == Type::BF16 ? 1 : 0}}};
+  const IsaOperand a = f.sourceReg(ops[1], half), d = f.dest(ops[0]);
+  if (form.op == Op::Fma) {
+    const IsaOperand b = f.sourceReg(ops[2], half), c = f.sourceReg(ops[3], Type::F32);
+    f.emit(IsaOp::FHFMA, {d, a, b, c}, mods);
+    return;
+  }
+  const IsaOperand c = f.sourceReg(ops[2], Type::F32);
+  f.emit(IsaOp::FHADD, {d, a, form.op == Op::Sub ? c.negated() : c}, mods);
 }
 
 /// min and max of three f32; with .abs, of their magnitudes.
@@ -113,6 +136,10 @@ void lowerFloatArith(FunctionLowering& f, const Instruction& i, const Form& form
   const Type type = form.type();
   if (type == Type::F32x2) {
     pairArith(f, i, form);
+    return;
+  }
+  if (type == Type::F32 && form.typeCount() > 1) {
+    mixedArith(f, i, form);
     return;
   }
   if ((type != Type::F32 && type != Type::F64) || form.typeCount() > 1) {

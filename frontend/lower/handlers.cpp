@@ -167,6 +167,9 @@ HandlerEntry handlerFor(Op op) {
   case Op::CpReduceAsyncBulkTensor: return {lowerTensorCopy, direct};
   case Op::CpAsyncBulkCommitGroup:
   case Op::CpAsyncBulkWaitGroup: return {lowerBulkGroup, direct};
+  case Op::StBulk: return {lowerBulkStore, direct};
+  case Op::ClusterlaunchcontrolTryCancel: return {lowerTryCancel, direct};
+  case Op::ClusterlaunchcontrolQueryCancel: return {lowerQueryCancel};
   case Op::TensormapReplace: return {lowerTensormapReplace, direct};
   case Op::TensormapCpFenceproxy: return {lowerTensormapCopy, direct};
 

@@ -1,5 +1,6 @@
 // Matrix instructions of a warp on registers, and the loads and stores of their fragments.
 
+#include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/matrix_parts.h"
 #include "frontend/lower/modifiers.h"
@@ -136,6 +137,84 @@ IsaOperand byteFloatProduct(FunctionLowering& f, const Form& form, IsaOperand a,
 
 } // namespace
 
+namespace {
+
+/// mma with a kind, and of bytes on chips that have such products: sm_120.
+void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const auto format = [](Type type) {
+    switch (type) {
+    case Type::E4M3: return 0;
+    case Type::E5M2: return 1;
+    case Type::E3M2: return 3;
+    case Type::E2M3: return 4;
+    default: return 5;
+    }
+  };
+  const bool isScaled = form.typeCount() == 5, areNibbles = form.has(Mod::KindMxf4) || form.has(Mod::KindMxf4nvf4);
+  const IsaOp op = areNibbles                             ? IsaOp::OMMA_SF_16864
+                   : isScaled                             ? IsaOp::QMMA_SF_16832
+                   : form.shape == MatrixShape{16, 8, 16} ? IsaOp::QMMA_NARROW_16816
+                                                          : IsaOp::QMMA_NARROW_16832;
+  if (form.get(Slot::Sparsity) != Mod::None || !isa::isListedFor(f.target(), op)) {
+    f.unsupported(std::string(f.opcodeText()));
+    return;
+  }
+  ori::Block* join = f.beginUnguarded();
+  wholeWarp(f);
+  const IsaOperand a = gathered(f, ops[1], Type::B32), b = gathered(f, ops[2], Type::B32),
+                   c = gathered(f, ops[3], Type::B32);
+  const IsaOperand d = f.newR(c.width);
+  std::vector<ModValue> mods;
+  if (!areNibbles) mods = {{IsaMod::Type, format(form.type(1))}, {IsaMod::Sub, format(form.type(2))}};
+  if (!isScaled) {
+    mods.push_back({IsaMod::DstFmt, form.type(0) == Type::F32 ? 1 : 0});
+    f.emit(op, {d, a, b, c}, mods);
+  } else {
+    enum { kByFour = 1, kByTwo = 2 };
+    if (areNibbles) mods.push_back({IsaMod::Func, form.has(Mod::ScaleVec4X) ? kByFour : kByTwo});
+    const IsaOperand scalesA = f.sourceReg(ops[4], Type::B32), scalesB = f.sourceReg(ops[6], Type::B32);
+    // Which byte and which lane, of A and of B, side by side.
+    constexpr std::array<unsigned, 4> kShifts{0, 2, 3, 5};
+    std::array<Value, 4> places{f.source(f.parts(ops[5])[0], Type::U16), f.source(f.parts(ops[5])[1], Type::U16),
+                                f.source(f.parts(ops[7])[0], Type::U16), f.source(f.parts(ops[7])[1], Type::U16)};
+    std::uint64_t known = 0;
+    IsaOperand selector;
+    for (unsigned k = 0; k < places.size(); ++k) {
+      if (places[k].isConstant()) {
+        known |= places[k].bits() << kShifts[k];
+        continue;
+      }
+      const IsaOperand moved = f.newR();
+      f.emit(IsaOp::SHF, {moved, f.extended(places[k], Type::U16), f.imm(kShifts[k]), IsaOperand::rz()},
+             {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
+      if (selector.isNone()) {
+        selector = moved;
+      } else {
+        const IsaOperand sum = f.newR();
+        f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), selector, moved, IsaOperand::rz()});
+        selector = sum;
+      }
+    }
+    IsaOperand uniform = IsaOperand::zero(isa::File::UR);
+    if (!selector.isNone() || known != 0) {
+      uniform = f.b().newUR();
+      IsaOperand all = f.inReg(f.imm(static_cast<std::int64_t>(known)));
+      if (!selector.isNone()) {
+        const IsaOperand sum = f.newR();
+        f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), selector, all, IsaOperand::rz()});
+        all = sum;
+      }
+      f.emit(IsaOp::R2UR, {IsaOperand::pt(), uniform, all});
+    }
+    f.emit(op, {d, a, b, c, scalesA, scalesB, uniform}, mods);
+  }
+  scatter(f, ops[0], d);
+  f.endUnguarded(join);
+}
+
+} // namespace
+
 bool isByteFloat(Type type) {
   return type == Type::E4M3 || type == Type::E5M2;
 }
@@ -175,6 +254,12 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   }
   const bool isDoubleOf16 = typeA == Type::F64 && shape.m == 16;
   const bool isByteProduct = isByteFloat(typeA) && isByteFloat(typeB) && typeC == typeD;
+  const bool hasByteProducts = isa::isListedFor(f.target(), IsaOp::QMMA_NARROW_16832);
+  if (form.get(Slot::Kind) != Mod::None ||
+      (isByteProduct && hasByteProducts && form.get(Slot::Sparsity) == Mod::None)) {
+    lowerNarrowProduct(f, i, form);
+    return;
+  }
   if (isDoubleOf16) op = IsaOp::DMMA_884;
   if (isByteProduct) op = IsaOp::HMMA_16816;
   const bool isSparse = form.get(Slot::Sparsity) != Mod::None;

@@ -103,6 +103,34 @@ void writeRemote(KernelWriter& w) {
   w.seeShared("data", kBytes);
 }
 
+/// st.bulk: each lane clears another number of its bytes.
+void writeClear(KernelWriter& w) {
+  constexpr unsigned kUnit = 8;
+  w.shared("data", w.block * kBytes);
+  w.fillShared("data", "before", content(w, 0), kBytes);
+  w.setSource("size", [](unsigned lane) { return kUnit * (lane % (kBytes / kUnit + 1)); });
+  w.sources();
+  w.placeShared(0, "data", kBytes);
+  w.putStatement();
+  w.seeShared("data", kBytes);
+}
+
+/// The answer is that there is no further block.
+void writeAsk(KernelWriter& w) {
+  constexpr unsigned kAnswer = 16;
+  w.shared("answer", w.block * kAnswer);
+  w.fillShared("answer", "before", reducedValues(ptx::Type::U32, std::size_t{kAnswer} * w.lanes(), w.seed() + 2000),
+               kAnswer);
+  w.sources();
+  w.placeShared(0, "answer", kAnswer);
+  putBarrier(w, fmt::format("{}", kAnswer));
+  w.placeShared(1, "bar", kBarrierBytes);
+  w.putStatement();
+  w.put("WAIT:\n  mbarrier.test_wait.parity.shared.b64 %ok0, [%w0], 0;\n  @!%ok0 bra WAIT;\n");
+  seeBarrier(w);
+  w.seeShared("answer", kAnswer);
+}
+
 } // namespace
 
 bool writeBulkCopy(KernelWriter& w) {
@@ -112,6 +140,8 @@ bool writeBulkCopy(KernelWriter& w) {
   case Op::CpAsyncBulkPrefetch: writeBulk(w); return true;
   case Op::CpAsyncBulkCommitGroup:
   case Op::CpAsyncBulkWaitGroup: writeGroup(w); return true;
+  case Op::StBulk: writeClear(w); return true;
+  case Op::ClusterlaunchcontrolTryCancel: writeAsk(w); return true;
   case Op::StAsync:
   case Op::RedAsync:
     // The others are for the global memory of later chips.

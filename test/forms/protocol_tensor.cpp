@@ -25,6 +25,15 @@ bool isImage(const ptx::Form& form) {
   return mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
 }
 
+/// A column and four rows.
+bool namesFourRows(const ptx::Form& form) {
+  const Mod mode = form.get(Slot::LoadMode);
+  return mode == Mod::TileGather4 || mode == Mod::TileScatter4;
+}
+unsigned coordinatesOf(const ptx::Form& form, unsigned rank) {
+  return namesFourRows(form) ? 5 : rank;
+}
+
 /// A tensor of as many dimensions as the statement has coordinates. Of the blocks' maps each has another swizzle, type
 /// and filling.
 TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
@@ -52,6 +61,7 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   // A row of the box is no longer than the pattern.
   if (map.swizzle == 1) map.box[0] = 32 / map.elementBytes();
   map.fillsNan = number >= 3;
+  if (namesFourRows(form)) map.box[1] = map.elementStride[1] = 1;
   map.isImage = isImage(form);
   if (map.isImage) {
     map.box[0] = 1;
@@ -85,7 +95,7 @@ void putBytes(KernelWriter& w, unsigned rank) {
   w.put("  mov.u32 %w0, %ctaid.x;\n{}  mov.u32 %w5, 0;\n", w.runsInClusters() ? "  xor.b32 %w0, %w0, 1;\n" : "");
   for (unsigned number = 0; number < kBlocks; ++number) {
     const TensorMap map = mapOf(w.form(), rank, number);
-    const std::vector<std::int64_t> origin(rank);
+    const std::vector<std::int64_t> origin(coordinatesOf(w.form(), rank));
     w.put("  setp.eq.u32 %ok0, %w0, {};\n  selp.b32 %w5, {}, %w5, %ok0;\n", number,
           map.elements(origin, {}, 0)->size() * map.elementBytes());
   }
@@ -112,7 +122,7 @@ void writeBox(KernelWriter& w) {
   unsigned coordinate = 0;
   w.sources();
   for (const Use& use : w.statement().uses) {
-    if (use.role != Role::Source || coordinate == rank || use.operand == "policy") continue;
+    if (use.role != Role::Source || coordinate == coordinatesOf(w.form(), rank) || use.operand == "policy") continue;
     // Inside, over the far edge, before the near one.
     constexpr int kSteps[] = {0, 8, -4, 16, 32, 4};
     w.put("  mov.u32 %w0, %ctaid.x;\n  mov.s32 {}, 0;\n", use.name);

@@ -289,6 +289,42 @@ void Machine::storeMemory(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+/// 256 bits: the words of one group of four registers, then those of the other.
+void Machine::loadWide(const Operation& op, std::uint32_t lanes) {
+  const int high = isa::desc(op.inst.op).slotIndex("Rd2"), mask = isa::desc(op.inst.op).slotIndex("mask");
+  if (op.inst.operands[static_cast<unsigned>(mask)].imm != 0xff)
+    return stop("unsupported", "a load of some of eight words");
+  const std::uint32_t enabled = predicateMask(op, op.predicate);
+  std::array<std::uint32_t, 8> words{};
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    words = {};
+    if ((enabled >> lane & 1) != 0)
+      readMemory(Space::Global, addressOf(op, lane), lane, std::as_writable_bytes(std::span(words)), op.isStrong);
+    for (unsigned w = 0; w < 4; ++w) {
+      setWord(op, op.result, w, lane, words[w]);
+      setWord(op, high, w, lane, words[4 + w]);
+    }
+  }
+}
+
+void Machine::storeWide(const Operation& op, std::uint32_t lanes) {
+  const int high = isa::desc(op.inst.op).slotIndex("Rb2"), mask = isa::desc(op.inst.op).slotIndex("mask");
+  if (op.inst.operands[static_cast<unsigned>(mask)].imm != 0xff)
+    return stop("unsupported", "a store of some of eight words");
+  std::array<std::uint32_t, 8> words{};
+  for (std::uint32_t rest = lanes; rest != 0 && !stopped_; rest &= rest - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+    for (unsigned w = 0; w < 4; ++w) {
+      words[w] = word(op, op.data, w, lane);
+      words[4 + w] = word(op, high, w, lane);
+    }
+    forTargets(Space::Global, addressOf(op, lane), [&](std::uint64_t target) {
+      writeMemory(Space::Global, target, lane, std::as_bytes(std::span(words)), op.isStrong);
+    });
+  }
+}
+
 /// An offset in a bank is printed as a signed 16-bit number, but c[3][-0x63c0] is 40,000 bytes into the bank (observed:
 /// what ptxas makes of a load there). With a register, ptxas adds 0x10000 to that.
 constexpr std::int64_t kBankMask = 0xffff;

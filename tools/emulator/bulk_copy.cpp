@@ -90,7 +90,8 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const int to = row.slotIndex("URb"), from = row.slotIndex("URa");
-  const bool toGlobal = op.inst.op == Op::UBLKCP_G_S || op.inst.op == Op::UBLKRED_G_S;
+  const bool isMasked = op.inst.op == Op::UBLKCP_MASKED;
+  const bool toGlobal = isMasked || op.inst.op == Op::UBLKCP_G_S || op.inst.op == Op::UBLKRED_G_S;
   const Space target = toGlobal ? Space::Global : Space::Cluster;
   const Space source = op.inst.op == Op::UBLKCP_S_G ? Space::Global : Space::Shared;
   const std::uint64_t toAddress = toGlobal ? value64(op, to, lane) : word(op, to, 0, lane);
@@ -110,6 +111,11 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
         combine(isa::modAs<isa::AtomOp>(op.inst, isa::Mod::AtomOp),
                 static_cast<CopyType>(isa::getMod(op.inst, isa::Mod::AtomType)), old, bytes);
       }
+      if (isMasked) { // then the mask stands where the CTAs do
+        for (unsigned b = 0; b < kUnit; ++b)
+          if ((ctas >> b & 1) != 0) writeMemory(target, where + k * kUnit + b, lane, std::span(bytes).subspan(b, 1));
+        continue;
+      }
       writeMemory(target, where + k * kUnit, lane, bytes, reduces(op.inst.op));
     }
   };
@@ -123,6 +129,34 @@ void Machine::copyBulk(const Operation& op, std::uint32_t lanes) {
     if (stopped_) return;
     copyTo(inRank(rank, toAddress));
     bytesCame(inRank(rank, barrier), lane, units * kUnit);
+  }
+}
+
+void Machine::clearShared(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const std::uint64_t to = word(op, row.slotIndex("URb"), 0, lane) + static_cast<std::uint32_t>(op.offset);
+  constexpr std::array<std::byte, 8> kZeros{};
+  const std::uint32_t units = word(op, row.slotIndex("URc"), 0, lane);
+  for (std::uint32_t k = 0; k < units && !stopped_; ++k)
+    writeMemory(Space::Cluster, to + k * kZeros.size(), lane, kZeros);
+}
+
+/// The answer is that there is no further block: launches here do not take work from blocks that have not begun.
+void Machine::askForWork(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const int at = isa::desc(op.inst.op).slotIndex("URb");
+  const std::uint32_t to = word(op, at, 0, lane), barrier = word(op, at, 1, lane);
+  if (!isSameCta(to, barrier)) return;
+  constexpr std::array<std::byte, kUnit> kNone{};
+  std::vector<std::uint32_t> ranks{to >> kRankBit};
+  if (isa::getMod(op.inst, isa::Mod::Sub) != 0) ranks = multicastRanks(~std::uint32_t{0} >> (32 - ctas_.size()));
+  for (const std::uint32_t rank : ranks) {
+    if (stopped_) return;
+    writeMemory(Space::Cluster, inRank(rank, to), lane, kNone);
+    bytesCame(inRank(rank, barrier), lane, kUnit);
   }
 }
 

@@ -56,6 +56,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::LD:
   case Op::LDS:
   case Op::LDL: return &Machine::load;
+  case Op::LDG_256: return &Machine::loadWide;
+  case Op::STG_256: return &Machine::storeWide;
   case Op::STG:
   case Op::STG_INDEXED:
   case Op::ST_INDEXED:
@@ -149,19 +151,29 @@ Operation::Handler handlerOf(Op op) {
 
   // Copies by a unit of their own, which are done at once: nothing to forget, fetch or wait for.
   case Op::UBLKCP_S_G:
+  case Op::UBLKCP_MASKED:
   case Op::UBLKCP_G_S:
   case Op::UBLKCP_S_S:
   case Op::UBLKRED_G_S:
   case Op::UBLKRED_S_S: return &Machine::copyBulk;
   case Op::UTMALDG:
   case Op::UTMALDG_MORE:
+  case Op::UTMALDG_GATHER:
+  case Op::UTMALDG_FORM:
+  case Op::UTMALDG_PAIR:
+  case Op::UTMASTG_SCATTER:
   case Op::UTMASTG:
   case Op::UTMAREDG: return &Machine::copyBox;
   case Op::UTMAPF:
+  case Op::UTMAPF_GATHER:
+  case Op::UTMAPF_W:
+  case Op::CCTL_LDCU:
   case Op::UTMAPF_IM2COL:
   case Op::UBLKPF:
   case Op::UTMACCTL:
   case Op::UTMACMDFLUSH: return &Machine::nothing;
+  case Op::UMEMSETS: return &Machine::clearShared;
+  case Op::UGETNEXTWORKID: return &Machine::askForWork;
   case Op::STAS:
   case Op::REDAS: return &Machine::storeRemote;
   case Op::LDGMC:

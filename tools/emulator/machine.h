@@ -206,6 +206,10 @@ class Machine {
 
   // --- multicast.cpp
   void loadReduced(const Operation& op, std::uint32_t lanes);
+  void loadWide(const Operation& op, std::uint32_t lanes);
+  void storeWide(const Operation& op, std::uint32_t lanes);
+  void clearShared(const Operation& op, std::uint32_t lanes);
+  void askForWork(const Operation& op, std::uint32_t lanes);
   /// Calls visit(address) for each place where a store or a reduction goes: the address itself, or all that a multicast
   /// address stands for.
   template <typename F> void forTargets(Space space, std::uint64_t address, F visit) const {

@@ -67,14 +67,42 @@ std::optional<TensorMap> Machine::tensorMap(std::uint64_t address, unsigned lane
   return TensorMap::decode(bytes);
 }
 
+namespace {
+
+/// Copies of a column and four rows.
+bool namesFourRows(const isa::Inst& inst) {
+  constexpr unsigned kGather4 = 4;
+  switch (inst.op) {
+  case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 1) != 0;
+  case Op::UTMALDG_FORM: return isa::getMod(inst, isa::Mod::Sub) == kGather4;
+  case Op::UTMASTG_SCATTER: return true;
+  default: return false;
+  }
+}
+
+/// What is not modelled: boxes along the width of an image, and barriers of the other CTA of a pair.
+bool isForeign(const isa::Inst& inst) {
+  switch (inst.op) {
+  case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 2) != 0;
+  case Op::UTMALDG_FORM: return !namesFourRows(inst) || isa::getMod(inst, isa::Mod::Sub3) != 0;
+  case Op::UTMALDG_PAIR: return true;
+  default: return false;
+  }
+}
+
+} // namespace
+
 void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  if (isForeign(op.inst)) return stop("unsupported", "a copy along the width of an image, or for a pair of CTAs");
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const bool loads = op.inst.op == Op::UTMALDG || op.inst.op == Op::UTMALDG_MORE, reduces = op.inst.op == Op::UTMAREDG;
+  const bool loads = op.inst.op != Op::UTMASTG && op.inst.op != Op::UTMASTG_SCATTER && op.inst.op != Op::UTMAREDG;
+  const bool reduces = op.inst.op == Op::UTMAREDG;
   const int box = row.slotIndex("URb"), more = row.slotIndex("URc");
   const unsigned dimensions = isa::getMod(op.inst, isa::Mod::Geometry) + 1;
-  const bool isImage = isa::getMod(op.inst, isa::Mod::Sub) != 0;
+  const bool isFourRows = namesFourRows(op.inst);
+  const bool isImage = !isFourRows && isa::getMod(op.inst, isa::Mod::Sub) != 0;
   const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
   const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
@@ -83,7 +111,7 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
     return stop("memcheck", "the tensor map is for a different kind of tensor");
   const unsigned first = loads ? 2 : 1;
   std::vector<std::int64_t> at;
-  for (unsigned d = 0; d < dimensions; ++d)
+  for (unsigned d = 0; d < (isFourRows ? 5 : dimensions); ++d)
     at.push_back(static_cast<std::int32_t>(word(op, box, first + d, lane)));
   const std::vector<unsigned> offsets = offsetsOf(extra, isImage && loads && more >= 0 ? dimensions - 2 : 0);
   const auto elements = map->elements(at, offsets, word(op, box, 0, lane));

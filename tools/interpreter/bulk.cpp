@@ -27,13 +27,15 @@ using ptx::Type;
 struct Bulk {
   Space to = Space::Cluster, from = Space::Global;
   bool hasBarrier = false, isMulticast = false;
+  bool isMasked = false;  ///< then the list ends with which bytes of each 16 are copied
   Mod action = Mod::None; ///< None: a copy
   Type type = Type::U32;  ///< of what is combined
 };
 
 constexpr std::uint32_t kUnit = 16;
 
-void copyTo(Thread& t, const Bulk& bulk, std::uint64_t to, std::uint64_t from, std::uint32_t size) {
+void copyTo(Thread& t, const Bulk& bulk, std::uint64_t to, std::uint64_t from, std::uint32_t size,
+            std::uint32_t mask = 0) {
   for (std::uint32_t k = 0; k < size; k += kUnit) {
     std::array<std::byte, kUnit> bytes, old;
     load(t, bulk.from, from + k, bytes);
@@ -49,6 +51,11 @@ void copyTo(Thread& t, const Bulk& bulk, std::uint64_t to, std::uint64_t from, s
         std::memcpy(bytes.data() + at, &a, each);
       }
     }
+    if (bulk.isMasked) {
+      for (unsigned b = 0; b < kUnit; ++b)
+        if ((mask >> b & 1) != 0) store(t, bulk.to, to + k + b, std::span(bytes).subspan(b, 1));
+      continue;
+    }
     store(t, bulk.to, to + k, bytes);
   }
 }
@@ -61,7 +68,7 @@ void copyBulk(Thread& t, const Inst& i) {
     throw Stop{"memcheck", fmt::format("a bulk copy of {} bytes, which is not a multiple of 16", size)};
   if (bulk.hasBarrier) checkSameBlock(to, barrier);
   if (!bulk.isMulticast) {
-    copyTo(t, bulk, to, from, size);
+    copyTo(t, bulk, to, from, size, bulk.isMasked ? get<std::uint16_t>(t, i.list[3]) : 0);
     if (bulk.hasBarrier) bytesCame(t, Space::Cluster, barrier, size);
     return;
   }
@@ -74,7 +81,6 @@ void copyBulk(Thread& t, const Inst& i) {
 
 bool translateCopy(FunctionTranslator& t) {
   const Form& f = t.form();
-  if (f.has(Mod::CpMask)) return false;
   Bulk bulk;
   bulk.to = f.space() == StateSpace::Shared ? Space::Cluster : Space::Global;
   bulk.from = f.space2() == StateSpace::Shared ? Space::Shared : Space::Global;
@@ -87,7 +93,10 @@ bool translateCopy(FunctionTranslator& t) {
   const std::uint32_t size = t.use(2, Type::U32);
   const std::uint32_t barrier = bulk.hasBarrier ? sumOf(t, t.address(3, StateSpace::Shared)) : kSink;
   bulk.isMulticast = f.get(Slot::Multicast) != Mod::None;
-  const std::uint32_t blocks = bulk.isMulticast ? t.use(4, Type::B16) : kSink;
+  bulk.isMasked = f.has(Mod::CpMask);
+  const std::uint32_t blocks = bulk.isMulticast ? t.use(4, Type::B16)
+                               : bulk.isMasked  ? t.use(t.operandCount() - 1, Type::B16)
+                                                : kSink;
   const auto slots = t.list({to, from, size, blocks});
   Inst& inst = t.emit(&copyBulk);
   inst.list = slots;
@@ -147,6 +156,85 @@ bool translateRemote(FunctionTranslator& t) {
 
 void nothing(Thread&, const Inst&) {}
 
+// ---- st.bulk. a: where to (option: its space); b: how many bytes
+
+void clear(Thread& t, const Inst& i) {
+  constexpr std::array<std::byte, 8> kZeros{};
+  const std::uint64_t size = t.r[i.b];
+  if (size % kZeros.size() != 0)
+    throw Stop{"memcheck", fmt::format("st.bulk of {} bytes, which is not a multiple of 8", size)};
+  for (std::uint64_t at = 0; at < size; at += kZeros.size())
+    store(t, static_cast<Space>(i.option), t.r[i.a] + at, kZeros);
+}
+
+bool translateClear(FunctionTranslator& t) {
+  const Address to = t.address(0, t.form().space());
+  const std::uint32_t at = sumOf(t, to), size = t.use(1, Type::U64);
+  Inst& inst = t.emit(&clear);
+  inst.a = at;
+  inst.b = size;
+  inst.option = static_cast<std::uint16_t>(to.space);
+  return true;
+}
+
+// ---- clusterlaunchcontrol. The answer is that there is no further block: a launch takes none from those that have not
+// begun.
+
+/// a: where the answer goes; b: the barrier (option: their space); imm: all blocks of the cluster get it
+void askForWork(Thread& t, const Inst& i) {
+  constexpr std::array<std::byte, kUnit> kNone{};
+  const auto space = static_cast<Space>(i.option);
+  const std::uint64_t to = locate(space, t.r[i.a]).address, barrier = locate(space, t.r[i.b]).address;
+  checkSameBlock(to, barrier);
+  const auto blocks = static_cast<std::uint32_t>(i.imm != 0 ? t.cta->cluster->ctas.size() : 1);
+  for (std::uint32_t k = 0; k < blocks; ++k) {
+    const std::uint32_t rank = i.imm != 0 ? k : static_cast<std::uint32_t>(to >> kRankBit);
+    store(t, Space::Cluster, inRank(rank, to), kNone);
+    bytesCame(t, Space::Cluster, inRank(rank, barrier), kUnit);
+  }
+}
+
+bool translateAsk(FunctionTranslator& t) {
+  const Address to = t.address(0, t.form().space());
+  const std::uint32_t at = sumOf(t, to), barrier = sumOf(t, t.address(1, t.form().space()));
+  Inst& inst = t.emit(&askForWork);
+  inst.a = at;
+  inst.b = barrier;
+  inst.option = static_cast<std::uint16_t>(to.space);
+  inst.imm = t.form().get(Slot::Multicast) != Mod::None;
+  return true;
+}
+
+/// a: 64 bits of the answer; imm: of which bit, and as many as option says
+void partOfAnswer(Thread& t, const Inst& i) {
+  t.r[i.d] = t.r[i.a] >> i.imm & ((std::uint64_t{1} << i.option) - 1);
+}
+
+bool translateAnswer(FunctionTranslator& t) {
+  const auto answer = t.uses(1, Type::B128);
+  const auto part = [&](std::uint32_t d, unsigned word, unsigned bit, unsigned bits) {
+    Inst& inst = t.emit(&partOfAnswer);
+    inst.d = d;
+    inst.a = answer[word];
+    inst.imm = bit;
+    inst.option = static_cast<std::uint16_t>(bits);
+  };
+  switch (t.form().get(Slot::Query)) {
+  case Mod::IsCanceled: part(t.def(0), 1, 0, 1); return true;
+  case Mod::FirstCtaidX: part(t.def(0), 0, 0, 32); return true;
+  case Mod::FirstCtaidY: part(t.def(0), 0, 32, 16); return true;
+  case Mod::FirstCtaidZ: part(t.def(0), 0, 48, 16); return true;
+  default: break;
+  }
+  const auto to = t.defs(0, Type::B32);
+  if (to.size() != 4) return false;
+  part(to[0], 0, 0, 32);
+  part(to[1], 0, 32, 16);
+  part(to[2], 0, 48, 16);
+  part(to[3], 1, 63, 0);
+  return true;
+}
+
 } // namespace
 
 std::vector<std::uint32_t> multicastRanks(const Thread& t, std::uint16_t mask) {
@@ -166,6 +254,9 @@ void checkSameBlock(std::uint64_t data, std::uint64_t barrier) {
 
 bool translateBulk(FunctionTranslator& t) {
   switch (t.form().op) {
+  case Op::StBulk: return translateClear(t);
+  case Op::ClusterlaunchcontrolTryCancel: return translateAsk(t);
+  case Op::ClusterlaunchcontrolQueryCancel: return translateAnswer(t);
   case Op::CpAsyncBulk:
   case Op::CpReduceAsyncBulk: return translateCopy(t);
   case Op::StAsync:

@@ -131,7 +131,17 @@ bool translateCvtPack(FunctionTranslator& t) {
 }
 
 bool isPacked(Type type) {
-  return type == Type::F16x2 || type == Type::BF16x2 || type == Type::E4M3x2 || type == Type::E5M2x2;
+  switch (type) {
+  case Type::F16x2:
+  case Type::BF16x2:
+  case Type::E4M3x2:
+  case Type::E5M2x2:
+  case Type::E2M1x2:
+  case Type::E2M3x2:
+  case Type::E3M2x2:
+  case Type::UE8M0x2: return true;
+  default: return false;
+  }
 }
 
 bool isIntegral(Mod rounding) {

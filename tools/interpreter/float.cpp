@@ -168,12 +168,44 @@ void refuseOutOfBounds(FunctionTranslator& t) {
   }
 }
 
+/// Sums in f32 of f16 or bf16 (imm) with f32.
+enum class MixedSum : std::uint8_t { Add, Sub, Fma };
+template <MixedSum Kind> void mixedSum(Thread& t, const Inst& i) {
+  const FloatMode mode = FloatMode::unpack(i.option);
+  const auto factor = [&](std::uint32_t slot) {
+    return ieee::floatOf(ieee::convert(Format::F32, static_cast<Format>(i.imm), t.r[slot] & 0xffff));
+  };
+  float sum = 0;
+  if constexpr (Kind == MixedSum::Fma) {
+    sum = ieee::fma(factor(i.a), factor(i.b), ieee::floatOf(t.r[i.c]), mode.rounding);
+  } else {
+    const Bits sign = Kind == MixedSum::Sub ? 0x80000000 : 0;
+    sum = ieee::add(factor(i.a), ieee::floatOf((t.r[i.b] & 0xffffffff) ^ sign), mode.rounding);
+  }
+  t.r[i.d] = mode.finish(Format::F32, ieee::bitsOf(sum));
+}
+
+bool translateMixed(FunctionTranslator& t) {
+  const Form& f = t.form();
+  const Type half = f.type(1);
+  const bool done = f.op == Op::Fma   ? emitWith(t, &mixedSum<MixedSum::Fma>, {half, half, Type::F32})
+                    : f.op == Op::Add ? emitWith(t, &mixedSum<MixedSum::Add>, {half, Type::F32})
+                                      : emitWith(t, &mixedSum<MixedSum::Sub>, {half, Type::F32});
+  if (!done) return false;
+  Inst& inst = t.code().insts.back();
+  inst.option = FloatMode::of(f).pack();
+  inst.imm = static_cast<std::int64_t>(*formatOf(half));
+  return true;
+}
+
 } // namespace
 
 bool translateFloat(FunctionTranslator& t) {
   const Form& f = t.form();
   const Type type = f.type();
   if (!formatOf(type)) return false;
+  if (f.typeCount() == 2 && type == Type::F32 && (f.op == Op::Add || f.op == Op::Sub || f.op == Op::Fma))
+    return translateMixed(t);
   if (f.has(Mod::Oob)) refuseOutOfBounds(t);
   const bool isApproximate = f.rounding() == Mod::Approx || f.rounding() == Mod::Full;
   if (isApproximate) return false; // float_approx.cpp

@@ -27,6 +27,14 @@ inline std::optional<ieee::Format> formatOf(ptx::Type type) {
   case Type::E4M3x2: return Format::E4M3;
   case Type::E5M2:
   case Type::E5M2x2: return Format::E5M2;
+  case Type::E2M1:
+  case Type::E2M1x2: return Format::E2M1;
+  case Type::E2M3:
+  case Type::E2M3x2: return Format::E2M3;
+  case Type::E3M2:
+  case Type::E3M2x2: return Format::E3M2;
+  case Type::UE8M0:
+  case Type::UE8M0x2: return Format::UE8M0;
   default: return std::nullopt;
   }
 }

@@ -281,6 +281,7 @@ Races::Strength Machine::strengthOf(const Thread& t) {
   case Op::CpReduceAsyncBulk:
   case Op::CpAsyncBulkTensor:
   case Op::CpReduceAsyncBulkTensor:
+  case Op::ClusterlaunchcontrolTryCancel:
   case Op::StAsync:
   case Op::RedAsync: s = {true, true, true}; break;
   default:

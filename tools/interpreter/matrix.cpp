@@ -57,6 +57,76 @@ void meetAll(Thread& t, const Inst& i) {
   meetLanes(t, i, ~0u);
 }
 
+/// The value of an element that stands in a byte of its own, or in four bits: numbers of four bits lie two bits high in
+/// a byte.
+double narrowValue(Type type, bool isInByte, std::uint64_t bits) {
+  return valueOf(type, type == Type::E2M1 && isInByte ? bits >> 2 & 0xf : bits);
+}
+
+/// The scale of a group of a row of A (of a column of B): PTX manual, "Scale-data" of mma.
+double scaleAt(Lanes lanes, const Product& p, bool ofA, unsigned line, unsigned group) {
+  const Product::Scales& s = ofA ? p.scalesA : p.scalesB;
+  const auto byte = static_cast<unsigned>(lanes[0]->r[s.byte] & 3),
+             thread = static_cast<unsigned>(lanes[0]->r[s.thread] & 3);
+  const unsigned lane = ofA ? line % 8 * 4 + 2 * (thread & 1) + line / 8 : line * 4 + thread;
+  const Product::Scales& own = ofA ? productOf(*lanes[lane]).scalesA : productOf(*lanes[lane]).scalesB;
+  const std::uint64_t bits = lanes[lane]->r[own.data] >> 8 * (byte + group) & 0xff;
+  return p.scaleType == Type::UE4M3 ? valueOf(Type::E4M3, bits & 0x7f) : valueOf(Type::UE8M0, bits);
+}
+
+void multiplyNarrow(Lanes lanes) {
+  const Matrix a = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).a; });
+  const Matrix b = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).b; });
+  const Matrix c = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).c; });
+  const Product& p = productOf(*lanes[0]);
+  const unsigned columns = p.b.columns(), depth = p.b.rows(), groups = std::max(1u, p.scaleGroups);
+  const bool areBytes = p.a.bits() == 8;
+  Matrix d(c.size());
+  for (unsigned i = 0; i < c.size() / columns; ++i)
+    for (unsigned j = 0; j < columns; ++j) {
+      double sum = 0;
+      for (unsigned group = 0; group < groups; ++group) {
+        double part = 0;
+        for (unsigned k = group * depth / groups; k < (group + 1) * depth / groups; ++k)
+          part += narrowValue(p.elementA, areBytes, a[i * depth + k]) *
+                  narrowValue(p.elementB, areBytes, b[k * columns + j]);
+        if (p.scaleGroups != 0) part = part * scaleAt(lanes, p, true, i, group) * scaleAt(lanes, p, false, j, group);
+        sum += part;
+      }
+      d[i * columns + j] = rounded(p.d.type, sum + valueOf(p.c.type, c[i * columns + j]));
+    }
+  scatter(lanes, d, [](const Thread& t) -> const Fragment& { return productOf(t).d; });
+}
+
+/// mma with a kind: numbers of four to eight bits, with scales for the block_scale ones.
+bool translateNarrowProduct(FunctionTranslator& t) {
+  const Form& f = t.form();
+  if (f.get(Slot::Sparsity) != Mod::None) return false;
+  const bool areNibbles = f.has(Mod::KindMxf4) || f.has(Mod::KindMxf4nvf4);
+  const Type held = areNibbles ? Type::U4 : Type::U8;
+  Product product;
+  product.a = fragmentOperand(t, 1, Part::A, held, false);
+  product.b = fragmentOperand(t, 2, Part::B, held, false);
+  product.c = fragmentOperand(t, 3, Part::C, f.type(3), false);
+  product.d = fragmentOperand(t, 0, Part::C, f.type(0), true);
+  product.elementA = f.type(1);
+  product.elementB = f.type(2);
+  if (f.typeCount() == 5) {
+    product.scaleType = f.type(4);
+    product.scaleGroups = !areNibbles ? 1 : f.has(Mod::ScaleVec4X) ? 4 : 2;
+    const auto scales = [&](unsigned at) {
+      const auto place = t.uses(at + 1, Type::U16);
+      return Product::Scales{t.use(at, Type::B32), place[0], place[1]};
+    };
+    product.scalesA = scales(4);
+    product.scalesB = scales(6);
+  }
+  Inst& inst = t.emit(&meetAll);
+  inst.group = &multiplyNarrow;
+  inst.detail = t.keep(std::move(product));
+  return true;
+}
+
 bool translateProduct(FunctionTranslator& t) {
   const Form& f = t.form();
   // wmma of halves names D and C only.
@@ -64,8 +134,8 @@ bool translateProduct(FunctionTranslator& t) {
   const Type d = f.type(0), a = namesSums ? Type::F16 : f.type(1), b = namesSums ? Type::F16 : f.type(2);
   const Type c = f.type(namesSums ? 1 : 3);
   if (f.op == Op::Mma && f.shape == ptx::MatrixShape{8, 8, 4} && a == Type::F16) return translateQuadProduct(t);
-  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c) || f.get(Slot::Kind) != Mod::None)
-    return false;
+  if (f.get(Slot::Kind) != Mod::None) return translateNarrowProduct(t);
+  if (!isMultiplied(d) || !isMultiplied(a) || !isMultiplied(b) || !isMultiplied(c)) return false;
   Product product;
   product.a = fragmentOperand(t, 1, Part::A, a, false);
   product.b = fragmentOperand(t, 2, Part::B, b, false);

@@ -19,6 +19,16 @@ struct Product {
   bool isXor = false;               ///< of single bits; else and
   bool isNegated = false;           ///< C - A B
   std::optional<Sparsity> sparsity; ///< then A has half of its columns
+  /// Of mma with a kind: the formats of the elements, which may be less than the bytes of their own in which they
+  /// stand.
+  ptx::Type elementA = ptx::Type::None, elementB = ptx::Type::None;
+  /// Numbers by which the products of as many elements are multiplied, a byte of a register of one lane of four each.
+  struct Scales {
+    std::uint32_t data = 0, byte = 0, thread = 0; ///< slots
+  };
+  unsigned scaleGroups = 0; ///< of a row; 0: no scales
+  ptx::Type scaleType = ptx::Type::None;
+  Scales scalesA, scalesB;
 };
 
 /// One element of D: a row of A, a column of B, and the element of C.

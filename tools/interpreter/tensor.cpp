@@ -28,7 +28,7 @@ enum Slots : std::uint8_t { kMap, kShared, kBarrier, kBlocks, kSlots };
 /// Inst::detail.
 struct Copy {
   std::span<const std::uint32_t> coordinates, offsets;
-  bool loads = false, isImage = false, isMulticast = false;
+  bool loads = false, isImage = false, isMulticast = false, isFourRows = false;
   Mod action = Mod::None; ///< None: a copy
 };
 
@@ -61,7 +61,7 @@ Type typeOf(TensorMap::Type type) {
 void copyBox(Thread& t, const Inst& i) {
   const Copy& copy = *static_cast<const Copy*>(i.detail);
   const TensorMap map = readMap(t, Space::Generic, t.r[i.list[kMap]]);
-  if (map.rank != copy.coordinates.size() || map.isImage != copy.isImage)
+  if (map.rank != (copy.isFourRows ? 2 : copy.coordinates.size()) || map.isImage != copy.isImage)
     throw Stop{"memcheck", "the tensor map is for a different kind of tensor"};
   std::vector<std::int64_t> at;
   for (const std::uint32_t slot : copy.coordinates)
@@ -108,7 +108,9 @@ bool translateTensorCopy(FunctionTranslator& t) {
   const Mod mode = f.get(Slot::LoadMode);
   Copy copy;
   copy.isImage = mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
-  if ((!copy.isImage && mode != Mod::None && mode != Mod::Tile) || f.get(Slot::CtaGroup) != Mod::None) return false;
+  copy.isFourRows = mode == Mod::TileGather4 || mode == Mod::TileScatter4;
+  const bool isKnown = copy.isImage || copy.isFourRows || mode == Mod::None || mode == Mod::Tile;
+  if (!isKnown || f.get(Slot::CtaGroup) == Mod::CtaGroup2) return false;
   copy.loads = f.space() == StateSpace::Shared;
   if (f.op == Op::CpReduceAsyncBulkTensor) copy.action = f.action();
   const auto parts = t.function().parts(t.operand(copy.loads ? 1 : 0));

@@ -1,3 +1,4 @@
+#include "support/ieee.h"
 #include "tools/interpreter/handlers.h"
 
 #include <fmt/format.h>
@@ -160,6 +161,19 @@ template <typename T, Mod Action> void redux(Lanes lanes) {
   forLanes(lanes, [&](Thread& t, const Inst& i) { put(t, i.d, total); });
 }
 
+/// min and max of f32, of magnitudes with .abs.
+template <bool IsMin, bool OfMagnitudes, bool NanWins> void reduxFloat(Lanes lanes) {
+  bool isFirst = true;
+  float total = 0;
+  forLanes(lanes, [&](Thread& t, const Inst& i) {
+    const float value = ieee::floatOf(get<U32>(t, i.a) & (OfMagnitudes ? 0x7fffffffu : ~0u));
+    if (isFirst) total = value; // a NaN becomes the canonical one
+    total = IsMin ? ieee::minimum(total, value, NanWins) : ieee::maximum(total, value, NanWins);
+    isFirst = false;
+  });
+  forLanes(lanes, [&](Thread& t, const Inst& i) { put(t, i.d, static_cast<U32>(ieee::bitsOf(total))); });
+}
+
 /// The lowest lane is elected.
 void elect(Lanes lanes) {
   const auto leader = static_cast<U32>(std::countr_zero(membersOf(lanes)));
@@ -194,7 +208,13 @@ GroupHandler voteHandler(Mod mode) {
   }
 }
 
+template <bool IsMin> GroupHandler floatReduxHandler(const Form& f) {
+  if (f.has(Mod::Abs)) return f.has(Mod::NaN) ? &reduxFloat<IsMin, true, true> : &reduxFloat<IsMin, true, false>;
+  return f.has(Mod::NaN) ? &reduxFloat<IsMin, false, true> : &reduxFloat<IsMin, false, false>;
+}
+
 GroupHandler reduxHandler(const Form& f) {
+  if (f.type() == Type::F32) return f.action() == Mod::Min ? floatReduxHandler<true>(f) : floatReduxHandler<false>(f);
   const bool isSigned = f.type() == Type::S32;
   switch (f.action()) {
   case Mod::Add: return &redux<U32, Mod::Add>;
@@ -248,7 +268,7 @@ bool translateWarp(FunctionTranslator& t) {
     return true;
   }
   case Op::Redux: {
-    const GroupHandler group = f.type() == Type::F32 ? nullptr : reduxHandler(f);
+    const GroupHandler group = reduxHandler(f);
     if (!group) return false;
     const U32 a = t.use(1, f.type());
     emitGroup(t, group, a, t.use(2, Type::B32));

@@ -154,6 +154,15 @@ TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> 
   std::vector<Element> all;
   std::array<std::int64_t, kMostDimensions> here{};
   const auto add = [&] { all.push_back({addressOf(here), swizzled(shared + all.size() * elementBytes())}); };
+  if (isFourRows(at)) {
+    for (unsigned row = 1; row < at.size(); ++row)
+      for (unsigned k = 0; k < box[0]; k += elementStride[0]) {
+        here[0] = at[0] + k;
+        here[1] = at[row];
+        add();
+      }
+    return all;
+  }
   if (!isImage) {
     // The innermost dimension runs fastest.
     std::array<unsigned, kMostDimensions> step{};

@@ -52,7 +52,10 @@ struct TensorMap {
     std::uint64_t shared = 0;            ///< its address there
   };
   /// The box at `at` (coordinates, the innermost first), or for images the pixels from there on, each moved by
-  /// `offsets`; in shared memory from `shared` on. Nothing for what is not modelled: interleaved tensors.
+  /// `offsets`; or, where five coordinates are given of a matrix, a piece of four rows (tile::gather4, tile::scatter4):
+  /// the column, then the rows; in shared memory from `shared` on. Nothing for what is not modelled: interleaved
+  /// tensors.
+  bool isFourRows(std::span<const std::int64_t> at) const { return rank == 2 && at.size() == 5 && !isImage; }
   std::optional<std::vector<Element>> elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets,
                                                std::uint64_t shared) const;
 
