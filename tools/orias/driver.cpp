@@ -15,6 +15,7 @@
 #include "tools/orias/reproduce.h"
 #include "tools/report/report.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fmt/format.h>
@@ -148,6 +149,25 @@ void addLaunchedProgram(const CommandLine& line, std::vector<std::string>& texts
   inputs.push_back({name, texts.back()});
 }
 
+/// An Ori file names its chip. Another one cannot be asked for: its code has been chosen. Throws UsageError.
+void checkNamedChip(const CommandLine& line, std::span<const Input> inputs) {
+  const auto isArch = [](const std::string& word) { return word.starts_with("--gpu-name"); };
+  const auto arch = isa::Target::parse(line.options.arch);
+  if (line.options.phases.startFrom.empty() || !arch ||
+      std::none_of(line.optionWords.begin(), line.optionWords.end(), isArch))
+    return;
+  for (const Input& input : inputs) {
+    constexpr std::string_view kModule = "module ";
+    std::size_t at = input.text.starts_with(kModule) ? 0 : input.text.find("\nmodule ");
+    if (at == std::string_view::npos) continue;
+    at = input.text.find(kModule, at) + kModule.size();
+    const std::string_view name = input.text.substr(at, input.text.find_first_of(" ;\n", at) - at);
+    if (name != arch->target->name())
+      throw UsageError(
+          fmt::format("{} is code for {}, which cannot be assembled for {}", input.name, name, arch->target->name()));
+  }
+}
+
 /// The result, and with --report the page.
 report::Reported assembleAsAsked(const CommandLine& line, std::span<const Input> inputs) {
   if (line.reportFile.empty()) return {assemble(inputs, line.options), {}, {}};
@@ -170,6 +190,7 @@ ExitStatus assembleAll(const CommandLine& line) {
     inputs.push_back({source.name == "-" ? "<standard input>" : source.name, texts.back()});
   }
   addLaunchedProgram(line, texts, inputs);
+  checkNamedChip(line, inputs);
   if (!line.reproduceDirectory.empty()) writeReproducer(line, inputs);
 
   if (!line.checkEachLaunch.empty()) return runCheckEach(line, inputs);
