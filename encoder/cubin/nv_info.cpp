@@ -5,6 +5,7 @@
 #include <map>
 
 #include "encoder/cubin/byte_io.h"
+#include "encoder/cubin/names.h"
 #include "support/check.h"
 
 namespace orias::cubin {
@@ -189,6 +190,11 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
     list.push_back(wordsAttribute(AttributeId::SwWar, {abi.softwareWorkarounds}));
   list.push_back(wordsAttribute(AttributeId::CudaApiVersion, {abi.toolkitVersion}));
   if (abi.stackCheckWorkaround) list.push_back(noValueAttribute(AttributeId::Sw2861232War));
+  const bool namesReserved =
+      std::any_of(function.otherAttributes.begin(), function.otherAttributes.end(),
+                  [](const Attribute& attribute) { return attribute.id == AttributeId::ReservedSmemUsed; });
+  if (function.isEntry && abi.driverShared > kUsualDriverShared && !namesReserved)
+    list.push_back(noValueAttribute(AttributeId::ReservedSmemUsed));
   if (abi.sparseMmaMask) list.push_back(halfAttribute(AttributeId::SparseMmaMask, 0));
   if (function.isEntry)
     list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));

@@ -230,9 +230,14 @@ class Writer {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
       section(reserved).size = abi_.driverShared;
-      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, abi_.driverShared, 4);
-      addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, abi_.driverShared, 0,
-                kOtherReservedShared);
+      // sm_110 has a variable behind what the others have (observed).
+      const std::uint32_t end = std::min(abi_.driverShared, kUsualDriverShared);
+      addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, end, 4);
+      addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, end, 0, kOtherReservedShared);
+      if (abi_.driverShared > end) {
+        section(reserved).alignment = 16;
+        addSymbol("__nv_reservedSMEM_gb10b_war_var", STT_OBJECT, STB_WEAK, reserved, end, abi_.driverShared - end);
+      }
     }
     if (startsWithExternal()) addressTable();
     for (bool local : {false, true})
