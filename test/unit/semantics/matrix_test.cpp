@@ -187,6 +187,9 @@ TEST_CASE("products before sm_90 of four bits, of 8-bit floating-point numbers, 
       // 1.0 of e4m3 and 2.0 of e5m2, and the other way round.
       {"QMMA.16816.F32.E4M3.E5M2 R0, R4.ROW, R8.COL, R12", 0x38383838, 0x40404040, 0x42000000, 4},
       {"QMMA.16832.F32.E5M2.E4M3 R0, R4.ROW, R8.COL, R12", 0x3c3c3c3c, 0x40404040, 0x42800000, 4},
+      // sm_120: e2m1 stands two bits high in its byte.
+      {"QMMA.16816.F32.E4M3.E5M2 R0, R4, R8, R12", 0x38383838, 0x40404040, 0x42000000, 4},
+      {"QMMA.16832.F32.E2M1.E3M2 R0, R4, R8, R12", 0x08080808, 0x10101010, 0x42800000, 4},
   };
   for (const Product& product : products) {
     CAPTURE(product.text);
@@ -223,5 +226,36 @@ TEST_CASE("HMMA.884: a step gives four neighbours of a row of one of four produc
       CHECK(w.lane[lane][kD].w[0] == (half(100 + product) | half(200 + product) << 16));
       CHECK(w.lane[lane][kD].w[1] == (half(product) | half(product) << 16));
     }
+  }
+}
+
+TEST_CASE("products with scales: of 32 elements, of 16") {
+  struct Product {
+    const char* text;
+    std::uint32_t elements, scaleA, scaleB, sum;
+  };
+  static constexpr Product kProducts[] = {
+      {"QMMA.SF.16832.F32.E4M3.E4M3.E8 R0, R4, R8, R12, R16, R20, URZ", 0x38383838, 0x80, 0x81, 0x43800000},
+      {"OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X R0, R4, R8, R12, R16, R20, URZ", 0x22222222, 0x38404038, 0x38383838,
+       0x42c00000},
+      {"OMMA.SF.16864.F32.E2M1.E2M1.E8 R0, R4, R8, R12, R16, R20, URZ", 0x22222222, 0x807f, 0x7f7f, 0x42c00000},
+  };
+  enum : unsigned { kScalesOfA = 4, kScalesOfB = 5, kScaleSelector = 6 };
+  for (const Product& product : kProducts) {
+    CAPTURE(product.text);
+    WarpValues w;
+    w.active = ~0u;
+    for (auto& lane : w.lane) {
+      lane[kA].w.fill(product.elements);
+      lane[kB].w.fill(product.elements);
+      lane[kC].w.fill(0);
+      lane[kScalesOfA].w.fill(product.scaleA);
+      lane[kScalesOfB].w.fill(product.scaleB);
+      lane[kScaleSelector].w.fill(0);
+    }
+    run(product.text, w);
+    for (const auto& lane : w.lane)
+      for (unsigned r = 0; r < 4; ++r)
+        CHECK(lane[kD].w[r] == product.sum);
   }
 }

@@ -69,3 +69,45 @@ TEST_CASE("the largest and the smallest of three") {
   CHECK(m.run("FMNMX3 R0, R1, R2, R3, PT").r(0) == bits(2.0f));
   CHECK(m.run("FMNMX3.NAN R0, R1, R2, R3, PT").r(0) == 0x7fffffff);
 }
+
+TEST_CASE("pairs of f32: words in order, swapped, one for both, a number for both") {
+  Machine m;
+  const auto pair = [](float low, float high) { return bits(low) | std::uint64_t{bits(high)} << 32; };
+  m.set64(2, pair(1, 2)).set64(4, pair(10, -20)).set64(6, pair(0.5f, 0.25f));
+  CHECK(m.run("FADD2 R0, R2.F32x2.HI_LO, R4.F32x2.HI_LO").r64(0) == pair(11, -18));
+  CHECK(m.run("FADD2 R0, -R2.F32x2.LO_HI, |R4|.F32x2.HI_LO").r64(0) == pair(8, 19));
+  CHECK(m.run("FADD2 R0, R2.F32x2.HI_LO, 1.5").r64(0) == pair(2.5f, 3.5f));
+  CHECK(m.run("FMUL2 R0, R2.F32x2.HI_LO, R4.F32").r64(0) == pair(10, 20));
+  CHECK(m.run("FMUL2.FTZ.RZ R0, R2.F32x2.HI_LO, -0.5").r64(0) == pair(-0.5f, -1));
+  CHECK(m.run("FFMA2 R0, R2.F32x2.HI_LO, R4.F32x2.HI_LO, R6.F32x2.HI_LO").r64(0) == pair(10.5f, -39.75f));
+  CHECK(m.run("FFMA2 R0, R2.F32x2.HI_LO, 3, R6.F32x2.LO_HI").r64(0) == pair(3.25f, 6.5f));
+  CHECK(m.run("FFMA2 R0, R2.F32x2.HI_LO, R4.F32x2.HI_LO, 1").r64(0) == pair(11, -39));
+}
+
+TEST_CASE("sums of f16 or bf16 with f32") {
+  Machine m;
+  m.set(2, 0x3c000000).set(3, bits(3.0f)).set(4, 0x40003f80);
+  CHECK(m.run("FHADD R0, R2.H1, -R3").r(0) == bits(-2.0f));
+  CHECK(m.run("FHFMA.BF16 R0, R4, R4.H1, R3").r(0) == bits(5.0f));
+  CHECK(m.run("FHFMA.BF16.SAT R0, R4, -R4.H1, R3").r(0) == bits(1.0f));
+}
+
+TEST_CASE("numbers of four and six bits, and exponents") {
+  Machine m;
+  const auto packed = [&](const char* text, float high, float low) {
+    return m.set(2, bits(high)).set(3, bits(low)).run(text).r(0);
+  };
+  const float nan = std::bit_cast<float>(0x7fc00000);
+  CHECK(packed("F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C R0, R2, R3, RZ", 1.5f, -7) == 0x3f);
+  CHECK(packed("F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C R0, R2, R3, RZ", -1.5f, nan) == 0x07);
+  CHECK(packed("F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C R0, R2, R3, RZ", 1, 100) == 0x81f);
+  CHECK(packed("F2FP.SATFINITE.E3M2.F32.PACK_AB_MERGE_C R0, R2, R3, RZ", 1, nan) == 0xc1f);
+  CHECK(packed("F2FP.E8.F32.PACK_AB_MERGE_C.RP R0, R2, R3, RZ", 3, 0) == 0x8100);
+  CHECK(packed("F2FP.E8.F32.PACK_AB_MERGE_C.RZ R0, R2, R3, RZ", -3, nan) == 0x80ff);
+  CHECK(m.set(2, 0x7f804000).run("F2FP.SATFINITE.E8.BF16.UNPACK_B_MERGE_C.RZ R0, R2, RZ").r(0) == 0xfe80);
+  CHECK(m.run("F2FP.E8.BF16.UNPACK_B_MERGE_C.RP R0, R2, RZ").r(0) == 0xff80);
+  CHECK(m.set(2, 0x3f).run("F2FP.F16.E2M1.UNPACK_B R0, R2").r(0) == 0x3e00c600);
+  CHECK(m.set(2, 0x0828).run("F2FP.RELU.F16.E2M3.UNPACK_B R0, R2").r(0) == 0x3c000000);
+  CHECK(m.set(2, 0x0c2c).run("F2FP.F16.E3M2.UNPACK_B R0, R2").r(0) == 0x3c00bc00);
+  CHECK(m.set(2, 0x8000).run("F2FP.BF16.E8.UNPACK_B R0, R2").r(0) == 0x40000040);
+}
