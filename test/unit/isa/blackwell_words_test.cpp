@@ -85,6 +85,12 @@ TEST_CASE("words of sm_100: the largest of three") {
   CHECK(textOn("sm_120", 0x00000002ff007248, 0x004fc80007fe0100) == "VIMNMX.S32 R0, RZ, R2, !PT");
 }
 
+TEST_CASE("words of sm_110: minima and maxima as before sm_90") {
+  CHECK(textOn("sm_110", 0x0000000302087217, 0x000fe40003ffe000) == "IMNMX.U32 R8, R2, R3, PT");
+  CHECK(textOn("sm_110", 0x0000004d02097817, 0x004fc40007ffe200) == "IMNMX R9, R2, 0x4d, !PT");
+  CHECK(textOn("sm_110", 0x00000006090a7c17, 0x002fc8000bffe200) == "IMNMX R10, R9, UR6, PT");
+}
+
 TEST_CASE("words of sm_100: minima and maxima of the lanes") {
   CHECK(textOn("sm_100", 0x00000000000772cc, 0x000fe20000008200) == "CREDUX.MIN.S32 UR7, R0");
   CHECK(textOn("sm_103", 0x00000000000a72cc, 0x000fe20000000000) == "CREDUX.MAX UR10, R0");
