@@ -194,9 +194,9 @@ bool isPinned(const ori::Instr& instr) {
   if (isBlockBarrier(instr)) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Branch) || row.has(Flag::Terminator) || row.has(Flag::Fence)) return true;
-  if (!row.has(Flag::SideEffect)) return false;
-  const bool isMemory = row.has(Flag::Store) || row.has(Flag::Atomic);
-  return !isMemory || row.has(Flag::Convergent);
+  // Stores and atomics have dependences. A store of matrices (STSM) is one, too: all lanes of the warp that are here
+  // issue it together, wherever in the block it stands.
+  return row.has(Flag::SideEffect) && !row.has(Flag::Store) && !row.has(Flag::Atomic);
 }
 
 DependenceGraph::DependenceGraph(std::span<ori::Instr* const> region, const isa::Target& target)

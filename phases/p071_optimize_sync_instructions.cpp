@@ -59,11 +59,12 @@ std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg
 }
 
 /// The instruction is there for the sake of one that works on the whole warp, and not to order memory: that one
-/// comes before any access.
+/// comes before any access. One that is an access itself (LDSM, STSM) is of the same PTX instruction.
 bool servesWarpOperation(const Instr& sync) {
   for (const Instr* instr = sync.next; instr; instr = instr->next) {
     const isa::InstrDesc& row = isa::desc(instr->op);
-    if (row.has(isa::Flag::Load) || row.has(isa::Flag::Store) || row.has(isa::Flag::Atomic)) return false;
+    if (row.has(isa::Flag::Load) || row.has(isa::Flag::Store) || row.has(isa::Flag::Atomic))
+      return row.has(isa::Flag::Convergent) && sync.source.ptxLine != 0 && instr->source.ptxLine == sync.source.ptxLine;
     if (!row.has(isa::Flag::Convergent)) continue;
     return row.pipe != isa::Pipe::Cbu && !row.isPseudo();
   }
