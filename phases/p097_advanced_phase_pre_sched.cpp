@@ -35,7 +35,9 @@ constexpr double kShareOfLength = 0.05;
 constexpr double kShareWithDynamicShared = 0.5;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
-constexpr unsigned kMostSlack = 3;
+constexpr unsigned kMostSlack = 15;
+/// The allocator is asked whether it finds these places where orders leave no more registers of the class free.
+constexpr unsigned kTight = 3;
 
 /// An order of a region, and what it costs.
 struct Candidate {
@@ -208,6 +210,16 @@ class PreScheduler {
     if (source[kR] <= limit) addCandidate(region, model, fillStalls(model, sourceOrder(model), limits));
   }
 
+  /// Orders of so many registers, between those for the ends of classes.
+  void addBelow(Region& region, unsigned limit) {
+    const ScheduleRegion& model = *region.model;
+    RegionCounts limits = region.limits;
+    limits[kR] = std::min(limits[kR], limit);
+    addCandidate(region, model, latencyFirst(model, limits));
+    addCandidate(region, model, pressureAware(model, limits));
+    addFilled(region, model, region.limits, limit);
+  }
+
   /// Adds an order, with what stays last; how many registers it needs.
   unsigned addCandidate(Region& region, const ScheduleRegion& model, Order order) {
     const std::size_t count = order.size();
@@ -231,23 +243,26 @@ class PreScheduler {
   /// Gives each region its best order under the limit; true if something moved. Where the allocator would not find a
   /// place for all values, orders that need fewer registers are taken, or where those cost too much the next class.
   bool apply(unsigned limit) {
-    slack_ = 0;
-    fits_ = true;
-    bool changed = applyBest(limit);
-    if (!mayMiss(limit)) return changed;
-    const unsigned next = classes_.end(limit + 1);
-    const double priceOfNext = priceOf(next);
-    for (fits_ = regalloc::fitsRegisters(function_, limit); !fits_ && slack_ < kMostSlack;) {
-      slack_ = std::min(2 * slack_ + 1, kMostSlack);
-      for (Region& region : regions_)
-        if (region.model && best(region, limit).cost.peak[kR] + slack_ > limit)
-          addFilled(region, *region.model, region.limits, limit - slack_);
-      if (fixed_ == 0 && priceOf(limit) > priceOfNext) break;
+    bool changed = false;
+    for (;; limit = classes_.end(limit + 1)) {
+      slack_ = 0;
+      fits_ = true;
       changed |= applyBest(limit);
+      if (!mayMiss(limit)) return changed;
       fits_ = regalloc::fitsRegisters(function_, limit);
+      while (!fits_ && slack_ < kMostSlack) {
+        const unsigned slack = 2 * slack_ + 1;
+        for (Region& region : regions_)
+          if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);
+        slack_ = slack;
+        // The next class may need as much room.
+        if (fixed_ == 0 && priceOf(limit) > priceOf(classes_.end(limit + 1))) break;
+        changed |= applyBest(limit);
+        fits_ = regalloc::fitsRegisters(function_, limit);
+      }
+      slack_ = 0;
+      if (fits_ || fixed_ != 0) return changed;
     }
-    slack_ = 0;
-    return fits_ || fixed_ != 0 ? changed : applyBest(next) || changed;
   }
 
   bool applyBest(unsigned limit) {
@@ -263,11 +278,11 @@ class PreScheduler {
 
   /// Whether so many registers are live somewhere that the allocator may need more than the class has.
   bool mayMiss(unsigned limit) const {
-    if (limit == classes_.ends().back() || counts_ || spent_ > kLarge || limit <= kMostSlack) return false;
+    if (limit >= classes_.ends().back() || counts_ || spent_ > kBudget || limit <= kMostSlack) return false;
     unsigned peak = pinned_;
     for (const Region& region : regions_)
       peak = std::max(peak, best(region, limit).cost.peak[kR]);
-    return peak <= limit && peak + kMostSlack >= limit;
+    return peak <= limit && peak + kTight >= limit;
   }
 
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
