@@ -34,8 +34,10 @@ def target_of(text):
 
 def run(command, seconds, megabytes):
     """Status (None: out of time) and messages."""
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    resource.prlimit(process.pid, resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+    limit = (megabytes << 20, megabytes << 20)
+    # Before the program starts: address space that it has reserved by then would count, too.
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, limit))
     try:
         _, errors = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
