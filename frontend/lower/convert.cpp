@@ -419,10 +419,9 @@ void convertNarrow(FunctionLowering& f, const Instruction& i, const Form& form) 
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if (form.rounding() == Mod::Rn || form.rounding() == Mod::Rz) {
-    f.emit(IsaOp::F2FP_TF32, {f.dest(ops[0]), sourceReg(f, ops[1], Type::F32)},
-           {{IsaMod::Rnd, rounding(form)},
-            {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0},
-            {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}});
+    const bool saturates = form.has(Mod::Satfinite);
+    f.emit(saturates ? IsaOp::F2FP_TF32_SAT : IsaOp::F2FP_TF32, {f.dest(ops[0]), sourceReg(f, ops[1], Type::F32)},
+           {{IsaMod::Rnd, rounding(form)}, {IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0}});
     return;
   }
   if (form.rounding() != Mod::Rna) {
