@@ -1,5 +1,5 @@
 #include "encoder/code.h"
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 
 #include <algorithm>
 
@@ -21,8 +21,7 @@ LaneMark markOf(const ori::Instr& instr, const ori::Divergence& divergence) {
 } // namespace
 
 std::vector<LaneMark> laneMarks(const ori::Function& function) {
-  const ori::Cfg cfg(function);
-  const ori::Divergence divergence(cfg);
+  const ori::Divergence& divergence = function.analyses().divergence();
   std::vector<LaneMark> marks(function.instrIdCount(), LaneMark::Unknown);
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)

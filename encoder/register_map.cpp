@@ -1,7 +1,6 @@
 #include "encoder/register_map.h"
 
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 
 #include <bitset>
 #include <utility>
@@ -47,8 +46,8 @@ std::vector<Registers> maybeWritten(const ori::Function& function, const ori::Cf
 /// Calls f(instruction, registers live behind it, components), in the order of the layout. A register that only guarded
 /// code reads is live above that code on paths that never wrote it. Those are left out.
 template <typename F> void forEachLive(const ori::Function& function, F&& f) {
-  const ori::Cfg cfg(function);
-  const ori::Liveness liveness(cfg);
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const ori::Liveness& liveness = function.analyses().liveness();
   const ori::Components& components = liveness.components();
   std::vector<Registers> written = maybeWritten(function, cfg, components);
   ori::LiveCursor cursor(liveness);

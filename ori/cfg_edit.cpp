@@ -1,6 +1,6 @@
 #include "ori/cfg_edit.h"
 
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "support/check.h"
 
@@ -114,7 +114,7 @@ Block* splitEdge(Function& function, Block* from, Block* to) {
 
 std::vector<EdgeIds> criticalEdges(const Function& function) {
   std::vector<EdgeIds> edges;
-  const Cfg cfg(function);
+  const Cfg& cfg = function.analyses().cfg();
   for (const Block* block : function.layout()) {
     const auto successors = cfg.successors(block->id);
     if (successors.size() < 2) continue;
@@ -132,7 +132,7 @@ bool splitCriticalEdges(Function& function) {
 }
 
 bool removeUnreachableBlocks(Function& function) {
-  const Cfg cfg(function);
+  const Cfg& cfg = function.analyses().cfg();
   std::vector<bool> doomed(function.blockIdCount());
   bool any = false;
   for (const Block* block : function.layout()) {
@@ -146,7 +146,7 @@ bool removeUnreachableBlocks(Function& function) {
 }
 
 bool mergeBlocks(Function& function) {
-  const Cfg cfg(function);
+  const Cfg& cfg = function.analyses().cfg();
   std::vector<bool> gone(function.blockIdCount());
   bool any = false;
   for (Block* block : function.layout()) {

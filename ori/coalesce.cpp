@@ -1,5 +1,4 @@
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/ssa.h"
 
 #include <algorithm>
@@ -104,7 +103,8 @@ class PairSet {
 /// other, or a value that the other has just got as well.
 class Coalescer {
  public:
-  explicit Coalescer(Function& function) : function_(function), cfg_(function), liveness_(cfg_) {}
+  explicit Coalescer(Function& function)
+      : function_(function), cfg_(function.analyses().cfg()), liveness_(function.analyses().liveness()) {}
 
   unsigned run() {
     findTwins();
@@ -132,7 +132,7 @@ class Coalescer {
   static constexpr unsigned kMostTwins = 16;
 
   void collect() {
-    const Loops loops(cfg_, DomTree::dominators(cfg_));
+    const Loops& loops = function_.analyses().loops();
     isInvolved_.assign(function_.vregCount(), false);
     for (const Block* block : function_.layout()) {
       if (!cfg_.isReachable(block->id)) continue;
@@ -336,8 +336,8 @@ class Coalescer {
   }
 
   Function& function_;
-  Cfg cfg_;
-  Liveness liveness_;
+  const Cfg& cfg_;
+  const Liveness& liveness_;
   std::vector<Candidate> copies_;
   std::vector<bool> isInvolved_;
   std::vector<const Instr*> twinOf_;            // by instruction id: the last copy of the same value in the row

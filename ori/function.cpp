@@ -1,6 +1,7 @@
 #include "ori/function.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "ori/module.h"
 #include "support/check.h"
 
@@ -9,13 +10,6 @@
 namespace orias::ori {
 
 namespace {
-
-std::array<std::uint8_t, isa::kMaxMods> defaultMods(const isa::InstrDesc& desc) {
-  std::array<std::uint8_t, isa::kMaxMods> mods{};
-  for (unsigned i = 0; i < desc.modCount; ++i)
-    mods[i] = desc.mods[i].defaultValue;
-  return mods;
-}
 
 /// Only operands that name a virtual register are in a use or definition list. Besides register operands these are
 /// bindless constant operands, which name a uniform register.
@@ -27,16 +21,29 @@ bool isDefSlot(Op op, unsigned index) {
   return slotRole(op, index) == isa::Role::Def;
 }
 
+/// A copy of operands; of few, without asking for memory.
+class ValueCopy {
+ public:
+  explicit ValueCopy(std::span<const isa::Operand> values) : size_(values.size()) {
+    if (size_ > few_.size()) many_.resize(size_);
+    std::ranges::copy(values, size_ > few_.size() ? many_.data() : few_.data());
+  }
+  std::size_t size() const { return size_; }
+  const isa::Operand& operator[](std::size_t i) const { return size_ > few_.size() ? many_[i] : few_[i]; }
+
+ private:
+  std::size_t size_;
+  std::array<isa::Operand, isa::kMaxOperands> few_;
+  std::vector<isa::Operand> many_;
+};
+
+/// At the end of a block its labels are edges. Those of phis name predecessors, which are no edges.
+bool namesBlocks(const Instr* instr) {
+  return instr && instr->op != Op::PHI &&
+         std::ranges::any_of(instr->ops(), [](const Operand& operand) { return operand.isLabel(); });
+}
+
 } // namespace
-
-isa::Role slotRole(Op op, unsigned index) {
-  const isa::InstrDesc& desc = isa::desc(op);
-  return index < desc.slotCount ? desc.slots[index].role : isa::Role::Use;
-}
-
-bool isTerminator(Op op) {
-  return isa::desc(op).has(isa::Flag::Terminator);
-}
 
 bool isConditional(const Instr& terminator) {
   if (terminator.isGuarded()) return true;
@@ -47,7 +54,9 @@ bool isConditional(const Instr& terminator) {
 }
 
 Function::Function(Module& module, std::string name, bool isKernel)
-    : module_(&module), name_(std::move(name)), isKernel_(isKernel) {}
+    : module_(&module), name_(std::move(name)), isKernel_(isKernel), analyses_(std::make_unique<Analyses>(*this)) {}
+
+Function::~Function() = default;
 
 // --- virtual registers
 
@@ -59,6 +68,7 @@ VRegId Function::newVReg(File file, unsigned width, std::string_view name) {
   reg.align = static_cast<std::uint8_t>(defaultAlign(width));
   reg.name = intern(name);
   vregs_.push_back(reg);
+  changes_.noteCode();
   return static_cast<VRegId>(vregs_.size() - 1);
 }
 
@@ -83,6 +93,8 @@ void Function::unlinkRef(Operand& operand) {
 }
 
 void Function::assign(Instr* instr, Operand& slot, const isa::Operand& value, bool isDef) {
+  changes_.noteCode();
+  if ((slot.isLabel() || value.kind == isa::Operand::Kind::Label) && instr->op != Op::PHI) changes_.noteFlow();
   unlinkRef(slot);
   static_cast<isa::Operand&>(slot) = value;
   slot.owner = instr;
@@ -124,6 +136,8 @@ Block* Function::newBlock(std::string_view name) {
   Block* block = arena_.make<Block>();
   block->id = static_cast<BlockId>(blocks_.size());
   block->name = intern(name);
+  block->fallthrough.changes_ = &changes_;
+  changes_.noteFlow();
   blocks_.push_back(block);
   layout_.push_back(block);
   return block;
@@ -140,6 +154,7 @@ void Function::eraseBlock(Block* block) {
   while (block->first)
     erase(block->last);
   blocks_[block->id] = nullptr;
+  changes_.noteFlow();
   layout_.erase(std::find(layout_.begin(), layout_.end(), block));
 }
 
@@ -150,6 +165,7 @@ void Function::eraseBlocks(const std::vector<bool>& doomed) {
     while (block->first)
       erase(block->last);
     blocks_[block->id] = nullptr;
+    changes_.noteFlow();
   }
   std::erase_if(layout_, isDoomed);
 }
@@ -161,6 +177,7 @@ void Function::setLayout(std::vector<Block*> order) {
     ORIAS_CHECK(blocks_[block->id] == block && !seen[block->id]);
     seen[block->id] = true;
   }
+  if (layout_ != order) changes_.noteFlow();
   layout_ = std::move(order);
 }
 
@@ -176,6 +193,7 @@ Block* Function::splitAfter(Instr* at) {
   tail->loopDepth = head->loopDepth;
   tail->isAside = head->isAside;
   tail->fallthrough = head->fallthrough;
+  changes_.noteCode();
   tail->first = at->next;
   tail->last = at->next ? head->last : nullptr;
   if (at->next) at->next->prev = nullptr;
@@ -210,8 +228,9 @@ Instr* Function::create(Op op, std::span<const isa::Operand> operands, Source so
   Instr* instr = arena_.make<Instr>();
   instr->id = instrCount_++;
   instr->op = op;
-  instr->mods = defaultMods(isa::desc(op));
-  instr->createdBy = currentPhase_;
+  instr->mods = isa::desc(op).modDefaults;
+  noteOp(op);
+  instr->createdBy = changes_.phase;
   instr->source = source;
   std::span<Operand> slots = arena_.makeArray<Operand>(operands.size() + 1);
   instr->operands = slots.data() + 1;
@@ -224,6 +243,8 @@ Instr* Function::create(Op op, std::span<const isa::Operand> operands, Source so
 
 Instr* Function::append(Block* block, Instr* instr) {
   ORIAS_CHECK(instr->block == nullptr);
+  changes_.noteCode();
+  if (namesBlocks(instr) || namesBlocks(block->last)) changes_.noteFlow();
   instr->block = block;
   instr->prev = block->last;
   instr->next = nullptr;
@@ -238,6 +259,7 @@ Instr* Function::prepend(Block* block, Instr* instr) {
 
 Instr* Function::insertBefore(Instr* where, Instr* instr) {
   ORIAS_CHECK(instr->block == nullptr && where->block != nullptr);
+  changes_.noteCode();
   instr->block = where->block;
   instr->prev = where->prev;
   instr->next = where;
@@ -253,6 +275,8 @@ Instr* Function::insertAfter(Instr* where, Instr* instr) {
 void Function::unlink(Instr* instr) {
   Block* block = instr->block;
   ORIAS_CHECK(block != nullptr);
+  changes_.noteCode();
+  if (!instr->next && (namesBlocks(instr) || namesBlocks(instr->prev))) changes_.noteFlow();
   (instr->prev ? instr->prev->next : block->first) = instr->next;
   (instr->next ? instr->next->prev : block->last) = instr->prev;
   instr->prev = instr->next = nullptr;
@@ -261,6 +285,7 @@ void Function::unlink(Instr* instr) {
 
 void Function::erase(Instr* instr) {
   if (instr->block) unlink(instr);
+  changes_.noteCode();
   unlinkRef(instr->operands[-1]);
   for (Operand& operand : instr->ops())
     unlinkRef(operand);
@@ -307,7 +332,8 @@ void Function::reserveOperands(Instr* instr, std::size_t count) {
 
 void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operands) {
   // `operands` may point into the instruction itself, which is about to change.
-  const std::vector<isa::Operand> values(operands.begin(), operands.end());
+  const ValueCopy values(operands);
+  if (namesBlocks(instr)) changes_.noteFlow();
   for (Operand& operand : instr->ops())
     unlinkRef(operand);
   const bool fits = values.size() <= instr->operandCount;
@@ -315,7 +341,8 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
   if (!fits) reserveOperands(instr, values.size());
   instr->operandCount = static_cast<std::uint16_t>(values.size());
   instr->op = op;
-  instr->mods = defaultMods(isa::desc(op));
+  noteOp(op);
+  instr->mods = isa::desc(op).modDefaults;
   instr->mayContract = false;
   instr->hasUndefinedRest = false;
   for (unsigned i = 0; i < values.size(); ++i) {
@@ -326,7 +353,7 @@ void Function::rewrite(Instr* instr, Op op, std::span<const isa::Operand> operan
 }
 
 void Function::addOperands(Instr* instr, std::span<const isa::Operand> operands) {
-  const std::vector<isa::Operand> values(operands.begin(), operands.end());
+  const ValueCopy values(operands);
   const unsigned first = instr->operandCount;
   reserveOperands(instr, first + values.size());
   instr->operandCount = static_cast<std::uint16_t>(first + values.size());
@@ -339,6 +366,7 @@ void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
   ORIAS_CHECK(first + count <= instr->operandCount);
   for (unsigned i = first; i + count < instr->operandCount; ++i)
     assign(instr, instr->operands[i], instr->operands[i + count].value(), isDefSlot(instr->op, i));
+  if (namesBlocks(instr)) changes_.noteFlow();
   for (unsigned i = instr->operandCount - count; i < instr->operandCount; ++i) {
     unlinkRef(instr->operands[i]);
     instr->operands[i] = Operand{};
@@ -348,10 +376,11 @@ void Function::removeOperands(Instr* instr, unsigned first, unsigned count) {
 }
 
 void Function::touch(Instr* instr) {
+  changes_.noteValues();
   const std::uint16_t newest = instr->changedBy ? instr->changedBy->phase : instr->createdBy;
-  if (newest == currentPhase_) return;
+  if (newest == changes_.phase) return;
   ProvenanceNode* node = arena_.make<ProvenanceNode>();
-  node->phase = currentPhase_;
+  node->phase = changes_.phase;
   node->older = instr->changedBy;
   instr->changedBy = node;
 }

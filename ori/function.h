@@ -1,10 +1,13 @@
 #pragma once
 
+#include "encoder/isa/desc.h"
 #include "ori/instr.h"
 #include "support/arena.h"
 
+#include <bitset>
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,7 +15,51 @@
 
 namespace orias::ori {
 
+class Analyses;
 class Module;
+
+/// Counts the changes of a function. An analysis holds as long as the counts that it depends on stay
+/// (analysis/analyses.h). The mutators of Function count; `Block::fallthrough` counts its assignments.
+struct Changes {
+  std::uint64_t flow = 0;   ///< of blocks, edges and the layout
+  std::uint64_t code = 0;   ///< of instructions, operands, guards, registers
+  std::uint64_t values = 0; ///< of modifiers: what is computed changes, not what is read and written
+  std::uint16_t phase = 0;  ///< the current one, by its index in the pipeline
+  std::uint16_t flowPhase = 0, codePhase = 0, valuesPhase = 0; ///< in which the last change happened
+
+  void noteFlow() {
+    ++flow;
+    flowPhase = phase;
+  }
+  void noteCode() {
+    ++code;
+    codePhase = phase;
+  }
+  void noteValues() {
+    ++values;
+    valuesPhase = phase;
+  }
+};
+
+/// The block that a block falls through to, or kNoId. Reads as an id; an assignment is a change of control flow.
+class Fallthrough {
+ public:
+  Fallthrough() = default;
+  Fallthrough(const Fallthrough&) = delete;
+  Fallthrough& operator=(const Fallthrough& other) { return *this = other.id_; }
+  Fallthrough& operator=(BlockId id) {
+    if (id != id_ && changes_) changes_->noteFlow();
+    id_ = id;
+    return *this;
+  }
+  operator BlockId() const { return id_; }
+
+ private:
+  friend class Function;
+
+  BlockId id_ = kNoId;
+  Changes* changes_ = nullptr;
+};
 
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
 /// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
@@ -34,9 +81,14 @@ constexpr unsigned defaultAlign(unsigned width) {
 }
 
 /// What the table says about operand `index` of an instruction; operands beyond the slots of the row (of PHI) are uses.
-isa::Role slotRole(Op op, unsigned index);
+inline isa::Role slotRole(Op op, unsigned index) {
+  const isa::InstrDesc& row = isa::desc(op);
+  return index < row.slotCount ? row.roles[index] : isa::Role::Use;
+}
 /// Whether the instruction ends a block.
-bool isTerminator(Op op);
+inline bool isTerminator(Op op) {
+  return isa::desc(op).has(isa::Flag::Terminator);
+}
 /// Whether control may continue after a terminator: it is guarded, or it also reads a predicate.
 bool isConditional(const Instr& terminator);
 
@@ -51,7 +103,7 @@ struct Block {
   BlockId id = kNoId;
   Instr* first = nullptr;
   Instr* last = nullptr;
-  BlockId fallthrough = kNoId;
+  Fallthrough fallthrough;
   std::uint8_t loopDepth = 0; ///< updated by phase 3 and by phases that change loops
   bool isAside = false;       ///< cold: seldom executed
   std::string_view name;      ///< PTX label, for people; may be empty
@@ -133,6 +185,7 @@ struct FunctionStats {
 class Function {
  public:
   Function(Module& module, std::string name, bool isKernel);
+  ~Function();
   Function(const Function&) = delete;
   Function& operator=(const Function&) = delete;
 
@@ -227,10 +280,23 @@ class Function {
   Instr* singleDef(VRegId id) const;
 
   /// The pipeline index that new and changed instructions are marked with; set by the phase manager.
-  void setCurrentPhase(std::uint16_t phase) { currentPhase_ = phase; }
-  std::uint16_t currentPhase() const { return currentPhase_; }
-  /// Adds the current phase to the instruction's provenance; the mutators above call it.
+  void setCurrentPhase(std::uint16_t phase) { changes_.phase = phase; }
+  std::uint16_t currentPhase() const { return changes_.phase; }
+  /// Adds the current phase to the instruction's provenance; the mutators above call it. Whoever writes modifiers calls
+  /// it.
   void touch(Instr* instr);
+
+  const Changes& changes() const { return changes_; }
+  /// For what is changed without the mutators above: `ssa`, VReg::multiDef, Instr::hasUndefinedRest (code), modifiers
+  /// (values).
+  void noteCodeChange() { changes_.noteCode(); }
+  void noteValueChange() { changes_.noteValues(); }
+  /// Whether there has been an instruction with that opcode, or with one of the flags. They may be gone by now: a false
+  /// answer spares a phase the search.
+  bool everHad(Op op) const { return everHad_[static_cast<std::size_t>(op)]; }
+  bool everHad(isa::Flag flag) const { return (everHadFlags_ & static_cast<std::uint32_t>(flag)) != 0; }
+  /// Control flow, liveness and so on as the function is now: computed at the first question after a change.
+  Analyses& analyses() const { return *analyses_; }
 
   // --- what a kernel has besides code
   std::vector<KernelParam> params;
@@ -262,6 +328,10 @@ class Function {
       if (o->isDef == defs) f(*o);
     }
   }
+  void noteOp(Op op) {
+    everHad_.set(static_cast<std::size_t>(op));
+    everHadFlags_ |= isa::desc(op).flags;
+  }
   void link(Operand& operand);
   void reserveOperands(Instr* instr, std::size_t count);
   void unlinkRef(Operand& operand);
@@ -275,7 +345,10 @@ class Function {
   std::vector<Block*> blocks_; // by id
   std::vector<Block*> layout_;
   InstrId instrCount_ = 0;
-  std::uint16_t currentPhase_ = 0;
+  std::bitset<static_cast<std::size_t>(Op::kCount)> everHad_;
+  std::uint32_t everHadFlags_ = 0;
+  Changes changes_;
+  std::unique_ptr<Analyses> analyses_;
 };
 
 } // namespace orias::ori

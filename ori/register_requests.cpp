@@ -47,6 +47,7 @@ void assumeSuccess(Function& function, VRegId answer) {
 } // namespace
 
 bool hasRegisterRequests(const Function& function) {
+  if (!function.everHad(Op::USETMAXREG_ALLOC) && !function.everHad(Op::USETMAXREG_DEALLOC)) return false;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       if (isRequest(instr)) return true;

@@ -1,7 +1,6 @@
 #include "ori/ssa.h"
 
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "support/check.h"
@@ -26,7 +25,8 @@ Parts partsOf(const isa::Operand& operand) {
 class SsaBuilder {
  public:
   explicit SsaBuilder(Function& function)
-      : function_(function), cfg_(function), dominators_(DomTree::dominators(cfg_)), liveness_(cfg_) {}
+      : function_(function), cfg_(function.analyses().cfg()), dominators_(function.analyses().dominators()),
+        liveness_(function.analyses().liveness()) {}
 
   void run() {
     classify();
@@ -35,6 +35,7 @@ class SsaBuilder {
     rename();
     dropUndefinedCopies();
     function_.ssa = true;
+    function_.noteCodeChange();
   }
 
  private:
@@ -377,9 +378,9 @@ class SsaBuilder {
   }
 
   Function& function_;
-  Cfg cfg_;
-  DomTree dominators_;
-  Liveness liveness_;
+  const Cfg& cfg_;
+  const DomTree& dominators_;
+  const Liveness& liveness_;
   std::vector<std::uint32_t> order_; // by instruction id: the place in the layout
   std::vector<bool> isRenamed_, isNameTaken_;
   std::vector<KeptParts> kept_;

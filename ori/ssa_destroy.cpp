@@ -83,6 +83,7 @@ void destroySsa(Function& function) {
     });
   }
   function.ssa = false;
+  function.noteCodeChange();
   for (VRegId id = 0; id < function.vregCount(); ++id)
     function.vreg(id).multiDef = false;
   coalesceCopies(function);

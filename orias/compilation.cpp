@@ -535,6 +535,7 @@ void Compilation::writeCubin() {
 
 void Compilation::report() {
   std::vector<std::vector<phases::PhaseTime>> times;
+  std::vector<phases::AnalysisUse> analyses;
   for (const auto& job : jobs_) {
     if (job->isLeftOut()) continue;
     FunctionReport& function = result_.statistics.functions.emplace_back(job->report());
@@ -544,6 +545,7 @@ void Compilation::report() {
       function.sharedBytes = needs->second.sharedBytes;
     }
     times.push_back(job->times());
+    analyses.push_back(job->analysisUse());
   }
   if (options_.wantListing) result_.listing = listing();
   if (options_.wantRemarks) result_.remarks = remarksJson(moduleRemarks_, jobs_);
@@ -553,7 +555,8 @@ void Compilation::report() {
   result_.phaseText += fmt::format("{:>4} {:<30} {:>10}\n", "", "stage", "ms");
   for (const StageTime& time : result_.times)
     result_.phaseText += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", time.stage, time.milliseconds);
-  if (!times.empty()) result_.phaseText += '\n' + phases::renderTimes(moduleTimes_, times);
+  if (!times.empty())
+    result_.phaseText += '\n' + phases::renderTimes(moduleTimes_, times) + '\n' + phases::renderAnalyses(analyses);
 }
 
 void Compilation::printKernelInfo() {

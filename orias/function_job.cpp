@@ -74,6 +74,7 @@ void FunctionJob::run(const phases::PipelineOptions& pipeline) {
     fault_ = fmt::format("{} of '{}': {}", phaseOf(function_), function_.name(), e.what());
   }
   times_ = manager.times();
+  analysisUse_ = manager.analysisUse();
   milliseconds_ = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 

@@ -40,6 +40,7 @@ class FunctionJob {
   const Diagnostics& diagnostics() const { return diagnostics_; }
   const phases::Remarks& remarks() const { return remarks_; }
   const std::vector<phases::PhaseTime>& times() const { return times_; }
+  const phases::AnalysisUse& analysisUse() const { return analysisUse_; }
   const std::string& dumped() const { return dumped_; }
   FunctionReport report() const;
   /// The listing shows the function as it stands in the cubin from now on.
@@ -59,6 +60,7 @@ class FunctionJob {
   phases::Remarks remarks_;
   encoder::FunctionCode code_;
   std::vector<phases::PhaseTime> times_;
+  phases::AnalysisUse analysisUse_;
   std::string dumped_;
   std::string fault_;
   unsigned ceiling_;      // that bounds and options leave

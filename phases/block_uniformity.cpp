@@ -1,7 +1,7 @@
 #include "phases/block_uniformity.h"
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ bool BlockUniformity::spreadValues() {
 
 /// True when a branch has been found on which threads part.
 bool BlockUniformity::spreadBranches() {
-  const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
+  const ori::DomTree& postDominators = cfg_.function().analyses().postDominators();
   bool changed = false;
   for (const BlockId id : cfg_.reversePostOrder()) {
     const Instr* last = cfg_.function().block(id)->last;

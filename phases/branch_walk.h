@@ -1,7 +1,6 @@
 #pragma once
 
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 
 #include <algorithm>
@@ -66,8 +65,7 @@ bool changeFromEnds(ori::Function& function, const ori::Cfg& cfg, std::vector<bo
 /// something.
 template <typename Change>
 bool changeFromInnermost(const ori::Function& function, std::uint32_t most, Change&& change) {
-  const ori::Cfg cfg(function);
-  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  const ori::Loops& loops = function.analyses().loops();
   std::uint32_t deepest = 0;
   for (const ori::Loop& loop : loops.all())
     deepest = std::max(deepest, loop.depth);

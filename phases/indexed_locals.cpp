@@ -22,7 +22,7 @@ constexpr std::uint32_t kWordBytes = 4;
 /// kernels with more than 8 lose more by fewer warps than they win.
 constexpr std::uint32_t kMostWords = 8;
 
-Operand slotOf(const Instr& instr, const char* name) {
+Operand slotOf(const Instr& instr, isa::SlotKey name) {
   return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name))).value();
 }
 

@@ -1,7 +1,7 @@
 #include "phases/loop_rotation.h"
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/copy_block.h"
 
@@ -32,7 +32,7 @@ struct Candidate {
 class Rotator {
  public:
   Rotator(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), loops_(cfg_, ori::DomTree::dominators(cfg_)) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), loops_(function.analyses().loops()) {}
 
   bool run() {
     if (!loops_.isReducible()) return false;
@@ -126,8 +126,8 @@ class Rotator {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::Loops& loops_;
   std::vector<bool> isTouched_; ///< by block: a rotation that has been decided changes its edges
 };
 

@@ -1,8 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
@@ -78,7 +77,7 @@ class SpaceResolver {
  public:
   SpaceResolver(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), flow_(function, addressAssumptions(context.knobs)), rw_(function),
-        cfg_(function), tree_(ori::DomTree::dominators(cfg_)), target_(function.module().target()) {}
+        cfg_(function.analyses().cfg()), tree_(function.analyses().dominators()), target_(function.module().target()) {}
 
   bool run() {
     if (context_.knobs.enabled(Knob::ProcessBuiltinAssume))
@@ -471,8 +470,8 @@ class SpaceResolver {
   PhaseContext& context_;
   const AddressFlow flow_;
   const Rewriter rw_;
-  const ori::Cfg cfg_;
-  const ori::DomTree tree_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& tree_;
   const isa::Target& target_;
   std::map<std::pair<ori::VRegId, unsigned>, std::vector<Answer>> answers_;
   std::map<std::tuple<ori::VRegId, unsigned, SpaceSet>, Operand> narrow_;

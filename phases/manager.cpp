@@ -142,6 +142,7 @@ class PhaseManager::PhaseScope {
   PhaseScope(PhaseManager& manager, const Plan& plan, ori::Function& function, PhaseContext& context)
       : manager_(manager), plan_(plan), function_(function), context_(context) {
     function.setCurrentPhase(static_cast<std::uint16_t>(plan.phase - pipeline().data()));
+    function.analyses().dropStale();
     context.remarks.setPhase(plan.phase->number);
     if (plan.dumpBefore) manager.emitDump(*plan.phase, function, "before", ori::print(function));
     if (manager.options_.verifyEach || manager.options_.printChanged) textBefore_ = ori::print(function);
@@ -150,6 +151,7 @@ class PhaseManager::PhaseScope {
   void run() {
     const auto start = threadTime();
     bool changed = plan_.phase->run(function_, context_);
+    if (changed) function_.noteValueChange(); // of modifiers, too, which nothing else may have counted
     manager_.times_.push_back({plan_.phase, threadTime() - start, changed});
     if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
     if (manager_.options_.printChanged && changed) showChanges();
@@ -181,11 +183,17 @@ class PhaseManager::PhaseScope {
 };
 
 bool PhaseManager::run(ori::Function& function, PhaseContext& context) {
+  ori::Analyses& analyses = function.analyses();
+  analyses.setVerified(options_.verifyEach || context.knobs.enabled(Knob::VerifyAnalyses));
   for (const Plan& plan : plan_) {
     if (!plan.run || context.optLevel < plan.phase->lowestO || context.optLevel > plan.phase->highestO) continue;
     PhaseScope(*this, plan, function, context).run();
     if (context.diagnostics.hasErrors()) return false;
   }
+  for (std::size_t kind = 0; kind < ori::kAnalysisCount; ++kind)
+    analysisUse_.asked[kind] = analyses.asked(static_cast<ori::AnalysisKind>(kind));
+  analysisUse_.builds = analyses.builds();
+  analyses.clear();
   return options_.stopAfter.empty() || &requirePhase(options_.stopAfter) == &pipeline().back();
 }
 
@@ -293,6 +301,37 @@ std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
   for (const auto& [phase, total] : totals)
     line(phase->number, phase->name, total.first, fmt::format("{}", total.second));
   out += fmt::format("{:>4} {:<30} {:>10.3f}\n", "", "total", static_cast<double>(all.count()) / 1e6);
+  return out;
+}
+
+std::string renderAnalyses(const std::vector<AnalysisUse>& perFunction) {
+  struct Row {
+    unsigned asked = 0, computed = 0, first = 0;
+    std::map<std::uint16_t, unsigned> outdatedBy; // by index in the pipeline
+  };
+  std::array<Row, ori::kAnalysisCount> rows;
+  for (const AnalysisUse& use : perFunction) {
+    for (std::size_t kind = 0; kind < rows.size(); ++kind)
+      rows[kind].asked += use.asked[kind];
+    for (const ori::Analyses::Build& build : use.builds) {
+      Row& row = rows[static_cast<std::size_t>(build.kind)];
+      ++row.computed;
+      if (build.isFirst)
+        ++row.first;
+      else
+        ++row.outdatedBy[build.changedPhase];
+    }
+  }
+  std::string out = fmt::format("{:<17} {:>7} {:>8} {:>6}  {}\n", "analysis", "asked", "computed", "first",
+                                "computed again after a change by phase (times)");
+  for (std::size_t kind = 0; kind < rows.size(); ++kind) {
+    const Row& row = rows[kind];
+    std::string why;
+    for (const auto& [phase, times] : row.outdatedBy)
+      why += fmt::format(" {}({})", phase < pipeline().size() ? pipeline()[phase].number : "?", times);
+    out += fmt::format("{:<17} {:>7} {:>8} {:>6} {}\n", ori::analysisName(static_cast<ori::AnalysisKind>(kind)),
+                       row.asked, row.computed, row.first, why);
+  }
   return out;
 }
 

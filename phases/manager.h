@@ -1,5 +1,6 @@
 #pragma once
 
+#include "ori/analysis/analyses.h"
 #include "phases/module_phases.h"
 #include "phases/phase.h"
 
@@ -20,7 +21,9 @@ struct PipelineOptions {
   std::vector<std::string> disabled;
   std::vector<std::string> swapped; ///< the 1st runs in place of the 2nd and vice versa, the 3rd of the 4th, ...
   std::string startFrom;            ///< the phases before this one do not run
-  bool verifyEach = false; ///< verify after every phase; a failure throws InternalError with the dump from before
+  /// Verify after every phase, and compare each kept analysis that a phase asks for with a new one; a failure throws
+  /// InternalError, that of a phase with the dump from before.
+  bool verifyEach = false;
   std::function<void(const std::string&)> dump; ///< takes dump text when there is no dumpDir
   /// Called after every phase that ran, with whether it says that it changed something; before the verifier. For tools
   /// that look at the function between the phases; tests inject bugs through it.
@@ -31,6 +34,12 @@ struct PhaseTime {
   const PhaseInfo* phase;
   std::chrono::nanoseconds time{0}; ///< of the processor
   bool changed = false;
+};
+
+/// What the phases of one function asked of its analyses.
+struct AnalysisUse {
+  std::array<unsigned, ori::kAnalysisCount> asked{}; ///< by ori::AnalysisKind
+  std::vector<ori::Analyses::Build> builds;
 };
 
 struct ModulePhaseTime {
@@ -48,6 +57,7 @@ class PhaseManager {
   bool run(ori::Function& function, PhaseContext& context);
 
   const std::vector<PhaseTime>& times() const { return times_; }
+  const AnalysisUse& analysisUse() const { return analysisUse_; }
 
  private:
   struct Plan {
@@ -64,6 +74,7 @@ class PhaseManager {
   const PipelineOptions& options_;
   std::vector<Plan> plan_;
   std::vector<PhaseTime> times_;
+  AnalysisUse analysisUse_;
 };
 
 /// Does a phase of modules run with these options at this -O level?
@@ -87,6 +98,10 @@ std::string listPhases();
 /// The table of --time-phases: processor time per phase over all functions, with shares.
 std::string renderTimes(const std::vector<ModulePhaseTime>& ofModules,
                         const std::vector<std::vector<PhaseTime>>& perFunction);
+
+/// The second table of --time-phases: how often each analysis was asked for and computed, and after which phases it was
+/// out of date.
+std::string renderAnalyses(const std::vector<AnalysisUse>& perFunction);
 
 /// The lines that differ between two texts, prefixed by "-" and "+", with their block labels.
 std::string lineDiff(std::string_view before, std::string_view after);

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_counters.h"
@@ -57,8 +58,8 @@ struct WideTest {
 class Narrower {
  public:
   Narrower(ori::Function& function, Remarks& remarks)
-      : function_(function), remarks_(remarks), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_), definitions_(function) {}
+      : function_(function), remarks_(remarks), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), definitions_(function) {}
 
   bool run() {
     if (!loops_.isReducible()) return false;
@@ -256,9 +257,9 @@ class Narrower {
 
   ori::Function& function_;
   Remarks& remarks_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const Definitions definitions_;
 };
 

@@ -1,6 +1,4 @@
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/phases.h"
 
@@ -10,8 +8,7 @@ namespace orias::phases {
 /// do.
 bool analyzeControlFlow(ori::Function& function, PhaseContext&) {
   const bool changed = ori::removeUnreachableBlocks(function);
-  const ori::Cfg cfg(function);
-  ori::setLoopDepths(function, ori::Loops(cfg, ori::DomTree::dominators(cfg)));
+  ori::setLoopDepths(function, function.analyses().loops());
   return changed;
 }
 

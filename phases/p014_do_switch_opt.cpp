@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/jump_table.h"
@@ -45,7 +45,7 @@ struct Case {
 class Switches {
  public:
   Switches(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), isTaken_(cfg_.idCount(), false),
+      : function_(function), context_(context), cfg_(&function.analyses().cfg()), isTaken_(cfg_->idCount(), false),
         fewest_(static_cast<std::size_t>(context.knobs.get(Knob::SwitchOptMinCases))),
         fewestInTable_(static_cast<std::uint64_t>(context.knobs.get(Knob::SwitchOptMinTableCases))) {}
 
@@ -53,8 +53,8 @@ class Switches {
     const bool hasNewTables = makeTables();
     if (hasNewTables) {
       // The trees below ask which values diverge, and that analysis needs the control flow as it is now.
-      cfg_ = ori::Cfg(function_);
-      isTaken_.assign(cfg_.idCount(), false);
+      cfg_ = &function_.analyses().cfg();
+      isTaken_.assign(cfg_->idCount(), false);
     }
     return makeTrees() || hasNewTables;
   }
@@ -64,14 +64,14 @@ class Switches {
 
   bool makeTables() {
     bool changed = false;
-    for (BlockId id : cfg_.reversePostOrder())
+    for (BlockId id : cfg_->reversePostOrder())
       if (!isTaken_[id]) changed |= becomesTable(function_.block(id));
     return changed;
   }
 
   bool makeTrees() {
     bool changed = false;
-    for (BlockId id : cfg_.reversePostOrder()) {
+    for (BlockId id : cfg_->reversePostOrder()) {
       if (isTaken_[id]) continue;
       const std::vector<Case> chain = chainFrom(function_.block(id));
       if (chain.size() < 2 || !pays(chain)) continue;
@@ -127,7 +127,7 @@ class Switches {
   /// Out of SSA form only: phis would have to know which values come from the table.
   bool becomesTable(Block* head) {
     if (function_.ssa) return false;
-    const auto found = valueSwitchAt(cfg_, head);
+    const auto found = valueSwitchAt(*cfg_, head);
     if (!found || found->blocks.size() < kFewestTests) return false;
     const Table table = tableOf(*found);
     if (table.cases < fewestInTable_ || table.span > kMostEntries) return false;
@@ -210,7 +210,7 @@ class Switches {
       chain.push_back(*found);
       isTaken_[at->id] = true;
       Block* next = function_.block(found->rest);
-      if (next == head || next->id == cfg_.entry() || cfg_.predecessors(next->id).size() != 1 || isTaken_[next->id])
+      if (next == head || next->id == cfg_->entry() || cfg_->predecessors(next->id).size() != 1 || isTaken_[next->id])
         break;
       at = next;
     }
@@ -223,7 +223,8 @@ class Switches {
 
   bool pays(const std::vector<Case>& chain) {
     const Instr* where = chain.front().block->last;
-    if (!divergence_) divergence_.emplace(cfg_); // before the first tree changes the control flow
+    if (!divergence_)
+      divergence_ = &function_.analyses().divergence(); // before the first tree changes the control flow
     const bool isUniform = divergence_->isUniform(chain.front().compare->op_(2).value());
     const std::size_t wanted = isUniform ? fewest_ : kTimesWhenDivergent * fewest_;
     if (chain.size() >= wanted) return true;
@@ -316,8 +317,8 @@ class Switches {
 
   ori::Function& function_;
   PhaseContext& context_;
-  ori::Cfg cfg_;
-  std::optional<ori::Divergence> divergence_;
+  const ori::Cfg* cfg_;
+  const ori::Divergence* divergence_ = nullptr;
   std::vector<bool> isTaken_; // by block
   const std::size_t fewest_;
   const std::uint64_t fewestInTable_;

@@ -1,5 +1,4 @@
-#include "ori/analysis/divergence.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_rotation.h"
 #include "phases/phases.h"
@@ -19,8 +18,8 @@ namespace {
 class Simplifier {
  public:
   Simplifier(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
   bool run() {
     if (loops_.all().empty()) return false;
@@ -76,7 +75,7 @@ class Simplifier {
   }
 
   bool goesApart(LoopId id) {
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_ = &function_.analyses().divergence();
     const auto blocks = loops_.blocks(id);
     return std::any_of(blocks.begin(), blocks.end(), [&](BlockId b) { return divergence_->branchesApart(b); });
   }
@@ -113,10 +112,10 @@ class Simplifier {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
-  std::optional<ori::Divergence> divergence_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
+  const ori::Divergence* divergence_ = nullptr;
   std::vector<std::size_t> place_;          ///< by block, in the layout
   std::vector<Block*> inFront_;             ///< by header: the new preheader
   std::vector<std::vector<Block*>> behind_; ///< by block: the new latches, one for each loop that the block ends

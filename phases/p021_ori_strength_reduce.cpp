@@ -1,8 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
@@ -93,8 +91,8 @@ struct Plan {
 class Level {
  public:
   Level(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_), definitions_(function) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), definitions_(function) {}
 
   /// True when a loop changed: the snapshots are out of date then.
   bool run(std::uint32_t depth) {
@@ -422,7 +420,7 @@ class Level {
       context_.remarks.refused(where, "not strength-reduced: the preheader code costs more than it saves", gain);
       return false;
     }
-    if (!pressure_) pressure_.emplace(ori::Liveness(cfg_));
+    if (!pressure_) pressure_ = &function_.analyses().pressure();
     const auto file = static_cast<unsigned>(File::R);
     unsigned used = 0;
     for (BlockId b : loops_.blocks(plan.loop))
@@ -688,12 +686,12 @@ class Level {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const Definitions definitions_;
   std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
-  std::optional<ori::RegisterPressure> pressure_;
+  const ori::RegisterPressure* pressure_ = nullptr;
   std::map<VRegId, std::size_t> byValue_;   ///< of the loop at hand: followers
   std::map<VRegId, std::size_t> counterOf_; ///< counters by their phis
 };

@@ -1,8 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/semantics/semantics.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/copy_block.h"
@@ -110,9 +108,9 @@ struct Plan {
 class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, std::size_t& growthLeft, std::vector<bool>& isRest)
-      : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), classes_(function, context),
-        definitions_(function.vregCount()) {
+      : function_(function), context_(context), growthLeft_(growthLeft), isRest_(isRest),
+        cfg_(function.analyses().cfg()), dominators_(function.analyses().dominators()),
+        loops_(function.analyses().loops()), classes_(function, context), definitions_(function.vregCount()) {
     isRest_.resize(function.blockIdCount());
   }
 
@@ -259,7 +257,7 @@ class Level {
   }
 
   const ori::RegisterPressure& pressure() const {
-    if (!pressure_) pressure_.emplace(ori::Liveness(cfg_));
+    if (!pressure_) pressure_ = &function_.analyses().pressure();
     return *pressure_;
   }
 
@@ -759,10 +757,10 @@ class Level {
   PhaseContext& context_;
   std::size_t& growthLeft_;
   std::vector<bool>& isRest_; ///< by header: the loop is what is left of one that was unrolled
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
-  mutable std::optional<ori::RegisterPressure> pressure_; ///< while plans are made: nothing has changed then
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
+  mutable const ori::RegisterPressure* pressure_ = nullptr; ///< while plans are made: nothing has changed then
   const OccupancyClasses classes_;
   std::vector<Definitions> definitions_; ///< by register
   LoopId notedLoop_ = ori::kNoId;        ///< the loop that was looked at last
@@ -778,28 +776,21 @@ class Level {
 /// long as so many are left, and the loop as it was does the rest. A NOP in a loop stands for `.pragma "nounroll"`; all
 /// of them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
+  if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
   const bool isNarrowed = narrowCounters(function, context.remarks);
   std::size_t growthLeft = kMostGrowth;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
-  bool changed = false, hasLoops = false;
-  {
-    const ori::Cfg cfg(function);
-    hasLoops = !ori::Loops(cfg, ori::DomTree::dominators(cfg)).all().empty();
-  }
+  bool changed = false;
   std::vector<bool> isRest;
-  for (unsigned level = 0; hasLoops && level < kMostLevels && Level(function, context, growthLeft, isRest).run();
-       ++level)
+  for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, isRest).run(); ++level)
     changed = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {
       if (instr.op == Op::NOP) function.erase(&instr);
     });
-  if (changed) {
-    const ori::Cfg cfg(function);
-    ori::setLoopDepths(function, ori::Loops(cfg, ori::DomTree::dominators(cfg)));
-  }
+  if (changed) ori::setLoopDepths(function, function.analyses().loops());
   return changed || isNarrowed;
 }
 

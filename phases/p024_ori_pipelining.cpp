@@ -46,7 +46,7 @@ class Pipeliner {
  public:
   Pipeliner(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), facts_(function), classes_(function, context),
-        functionPeak_(ori::RegisterPressure(facts_.liveness).maximum()) {
+        functionPeak_(function.analyses().pressure().maximum()) {
     growthLeft_ = static_cast<std::size_t>(knob(Knob::PipelinerMaxGrowth));
   }
 
@@ -187,11 +187,9 @@ class Pipeliner {
 /// under way while this one computes. Nothing runs that the program would not have run: an iteration begins behind the
 /// branch of the one before it, which is in the first stage.
 bool oriPipelining(ori::Function& function, PhaseContext& context) {
-  if (!context.knobs.enabled(Knob::EnablePipeliner) || ori::hasRegisterRequests(function)) return false;
-  {
-    const ori::Cfg cfg(function);
-    if (ori::Loops(cfg, ori::DomTree::dominators(cfg)).all().empty()) return false;
-  }
+  if (!context.knobs.enabled(Knob::EnablePipeliner) || function.analyses().loops().all().empty() ||
+      ori::hasRegisterRequests(function))
+    return false;
   return Pipeliner(function, context).run();
 }
 

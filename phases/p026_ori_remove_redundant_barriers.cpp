@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "phases/block_uniformity.h"
 #include "phases/masked_votes.h"
 #include "phases/optimize/rewriter.h"
@@ -56,7 +57,7 @@ bool keepsLanesTogether(const Instr& instr) {
 class Removal {
  public:
   Removal(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), rewriter_(function), cfg_(function) {}
+      : function_(function), context_(context), rewriter_(function), cfg_(function.analyses().cfg()) {}
 
   bool run() {
     bool areVotesLimited = false;
@@ -205,19 +206,15 @@ class Removal {
   ori::Function& function_;
   PhaseContext& context_;
   const Rewriter rewriter_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   std::vector<Pair> pairs_;
   std::vector<Instr*> doomed_;
 };
 
 /// Most functions have nothing to remove, and need no analysis.
 bool synchronizes(const ori::Function& function) {
-  for (const ori::Block* block : function.layout())
-    for (const Instr& instr : *block)
-      if (instr.op == Op::BAR_SYNC || instr.op == Op::MEMBAR || instr.op == Op::WARPSYNC ||
-          instr.op == Op::WARPSYNC_ALL)
-        return true;
-  return false;
+  return function.everHad(Op::BAR_SYNC) || function.everHad(Op::MEMBAR) || function.everHad(Op::WARPSYNC) ||
+         function.everHad(Op::WARPSYNC_ALL);
 }
 
 } // namespace

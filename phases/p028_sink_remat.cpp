@@ -1,9 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/divergence.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/phis.h"
 #include "phases/phases.h"
@@ -31,8 +27,8 @@ constexpr unsigned kFewestPastExit = 4;
 class Sinker {
  public:
   Sinker(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
   bool run() {
     bool changed = false;
@@ -83,7 +79,7 @@ class Sinker {
     if (!sinksBehindLoops_ && longerLives(sources, sides) > result->width) return refuse(instr, kMoreLive);
     if (sides.size() > kMostCopies) return refuse(instr, "too many branch arms use it");
     // A constant can be loaded for the warp wherever some of it is.
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_ = &function_.analyses().divergence();
     const bool isForWarp = divergence_->isUniformBlock(instr.block->id) && !divergence_->isDivergent(result->reg) &&
                            !isSafeConstantLoad(instr);
     for (Side& side : sides)
@@ -186,9 +182,9 @@ class Sinker {
   /// Whether fewer warps fit on a multiprocessor than would with the fewest registers. What is sunk behind a loop
   /// delays those who wait for it there, and gains nothing else.
   bool isShortOfRegisters() {
-    liveness_.emplace(cfg_);
+    liveness_ = &function_.analyses().liveness();
     knownRegisters_ = function_.vregCount();
-    const unsigned live = ori::RegisterPressure(*liveness_).maximum()[static_cast<std::size_t>(File::R)];
+    const unsigned live = function_.analyses().pressure().maximum()[static_cast<std::size_t>(File::R)];
     const OccupancyClasses classes(function_, context_);
     return !classes.ends().empty() && live > classes.ends().front();
   }
@@ -228,14 +224,14 @@ class Sinker {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  std::optional<ori::Divergence> divergence_; ///< as it was at first
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::Divergence* divergence_ = nullptr; ///< as it was at first
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   bool sinksBehindLoops_ = false;
-  bool passesExit_ = false;               ///< from the block that is looked at
-  std::size_t knownRegisters_ = 0;        ///< to `liveness_`
-  std::optional<ori::Liveness> liveness_; ///< where values may sink behind loops; as it was at first
+  bool passesExit_ = false;                 ///< from the block that is looked at
+  std::size_t knownRegisters_ = 0;          ///< to `liveness_`
+  const ori::Liveness* liveness_ = nullptr; ///< where values may sink behind loops; as it was at first
 };
 
 } // namespace

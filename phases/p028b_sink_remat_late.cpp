@@ -1,10 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
-#include "ori/analysis/divergence.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/phis.h"
 #include "phases/phases.h"
@@ -41,8 +37,8 @@ using Times = std::map<VRegId, unsigned>;
 class ChainSinker {
  public:
   ChainSinker(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
   bool run() {
     bool changed = false;
@@ -103,7 +99,7 @@ class ChainSinker {
   }
 
   const ori::Divergence& divergence() const {
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_ = &function_.analyses().divergence();
     return *divergence_;
   }
 
@@ -165,8 +161,8 @@ class ChainSinker {
   // --- what it gains
 
   void measure() {
-    liveness_.emplace(cfg_);
-    pressure_.emplace(*liveness_);
+    liveness_ = function_.analyses().liveness();
+    pressure_ = function_.analyses().pressure();
     classes_.emplace(function_, context_);
   }
 
@@ -278,10 +274,10 @@ class ChainSinker {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  mutable std::optional<ori::Divergence> divergence_; ///< as it was at first
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  mutable const ori::Divergence* divergence_ = nullptr; ///< as it was at first
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   std::optional<ori::Liveness> liveness_; ///< once something can move
   std::optional<ori::RegisterPressure> pressure_;
   std::optional<OccupancyClasses> classes_;

@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "phases/address_flow.h"
 #include "phases/frame_objects.h"
 #include "phases/phases.h"
@@ -48,7 +48,7 @@ class Bits {
 class FrameAccesses {
  public:
   FrameAccesses(ori::Function& function, const PhaseContext& context)
-      : function_(function), cfg_(function), flow_(function, addressAssumptions(context.knobs)) {
+      : function_(function), cfg_(function.analyses().cfg()), flow_(function, addressAssumptions(context.knobs)) {
     for (std::uint32_t i = 0; i < function.frame.size(); ++i) {
       first_.push_back(words_);
       if (!flow_.obstacle(i)) words_ += (function.frame[i].size + kWordBytes - 1) / kWordBytes;
@@ -82,7 +82,7 @@ class FrameAccesses {
 
  private:
   ori::Function& function_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   const AddressFlow flow_;
   std::vector<std::size_t> first_; // the first word of each object
   std::size_t words_ = 0;

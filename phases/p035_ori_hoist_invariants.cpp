@@ -1,7 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
 #include "phases/loop_entry.h"
@@ -74,8 +72,8 @@ bool isWeakLoad(const Instr& instr) {
 class Level {
  public:
   Level(ori::Function& function, PhaseContext& context, Hoist what)
-      : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), what_(what), rewriter_(function), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
   /// True when something moved: the snapshots are out of date then.
   bool hoist(std::uint32_t depth) {
@@ -123,7 +121,7 @@ class Level {
                      [&](const Root& a, const Root& b) { return work(a.chain) > work(b.chain); });
     constexpr auto kR = static_cast<unsigned>(File::R);
     if (!roots.empty() && !pressure_) {
-      pressure_.emplace(ori::Liveness(cfg_));
+      pressure_ = &function_.analyses().pressure();
       limit_ = registersUpToCliff(function_, pressure_->maximum()[kR], context_);
     }
     unsigned used = 0;
@@ -317,10 +315,10 @@ class Level {
   PhaseContext& context_;
   const Hoist what_;
   const Rewriter rewriter_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
-  std::optional<ori::RegisterPressure> pressure_; ///< once there is a candidate; nothing has changed then
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
+  const ori::RegisterPressure* pressure_ = nullptr; ///< once there is a candidate; nothing has changed then
   unsigned limit_ = 0;
   LoopMemory memory_;                       // of the loop at hand
   std::map<const Instr*, bool> invariants_; // of the loop at hand; whether it moves

@@ -1,7 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/ssa.h"
 #include "phases/address_flow.h"
@@ -146,6 +145,7 @@ class Promoter {
     }
     if (converted_.empty()) return dropUnnamedObjects(function_);
     function_.ssa = false; // the new registers have several definitions
+    function_.noteCodeChange();
     ori::buildSsa(function_);
     oriPerformLiveDead(function_, context_); // what computed addresses
     dropUnnamedObjects(function_);
@@ -195,7 +195,7 @@ class Promoter {
       for (auto& [at, word] : variable.words)
         word.number = count++;
     if (count <= kMostWords) return;
-    const ori::Cfg cfg(function_);
+    const ori::Cfg& cfg = function_.analyses().cfg();
     WordLiveness liveness(cfg, count);
     std::map<const Instr*, std::size_t> order;
     for (ori::Block* block : function_.layout())
@@ -331,8 +331,7 @@ class Promoter {
   /// Uniform values are left to phase 74, which weighs their consumers, bridges and the pressure of UR as a whole.
   void tell() {
     if (!context_.remarks.wanted()) return;
-    const ori::Cfg cfg(function_);
-    const ori::Divergence divergence(cfg);
+    const ori::Divergence& divergence = function_.analyses().divergence();
     for (const Variable& variable : converted_) {
       // SSA form has given each value a register of its own, under the same name.
       const std::string_view name = function_.vreg(variable.words.begin()->second.reg).name;

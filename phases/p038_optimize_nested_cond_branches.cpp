@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
@@ -39,7 +39,8 @@ struct Nest {
 class Flattener {
  public:
   Flattener(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), isGone_(function.blockIdCount(), false) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        isGone_(function.blockIdCount(), false) {}
 
   bool run() {
     // What has been merged may be the inner test of the block before; its target keeps its other ways in.
@@ -114,7 +115,7 @@ class Flattener {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   std::vector<bool> isGone_; // by block
 };
 

@@ -1,6 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/alignment.h"
 #include "phases/memory_access.h"
@@ -82,11 +81,11 @@ class Vectorizer {
   /// What a whole function's snapshots say; made when the first group asks.
   struct Facts {
     explicit Facts(const ori::Function& function)
-        : alignment(function), cfg(function), liveness(cfg), pressure(liveness), live(function.blockIdCount()) {}
+        : alignment(function), liveness(function.analyses().liveness()), pressure(function.analyses().pressure()),
+          live(function.blockIdCount()) {}
     Alignment alignment;
-    const ori::Cfg cfg;
-    const ori::Liveness liveness;
-    const ori::RegisterPressure pressure;
+    const ori::Liveness& liveness;
+    const ori::RegisterPressure& pressure;
     std::vector<std::vector<unsigned>>
         live; ///< by block, of those that were asked for: registers before an instruction
   };

@@ -1,7 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
 #include "regalloc/calls.h"
@@ -38,7 +38,8 @@ std::optional<Redux> reductionOf(AtomOp op) {
 class Combiner {
  public:
   Combiner(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), divergence_(cfg_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        divergence_(function.analyses().divergence()) {}
 
   bool run() {
     bool changed = false;
@@ -349,19 +350,11 @@ class Combiner {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::Divergence divergence_;
+  const ori::Cfg& cfg_;
+  const ori::Divergence& divergence_;
   Leader leader_; ///< of the block that the last one combined stands in
   int emitted_ = 0;
 };
-
-/// Most functions have none, and need no analysis.
-bool hasAtomics(const ori::Function& function) {
-  for (const ori::Block* block : function.layout())
-    for (const ori::Instr& instr : *block)
-      if (isa::desc(instr.op).has(isa::Flag::Atomic)) return true;
-  return false;
-}
 
 } // namespace
 
@@ -377,7 +370,8 @@ bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   if (!context.target.has(isa::Capability::MemoryDescriptors) ||
       context.knobs.get(Knob::OptimizeUniformAtomicMode) == 0)
     return false;
-  if (!context.knobs.enabled(Knob::GeneralOptimizationGate) || !hasAtomics(function)) return false;
+  if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
+  if (!function.everHad(isa::Flag::Atomic)) return false;
   return Combiner(function, context).run();
 }
 

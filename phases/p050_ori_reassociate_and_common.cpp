@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/optimize/linear_form.h"
 #include "phases/phases.h"
@@ -27,8 +27,8 @@ constexpr std::size_t kMostEarlier = 4;
 class Reassociation {
  public:
   Reassociation(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), rewriter_(function), forms_(rewriter_), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), rewriter_(function), forms_(rewriter_), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()) {}
 
   bool run() {
     bool changed = false;
@@ -273,9 +273,9 @@ class Reassociation {
   PhaseContext& context_;
   Rewriter rewriter_;
   LinearForms forms_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   std::unordered_map<std::string, std::vector<Earlier>> known_; // by terms
 };
 

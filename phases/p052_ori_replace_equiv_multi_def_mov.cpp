@@ -1,3 +1,4 @@
+#include "ori/analysis/analyses.h"
 #include "phases/optimize/congruence.h"
 #include "phases/optimize/counters.h"
 #include "phases/optimize/phis.h"
@@ -104,7 +105,7 @@ bool oriReplaceEquivMultiDefMov(ori::Function& function, PhaseContext& context) 
   bool changed = false;
   {
     const Rewriter rewriter(function);
-    const ori::Cfg cfg(function);
+    const ori::Cfg& cfg = function.analyses().cfg();
     Congruence congruence(rewriter, cfg);
     if (congruence.compute(context.knobs.get(Knob::MultiDefMovRounds)))
       changed = EqualPhis(function, context, rewriter, congruence).run();

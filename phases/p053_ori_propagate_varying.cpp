@@ -1,4 +1,4 @@
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 #include "phases/phases.h"
 
 namespace orias::phases {
@@ -7,8 +7,7 @@ namespace orias::phases {
 /// The second time, what optimisation has made or moved since is judged anew. There are no calls here any more: a
 /// function stands for all of its callers' sites, and the fixed point over calls is that within the function.
 bool oriPropagateVarying(ori::Function& function, PhaseContext&) {
-  const ori::Cfg cfg(function);
-  return ori::storeDivergence(function, ori::Divergence(cfg));
+  return ori::storeDivergence(function, function.analyses().divergence());
 }
 
 } // namespace orias::phases

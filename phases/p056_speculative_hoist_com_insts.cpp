@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
@@ -22,7 +22,7 @@ constexpr unsigned kMostInstructions = 64;
 class Hoister {
  public:
   Hoister(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), definitions_(function.vregCount()) {
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), definitions_(function.vregCount()) {
     for (Block* block : function.layout())
       for (Instr& instr : *block)
         for (const ori::Operand& o : instr.ops())
@@ -149,7 +149,7 @@ class Hoister {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   std::vector<Definitions> definitions_; ///< by register, as they were; those of erased twins are not asked for again
   std::vector<std::pair<ori::VRegId, ori::VRegId>> merges_;
 };

@@ -1,7 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_counters.h"
 #include "phases/loop_entry.h"
@@ -59,8 +57,8 @@ struct CountedLoop {
 class Fuser {
  public:
   Fuser(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        loops_(cfg_, dominators_), definitions_(function) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), definitions_(function) {}
 
   /// True when two loops have become one: the snapshots are out of date then.
   bool run() {
@@ -384,8 +382,8 @@ class Fuser {
   }
 
   bool hasRegisters(const CountedLoop& a, const CountedLoop& b) {
-    const ori::Liveness liveness(cfg_);
-    const ori::RegisterPressure pressure(liveness);
+    const ori::Liveness& liveness = function_.analyses().liveness();
+    const ori::RegisterPressure& pressure = function_.analyses().pressure();
     const auto most = [&](const CountedLoop& loop, File file) {
       unsigned used = 0;
       for (BlockId id : loops_.blocks(loop.id))
@@ -473,9 +471,9 @@ class Fuser {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const Definitions definitions_;
   std::optional<Rewriter> rewriter_; ///< for what is looked at, not for changes
   std::optional<LinearForms> forms_;
@@ -491,6 +489,7 @@ class Fuser {
 /// enough apart from round to round. And the registers of both must not cost occupancy.
 bool oriLoopFusion(ori::Function& function, PhaseContext& context) {
   if (!function.ssa || context.knobs.get(Knob::LoopFusionMaxInstructions) == 0) return false;
+  if (function.analyses().loops().all().size() < 2) return false;
   unsigned fused = 0;
   while (fused < kMostFusions && Fuser(function, context).run())
     ++fused;

@@ -1,4 +1,4 @@
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/analysis/components.h"
 #include "phases/optimize/phis.h"
 #include "phases/optimize/rewriter.h"
@@ -110,7 +110,7 @@ class SingleSources {
 /// would be copied where it is used.
 bool replaceSingleSources(ori::Function& function, PhaseContext& context) {
   const Rewriter rewriter(function);
-  const ori::Cfg cfg(function);
+  const ori::Cfg& cfg = function.analyses().cfg();
   SingleSources sources(rewriter, cfg);
   if (!sources.compute(context.knobs.get(Knob::MultiDefMovRounds))) {
     context.remarks.refused(nullptr, "not merged: the congruence analysis needs more iterations than the knob allows");

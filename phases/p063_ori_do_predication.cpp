@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/divergence.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
@@ -38,7 +38,7 @@ struct Candidate {
 class Predicator {
  public:
   Predicator(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), predecessors_(cfg_.idCount()),
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), predecessors_(cfg_.idCount()),
         isGone_(function.blockIdCount(), false) {
     for (BlockId id : cfg_.reversePostOrder())
       predecessors_[id] = static_cast<unsigned>(cfg_.predecessors(id).size());
@@ -136,7 +136,7 @@ class Predicator {
         slots += result.width;
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_ = &function_.analyses().divergence();
     const bool isDivergent = divergence_->branchesApart(c.head->id);
     const unsigned sixths = sixthsOf(c, loads);
     const unsigned limit = (isDivergent ? most : most / 2) * sixths / 6;
@@ -257,10 +257,10 @@ class Predicator {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  mutable std::optional<ori::Divergence> divergence_; ///< before anything changes
-  std::vector<unsigned> predecessors_;                // by block; kept up to date
-  std::vector<bool> isGone_;                          // by block
+  const ori::Cfg& cfg_;
+  mutable const ori::Divergence* divergence_ = nullptr; ///< before anything changes
+  std::vector<unsigned> predecessors_;                  // by block; kept up to date
+  std::vector<bool> isGone_;                            // by block
 };
 
 } // namespace

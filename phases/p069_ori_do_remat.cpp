@@ -1,3 +1,4 @@
+#include "ori/analysis/analyses.h"
 #include "phases/phases.h"
 #include "phases/remat/live_in_engine.h"
 
@@ -16,9 +17,7 @@ bool isSkipped(const ori::Function& function, const PhaseContext& context) {
 }
 
 bool hasTarget(const ori::Function& function, const PhaseContext& context) {
-  const ori::Cfg cfg(function);
-  const ori::Liveness liveness(cfg);
-  const ori::RegisterPressure pressure(liveness);
+  const ori::RegisterPressure& pressure = function.analyses().pressure();
   const unsigned live = pressure.maximum()[static_cast<std::size_t>(isa::File::R)];
   return !RematTargets(function, context).forLive(live).empty();
 }

@@ -1,6 +1,6 @@
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
-#include "ori/analysis/divergence.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "regalloc/calls.h"
@@ -71,23 +71,15 @@ bool servesWarpOperation(const Instr& sync) {
   return false;
 }
 
-/// Most functions have none, and need no analysis.
-bool hasWarpSyncs(const ori::Function& function) {
-  for (const ori::Block* block : function.layout())
-    for (const Instr& instr : *block)
-      if (instr.op == Op::WARPSYNC || instr.op == Op::WARPSYNC_ALL) return true;
-  return false;
-}
-
 } // namespace
 
 /// Phase 71. A WARPSYNC for all lanes goes where they are together as it is: no branch has parted them since the kernel
 /// began, or since all have waited for each other. What is there to order memory (bar.warp.sync) stays. ptxas 13.0
 /// leaves out the same ones, and looks once in front of a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
-  if (!hasWarpSyncs(function)) return false;
-  const ori::Cfg cfg(function);
-  const ori::Divergence divergence(cfg);
+  if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return false;
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const ori::Divergence& divergence = function.analyses().divergence();
   const Rewriter rw(function);
   const std::vector<bool> isBehind = blocksBehindDivergence(rw, cfg, divergence);
   std::vector<Instr*> needless;

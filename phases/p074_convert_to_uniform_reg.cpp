@@ -1,6 +1,6 @@
 #include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
-#include "ori/analysis/divergence.h"
 #include "phases/phases.h"
 #include "phases/uniform/bridges.h"
 #include "phases/uniform/constants.h"
@@ -17,8 +17,7 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   if (ori::mayRunApart(function)) return false; // a warp has nothing to itself then (phases/uniform/local_values.h)
   if (!context.target.has(isa::Capability::UniformRegisters) || !context.knobs.enabled(Knob::UniformRegMode))
     return false;
-  const ori::Cfg cfg(function);
-  const ori::Divergence divergence(cfg);
+  const ori::Divergence& divergence = function.analyses().divergence();
   const UniformPlan plan = planUniform(function, divergence, context);
   const unsigned moved = convertToUniform(function, plan, divergence);
   const unsigned constants =

@@ -1,6 +1,6 @@
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/ssa.h"
 #include "phases/local_scan.h"
@@ -40,14 +40,14 @@ struct Choice {
 class Peepholes {
  public:
   Peepholes(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), vregCount_(function.vregCount()) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), vregCount_(function.vregCount()) {}
 
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
       for (Instr* instr = block->last; instr; instr = instr->prev) {
         if (instr->op != Op::SEL && instr->op != Op::VIMNMX && instr->op != Op::ATOMS) continue;
-        if (!liveness_) liveness_.emplace(cfg_);
+        if (!liveness_) liveness_ = &function_.analyses().liveness();
         if (instr->op == Op::SEL) {
           Instr* guarded = guardInsteadOfChoice(*instr);
           changed |= guarded != nullptr;
@@ -267,8 +267,8 @@ class Peepholes {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  std::optional<ori::Liveness> liveness_; ///< before anything changes
+  const ori::Cfg& cfg_;
+  const ori::Liveness* liveness_ = nullptr; ///< before anything changes
   const std::size_t vregCount_;
 };
 

@@ -1,10 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
-#include "ori/analysis/divergence.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
-#include "ori/analysis/register_pressure.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
 #include "phases/loop_entry.h"
@@ -80,8 +77,8 @@ class Level {
  public:
   /// With `lanesOnly` nothing moves that reads or writes uniform registers.
   Level(ori::Function& function, PhaseContext& context, bool lanesOnly)
-      : function_(function), context_(context), lanesOnly_(lanesOnly), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), components_(function),
+      : function_(function), context_(context), lanesOnly_(lanesOnly), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), components_(function),
         definitions_(components_.count()) {}
 
   /// True when something moved: the snapshots are out of date then.
@@ -317,15 +314,15 @@ class Level {
   }
 
   const ori::Liveness& liveness() {
-    if (!liveness_) liveness_.emplace(cfg_);
+    if (!liveness_) liveness_ = &function_.analyses().liveness();
     return *liveness_;
   }
   const ori::RegisterPressure& pressure() {
-    if (!pressure_) pressure_.emplace(liveness());
+    if (!pressure_) pressure_ = &function_.analyses().pressure();
     return *pressure_;
   }
   const ori::Divergence& divergence() {
-    if (!divergence_) divergence_.emplace(cfg_);
+    if (!divergence_) divergence_ = &function_.analyses().divergence();
     return *divergence_;
   }
   /// Registers of the lanes that may be live: so many that as many warps fit as before.
@@ -334,14 +331,14 @@ class Level {
   ori::Function& function_;
   PhaseContext& context_;
   const bool lanesOnly_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const ori::Components components_;
   std::vector<Definition> definitions_; ///< by component
-  std::optional<ori::Liveness> liveness_;
-  std::optional<ori::RegisterPressure> pressure_;
-  std::optional<ori::Divergence> divergence_;
+  const ori::Liveness* liveness_ = nullptr;
+  const ori::RegisterPressure* pressure_ = nullptr;
+  const ori::Divergence* divergence_ = nullptr;
   std::map<const Instr*, bool> invariants_; ///< of the loop at hand; whether it moves
 };
 

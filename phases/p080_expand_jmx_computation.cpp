@@ -76,6 +76,7 @@ class Expansion {
 
 /// Phase 80. A branch to one of many blocks becomes a word of a table in constant bank 2, and BRX to it.
 bool expandJmxComputation(ori::Function& function, PhaseContext&) {
+  if (!function.everHad(Op::JMX)) return false;
   Expansion expansion(function);
   bool changed = false;
   for (Block* block : function.layout()) {

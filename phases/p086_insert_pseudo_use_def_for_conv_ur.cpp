@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
 #include "phases/uniform/convergent_calls.h"
@@ -38,7 +39,8 @@ bool requiresBoundary(const Instr& instr) {
 class Inserter {
  public:
   Inserter(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), divergence_(cfg_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        divergence_(function.analyses().divergence()) {}
 
   bool run() {
     inside_ = convergentRegions(function_, divergence_, context_);
@@ -89,8 +91,8 @@ class Inserter {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::Divergence divergence_;
+  const ori::Cfg& cfg_;
+  const ori::Divergence& divergence_;
   std::vector<bool> inside_; // by instruction id: between the boundaries of a call
   std::vector<VRegId> held_; // in this block
   // By register. To find the definitions takes time by all uses, and some registers are used in each block.

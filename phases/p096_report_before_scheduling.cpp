@@ -1,4 +1,4 @@
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "phases/phases.h"
 
 #include <fmt/format.h>
@@ -10,8 +10,8 @@ namespace orias::phases {
 bool reportBeforeScheduling(ori::Function& function, PhaseContext& context) {
   const bool isPrinted = context.dump && context.knobs.enabled(Knob::ExtraMachineinstrPrinter);
   if (!isPrinted && !context.remarks.wanted()) return false;
-  const ori::Cfg cfg(function);
-  const ori::RegisterPressure pressure{ori::Liveness(cfg)};
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const ori::RegisterPressure& pressure = function.analyses().pressure();
   if (isPrinted)
     *context.dump += fmt::format("// {}\n{}", function.name(), ori::renderPressure(function, pressure, cfg));
   const auto live = pressure.maximum()[static_cast<std::size_t>(isa::File::R)];

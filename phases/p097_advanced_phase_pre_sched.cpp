@@ -1,3 +1,4 @@
+#include "ori/analysis/analyses.h"
 #include "ori/register_requests.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
@@ -66,8 +67,9 @@ class PreScheduler {
  public:
   /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
-      : function_(function), context_(context), cfg_(function), liveness_(cfg_), lastReads_(function, liveness_),
-        cursor_(liveness_), classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        liveness_(function.analyses().liveness()), lastReads_(function, liveness_), cursor_(liveness_),
+        classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     const double worth = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
     // Shared memory that the launch asks for may leave room for few blocks anyway.
@@ -438,8 +440,8 @@ class PreScheduler {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::Liveness liveness_;
+  const ori::Cfg& cfg_;
+  const ori::Liveness& liveness_;
   LastReads lastReads_;
   ori::LiveCursor cursor_;
   const OccupancyClasses classes_;

@@ -2,9 +2,8 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
-#include "ori/analysis/divergence.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 
@@ -26,13 +25,14 @@ namespace {
 class Synchroniser {
  public:
   Synchroniser(Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-        postDominators_(ori::DomTree::postDominators(cfg_)), loops_(cfg_, dominators_) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), postDominators_(function.analyses().postDominators()),
+        loops_(function.analyses().loops()) {}
 
   bool run() {
     // The branches that all lanes take alike need no barrier, and the analysis, which phase 74 relied on, knows the
     // meetings that are planned here.
-    const ori::Divergence divergence(cfg_);
+    const ori::Divergence& divergence = function_.analyses().divergence();
     std::vector<bool> isDivergent(cfg_.idCount());
     findWaits();
     for (BlockId b : cfg_.reversePostOrder()) {
@@ -190,10 +190,10 @@ class Synchroniser {
 
   Function& function_;
   PhaseContext& context_;
-  ori::Cfg cfg_;
-  ori::DomTree dominators_;
-  ori::DomTree postDominators_;
-  ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::DomTree& postDominators_;
+  const ori::Loops& loops_;
   std::vector<bool> waitsForAll_; ///< by block: has a WARPSYNC.ALL
   unsigned firstBarrier_ = 0;
   std::map<BlockId, BlockId> splitFrom_;           ///< for blocks on edges, the block that the edge came from

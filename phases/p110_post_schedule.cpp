@@ -1,3 +1,4 @@
+#include "ori/analysis/analyses.h"
 #include "phases/list_schedule.h"
 #include "phases/phases.h"
 
@@ -7,8 +8,8 @@ namespace orias::phases {
 /// they are there: in loops those of the blocks before, too, as loads of the iteration before in a pipelined one.
 bool postSchedule(ori::Function& function, PhaseContext& context) {
   bool changed = false;
-  const ori::Cfg cfg(function);
-  const ori::Loops loops(cfg, ori::DomTree::dominators(cfg));
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const ori::Loops& loops = function.analyses().loops();
   for (ori::Block* block : function.layout()) {
     Arrivals arrivals = arrivalsAt(function, loops, cfg.predecessors(block->id), block->id, context.target);
     changed |= scheduleBlock(function, *block, context.target, [&](auto region, const DependenceGraph& graph) {

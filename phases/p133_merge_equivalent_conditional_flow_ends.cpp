@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/equal_ends.h"
@@ -63,7 +63,8 @@ bool isCopyOfNumber(const Instr& instr) {
 class EqualEnds {
  public:
   EqualEnds(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), isAsItWas_(function.blockIdCount(), true),
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        isAsItWas_(function.blockIdCount(), true),
         fewest_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowMinInstructions))),
         mostInputs_(static_cast<std::size_t>(context.knobs.get(Knob::MergeFlowMaxInputs))) {}
 
@@ -375,7 +376,7 @@ class EqualEnds {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;          // as it was before anything was merged
+  const ori::Cfg& cfg_;         // as it was before anything was merged
   std::vector<bool> isAsItWas_; // by block: it has the predecessors that it had
   const unsigned fewest_;
   const std::size_t mostInputs_;

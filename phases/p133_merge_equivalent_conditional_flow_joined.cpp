@@ -1,5 +1,5 @@
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
@@ -33,7 +33,7 @@ using Chain = NestedBranches;
 class Joiner {
  public:
   Joiner(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function), isSingle_(singleValues(function)),
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), isSingle_(singleValues(function)),
         isGone_(function.blockIdCount(), false),
         mostSlots_(static_cast<unsigned>(context.knobs.get(Knob::MergeFlowJoinedSlots))) {}
 
@@ -118,7 +118,7 @@ class Joiner {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   const std::vector<bool> isSingle_; // by register
   std::vector<bool> isGone_;         // by block
   const unsigned mostSlots_;

@@ -76,7 +76,7 @@ class Merger {
   static std::optional<BlockId> wayOn(const Block& block) {
     const Instr* last = block.last;
     if (!last || !ori::isTerminator(last->op))
-      return last && block.fallthrough != kNoId ? std::optional(block.fallthrough) : std::nullopt;
+      return last && block.fallthrough != kNoId ? std::optional<BlockId>(block.fallthrough) : std::nullopt;
     if (isPlainExit(*last)) return kNoId;
     const Instr* branch = ori::plainBranch(block);
     return branch && !branch->isGuarded() ? std::optional(branch->op_(1).reg) : std::nullopt;

@@ -9,8 +9,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
@@ -307,8 +306,7 @@ class Sharer {
     }
     std::vector<Work> works;
     if (candidates.size() < 2) return works;
-    const ori::Cfg cfg(function_);
-    const ori::Liveness liveness(cfg);
+    const ori::Liveness& liveness = function_.analyses().liveness();
     for (Block* block : candidates)
       if (auto work = Reader(liveness, block).read()) works.push_back(std::move(*work));
     return works;

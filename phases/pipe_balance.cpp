@@ -4,7 +4,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "regalloc/call_abi.h"
 
 #include <algorithm>
@@ -146,9 +146,7 @@ class PipeBalance {
         multiplier_(target_.pipe(isa::latencyClassOf(Op::IMAD, isa::makeInst(Op::IMAD).mods))) {}
 
   bool run() {
-    const ori::Cfg cfg(function_);
-    const ori::DomTree dominators = ori::DomTree::dominators(cfg);
-    const ori::Loops loops(cfg, dominators);
+    const ori::Loops& loops = function_.analyses().loops();
     std::map<ori::LoopId, Group> groups;
     for (ori::Block* block : function_.layout())
       if (!block->isAside) count(*block, groups[loops.innermost(block->id)]);

@@ -1,7 +1,7 @@
 #include "phases/register_report.h"
 
 #include "encoder/isa/target.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/print.h"
 #include "phases/occupancy.h"
 #include "phases/phase.h"
@@ -116,9 +116,8 @@ struct RegisterFacts {
 };
 
 RegisterFacts::RegisterFacts(ori::Function& function) {
-  const ori::Cfg cfg(function);
-  const ori::DomTree dominators = ori::DomTree::dominators(cfg);
-  const ori::Loops found(cfg, dominators);
+  const ori::DomTree& dominators = function.analyses().dominators();
+  const ori::Loops& found = function.analyses().loops();
   loops.resize(found.all().size());
   std::vector<std::uint32_t> numberOf(function.instrIdCount(), 0);
   for (const ori::Block* block : function.layout())

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/memory_access.h"
 #include "phases/optimize/rewriter.h"
@@ -70,7 +70,7 @@ bool haveSameBases(const MemoryAccess& a, const MemoryAccess& b) {
 class LoadSharing {
  public:
   LoadSharing(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), rw_(function), cfg_(function) {}
+      : function_(function), context_(context), rw_(function), cfg_(function.analyses().cfg()) {}
 
   bool run() {
     findLocations();
@@ -255,7 +255,7 @@ class LoadSharing {
   ori::Function& function_;
   PhaseContext& context_;
   const Rewriter rw_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   std::map<Key, std::uint32_t> numbers_;
   std::vector<Location> locations_;
   std::map<const Instr*, std::uint32_t> locationOf_;

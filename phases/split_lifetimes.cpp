@@ -1,7 +1,6 @@
 #include "phases/split_lifetimes.h"
 
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 
 #include <vector>
 
@@ -21,8 +20,8 @@ class LifetimeSplitter {
 
   bool run() {
     if (!findCandidates()) return false;
-    const ori::Cfg cfg(function_);
-    const ori::Liveness liveness(cfg);
+    const ori::Cfg& cfg = function_.analyses().cfg();
+    const ori::Liveness& liveness = function_.analyses().liveness();
     ori::LiveCursor cursor(liveness);
     for (Block* block : function_.layout())
       if (cfg.isReachable(block->id)) split(*block, liveness, cursor);

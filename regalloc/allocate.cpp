@@ -1,6 +1,7 @@
 #include "regalloc/allocate.h"
 
 #include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
 #include "ori/module.h"
 #include "ori/register_requests.h"
 #include "regalloc/accumulators.h"
@@ -215,7 +216,10 @@ class Allocator {
     unsigned crowdedPasses = 0;
     for (unsigned pass = 0;; ++pass) {
       state_.grow(function_);
-      if (!code_) code_ = std::make_shared<const NumberedCode>(function_);
+      if (!code_) {
+        function_.analyses().dropStaleLiveness(); // that of the pass before, which nobody reads any more
+        code_ = std::make_shared<const NumberedCode>(function_);
+      }
       const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 #include "regalloc/products.h"
 #include "support/check.h"
 
@@ -120,7 +120,8 @@ void Range::reverse() {
 }
 
 NumberedCode::NumberedCode(const Function& function)
-    : cfg_(function), liveness_(cfg_), vregs_(function.vregCount()), number_(function.instrIdCount(), 0) {
+    : cfg_(function.analyses().cfg()), liveness_(function.analyses().liveness()), vregs_(function.vregCount()),
+      number_(function.instrIdCount(), 0) {
   for (const Block* block : function.layout())
     for (Instr& instr : *block) {
       number_[instr.id] = static_cast<std::uint32_t>(order_.size());
@@ -233,7 +234,7 @@ void LiveRanges::extendOverDivergence() {
   };
   if (std::all_of(units_.begin(), units_.end(), isLocal)) return;
 
-  const ori::DomTree postDominators = ori::DomTree::postDominators(cfg);
+  const ori::DomTree& postDominators = cfg.function().analyses().postDominators();
   std::vector<std::uint32_t> mark(function.blockIdCount(), 0);
   std::uint32_t stamp = 0;
   std::size_t steps = 0;

@@ -95,8 +95,8 @@ class NumberedCode {
   }
 
  private:
-  const ori::Cfg cfg_;
-  const ori::Liveness liveness_;
+  const ori::Cfg& cfg_;
+  const ori::Liveness& liveness_;
   std::size_t vregs_;
   std::vector<std::uint32_t> number_; // by instruction id
   std::vector<ori::Instr*> order_;

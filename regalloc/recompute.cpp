@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
+#include "ori/analysis/analyses.h"
 #include "ori/fixed_registers.h"
 
 #include <algorithm>
@@ -199,8 +200,8 @@ Recomputation::Longer Recomputation::longerLives(VRegId value, const Recipe& rec
 bool Recomputation::dominates(const Instr& definition, const Instr& use) {
   if (definition.block != use.block) {
     if (!cfg_) {
-      cfg_.emplace(function_);
-      dominators_.emplace(ori::DomTree::dominators(*cfg_));
+      cfg_ = &function_.analyses().cfg();
+      dominators_ = &function_.analyses().dominators();
     }
     return dominators_->strictlyDominates(definition.block->id, use.block->id);
   }

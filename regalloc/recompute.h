@@ -57,8 +57,8 @@ class Recomputation {
   const LiveRanges& own_;
   const SpillState& state_;
   std::vector<ori::VRegId> chosen_; // sorted
-  std::optional<ori::Cfg> cfg_;
-  std::optional<ori::DomTree> dominators_;
+  const ori::Cfg* cfg_ = nullptr;
+  const ori::DomTree* dominators_ = nullptr;
   std::optional<LiveRanges> ranges_[isa::kFileCount]; // of other files
 };
 

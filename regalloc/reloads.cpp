@@ -1,7 +1,7 @@
 #include "regalloc/reloads.h"
 
 #include "encoder/isa/target.h"
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/analyses.h"
 #include "ori/module.h"
 #include "regalloc/live_ranges.h"
 
@@ -30,7 +30,7 @@ struct Run {
 class Forwarder {
  public:
   Forwarder(ori::Function& function, SpillState& state)
-      : function_(function), state_(state), cfg_(function),
+      : function_(function), state_(state), cfg_(function.analyses().cfg()),
         registers_(function.module().target().registerCount(File::R)) {
     std::uint32_t words = 0;
     for (const ori::FrameObject& object : function.frame) {
@@ -165,7 +165,7 @@ class Forwarder {
 
   ori::Function& function_;
   SpillState& state_;
-  const ori::Cfg cfg_;
+  const ori::Cfg& cfg_;
   const std::uint32_t registers_;
   std::vector<std::uint32_t> firstWord_;           // by frame object
   std::vector<std::uint32_t> held_;                // by register: the word that it holds

@@ -1,5 +1,7 @@
 #include "regalloc/uniform_refuge.h"
 
+#include "ori/analysis/analyses.h"
+
 #include <algorithm>
 
 namespace orias::regalloc {
@@ -7,8 +9,7 @@ namespace orias::regalloc {
 bool UniformRefuge::take(const Web& web) {
   if (web.width > room_) return false;
   if (!divergence_) {
-    cfg_.emplace(function_);
-    divergence_.emplace(*cfg_);
+    divergence_ = &function_.analyses().divergence();
     known_ = function_.vregCount();
   }
   const bool isFit = std::all_of(web.members.begin(), web.members.end(),

@@ -25,9 +25,8 @@ class UniformRefuge {
 
   const ori::Function& function_;
   unsigned room_;
-  std::size_t known_ = 0;       // registers in the snapshot; spilling makes more
-  std::optional<ori::Cfg> cfg_; // computed for the first web
-  std::optional<ori::Divergence> divergence_;
+  std::size_t known_ = 0;                       // registers in the snapshot; spilling makes more
+  const ori::Divergence* divergence_ = nullptr; // computed for the first web
 };
 
 } // namespace orias::regalloc

@@ -103,11 +103,19 @@ struct ModDesc {
   std::string_view names16{};
   /// The same for wider formats.
   std::string_view names32{};
+  /// Bit i: value i is legal by `names`. The row makes it; greater values are looked up in the names.
+  std::uint64_t legalValues = 0;
 
   /// The name of a value; empty for the one that is not written.
   std::string_view name(unsigned value, unsigned sourceBits = 8) const;
-  bool isLegal(unsigned value, unsigned sourceBits = 8) const;
+  bool isLegal(unsigned value, unsigned sourceBits = 8) const {
+    if (value >= 64 || (sourceBits >= 16 && (!names16.empty() || !names32.empty()))) return isListed(value, sourceBits);
+    return (legalValues >> value & 1) != 0;
+  }
   unsigned valueCount() const;
+
+ private:
+  bool isListed(unsigned value, unsigned sourceBits) const;
 };
 
 /// Where a slot's operand goes in one form, when that differs from the slot's usual field.
@@ -140,17 +148,34 @@ inline constexpr std::uint16_t kFromSm90 = kSm90 | kFromSm100, kAllSms = kOlderS
 /// Those with tensor memory.
 inline constexpr std::uint16_t kTensorSms = kSm100 | kSm103 | kSm110;
 
-/// One row of the table.
-struct InstrDesc {
+/// The name of a slot as a number, which is compared faster than text.
+struct SlotKey {
+  std::uint32_t value = 0;
+
+  constexpr SlotKey() = default;
+  constexpr SlotKey(std::string_view name) : value(2166136261U) {
+    for (const char c : name)
+      value = (value ^ static_cast<std::uint8_t>(c)) * 16777619U; // FNV-1a
+  }
+  template <std::size_t N> constexpr SlotKey(const char (&name)[N]) : SlotKey(std::string_view(name)) {}
+  friend constexpr bool operator==(SlotKey, SlotKey) = default;
+};
+
+/// One row of the table. What phases ask for each instruction stands in the first cache lines.
+struct alignas(64) InstrDesc {
+  std::uint32_t flags = 0;
   Op op{};
-  std::string_view name;     ///< the enumerator
-  std::string_view mnemonic; ///< with the parts that are not modifiers: "IMAD.WIDE"
+  std::uint16_t sms = kAllSms;
   std::uint8_t slotCount = 0, modCount = 0, formCount = 0;
   Pipe pipe = Pipe::None;
   LatencyClass latencyClass = LatencyClass::None;
   Alias alias = Alias::None;
-  std::uint16_t sms = kAllSms;
-  std::uint32_t flags = 0;
+  std::array<Role, kMaxOperands> roles{}; ///< of the slots
+  std::array<Mod, kMaxMods> modKinds{};   ///< of the modifiers
+  std::array<std::uint8_t, kMaxMods> modDefaults{};
+  std::array<SlotKey, kMaxOperands> slotKeys{};
+  std::string_view name;     ///< the enumerator
+  std::string_view mnemonic; ///< with the parts that are not modifiers: "IMAD.WIDE"
   std::array<SlotDesc, kMaxOperands> slots{};
   std::array<FieldEnc, kMaxOperands> fields{};
   std::array<SlotText, kMaxOperands> texts{};
@@ -167,13 +192,13 @@ struct InstrDesc {
   /// Index of a modifier in Inst::mods, or -1.
   int modIndex(Mod kind) const {
     for (unsigned i = 0; i < modCount; ++i)
-      if (mods[i].kind == kind) return static_cast<int>(i);
+      if (modKinds[i] == kind) return static_cast<int>(i);
     return -1;
   }
   /// Index of a slot by its name ("Rd", "Pp"), or -1.
-  int slotIndex(std::string_view slotName) const {
+  int slotIndex(SlotKey slotName) const {
     for (unsigned i = 0; i < slotCount; ++i)
-      if (slots[i].name == slotName) return static_cast<int>(i);
+      if (slotKeys[i] == slotName) return static_cast<int>(i);
     return -1;
   }
   /// The bits of a slot's operand in a form.
@@ -184,8 +209,14 @@ struct InstrDesc {
   }
 };
 
+namespace detail {
+[[gnu::visibility("hidden")]] extern const InstrDesc kRows[]; // by Op
+}
+
 /// The row of an instruction: its roles, and its words on sm_90.
-const InstrDesc& desc(Op op);
+inline const InstrDesc& desc(Op op) {
+  return detail::kRows[static_cast<std::size_t>(op)];
+}
 /// The same with the words of chips of that format. Slots and modifiers are those of desc(op), but more modifiers may
 /// follow.
 const InstrDesc& desc(Op op, WordFormat format);
@@ -198,7 +229,10 @@ const InstrDesc* findByName(std::string_view name);
 Inst makeInst(Op op);
 
 /// A modifier's value; 0 when the instruction has no such modifier.
-std::uint8_t getMod(Op op, std::span<const std::uint8_t, kMaxMods> mods, Mod kind);
+inline std::uint8_t getMod(Op op, std::span<const std::uint8_t, kMaxMods> mods, Mod kind) {
+  const int index = desc(op).modIndex(kind);
+  return index < 0 ? std::uint8_t{0} : mods[static_cast<std::size_t>(index)];
+}
 inline std::uint8_t getMod(const Inst& inst, Mod kind) {
   return getMod(inst.op, inst.mods, kind);
 }

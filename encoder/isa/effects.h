@@ -37,6 +37,7 @@ template <typename O, typename F>
 void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Operand& guard,
                   std::span<const O> operands, const Target& target, F&& f) {
   const InstrDesc& row = desc(op);
+  constexpr SlotKey kAddend("Rc");
   const LatencyClass latencyClass = latencyClassOf(op, mods);
   const bool isQueued = target.isScoreboarded(latencyClass);
   const auto touch = [&](const Operand& operand, File file, unsigned width, Access::Port port, bool isDef,
@@ -66,7 +67,7 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       const Operand& operand = operands[i];
       const SlotDesc* slot = i < row.slotCount ? &row.slots[i] : nullptr; // null: a further operand of a variadic one
       if (operand.isImm()) mask = static_cast<std::uint32_t>(operand.imm);
-      if ((slot ? slot->role : Role::Use) != role) continue;
+      if ((slot ? row.roles[i] : Role::Use) != role) continue;
       if (operand.isConst() && operand.reg != Operand::kNoReg) { // cx[UR][..]: a descriptor of two registers
         touch(operand, File::UR, 2, Access::Port::Main, false, false);
         continue;
@@ -78,7 +79,7 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       const bool isQueuedBefore = latencyClass == LatencyClass::R2ur || latencyClass == LatencyClass::Fp64;
       const bool readsLate = slot && (slot->readLate || isQueuedBefore) && operand.file == File::R;
       const bool isLate = isQueued && (isDef || readsLate);
-      const bool isAddend = slot && !isDef && slot->name == "Rc";
+      const bool isAddend = slot && !isDef && row.slotKeys[i] == kAddend;
       touch(operand, operand.file, bySlot != 0 ? bySlot : operand.width,
             isAddend ? Access::Port::Addend : Access::Port::Main, isDef, isLate);
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cstdint>
 
 namespace orias::isa {
@@ -123,7 +124,10 @@ struct Operand {
   }
   constexpr Operand notted() const { return withFlag(kNot); }
 
-  friend bool operator==(const Operand&, const Operand&) = default;
+  friend constexpr bool operator==(const Operand& a, const Operand& b) {
+    using Words = std::array<std::uint64_t, 2>; // all of it, without padding
+    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+  }
 
  private:
   constexpr Operand withFlag(std::uint8_t flag) const {

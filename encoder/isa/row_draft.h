@@ -203,7 +203,27 @@ constexpr std::uint8_t acceptsOf(Enc kind) {
   }
 }
 
+/// Bit i: value i is legal, of the first 64.
+constexpr std::uint64_t legalValues(std::string_view names) {
+  std::uint64_t legal = 0;
+  std::size_t from = 0;
+  for (unsigned value = 0; value < 64; ++value) {
+    std::size_t to = from;
+    while (to < names.size() && names[to] != '|')
+      ++to;
+    if (to - from != 1 || names[from] != '!') legal |= std::uint64_t{1} << value;
+    if (to == names.size()) break;
+    from = to + 1;
+  }
+  return legal;
+}
+
 constexpr InstrDesc Draft::finish() {
+  for (unsigned i = 0; i < d.modCount; ++i) {
+    d.modKinds[i] = d.mods[i].kind;
+    d.modDefaults[i] = d.mods[i].defaultValue;
+    d.mods[i].legalValues = legalValues(d.mods[i].names);
+  }
   for (unsigned i = 0; i < d.slotCount; ++i) {
     Slot& s = slots[i];
     if (s.alu != AluPos::None) {
@@ -213,6 +233,8 @@ constexpr InstrDesc Draft::finish() {
         s.field.reuse = 124;
     }
     d.slots[i] = s.desc;
+    d.roles[i] = s.desc.role;
+    d.slotKeys[i] = s.desc.name;
     d.fields[i] = ofFormat(s.field);
     d.texts[i] = s.text;
     d.defaults[i] = s.def;

@@ -7,15 +7,19 @@
 
 namespace orias::isa {
 
-namespace {
-
 using namespace rows;
 
+namespace detail {
 constexpr InstrDesc kRows[] = {
 #define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm90, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
 #include "encoder/isa/instructions.inc"
 #undef ORIAS_INSTR
 };
+} // namespace detail
+
+namespace {
+
+using detail::kRows;
 constexpr InstrDesc kRows100[] = {
 #define ORIAS_INSTR(name, mnemonic, ...) row(WordFormat::Sm100, Op::name, #name, mnemonic __VA_OPT__(, ) __VA_ARGS__),
 #include "encoder/isa/instructions.inc"
@@ -29,10 +33,6 @@ constexpr InstrDesc kRows120[] = {
 static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
 
 } // namespace
-
-const InstrDesc& desc(Op op) {
-  return kRows[static_cast<std::size_t>(op)];
-}
 
 const InstrDesc& desc(Op op, WordFormat format) {
   const auto& rows = format == WordFormat::Sm120 ? kRows120 : format == WordFormat::Sm100 ? kRows100 : kRows;
@@ -70,19 +70,8 @@ unsigned ModDesc::valueCount() const {
   return static_cast<unsigned>(std::count(names.begin(), names.end(), '|')) + 1;
 }
 
-bool ModDesc::isLegal(unsigned value, unsigned sourceBits) const {
-  const bool hasOtherNames = (sourceBits == 16 && !names16.empty()) || (sourceBits > 16 && !names32.empty());
-  if (hasOtherNames) return value < valueCount() && name(value, sourceBits) != "!";
-  // One walk over the few characters: every emission, encoding and decoding asks for each modifier.
-  const char* at = names.data();
-  const char* const end = at + names.size();
-  for (; value > 0; --value) {
-    while (at != end && *at != '|')
-      ++at;
-    if (at == end) return false;
-    ++at;
-  }
-  return at == end || *at != '!' || (at + 1 != end && at[1] != '|');
+bool ModDesc::isListed(unsigned value, unsigned sourceBits) const {
+  return value < valueCount() && name(value, sourceBits) != "!";
 }
 
 unsigned sourceBitsOf(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
@@ -98,16 +87,10 @@ Inst makeInst(Op op) {
   inst.op = op;
   inst.operandCount = d.slotCount;
   inst.guard = Operand::zero(d.guardFile());
-  for (unsigned i = 0; i < d.modCount; ++i)
-    inst.mods[i] = d.mods[i].defaultValue;
+  inst.mods = d.modDefaults;
   for (unsigned i = 0; i < d.slotCount; ++i)
     inst.operands[i] = d.defaults[i];
   return inst;
-}
-
-std::uint8_t getMod(Op op, std::span<const std::uint8_t, kMaxMods> mods, Mod kind) {
-  const int index = desc(op).modIndex(kind);
-  return index < 0 ? 0 : mods[static_cast<std::size_t>(index)];
 }
 
 bool setMod(Op op, std::span<std::uint8_t, kMaxMods> mods, ModValue value) {

@@ -7,7 +7,7 @@
 // What is kept is what the liveness of the finished graph asks for, so it is filled in last.
 
 #include "frontend/lower/function_lowering.h"
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/analyses.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -165,8 +165,7 @@ void FunctionLowering::callFromInside(RecursiveRegion& region, FunctionId callee
 
 void FunctionLowering::saveAcrossRecursion() {
   if (regions_.empty()) return;
-  const ori::Cfg cfg(out_);
-  const ori::Liveness liveness(cfg);
+  const ori::Liveness& liveness = out_.analyses().liveness();
   const ori::Components& components = liveness.components();
   struct Kept {
     const RecursiveRegion::Call* call;

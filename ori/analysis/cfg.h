@@ -32,6 +32,8 @@ class Cfg {
   bool isRetreating(BlockId from, BlockId to) const { return rpoIndex_[to] <= rpoIndex_[from]; }
   std::size_t edgeCount() const { return succ_.size(); }
 
+  friend bool operator==(const Cfg&, const Cfg&) = default;
+
  private:
   static std::span<const BlockId> edges(const std::vector<std::uint32_t>& start, const std::vector<BlockId>& all,
                                         BlockId id) {

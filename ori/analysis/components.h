@@ -19,6 +19,8 @@ class Components {
   explicit Components(const Function& function) {
     extend(function);
     virtualCount_ = count();
+    owner_.reserve(virtualCount_ + kAllPhysical);
+    files_.reserve(virtualCount_ + kAllPhysical);
     for (unsigned f = 0; f < isa::kFileCount; ++f) {
       physical_[f] = count();
       owner_.insert(owner_.end(), kPhysicalCount[f], kNoId);
@@ -27,12 +29,20 @@ class Components {
   }
   /// Numbers the virtual registers that were made since.
   void extend(const Function& function) {
-    ranges_.reserve(function.vregCount());
-    for (VRegId id = static_cast<VRegId>(ranges_.size()); id < function.vregCount(); ++id) {
-      const unsigned width = function.vreg(id).width;
-      ranges_.push_back({count(), count() + width});
-      owner_.insert(owner_.end(), width, id);
-      files_.insert(files_.end(), width, function.vreg(id).file);
+    const auto known = static_cast<VRegId>(ranges_.size()), all = static_cast<VRegId>(function.vregCount());
+    CompId next = count(), end = next;
+    for (VRegId id = known; id < all; ++id)
+      end += function.vreg(id).width;
+    ranges_.resize(all);
+    owner_.resize(end);
+    files_.resize(end);
+    for (VRegId id = known; id < all; ++id) {
+      const VReg& reg = function.vreg(id);
+      ranges_[id] = {next, next + reg.width};
+      for (; next < ranges_[id].end; ++next) {
+        owner_[next] = id;
+        files_[next] = reg.file;
+      }
     }
   }
 
@@ -68,6 +78,7 @@ class Components {
  private:
   /// R 0..254, UR 0..62 and 0..6 for predicates: the zero register is none. Barriers have no zero.
   static constexpr std::array<std::uint32_t, isa::kFileCount> kPhysicalCount{255, 63, 7, 7, 16};
+  static constexpr std::uint32_t kAllPhysical = 255 + 63 + 7 + 7 + 16;
   /// A bindless constant names one uniform register, for any width of the load.
   static unsigned width(const isa::Operand& operand) { return operand.isReg() ? operand.width : 1; }
 

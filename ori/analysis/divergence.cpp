@@ -80,11 +80,10 @@ int broadcastingLane(const Instr& instr) {
 /// Facts only ever go from uniform to divergent, so a worklist ends.
 class Divergence::Solver {
  public:
-  explicit Solver(Divergence& result)
-      : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(DomTree::dominators(cfg_)),
-        postDominators_(DomTree::postDominators(cfg_)), loops_(cfg_, dominators_),
-        regions_(cfg_, dominators_, postDominators_), frontier_(cfg_, dominators_), joins_(cfg_.idCount()),
-        mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
+  Solver(Divergence& result, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
+      : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(dominators),
+        postDominators_(postDominators), loops_(loops), regions_(cfg_, dominators_, postDominators_),
+        frontier_(cfg_, dominators_), joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
 
   void run() {
     findMultiplyDefined();
@@ -336,8 +335,8 @@ class Divergence::Solver {
   Divergence& r_;
   const Cfg& cfg_;
   const Function& function_;
-  DomTree dominators_, postDominators_;
-  Loops loops_;
+  const DomTree &dominators_, &postDominators_;
+  const Loops& loops_;
   BranchRegions regions_;
   IteratedFrontier frontier_;
   std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
@@ -353,7 +352,13 @@ class Divergence::Solver {
 
 Divergence::Divergence(const Cfg& cfg)
     : cfg_(&cfg), registers_(cfg.function().vregCount()), branches_(cfg.idCount()), apart_(cfg.idCount()) {
-  Solver(*this).run();
+  const DomTree dominators = DomTree::dominators(cfg), postDominators = DomTree::postDominators(cfg);
+  Solver(*this, dominators, postDominators, Loops(cfg, dominators)).run();
+}
+
+Divergence::Divergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
+    : cfg_(&cfg), registers_(cfg.function().vregCount()), branches_(cfg.idCount()), apart_(cfg.idCount()) {
+  Solver(*this, dominators, postDominators, loops).run();
 }
 
 bool Divergence::isUniform(const isa::Operand& operand) const {

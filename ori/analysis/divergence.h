@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ori/analysis/cfg.h"
+#include "ori/analysis/loops.h"
 
 #include <vector>
 
@@ -25,6 +25,8 @@ namespace orias::ori {
 class Divergence {
  public:
   explicit Divergence(const Cfg& cfg);
+  /// With the trees and loops of that control flow.
+  Divergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators, const Loops& loops);
 
   const Cfg& cfg() const { return *cfg_; }
   bool isDivergent(VRegId reg) const { return registers_[reg]; }
@@ -34,6 +36,11 @@ class Divergence {
   /// Whether all lanes that read the operand together read the same value. Physical registers of files R and P count as
   /// divergent.
   bool isUniform(const isa::Operand& operand) const;
+
+  /// The same registers and blocks, perhaps by another snapshot of the control flow.
+  friend bool operator==(const Divergence& a, const Divergence& b) {
+    return a.registers_ == b.registers_ && a.branches_ == b.branches_ && a.apart_ == b.apart_;
+  }
 
  private:
   class Solver;

@@ -40,6 +40,8 @@ class DomTree {
   /// The closest block that dominates both.
   BlockId commonDominator(BlockId a, BlockId b) const;
 
+  friend bool operator==(const DomTree&, const DomTree&) = default;
+
  private:
   void buildTree(std::span<const BlockId> order);
 

@@ -50,6 +50,12 @@ class Liveness {
   /// A guarded definition that still starts a live range: the previous value has no use.
   bool startsLife(const Instr& instr, CompId comp) const;
 
+  /// The same components are live, perhaps by another snapshot of the control flow.
+  friend bool operator==(const Liveness& a, const Liveness& b) {
+    return a.liveIn_ == b.liveIn_ && a.liveOut_ == b.liveOut_ && a.maybeUndefined_ == b.maybeUndefined_ &&
+           a.lifeStarts_ == b.lifeStarts_;
+  }
+
  private:
   class Solver;
 
@@ -72,6 +78,8 @@ class LiveCursor {
   const Instr* next() const { return at_; }
   /// Goes over next(), upwards.
   void step();
+  /// The same as if next() were not there: it is to be removed, and nothing that it writes is live.
+  void skip() { at_ = at_->prev; }
 
   bool isLive(CompId comp) const { return position_[comp] != kNoId; }
   /// How many are live here.

@@ -17,6 +17,8 @@ struct Loop {
   std::vector<BlockId> latches; ///< sources of its back edges
   std::uint32_t firstBlock = 0; ///< its blocks in Loops::order(), see Loops::blocks
   std::uint32_t blockCount = 0;
+
+  friend bool operator==(const Loop&, const Loop&) = default;
 };
 
 /// The loops of a function; a snapshot. Loops are numbered so that a parent comes before its children.
@@ -45,6 +47,12 @@ class Loops {
   /// natural loop.
   const std::vector<std::pair<BlockId, BlockId>>& irreducibleEdges() const { return irreducible_; }
   bool isReducible() const { return irreducible_.empty(); }
+
+  /// The same loops, perhaps of another snapshot of the control flow.
+  friend bool operator==(const Loops& a, const Loops& b) {
+    return a.loops_ == b.loops_ && a.order_ == b.order_ && a.innermost_ == b.innermost_ &&
+           a.irreducible_ == b.irreducible_;
+  }
 
  private:
   void find(const DomTree& dominators);

@@ -1,5 +1,6 @@
 #include "ori/analysis/register_pressure.h"
 
+#include "ori/analysis/analyses.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& blo
 }
 
 IncrementalPressure::IncrementalPressure(const Cfg& cfg, bool isVerified)
-    : cfg_(cfg), isVerified_(isVerified), liveness_(cfg), pressure_(liveness_) {}
+    : cfg_(cfg), isVerified_(isVerified), liveness_(cfg.function().analyses().liveness()),
+      pressure_(cfg.function().analyses().pressure()) {}
 
 void IncrementalPressure::note(const Instr& instr) {
   blocks_.push_back(instr.block->id);

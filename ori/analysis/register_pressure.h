@@ -27,6 +27,8 @@ class RegisterPressure {
   /// Counts these blocks again, after the liveness has been updated.
   void rescan(const Liveness& liveness, std::span<const BlockId> blocks);
 
+  friend bool operator==(const RegisterPressure&, const RegisterPressure&) = default;
+
  private:
   std::vector<FileCounts> byBlock_, liveIn_, liveOut_; // by id
   FileCounts maximum_{};

@@ -42,6 +42,18 @@ class SparseBits {
       n += static_cast<std::size_t>(std::popcount(chunk.bits));
     return n;
   }
+  friend bool operator==(const SparseBits& a, const SparseBits& b) {
+    // Words may be there that have no members.
+    auto at = a.chunks_.begin();
+    for (const Chunk& chunk : b.chunks_) {
+      if (chunk.bits == 0) continue;
+      while (at != a.chunks_.end() && at->bits == 0)
+        ++at;
+      if (at == a.chunks_.end() || at->index != chunk.index || at->bits != chunk.bits) return false;
+      ++at;
+    }
+    return std::all_of(at, a.chunks_.end(), [](const Chunk& chunk) { return chunk.bits == 0; });
+  }
 
  private:
   struct Chunk {

@@ -2,9 +2,7 @@
 
 // A loop of one block for modulo scheduling: its values, and the dependences between iterations.
 
-#include "ori/analysis/divergence.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "phases/modulo/loop_graph.h"
 
 #include <string>
@@ -52,12 +50,13 @@ struct LoopBody {
 /// The analyses that finding a body needs, of the function as it is.
 struct LoopFacts {
   explicit LoopFacts(const ori::Function& function)
-      : cfg(function), loops(cfg, ori::DomTree::dominators(cfg)), liveness(cfg), divergence(cfg) {}
+      : cfg(function.analyses().cfg()), loops(function.analyses().loops()), liveness(function.analyses().liveness()),
+        divergence(function.analyses().divergence()) {}
 
-  const ori::Cfg cfg;
-  const ori::Loops loops;
-  const ori::Liveness liveness;
-  const ori::Divergence divergence;
+  const ori::Cfg& cfg;
+  const ori::Loops& loops;
+  const ori::Liveness& liveness;
+  const ori::Divergence& divergence;
 };
 
 /// The body of a loop; `whyNot` says what stops it, then the body has no block.

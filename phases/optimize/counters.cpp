@@ -1,7 +1,7 @@
 #include "phases/optimize/counters.h"
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 #include "phases/optimize/linear_form.h"
 #include "phases/optimize/phis.h"
 
@@ -35,8 +35,7 @@ class Counters {
       : function_(function), context_(context), rewriter_(function), forms_(rewriter_) {}
 
   bool run() {
-    const ori::Cfg cfg(function_);
-    const ori::DomTree dominators = ori::DomTree::dominators(cfg);
+    const ori::DomTree& dominators = function_.analyses().dominators();
     for (ori::BlockId id : dominators.preorder())
       for (const Instr& instr : *function_.block(id))
         forms_.show(instr);

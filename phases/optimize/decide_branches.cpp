@@ -1,9 +1,7 @@
 // Branches and guards whose condition is known: a constant, or decided by the branch that leads to them.
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/cfg.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/loops.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/optimize/rewriter.h"
@@ -34,8 +32,8 @@ class BranchConditions {
     for (Block* block : function_.layout())
       if (const Instr* branch = ori::plainBranch(*block); branch && hasOtherUses(*branch)) sources_.push_back(block);
     if (sources_.empty()) return false;
-    const ori::Cfg cfg(function_);
-    const ori::DomTree tree = ori::DomTree::dominators(cfg);
+    const ori::Cfg& cfg = function_.analyses().cfg();
+    const ori::DomTree& tree = function_.analyses().dominators();
     bool changed = false;
     for (Block* block : sources_) {
       const Instr* branch = ori::plainBranch(*block);
@@ -179,8 +177,7 @@ bool decideBranches(Function& function) {
   if (!lostEdge) return changed;
   ori::removeUnreachableBlocks(function);
   ori::mergeBlocks(function);
-  const ori::Cfg cfg(function);
-  ori::setLoopDepths(function, ori::Loops(cfg, ori::DomTree::dominators(cfg)));
+  ori::setLoopDepths(function, function.analyses().loops());
   return true;
 }
 

@@ -1,9 +1,7 @@
 // Constants: a number that no instruction could take as its operand is put into a register once, not at each place.
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "phases/occupancy.h"
 #include "phases/optimize/rewriter.h"
 
@@ -37,8 +35,8 @@ bool isPlainMove(const Instr& instr) {
 class Sharing {
  public:
   Sharing(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), rewriter_(function), cfg_(function),
-        tree_(ori::DomTree::dominators(cfg_)) {}
+      : function_(function), context_(context), rewriter_(function), cfg_(function.analyses().cfg()),
+        tree_(function.analyses().dominators()) {}
 
   bool run() {
     bool isChanged = false;
@@ -60,8 +58,7 @@ class Sharing {
   void measure() {
     if (isMeasured_) return;
     isMeasured_ = true;
-    const ori::Liveness liveness(cfg_);
-    const unsigned live = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::R)];
+    const unsigned live = function_.analyses().pressure().maximum()[static_cast<unsigned>(File::R)];
     const unsigned limit = registersUpToCliff(function_, live, context_);
     left_ = limit > live ? limit - live : 0;
   }
@@ -148,8 +145,8 @@ class Sharing {
   ori::Function& function_;
   PhaseContext& context_;
   const Rewriter rewriter_;
-  const ori::Cfg cfg_;
-  const ori::DomTree tree_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& tree_;
   bool isMeasured_ = false;
   unsigned left_ = 0, uniformLeft_ = kMostUniform;
   std::map<Key, std::vector<Known>> known_;

@@ -1,6 +1,6 @@
 #include "phases/optimize/shared_pressure.h"
 
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "phases/occupancy.h"
 #include "support/check.h"
 
@@ -48,8 +48,8 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
 }
 
 void SharedPressure::measure() {
-  liveness_.emplace(cfg_);
-  const ori::RegisterPressure pressure(*liveness_);
+  liveness_ = &function_.analyses().liveness();
+  const ori::RegisterPressure& pressure = function_.analyses().pressure();
   maximum_ = pressure.maximum();
   byBlock_.assign(cfg_.idCount(), {});
   for (const BlockId id : cfg_.reversePostOrder())
@@ -150,8 +150,7 @@ bool SharedPressure::takeAcross(const Instr& earlier, const Instr& later) {
 
 void SharedPressure::verify() const {
   if (!isVerified_) return;
-  const ori::Liveness liveness(cfg_);
-  const ori::RegisterPressure actual(liveness);
+  const ori::RegisterPressure& actual = function_.analyses().pressure();
   for (const BlockId id : cfg_.reversePostOrder())
     for (const unsigned f : {kR, kP})
       ORIAS_CHECK(actual.inBlock(id)[f] <= byBlock_[id][f] + taken_[f],

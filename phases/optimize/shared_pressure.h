@@ -40,7 +40,7 @@ class SharedPressure {
   ori::FileCounts limit_{}, maximum_{};
   ori::FileCounts taken_{}; ///< more than has been measured, at most, until it is looked at closely
   bool isClose_ = false;    ///< byBlock_ is kept up to date
-  std::optional<ori::Liveness> liveness_;
+  const ori::Liveness* liveness_ = nullptr;
   std::vector<ori::FileCounts> byBlock_;
   std::unordered_set<std::uint64_t> added_; ///< register and block: live there for longer than measured
   std::vector<ori::FileCounts> addedIn_;    ///< the same, counted by block

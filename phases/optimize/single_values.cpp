@@ -1,6 +1,6 @@
 #include "phases/optimize/single_values.h"
 
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 
 namespace orias::phases {
 
@@ -10,7 +10,8 @@ namespace {
 class Definitions {
  public:
   explicit Definitions(const ori::Function& function)
-      : function_(function), cfg_(function), tree_(ori::DomTree::dominators(cfg_)), order_(function.instrIdCount()) {
+      : function_(function), cfg_(function.analyses().cfg()), tree_(function.analyses().dominators()),
+        order_(function.instrIdCount()) {
     std::uint32_t at = 0;
     for (const ori::Block* block : function.layout())
       for (const ori::Instr& instr : *block)
@@ -43,8 +44,8 @@ class Definitions {
   }
 
   const ori::Function& function_;
-  ori::Cfg cfg_;
-  ori::DomTree tree_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& tree_;
   std::vector<std::uint32_t> order_;           // by instruction id
   std::vector<const ori::Instr*> definitions_; // by component, of the register that is looked at
 };

@@ -1,7 +1,7 @@
 // Common subexpressions: scoped by the dominator tree, each value is known by the instruction that computed it first.
 
 #include "encoder/isa/desc.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/fixed_registers.h"
 #include "phases/optimize/pure.h"
@@ -124,8 +124,8 @@ void noteCopies(const ori::Function& function, const Instr& instr, const Instr& 
 
 bool numberValues(ori::Function& function, PhaseContext* context) {
   const Rewriter rw(function);
-  const ori::Cfg cfg(function);
-  const ori::DomTree tree = ori::DomTree::dominators(cfg);
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const ori::DomTree& tree = function.analyses().dominators();
   // In preorder: once a subtree is left, what was computed in it never dominates again.
   Arena keys;
   std::unordered_map<std::string_view, std::vector<Instr*>> known;

@@ -1,6 +1,7 @@
 #include "phases/remat/block_engine.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 
 #include <algorithm>
 #include <cmath>
@@ -44,10 +45,10 @@ bool followsDocument(const PhaseContext& context) {
 } // namespace
 
 BlockEngine::BlockEngine(ori::Function& function, PhaseContext& context)
-    : function_(function), context_(context), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-      loops_(cfg_, dominators_), modes_(knobOf(context, Knob::NvRematBlock)),
-      remat_(function, dominators_, costsOf(context.knobs)), targets_(function, context),
-      pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
+    : function_(function), context_(context), cfg_(function.analyses().cfg()),
+      dominators_(function.analyses().dominators()), loops_(function.analyses().loops()),
+      modes_(knobOf(context, Knob::NvRematBlock)), remat_(function, dominators_, costsOf(context.knobs)),
+      targets_(function, context), pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
 
 void BlockEngine::dump(const std::string& line) const {
   if (context_.dump && context_.knobs.enabled(Knob::NvDumpRematBlock)) *context_.dump += line + "\n";

@@ -60,9 +60,9 @@ class BlockEngine {
 
   ori::Function& function_;
   PhaseContext& context_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const unsigned modes_;
   Rematerializer remat_;
   RematTargets targets_;

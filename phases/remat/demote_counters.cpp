@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/optimize/phis.h"
 #include "phases/remat/long_range.h"
@@ -48,8 +49,8 @@ struct Demotion {
 class Demoter {
  public:
   Demoter(ori::Function& function, PhaseContext& context, std::int64_t level)
-      : function_(function), context_(context), level_(level), cfg_(function),
-        dominators_(ori::DomTree::dominators(cfg_)), loops_(cfg_, dominators_), rewriter_(function),
+      : function_(function), context_(context), level_(level), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), loops_(function.analyses().loops()), rewriter_(function),
         ranges_(rewriter_, cfg_, dominators_, loops_) {}
 
   bool run() {
@@ -378,9 +379,9 @@ class Demoter {
   ori::Function& function_;
   PhaseContext& context_;
   const std::int64_t level_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   const Rewriter rewriter_;
   const LongRanges ranges_;
   std::map<std::pair<ori::VRegId, unsigned>, Narrow> narrow_; ///< by the high word

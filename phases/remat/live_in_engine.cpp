@@ -1,6 +1,7 @@
 #include "phases/remat/live_in_engine.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/optimize/linear_form.h"
 #include "phases/optimize/phis.h"
@@ -50,9 +51,10 @@ Rematerializer::Costs costsOf(const PhaseContext& context, bool mayLoad) {
 } // namespace
 
 LiveInEngine::LiveInEngine(ori::Function& function, PhaseContext& context, Mode mode)
-    : function_(function), context_(context), mode_(mode), cfg_(function), dominators_(ori::DomTree::dominators(cfg_)),
-      loops_(cfg_, dominators_), remat_(function, dominators_, costsOf(context, mode == Mode::WithLoads)),
-      targets_(function, context), pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
+    : function_(function), context_(context), mode_(mode), cfg_(function.analyses().cfg()),
+      dominators_(function.analyses().dominators()), loops_(function.analyses().loops()),
+      remat_(function, dominators_, costsOf(context, mode == Mode::WithLoads)), targets_(function, context),
+      pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
 
 void LiveInEngine::dump(std::int64_t level, const std::string& line) const {
   const std::int64_t wanted = context_.knobs.get(Knob::DumpRemat);

@@ -89,9 +89,9 @@ class LiveInEngine {
   ori::Function& function_;
   PhaseContext& context_;
   const Mode mode_;
-  const ori::Cfg cfg_;
-  const ori::DomTree dominators_;
-  const ori::Loops loops_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree& dominators_;
+  const ori::Loops& loops_;
   Rematerializer remat_;
   const RematTargets targets_;
   ori::IncrementalPressure pressure_;

@@ -2,9 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
-#include "ori/analysis/dominators.h"
-#include "ori/analysis/liveness.h"
-#include "ori/analysis/register_pressure.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/uniform/consumers.h"
 
@@ -45,8 +43,8 @@ struct DoubleWord {
 class ConstantMover {
  public:
   ConstantMover(ori::Function& function, const ori::Divergence& divergence, PhaseContext& context)
-      : function_(function), divergence_(divergence), context_(context),
-        dominators_(ori::DomTree::dominators(divergence.cfg())) {}
+      : function_(function), divergence_(divergence), context_(context), dominators_(function.analyses().dominators()) {
+  }
 
   unsigned run() {
     for (Block* block : function_.layout()) {
@@ -64,8 +62,7 @@ class ConstantMover {
       order.push_back(&word);
     std::stable_sort(order.begin(), order.end(),
                      [](const DoubleWord* a, const DoubleWord* b) { return a->weight > b->weight; });
-    const ori::Liveness liveness(divergence_.cfg());
-    const unsigned used = ori::RegisterPressure(liveness).maximum()[static_cast<unsigned>(File::UR)];
+    const unsigned used = function_.analyses().pressure().maximum()[static_cast<unsigned>(File::UR)];
     int room = static_cast<int>(context_.target.registerCount(File::UR)) - kSpareRegisters - static_cast<int>(used);
     for (DoubleWord* word : order) {
       if (word->readers.size() == 1 && isUniformLoad(*word->readers.front())) continue; // it serves all already
@@ -271,7 +268,7 @@ class ConstantMover {
   ori::Function& function_;
   const ori::Divergence& divergence_;
   PhaseContext& context_;
-  ori::DomTree dominators_;
+  const ori::DomTree& dominators_;
   std::map<std::pair<unsigned, std::int32_t>, DoubleWord> words_; // by bank and offset
   std::vector<std::uint32_t> places_;                             // by instruction id
   std::vector<std::uint8_t> pairsAt_;                             // by place: what fitsBetween has given out

@@ -49,7 +49,7 @@ std::uint8_t mirrored(std::uint8_t cmp) {
 /// it. Knows the table's word for it (Flag::Commutative) and the families where something else must turn with them.
 bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   const isa::InstrDesc& row = isa::desc(draft.op);
-  const auto source = [&](std::string_view vector, std::string_view uniform) {
+  const auto source = [&](isa::SlotKey vector, isa::SlotKey uniform) {
     return row.slotIndex(row.has(isa::Flag::Uniform) ? uniform : vector);
   };
   const int ra = source("Ra", "URa"), rb = source("Rb", "URb"), rc = source("Rc", "URc");
@@ -68,7 +68,7 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
     const int first = ra >= 0 ? ra : source("Pp", "UPp");
     const unsigned i = a - static_cast<unsigned>(first), j = b - static_cast<unsigned>(first);
     if (first < 0 || i > 2 || j > 2) return false;
-    for (const std::string_view name : {"lut", "lut2"}) {
+    for (const isa::SlotKey name : {isa::SlotKey("lut"), isa::SlotKey("lut2")}) {
       const int at = row.slotIndex(name);
       if (at < 0) continue;
       Operand& table = draft.operands[static_cast<unsigned>(at)];

@@ -2,7 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
-#include "ori/analysis/dominators.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/uniform/consumers.h"
 
@@ -27,8 +27,7 @@ constexpr std::size_t kMostHoisted = 8;
 class Converter {
  public:
   Converter(ori::Function& function, const UniformPlan& plan, const ori::Divergence& divergence)
-      : function_(function), plan_(plan), divergence_(divergence),
-        dominators_(ori::DomTree::dominators(divergence.cfg())) {}
+      : function_(function), plan_(plan), divergence_(divergence), dominators_(function.analyses().dominators()) {}
 
   unsigned run() {
     makeRegisters();
@@ -266,7 +265,7 @@ class Converter {
   ori::Function& function_;
   const UniformPlan& plan_;
   const ori::Divergence& divergence_;
-  ori::DomTree dominators_;
+  const ori::DomTree& dominators_;
   std::vector<VRegId> uniform_; // by old register
   std::vector<Operand> whole_;  // by old register: the lanes' copy of it, where one stands behind each writer
   std::map<VRegId, VRegId> oldOf_;

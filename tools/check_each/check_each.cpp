@@ -57,7 +57,7 @@ std::vector<std::uint64_t> stateOf(const ori::Function& function) {
   }
   put(function.stats.frameBytes, function.sharedBytes);
   for (const ori::Block* block : function.layout()) {
-    put(block->id, block->fallthrough);
+    put(block->id, ori::BlockId{block->fallthrough});
     for (const ori::Instr* instr = block->first; instr; instr = instr->next) {
       put(instr->op, instr->operandCount);
       const isa::Control& control = instr->control;

@@ -48,7 +48,7 @@ void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
 /// next instruction does not wait for them if it issues too early.
 void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const auto immediate = [&](const char* slot) {
+  const auto immediate = [&](isa::SlotKey slot) {
     return static_cast<std::uint32_t>(op.inst.operands[static_cast<unsigned>(row.slotIndex(slot))].imm);
   };
   if (timing_ && timing_->isCutShort()) return;

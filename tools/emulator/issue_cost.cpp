@@ -24,7 +24,7 @@ constexpr unsigned kProductsPerCycle = 512;
 /// The rows of one warp, times the depth of a product in units of 16 bits: 256 bits in each format.
 constexpr unsigned kProductsPerColumn = 16 * 16;
 
-unsigned immediate(const isa::Inst& inst, const char* slot) {
+unsigned immediate(const isa::Inst& inst, isa::SlotKey slot) {
   const int index = isa::desc(inst.op).slotIndex(slot);
   return index < 0 ? 0 : static_cast<unsigned>(inst.operands[static_cast<std::size_t>(index)].imm);
 }

@@ -57,7 +57,7 @@ void step(std::uint32_t at, const isa::Inst& inst, Takers& takers, std::vector<W
   unsigned awaited = isa::awaitedScoreboards(inst), tested = awaited;
   if (inst.op == isa::Op::DEPBAR_LE) {
     const isa::InstrDesc& row = isa::desc(inst.op);
-    const auto number = [&](const char* slot) {
+    const auto number = [&](isa::SlotKey slot) {
       return static_cast<unsigned>(inst.operands[static_cast<std::size_t>(row.slotIndex(slot))].imm);
     };
     // With a count, the newest ones may still be under way.

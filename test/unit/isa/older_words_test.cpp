@@ -160,9 +160,7 @@ TEST_CASE("operands of a texture in two halves are cut in the middle, not behind
     Inst inst = makeInst(op);
     for (const ModValue& mod : mods)
       REQUIRE(setMod(inst, mod));
-    const auto of = [&](const char* slot) {
-      return operandWidth(inst, static_cast<unsigned>(desc(op).slotIndex(slot)));
-    };
+    const auto of = [&](SlotKey slot) { return operandWidth(inst, static_cast<unsigned>(desc(op).slotIndex(slot))); };
     return std::pair(of("Ra"), of("Rb"));
   };
   constexpr int kVolume = 2, kLevel = 3;

@@ -1,0 +1,150 @@
+#include "ori/analysis/analyses.h"
+
+#include "support/check.h"
+
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+
+namespace orias::ori {
+
+namespace {
+
+bool readsCode(AnalysisKind kind) {
+  return kind == AnalysisKind::Liveness || kind == AnalysisKind::Pressure || kind == AnalysisKind::Divergence;
+}
+bool readsValues(AnalysisKind kind) {
+  return kind == AnalysisKind::Divergence;
+}
+
+} // namespace
+
+std::string_view analysisName(AnalysisKind kind) {
+  switch (kind) {
+  case AnalysisKind::ControlFlow: return "control flow";
+  case AnalysisKind::Dominators: return "dominators";
+  case AnalysisKind::PostDominators: return "post-dominators";
+  case AnalysisKind::Loops: return "loops";
+  case AnalysisKind::Liveness: return "liveness";
+  case AnalysisKind::Pressure: return "register pressure";
+  case AnalysisKind::Divergence: return "divergence";
+  case AnalysisKind::kCount: break;
+  }
+  return "";
+}
+
+template <> std::vector<std::unique_ptr<const Cfg>>& Analyses::old() {
+  return oldCfgs_;
+}
+template <> std::vector<std::unique_ptr<const DomTree>>& Analyses::old() {
+  return oldTrees_;
+}
+template <> std::vector<std::unique_ptr<const Loops>>& Analyses::old() {
+  return oldLoops_;
+}
+template <> std::vector<std::unique_ptr<const Liveness>>& Analyses::old() {
+  return oldLiveness_;
+}
+template <> std::vector<std::unique_ptr<const RegisterPressure>>& Analyses::old() {
+  return oldPressures_;
+}
+template <> std::vector<std::unique_ptr<const Divergence>>& Analyses::old() {
+  return oldDivergences_;
+}
+
+template <typename T> bool Analyses::holds(AnalysisKind kind, const Kept<T>& kept) const {
+  const Changes& now = function_.changes();
+  return kept.result && kept.flow == now.flow && (!readsCode(kind) || kept.code == now.code) &&
+         (!readsValues(kind) || kept.values == now.values);
+}
+
+std::uint16_t Analyses::lastChange(AnalysisKind kind, std::uint64_t flow, std::uint64_t code) const {
+  const Changes& now = function_.changes();
+  if (flow != now.flow) return now.flowPhase;
+  if (readsCode(kind) && code != now.code) return now.codePhase;
+  return now.valuesPhase;
+}
+
+template <typename T, typename Make> const T& Analyses::get(AnalysisKind kind, Kept<T>& kept, Make&& make) {
+  ++asked_[static_cast<std::size_t>(kind)];
+  if (holds(kind, kept)) {
+    if (isVerified_)
+      ORIAS_CHECK(*kept.result == make(),
+                  fmt::format("the {} of '{}' that was kept is out of date: a change has not been counted",
+                              analysisName(kind), function_.name()));
+    return *kept.result;
+  }
+  const bool isFirst = !kept.result;
+  builds_.push_back(
+      {kind, isFirst, function_.changes().phase, isFirst ? std::uint16_t{0} : lastChange(kind, kept.flow, kept.code)});
+  if (kept.result) old<T>().push_back(std::move(kept.result));
+  kept.result = std::make_unique<const T>(make());
+  kept.flow = function_.changes().flow;
+  kept.code = function_.changes().code;
+  kept.values = function_.changes().values;
+  return *kept.result;
+}
+
+const Cfg& Analyses::cfg() {
+  return get(AnalysisKind::ControlFlow, cfg_, [&] { return Cfg(function_); });
+}
+
+const DomTree& Analyses::dominators() {
+  const Cfg& flow = cfg();
+  return get(AnalysisKind::Dominators, dominators_, [&] { return DomTree::dominators(flow); });
+}
+
+const DomTree& Analyses::postDominators() {
+  const Cfg& flow = cfg();
+  return get(AnalysisKind::PostDominators, postDominators_, [&] { return DomTree::postDominators(flow); });
+}
+
+const Loops& Analyses::loops() {
+  const Cfg& flow = cfg();
+  const DomTree& tree = dominators();
+  return get(AnalysisKind::Loops, loops_, [&] { return Loops(flow, tree); });
+}
+
+const Liveness& Analyses::liveness() {
+  const Cfg& flow = cfg();
+  return get(AnalysisKind::Liveness, liveness_, [&] { return Liveness(flow); });
+}
+
+const RegisterPressure& Analyses::pressure() {
+  const Liveness& live = liveness();
+  return get(AnalysisKind::Pressure, pressure_, [&] { return RegisterPressure(live); });
+}
+
+const Divergence& Analyses::divergence() {
+  const Cfg& flow = cfg();
+  const DomTree &tree = dominators(), &postTree = postDominators();
+  const Loops& cycles = loops();
+  return get(AnalysisKind::Divergence, divergence_, [&] { return Divergence(flow, tree, postTree, cycles); });
+}
+
+void Analyses::dropStale() {
+  oldDivergences_.clear();
+  oldPressures_.clear();
+  oldLiveness_.clear();
+  oldLoops_.clear();
+  oldTrees_.clear();
+  oldCfgs_.clear();
+}
+
+void Analyses::dropStaleLiveness() {
+  oldPressures_.clear();
+  oldLiveness_.clear();
+}
+
+void Analyses::clear() {
+  dropStale();
+  divergence_ = {};
+  pressure_ = {};
+  liveness_ = {};
+  loops_ = {};
+  dominators_ = {};
+  postDominators_ = {};
+  cfg_ = {};
+}
+
+} // namespace orias::ori
