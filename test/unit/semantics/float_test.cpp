@@ -183,6 +183,10 @@ TEST_CASE("numbers of eight bits, and tf32") {
   CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f801000) == 0x3f800000); // a tie, to even
   CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x3f803000) == 0x3f804000);
   CHECK(result("F2FP.TF32.F32.PACK_B.RZ R0, R1", 0x3f803fff) == 0x3f802000);
+  CHECK(result("F2FP.TF32.F32.PACK_B R0, R1", 0x7f7fffff) == 0x7f800000);
+  CHECK(result("F2FP.SATFINITE.TF32.F32.PACK_B R0, R1", 0x7f7fffff) == 0x7f7fe000);
+  CHECK(result("F2FP.SATFINITE.TF32.F32.PACK_B.RZ R0, R1", 0xff800000) == 0xff7fe000);
+  CHECK(result("F2FP.SATFINITE.RELU.TF32.F32.PACK_B R0, R1", 0xff800000) == 0);
 }
 
 TEST_CASE("F2FP.RELU: negative numbers and -0 become 0, NaN becomes the one NaN, whatever bit is the sign") {
