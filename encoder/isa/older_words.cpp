@@ -6,6 +6,7 @@
 #include "encoder/isa/word.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 
 namespace orias::isa {
 
@@ -560,6 +561,8 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
   if (target.words() < WordFormat::Sm80) printAsTuring(inst, text);
   rename(kRenamed);
   if (inst.op == Op::LEPC) text.erase(text.find(','));
+  if (const Operand& mask = inst.operands[2]; inst.op == Op::P2R && mask.isImm() && mask.imm < 0) // signed there
+    text.replace(text.rfind("0x"), std::string::npos, fmt::format("-0x{:x}", -std::int64_t{mask.imm}));
   if (!target.has(Capability::ByteFloats) && desc(inst.op).mnemonic == "F2FP") rename(kPackedFormats);
   return text;
 }

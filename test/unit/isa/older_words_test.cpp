@@ -110,6 +110,12 @@ TEST_CASE("each chip has its words: those of sm_90 are read as they are") {
   CHECK(old(0xfffffffc00fc7947, 0x000fc0000383ffff).empty());
 }
 
+TEST_CASE("before sm_90 the mask of P2R is a signed number") {
+  CHECK(nameOn("sm_75", 0xe266ff430c307803, 0x000fe40000000000) == "P2R R48, PR, R12, -0x1d9900bd");
+  CHECK(nameOn("sm_89", 0x0000007f0c307803, 0x000fe40000000000) == "P2R R48, PR, R12, 0x7f");
+  CHECK(nameOn("sm_90", 0xe266ff430c307803, 0x000fe40000000000) == "P2R R48, PR, R12, 0xe266ff43");
+}
+
 TEST_CASE("words of sm_80: I2IP saturates without saying so, and R2UR has another number") {
   CHECK(old(0x0000000500067239, 0x0c4fe400000030ff) == "I2IP.S16.S32.SAT R6, R0.reuse, R5.reuse, RZ");
   CHECK(old(0x0000000500067239, 0x004fc400000034ff).empty());
