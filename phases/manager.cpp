@@ -323,7 +323,7 @@ std::string renderAnalyses(const std::vector<AnalysisUse>& perFunction) {
     }
   }
   std::string out = fmt::format("{:<17} {:>7} {:>8} {:>6}  {}\n", "analysis", "asked", "computed", "first",
-                                "computed again after a change by phase (times)");
+                                "recomputed after a change by phase (times)");
   for (std::size_t kind = 0; kind < rows.size(); ++kind) {
     const Row& row = rows[kind];
     std::string why;
