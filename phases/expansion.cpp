@@ -1,8 +1,10 @@
 #include "phases/expansion.h"
 
 #include "ori/module.h"
+#include "support/check.h"
 
 #include <bit>
+#include <utility>
 
 namespace orias::phases {
 
@@ -233,7 +235,15 @@ void Expansion::leaveWhere(Operand condition) {
   b_.setBlock(aside);
 }
 
+void Expansion::otherwise() {
+  ORIAS_CHECK(returnTo_.size() == 1 && !leftAt_, "only an outermost cold block has another way");
+  leftAt_ = b_.block();
+  b_ = ori::Builder::before(function_, macro_);
+}
+
 void Expansion::comeBack() {
+  if (leftAt_ && macro_->prev) returnTo_.back() = function_.splitAfter(macro_->prev);
+  if (leftAt_) b_.setBlock(std::exchange(leftAt_, nullptr));
   ori::Block* next = returnTo_.back();
   returnTo_.pop_back();
   b_.branch(next);

@@ -78,6 +78,9 @@ class Expansion {
   /// for another one.
   void leaveWhere(Operand condition);
   void comeBack();
+  /// Between leaveWhere() and comeBack(), not nested: what follows is emitted in place, and runs only where control has
+  /// not left. comeBack() then joins both.
+  void otherwise();
 
   void give(Operand result);
   ori::Builder& builder() { return b_; }
@@ -88,6 +91,7 @@ class Expansion {
   ori::Instr* macro_;
   ori::Builder b_;
   std::vector<ori::Block*> returnTo_; // innermost last
+  ori::Block* leftAt_ = nullptr;      // the end of what has left, after otherwise()
 };
 
 /// IDIV, IREM. A constant divisor (its bits, up to the width of the type) gives multiplications; else 64-bit

@@ -13,8 +13,8 @@
 // after one step d < 1.01 + 1/Y. n = 64: after two steps d < 1.01 + 1.44/Y for Y >= 5; for a smaller Y d0 is below 1.01
 // to begin with. q is less than a / b by d * a / 2^n and a truncation, so the quotient is too small by at most 2, which
 // two conditional steps put right. For division by zero, where PTX leaves the value to the machine, quotient and
-// remainder are all ones, as what ptxas makes gives. Division of 64 bits is that of 32 where the upper words are zero;
-// where they are not, control goes aside.
+// remainder are all ones, as what ptxas makes gives. Division of 64 bits branches first: where the upper words are zero
+// it is that of 32. Compilers often ask the same before it; phases 49 and 58 then leave one of the tests, and one way.
 
 namespace orias::phases {
 
@@ -104,16 +104,13 @@ Operand divideAny64(Expansion& e, Operand a, Operand b, bool isSigned, bool want
 
 void expand64(Expansion& e, Operand a, Operand b, bool isSigned, bool wantsRemainder) {
   Operand result = e.newR(2);
-  const Quotient both = divide32(e, Expansion::low(a), Expansion::low(b));
-  e.builder().copy(Expansion::low(result), wantsRemainder ? both.remainder : both.quotient);
-  e.builder().copy(Expansion::high(result), Operand::rz());
-  Operand isWide = e.builder().newP();
-  e.builder().emit(Op::ISETP,
-                   {isWide, Operand::pt(), e.bitOr(Expansion::high(a), Expansion::high(b)), Operand::rz(),
-                    e.compare(ICmp::EQ, Expansion::low(b), Operand::rz())},
-                   {{Mod::Cmp, ICmp::NE}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::OR}});
-  e.leaveWhere(isWide);
+  e.leaveWhere(e.compare(ICmp::NE, e.bitOr(Expansion::high(a), Expansion::high(b)), Operand::rz()));
   e.builder().copy(result, divideAny64(e, a, b, isSigned, wantsRemainder));
+  e.otherwise();
+  const Quotient both = divide32(e, Expansion::low(a), Expansion::low(b));
+  Operand isZero = e.compare(ICmp::EQ, Expansion::low(b), Operand::rz()), ones = e.constant(~0u);
+  e.builder().copy(Expansion::low(result), e.select(isZero, ones, wantsRemainder ? both.remainder : both.quotient));
+  e.builder().copy(Expansion::high(result), e.select(isZero, ones, Operand::rz()));
   e.comeBack();
   e.give(result);
 }

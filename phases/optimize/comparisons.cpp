@@ -165,6 +165,33 @@ bool foldComparison(Rewriter& rw, Instr& instr) {
   return becomeTruths(rw, instr, combined(rw, *truth, op, other), combined(rw, !*truth, op, other));
 }
 
+/// What a comparison of high words asks if the truth for equal ones is known; nothing if that is constant.
+std::optional<ICmp> withKnownEqual(ICmp comparison, bool truth) {
+  switch (comparison) {
+  case ICmp::LT:
+  case ICmp::LE: return truth ? ICmp::LE : ICmp::LT;
+  case ICmp::GT:
+  case ICmp::GE: return truth ? ICmp::GE : ICmp::GT;
+  case ICmp::EQ: return truth ? std::optional(ICmp::EQ) : std::nullopt;
+  case ICmp::NE: return truth ? std::nullopt : std::optional(ICmp::NE);
+  default: return std::nullopt;
+  }
+}
+
+/// The comparison of the low words is known: that of the high ones is a plain one.
+bool becomePlainComparison(Rewriter& rw, Instr& instr) {
+  const auto truth = rw.truthOf(instr.op_(5).value());
+  if (!truth) return false;
+  const auto comparison = withKnownEqual(isa::modAs<ICmp>(instr, Mod::Cmp), *truth);
+  if (!comparison) return false;
+  const auto source = [&](unsigned i) { return instr.op_(i).value(); };
+  rw.rewrite(instr, Op::ISETP, {source(0), source(1), source(2), source(3), source(4)},
+             {{Mod::Cmp, *comparison},
+              {Mod::Type, isa::modAs<isa::IntType>(instr, Mod::Type)},
+              {Mod::Bool, isa::modAs<BoolOp>(instr, Mod::Bool)}});
+  return true;
+}
+
 /// Where the high words are equal, the comparison of the low ones decides.
 bool foldLongComparison(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::ISETP_EX) return false;
@@ -172,7 +199,7 @@ bool foldLongComparison(Rewriter& rw, Instr& instr) {
   if (comparison == ICmp::F || comparison == ICmp::T) return false;
   const Operand a = instr.op_(2).value(), b = instr.op_(3).value(), low = instr.op_(5).value();
   const auto left = rw.constantOf(a), right = rw.constantOf(b);
-  if (a != b && !(left && left == right)) return false;
+  if (a != b && !(left && left == right)) return becomePlainComparison(rw, instr);
   const auto op = isa::modAs<BoolOp>(instr, Mod::Bool);
   const Operand other = instr.op_(4).value();
   if (const auto truth = rw.truthOf(low))
