@@ -115,6 +115,7 @@ class Predicator {
       if (!side) continue;
       for (const Instr& instr : *side) {
         if (&instr == side->last && ori::isTerminator(instr.op)) continue;
+        if (isChosenConstant(instr, *c.meet)) continue;
         const Speculation speculation = speculationOf(function_, instr);
         if (speculation == Speculation::Never)
           return refuse(c, fmt::format("{} may not be predicated", isa::desc(instr.op).mnemonic));
@@ -132,8 +133,10 @@ class Predicator {
       if (function_.vreg(result.reg).multiDef) return refuse(c, "a value with several definitions is merged after it");
       const Operand* values[2] = {ori::phiValueFrom(phi, sourceOf(c, c.taken)),
                                   ori::phiValueFrom(phi, sourceOf(c, c.passed))};
-      if (values[0] && values[1] && !values[0]->isNone() && !values[1]->isNone() && *values[0] != *values[1])
-        slots += result.width;
+      if (!values[0] || !values[1] || values[0]->isNone() || values[1]->isNone() || *values[0] == *values[1]) continue;
+      slots += result.width;
+      // Of two constants, SEL takes one from a register.
+      if (isConstantOfSide(c, *values[0]) && isConstantOfSide(c, *values[1])) ++slots;
     }
     const auto most = static_cast<unsigned>(context_.knobs.get(Knob::PredicationMaxSlots));
     if (!divergence_) divergence_ = &function_.analyses().divergence();
@@ -145,6 +148,26 @@ class Predicator {
                                    isDivergent ? "divergent" : "uniform"));
     context_.remarks.did(c.head->last, "predicated a branch", slots);
     return true;
+  }
+
+  /// A number that only a value merged after the sides reads: an operand of SEL.
+  bool isChosenConstant(const Instr& instr, const Block& meet) const {
+    if (instr.op != Op::MOV || instr.isGuarded() || !instr.op_(1).isImm()) return false;
+    const ori::Operand& result = instr.op_(0);
+    if (!result.isVirtual() || result.file != File::R || function_.vreg(result.reg).multiDef) return false;
+    unsigned uses = 0;
+    bool isMerged = true;
+    function_.forEachUse(result.reg, [&](const ori::Operand& use) {
+      ++uses;
+      isMerged &= use.owner->op == Op::PHI && use.owner->block == &meet;
+    });
+    return isMerged && uses == 1;
+  }
+  /// Such a number, which one of the sides makes.
+  bool isConstantOfSide(const Candidate& c, const Operand& value) const {
+    if (!value.isVirtual() || !value.isReg(File::R)) return false;
+    const Instr* source = function_.singleDef(value.reg);
+    return source && (source->block == c.taken || source->block == c.passed) && isChosenConstant(*source, *c.meet);
   }
 
   /// What a branch is worth, in sixths of the limit. An arm that only computes is often the rare way out of something.
