@@ -17,8 +17,18 @@ constexpr unsigned kMarginPredicates = 1;
 /// Candidates that are compared in each step; of more, those with the longest paths.
 constexpr std::size_t kCandidates = 256;
 
-isa::LatencyClass classOf(const ori::Instr& instr) {
-  return isa::latencyClassOf(instr.op, instr.mods);
+IssueCost issueCostOf(const ori::Instr& instr, const isa::Target& target) {
+  const isa::LatencyClass c = isa::latencyClassOf(instr.op, instr.mods);
+  return {static_cast<std::uint8_t>(target.pipe(c) & 15), static_cast<std::uint16_t>(target.issueCycles(c)),
+          static_cast<std::uint16_t>(target.expectedLatency(c))};
+}
+
+/// The cycle in which an instruction issues that may at `earliest`; takes its pipe.
+unsigned issueAt(unsigned earliest, const IssueCost& cost, std::array<unsigned, 16>& pipeFree) {
+  if (cost.pipe == 0) return earliest;
+  const unsigned at = std::max(earliest, pipeFree[cost.pipe]);
+  pipeFree[cost.pipe] = at + cost.cycles;
+  return at;
 }
 
 unsigned marginOf(std::size_t file) {
@@ -32,11 +42,10 @@ bool isNear(const RegionCounts& live, const RegionCounts& limits) {
 }
 
 /// Files that are nearly full count by what they lack, priced by what a spill costs; others do not count.
-int pressureCost(const RegionCounts& live, const RegionCounts& limits,
-                 const std::array<int, kScheduledFiles.size()>& change) {
+int pressureCost(const RegionCounts& live, const RegionCounts& limits, const RegionChange& change) {
   int cost = 0;
   for (std::size_t f = 0; f < live.size(); ++f)
-    if (live[f] + marginOf(f) + static_cast<unsigned>(std::max(change[f], 0)) > limits[f])
+    if (live[f] + marginOf(f) + static_cast<unsigned>(std::max<int>(change[f], 0)) > limits[f])
       cost += change[f] * kSpillCycles[f];
   return cost;
 }
@@ -83,12 +92,11 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
     const auto candidates = ready.candidates();
     const auto score = [&](std::uint32_t n) {
       // Compared from left to right; smaller is better.
-      const isa::LatencyClass c = classOf(*region.instrs[n]);
-      const unsigned start = std::max(earliest[n], pipeFree[region.target.pipe(c) & 15]);
+      const unsigned start = std::max(earliest[n], pipeFree[region.costs[n].pipe]);
       const int wait = start > now ? static_cast<int>(start - now) : 0;
       const int along = -static_cast<int>(path[n]);
       if (!isShort) return std::tuple(0, wait, along, 0);
-      const auto change = pressure.change(n);
+      const RegionChange& change = pressure.change(n);
       const int cost = pressureCost(pressure.live(), limits, change);
       const int all = std::accumulate(change.begin(), change.end(), 0);
       if (whenShort == WhenShort::SourceOrder && cost >= 0) return std::tuple(0, -static_cast<int>(n), 0, 0);
@@ -97,6 +105,8 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
     std::size_t best = 0;
     auto bestScore = score(candidates[0]);
     for (std::size_t i = 1; i < candidates.size(); ++i) {
+      // The longest path comes first: of those that need not wait, the first is the best, but for equal ones.
+      if (!isShort && std::get<1>(bestScore) == 0 && path[candidates[i]] < path[candidates[best]]) break;
       const auto other = score(candidates[i]);
       if (other < bestScore || (other == bestScore && goesFirst(candidates[i], candidates[best]))) {
         best = i;
@@ -104,10 +114,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
       }
     }
     const std::uint32_t chosen = ready.take(best);
-    const isa::LatencyClass c = classOf(*region.instrs[chosen]);
-    const unsigned pipe = region.target.pipe(c) & 15;
-    now = std::max({now, earliest[chosen], pipe != 0 ? pipeFree[pipe] : 0});
-    if (pipe != 0) pipeFree[pipe] = now + region.target.issueCycles(c);
+    now = issueAt(std::max(now, earliest[chosen]), region.costs[chosen], pipeFree);
     (pressure.*advance)(chosen);
     order.push_back(chosen);
     for (const Dependence& d : edgesOf(chosen)) {
@@ -243,8 +250,10 @@ class LiveProfile {
 } // namespace
 
 ScheduleRegion::ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip)
-    : instrs(region), values(std::move(regionValues)), graph(region, chip), target(chip), fromStart(region.size(), 0),
-      toEnd(pathLengths(region, graph, chip)), predecessors(region.size()) {
+    : instrs(region), values(std::move(regionValues)), graph(region, chip), costs(region.size()),
+      fromStart(region.size(), 0), toEnd(pathLengths(region, graph, chip)), predecessors(region.size()) {
+  for (std::uint32_t n = 0; n < region.size(); ++n)
+    costs[n] = issueCostOf(*region[n], chip);
   for (std::uint32_t n = 0; n < region.size(); ++n)
     for (const Dependence& d : graph.successors(n)) {
       fromStart[d.to] = std::max(fromStart[d.to], fromStart[n] + d.latency);
@@ -260,16 +269,13 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
   unsigned now = 0;
   for (std::uint32_t n : order) {
     pressure.issue(n);
-    const isa::LatencyClass c = classOf(*region.instrs[n]);
-    const unsigned pipe = region.target.pipe(c) & 15;
-    now = std::max({now, earliest[n], pipe != 0 ? pipeFree[pipe] : 0});
-    if (pipe != 0) pipeFree[pipe] = now + region.target.issueCycles(c);
+    now = issueAt(std::max(now, earliest[n]), region.costs[n], pipeFree);
     for (const Dependence& d : region.graph.successors(n))
       earliest[d.to] = std::max(earliest[d.to], now + d.latency);
     // What nothing in the region waits for may be waited for behind it.
     for (const RegionValues::Ref& ref : region.values.refs(n))
       if (ref.begins && region.values.values()[ref.value].isLiveAfter)
-        cost.length = std::max(cost.length, now + region.target.expectedLatency(c));
+        cost.length = std::max(cost.length, now + region.costs[n].latency);
     ++now;
   }
   cost.length = std::max(cost.length, now);
@@ -279,11 +285,8 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
 
 unsigned busyCycles(const ScheduleRegion& region) {
   std::array<unsigned, 16> busy{};
-  for (const ori::Instr* instr : region.instrs) {
-    const isa::LatencyClass c = classOf(*instr);
-    const unsigned pipe = region.target.pipe(c) & 15;
-    if (pipe != 0) busy[pipe] += region.target.issueCycles(c);
-  }
+  for (const IssueCost& cost : region.costs)
+    if (cost.pipe != 0) busy[cost.pipe] += cost.cycles;
   return std::max(*std::ranges::max_element(busy), static_cast<unsigned>(region.instrs.size()));
 }
 
@@ -327,9 +330,7 @@ Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> ba
   Order order;
   order.reserve(base.size());
   for (unsigned now = 0; order.size() < base.size(); ++now) {
-    const auto startOf = [&](std::uint32_t n) {
-      return std::max({now, earliest[n], pipeFree[region.target.pipe(classOf(*region.instrs[n])) & 15]});
-    };
+    const auto startOf = [&](std::uint32_t n) { return std::max({now, earliest[n], pipeFree[region.costs[n].pipe]}); };
     std::uint32_t chosen = profile.first();
     unsigned start = startOf(chosen);
     unsigned checks = 0;
@@ -343,10 +344,7 @@ Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> ba
       start = other;
     }
     std::erase(ready, chosen);
-    const isa::LatencyClass c = classOf(*region.instrs[chosen]);
-    const unsigned pipe = region.target.pipe(c) & 15;
-    now = start;
-    if (pipe != 0) pipeFree[pipe] = now + region.target.issueCycles(c);
+    now = issueAt(start, region.costs[chosen], pipeFree);
     profile.issue(chosen);
     order.push_back(chosen);
     for (const Dependence& d : region.graph.successors(chosen)) {

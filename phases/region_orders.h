@@ -15,6 +15,13 @@ using Order = std::vector<std::uint32_t>;
 /// Cost of a register above the limit in cycles, by file: R goes to memory and back, the others to R.
 inline constexpr std::array<int, kScheduledFiles.size()> kSpillCycles = {64, 18, 21, 18};
 
+/// What an instruction takes of the machine.
+struct IssueCost {
+  std::uint8_t pipe = 0;     ///< 0: none that others wait for
+  std::uint16_t cycles = 0;  ///< for which the pipe is taken
+  std::uint16_t latency = 0; ///< expected, of its results
+};
+
 /// A region with everything that schedulers need.
 struct ScheduleRegion {
   ScheduleRegion(std::span<ori::Instr* const> region, RegionValues regionValues, const isa::Target& chip);
@@ -22,7 +29,7 @@ struct ScheduleRegion {
   std::span<ori::Instr* const> instrs;
   RegionValues values;
   DependenceGraph graph;
-  const isa::Target& target;
+  std::vector<IssueCost> costs;                      ///< by node
   std::vector<unsigned> fromStart;                   ///< by node: cycles of the longest chain that it ends
   std::vector<unsigned> toEnd;                       ///< by node: cycles of the longest chain that it begins
   std::vector<std::vector<Dependence>> predecessors; ///< by node; Dependence::to is the predecessor

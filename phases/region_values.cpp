@@ -1,6 +1,7 @@
 #include "phases/region_values.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <unordered_map>
 
@@ -136,31 +137,34 @@ RegionCounts RegionValues::peak(std::span<const std::uint32_t> order) const {
   return pressure.peak();
 }
 
-ForwardPressure::ForwardPressure(const RegionValues& values) : values_(values), live_(values.liveThrough()) {
-  left_.reserve(values.values().size());
-  for (const RegionValues::Value& v : values.values()) {
-    left_.push_back(v.touches);
+ForwardPressure::ForwardPressure(const RegionValues& values)
+    : values_(values), left_(values.values().size()), changes_(values.nodeCount()), live_(values.liveThrough()) {
+  for (const RegionValues::Value& v : values.values())
     if (v.isLiveBefore) ++live_[v.file];
-  }
+  for (std::uint32_t node = 0; node < changes_.size(); ++node)
+    for (const auto& [id, begins] : values.refs(node)) {
+      const RegionValues::Value& v = values.values()[id];
+      if (begins) {
+        changes_[node][v.file] += v.touches != 0 || v.isLiveAfter;
+        continue;
+      }
+      left_[id].touches = v.touches;
+      left_[id].nodes ^= node;
+      if (v.touches == 1 && !v.isLiveAfter) --changes_[node][v.file];
+    }
   peak_ = live_;
-}
-
-std::array<int, kScheduledFiles.size()> ForwardPressure::change(std::uint32_t node) const {
-  std::array<int, kScheduledFiles.size()> delta{};
-  for (const auto& [id, begins] : values_.refs(node)) {
-    const RegionValues::Value& v = values_.values()[id];
-    if (begins)
-      delta[v.file] += v.touches != 0 || v.isLiveAfter;
-    else
-      delta[v.file] -= left_[id] == 1 && !v.isLiveAfter;
-  }
-  return delta;
 }
 
 void ForwardPressure::issue(std::uint32_t node) {
   for (const auto& [id, begins] : values_.refs(node)) {
+    if (begins) continue;
     const RegionValues::Value& v = values_.values()[id];
-    if (!begins && --left_[id] == 0 && !v.isLiveAfter) --live_[v.file];
+    Left& left = left_[id];
+    left.nodes ^= node;
+    --left.touches;
+    if (v.isLiveAfter) continue;
+    if (left.touches == 0) --live_[v.file];
+    if (left.touches == 1) --changes_[left.nodes][v.file];
   }
   RegionCounts now = live_; // with results that nothing reads
   for (const auto& [id, begins] : values_.refs(node)) {
@@ -173,26 +177,31 @@ void ForwardPressure::issue(std::uint32_t node) {
 }
 
 BackwardPressure::BackwardPressure(const RegionValues& values)
-    : values_(values), isLive_(values.values().size(), false), live_(values.liveThrough()) {
-  for (std::size_t id = 0; id < isLive_.size(); ++id) {
-    const RegionValues::Value& v = values.values()[id];
-    if (!v.isLiveAfter) continue;
-    isLive_[id] = true;
-    ++live_[v.file];
-  }
+    : values_(values), isLive_(values.values().size(), false), starts_(isLive_.size() + 1, 0),
+      changes_(values.nodeCount()), live_(values.liveThrough()) {
+  for (std::uint32_t node = 0; node < changes_.size(); ++node)
+    for (const auto& [id, begins] : values.refs(node)) {
+      ++starts_[id + 1];
+      if (!begins) ++changes_[node][values.values()[id].file];
+    }
+  std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+  touching_.resize(starts_.back());
+  std::vector<std::uint32_t> at(starts_.begin(), starts_.end() - 1);
+  for (std::uint32_t node = 0; node < changes_.size(); ++node)
+    for (const auto& [id, begins] : values.refs(node))
+      touching_[at[id]++] = node;
+  for (std::uint32_t id = 0; id < isLive_.size(); ++id)
+    if (values.values()[id].isLiveAfter) begin(id);
   peak_ = live_;
 }
 
-std::array<int, kScheduledFiles.size()> BackwardPressure::change(std::uint32_t node) const {
-  std::array<int, kScheduledFiles.size()> delta{};
-  for (const auto& [id, begins] : values_.refs(node)) {
-    const RegionValues::Value& v = values_.values()[id];
-    if (begins)
-      delta[v.file] -= isLive_[id];
-    else
-      delta[v.file] += !isLive_[id];
-  }
-  return delta;
+/// The value is live from now on. To place another use changes nothing, to place its definition ends it.
+void BackwardPressure::begin(std::uint32_t value) {
+  const std::uint8_t file = values_.values()[value].file;
+  isLive_[value] = true;
+  ++live_[file];
+  for (std::uint32_t i = starts_[value]; i < starts_[value + 1]; ++i)
+    --changes_[touching_[i]][file];
 }
 
 void BackwardPressure::place(std::uint32_t node) {
@@ -208,9 +217,7 @@ void BackwardPressure::place(std::uint32_t node) {
   }
   raise(peak_, now);
   for (const auto& [id, begins] : values_.refs(node)) {
-    if (begins || isLive_[id]) continue;
-    isLive_[id] = true;
-    ++live_[values_.values()[id].file];
+    if (!begins && !isLive_[id]) begin(id);
   }
   raise(peak_, live_);
 }

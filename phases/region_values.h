@@ -73,19 +73,28 @@ class RegionValues {
   RegionCounts liveThrough_{};
 };
 
+/// By how much an instruction changes the live registers of each file.
+using RegionChange = std::array<std::int16_t, kScheduledFiles.size()>;
+
 /// Follows the pressure while instructions are issued from the first to the last.
 class ForwardPressure {
  public:
   explicit ForwardPressure(const RegionValues& values);
   /// The change of live registers of a file after the instruction if it issues now.
-  std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
+  const RegionChange& change(std::uint32_t node) const { return changes_[node]; }
   void issue(std::uint32_t node);
   const RegionCounts& live() const { return live_; }
   const RegionCounts& peak() const { return peak_; }
 
  private:
+  struct Left {
+    std::uint32_t touches = 0; ///< still to come
+    std::uint32_t nodes = 0;   ///< exclusive or of the instructions: of one touch, the instruction itself
+  };
+
   const RegionValues& values_;
-  std::vector<std::uint32_t> left_; // touches still to come, by value
+  std::vector<Left> left_;            // by value
+  std::vector<RegionChange> changes_; // by instruction, of those that have not issued
   RegionCounts live_, peak_;
 };
 
@@ -94,14 +103,19 @@ class BackwardPressure {
  public:
   explicit BackwardPressure(const RegionValues& values);
   /// The change of live registers of a file before the instruction if it is placed now.
-  std::array<int, kScheduledFiles.size()> change(std::uint32_t node) const;
+  const RegionChange& change(std::uint32_t node) const { return changes_[node]; }
   void place(std::uint32_t node);
   const RegionCounts& live() const { return live_; }
   const RegionCounts& peak() const { return peak_; }
 
  private:
+  void begin(std::uint32_t value);
+
   const RegionValues& values_;
-  std::vector<bool> isLive_; // by value
+  std::vector<bool> isLive_;            // by value
+  std::vector<std::uint32_t> starts_;   // by value, into touching_
+  std::vector<std::uint32_t> touching_; // instructions that use or begin the value
+  std::vector<RegionChange> changes_;   // by instruction, of those that have not been placed
   RegionCounts live_, peak_;
 };
 
