@@ -430,10 +430,12 @@ class Allocator {
     if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)
       if (Placement other = placer.place(budget, Order::ByStart); isBetter(other, best)) best = std::move(other);
     // What found no run goes first next time.
+    // Who asks whether there is any has other orders and classes to try.
+    const unsigned most = wanted == Wanted::AnyComplete ? 1 : kMaxReorderings;
     std::vector<bool> isEarly(webs.all.size(), false);
     std::vector<std::uint32_t> failed = best.failed;
     for (const Order order : {Order::ConstrainedFirst, Order::ByStart}) {
-      for (unsigned i = 0; i < kMaxReorderings && !best.failed.empty() && !options_.singlePass; ++i) {
+      for (unsigned i = 0; i < most && !best.failed.empty() && !options_.singlePass; ++i) {
         for (std::uint32_t w : failed)
           isEarly[w] = true;
         Placement other = placer.place(budget, order, isEarly);

@@ -1,7 +1,6 @@
 #include "regalloc/mend.h"
 
 #include <algorithm>
-#include <bitset>
 #include <optional>
 #include <span>
 #include <utility>
@@ -15,22 +14,14 @@ constexpr unsigned kMovesForEach = 48, kMostMoves = 96;
 /// What a web costs that finds no other slot, and more for each time that it had to leave one.
 constexpr unsigned kHomeless = 8;
 
-/// A set of slots. No file has more.
-using SlotSet = std::bitset<256>;
-
-/// The slots from `first` to `last`, exclusive.
-SlotSet slotsBetween(std::size_t first, std::size_t last) {
-  return ~SlotSet() >> (SlotSet().size() - std::min(last, SlotSet().size()) + first) << first;
-}
-
-/// Moves webs. Costs are asked for far more often than webs move, so what is asked for is kept until something in its
-/// way has moved: who has a register when, and which slots are free for a web.
+/// Moves webs. Costs are asked for far more often than webs move, so the slots that are free for a web are kept, and
+/// those that have changed since are asked for one by one.
 class Mender {
  public:
   Mender(const Webs& webs, const SlotBudget& budget, const Placement& placement)
-      : webs_(webs), budget_(budget), slots_(fixedSlots(budget)), fixed_(slots_), pieces_(budget.limit),
-        placement_(placement), timesOut_(webs.all.size(), 0), takenAt_(webs.all.size(), 0), seenIn_(webs.all.size(), 0),
-        free_(webs.all.size()) {
+      : webs_(webs), budget_(budget), slots_(fixedSlots(budget)), fixed_(fixedTaken(budget, webs)), taken_(fixed_),
+        pieces_(budget.limit), placement_(placement), timesOut_(webs.all.size(), 0), takenAt_(webs.all.size(), 0),
+        seenIn_(webs.all.size(), 0), free_(webs.all.size()) {
     for (std::uint32_t id = 0; id < webs.all.size(); ++id)
       if (placement_.slotOf[id] != kNoSlot) {
         occupy(id, placement_.slotOf[id]);
@@ -61,7 +52,7 @@ class Mender {
       take(id, slot);
       for (const std::uint32_t other : out) {
         ++timesOut_[other];
-        if (const std::size_t free = freeSlots(other)._Find_first(); free < budget_.limit)
+        if (const std::size_t free = freeSlots(other).from(0); free != SlotSet::kMost)
           take(other, static_cast<std::uint32_t>(free));
         else
           waiting.push_back(other);
@@ -89,7 +80,7 @@ class Mender {
 
   /// The slots that are free for a web.
   struct FreeSlots {
-    SlotSet slots;
+    SlotSet slots, fixed;               ///< now, and with nothing in them but what cannot be moved
     std::size_t asOf = ~std::size_t{0}; ///< how much of changes_ it knows; ~0: nothing
   };
 
@@ -99,24 +90,24 @@ class Mender {
       if (!web.components[i].empty()) f(slot + i, web.components[i]);
   }
 
-  /// Calls f with each slot of the set that the web may stand in, upwards, until it returns false.
-  template <typename F> void forEachSlot(const SlotSet& slots, const Web& web, F&& f) const {
-    for (std::size_t slot = slots._Find_first(); slot + web.width <= budget_.limit; slot = slots._Find_next(slot))
-      if (slot % web.align == 0 && !f(static_cast<std::uint32_t>(slot))) return;
-  }
-
   void occupy(std::uint32_t id, std::uint32_t slot) {
-    forEachPart(id, slot, [&](std::uint32_t r, const Range& range) { slots_[r].occupy(range); });
+    forEachPart(id, slot, [&](std::uint32_t r, const Range& range) {
+      slots_[r].occupy(range);
+      taken_.occupy(range, r);
+    });
   }
   void release(std::uint32_t id, std::uint32_t slot) {
-    forEachPart(id, slot, [&](std::uint32_t r, const Range& range) { slots_[r].release(range); });
+    forEachPart(id, slot, [&](std::uint32_t r, const Range& range) {
+      slots_[r].release(range);
+      taken_.release(range, r);
+    });
   }
 
   void take(std::uint32_t id, std::uint32_t slot) {
     occupy(id, slot);
     placement_.slotOf[id] = slot;
     takenAt_[id] = ++time_;
-    changes_.push_back(slotsBetween(slot, slot + webs_.all[id].width));
+    changes_.push_back(SlotSet::between(slot, slot + webs_.all[id].width));
     forEachPart(id, slot, [&](std::uint32_t r, const Range& range) {
       std::vector<Piece>& pieces = pieces_[r];
       const auto old = static_cast<std::ptrdiff_t>(pieces.size());
@@ -129,42 +120,44 @@ class Mender {
   void leave(std::uint32_t id) {
     const std::uint32_t slot = placement_.slotOf[id];
     release(id, slot);
-    changes_.push_back(slotsBetween(slot, slot + webs_.all[id].width));
+    changes_.push_back(SlotSet::between(slot, slot + webs_.all[id].width));
     forEachPart(id, slot, [&](std::uint32_t r, const Range&) {
       std::erase_if(pieces_[r], [id](const Piece& piece) { return piece.owner == id; });
     });
     placement_.slotOf[id] = kNoSlot;
   }
 
-  /// Whether nothing is in the way in these slots, of all that there is or of what cannot be moved.
-  bool isFree(const std::vector<SlotOccupancy>& slots, std::uint32_t id, std::uint32_t slot) const {
-    const Web& web = webs_.all[id];
-    for (unsigned i = 0; i < web.width; ++i) {
-      if (web.components[i].empty()) continue;
-      const std::uint32_t r = slot + i;
-      if ((r < budget_.reserved.size() && budget_.reserved[r]) || slots[r].overlaps(web.components[i])) return false;
-    }
+  /// Whether nothing is in the way of the web, of what can be moved.
+  bool isFree(const Web& web, std::size_t slot) const {
+    for (unsigned i = 0; i < web.width; ++i)
+      if (!web.components[i].empty() && slots_[slot + i].overlaps(web.components[i])) return false;
     return true;
   }
 
-  /// All slots that are free for a web. Asks again only for those with registers that have changed since.
+  /// All slots that are free for a web.
   const SlotSet& freeSlots(std::uint32_t id) {
     const Web& web = webs_.all[id];
     FreeSlots& free = free_[id];
-    SlotSet stale;
-    if (free.asOf > changes_.size())
-      stale.set();
-    else
+    if (free.asOf > changes_.size()) {
+      free.fixed = regalloc::freeSlots(fixed_, budget_, web);
+      free.slots = regalloc::freeSlots(taken_, budget_, web);
+    } else if (free.asOf != changes_.size()) {
+      SlotSet stale;
       for (; free.asOf < changes_.size(); ++free.asOf)
         stale |= changes_[free.asOf];
+      for (unsigned i = 1; i < web.width; ++i)
+        stale |= stale.down(1);
+      stale &= free.fixed;
+      for (std::size_t slot = stale.from(0); slot != SlotSet::kMost; slot = stale.from(slot + 1))
+        free.slots.set(slot, isFree(web, slot));
+    }
     free.asOf = changes_.size();
-    for (unsigned i = 1; i < web.width; ++i)
-      stale |= stale >> 1;
-    forEachSlot(stale, web, [&](std::uint32_t slot) {
-      free.slots[slot] = isFree(slots_, id, slot);
-      return true;
-    });
     return free.slots;
+  }
+  /// Those in which nothing is in the way that cannot be moved.
+  const SlotSet& movableSlots(std::uint32_t id) {
+    if (free_[id].asOf > changes_.size()) freeSlots(id);
+    return free_[id].fixed;
   }
 
   /// The owners of registers of the run that are in the way, by register; those of one register in the order in which
@@ -185,8 +178,8 @@ class Mender {
     });
   }
 
-  /// Whether a slot would be free for `other` once the web has the run of the trial, and the run's owners, whom the
-  /// query `out` has found, have left their slots.
+  /// Whether a slot, of those that may be moved from, would be free for `other` once the web has the run of the trial,
+  /// and the run's owners, whom the query `out` has found, have left their slots.
   bool isFreeThen(std::uint32_t other, std::uint32_t slot, std::uint32_t id, const Trial& trial,
                   std::uint64_t out) const {
     const Web &web = webs_.all[other], &taker = webs_.all[id];
@@ -194,7 +187,6 @@ class Mender {
       const Range& range = web.components[i];
       if (range.empty()) continue;
       const std::uint32_t r = slot + i;
-      if ((r < budget_.reserved.size() && budget_.reserved[r]) || fixed_[r].overlaps(range)) return false;
       if (r >= trial.slot && r < trial.slot + taker.width && taker.components[r - trial.slot].overlaps(range))
         return false;
       const std::vector<Piece>& pieces = pieces_[r];
@@ -214,12 +206,12 @@ class Mender {
     const std::uint32_t width = webs_.all[id].width;
     const std::span<const std::uint32_t> out(owners_.data() + trial.first, owners_.data() + trial.last);
     std::uint64_t query = 0; // that marks the owners
-    const SlotSet run = slotsBetween(trial.slot, trial.slot + width);
+    const SlotSet run = SlotSet::between(trial.slot, trial.slot + width);
     SlotSet runs = run; // and, once there is a query, those of the owners
     // The slots in which a web of so many registers touches some.
     const auto touching = [](SlotSet registers, unsigned ofWeb) {
       for (unsigned i = 1; i < ofWeb; ++i)
-        registers |= registers >> 1;
+        registers |= registers.down(1);
       return registers;
     };
     unsigned cost = trial.atLeast;
@@ -232,14 +224,13 @@ class Mender {
         query = ++query_;
         for (const std::uint32_t owner : out) {
           seenIn_[owner] = query;
-          runs |= slotsBetween(placement_.slotOf[owner], placement_.slotOf[owner] + webs_.all[owner].width);
+          runs |= SlotSet::between(placement_.slotOf[owner], placement_.slotOf[owner] + webs_.all[owner].width);
         }
       }
+      const SlotSet may = touching(runs, web.width) & movableSlots(other);
       bool finds = false;
-      forEachSlot(touching(runs, web.width), web, [&](std::uint32_t slot) {
-        finds = isFreeThen(other, slot, id, trial, query);
-        return !finds;
-      });
+      for (std::size_t slot = may.from(0); slot != SlotSet::kMost && !finds; slot = may.from(slot + 1))
+        finds = isFreeThen(other, static_cast<std::uint32_t>(slot), id, trial, query);
       if (!finds) cost += (kHomeless * web.width - 1) * (1 + timesOut_[other]);
     }
     return cost;
@@ -247,11 +238,11 @@ class Mender {
 
   /// The slot whose owners are the easiest to move; the first of equals.
   std::uint32_t cheapest(std::uint32_t id) {
-    const Web& web = webs_.all[id];
     trials_.clear();
     owners_.clear();
-    for (std::uint32_t slot = 0; slot + web.width <= budget_.limit; slot += web.align) {
-      if (!isFree(fixed_, id, slot)) continue;
+    const SlotSet may = movableSlots(id);
+    for (std::size_t at = may.from(0); at != SlotSet::kMost; at = may.from(at + 1)) {
+      const auto slot = static_cast<std::uint32_t>(at);
       const auto first = static_cast<std::uint32_t>(owners_.size());
       addOwnersAgainst(id, slot, owners_);
       unsigned atLeast = 0;
@@ -278,8 +269,9 @@ class Mender {
 
   const Webs& webs_;
   const SlotBudget& budget_;
-  std::vector<SlotOccupancy> slots_;
-  const std::vector<SlotOccupancy> fixed_; ///< with what cannot be moved
+  std::vector<SlotOccupancy> slots_;       ///< what is taken, by slot
+  const TakenSlots fixed_;                 ///< what cannot be moved
+  TakenSlots taken_;                       ///< what is taken, by point
   std::vector<std::vector<Piece>> pieces_; ///< by slot; in order
   Placement placement_;
   std::vector<unsigned> timesOut_; ///< by web

@@ -95,7 +95,7 @@ Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs) {
 class Placer::Pass {
  public:
   Pass(Placer& placer, const SlotBudget& budget)
-      : placer_(placer), webs_(placer.webs_), budget_(budget), slots_(fixedSlots(budget)),
+      : placer_(placer), webs_(placer.webs_), budget_(budget), taken_(fixedTaken(budget, webs_)),
         isSaved_(budget.limit, false) {
     placement_.slotOf.assign(webs_.all.size(), kNoSlot);
   }
@@ -110,19 +110,16 @@ class Placer::Pass {
 
   Placement spread(Placement placement) {
     placement_ = std::move(placement);
-    const auto forEachPart = [&](std::uint32_t id, auto&& f) {
-      for (unsigned i = 0; i < webs_.all[id].width; ++i)
-        f(slots_[placement_.slotOf[id] + i], webs_.all[id].components[i]);
-    };
     for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
-      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.occupy(range); });
+      occupy(id);
     for (std::uint32_t id : placer_.orderOf(Order::ByStart)) {
       const Web& web = webs_.all[id];
       collectWishes(id);
       if (web.width != 1 || !wishes_.empty()) continue;
-      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.release(range); });
-      if (const std::uint32_t next = nextInTurn(web); next != kNoSlot) placement_.slotOf[id] = next;
-      forEachPart(id, [](SlotOccupancy& slot, const Range& range) { slot.occupy(range); });
+      if (!web.components[0].empty()) taken_.release(web.components[0], placement_.slotOf[id]);
+      const SlotSet free = freeSlots(taken_, budget_, web);
+      if (const std::uint32_t next = nextInTurn(web, free); next != kNoSlot) placement_.slotOf[id] = next;
+      occupy(id);
       placement_.used = std::max(placement_.used, placement_.slotOf[id] + 1);
     }
     return std::move(placement_);
@@ -132,43 +129,50 @@ class Placer::Pass {
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(id);
-    std::uint32_t best = nextInTurn(web);
-    std::int64_t bestCost = 0;
-    const bool isSettled = best != kNoSlot;
-    for (std::uint32_t base = 0; !isSettled && base + web.width <= budget_.limit; base += web.align) {
-      std::int64_t cost = secondary(web, base);
-      if (best != kNoSlot && cost >= bestCost) continue;
-      if (!isFree(web, base)) continue;
-      best = base;
-      bestCost = cost;
-      // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
-      if (wishes_.empty() && base + web.width <= placement_.used && !budget_.isCallable) break;
+    const SlotSet free = freeSlots(taken_, budget_, web);
+    std::uint32_t best = nextInTurn(web, free);
+    if (best == kNoSlot) {
+      std::int64_t bestCost = 0;
+      for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1)) {
+        const auto base = static_cast<std::uint32_t>(slot);
+        const std::int64_t cost = secondary(web, base);
+        if (best != kNoSlot && cost >= bestCost) continue;
+        best = base;
+        bestCost = cost;
+        // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
+        if (wishes_.empty() && base + web.width <= placement_.used && !budget_.isCallable) break;
+      }
     }
     placement_.slotOf[id] = best;
     if (best == kNoSlot) {
       placement_.failed.push_back(id);
       return;
     }
+    occupy(id);
     for (unsigned i = 0; i < web.width; ++i) {
       if (web.components[i].empty()) continue;
-      slots_[best + i].occupy(web.components[i]);
       isSaved_[best + i] = true;
       placement_.used = std::max(placement_.used, best + i + 1);
     }
   }
 
-  /// The first free run after the one that was given out last, if the web has no wish; kNoSlot if there is none.
-  std::uint32_t nextInTurn(const Web& web) {
+  void occupy(std::uint32_t id) {
+    const Web& web = webs_.all[id];
+    for (unsigned i = 0; i < web.width; ++i)
+      if (!web.components[i].empty()) taken_.occupy(web.components[i], placement_.slotOf[id] + i);
+  }
+
+  /// The first free slot after the one that was given out last, if the web has no wish; kNoSlot if there is none.
+  std::uint32_t nextInTurn(const Web& web, const SlotSet& free) {
     if (!wishes_.empty() || budget_.rotated < web.width) return kNoSlot;
-    const std::uint32_t last = (budget_.rotated - web.width) / web.align;
-    const std::uint32_t first = (turn_ + web.align - 1) / web.align;
-    for (std::uint32_t i = 0; i <= last; ++i) {
-      const std::uint32_t base = (first + i) % (last + 1) * web.align;
-      if (!isFree(web, base)) continue;
-      turn_ = base + web.width;
-      return base;
-    }
-    return kNoSlot;
+    const std::size_t last = (budget_.rotated - web.width) / web.align;
+    // Where the search begins.
+    const std::size_t first = (turn_ + web.align - 1) / web.align % (last + 1) * web.align;
+    std::size_t base = free.from(first);
+    if (base > last * web.align) base = free.from(0);
+    if (base > last * web.align) return kNoSlot;
+    turn_ = static_cast<std::uint32_t>(base) + web.width;
+    return static_cast<std::uint32_t>(base);
   }
 
   /// Where the other ends of this web's copies sit already.
@@ -196,20 +200,10 @@ class Placer::Pass {
     return cost;
   }
 
-  /// The primary weight is zero.
-  bool isFree(const Web& web, std::uint32_t base) const {
-    for (unsigned i = 0; i < web.width; ++i) {
-      if (web.components[i].empty()) continue;
-      if (base + i < budget_.reserved.size() && budget_.reserved[base + i]) return false;
-      if (slots_[base + i].overlaps(web.components[i])) return false;
-    }
-    return true;
-  }
-
   Placer& placer_;
   const Webs& webs_;
   const SlotBudget& budget_;
-  std::vector<SlotOccupancy> slots_;
+  TakenSlots taken_;
   std::vector<bool> isSaved_; ///< whoever else wants it, the function saves it already
   std::vector<std::uint32_t> wishes_;
   std::uint32_t turn_ = 0; ///< where the next run is looked for
@@ -231,6 +225,53 @@ std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
       if (r >= fewer.limit) slots[r].occupy(fewer.where);
   }
   return slots;
+}
+
+TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs) {
+  Point points = 0;
+  const auto reach = [&](const Range& range) {
+    if (!range.empty()) points = std::max(points, range.end());
+  };
+  for (const Web& web : webs.all)
+    std::ranges::for_each(web.components, reach);
+  const CallPoints& calls = budget.calls;
+  for (const Range* range : {&calls.system, &calls.function, &calls.pointer, &calls.entry})
+    reach(*range);
+  for (const PointLimit& fewer : budget.limits)
+    reach(fewer.where);
+
+  TakenSlots taken(budget.limit, points);
+  SlotSet reserved;
+  for (std::uint32_t r = 0; r < std::min<std::size_t>(budget.reserved.size(), budget.limit); ++r)
+    if (budget.reserved[r]) reserved.set(r);
+  taken.occupyEverywhere(reserved);
+  const auto lostBy = [&](Convention convention) {
+    SlotSet lost;
+    for (std::uint32_t r = 0; r < budget.limit; ++r)
+      if (!survivesCall(convention, budget.file, r)) lost.set(r);
+    return lost;
+  };
+  if (!calls.system.empty()) taken.occupy(calls.system, lostBy(Convention::System));
+  if (!calls.function.empty()) taken.occupy(calls.function, lostBy(Convention::Function));
+  if (!calls.pointer.empty()) taken.occupy(calls.pointer, lostBy(Convention::Pointer));
+  if (budget.file == isa::File::R && kScratchAtEntry < budget.limit)
+    for (const Range* range : {&calls.entry, &calls.function, &calls.pointer})
+      taken.occupy(*range, kScratchAtEntry);
+  for (const PointLimit& fewer : budget.limits)
+    taken.occupy(fewer.where, SlotSet::between(fewer.limit, budget.limit));
+  return taken;
+}
+
+SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web) {
+  if (web.width > budget.limit) return {};
+  SlotSet inUse;
+  for (unsigned i = 0; i < web.width; ++i) {
+    if (web.components[i].empty()) continue;
+    SlotSet ofPart;
+    taken.addTaken(web.components[i], ofPart);
+    inUse |= ofPart.down(i);
+  }
+  return ~inUse & SlotSet::aligned(web.align) & SlotSet::between(0, budget.limit - web.width + 1);
 }
 
 Placement Placer::place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly) {

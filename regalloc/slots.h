@@ -1,5 +1,6 @@
 #pragma once
 
+#include "regalloc/taken_slots.h"
 #include "regalloc/webs.h"
 
 #include <algorithm>
@@ -71,6 +72,10 @@ struct SlotBudget {
 
 /// The registers of a budget with fixed occupancy: around calls, and where the limit is lower.
 std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget);
+/// The same as a tree, with room for the webs.
+TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs);
+/// The slots in which the whole web is free.
+SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web);
 
 /// The order in which webs are given slots.
 enum class Order : std::uint8_t {
