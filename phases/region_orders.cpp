@@ -41,14 +41,44 @@ bool isNear(const RegionCounts& live, const RegionCounts& limits) {
   return false;
 }
 
-/// Files that are nearly full count by what they lack, priced by what a spill costs; others do not count.
-int pressureCost(const RegionCounts& live, const RegionCounts& limits, const RegionChange& change) {
-  int cost = 0;
-  for (std::size_t f = 0; f < live.size(); ++f)
-    if (live[f] + marginOf(f) + static_cast<unsigned>(std::max<int>(change[f], 0)) > limits[f])
-      cost += change[f] * kSpillCycles[f];
-  return cost;
-}
+/// What an instruction costs where registers are short: files that are nearly full count by what they lack, priced by
+/// what a spill costs; others do not count.
+class PressureCost {
+ public:
+  explicit PressureCost(const RegionValues& values) {
+    for (std::uint32_t node = 0; node < values.nodeCount(); ++node) {
+      RegionCounts begun{};
+      for (const RegionValues::Ref& ref : values.refs(node))
+        ++begun[values.values()[ref.value].file];
+      for (std::size_t f = 0; f < most_.size(); ++f)
+        most_[f] = std::max(most_[f], static_cast<int>(begun[f]));
+    }
+  }
+  void update(const RegionCounts& live, const RegionCounts& limits) {
+    count_ = 0;
+    for (std::size_t f = 0; f < live.size(); ++f) {
+      const int room = static_cast<int>(limits[f]) - static_cast<int>(live[f] + marginOf(f));
+      if (room < most_[f]) counted_[count_++] = {static_cast<std::uint8_t>(f), room};
+    }
+  }
+  int of(const RegionChange& change) const {
+    int cost = 0;
+    for (unsigned i = 0; i < count_; ++i)
+      if (const int by = change[counted_[i].file]; std::max(by, 0) > counted_[i].room)
+        cost += by * kSpillCycles[counted_[i].file];
+    return cost;
+  }
+
+ private:
+  struct Counted {
+    std::uint8_t file;
+    int room;
+  };
+
+  std::array<int, kScheduledFiles.size()> most_{}; ///< that an instruction begins or ends, by file
+  std::array<Counted, kScheduledFiles.size()> counted_{};
+  unsigned count_ = 0;
+};
 
 /// Nodes that may come next, those with the longest path first.
 class ReadyList {
@@ -80,6 +110,7 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
                const std::vector<unsigned>& path, EdgesOf edgesOf, bool (*goesFirst)(std::uint32_t, std::uint32_t),
                void (Pressure::*advance)(std::uint32_t), WhenShort whenShort) {
   Pressure pressure(region.values);
+  PressureCost cost(region.values);
   std::vector<unsigned> earliest(open.size(), 0);
   std::array<unsigned, 16> pipeFree{};
   ReadyList ready(path);
@@ -90,27 +121,46 @@ Order schedule(const ScheduleRegion& region, const RegionCounts& limits, std::ve
   for (unsigned now = 0; order.size() < open.size(); ++now) {
     const bool isShort = isNear(pressure.live(), limits);
     const auto candidates = ready.candidates();
-    const auto score = [&](std::uint32_t n) {
-      // Compared from left to right; smaller is better.
+    const auto waitOf = [&](std::uint32_t n) {
       const unsigned start = std::max(earliest[n], pipeFree[region.costs[n].pipe]);
-      const int wait = start > now ? static_cast<int>(start - now) : 0;
-      const int along = -static_cast<int>(path[n]);
-      if (!isShort) return std::tuple(0, wait, along, 0);
-      const RegionChange& change = pressure.change(n);
-      const int cost = pressureCost(pressure.live(), limits, change);
-      const int all = std::accumulate(change.begin(), change.end(), 0);
-      if (whenShort == WhenShort::SourceOrder && cost >= 0) return std::tuple(0, -static_cast<int>(n), 0, 0);
-      return std::tuple(cost, wait, along, all);
+      return start > now ? start - now : 0;
     };
     std::size_t best = 0;
-    auto bestScore = score(candidates[0]);
-    for (std::size_t i = 1; i < candidates.size(); ++i) {
-      // The longest path comes first: of those that need not wait, the first is the best, but for equal ones.
-      if (!isShort && std::get<1>(bestScore) == 0 && path[candidates[i]] < path[candidates[best]]) break;
-      const auto other = score(candidates[i]);
-      if (other < bestScore || (other == bestScore && goesFirst(candidates[i], candidates[best]))) {
+    if (!isShort) {
+      // The longest path comes first: of those that need not wait the first is the best, or one of equal length.
+      unsigned shortest = waitOf(candidates[0]);
+      for (std::size_t i = 1; i < candidates.size(); ++i) {
+        const bool isShorter = path[candidates[i]] < path[candidates[best]];
+        if (shortest == 0 && isShorter) break;
+        const unsigned wait = waitOf(candidates[i]);
+        if (wait > shortest || (wait == shortest && (isShorter || !goesFirst(candidates[i], candidates[best]))))
+          continue;
         best = i;
-        bestScore = other;
+        shortest = wait;
+      }
+    } else {
+      cost.update(pressure.live(), limits);
+      const bool inSourceOrder = whenShort == WhenShort::SourceOrder;
+      const auto costOf = [&](std::uint32_t n) {
+        const int own = cost.of(pressure.change(n));
+        return inSourceOrder ? std::min(own, 0) : own;
+      };
+      // Compared from left to right; smaller is better.
+      using Score = std::tuple<int, int, int, int>;
+      const auto scoreOf = [&](std::uint32_t n, int own) {
+        if (inSourceOrder && own == 0) return Score(0, -static_cast<int>(n), 0, 0);
+        const RegionChange& change = pressure.change(n);
+        return Score(own, static_cast<int>(waitOf(n)), -static_cast<int>(path[n]),
+                     std::accumulate(change.begin(), change.end(), 0));
+      };
+      Score bestScore = scoreOf(candidates[0], costOf(candidates[0]));
+      for (std::size_t i = 1; i < candidates.size(); ++i) {
+        const int own = costOf(candidates[i]);
+        if (own > std::get<0>(bestScore)) continue;
+        const Score score = scoreOf(candidates[i], own);
+        if (bestScore < score || (score == bestScore && !goesFirst(candidates[i], candidates[best]))) continue;
+        best = i;
+        bestScore = score;
       }
     }
     const std::uint32_t chosen = ready.take(best);
