@@ -272,14 +272,29 @@ class Level {
     facts.trips = facts.isKnown ? plan.trips : std::max(1U, plan.counted.by.times != 0 ? guessed / kFewer : guessed);
     facts.peak = pressure().inBlock(loop.header)[static_cast<unsigned>(File::R)];
     facts.functionPeak = pressure().maximum()[static_cast<unsigned>(File::R)];
-    for (const Block* block : function_.layout()) {
-      const ori::LoopId in = loops_.innermost(block->id);
-      if (block->id == loop.header || (in != ori::kNoId && !loops_.contains(in, loop.header))) continue;
-      for (const Instr& instr : *block)
-        facts.outside += isa::desc(instr.op).has(isa::Flag::Copy) ? 0U : 1U;
-    }
+    countInstructions();
+    facts.outside = outsideLoops_;
+    for (LoopId at = loops_.innermost(loop.header); at != ori::kNoId; at = loops_.loop(at).parent)
+      facts.outside += directlyIn_[at];
+    for (const Instr* instr : facts.instrs)
+      facts.outside -= isCopy(*instr) ? 0U : 1U;
     return UnrollJudge(std::move(facts), classes_, context_.target);
   }
+
+  /// How many instructions are in no loop, and in each loop but in none inside it. Once: no loop changes before all
+  /// plans are made.
+  void countInstructions() const {
+    if (!directlyIn_.empty()) return;
+    directlyIn_.resize(loops_.all().size());
+    for (const Block* block : function_.layout()) {
+      const LoopId in = loops_.innermost(block->id);
+      std::size_t& count = in == ori::kNoId ? outsideLoops_ : directlyIn_[in];
+      for (const Instr& instr : *block)
+        count += isCopy(instr) ? 0U : 1U;
+    }
+  }
+
+  static bool isCopy(const Instr& instr) { return isa::desc(instr.op).has(isa::Flag::Copy); }
 
   std::int64_t knob(Knob k) const { return context_.knobs.get(k); }
 
@@ -760,6 +775,8 @@ class Level {
   const ori::Cfg& cfg_;
   const ori::DomTree& dominators_;
   const ori::Loops& loops_;
+  mutable std::size_t outsideLoops_ = 0;                    ///< instructions, without copies
+  mutable std::vector<std::size_t> directlyIn_;             ///< by loop; empty: not counted yet
   mutable const ori::RegisterPressure* pressure_ = nullptr; ///< while plans are made: nothing has changed then
   const OccupancyClasses classes_;
   std::vector<Definitions> definitions_; ///< by register
