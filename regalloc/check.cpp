@@ -123,11 +123,37 @@ class Holdings {
   std::vector<Fact> facts_;
 };
 
+/// A set of numbers below a bound.
+class Bits {
+ public:
+  Bits() = default;
+  explicit Bits(std::size_t bound) : words_((bound + 63) / 64) {}
+
+  bool operator[](std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  void set(std::size_t i, bool isIn) {
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    words_[i / 64] = isIn ? words_[i / 64] | bit : words_[i / 64] & ~bit;
+  }
+  /// Adds the members of `other`, or those that are in `mask`, too; true if that changed something.
+  bool add(const Bits& other, const Bits* mask) {
+    std::uint64_t added = 0;
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      const std::uint64_t more = other.words_[w] & ~words_[w] & (mask ? mask->words_[w] : ~std::uint64_t{0});
+      words_[w] |= more;
+      added |= more;
+    }
+    return added != 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
 /// What is known at the beginning of a block. Only of components that matter across blocks.
 struct State {
   bool reached = false;
   std::vector<std::uint64_t> pairs; ///< (location, unit), sorted
-  std::vector<bool> mayHaveValue;   ///< by global number of the unit
+  Bits mayHaveValue;                ///< by global number of the unit
 };
 
 std::uint64_t pairOf(Location l, Unit u) {
@@ -224,10 +250,10 @@ class Checker {
       }
     globalNumber_.assign(unitCount_, kNowhere);
     for (Unit u = 0; u < unitCount_; ++u)
-      if (global[u]) {
-        globalNumber_[u] = static_cast<std::uint32_t>(globalUnits_.size());
-        globalUnits_.push_back(u);
-      }
+      if (global[u]) globalNumber_[u] = globalCount_++;
+    isGlobalOfWarp_ = Bits(globalCount_);
+    for (Unit u = 0; u < unitCount_; ++u)
+      if (global[u]) isGlobalOfWarp_.set(globalNumber_[u], isWarpUnit(u));
   }
 
   // --- edges
@@ -313,12 +339,12 @@ class Checker {
   /// of a branch leaves in the registers of the warp is found by a data flow of its own, which begins at the branch.
   void flow(bool bySide) {
     Holdings holdings(locationCount_, unitCount_);
-    mayHaveValue_.assign(unitCount_, false);
+    mayHaveValue_ = Bits(unitCount_);
     State& entry = in_[function_.entry()->id];
     entry.reached = true;
-    entry.mayHaveValue.assign(globalUnits_.size(), false);
+    entry.mayHaveValue = Bits(globalCount_);
     for (Unit u : madeAnew_)
-      if (globalNumber_[u] != kNowhere) entry.mayHaveValue[globalNumber_[u]] = true;
+      if (globalNumber_[u] != kNowhere) entry.mayHaveValue.set(globalNumber_[u], true);
 
     std::vector<const Side*> all;
     for (const Side& side : sides_)
@@ -415,8 +441,7 @@ class Checker {
     elected_.clear();
     for (std::uint64_t pair : state.pairs)
       holdings.add(static_cast<Location>(pair >> 32), static_cast<Unit>(pair));
-    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
-      mayHaveValue_[globalUnits_[g]] = state.mayHaveValue[g];
+    globalMayHaveValue_ = state.mayHaveValue;
   }
 
   State store(const Holdings& holdings) const {
@@ -427,9 +452,7 @@ class Checker {
     });
     std::sort(out.pairs.begin(), out.pairs.end());
     out.pairs.erase(std::unique(out.pairs.begin(), out.pairs.end()), out.pairs.end());
-    out.mayHaveValue.resize(globalUnits_.size());
-    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
-      out.mayHaveValue[g] = mayHaveValue_[globalUnits_[g]];
+    out.mayHaveValue = globalMayHaveValue_;
     return out;
   }
 
@@ -464,15 +487,23 @@ class Checker {
     }
     bool changed = both != into.pairs;
     into.pairs = std::move(both);
-    for (std::size_t g = 0; g < globalUnits_.size(); ++g)
-      if (from.mayHaveValue[g] && !into.mayHaveValue[g] && (!warpOnly || isWarpUnit(globalUnits_[g])))
-        into.mayHaveValue[g] = changed = true;
+    changed |= into.mayHaveValue.add(from.mayHaveValue, warpOnly ? &isGlobalOfWarp_ : nullptr);
     return changed;
   }
 
   bool isWarpUnit(Unit u) const {
     const auto v = std::upper_bound(firstUnit_.begin(), firstUnit_.end(), u) - firstUnit_.begin() - 1;
     return isWarpFile(function_.vreg(static_cast<ori::VRegId>(v)).file);
+  }
+
+  bool mayHaveValue(Unit u) const {
+    return globalNumber_[u] != kNowhere ? globalMayHaveValue_[globalNumber_[u]] : mayHaveValue_[u];
+  }
+  void setMayHaveValue(Unit u, bool may) {
+    if (globalNumber_[u] != kNowhere)
+      globalMayHaveValue_.set(globalNumber_[u], may);
+    else
+      mayHaveValue_.set(u, may);
   }
 
   // --- one instruction
@@ -500,7 +531,7 @@ class Checker {
     if (plainCopy)
       for (unsigned i = 0; i < instr.op_(1).width; ++i) {
         copied_.push_back(hasPlace(instr.op_(1)) ? holdings.at(locationOf(instr.op_(1), i)) : std::vector<Unit>{});
-        hasCopiedValue_.push_back(mayHaveValue_[unitOf(instr.op_(1), i)]);
+        hasCopiedValue_.push_back(mayHaveValue(unitOf(instr.op_(1), i)));
         if (!hasPlace(instr.op_(1)) || !hasPlace(instr.op_(0))) continue;
         const Unit from = unitOf(instr.op_(1), i), to = unitOf(instr.op_(0), i);
         if (!holdings.holds(locationOf(instr.op_(1), i), from)) continue;
@@ -518,12 +549,12 @@ class Checker {
         const Unit u = unitOf(o, i);
         if (!hasPlace(o)) {
           holdings.forget(u);
-          mayHaveValue_[u] = true;
+          setMayHaveValue(u, true);
           continue;
         }
         const Location l = locationOf(o, i);
         const std::optional<Guard> guard = guardOf(instr);
-        const bool hasOldValue = mayHaveValue_[u] && !instr.hasUndefinedRest;
+        const bool hasOldValue = mayHaveValue(u) && !instr.hasUndefinedRest;
         if (instr.isGuarded() && hasOldValue && !runsForElectedLane(instr, o)) {
           defineUnder(guard, u, l, holdings);
           continue;
@@ -536,7 +567,7 @@ class Checker {
         holdings.add(l, u);
         if (guard && !hasOldValue) holdings.addFact({kNowhere, u, guard->complement()});
         // A copy of what has no value has none.
-        mayHaveValue_[u] = !plainCopy || hasCopiedValue_[i];
+        setMayHaveValue(u, !plainCopy || hasCopiedValue_[i]);
       }
     }
     for (const auto& [word, unit] : words_)
@@ -677,7 +708,7 @@ class Checker {
       case SpillMove::Kind::Remat:
         holdings.clear(l);
         holdings.add(l, unitOf(reg, i));
-        mayHaveValue_[unitOf(reg, i)] = true;
+        setMayHaveValue(unitOf(reg, i), true);
         break;
       }
     }
@@ -689,7 +720,7 @@ class Checker {
     const std::optional<Guard> guard = guardOf(instr);
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
-      if (!mayHaveValue_[u]) continue;
+      if (!mayHaveValue(u)) continue;
       if (!hasPlace(o)) return fault(instr, "reads a value that has no location");
       if (holdings.holds(locationOf(o, i), u)) continue;
       if (guard && &o != &instr.guard() && holdings.holdsUnder(locationOf(o, i), u, *guard)) continue;
@@ -743,9 +774,11 @@ class Checker {
   std::vector<State> in_; // by block
   std::vector<Unit> firstUnit_;
   Unit unitCount_ = 0;
-  std::vector<Unit> globalUnits_, madeAnew_;
+  std::vector<Unit> madeAnew_;
+  std::uint32_t globalCount_ = 0;
   std::vector<std::uint32_t> globalNumber_; // by unit
-  std::vector<bool> mayHaveValue_;          // by unit, at the current instruction
+  Bits isGlobalOfWarp_;                     // by global number
+  Bits globalMayHaveValue_, mayHaveValue_;  // at the current instruction: by global number; of other units, by unit
   std::vector<Side> sides_;
   std::vector<std::vector<Unit>> copied_;        // scratch
   std::vector<bool> hasCopiedValue_;             // scratch
