@@ -1,6 +1,8 @@
 #include "regalloc/recompute.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
+#include "encoder/isa/latency_class.h"
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
 #include "ori/fixed_registers.h"
@@ -34,6 +36,24 @@ bool isUnusedResult(const Operand& o) {
   return !o.isReg() || o.isZeroReg();
 }
 
+/// Takes as long as a move between files.
+bool isCheap(const Instr& instr) {
+  switch (isa::latencyClassOf(instr.op, instr.mods)) {
+  case isa::LatencyClass::Alu:
+  case isa::LatencyClass::Select:
+  case isa::LatencyClass::Imad: return true;
+  default: return false;
+  }
+}
+
+/// Calls f with each operand that has to be live where the recipe is followed.
+template <typename F> void forEachSource(const Recipe& recipe, F&& f) {
+  for (unsigned i = 0; i < recipe.operands.size(); ++i)
+    if (i != recipe.result && !(recipe.step.definition && i == recipe.step.operand)) f(recipe.operands[i]);
+  for (unsigned i = 0; i < recipe.step.operands.size(); ++i)
+    if (i != recipe.step.result) f(recipe.step.operands[i]);
+}
+
 } // namespace
 
 bool isPureComputation(const Instr& instr) {
@@ -52,9 +72,9 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
     VRegId value;
     bool readsOwnFile;
     Longer longer;
+    std::optional<Longer> longerWithStep;
   };
   std::vector<Candidate> candidates;
-  Longer all;
   for (std::uint32_t w : victims) {
     if (webs.all[w].members.size() != 1) continue;
     const VRegId value = webs.all[w].members.front().first;
@@ -62,11 +82,31 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
     if (!recipe) continue;
     const bool readsOwnFile = std::ranges::any_of(
         recipe->operands, [&](const IsaOperand& o) { return o.reg != value && namesVirtual(o, file_); });
-    candidates.push_back({w, value, readsOwnFile, longerLives(value, *recipe)});
-    all.insert(all.end(), candidates.back().longer.begin(), candidates.back().longer.end());
+    candidates.push_back({w, value, readsOwnFile, longerLives(value, *recipe), {}});
+    if (Candidate& last = candidates.back(); file_ == File::P && !last.longer.empty())
+      if (const std::optional<Recipe> withStep = findWithStep(value)) last.longerWithStep = longerLives(value, *withStep);
   }
-  std::sort(all.begin(), all.end());
-  all.erase(std::unique(all.begin(), all.end()), all.end());
+  const auto allOf = [&](bool withStep) {
+    Longer all;
+    for (const Candidate& c : candidates) {
+      const Longer& longer = withStep && c.longerWithStep ? *c.longerWithStep : c.longer;
+      all.insert(all.end(), longer.begin(), longer.end());
+    }
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  };
+  Longer all = allOf(false);
+  if (2 * all.size() > candidates.size())
+    if (Longer less = allOf(true); 2 * less.size() <= all.size()) {
+      all = std::move(less);
+      for (Candidate& c : candidates) {
+        if (!c.longerWithStep) continue;
+        c.longer = std::move(*c.longerWithStep);
+        withStep_.push_back(c.value);
+      }
+      std::sort(withStep_.begin(), withStep_.end());
+    }
   const auto uniform = std::ranges::count_if(all, [&](VRegId v) { return function_.vreg(v).file == File::UR; });
   const bool mayLiveLonger = file_ == File::P && uniform <= kMostUniform && all.size() <= candidates.size();
   // Uniform predicates have their registers already, and others may be in them by then.
@@ -90,7 +130,7 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
 
 std::optional<Recipe> Recomputation::recipe(VRegId value) {
   if (!std::binary_search(chosen_.begin(), chosen_.end(), value)) return std::nullopt;
-  return find(value);
+  return std::binary_search(withStep_.begin(), withStep_.end(), value) ? findWithStep(value) : find(value);
 }
 
 std::optional<Recipe> Recomputation::find(VRegId value) {
@@ -104,6 +144,25 @@ std::optional<Recipe> Recomputation::find(VRegId value) {
   if (!dominatesReads(value, *recipe.definition)) return std::nullopt;
   if (recipe.definition->op == Op::PLOP3) mergeComparison(recipe);
   return recipe;
+}
+
+/// A recipe that computes an operand of file R again, too.
+std::optional<Recipe> Recomputation::findWithStep(VRegId value) {
+  std::optional<Recipe> recipe = find(value);
+  if (!recipe) return std::nullopt;
+  for (unsigned i = 0; i < recipe->operands.size(); ++i) {
+    const IsaOperand& o = recipe->operands[i];
+    if (i == recipe->result || !namesVirtual(o, File::R) || function_.vreg(o.reg).width != 1) continue;
+    Instr* definition = function_.singleDef(o.reg);
+    if (!definition || !definition->block || !isPureComputation(*definition) || !isCheap(*definition)) continue;
+    Recipe step;
+    if (!fillIn(*definition, step) || step.operands[step.result].reg != o.reg) continue;
+    const auto registers = std::ranges::count_if(step.operands, [](const IsaOperand& x) { return x.isVirtual(); });
+    if (registers > 2) continue; // the result, and one more
+    recipe->step = {definition, std::move(step.operands), step.result, i};
+    return recipe;
+  }
+  return std::nullopt;
 }
 
 /// Takes the operands over. Only one result may be in use, and each source must have its value wherever the
@@ -184,15 +243,14 @@ Recomputation::Longer Recomputation::longerLives(VRegId value, const Recipe& rec
   Longer longer;
   function_.forEachUse(value, [&](const Operand& use) {
     const Instr* place = placeOf(*use.owner);
-    for (unsigned i = 0; i < recipe.operands.size(); ++i) {
-      const IsaOperand& o = recipe.operands[i];
-      if (i == recipe.result || !o.isVirtual()) continue;
+    forEachSource(recipe, [&](const IsaOperand& o) {
+      if (!o.isVirtual()) return;
       const LiveRanges& live = ranges(o.file);
       bool isLive = place && live.knows(o.reg);
       for (unsigned c = 0; c < o.width && isLive; ++c)
         isLive = live.component(o.reg, o.sub + c).contains(live.usePoint(*place));
       if (!isLive && std::ranges::find(longer, o.reg) == longer.end()) longer.push_back(o.reg);
-    }
+    });
   });
   return longer;
 }

@@ -15,6 +15,14 @@ struct Recipe {
   ori::Instr* merged = nullptr;     ///< a comparison that absorbs the AND with a predicate
   std::vector<isa::Operand> operands;
   unsigned result = 0; ///< index of the operand that takes the value
+
+  /// One of the operands is computed first, from constants and at most one register.
+  struct Step {
+    ori::Instr* definition = nullptr; ///< null: there is none
+    std::vector<isa::Operand> operands;
+    unsigned result = 0;  ///< index of its result
+    unsigned operand = 0; ///< index of the operand of the recipe that takes it
+  } step;
 };
 
 /// Finds values that can be computed again where they are read, instead of being kept somewhere.
@@ -22,7 +30,8 @@ struct Recipe {
 /// The one definition of the value reads constants, or registers with one definition that dominates it: these have
 /// the same value wherever the definition dominates. They must be live at each read, so that nothing lives longer than
 /// before. A predicate would wait in a register otherwise, so registers may live longer for predicates, but fewer than
-/// there are predicates. A conjunction of a comparison and a predicate is one comparison:
+/// there are predicates. Where they would be more than half as many, what a comparison reads is computed again, too:
+/// the comparisons of base + 1, base + 2, ... keep the base only. A conjunction of a comparison and a predicate is one comparison:
 /// ISETP.LT.AND P0, PT, R1, R2, P1.
 ///
 /// A snapshot of one pass of the allocator. Spill code that has been put in since is passed over.
@@ -42,6 +51,7 @@ class Recomputation {
   using Longer = std::vector<ori::VRegId>;
 
   std::optional<Recipe> find(ori::VRegId value);
+  std::optional<Recipe> findWithStep(ori::VRegId value);
   bool fillIn(ori::Instr& definition, Recipe& recipe);
   bool mergeComparison(Recipe& recipe);
   bool isSingleAbove(const isa::Operand& operand, const ori::Instr& definition);
@@ -56,7 +66,8 @@ class Recomputation {
   const isa::File file_;
   const LiveRanges& own_;
   const SpillState& state_;
-  std::vector<ori::VRegId> chosen_; // sorted
+  std::vector<ori::VRegId> chosen_;   // sorted
+  std::vector<ori::VRegId> withStep_; // of these; sorted
   const ori::Cfg* cfg_ = nullptr;
   const ori::DomTree* dominators_ = nullptr;
   std::optional<LiveRanges> ranges_[isa::kFileCount]; // of other files

@@ -248,6 +248,7 @@ class Spiller {
       if (instr == def) continue;
       const IsaOperand temp = newTemp(v, 0, function_.vreg(v).width);
       operands[recipe.result] = temp;
+      if (recipe.step.definition) operands[recipe.step.operand].reg = takeStep(recipe.step, instr);
       Instr* again = function_.create(form->op, operands, def->source);
       again->mods = form->mods;
       function_.insertBefore(instr, again);
@@ -265,6 +266,19 @@ class Spiller {
     ++state_.rematerialised;
   }
 
+  /// Computes an operand of a recipe in front of an instruction, into the register that it returns.
+  VRegId takeStep(const Recipe::Step& step, Instr* before) {
+    const VRegId to = function_.newVReg(File::R);
+    state_.grow(function_);
+    state_.unspillable[to] = true;
+    std::vector<IsaOperand> operands = step.operands;
+    operands[step.result] = function_.use(to);
+    Instr* again = function_.create(step.definition->op, operands, step.definition->source);
+    again->mods = step.definition->mods;
+    function_.insertBefore(before, again);
+    return to;
+  }
+
   static std::vector<IsaOperand> sourcesOf(const Instr& instr) {
     std::vector<IsaOperand> sources;
     for (const Operand& o : instr.ops())
@@ -272,9 +286,9 @@ class Spiller {
     return sources;
   }
 
-  /// A predicate that was read by what has gone may have no other reader.
+  /// What was read by what has gone may have no other reader.
   void eraseIfUnread(const IsaOperand& source) {
-    if (!source.isReg(File::P) || !source.isVirtual()) return;
+    if (!source.isVirtual() || !(source.isReg(File::P) || (file_ == File::P && source.isReg(File::R)))) return;
     Instr* def = function_.singleDef(source.reg);
     if (!def || !isPureComputation(*def) || state_.assignment.spillMoves.count(def->id)) return;
     for (const Operand& o : def->ops()) {
