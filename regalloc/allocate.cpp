@@ -52,6 +52,10 @@ constexpr unsigned kFirstUniform = 4;
 constexpr unsigned kSpareUniform = 8;
 /// A kernel that asks for registers begins with no fewer, whatever its limit is (observed).
 constexpr unsigned kFewestRegisters = 24;
+/// To reach an occupancy class, so many webs at most may lack a register, and the copies between registers may weigh so
+/// much of all instructions.
+constexpr std::size_t kMostMoved = 16;
+constexpr double kMostWeightOfMoves = 0.02;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
@@ -68,13 +72,15 @@ class Allocator {
   /// Does file R fit into so many registers as it is?
   bool fits(unsigned registers) {
     if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
-    const LiveRanges ranges(function_, File::R);
+    code_ = std::make_shared<const NumberedCode>(function_);
+    const LiveRanges ranges(code_, File::R);
     const Webs webs = buildWebs(function_, File::R, ranges, {true, state_.unspillable, {}});
     if (state_.usesFrame) ++registers; // the stack pointer's
     const SlotBudget budget = budgetOf(File::R, registers, {}, {});
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
-    return mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::AnyComplete)).failed.empty();
+    Placement placement = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::AnyComplete));
+    return placement.failed.empty() || cheapMoves(webs, budget, placement).has_value();
   }
 
   std::string run() {
@@ -228,26 +234,32 @@ class Allocator {
       std::vector<Victim> victims;
       unsigned excess = 0; // registers that are wanted at one point beyond those that there are
       if (!everything) {
-        const SlotBudget budget = budgetOf(file, limit, limits, calls);
+        SlotBudget budget = budgetOf(file, limit, limits, calls);
         Placer placer(function_, webs);
         Placement placement;
+        std::optional<Moves> moves;
         // With more values live at once than there are registers, no order of placing them helps.
         const unsigned occupied = mostOccupied(webs, ranges.pointCount(), limit, limits);
         excess = occupied - std::min(occupied, limit);
         if (!canSpill(file) || excess == 0) {
           placement = mend(webs, budget, bestPlacement(webs, placer, budget));
           if (placement.failed.empty()) {
-            if (file == File::R) placement = tightened(webs, placer, budget, std::move(placement), occupied);
-            keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
-            return {};
-          }
-          if (file == File::R && allowsMoves())
-            if (const auto moving = placeByMoves(webs, *code_, budget, placement)) {
-              keep(webs, placement, file);
-              insertMoves(function_, webs, ranges, *moving, state_, physical_);
-              code_.reset();
+            if (file == File::R)
+              if (const unsigned limit = tightened(webs, placer, budget, placement, moves, occupied); moves)
+                budget.limit = limit;
+            if (!moves) {
+              keep(webs, rotatedPlacement(placer, budget, std::move(placement)), file);
               return {};
             }
+          } else if (file == File::R && allowsMoves()) {
+            moves = placeByMoves(webs, *code_, budget, placement);
+          }
+          if (moves) {
+            keep(webs, spreadAround(*moves, webs, placer, budget, std::move(placement)), file);
+            insertMoves(function_, webs, ranges, moves->webs, state_, physical_);
+            code_.reset();
+            return {};
+          }
           ++crowdedPasses;
         }
         if (file == File::R && changesCounts_ && pass == 0 && !needsMore(webs, ranges)) {
@@ -449,15 +461,42 @@ class Allocator {
   }
 
   /// A placement in the occupancy class of what is live at once, where the one given takes more: with so few registers
-  /// for a limit, webs that find no run of them go first.
-  Placement tightened(const Webs& webs, Placer& placer, SlotBudget budget, Placement placement,
-                      unsigned occupied) const {
-    if (!options_.freeRegisters || options_.singlePass || changesCounts_) return placement;
+  /// for a limit, webs that find no run of them go first, and a few values change registers. Returns the limit.
+  unsigned tightened(const Webs& webs, Placer& placer, SlotBudget budget, Placement& placement,
+                     std::optional<Moves>& moves, unsigned occupied) const {
+    if (!options_.freeRegisters || options_.singlePass || changesCounts_) return budget.limit;
     if (state_.usesFrame) ++occupied;
     budget.limit = std::min(options_.freeRegisters(occupied), budget.limit);
-    if (placement.used <= budget.limit) return placement;
+    if (placement.used <= budget.limit) return budget.limit;
     Placement tight = mend(webs, budget, bestPlacement(webs, placer, budget));
-    return tight.failed.empty() ? tight : placement;
+    if (!tight.failed.empty()) moves = cheapMoves(webs, budget, tight);
+    if (tight.failed.empty()) placement = std::move(tight);
+    return budget.limit;
+  }
+
+  /// Moves that cost less than an occupancy class is worth.
+  std::optional<Moves> cheapMoves(const Webs& webs, const SlotBudget& budget, Placement& placement) const {
+    if (!allowsMoves() || placement.failed.size() > kMostMoved) return std::nullopt;
+    Placement complete = placement;
+    std::optional<Moves> moves = placeByMoves(webs, *code_, budget, complete);
+    if (!moves) return std::nullopt;
+    double all = 0;
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        all += weightOf(instr);
+    if (moves->weight > kMostWeightOfMoves * all) return std::nullopt;
+    placement = std::move(complete);
+    return moves;
+  }
+
+  /// Registers given out in turn, except to what moves.
+  Placement spreadAround(const Moves& moves, const Webs& webs, Placer& placer, SlotBudget budget,
+                         Placement placement) const {
+    budget.rotated = budget.limit;
+    std::vector<bool> isMoving(webs.all.size(), false);
+    for (const MovingWeb& web : moves.webs)
+      isMoving[web.web] = true;
+    return placer.spread(budget, std::move(placement), moves.taken, isMoving);
   }
 
   /// The placement again, with registers of R and P given out in turn as far as they are free. Then fewer results wait

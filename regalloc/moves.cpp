@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <utility>
 
 namespace orias::regalloc {
@@ -16,27 +17,33 @@ namespace {
 
 /// Registers that are free for fewer points in between are not returned to: what is tried.
 constexpr Point kShortest[] = {16, 128, 1024};
+/// Webs that tuples may take a run from.
+constexpr std::size_t kMostTakenFrom = 24;
 
 class MovePlacer {
  public:
   MovePlacer(const Webs& webs, const NumberedCode& code, const SlotBudget& budget, Placement& placement)
-      : webs_(webs), code_(code), finder_(code), budget_(budget), slots_(fixedSlots(budget)), placement_(placement) {
+      : webs_(webs), code_(code), finder_(code), budget_(budget), slots_(fixedSlots(budget)), fixed_(slots_),
+        placement_(placement) {
     for (std::uint32_t id = 0; id < webs.all.size(); ++id)
       if (placement.slotOf[id] != kNoSlot)
         for (unsigned i = 0; i < webs.all[id].width; ++i)
           slots_[placement.slotOf[id] + i].occupy(webs.all[id].components[i]);
   }
 
-  std::optional<std::vector<MovingWeb>> run() {
-    std::vector<MovingWeb> moving;
+  std::optional<Moves> run() {
+    if (!makeRoomForTuples()) return std::nullopt;
+    Moves moves;
     for (const std::uint32_t id : placement_.failed) {
-      if (webs_.all[id].width != 1 || !isWhole(webs_.all[id])) return std::nullopt;
+      if (!isWhole(webs_.all[id])) return std::nullopt;
       std::optional<MovingWeb> web = place(id);
       if (!web) return std::nullopt;
-      moving.push_back(std::move(*web));
+      moves.weight += costOf(web->stays);
+      moves.webs.push_back(std::move(*web));
     }
     placement_.failed.clear();
-    return moving;
+    moves.taken = std::move(taken_);
+    return moves;
   }
 
  private:
@@ -52,6 +59,66 @@ class MovePlacer {
       for (const ori::Operand* o = code_.function().vreg(v).refs; o; o = o->nextRef)
         if (o->isDef && o->owner->isGuarded() && !isLiveAt(web, 2 * code_.number(*o->owner))) return false;
     return true;
+  }
+
+  /// Gives tuples the runs that the cheapest single values are in, which have no register then. False if there is none.
+  bool makeRoomForTuples() {
+    std::vector<std::uint32_t> failed = placement_.failed;
+    std::ranges::stable_sort(failed, std::ranges::greater(), [&](std::uint32_t id) { return webs_.all[id].width; });
+    placement_.failed.clear();
+    std::size_t taken = 0;
+    for (const std::uint32_t id : failed) {
+      const Web& web = webs_.all[id];
+      if (web.width == 1) {
+        placement_.failed.push_back(id);
+        continue;
+      }
+      std::optional<Run> best;
+      for (std::uint32_t base = 0; base + web.width <= budget_.limit; base += web.align)
+        if (std::optional<Run> run = runAt(web, base); run && (!best || run->weight < best->weight))
+          best = std::move(run);
+      if (!best || (taken += best->owners.size()) > kMostTakenFrom) return false;
+      for (const std::uint32_t owner : best->owners) {
+        slots_[placement_.slotOf[owner]].release(webs_.all[owner].components[0]);
+        placement_.slotOf[owner] = kNoSlot;
+        placement_.failed.push_back(owner);
+      }
+      for (unsigned i = 0; i < web.width; ++i)
+        slots_[best->base + i].occupy(web.components[i]);
+      placement_.slotOf[id] = best->base;
+      placement_.used = std::max(placement_.used, best->base + web.width);
+    }
+    return true;
+  }
+
+  /// A run of registers, and the single values in it that are in the way.
+  struct Run {
+    std::uint32_t base;
+    double weight = 0;
+    std::vector<std::uint32_t> owners;
+  };
+
+  /// Nothing if something is in the way that cannot move.
+  std::optional<Run> runAt(const Web& web, std::uint32_t base) const {
+    Run run{base, 0, {}};
+    for (unsigned i = 0; i < web.width; ++i) {
+      const Range& range = web.components[i];
+      if (range.empty()) continue;
+      const std::uint32_t slot = base + i;
+      if ((slot < budget_.reserved.size() && budget_.reserved[slot]) || fixed_[slot].overlaps(range))
+        return std::nullopt;
+      if (!slots_[slot].overlaps(range)) continue;
+      for (std::uint32_t other = 0; other < webs_.all.size(); ++other) {
+        const Web& owner = webs_.all[other];
+        const std::uint32_t at = placement_.slotOf[other];
+        if (at == kNoSlot || slot < at || slot >= at + owner.width || !owner.components[slot - at].overlaps(range))
+          continue;
+        if (owner.width != 1 || !isWhole(owner) || run.owners.size() == kMostTakenFrom) return std::nullopt;
+        run.owners.push_back(other);
+        run.weight += owner.weight;
+      }
+    }
+    return run;
   }
 
   bool isFree(std::uint32_t slot, Point point) const {
@@ -192,6 +259,7 @@ class MovePlacer {
       Range range;
       range.add({start - (isCopied ? 1 : 0), end});
       slots_[where].occupy(range);
+      taken_.push_back({where, std::move(range)});
     };
     auto next = stays.begin();
     for (const Segment s : web.components[0].segments()) {
@@ -214,14 +282,19 @@ class MovePlacer {
   LifeFinder finder_;
   const SlotBudget& budget_;
   std::vector<SlotOccupancy> slots_;
+  const std::vector<SlotOccupancy> fixed_; ///< with what cannot be moved
   Placement& placement_;
+  std::vector<TakenByMoving> taken_;
 };
 
 } // namespace
 
-std::optional<std::vector<MovingWeb>> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
-                                                   Placement& placement) {
-  return MovePlacer(webs, code, budget, placement).run();
+std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+                                  Placement& placement) {
+  Placement complete = placement;
+  std::optional<Moves> moves = MovePlacer(webs, code, budget, complete).run();
+  if (moves) placement = std::move(complete);
+  return moves;
 }
 
 namespace {
@@ -308,8 +381,8 @@ class MoveInserter {
 
 } // namespace
 
-void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges,
-                 const std::vector<MovingWeb>& moving, SpillState& state, std::vector<std::uint32_t>& physical) {
+void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges, std::span<const MovingWeb> moving,
+                 SpillState& state, std::vector<std::uint32_t>& physical) {
   MoveInserter inserter(function, ranges, state, physical);
   for (const MovingWeb& web : moving)
     inserter.run(webs.all[web.web], web.stays);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace orias::regalloc {
@@ -22,15 +23,22 @@ struct MovingWeb {
   std::vector<Stay> stays;
 };
 
+struct Moves {
+  std::vector<MovingWeb> webs;
+  double weight = 0; ///< of the copies, each by weightOf
+  std::vector<TakenByMoving> taken;
+};
+
 /// Places the webs without a register where the pressure is within the limit: each point has free registers then, and a
 /// web may go from one to another by a copy. It keeps its register where it passes from one block to another; of the
-/// registers that are free there, it gets the one that it must leave least often. For file R, webs of one register.
+/// registers that are free there, it gets the one that it must leave least often. For file R. Webs of one register
+/// move; wider ones take a run from such webs.
 /// Nothing if a web does not find its place; otherwise `placement` is complete.
-std::optional<std::vector<MovingWeb>> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
-                                                   Placement& placement);
+std::optional<Moves> placeByMoves(const Webs& webs, const NumberedCode& code, const SlotBudget& budget,
+                                  Placement& placement);
 
 /// Inserts the copies, and gives each stay a virtual register of its own in `physical`.
-void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges,
-                 const std::vector<MovingWeb>& moving, SpillState& state, std::vector<std::uint32_t>& physical);
+void insertMoves(ori::Function& function, const Webs& webs, const LiveRanges& ranges, std::span<const MovingWeb> moving,
+                 SpillState& state, std::vector<std::uint32_t>& physical);
 
 } // namespace orias::regalloc

@@ -84,7 +84,8 @@ void Recomputation::choose(const Webs& webs, std::vector<std::uint32_t>& victims
         recipe->operands, [&](const IsaOperand& o) { return o.reg != value && namesVirtual(o, file_); });
     candidates.push_back({w, value, readsOwnFile, longerLives(value, *recipe), {}});
     if (Candidate& last = candidates.back(); file_ == File::P && !last.longer.empty())
-      if (const std::optional<Recipe> withStep = findWithStep(value)) last.longerWithStep = longerLives(value, *withStep);
+      if (const std::optional<Recipe> withStep = findWithStep(value))
+        last.longerWithStep = longerLives(value, *withStep);
   }
   const auto allOf = [&](bool withStep) {
     Longer all;

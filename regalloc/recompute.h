@@ -31,8 +31,8 @@ struct Recipe {
 /// the same value wherever the definition dominates. They must be live at each read, so that nothing lives longer than
 /// before. A predicate would wait in a register otherwise, so registers may live longer for predicates, but fewer than
 /// there are predicates. Where they would be more than half as many, what a comparison reads is computed again, too:
-/// the comparisons of base + 1, base + 2, ... keep the base only. A conjunction of a comparison and a predicate is one comparison:
-/// ISETP.LT.AND P0, PT, R1, R2, P1.
+/// the comparisons of base + 1, base + 2, ... keep the base only. A conjunction of a comparison and a predicate is one
+/// comparison: ISETP.LT.AND P0, PT, R1, R2, P1.
 ///
 /// A snapshot of one pass of the allocator. Spill code that has been put in since is passed over.
 class Recomputation {

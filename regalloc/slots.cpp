@@ -108,12 +108,16 @@ class Placer::Pass {
     return std::move(placement_);
   }
 
-  Placement spread(Placement placement) {
+  Placement spread(Placement placement, std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
+    const auto moves = [&](std::uint32_t id) { return !isMoving.empty() && isMoving[id]; };
     placement_ = std::move(placement);
     for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
-      occupy(id);
+      if (!moves(id)) occupy(id);
+    for (const auto& [slot, where] : taken)
+      taken_.occupy(where, slot);
     for (std::uint32_t id : placer_.orderOf(Order::ByStart)) {
       const Web& web = webs_.all[id];
+      if (moves(id)) continue;
       collectWishes(id);
       if (web.width != 1 || !wishes_.empty()) continue;
       if (!web.components[0].empty()) taken_.release(web.components[0], placement_.slotOf[id]);
@@ -125,7 +129,6 @@ class Placer::Pass {
     return std::move(placement_);
   }
 
- private:
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(id);
@@ -278,8 +281,9 @@ Placement Placer::place(const SlotBudget& budget, Order order, const std::vector
   return Pass(*this, budget).run(order, isEarly);
 }
 
-Placement Placer::spread(const SlotBudget& budget, Placement placement) {
-  return Pass(*this, budget).spread(std::move(placement));
+Placement Placer::spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken,
+                         const std::vector<bool>& isMoving) {
+  return Pass(*this, budget).spread(std::move(placement), taken, isMoving);
 }
 
 } // namespace orias::regalloc

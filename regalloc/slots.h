@@ -89,6 +89,12 @@ struct Placement {
   unsigned used = 0;                 ///< highest slot in use + 1
 };
 
+/// What a web that changes registers takes of one of them.
+struct TakenByMoving {
+  std::uint32_t slot = 0;
+  Range where;
+};
+
 /// Places webs, as often as asked: what does not change between passes is found once. Code and webs stay as they are.
 class Placer {
  public:
@@ -103,7 +109,9 @@ class Placer {
 
   /// The assignment with single registers that are not operands of copies rotated, one web after the other, as far as
   /// `budget.rotated` and what the others have taken allow. Always succeeds.
-  Placement spread(const SlotBudget& budget, Placement placement);
+  /// Webs that change registers (moves.h) stay where they are, in what `taken` says.
+  Placement spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
+                   const std::vector<bool>& isMoving = {});
 
  private:
   class Pass;
