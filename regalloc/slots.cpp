@@ -129,6 +129,7 @@ class Placer::Pass {
     return std::move(placement_);
   }
 
+ private:
   void placeWeb(std::uint32_t id) {
     const Web& web = webs_.all[id];
     collectWishes(id);
