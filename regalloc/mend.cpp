@@ -160,20 +160,29 @@ class Mender {
     return free_[id].fixed;
   }
 
+  /// Calls f with the pieces of a register that overlap the range, until it returns false; whether it never did.
+  template <typename F> bool forEachOverlapping(std::uint32_t r, const Range& range, F&& f) const {
+    const std::vector<Piece>& pieces = pieces_[r];
+    auto at = pieces.begin();
+    for (const Segment s : range.segments()) {
+      at = std::ranges::upper_bound(at, pieces.end(), s.start, {}, &Piece::end);
+      if (at == pieces.end()) break;
+      for (auto piece = at; piece != pieces.end() && piece->start < s.end; ++piece)
+        if (!f(*piece)) return false;
+    }
+    return true;
+  }
+
   /// The owners of registers of the run that are in the way, by register; those of one register in the order in which
   /// they took it.
   void addOwnersAgainst(std::uint32_t id, std::uint32_t slot, std::vector<std::uint32_t>& owners) {
     ++query_;
     forEachPart(id, slot, [&](std::uint32_t r, const Range& range) {
       const auto old = static_cast<std::ptrdiff_t>(owners.size());
-      const std::vector<Piece>& pieces = pieces_[r];
-      auto at = pieces.begin();
-      for (const Segment s : range.segments()) {
-        at = std::ranges::upper_bound(at, pieces.end(), s.start, {}, &Piece::end);
-        if (at == pieces.end()) break;
-        for (auto piece = at; piece != pieces.end() && piece->start < s.end; ++piece)
-          if (std::exchange(seenIn_[piece->owner], query_) != query_) owners.push_back(piece->owner);
-      }
+      forEachOverlapping(r, range, [&](const Piece& piece) {
+        if (std::exchange(seenIn_[piece.owner], query_) != query_) owners.push_back(piece.owner);
+        return true;
+      });
       std::ranges::sort(owners.begin() + old, owners.end(), {}, [&](std::uint32_t web) { return takenAt_[web]; });
     });
   }
@@ -189,14 +198,7 @@ class Mender {
       const std::uint32_t r = slot + i;
       if (r >= trial.slot && r < trial.slot + taker.width && taker.components[r - trial.slot].overlaps(range))
         return false;
-      const std::vector<Piece>& pieces = pieces_[r];
-      auto at = pieces.begin();
-      for (const Segment s : range.segments()) {
-        at = std::ranges::upper_bound(at, pieces.end(), s.start, {}, &Piece::end);
-        if (at == pieces.end()) break;
-        for (auto piece = at; piece != pieces.end() && piece->start < s.end; ++piece)
-          if (seenIn_[piece->owner] != out) return false;
-      }
+      if (!forEachOverlapping(r, range, [&](const Piece& piece) { return seenIn_[piece.owner] == out; })) return false;
     }
     return true;
   }
