@@ -1,8 +1,8 @@
 #include "encoder/isa/desc.h"
-#include "encoder/isa/semantics/semantics.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
+#include "phases/constant_registers.h"
 #include "phases/copy_block.h"
 #include "phases/narrow_counters.h"
 #include "phases/occupancy.h"
@@ -337,42 +337,12 @@ class Level {
                        [](const ori::Operand& o) { return !o.isDef && o.isReg(File::R) && !o.isZeroReg(); });
   }
 
-  /// Which registers are computed of nothing but numbers. Counters of loops around this one whose rounds nobody knows
-  /// are not: they stay variables.
+  /// Counters of loops around this one whose rounds nobody knows stay variables.
   std::vector<bool> numbers(LoopId id) {
-    LoopId open = ori::kNoId; // the innermost loop around whose rounds are not known
+    LoopId open = ori::kNoId; // the innermost of them
     for (LoopId at = loops_.loop(id).parent; at != ori::kNoId && open == ori::kNoId; at = loops_.loop(at).parent)
       if (loops_.loop(at).latches.size() != 1 || knownRounds(at).trips == 0) open = at;
-    std::vector<bool> isNumber(function_.vregCount(), true);
-    std::vector<unsigned> definitions(function_.vregCount(), 0);
-    for (const Block* block : function_.layout())
-      for (const Instr& instr : *block)
-        for (const ori::Operand& o : instr.ops())
-          if (o.isDef && o.isVirtual()) ++definitions[o.reg];
-    bool changed = true;
-    while (changed) {
-      changed = false;
-      for (const Block* block : function_.layout())
-        for (const Instr& instr : *block) {
-          const bool isComputed = isComputedOfNumbers(instr, isNumber);
-          for (const ori::Operand& o : instr.ops()) {
-            if (!o.isDef || !o.isVirtual() || !isNumber[o.reg]) continue;
-            const bool isVariable = open != ori::kNoId && definitions[o.reg] > 1 && loops_.contains(open, block->id);
-            if (isComputed && !isVariable) continue;
-            isNumber[o.reg] = false;
-            changed = true;
-          }
-        }
-    }
-    return isNumber;
-  }
-
-  static bool isComputedOfNumbers(const Instr& instr, const std::vector<bool>& isNumber) {
-    const bool isPure = isa::desc(instr.op).has(isa::Flag::Copy) || isa::laneFunction(instr.op) != nullptr;
-    return isPure && std::all_of(instr.refs().begin(), instr.refs().end(), [&](const ori::Operand& o) {
-             if (o.isDef || o.isNone() || o.isImm()) return true;
-             return o.isReg() && (o.isVirtual() ? isNumber[o.reg] : o.isZeroReg());
-           });
+    return constantRegisters(function_, loops_, open);
   }
 
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
