@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "ori/print.h"
 #include "ori/verify.h"
+#include "phases/phase_switches.h"
 #include "support/check.h"
 #include "support/diagnostics.h"
 #include "support/nearest.h"
@@ -187,6 +188,7 @@ bool PhaseManager::run(ori::Function& function, PhaseContext& context) {
   analyses.setVerified(options_.verifyEach || context.knobs.enabled(Knob::VerifyAnalyses));
   for (const Plan& plan : plan_) {
     if (!plan.run || context.optLevel < plan.phase->lowestO || context.optLevel > plan.phase->highestO) continue;
+    if (isSwitchedOff(context.knobs, plan.phase->number)) continue;
     PhaseScope(*this, plan, function, context).run();
     if (context.diagnostics.hasErrors()) return false;
   }

@@ -81,7 +81,9 @@ unsigned OccupancyClasses::end(unsigned live) const {
 }
 
 unsigned registersUpToCliff(const ori::Function& function, unsigned live, const PhaseContext& context) {
-  return OccupancyClasses(function, context).end(live);
+  const unsigned end = OccupancyClasses(function, context).end(live);
+  const auto adjusted = static_cast<std::int64_t>(end) + context.knobs.get(Knob::RegTargetAdjust);
+  return adjusted == end ? end : static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, context.maxRegisters));
 }
 
 } // namespace orias::phases

@@ -46,7 +46,8 @@ class OccupancyClasses {
   std::vector<unsigned> ends_; ///< ascending
 };
 
-/// How many registers may be live before fewer warps fit on a multiprocessor than with `live` of them.
+/// How many registers may be live before fewer warps fit on a multiprocessor than with `live` of them; plus the knob
+/// RegTargetAdjust.
 unsigned registersUpToCliff(const ori::Function& function, unsigned live, const PhaseContext& context);
 
 } // namespace orias::phases

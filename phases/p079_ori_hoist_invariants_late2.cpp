@@ -232,7 +232,9 @@ class Level {
     if (isShort(File::R, limit())) return "not hoisted: register pressure is too high";
     if (isShort(File::UR, uniform - std::min(spare, uniform)))
       return "not hoisted: pressure on uniform registers is too high";
-    if (isShort(File::P, static_cast<unsigned>(context_.knobs.get(Knob::HoistLatePredicates))))
+    const std::int64_t predicates = context_.knobs.get(Knob::HoistLatePredicates);
+    const std::int64_t adjusted = predicates == 0 ? 0 : predicates + context_.knobs.get(Knob::PredTargetAdjust);
+    if (isShort(File::P, static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, 7))))
       return "not hoisted: pressure on predicates is too high";
     // What some rounds do without is worth no register that others may want.
     const bool isFree = after(File::R) <= registersUpToCliff(function_, 0, context_);

@@ -44,7 +44,8 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
   measure();
   limit_.fill(~0u);
   if (isAware_) limit_[kR] = registersUpToCliff(function_, maximum_[kR], context);
-  limit_[kP] = isPredicateAware_ ? kMostPredicates : 0;
+  const auto predicates = static_cast<std::int64_t>(kMostPredicates) + context.knobs.get(Knob::PredTargetAdjust);
+  limit_[kP] = isPredicateAware_ ? static_cast<unsigned>(std::clamp<std::int64_t>(predicates, 0, 7)) : 0;
 }
 
 void SharedPressure::measure() {

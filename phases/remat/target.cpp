@@ -35,7 +35,9 @@ RematTargets::RematTargets(const ori::Function& function, const PhaseContext& co
 unsigned RematTargets::usable(unsigned registers) const {
   const unsigned reserved = context_.target.reservedRegisters();
   const unsigned free = std::max(registers, reserved) - reserved;
-  return free - free / kRoomForTuples;
+  const std::int64_t wanted =
+      static_cast<std::int64_t>(free - free / kRoomForTuples) + context_.knobs.get(Knob::RegTargetAdjust);
+  return static_cast<unsigned>(std::clamp<std::int64_t>(wanted, 0, free));
 }
 
 unsigned RematTargets::limitIn(ori::BlockId id) const {

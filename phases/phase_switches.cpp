@@ -1,0 +1,37 @@
+#include "phases/phase_switches.h"
+
+namespace orias::phases {
+
+namespace {
+
+/// Each turns its phases off if it does not have its default.
+constexpr Knob kSwitches[] = {
+    Knob::DisableMachineDce, Knob::DisableMachineLicm,   Knob::DisablePostraMachineLicm,
+    Knob::DisableMachineCse, Knob::DisableMachineSink,   Knob::DisablePostraMachineSink,
+    Knob::DisableBranchFold, Knob::DisableTailDuplicate, Knob::DisableEarlyIfcvt,
+    Knob::DisablePeephole,   Knob::DisableCopyprop,      Knob::DisablePostRa,
+    Knob::NvDisableMem2reg,  Knob::NvDisableRemat,       Knob::RematEnable,
+    Knob::EnableMlicm,       Knob::EnableMcse,           Knob::NvptxEnableMachineSink,
+};
+
+/// Whether a list with ", " between its items has the item.
+bool lists(std::string_view list, std::string_view item) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(", ");
+    if (list.substr(0, comma) == item) return true;
+    list = comma == std::string_view::npos ? std::string_view{} : list.substr(comma + 2);
+  }
+  return false;
+}
+
+} // namespace
+
+bool isSwitchedOff(const Knobs& knobs, std::string_view phase) {
+  for (const Knob knob : kSwitches) {
+    const KnobInfo& info = allKnobs()[static_cast<std::size_t>(knob)];
+    if (knobs.get(knob) != info.defaultValue && lists(info.phase, phase)) return true;
+  }
+  return false;
+}
+
+} // namespace orias::phases
