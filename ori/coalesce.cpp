@@ -103,11 +103,13 @@ class PairSet {
 /// other, or a value that the other has just got as well.
 class Coalescer {
  public:
-  explicit Coalescer(Function& function)
-      : function_(function), cfg_(function.analyses().cfg()), liveness_(function.analyses().liveness()) {}
+  Coalescer(Function& function, const Coalescing& how, VRegId firstOfPhis)
+      : function_(function), how_(how), firstOfPhis_(firstOfPhis), cfg_(function.analyses().cfg()),
+        liveness_(function.analyses().liveness()) {}
 
   unsigned run() {
-    findTwins();
+    twinOf_.assign(function_.instrIdCount(), nullptr);
+    if (how_.byValue) findTwins();
     collect();
     if (copies_.empty()) return 0;
     if (!buildGraph()) return 0;
@@ -137,7 +139,7 @@ class Coalescer {
     for (const Block* block : function_.layout()) {
       if (!cfg_.isReachable(block->id)) continue;
       for (Instr& instr : *block) {
-        if (isCandidate(function_, instr)) add({&instr, &instr, 1, loops.depth(block->id)});
+        if (isCandidate(function_, instr) && isWanted(instr)) add({&instr, &instr, 1, loops.depth(block->id)});
         const Instr* twin = twinOf_[instr.id];
         if (twin && areAlike(function_, instr.op_(0), twin->op_(0))) add({&instr, twin, 0, loops.depth(block->id)});
       }
@@ -153,6 +155,10 @@ class Coalescer {
     interferences_.reset(involved);
   }
 
+  bool isWanted(const Instr& copy) const {
+    return !how_.ofPhisOnly || copy.op_(0).reg >= firstOfPhis_ || copy.op_(1).reg >= firstOfPhis_;
+  }
+
   void add(const Candidate& candidate) {
     copies_.push_back(candidate);
     isInvolved_[candidate.instr->op_(0).reg] = isInvolved_[candidate.other->op_(candidate.otherSlot).reg] = true;
@@ -161,7 +167,6 @@ class Coalescer {
   /// A loop's result is copied for its next round and for the way out: twins, copies of one value in one row of copies,
   /// with the same value in both registers. A row is all that is looked at, since there nothing else happens.
   void findTwins() {
-    twinOf_.assign(function_.instrIdCount(), nullptr);
     std::unordered_map<std::uint64_t, const Instr*> latest; // by part of the source
     std::unordered_set<VRegId> sources;
     std::unordered_set<std::uint64_t> results; // components
@@ -336,6 +341,8 @@ class Coalescer {
   }
 
   Function& function_;
+  const Coalescing how_;
+  const VRegId firstOfPhis_;
   const Cfg& cfg_;
   const Liveness& liveness_;
   std::vector<Candidate> copies_;
@@ -350,9 +357,9 @@ class Coalescer {
 
 } // namespace
 
-unsigned coalesceCopies(Function& function) {
+unsigned coalesceCopies(Function& function, const Coalescing& how, VRegId firstOfPhis) {
   if (function.layout().empty()) return 0;
-  return Coalescer(function).run();
+  return Coalescer(function, how, firstOfPhis).run();
 }
 
 } // namespace orias::ori

@@ -24,15 +24,29 @@ namespace orias::ori {
 /// components, so that registers stay contiguous. Reads of undefined registers get an UNDEF.
 void buildSsa(Function& function);
 
+/// Which copies coalesceCopies merges, and when it takes two registers to interfere.
+struct Coalescing {
+  bool ofPhisOnly = false; ///< only copies that phis became; others stay
+  /// Registers that hold the same value do not interfere (Boissinot et al.: Revisiting Out-of-SSA Translation); else
+  /// all do that are live at once.
+  bool byValue = true;
+};
+
+/// What destroySsa has made of the phis.
+struct SsaCopies {
+  unsigned made = 0, merged = 0;
+};
+
 /// Phase 73, ConvertAllMovPhiToMov: leaves SSA form. Each phi becomes copies to a new register at the ends of the
 /// predecessors, and from it at the head of its block, which is correct for any dependences between the phis
 /// of a block (Sreedhar et al.: Translating Out of Static Single Assignment Form, method I); then coalesceCopies
-/// removes redundant copies. UNDEFs become copies of zero.
-void destroySsa(Function& function);
+/// removes redundant copies, unless `coalesces` is false. UNDEFs become copies of zero.
+SsaCopies destroySsa(Function& function, const Coalescing& how = {}, bool coalesces = true);
 
 /// Merges the two registers of an unguarded COPY if they do not interfere, and erases the copy; copies in inner
 /// loops first. Not for SSA form. Returns the number of removed copies. Does nothing on functions with millions of
 /// interferences.
-unsigned coalesceCopies(Function& function);
+/// Registers from `firstOfPhis` on are those that destroySsa has made.
+unsigned coalesceCopies(Function& function, const Coalescing& how = {}, VRegId firstOfPhis = 0);
 
 } // namespace orias::ori

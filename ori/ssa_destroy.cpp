@@ -29,9 +29,10 @@ std::vector<Instr*> phisOf(const Block& block) {
 }
 
 /// All phis that define parts of one register share one register between predecessors and head, so that wide values
-/// stay together and can be merged as a whole.
-void replacePhis(Function& function, Block& block) {
+/// stay together and can be merged as a whole. Returns the number of copies.
+unsigned replacePhis(Function& function, Block& block) {
   const std::vector<Instr*> phis = phisOf(block);
+  unsigned copies = 0;
   std::vector<std::pair<VRegId, VRegId>> between; // result, register in between; a handful at most of neighbours
   Instr* firstOther = phis.back()->next;
   for (Instr* phi : phis) {
@@ -51,13 +52,16 @@ void replacePhis(Function& function, Block& block) {
       if (phi->op_(i).isNone()) continue;
       Builder builder = atEnd(function, *function.block(phi->op_(i + 1).reg));
       builder.copy(middle, phi->op_(i).value());
+      ++copies;
     }
     Builder head = firstOther ? Builder::before(function, firstOther) : Builder(function, &block);
     head.setSource(phi->source);
     head.copy(result, middle);
+    ++copies;
   }
   for (Instr* phi : phis)
     function.erase(phi);
+  return copies;
 }
 
 /// Nothing is known of the value, but something must define it: registers are allocated for what is defined.
@@ -73,9 +77,11 @@ void defineUndefined(Function& function, Instr& instr) {
 
 } // namespace
 
-void destroySsa(Function& function) {
+SsaCopies destroySsa(Function& function, const Coalescing& how, bool coalesces) {
+  SsaCopies copies;
+  const auto firstOfPhis = static_cast<VRegId>(function.vregCount());
   for (Block* block : function.layout()) {
-    if (block->first && block->first->op == Op::PHI) replacePhis(function, *block);
+    if (block->first && block->first->op == Op::PHI) copies.made += replacePhis(function, *block);
     function.forEachSafe(*block, [&](Instr& instr) {
       // Outside of SSA form a guarded definition keeps the old value, unless it says that there is none.
       instr.hasUndefinedRest = leavesRestUndefined(function, instr);
@@ -86,7 +92,8 @@ void destroySsa(Function& function) {
   function.noteCodeChange();
   for (VRegId id = 0; id < function.vregCount(); ++id)
     function.vreg(id).multiDef = false;
-  coalesceCopies(function);
+  if (coalesces) copies.merged = coalesceCopies(function, how, firstOfPhis);
+  return copies;
 }
 
 } // namespace orias::ori

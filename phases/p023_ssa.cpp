@@ -4,6 +4,8 @@
 #include "phases/phases.h"
 #include "phases/split_lifetimes.h"
 
+#include <fmt/format.h>
+
 namespace orias::phases {
 
 /// Phase 23. One definition for each component of a register; where paths join, MOV.PHI. Guarded definitions keep
@@ -14,9 +16,17 @@ bool generateMovPhi(ori::Function& function, PhaseContext&) {
   return true;
 }
 
-/// Phase 73. Phis become copies, most of which coalesce at once.
-bool convertAllMovPhiToMov(ori::Function& function, PhaseContext&) {
-  ori::destroySsa(function);
+/// Phase 73. Phis become copies, most of which coalesce at once: which ones, and what counts as interference, say the
+/// knobs usedessa and cssa-coalesce.
+bool convertAllMovPhiToMov(ori::Function& function, PhaseContext& context) {
+  constexpr std::int64_t kByLiveness = 1, kOfPhis = 1;
+  const std::int64_t which = context.knobs.get(Knob::CssaCoalesce);
+  const ori::Coalescing how{.ofPhisOnly = which == kOfPhis,
+                            .byValue = context.knobs.get(Knob::Usedessa) != kByLiveness};
+  const ori::SsaCopies copies = ori::destroySsa(function, how, which != 0);
+  if (context.dump != nullptr && context.knobs.enabled(Knob::CssaVerbosity))
+    *context.dump +=
+        fmt::format("// {}: {} copies of phis, {} copies merged\n", function.name(), copies.made, copies.merged);
   return true;
 }
 

@@ -67,7 +67,9 @@ TEST_CASE("SSA form and back keep what random programs do") {
     }
     const std::string ssa = print(f);
     INFO(ssa);
-    destroySsa(f);
+    // All ways out: which copies are merged, and what interferes.
+    const Coalescing how{.ofPhisOnly = round % 5 == 1, .byValue = round % 5 != 2};
+    destroySsa(f, how, round % 5 != 3);
     CHECK(!f.ssa);
     CHECK(count(f, Op::PHI) == 0);
     CHECK(count(f, Op::UNDEF) == 0);
@@ -104,12 +106,28 @@ TEST_CASE("a result for the next round and for the way out is copied once") {
                                    "  @%p5 BRA .L1;\n  -> .L2;\n"
                                    ".L2:\n  MOV.PHI %r6, [.L0: %r0], [.L1: %r4.0];\n  STS [RZ], %r6;\n  EXIT;\n");
   Function& f = *module->functions[0];
-  destroySsa(f);
+  const SsaCopies copies = destroySsa(f);
+  CHECK(copies.made == 6);
   unsigned copiesOfResult = 0;
   for (const Block* block : f.layout())
     for (const Instr& instr : *block)
       copiesOfResult += instr.op == Op::COPY && instr.op_(1).isVirtual() && instr.op_(1).reg == 4;
   CHECK_MESSAGE(copiesOfResult == 1, print(f));
+}
+
+TEST_CASE("copies that phis did not make stay where only those of phis are merged") {
+  constexpr const char* kText =
+      "  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  COPY %r1, %r0;\n  ISETP.LT.AND %p2, PT, %r1, 10, PT;\n"
+      "  @%p2 BRA .L2;\n  -> .L1;\n.L1:\n  IADD3 %r3, %r1, 1, RZ;\n  -> .L2;\n"
+      ".L2:\n  MOV.PHI %r4, [.L0: 7], [.L1: %r3];\n  STS [RZ], %r4;\n  EXIT;\n";
+  const auto left = [&](const Coalescing& how, bool coalesces) {
+    const auto module = test::kernel(kText);
+    destroySsa(*module->functions[0], how, coalesces);
+    return count(*module->functions[0], Op::COPY);
+  };
+  CHECK(left({}, true) == 1);                   // the 7
+  CHECK(left({.ofPhisOnly = true}, true) == 2); // and that of %r0
+  CHECK(left({}, false) == 4);                  // and two of the phi
 }
 
 TEST_CASE("two values that swap in a loop need one copy more") {
