@@ -2,6 +2,7 @@
 
 #include "encoder/isa/isa.h"
 #include "ori/instr.h"
+#include "regalloc/frame_record.h"
 #include "regalloc/named_write.h"
 
 #include <cstdint>
@@ -68,6 +69,7 @@ struct FunctionCode {
   bool wantListing = false;            ///< requests `listing` from phase 155
   bool wantNames = false;              ///< requests `namedWrites` from phase 101
   std::vector<regalloc::NamedWrite> namedWrites;
+  std::vector<regalloc::FrameRecord> frame; ///< by offset; filled by phase 101
   std::shared_ptr<const FunctionListing> listing;
   std::uint32_t byteSize() const { return static_cast<std::uint32_t>(words.size()) * kWordBytes; }
 };

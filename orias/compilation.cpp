@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "frontend/check.h"
 #include "frontend/lower/lower.h"
+#include "frontend/module_phases/alloca_hoisting.h"
 #include "frontend/module_phases/cdp_launch.h"
 #include "frontend/module_phases/memory_space_opt.h"
 #include "frontend/module_phases/param_opt.h"
@@ -252,6 +253,7 @@ Result Compilation::run() {
         for (Source& source : sources_)
           source.forms = std::make_unique<ptx::GrowingForms>(*source.ptx);
         ptxPhase("M1", [&](Source& source) { return ptx::pretreat(*source.ptx, *source.forms, wantRemarks); });
+        ptxPhase("M12", [&](Source& source) { return ptx::hoistAllocas(*source.ptx, *source.forms, wantRemarks); });
         ptxPhase("M4", [&](Source& source) {
           const auto variant = static_cast<unsigned>(knobs_.get(phases::Knob::CdpVariant));
           return ptx::expandCdpLaunches(*source.ptx, source.diags, variant);
@@ -519,7 +521,8 @@ void Compilation::writeCubin() {
     }
     for (const cubin::Function& function : cubin.functions)
       if (function.isEntry)
-        kernelNeeds_[function.name] = {function.registerCount, function.barrierCount, function.staticSharedSize};
+        kernelNeeds_[function.name] = {function.registerCount, function.barrierCount, function.staticSharedSize,
+                                       function.minStackSize == kUnknownStack};
   }
   result_.statistics.constantBytes = extent(cubin, [](const cubin::Variable& v) { return isConstant(v); });
   result_.statistics.globalBytes =
@@ -543,6 +546,7 @@ void Compilation::report() {
       function.registers = needs->second.registers;
       function.barriers = needs->second.barriers;
       function.sharedBytes = needs->second.sharedBytes;
+      function.hasUnknownStack |= needs->second.hasUnknownStack;
     }
     times.push_back(job->times());
     analyses.push_back(job->analysisUse());

@@ -130,6 +130,7 @@ class Compilation {
   /// What a kernel needs together with the functions that it calls, by name; where functions have code of their own.
   struct KernelNeeds {
     unsigned registers = 0, barriers = 0, sharedBytes = 0;
+    bool hasUnknownStack = false;
   };
   std::map<std::string, KernelNeeds> kernelNeeds_;
   std::vector<std::unique_ptr<FunctionJob>> jobs_; ///< in the order of the inputs

@@ -114,6 +114,10 @@ FunctionReport FunctionJob::report() const {
   report.sharedBytes = function_.sharedBytes;
   report.constantBytes = function_.module().target().paramBase() + function_.paramBytes;
   report.frameBytes = report.stackBytes = stats.frameBytes;
+  report.hasUnknownStack = function_.growsStack;
+  for (const regalloc::FrameRecord& r : code_.frame)
+    report.frame.push_back({r.name, r.offset, r.size, std::uint64_t{1} << r.log2Align, r.isDead, r.isSpillSlot,
+                            static_cast<unsigned>(r.category)});
   report.spillStoreBytes = stats.spillStoreBytes;
   report.spillLoadBytes = stats.spillLoadBytes;
   report.rematerialised = remarks_.rematerialised();

@@ -79,6 +79,7 @@ struct Options {
   bool warningsAreErrors = false;
   bool warnSpills = false;
   bool warnLocalMemory = false;
+  bool suppressStackWarning = false;
   bool warnDouble = false;
   bool suppressDebugInfo = false; ///< no line tables, whatever else asks for them
   /// Wait for outstanding memory errors before each exit of a kernel; so does debugInfo.

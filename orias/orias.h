@@ -39,6 +39,19 @@ struct Message {
   std::string hint; ///< what would be right; may be empty
 };
 
+/// An object of the stack frame of a function.
+struct FrameObjectReport {
+  std::string name;
+  std::int64_t offset = 0;  ///< bytes from the stack pointer
+  std::uint64_t size = 0;   ///< bytes
+  std::uint64_t align = 1;  ///< bytes
+  bool isDead = false;      ///< nothing names it: it takes no bytes
+  bool isSpillSlot = false; ///< of the register allocator
+  /// How the code gets at it: 1 = by addresses in registers, 8 bytes or more; 2 = the same, smaller; 3 = its address is
+  /// stored or passed on; 0 = by constant offsets only.
+  unsigned category = 0;
+};
+
 /// What became of one function.
 struct FunctionReport {
   std::string name;
@@ -51,6 +64,8 @@ struct FunctionReport {
   std::uint32_t constantBytes = 0; ///< of bank 0: the system's part and the parameters
   std::uint32_t frameBytes = 0;
   std::uint32_t stackBytes = 0; ///< the frames of the callees too
+  bool hasUnknownStack = false; ///< recursion, or memory of a size that is not known before: more than stackBytes
+  std::vector<FrameObjectReport> frame; ///< by offset
   std::uint32_t spillStoreBytes = 0;
   std::uint32_t spillLoadBytes = 0;
   unsigned rematerialised = 0; ///< values that are computed again instead of being kept

@@ -21,9 +21,6 @@ using cubin::Relocation;
 using cubin::RelocationType;
 using cubin::Variable;
 
-/// What ptxas says of a kernel whose stack has no limit: the loader asks the program then (observed).
-constexpr std::uint32_t kUnknownStack = ~0u;
-
 class WholeProgram {
  public:
   WholeProgram(cubin::Module& cubin, bool keepsAll) : cubin_(cubin), keepsAll_(keepsAll) {

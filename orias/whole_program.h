@@ -2,10 +2,15 @@
 
 #include "encoder/cubin/module.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace orias {
+
+/// cubin::Function::minStackSize of a kernel whose stack has no limit: the loader asks the program then (observed in
+/// ptxas' cubins).
+inline constexpr std::uint32_t kUnknownStack = ~0u;
 
 /// Makes a whole program of a relocatable one: functions keep code of their own, as debuggers want it, and nothing is
 /// left to a linker. Constants and shared memory get their places, which go into the code; addresses of variables and

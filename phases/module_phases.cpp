@@ -17,6 +17,8 @@ constexpr bool kBefore = true, kAfter = false;
 constexpr ModulePhase kPhases[] = {
     {"M1", "Pretreat", 0, 4, kOptional, kBefore,
      "canonicalizes the PTX, so that later phases recognize equal expressions"},
+    {"M12", "AllocaHoisting", 1, 4, kOptional, kBefore,
+     "variables of the frame instead of stack memory; M6 then knows which object an address is of"},
     {"M4", "CDPLaunchExpander", 0, 4, kOptional, kBefore,
      "resolves device-side launches to the functions of the device runtime"},
     {"M6", "MemorySpaceOptFirstTime", 0, 4, kOptional, kBefore,

@@ -20,6 +20,8 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
   options.singlePass = context.knobs.enabled(Knob::RegAllocFastSinglePass);
   options.noSpillAttempts = static_cast<unsigned>(context.knobs.get(Knob::RegAllocNoSpillAttempts));
   options.remat = context.knobs.enabled(Knob::RegAllocRematEnable);
+  options.optimizedRemat = context.knobs.enabled(Knob::RegAllocEnableOptimizedRemat);
+  options.sharesFrame = !context.knobs.enabled(Knob::DisableSsc);
   options.uniformPromotion =
       context.knobs.enabled(Knob::RegAllocUniformPromotion) && context.knobs.enabled(Knob::UniformRegMode);
   // The stack pointer is among those in use here.
@@ -38,6 +40,7 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
     report.emplace(function);
     options.fates = &fates;
   }
+  options.frame = &context.code.frame;
   if (context.code.wantNames) options.namedWrites = &context.code.namedWrites;
   if (context.code.wantListing) context.code.laneMarks = encoder::laneMarks(function);
   std::string problem = regalloc::allocateRegisters(function, options);
@@ -48,6 +51,12 @@ bool allocateRegisters(ori::Function& function, PhaseContext& context) {
         *context.dump += report->answer(query, fates, function, context);
     if (context.accounts != nullptr) *context.accounts = report->accounts(fates, function, context);
   }
+  if (problem.empty() && context.dump != nullptr && context.knobs.enabled(Knob::DumpFrame))
+    *context.dump += regalloc::frameTable(function, context.code.frame);
+  const std::int64_t limit = context.knobs.get(Knob::WarnStackSize);
+  if (problem.empty() && limit != 0 && function.stats.frameBytes > limit)
+    context.diagnostics.warning({}, fmt::format("stack frame size ({}) exceeds limit ({}) in function '{}'",
+                                                function.stats.frameBytes, limit, function.name()));
   if (problem.empty() && !context.knobs.enabled(Knob::UniformRegMode) && function.stats.uniformRegisters != 0)
     context.diagnostics.warning({}, fmt::format("Uniform registers were disallowed, but the compiler required ({}) "
                                                 "uniform registers for correct code generation.",

@@ -296,7 +296,7 @@ class Allocator {
         order.push_back(victim.web);
         victimOf[victim.web] = &victim;
       }
-      if (options_.remat && !isLastResort) recomputation.choose(webs, order);
+      if (options_.remat && options_.optimizedRemat && !isLastResort) recomputation.choose(webs, order);
       for (std::uint32_t w : order) {
         const Web& web = webs.all[w];
         const bool isPromoted =
@@ -565,9 +565,13 @@ class Allocator {
     if (options_.namedWrites != nullptr) noteNames(*options_.namedWrites);
     if (options_.fates != nullptr) noteFates(*options_.fates);
     // A stack that grows has addresses that do not follow from frame objects, and debuggers look at all objects.
-    std::vector<Range> lives;
-    if (function_.frame.size() > 1 && !function_.growsStack && options_.namedWrites == nullptr)
-      lives = frameLives(function_, state_.assignment);
+    FrameFacts facts;
+    if (!function_.frame.empty()) {
+      facts.categories = frameCategories(function_, state_.assignment);
+      const bool isVisible = function_.growsStack || options_.namedWrites != nullptr;
+      if (function_.frame.size() > 1 && !isVisible && options_.sharesFrame)
+        facts.lives = frameLives(function_, state_.assignment);
+    }
     for (ori::Block* block : function_.layout())
       for (ori::Instr& instr : *block) {
         for (unsigned i = 0; i < instr.operandCount; ++i)
@@ -591,7 +595,9 @@ class Allocator {
       expandEntryAndReturns(function_);
     else if (function_.hasFramePointer)
       useFramePointer(function_);
-    function_.stats.frameBytes = layOutFrame(function_, lives);
+    if (options_.namedWrites == nullptr && !function_.frame.empty()) facts.dead = unnamedObjects(function_);
+    function_.stats.frameBytes = layOutFrame(function_, facts);
+    if (options_.frame != nullptr) *options_.frame = frameRecords(function_, facts.dead, facts.categories);
     if (isFunction) {
       insertFrame(function_, function_.stats.frameBytes);
       // Aligning the stack pointer takes it further down.

@@ -2,6 +2,7 @@
 
 #include "ori/function.h"
 #include "regalloc/assignment.h"
+#include "regalloc/frame_record.h"
 #include "regalloc/named_write.h"
 #include "regalloc/register_fate.h"
 
@@ -17,6 +18,8 @@ struct AllocationOptions {
   bool singlePass = false;      ///< knob RegAllocFastSinglePass (638)
   unsigned noSpillAttempts = 2; ///< knob RegAllocNoSpillAttempts (639)
   bool remat = true;            ///< knob RegAllocRematEnable
+  bool optimizedRemat = true;   ///< knob RegAllocEnableOptimizedRemat
+  bool sharesFrame = true;      ///< unless knob DisableSsc is set
   bool uniformPromotion = true; ///< knob RegAllocUniformPromotion (628)
   /// How many registers may be used at the price of so many; none: no more than needed.
   std::function<unsigned(unsigned)> freeRegisters;
@@ -27,6 +30,7 @@ struct AllocationOptions {
   std::function<void(const ori::Instr&, std::string)> tell;
   std::vector<NamedWrite>* namedWrites = nullptr; ///< filled if not null
   std::vector<RegisterFate>* fates = nullptr;     ///< by virtual register; filled if not null
+  std::vector<FrameRecord>* frame = nullptr;      ///< the objects of the frame; filled if not null
 };
 
 /// Allocates all register files of a function, rewrites its operands to physical registers, lays out the frame and

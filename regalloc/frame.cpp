@@ -90,23 +90,33 @@ class FrameRoom {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> taken_; // scratch
 };
 
+/// 1, 2, 3, then the others of the program, then what the allocator spills.
+unsigned placeInLayout(const ori::FrameObject& object, FrameCategory category) {
+  if (object.isSpill) return 5;
+  return category == FrameCategory::Named ? 4 : static_cast<unsigned>(category);
+}
+
 } // namespace
 
-unsigned layOutFrame(ori::Function& function, std::span<const Range> lives) {
+unsigned layOutFrame(ori::Function& function, const FrameFacts& facts) {
+  const auto isDead = [&](std::uint32_t id) { return id < facts.dead.size() && facts.dead[id]; };
+  const auto placeOf = [&](std::uint32_t id) {
+    return placeInLayout(function.frame[id],
+                         id < facts.categories.size() ? facts.categories[id] : FrameCategory::Named);
+  };
   std::vector<std::uint32_t> order(function.frame.size());
   std::iota(order.begin(), order.end(), 0u);
-  std::erase_if(order,
-                [&](std::uint32_t id) { return function.frame[id].isIncoming || function.frame[id].isOutgoing; });
-  // The program's own objects first, spill slots behind them; each group from the largest alignment down.
+  std::erase_if(order, [&](std::uint32_t id) {
+    return function.frame[id].isIncoming || function.frame[id].isOutgoing || isDead(id);
+  });
   std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-    const ori::FrameObject &x = function.frame[a], &y = function.frame[b];
-    if (x.isSpill != y.isSpill) return !x.isSpill;
-    return x.align > y.align;
+    if (placeOf(a) != placeOf(b)) return placeOf(a) < placeOf(b);
+    return function.frame[a].align > function.frame[b].align;
   });
   std::uint32_t at = function.outgoingBytes;
   for (ori::FrameObject& object : function.frame)
     if (object.isOutgoing) object.offset = static_cast<std::int32_t>(at = alignUp(at, object.align));
-  FrameRoom room(function, lives, at);
+  FrameRoom room(function, facts.lives, at);
   for (std::uint32_t id : order)
     room.place(id);
   const std::uint32_t bytes = alignUp(room.end(), std::max(frameAlignment(function), alignmentAtEntry(function)));

@@ -70,6 +70,13 @@ class Addresses {
 
   std::uint64_t bitOf(std::size_t object) const { return bitOf_[object]; }
   std::uint64_t escaped() const { return escaped_; }
+  /// The objects whose addresses registers hold.
+  std::uint64_t inRegisters() const {
+    std::uint64_t all = 0;
+    for (const std::uint64_t of : of_)
+      all |= of;
+    return all;
+  }
 
   /// The objects that an instruction may access, or whose addresses it may read.
   std::uint64_t namedBy(const Instr& instr) const {
@@ -302,6 +309,19 @@ class Lives {
 };
 
 } // namespace
+
+FrameAddresses frameAddresses(const ori::Function& function, const Assignment& assignment) {
+  const Addresses addresses(function, assignment);
+  FrameAddresses found;
+  for (std::size_t id = 0; id < function.frame.size(); ++id) {
+    const ori::FrameObject& object = function.frame[id];
+    const bool isOfProgram = !object.isSpill && !object.isIncoming && !object.isOutgoing;
+    const std::uint64_t bit = addresses.bitOf(id);
+    found.isInRegister.push_back(isOfProgram && (bit == 0 || (addresses.inRegisters() & bit) != 0));
+    found.escapes.push_back(isOfProgram && (bit == 0 || (addresses.escaped() & bit) != 0));
+  }
+  return found;
+}
 
 std::vector<Range> frameLives(const ori::Function& function, const Assignment& assignment) {
   return Lives(function, assignment).run();

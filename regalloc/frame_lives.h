@@ -19,4 +19,11 @@ namespace orias::regalloc {
 /// are live.
 std::vector<Range> frameLives(const ori::Function& function, const Assignment& assignment);
 
+/// What becomes of the addresses of the objects of the program, by index in Function::frame.
+struct FrameAddresses {
+  std::vector<bool> isInRegister; ///< a register holds an address in the object
+  std::vector<bool> escapes;      ///< the address is stored, passed on or lost; of objects beyond a bound as well
+};
+FrameAddresses frameAddresses(const ori::Function& function, const Assignment& assignment);
+
 } // namespace orias::regalloc

@@ -47,6 +47,19 @@ void refuseFiles(const CommandLine& line) {
   if (!line.reportFile.empty()) refuse("--report");
 }
 
+Json frameJson(const orias::FunctionReport& function) {
+  Json objects = Json::array();
+  for (const orias::FrameObjectReport& o : function.frame)
+    objects.push_back({{"name", o.name},
+                       {"offset", o.offset},
+                       {"size", o.size},
+                       {"align", o.align},
+                       {"dead", o.isDead},
+                       {"spill_slot", o.isSpillSlot},
+                       {"category", o.category}});
+  return objects;
+}
+
 std::string statisticsJson(const orias::Statistics& all) {
   Json functions = Json::array();
   for (const orias::FunctionReport& f : all.functions)
@@ -60,6 +73,8 @@ std::string statisticsJson(const orias::Statistics& all) {
                          {"constant_bytes", f.constantBytes},
                          {"frame_bytes", f.frameBytes},
                          {"stack_bytes", f.stackBytes},
+                         {"unknown_stack", f.hasUnknownStack},
+                         {"frame", frameJson(f)},
                          {"spill_store_bytes", f.spillStoreBytes},
                          {"spill_load_bytes", f.spillLoadBytes},
                          {"rematerialised", f.rematerialised}});

@@ -62,9 +62,10 @@ typedef enum orias_text {
   ORIAS_TEXT_PHASES = 4,      /**< `--dump-after=…`, `--print-changed`, `--time-phases`, `--why=…` */
   ORIAS_TEXT_USAGE = 5,       /**< what `-v` prints, as ptxas does */
   /** JSON: {"functions": [{"name", "kernel", "registers", "uniform_registers", "barriers", "instructions",
-   *  "shared_bytes", "constant_bytes", "frame_bytes", "stack_bytes", "spill_store_bytes", "spill_load_bytes",
-   *  "rematerialised"}], "global_bytes", "constant_bytes", "address_bytes"}; bytes are per thread (frame, stack,
-   *  spills), per CTA (shared) or of the module. */
+   *  "shared_bytes", "constant_bytes", "frame_bytes", "stack_bytes", "unknown_stack", "frame": [{"name", "offset",
+   *  "size", "align", "dead", "spill_slot", "category"}], "spill_store_bytes", "spill_load_bytes", "rematerialised"}],
+   *  "global_bytes", "constant_bytes", "address_bytes"}; bytes are per thread (frame, stack, spills), per CTA (shared)
+   *  or of the module. */
   ORIAS_TEXT_STATISTICS = 6
 } orias_text;
 

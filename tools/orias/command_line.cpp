@@ -354,6 +354,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::DeviceDebug: options.debugInfo = true; break;
   case Option::WarnSpills: options.warnSpills = true; break;
   case Option::WarnLocalMemory: options.warnLocalMemory = true; break;
+  case Option::NoStackSizeWarning: options.suppressStackWarning = true; break;
   case Option::WarnDouble: options.warnDouble = true; break;
   case Option::SuppressDebugInfo: options.suppressDebugInfo = true; break;
   case Option::DefLoadCache: options.caches.defaultLoad = value; break;

@@ -216,6 +216,7 @@ ExitStatus assembleAll(const CommandLine& line) {
   std::string warnings = usageWarnings(result, line.options);
   print(stderr, warnings);
   if (!warnings.empty() && line.options.warningsAreErrors) return ExitStatus::InputErrors;
+  print(stderr, stackWarnings(result, line.options));
   if (line.verbose && !result.cubin.empty()) print(stderr, verboseReport(result, line.options));
   writeOutputs(line, reported, showsLdcu);
   return ExitStatus::Done;

@@ -61,4 +61,14 @@ std::string usageWarnings(const Result& result, const Options& options) {
   return out;
 }
 
+std::string stackWarnings(const Result& result, const Options& options) {
+  if (options.disableWarnings || options.suppressStackWarning || options.relocatable) return {};
+  std::string out;
+  for (const FunctionReport& function : boost::adaptors::reverse(result.statistics.functions))
+    if (function.isKernel && function.hasUnknownStack)
+      out += fmt::format("ptxas warning : Stack size for entry function '{}' cannot be statically determined\n",
+                         function.name);
+  return out;
+}
+
 } // namespace orias::driver

@@ -57,6 +57,22 @@ TEST_CASE("before sm_90 --verbose tells the sizes of constant banks") {
         std::string::npos);
 }
 
+TEST_CASE("a kernel whose stack has no known size gets a warning, which is never an error") {
+  Options options;
+  Result result = twoKernels();
+  CHECK(driver::stackWarnings(result, options).empty());
+  result.statistics.functions.front().hasUnknownStack = true;
+  options.warningsAreErrors = true;
+  CHECK(driver::stackWarnings(result, options) ==
+        "ptxas warning : Stack size for entry function 'k2' cannot be statically determined\n");
+  Options suppressed = options;
+  suppressed.suppressStackWarning = true;
+  CHECK(driver::stackWarnings(result, suppressed).empty());
+  // A linker says it of objects.
+  options.relocatable = true;
+  CHECK(driver::stackWarnings(result, options).empty());
+}
+
 TEST_CASE("warnings about spills and frames come only when asked for") {
   Options options;
   CHECK(driver::usageWarnings(twoKernels(), options).empty());

@@ -53,6 +53,8 @@ std::unique_ptr<ori::Module> withParameterOnStack(std::uint32_t ofParameter, std
   where.imm = 4;
   b.emit(ori::Op::LDL, {f.use(1), isa::Operand::physical(isa::File::R, kStackPointer), isa::Operand(), where},
          {{isa::Mod::Size, isa::MemSize::B32}});
+  where.reg = 1; // an object that nothing names has no bytes
+  b.emit(ori::Op::IADD3, {f.use(1), isa::Operand::pt(), isa::Operand::pt(), f.use(1), where, isa::Operand::rz()});
   return module;
 }
 

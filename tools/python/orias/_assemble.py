@@ -46,6 +46,19 @@ class InternalError(RuntimeError):
 
 
 @dataclass(frozen=True)
+class FrameObject:
+    """An object of the stack frame of a function; `category` is that of `orias::FrameObjectReport`."""
+
+    name: str
+    offset: int
+    size: int
+    align: int
+    dead: bool
+    spill_slot: bool
+    category: int
+
+
+@dataclass(frozen=True)
 class FunctionStatistics:
     """What became of a function. Bytes of frame, stack and spills are those of a thread, shared bytes those of a CTA."""
 
@@ -59,6 +72,8 @@ class FunctionStatistics:
     constant_bytes: int
     frame_bytes: int
     stack_bytes: int
+    unknown_stack: bool
+    frame: list[FrameObject]
     spill_store_bytes: int
     spill_load_bytes: int
     rematerialised: int
@@ -177,7 +192,10 @@ def _outcome(result: Result) -> Assembly:
     statistics = parsed(_library.STATISTICS, {"functions": []})
     return Assembly(
         cubin=result.cubin(),
-        functions=[FunctionStatistics(**function) for function in statistics["functions"]],
+        functions=[
+            FunctionStatistics(**{**function, "frame": [FrameObject(**o) for o in function["frame"]]})
+            for function in statistics["functions"]
+        ],
         listing=result.text(_library.LISTING),
         remarks=parsed(_library.REMARKS, []),
         kernel_info=parsed(_library.KERNEL_INFO, []),
