@@ -45,6 +45,7 @@ bool oriHoistInvariantsLate3(ori::Function&, PhaseContext&);
 bool oriLoopFusion(ori::Function&, PhaseContext&);
 bool mergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
 bool lateMergeEquivalentConditionalFlow(ori::Function&, PhaseContext&);
+bool tailDuplication(ori::Function&, PhaseContext&);
 bool oriReplaceEquivMultiDefMov(ori::Function&, PhaseContext&);
 bool oriRemoveRedundantMultiDefMov(ori::Function&, PhaseContext&);
 bool oriBackCopyPropagate(ori::Function&, PhaseContext&);

@@ -174,6 +174,8 @@ constexpr PhaseInfo kPipeline[] = {
     {"136", "LateMergeEquivalentConditionalFlow", S::PostAllocation, 1, 4, kOptional,
      lateMergeEquivalentConditionalFlow,
      "registers are known, so equal block tails are identical; nothing is scheduled or placed yet"},
+    {"136b", "TailDuplication", S::PostAllocation, 1, 4, kOptional, tailDuplication,
+     "136 has shared what is long enough; what is copied is scheduled with its block"},
     {"110", "PostSchedule", S::PostAllocation, 1, 4, kOptional, postSchedule,
      "registers are known, and only control information is added after it"},
     {"112", "PlaceBlocksInSourceOrder", S::Layout, 0, 4, kNeeded, placeBlocksInSourceOrder,
