@@ -25,7 +25,7 @@ class Liveness::Solver {
   /// Solves the components of these registers again, and no others.
   Solver(Liveness& out, std::span<const VRegId> changed)
       : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true), selected_(components_.count()),
-        words_(cfg_.idCount()) {
+        namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()) {
     std::vector<BlockId> blocks;
     for (const VRegId reg : changed)
       select(reg, blocks);
@@ -125,6 +125,7 @@ class Liveness::Solver {
       selected_[comp] = true;
     const auto add = [&](const Operand& operand) {
       const Instr& owner = *operand.owner;
+      namesSelected_[owner.id] = true;
       if (owner.block && cfg_.isReachable(owner.block->id)) blocks.push_back(owner.block->id);
       if (operand.isDef || !isPhi(owner)) return;
       const BlockId from = owner.op_(static_cast<unsigned>(&operand - owner.operands) + 1).reg;
@@ -185,6 +186,11 @@ class Liveness::Solver {
     const std::size_t begin = summaries_.size(), firstEvent = events_.size();
     ElectedDefs elected;
     for (const Instr& instr : *cfg_.function().block(id)) {
+      if (isUpdate_ && !namesSelected_[instr.id]) {
+        guards.define(instr);
+        elected.step(instr);
+        continue;
+      }
       const GuardValue guard = instr.isGuarded() ? guards.of(instr) : 0;
       if (!isPhi(instr))
         for (const Operand& operand : instr.refs())
@@ -417,7 +423,8 @@ class Liveness::Solver {
   const Cfg& cfg_;
   const Components& components_;
   const bool isUpdate_ = false;
-  std::vector<bool> selected_;                                 // by component; the three are of an update only
+  std::vector<bool> selected_;                                 // by component; the four are of an update only
+  std::vector<bool> namesSelected_;                            // by instruction: a selected component
   std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
   std::vector<std::uint64_t> before_;                          // by block, mask, and in or out
   std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads

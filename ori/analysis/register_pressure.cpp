@@ -17,6 +17,57 @@ template <typename T> void sortUnique(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
+/// Counts the live components of blocks, from their ends upwards. As LiveCursor does, but it does not list them.
+class LiveCounter {
+ public:
+  explicit LiveCounter(const Liveness& liveness)
+      : liveness_(liveness), components_(liveness.components()), isLive_(components_.count()) {}
+
+  void enter(const Block& block) {
+    for (const CompId comp : seen_)
+      isLive_[comp] = 0;
+    seen_.clear();
+    counts_ = maximum_ = {};
+    liveness_.liveOut(block.id).forEach([&](CompId comp) { add(comp); });
+  }
+  void step(const Instr& instr) {
+    dead_.clear();
+    for (const Operand& operand : instr.ops())
+      if (operand.isDef) components_.forEach(operand, [&](CompId comp) { define(instr, comp); });
+    // All results have their registers at once, those that nobody reads, too.
+    for (const CompId comp : dead_) {
+      isLive_[comp] = 0;
+      --countOf(comp);
+    }
+    if (instr.op == Op::PHI) return;
+    for (const Operand& operand : instr.refs())
+      if (!operand.isDef) components_.forEach(operand, [&](CompId comp) { add(comp); });
+  }
+  const FileCounts& counts() const { return counts_; }
+  const FileCounts& maximum() const { return maximum_; }
+
+ private:
+  unsigned& countOf(CompId comp) { return counts_[static_cast<unsigned>(components_.file(comp))]; }
+  void add(CompId comp) {
+    if (isLive_[comp] != 0) return;
+    isLive_[comp] = 1;
+    seen_.push_back(comp);
+    const auto file = static_cast<unsigned>(components_.file(comp));
+    maximum_[file] = std::max(maximum_[file], ++counts_[file]);
+  }
+  void define(const Instr& instr, CompId comp) {
+    // Under a guard, what is live behind is live before.
+    if (!instr.isGuarded() || isLive_[comp] == 0 || liveness_.startsLife(instr, comp)) dead_.push_back(comp);
+    add(comp);
+  }
+
+  const Liveness& liveness_;
+  const Components& components_;
+  std::vector<std::uint8_t> isLive_; // by component
+  std::vector<CompId> seen_, dead_;  // live at some point of the block; defined by the instruction at hand
+  FileCounts counts_{}, maximum_{};
+};
+
 } // namespace
 
 RegisterPressure::RegisterPressure(const Liveness& liveness)
@@ -25,14 +76,15 @@ RegisterPressure::RegisterPressure(const Liveness& liveness)
 }
 
 void RegisterPressure::rescan(const Liveness& liveness, std::span<const BlockId> blocks) {
-  LiveCursor cursor(liveness);
+  LiveCounter counter(liveness);
   for (const BlockId id : blocks) {
-    cursor.enter(*liveness.cfg().function().block(id));
-    liveOut_[id] = cursor.counts();
-    while (cursor.next())
-      cursor.step();
-    byBlock_[id] = cursor.maximum();
-    liveIn_[id] = cursor.counts();
+    const Block& block = *liveness.cfg().function().block(id);
+    counter.enter(block);
+    liveOut_[id] = counter.counts();
+    for (const Instr* instr = block.last; instr; instr = instr->prev)
+      counter.step(*instr);
+    byBlock_[id] = counter.maximum();
+    liveIn_[id] = counter.counts();
   }
   maximum_ = {};
   for (const FileCounts& counts : byBlock_)
