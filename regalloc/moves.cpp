@@ -121,8 +121,13 @@ class MovePlacer {
     return run;
   }
 
-  bool isFree(std::uint32_t slot, Point point) const {
-    return !(slot < budget_.reserved.size() && budget_.reserved[slot]) && !slots_[slot].isTaken(point);
+  bool isReserved(std::uint32_t slot) const { return slot < budget_.reserved.size() && budget_.reserved[slot]; }
+  bool isFree(std::uint32_t slot, Point point) const { return !isReserved(slot) && !slots_[slot].isTaken(point); }
+  Point nextTaken(std::uint32_t slot, Point from, Point end) const {
+    return isReserved(slot) ? from : slots_[slot].nextTaken(from, end);
+  }
+  Point nextFree(std::uint32_t slot, Point from, Point end) const {
+    return isReserved(slot) ? end : slots_[slot].nextFree(from, end);
   }
 
   std::vector<Part> partsOf(const Web& web) const {
@@ -186,8 +191,7 @@ class MovePlacer {
       if (part.isFromBefore && !isFree(slot, point)) return false;
     Point start = part.end, end = part.end; // the stretch at hand; none yet
     bool isOpen = false;
-    for (Point point = part.start; point < part.end; ++point) {
-      if (isFree(slot, point)) continue;
+    for (Point point = part.start; (point = nextTaken(slot, point, part.end)) < part.end;) {
       if (isOpen && point > end + shortest_) {
         f(start, end);
         isOpen = false;
@@ -195,7 +199,8 @@ class MovePlacer {
       if (!isOpen) start = std::max(part.start, point & ~Point{1});
       isOpen = true;
       // The register is free before the copy that comes back writes it.
-      end = (point + 3) & ~Point{1};
+      point = nextFree(slot, point, part.end);
+      end = (point + 2) & ~Point{1};
     }
     if (!isOpen) return true;
     if (end >= part.end) {
@@ -236,9 +241,7 @@ class MovePlacer {
       for (std::uint32_t slot = 0; slot < budget_.limit; ++slot) {
         // Nobody leaves it where the copy writes it.
         if (!isFree(slot, at == part.start ? at : at - 1)) continue;
-        Point until = at;
-        while (until < end && isFree(slot, until))
-          ++until;
+        Point until = nextTaken(slot, at, end);
         if (until < end) until &= ~Point{1};
         if (until > best.end) best = {at, until, slot};
       }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -38,10 +39,22 @@ class SlotOccupancy {
   bool isTaken(Point point) const {
     return point / 64 < taken_.size() && (taken_[point / 64] >> (point & 63) & 1) != 0;
   }
+  /// The first point from `from` on, below `end`, at which it is taken, or free; `end` if there is none.
+  Point nextTaken(Point from, Point end) const { return next(from, end, 0); }
+  Point nextFree(Point from, Point end) const { return next(from, end, ~std::uint64_t{0}); }
   void occupy(const Range& range);
   void release(const Range& range);
 
  private:
+  Point next(Point from, Point end, std::uint64_t flip) const {
+    while (from < end) {
+      const std::uint64_t word = ((from / 64 < taken_.size() ? taken_[from / 64] : 0) ^ flip) >> (from & 63);
+      if (word != 0) return std::min<Point>(end, from + static_cast<Point>(std::countr_zero(word)));
+      from = (from | 63) + 1;
+    }
+    return end;
+  }
+
   std::vector<std::uint64_t> taken_; // grows with the last point taken
 };
 
