@@ -32,8 +32,9 @@ constexpr std::size_t kBudget = 400'000;
 constexpr double kGainForOrder = 0.02;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
-/// What warps are worth where the launch asks for shared memory, as a share of what they are worth elsewhere.
-constexpr double kShareWithDynamicShared = 0.5;
+/// Where the launch asks for shared memory, the warps of so many blocks are worth as much as elsewhere, and those of
+/// more blocks a share of that: there may be no shared memory for them.
+constexpr double kLikelyBlocks = 4, kShareOfMoreBlocks = 0.5;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
 constexpr unsigned kMostSlack = 15;
@@ -71,9 +72,7 @@ class PreScheduler {
         liveness_(function.analyses().liveness()), lastReads_(function, liveness_), cursor_(liveness_),
         classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
-    const double worth = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
-    // Shared memory that the launch asks for may leave room for few blocks anyway.
-    warpWorth_ = function.usesDynamicShared ? kShareWithDynamicShared * worth : worth;
+    warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
   }
 
   bool run() {
@@ -401,7 +400,14 @@ class PreScheduler {
       all.full += cycles.full;
     }
     return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
-           warpWorth_ * std::log2(std::max(classes_.warps(limit), 1.0));
+           warpWorth_ * doublings(std::max(classes_.warps(limit), 1.0));
+  }
+
+  /// How often one warp is doubled, as far as that is worth something.
+  double doublings(double warps) const {
+    if (!function_.usesDynamicShared) return std::log2(warps);
+    const double likely = std::min(warps, kLikelyBlocks * classes_.warpsPerBlock());
+    return std::log2(likely) + kShareOfMoreBlocks * std::log2(warps / likely);
   }
 
   /// How many registers the orders may need: the end of the occupancy class that promises the fewest cycles.
