@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What each optional phase changes on real PTX: in how many files the code differs without it, and by how much.
 
-    zoo_contributions.py --orias-run build/release/bin/orias-run [--count N] [--most-bytes N] [--results FILE.json]
+    zoo_contributions.py --orias-run build/release/bin/orias-run [--count N] [--least-bytes N] [--most-bytes N] [--results FILE.json]
                          [--markdown docs/phases.md] FOLDER...
 
 Takes N files of the folders, spread evenly, and for each kernel made-up arguments with which ours ends in order (as
@@ -85,8 +85,8 @@ class Zoo:
         return found
 
 
-def choose(folders, count, most_bytes):
-    files = sorted(f for folder in folders for f in pathlib.Path(folder).rglob("*.ptx") if f.stat().st_size <= most_bytes)
+def choose(folders, count, sizes):
+    files = sorted(f for folder in folders for f in pathlib.Path(folder).rglob("*.ptx") if f.stat().st_size in sizes)
     files.sort(key=lambda f: hashlib.sha1(f.name.encode()).hexdigest())
     return files[:count]
 
@@ -119,6 +119,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--orias-run", required=True)
     parser.add_argument("--count", type=int, default=60)
+    parser.add_argument("--least-bytes", type=int, default=0, help="smaller files are left out")
     parser.add_argument("--most-bytes", type=int, default=60_000, help="larger files are left out")
     parser.add_argument("--budget", type=int, default=3_000_000, help="thread instructions of a run")
     parser.add_argument("--phases", nargs="+", help="these phases instead of all optional ones")
@@ -126,7 +127,7 @@ def main():
     parser.add_argument("--markdown", type=pathlib.Path, help="write the table into this page")
     parser.add_argument("folders", nargs="+", type=pathlib.Path)
     options = parser.parse_args()
-    files = choose(options.folders, options.count, options.most_bytes)
+    files = choose(options.folders, options.count, range(options.least_bytes, options.most_bytes + 1))
     known = json.loads(options.results.read_text()) if options.results and options.results.exists() else {}
     with tempfile.TemporaryDirectory() as scratch:
         zoo = Zoo(options, scratch)
