@@ -1,0 +1,79 @@
+#include "tools/launch/tensor_memory.h"
+
+#include <fmt/format.h>
+
+namespace orias::launch {
+
+unsigned tensorRegisters(TensorShape shape) {
+  switch (shape) {
+  case TensorShape::Lanes16Bits256: return 4;
+  case TensorShape::Lanes16Bits128: return 2;
+  default: return 1;
+  }
+}
+
+std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsigned index) {
+  switch (shape) {
+  case TensorShape::Lanes32Bits32: return TensorPlace{thread, index};
+  case TensorShape::Lanes16Bits64: return TensorPlace{thread / 4 + thread % 2 * 8, thread / 2 % 2 + 2 * index};
+  case TensorShape::Lanes16Bits128: return TensorPlace{thread / 4 + index % 2 * 8, thread % 4 + index / 2 * 4};
+  case TensorShape::Lanes16Bits256:
+    return TensorPlace{thread / 4 + index / 2 % 2 * 8, thread % 4 * 2 + index % 2 + index / 4 * 8};
+  case TensorShape::Lower:
+    if (thread >= 16) return std::nullopt;
+    return TensorPlace{thread, index};
+  case TensorShape::Upper:
+    if (thread < 16) return std::nullopt;
+    return TensorPlace{thread - 16, index};
+  }
+  return std::nullopt;
+}
+
+void TensorMemory::reset() {
+  allocated_ = 0;
+  cells_.clear();
+}
+
+std::optional<unsigned> TensorMemory::allocate(unsigned groups) {
+  if (groups == 0 || groups > kGroups) return std::nullopt;
+  const std::uint32_t wanted = (1u << groups) - 1;
+  for (unsigned first = 0; first + groups <= kGroups; first += groups)
+    if ((allocated_ & wanted << first) == 0) {
+      allocated_ |= wanted << first;
+      return first;
+    }
+  return std::nullopt;
+}
+
+std::uint32_t* TensorMemory::cell(unsigned lane, unsigned column) {
+  if (lane >= kLanes || column >= kColumns || (allocated_ >> column / kGroupColumns & 1) == 0) return nullptr;
+  if (cells_.empty()) cells_.resize(kLanes * kColumns);
+  return &cells_[lane * kColumns + column];
+}
+
+std::optional<TensorFault> TensorMemory::access(std::uint32_t address, TensorShape shape, unsigned warp,
+                                                unsigned thread, unsigned index, bool isHalf, bool isStore,
+                                                std::uint32_t& value) {
+  const auto place = tensorPlace(shape, thread, index);
+  if (!place) return std::nullopt;
+  constexpr unsigned kWarpLanes = 32, kWarps = kLanes / kWarpLanes;
+  const unsigned lane = tensorLane(address) + place->lane;
+  if (lane / kWarpLanes != warp % kWarps)
+    return TensorFault{"memcheck", fmt::format("warp {} cannot reach lane {} of tensor memory", warp, lane)};
+  const unsigned count = isHalf ? 2 : 1;
+  std::uint32_t packed = 0;
+  for (unsigned k = 0; k < count; ++k) {
+    const unsigned column = tensorColumn(address) + place->column * count + k;
+    std::uint32_t* at = cell(lane, column);
+    if (!at) return TensorFault{"memcheck", fmt::format("column {} of tensor memory is not allocated", column)};
+    if (!isHalf)
+      packed = *at;
+    else
+      packed |= (*at & 0xffff) << 16 * k;
+    if (isStore) *at = isHalf ? value >> 16 * k & 0xffff : value;
+  }
+  if (!isStore) value = packed;
+  return std::nullopt;
+}
+
+} // namespace orias::launch
