@@ -139,8 +139,8 @@ bool Machine::readMemory(Space space, std::uint64_t address, unsigned lane, std:
   case Space::Cluster: {
     std::uint64_t at = address;
     const Cta* owner = ownerOf(space, at);
-    result = owner ? owner->shared.read(at, out) : launch::Fault::OutOfBounds;
-    if (owner) noteShared(*owner, at, out, false, isAtomic);
+    result = owner ? owner->sharedAt(at).read(at, out) : launch::Fault::OutOfBounds;
+    if (owner && at >= owner->shared.base()) noteShared(*owner, at, out, false, isAtomic);
     break;
   }
   case Space::Local: {
@@ -177,8 +177,8 @@ bool Machine::writeMemory(Space space, std::uint64_t address, unsigned lane, std
   case Space::Cluster: {
     std::uint64_t at = address;
     Cta* owner = ownerOf(space, at);
-    result = owner ? owner->shared.write(at, in) : launch::Fault::OutOfBounds;
-    if (owner) noteShared(*owner, at, in, true, isAtomic);
+    result = owner ? owner->sharedAt(at).write(at, in) : launch::Fault::OutOfBounds;
+    if (owner && at >= owner->shared.base()) noteShared(*owner, at, in, true, isAtomic);
     break;
   }
   case Space::Local: result = localOf(lane).write(address, in); break;

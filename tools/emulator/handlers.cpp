@@ -143,6 +143,26 @@ Operation::Handler handlerOf(Op op) {
   case Op::WARPGROUP_ARRIVE: return &Machine::nothing;
   case Op::WARPGROUP_DEPBAR: return &Machine::waitForProducts;
 
+  // Tensor memory and its unit, which works at once.
+  case Op::LDTM: return &Machine::loadTensor;
+  case Op::STTM: return &Machine::storeTensor;
+  case Op::UTCHMMA:
+  case Op::UTCHMMA_T:
+  case Op::UTCIMMA:
+  case Op::UTCIMMA_T:
+  case Op::UTCQMMA:
+  case Op::UTCQMMA_T:
+  case Op::UTCQMMA_SF:
+  case Op::UTCQMMA_SF_T:
+  case Op::UTCOMMA:
+  case Op::UTCOMMA_T: return &Machine::multiplyTensors;
+  case Op::UTCCP: return &Machine::copyToTensor;
+  case Op::UTCBAR:
+  case Op::UTCBAR_MULTICAST: return &Machine::commitToBarrier;
+  case Op::UTCATOMSWS_FIND: return &Machine::findColumns;
+  case Op::UTCATOMSWS: return &Machine::changeColumns;
+  case Op::UVIRTCOUNT: return &Machine::nothing;
+
   // Barriers in shared memory.
   case Op::SYNCS_EXCH: return &Machine::initBarrier;
   case Op::SYNCS_ARRIVE: return &Machine::arriveAtBarrier;

@@ -123,6 +123,9 @@ void Machine::startCta(Cta& cta) {
   }
   const std::uint32_t base = program_.target->sharedBase();
   cta.shared.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
+  constexpr std::uint32_t kRecordBytes = 0x20;
+  cta.records.reset(program_.target->chip().cubin.reservedShared, kRecordBytes, false);
+  cta.tensor.reset();
   cta.locals.assign(threads_, FlatMemory());
   ++ctasStarted_;
 }

@@ -11,6 +11,7 @@
 #include "tools/launch/gradient_function.h"
 #include "tools/launch/launch.h"
 #include "tools/launch/tensor_map.h"
+#include "tools/launch/tensor_product.h"
 
 #include <algorithm>
 #include <functional>
@@ -39,8 +40,13 @@ struct Cta {
   std::vector<std::unique_ptr<Warp>> warps;
   std::array<CtaBarrier, kCtaBarriers> barriers;
   FlatMemory shared;
+  FlatMemory records; ///< below it: what code notes of its tensor memory; zero at the start
+  launch::TensorMemory tensor;
   std::vector<FlatMemory> locals; ///< by thread; empty until used
 
+  /// Shared memory at an address: its own, or the records below.
+  FlatMemory& sharedAt(std::uint64_t address) { return address < shared.base() ? records : shared; }
+  const FlatMemory& sharedAt(std::uint64_t address) const { return address < shared.base() ? records : shared; }
   bool isLive() const {
     return std::any_of(warps.begin(), warps.end(), [](const auto& w) { return w->live != 0; });
   }
@@ -118,7 +124,6 @@ class Machine {
   /// The lanes for which the predicate in `slot` holds, inversion applied.
   std::uint32_t predicateMask(const Operation& op, int slot) const;
   void setWord(const Operation& op, int slot, unsigned word, unsigned lane, std::uint32_t value);
-  void setPredicate(const Operation& op, int slot, unsigned lane, bool value);
   void store(const Write& write, unsigned lane, std::uint32_t value);
   std::uint32_t uniformWord(const Operation& op, int slot, unsigned word) const;
 
@@ -187,6 +192,8 @@ class Machine {
   // mbarrier_older.cpp: before sm_90
   void arriveAfterOlderCopies(const Operation& op, std::uint32_t lanes);
   void atomicArrive(const Operation& op, std::uint32_t lanes);
+  /// One arrival of a unit that works beside the warp.
+  void arriveOnce(std::uint64_t barrier, unsigned lane);
   /// Bytes that a barrier expects have come.
   void bytesCame(std::uint64_t barrier, unsigned lane, std::uint32_t bytes);
   /// Reads the word of a barrier, lets `change` work on it, and writes it back.
@@ -269,6 +276,18 @@ class Machine {
   void beginProduct(PendingProduct product);
   void endGroupOfProducts();
 
+  // --- tensor_memory.cpp
+  void loadTensor(const Operation& op, std::uint32_t lanes);
+  void storeTensor(const Operation& op, std::uint32_t lanes);
+  void multiplyTensors(const Operation& op, std::uint32_t lanes);
+  void copyToTensor(const Operation& op, std::uint32_t lanes);
+  void commitToBarrier(const Operation& op, std::uint32_t lanes);
+  void findColumns(const Operation& op, std::uint32_t lanes);
+  void changeColumns(const Operation& op, std::uint32_t lanes);
+  void accessTensor(const Operation& op, bool isStore);
+  launch::TensorSide tensorSide(Cta& cta, unsigned lane);
+  void reportTensor(const std::optional<launch::TensorFault>& fault);
+
   // --- texture.cpp
   void readTexture(const Operation& op, std::uint32_t lanes);
   void askTexture(const Operation& op, std::uint32_t lanes);
@@ -348,8 +367,8 @@ class Machine {
   std::uint64_t claimsCompared_ = 0; ///< reads by two lanes and more
   bool isReplaying_ = false;         ///< an instruction runs again, with the newest values
   isa::WarpValues warpValues_;
-  std::array<const std::uint32_t*, 24> rows_{};
-  std::array<std::uint32_t, 24> bits_{};
+  std::array<const std::uint32_t*, kMostReads> rows_{};
+  std::array<std::uint32_t, kMostReads> bits_{};
   std::vector<std::uint32_t> phiValues_;
 
   ChildGrids children_;

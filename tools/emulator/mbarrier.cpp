@@ -144,6 +144,14 @@ void Machine::arriveAfterCopies(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+void Machine::arriveOnce(std::uint64_t barrier, unsigned lane) {
+  changeBarrier(barrier, lane, [&](Word& w, std::uint64_t) {
+    if (w.pending == 0) return stop("mbarrier", "more arrivals than the phase expects");
+    --w.pending;
+    w.endPhaseIfDone();
+  });
+}
+
 void Machine::bytesCame(std::uint64_t barrier, unsigned lane, std::uint32_t bytes) {
   changeBarrier(barrier, lane, [&](Word& w, std::uint64_t) {
     w.bytes -= std::int64_t{bytes};

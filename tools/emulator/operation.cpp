@@ -125,7 +125,9 @@ void Code::addRead(Operation& to, unsigned slot, const Operand& operand, unsigne
   }
   to.firstRead[slot] = static_cast<std::int8_t>(to.readCount);
   for (unsigned w = 0; w < width; ++w) {
-    Read& read = to.reads.at(to.readCount++);
+    ORIAS_CHECK(to.reads.size() < kMostReads, "too many registers are read");
+    Read& read = to.reads.emplace_back();
+    ++to.readCount;
     read.slot = static_cast<std::uint8_t>(slot);
     read.word = static_cast<std::uint8_t>(w);
     read.from = fromOf(operand.file);
@@ -163,9 +165,9 @@ void Code::bindSlot(Operation& to, unsigned slot) {
       to.firstWrite[slot] = static_cast<std::int8_t>(to.writeCount);
       const std::uint32_t first = place(operand).row;
       for (unsigned w = 0; w < width; ++w) {
-        to.writes.at(to.writeCount++) = {static_cast<std::uint8_t>(slot), static_cast<std::uint8_t>(w),
-                                         fromOf(operand.file),
-                                         w == 1 ? isa::Access::Port::High : isa::Access::Port::Main, first + w};
+        to.writes.push_back({static_cast<std::uint8_t>(slot), static_cast<std::uint8_t>(w), fromOf(operand.file),
+                             w == 1 ? isa::Access::Port::High : isa::Access::Port::Main, first + w});
+        ++to.writeCount;
         std::uint32_t& rows = rows_[static_cast<std::size_t>(operand.file)];
         rows = std::max(rows, first + w + 1);
       }

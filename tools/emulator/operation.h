@@ -32,6 +32,9 @@ struct Write {
   std::uint32_t row = 0;
 };
 
+/// Registers that an instruction reads at most: STTM.x128 with an address, and more.
+inline constexpr std::size_t kMostReads = 136;
+
 /// An instruction made ready to run: registers are rows, constants are values, the function that does it is known.
 struct Operation {
   using Handler = void (Machine::*)(const Operation& op, std::uint32_t lanes);
@@ -52,8 +55,8 @@ struct Operation {
   std::uint32_t guardRow = 0;
 
   std::uint8_t readCount = 0, writeCount = 0;
-  std::array<Read, 24> reads{};
-  std::array<Write, 12> writes{};
+  std::vector<Read> reads;                                 ///< `readCount` of them
+  std::vector<Write> writes;                               ///< `writeCount` of them
   std::array<std::int8_t, isa::kMaxOperands> firstRead{};  ///< by slot: index into `reads`, or -1
   std::array<std::int8_t, isa::kMaxOperands> firstWrite{}; ///< by slot: index into `writes`, or -1
   isa::LaneValues preset{};                                ///< immediates and constants

@@ -143,7 +143,7 @@ class Timing {
   Clock* clock_ = nullptr;
   std::uint32_t at_ = 0;
   std::vector<Lost> lost_;
-  std::array<Row, 24> seen_;
+  std::array<Row, kMostReads> seen_;
 };
 
 } // namespace orias::emu

@@ -228,6 +228,12 @@ bool translateWait(FunctionTranslator& t) {
 
 } // namespace
 
+void arriveOnce(Thread& t, Space space, std::uint64_t address) {
+  Mbarrier barrier = Mbarrier::decode(loadAs<std::uint64_t>(t, space, address));
+  arriveAt(barrier, 1);
+  storeAs(t, space, address, barrier.encode());
+}
+
 void bytesCame(Thread& t, Space space, std::uint64_t address, std::uint64_t bytes) {
   Mbarrier barrier = Mbarrier::decode(loadAs<std::uint64_t>(t, space, address));
   barrier.bytes -= static_cast<std::int64_t>(bytes);

@@ -7,6 +7,7 @@
 #include "tools/launch/cluster.h"
 #include "tools/launch/device_runtime.h"
 #include "tools/launch/launch.h"
+#include "tools/launch/tensor_memory.h"
 
 #include <array>
 #include <bit>
@@ -145,6 +146,9 @@ struct Cta {
   std::vector<Warp> warps;
   std::uint32_t live = 0;
   OwnMemory shared;
+  launch::TensorMemory tensor;
+  std::uint32_t tensorFirsts = 0; ///< groups of columns that allocations begin with
+  bool gaveUpTensor = false;      ///< it allocates nothing any more
   std::array<Barrier, 16> barriers;
 };
 

@@ -189,6 +189,7 @@ bool translateTextures(FunctionTranslator& t);
 bool translateTensor(FunctionTranslator& t);
 bool translateMultimem(FunctionTranslator& t);
 bool translateWarpGroup(FunctionTranslator& t);
+bool translateTensorMemory(FunctionTranslator& t);
 
 /// Stops the run: the instruction is not implemented.
 void unsupported(Thread& thread, const Inst& inst);

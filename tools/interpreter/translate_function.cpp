@@ -92,11 +92,12 @@ void FunctionTranslator::translateInstruction(const ptx::Instruction& instructio
   operands_ = function_.operandsOf(instruction);
   form_ = &module_.forms.form(instruction);
   using Family = bool (*)(FunctionTranslator&);
-  constexpr Family kFamilies[] = {translateInteger,  translateFloat,     translateFloatApprox, translateConvert,
-                                  translateBits,     translateLogic,     translateCompare,     translateMove,
-                                  translateMemory,   translateAtomic,    translateControl,     translateSync,
-                                  translateWarp,     translateMatrix,    translateAsync,       translateVideo,
-                                  translateTextures, translateWarpGroup, translateTensor,      translateMultimem};
+  constexpr Family kFamilies[] = {translateInteger,     translateFloat,     translateFloatApprox, translateConvert,
+                                  translateBits,        translateLogic,     translateCompare,     translateMove,
+                                  translateMemory,      translateAtomic,    translateControl,     translateSync,
+                                  translateWarp,        translateMatrix,    translateAsync,       translateVideo,
+                                  translateTextures,    translateWarpGroup, translateTensor,      translateMultimem,
+                                  translateTensorMemory};
   const std::size_t before = code_.insts.size();
   for (Family family : kFamilies)
     if (family(*this)) return;
