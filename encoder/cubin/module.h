@@ -218,6 +218,8 @@ struct Function {
   std::uint32_t sharedAlignment = 1;
   bool seesDynamicShared = false; ///< an `extern .shared` array is in scope
   bool usesSharedAddress = false; ///< the code holds shared addresses
+  bool usesTensorMemory = false;
+  bool allocatesTensors = false; ///< it keeps records of its tensor memory below its shared memory
 
   std::vector<Parameter> parameters;
   std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up

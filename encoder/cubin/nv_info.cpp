@@ -23,6 +23,9 @@ enum : std::uint8_t {
   kCompatFastpathFinalize = 0x0b,
 };
 
+/// EIATTR_VRC_CTA_INIT_COUNT of kernels with tensor memory (observed).
+constexpr std::uint8_t kTensorInitCount = 0x80;
+
 /// The place of each record of `.nv.info.<kernel>` that ptxas 13.0 gives it (observed). Parameters come in two places,
 /// depending on the chip; see `Abi::parametersLast`. Ids that are not listed stand before the exits.
 constexpr std::array kOrder{
@@ -36,8 +39,11 @@ constexpr std::array kOrder{
     AttributeId::ExplicitCluster,
     AttributeId::CtaPerCluster,
     AttributeId::MaxClusterRank,
+    AttributeId::AtEntryFragments,
     AttributeId::ReservedSmemUsed,
     AttributeId::SparseMmaMask,
+    AttributeId::Tcgen05OneCtaUsed,
+    AttributeId::Tcgen05TwoCtaUsed,
     AttributeId::WmmaUsed,
     AttributeId::MaxregCount,
     AttributeId::NumBarriers,
@@ -199,7 +205,8 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
   if (function.isEntry)
     list.push_back(halfAttribute(AttributeId::MaxregCount, static_cast<std::uint16_t>(function.maxRegisters)));
   list.push_back(halfAttribute(AttributeId::MercuryIsaVersion, abi.mercuryIsaVersion));
-  if (abi.ctaInitCount && function.isEntry) list.push_back(byteAttribute(AttributeId::VrcCtaInitCount, 0));
+  if (abi.ctaInitCount && function.isEntry)
+    list.push_back(byteAttribute(AttributeId::VrcCtaInitCount, function.usesTensorMemory ? kTensorInitCount : 0));
   appendParameters(list, function, abi, symbol);
   if (function.explicitCluster) list.push_back(noValueAttribute(AttributeId::ExplicitCluster));
   if (function.blocksAreClusters) list.push_back(noValueAttribute(AttributeId::BlocksAreClusters));

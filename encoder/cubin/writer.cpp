@@ -229,7 +229,8 @@ class Writer {
     } else if (abi_.sharedAlias) {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
-      section(reserved).size = abi_.driverShared;
+      const bool hasRecords = std::ranges::any_of(module_.functions, &Function::allocatesTensors);
+      section(reserved).size = abi_.driverShared + (hasRecords ? kTensorRecordBytes : 0);
       // sm_110 has a variable behind what the others have (observed).
       const std::uint32_t end = std::min(abi_.driverShared, kUsualDriverShared);
       addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, end, 4);
@@ -238,6 +239,9 @@ class Writer {
         section(reserved).alignment = 16;
         addSymbol("__nv_reservedSMEM_gb10b_war_var", STT_OBJECT, STB_WEAK, reserved, end, abi_.driverShared - end);
       }
+      if (hasRecords)
+        addSymbol("__nv_reservedSMEM_tcgen05_partition", STT_OBJECT, STB_WEAK, reserved, abi_.driverShared,
+                  kTensorRecordBytes);
     }
     if (startsWithExternal()) addressTable();
     for (bool local : {false, true})
