@@ -9,40 +9,40 @@ namespace {
 constexpr const char* kSince = "8.6 sm_100a sm_101a sm_103a";
 
 // Operands that many forms share: A from a descriptor or from tensor memory, with or without lanes to leave out.
-constexpr const char* kMma = "[d:tensor], $a:b64, $b:b64, $idesc:b32, !enable:pred / "
-                             "[d:tensor], $a:b64, $b:b64, $idesc:b32, $lanes:b32*L, !enable:pred / "
-                             "[d:tensor], [a:tensor], $b:b64, $idesc:b32, !enable:pred / "
-                             "[d:tensor], [a:tensor], $b:b64, $idesc:b32, $lanes:b32*L, !enable:pred";
+constexpr const char* kMma = "[d:tensor], $a:b64, $b:b64, idesc:b32, !enable:pred / "
+                             "[d:tensor], $a:b64, $b:b64, idesc:b32, $lanes:b32*L, !enable:pred / "
+                             "[d:tensor], [a:tensor], $b:b64, idesc:b32, !enable:pred / "
+                             "[d:tensor], [a:tensor], $b:b64, idesc:b32, $lanes:b32*L, !enable:pred";
 constexpr const char* kMmaScaled =
-    "[d:tensor], $a:b64, $b:b64, $idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], $a:b64, $b:b64, $idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], [a:tensor], $b:b64, $idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], [a:tensor], $b:b64, $idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15)";
-constexpr const char* kMmaShifted = "[d:tensor], [a:tensor], $b:b64, $idesc:b32, !enable:pred / "
-                                    "[d:tensor], [a:tensor], $b:b64, $idesc:b32, $lanes:b32*L, !enable:pred";
-constexpr const char* kMmaBlock = "[d:tensor], $a:b64, $b:b64, $idesc:b32, [sa:tensor], [sb:tensor], !enable:pred / "
-                                  "[d:tensor], [a:tensor], $b:b64, $idesc:b32, [sa:tensor], [sb:tensor], !enable:pred";
-constexpr const char* kMmaWs = "[d:tensor], $a:b64, $b:b64, $idesc:b32, !enable:pred, ?$mask:b64 / "
-                               "[d:tensor], [a:tensor], $b:b64, $idesc:b32, !enable:pred, ?$mask:b64";
+    "[d:tensor], $a:b64, $b:b64, idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], $a:b64, $b:b64, idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], [a:tensor], $b:b64, idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], [a:tensor], $b:b64, idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15)";
+constexpr const char* kMmaShifted = "[d:tensor], [a:tensor], $b:b64, idesc:b32, !enable:pred / "
+                                    "[d:tensor], [a:tensor], $b:b64, idesc:b32, $lanes:b32*L, !enable:pred";
+constexpr const char* kMmaBlock = "[d:tensor], $a:b64, $b:b64, idesc:b32, [sa:tensor], [sb:tensor], !enable:pred / "
+                                  "[d:tensor], [a:tensor], $b:b64, idesc:b32, [sa:tensor], [sb:tensor], !enable:pred";
+constexpr const char* kMmaWs = "[d:tensor], $a:b64, $b:b64, idesc:b32, !enable:pred, ?$mask:b64 / "
+                               "[d:tensor], [a:tensor], $b:b64, idesc:b32, !enable:pred, ?$mask:b64";
 constexpr const char* kMmaSparse =
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, !enable:pred / "
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, $lanes:b32*L, !enable:pred / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, !enable:pred / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, $lanes:b32*L, !enable:pred";
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, !enable:pred / "
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, $lanes:b32*L, !enable:pred / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, !enable:pred / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, $lanes:b32*L, !enable:pred";
 constexpr const char* kMmaSparseScaled =
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15)";
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, !enable:pred, ?#scale:u32(0..15) / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, $lanes:b32*L, !enable:pred, ?#scale:u32(0..15)";
 constexpr const char* kMmaSparseShifted =
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, !enable:pred / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, $lanes:b32*L, !enable:pred";
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, !enable:pred / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, $lanes:b32*L, !enable:pred";
 constexpr const char* kMmaSparseBlock =
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, [sa:tensor], [sb:tensor], !enable:pred / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, [sa:tensor], [sb:tensor], !enable:pred";
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, [sa:tensor], [sb:tensor], !enable:pred / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, [sa:tensor], [sb:tensor], !enable:pred";
 constexpr const char* kMmaSparseWs =
-    "[d:tensor], $a:b64, $b:b64, [meta:tensor], $idesc:b32, !enable:pred, ?$mask:b64 / "
-    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], $idesc:b32, !enable:pred, ?$mask:b64";
+    "[d:tensor], $a:b64, $b:b64, [meta:tensor], idesc:b32, !enable:pred, ?$mask:b64 / "
+    "[d:tensor], [a:tensor], $b:b64, [meta:tensor], idesc:b32, !enable:pred, ?$mask:b64";
 
 // clang-format off
 constexpr Row kRows[] = {

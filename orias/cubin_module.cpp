@@ -243,6 +243,28 @@ cubin::Attribute annotationOf(const ori::Function& function, const encoder::Func
   return cubin::wordsAttribute(cubin::AttributeId::Annotations, words);
 }
 
+/// What the driver has to know of tensor memory (observed): whether it is used, by which groups of blocks the unit is,
+/// and a piece of code in front of the kernel where it is allocated.
+void describeTensorUse(const ori::Function& function, cubin::Function& out) {
+  constexpr std::uint32_t kOneCta = 6, kTwoCtas = 7;
+  bool hasOne = false, hasTwo = false;
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr* instr = block->first; instr; instr = instr->next) {
+      const isa::InstrDesc& row = isa::desc(instr->op);
+      const bool isUnit = row.name.starts_with("UTC"), gives = instr->op == isa::Op::UVIRTCOUNT;
+      out.usesTensorMemory |= isUnit || gives || instr->op == isa::Op::LDTM || instr->op == isa::Op::STTM;
+      if (!isUnit && !gives) continue;
+      const bool isPair = !gives && isa::getMod(instr->op, instr->mods, isa::Mod::Sub4) != 0;
+      (isPair ? hasTwo : hasOne) = true;
+      out.allocatesTensors |= gives || row.has(isa::Flag::Atomic);
+    }
+  if (out.allocatesTensors)
+    out.otherAttributes.push_back(
+        cubin::wordsAttribute(cubin::AttributeId::AtEntryFragments, {hasTwo ? kTwoCtas : kOneCta}));
+  if (hasOne) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::Tcgen05OneCtaUsed));
+  if (hasTwo) out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::Tcgen05TwoCtaUsed));
+}
+
 cubin::Function describe(const CodedFunction& coded) {
   const ori::Function& function = *coded.function;
   const encoder::FunctionCode& code = *coded.code;
@@ -289,6 +311,7 @@ cubin::Function describe(const CodedFunction& coded) {
   out.clusterShape = dimensions(function.bounds.reqnctapercluster);
   out.explicitCluster = function.bounds.explicitcluster;
   if (function.bounds.maxclusterrank) out.maxClusterRank = function.bounds.maxclusterrank;
+  describeTensorUse(function, out);
   if (function.asksForReservedShared)
     out.otherAttributes.push_back(cubin::noValueAttribute(cubin::AttributeId::ReservedSmemUsed));
   if (coded.isAnnotated) out.otherAttributes.push_back(annotationOf(function, code));

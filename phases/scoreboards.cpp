@@ -356,6 +356,9 @@ class Assigner {
     if (endsAcquire(f))
       for (Outstanding& o : state_)
         if (o.isWrite && isOrdered(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
+    if (isNoticed(f))
+      for (Outstanding& o : state_)
+        if (o.isWrite && loadsTensor(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
     // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
     if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
@@ -374,6 +377,18 @@ class Assigner {
     return f.latencyClass == isa::LatencyClass::CacheControl && isa::desc(f.instr->op).has(isa::Flag::Fence);
   }
   bool isOrdered(const Outstanding& o) const { return accessOf(*code_.instrs[o.producer].instr).isOrdered; }
+
+  /// tcgen05.wait::ld has no instruction: before anything that other threads, or the units of tensor memory, notice,
+  /// loads from tensor memory are done (observed: barriers and mbarriers wait for them).
+  bool loadsTensor(const Outstanding& o) const { return isTensorLoad(code_.instrs[o.producer]); }
+  static bool isTensorLoad(const FlatInstr& f) {
+    return f.latencyClass == isa::LatencyClass::Load && isa::desc(f.instr->op).has(isa::Flag::Fence);
+  }
+  static bool isNoticed(const FlatInstr& f) {
+    const isa::InstrDesc& row = isa::desc(f.instr->op);
+    return !isTensorLoad(f) && (row.has(isa::Flag::SideEffect) || row.has(isa::Flag::Store) ||
+                                row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence));
+  }
 
   /// Units that work in order cannot overtake themselves.
   bool passesInOrder(const Outstanding& first, const FlatTouch& second, const FlatInstr& f) const {

@@ -9,10 +9,10 @@
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
 #include "frontend/lower/sync.h"
+#include "frontend/lower/uniform_loop.h"
 
 #include <algorithm>
 #include <array>
-#include <functional>
 
 namespace orias::ptx {
 
@@ -22,34 +22,6 @@ using IsaOperand = isa::Operand;
 namespace {
 
 const IsaOperand kNone = IsaOperand::pt();
-
-/// Registers of the uniform file that the lanes fill one after the other.
-struct LaneWord {
-  IsaOperand uniform;
-  IsaOperand word;
-};
-
-/// `count` uniform registers in a row, placed as the unit wants them.
-IsaOperand uniformRun(FunctionLowering& f, unsigned count) {
-  const ori::VRegId id = f.out().newVReg(File::UR, count);
-  constexpr unsigned kQuad = 4, kOctet = 8;
-  if (count > kQuad) f.out().vreg(id).align = kOctet;
-  return f.out().use(id);
-}
-
-/// Puts the values of one lane after the other into uniform registers and emits what reads them. Not under a guard.
-void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
-  ori::Block* loop = f.newBlock();
-  f.enter(loop);
-  const IsaOperand mine = f.newP();
-  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), IsaOperand::pt()});
-  f.b().setGuard(mine);
-  for (const LaneWord& w : words)
-    f.emit(IsaOp::R2UR, {kNone, w.uniform, w.word});
-  f.b().setGuard(IsaOperand::pt());
-  emit();
-  f.branchIf(mine.notted(), loop);
-}
 
 /// What a copy takes, collected while its operands are read.
 class Copy {
@@ -84,13 +56,8 @@ class Copy {
   std::vector<LaneWord> words_;
 };
 
-/// An address in shared memory, in one word.
-IsaOperand sharedWord(FunctionLowering& f, const Operand& operand) {
-  const Address a = f.address(operand, StateSpace::Shared);
-  const IsaOperand sum = f.newR();
-  f.emit(IsaOp::IADD3,
-         {sum, kNone, kNone, f.inReg(f.imm(a.offset)), a.uniform.isNone() ? IsaOperand::rz() : a.uniform, a.base});
-  return sum;
+IsaOperand sharedWordOf(FunctionLowering& f, const Operand& operand) {
+  return sharedWord(f, f.address(operand, StateSpace::Shared));
 }
 
 IsaOperand globalPair(FunctionLowering& f, const Operand& operand) {
@@ -220,17 +187,17 @@ void lowerBulkCopy(FunctionLowering& f, const Instruction& i, const Form& form) 
   const std::array<IsaOperand, 1> unitsIn{unitsWord(f, ops[2], ctas)};
   const IsaOperand units = copy.uniform(unitsIn), policy = copy.policy(i, form);
   if (toShared) {
-    const std::array<IsaOperand, 2> toIn{sharedWord(f, ops[0]), sharedWord(f, ops[3])};
+    const std::array<IsaOperand, 2> toIn{sharedWordOf(f, ops[0]), sharedWordOf(f, ops[3])};
     const IsaOperand to = copy.uniform(toIn);
     if (fromGlobal) {
       copy.emit(IsaOp::UBLKCP_S_G, {to, copy.pair(globalPair(f, ops[1])), units, policy}, mods);
     } else {
-      const std::array<IsaOperand, 1> fromIn{sharedWord(f, ops[1])};
+      const std::array<IsaOperand, 1> fromIn{sharedWordOf(f, ops[1])};
       copy.emit(reduces ? IsaOp::UBLKRED_S_S : IsaOp::UBLKCP_S_S, {to, copy.uniform(fromIn), units}, mods);
     }
   } else {
     const IsaOperand to = copy.pair(globalPair(f, ops[0]));
-    const std::array<IsaOperand, 1> fromIn{sharedWord(f, ops[1])};
+    const std::array<IsaOperand, 1> fromIn{sharedWordOf(f, ops[1])};
     copy.emit(reduces    ? IsaOp::UBLKRED_G_S
               : isMasked ? IsaOp::UBLKCP_MASKED
                          : IsaOp::UBLKCP_G_S,
@@ -264,9 +231,9 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   if (isImage(form)) mods.push_back({IsaMod::Sub, 1});
   std::vector<IsaOperand> box;
   if (loads)
-    box = {sharedWord(f, ops[0]), sharedWord(f, ops[2])};
+    box = {sharedWordOf(f, ops[0]), sharedWordOf(f, ops[2])};
   else if (!prefetches)
-    box = {sharedWord(f, ops[1])};
+    box = {sharedWordOf(f, ops[1])};
   box.insert(box.end(), tensor->coordinates.begin(), tensor->coordinates.end());
 
   // Offsets below, and above which CTAs of the cluster get it.
@@ -314,7 +281,7 @@ void lowerBulkStore(FunctionLowering& f, const Instruction& i, const Form& form)
   // A generic address is one of shared memory, whose low word is that of the space.
   const bool isGeneric = form.space() == StateSpace::None;
   const IsaOperand at =
-      isGeneric ? ori::component(f.wholeAddress(f.address(ops[0], StateSpace::None)), 0) : sharedWord(f, ops[0]);
+      isGeneric ? ori::component(f.wholeAddress(f.address(ops[0], StateSpace::None)), 0) : sharedWordOf(f, ops[0]);
   const std::array<IsaOperand, 1> atIn{at}, unitsIn{units};
   const IsaOperand to = copy.uniform(atIn), count = copy.uniform(unitsIn);
   copy.emit(IsaOp::UMEMSETS, {to, f.imm(0), count}, {});
@@ -328,7 +295,7 @@ void lowerTryCancel(FunctionLowering& f, const Instruction& i, const Form& form)
   Copy copy(f);
   const auto word = [&](const Operand& operand) {
     return form.space() == StateSpace::None ? ori::component(f.wholeAddress(f.address(operand, StateSpace::None)), 0)
-                                            : sharedWord(f, operand);
+                                            : sharedWordOf(f, operand);
   };
   const std::array<IsaOperand, 2> pair{word(ops[0]), word(ops[1])};
   const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, form.get(Slot::Multicast) != Mod::None ? 1 : 0}};

@@ -121,6 +121,22 @@ void lowerProxyFence(FunctionLowering&, const Instruction&, const Form&);
 void lowerWgmma(FunctionLowering&, const Instruction&, const Form&);
 void lowerWgmmaOrder(FunctionLowering&, const Instruction&, const Form&);
 
+// tensor_allocation.cpp
+void lowerTensorAllocate(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorDeallocate(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorRelinquish(FunctionLowering&, const Instruction&, const Form&);
+
+// tensor_memory.cpp
+void lowerTensorLoad(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorStore(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorWait(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorCommit(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorUnitCopy(FunctionLowering&, const Instruction&, const Form&);
+void lowerTensorShift(FunctionLowering&, const Instruction&, const Form&);
+
+// tensor_product.cpp
+void lowerTensorProduct(FunctionLowering&, const Instruction&, const Form&);
+
 // wmma.cpp
 void lowerWmmaLoad(FunctionLowering&, const Instruction&, const Form&);
 void lowerWmmaStore(FunctionLowering&, const Instruction&, const Form&);

@@ -184,6 +184,20 @@ HandlerEntry handlerFor(Op op) {
   case Op::WgmmaCommitGroup:
   case Op::WgmmaWaitGroup: return {lowerWgmmaOrder, direct};
 
+  case Op::Tcgen05Alloc: return {lowerTensorAllocate, direct};
+  case Op::Tcgen05Dealloc: return {lowerTensorDeallocate, direct};
+  case Op::Tcgen05RelinquishAllocPermit: return {lowerTensorRelinquish, direct};
+  case Op::Tcgen05Ld: return {lowerTensorLoad, direct};
+  case Op::Tcgen05St: return {lowerTensorStore, direct};
+  case Op::Tcgen05FenceBefore:
+  case Op::Tcgen05FenceAfter:
+  case Op::Tcgen05WaitLd:
+  case Op::Tcgen05WaitSt: return {lowerTensorWait, direct};
+  case Op::Tcgen05Commit: return {lowerTensorCommit, direct};
+  case Op::Tcgen05Cp: return {lowerTensorUnitCopy, direct};
+  case Op::Tcgen05Shift: return {lowerTensorShift, direct};
+  case Op::Tcgen05Mma: return {lowerTensorProduct, direct};
+
   case Op::CpAsync: return {lowerCpAsync, direct};
   case Op::CpAsyncCommitGroup:
   case Op::CpAsyncWaitGroup:

@@ -53,4 +53,31 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
   f.branchIf(differs, loop);
 }
 
+isa::Operand uniformRun(FunctionLowering& f, unsigned count) {
+  const ori::VRegId id = f.out().newVReg(isa::File::UR, count);
+  constexpr unsigned kQuad = 4, kOctet = 8;
+  if (count > kQuad) f.out().vreg(id).align = kOctet;
+  return f.out().use(id);
+}
+
+void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
+  ori::Block* loop = f.newBlock();
+  f.enter(loop);
+  const IsaOperand mine = f.newP();
+  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(isa::File::UR), IsaOperand::pt()});
+  f.b().setGuard(mine);
+  for (const LaneWord& w : words)
+    f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.word});
+  f.b().setGuard(IsaOperand::pt());
+  emit();
+  f.branchIf(mine.notted(), loop);
+}
+
+isa::Operand sharedWord(FunctionLowering& f, const Address& a) {
+  const IsaOperand sum = f.newR();
+  f.emit(IsaOp::IADD3, {sum, IsaOperand::pt(), IsaOperand::pt(), f.inReg(f.imm(a.offset)),
+                        a.uniform.isNone() ? IsaOperand::rz() : a.uniform, a.base});
+  return sum;
+}
+
 } // namespace orias::ptx

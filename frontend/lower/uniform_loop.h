@@ -19,4 +19,19 @@ struct UniformWord {
 };
 void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, const std::function<void()>& emit);
 
+/// `count` uniform registers in a row, placed as the units that take them want them.
+isa::Operand uniformRun(FunctionLowering& f, unsigned count);
+
+/// A uniform register that takes the word of one lane after the other.
+struct LaneWord {
+  isa::Operand uniform;
+  isa::Operand word;
+};
+/// Puts the values of one lane after the other into uniform registers and emits what reads them, once for each lane.
+/// Not under a guard.
+void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit);
+
+/// An address in shared memory, or of another space with 32 bits, in one word.
+isa::Operand sharedWord(FunctionLowering& f, const Address& a);
+
 } // namespace orias::ptx

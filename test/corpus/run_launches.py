@@ -50,8 +50,9 @@ def program_of(launch):
 
 
 def chip_of(program):
-    """sm_90a for programs that name it, else sm_90."""
-    return "sm_90a" if re.search(r"\.target\s+sm_90a", pathlib.Path(program).read_text(encoding="utf-8")) else "sm_90"
+    """sm_90a or sm_100a for programs that name it, else sm_90."""
+    named = re.search(r"\.target\s+(sm_90a|sm_100a)", pathlib.Path(program).read_text(encoding="utf-8"))
+    return named.group(1) if named else "sm_90"
 
 
 def may_be_unsupported():

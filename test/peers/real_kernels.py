@@ -234,7 +234,7 @@ class Kernel:
                 fields.append(field)
                 offset += width
             arguments.append({"fields": fields, "size": size})
-        dynamic = 32768 if re.search(r"\.extern\s+\.shared", self.module) else 0
+        dynamic = 196608 if re.search(r"\.extern\s+\.shared", self.module) else 0
         return {"file": "kernel.ptx", "textures": textures, "kernel": self.name, "grid": self.grid(), "block": self.block(threads),
                 "dynamicShared": dynamic, "buffers": buffers, "arguments": arguments}
 

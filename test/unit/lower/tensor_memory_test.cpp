@@ -1,0 +1,63 @@
+#include "lowered.h"
+
+#include <doctest/doctest.h>
+
+using namespace orias::ptx;
+
+namespace {
+
+std::string on100(std::string_view statements) {
+  return lowered(statements, {}, "sm_100a");
+}
+
+} // namespace
+
+TEST_CASE("tensor memory: loads and stores have a uniform address and an offset") {
+  CHECK(
+      inOrder(on100("tcgen05.ld.sync.aligned.32x32b.x2.b32 {%r1, %r2}, [%r3+8];"), {"R2UR", "LDTM.x2 %", "[%", "+8]"}));
+  CHECK(inOrder(on100("tcgen05.st.sync.aligned.16x128b.x1.unpack::16b.b32 [%r3], {%r1, %r2};"),
+                {"STTM.16dp128bit.EXPAND16BIT [%"}));
+  CHECK(inOrder(on100("tcgen05.wait::st.sync.aligned;"), {"FENCE_VIEW_ASYNC<2>"}));
+}
+
+TEST_CASE("tensor memory: each half of the threads has its own load of 16x32bx2") {
+  CHECK(inOrder(on100("tcgen05.ld.sync.aligned.16x32bx2.x1.b32 {%r1}, [%r3], 32;"),
+                {"LDTM.16dp32bit_t0_t15 %", "LDTM.16dp32bit_t16_t31 %", "0x20", "SR_LANEID", "SEL"}));
+}
+
+TEST_CASE("tensor memory: one thread after the other asks for a product") {
+  const std::string product = on100("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;");
+  CHECK(inOrder(product, {"SEL", "ELECT", "R2UR", "UISETP.NE", "UTCHMMA gdesc[", "BRA"}));
+  CHECK(inOrder(on100("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, 0;"), {"UTCHMMA", "!UPT"}));
+  CHECK(inOrder(on100("tcgen05.mma.cta_group::1.kind::i8 [%r1], [%r4+4], %rd2, 5, 1;"),
+                {"IADD3", "UTCIMMA_T", "gdesc[", " UPT;"}));
+  CHECK(
+      inOrder(on100("tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16 [%r1], %rd1, %rd2, %r2, [%r5], [%r6], "
+                    "%p1;"),
+              {"UTCOMMA.2CTA.4X gdesc["}));
+  CHECK(inOrder(on100("tcgen05.mma.ws.cta_group::1.kind::f16.collector::b2::use [%r1], %rd1, %rd2, %r2, %p1;"),
+                {"UTCHMMA.WS", "B_REUSE.B_KEEP"}));
+  // Of a pair of blocks there are eight words of lanes, more than the instruction's row says.
+  CHECK(on100("tcgen05.mma.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r2, {%r1,%r2,%r3,%r4,%r5,%r6,%r7,%r8}, %p1;")
+            .find("not supported yet") != std::string::npos);
+}
+
+TEST_CASE("tensor memory: a barrier hears of the end") {
+  CHECK(inOrder(on100("tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [sm+8];"),
+                {"IADD3", "R2UR", "UTCBAR [%", "], URZ"}));
+  CHECK(inOrder(on100("tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster.multicast::cluster.b64 [%r1], "
+                      "%h1;"),
+                {"UTCBAR_MULTICAST<1,1> [%"}));
+}
+
+TEST_CASE("tensor memory: what a block has is noted below its shared memory") {
+  CHECK(inOrder(on100("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [sm], 64;"),
+                {"LDS.U8", "-0x3a4", "BPT.TRAP", "ELECT", "DEPBAR.LE 0, 0x36", "UTCATOMSWS.FIND_AND_SET.ALIGN",
+                 "NANOSLEEP", "ATOMS.OR", "-0x3ac", "ATOMS.OR", "-0x3a8", "STS", "WARPSYNC.ALL"}));
+  CHECK(inOrder(on100("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %r1, %r2;"),
+                {"LDS", "BPT.TRAP", "LDS", "BPT.TRAP", "UTCATOMSWS<0,0> URZ", "ATOMS.AND", "ATOMS.AND"}));
+  CHECK(inOrder(on100("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;"),
+                {"ELECT", "UVIRTCOUNT.DEALLOC.SMPOOL 0x80", "STS.U8"}));
+  CHECK(on100("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [sm], 64;").find("not supported yet") !=
+        std::string::npos);
+}
