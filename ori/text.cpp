@@ -57,7 +57,8 @@ std::optional<Mods> readMods(const isa::InstrDesc& desc, std::string_view rest) 
 
 /// The text does not number an instruction's addresses.
 isa::Bracket asWritten(isa::Bracket bracket) {
-  return bracket == isa::Bracket::Address2 ? isa::Bracket::Address : bracket;
+  const bool isPlain = bracket == isa::Bracket::Address2 || bracket == isa::Bracket::TensorMemory;
+  return isPlain ? isa::Bracket::Address : bracket;
 }
 
 /// Could the operand stand in the slot, as far as the text shows?
