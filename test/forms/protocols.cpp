@@ -8,7 +8,7 @@ namespace orias::forms {
 bool writeProtocol(KernelWriter& w) {
   constexpr bool (*kFamilies[])(KernelWriter&) = {
       writeMbarrier, writeCopy,      writeBulkCopy, writeFragment, writeSparse,  writeWarpGroup, writeTensor,
-      writeTexture,  writeMulticast, writeSync,     writeControl,  writeAddress, writeHint};
+      writeTexture,  writeMulticast, writeSync,     writeControl,  writeAddress, writeHint,      writeTensorMemory};
   return std::any_of(std::begin(kFamilies), std::end(kFamilies), [&](auto write) { return write(w); });
 }
 

@@ -1,0 +1,178 @@
+#include "test/forms/protocols.h"
+#include "test/forms/values.h"
+
+// Tensor memory: a block allocates all of it and fills it; the statement is made by the threads that it wants; in the
+// end everything in the first columns is seen. All addresses in tensor memory of a statement are the same.
+
+namespace orias::forms {
+
+using ptx::Mod;
+using ptx::Op;
+using ptx::Slot;
+using ptx::Type;
+
+namespace {
+
+constexpr unsigned kThreads = 128, kMatrixBytes = 8192, kColumns = 512, kSeenColumns = 256, kRows = 128, kN = 64;
+
+/// What the engines do not model, and pairs of blocks, which allocate together.
+bool isModelled(const ptx::Form& form) {
+  return form.get(Slot::CtaGroup) != Mod::CtaGroup2 && form.get(Slot::Sparsity) == Mod::None &&
+         !form.has(Mod::Ashift) && !form.has(Mod::B8x16) && form.get(Slot::TmemShape) != Mod::Shape4x256b &&
+         form.op != Op::Tcgen05Shift;
+}
+
+Type elementOf(Mod kind) {
+  switch (kind) {
+  case Mod::KindTf32: return Type::TF32;
+  case Mod::KindI8: return Type::U8;
+  case Mod::KindF8f6f4:
+  case Mod::KindMxf8f6f4: return Type::E4M3;
+  default: return Type::F16;
+  }
+}
+
+/// The instruction descriptor: 128 x 64, sums of 32 bits; elements as elementOf() says, of 4 bits e2m1.
+std::uint64_t shapeOf(const ptx::Form& form) {
+  const std::uint64_t sizes = kN / 8 << 17 | kRows / 16 << 24, floats = 1 << 4;
+  constexpr std::uint64_t kPowersOfTwo = 1 << 23; // scales
+  switch (form.get(Slot::Kind)) {
+  case Mod::KindTf32: return sizes | floats | 2 << 7 | 2 << 10;
+  case Mod::KindI8: return sizes | 2 << 4;
+  case Mod::KindMxf8f6f4: return sizes | kPowersOfTwo;
+  case Mod::KindMxf4: return sizes | 1 << 7 | 1 << 10 | kPowersOfTwo;
+  case Mod::KindMxf4nvf4: return sizes | 1 << 7 | 1 << 10;
+  default: return sizes | floats;
+  }
+}
+
+void fillShared(KernelWriter& w) {
+  w.shared("data", 2 * kMatrixBytes, 1024);
+  w.wholeBuffer("%x0", "matrices",
+                matrixValues(elementOf(w.form().get(Slot::Kind)), 2 * kMatrixBytes, w.seed() + 2000));
+  w.put("  mul.wide.u32 %half0, %lane, 4;\n  add.u64 %x0, %x0, %half0;\n  mov.b32 %w0, data;\n"
+        "  mad.lo.u32 %w0, %lane, 4, %w0;\n  mov.u32 %w1, 0;\nFILL:\n  ld.global.b32 %w2, [%x0];\n"
+        "  st.shared.b32 [%w0], %w2;\n  add.u64 %x0, %x0, {0};\n  add.u32 %w0, %w0, {0};\n  add.u32 %w1, %w1, {0};\n"
+        "  setp.lt.u32 %ok0, %w1, {1};\n  @%ok0 bra FILL;\n  fence.proxy.async;\n",
+        kThreads * 4, 2 * kMatrixBytes);
+}
+
+/// Each warp's first thread of the block, or its first warp, alone.
+void begin(KernelWriter& w) {
+  w.declare("  .reg .b32 %tensor, %mine, %hash, %t<4>;\n  .reg .pred %others, %warps, %more;\n");
+  w.shared("slot", 4, 4);
+  w.shared("bar", 8, 8);
+  w.put("  setp.ne.u32 %others, %lane, 0;\n  setp.gt.u32 %warps, %lane, 31;\n"
+        "  @%others bra STARTED;\n  mbarrier.init.shared.b64 [bar], {};\nSTARTED:\n",
+        w.runsInClusters() && w.form().get(Slot::Multicast) != Mod::None ? 2 : 1);
+  fillShared(w);
+  w.put("  @%warps bra ALLOCATED;\n");
+  if (w.form().op == Op::Tcgen05Alloc) {
+    w.setSource("n", kColumns);
+    w.sources();
+    w.placeShared(0, "slot", 0);
+    w.putStatement();
+  } else {
+    w.put("  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {};\n", kColumns);
+  }
+  w.put("ALLOCATED:\n  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n"
+        "  ld.shared.b32 %tensor, [slot];\n  shr.u32 %mine, %lane, 5;\n  shl.b32 %mine, %mine, 21;\n"
+        "  add.u32 %mine, %mine, %tensor;\n  mov.u32 %w1, 0;\n  mov.u32 %w2, %mine;\nCOLUMN:\n");
+  // Bytes that are small numbers in all formats.
+  w.put("  mad.lo.u32 %w3, %lane, 7, %w1;\n  and.b32 %w3, %w3, 0x03030303;\n  add.u32 %w3, %w3, 0x3c383a3c;\n"
+        "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%w2], {{%w3}};\n  add.u32 %w1, %w1, 1;\n  add.u32 %w2, %w2, 1;\n"
+        "  setp.lt.u32 %more, %w1, {};\n  @%more bra COLUMN;\n  tcgen05.wait::st.sync.aligned;\n"
+        "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n",
+        kSeenColumns);
+}
+
+void end(KernelWriter& w) {
+  w.put("  mov.u32 %hash, 1;\n  mov.u32 %w1, 0;\n  mov.u32 %w2, %mine;\nSEEN:\n"
+        "  tcgen05.ld.sync.aligned.32x32b.x2.b32 {{%t0, %t1}}, [%w2];\n  tcgen05.wait::ld.sync.aligned;\n"
+        "  mad.lo.u32 %hash, %hash, 31, %t0;\n  mad.lo.u32 %hash, %hash, 31, %t1;\n  add.u32 %w1, %w1, 2;\n"
+        "  add.u32 %w2, %w2, 2;\n  setp.lt.u32 %more, %w1, {};\n  @%more bra SEEN;\n",
+        kSeenColumns);
+  w.see("%hash");
+  w.put("  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  @%warps bra GIVEN;\n");
+  if (w.form().op == Op::Tcgen05Dealloc) {
+    w.setSource("taddr", 0); // what an allocation of everything returns
+    w.setSource("n", kColumns);
+    w.sources();
+    w.putStatement();
+  } else {
+    w.put("  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tensor, {};\n", kColumns);
+  }
+  w.put("GIVEN:\n");
+}
+
+/// Rows of 32 bytes in units of 16: 128 bytes from one unit to the next, 256 from eight rows to the next.
+void putDescriptor(KernelWriter& w, std::string_view reg, unsigned first) {
+  w.put("  mov.b32 %w0, data;\n  add.u32 %w0, %w0, {};\n  shr.u32 %w0, %w0, 4;\n  or.b32 %w0, %w0, {};\n"
+        "  mov.b32 %w1, {};\n  mov.b64 {}, {{%w0, %w1}};\n",
+        first, 8 << 16, 16 | 1 << 14, reg);
+}
+
+/// By one thread, and the others wait until it is done.
+void askUnit(KernelWriter& w) {
+  const bool isCommit = w.form().op == Op::Tcgen05Commit;
+  w.setSource("idesc", shapeOf(w.form()));
+  w.setSource("enable", 1);
+  w.setSource("lanes", 0x00ff00f0);
+  w.setSource("mask", !isCommit ? 0 : w.runsInClusters() ? 3 : 1);
+  w.sources();
+  for (const Use& use : w.statement().uses) {
+    if (use.role == Role::Source && use.type == Type::B64 && use.operand != "mask")
+      putDescriptor(w, use.name, use.operand == "b" ? kMatrixBytes : 0);
+    if (use.role == Role::Address && !isCommit) w.put("  mov.b32 {}, %tensor;\n", use.name);
+  }
+  if (w.runsInClusters()) w.meet();
+  w.put("  @%others bra WAIT;\n");
+  if (isCommit) {
+    putDescriptor(w, "%x1", 0);
+    w.put("  tcgen05.cp.cta_group::1.128x128b [%tensor], %x1;\n");
+    w.placeShared(0, "bar", 0);
+  }
+  // As it is: in clusters putStatement() lets all threads meet around it.
+  w.put("  {}\n", w.statement().text);
+  if (!isCommit) w.put("  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n");
+  w.put("WAIT:\n  mbarrier.try_wait.parity.shared.b64 %more, [bar], 0;\n  @!%more bra WAIT;\n"
+        "  tcgen05.fence::after_thread_sync;\n");
+}
+
+/// By all threads.
+void access(KernelWriter& w) {
+  w.sources();
+  for (const Use& use : w.statement().uses)
+    if (use.role == Role::Address) w.put("  mov.b32 {}, %mine;\n", use.name);
+  w.putStatement();
+  if (w.form().op == Op::Tcgen05Ld) {
+    w.put("  tcgen05.wait::ld.sync.aligned;\n");
+    w.results();
+  } else {
+    w.put("  tcgen05.wait::st.sync.aligned;\n");
+  }
+}
+
+} // namespace
+
+bool writeTensorMemory(KernelWriter& w) {
+  const Op op = w.form().op;
+  if (!std::string_view(ptx::opName(op)).starts_with("tcgen05.") || !isModelled(w.form())) return false;
+  w.block = kThreads;
+  w.grid = w.runsInClusters() ? 2 : 1;
+  begin(w);
+  switch (op) {
+  case Op::Tcgen05Ld:
+  case Op::Tcgen05St: access(w); break;
+  case Op::Tcgen05Mma:
+  case Op::Tcgen05Cp:
+  case Op::Tcgen05Commit: askUnit(w); break;
+  case Op::Tcgen05Alloc:
+  case Op::Tcgen05Dealloc: break;
+  default: w.putStatement(); break; // fences, waits, the permit
+  }
+  end(w);
+  return true;
+}
+
+} // namespace orias::forms
