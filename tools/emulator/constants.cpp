@@ -55,6 +55,8 @@ Constants::Constants(const Program& program, launch::Device& device, const launc
       const std::uint64_t address = device.variable(v.name)->address;
       std::copy(bytes.begin(), bytes.end(), device.global.at(address, v.size));
       device.global.initialise(address, v.size);
+      for (const Relocation& r : v.relocations)
+        device.global.noteAddress(address + r.offset, r.bytes);
     }
   }
   banks_[2] = program.constants2;

@@ -141,6 +141,7 @@ void ModuleTranslator::initialise() {
       if (address.mask != 0) value = value >> 8 * (address.mask - 1) & 0xff;
       for (unsigned k = 0; k < address.size && !isChild; ++k)
         bytes[address.at + k] = static_cast<std::byte>(value >> 8 * k);
+      if (!isChild) global_.noteAddress(it->second + address.at, address.size);
     }
   }
 }

@@ -31,6 +31,26 @@ std::span<const std::byte> bytesOf(const Device& device, const Allocation& alloc
   return {device.global.at(allocation.address, allocation.size), static_cast<std::size_t>(allocation.size)};
 }
 
+/// Whether these bytes are an address as the engine that ran on the device put it there, or none that it knows of:
+/// where one engine has an address, another one may have a number, an offset in a constant bank.
+bool isUnchanged(const Allocation& allocation, std::span<const std::byte> bytes, std::uint64_t offset) {
+  const auto at = std::ranges::find(allocation.addresses, offset, &Allocation::Address::offset);
+  return at == allocation.addresses.end() || std::ranges::equal(bytes.subspan(offset, at->bytes.size()), at->bytes);
+}
+
+/// The bytes of a module variable, with what `other` has in place of addresses that neither engine has changed.
+std::vector<std::byte> withAddressesOf(const Allocation& allocation, std::span<const std::byte> bytes,
+                                       const Allocation& other, std::span<const std::byte> otherBytes) {
+  std::vector<std::byte> out(bytes.begin(), bytes.end());
+  for (const std::vector<Allocation::Address>* addresses : {&allocation.addresses, &other.addresses})
+    for (const auto& [offset, initial] : *addresses)
+      if (offset + initial.size() <= std::min(out.size(), otherBytes.size()) &&
+          isUnchanged(allocation, bytes, offset) && isUnchanged(other, otherBytes, offset))
+        std::ranges::copy(otherBytes.subspan(offset, initial.size()),
+                          out.begin() + static_cast<std::ptrdiff_t>(offset));
+  return out;
+}
+
 } // namespace
 
 bool endedAsExpected(const Launch& launch, const RunResult& result) {
@@ -69,7 +89,9 @@ std::vector<Mismatch> compare(const Device& got, const Device& wanted) {
     const Allocation& allocation = got.global.allocations()[i];
     const Allocation* other = wanted.variable(allocation.name);
     if (!other) continue;
-    compareElements(allocation.name, ElementType::U8, bytesOf(got, allocation), bytesOf(wanted, *other), {}, found);
+    const std::span<const std::byte> wantedBytes = bytesOf(wanted, *other);
+    compareElements(allocation.name, ElementType::U8,
+                    withAddressesOf(allocation, bytesOf(got, allocation), *other, wantedBytes), wantedBytes, {}, found);
   }
   return found;
 }

@@ -75,4 +75,12 @@ void Memory::initialise(std::uint64_t address, std::uint64_t size) {
   std::fill(from, from + static_cast<std::ptrdiff_t>(size), true);
 }
 
+void Memory::noteAddress(std::uint64_t address, std::uint64_t size) {
+  const std::size_t i = indexOf(address, size);
+  if (i == kNowhere) return;
+  const std::uint64_t offset = address - allocations_[i].address;
+  const auto from = blocks_[i].bytes.begin() + static_cast<std::ptrdiff_t>(offset);
+  allocations_[i].addresses.push_back({offset, {from, from + static_cast<std::ptrdiff_t>(size)}});
+}
+
 } // namespace orias::launch

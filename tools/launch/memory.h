@@ -14,6 +14,12 @@ struct Allocation {
   std::string name;
   std::uint64_t address = 0;
   std::uint64_t size = 0; ///< bytes
+  /// The addresses in the initial value: another engine chooses others.
+  struct Address {
+    std::uint64_t offset = 0;
+    std::vector<std::byte> bytes;
+  };
+  std::vector<Address> addresses = {};
 };
 
 /// Why an access failed.
@@ -46,6 +52,8 @@ class Memory {
   Fault write(std::uint64_t address, std::span<const std::byte> in);
   /// Marks bytes as initialised without writing them.
   void initialise(std::uint64_t address, std::uint64_t size);
+  /// What is in these bytes now is an address of the initial value.
+  void noteAddress(std::uint64_t address, std::uint64_t size);
 
  private:
   struct Block {
