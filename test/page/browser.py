@@ -97,8 +97,12 @@ class Browser:
 
     def open(self, path, address="", seconds=60):
         """Opens a page of ours, and waits until it says that it is ready. Returns the milliseconds that it took."""
-        self.messages = []
         self.call("Page.navigate", {"url": "about:blank"})
+        try:
+            self.settle()
+        except RuntimeError:  # the page is being replaced
+            pass
+        self.messages = []  # with the last ones of the page before
         self.call("Page.navigate", {"url": "file://" + os.path.abspath(path) + address})
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
@@ -124,7 +128,7 @@ class Browser:
             elif message.get("method") == "Runtime.consoleAPICalled" and params["type"] in ("error", "warning", "assert"):
                 found.append(" ".join(str(a.get("value", a.get("description"))) for a in params["args"]))
             elif message.get("method") == "Log.entryAdded" and params["entry"]["level"] in ("error", "warning"):
-                found.append(params["entry"]["text"])
+                found.append(f"{params['entry']['text']} {params['entry'].get('url', '')}".rstrip())
             elif message.get("method") == "Network.requestWillBeSent":
                 url = params["request"]["url"]
                 if not url.startswith(("file:", "about:", "data:", "blob:")):
