@@ -65,7 +65,7 @@ class Table {
   setRows(rows) {
     this.rows = rows;
     // As wide as the widest cell, within reason.
-    for (const column of this.columns) column.width = Math.min(rows.reduce((most, row) => Math.max(most, this.textOf(column, row).length), (column.title || column.name).length + 2), 44) + 2;
+    for (const column of this.columns) column.width = Math.min(rows.reduce((most, row) => Math.max(most, this.textOf(column, row).length), (column.title || column.name).length + 2), column.name === 'setting' ? 110 : 44) + 2;
     this.sort();
   }
 
@@ -103,14 +103,23 @@ function chart(name, config) {
   sweep.charts[name] = new Chart(byId(name), config);
 }
 
+/// A setting of many knobs in several lines.
+function linesOf(setting) {
+  const lines = [];
+  for (const word of setting.split(' '))
+    if (lines.length && lines.at(-1).length + word.length < 44) lines[lines.length - 1] += ' ' + word;
+    else lines.push(word);
+  return lines;
+}
+
 function drawEffects() {
   const measure = byId('effect-measure').value, effects = effectsOf(sweep.rows, measure), shown = effects.filter(effect => effect.n).slice(0, 40);
   byId('effect-note').textContent = effects.length ? `ratio to the defaults; ${effects.length} settings${shown.length < effects.length ? `, ${shown.length} in the picture` : ''}` : 'no settings besides the defaults in this plan';
   sweep.effects.setRows(effects);
   byId('effect-box').hidden = !shown.length;
   if (!shown.length) return;
-  byId('effect-box').style.height = Math.max(shown.length * 24 + 90, 160) + 'px';
-  const names = shown.map(effect => effect.setting);
+  const names = shown.map(effect => effect.setting), mostLines = Math.max(...names.map(name => linesOf(name).length));
+  byId('effect-box').style.height = Math.max(shown.length * (10 + 14 * mostLines) + 90, 160) + 'px';
   const bar = (label, low, high, thickness, fill) => ({type: 'bar', label, pointStyle: thickness > 4 ? 'rect' : 'line', data: shown.map(effect => [effect[low], effect[high]]), backgroundColor: () => color(fill) + (fill === 's1' ? '66' : ''), borderColor: () => color(fill), borderWidth: 1, borderSkipped: false, barThickness: thickness, grouped: false, minBarLength: 2});
   const one = {id: 'one', beforeDatasetsDraw: ({ctx, chartArea, scales}) => {
     const x = scales.x.getPixelForValue(1);
@@ -126,7 +135,7 @@ function drawEffects() {
   chart('effect', {
     type: 'bar',
     data: {labels: names, datasets: [{type: 'line', label: 'median', data: shown.map((effect, i) => ({x: effect.median, y: names[i]})), showLine: false, pointStyle: 'rectRot', pointRadius: 6, backgroundColor: () => color('text'), borderColor: () => color('back')}, bar('first to third quartile', 'low', 'high', 12, 's1'), bar('minimum to maximum', 'least', 'most', 2, 'dim')]},
-    options: {indexAxis: 'y', maintainAspectRatio: false, scales: {x: {title: {display: true, text: kMeasures[measure] + ', ratio to the defaults'}, grace: '5%'}, y: {ticks: {autoSkip: false}}}, plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: item => { const e = shown[item.dataIndex]; return `median ${e.median.toFixed(3)}, ${e.least.toFixed(3)} to ${e.most.toFixed(3)}; ${e.n} kernels`; }}}}},
+    options: {indexAxis: 'y', maintainAspectRatio: false, scales: {x: {title: {display: true, text: kMeasures[measure] + ', ratio to the defaults'}, grace: '5%'}, y: {ticks: {autoSkip: false, callback: (value, i) => linesOf(names[i])}}}, plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: item => { const e = shown[item.dataIndex]; return `median ${e.median.toFixed(3)}, ${e.least.toFixed(3)} to ${e.most.toFixed(3)}; ${e.n} kernels`; }}}}},
     plugins: [one]
   });
 }
@@ -162,9 +171,10 @@ function drawResults() {
 function showPlan() {
   const plan = byId('plan').value;
   sweep.rows = sweep.all.filter(row => row.plan === plan);
-  const jobs = new Set(sweep.rows.map(row => JSON.stringify([row.assembler, row.ptx, row.launch, row.chip, row.options, row.knobs, row.disabled, row.swapped])));
+  // A job has a row for each function.
+  const jobs = new Map(sweep.rows.map(row => [JSON.stringify([row.assembler, row.ptx, row.launch, row.chip, row.options, row.knobs, row.disabled, row.swapped]), row.state]));
   const states = new Map();
-  for (const row of sweep.rows) states.set(row.state, (states.get(row.state) || 0) + 1);
+  for (const state of jobs.values()) states.set(state, (states.get(state) || 0) + 1);
   const kernels = new Set(sweep.rows.map(row => row.ptx + ' ' + row.launch));
   byId('figures').replaceChildren(...[['kernels', kernels.size], ['chips', new Set(sweep.rows.map(row => row.chip)).size], ['jobs', jobs.size], ...states].map(([name, value]) => el('div', {}, el('dt', {}, name), el('dd', {}, count(value)))));
   const isThere = name => sweep.rows.some(row => row[name] !== null && row[name] !== 0);
