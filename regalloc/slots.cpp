@@ -214,20 +214,35 @@ class Placer::Pass {
   Placement placement_;
 };
 
+namespace {
+
+/// Calls f(where, slots) for what is fixed in a budget: registers that are lost around calls, and those above a limit.
+template <typename F> void forEachFixed(const SlotBudget& budget, F&& f) {
+  const auto lostBy = [&](Convention convention) {
+    SlotSet lost;
+    for (std::uint32_t r = 0; r < budget.limit; ++r)
+      if (!survivesCall(convention, budget.file, r)) lost.set(r);
+    return lost;
+  };
+  const CallPoints& calls = budget.calls;
+  if (!calls.system.empty()) f(calls.system, lostBy(Convention::System));
+  if (!calls.function.empty()) f(calls.function, lostBy(Convention::Function));
+  if (!calls.pointer.empty()) f(calls.pointer, lostBy(Convention::Pointer));
+  if (budget.file == isa::File::R && kScratchAtEntry < budget.limit)
+    for (const Range* range : {&calls.entry, &calls.function, &calls.pointer})
+      f(*range, SlotSet::between(kScratchAtEntry, kScratchAtEntry + 1));
+  for (const PointLimit& fewer : budget.limits)
+    f(fewer.where, SlotSet::between(fewer.limit, budget.limit));
+}
+
+} // namespace
+
 std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
   std::vector<SlotOccupancy> slots(budget.limit);
-  for (std::uint32_t r = 0; r < budget.limit; ++r) {
-    if (!survivesCall(Convention::System, budget.file, r)) slots[r].occupy(budget.calls.system);
-    if (!survivesCall(Convention::Function, budget.file, r)) slots[r].occupy(budget.calls.function);
-    if (!survivesCall(Convention::Pointer, budget.file, r)) slots[r].occupy(budget.calls.pointer);
-    if (budget.file == isa::File::R && r == kScratchAtEntry) {
-      slots[r].occupy(budget.calls.entry);
-      slots[r].occupy(budget.calls.function);
-      slots[r].occupy(budget.calls.pointer);
-    }
-    for (const PointLimit& fewer : budget.limits)
-      if (r >= fewer.limit) slots[r].occupy(fewer.where);
-  }
+  forEachFixed(budget, [&](const Range& where, const SlotSet& taken) {
+    for (std::size_t r = taken.from(0); r != SlotSet::kMost; r = taken.from(r + 1))
+      slots[r].occupy(where);
+  });
   return slots;
 }
 
@@ -238,31 +253,14 @@ TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs) {
   };
   for (const Web& web : webs.all)
     std::ranges::for_each(web.components, reach);
-  const CallPoints& calls = budget.calls;
-  for (const Range* range : {&calls.system, &calls.function, &calls.pointer, &calls.entry})
-    reach(*range);
-  for (const PointLimit& fewer : budget.limits)
-    reach(fewer.where);
+  forEachFixed(budget, [&](const Range& where, const SlotSet&) { reach(where); });
 
   TakenSlots taken(budget.limit, points);
   SlotSet reserved;
   for (std::uint32_t r = 0; r < std::min<std::size_t>(budget.reserved.size(), budget.limit); ++r)
     if (budget.reserved[r]) reserved.set(r);
   taken.occupyEverywhere(reserved);
-  const auto lostBy = [&](Convention convention) {
-    SlotSet lost;
-    for (std::uint32_t r = 0; r < budget.limit; ++r)
-      if (!survivesCall(convention, budget.file, r)) lost.set(r);
-    return lost;
-  };
-  if (!calls.system.empty()) taken.occupy(calls.system, lostBy(Convention::System));
-  if (!calls.function.empty()) taken.occupy(calls.function, lostBy(Convention::Function));
-  if (!calls.pointer.empty()) taken.occupy(calls.pointer, lostBy(Convention::Pointer));
-  if (budget.file == isa::File::R && kScratchAtEntry < budget.limit)
-    for (const Range* range : {&calls.entry, &calls.function, &calls.pointer})
-      taken.occupy(*range, kScratchAtEntry);
-  for (const PointLimit& fewer : budget.limits)
-    taken.occupy(fewer.where, SlotSet::between(fewer.limit, budget.limit));
+  forEachFixed(budget, [&](const Range& where, const SlotSet& slots) { taken.occupy(where, slots); });
   return taken;
 }
 

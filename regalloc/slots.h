@@ -85,7 +85,7 @@ struct SlotBudget {
 
 /// The registers of a budget with fixed occupancy: around calls, and where the limit is lower.
 std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget);
-/// The same as a tree, with room for the webs.
+/// The same by point, with room for the webs, and the reserved registers, too.
 TakenSlots fixedTaken(const SlotBudget& budget, const Webs& webs);
 /// The slots in which the whole web is free.
 SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& web);
