@@ -10,7 +10,11 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
 #include <filesystem>
+#include <link.h>
 
 namespace orias::lab {
 
@@ -27,6 +31,33 @@ void append(std::string& to, const std::vector<std::string>& parts) {
   to += fmt::format("[{}]", parts.size());
   for (const std::string& part : parts)
     append(to, part);
+}
+
+/// The linker's build ID of this program, which is a hash of its contents; empty if it was linked without.
+std::string buildId() {
+  std::string id;
+  const auto visit = [](dl_phdr_info* object, std::size_t, void* result) {
+    for (unsigned i = 0; i < object->dlpi_phnum; ++i) {
+      const auto& segment = object->dlpi_phdr[i];
+      if (segment.p_type != PT_NOTE) continue;
+      const char* note = reinterpret_cast<const char*>(object->dlpi_addr + segment.p_vaddr);
+      const char* const end = note + segment.p_memsz;
+      const std::size_t alignment = segment.p_align == 8 ? 8 : 4;
+      const auto padded = [&](std::size_t size) { return (size + alignment - 1) / alignment * alignment; };
+      while (note + sizeof(ElfW(Nhdr)) <= end) {
+        ElfW(Nhdr) header;
+        std::memcpy(&header, note, sizeof header);
+        const char* const name = note + sizeof header;
+        const char* const text = name + padded(header.n_namesz);
+        if (header.n_type == NT_GNU_BUILD_ID && std::string_view(name, header.n_namesz) == std::string_view("GNU", 4))
+          static_cast<std::string*>(result)->assign(text, header.n_descsz);
+        note = text + padded(header.n_descsz);
+      }
+    }
+    return 1; // the program is the first object
+  };
+  dl_iterate_phdr(visit, &id);
+  return id;
 }
 
 } // namespace
@@ -97,11 +128,16 @@ std::string commandOf(const Job& job) {
   return command + fmt::format(" '{}'", job.ptxFile);
 }
 
-std::string versionOfPrograms() {
-  std::string all;
-  append(all, tools::readWholeFile("/proc/self/exe"));
-  append(all, engines::ptxasVersion());
+std::string versionOf(Assembler assembler) {
+  std::string all = buildId();
+  if (all.empty()) all = tools::readWholeFile("/proc/self/exe");
+  if (assembler == Assembler::Ptxas) append(all, engines::ptxasVersion());
   return hashOf(all);
+}
+
+Versions::Versions(std::span<const Job> jobs) : orias(versionOf(Assembler::Orias)) {
+  const bool needsPtxas = std::ranges::find(jobs, Assembler::Ptxas, &Job::assembler) != jobs.end();
+  if (needsPtxas) ptxas = versionOf(Assembler::Ptxas);
 }
 
 } // namespace orias::lab

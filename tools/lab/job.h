@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,7 +48,17 @@ std::string hashOf(std::string_view bytes);
 /// The command line that repeats the compilation: "orias -arch=sm_90 -O3 --knob … kernel.ptx".
 std::string commandOf(const Job& job);
 
-/// A hash of the programs that do the jobs: this one, and ptxas where it is installed.
-std::string versionOfPrograms();
+/// Identifies the programs that do the jobs of an assembler: this one (by the build ID of its file, or a hash of the
+/// file if it has none), for Assembler::Ptxas also the ptxas that is installed.
+std::string versionOf(Assembler assembler);
+
+/// versionOf() of the assemblers that a list of jobs needs, found once.
+struct Versions {
+  explicit Versions(std::span<const Job> jobs);
+  const std::string& of(const Job& job) const { return job.assembler == Assembler::Ptxas ? ptxas : orias; }
+
+  std::string orias;
+  std::string ptxas; ///< empty if no job needs it
+};
 
 } // namespace orias::lab

@@ -18,10 +18,13 @@ using nlohmann::json;
 
 namespace {
 
-constexpr unsigned kKilobytesOfParent = 256 * 1024; ///< for the process that watches the job
+constexpr unsigned kMegabytesOfParent = 256; ///< for the process that watches the job
+constexpr std::size_t kMostTasks = 1000;     ///< of a job array: Slurm takes 1,000 unless MaxArraySize says otherwise
 
-/// The job array takes its line of `list` by number; Slurm's own limits are a little above ours, which leave a result.
+/// Each task of the job array does a share of the lines of `list`; Slurm's own limits are a little above ours, which
+/// leave a result.
 std::string slurmScript(const Plan& plan, const std::string& program, std::size_t jobs) {
+  const std::size_t tasks = std::min(jobs, kMostTasks), most = (jobs + tasks - 1) / tasks;
   return fmt::format(R"sh(#!/bin/sh
 #SBATCH --job-name={0}
 #SBATCH --array=0-{1}
@@ -30,11 +33,12 @@ std::string slurmScript(const Plan& plan, const std::string& program, std::size_
 #SBATCH --time={3}
 #SBATCH --output=/dev/null
 #SBATCH --requeue
-id=$(sed -n "$((SLURM_ARRAY_TASK_ID + 1))p" list)
-exec '{4}' do-job "jobs/$id.json" -o "results/$id.json"
+awk -v task="$SLURM_ARRAY_TASK_ID" 'NR % {5} == task' list | while read -r id; do
+  '{4}' do-job "jobs/$id.json" -o "results/$id.json" </dev/null
+done
 )sh",
-                     plan.name, jobs - 1, plan.limits.megabytes + kKilobytesOfParent / 1024,
-                     plan.limits.seconds / 60 + 2, program);
+                     plan.name, tasks - 1, plan.limits.megabytes + kMegabytesOfParent,
+                     most * plan.limits.seconds / 60 + 2, program, tasks);
 }
 
 std::string submitScript(const std::string& program) {
@@ -70,18 +74,20 @@ std::size_t writeJobFiles(const Plan& plan, const std::string& folder, Engine en
   const fs::path root(folder);
   fs::create_directories(root / "jobs");
   fs::create_directories(root / "results");
-  const std::string version = versionOfPrograms();
+  const std::vector<Job> expanded = expand(plan);
+  const Versions versions(expanded);
   std::vector<std::string> ids;
   std::set<std::string> seen;
-  for (Job job : expand(plan)) {
+  for (Job job : expanded) {
     job.ptxFile = fs::absolute(job.ptxFile).lexically_normal().string();
     if (!job.launchFile.empty()) job.launchFile = fs::absolute(job.launchFile).lexically_normal().string();
-    std::string id = jobId(job, version);
+    std::string id = jobId(job, versions.of(job));
     if (!seen.insert(id).second) continue;
     tools::writeWholeFile(fileOf(root, "jobs", id), writeJob(job));
     ids.push_back(std::move(id));
   }
-  const json file = {{"plan", plan.name}, {"version", version}, {"jobs", ids}};
+  const json file = {
+      {"plan", plan.name}, {"versions", {{"orias", versions.orias}, {"ptxas", versions.ptxas}}}, {"jobs", ids}};
   tools::writeWholeFile((root / "plan.json").string(), file.dump(1));
   if (engine == Engine::Ninja) {
     tools::writeWholeFile((root / "build.ninja").string(), ninjaFile(program, ids));
@@ -104,16 +110,15 @@ void doJobFile(const std::string& program, const std::string& jobFile, const std
   JobProcesses processes(program, 1);
   processes.start(0, job, keep);
   processes.finish(keep);
-  const json file = {{"version", versionOfPrograms()}, {"result", json::parse(writeMeasurement(result))}};
+  const json file = {{"version", versionOf(job.assembler)}, {"result", json::parse(writeMeasurement(result))}};
   tools::writeWholeFile(resultFile, file.dump());
 }
 
 Merged mergeResults(const std::string& folder, Store& store) {
   const fs::path root(folder);
   const json plan = json::parse(tools::readWholeFile((root / "plan.json").string()), nullptr, false);
-  if (plan.is_discarded() || !plan.is_object() || !plan.contains("jobs") || !plan.contains("version"))
+  if (plan.is_discarded() || !plan.is_object() || !plan.contains("jobs") || !plan.contains("versions"))
     throw Error(fmt::format("'{}' has no plan of jobs", folder));
-  const std::string version = plan.at("version");
   const auto ids = plan.at("jobs").get<std::vector<std::string>>();
   Merged merged;
   for (const std::string& id : ids) {
@@ -127,13 +132,14 @@ Merged mergeResults(const std::string& folder, Store& store) {
       continue;
     }
     const json file = json::parse(tools::readWholeFile(path), nullptr, false);
+    const Job job = parseJob(tools::readWholeFile(fileOf(root, "jobs", id)));
+    const std::string version = plan.at("versions").at(std::string(assemblerName(job.assembler)));
     if (file.is_discarded() || !file.contains("version") || !file.contains("result")) {
       merged.missing.push_back(id + ": not readable");
     } else if (file.at("version") != version) {
       merged.missing.push_back(id + ": of other programs");
     } else {
-      store.add(id, parseJob(tools::readWholeFile(fileOf(root, "jobs", id))), version,
-                parseMeasurement(file.at("result").dump()));
+      store.add(id, job, version, parseMeasurement(file.at("result").dump()));
       ++merged.added;
     }
   }

@@ -34,14 +34,14 @@ void keepFailure(const fs::path& folder, const Job& job, const Measurement& foun
 SweepProgress sweep(const Plan& plan, Store& store, const SweepOptions& options) {
   using Clock = std::chrono::steady_clock;
   const std::vector<Job> jobs = expand(plan);
-  const std::string version = versionOfPrograms();
+  const Versions versions(jobs);
   std::vector<std::string> ids;
   std::map<std::string, std::size_t> waiting; // the first job of each id that has no result
   SweepProgress progress;
   progress.all = jobs.size();
   std::vector<std::size_t> jobsOf(jobs.size(), 0); // how many jobs have the result of this one
   for (std::size_t i = 0; i < jobs.size(); ++i) {
-    ids.push_back(jobId(jobs[i], version));
+    ids.push_back(jobId(jobs[i], versions.of(jobs[i])));
     if (const auto known = store.find(ids[i])) {
       ++progress.done;
       progress.failed += known->state != State::Done;
@@ -61,7 +61,7 @@ SweepProgress sweep(const Plan& plan, Store& store, const SweepOptions& options)
   };
   tell();
   const JobProcesses::Done done = [&](std::size_t i, const Measurement& found) {
-    store.add(ids[i], jobs[i], version, found);
+    store.add(ids[i], jobs[i], versions.of(jobs[i]), found);
     progress.done += jobsOf[i];
     if (found.state != State::Done) {
       progress.failed += jobsOf[i];

@@ -60,8 +60,8 @@ std::string optionName(const std::string& option) {
 class Tuner {
  public:
   Tuner(const TuneOptions& options, Store& store)
-      : options_(options), store_(store), version_(versionOfPrograms()), processes_(options.program, options.atOnce),
-        random_(options.seed), start_(Clock::now()) {
+      : options_(options), store_(store), version_(versionOf(Assembler::Orias)),
+        processes_(options.program, options.atOnce), random_(options.seed), start_(Clock::now()) {
     for (const phases::KnobInfo& knob : phases::allKnobs()) {
       const bool isNamed = std::ranges::find(options.knobs, knob.name) != options.knobs.end();
       const bool isSearched = options.knobs.empty() && phases::useOf(knob) == phases::KnobUse::Tuning;

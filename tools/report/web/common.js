@@ -37,8 +37,11 @@ async function unpack(id) {
   return JSON.parse(await new Response(stream).text());
 }
 
+// Number.toLocaleString() makes a new one for each call, which takes most of the time of a page with many numbers.
+const kNumberFormat = new Intl.NumberFormat('en-US', {maximumFractionDigits: 2});
+
 function count(number) {
-  return Number(number).toLocaleString('en-US', {maximumFractionDigits: 2});
+  return kNumberFormat.format(number);
 }
 
 /// Few characters: 1234567 -> 1.23M

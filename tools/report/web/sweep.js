@@ -64,9 +64,20 @@ class Table {
 
   setRows(rows) {
     this.rows = rows;
-    // As wide as the widest cell, within reason.
-    for (const column of this.columns) column.width = Math.min(rows.reduce((most, row) => Math.max(most, this.textOf(column, row).length), (column.title || column.name).length + 2), column.name === 'setting' ? 110 : 44) + 2;
+    for (const column of this.columns) column.width = Math.min(Math.max((column.title || column.name).length + 2, this.widest(column)), column.name === 'setting' ? 110 : 44) + 2;
     this.sort();
+  }
+
+  /// The most characters of a cell of a column; of numbers only the largest is formatted.
+  widest({name, isNumber, digits}) {
+    if (!isNumber) return this.rows.reduce((most, row) => Math.max(most, (row[name] || '').length), 0);
+    let largest = 0, isFraction = false;
+    for (const {[name]: value} of this.rows) {
+      if (typeof value !== 'number') continue;
+      largest = Math.max(largest, Math.abs(value));
+      isFraction = isFraction || !Number.isInteger(value);
+    }
+    return count(Math.floor(largest)).length + (digits ? digits + 1 : isFraction ? 3 : 0);
   }
 
   sort() {
@@ -120,7 +131,7 @@ function drawEffects() {
   if (!shown.length) return;
   const names = shown.map(effect => effect.setting), mostLines = Math.max(...names.map(name => linesOf(name).length));
   byId('effect-box').style.height = Math.max(shown.length * (10 + 14 * mostLines) + 90, 160) + 'px';
-  const bar = (label, low, high, thickness, fill) => ({type: 'bar', label, pointStyle: thickness > 4 ? 'rect' : 'line', data: shown.map(effect => [effect[low], effect[high]]), backgroundColor: () => color(fill) + (fill === 's1' ? '66' : ''), borderColor: () => color(fill), borderWidth: 1, borderSkipped: false, barThickness: thickness, grouped: false, minBarLength: 2});
+  const bar = (label, low, high, thickness, fill) => ({type: 'bar', label, pointStyle: thickness > 4 ? 'rect' : 'line', data: shown.map(effect => [effect[low], effect[high]]), backgroundColor: color(fill) + (fill === 's1' ? '66' : ''), borderColor: color(fill), borderWidth: 1, borderSkipped: false, barThickness: thickness, grouped: false, minBarLength: 2});
   const one = {id: 'one', beforeDatasetsDraw: ({ctx, chartArea, scales}) => {
     const x = scales.x.getPixelForValue(1);
     ctx.save();
@@ -134,7 +145,7 @@ function drawEffects() {
   }};
   chart('effect', {
     type: 'bar',
-    data: {labels: names, datasets: [{type: 'line', label: 'median', data: shown.map((effect, i) => ({x: effect.median, y: names[i]})), showLine: false, pointStyle: 'rectRot', pointRadius: 6, backgroundColor: () => color('text'), borderColor: () => color('back')}, bar('first to third quartile', 'low', 'high', 12, 's1'), bar('minimum to maximum', 'least', 'most', 2, 'dim')]},
+    data: {labels: names, datasets: [{type: 'line', label: 'median', data: shown.map((effect, i) => ({x: effect.median, y: names[i]})), showLine: false, pointStyle: 'rectRot', pointRadius: 6, backgroundColor: color('text'), borderColor: color('back')}, bar('first to third quartile', 'low', 'high', 12, 's1'), bar('minimum to maximum', 'least', 'most', 2, 'dim')]},
     options: {indexAxis: 'y', maintainAspectRatio: false, scales: {x: {title: {display: true, text: kMeasures[measure] + ', ratio to the defaults'}, grace: '5%'}, y: {ticks: {autoSkip: false, callback: (value, i) => linesOf(names[i])}}}, plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: item => { const e = shown[item.dataIndex]; return `median ${e.median.toFixed(3)}, ${e.least.toFixed(3)} to ${e.most.toFixed(3)}; ${e.n} kernels`; }}}}},
     plugins: [one]
   });
@@ -146,15 +157,23 @@ function drawScatter() {
   for (const row of sweep.rows) {
     if (row.state !== 'done' || row[x] === null || row[y] === null) continue;
     const key = String(row[by] || (by === 'setting' ? 'defaults' : 'none'));
-    groups.set(key, [...(groups.get(key) || []), {x: row[x], y: row[y], row}]);
+    if (!groups.has(key)) groups.set(key, []);
+    groups.get(key).push({x: row[x], y: row[y], row});
   }
   chart('scatter', {
     type: 'scatter',
-    data: {datasets: [...groups].map(([label, data], i) => ({label, data, pointStyle: kShapes[i % kShapes.length], pointRadius: 5, borderWidth: 1.5, borderColor: () => color(kColors[i % kColors.length]), backgroundColor: () => color(kColors[i % kColors.length]) + '55'}))},
-    options: {maintainAspectRatio: false, scales: {x: {type, grace: '4%', title: {display: true, text: kMeasures[x]}}, y: {type, grace: '4%', title: {display: true, text: kMeasures[y]}}},
+    data: {datasets: [...groups].map(([label, data], i) => ({label, data, pointStyle: kShapes[i % kShapes.length], pointRadius: 5, borderWidth: 1.5, borderColor: color(kColors[i % kColors.length]), backgroundColor: color(kColors[i % kColors.length]) + '55'}))},
+    options: {maintainAspectRatio: false, parsing: false, scales: {x: {type, grace: '4%', title: {display: true, text: kMeasures[x]}}, y: {type, grace: '4%', title: {display: true, text: kMeasures[y]}}},
       onClick: (event, items, chart) => items.length && showResult(chart.data.datasets[items[0].datasetIndex].data[items[0].index].row),
       plugins: {legend: {labels: {usePointStyle: true}}, tooltip: {callbacks: {label: item => `${item.raw.row.function} ${item.raw.row.setting || item.raw.row.assembler}: ${count(item.raw.x)}, ${count(item.raw.y)}`}}}}
   });
+}
+
+/// Colors are in the charts: another theme draws them anew.
+function drawCharts() {
+  if (!sweep.rows) return;
+  drawEffects();
+  drawScatter();
 }
 
 function showResult(row) {
@@ -183,8 +202,7 @@ function showPlan() {
   options(byId('scatter-x'), measures, 'registers');
   options(byId('scatter-y'), measures, 'cycles' in measures ? 'cycles' : 'instructions');
   options(byId('scatter-by'), {assembler: 'assembler', chip: 'chip', options: 'options', setting: 'setting', function: 'kernel'}, new Set(sweep.rows.map(row => row.assembler)).size > 1 ? 'assembler' : 'function');
-  drawEffects();
-  drawScatter();
+  drawCharts();
   drawResults();
 }
 
@@ -205,7 +223,7 @@ function showPlan() {
   byId('effect-measure').addEventListener('change', drawEffects);
   for (const name of ['scatter-x', 'scatter-y', 'scatter-by', 'scatter-log']) byId(name).addEventListener('change', drawScatter);
   byId('filter').addEventListener('input', drawResults);
-  const toggleTheme = setUpTheme(() => Object.values(sweep.charts || {}).forEach(chart => chart.update()));
+  const toggleTheme = setUpTheme(drawCharts);
   byId('help-button').addEventListener('click', () => byId('help').showModal());
   document.addEventListener('keydown', event => {
     if (event.ctrlKey || event.altKey || event.metaKey || byId('help').open || event.target.matches('input:not([type="checkbox"]), select')) return;
