@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # debian.sh BUILD [WHEEL]: installs what was built on a bare Debian 12, and uses it there. As root, with debootstrap and the network.
-# BUILD is a build of the tree; the .deb is made of it. WHEEL: a wheel of tools/python, after auditwheel.
+# BUILD is a build of the tree; the .deb is made of it. WHEEL: a wheel of tools/python, after auditwheel; with it, Triton and numba-cuda of
+# PyPI are installed, too (1 GB), and assemble with orias. DEBIAN_MIRROR names the archive: the sources of this machine are not asked.
 set -euo pipefail
 build=$(realpath "$1") wheel=${2:+$(realpath "$2")}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,7 +20,10 @@ mount -t proc proc "$root/proc"
 mkdir "$root/test"
 cp "$work"/deb/*.deb "$root/test/"
 cp -r "$here/consumer" "$here/../../examples" "$root/test/"
-[ -z "$wheel" ] || cp "$wheel" "$root/test/"
+if [ -n "$wheel" ]; then
+  cp "$wheel" "$here/compilers.py" "$root/test/"
+  cp "${PIP_CERT:-/etc/ssl/certs/ca-certificates.crt}" "$root/test/certificates.crt"
+fi
 
 cat >"$root/test/inside.sh" <<'EOF'
 set -euo pipefail
@@ -43,8 +47,12 @@ if ls ./*.whl >/dev/null 2>&1; then
   venv/bin/python -c 'import orias; print("Python:", orias.assemble(open("examples/saxpy.ptx").read()).functions[0])'
   venv/bin/python -c 'import orias; print("Python:", orias.run("examples/saxpy.json").cycles, "cycles")'
   venv/bin/orias --version | tail -1
+  apt-get install -y -qq --no-install-recommends gcc libc6-dev >/dev/null # for Triton's driver
+  PIP_CERT=/test/certificates.crt venv/bin/pip install --quiet --disable-pip-version-check triton 'numba-cuda[cu13]'
+  venv/bin/python compilers.py -v
 fi
 EOF
 env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 ${http_proxy:+http_proxy="$http_proxy"} \
+  ${https_proxy:+https_proxy="$https_proxy"} ${PIP_INDEX_URL:+PIP_INDEX_URL="$PIP_INDEX_URL"} \
   chroot "$root" bash /test/inside.sh
 echo "a bare Debian 12 can use it"
