@@ -15,10 +15,11 @@ import subprocess
 import sys
 import tempfile
 
+import marked_page
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "peers"))
 import tools  # noqa: E402
 
-BEGIN, END = "<!-- levels: begin -->", "<!-- levels: end -->"
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 OFF = ["do-remat=0", "remat-iv=0", "simplify-live-out=0", "nv-remat-block=0", "remat-for-occ=1000"]
 LEVELS = {
@@ -136,8 +137,7 @@ def main():
                     text += f"| {limit} | {'; '.join(levels)} | {' | '.join(figure[:4])} |\n"
     print(text)
     if options.markdown:
-        before, _, rest = options.markdown.read_text().partition(BEGIN)
-        options.markdown.write_text(f"{before}{BEGIN}{text}{END}{rest.partition(END)[2]}")
+        marked_page.replace(options.markdown, "levels", text)
     return 0
 
 

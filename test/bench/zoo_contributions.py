@@ -19,6 +19,7 @@ import sys
 import tempfile
 
 import dynamic
+import marked_page
 
 sys.path.insert(0, str(dynamic.HERE.parent / "peers"))
 import real_kernels  # noqa: E402
@@ -26,7 +27,6 @@ import real_kernels  # noqa: E402
 LEVEL = "-O3"
 TOGETHER = {"all GeneralOptimize": ("13", "29", "37", "46", "58", "65"), "both schedulers": ("97", "110"),
             "rematerialization": ("54", "69", "69b", "69c", "69d"), "dead code": ("10", "16", "33", "61", "84")}
-BEGIN, END = "<!-- zoo: begin -->", "<!-- zoo: end -->"
 SECONDS = 60
 
 
@@ -156,8 +156,7 @@ def main():
     table = f"{len(measured)} files of {', '.join(sorted({f.parent.name for f in files}))}.\n\n" + "\n".join(rows) + "\n"
     print(table)
     if options.markdown:
-        before, _, rest = options.markdown.read_text().partition(BEGIN)
-        options.markdown.write_text(f"{before}{BEGIN}\n{table}{END}{rest.partition(END)[2]}")
+        marked_page.replace(options.markdown, "zoo", "\n" + table)
     return 0
 
 
