@@ -1,5 +1,7 @@
 #include "ori/analysis/liveness.h"
 
+#include "ori/analysis/live_step.h"
+
 #include "ori/analysis/guarded_defs.h"
 
 #include <algorithm>
@@ -186,43 +188,7 @@ class Liveness::Solver {
     const std::size_t begin = summaries_.size(), firstEvent = events_.size();
     ElectedDefs elected;
     for (const Instr& instr : *cfg_.function().block(id)) {
-      if (isUpdate_ && !namesSelected_[instr.id]) {
-        guards.define(instr);
-        elected.step(instr);
-        continue;
-      }
-      const GuardValue guard = instr.isGuarded() ? guards.of(instr) : 0;
-      if (!isPhi(instr))
-        for (const Operand& operand : instr.refs())
-          if (!operand.isDef) {
-            const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
-            components_.forEach(operand, [&](CompId comp) {
-              if (!isOfInterest(comp)) return;
-              Summary& s = summary(comp, id, begin);
-              if (slots_[comp].isWatched)
-                events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
-              else if (!s.kills)
-                s.usedFirst = true;
-            });
-          }
-      for (const Operand& operand : instr.ops())
-        if (operand.isDef) {
-          const bool endsOldValue = guard == 0 || elected.alwaysExecutes(instr, operand) ||
-                                    leavesRestUndefined(cfg_.function(), instr, operand);
-          components_.forEach(operand, [&](CompId comp) {
-            if (!isOfInterest(comp)) return;
-            Summary& s = summary(comp, id, begin);
-            if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
-            if (guard != 0 || slots_[comp].isWatched) {
-              slots_[comp].isWatched = true;
-              events_.push_back(
-                  {comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
-            } else {
-              s.kills = true;
-            }
-            s.defines = true;
-          });
-        }
+      if (!isUpdate_ || namesSelected_[instr.id]) gatherInstr(instr, id, begin, guards, elected);
       guards.define(instr);
       elected.step(instr);
     }
@@ -234,6 +200,42 @@ class Liveness::Solver {
                                        [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto use = uses.first; use != uses.second; ++use)
       summary(use->second, id, begin).usedByPhi = true;
+  }
+
+  /// The reads and writes of an instruction of a block whose summaries start at `begin`.
+  void gatherInstr(const Instr& instr, BlockId id, std::size_t begin, GuardValues& guards, const ElectedDefs& elected) {
+    const GuardValue guard = instr.isGuarded() ? guards.of(instr) : 0;
+    if (!isPhi(instr))
+      for (const Operand& operand : instr.refs())
+        if (!operand.isDef) {
+          const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
+          components_.forEach(operand, [&](CompId comp) {
+            if (!isOfInterest(comp)) return;
+            Summary& s = summary(comp, id, begin);
+            if (slots_[comp].isWatched)
+              events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
+            else if (!s.kills)
+              s.usedFirst = true;
+          });
+        }
+    for (const Operand& operand : instr.ops())
+      if (operand.isDef) {
+        const bool endsOldValue = guard == 0 || elected.alwaysExecutes(instr, operand) ||
+                                  leavesRestUndefined(cfg_.function(), instr, operand);
+        components_.forEach(operand, [&](CompId comp) {
+          if (!isOfInterest(comp)) return;
+          Summary& s = summary(comp, id, begin);
+          if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
+          if (guard != 0 || slots_[comp].isWatched) {
+            slots_[comp].isWatched = true;
+            events_.push_back(
+                {comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
+          } else {
+            s.kills = true;
+          }
+          s.defines = true;
+        });
+      }
   }
 
   /// What the events of one block say of the components that are written under guards in it.
@@ -485,21 +487,9 @@ void LiveCursor::enter(const Block& block) {
 
 void LiveCursor::step() {
   const Instr& instr = *at_;
-  const Components& components = liveness_.components();
-  const bool isGuarded = instr.isGuarded();
-  ended_.clear();
-  for (const Operand& operand : instr.ops())
-    if (operand.isDef)
-      components.forEach(operand, [&](CompId comp) {
-        // A result that nobody reads needs a register all the same. Under a guard, what is live behind is live before.
-        if (!isGuarded || !isLive(comp) || liveness_.startsLife(instr, comp)) ended_.push_back(comp);
-        add(comp);
-      });
-  for (CompId comp : ended_)
-    remove(comp);
-  if (!isPhi(instr))
-    for (const Operand& operand : instr.refs())
-      if (!operand.isDef) components.forEach(operand, [&](CompId comp) { add(comp); });
+  stepUpwards(
+      liveness_, instr, ended_, [&](CompId comp) { return isLive(comp); }, [&](CompId comp) { add(comp); },
+      [&](CompId comp) { remove(comp); });
   at_ = instr.prev;
 }
 

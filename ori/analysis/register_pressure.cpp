@@ -1,6 +1,7 @@
 #include "ori/analysis/register_pressure.h"
 
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/live_step.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -17,11 +18,11 @@ template <typename T> void sortUnique(std::vector<T>& values) {
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
 
-/// Counts the live components of blocks, from their ends upwards. As LiveCursor does, but it does not list them.
+/// Counts the live components of blocks, from their ends upwards. Unlike LiveCursor it keeps no list of them, which
+/// takes time.
 class LiveCounter {
  public:
-  explicit LiveCounter(const Liveness& liveness)
-      : liveness_(liveness), components_(liveness.components()), isLive_(components_.count()) {}
+  explicit LiveCounter(const Liveness& liveness) : liveness_(liveness), isLive_(liveness.components().count()) {}
 
   void enter(const Block& block) {
     for (const CompId comp : seen_)
@@ -31,40 +32,31 @@ class LiveCounter {
     liveness_.liveOut(block.id).forEach([&](CompId comp) { add(comp); });
   }
   void step(const Instr& instr) {
-    dead_.clear();
-    for (const Operand& operand : instr.ops())
-      if (operand.isDef) components_.forEach(operand, [&](CompId comp) { define(instr, comp); });
-    // All results have their registers at once, those that nobody reads, too.
-    for (const CompId comp : dead_) {
-      isLive_[comp] = 0;
-      --countOf(comp);
-    }
-    if (instr.op == Op::PHI) return;
-    for (const Operand& operand : instr.refs())
-      if (!operand.isDef) components_.forEach(operand, [&](CompId comp) { add(comp); });
+    stepUpwards(
+        liveness_, instr, ended_, [&](CompId comp) { return isLive_[comp] != 0; }, [&](CompId comp) { add(comp); },
+        [&](CompId comp) { remove(comp); });
   }
   const FileCounts& counts() const { return counts_; }
   const FileCounts& maximum() const { return maximum_; }
 
  private:
-  unsigned& countOf(CompId comp) { return counts_[static_cast<unsigned>(components_.file(comp))]; }
+  unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
   void add(CompId comp) {
     if (isLive_[comp] != 0) return;
     isLive_[comp] = 1;
     seen_.push_back(comp);
-    const auto file = static_cast<unsigned>(components_.file(comp));
+    const unsigned file = fileOf(comp);
     maximum_[file] = std::max(maximum_[file], ++counts_[file]);
   }
-  void define(const Instr& instr, CompId comp) {
-    // Under a guard, what is live behind is live before.
-    if (!instr.isGuarded() || isLive_[comp] == 0 || liveness_.startsLife(instr, comp)) dead_.push_back(comp);
-    add(comp);
+  void remove(CompId comp) {
+    if (isLive_[comp] == 0) return; // named twice
+    isLive_[comp] = 0;
+    --counts_[fileOf(comp)];
   }
 
   const Liveness& liveness_;
-  const Components& components_;
   std::vector<std::uint8_t> isLive_; // by component
-  std::vector<CompId> seen_, dead_;  // live at some point of the block; defined by the instruction at hand
+  std::vector<CompId> seen_, ended_; // live at some point of the block; defined by the instruction at hand
   FileCounts counts_{}, maximum_{};
 };
 
