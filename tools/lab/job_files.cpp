@@ -78,9 +78,7 @@ std::size_t writeJobFiles(const Plan& plan, const std::string& folder, Engine en
   const Versions versions(expanded);
   std::vector<std::string> ids;
   std::set<std::string> seen;
-  for (Job job : expanded) {
-    job.ptxFile = fs::absolute(job.ptxFile).lexically_normal().string();
-    if (!job.launchFile.empty()) job.launchFile = fs::absolute(job.launchFile).lexically_normal().string();
+  for (const Job& job : expanded) {
     std::string id = jobId(job, versions.of(job));
     if (!seen.insert(id).second) continue;
     tools::writeWholeFile(fileOf(root, "jobs", id), writeJob(job));
@@ -121,29 +119,31 @@ Merged mergeResults(const std::string& folder, Store& store) {
     throw Error(fmt::format("'{}' has no plan of jobs", folder));
   const auto ids = plan.at("jobs").get<std::vector<std::string>>();
   Merged merged;
-  for (const std::string& id : ids) {
-    if (store.find(id)) {
-      ++merged.known;
-      continue;
+  store.together([&] {
+    for (const std::string& id : ids) {
+      if (store.find(id)) {
+        ++merged.known;
+        continue;
+      }
+      const std::string path = fileOf(root, "results", id);
+      if (!fs::exists(path)) {
+        merged.missing.push_back(id);
+        continue;
+      }
+      const json file = json::parse(tools::readWholeFile(path), nullptr, false);
+      const Job job = parseJob(tools::readWholeFile(fileOf(root, "jobs", id)));
+      const std::string version = plan.at("versions").at(std::string(assemblerName(job.assembler)));
+      if (file.is_discarded() || !file.contains("version") || !file.contains("result")) {
+        merged.missing.push_back(id + ": not readable");
+      } else if (file.at("version") != version) {
+        merged.missing.push_back(id + ": of other programs");
+      } else {
+        store.add(id, job, version, parseMeasurement(file.at("result").dump()));
+        ++merged.added;
+      }
     }
-    const std::string path = fileOf(root, "results", id);
-    if (!fs::exists(path)) {
-      merged.missing.push_back(id);
-      continue;
-    }
-    const json file = json::parse(tools::readWholeFile(path), nullptr, false);
-    const Job job = parseJob(tools::readWholeFile(fileOf(root, "jobs", id)));
-    const std::string version = plan.at("versions").at(std::string(assemblerName(job.assembler)));
-    if (file.is_discarded() || !file.contains("version") || !file.contains("result")) {
-      merged.missing.push_back(id + ": not readable");
-    } else if (file.at("version") != version) {
-      merged.missing.push_back(id + ": of other programs");
-    } else {
-      store.add(id, job, version, parseMeasurement(file.at("result").dump()));
-      ++merged.added;
-    }
-  }
-  store.setPlan(plan.at("plan"), ids);
+    store.setPlan(plan.at("plan"), ids);
+  });
   return merged;
 }
 

@@ -66,16 +66,21 @@ std::string setting(const JsonNode& at, const std::string& name, const std::stri
   return name + "=" + value;
 }
 
+/// A file's one name, so that a sweep has the same table wherever its jobs run.
+std::string plainPath(const std::string& file) {
+  return fs::absolute(file).lexically_normal().string();
+}
+
 void readKernels(const JsonNode& node, const fs::path& folder, Plan& plan) {
   for (std::size_t i = 0; i < node.size(); ++i)
     for (const std::string& file : filesOf(node.item(i), folder)) {
       if (fs::path(file).extension() == ".ptx") {
-        plan.kernels.emplace_back(file, "");
+        plan.kernels.emplace_back(plainPath(file), "");
         continue;
       }
       const std::string program = launch::programPath(launch::readLaunchFile(file), file);
       if (fs::path(program).extension() != ".ptx") node.item(i).fail(fmt::format("'{}' launches no .ptx file", file));
-      plan.kernels.emplace_back(program, file);
+      plan.kernels.emplace_back(plainPath(program), plainPath(file));
     }
 }
 

@@ -27,7 +27,8 @@ enum class Search : std::uint8_t {
 /// describes the file.
 struct Plan {
   std::string name;
-  std::vector<std::pair<std::string, std::string>> kernels; ///< PTX file and launch file, which may be empty
+  /// PTX file, and launch file, which may be empty: absolute, without "..".
+  std::vector<std::pair<std::string, std::string>> kernels;
   std::vector<std::string> chips;
   std::vector<std::vector<std::string>> options;
   std::vector<std::vector<std::string>> settings; ///< of knobs, given as they are

@@ -208,9 +208,21 @@ std::optional<Measurement> Store::find(const std::string& id) {
   return found;
 }
 
-void Store::add(const std::string& id, const Job& job, std::string_view version, const Measurement& found) {
+void Store::together(const std::function<void()>& changes) {
+  const bool isNested = sqlite3_get_autocommit(database_) == 0;
+  if (isNested) return changes();
   execute("BEGIN IMMEDIATE");
   try {
+    changes();
+    execute("COMMIT");
+  } catch (...) {
+    sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
+    throw;
+  }
+}
+
+void Store::add(const std::string& id, const Job& job, std::string_view version, const Measurement& found) {
+  together([&] {
     Statement(database_, "DELETE FROM functions WHERE job = ?").bind(id).step();
     Statement row(database_, "INSERT OR REPLACE INTO jobs VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)");
     row.bind(id).bind(assemblerName(job.assembler)).bind(job.ptxFile).bind(job.launchFile).bind(job.chip);
@@ -231,16 +243,11 @@ void Store::add(const std::string& id, const Job& job, std::string_view version,
       job.assembler == Assembler::Orias ? each.bind(std::int64_t{f.spillBytes}) : each.bindNull();
       each.step();
     }
-    execute("COMMIT");
-  } catch (...) {
-    sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
+  });
 }
 
 void Store::setPlan(const std::string& plan, std::span<const std::string> ids) {
-  execute("BEGIN IMMEDIATE");
-  try {
+  together([&] {
     Statement(database_, "DELETE FROM plans WHERE plan = ?").bind(plan).step();
     for (std::size_t i = 0; i < ids.size(); ++i)
       Statement(database_, "INSERT INTO plans VALUES (?,?,?)")
@@ -248,11 +255,7 @@ void Store::setPlan(const std::string& plan, std::span<const std::string> ids) {
           .bind(static_cast<std::int64_t>(i))
           .bind(ids[i])
           .step();
-    execute("COMMIT");
-  } catch (...) {
-    sqlite3_exec(database_, "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
+  });
 }
 
 void Store::addSoakRun(const std::string& command, const SoakRun& run) {

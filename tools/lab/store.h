@@ -37,6 +37,9 @@ class Store {
   /// The result of a job, by jobId(); nothing if it is not done yet.
   std::optional<Measurement> find(const std::string& id);
   void add(const std::string& id, const Job& job, std::string_view version, const Measurement& found);
+  /// Does what changes the store as one transaction: all of it or, if it throws, nothing. Transactions may nest. The
+  /// disk is waited for once, which takes longer than everything else when many results are added.
+  void together(const std::function<void()>& changes);
   /// Says that a plan has asked for these jobs, in this order; replaces what it asked for before.
   void setPlan(const std::string& plan, std::span<const std::string> ids);
 

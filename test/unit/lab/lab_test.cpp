@@ -91,6 +91,7 @@ TEST_CASE("a plan expands to the defaults, each value alone, phases left out, pa
   CHECK(jobs[0].knobs.empty());
   CHECK(jobs[0].launchFile == folder.file("add.json"));
   CHECK(jobs[0].ptxFile == folder.file("add.ptx"));
+  CHECK(expand(folder.plan(R"({"kernels": ["./add.json"]})"))[0].ptxFile == folder.file("add.ptx"));
   CHECK(jobs[1].knobs == std::vector<std::string>{"PreSchedRegisterTarget=32"});
   CHECK(jobs[3].knobs == std::vector<std::string>{"SchedReuse=0"});
   CHECK(jobs[4].disabled == std::vector<std::string>{"63"});
