@@ -1,5 +1,7 @@
 #include "regalloc/webs.h"
 
+#include "encoder/isa/desc.h"
+#include "encoder/isa/effects.h"
 #include "ori/function.h"
 
 #include <algorithm>
@@ -77,6 +79,17 @@ bool isPlainCopy(const Instr& instr, File file) {
   const Operand &to = instr.op_(0), &from = instr.op_(1);
   if (!to.isReg(file) || !from.isReg(file) || !to.isVirtual() || !from.isVirtual()) return false;
   return !to.neg() && !from.neg() && !from.inverted() && !from.abs() && to.width == from.width;
+}
+
+/// A wgmma adds in place: the old sum, in another register, is copied to that of the new one, and the warp waits for
+/// earlier products of it first.
+std::optional<CopyPair> sumsOf(const Instr& instr, File file) {
+  if (file != File::R || isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return std::nullopt;
+  const int to = isa::desc(instr.op).slotIndex("Rd"), from = isa::desc(instr.op).slotIndex("Rc");
+  if (to < 0 || from < 0) return std::nullopt;
+  const Operand &sum = instr.op_(static_cast<unsigned>(to)), &old = instr.op_(static_cast<unsigned>(from));
+  if (!sum.isVirtual() || !old.isVirtual() || sum.width != old.width) return std::nullopt;
+  return CopyPair{sum.reg, old.reg, static_cast<int>(sum.sub) - static_cast<int>(old.sub), weightOf(instr) * sum.width};
 }
 
 /// Two chains, as they would lie in one run; registers count from the representative of the first.
@@ -178,6 +191,8 @@ Webs buildWebs(const ori::Function& function, File file, const LiveRanges& range
     std::vector<CopyPair> copies;
     for (const ori::Block* block : function.layout())
       for (Instr& instr : *block) {
+        if (const std::optional<CopyPair> sums = sumsOf(instr, file); sums && live[sums->to] && live[sums->from])
+          copies.push_back(*sums);
         if (!isPlainCopy(instr, file)) continue;
         const Operand &to = instr.op_(0), &from = instr.op_(1);
         if (live[to.reg] && live[from.reg])
