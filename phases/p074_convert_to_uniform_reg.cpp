@@ -6,6 +6,7 @@
 #include "phases/uniform/constant_addends.h"
 #include "phases/uniform/constants.h"
 #include "phases/uniform/convert.h"
+#include "phases/uniform/late_values.h"
 
 namespace orias::phases {
 
@@ -23,7 +24,8 @@ bool convertToUniformReg(ori::Function& function, PhaseContext& context) {
   const unsigned moved = convertToUniform(function, plan, divergence);
   const unsigned constants = readsConstantsFromUniform(context) ? moveConstantOperands(function, divergence, context)
                                                                 : nameConstantOperands(function, divergence, context);
-  return moved + constants + shareBridges(function) != 0;
+  const unsigned bridges = shareBridges(function);
+  return moved + constants + bridges + delayUniformValues(function, context) != 0;
 }
 
 } // namespace orias::phases
