@@ -30,9 +30,9 @@ class GuardedSelects {
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
-      function_.forEachSafe(*block, [&](Instr& instr) {
-        if (const ori::Operand* result = onlyResult(instr)) changed |= visit(instr, *result);
-      });
+      // Selects behind the instruction are erased, often the next one.
+      for (Instr* instr = block->first; instr; instr = instr->next)
+        if (const ori::Operand* result = onlyResult(*instr)) changed |= visit(*instr, *result);
     return changed;
   }
 
@@ -91,11 +91,17 @@ class GuardedSelects {
     const Operand mine = sameSense ? yes : no, other = sameSense ? no : yes;
     if (!isPlainRegister(mine) || mine.reg != result.reg || mine.width != 1 || overlap(other, result)) return false;
     if (!isPlainRegister(to) || to.reg == result.reg) return false;
-    const bool isMovable = other.isImm() || other.isZeroReg() || isPlainRegister(other);
+    const bool isMovable = other.isImm() || other.isZeroReg() || isPlainRegister(other) || isOfWarp(other);
     Choice& choice = choices[mine.sub];
     if (choice.select || !isMovable) return false;
     choice = {&select, to, other};
     return true;
+  }
+
+  /// One word of the constant bank, or of a uniform register.
+  static bool isOfWarp(const Operand& o) {
+    if (o.neg() || o.abs() || o.inverted()) return false;
+    return o.isConst() ? o.reg == Operand::kNoReg : o.isReg(File::UR) && o.isVirtual();
   }
 
   /// The words of the results, as one operand; none when they are not one behind the other.
