@@ -3,6 +3,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "ori/ssa.h"
+#include "phases/joined_ops.h"
 #include "phases/local_scan.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
@@ -46,6 +47,7 @@ class Peepholes {
     bool changed = false;
     for (ori::Block* block : function_.layout())
       for (Instr* instr = block->last; instr; instr = instr->prev) {
+        changed |= joinWithSource(function_, context_, *instr);
         if (instr->op != Op::SEL && instr->op != Op::VIMNMX && instr->op != Op::ATOMS) continue;
         if (!liveness_) liveness_ = &function_.analyses().liveness();
         if (instr->op == Op::SEL) {
@@ -276,7 +278,7 @@ class Peepholes {
 
 /// Phase 75. What the chip has instructions for, and the general rules do not look for, as it cannot be said in
 /// SSA form or is not worth it before all is combined: values computed under a condition instead of chosen by it, the
-/// lowest of three, and counting in shared memory.
+/// lowest of three, counting in shared memory, and pairs of instructions that are one (joined_ops.h).
 bool lateArchOptimizeFirst(ori::Function& function, PhaseContext& context) {
   bool changed = false;
   for (std::int64_t round = 0; round < context.knobs.get(Knob::LateArchMaxRounds); ++round) {

@@ -1,0 +1,189 @@
+#include "phases/joined_ops.h"
+
+#include "encoder/isa/codec.h"
+#include "encoder/isa/desc.h"
+#include "phases/local_scan.h"
+#include "phases/remarks.h"
+
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// Instructions between a value and its only reader that are looked at.
+constexpr unsigned kFarthest = 64;
+/// Types of VIMNMX.
+constexpr unsigned kSignedWord = 1;
+
+class Joiner {
+ public:
+  Joiner(ori::Function& function, PhaseContext& context, Instr& outer)
+      : function_(function), context_(context), outer_(outer) {}
+
+  bool run() {
+    switch (outer_.op) {
+    case Op::IADD3: return addShifted();
+    case Op::F2I:
+    case Op::F2I_64: return convertRounded();
+    case Op::VIMNMX: return limitFromBelow() || addAndLimit();
+    default: return false;
+    }
+  }
+
+ private:
+  /// What computes the word for this instruction alone, above it in its block, and could do so here.
+  Instr* ownDef(const Operand& value) const {
+    if (!isPlainRegister(value) || !value.isReg(File::R) || function_.vreg(value.reg).width != 1) return nullptr;
+    constexpr std::size_t kNames = 2; // its definition and this use
+    if (countRefs(function_, function_.use(value.reg), kNames) != kNames) return nullptr;
+    Instr* def = function_.singleDef(value.reg);
+    if (!def || def->block != outer_.block || def->isGuarded()) return nullptr;
+    return computesTheSameAt(*def, outer_, kFarthest) ? def : nullptr;
+  }
+
+  bool become(Op op, std::span<const Operand> operands, std::initializer_list<isa::ModValue> values, Instr* inner,
+              const char* what) {
+    auto mods = isa::makeInst(op).mods;
+    for (const isa::ModValue& value : values)
+      isa::setMod(op, mods, value);
+    if (!isa::existsOn(context_.target, op, mods) || !isa::fits(op, mods, operands)) return false;
+    context_.remarks.did(&outer_, what);
+    function_.rewrite(&outer_, op, operands);
+    outer_.mods = mods;
+    function_.erase(inner);
+    return true;
+  }
+
+  static bool isPlainSum(const Instr& instr) {
+    const auto isUnused = [](const Operand& o) { return o.isNone() || o.isZeroReg(); };
+    return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
+  }
+
+  static std::vector<Operand> addends(const Instr& sum) {
+    std::vector<Operand> terms;
+    for (unsigned i = 3; i < 6; ++i)
+      if (!sum.op_(i).isZeroReg()) terms.push_back(sum.op_(i).value());
+    return terms;
+  }
+
+  /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x.
+  bool addShifted() {
+    const std::vector<Operand> terms = addends(outer_);
+    if (!isPlainSum(outer_) || terms.size() != 2) return false;
+    for (unsigned i = 0; i < 2; ++i) {
+      Instr* shift = ownDef(terms[i]);
+      if (!shift || shift->op != Op::SHF || isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
+          isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R)
+        continue;
+      const auto type = isa::modAs<isa::ShiftType>(*shift, Mod::ShiftType);
+      const Operand value = shift->op_(3).value(), count = shift->op_(2).value();
+      if (type != isa::ShiftType::S32 && type != isa::ShiftType::U32) continue;
+      if (!shift->op_(1).isZeroReg() || !count.isImm() || count.imm < 1 || count.imm > 31) continue;
+      if (!isPlainRegister(value)) continue;
+      const Operand left = Operand::immediate(32 - count.imm), result = outer_.op_(0).value();
+      const char* const what = "combined a shift and an addition";
+      if (type == isa::ShiftType::S32) {
+        const Operand operands[] = {result, Operand::pt(), value, terms[1 - i], left};
+        if (become(Op::LEA_HI_SX32, operands, {}, shift, what)) return true;
+      } else {
+        const Operand operands[] = {result, Operand::pt(), value, terms[1 - i], Operand::rz(), left};
+        if (become(Op::LEA_HI, operands, {}, shift, what)) return true;
+      }
+    }
+    return false;
+  }
+
+  /// The rounded float is integral: however it is converted, the result is the same as if the conversion had rounded.
+  bool convertRounded() {
+    constexpr unsigned kSource = 1;
+    const Operand source = outer_.op_(kSource).value();
+    if (isa::getMod(outer_.op, outer_.mods, Mod::SrcFmt) != static_cast<unsigned>(isa::Fmt::F32)) return false;
+    Instr* round = ownDef(source);
+    if (!round || round->op != Op::FRND) return false;
+    for (Mod format : {Mod::SrcFmt, Mod::DstFmt})
+      if (isa::getMod(round->op, round->mods, format) != static_cast<unsigned>(isa::Fmt::F32)) return false;
+    const Operand operands[] = {outer_.op_(0).value(), round->op_(kSource).value()};
+    return become(outer_.op, operands,
+                  {{Mod::DstFmt, isa::getMod(outer_.op, outer_.mods, Mod::DstFmt)},
+                   {Mod::SrcFmt, isa::Fmt::F32},
+                   {Mod::Ntz, isa::getMod(outer_.op, outer_.mods, Mod::Ntz)},
+                   {Mod::Ftz, isa::getMod(round->op, round->mods, Mod::Ftz)},
+                   {Mod::Round, isa::getMod(round->op, round->mods, Mod::Round)}},
+                  round, "combined rounding and conversion");
+  }
+
+  static constexpr unsigned kA = 1, kB = 2, kKind = 3;
+
+  static bool isOfSignedWords(const Instr& limit) {
+    return isa::getMod(limit.op, limit.mods, Mod::Type) == kSignedWord;
+  }
+
+  static bool isZero(const Operand& o) { return o.isZeroReg() || (o.isImm() && o.imm == 0); }
+
+  /// max(min(a, b), 0), or min(max(a, 0), b) for a number b that is not negative.
+  bool limitFromBelow() {
+    if (!isOfSignedWords(outer_) || isa::getMod(outer_.op, outer_.mods, Mod::Relu) != 0) return false;
+    const Operand least = Operand::pt(), largest = Operand::pt().notted();
+    for (unsigned slot : {kA, kB}) {
+      const Operand other = outer_.op_(slot == kA ? kB : kA).value();
+      const bool isLimit = outer_.op_(kKind).value() == largest && isZero(other);
+      const bool isNumber = outer_.op_(kKind).value() == least && other.isImm() && other.imm >= 0;
+      if (!isLimit && !isNumber) continue;
+      Instr* inner = ownDef(outer_.op_(slot).value());
+      if (!inner || inner->op != Op::VIMNMX || !isOfSignedWords(*inner)) continue;
+      Operand a = inner->op_(kA).value(), b = inner->op_(kB).value(), kind = inner->op_(kKind).value();
+      if (isNumber) {
+        if (kind != largest || isa::getMod(inner->op, inner->mods, Mod::Relu) != 0) continue;
+        if (isZero(a)) std::swap(a, b);
+        if (!isZero(b)) continue;
+        b = other;
+        kind = least;
+      }
+      const Operand operands[] = {outer_.op_(0).value(), a, b, kind};
+      if (become(Op::VIMNMX, operands, {{Mod::Type, kSignedWord}, {Mod::Relu, 1}}, inner, "limited to 0 at once"))
+        return true;
+    }
+    return false;
+  }
+
+  /// The sum wraps, as ptxas lets it.
+  bool addAndLimit() {
+    if (!isOfSignedWords(outer_)) return false;
+    for (unsigned slot : {kA, kB}) {
+      Instr* sum = ownDef(outer_.op_(slot).value());
+      if (!sum || !isPlainSum(*sum)) continue;
+      std::vector<Operand> terms = addends(*sum);
+      if (terms.size() != 2) continue;
+      const Operand limit = outer_.op_(slot == kA ? kB : kA).value();
+      if (!terms[0].isReg(File::R) || terms[0].neg()) std::swap(terms[0], terms[1]);
+      const Operand operands[] = {outer_.op_(0).value(), terms[0], terms[1], limit, outer_.op_(kKind).value()};
+      if (become(Op::VIADDMNMX, operands,
+                 {{Mod::Type, kSignedWord}, {Mod::Relu, isa::getMod(outer_.op, outer_.mods, Mod::Relu)}}, sum,
+                 "combined an addition and a min/max"))
+        return true;
+    }
+    return false;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  Instr& outer_;
+};
+
+} // namespace
+
+bool joinWithSource(ori::Function& function, PhaseContext& context, Instr& instr) {
+  bool changed = false;
+  while (Joiner(function, context, instr).run())
+    changed = true;
+  return changed;
+}
+
+} // namespace orias::phases
