@@ -87,8 +87,9 @@ class Checker {
 
   bool checkHeader() {
     if (std::find(std::begin(kVersions), std::end(kVersions), module_.version) == std::end(kVersions)) {
-      error(module_.versionLoc, fmt::format("missing .version {}.{}", module_.version.major, module_.version.minor),
-            fmt::format("the newest is {}.{}", std::end(kVersions)[-1].major, std::end(kVersions)[-1].minor));
+      error(module_.versionLoc, fmt::format("there is no .version {}.{}", module_.version.major, module_.version.minor),
+            fmt::format("the newest that is supported is {}.{}", std::end(kVersions)[-1].major,
+                        std::end(kVersions)[-1].minor));
       return false;
     }
     const Arch target = module_.target.arch;

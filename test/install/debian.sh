@@ -28,7 +28,8 @@ fi
 cat >"$root/test/inside.sh" <<'EOF'
 set -euo pipefail
 cd /test
-export DEBIAN_FRONTEND=noninteractive
+export DEBIAN_FRONTEND=noninteractive DEBCONF_NOWARNINGS=yes
+echo 'Dpkg::Use-Pty "0";' >/etc/apt/apt.conf.d/no-terminal
 apt-get update -qq
 apt-get install -y -qq --no-install-recommends ./*.deb >/dev/null
 orias --version | tail -1

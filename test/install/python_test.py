@@ -174,6 +174,14 @@ class Numba(unittest.TestCase):
         self.assertEqual((linked, kinds), ("linked", ["object", "cubin"]))
         self.assertEqual(self.driver._Linker(code).complete(), ("linked", ["ptx"]))
 
+    def test_a_newer_version_of_ptx_is_lowered(self):
+        version = KERNEL.split(".version ")[1].split()[0]
+        newer = self.driver.ObjectCode.from_ptx(KERNEL.replace(f".version {version}", ".version 99.9").encode(), name="k")
+        with orias.Numba():
+            made = self.driver._Linker(newer).complete()
+        newest = KERNEL.replace(f".version {version}", f".version {orias.ptx_versions()[-1]}")
+        self.assertEqual(made.code, orias.assemble(newest).cubin)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -19,8 +19,8 @@ std::string check(std::string_view items) {
 } // namespace
 
 TEST_CASE("versions and targets that exist, and which version knows which target") {
-  CHECK(check("9.1", "sm_90", "") == "1:10 missing .version 9.1\n");
-  CHECK(check("3.9", "sm_90", "") == "1:10 missing .version 3.9\n");
+  CHECK(check("9.1", "sm_90", "") == "1:10 there is no .version 9.1\n");
+  CHECK(check("3.9", "sm_90", "") == "1:10 there is no .version 3.9\n");
   CHECK(check("1.0", "sm_10", ".entry k() { ret; }").empty());
   CHECK(check("7.7", "sm_90", "").empty());
   CHECK(check("7.7", "sm_90", ".entry k() { ret; }") == "2:9 sm_90 needs .version 7.8 or later\n");

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from ._assemble import Assembly, Knobs, assemble
+from ._assemble import Assembly, Knobs, assemble, ptx_versions
+
+_VERSION = re.compile(r"^(\s*\.version\s+)(\d+)\.(\d+)", re.MULTILINE)
+
+
+def _known_version(ptx: str) -> str:
+    """The PTX with the newest `.version` that orias knows, where NVVM has written a newer one."""
+    newest = ptx_versions()[-1]
+
+    def lower(match: re.Match[str]) -> str:
+        is_newer = (int(match[2]), int(match[3])) > tuple(map(int, newest.split(".")))
+        return match[1] + newest if is_newer else match[0]
+
+    return _VERSION.sub(lower, ptx, count=1)
 
 
 class Numba:
@@ -17,6 +31,9 @@ class Numba:
 
     A kernel that needs nothing else becomes a cubin at once; with other objects its PTX becomes an object that the linker takes.
     Link-time optimization works on another code than PTX; kernels that use it stay as they are.
+
+    NVVM of a newer toolkit writes a `.version` that orias does not know yet. It is lowered to the newest known one
+    (orias.ptx_versions()); what came after that is an error at its line.
     """
 
     def __init__(self, *, knobs: Knobs | None = None, options: Iterable[str] = ()) -> None:
@@ -60,7 +77,7 @@ class Numba:
         options = [*self._options, *(["-c"] if relocatable else []), *(["-lineinfo"] if linker.lineinfo else [])]
         text = ptx if isinstance(ptx, str) else ptx.rstrip(b"\0").decode()
         done = assemble(
-            text.rstrip("\0"),
+            _known_version(text.rstrip("\0")),
             linker.arch,
             max_registers=linker.max_registers,
             knobs=self._knobs,
