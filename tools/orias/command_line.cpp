@@ -1,5 +1,6 @@
 #include "tools/orias/command_line.h"
 
+#include "encoder/isa/target.h"
 #include "tools/common/files.h"
 #include "tools/orias/option_table.h"
 
@@ -226,12 +227,9 @@ void Parser::check(const OptionSpec& option, const std::string& value) const {
 }
 
 void Parser::setArchitecture(const std::string& name) {
-  std::size_t bar = name.find('_');
-  std::string_view prefix = std::string_view(name).substr(0, bar);
-  std::string_view chip = bar == std::string::npos ? std::string_view() : std::string_view(name).substr(bar + 1);
-  auto known = knownArchitectures();
-  if ((prefix != "sm" && prefix != "compute" && prefix != "lto") ||
-      std::find(known.begin(), known.end(), chip) == known.end())
+  // The table of chips has those that ptxas 13.0 names; lto_90 is sm_90 for link-time optimization.
+  constexpr std::string_view kLto = "lto_";
+  if (!isa::Target::parse(name.starts_with(kLto) ? "sm_" + name.substr(kLto.size()) : name))
     // In ptxas' words: XLA looks for them, to say that the assembler is too old for the chip.
     throw UsageError(
         fmt::format("Value '{}' is not defined for option 'gpu-name'; it can be sm_90, sm_90a, compute_90, …", name));

@@ -17,12 +17,6 @@ constexpr OptionSpec kTable[] = {
 #include "tools/orias/options.def"
 };
 
-// The list that `ptxas --help` 13.0 prints for --gpu-name.
-constexpr std::string_view kArchitectures[] = {
-    "75",   "80",   "86",  "87",   "88",   "89",  "90",   "90a",  "100", "100a", "100f", "103",
-    "103a", "103f", "110", "110a", "110f", "120", "120a", "120f", "121", "121a", "121f",
-};
-
 } // namespace
 
 std::span<const OptionSpec> optionTable() {
@@ -58,10 +52,6 @@ std::string nearestOption(std::string_view name) {
     consider(option.shortName, "-");
   }
   return found;
-}
-
-std::span<const std::string_view> knownArchitectures() {
-  return kArchitectures;
 }
 
 } // namespace orias::driver

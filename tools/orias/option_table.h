@@ -59,7 +59,4 @@ const OptionSpec* findOption(std::string_view name);
 /// The long or short name nearest to `name`, with its dashes; empty if nothing is near.
 std::string nearestOption(std::string_view name);
 
-/// The architectures that ptxas 13.0 knows, without their prefix: `90`, `90a`, …
-std::span<const std::string_view> knownArchitectures();
-
 } // namespace orias::driver
