@@ -79,7 +79,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
 std::string helpText() {
   std::ostringstream out;
   out << "Usage: orias-dis [options] FILE.cubin\n\n"
-         "Disassembles a cubin for sm_75 to sm_90, produced by orias or ptxas.\n\n"
+         "Disassembles a cubin for sm_75 to sm_121, produced by orias or ptxas.\n\n"
       << shownOptions()
       << "\nExit status: 0 success, 1 unreadable cubin or hazards found, 2 errors in the command line, 3 "
          "internal error.\n";
