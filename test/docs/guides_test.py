@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """guides_test.py BIN GUIDE...: runs the commands of the guides (lines that begin with `$ orias`), and looks for what they are said to print.
 
 A guide shows a part of the output: each line of it must be a part of a line of the output, in the same order."""

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """reference.py BIN [--write]: docs/reference has what the programs print of their options, phases and knobs, and what the
 tables of instructions, remarks and attributes have; --write makes it so."""
 

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """ptxas_options.py: what docs/options.md says of ptxas: which options change its code, and how."""
 
 import subprocess
