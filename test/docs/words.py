@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """words.py: documents and messages use the terms of docs/glossary.md; a short list of phrases that they avoid."""
 
 import re
