@@ -172,7 +172,7 @@ class Checker {
     for (File file : {File::R, File::P, File::UR, File::UP, File::B}) {
       fileBase_[static_cast<unsigned>(file)] = at;
       if (file == File::UR) warpBegin_ = at;
-      at += file == File::R ? 256 : file == File::UR ? 64 : 16;
+      at += function.module().target().registerCount(file);
     }
     warpEnd_ = at;
     for (const ori::FrameObject& object : function.frame) {

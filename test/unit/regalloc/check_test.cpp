@@ -18,7 +18,8 @@ struct Plan {
   std::unique_ptr<ori::Module> module;
   Assignment assignment;
 
-  Plan(std::string_view body, std::vector<std::uint32_t> physical) : module(ori::test::kernel(body)) {
+  Plan(std::string_view body, std::vector<std::uint32_t> physical, std::string_view chip = "sm_90")
+      : module(ori::test::kernel(body, chip)) {
     SpillState state(function());
     assignment = state.assignment;
     assignment.physical = std::move(physical);
@@ -171,6 +172,14 @@ TEST_CASE("a value with no place, a tuple out of line, a number beyond the file"
   CHECK(Plan(pair, {0, 2}).all() == "");
   CHECK(contains(Plan(pair, {0, 3}).all(), "not aligned to 2"));
   CHECK(contains(Plan(pair, {3, 2}).all(), "virtual register 0")); // the high word lies over the address
+}
+
+TEST_CASE("a uniform register above 63 is no predicate") {
+  constexpr const char* body = ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n S2UR %ur3, SR_CTAID.Y;\n"
+                               " UISETP.LT.AND %up2, UPT, %ur3, 5, UPT;\n USEL %ur3, %ur1, 1, %up2;\n"
+                               " STS [%ur1], %r0;\n STS [%ur3], %r0;\n EXIT;\n";
+  CHECK(Plan(body, {0, 64, 0, 4}, "sm_120").all() == "");
+  CHECK(contains(Plan(body, {0, 64, 0, 4}).all(), "beyond the end"));
 }
 
 TEST_CASE("two results of one instruction in one place") {
