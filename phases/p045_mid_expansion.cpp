@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 #include "phases/optimize/shifted_sums.h"
 #include "phases/phases.h"
@@ -98,7 +99,9 @@ std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& func
 class PairExpander {
  public:
   explicit PairExpander(ori::Function& function)
-      : function_(function), shifted_(shiftedSums(function)), wholeProducts_(wholeProducts(function)) {}
+      : function_(function), shifted_(shiftedSums(function)), wholeProducts_(wholeProducts(function)) {
+    if (function.ssa) joinProducts();
+  }
 
   bool run() {
     bool changed = false;
@@ -119,6 +122,37 @@ class PairExpander {
   }
 
  private:
+  /// A sum with a product that nobody else reads starts from the other term: its low words are added by the first
+  /// multiplication. (Products of 32 bits have been joined before.)
+  void joinProducts() {
+    const Rewriter rw(function_);
+    // What the warp multiplies once stays apart from what differs between its lanes.
+    const ori::Divergence& divergence = function_.analyses().divergence();
+    for (ori::Block* block : function_.layout())
+      for (Instr& sum : *block) {
+        if (sum.op != Op::IADD64 || sum.isGuarded() || shifted_.contains(&sum)) continue;
+        for (const unsigned slot : {1u, 2u}) {
+          const Operand product = sum.op_(slot).value(), other = sum.op_(3 - slot).value();
+          if (product.neg() || !isPair(product) || other.neg() || !isPair(other)) continue;
+          Instr* from = rw.producer(product, Op::IMUL64);
+          if (!from || from->isGuarded() || wholeProducts_.contains(from)) continue;
+          if (from->block->loopDepth != block->loopDepth) continue; // it would be multiplied in each iteration
+          if (divergence.isDivergent(other.reg) && !divergence.isDivergent(product.reg)) continue;
+          if (!rw.hasOneUse(product) || !rw.isStable(from->op_(1).value()) || !rw.isStable(from->op_(2).value()))
+            continue;
+          const Operand operands[] = {sum.op_(0).value(), from->op_(1).value(), from->op_(2).value(), other};
+          function_.rewrite(&sum, Op::IMAD64, operands);
+          function_.erase(from);
+          break;
+        }
+      }
+  }
+
+  bool isPair(const Operand& o) const {
+    return o.isReg(isa::File::R) && o.isVirtual() && o.width == 2 && o.sub % 2 == 0 &&
+           function_.vreg(o.reg).align % 2 == 0;
+  }
+
   void finish(Instr* instr, ori::Builder& b, const Operand& result) {
     // The copy goes away when result and destination can share a register.
     b.setGuard(instr->guard().value());
