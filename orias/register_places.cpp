@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <tuple>
-#include <unordered_map>
 
 namespace orias {
 
@@ -23,13 +23,17 @@ using Contents = std::vector<std::uint32_t>;
 
 class Places {
  public:
-  Places(const ori::Function& function, const encoder::FunctionCode& code)
+  Places(const ori::Function& function, const encoder::FunctionCode& code,
+         const std::map<std::string_view, ptx::Type>& types)
       : function_(function), cfg_(function), liveness_(cfg_), writesOf_(function.instrIdCount()),
         offsetOf_(function.instrIdCount(), kNothing) {
     for (const regalloc::NamedWrite& write : code.namedWrites) {
       const auto [at, isNew] =
           numbers_.try_emplace({write.name, write.part}, static_cast<std::uint32_t>(words_.size()));
-      if (isNew) words_.push_back({write.name, write.part});
+      if (isNew) {
+        const auto type = types.find(write.name);
+        words_.push_back({write.name, write.part, type == types.end() ? std::nullopt : std::optional(type->second)});
+      }
       writesOf_[write.instr].push_back({slotOf(comps().ofPhysical(write.file, write.reg)), at->second});
     }
     for (std::size_t i = 0; i < code.origin.size(); ++i)
@@ -37,11 +41,12 @@ class Places {
         offsetOf_[code.origin[i]->id] = static_cast<std::uint32_t>(i) * encoder::kWordBytes;
   }
 
-  std::vector<RegisterPlace> run(const std::map<std::string_view, ptx::Type>& types) {
+  std::vector<RegisterPlace> run() {
     if (words_.empty()) return {};
     solve();
+    latest_.resize(comps().count());
     for (const ori::Block* block : function_.layout())
-      if (isKnown_[block->id]) describe(*block, types);
+      if (isKnown_[block->id]) describe(*block);
     return std::move(places_);
   }
 
@@ -49,6 +54,12 @@ class Places {
   struct Word {
     std::string_view name;
     std::uint8_t part;
+    std::optional<ptx::Type> type; ///< none where the name says too little
+  };
+  /// The latest place of a machine register.
+  struct Latest {
+    std::uint32_t word = kNothing;
+    std::size_t place = 0;
   };
   struct Write {
     std::uint32_t slot;
@@ -105,7 +116,7 @@ class Places {
     }
   }
 
-  void describe(const ori::Block& block, const std::map<std::string_view, ptx::Type>& types) {
+  void describe(const ori::Block& block) {
     // Liveness comes from below, what stands where from above.
     std::vector<std::vector<CompId>> liveAt;
     ori::LiveCursor cursor(liveness_);
@@ -118,30 +129,26 @@ class Places {
     for (const ori::Instr& instr : block) {
       for (const CompId comp : liveAt.back())
         if (const std::uint32_t word = contents[slotOf(comp)]; word != kNothing)
-          extend(comp, words_[word], offsetOf_[instr.id], types);
+          extend(comp, word, offsetOf_[instr.id]);
       liveAt.pop_back();
       step(contents, instr);
       // Another value, another place, even where both are of the same name.
       for (const ori::Operand& o : instr.ops())
-        if (o.isDef)
-          comps().forEach(o.value(), [&](CompId comp) {
-            const auto first = last_.lower_bound({comp, {}, 0});
-            last_.erase(first, last_.lower_bound({comp + 1, {}, 0}));
-          });
+        if (o.isDef) comps().forEach(o.value(), [&](CompId comp) { latest_[comp].word = kNothing; });
     }
   }
 
-  void extend(CompId comp, const Word& word, std::uint32_t offset, const std::map<std::string_view, ptx::Type>& types) {
-    const auto type = types.find(word.name);
-    if (offset == kNothing || type == types.end()) return;
-    const auto [last, isNew] = last_.try_emplace({comp, word.name, word.part}, places_.size());
-    if (!isNew && places_[last->second].end == offset) {
-      places_[last->second].end += encoder::kWordBytes;
+  void extend(CompId comp, std::uint32_t number, std::uint32_t offset) {
+    const Word& word = words_[number];
+    if (offset == kNothing || !word.type) return;
+    Latest& latest = latest_[comp];
+    if (latest.word == number && places_[latest.place].end == offset) {
+      places_[latest.place].end += encoder::kWordBytes;
       return;
     }
-    last->second = places_.size();
-    places_.push_back({std::string(word.name), type->second, word.part, comps().file(comp),
-                       comps().physicalNumber(comp), offset, offset + encoder::kWordBytes});
+    latest = {number, places_.size()};
+    places_.push_back({std::string(word.name), *word.type, word.part, comps().file(comp), comps().physicalNumber(comp),
+                       offset, offset + encoder::kWordBytes});
   }
 
   const ori::Function& function_;
@@ -154,7 +161,7 @@ class Places {
   std::vector<Contents> into_; // by block
   std::vector<bool> isKnown_;  // by block
   std::vector<RegisterPlace> places_;
-  std::map<std::tuple<CompId, std::string_view, std::uint8_t>, std::size_t> last_; // the latest of each kind
+  std::vector<Latest> latest_; // by component
 };
 
 } // namespace
@@ -169,7 +176,7 @@ std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::
       doubtful.push_back(module.text(reg.name));
   for (std::string_view name : doubtful)
     types.erase(name);
-  std::vector<RegisterPlace> places = Places(function, code).run(types);
+  std::vector<RegisterPlace> places = Places(function, code, types).run();
   std::sort(places.begin(), places.end(), [](const RegisterPlace& a, const RegisterPlace& b) {
     return std::tie(a.file, a.reg, a.begin) < std::tie(b.file, b.reg, b.begin);
   });

@@ -237,9 +237,8 @@ class Level {
     if (isShort(File::P, static_cast<unsigned>(std::clamp<std::int64_t>(adjusted, 0, 7))))
       return "not hoisted: pressure on predicates is too high";
     // What some rounds do without is worth no register that others may want.
-    const bool isFree = after(File::R) <= registersUpToCliff(function_, 0, context_);
     if (wanted[indexOf(File::R)] != 0 && instr.block->isAside) return "not hoisted: it is in a cold block of the loop";
-    if (wanted[indexOf(File::R)] != 0 && !isFree && !runsInEveryRound(loop, instr.block->id))
+    if (wanted[indexOf(File::R)] != 0 && after(File::R) > freeRegisters() && !runsInEveryRound(loop, instr.block->id))
       return "not hoisted: not every iteration executes it";
     return nullptr;
   }
@@ -328,7 +327,15 @@ class Level {
     return *divergence_;
   }
   /// Registers of the lanes that may be live: so many that as many warps fit as before.
-  unsigned limit() { return registersUpToCliff(function_, pressure().maximum()[indexOf(File::R)], context_); }
+  unsigned limit() {
+    if (!limit_) limit_ = registersUpToCliff(function_, pressure().maximum()[indexOf(File::R)], context_);
+    return *limit_;
+  }
+  /// Registers of the lanes that cost no warps at all.
+  unsigned freeRegisters() {
+    if (!freeRegisters_) freeRegisters_ = registersUpToCliff(function_, 0, context_);
+    return *freeRegisters_;
+  }
 
   ori::Function& function_;
   PhaseContext& context_;
@@ -341,6 +348,7 @@ class Level {
   const ori::Liveness* liveness_ = nullptr;
   const ori::RegisterPressure* pressure_ = nullptr;
   const ori::Divergence* divergence_ = nullptr;
+  std::optional<unsigned> limit_, freeRegisters_;
   std::map<const Instr*, bool> invariants_; ///< of the loop at hand; whether it moves
 };
 

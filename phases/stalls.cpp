@@ -8,6 +8,8 @@
 #include "phases/controls.h"
 
 #include <algorithm>
+#include <map>
+#include <tuple>
 
 namespace orias::phases {
 
@@ -175,8 +177,15 @@ class Staller {
     return issue;
   }
 
-  /// No reader, by any port, wants more.
+  /// No reader, by any port, wants more. The table is asked once for each kind of writer.
   unsigned longest(const Event& e) const {
+    const isa::File file = fileOf(e.unit);
+    unsigned& known = longest_[{file, e.access.latencyClass, e.access.port}];
+    if (known == 0) known = longestOf(file, e.access);
+    return known;
+  }
+
+  unsigned longestOf(isa::File file, isa::Access writer) const {
     using isa::LatencyClass;
     unsigned cycles = 0;
     for (LatencyClass reader :
@@ -184,9 +193,9 @@ class Staller {
           LatencyClass::Hmma, LatencyClass::Load, LatencyClass::Branch, LatencyClass::Udp, LatencyClass::Uldc}) {
       // The uniform datapath reads no registers of file R, and the table takes the worst of what it does not know.
       const bool isUniform = reader == LatencyClass::Udp || reader == LatencyClass::Uldc;
-      if (isUniform && fileOf(e.unit) == isa::File::R) continue;
+      if (isUniform && file == isa::File::R) continue;
       for (isa::Access::Port port : {isa::Access::Port::Main, isa::Access::Port::Guard})
-        cycles = std::max<unsigned>(cycles, target_.rawLatency(fileOf(e.unit), e.access, {reader, port}).cycles);
+        cycles = std::max<unsigned>(cycles, target_.rawLatency(file, writer, {reader, port}).cycles);
     }
     return cycles;
   }
@@ -249,6 +258,7 @@ class Staller {
   std::vector<State> exits_; // by block
   std::vector<bool> isDue_;  // by block: to be visited again
   Stalls stalls_;
+  mutable std::map<std::tuple<isa::File, isa::LatencyClass, isa::Access::Port>, unsigned> longest_; // 0: not asked yet
 };
 
 } // namespace
