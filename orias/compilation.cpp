@@ -32,6 +32,8 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <functional>
+#include <unordered_set>
 
 namespace orias {
 
@@ -427,13 +429,12 @@ void Compilation::defineUnresolved(Source& source) {
 }
 
 void Compilation::chooseFunctions() {
-  std::vector<std::string_view> names;
+  std::unordered_set<std::string_view> names;
   for (Source& source : sources_) {
     for (const auto& function : source.ori->functions) {
-      if (std::find(names.begin(), names.end(), function->name()) != names.end())
+      if (!names.insert(function->name()).second)
         source.diags.error({},
                            fmt::format("duplicate definition of function '{}' in an earlier input", function->name()));
-      names.push_back(function->name());
       // Kernels may call the functions, whichever are chosen.
       bool wanted =
           options_.entries.empty() || !function->isKernel() ||
@@ -445,17 +446,24 @@ void Compilation::chooseFunctions() {
     }
   }
   for (const std::string& entry : options_.entries) {
-    if (std::find(names.begin(), names.end(), entry) != names.end()) continue;
+    if (names.contains(entry)) continue;
     NearestName nearest(entry);
-    for (std::string_view name : names)
-      nearest.offer(name);
+    for (const Source& source : sources_)
+      for (const auto& function : source.ori->functions)
+        nearest.offer(function->name());
     sources_.front().diags.error({}, fmt::format("no entry function '{}'", entry),
                                  nearest.best().empty() ? "" : fmt::format("did you mean '{}'?", nearest.best()));
   }
 }
 
 void Compilation::runPhases() {
-  parallelFor(jobs_.size(), options_.threads, [&](std::size_t i) { jobs_[i]->run(pipeline_); });
+  // The largest first: no thread is left alone with a large one at the end.
+  std::vector<FunctionJob*> order;
+  for (const auto& job : jobs_)
+    order.push_back(job.get());
+  std::ranges::stable_sort(order, std::greater(),
+                           [](const FunctionJob* job) { return job->function().instrIdCount(); });
+  parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });
   for (const auto& job : jobs_) {
     result_.phaseText += job->dumped();
     if (job->fault().empty()) continue;
