@@ -10,7 +10,9 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 namespace orias::phases {
@@ -44,13 +46,6 @@ constexpr std::int64_t kToUniform = 5, kToVector = 3;
 /// A number that UMOV has to bring.
 constexpr std::int64_t kMove = 2;
 
-/// Values that can only move together, since instructions write several of them.
-struct Unit {
-  std::vector<VRegId> values;
-  std::vector<Instr*> writers;
-  bool isIn = false;
-};
-
 struct Cost {
   std::int64_t gain = 0;
   std::array<std::int64_t, kPools> sources{}; ///< bridges for the first, second, third source
@@ -58,6 +53,23 @@ struct Cost {
   std::int64_t total() const { return std::accumulate(sources.begin(), sources.end(), consumers); }
   bool pays() const { return total() < gain; }
 };
+
+/// Values that can only move together, since instructions write several of them.
+struct Unit {
+  std::vector<VRegId> values;
+  std::vector<Instr*> writers;
+  std::vector<std::uint32_t> neighbours; ///< Planner::neighboursOf()
+  std::size_t neighboursIn = 0;          ///< how many of them are in the plan
+  Cost cost;                             ///< its gain, and bridges for sources; these follow each change of the plan
+  bool isIn = false;
+};
+
+/// A value that many instructions read. Its cost follows each change of the plan, since it is asked for after each.
+struct Hub {
+  std::vector<std::pair<ori::BlockId, const Instr*>> readers; // sorted
+  std::int64_t inBlocks = 0;                                  ///< Spreading::cost with a bridge in each block
+};
+constexpr std::size_t kReadersOfHub = 64;
 
 class Planner {
  public:
@@ -77,6 +89,11 @@ class Planner {
     findForms();
     findUnits();
     if (units_.empty()) return std::move(plan_);
+    for (std::uint32_t id = 0; id < units_.size(); ++id)
+      units_[id].neighbours = neighboursOf(id);
+    for (Unit& unit : units_)
+      unit.neighboursIn = unit.neighbours.size();
+    findCosts();
     drop();
     choose();
     for (const Unit& unit : units_) {
@@ -211,11 +228,7 @@ class Planner {
       plan_.moves[v] = true;
     }
     forEachWriter([&](Instr& instr) {
-      for (const ori::Operand& o : instr.ops())
-        if (o.isDef && o.isVirtual() && unitOf_[o.reg] != ori::kNoId) {
-          units_[unitOf_[o.reg]].writers.push_back(&instr);
-          break;
-        }
+      if (const std::uint32_t id = unitWrittenBy(instr); id != ori::kNoId) units_[id].writers.push_back(&instr);
     });
   }
 
@@ -227,8 +240,9 @@ class Planner {
 
   // --- what it costs: 3
 
-  /// Bridges to the uniform file in front of a writer, by the position of the source.
-  void addSources(const Instr& writer, Cost& cost) const {
+  /// Adds bridges to the uniform file in front of a writer, by the position of the source; takes them off if `sign` is
+  /// -1.
+  void addSources(const Instr& writer, Cost& cost, std::int64_t sign) const {
     const UniformForm& form = *plan_.forms[writer.id];
     const std::int64_t weight = weightOf(*writer.block);
     unsigned position = 0;
@@ -242,7 +256,7 @@ class Planner {
         bridge = kMove;
       else if (need == UniformSource::LoadConstant && !readsConstantsFromUniform(context_))
         bridge = kMove; // elsewhere the load comes anyway, for the vector instruction
-      cost.sources[std::min(position, kPools - 1)] += bridge * weight;
+      cost.sources[std::min(position, kPools - 1)] += sign * bridge * weight;
       const isa::InstrDesc& row = isa::desc(form.op);
       position += i < row.slotCount && row.slots[i].role == isa::Role::Use && o.isReg();
     }
@@ -259,21 +273,70 @@ class Planner {
   Spreading spreading(VRegId v) const {
     const unsigned width = function_.vreg(v).width;
     Spreading inBlocks;
-    ++walk_;
-    function_.forEachUse(v, [&](ori::Operand& use) {
-      const Instr& instr = *use.owner;
-      if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || plan_.isMoving(instr)) return;
-      if (isBroadcast(instr) || takes(instr, v)) return;
-      if (std::exchange(bridgedIn_[instr.block->id], walk_) != walk_)
-        inBlocks.cost += kToVector * width * weightOf(*instr.block);
-    });
-    Spreading behindWriters{0, true};
+    if (hubOf_[v] != ori::kNoId) {
+      inBlocks.cost = hubs_[hubOf_[v]].inBlocks;
+    } else {
+      ++walk_;
+      function_.forEachUse(v, [&](ori::Operand& use) {
+        const Instr& instr = *use.owner;
+        if (std::exchange(visitedIn_[instr.id], walk_) == walk_ || !needsBridge(instr, v)) return;
+        if (std::exchange(bridgedIn_[instr.block->id], walk_) != walk_)
+          inBlocks.cost += kToVector * width * weightOf(*instr.block);
+      });
+    }
+    const std::optional<std::int64_t>& behindWriters = behindWriters_[v];
+    return behindWriters && *behindWriters < inBlocks.cost ? Spreading{*behindWriters, true} : inBlocks;
+  }
+
+  bool needsBridge(const Instr& reader, VRegId v) const {
+    return !plan_.isMoving(reader) && !isBroadcast(reader) && !takes(reader, v);
+  }
+
+  /// What a bridge to the vector file costs for the readers of a hub in a block; 0 where none needs it.
+  std::int64_t bridgeIn(VRegId v, ori::BlockId block) const {
+    const auto& readers = hubs_[hubOf_[v]].readers;
+    for (auto at = std::ranges::lower_bound(readers, block, {}, [](const auto& reader) { return reader.first; });
+         at != readers.end() && at->first == block; ++at)
+      if (needsBridge(*at->second, v)) return kToVector * function_.vreg(v).width * weightOf(*at->second->block);
+    return 0;
+  }
+
+  /// What need not be found anew for each question.
+  void findCosts() {
+    hubOf_.assign(function_.vregCount(), ori::kNoId);
+    behindWriters_.resize(function_.vregCount());
+    for (Unit& unit : units_) {
+      for (const Instr* writer : unit.writers) {
+        unit.cost.gain += kGain * weightOf(*writer->block);
+        addSources(*writer, unit.cost, 1);
+      }
+      for (VRegId v : unit.values)
+        findCosts(v, unit.cost);
+    }
+  }
+
+  void findCosts(VRegId v, Cost& cost) {
+    const unsigned width = function_.vreg(v).width;
+    std::int64_t behindWriters = 0;
     bool isWhole = true;
     function_.forEachDef(v, [&](ori::Operand& def) {
       isWhole &= def.width == width;
-      behindWriters.cost += kToVector * width * weightOf(*def.owner->block);
+      behindWriters += kToVector * width * weightOf(*def.owner->block);
     });
-    return isWhole && behindWriters.cost < inBlocks.cost ? behindWriters : inBlocks;
+    if (isWhole) behindWriters_[v] = behindWriters;
+    Hub hub;
+    function_.forEachUse(v, [&](ori::Operand& use) {
+      hub.readers.emplace_back(use.owner->block->id, use.owner);
+      if (isBroadcast(*use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
+    });
+    if (hub.readers.size() <= kReadersOfHub) return;
+    std::ranges::stable_sort(hub.readers, {}, [](const auto& reader) { return reader.first; });
+    hubOf_[v] = static_cast<std::uint32_t>(hubs_.size());
+    hubs_.push_back(std::move(hub));
+    Hub& made = hubs_.back();
+    ori::BlockId last = ori::kNoId;
+    for (const auto& [block, reader] : made.readers)
+      if (std::exchange(last, block) != block) made.inBlocks += bridgeIn(v, block);
   }
 
   /// Whether the instruction, which does not move, reads v and all other moving values as uniform registers, or at
@@ -318,24 +381,66 @@ class Planner {
   }
 
   Cost costOf(const Unit& unit) const {
-    Cost cost;
-    for (const Instr* writer : unit.writers) {
-      cost.gain += kGain * weightOf(*writer->block);
-      addSources(*writer, cost);
-    }
-    for (VRegId v : unit.values) {
+    Cost cost = unit.cost;
+    for (VRegId v : unit.values)
       cost.consumers += spreading(v).cost;
-      function_.forEachUse(v, [&](ori::Operand& use) {
-        if (isBroadcast(*use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
-      });
-    }
     return cost;
   }
 
   void setIn(Unit& unit, bool isIn) {
+    if (unit.isIn == isIn) return;
+    const std::vector<const Instr*> readers = readersOf(unit);
+    const auto hubs = hubsNear(unit, readers);
+    const auto add = [&](std::int64_t sign) {
+      for (const auto& [v, block] : hubs)
+        hubs_[hubOf_[v]].inBlocks += sign * bridgeIn(v, block);
+      for (const Instr* reader : readers)
+        if (const std::uint32_t id = unitWrittenBy(*reader); id != ori::kNoId)
+          addSources(*reader, units_[id].cost, sign);
+    };
+    add(-1);
     unit.isIn = isIn;
     for (VRegId v : unit.values)
       plan_.moves[v] = isIn;
+    add(1);
+    for (const std::uint32_t other : unit.neighbours)
+      isIn ? ++units_[other].neighboursIn : --units_[other].neighboursIn;
+  }
+
+  /// The instructions that read values of the unit, each once.
+  std::vector<const Instr*> readersOf(const Unit& unit) const {
+    std::vector<const Instr*> readers;
+    ++walk_;
+    for (VRegId v : unit.values)
+      function_.forEachUse(v, [&](ori::Operand& use) {
+        if (std::exchange(visitedIn_[use.owner->id], walk_) != walk_) readers.push_back(use.owner);
+      });
+    return readers;
+  }
+
+  /// The unit that has an instruction among its writers; kNoId if none has.
+  std::uint32_t unitWrittenBy(const Instr& instr) const {
+    if (!plan_.forms[instr.id]) return ori::kNoId;
+    for (const ori::Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual() && unitOf_[o.reg] != ori::kNoId) return unitOf_[o.reg];
+    return ori::kNoId;
+  }
+
+  /// The hubs whose bridges depend on whether the unit moves, and the blocks of these bridges.
+  std::vector<std::pair<VRegId, ori::BlockId>> hubsNear(const Unit& unit, std::span<const Instr* const> readers) const {
+    std::vector<std::pair<VRegId, ori::BlockId>> found;
+    if (hubs_.empty()) return found;
+    const auto all = [&](const Instr& instr) {
+      for (const ori::Operand& o : instr.refs())
+        if (!o.isDef && o.isVirtual() && hubOf_[o.reg] != ori::kNoId) found.emplace_back(o.reg, instr.block->id);
+    };
+    for (const Instr* writer : unit.writers)
+      all(*writer);
+    for (const Instr* reader : readers)
+      all(*reader);
+    std::ranges::sort(found);
+    found.erase(std::unique(found.begin(), found.end()), found.end());
+    return found;
   }
 
   /// Drops what does not pay, until all that is left does: first single units without which the rest is better off,
@@ -359,7 +464,7 @@ class Planner {
       const Cost cost = costOf(unit);
       if (cost.pays() || costsOthersMore(id, cost.total() - cost.gain)) continue;
       dropUnit(unit, cost.gain, cost.total());
-      for (std::uint32_t other : neighbours(id)) {
+      for (std::uint32_t other : unit.neighbours) {
         if (isQueued[other]) continue;
         isQueued[other] = true;
         work.push_back(other);
@@ -378,9 +483,9 @@ class Planner {
   /// Whether the units next to this one would pay more for bridges to it than it loses by moving: the link of a chain.
   /// Without neighbours in the plan there is nobody to pay, and with very many it is too long a question.
   bool costsOthersMore(std::uint32_t id, std::int64_t loss) {
-    std::vector<std::uint32_t> others = neighbours(id);
+    if (units_[id].neighboursIn == 0 || units_[id].neighboursIn > kMostNeighbours) return false;
+    std::vector<std::uint32_t> others = units_[id].neighbours;
     std::erase_if(others, [&](std::uint32_t other) { return !units_[other].isIn; });
-    if (others.empty() || others.size() > kMostNeighbours) return false;
     const auto sum = [&] {
       return std::accumulate(others.begin(), others.end(), std::int64_t{0}, [&](std::int64_t sum, std::uint32_t other) {
         return sum + costOf(units_[other]).total();
@@ -408,7 +513,7 @@ class Planner {
         const Cost one = costOf(units_[chain[i]]);
         cost.gain += one.gain;
         cost.consumers += one.total();
-        for (std::uint32_t other : neighbours(chain[i])) {
+        for (std::uint32_t other : units_[chain[i]].neighbours) {
           if (isSeen[other] || !units_[other].isIn) continue;
           isSeen[other] = true;
           chain.push_back(other);
@@ -424,7 +529,7 @@ class Planner {
 
   /// Units whose costs depend on this one: what its writers read, what its readers write, and what these read besides.
   /// Each once, in the order of their numbers.
-  std::vector<std::uint32_t> neighbours(std::uint32_t id) const {
+  std::vector<std::uint32_t> neighboursOf(std::uint32_t id) const {
     std::vector<std::uint32_t> found;
     const auto all = [&](const Instr& instr) {
       for (const ori::Operand& o : instr.refs())
@@ -554,6 +659,10 @@ class Planner {
   bool overridesCategories_ = false;
   std::vector<Unit> units_;
   std::vector<std::uint32_t> unitOf_; // by virtual register
+  std::vector<std::optional<std::int64_t>>
+      behindWriters_; // by virtual register: the cost of bridges behind all writers
+  std::vector<Hub> hubs_;
+  std::vector<std::uint32_t> hubOf_; // by virtual register; kNoId
   UniformPlan plan_;
 
   struct Placed {
