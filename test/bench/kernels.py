@@ -210,7 +210,21 @@ def continues(k):
         k.label(out)
 
 
-SHAPES = {f.__name__: f for f in (straight, pressure, floats, branches, loops, nests, deep, continues)}
+def forward(k):
+    """Small blocks, each of which ends in a branch on loaded data to one of the next fifty; the data differ between threads in half of them."""
+    count = k.size // 7
+    names = [k.new_label() for _ in range(count + 1)]
+    for i, name in enumerate(names[:-1]):
+        k.label(name)
+        value, p, base = k.register(), k.predicate(), ("%rd1", "%rd4")[i % 2]
+        k.emit(f"ld.global.u32 {value}, [{base}+{4 * (i % 512)}]", f"add.u32 %r3, %r3, {value}", "xor.b32 %r4, %r4, %r3",
+               "mad.lo.u32 %r3, %r3, 3, %r4", f"st.global.u32 [%rd5+{4 * (i % 512)}], %r3")
+        target = names[min(i + 1 + k.random.randrange(50), count)]
+        k.emit(f"setp.gt.u32 {p}, {value}, {i}", f"@{p} bra {target}")
+    k.label(names[-1])
+
+
+SHAPES = {f.__name__: f for f in (straight, pressure, floats, branches, loops, nests, deep, continues, forward)}
 
 
 def kernel(shape, size):
