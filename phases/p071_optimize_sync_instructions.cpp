@@ -1,6 +1,8 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
+#include "ori/builder.h"
+#include "phases/loop_entry.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
 #include "regalloc/calls.h"
@@ -58,6 +60,32 @@ std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg
   return isBehind;
 }
 
+/// Whether the lanes that begin another round of the loop are together, if those at its header are: nothing in the loop
+/// has parted them, or they have waited for each other since.
+bool staysTogether(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence, const ori::Loops& loops,
+                   ori::LoopId loop) {
+  const ori::BlockId header = loops.loop(loop).header;
+  std::vector<bool> isApart(cfg.idCount(), false), isDone(cfg.idCount(), false);
+  std::vector<ori::BlockId> next{header};
+  while (!next.empty()) {
+    const ori::BlockId id = next.back();
+    next.pop_back();
+    bool apart = isApart[id] || divergence.branchesApart(id);
+    for (const Instr& instr : *cfg.function().block(id))
+      if (const Effect effect = effectOf(rw, instr); effect != Effect::None)
+        apart = effect == Effect::Parts || divergence.branchesApart(id);
+    for (const ori::BlockId to : cfg.successors(id)) {
+      if (!loops.contains(loop, to)) continue;
+      if (to == header && apart) return false;
+      const bool isNew = apart && !isApart[to];
+      isApart[to] = isApart[to] || apart;
+      if ((isNew || !isDone[to]) && to != header) next.push_back(to);
+      isDone[to] = true;
+    }
+  }
+  return true;
+}
+
 /// The instruction is there for the sake of one that works on the whole warp, and not to order memory: that one
 /// comes before any access. One that is an access itself (LDSM, STSM) is of the same PTX instruction.
 bool servesWarpOperation(const Instr& sync) {
@@ -71,38 +99,74 @@ bool servesWarpOperation(const Instr& sync) {
   return false;
 }
 
+/// Each attempt to get registers begins with all lanes (ptxas does the same).
+bool asksForRegisters(const Instr& sync) {
+  return sync.next && sync.next->op == Op::USETMAXREG_ALLOC;
+}
+
 } // namespace
 
 /// Phase 71. A WARPSYNC for all lanes goes where they are together as it is: no branch has parted them since the kernel
-/// began, or since all have waited for each other. What is there to order memory (bar.warp.sync) stays. ptxas 13.0
-/// leaves out the same ones, and looks once in front of a row of shuffles for lanes that are missing (observed).
+/// began, or since all have waited for each other; one at the head of a loop in which no lanes part goes in front of
+/// it. What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in
+/// front of a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return false;
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
   const Rewriter rw(function);
   const std::vector<bool> isBehind = blocksBehindDivergence(rw, cfg, divergence);
+  const ori::Loops& loops = function.analyses().loops();
   std::vector<Instr*> needless;
+  std::vector<std::pair<Instr*, ori::BlockId>> early; // with the block in front of their loop
+  const auto entryOfHeader = [&](ori::BlockId header) {
+    const ori::LoopId loop = loops.innermost(header);
+    if (loop == ori::kNoId || loops.loop(loop).header != header) return ori::kNoId;
+    const ori::BlockId entry = onlyEntry(loops, cfg, loop);
+    if (entry == ori::kNoId) return ori::kNoId;
+    return staysTogether(rw, cfg, divergence, loops, loop) ? entry : ori::kNoId;
+  };
   for (ori::Block* block : function.layout()) {
-    bool areTogether = !isBehind[block->id];
+    bool areTogether = !isBehind[block->id], isFirst = true;
     for (Instr& instr : *block) {
       const Effect effect = effectOf(rw, instr);
       if (effect == Effect::Gathers) {
-        if (!areTogether)
-          context.remarks.refused(&instr, "the warp may have diverged");
-        else if (!servesWarpOperation(instr))
+        if (!servesWarpOperation(instr)) {
           context.remarks.refused(&instr, "it orders memory");
-        else
+        } else if (areTogether) {
           needless.push_back(&instr);
+        } else if (const ori::BlockId entry =
+                       isFirst && !asksForRegisters(instr) ? entryOfHeader(block->id) : ori::kNoId;
+                   entry != ori::kNoId) {
+          early.push_back({&instr, entry});
+        } else {
+          context.remarks.refused(&instr, "the warp may have diverged");
+        }
       }
       if (effect != Effect::None) areTogether = effect == Effect::Gathers;
+      isFirst = isFirst && effect == Effect::None;
     }
   }
   for (Instr* instr : needless) {
     context.remarks.did(instr, "removed: the warp cannot have diverged");
     function.erase(instr);
   }
-  return !needless.empty();
+  std::vector<ori::EdgeIds> edges;
+  for (const auto& [instr, entry] : early)
+    edges.push_back({entry, instr->block->id});
+  const std::vector<ori::Block*> fronts = placesInFront(function, cfg, edges);
+  for (std::size_t i = 0; i < early.size(); ++i) {
+    Instr* instr = early[i].first;
+    context.remarks.did(instr, "moved in front of the loop: no lanes part in it");
+    Instr* end = fronts[i]->last && ori::isTerminator(fronts[i]->last->op) ? fronts[i]->last : nullptr;
+    function.unlink(instr);
+    if (end)
+      function.insertBefore(end, instr);
+    else
+      function.append(fronts[i], instr);
+    function.touch(instr);
+  }
+  return !needless.empty() || !early.empty();
 }
 
 } // namespace orias::phases
