@@ -28,6 +28,7 @@ class ModuleBuilder final : public ParseEvents {
   void exitRule(std::size_t rule, antlr4::ParserRuleContext* context) override;
   void abandon(std::size_t rule) override;
   void syntaxError(SourceLoc loc, std::string message, std::string hint) override;
+  void initializerNumber(const PtxToken& token) override;
 
  private:
   // What a declaration has said so far.

@@ -311,6 +311,11 @@ void ModuleBuilder::exitInitializer() {
   if (typeClass(v.type) != TypeClass::Opaque) init_.end(v);
 }
 
+void ModuleBuilder::initializerNumber(const PtxToken& token) {
+  const Constant value = parseInteger(token.text(), token.loc(), diags_);
+  if (decl_.created != VariableId::None) init_.value(value, token.loc());
+}
+
 void ModuleBuilder::exitInitializerValue(SourceLoc where) {
   const std::size_t values = constants_.size() - valuesBefore_;
   const bool mayCount = decl_.created != VariableId::None;

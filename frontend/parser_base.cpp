@@ -157,6 +157,7 @@ void PtxParserBase::enterRule(antlr4::ParserRuleContext* context, std::size_t st
   setState(state);
   _ctx = context;
   if (isSyncRule(ruleIndex)) _input->forget();
+  if (ruleIndex == PtxParser::RuleInitializerItem && knowsUsualCases_) takeInitializerNumbers();
   context->start = _input->current();
   if (events_ != nullptr) events_->enterRule(ruleIndex, context);
 }
@@ -171,6 +172,14 @@ void PtxParserBase::exitRule() {
   } catch (...) { // this runs in a destructor
     failure_ = std::current_exception();
     events_ = nullptr;
+  }
+}
+
+void PtxParserBase::takeInitializerNumbers() {
+  while (_input->LA(1) == PtxParser::INT && _input->LA(2) == PtxParser::COMMA) {
+    if (events_ != nullptr) events_->initializerNumber(*_input->current());
+    _input->consume();
+    _input->consume();
   }
 }
 

@@ -22,6 +22,9 @@ class ParseEvents {
   /// A statement or an item of the module ended in an error; what was read of it is void.
   virtual void abandon(std::size_t rule) = 0;
   virtual void syntaxError(SourceLoc loc, std::string message, std::string hint) = 0;
+  /// An `initializerItem` that is an integer and nothing else; its rules are neither entered nor left. Tables of
+  /// hundreds of thousands of numbers are usual.
+  virtual void initializerNumber(const PtxToken& token) = 0;
 };
 
 /// Thrown to end the parse of a file with too many errors.
@@ -102,7 +105,7 @@ class PtxParserBase : public antlr4::Parser {
   TokenWindow& window() { return *_input; }
   /// What an event handler threw, if one did; the parse went on without events.
   std::exception_ptr failure() const { return failure_; }
-  /// All decisions that need more than one token are ANTLR's: tests compare with them.
+  /// All decisions that need more than one token are ANTLR's, and all rules are entered: tests compare with that.
   void predictWithTables() { knowsUsualCases_ = false; }
 
   void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) override;
@@ -127,6 +130,9 @@ class PtxParserBase : public antlr4::Parser {
 
  private:
   friend class PtxErrorStrategy;
+  /// Takes the integers that commas follow, and the commas: another item comes then.
+  void takeInitializerNumbers();
+
   bool knowsUsualCases_ = true;
   ParseEvents* events_ = nullptr;
   std::exception_ptr failure_;

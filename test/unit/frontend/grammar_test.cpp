@@ -134,6 +134,7 @@ struct ErrorCounter : ParseEvents {
   void enterRule(std::size_t, antlr4::ParserRuleContext*) override {}
   void exitRule(std::size_t, antlr4::ParserRuleContext*) override {}
   void abandon(std::size_t) override {}
+  void initializerNumber(const PtxToken&) override {}
   void syntaxError(orias::SourceLoc loc, std::string message, std::string) override {
     if (first.empty()) first = std::to_string(loc.line) + ": " + message;
   }
@@ -147,6 +148,15 @@ struct EventRecorder : ParseEvents {
   void abandon(std::size_t rule) override { said += "!" + std::to_string(rule); }
   void syntaxError(orias::SourceLoc loc, std::string message, std::string hint) override {
     said += std::to_string(loc.line) + ":" + std::to_string(loc.column) + message + hint;
+  }
+  /// The rules that ANTLR's parser goes through for a number.
+  void initializerNumber(const PtxToken&) override {
+    using P = PtxParser;
+    const std::size_t rules[] = {P::RuleInitializerItem, P::RuleInitializerValue, P::RuleConstant,
+                                 P::RuleConstantTerms,   P::RuleConstantTerm,     P::RuleLiteral};
+    for (std::size_t rule : rules)
+      said += "(" + std::to_string(rule);
+    said.append(std::size(rules), ')');
   }
   std::string said;
 };
@@ -178,6 +188,16 @@ TEST_CASE("the usual cases of bareStatement are those of ANTLR's tables") {
           ".version 8.0\n.target sm_90\n.entry k() {\n" + std::string(first) + " " + second + " c;\nret;\n}\n";
       CHECK_MESSAGE(eventsOf(text, false) == eventsOf(text, true), text);
     }
+  }
+}
+
+TEST_CASE("numbers of initial values are what ANTLR's parser finds") {
+  for (const char* values : {"1, 2, 3", "1", "1,", "1, 2,", "1, -2, 3", "1, 2+3, 4, 5", "1, 0xFF00(a), 2, 3",
+                             "1, 0xFF00 (a)", "1 2, 3", "1, {2, 3}, 4", "{1, 2}, {3}", "1, a, 2, a+4, 5", "1,, 2",
+                             "1, 2.5, 3", "1, 2U, 0x3, 017, 4", "1, 2 ? 3 : 4, 5", "1, ;"}) {
+    const std::string text =
+        ".version 8.0\n.target sm_90\n.global .b32 a[4];\n.global .b32 v[9] = {" + std::string(values) + "};\n";
+    CHECK_MESSAGE(eventsOf(text, false) == eventsOf(text, true), text);
   }
 }
 
