@@ -21,7 +21,7 @@ struct FreeResult {
 
 // ptxas' default, which programs rely on that give no -arch.
 constexpr std::string_view kDefaultArch = "-arch=sm_75";
-constexpr std::string_view kNoSuchVersion = "missing .version";
+constexpr std::string_view kNoSuchVersion = "there is no .version";
 
 } // namespace
 
