@@ -38,6 +38,9 @@ constexpr double kLikelyBlocks = 4, kShareOfMoreBlocks = 0.5;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
 constexpr unsigned kMostSlack = 15;
+/// Rematerialisation aims at so many registers below the class, one after the other: the allocator may not find a place
+/// for all values where they fill the class.
+constexpr unsigned kRoom[] = {0, 1, 3};
 /// The allocator is asked whether it finds these places where orders leave no more registers of the class free.
 constexpr unsigned kTight = 3;
 
@@ -258,7 +261,8 @@ class PreScheduler {
         slack_ = slack;
         // The next class may need as much room.
         if (fixed_ == 0 && priceOf(limit) > priceOf(classes_.end(limit + 1))) break;
-        changed |= applyBest(limit);
+        if (!applyBest(limit)) continue;
+        changed = true;
         fits_ = regalloc::fitsRegisters(function_, limit);
       }
       slack_ = 0;
@@ -311,18 +315,36 @@ class PreScheduler {
     return reachable;
   }
 
-  /// Orders for the class, and computes values again to come down to it. False: nothing has changed but the order.
+  /// Orders for the class, and computes values again to come down to it; somewhat further where the allocator does not
+  /// find a place for them. False: nothing has changed but the order.
   bool reach(unsigned end, double price) {
-    apply(end);
+    for (const unsigned room : kRoom) {
+      const Outcome outcome = room < end ? reachWithRoom(end, room, price) : Outcome::NoGain;
+      if (outcome != Outcome::NoPlace) return outcome == Outcome::Reached;
+    }
+    return false;
+  }
+
+  enum class Outcome : std::uint8_t {
+    Reached,
+    NoGain, ///< the values that can be computed again are not enough, or cost more than the warps are worth
+    NoPlace ///< the allocator finds no place for all values
+  };
+
+  Outcome reachWithRoom(unsigned end, unsigned room, double price) {
+    // What an attempt before this one has taken back is not in its place.
+    applyBest(end);
     BlockEngine engine(function_, context_);
-    if (engine.run({end, RematTarget::Reason::Occupancy})) {
+    Outcome outcome = Outcome::NoGain;
+    if (engine.run({end - room, RematTarget::Reason::Occupancy})) {
       // What is computed again should not be waited for.
       PreScheduler again(function_, context_, end);
       again.gather();
       again.chooseLimit();
       if (again.leastRegisters() <= end && again.priceOf(end) < price - kGainForMoreWarps) {
         again.apply(end);
-        if (again.fits_) return true;
+        if (again.fits_) return Outcome::Reached;
+        outcome = Outcome::NoPlace;
       }
       engine.undo();
     }
@@ -331,7 +353,7 @@ class PreScheduler {
         instr = engine.now(instr);
       region.place.next = engine.now(region.place.next);
     }
-    return false;
+    return outcome;
   }
 
   /// Whatever the orders, so many registers are live at some point.

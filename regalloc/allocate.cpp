@@ -25,6 +25,7 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <array>
 #include <fmt/format.h>
 #include <limits>
 #include <memory>
@@ -55,7 +56,7 @@ constexpr unsigned kFewestRegisters = 24;
 /// To reach an occupancy class, so many webs at most may lack a register, and the copies between registers may weigh so
 /// much of all instructions.
 constexpr std::size_t kMostMoved = 16;
-constexpr double kMostWeightOfMoves = 0.02;
+constexpr double kMostWeightOfMoves = 0.05;
 /// The spill cost of temporaries of spill code.
 constexpr double kUnspillable = std::numeric_limits<double>::infinity();
 
@@ -79,8 +80,8 @@ class Allocator {
     const SlotBudget budget = budgetOf(File::R, registers, {}, {});
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
-    Placement placement = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::AnyComplete));
-    return placement.failed.empty() || cheapMoves(webs, budget, placement).has_value();
+    std::optional<Moves> moves;
+    return completePlacement(webs, placer, budget, {Wanted::AnyComplete, Wanted::FewestRegisters}, moves).has_value();
   }
 
   std::string run() {
@@ -468,10 +469,24 @@ class Allocator {
     if (state_.usesFrame) ++occupied;
     budget.limit = std::min(options_.freeRegisters(occupied), budget.limit);
     if (placement.used <= budget.limit) return budget.limit;
-    Placement tight = mend(webs, budget, bestPlacement(webs, placer, budget));
-    if (!tight.failed.empty()) moves = cheapMoves(webs, budget, tight);
-    if (tight.failed.empty()) placement = std::move(tight);
+    std::optional<Placement> tight =
+        completePlacement(webs, placer, budget, {Wanted::FewestRegisters, Wanted::AnyComplete}, moves);
+    if (tight) placement = std::move(*tight);
     return budget.limit;
+  }
+
+  /// A placement of all webs, if one is found: other webs get other registers, or else `moves` says which change
+  /// theirs. `first` and the other one are where the search begins.
+  std::optional<Placement> completePlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
+                                             std::array<Wanted, 2> wanted, std::optional<Moves>& moves) const {
+    std::array<Placement, 2> tried;
+    for (std::size_t i = 0; i < tried.size(); ++i) {
+      tried[i] = mend(webs, budget, bestPlacement(webs, placer, budget, wanted[i]));
+      if (tried[i].failed.empty()) return std::move(tried[i]);
+    }
+    for (Placement& placement : tried)
+      if ((moves = cheapMoves(webs, budget, placement))) return std::move(placement);
+    return std::nullopt;
   }
 
   /// Moves that cost less than an occupancy class is worth.

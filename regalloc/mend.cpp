@@ -10,7 +10,7 @@ namespace orias::regalloc {
 namespace {
 
 /// Webs that may be taken from their slots, for each that has none at first, and in all.
-constexpr unsigned kMovesForEach = 48, kMostMoves = 96;
+constexpr unsigned kMovesForEach = 96, kMostMoves = 240;
 /// What a web costs that finds no other slot, and more for each time that it had to leave one.
 constexpr unsigned kHomeless = 8;
 
