@@ -21,6 +21,9 @@ constexpr std::size_t kR = 0; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
+/// Where a class with more warps makes the launch longer by at most this share, twice the warps are worth so much more,
+/// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
+constexpr double kMostLongerLaunch = 0.4, kWorthOfWarps = 1;
 /// Rematerialisation may free so many registers to reach an occupancy class.
 constexpr unsigned kReach = 32;
 /// The most classes that are tried so, those with the most warps first; in large functions one.
@@ -82,13 +85,19 @@ class PreScheduler {
     gather();
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
-    const double price = priceOf(limit);
-    for (const unsigned end : classesToReach(limit, price))
-      if (reach(end, price)) return true;
+    const Choice choice{limit, priceOf(limit), cyclesUnder(limit).launch};
+    for (const unsigned end : classesToReach(choice))
+      if (reach(end, choice)) return true;
     return apply(limit);
   }
 
  private:
+  /// A limit, and what the orders under it cost.
+  struct Choice {
+    unsigned limit;
+    double price, launch;
+  };
+
   /// The regions and their orders.
   void gather() {
     std::vector<ScheduleMarks> marks;
@@ -260,7 +269,8 @@ class PreScheduler {
           if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);
         slack_ = slack;
         // The next class may need as much room.
-        if (fixed_ == 0 && priceOf(limit) > priceOf(classes_.end(limit + 1))) break;
+        const unsigned next = classes_.end(limit + 1);
+        if (fixed_ == 0 && priceOf(limit) - worthOfWarps(limit, next, cyclesUnder(next).launch) > priceOf(next)) break;
         if (!applyBest(limit)) continue;
         changed = true;
         fits_ = regalloc::fitsRegisters(function_, limit);
@@ -292,7 +302,7 @@ class PreScheduler {
 
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
   /// is for it.
-  std::vector<unsigned> classesToReach(unsigned limit, double price) const {
+  std::vector<unsigned> classesToReach(const Choice& choice) const {
     constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
     const Knobs& knobs = context_.knobs;
     const auto percent = static_cast<double>(knobs.get(Knob::RematForOcc));
@@ -302,13 +312,14 @@ class PreScheduler {
     const unsigned least = leastRegisters();
     unsigned peak = pinned_;
     for (const Region& region : regions_)
-      peak = std::max(peak, best(region, limit).cost.peak[kR]);
+      peak = std::max(peak, best(region, choice.limit).cost.peak[kR]);
     const std::size_t most = spent_ > kLarge ? 1 : kMostClasses;
     const unsigned far = std::max(kReach, least / 3);
     for (const unsigned end : classes_.ends()) {
       const bool isNear = end < std::min(least, classes_.end(peak)) && end + far >= least;
       const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
-      if (isNear && hasMore && priceOf(end) < price) reachable.push_back(end);
+      if (isNear && hasMore && priceOf(end) - worthOfWarps(end, choice.limit, choice.launch) < choice.price)
+        reachable.push_back(end);
     }
     if (reachable.size() > most)
       reachable.erase(reachable.begin(), reachable.end() - static_cast<std::ptrdiff_t>(most));
@@ -317,9 +328,9 @@ class PreScheduler {
 
   /// Orders for the class, and computes values again to come down to it; somewhat further where the allocator does not
   /// find a place for them. False: nothing has changed but the order.
-  bool reach(unsigned end, double price) {
+  bool reach(unsigned end, const Choice& choice) {
     for (const unsigned room : kRoom) {
-      const Outcome outcome = room < end ? reachWithRoom(end, room, price) : Outcome::NoGain;
+      const Outcome outcome = room < end ? reachWithRoom(end, room, choice) : Outcome::NoGain;
       if (outcome != Outcome::NoPlace) return outcome == Outcome::Reached;
     }
     return false;
@@ -331,7 +342,7 @@ class PreScheduler {
     NoPlace ///< the allocator finds no place for all values
   };
 
-  Outcome reachWithRoom(unsigned end, unsigned room, double price) {
+  Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice) {
     // What an attempt before this one has taken back is not in its place.
     applyBest(end);
     BlockEngine engine(function_, context_);
@@ -341,7 +352,8 @@ class PreScheduler {
       PreScheduler again(function_, context_, end);
       again.gather();
       again.chooseLimit();
-      if (again.leastRegisters() <= end && again.priceOf(end) < price - kGainForMoreWarps) {
+      const double worth = again.worthOfWarps(end, choice.limit, choice.launch);
+      if (again.leastRegisters() <= end && again.priceOf(end) - worth < choice.price - kGainForMoreWarps) {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;
@@ -412,17 +424,30 @@ class PreScheduler {
     return chosen ? *chosen : region.candidates[0];
   }
 
-  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit,
-  /// less what the warps are worth.
-  double priceOf(unsigned limit) const {
+  /// Of all regions, with the best orders under a limit.
+  Cycles cyclesUnder(unsigned limit) const {
     Cycles all;
     for (const Region& region : regions_) {
       const Cycles cycles = cyclesOf(region, best(region, limit), limit);
       all.launch += cycles.launch;
       all.full += cycles.full;
     }
+    return all;
+  }
+
+  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit,
+  /// less what the warps are worth.
+  double priceOf(unsigned limit) const {
+    const Cycles all = cyclesUnder(limit);
     return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
            warpWorth_ * doublings(std::max(classes_.warps(limit), 1.0));
+  }
+
+  /// By how much the price of a class may be above that of another one, with the given limit and launch, for its warps.
+  double worthOfWarps(unsigned end, unsigned limit, double launch) const {
+    if (function_.usesDynamicShared || cyclesUnder(end).launch > (1 + kMostLongerLaunch) * launch) return 0;
+    const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(limit), 1.0));
+    return std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
 
   /// How often one warp is doubled, as far as that is worth something.
@@ -457,6 +482,16 @@ class PreScheduler {
       if (price >= lowest || price > ownPrice - (end > own ? kGainForFewerWarps : kGainForMoreWarps)) continue;
       chosen = end;
       lowest = price;
+    }
+    const unsigned cheapest = chosen;
+    const double launch = cyclesUnder(cheapest).launch;
+    double gain = 0;
+    for (unsigned end : classes_.ends()) {
+      if (end >= cheapest || end < classes_.end(least)) continue;
+      const double more = worthOfWarps(end, cheapest, launch) - (priceOf(end) - priceOf(cheapest));
+      if (more <= std::max(gain, kGainForMoreWarps)) continue;
+      chosen = end;
+      gain = more;
     }
     context_.remarks.did(
         regions_.front().place.instrs.front(),
