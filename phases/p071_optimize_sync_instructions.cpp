@@ -157,7 +157,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const std::vector<ori::Block*> fronts = placesInFront(function, cfg, edges);
   for (std::size_t i = 0; i < early.size(); ++i) {
     Instr* instr = early[i].first;
-    context.remarks.did(instr, "moved in front of the loop: no lanes part in it");
+    context.remarks.did(instr, "moved before the loop: no lanes part in it");
     Instr* end = fronts[i]->last && ori::isTerminator(fronts[i]->last->op) ? fronts[i]->last : nullptr;
     function.unlink(instr);
     if (end)
