@@ -212,7 +212,6 @@ bool isListedFor(const Target& target, Op op) {
   return (desc(op).sms & target.instructions()) != 0;
 }
 
-/// The words of textures and surfaces from sm_100 on are not known.
 bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   const bool isListed = isListedFor(target, op);
   if (target.words() < WordFormat::Sm90) return existedBefore(target, op, mods, isListed);
@@ -223,7 +222,7 @@ bool existsOn(const Target& target, Op op, std::span<const std::uint8_t, kMaxMod
   // Phase 105 makes LDCU of them.
   case Op::ULDC:
   case Op::ULDC_INDEXED: return isListed || target.has(Capability::UniformLoadConstant);
-  default: return isListed && (target.words() < WordFormat::Sm100 || desc(op).pipe != Pipe::Tex);
+  default: return isListed;
   }
 }
 

@@ -73,6 +73,11 @@ struct Draft {
       if (slots[i].desc.name == name) return i;
     return kMaxOperands;
   }
+  constexpr bool isInNoForm(unsigned slot) const {
+    for (unsigned i = 0; i < d.formCount; ++i)
+      if (d.field(d.forms[i], slot).kind != Enc::None) return false;
+    return d.formCount != 0;
+  }
   /// A field without those of its modifier bits that another slot's field covers (the shift of LEA.HI lies on C's
   /// negation).
   constexpr FieldEnc freeOf(FieldEnc f, unsigned slot) const {
@@ -248,6 +253,10 @@ constexpr InstrDesc Draft::finish() {
     for (const NamedField& n : e.fields)
       if (!n.slot.empty()) put(f, slotNamed(n.slot), n.field);
   }
+  // What is written behind an operand that no form of these words has, is written behind the one before.
+  for (unsigned i = 0; i < d.modCount; ++i)
+    while (d.mods[i].slot > 0 && isInNoForm(static_cast<unsigned>(d.mods[i].slot)))
+      --d.mods[i].slot;
   for (unsigned i = 0; i < d.formCount; ++i) {
     fixBits(d.forms[i]);
     // What a form fixes goes before what the row does.

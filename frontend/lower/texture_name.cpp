@@ -149,11 +149,16 @@ UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, 
   return {to, Value::of(word)};
 }
 
+/// What stands behind the uniform registers of a name: an offset that nobody uses, which words from sm_100 on do not have.
+IsaOperand offsetBehindName(FunctionLowering& f) {
+  return f.target().words() >= isa::WordFormat::Sm100 ? IsaOperand() : f.imm(0);
+}
+
 void TextureName::emitSurface(FunctionLowering& f, const NamedOps& ops, std::vector<IsaOperand> operands,
                               std::span<const ModValue> mods) const {
   if (f.target().has(isa::Capability::UniformTextures)) {
     const IsaOperand ur = f.out().use(f.out().newVReg(File::UR));
-    operands.insert(operands.end(), {ur, f.imm(0)});
+    operands.insert(operands.end(), {ur, offsetBehindName(f)});
     const std::array<UniformWord, 1> uniform{uniformWord(f, ur, texture_)};
     forEachUniform(f, uniform, [&] { f.emit(ops.byUniform, operands, mods); });
     return;
@@ -190,7 +195,7 @@ void TextureName::emitTexture(FunctionLowering& f, const NamedOps& ops, std::vec
     return;
   }
   const IsaOperand ur = f.out().use(f.out().newVReg(File::UR, 2));
-  operands.insert(operands.end(), {ur, f.imm(0)});
+  operands.insert(operands.end(), {ur, offsetBehindName(f)});
   const IsaOperand second = ori::component(ur, 1);
   const std::array<UniformWord, 2> uniform{uniformWord(f, ori::component(ur, 0), texture_),
                                            sampler_ ? uniformWord(f, second, *sampler_)

@@ -91,6 +91,24 @@ TEST_CASE("words of sm_110: minima and maxima as before sm_90") {
   CHECK(textOn("sm_110", 0x00000006090a7c17, 0x002fc8000bffe200) == "IMNMX R10, R9, UR6, PT");
 }
 
+TEST_CASE("words of sm_100: textures and surfaces have no offset behind their names") {
+  for (const char* chip : {"sm_100", "sm_120"}) {
+    CHECK(textOn(chip, 0x28ff040604047f60, 0x00216200089e0f06) == "TEX.LL R6, R4, R4, R6, UR4, 2D");
+    CHECK(textOn(chip, 0x20ff04ff04047f60, 0x00216200081e0f06) == "TEX R6, R4, R4, UR4, 2D");
+    CHECK(textOn(chip, 0x29ff040c120c7f60, 0x000f6200089e4f0e) == "TEX.LL.AOFFI.DC R14, R12, R18, R12, UR4, 2D");
+    CHECK(textOn(chip, 0x20ff040202047f66, 0x002f6200081e2f06) == "TLD.LZ.MS R6, R4, R2, R2, UR4, 2D");
+    CHECK(textOn(chip, 0x20ff040208087f66, 0x000f6200089e1f0a) == "TLD.LL.CL R10, R8, R8, R2, UR4, 2D");
+    CHECK(textOn(chip, 0x20ff041420147f6c, 0x000f6200081e0f16) == "TXD R22, R20, R32, R20, UR4, 2D");
+    CHECK(textOn(chip, 0x20ff04ff10107f63, 0x000fe200089e0f12) == "TLD4.G R18, R16, R16, UR4, 2D");
+    CHECK(textOn(chip, 0x0000040000007f6f, 0x000fe200080001ff) ==
+          "TXQ RZ, R0, R0, TEX_HEADER_DIMENSION, UR4, 0x0, 0x1");
+    CHECK(textOn(chip, 0x70ff040008097f99, 0x00116200081ea900) == "SULD.D.BA.2D.STRONG.SM.TRAP R9, [R8], UR4");
+    CHECK(textOn(chip, 0x70ff042224007f9b, 0x001fe2000810a300) == "SUST.P.2D.STRONG.SM.RG.TRAP [R36], R34, UR4");
+    CHECK(textOn(chip, 0x70ff040202007f9f, 0x000fe40008114100) == "SURED.D.BA.2D.ADD.STRONG.SYS.TRAP [R2], R2, UR4");
+    CHECK(textOn(chip, 0x70fe040202007f9f, 0x000fe40008114100).empty()); // a second name
+  }
+}
+
 TEST_CASE("words of sm_100: minima and maxima of the lanes") {
   CHECK(textOn("sm_100", 0x00000000000772cc, 0x000fe20000008200) == "CREDUX.MIN.S32 UR7, R0");
   CHECK(textOn("sm_103", 0x00000000000a72cc, 0x000fe20000000000) == "CREDUX.MAX UR10, R0");
