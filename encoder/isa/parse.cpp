@@ -237,7 +237,8 @@ class RowParser {
     if (d_.texts[begin].isPair) {
       Operand second;
       if (!c_.take(",") || !c_.take(d_.texts[begin].after) || !takeRegister(c_, second) || !c_.take("]")) return false;
-      if (second.file != inst_.operands[begin].file || second.reg != inst_.operands[begin].reg + 1) return false;
+      const Operand& pair = inst_.operands[begin];
+      if (second.file != pair.file || second.reg != (pair.isZeroReg() ? pair.reg : pair.reg + 1)) return false;
     }
     if (hasSuffixBehind(d_.texts[begin].bracket)) suffixes(begin);
     return true;

@@ -203,7 +203,8 @@ struct Printer {
     if (d.texts[slot].isPair) {
       s += ", ";
       s += d.texts[slot].after;
-      registerName(s, Operand::physical(operand(slot).file, operand(slot).reg + 1));
+      const Operand& pair = operand(slot);
+      registerName(s, pair.isZeroReg() ? pair : Operand::physical(pair.file, pair.reg + 1));
       s += ']';
     }
     if (hasSuffixBehind(bracket)) suffixes(slot);

@@ -141,10 +141,9 @@ void lowerTensorProduct(FunctionLowering& f, const Instruction& i, const Form& f
   }
 
   std::vector<ModValue>& mods = product.mods;
-  mods.insert(mods.end(), {{IsaMod::Sub3, isWs ? 1 : 0},
-                           {IsaMod::Sub4, isPair ? 1 : 0},
-                           {IsaMod::Sub, bufferOfA(form.get(Slot::Collector))},
-                           {IsaMod::Sub2, bufferOfB(form.get(Slot::Collector))}});
+  mods.insert(mods.end(), {{IsaMod::Sub4, isPair ? 1 : 0}, {IsaMod::Sub, bufferOfA(form.get(Slot::Collector))}});
+  if (isa::desc(product.op).modIndex(IsaMod::Sub3) >= 0) // no product with scales
+    mods.insert(mods.end(), {{IsaMod::Sub3, isWs ? 1 : 0}, {IsaMod::Sub2, bufferOfB(form.get(Slot::Collector))}});
   if (form.has(Mod::Ashift)) mods.push_back({IsaMod::Wrap, 1});
   std::vector<IsaOperand> operands{left, right, d, described, more, adds};
   if (!scale.isNone()) operands.push_back(scale);
