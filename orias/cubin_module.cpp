@@ -247,17 +247,20 @@ cubin::Attribute annotationOf(const ori::Function& function, const encoder::Func
 /// and a piece of code in front of the kernel where it is allocated.
 void describeTensorUse(const ori::Function& function, cubin::Function& out) {
   constexpr std::uint32_t kOneCta = 6, kTwoCtas = 7;
-  bool hasOne = false, hasTwo = false;
+  bool hasOne = false, hasTwo = false, givesBack = false;
   for (const ori::Block* block : function.layout())
     for (const ori::Instr* instr = block->first; instr; instr = instr->next) {
       const isa::InstrDesc& row = isa::desc(instr->op);
       const bool isUnit = row.name.starts_with("UTC"), gives = instr->op == isa::Op::UVIRTCOUNT;
       out.usesTensorMemory |= isUnit || gives || instr->op == isa::Op::LDTM || instr->op == isa::Op::STTM;
       if (!isUnit && !gives) continue;
-      const bool isPair = !gives && isa::getMod(instr->op, instr->mods, isa::Mod::Sub4) != 0;
-      (isPair ? hasTwo : hasOne) = true;
       out.allocatesTensors |= gives || row.has(isa::Flag::Atomic);
+      // What gives back is the same for blocks and pairs.
+      const bool isOfBoth = gives || instr->op == isa::Op::UTCATOMSWS;
+      givesBack |= isOfBoth;
+      if (!isOfBoth) (isa::getMod(instr->op, instr->mods, isa::Mod::Sub4) != 0 ? hasTwo : hasOne) = true;
     }
+  hasOne |= givesBack && !hasTwo;
   if (out.allocatesTensors)
     out.otherAttributes.push_back(
         cubin::wordsAttribute(cubin::AttributeId::AtEntryFragments, {hasTwo ? kTwoCtas : kOneCta}));

@@ -153,13 +153,27 @@ bool isFourRows(const Form& form) {
   return mode == Mod::TileGather4 || mode == Mod::TileScatter4;
 }
 
-/// Tiles, images, and four rows. With .cta_group::1 the barrier is the CTA's own, as without.
-bool isKnownMode(FunctionLowering& f, const Form& form) {
+/// An image along its width only: how far it reaches beside the box, and where the box begins.
+bool isWidth(const Form& form) {
   const Mod mode = form.get(Slot::LoadMode);
-  const bool isKnown = (mode == Mod::None || mode == Mod::Tile || isImage(form) || isFourRows(form)) &&
-                       form.get(Slot::CtaGroup) != Mod::CtaGroup2;
+  return mode == Mod::Im2colW || mode == Mod::Im2colW128;
+}
+
+/// Images without offsets have no known form with the barrier of the other block of a pair. With .cta_group::1 it is
+/// the block's own, as without.
+bool isKnownMode(FunctionLowering& f, const Form& form) {
+  const bool isKnown = form.get(Slot::LoadMode) != Mod::Im2colNoOffs || form.get(Slot::CtaGroup) != Mod::CtaGroup2;
   if (!isKnown) f.unsupported(std::string(f.opcodeText()));
   return isKnown;
+}
+
+/// Numbers of 11 bits.
+IsaOperand widthOffsets(FunctionLowering& f, const Operand& operand) {
+  constexpr std::int64_t kBegin = 11;
+  auto parts = f.parts(operand);
+  const IsaOperand both = f.newR(), beside = f.sourceReg(parts[0], Type::B16), begin = f.sourceReg(parts[1], Type::B16);
+  f.emit(IsaOp::LEA, {both, IsaOperand::pt(), begin, beside, f.imm(kBegin)});
+  return both;
 }
 
 } // namespace
@@ -229,6 +243,9 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   const bool hasFourRows = isFourRows(form);
   std::vector<ModValue> mods{{IsaMod::Geometry, hasFourRows ? 1 : static_cast<int>(tensor->coordinates.size()) - 1}};
   if (isImage(form)) mods.push_back({IsaMod::Sub, 1});
+  const bool isPair = form.get(Slot::CtaGroup) == Mod::CtaGroup2;
+  constexpr int kW128 = 2, kW = 3;
+  if (isWidth(form)) mods.push_back({IsaMod::Sub, form.get(Slot::LoadMode) == Mod::Im2colW ? kW : kW128});
   std::vector<IsaOperand> box;
   if (loads)
     box = {sharedWordOf(f, ops[0]), sharedWordOf(f, ops[2])};
@@ -239,8 +256,12 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   // Offsets below, and above which CTAs of the cluster get it.
   std::size_t next = loads ? 3 : 1;
   IsaOperand offsets = IsaOperand::rz(), ctas = IsaOperand::rz(), more;
-  const bool hasOffsets = form.get(Slot::LoadMode) == Mod::Im2col, isMulticast = form.get(Slot::Multicast) != Mod::None;
-  if (hasOffsets) offsets = imageOffsets(f, ops[next++]);
+  const bool hasOffsets = form.get(Slot::LoadMode) == Mod::Im2col || isWidth(form),
+             isMulticast = form.get(Slot::Multicast) != Mod::None;
+  if (hasOffsets) {
+    offsets = isWidth(form) ? widthOffsets(f, ops[next]) : imageOffsets(f, ops[next]);
+    ++next;
+  }
   if (isMulticast) {
     ctas = f.sourceReg(ops[next++], Type::B16);
     mods.push_back({IsaMod::Sub2, 1});
@@ -251,16 +272,21 @@ void lowerTensorCopy(FunctionLowering& f, const Instruction& i, const Form& form
   }
   const IsaOperand policy = copy.policy(i, form), at = copy.uniform(box), map = copy.pair(tensor->map);
   if (loads || prefetches) {
-    if (more.isNone())
-      copy.emit(hasFourRows ? (loads ? IsaOp::UTMALDG_GATHER : IsaOp::UTMAPF_GATHER)
-                : loads     ? IsaOp::UTMALDG
-                            : IsaOp::UTMAPF,
+    if (more.isNone()) {
+      enum { Gather = 1, Pair = 2 };
+      if (loads && (hasFourRows || isPair))
+        mods.push_back({IsaMod::Sub3, (hasFourRows ? Gather : 0) | (isPair ? Pair : 0)});
+      copy.emit(loads ? (hasFourRows || isPair ? IsaOp::UTMALDG_GATHER : IsaOp::UTMALDG)
+                      : (hasFourRows ? IsaOp::UTMAPF_GATHER : IsaOp::UTMAPF),
                 {at, map, policy}, mods);
-    else
-      copy.emit(hasFourRows ? IsaOp::UTMALDG_FORM
-                : loads     ? IsaOp::UTMALDG_MORE
-                            : IsaOp::UTMAPF_IM2COL,
+    } else {
+      if (isPair) mods.push_back({IsaMod::Sub3, 1});
+      copy.emit(loads ? (hasFourRows || isWidth(form) ? IsaOp::UTMALDG_FORM
+                         : isPair                     ? IsaOp::UTMALDG_PAIR
+                                                      : IsaOp::UTMALDG_MORE)
+                      : (isWidth(form) ? IsaOp::UTMAPF_W : IsaOp::UTMAPF_IM2COL),
                 {at, map, more, policy}, mods);
+    }
   } else if (reduces) {
     mods.push_back({IsaMod::AtomOp, atomOp(form.action())});
     copy.emit(IsaOp::UTMAREDG, {at, map, policy}, mods);

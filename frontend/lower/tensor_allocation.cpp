@@ -18,7 +18,7 @@ using IsaOperand = isa::Operand;
 namespace {
 
 /// Places in the records, __nv_reservedSMEM_tcgen05_partition, which stand behind what the system keeps.
-constexpr std::int64_t kAllocated = 0x14, kFirsts = 0x18, kGivenUp = 0x1c;
+constexpr std::int64_t kBarrier = 0x8, kPhase = 0x10, kAllocated = 0x14, kFirsts = 0x18, kGivenUp = 0x1c;
 constexpr std::int64_t kGroupShift = 5; ///< columns of a group
 constexpr std::int64_t kRetry = 100;    ///< ns
 
@@ -90,29 +90,13 @@ void change(FunctionLowering& f, isa::AtomOp how, std::int64_t place, IsaOperand
          {{IsaMod::AtomOp, how}, {IsaMod::AtomType, isa::AtomType::U32}});
 }
 
-bool isKnownGroup(FunctionLowering& f, const Form& form) {
-  if (form.get(Slot::CtaGroup) != Mod::CtaGroup2) return true;
-  f.unsupported(std::string(f.opcodeText()));
-  return false;
+bool isOfPair(const Form& form) {
+  return form.get(Slot::CtaGroup) == Mod::CtaGroup2;
 }
 
-} // namespace
-
-void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isKnownGroup(f, form)) return;
-  auto ops = f.operands(i);
-  f.out().asksForReservedShared = true;
-  ori::Block* join = f.beginUnguarded();
-  synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
-  const Address to = f.sharedAddress(ops[0], form.space());
-  const Groups groups = groupsOf(f, ops[1]);
-  const Record permit = recordAt(f, kGivenUp);
-  const IsaOperand givenUp = f.newR(), mine = f.newP();
-  f.emit(IsaOp::LDS, {givenUp, IsaOperand::rz(), permit.base, permit.offset}, {{IsaMod::Size, isa::MemSize::U8}});
-  trapIf(f, f.compared(givenUp, isa::ICmp::NE, 0));
-  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), kTrue});
-  ori::Block *done = f.newBlock(), *loop = f.newBlock(), *found = f.newBlock();
-  f.branchIf(mine.notted(), done);
+/// Asks the unit until it has as many groups; returns the first of them.
+IsaOperand allotted(FunctionLowering& f, const Groups& groups, bool ofPair) {
+  ori::Block *loop = f.newBlock(), *found = f.newBlock();
   f.enter(loop);
   const IsaOperand wanted = uniformRun(f, 1), first = uniformRun(f, 1),
                    isFound = f.out().use(f.out().newVReg(File::UP)), isHere = f.newP(), group = f.newR();
@@ -122,27 +106,137 @@ void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& 
     f.emit(IsaOp::R2UR, {kTrue, wanted, groups.count.word(0)});
   constexpr std::int64_t kMost = 0x36, kThird = 0xaa; // truth table of PLOP3: its third source
   f.emit(IsaOp::DEPBAR_LE, {f.imm(0), f.imm(kMost)});
-  f.emit(IsaOp::UTCATOMSWS_FIND, {isFound, first, wanted}, {{IsaMod::Sub, 1}});
+  f.emit(IsaOp::UTCATOMSWS_FIND, {isFound, first, wanted}, {{IsaMod::Sub, 1}, {IsaMod::Sub4, ofPair ? 1 : 0}});
   f.emit(IsaOp::MOV, {group, first});
   f.emit(IsaOp::PLOP3_U, {isHere, kTrue, kTrue, kTrue, isFound, f.imm(kThird), f.imm(0)});
   f.branchIf(isHere, found);
   f.emit(IsaOp::NANOSLEEP, {kTrue, f.imm(kRetry)});
   f.branch(loop);
   f.enter(found);
+  return group;
+}
+
+void recordAllotment(FunctionLowering& f, const Groups& groups, IsaOperand group) {
   change(f, isa::AtomOp::OR, kAllocated, shifted(f, groups.bits.word(0), group, isa::ShiftDir::L));
   change(f, isa::AtomOp::OR, kFirsts, shifted(f, f.imm(1), group, isa::ShiftDir::L));
-  f.emit(IsaOp::STS,
-         {to.base, to.uniform.isNone() ? IsaOperand::zero(File::UR) : to.uniform,
-          IsaOperand::immediate(static_cast<std::int32_t>(to.offset)),
-          shifted(f, group, f.imm(kGroupShift), isa::ShiftDir::L)},
+}
+
+/// Where the program wants to know the first column.
+struct Place {
+  const Address& to;
+  IsaOperand uniform, offset;
+  explicit Place(const Address& a)
+      : to(a), uniform(a.uniform.isNone() ? IsaOperand::zero(File::UR) : a.uniform),
+        offset(IsaOperand::immediate(static_cast<std::int32_t>(a.offset))) {}
+};
+void storeColumn(FunctionLowering& f, const Place& at, IsaOperand group) {
+  f.emit(IsaOp::STS, {at.to.base, at.uniform, at.offset, shifted(f, group, f.imm(kGroupShift), isa::ShiftDir::L)},
          {{IsaMod::Size, isa::MemSize::B32}});
+}
+
+IsaOperand sum(FunctionLowering& f, IsaOperand a, IsaOperand uniform, IsaOperand offset) {
+  const IsaOperand r = f.newR();
+  f.emit(IsaOp::IADD3, {r, kTrue, kTrue, f.inReg(offset), uniform, a});
+  return r;
+}
+/// That place in the shared memory of a block of the cluster.
+IsaOperand placeIn(FunctionLowering& f, IsaOperand block, IsaOperand place) {
+  const IsaOperand r = f.newR();
+  constexpr std::int64_t kWindow = 0x654; // the top byte is the block's number
+  f.emit(IsaOp::PRMT, {r, block, f.imm(kWindow), place});
+  return r;
+}
+
+/// Waits for the barrier of the records to end the phase that they count.
+void waitForOther(FunctionLowering& f) {
+  const Record phase = recordAt(f, kPhase), barrier = recordAt(f, kBarrier);
+  const IsaOperand word = f.newR(), isOver = f.newP();
+  constexpr std::int64_t kTopBit = 31;
+  f.emit(IsaOp::LDS, {word, IsaOperand::rz(), phase.base, phase.offset}, {{IsaMod::Size, isa::MemSize::B32}});
+  const IsaOperand parity = shifted(f, word, f.imm(kTopBit), isa::ShiftDir::L);
+  ori::Block *loop = f.newBlock(), *over = f.newBlock();
+  f.enter(loop);
+  f.emit(IsaOp::SYNCS_PHASECHK, {isOver, IsaOperand::rz(), barrier.base, barrier.offset, parity}, {{IsaMod::Sub, 1}});
+  f.branchIf(isOver, over);
+  f.branch(loop);
+  f.enter(over);
+}
+void arriveAtOther(FunctionLowering& f, IsaOperand barrier, bool expects) {
+  enum { Expect, Arrive };
+  constexpr std::int64_t kBytes = 4;
+  f.emit(IsaOp::SYNCS_ARRIVE,
+         {IsaOperand::rz(), barrier, IsaOperand::zero(File::UR), f.imm(0),
+          expects ? f.inReg(f.imm(kBytes)) : IsaOperand::rz()},
+         {{IsaMod::Func, expects ? Expect : Arrive}, {IsaMod::Sub2, 1}});
+}
+
+/// The even block of a pair asks the unit, and sends the other what it got, when that one is ready for it: the barriers
+/// of the records, which the driver makes, tell.
+void allocateForPair(FunctionLowering& f, const Place& at, const Groups& groups) {
+  const Record barrier = recordAt(f, kBarrier);
+  const IsaOperand block = f.newR(), toBase = f.newR(), kOne = f.imm(1);
+  f.emit(IsaOp::S2R, {block, IsaOperand::immediate(kSrCgaCtaId)});
+  constexpr std::int64_t kXor = 0x3c;
+  const IsaOperand other = logic(f, block, kOne, kXor);
+  f.emit(IsaOp::MOV, {toBase, at.to.base});
+  const IsaOperand otherBarrier = placeIn(f, other, sum(f, IsaOperand::rz(), barrier.base, barrier.offset));
+  ori::Block *odd = f.newBlock(), *even = f.newBlock(), *end = f.newBlock();
+  f.branchIf(f.compared(logic(f, block, kOne, kAnd), isa::ICmp::NE, 0), odd);
+  f.enter(even);
+  const IsaOperand group = allotted(f, groups, true);
+  waitForOther(f);
+  arriveAtOther(f, otherBarrier, true);
+  storeColumn(f, at, group);
+  const IsaOperand both = f.newR(2);
+  f.emit(IsaOp::MOV, {ori::component(both, 0), placeIn(f, other, sum(f, toBase, at.uniform, at.offset))});
+  f.emit(IsaOp::MOV, {ori::component(both, 1), otherBarrier});
+  f.emit(IsaOp::STAS, {both, IsaOperand(), f.imm(0), group}, {{IsaMod::Size, isa::MemSize::B32}});
+  recordAllotment(f, groups, group);
+  change(f, isa::AtomOp::XOR, kPhase, f.inReg(kOne));
+  f.branch(end);
+  f.enter(odd);
+  waitForOther(f);
+  const IsaOperand sent = f.newR();
+  f.emit(IsaOp::LDS, {sent, at.to.base, at.uniform, at.offset}, {{IsaMod::Size, isa::MemSize::B32}});
+  storeColumn(f, at, sent);
+  recordAllotment(f, groups, sent);
+  arriveAtOther(f, otherBarrier, false);
+  change(f, isa::AtomOp::XOR, kPhase, f.inReg(kOne));
+  f.enter(end);
+}
+
+} // namespace
+
+void lowerTensorAllocate(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  f.out().asksForReservedShared = true;
+  ori::Block* join = f.beginUnguarded();
+  synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
+  const Address to = f.sharedAddress(ops[0], form.space());
+  const Place at(to);
+  const Groups groups = groupsOf(f, ops[1]);
+  const Record permit = recordAt(f, kGivenUp);
+  const IsaOperand givenUp = f.newR(), mine = f.newP();
+  f.emit(IsaOp::LDS, {givenUp, IsaOperand::rz(), permit.base, permit.offset}, {{IsaMod::Size, isa::MemSize::U8}});
+  trapIf(f, f.compared(givenUp, isa::ICmp::NE, 0));
+  f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(File::UR), kTrue});
+  ori::Block *done = f.newBlock(), *chosen = f.newBlock();
+  f.branchIf(mine.notted(), done);
+  f.enter(chosen);
+  if (isOfPair(form)) {
+    allocateForPair(f, at, groups);
+  } else {
+    const IsaOperand group = allotted(f, groups, false);
+    recordAllotment(f, groups, group);
+    storeColumn(f, at, group);
+  }
   f.enter(done);
   f.emit(IsaOp::WARPSYNC_ALL, {});
   f.endUnguarded(join);
 }
 
-void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isKnownGroup(f, form)) return;
+/// Each block of a pair gives back what it has.
+void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form&) {
   auto ops = f.operands(i);
   f.out().asksForReservedShared = true;
   ori::Block* join = f.beginUnguarded();
@@ -167,8 +261,7 @@ void lowerTensorDeallocate(FunctionLowering& f, const Instruction& i, const Form
   f.endUnguarded(join);
 }
 
-void lowerTensorRelinquish(FunctionLowering& f, const Instruction&, const Form& form) {
-  if (!isKnownGroup(f, form)) return;
+void lowerTensorRelinquish(FunctionLowering& f, const Instruction&, const Form&) {
   f.out().asksForReservedShared = true;
   ori::Block* join = f.beginUnguarded();
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);

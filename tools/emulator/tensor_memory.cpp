@@ -154,6 +154,8 @@ void Machine::commitToBarrier(const Operation& op, std::uint32_t lanes) {
 void Machine::findColumns(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const isa::InstrDesc& row = isa::desc(op.inst.op);
+  if (isa::getMod(op.inst, Mod::Sub4) != 0)
+    return stop("unsupported", "an allotment of tensor memory to a pair of blocks");
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const auto first = cta_->tensor.allocate(uniformWord(op, row.slotIndex("URb"), 0));
   setWord(op, row.slotIndex("URd"), 0, lane, first.value_or(0));
