@@ -1,6 +1,7 @@
 // Video instructions: an operation on parts of words, then a second one with c, or c's other parts around the result;
 // and the same on two halves or four bytes at once. The hardware has only absolute differences; the rest are sequences.
 
+#include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
 
@@ -294,9 +295,10 @@ std::array<unsigned, 4> selectLanes(const Operand& operand, unsigned lanes, unsi
   return selected;
 }
 
-/// vabsdiff4 of whole words of one type is an instruction.
-bool isInstruction(std::span<const Operand> ops, const Form& form) {
-  bool is = form.op == Op::Vabsdiff4 && !form.sat() && form.type(1) == form.type(2);
+/// vabsdiff4 of whole words of one type is an instruction, of most chips.
+bool isInstruction(const FunctionLowering& f, std::span<const Operand> ops, const Form& form) {
+  bool is = isa::isListedFor(f.target(), IsaOp::VABSDIFF4) && form.op == Op::Vabsdiff4 && !form.sat() &&
+            form.type(1) == form.type(2);
   for (const Operand& o : ops)
     is &= !o.is(OperandKind::Register) || o.component() == Component::None;
   return is;
@@ -371,7 +373,7 @@ void lowerVideoLanes(FunctionLowering& f, const Instruction& i, const Form& form
   const IsaOperand words[2] = {word(f, ops[1]), word(f, ops[2])};
   const bool adds = form.has(Mod::Add);
   const IsaOperand d = f.dest(ops[0].is(OperandKind::Register) ? Operand::reg(ops[0].registerId()) : ops[0]);
-  if (isInstruction(ops, form)) {
+  if (isInstruction(f, ops, form)) {
     f.emit(IsaOp::VABSDIFF4, {d, kNone, words[0], words[1], adds ? word(f, ops[3]) : IsaOperand::rz()},
            {{IsaMod::Type, is.a ? 1 : 0}, {IsaMod::Sub, adds ? 1 : 0}});
     return;
