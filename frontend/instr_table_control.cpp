@@ -23,8 +23,8 @@ constexpr Row kRows[] = {
     {"pmevent",                                 "#a:u32(0..15)"},
     {"pmevent.mask",                            "#a:u32(0..65535)", "3.0 sm_20"},
     {"nanosleep.u32",                           "t",                "6.0 sm_70"},
-    {"setmaxnreg.inc.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a"},
-    {"setmaxnreg.dec.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a"},
+    {"setmaxnreg.inc.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a sm_110a sm_120a"},
+    {"setmaxnreg.dec.sync.aligned.u32",         "#count(24..256/8)", "8.0 sm_90a sm_100a sm_110a sm_120a"},
 };
 // clang-format on
 
