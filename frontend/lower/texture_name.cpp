@@ -149,7 +149,8 @@ UniformWord TextureName::uniformWord(FunctionLowering& f, const IsaOperand& to, 
   return {to, Value::of(word)};
 }
 
-/// What stands behind the uniform registers of a name: an offset that nobody uses, which words from sm_100 on do not have.
+/// What stands behind the uniform registers of a name: an offset that nobody uses, which words from sm_100 on do not
+/// have.
 IsaOperand offsetBehindName(FunctionLowering& f) {
   return f.target().words() >= isa::WordFormat::Sm100 ? IsaOperand() : f.imm(0);
 }
