@@ -34,4 +34,13 @@ std::vector<Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg, 
   return places;
 }
 
+void moveToEnd(ori::Function& function, ori::Instr& instr, Block& block) {
+  function.unlink(&instr);
+  if (block.last && ori::isTerminator(block.last->op))
+    function.insertBefore(block.last, &instr);
+  else
+    function.append(&block, &instr);
+  function.touch(&instr);
+}
+
 } // namespace orias::phases

@@ -17,4 +17,7 @@ ori::BlockId onlyEntry(const ori::Loops& loops, const ori::Cfg& cfg, ori::LoopId
 std::vector<ori::Block*> placesInFront(ori::Function& function, const ori::Cfg& cfg,
                                        std::span<const ori::EdgeIds> entries);
 
+/// Moves an instruction to the end of a block, before its terminator if it has one.
+void moveToEnd(ori::Function& function, ori::Instr& instr, ori::Block& block);
+
 } // namespace orias::phases

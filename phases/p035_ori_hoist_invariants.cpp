@@ -154,15 +154,9 @@ class Level {
     ori::Block* from = function_.block(move.from);
     ori::Block* header = function_.block(move.header);
     ori::Block* front = cfg_.successors(move.from).size() == 1 ? from : ori::splitEdge(function_, from, header);
-    Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (Instr* instr : move.instrs) {
       context_.remarks.did(instr, "hoisted out of the loop", 1);
-      function_.unlink(instr);
-      if (end)
-        function_.insertBefore(end, instr);
-      else
-        function_.append(front, instr);
-      function_.touch(instr);
+      moveToEnd(function_, *instr, *front);
     }
   }
 

@@ -408,16 +408,9 @@ class Fuser {
     context_.remarks.did(b.test.compare, "fused two loops", static_cast<std::int64_t>(a.size + b.size));
     const ori::EdgeIds entry{a.from, a.header};
     ori::Block* front = placesInFront(function_, cfg_, std::span(&entry, 1)).front();
-    Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (BlockId id : between)
       function_.forEachSafe(*function_.block(id), [&](Instr& instr) {
-        if (ori::isTerminator(instr.op)) return;
-        function_.unlink(&instr);
-        if (end)
-          function_.insertBefore(end, &instr);
-        else
-          function_.append(front, &instr);
-        function_.touch(&instr);
+        if (!ori::isTerminator(instr.op)) moveToEnd(function_, instr, *front);
       });
 
     // The first round goes on to the second one's, which ends both.

@@ -156,15 +156,8 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     edges.push_back({entry, instr->block->id});
   const std::vector<ori::Block*> fronts = placesInFront(function, cfg, edges);
   for (std::size_t i = 0; i < early.size(); ++i) {
-    Instr* instr = early[i].first;
-    context.remarks.did(instr, "moved before the loop: no lanes part in it");
-    Instr* end = fronts[i]->last && ori::isTerminator(fronts[i]->last->op) ? fronts[i]->last : nullptr;
-    function.unlink(instr);
-    if (end)
-      function.insertBefore(end, instr);
-    else
-      function.append(fronts[i], instr);
-    function.touch(instr);
+    context.remarks.did(early[i].first, "moved before the loop: no lanes part in it");
+    moveToEnd(function, *early[i].first, *fronts[i]);
   }
   return !needless.empty() || !early.empty();
 }

@@ -244,15 +244,9 @@ class Level {
   }
 
   void apply(const Move& move, ori::Block* front) {
-    Instr* end = front->last && ori::isTerminator(front->last->op) ? front->last : nullptr;
     for (Instr* instr : move.instrs) {
       context_.remarks.did(instr, fmt::format("hoisted {} out of the loop", isa::desc(instr->op).mnemonic), 1);
-      function_.unlink(instr);
-      if (end)
-        function_.insertBefore(end, instr);
-      else
-        function_.append(front, instr);
-      function_.touch(instr);
+      moveToEnd(function_, *instr, *front);
     }
   }
 
