@@ -17,14 +17,19 @@ bool hasAccumulators(const ori::Function& function) {
   return false;
 }
 
+std::optional<SumSlots> sumSlotsOf(const ori::Instr& instr) {
+  if (isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return std::nullopt;
+  const int sum = isa::desc(instr.op).slotIndex("Rd"), old = isa::desc(instr.op).slotIndex("Rc");
+  if (sum < 0 || old < 0) return std::nullopt;
+  return SumSlots{static_cast<unsigned>(sum), static_cast<unsigned>(old)};
+}
+
 void bringSumsTogether(ori::Function& function) {
   for (ori::Block* block : function.layout())
     function.forEachSafe(*block, [&](ori::Instr& instr) {
-      if (isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return;
-      const int to = isa::desc(instr.op).slotIndex("Rd"), from = isa::desc(instr.op).slotIndex("Rc");
-      if (to < 0 || from < 0) return;
-      const Operand sum = instr.op_(static_cast<unsigned>(to)).value();
-      const Operand old = instr.op_(static_cast<unsigned>(from)).value();
+      const std::optional<SumSlots> slots = sumSlotsOf(instr);
+      if (!slots) return;
+      const Operand sum = instr.op_(slots->sum).value(), old = instr.op_(slots->old).value();
       if (old.isZeroReg()) {
         // ptxas has no product that adds RZ.
         const int isAdded = isa::desc(instr.op).slotIndex("UPp");
@@ -40,7 +45,7 @@ void bringSumsTogether(ori::Function& function) {
       b.setSource(instr.source);
       // All go the same way, so that no circle wants a register to step aside.
       emitMoves(b, std::move(moves), isa::kRZ);
-      function.setOperand(&instr, static_cast<unsigned>(from), sum);
+      function.setOperand(&instr, slots->old, sum);
     });
 }
 

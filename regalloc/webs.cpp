@@ -1,8 +1,7 @@
 #include "regalloc/webs.h"
 
-#include "encoder/isa/desc.h"
-#include "encoder/isa/effects.h"
 #include "ori/function.h"
+#include "regalloc/accumulators.h"
 
 #include <algorithm>
 #include <cmath>
@@ -84,10 +83,9 @@ bool isPlainCopy(const Instr& instr, File file) {
 /// A wgmma adds in place: the old sum, in another register, is copied to that of the new one, and the warp waits for
 /// earlier products of it first.
 std::optional<CopyPair> sumsOf(const Instr& instr, File file) {
-  if (file != File::R || isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return std::nullopt;
-  const int to = isa::desc(instr.op).slotIndex("Rd"), from = isa::desc(instr.op).slotIndex("Rc");
-  if (to < 0 || from < 0) return std::nullopt;
-  const Operand &sum = instr.op_(static_cast<unsigned>(to)), &old = instr.op_(static_cast<unsigned>(from));
+  const std::optional<SumSlots> slots = file == File::R ? sumSlotsOf(instr) : std::nullopt;
+  if (!slots) return std::nullopt;
+  const Operand &sum = instr.op_(slots->sum), &old = instr.op_(slots->old);
   if (!sum.isVirtual() || !old.isVirtual() || sum.width != old.width) return std::nullopt;
   return CopyPair{sum.reg, old.reg, static_cast<int>(sum.sub) - static_cast<int>(old.sub), weightOf(instr) * sum.width};
 }
