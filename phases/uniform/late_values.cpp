@@ -89,7 +89,7 @@ class Delayer {
   }
 
   ori::Function& function_;
-  const ori::Liveness liveness_;     ///< as it was at first; what lives out of a block still does
+  const ori::Liveness& liveness_;    ///< as it was at first; what lives out of a block still does
   std::vector<std::uint32_t> place_; ///< of the instructions of the block, by number; counted from 1
 };
 
