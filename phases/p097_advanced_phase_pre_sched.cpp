@@ -85,7 +85,7 @@ class PreScheduler {
     gather();
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
-    const Choice choice{limit, priceOf(limit), cyclesUnder(limit).launch};
+    const Choice choice = choiceOf(limit);
     for (const unsigned end : classesToReach(choice))
       if (reach(end, choice)) return true;
     return apply(limit);
@@ -269,8 +269,8 @@ class PreScheduler {
           if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);
         slack_ = slack;
         // The next class may need as much room.
-        const unsigned next = classes_.end(limit + 1);
-        if (fixed_ == 0 && priceOf(limit) - worthOfWarps(limit, next, cyclesUnder(next).launch) > priceOf(next)) break;
+        const Choice next = choiceOf(classes_.end(limit + 1));
+        if (fixed_ == 0 && priceAgainst(next, limit) > next.price) break;
         if (!applyBest(limit)) continue;
         changed = true;
         fits_ = regalloc::fitsRegisters(function_, limit);
@@ -318,8 +318,7 @@ class PreScheduler {
     for (const unsigned end : classes_.ends()) {
       const bool isNear = end < std::min(least, classes_.end(peak)) && end + far >= least;
       const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
-      if (isNear && hasMore && priceOf(end) - worthOfWarps(end, choice.limit, choice.launch) < choice.price)
-        reachable.push_back(end);
+      if (isNear && hasMore && priceAgainst(choice, end) < choice.price) reachable.push_back(end);
     }
     if (reachable.size() > most)
       reachable.erase(reachable.begin(), reachable.end() - static_cast<std::ptrdiff_t>(most));
@@ -352,8 +351,7 @@ class PreScheduler {
       PreScheduler again(function_, context_, end);
       again.gather();
       again.chooseLimit();
-      const double worth = again.worthOfWarps(end, choice.limit, choice.launch);
-      if (again.leastRegisters() <= end && again.priceOf(end) - worth < choice.price - kGainForMoreWarps) {
+      if (again.leastRegisters() <= end && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps) {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;
@@ -424,30 +422,29 @@ class PreScheduler {
     return chosen ? *chosen : region.candidates[0];
   }
 
-  /// Of all regions, with the best orders under a limit.
-  Cycles cyclesUnder(unsigned limit) const {
+  /// A limit with the best orders under it. The price is the logarithm of both estimates, of the launch and of a full
+  /// multiprocessor, less what the warps are worth.
+  Choice choiceOf(unsigned limit) const {
     Cycles all;
     for (const Region& region : regions_) {
       const Cycles cycles = cyclesOf(region, best(region, limit), limit);
       all.launch += cycles.launch;
       all.full += cycles.full;
     }
-    return all;
+    const double price = std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
+                         warpWorth_ * doublings(std::max(classes_.warps(limit), 1.0));
+    return {limit, price, all.launch};
   }
 
-  /// The logarithm of both estimates, of the launch and of a full multiprocessor, with the best orders under a limit,
-  /// less what the warps are worth.
-  double priceOf(unsigned limit) const {
-    const Cycles all = cyclesUnder(limit);
-    return std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
-           warpWorth_ * doublings(std::max(classes_.warps(limit), 1.0));
-  }
+  double priceOf(unsigned limit) const { return choiceOf(limit).price; }
 
-  /// By how much the price of a class may be above that of another one, with the given limit and launch, for its warps.
-  double worthOfWarps(unsigned end, unsigned limit, double launch) const {
-    if (function_.usesDynamicShared || cyclesUnder(end).launch > (1 + kMostLongerLaunch) * launch) return 0;
-    const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(limit), 1.0));
-    return std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
+  /// The price of a class, less what its warps are worth besides, where it has more of them than the given choice and
+  /// the launch is not much longer.
+  double priceAgainst(const Choice& other, unsigned end) const {
+    const Choice choice = choiceOf(end);
+    if (function_.usesDynamicShared || choice.launch > (1 + kMostLongerLaunch) * other.launch) return choice.price;
+    const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(other.limit), 1.0));
+    return choice.price - std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
 
   /// How often one warp is doubled, as far as that is worth something.
@@ -483,12 +480,11 @@ class PreScheduler {
       chosen = end;
       lowest = price;
     }
-    const unsigned cheapest = chosen;
-    const double launch = cyclesUnder(cheapest).launch;
+    const Choice cheapest = choiceOf(chosen);
     double gain = 0;
     for (unsigned end : classes_.ends()) {
-      if (end >= cheapest || end < classes_.end(least)) continue;
-      const double more = worthOfWarps(end, cheapest, launch) - (priceOf(end) - priceOf(cheapest));
+      if (end >= cheapest.limit || end < classes_.end(least)) continue;
+      const double more = cheapest.price - priceAgainst(cheapest, end);
       if (more <= std::max(gain, kGainForMoreWarps)) continue;
       chosen = end;
       gain = more;
