@@ -18,7 +18,8 @@ import compare  # noqa: E402
 import real_kernels  # noqa: E402
 import tools  # noqa: E402
 
-CHIPS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a")
+CHIPS = ("sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89", "sm_90", "sm_90a",
+         *(f"sm_{number}{suffix}" for number in (100, 103, 110, 120, 121) for suffix in ("", "a", "f")))
 DEFAULT_CHIP = "sm_90"  # for files whose .target is older than all of these
 TARGET = re.compile(rb"^\s*\.target\s+(sm_(\d+)[af]?)", re.MULTILINE)
 CHUNK = 24  # files between two writes of the results

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 
-CHIPS = ("sm_90a", "sm_80")
+CHIPS = ("sm_90a", "sm_80", "sm_100a", "sm_120a")
 
 
 def compile_kernel(kernel, source, result, folder, chip):

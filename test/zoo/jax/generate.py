@@ -36,6 +36,9 @@ device_description_str: "{name}"
 CHIPS = {
     "sm_90a": dict(major=9, minor=0, shared=233472, shared_optin=232448, threads=2048, cores=132, units=128, name="H100"),
     "sm_80": dict(major=8, minor=0, shared=167936, shared_optin=166912, threads=2048, cores=108, units=64, name="A100"),
+    "sm_100a": dict(major=10, minor=0, shared=233472, shared_optin=232448, threads=2048, cores=148, units=128, name="B200"),
+    "sm_103a": dict(major=10, minor=3, shared=233472, shared_optin=232448, threads=2048, cores=148, units=128, name="B300"),
+    "sm_120a": dict(major=12, minor=0, shared=102400, shared_optin=101376, threads=1536, cores=170, units=128, name="RTX 5090"),
 }
 # No libraries and no measuring of alternatives: both would want a GPU.
 FLAGS = ("--xla_gpu_autotune_level=0 --xla_gpu_cublas_fallback=false --xla_gpu_enable_cublaslt=false --xla_gpu_enable_cub_radix_sort=false "
@@ -61,10 +64,10 @@ def compile_case(case, chip, target):
                 jax.jit(function, in_shardings=everywhere, out_shardings=everywhere).lower(*shapes).compile()
             except BaseException as error:  # of many kinds, the compiler's own among them
                 print(f"{target.name}: {str(error).strip().splitlines()[0][:300]}", file=sys.stderr, flush=True)
-            # XLA writes a file for each kernel; the largest is kept.
-            made = sorted(pathlib.Path(scratch).glob("*.ptx"), key=lambda file: file.stat().st_size)
-            if made:
-                target.write_bytes(made[-1].read_bytes())
+            # XLA writes a file for each kernel. The largest has the name of the case, others a number.
+            made = sorted({file.read_bytes() for file in pathlib.Path(scratch).glob("*.ptx")} - {b""}, key=lambda text: (-len(text), text))
+            for number, text in enumerate(made, 1):
+                target.with_name(target.name if number == 1 else f"{case}_{number}.{chip}.ptx").write_bytes(text)
         os._exit(0)
     os.waitpid(child, 0)
     return target.exists()
