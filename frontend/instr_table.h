@@ -26,8 +26,8 @@
 // and the types
 //   T (also when nothing is written), T2, T3, T4: the first, second, … type of the opcode;  W: twice as wide as T
 //   a type's name;  V: every register type
-// `*4` is a vector of four, `*V` of as many as `.v2` says (none: a scalar), `*X` as `.x4` says (one: a scalar or a
-// vector of one),
+// `*4` is a vector of four, `*V` of as many as `.v2` says (none: a scalar or a vector of one), `*X` as `.x4` says (one:
+// likewise),
 // `*A` `*B` `*C` `*D` the fragment of that matrix of an mma (its registers' type too), `*M` as many as a tensor memory
 // shape needs,
 // `*G` as a texture geometry needs, `*I` as im2col needs, `*L` as tcgen05.mma needs, `*N` any number or a scalar.

@@ -8,13 +8,14 @@ namespace {
 
 // Operands that many forms share.
 constexpr const char* kMma = "=d*D, $a*A, $b*B, c*C";
+// Metadata and scales may be in braces.
 // Sparse: of four lanes, one tells which elements A has, or a pair of them, or all: the selector says which.
-constexpr const char* kMmaSparseOne = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..3)";
-constexpr const char* kMmaSparsePair = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..1)";
-constexpr const char* kMmaSparseAll = "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..0)";
-constexpr const char* kMmaScale = "=d*D, $a*A, $b*B, $c*C, $sa:b32, sab:u16*2, $sb:b32, sbb:u16*2";
+constexpr const char* kMmaSparseOne = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..3)";
+constexpr const char* kMmaSparsePair = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..1)";
+constexpr const char* kMmaSparseAll = "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..0)";
+constexpr const char* kMmaScale = "=d*D, $a*A, $b*B, $c*C, $sa:b32*V, sab:u16*2, $sb:b32*V, sbb:u16*2";
 constexpr const char* kMmaSparseScale =
-    "=d*D, $a*A, $b*B, $c*C, $meta:b32, #selector:u32(0..0), $sa:b32, sab:u16*2, $sb:b32, sbb:u16*2";
+    "=d*D, $a*A, $b*B, $c*C, $meta:b32*V, #selector:u32(0..0), $sa:b32*V, sab:u16*2, $sb:b32*V, sbb:u16*2";
 // wgmma: A from a descriptor (then it may be transposed too) or from registers.
 constexpr const char* kWgmmaTransposable =
     "=d*D, $a:b64, $b:b64, !scaleD:pred, #scaleA:s32(-1|1), #scaleB:s32(-1|1), #transA:s32(0..1), #transB:s32(0..1) / "

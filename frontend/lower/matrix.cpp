@@ -173,7 +173,7 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
   } else {
     enum { kByFour = 1, kByTwo = 2 };
     if (areNibbles) mods.push_back({IsaMod::Func, form.has(Mod::ScaleVec4X) ? kByFour : kByTwo});
-    const IsaOperand scalesA = f.sourceReg(ops[4], Type::B32), scalesB = f.sourceReg(ops[6], Type::B32);
+    const IsaOperand scalesA = gathered(f, ops[4], Type::B32), scalesB = gathered(f, ops[6], Type::B32);
     // Which byte and which lane, of A and of B, side by side.
     constexpr std::array<unsigned, 4> kShifts{0, 2, 3, 5};
     std::array<Value, 4> places{f.source(f.parts(ops[5])[0], Type::U16), f.source(f.parts(ops[5])[1], Type::U16),
@@ -277,7 +277,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   IsaOperand d;
   if (isSparse || isNarrow || isQuad) {
     auto product = isQuad     ? quadProduct(f, form, a, b, c)
-                   : isSparse ? sparseProduct(f, form, a, b, c, f.sourceReg(ops[4], Type::B32),
+                   : isSparse ? sparseProduct(f, form, a, b, c, gathered(f, ops[4], Type::B32),
                                               IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())))
                               : fourBitProduct(f, form, a, b, c);
     if (!product && isNarrow && !isSparse) product = bitProduct(f, form, a, b, c);

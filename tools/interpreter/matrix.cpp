@@ -116,7 +116,7 @@ bool translateNarrowProduct(FunctionTranslator& t) {
     product.scaleGroups = !areNibbles ? 1 : f.has(Mod::ScaleVec4X) ? 4 : 2;
     const auto scales = [&](unsigned at) {
       const auto place = t.uses(at + 1, Type::U16);
-      return Product::Scales{t.use(at, Type::B32), place[0], place[1]};
+      return Product::Scales{t.uses(at, Type::B32)[0], place[0], place[1]};
     };
     product.scalesA = scales(4);
     product.scalesB = scales(6);
@@ -199,7 +199,7 @@ Matrix multiplied(Lanes lanes, const Product& p, const Matrix& a, const Matrix& 
 std::optional<Sparsity> sparsityOf(FunctionTranslator& t, Type a, unsigned metadata) {
   const Form& f = t.form();
   if (f.get(Slot::Sparsity) == Mod::None) return std::nullopt;
-  return Sparsity{t.use(metadata, Type::B32), static_cast<unsigned>(t.operand(metadata + 1).intValue()),
+  return Sparsity{t.uses(metadata, Type::B32)[0], static_cast<unsigned>(t.operand(metadata + 1).intValue()),
                   f.has(Mod::SpOrdered), a, f.shape.k};
 }
 

@@ -114,3 +114,20 @@ TEST_CASE("sums of f16 and f32 in one product are made in f32") {
   CHECK(inOrder(text, {"HMMA.16816.F32", "F2FP.F16.F32.PACK_AB", "F2FP.F16.F32.PACK_AB"}));
   CHECK(inOrder(lowered("wmma.load.a.sync.aligned.row.m8n8k32.shared.s4 {%r1}, [%r2];"), {"LDS %"}));
 }
+
+TEST_CASE("scales and metadata of a product in braces are as those without") {
+  const auto scaled = [](const std::string& a, const std::string& b) {
+    return lowered("mma.sync.aligned.m16n8k64.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X.f32.e2m1.e2m1.f32.ue4m3 "
+                   "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6}, {%f1,%f2,%f3,%f4}, " +
+                       a + ", {0,1}, " + b + ", {%h1,%h2};",
+                   {}, "sm_120a");
+  };
+  CHECK(inOrder(scaled("%r7", "%r8"), {"OMMA"}));
+  CHECK(scaled("{%r7}", "{%r8}") == scaled("%r7", "%r8"));
+  const auto sparse = [](const std::string& metadata) {
+    return lowered("mma.sp.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%r1,%r2}, {%r3,%r4}, {%r5,%r6}, {%r7,%r8}, " +
+                   metadata + ", 3;");
+  };
+  CHECK(inOrder(sparse("%r9"), {"HMMA.SP"}));
+  CHECK(sparse("{%r9}") == sparse("%r9"));
+}
