@@ -27,7 +27,7 @@ IndirectTargets indirectTargetsOf(const cubin::Function& function) {
 
 const isa::Target& targetOf(const cubin::Abi& abi) {
   for (const isa::Target& target : isa::Target::known())
-    if (target.elfFlags() == abi.elfFlags) return target;
+    if (cubin::isSameChip(target.elfFlags(), abi.elfFlags)) return target;
   if (const isa::Target* target = isa::Target::find(fmt::format("sm_{}", abi.smArch))) return *target;
   throw Error(fmt::format("no instructions are known for sm_{}", abi.smArch));
 }

@@ -499,6 +499,7 @@ void Compilation::writeCubin() {
   for (const auto& job : jobs_)
     functions.push_back({&job->function(), &job->code(), job->maxRegisters(), options_.annotate});
   cubin::Module cubin = describe(functions);
+  if (knobs_.enabled(phases::Knob::CapsuleMark)) cubin::markCapsules(cubin.abi);
   cubin.waitsForErrorsAtExit = options_.errorsAtExit || options_.debugInfo;
   for (const Source& source : sources_)
     if (source.ptx) addClusterFacts(cubin, *source.ptx);

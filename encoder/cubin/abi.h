@@ -10,6 +10,7 @@ struct Abi {
   std::uint16_t smArch = 90;
   /// e_flags: the SM number in bits 8..15, 64-bit addresses and ABI bits around it; in the highest byte the number of
   /// the section `.note.nv.cuinfo`, here that of files without debug information (observed; nvlink looks there).
+  /// The lowest byte says what code there is: kPlainCode or kCapsules.
   std::uint32_t elfFlags = 0x6005a04;
   std::uint8_t elfOsAbi = 0x41;
   std::uint8_t elfAbiVersion = 8;
@@ -36,6 +37,17 @@ struct Abi {
   friend bool operator==(const Abi&, const Abi&) = default;
 };
 
+/// Bits of e_flags. kCapsules: the file also has `.nv.capmerc.*` and `.nv.merc.*`, from which code for other chips of
+/// the family can be made, as those that ptxas 13.0 writes from sm_100 on. nvlink 13.0 crashes where they are missing
+/// or incomplete; it takes files with kPlainCode as code for their chip alone, and links them to one that has
+/// kPlainCode, too (observed).
+inline constexpr std::uint32_t kCodeKinds = 6, kPlainCode = 4, kCapsules = 2;
+
+/// Whether the e_flags of two files name one chip, whatever the kinds of their code.
+constexpr bool isSameChip(std::uint32_t one, std::uint32_t other) {
+  return (one & ~kCodeKinds) == (other & ~kCodeKinds);
+}
+
 /// Kernels with more bytes of parameters than this (PTX ISA 8.1 allows 32764) describe and place them in another way.
 inline constexpr std::uint32_t kSmallParameters = 0x1100;
 
@@ -47,5 +59,8 @@ inline std::uint32_t parameterBase(const Abi& abi, std::uint32_t parameterSize) 
 /// The container facts of one chip, by its row in encoder/isa/chips.inc (75, 80, 90, ...). Throws orias::Error for a
 /// chip that is not known.
 const Abi& abiOf(unsigned smArch);
+
+/// Marks a file as one with capsules, without giving it any: for experiments.
+void markCapsules(Abi& abi);
 
 } // namespace orias::cubin

@@ -103,6 +103,7 @@ class Reader {
 
   void readAbi() {
     module_.abi = abiOf(file_.flags >> 8 & 0xff);
+    if ((file_.flags & kCodeKinds) == kCapsules) markCapsules(module_.abi);
     module_.abi.elfFlags = flagsWithNote(file_.flags, kUsualNoteSection);
     module_.relocatable = file_.type == ET_REL;
     module_.abi.elfOsAbi = file_.osAbi;

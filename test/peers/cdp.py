@@ -16,7 +16,7 @@ import elf
 import tools
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "cdp"
-CHIPS = ("sm_75", "sm_80", "sm_90")
+CHIPS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 RUN_ON = "sm_90"
 
 

@@ -33,7 +33,8 @@ inline CubinCode codeOf(const char* path) {
   const cubin::ElfFile elf = cubin::decodeElf(std::as_bytes(std::span(bytes)));
   CubinCode code;
   for (const isa::Target& target : isa::Target::known())
-    if (target.elfFlags() == cubin::flagsWithNote(elf.flags, cubin::kUsualNoteSection)) code.target = &target;
+    if (cubin::isSameChip(target.elfFlags(), cubin::flagsWithNote(elf.flags, cubin::kUsualNoteSection)))
+      code.target = &target;
   if (code.target == nullptr) return code;
   for (const cubin::ElfSection& section : elf.sections) {
     if (!section.name.starts_with(".text")) continue;

@@ -16,7 +16,7 @@ import elf
 import tools
 
 PROGRAMS = pathlib.Path(__file__).resolve().parent / "debug"
-CHIPS = ("sm_75", "sm_80", "sm_90")
+CHIPS = ("sm_75", "sm_80", "sm_90", "sm_100", "sm_120")
 
 
 def output(*command):
@@ -77,6 +77,10 @@ def main():
         folder = pathlib.Path(name)
         for source in given or sorted(PROGRAMS.glob("*.cu")):
             for chip in CHIPS:
+                # For sm_100 and later nvcc aligns the frame of a called function there to 16 bytes. Ours aligns the stack pointer itself then,
+                # and the unwind table cannot tell where the frame is.
+                if source.stem == "functions" and int(chip[3:]) >= 100:
+                    continue
                 ptx = source
                 if not given:
                     ptx = folder / f"{source.stem}.ptx"

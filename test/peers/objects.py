@@ -17,7 +17,7 @@ import tools
 
 OBJECTS = pathlib.Path(__file__).resolve().parent / "objects"
 FILES = ("caller", "callee")
-CHIPS = ("sm_75", "sm_80", "sm_87", "sm_90")  # sm_86 and sm_89 have the relocations of sm_80
+CHIPS = ("sm_75", "sm_80", "sm_87", "sm_90", "sm_100", "sm_120")  # sm_86 and sm_89 have the relocations of sm_80
 CALLS = ["--knob", "InlineInObjects=0", "--knob", "do-clone-for-ip-msp=0"]  # as in ptxas' objects
 # By whom (orias?), and how.
 VARIANTS = {
@@ -93,7 +93,10 @@ def check(orias, run, ptxas, nvlink, program, chip, folder):
     """How many of the linked programs agree, and of how many."""
     for file in FILES:
         text = (program / f"{file}.ptx").read_text()
-        (folder / f"{file}.ptx").write_text(re.sub(r"(?m)^\.target sm_\d+$", f".target {chip}", text))
+        text = re.sub(r"(?m)^\.target sm_\d+$", f".target {chip}", text)
+        if int(chip[3:]) >= 100:
+            text = re.sub(r"(?m)^\.version .*$", ".version 9.0", text)
+        (folder / f"{file}.ptx").write_text(text)
     for name, (isOurs, options) in VARIANTS.items():
         if not isOurs and chip == "sm_75" and program.name == "stack":
             options = ["-O0"]  # else it has ST.E [R.U32+UR], which our table of instructions does not know for this chip

@@ -210,7 +210,7 @@ Program load(const cubin::Module& module, std::string_view kernel) {
   Program program;
   program.kernel = function.name;
   for (const isa::Target& target : isa::Target::all())
-    if (target.elfFlags() == module.abi.elfFlags) program.target = &target;
+    if (cubin::isSameChip(target.elfFlags(), module.abi.elfFlags)) program.target = &target;
   if (!program.target) throw Error("the cubin is for an unknown target");
 
   addCode(program, module, function);

@@ -248,3 +248,30 @@ TEST_CASE("local functions and variables of one name are told apart, with what b
   REQUIRE(read.variables.size() == 2);
   CHECK(read.variables[0].name != read.variables[1].name);
 }
+
+// nvlink 13.0 crashes on files of newer chips that say so and have none, and links those that do not (observed).
+TEST_CASE("files say that they have no Mercury capsules") {
+  for (const unsigned chip : {75u, 90u, 100u, 103u, 110u, 120u, 121u}) {
+    CAPTURE(chip);
+    Abi abi = abiOf(chip);
+    CHECK((abi.elfFlags & kCodeKinds) == kPlainCode);
+    const std::uint32_t plain = abi.elfFlags;
+    markCapsules(abi);
+    CHECK((abi.elfFlags & kCodeKinds) == (chip < 100 ? kPlainCode : kCapsules));
+    CHECK(isSameChip(plain, abi.elfFlags));
+    CHECK_FALSE(isSameChip(plain, plain + 0x100));
+  }
+  Abi marked = abiOf(100);
+  markCapsules(marked);
+  CHECK(marked.fastPath == 9);
+  CHECK(abiOf(100).fastPath == 0);
+}
+
+TEST_CASE("files with Mercury capsules are read as files for their chip") {
+  Module module;
+  module.abi = abiOf(120);
+  markCapsules(module.abi);
+  module.functions = {callable("kernel", "")};
+  module.functions[0].isEntry = true;
+  CHECK(read(write(module)).abi == module.abi);
+}
