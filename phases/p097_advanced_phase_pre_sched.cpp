@@ -263,7 +263,8 @@ class PreScheduler {
       changed |= applyBest(limit);
       if (!mayMiss(limit)) return changed;
       fits_ = regalloc::fitsRegisters(function_, limit);
-      while (!fits_ && slack_ < kMostSlack) {
+      // No order leaves the allocator more where an instruction that stays in its place needs all registers.
+      while (!fits_ && slack_ < kMostSlack && pinned_ < limit) {
         const unsigned slack = 2 * slack_ + 1;
         for (Region& region : regions_)
           if (region.model && best(region, limit).cost.peak[kR] + slack > limit) addBelow(region, limit - slack);

@@ -100,6 +100,7 @@ struct Placement {
   std::vector<std::uint32_t> slotOf; ///< by web; kNoSlot when none was free
   std::vector<std::uint32_t> failed; ///< webs without a slot
   unsigned used = 0;                 ///< highest slot in use + 1
+  friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 /// What a web that changes registers takes of one of them.

@@ -4,7 +4,7 @@
 #include "regalloc/accumulators.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -168,7 +168,13 @@ int modulo(int a, int m) {
 } // namespace
 
 double weightOf(const ori::Instr& instr) {
-  return std::pow(kLoopWeight, std::min<int>(instr.block->loopDepth, 6));
+  static constexpr auto kWeights = [] {
+    std::array<double, 7> weights{1};
+    for (std::size_t depth = 1; depth < weights.size(); ++depth)
+      weights[depth] = weights[depth - 1] * kLoopWeight;
+    return weights;
+  }();
+  return kWeights[std::min<std::size_t>(instr.block->loopDepth, kWeights.size() - 1)];
 }
 
 Webs buildWebs(const ori::Function& function, File file, const LiveRanges& ranges, const WebOptions& options) {
