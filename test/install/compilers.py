@@ -40,11 +40,12 @@ class Triton(unittest.TestCase):
             spec.loader.exec_module(module)
             signature = {"x": "*fp32", "y": "*fp32", "out": "*fp32", "n": "i32", "BLOCK": "constexpr"}
             described = triton.compiler.ASTSource(fn=module.add, signature=signature, constexprs={"BLOCK": 1024})
-            with orias.Triton() as recorded:
-                compiled = triton.compile(described, target=GPUTarget("cuda", 90, 32))
-        self.assertEqual(list(recorded.kernels), ["add"])
-        self.assertEqual(recorded.kernels["add"].cubin, compiled.asm["cubin"])
-        self.assertTrue("LDG.E" in recorded.kernels["add"].listing)
+            for capability in 90, 100, 120:
+                with self.subTest(capability), orias.Triton() as recorded:
+                    compiled = triton.compile(described, target=GPUTarget("cuda", capability, 32))
+                self.assertEqual(list(recorded.kernels), ["add"])
+                self.assertEqual(recorded.kernels["add"].cubin, compiled.asm["cubin"])
+                self.assertTrue("LDG.E" in recorded.kernels["add"].listing)
 
 
 @unittest.skipUnless(util.find_spec("numba_cuda"), "no numba-cuda")
