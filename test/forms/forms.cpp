@@ -1,3 +1,4 @@
+#include "encoder/isa/target.h"
 #include "test/forms/kernel.h"
 #include "test/forms/run.h"
 #include "test/forms/table.h"
@@ -18,7 +19,7 @@ using namespace orias;
 
 struct Command {
   forms::Settings settings;
-  std::string op, table, targets = "sm_90a"; ///< targets: with commas
+  std::string op, table, targets = "sm_90a"; ///< targets: with commas, or all
   bool print = false, verbose = false, samplers = false;
 };
 
@@ -29,7 +30,7 @@ bool readCommand(int argc, char** argv, Command& command) {
   auto add = known.add_options();
   add("help", "this text");
   add("op", po::value(&command.op), "only opcodes that begin so");
-  add("arch", po::value(&command.targets), "the targets, with commas (sm_90a)");
+  add("arch", po::value(&command.targets), "the targets, with commas, or all (sm_90a)");
   add("seed", po::value(&command.settings.seed), "of the values (1)");
   add("ptxas", po::bool_switch(&command.settings.ptxas), "run the cubin that ptxas makes, too");
   add("cubins", po::value(&command.settings.cubins), "a folder for our cubins, numbered");
@@ -68,7 +69,12 @@ bool runOn(const Command& command, const forms::Settings& settings, std::size_t 
 
 int run(const Command& command) {
   std::vector<std::string> targets;
-  boost::split(targets, command.targets, boost::is_any_of(","));
+  if (command.targets == "all") {
+    for (const isa::Target& target : isa::Target::all())
+      targets.emplace_back(target.name());
+  } else {
+    boost::split(targets, command.targets, boost::is_any_of(","));
+  }
   forms::Table table(targets);
   bool isGood = true;
   for (std::size_t i = 0; i < targets.size(); ++i) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <fstream>
 
 namespace orias::forms {
@@ -50,30 +49,57 @@ std::string Table::summary() const {
   return text;
 }
 
+std::string Table::cellOf(const Line& line, std::size_t target) {
+  const Counts& c = line.counts[target];
+  const unsigned forms = c.forms(), assembled = c.assembled(), agree = c.of(Outcome::Agrees);
+  if (forms == 0) return " |";
+  return forms == assembled && forms == agree ? fmt::format(" {} |", forms)
+                                              : fmt::format(" {} {} {} |", forms, assembled, agree);
+}
+
+std::vector<std::vector<std::size_t>> Table::columns() const {
+  std::vector<std::vector<std::size_t>> found;
+  for (std::size_t target = 0; target < targets_.size(); ++target) {
+    const auto isEqual = [&](const std::vector<std::size_t>& column) {
+      return std::ranges::all_of(
+          lines_, [&](const auto& l) { return cellOf(l.second, column[0]) == cellOf(l.second, target); });
+    };
+    const auto column = std::ranges::find_if(found, isEqual);
+    if (column == found.end())
+      found.push_back({target});
+    else
+      column->push_back(target);
+  }
+  return found;
+}
+
 void Table::write(const std::string& file) const {
   std::ofstream out(file);
   out << "# What is covered\n\n"
          "Each form of each PTX instruction alone in a kernel, on each chip: how many forms it has there, how many of "
          "them\n"
          "assemble, and how many leave the same memory when the PTX interpreter runs the kernel and the emulator our "
-         "cubin. A\n"
-         "form is a row of the table of PTX instructions with one of its modifiers; an empty cell: PTX does not have "
-         "it on that\n"
-         "chip. nvdisasm reads every word of all these cubins and prints what our listing prints: "
-         "`test/peers/forms.py`.\n"
-         "Written by `orias_forms --arch "
-      << fmt::format("{}", fmt::join(targets_, ",")) << " --table` (`test/forms/`).\n\n| instruction | type |";
-  for (const std::string& target : targets_)
-    out << " " << target << " |";
+         "cubin. One\n"
+         "number: all of them do; an empty cell: PTX does not have the instruction on that chip. A form is a row of "
+         "the "
+         "table of\n"
+         "PTX instructions with one of its modifiers. nvdisasm reads every word of all these cubins and prints what "
+         "our listing\n"
+         "prints: `test/peers/forms.py`. Chips whose columns would be equal share one.\n"
+         "Written by `orias_forms --arch all --table docs/coverage.md` (`test/forms/`).\n\n| instruction | type |";
+  const std::vector<std::vector<std::size_t>> shown = columns();
+  for (const std::vector<std::size_t>& column : shown)
+    for (std::size_t target : column)
+      out << " " << targets_[target] << (target == column.back() ? " |" : ",");
   out << " the rest |\n|---|---|";
-  for (std::size_t i = 0; i < targets_.size(); ++i)
+  for (std::size_t i = 0; i < shown.size(); ++i)
     out << "---|";
   out << "---|\n";
   for (const auto& [key, line] : lines_) {
     const bool isAnywhere = std::ranges::any_of(line.counts, [](const Counts& c) { return c.forms() != 0; });
     out << fmt::format("| `{}` | {} |", key.first, key.second);
-    for (const Counts& c : line.counts)
-      out << (c.forms() == 0 ? " |" : fmt::format(" {} {} {} |", c.forms(), c.assembled(), c.of(Outcome::Agrees)));
+    for (const std::vector<std::size_t>& column : shown)
+      out << cellOf(line, column[0]);
     out << " " << (isAnywhere ? line.why : "on none of these") << " |\n";
   }
   for (std::size_t target = 0; target < targets_.size(); ++target)

@@ -32,6 +32,9 @@ class Table {
     std::string why;            ///< the first reason of a form that is not run
   };
   std::string summaryOf(std::size_t target) const;
+  static std::string cellOf(const Line& line, std::size_t target);
+  /// Groups of targets whose cells are equal in all lines.
+  std::vector<std::vector<std::size_t>> columns() const;
 
   std::vector<std::string> targets_;
   std::map<std::pair<std::string, std::string>, Line> lines_; ///< by operation and first type
