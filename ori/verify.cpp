@@ -169,7 +169,7 @@ class Verifier {
 
   void checkGuard(const Instr& instr, const isa::InstrDesc& desc) {
     const Operand& guard = instr.guard();
-    const bool isUniform = desc.has(isa::Flag::Uniform);
+    const bool isUniform = desc.guardFile() == File::UP;
     if (!guard.isReg(File::P) && !guard.isReg(File::UP)) {
       fault(instr, "the guard is not a predicate");
     } else if (guard.isReg(File::UP) != isUniform && !desc.isPseudo() && instr.isGuarded()) {

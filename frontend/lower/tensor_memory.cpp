@@ -138,7 +138,7 @@ void lowerTensorWait(FunctionLowering& f, const Instruction&, const Form& form) 
 /// tcgen05.commit: a barrier hears when what this thread has asked for is done.
 void lowerTensorCommit(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  ori::Block* join = f.beginUnguarded();
+  LaneRegion region(f);
   const Address bar = f.sharedAddress(ops[0], form.space());
   const bool isMulticast = form.get(Slot::Multicast) != Mod::None;
   const IsaOperand at = uniformRun(f, 1), mask = isMulticast ? uniformRun(f, 1) : IsaOperand();
@@ -146,13 +146,15 @@ void lowerTensorCommit(FunctionLowering& f, const Instruction& i, const Form& fo
   if (isMulticast) words.push_back({mask, f.extended(f.source(ops[1], Type::U16), Type::U16)});
   const std::vector<ModValue> mods{{IsaMod::Sub4, is2Cta(form) ? 1 : 0}, {IsaMod::Sub2, isMulticast ? 1 : 0}};
   const IsaOperand none = IsaOperand::zero(File::UR);
-  forEachLane(f, words, [&] {
-    if (isMulticast)
-      f.emit(IsaOp::UTCBAR_MULTICAST, {at, none, mask}, mods);
-    else
-      f.emit(IsaOp::UTCBAR, {at, none}, std::span(mods).first(1));
-  });
-  f.endUnguarded(join);
+  region.forEachLane(
+      words, [] {},
+      [&] {
+        if (isMulticast)
+          f.emit(IsaOp::UTCBAR_MULTICAST, {at, none, mask}, mods);
+        else
+          f.emit(IsaOp::UTCBAR, {at, none}, std::span(mods).first(1));
+      });
+  region.end();
 }
 
 /// tcgen05.cp, from shared memory.
@@ -167,7 +169,7 @@ void lowerTensorUnitCopy(FunctionLowering& f, const Instruction& i, const Form& 
   case Mod::Shape32x128b: shape = Rows32; break;
   default: break;
   }
-  ori::Block* join = f.beginUnguarded();
+  LaneRegion region(f);
   const Address to = tensorAddress(f, ops[0]);
   const IsaOperand from = f.sourceReg(ops[1], Type::B64), at = uniformRun(f, 1), matrix = uniformRun(f, 2);
   const std::array<LaneWord, 3> words{LaneWord{at, f.inReg(to.base)},
@@ -178,19 +180,27 @@ void lowerTensorUnitCopy(FunctionLowering& f, const Instruction& i, const Form& 
                                                               : form.has(Mod::B6x16P32) ? 2
                                                                                         : 0},
                                      ModValue{IsaMod::Sub4, is2Cta(form) ? 1 : 0}};
-  forEachLane(f, words, [&] { f.emit(IsaOp::UTCCP, {at, offsetOf(to.offset), matrix}, mods); });
-  f.endUnguarded(join);
+  region.forEachLane(
+      words, [] {},
+      [&] {
+        f.emit(IsaOp::UTCCP, {at, offsetOf(to.offset), matrix}, mods);
+      });
+  region.end();
 }
 
 /// tcgen05.shift.
 void lowerTensorShift(FunctionLowering& f, const Instruction& i, const Form& form) {
-  ori::Block* join = f.beginUnguarded();
+  LaneRegion region(f);
   const Address a = tensorAddress(f, f.operands(i)[0]);
   const IsaOperand at = uniformRun(f, 1);
   const std::array<LaneWord, 1> words{LaneWord{at, f.inReg(a.base)}};
   const std::array<ModValue, 2> mods{ModValue{IsaMod::Sub, 1}, ModValue{IsaMod::Sub4, is2Cta(form) ? 1 : 0}};
-  forEachLane(f, words, [&] { f.emit(IsaOp::UTCSHIFT, {at, offsetOf(a.offset)}, mods); });
-  f.endUnguarded(join);
+  region.forEachLane(
+      words, [] {},
+      [&] {
+        f.emit(IsaOp::UTCSHIFT, {at, offsetOf(a.offset)}, mods);
+      });
+  region.end();
 }
 
 } // namespace orias::ptx

@@ -101,7 +101,7 @@ void lowerTensorProduct(FunctionLowering& f, const Instruction& i, const Form& f
   std::size_t next = 3;
   const Operand* metadata = isSparse ? &ops[next++] : nullptr;
   const Operand& shape = ops[next++];
-  ori::Block* join = f.beginUnguarded();
+  LaneRegion region(f);
   Operands in(f);
   const IsaOperand left = a == A::Tensor ? in.run(std::array{in.address(ops[1])}) : in.matrix(ops[1]),
                    right = in.matrix(ops[2]), d = in.run(std::array{in.address(ops[0])}),
@@ -147,14 +147,14 @@ void lowerTensorProduct(FunctionLowering& f, const Instruction& i, const Form& f
   if (form.has(Mod::Ashift)) mods.push_back({IsaMod::Wrap, 1});
   std::vector<IsaOperand> operands{left, right, d, described, more, adds};
   if (!scale.isNone()) operands.push_back(scale);
-  forEachLane(f, in.words(), [&] {
+  const auto findEnabled = [&] {
     const IsaOperand always = IsaOperand::zero(File::UP);
     if (!enabled.isNone())
       f.emit(IsaOp::UISETP, {adds, always, enabled, IsaOperand::zero(File::UR), always},
              {{IsaMod::Cmp, isa::ICmp::NE}, {IsaMod::Type, isa::IntType::U32}, {IsaMod::Bool, isa::BoolOp::AND}});
-    f.emit(product.op, operands, mods);
-  });
-  f.endUnguarded(join);
+  };
+  region.forEachLane(in.words(), findEnabled, [&] { f.emit(product.op, operands, mods); });
+  region.end();
 }
 
 } // namespace orias::ptx

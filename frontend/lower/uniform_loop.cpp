@@ -60,17 +60,58 @@ isa::Operand uniformRun(FunctionLowering& f, unsigned count) {
   return f.out().use(id);
 }
 
+namespace {
+
+void takeWords(FunctionLowering& f, IsaOperand guard, std::span<const LaneWord> words) {
+  f.b().setGuard(guard);
+  for (const LaneWord& w : words)
+    if (!w.word.isZeroReg()) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.word});
+  f.b().setGuard(IsaOperand::pt());
+  for (const LaneWord& w : words)
+    if (w.word.isZeroReg()) f.emit(IsaOp::UMOV, {w.uniform, IsaOperand::zero(isa::File::UR)});
+}
+
+} // namespace
+
 void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
   ori::Block* loop = f.newBlock();
   f.enter(loop);
   const IsaOperand mine = f.newP();
   f.emit(IsaOp::ELECT, {mine, IsaOperand::zero(isa::File::UR), IsaOperand::pt()});
-  f.b().setGuard(mine);
-  for (const LaneWord& w : words)
-    f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.word});
-  f.b().setGuard(IsaOperand::pt());
+  takeWords(f, mine, words);
   emit();
   f.branchIf(mine.notted(), loop);
+}
+
+LaneRegion::LaneRegion(FunctionLowering& f) : f_(f), isElected_(f.isElected()) {
+  if (isElected_)
+    f.b().setGuard(IsaOperand::pt());
+  else
+    join_ = f.beginUnguarded();
+}
+
+void LaneRegion::end() {
+  f_.endUnguarded(join_);
+}
+
+void LaneRegion::forEachLane(std::span<const LaneWord> words, const std::function<void()>& prepare,
+                             const std::function<void()>& emit) {
+  if (!isElected_) {
+    ptx::forEachLane(f_, words, [&] {
+      prepare();
+      emit();
+    });
+    return;
+  }
+  // Threads that are here may have left the elected one behind.
+  const IsaOperand isHere = f_.out().use(f_.out().newVReg(isa::File::UP));
+  f_.emit(IsaOp::VOTEU, {IsaOperand::zero(isa::File::UR), isHere, f_.guard()},
+          {{IsaMod::VoteMode, isa::VoteMode::ANY}});
+  takeWords(f_, f_.guard(), words);
+  prepare();
+  f_.b().setGuard(isHere);
+  emit();
+  f_.b().setGuard(IsaOperand::pt());
 }
 
 isa::Operand sharedWord(FunctionLowering& f, const Address& a) {

@@ -31,6 +31,25 @@ struct LaneWord {
 /// Not under a guard.
 void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit);
 
+/// What stands around an instruction that PTX runs once for each thread, and the hardware once for a warp. From the
+/// constructor to end() nothing is under the guard of the PTX instruction, which has to be free of effects but for what
+/// forEachLane() emits.
+class LaneRegion {
+ public:
+  /// Threads that the guard keeps out branch around, unless it is true for one thread of the warp at most.
+  explicit LaneRegion(FunctionLowering& f);
+  /// Puts the words of one thread after the other into uniform registers, and emits what reads them, once for each
+  /// thread: first `prepare`, which has no effect but on uniform registers, then `emit` under a guard.
+  void forEachLane(std::span<const LaneWord> words, const std::function<void()>& prepare,
+                   const std::function<void()>& emit);
+  void end();
+
+ private:
+  FunctionLowering& f_;
+  bool isElected_;
+  ori::Block* join_ = nullptr;
+};
+
 /// An address in shared memory, or of another space with 32 bits, in one word.
 isa::Operand sharedWord(FunctionLowering& f, const Address& a);
 

@@ -126,8 +126,17 @@ bool placeInPredicateLogic(InstrDraft& draft, unsigned slot, const Operand& valu
 
 } // namespace
 
-bool isBroadcast(const ori::Instr& instr) {
-  if (instr.op != isa::Op::R2UR || instr.isGuarded() || !instr.op_(0).isZeroReg()) return false;
+bool isBroadcast(const ori::Function& function, const ori::Instr& instr) {
+  if (instr.op != isa::Op::R2UR || !instr.op_(0).isZeroReg()) return false;
+  if (instr.isGuarded()) {
+    const ori::Operand& word = instr.op_(1);
+    if (!word.isVirtual()) return false;
+    bool isOnly = true;
+    function.forEachDef(word.reg, [&](const ori::Operand& other) {
+      isOnly &= &other == &word || other.sub >= word.sub + word.width || word.sub >= other.sub + other.width;
+    });
+    if (!isOnly) return false;
+  }
   const ori::Operand& source = instr.op_(2);
   return source.isVirtual() && !source.neg() && !source.abs() && !source.inverted();
 }

@@ -8,8 +8,8 @@
 namespace orias::phases {
 
 /// An R2UR that takes a register which all lanes agree on to the uniform file, and does nothing else. When its source
-/// moves there, it becomes a copy.
-bool isBroadcast(const ori::Instr& instr);
+/// moves there, it becomes a copy, without a guard: nobody reads what it writes where the guard is false.
+bool isBroadcast(const ori::Function& function, const ori::Instr& instr);
 
 /// Operands in the order of slots. Those of machine instructions need no memory of their own.
 class OperandList {

@@ -121,9 +121,10 @@ class Converter {
 
   /// The instruction stays, and reads values that have moved.
   void feed(Instr& instr) {
-    if (isBroadcast(instr) && plan_.isMoving(instr.op_(2).value())) {
+    if (isBroadcast(function_, instr) && plan_.isMoving(instr.op_(2).value())) {
       const Operand to = instr.op_(1).value(), from = inUniform(instr.op_(2).value());
       function_.rewrite(&instr, Op::COPY, std::array{to, from});
+      function_.setGuard(&instr, Operand::pt());
       return;
     }
     InstrDraft draft(instr);

@@ -289,7 +289,7 @@ class Planner {
   }
 
   bool needsBridge(const Instr& reader, VRegId v) const {
-    return !plan_.isMoving(reader) && !isBroadcast(reader) && !takes(reader, v);
+    return !plan_.isMoving(reader) && !isBroadcast(function_, reader) && !takes(reader, v);
   }
 
   /// What a bridge to the vector file costs for the readers of a hub in a block; 0 where none needs it.
@@ -327,7 +327,7 @@ class Planner {
     Hub hub;
     function_.forEachUse(v, [&](ori::Operand& use) {
       hub.readers.emplace_back(use.owner->block->id, use.owner);
-      if (isBroadcast(*use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
+      if (isBroadcast(function_, *use.owner)) cost.gain += (kToUniform - kMove) * weightOf(*use.owner->block);
     });
     if (hub.readers.size() <= kReadersOfHub) return;
     std::ranges::stable_sort(hub.readers, {}, [](const auto& reader) { return reader.first; });

@@ -68,3 +68,27 @@ TEST_CASE("tensor memory: the even block of a pair asks for both and tells the o
                  "ATOMS.OR", "ATOMS.OR",  "ARRIVE",   "ATOMS.XOR", "WARPSYNC.ALL"}));
   CHECK(inOrder(on100("tcgen05.dealloc.cta_group::2.sync.aligned.b32 %r1, %r2;"), {"UTCATOMSWS<0,0> URZ"}));
 }
+
+TEST_CASE("what an elected thread asks for of the tensor unit needs no loop over threads") {
+  const std::string product = " tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;";
+  const auto hasLoop = [&](const std::string& statements, const std::string& guard) {
+    const std::string text = on100(statements + guard + product);
+    CAPTURE(text);
+    CHECK(inOrder(text, {"UTCHMMA"}));
+    const bool isVoted = text.find("VOTEU.ANY") != std::string::npos;
+    CHECK(isVoted == (text.find("BRA") == std::string::npos));
+    return !isVoted;
+  };
+  CHECK_FALSE(hasLoop("elect.sync _|%p2, -1;", "@%p2"));
+  CHECK_FALSE(hasLoop("elect.sync %r3|%p2, 0xffffffff; and.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK(inOrder(
+      on100("elect.sync _|%p2, -1; @%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r5];"),
+      {"ELECT", "VOTEU.ANY", "R2UR", "UTCBAR"}));
+  // All threads but one, a part of the warp, another predicate, perhaps another one, and one of two elections.
+  CHECK(hasLoop("elect.sync _|%p2, -1;", "@!%p2"));
+  CHECK(hasLoop("elect.sync _|%p2, 0xffff;", "@%p2"));
+  CHECK(hasLoop("elect.sync _|%p2, -1;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; setp.eq.u32 %p2, %r1, %r2;", "@%p2"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; L: and.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; @%p5 and.pred %p3, %p4, %p2;", "@%p3"));
+}
