@@ -42,6 +42,8 @@ ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256)
 
 
 # What --stats takes from the report of orias-run.
+# Nearly what a block may have, where that is less than 192 KiB.
+DYNAMIC_SHARED = {"75": 65536, "80": 163840, "87": 163840} | dict.fromkeys(("86", "88", "89", "120", "121"), 98304)
 STATS = {"executed": "warp instructions", "cycles": "estimated cycles", "full_cycles": "full machine: cycles per block",
          "resident_warps": "full machine: resident warps"}
 CONTRACTED = re.compile(r"\b(?:mul|add|sub)(?:\.ftz|\.sat)*\.(?:f16|f16x2|bf16|bf16x2|f32|f64)\b")
@@ -234,7 +236,9 @@ class Kernel:
                 fields.append(field)
                 offset += width
             arguments.append({"fields": fields, "size": size})
-        dynamic = 196608 if re.search(r"\.extern\s+\.shared", self.module) else 0
+        chip = (re.search(r"\.target\s+sm_(\d+)", self.module) or [0, "90"])[1]
+        most = DYNAMIC_SHARED.get(chip, 196608)
+        dynamic = most if re.search(r"\.extern\s+\.shared", self.module) else 0
         return {"file": "kernel.ptx", "textures": textures, "kernel": self.name, "grid": self.grid(), "block": self.block(threads),
                 "dynamicShared": dynamic, "buffers": buffers, "arguments": arguments}
 
