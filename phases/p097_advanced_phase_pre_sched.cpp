@@ -98,8 +98,8 @@ class PreScheduler {
     double price, launch;
   };
 
-  /// The regions and their orders.
-  void gather() {
+  /// The regions and their orders. False as soon as no order of a region does with `most` registers.
+  bool gather(unsigned most = ~0u) {
     std::vector<ScheduleMarks> marks;
     marks.reserve(function_.layout().size());
     for (ori::Block* block : function_.layout()) {
@@ -107,9 +107,12 @@ class PreScheduler {
       measure(*block);
       marks.emplace_back(function_, *block);
       lastReads_.enter(*block);
-      for (BlockRegion& region : regionsOf(*block))
+      for (BlockRegion& region : regionsOf(*block)) {
         add(std::move(region));
+        if (!regions_.empty() && regions_.back().leastRegisters() > most) return false;
+      }
     }
+    return true;
   }
 
   /// Live registers in front of each instruction, and the most at instructions that stay where they are.
@@ -350,9 +353,9 @@ class PreScheduler {
     if (engine.run({end - room, RematTarget::Reason::Occupancy})) {
       // What is computed again should not be waited for.
       PreScheduler again(function_, context_, end);
-      again.gather();
-      again.chooseLimit();
-      if (again.leastRegisters() <= end && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps) {
+      const bool isReachable = again.gather(end) && again.leastRegisters() <= end;
+      if (isReachable) again.chooseLimit();
+      if (isReachable && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps) {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;

@@ -24,11 +24,13 @@ class MovePlacer {
  public:
   MovePlacer(const Webs& webs, const NumberedCode& code, const SlotBudget& budget, Placement& placement)
       : webs_(webs), code_(code), finder_(code), budget_(budget), slots_(fixedSlots(budget)), fixed_(slots_),
-        placement_(placement) {
+        ownersOf_(budget.limit), placement_(placement) {
     for (std::uint32_t id = 0; id < webs.all.size(); ++id)
       if (placement.slotOf[id] != kNoSlot)
-        for (unsigned i = 0; i < webs.all[id].width; ++i)
+        for (unsigned i = 0; i < webs.all[id].width; ++i) {
           slots_[placement.slotOf[id] + i].occupy(webs.all[id].components[i]);
+          ownersOf_[placement.slotOf[id] + i].push_back(id);
+        }
   }
 
   std::optional<Moves> run() {
@@ -83,8 +85,11 @@ class MovePlacer {
         placement_.slotOf[owner] = kNoSlot;
         placement_.failed.push_back(owner);
       }
-      for (unsigned i = 0; i < web.width; ++i)
+      for (unsigned i = 0; i < web.width; ++i) {
         slots_[best->base + i].occupy(web.components[i]);
+        std::vector<std::uint32_t>& owners = ownersOf_[best->base + i];
+        owners.insert(std::ranges::lower_bound(owners, id), id);
+      }
       placement_.slotOf[id] = best->base;
       placement_.used = std::max(placement_.used, best->base + web.width);
     }
@@ -108,7 +113,7 @@ class MovePlacer {
       if ((slot < budget_.reserved.size() && budget_.reserved[slot]) || fixed_[slot].overlaps(range))
         return std::nullopt;
       if (!slots_[slot].overlaps(range)) continue;
-      for (std::uint32_t other = 0; other < webs_.all.size(); ++other) {
+      for (const std::uint32_t other : ownersOf_[slot]) {
         const Web& owner = webs_.all[other];
         const std::uint32_t at = placement_.slotOf[other];
         if (at == kNoSlot || slot < at || slot >= at + owner.width || !owner.components[slot - at].overlaps(range))
@@ -238,7 +243,7 @@ class MovePlacer {
   bool cover(const Part& part, Point start, Point end, std::vector<Stay>& stays) const {
     for (Point at = start; at < end;) {
       Stay best{at, at, 0};
-      for (std::uint32_t slot = 0; slot < budget_.limit; ++slot) {
+      for (std::uint32_t slot = 0; slot < budget_.limit && best.end < end; ++slot) {
         // Nobody leaves it where the copy writes it.
         if (!isFree(slot, at == part.start ? at : at - 1)) continue;
         Point until = nextTaken(slot, at, end);
@@ -285,7 +290,8 @@ class MovePlacer {
   LifeFinder finder_;
   const SlotBudget& budget_;
   std::vector<SlotOccupancy> slots_;
-  const std::vector<SlotOccupancy> fixed_; ///< with what cannot be moved
+  const std::vector<SlotOccupancy> fixed_;           ///< with what cannot be moved
+  std::vector<std::vector<std::uint32_t>> ownersOf_; ///< by slot, ascending; some may have left it
   Placement& placement_;
   std::vector<TakenByMoving> taken_;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace orias::regalloc {
 
@@ -277,7 +278,12 @@ SlotSet freeSlots(const TakenSlots& taken, const SlotBudget& budget, const Web& 
 }
 
 Placement Placer::place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly) {
-  return Pass(*this, budget).run(order, isEarly);
+  for (const Known& known : known_)
+    if (std::tie(known.limit, known.rotated, known.order, known.isEarly) ==
+        std::tie(budget.limit, budget.rotated, order, isEarly))
+      return known.placement;
+  known_.push_back({budget.limit, budget.rotated, order, isEarly, Pass(*this, budget).run(order, isEarly)});
+  return known_.back().placement;
 }
 
 Placement Placer::spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken,

@@ -118,7 +118,7 @@ class Placer {
   /// slot is what it holds already where the web is live (it must be nothing), the secondary one adds up soft wishes:
   /// to stay within the registers already used, to sit where a copy's other end sits.
   /// `isEarly`, where it is not empty, names the webs that are placed before all others: those that an earlier pass
-  /// failed to assign.
+  /// failed to assign. All budgets are alike but for `limit` and `rotated`.
   Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
 
   /// The assignment with single registers that are not operands of copies rotated, one web after the other, as far as
@@ -145,6 +145,15 @@ class Placer {
   std::vector<Partner> partners_;
   std::vector<std::uint32_t> firstPartner_;            ///< by web, one more than there are
   std::array<std::vector<std::uint32_t>, 2> orders_{}; ///< by Order; empty: not asked for yet
+
+  /// A pass and what came of it: searches for a complete placement begin with the same passes.
+  struct Known {
+    unsigned limit, rotated; ///< of the budget
+    Order order;
+    std::vector<bool> isEarly;
+    Placement placement;
+  };
+  std::vector<Known> known_;
 };
 
 } // namespace orias::regalloc
