@@ -2,12 +2,35 @@
 #include "ori/cfg_edit.h"
 #include "phases/phases.h"
 
+#include <algorithm>
+
 namespace orias::phases {
 
-/// Phase 3. Drops what control cannot reach, and writes each block's loop depth, by which later phases weigh what they
-/// do.
+namespace {
+
+/// Blocks that only cold blocks lead to, or that only lead to cold blocks, are cold themselves. The entry never is.
+void spreadColdness(ori::Function& function) {
+  const ori::Cfg& cfg = function.analyses().cfg();
+  const auto isCold = [&](ori::BlockId id) { return function.block(id)->isAside; };
+  const auto areAllCold = [&](const auto& blocks) { return !blocks.empty() && std::ranges::all_of(blocks, isCold); };
+  for (bool changed = std::ranges::any_of(function.layout(), [](const ori::Block* b) { return b->isAside; });
+       changed;) {
+    changed = false;
+    for (ori::Block* block : function.layout()) {
+      if (block->isAside || block == function.entry()) continue;
+      if (!areAllCold(cfg.predecessors(block->id)) && !areAllCold(cfg.successors(block->id))) continue;
+      block->isAside = changed = true;
+    }
+  }
+}
+
+} // namespace
+
+/// Phase 3. Drops what control cannot reach, and writes each block's loop depth and whether it is cold, by which later
+/// phases weigh what they do. Lowering has marked the blocks with a failing assertion or a trap.
 bool analyzeControlFlow(ori::Function& function, PhaseContext&) {
   const bool changed = ori::removeUnreachableBlocks(function);
+  spreadColdness(function);
   ori::setLoopDepths(function, function.analyses().loops());
   return changed;
 }

@@ -69,8 +69,14 @@ void FunctionLowering::endUnguarded(ori::Block* join) {
   if (join) enter(join);
 }
 
+void FunctionLowering::markCold() {
+  ori::Block* block = builder_.block();
+  if (block != out_.entry()) block->isAside = true;
+}
+
 /// trap and brkpt: to a debugger both are the same.
-void lowerTrap(FunctionLowering& f, const Instruction&, const Form&) {
+void lowerTrap(FunctionLowering& f, const Instruction& instruction, const Form& form) {
+  if (form.op == Op::Trap && instruction.guard == RegisterId::None) f.markCold();
   f.emit(IsaOp::BPT, {f.imm(1)});
 }
 

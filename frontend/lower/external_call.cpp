@@ -64,6 +64,7 @@ void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args
     unsupported(fmt::format("this number of arguments of '{}'", name));
     return;
   }
+  if (name == "__assertfail") markCold();
   const IsaOperand result = callDriver(layout_.functionSymbol[index(id)], words, static_cast<unsigned>(resultWords));
   if (!results.empty() && resultWords != 0) {
     if (!results[0].is(OperandKind::Variable))

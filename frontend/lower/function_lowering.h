@@ -248,6 +248,8 @@ class FunctionLowering {
   /// For code that cannot be guarded: if the current instruction has a guard, branches around what follows up to
   /// endUnguarded(), which takes what this returns.
   ori::Block* beginUnguarded();
+  /// The current block, unless it is the entry, is one that programs seldom execute.
+  void markCold();
   void endUnguarded(ori::Block* join);
 
   /// Is the code linked with others, if only with functions of this module? Then shared variables and handles get their
