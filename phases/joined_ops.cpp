@@ -30,6 +30,8 @@ class Joiner {
   bool run() {
     switch (outer_.op) {
     case Op::IADD3: return addShifted();
+    case Op::IADD3_X: return addSign();
+    case Op::LEA_HI_X: return addScaledSign();
     case Op::F2I:
     case Op::F2I_64: return convertRounded();
     case Op::VIMNMX: return limitFromBelow() || addAndLimit();
@@ -98,6 +100,65 @@ class Joiner {
       }
     }
     return false;
+  }
+
+  /// The register whose sign fills this word, if it still has that value here, and what computes the sign.
+  std::pair<Operand, Instr*> signSource(const Operand& word) const {
+    if (!isPlainRegister(word) || !word.isReg(File::R)) return {};
+    Instr* shift = function_.singleDef(word.reg);
+    if (!shift || shift->op != Op::SHF || shift->block != outer_.block || shift->isGuarded()) return {};
+    const ori::Operand& sign = shift->op_(0);
+    if (sign.sub != word.sub || isa::getMod(shift->op, shift->mods, Mod::Hi) == 0) return {};
+    const Operand value = shift->op_(3).value(), count = shift->op_(2).value();
+    constexpr std::int32_t kSignBit = 31;
+    if (isa::modAs<isa::ShiftDir>(*shift, Mod::ShiftDir) != isa::ShiftDir::R ||
+        isa::modAs<isa::ShiftType>(*shift, Mod::ShiftType) != isa::ShiftType::S32 || !count.isImm() ||
+        count.imm != kSignBit || !isPlainRegister(value) || !value.isReg(File::R))
+      return {};
+    return computesTheSameAt(*shift, outer_, kFarthest) ? std::pair{value, shift} : std::pair<Operand, Instr*>{};
+  }
+
+  /// Takes the sign of a word from the word itself; what computed it goes with its last reader.
+  bool becomeSigned(const Operand& value, Instr* shift, const Operand& addend, const Operand& left,
+                    const Operand& carry) {
+    constexpr Op kOp = Op::LEA_HI_X_SX32;
+    const Operand operands[] = {outer_.op_(0).value(), Operand::pt(), value, addend, left, carry};
+    const auto mods = isa::makeInst(kOp).mods;
+    if (!isa::existsOn(context_.target, kOp, mods) || !isa::fits(kOp, mods, operands)) return false;
+    context_.remarks.did(&outer_, "combined a sign extension and an addition");
+    function_.rewrite(&outer_, kOp, operands);
+    outer_.mods = mods;
+    if (!function_.hasUses(shift->op_(0).reg)) function_.erase(shift);
+    return true;
+  }
+
+  static bool isUnusedResult(const ori::Operand& o) { return o.isNone() || o.isZeroReg(); }
+
+  /// The upper word of a 64-bit sum with a signed word.
+  bool addSign() {
+    constexpr unsigned kCarry = 6, kSecondCarry = 7;
+    if (!isUnusedResult(outer_.op_(1)) || !isUnusedResult(outer_.op_(2))) return false;
+    const Operand second = outer_.op_(kSecondCarry).value();
+    if (!second.isNone() && !(second.isZeroReg() && second.inverted())) return false;
+    const std::vector<Operand> terms = addends(outer_);
+    if (terms.size() > 2) return false;
+    for (unsigned i = 0; i < terms.size(); ++i) {
+      const auto [value, shift] = signSource(terms[i]);
+      if (!shift) continue;
+      const Operand other = terms.size() == 2 ? terms[1 - i] : Operand::rz();
+      if (becomeSigned(value, shift, other, Operand::immediate(1), outer_.op_(kCarry).value())) return true;
+    }
+    return false;
+  }
+
+  /// The upper word of a 64-bit sum with a signed word that is scaled.
+  bool addScaledSign() {
+    constexpr unsigned kLow = 2, kAddend = 3, kHigh = 4, kLeft = 5, kCarry = 6;
+    if (!isUnusedResult(outer_.op_(1))) return false;
+    const auto [value, shift] = signSource(outer_.op_(kHigh).value());
+    return shift && value == outer_.op_(kLow).value() &&
+           becomeSigned(value, shift, outer_.op_(kAddend).value(), outer_.op_(kLeft).value(),
+                        outer_.op_(kCarry).value());
   }
 
   /// The rounded float is integral: however it is converted, the result is the same as if the conversion had rounded.
