@@ -1,3 +1,4 @@
+#include "encoder/code.h"
 #include "ori/analysis/analyses.h"
 #include "ori/register_requests.h"
 #include "phases/list_schedule.h"
@@ -5,6 +6,7 @@
 #include "phases/phases.h"
 #include "phases/region_orders.h"
 #include "phases/remat/block_engine.h"
+#include "phases/split_components.h"
 #include "regalloc/allocate.h"
 
 #include <algorithm>
@@ -529,8 +531,9 @@ class PreScheduler {
 /// ordered for few registers. Where no order comes down to a class that would be better, values are computed again for
 /// it (phases/remat/block_engine.h). The allocator is asked whether the class is enough.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
+  const bool isSplit = !context.code.wantNames && splitComponents(function); // debuggers want the names of whole values
   const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
-  return PreScheduler(function, context, fixed).run();
+  return PreScheduler(function, context, fixed).run() || isSplit;
 }
 
 } // namespace orias::phases

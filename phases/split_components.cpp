@@ -1,0 +1,74 @@
+#include "phases/split_components.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace orias::phases {
+
+using ori::Operand;
+using ori::VReg;
+using ori::VRegId;
+
+namespace {
+
+/// The parts of a register, in order: where each begins, and its width.
+std::vector<std::pair<unsigned, unsigned>> partsOf(const ori::Function& function, VRegId id) {
+  const unsigned width = function.vreg(id).width;
+  std::uint32_t joined = 0; // bit i: some operand names the components i and i + 1
+  for (const Operand* o = function.vreg(id).refs; o; o = o->nextRef)
+    for (unsigned i = o->sub; i + 1U < o->sub + std::max<unsigned>(o->width, 1); ++i)
+      joined |= 1U << i;
+  std::vector<std::pair<unsigned, unsigned>> parts{{0, 1}};
+  for (unsigned i = 1; i < width; ++i)
+    if ((joined >> (i - 1) & 1) != 0)
+      ++parts.back().second;
+    else
+      parts.emplace_back(i, 1);
+  return parts;
+}
+
+void rename(ori::Function& function, VRegId id, const std::vector<std::pair<unsigned, unsigned>>& parts) {
+  const VReg old = function.vreg(id);
+  std::vector<VRegId> fresh(old.width);
+  for (auto [start, width] : parts) {
+    const VRegId part = function.newVReg(old.file, width, old.name);
+    function.vreg(part).divergent = old.divergent;
+    function.vreg(part).multiDef = old.multiDef;
+    std::fill_n(fresh.begin() + start, width, part);
+  }
+  std::vector<Operand*> references;
+  for (Operand* o = old.refs; o; o = o->nextRef)
+    references.push_back(o);
+  for (Operand* o : references) {
+    isa::Operand value = o->value();
+    value.reg = fresh[o->sub];
+    value.sub =
+        static_cast<decltype(value.sub)>(o->sub - std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
+                                                    return o->sub < part.first + part.second;
+                                                  })->first);
+    ori::Instr& owner = *o->owner;
+    if (o == &owner.guard())
+      function.setGuard(&owner, value);
+    else
+      function.setOperand(&owner, static_cast<unsigned>(o - owner.operands), value);
+  }
+}
+
+} // namespace
+
+bool splitComponents(ori::Function& function) {
+  bool isChanged = false;
+  const auto count = static_cast<VRegId>(function.vregCount());
+  for (VRegId id = 0; id < count; ++id) {
+    if (function.vreg(id).width < 2 || function.vreg(id).refs == nullptr) continue;
+    const std::vector<std::pair<unsigned, unsigned>> parts = partsOf(function, id);
+    if (parts.size() < 2) continue;
+    rename(function, id, parts);
+    isChanged = true;
+  }
+  return isChanged;
+}
+
+} // namespace orias::phases
