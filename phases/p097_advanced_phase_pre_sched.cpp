@@ -26,10 +26,13 @@ constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// Where a class with more warps makes the launch longer by at most this share, twice the warps are worth so much more,
 /// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
 constexpr double kMostLongerLaunch = 0.25, kWorthOfWarps = 1;
-/// Rematerialisation may free so many registers to reach an occupancy class.
+/// Rematerialisation may free so many registers to reach an occupancy class, or this share of them: constants that a
+/// loop reads may fill the file.
 constexpr unsigned kReach = 32;
-/// The most classes that are tried so, those with the most warps first; in large functions one.
-constexpr std::size_t kMostClasses = 3;
+constexpr double kShareToReach = 0.75;
+/// The most classes that are tried so, those with the most warps first; in large functions one. Of classes further
+/// away, so many that rematerialisation comes down to.
+constexpr unsigned kMostClasses = 3, kMostFarClasses = 2;
 constexpr std::size_t kLarge = 50'000; ///< instructions times orders
 /// Instructions times orders that one function may try; beyond that, each region gets few orders.
 constexpr std::size_t kBudget = 400'000;
@@ -88,8 +91,16 @@ class PreScheduler {
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
     const Choice choice = choiceOf(limit);
-    for (const unsigned end : classesToReach(choice))
-      if (reach(end, choice)) return true;
+    const std::vector<unsigned> ends = classesToReach(choice);
+    // The nearest ones in any case; those with more warps as long as rematerialisation comes down to them.
+    const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMostClasses, ends.size());
+    unsigned tries = spent_ > kLarge ? 0 : kMostFarClasses;
+    for (std::size_t i = 0; i < ends.size(); ++i) {
+      if (i < near && tries == 0) continue;
+      const Outcome outcome = reach(ends[i], choice);
+      if (outcome == Outcome::Reached) return true;
+      if (i < near && outcome != Outcome::OutOfReach) --tries;
+    }
     return apply(limit);
   }
 
@@ -98,6 +109,13 @@ class PreScheduler {
   struct Choice {
     unsigned limit;
     double price, launch;
+  };
+
+  enum class Outcome : std::uint8_t {
+    Reached,
+    OutOfReach, ///< the values that can be computed again are not enough, or cost more than the warps are worth
+    NoGain,     ///< the estimate is against it
+    NoPlace     ///< the allocator finds no place for all values
   };
 
   /// The regions and their orders. False as soon as no order of a region does with `most` registers.
@@ -319,39 +337,30 @@ class PreScheduler {
     unsigned peak = pinned_;
     for (const Region& region : regions_)
       peak = std::max(peak, best(region, choice.limit).cost.peak[kR]);
-    const std::size_t most = spent_ > kLarge ? 1 : kMostClasses;
-    const unsigned far = std::max(kReach, least / 3);
+    const unsigned far = std::max(kReach, static_cast<unsigned>(kShareToReach * least));
     for (const unsigned end : classes_.ends()) {
       const bool isNear = end < std::min(least, classes_.end(peak)) && end + far >= least;
       const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
       if (isNear && hasMore && priceAgainst(choice, end) < choice.price) reachable.push_back(end);
     }
-    if (reachable.size() > most)
-      reachable.erase(reachable.begin(), reachable.end() - static_cast<std::ptrdiff_t>(most));
     return reachable;
   }
 
   /// Orders for the class, and computes values again to come down to it; somewhat further where the allocator does not
-  /// find a place for them. False: nothing has changed but the order.
-  bool reach(unsigned end, const Choice& choice) {
+  /// find a place for them. If not reached, nothing has changed but the order.
+  Outcome reach(unsigned end, const Choice& choice) {
     for (const unsigned room : kRoom) {
-      const Outcome outcome = room < end ? reachWithRoom(end, room, choice) : Outcome::NoGain;
-      if (outcome != Outcome::NoPlace) return outcome == Outcome::Reached;
+      const Outcome outcome = room < end ? reachWithRoom(end, room, choice) : Outcome::OutOfReach;
+      if (outcome != Outcome::NoPlace) return outcome;
     }
-    return false;
+    return Outcome::NoPlace;
   }
-
-  enum class Outcome : std::uint8_t {
-    Reached,
-    NoGain, ///< the values that can be computed again are not enough, or cost more than the warps are worth
-    NoPlace ///< the allocator finds no place for all values
-  };
 
   Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice) {
     // What an attempt before this one has taken back is not in its place.
     applyBest(end);
     BlockEngine engine(function_, context_);
-    Outcome outcome = Outcome::NoGain;
+    Outcome outcome = Outcome::OutOfReach;
     if (engine.run({end - room, RematTarget::Reason::Occupancy})) {
       // What is computed again should not be waited for.
       PreScheduler again(function_, context_, end);
@@ -361,6 +370,8 @@ class PreScheduler {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;
+      } else if (isReachable) {
+        outcome = Outcome::NoGain;
       }
       engine.undo();
     }
