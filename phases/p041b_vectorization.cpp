@@ -93,6 +93,7 @@ class Vectorizer {
   void visit(const ori::Block& block) {
     at_ = 0;
     stores_.clear();
+    findAligned(block);
     function_.forEachSafe(block, [&](Instr& instr) {
       ++at_;
       const isa::InstrDesc& row = isa::desc(instr.op);
@@ -114,6 +115,25 @@ class Vectorizer {
       if (isWanted) add(instr, access);
     });
     endAll();
+  }
+
+  /// Wide accesses that each lane of the block makes: their addresses are aligned.
+  void findAligned(const ori::Block& block) {
+    aligned_.clear();
+    for (const Instr& instr : block) {
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      if (instr.isGuarded() || !(row.has(Flag::Load) || row.has(Flag::Store))) continue;
+      if (isa::getMod(instr.op, instr.mods, Mod::AddrScale) != 0) continue;
+      const MemoryAccess access = accessOf(instr);
+      if (access.isExact && access.bytes > kWord) aligned_.push_back(access);
+    }
+  }
+
+  /// Does another access of the block show that this address is a multiple of `wanted` bytes?
+  bool isShownAligned(const MemoryAccess& access, unsigned wanted) const {
+    return std::any_of(aligned_.begin(), aligned_.end(), [&](const MemoryAccess& other) {
+      return other.bytes >= wanted && (access.offset - other.offset) % wanted == 0 && haveSameBases(access, other);
+    });
   }
 
   /// Stores wait for the last of their group: not over an access that they must come before.
@@ -213,6 +233,7 @@ class Vectorizer {
     const unsigned wanted = first.bytes * count;
     for (unsigned i = 1; i < count; ++i)
       if (members[i].access.offset != first.offset + static_cast<std::int64_t>(i) * first.bytes) return false;
+    if (isShownAligned(first, wanted)) return true;
     if (first.offset % wanted != 0) return false;
     unsigned known = Alignment::kMost;
     for (const Operand& base : {first.base, first.uniformBase})
@@ -362,8 +383,9 @@ class Vectorizer {
   ori::Function& function_;
   PhaseContext& context_;
   std::optional<Facts> facts_;
-  std::vector<Group> groups_; // of the block at hand, the oldest first
-  std::vector<Store> stores_; // since the last fence
+  std::vector<Group> groups_;         // of the block at hand, the oldest first
+  std::vector<Store> stores_;         // since the last fence
+  std::vector<MemoryAccess> aligned_; // in this block
   unsigned at_ = 0;
   bool changed_ = false;
 };
@@ -372,7 +394,8 @@ class Vectorizer {
 
 /// Phase 41b. Loads and stores of adjacent words become one of 8 or 16 bytes; loads of adjacent bytes or halves become
 /// one of 4, 8 or 16 bytes and permutes, which later phases put into arithmetic on halves. The address must be known to
-/// be aligned: by shifts and products, the layout of shared memory, the frame. Loads move to the first of them, stores
+/// be aligned: by shifts and products, the layout of shared memory, the frame, or a wide access to the same base in the
+/// block. Loads move to the first of them, stores
 /// to the last, never over a barrier, an ordered access, or one that may touch the same bytes. No byte is touched that
 /// was not before.
 bool vectorization(ori::Function& function, PhaseContext& context) {
