@@ -29,6 +29,7 @@ bool analyzeUniformsForSpeculation(ori::Function&, PhaseContext&);
 bool sinkRemat(ori::Function&, PhaseContext&);
 bool sinkRematLate(ori::Function&, PhaseContext&);
 bool speculativeHoistComInsts(ori::Function&, PhaseContext&);
+bool hoistConditions(ori::Function&, PhaseContext&);
 bool oriDoPredication(ori::Function&, PhaseContext&);
 bool generalOptimize(ori::Function&, PhaseContext&);
 bool generalOptimizeMid(ori::Function&, PhaseContext&);

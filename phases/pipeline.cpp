@@ -119,6 +119,8 @@ constexpr PhaseInfo kPipeline[] = {
      "no later phase combines instructions, so hoisting out of a loop hides nothing"},
     {"28b", "SinkRematLate", S::LateOptimisation, 2, 4, kOptional, sinkRematLate,
      "predication has created values that only one arm of a branch or exit uses, and no later phase hoists them"},
+    {"56b", "HoistConditions", S::LateOptimisation, 2, 4, kOptional, hoistConditions,
+     "predication has left the branches that remain, and no later phase moves conditions"},
     {"69", "OriDoRemat", S::LateOptimisation, 2, 4, kOptional, oriDoRemat,
      "no later phase shares values between blocks, so the live-in values are final"},
     {"69c", "DemoteInductionVariables", S::LateOptimisation, 2, 4, kOptional, demoteInductionVariables,

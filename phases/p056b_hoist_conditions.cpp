@@ -1,0 +1,159 @@
+#include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
+#include "phases/occupancy.h"
+#include "phases/phases.h"
+#include "phases/speculation.h"
+#include "regalloc/calls.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+
+namespace {
+
+/// Instructions that compute one condition.
+constexpr std::size_t kLongestChain = 5;
+/// Blocks between the branch and the join that are looked at.
+constexpr std::size_t kMostBlocks = 24;
+/// Predicates that may be live between them, with the new one. There are seven.
+constexpr unsigned kMostPredicates = 4;
+
+class ConditionHoister {
+ public:
+  ConditionHoister(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), postDominators_(function.analyses().postDominators()),
+        loops_(function.analyses().loops()), pressure_(function.analyses().pressure()),
+        limit_(registersUpToCliff(function, most(File::R), context)), more_(function.blockIdCount()) {}
+
+  bool run() {
+    bool changed = false;
+    for (BlockId id : cfg_.reversePostOrder())
+      changed |= hoistFrom(*function_.block(id));
+    return changed;
+  }
+
+ private:
+  /// Values that have been moved above a block, and live through it now.
+  struct More {
+    unsigned registers = 0, predicates = 0;
+  };
+
+  unsigned most(File file) const { return pressure_.maximum()[static_cast<std::size_t>(file)]; }
+  unsigned live(BlockId id, File file) const { return pressure_.inBlock(id)[static_cast<std::size_t>(file)]; }
+
+  bool hoistFrom(Block& join) {
+    const Instr* branch = join.last;
+    if (!branch || branch->op != isa::Op::BRA || !branch->isGuarded() || cfg_.predecessors(join.id).size() < 2)
+      return false;
+    const BlockId above = dominators_.idom(join.id);
+    if (above == ori::kNoId || loops_.innermost(above) != loops_.innermost(join.id)) return false;
+    Block* head = function_.block(above);
+    // Each lane that is in one of them gets to the other, too.
+    if (postDominators_.idom(above) != join.id || !head->last || head->last->op != isa::Op::BRA) return false;
+
+    std::vector<Instr*> chain;
+    if (!collect(branch->guard(), join, chain)) return false;
+    std::vector<BlockId> between;
+    if (!blocksBetween(above, join.id, between)) return false;
+    const unsigned registers = wordsReadElsewhere(chain);
+    for (BlockId id : between)
+      if (hasCall(id) || live(id, File::P) + more_[id].predicates >= kMostPredicates ||
+          (registers != 0 && live(id, File::R) + more_[id].registers + registers > limit_))
+        return false;
+    for (BlockId id : between) {
+      ++more_[id].predicates;
+      more_[id].registers += registers;
+    }
+    context_.remarks.did(branch, fmt::format("computed the condition before the branch of {}", labelOf(*head)));
+    for (Instr* instr : chain) {
+      function_.unlink(instr);
+      function_.insertBefore(head->last, instr);
+    }
+    return true;
+  }
+
+  /// What computes the value in this block, in order; false if some of it has to stay.
+  bool collect(const ori::Operand& value, const Block& block, std::vector<Instr*>& chain) const {
+    if (!value.isVirtual()) return true;
+    if (function_.vreg(value.reg).multiDef) return false;
+    std::vector<Instr*> defs;
+    bool stays = false;
+    function_.forEachDef(value.reg, [&](ori::Operand& def) {
+      const bool isRead = def.sub < value.sub + value.width && value.sub < def.sub + def.width;
+      if (isRead && def.owner->block == &block) defs.push_back(def.owner);
+    });
+    for (Instr* def : defs) {
+      if (std::ranges::find(chain, def) != chain.end()) continue;
+      stays |= def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
+               issueSlots(context_.target, *def) > 1 || isa::desc(def->op).has(isa::Flag::ConstLoad);
+      if (stays || chain.size() >= kLongestChain) return false;
+      for (const ori::Operand& o : def->ops())
+        if (!o.isDef && !collect(o, block, chain)) return false;
+      if (def->isGuarded() || chain.size() >= kLongestChain) return false;
+      chain.push_back(def);
+    }
+    return true;
+  }
+
+  bool blocksBetween(BlockId above, BlockId join, std::vector<BlockId>& found) const {
+    found = {above};
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (BlockId next : cfg_.successors(found[i])) {
+        if (next == join || std::ranges::find(found, next) != found.end()) continue;
+        if (found.size() == kMostBlocks || !dominators_.dominates(above, next)) return false;
+        found.push_back(next);
+      }
+    return true;
+  }
+
+  /// Predicates do not survive calls.
+  bool hasCall(BlockId id) const {
+    for (const Instr& instr : *function_.block(id))
+      if (regalloc::isCall(instr)) return true;
+    return false;
+  }
+
+  /// Registers of file R that live on for others.
+  unsigned wordsReadElsewhere(const std::vector<Instr*>& chain) const {
+    unsigned words = 0;
+    for (const Instr* instr : chain)
+      for (const ori::Operand& o : instr->ops()) {
+        if (!o.isDef || !o.isVirtual() || o.file != File::R) continue;
+        bool isRead = false;
+        function_.forEachUse(o.reg,
+                             [&](ori::Operand& use) { isRead |= std::ranges::find(chain, use.owner) == chain.end(); });
+        words += isRead ? o.width : 0;
+      }
+    return words;
+  }
+
+  static std::string labelOf(const Block& block) { return fmt::format(".L{}", block.id); }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree &dominators_, &postDominators_;
+  const ori::Loops& loops_;
+  const ori::RegisterPressure& pressure_;
+  const unsigned limit_;
+  std::vector<More> more_; // by block
+};
+
+} // namespace
+
+/// Phase 56b. The condition of a branch at a join is computed in front of the branch whose arms meet there, if nothing
+/// in the arms contributes to it: a branch waits for its condition, and there is other work to do meanwhile. All lanes
+/// execute both places, so nothing is executed more often.
+bool hoistConditions(ori::Function& function, PhaseContext& context) {
+  return ConditionHoister(function, context).run();
+}
+
+} // namespace orias::phases
