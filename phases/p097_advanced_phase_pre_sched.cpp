@@ -25,7 +25,7 @@ constexpr double kSchedulers = 4;
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// Where a class with more warps makes the launch longer by at most this share, twice the warps are worth so much more,
 /// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
-constexpr double kMostLongerLaunch = 0.25, kWorthOfWarps = 1;
+constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
 /// Rematerialisation may free so many registers to reach an occupancy class, or this share of them: constants that a
 /// loop reads may fill the file.
 constexpr unsigned kReach = 32;
