@@ -78,4 +78,9 @@ bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases
   return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;
 }
 
+bool ordersMemory(const ori::Instr& instr) {
+  const bool isWarpSync = instr.op == isa::Op::WARPSYNC || instr.op == isa::Op::WARPSYNC_ALL;
+  return isa::desc(instr.op).has(isa::Flag::Fence) && !(isWarpSync && instr.mayContract);
+}
+
 } // namespace orias::phases

@@ -101,10 +101,12 @@ class Removal {
       }
 
       if (isWarpSync(*instr)) {
-        if (sync && waitForTheSame(*sync, *instr))
+        if (sync && waitForTheSame(*sync, *instr)) {
+          sync->mayContract &= instr->mayContract; // it orders memory if one of them does
           drop(*instr, "redundant: the warp is already synchronized");
-        else
+        } else {
           sync = instr;
+        }
       } else if (!keepsLanesTogether(*instr)) {
         sync = nullptr;
       }

@@ -86,19 +86,6 @@ bool staysTogether(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergenc
   return true;
 }
 
-/// The instruction is there for the sake of one that works on the whole warp, and not to order memory: that one
-/// comes before any access. One that is an access itself (LDSM, STSM) is of the same PTX instruction.
-bool servesWarpOperation(const Instr& sync) {
-  for (const Instr* instr = sync.next; instr; instr = instr->next) {
-    const isa::InstrDesc& row = isa::desc(instr->op);
-    if (row.has(isa::Flag::Load) || row.has(isa::Flag::Store) || row.has(isa::Flag::Atomic))
-      return row.has(isa::Flag::Convergent) && sync.source.ptxLine != 0 && instr->source.ptxLine == sync.source.ptxLine;
-    if (!row.has(isa::Flag::Convergent)) continue;
-    return row.pipe != isa::Pipe::Cbu && !row.isPseudo();
-  }
-  return false;
-}
-
 /// Each attempt to get registers begins with all lanes (ptxas does the same).
 bool asksForRegisters(const Instr& sync) {
   return sync.next && sync.next->op == Op::USETMAXREG_ALLOC;
@@ -131,7 +118,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     for (Instr& instr : *block) {
       const Effect effect = effectOf(rw, instr);
       if (effect == Effect::Gathers) {
-        if (!servesWarpOperation(instr)) {
+        if (!instr.mayContract) {
           context.remarks.refused(&instr, "it orders memory");
         } else if (areTogether) {
           needless.push_back(&instr);

@@ -136,7 +136,7 @@ class LoadSharing {
         std::vector<Event>& events = events_[id];
         const bool isMemory = row.has(Flag::Load) || row.has(Flag::Store) || row.has(Flag::Atomic);
         const MemoryAccess access = isMemory ? accessOf(instr) : MemoryAccess{};
-        if (row.has(Flag::Fence) || access.isOrdered) events.push_back({Event::Kind::Meet, &instr, 0, {}});
+        if (ordersMemory(instr) || access.isOrdered) events.push_back({Event::Kind::Meet, &instr, 0, {}});
         if (isMemory && access.isStore) {
           Event event{Event::Kind::Write, &instr, 0, {}};
           for (std::uint32_t i = 0; i < locations_.size(); ++i)
@@ -146,8 +146,8 @@ class LoadSharing {
           events.push_back(std::move(event));
         } else if (location != locationOf_.end()) {
           events.push_back({Event::Kind::Load, &instr, location->second, {}});
-        } else if (!isMemory && row.has(Flag::SideEffect) && !row.has(Flag::Terminator)) {
-          events.push_back({row.has(Flag::Fence) ? Event::Kind::Meet : Event::Kind::Forget, &instr, 0, {}});
+        } else if (!isMemory && row.has(Flag::SideEffect) && !row.has(Flag::Terminator) && !row.has(Flag::Fence)) {
+          events.push_back({Event::Kind::Forget, &instr, 0, {}});
         }
       }
   }

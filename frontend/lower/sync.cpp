@@ -85,12 +85,12 @@ void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive) {
     bool isWhole = false;
     for (const ori::Instr* i = block->last; i && !isWhole && i->op != IsaOp::WARPSYNC; i = i->prev)
       isWhole = (known.block == block && known.at == i) || (i->op == IsaOp::WARPSYNC_ALL && !i->isGuarded());
-    if (!isWhole) f.emit(IsaOp::WARPSYNC_ALL, {});
+    if (!isWhole) f.emit(IsaOp::WARPSYNC_ALL, {})->mayContract = true;
     known = {block, block->last};
     return;
   }
-  f.emit(IsaOp::WARPSYNC, {IsaOperand::pt(), f.inReg(mask.word(0))},
-         {{IsaMod::Sub, exclusive && !mask.isConstant() ? 1 : 0}});
+  const unsigned sub = exclusive && !mask.isConstant() ? 1 : 0;
+  f.emit(IsaOp::WARPSYNC, {IsaOperand::pt(), f.inReg(mask.word(0))}, {{IsaMod::Sub, sub}})->mayContract = true;
 }
 
 void lowerBarrier(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -167,7 +167,7 @@ void lowerWarpBarrier(FunctionLowering& f, const Instruction& i, const Form&) {
   if (isWholeWarp(mask))
     f.emit(IsaOp::WARPSYNC_ALL, {});
   else
-    synchronizeWarp(f, mask, false);
+    f.emit(IsaOp::WARPSYNC, {IsaOperand::pt(), f.inReg(mask.word(0))});
   f.endUnguarded(join);
 }
 

@@ -18,7 +18,7 @@ void emitAcquireFence(FunctionLowering& f, Mod scope);
 void emitRestrictedFence(FunctionLowering& f, const Form& form);
 
 /// Brings the lanes of the mask together. `exclusive`: for operations that look at all active lanes; lanes with other
-/// masks must not be among them.
+/// masks must not be among them. It orders no memory (Instr::mayContract): the operations that it serves do not.
 void synchronizeWarp(FunctionLowering& f, const Value& mask, bool exclusive);
 
 } // namespace orias::ptx
