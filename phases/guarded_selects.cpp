@@ -66,6 +66,7 @@ class GuardedSelects {
       ++found;
     }
     if (found < result.width) return false;
+    if (whole(choices).isNone()) joinResults(choices);
     const Operand to = whole(choices);
     if (to.isNone() || !isAlignedPart(function_, to)) return false;
     if (!mayWriteEarly(instr, *last, to, choices)) return false;
@@ -111,6 +112,28 @@ class GuardedSelects {
       if (choices[w].to.reg != all.reg || choices[w].to.sub != all.sub + w) return {};
     all.width = static_cast<std::uint8_t>(choices.size());
     return all;
+  }
+
+  /// Gives results in registers of their own one wide register. Phase 97 takes it apart again if nothing comes of it.
+  void joinResults(std::vector<Choice>& choices) {
+    for (const Choice& choice : choices)
+      if (function_.vreg(choice.to.reg).width != 1 || function_.singleDef(choice.to.reg) != choice.select) return;
+    const ori::VReg first = function_.vreg(choices[0].to.reg);
+    const Operand all = function_.use(function_.newVReg(File::R, static_cast<unsigned>(choices.size()), first.name));
+    for (unsigned w = 0; w < choices.size(); ++w) {
+      std::vector<ori::Operand*> references;
+      for (ori::Operand* o = function_.vreg(choices[w].to.reg).refs; o; o = o->nextRef)
+        references.push_back(o);
+      for (ori::Operand* o : references) {
+        Operand value = o->value();
+        value.reg = all.reg;
+        value.sub = static_cast<std::uint8_t>(w);
+        Instr& owner = *o->owner;
+        function_.setOperand(&owner, static_cast<unsigned>(o - owner.operands), value);
+      }
+      choices[w].to.reg = all.reg;
+      choices[w].to.sub = static_cast<std::uint8_t>(w);
+    }
   }
 
   /// From the instruction to the last select, nobody but the selects knows the result, and the other values stay.
