@@ -596,6 +596,13 @@ constexpr ModDesc order() {
 constexpr ModDesc storeOrder() {
   return mod(Mod::Order, 77, 4, kStoreOrderNames);
 }
+/// Stores to global memory from sm_100 on.
+constexpr ModDesc globalStoreOrder() {
+  return mod(Mod::Order, 77, 4,
+             "|CONSTANT.PRIVATE|CONSTANT.CTA|CONSTANT.CTA.PRIVATE|STRONG.SM.PRIVATE|STRONG.SM|STRONG.GPU.PRIVATE|"
+             "STRONG.GPU|MMIO.GPU|CONSTANT.SM|STRONG.SYS|CONSTANT.SM.PRIVATE|MMIO.SYS|SYS.ORDERED|STRONG.SYS.ORDERED|"
+             "MMIO.SYS.ORDERED");
+}
 constexpr Suffix addressScale() {
   return suffix(mod(Mod::AddrScale, 78, 2, "|X4|X8|X16"));
 }

@@ -189,7 +189,7 @@ enum class Where { Shared = 2, Distributed = 3 };
 /// Jumps to `elsewhere` unless the address lies there.
 void branchUnless(FunctionLowering& f, const Atomic& a, Where where, const ori::Block* elsewhere) {
   const IsaOperand p = f.newP();
-  f.emit(IsaOp::QSPC, {p, IsaOperand::rz(), a.address.base, offsetOf(a.address)}, {{IsaMod::Sub, where}});
+  f.emit(IsaOp::QSPC, {p, IsaOperand::rz(), a.address.base, IsaOperand(), offsetOf(a.address)}, {{IsaMod::Sub, where}});
   f.branchIf(p.notted(), elsewhere);
 }
 

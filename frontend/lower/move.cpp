@@ -235,7 +235,8 @@ void lowerIsspacep(FunctionLowering& f, const Instruction& i, const Form& form) 
   }
   const IsaOperand d = f.destPredicate(ops[0]);
   const auto ask = [&](IsaOperand result, int which) {
-    f.emit(IsaOp::QSPC, {result, IsaOperand::rz(), address, IsaOperand::immediate(0)}, {{IsaMod::Sub, which}});
+    f.emit(IsaOp::QSPC, {result, IsaOperand::rz(), address, IsaOperand(), IsaOperand::immediate(0)},
+           {{IsaMod::Sub, which}});
   };
   const auto combine = [&](IsaOperand a, IsaOperand b, int lut) {
     f.emit(IsaOp::PLOP3, {d, IsaOperand::pt(), a, b, IsaOperand::pt(), f.imm(lut), f.imm(0)});

@@ -64,6 +64,9 @@ class Generator {
       const bool isCount = d.slots[i].name == "count" && o.isReg(File::R);
       if ((isAddress || isCount) && d.slots[i].file == File::R && o.isZeroReg()) o.reg = 4;
     }
+    // nor a buffer of B of a product that leaves no weights in place
+    if (d.slotIndex("URi") >= 0 && d.modIndex(Mod::Sub3) >= 0 && getMod(inst, Mod::Sub3) == 0)
+      setMod(inst, {Mod::Sub2, 0});
     if (d.op == Op::I2F_IMM || d.op == Op::I2F_64_IMM) inst.operands[1].imm &= 0x7fffffff;
   }
 
