@@ -396,3 +396,21 @@ TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles behind its com
   CHECK(late(12) == 0);
   CHECK(late(11) == 1);
 }
+
+TEST_CASE("hazard: the halves of a load from tensor memory fill the registers of other threads") {
+  const isa::Target& target = *isa::Target::find("sm_100a");
+  // As ptxas has them: LDTM.16dp32bit_t0_t15.x32 R4, tmem[UR8], and t16_t31 with a scoreboard.
+  const isa::Word lower{0x00000008000479ee, 0x001fe20008a80000}, upper{0x00002008000479ee, 0x000e220008aa0000};
+  const auto violationsWith = [&](isa::Word second, const char* wait) {
+    std::vector<isa::Word> words{lower, second};
+    for (const isa::Word& word : assemble({{"IADD3 R6, R4, R5, RZ", 1, 7, 7, *wait == 'w' ? 1u : 0u}, {"EXIT", 5}}))
+      words.push_back(word);
+    const hazard::Report report = hazard::check(words, target);
+    CHECK(report.unknown.empty());
+    return report.violations.size();
+  };
+  CHECK(violationsWith(upper, "waits") == 0);
+  CHECK(violationsWith(upper, "") == 3); // R4, R5, and R6, which is written
+  const isa::Word lowerAgain{upper.lo, upper.hi & ~(std::uint64_t{1} << (81 - 64))};
+  CHECK(violationsWith(lowerAgain, "waits") != 0);
+}
