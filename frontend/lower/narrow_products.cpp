@@ -115,6 +115,39 @@ std::optional<IsaOperand> fourBitProduct(FunctionLowering& f, const Form& form, 
   return productByBytes(f, form, op, a, b, c, {});
 }
 
+namespace {
+
+/// Common bits, where no instruction counts them: a product of bytes for each of the bits of a byte. Which of the
+/// depth's places they are does not matter as long as both matrices agree.
+IsaOperand bitProductByBytes(FunctionLowering& f, IsaOp op, IsaOperand a, IsaOperand b, IsaOperand c) {
+  constexpr unsigned kBits = 8;
+  constexpr std::int64_t kOnes = 0x01010101, kAnd = 0xc0;
+  const auto place = [&](IsaOperand words, unsigned bit) {
+    const IsaOperand r = f.newR(words.width);
+    for (unsigned w = 0; w < words.width; ++w) {
+      IsaOperand word = ori::component(words, w);
+      if (bit != 0) {
+        const IsaOperand moved = f.newR();
+        f.emit(IsaOp::SHF, {moved, IsaOperand::rz(), f.imm(bit), word},
+               {{IsaMod::ShiftDir, isa::ShiftDir::R}, {IsaMod::ShiftType, isa::ShiftType::U32}, {IsaMod::Hi, 1}});
+        word = moved;
+      }
+      f.emit(IsaOp::LOP3, {IsaOperand::pt(), ori::component(r, w), f.inReg(word), f.imm(kOnes), IsaOperand::rz(),
+                           f.imm(kAnd), IsaOperand::pt().notted()});
+    }
+    return r;
+  };
+  IsaOperand sum = c;
+  for (unsigned bit = 0; bit < kBits; ++bit) {
+    const IsaOperand next = f.newR(c.width);
+    f.emit(op, {next, place(a, bit), place(b, bit), sum}, {{IsaMod::SrcFmt, 0}, {IsaMod::DstFmt, 0}, {IsaMod::Sat, 0}});
+    sum = next;
+  }
+  return sum;
+}
+
+} // namespace
+
 std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaOperand a, IsaOperand b, IsaOperand c) {
   if (form.type(1) != Type::B1 || form.type(2) != Type::B1) return std::nullopt;
   IsaOp op = IsaOp::NOP;
@@ -122,6 +155,13 @@ std::optional<IsaOperand> bitProduct(FunctionLowering& f, const Form& form, IsaO
   if (form.shape == MatrixShape{16, 8, 128}) op = IsaOp::BMMA_168128;
   if (form.shape == MatrixShape{16, 8, 256}) op = IsaOp::BMMA_168256;
   if (op == IsaOp::NOP) return std::nullopt;
+  if (!isa::isListedFor(f.target(), op)) {
+    const IsaOp bytes = op == IsaOp::BMMA_88128    ? IsaOp::IMMA_8816
+                        : op == IsaOp::BMMA_168128 ? IsaOp::IMMA_16816
+                                                   : IsaOp::IMMA_16832;
+    if (!form.has(Mod::Xor)) return bitProductByBytes(f, bytes, a, b, c);
+    return bitProductByBytes(f, bytes, inverted(f, a), b, bitProductByBytes(f, bytes, a, inverted(f, b), c));
+  }
   const IsaOperand d = f.newR(c.width);
   if (!form.has(Mod::Xor) || f.target().has(isa::Capability::BitDifferences)) {
     f.emit(op, {d, a, b, c}, {{IsaMod::Func, form.has(Mod::Xor) ? 0 : 1}});

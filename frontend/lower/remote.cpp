@@ -1,9 +1,11 @@
 // st.async and red.async: stores and reductions in the shared memory of a CTA of the cluster, of which a barrier there
-// hears.
+// hears. Those of global memory, with .release, are done at once, as ptxas has it for sm_120.
 
 #include "frontend/lower/cluster.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/modifiers.h"
+
+#include <optional>
 
 namespace orias::ptx {
 
@@ -27,18 +29,19 @@ IsaOperand placeAndBarrier(FunctionLowering& f, const Operand& place, const Oper
   return both;
 }
 
-/// The same instructions with .release are stores and atomics of global memory, for later chips.
-bool isRemote(FunctionLowering& f, const Form& form, std::size_t operands) {
-  const bool isKnown = form.get(Slot::Completion) != Mod::None && operands == 3;
-  if (!isKnown) f.unsupported(std::string(f.opcodeText()));
-  return isKnown;
+/// The form for global memory, which has no barrier.
+std::optional<Form> globalForm(const Form& form) {
+  if (form.get(Slot::Completion) != Mod::None) return std::nullopt;
+  Form global = form;
+  global.replace(Mod::Global, Slot::Space);
+  return global;
 }
 
 } // namespace
 
 void lowerRemoteStore(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (const auto global = globalForm(form)) return lowerStore(f, i, *global);
   auto ops = f.operands(i);
-  if (!isRemote(f, form, ops.size())) return;
   const Type type = form.type();
   const unsigned each = FunctionLowering::wordsOf(type);
   auto elements = ops[1].is(OperandKind::Vector) ? f.parts(ops[1]) : std::span(&ops[1], 1);
@@ -55,8 +58,8 @@ void lowerRemoteStore(FunctionLowering& f, const Instruction& i, const Form& for
 }
 
 void lowerRemoteReduction(FunctionLowering& f, const Instruction& i, const Form& form) {
+  if (const auto global = globalForm(form)) return lowerRed(f, i, *global);
   auto ops = f.operands(i);
-  if (!isRemote(f, form, ops.size())) return;
   const Type type = form.type();
   const bool isSigned = typeClass(type) == TypeClass::Signed, isWide = bitWidth(type) == 64;
   f.emit(IsaOp::REDAS, {placeAndBarrier(f, ops[0], ops[2], form), IsaOperand(), f.imm(0), f.sourceReg(ops[1], type)},

@@ -85,6 +85,7 @@ void replaceNumber(FunctionLowering& f, Map& map, Mod name, std::uint64_t number
   const Field field = name == Mod::Elemtype           ? Field{0x780, 7, 12}
                       : name == Mod::InterleaveLayout ? Field{0x1800, 11, 2}
                       : name == Mod::SwizzleMode      ? Field{0x6000, 13, 3}
+                      : name == Mod::SwizzleAtomicity ? Field{0x380000, 19, 3}
                                                       : Field{0x8000, 15, 1};
   if (number > field.most) {
     f.unsupported(std::string(f.opcodeText()) + " with " + std::to_string(number));
@@ -147,6 +148,7 @@ void lowerTensormapReplace(FunctionLowering& f, const Instruction& i, const Form
   case Mod::Elemtype:
   case Mod::InterleaveLayout:
   case Mod::SwizzleMode:
+  case Mod::SwizzleAtomicity:
   case Mod::FillMode: replaceNumber(f, map, field, ops[1].bits()); return;
   default: f.unsupported(std::string(f.opcodeText()));
   }

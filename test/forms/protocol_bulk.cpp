@@ -144,7 +144,7 @@ bool writeBulkCopy(KernelWriter& w) {
   case Op::ClusterlaunchcontrolTryCancel: writeAsk(w); return true;
   case Op::StAsync:
   case Op::RedAsync:
-    // The others are for the global memory of later chips.
+    // The others write to global memory as any store.
     if (w.form().get(Slot::Completion) == Mod::None) return false;
     writeRemote(w);
     return true;

@@ -80,11 +80,16 @@ bool namesFourRows(const isa::Inst& inst) {
   }
 }
 
-/// What is not modelled: boxes along the width of an image, and barriers of the other CTA of a pair.
-bool isForeign(const isa::Inst& inst) {
+/// What is not modelled: boxes along the width of an image.
+bool isAlongWidth(const isa::Inst& inst) {
+  return inst.op == Op::UTMALDG_FORM && !namesFourRows(inst);
+}
+
+/// May the barrier be that of the other CTA of a pair?
+bool isOfPair(const isa::Inst& inst) {
   switch (inst.op) {
   case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 2) != 0;
-  case Op::UTMALDG_FORM: return !namesFourRows(inst) || isa::getMod(inst, isa::Mod::Sub3) != 0;
+  case Op::UTMALDG_FORM: return isa::getMod(inst, isa::Mod::Sub3) != 0;
   case Op::UTMALDG_PAIR: return true;
   default: return false;
   }
@@ -95,13 +100,14 @@ bool isForeign(const isa::Inst& inst) {
 void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  if (isForeign(op.inst)) return stop("unsupported", "a copy along the width of an image, or for a pair of CTAs");
+  if (isAlongWidth(op.inst)) return stop("unsupported", "a copy along the width of an image");
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const bool loads = op.inst.op != Op::UTMASTG && op.inst.op != Op::UTMASTG_SCATTER && op.inst.op != Op::UTMAREDG;
   const bool reduces = op.inst.op == Op::UTMAREDG;
   const int box = row.slotIndex("URb"), more = row.slotIndex("URc");
   const unsigned dimensions = isa::getMod(op.inst, isa::Mod::Geometry) + 1;
   const bool isFourRows = namesFourRows(op.inst);
+  const bool isPair = isOfPair(op.inst);
   const bool isImage = !isFourRows && isa::getMod(op.inst, isa::Mod::Sub) != 0;
   const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
@@ -121,8 +127,8 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   std::vector<std::uint32_t> ranks; // of the CTAs that get it
   if (isMulticast)
     ranks = multicastRanks(extra >> 16);
-  else if (loads && isSameCta(word(op, box, 0, lane), barrier))
-    ranks = {static_cast<std::uint32_t>(barrier >> kRankBit)};
+  else if (loads && (isPair || isSameCta(word(op, box, 0, lane), barrier)))
+    ranks = {word(op, box, 0, lane) >> kRankBit};
   for (const TensorMap::Element& element : *elements) {
     if (stopped_) return;
     std::uint64_t value = 0, old = 0;
@@ -142,8 +148,11 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
       writeMemory(Space::Global, *element.global, lane, data, reduces);
     }
   }
-  for (const std::uint32_t rank : ranks)
-    if (!stopped_) bytesCame(inRank(rank, barrier), lane, static_cast<std::uint32_t>(bytes * elements->size()));
+  // Of a pair, the CTA hears whose barrier it is, for whichever of the two the box was.
+  for (const std::uint32_t rank : ranks) {
+    const auto hears = isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
+    if (!stopped_) bytesCame(inRank(hears, barrier), lane, static_cast<std::uint32_t>(bytes * elements->size()));
+  }
 }
 
 } // namespace orias::emu

@@ -156,7 +156,9 @@ Location atomicTarget(const Thread& t, const Inst& i) {
 
 bool translateAtomic(FunctionTranslator& t) {
   const Form& f = t.form();
-  if (f.op != Op::Atom && f.op != Op::Red) return false;
+  const bool isAsync =
+      f.op == Op::RedAsync && f.get(ptx::Slot::Completion) == Mod::None; // the others are of the cluster
+  if (f.op != Op::Atom && f.op != Op::Red && !isAsync) return false;
   const Handler handler = handlerOf(f);
   if (!handler) return translateWideAtomic(t);
   const unsigned first = f.op == Op::Atom ? 1 : 0; // the address; values are behind it

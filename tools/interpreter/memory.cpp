@@ -118,6 +118,8 @@ bool translateMemory(FunctionTranslator& t) {
   case Op::Ld:
   case Op::Ldu: return translateLoad(t);
   case Op::St: return translateStore(t);
+  case Op::StAsync: // the others are of the cluster
+    return t.form().get(ptx::Slot::Completion) == ptx::Mod::None && translateStore(t);
   case Op::Prefetch:
   case Op::Prefetchu:
   case Op::Discard: // what is undefined then may be what it was

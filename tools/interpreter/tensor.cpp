@@ -28,7 +28,7 @@ enum Slots : std::uint8_t { kMap, kShared, kBarrier, kBlocks, kSlots };
 /// Inst::detail.
 struct Copy {
   std::span<const std::uint32_t> coordinates, offsets;
-  bool loads = false, isImage = false, isMulticast = false, isFourRows = false;
+  bool loads = false, isImage = false, isMulticast = false, isFourRows = false, isPair = false;
   Mod action = Mod::None; ///< None: a copy
 };
 
@@ -77,8 +77,8 @@ void copyBox(Thread& t, const Inst& i) {
   if (copy.isMulticast) {
     ranks = multicastRanks(t, get<std::uint16_t>(t, i.list[kBlocks]));
   } else if (copy.loads) {
-    checkSameBlock(t.r[i.list[kShared]], barrier);
-    ranks = {static_cast<std::uint32_t>(barrier >> kRankBit)};
+    if (!copy.isPair) checkSameBlock(t.r[i.list[kShared]], barrier);
+    ranks = {static_cast<std::uint32_t>(t.r[i.list[kShared]] >> kRankBit)};
   }
   for (const TensorMap::Element& element : *elements) {
     std::uint64_t value = map.outside(), old = 0;
@@ -99,8 +99,11 @@ void copyBox(Thread& t, const Inst& i) {
     }
     store(t, Space::Global, *element.global, data);
   }
-  for (const std::uint32_t rank : ranks)
-    bytesCame(t, Space::Cluster, inRank(rank, barrier), bytes * elements->size());
+  // Of a pair, the block hears whose barrier it is, for whichever of the two the box was.
+  for (const std::uint32_t rank : ranks) {
+    const auto hears = copy.isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
+    bytesCame(t, Space::Cluster, inRank(hears, barrier), bytes * elements->size());
+  }
 }
 
 bool translateTensorCopy(FunctionTranslator& t) {
@@ -110,7 +113,8 @@ bool translateTensorCopy(FunctionTranslator& t) {
   copy.isImage = mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
   copy.isFourRows = mode == Mod::TileGather4 || mode == Mod::TileScatter4;
   const bool isKnown = copy.isImage || copy.isFourRows || mode == Mod::None || mode == Mod::Tile;
-  if (!isKnown || f.get(Slot::CtaGroup) == Mod::CtaGroup2) return false;
+  if (!isKnown) return false;
+  copy.isPair = f.get(Slot::CtaGroup) == Mod::CtaGroup2;
   copy.loads = f.space() == StateSpace::Shared;
   if (f.op == Op::CpReduceAsyncBulkTensor) copy.action = f.action();
   const auto parts = t.function().parts(t.operand(copy.loads ? 1 : 0));
@@ -162,6 +166,7 @@ template <Mod Field> void replaceField(Thread& t, const Inst& i) {
     if constexpr (Field == Mod::Elemtype) map.type = static_cast<TensorMap::Type>(value);
     if constexpr (Field == Mod::InterleaveLayout) map.interleave = static_cast<unsigned>(value);
     if constexpr (Field == Mod::SwizzleMode) map.swizzle = static_cast<unsigned>(value);
+    if constexpr (Field == Mod::SwizzleAtomicity) map.swizzleAtomicity = static_cast<unsigned>(value);
     if constexpr (Field == Mod::FillMode) map.fillsNan = value != 0;
   });
 }
@@ -177,6 +182,7 @@ Handler replacement(Mod field) {
   case Mod::Elemtype: return &replaceField<Mod::Elemtype>;
   case Mod::InterleaveLayout: return &replaceField<Mod::InterleaveLayout>;
   case Mod::SwizzleMode: return &replaceField<Mod::SwizzleMode>;
+  case Mod::SwizzleAtomicity: return &replaceField<Mod::SwizzleAtomicity>;
   case Mod::FillMode: return &replaceField<Mod::FillMode>;
   default: return nullptr;
   }

@@ -53,7 +53,8 @@ std::array<std::byte, TensorMap::kBytes> TensorMap::encode() const {
   const bool isTf32 = number >= kFirstTf32;
   put(bytes, kKind,
       static_cast<std::uint32_t>((rank - 1) << 4 | (isTf32 ? number - kToTf32 : number) << 7 | interleave << 11 |
-                                 swizzle << 13 | (fillsNan ? 1u : 0u) << 15 | (isTf32 ? kIsTf32 : 0)));
+                                 swizzle << 13 | (fillsNan ? 1u : 0u) << 15 | swizzleAtomicity << 19 |
+                                 (isTf32 ? kIsTf32 : 0)));
   std::uint32_t high = 0, elementStrides = 0;
   for (unsigned d = 0; d < kMostDimensions - 1; ++d) {
     put(bytes, kStride + 4 * d, static_cast<std::uint32_t>(stride[d] / kUnit));
@@ -88,6 +89,7 @@ TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
   map.type = static_cast<Type>(number + (isF32 && (kind & kIsTf32) != 0 ? kToTf32 : 0));
   map.interleave = kind >> 11 & 3;
   map.swizzle = kind >> 13 & 3;
+  map.swizzleAtomicity = kind >> 19 & 7;
   map.fillsNan = (kind >> 15 & 1) != 0;
   const auto high = get<std::uint32_t>(bytes, kHighStrides);
   for (unsigned d = 0; d < kMostDimensions - 1; ++d)
@@ -150,7 +152,7 @@ std::uint64_t TensorMap::swizzled(std::uint64_t shared) const {
 
 std::optional<std::vector<TensorMap::Element>>
 TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets, std::uint64_t shared) const {
-  if (interleave != 0) return std::nullopt;
+  if (interleave != 0 || swizzleAtomicity != 0) return std::nullopt;
   std::vector<Element> all;
   std::array<std::int64_t, kMostDimensions> here{};
   const auto add = [&] { all.push_back({addressOf(here), swizzled(shared + all.size() * elementBytes())}); };

@@ -32,6 +32,7 @@ struct TensorMap {
   std::array<unsigned, kMostDimensions> elementStride{1, 1, 1, 1, 1}; ///< of those, every so many
   unsigned interleave = 0;                                            ///< 0 none, 1 16 bytes, 2 32 bytes
   unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
+  unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modelled
   bool fillsNan = false;                                              ///< what stands for elements outside
   bool isImage = false;                                               ///< has the fields below, and no box
   std::array<int, kMostSpatial> lower{}, upper{};                     ///< corners of the pixels' bounding box
@@ -54,7 +55,7 @@ struct TensorMap {
   /// The box at `at` (coordinates, the innermost first), or for images the pixels from there on, each moved by
   /// `offsets`; or, where five coordinates are given of a matrix, a piece of four rows (tile::gather4, tile::scatter4):
   /// the column, then the rows; in shared memory from `shared` on. Nothing for what is not modelled: interleaved
-  /// tensors.
+  /// tensors, and swizzles in other units than 16 bytes.
   bool isFourRows(std::span<const std::int64_t> at) const { return rank == 2 && at.size() == 5 && !isImage; }
   std::optional<std::vector<Element>> elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets,
                                                std::uint64_t shared) const;

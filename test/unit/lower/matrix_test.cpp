@@ -4,13 +4,18 @@
 
 using namespace orias::ptx;
 
+namespace {
+
+unsigned count(const std::string& text, std::string_view part) {
+  unsigned found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++found;
+  return found;
+}
+
+} // namespace
+
 TEST_CASE("neighbours of 32 bits in a fragment are loaded and stored at once") {
-  const auto count = [](const std::string& text, std::string_view part) {
-    unsigned found = 0;
-    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
-      ++found;
-    return found;
-  };
   const std::string registers = "{%f1,%f2,%f3,%f4,%f5,%f6,%f7,%f8}";
   const auto stored = [&](const std::string& layout, const std::string& stride) {
     return lowered("wmma.store.d.sync.aligned." + layout + ".m16n16k16.global.f32 [%rd1], " + registers + stride + ";");
@@ -130,4 +135,12 @@ TEST_CASE("scales and metadata of a product in braces are as those without") {
   };
   CHECK(inOrder(sparse("%r9"), {"HMMA.SP"}));
   CHECK(sparse("{%r9}") == sparse("%r9"));
+}
+
+TEST_CASE("from sm_100 on products of bits are eight products of bytes") {
+  const std::string text = lowered("mma.sync.aligned.m16n8k128.row.col.s32.b1.b1.s32.and.popc {%r1,%r2,%r3,%r4}, "
+                                   "{%r5,%r6}, {%r7}, {%r1,%r2,%r3,%r4};",
+                                   {}, "sm_100");
+  CHECK(count(text, "IMMA.16816.U8.U8") == 8);
+  CHECK(count(text, "BMMA") == 0);
 }
