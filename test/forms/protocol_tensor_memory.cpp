@@ -15,11 +15,21 @@ namespace {
 
 constexpr unsigned kThreads = 128, kMatrixBytes = 8192, kColumns = 512, kSeenColumns = 256, kRows = 128, kN = 64;
 
-/// What the engines do not model, and pairs of blocks, which allocate together.
+/// Not what the engines do not model.
 bool isModelled(const ptx::Form& form) {
-  return form.get(Slot::CtaGroup) != Mod::CtaGroup2 && form.get(Slot::Sparsity) == Mod::None &&
-         !form.has(Mod::Ashift) && !form.has(Mod::B8x16) && form.get(Slot::TmemShape) != Mod::Shape4x256b &&
-         form.op != Op::Tcgen05Shift;
+  return !form.has(Mod::Ashift) && !form.has(Mod::B4x16P64) && form.op != Op::Tcgen05Shift;
+}
+
+/// Two blocks, of which the even one asks for products and copies. All statements of a kernel are of the same group.
+bool isPair(const KernelWriter& w) {
+  return w.form().get(Slot::CtaGroup) == Mod::CtaGroup2;
+}
+unsigned groupOf(const KernelWriter& w) {
+  return isPair(w) ? 2 : 1;
+}
+
+bool isSparse(const ptx::Form& form) {
+  return form.get(Slot::Sparsity) != Mod::None;
 }
 
 Type elementOf(Mod kind) {
@@ -32,9 +42,10 @@ Type elementOf(Mod kind) {
   }
 }
 
-/// The instruction descriptor: 128 x 64, sums of 32 bits; elements as elementOf() says, of 4 bits e2m1.
+/// The instruction descriptor: 128 x 64 for each block, sums of 32 bits; elements as elementOf() says, of 4 bits e2m1.
 std::uint64_t shapeOf(const ptx::Form& form) {
-  const std::uint64_t sizes = kN / 8 << 17 | kRows / 16 << 24, floats = 1 << 4;
+  const unsigned blocks = form.get(Slot::CtaGroup) == Mod::CtaGroup2 ? 2 : 1;
+  const std::uint64_t sizes = kN / 8 << 17 | blocks * kRows / 16 << 24 | (isSparse(form) ? 1 << 2 : 0), floats = 1 << 4;
   constexpr std::uint64_t kPowersOfTwo = 1 << 23; // scales
   switch (form.get(Slot::Kind)) {
   case Mod::KindTf32: return sizes | floats | 2 << 7 | 2 << 10;
@@ -64,23 +75,27 @@ void begin(KernelWriter& w) {
   w.shared("bar", 8, 8);
   w.put("  setp.ne.u32 %others, %lane, 0;\n  setp.gt.u32 %warps, %lane, 31;\n"
         "  @%others bra STARTED;\n  mbarrier.init.shared.b64 [bar], {};\nSTARTED:\n",
-        w.runsInClusters() && w.form().get(Slot::Multicast) != Mod::None ? 2 : 1);
+        w.runsInClusters() && w.form().op == Op::Tcgen05Commit && w.form().get(Slot::Multicast) != Mod::None ? 2 : 1);
   fillShared(w);
   w.put("  @%warps bra ALLOCATED;\n");
   if (w.form().op == Op::Tcgen05Alloc) {
     w.setSource("n", kColumns);
     w.sources();
-    w.placeShared(0, "slot", 0);
-    w.putStatement();
+    w.placeShared(0, "slot", 0, 0, true);
+    w.put("  {}\n", w.statement().text); // by one warp
   } else {
-    w.put("  tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [slot], {};\n", kColumns);
+    w.put("  tcgen05.alloc.cta_group::{}.sync.aligned.shared::cta.b32 [slot], {};\n", groupOf(w), kColumns);
   }
   w.put("ALLOCATED:\n  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n"
         "  ld.shared.b32 %tensor, [slot];\n  shr.u32 %mine, %lane, 5;\n  shl.b32 %mine, %mine, 21;\n"
         "  add.u32 %mine, %mine, %tensor;\n  mov.u32 %w1, 0;\n  mov.u32 %w2, %mine;\nCOLUMN:\n");
-  // Bytes that are small numbers in all formats.
-  w.put("  mad.lo.u32 %w3, %lane, 7, %w1;\n  and.b32 %w3, %w3, 0x03030303;\n  add.u32 %w3, %w3, 0x3c383a3c;\n"
-        "  tcgen05.st.sync.aligned.32x32b.x1.b32 [%w2], {{%w3}};\n  add.u32 %w1, %w1, 1;\n  add.u32 %w2, %w2, 1;\n"
+  w.put("  mad.lo.u32 %w3, %lane, 7, %w1;\n");
+  if (isSparse(w.form())) // metadata: the first or the last two elements
+    w.put("  mul.lo.u32 %w3, %w3, 0x11111111;\n  and.b32 %w3, %w3, 0x11111111;\n  mul.lo.u32 %w3, %w3, 10;\n"
+          "  add.u32 %w3, %w3, 0x44444444;\n");
+  else // bytes that are small numbers in all formats
+    w.put("  and.b32 %w3, %w3, 0x03030303;\n  add.u32 %w3, %w3, 0x3c383a3c;\n");
+  w.put("  tcgen05.st.sync.aligned.32x32b.x1.b32 [%w2], {{%w3}};\n  add.u32 %w1, %w1, 1;\n  add.u32 %w2, %w2, 1;\n"
         "  setp.lt.u32 %more, %w1, {};\n  @%more bra COLUMN;\n  tcgen05.wait::st.sync.aligned;\n"
         "  tcgen05.fence::before_thread_sync;\n  bar.sync 0;\n  tcgen05.fence::after_thread_sync;\n",
         kSeenColumns);
@@ -98,9 +113,9 @@ void end(KernelWriter& w) {
     w.setSource("taddr", 0); // what an allocation of everything returns
     w.setSource("n", kColumns);
     w.sources();
-    w.putStatement();
+    w.put("  {}\n", w.statement().text);
   } else {
-    w.put("  tcgen05.dealloc.cta_group::1.sync.aligned.b32 %tensor, {};\n", kColumns);
+    w.put("  tcgen05.dealloc.cta_group::{}.sync.aligned.b32 %tensor, {};\n", groupOf(w), kColumns);
   }
   w.put("GIVEN:\n");
 }
@@ -129,12 +144,18 @@ void askUnit(KernelWriter& w) {
   w.put("  @%others bra WAIT;\n");
   if (isCommit) {
     putDescriptor(w, "%x1", 0);
-    w.put("  tcgen05.cp.cta_group::1.128x128b [%tensor], %x1;\n");
+    w.put("  tcgen05.cp.cta_group::{}.128x128b [%tensor], %x1;\n", groupOf(w));
     w.placeShared(0, "bar", 0);
+  } else if (isPair(w)) {
+    w.put("  mov.u32 %w0, %cluster_ctarank;\n  setp.ne.u32 %more, %w0, 0;\n  @%more bra WAIT;\n");
   }
   // As it is: in clusters putStatement() lets all threads meet around it.
   w.put("  {}\n", w.statement().text);
-  if (!isCommit) w.put("  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n");
+  if (!isCommit && isPair(w))
+    w.put("  mov.b16 %flag, 3;\n  tcgen05.commit.cta_group::2.mbarrier::arrive::one.shared::cluster"
+          ".multicast::cluster.b64 [bar], %flag;\n");
+  else if (!isCommit)
+    w.put("  tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [bar];\n");
   w.put("WAIT:\n  mbarrier.try_wait.parity.shared.b64 %more, [bar], 0;\n  @!%more bra WAIT;\n"
         "  tcgen05.fence::after_thread_sync;\n");
 }
@@ -159,6 +180,7 @@ bool writeTensorMemory(KernelWriter& w) {
   const Op op = w.form().op;
   if (!std::string_view(ptx::opName(op)).starts_with("tcgen05.") || !isModelled(w.form())) return false;
   w.block = kThreads;
+  if (isPair(w)) w.runInClusters();
   w.grid = w.runsInClusters() ? 2 : 1;
   begin(w);
   switch (op) {

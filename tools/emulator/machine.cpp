@@ -125,6 +125,7 @@ void Machine::startCta(Cta& cta) {
   cta.shared.reset(base, sharedBytes(program_, device_.launch) - base, options_.memcheck);
   constexpr std::uint32_t kRecordBytes = 0x20;
   cta.records.reset(program_.target->chip().cubin.reservedShared, kRecordBytes, false);
+  startPairBarrier(cta);
   cta.tensor.reset();
   cta.locals.assign(threads_, FlatMemory());
   ++ctasStarted_;

@@ -185,6 +185,9 @@ class Machine {
   void addChildren();
 
   // --- mbarrier.cpp: barriers in shared memory
+  /// The barrier in the records of a block, by which the blocks of a pair agree on allocations (tcgen05.alloc): the odd
+  /// one waits for the even one first. ptxas' code finds it made; that is done as its waits need it.
+  void startPairBarrier(Cta& cta);
   void initBarrier(const Operation& op, std::uint32_t lanes);
   void arriveAtBarrier(const Operation& op, std::uint32_t lanes);
   void checkBarrier(const Operation& op, std::uint32_t lanes);

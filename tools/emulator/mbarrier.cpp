@@ -60,6 +60,15 @@ template <typename F> void Machine::changeBarrier(std::uint64_t address, unsigne
   writeMemory(Space::Cluster, address, lane, std::as_bytes(std::span(&bits, 1)), true);
 }
 
+void Machine::startPairBarrier(Cta& cta) {
+  constexpr std::uint32_t kPlace = 8;
+  Word w;
+  w.pending = w.expected = 1;
+  w.phase = cta.rank % 2 == 0;
+  const std::uint64_t bits = w.encode();
+  cta.records.write(cta.records.base() + kPlace, std::as_bytes(std::span(&bits, 1)));
+}
+
 /// SYNCS.EXCH: the same for all lanes.
 void Machine::initBarrier(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;

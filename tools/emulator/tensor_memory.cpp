@@ -95,6 +95,7 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
   p.a = p.aIsInTensor ? uniformWord(op, slot("URa"), 0) : wide(slot("URa"));
   p.b = wide(slot("URb"));
   p.d = uniformWord(op, slot("URd"), 0);
+  p.metadata = uniformWord(op, slot("URi"), 0);
   p.shape = uniformWord(op, slot("URi"), 1);
   p.adds = predicateMask(op, slot("UPp")) != 0;
   if (const int scale = slot("scale"); present(scale))
@@ -126,16 +127,15 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
 void Machine::copyToTensor(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  if (isa::getMod(op.inst, Mod::SrcFmt) != 0)
-    return stop("unsupported", "a copy to tensor memory that expands elements");
   const std::uint32_t to = uniformWord(op, row.slotIndex("URt"), 0) + static_cast<std::uint32_t>(op.offset);
   const int from = row.slotIndex("URb");
   const std::uint64_t matrix = uniformWord(op, from, 0) | std::uint64_t{uniformWord(op, from, 1)} << 32;
   const auto shape = static_cast<launch::TensorCopyShape>(isa::getMod(op.inst, Mod::Geometry));
+  const auto format = static_cast<launch::TensorCopyFormat>(isa::getMod(op.inst, Mod::SrcFmt));
   const bool isPair = isa::getMod(op.inst, Mod::Sub4) != 0;
   const std::uint32_t first = isPair ? cta_->rank & ~1u : cta_->rank;
   for (std::uint32_t rank = first; rank < first + (isPair ? 2 : 1) && rank < ctas_.size() && !stopped_; ++rank)
-    reportTensor(launch::copyToTensor(to, matrix, shape,
+    reportTensor(launch::copyToTensor(to, matrix, shape, format,
                                       tensorSide(ctas_[rank], static_cast<unsigned>(std::countr_zero(lanes)))));
 }
 
@@ -154,10 +154,14 @@ void Machine::commitToBarrier(const Operation& op, std::uint32_t lanes) {
 void Machine::findColumns(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  if (isa::getMod(op.inst, Mod::Sub4) != 0)
-    return stop("unsupported", "an allotment of tensor memory to a pair of blocks");
+  const bool isPair = isa::getMod(op.inst, Mod::Sub4) != 0;
+  const std::uint32_t other = cta_->rank ^ 1u;
+  if (isPair && other >= ctas_.size())
+    return stop("unsupported", "an allotment of tensor memory to a pair in a cluster of one block");
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  const auto first = cta_->tensor.allocate(uniformWord(op, row.slotIndex("URb"), 0));
+  const unsigned groups = uniformWord(op, row.slotIndex("URb"), 0);
+  const auto first =
+      isPair ? TensorMemory::allocateForPair(cta_->tensor, ctas_[other].tensor, groups) : cta_->tensor.allocate(groups);
   setWord(op, row.slotIndex("URd"), 0, lane, first.value_or(0));
   setWord(op, 0, 0, lane, first.has_value() ? 1 : 0);
   if (!first) isSwitching_ = givesWay_ = true;

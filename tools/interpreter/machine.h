@@ -149,6 +149,8 @@ struct Cta {
   launch::TensorMemory tensor;
   std::uint32_t tensorFirsts = 0; ///< groups of columns that allocations begin with
   bool gaveUpTensor = false;      ///< it allocates nothing any more
+  std::vector<unsigned>
+      tensorOfPair; ///< what the other block of the pair has allocated for both, and this one not seen
   std::array<Barrier, 16> barriers;
 };
 

@@ -96,12 +96,28 @@ unsigned groupsOf(std::uint32_t columns) {
   return columns / TensorMemory::kGroupColumns;
 }
 
+/// The first block of a pair to ask gets columns for both; the other finds what it got.
+std::optional<unsigned> allocatedForPair(Thread& t, unsigned groups) {
+  std::vector<Cta>& ctas = t.cta->cluster->ctas;
+  const std::size_t other = t.cta->rank ^ 1u;
+  if (other >= ctas.size()) throw Stop{"unsupported", "a pair of blocks in a cluster of one"};
+  auto& waiting = t.cta->tensorOfPair;
+  if (!waiting.empty()) {
+    const unsigned first = waiting.front();
+    waiting.erase(waiting.begin());
+    return first;
+  }
+  const auto first = TensorMemory::allocateForPair(t.cta->tensor, ctas[other].tensor, groups);
+  if (first) ctas[other].tensorOfPair.push_back(*first);
+  return first;
+}
+
 void allocate(Lanes lanes) {
   Thread& t = *lanes[0];
   const Inst& i = *t.inst;
   const unsigned groups = groupsOf(get<std::uint32_t>(t, i.b));
   if (t.cta->gaveUpTensor) throw Stop{"trap", "tcgen05.alloc after tcgen05.relinquish_alloc_permit"};
-  const auto first = t.cta->tensor.allocate(groups);
+  const auto first = i.width != 0 ? allocatedForPair(t, groups) : t.cta->tensor.allocate(groups);
   if (!first) throw Stop{"deadlock", "no tensor memory is left"};
   t.cta->tensorFirsts |= 1u << *first;
   storeAs<std::uint32_t>(t, static_cast<Space>(i.option), t.r[i.a], *first * TensorMemory::kGroupColumns);
@@ -127,7 +143,6 @@ void relinquish(Lanes lanes) {
 
 bool translateAllocation(FunctionTranslator& t) {
   const Form& f = t.form();
-  if (isPair(f)) return false;
   if (f.op == Op::Tcgen05RelinquishAllocPermit) {
     t.emit(&meetAll).group = &relinquish;
     return true;
@@ -138,6 +153,7 @@ bool translateAllocation(FunctionTranslator& t) {
   const Space space = allocates ? t.address(0, f.space()).space : Space::Shared;
   Inst& inst = t.emit(&meetAll);
   inst.group = allocates ? &allocate : &deallocate;
+  inst.width = isPair(f) ? 1 : 0;
   inst.a = at;
   inst.b = columns;
   inst.option = static_cast<std::uint16_t>(space);
@@ -172,8 +188,10 @@ void multiplyTensors(Thread& t, const Inst& i) {
   p.scaleA = get<std::uint32_t>(t, i.list[5]);
   p.scaleB = get<std::uint32_t>(t, i.list[6]);
   p.zeroColumns = t.r[i.list[7]];
-  for (std::size_t k = 8; k < i.list.size(); ++k)
-    p.skippedLanes[k - 8] = get<std::uint32_t>(t, i.list[k]);
+  p.metadata = get<std::uint32_t>(t, i.list[8]);
+  constexpr std::size_t kLanes = 9;
+  for (std::size_t k = kLanes; k < i.list.size(); ++k)
+    p.skippedLanes[k - kLanes] = get<std::uint32_t>(t, i.list[k]);
   check(launch::multiply(p, sidesOf(t, p.isPair)));
 }
 
@@ -196,7 +214,6 @@ unsigned scaleVectorsOf(const Form& f) {
 
 bool translateProduct(FunctionTranslator& t) {
   const Form& f = t.form();
-  if (f.get(Slot::Sparsity) != Mod::None) return false;
   TensorProduct p;
   p.kind = kindOf(f.get(Slot::Kind));
   p.isPair = isPair(f);
@@ -206,8 +223,10 @@ bool translateProduct(FunctionTranslator& t) {
   const bool hasScales = p.kind == TensorProduct::Kind::ScaledNarrow || p.kind == TensorProduct::Kind::Scaled4;
   const std::uint32_t zero = t.constant(0);
   std::vector<std::uint32_t> list{p.aIsInTensor ? tensorAddress(t, 1) : t.use(1, Type::B64), t.use(2, Type::B64),
-                                  tensorAddress(t, 0), t.use(3, Type::B32)};
-  unsigned next = 4;
+                                  tensorAddress(t, 0)};
+  unsigned next = 3;
+  const std::uint32_t metadata = f.get(Slot::Sparsity) != Mod::None ? tensorAddress(t, next++) : zero;
+  list.push_back(t.use(next++, Type::B32));
   std::uint32_t scaleA = zero, scaleB = zero, columns = zero;
   std::vector<std::uint32_t> lanes;
   if (hasScales) {
@@ -223,7 +242,7 @@ bool translateProduct(FunctionTranslator& t) {
     columns = t.use(next, Type::B64);
   else if (next < t.operandCount())
     p.scaleOfD = static_cast<unsigned>(t.operand(next).intValue());
-  list.insert(list.end(), {adds, scaleA, scaleB, columns});
+  list.insert(list.end(), {adds, scaleA, scaleB, columns, metadata});
   list.insert(list.end(), lanes.begin(), lanes.end());
   const auto kept = t.list(std::move(list));
   Inst& inst = t.emit(&multiplyTensors);
@@ -232,17 +251,20 @@ bool translateProduct(FunctionTranslator& t) {
   return true;
 }
 
-/// a: the address; b: the matrix; option: the shape; width: not 0 for a pair.
+/// a: the address; b: the matrix; option: the shape; imm: the format; width: not 0 for a pair.
 void copyToTensor(Thread& t, const Inst& i) {
   for (const launch::TensorSide& side : sidesOf(t, i.width != 0))
     check(launch::copyToTensor(get<std::uint32_t>(t, i.a), t.r[i.b], static_cast<launch::TensorCopyShape>(i.option),
-                               side));
+                               static_cast<launch::TensorCopyFormat>(i.imm), side));
 }
 
 bool translateCopy(FunctionTranslator& t) {
   using Shape = launch::TensorCopyShape;
   const Form& f = t.form();
-  if (f.has(Mod::B8x16)) return false;
+  using Format = launch::TensorCopyFormat;
+  const Format format = f.has(Mod::B4x16P64)   ? Format::FourBits
+                        : f.has(Mod::B6x16P32) ? Format::SixBits
+                                               : Format::Plain;
   Shape shape = Shape::Rows128Bits256;
   switch (f.get(Slot::TmemShape)) {
   case Mod::Shape4x256b: shape = Shape::Rows4Bits256; break;
@@ -256,6 +278,7 @@ bool translateCopy(FunctionTranslator& t) {
   inst.a = to;
   inst.b = from;
   inst.option = static_cast<std::uint16_t>(shape);
+  inst.imm = static_cast<std::int64_t>(format);
   inst.width = isPair(f) ? 1 : 0;
   return true;
 }

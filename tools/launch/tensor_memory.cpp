@@ -35,11 +35,16 @@ void TensorMemory::reset() {
 }
 
 std::optional<unsigned> TensorMemory::allocate(unsigned groups) {
+  return allocateForPair(*this, *this, groups);
+}
+
+std::optional<unsigned> TensorMemory::allocateForPair(TensorMemory& one, TensorMemory& other, unsigned groups) {
   if (groups == 0 || groups > kGroups) return std::nullopt;
   const std::uint32_t wanted = (1u << groups) - 1;
   for (unsigned first = 0; first + groups <= kGroups; first += groups)
-    if ((allocated_ & wanted << first) == 0) {
-      allocated_ |= wanted << first;
+    if (((one.allocated_ | other.allocated_) & wanted << first) == 0) {
+      one.allocated_ |= wanted << first;
+      other.allocated_ |= wanted << first;
       return first;
     }
   return std::nullopt;

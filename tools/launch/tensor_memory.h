@@ -47,6 +47,8 @@ class TensorMemory {
   void reset();
   /// Allocates `groups` of columns, at a multiple of their number; the first one, or nothing where there is no room.
   std::optional<unsigned> allocate(unsigned groups);
+  /// The same in the memory of both blocks of a pair (.cta_group::2).
+  static std::optional<unsigned> allocateForPair(TensorMemory& first, TensorMemory& second, unsigned groups);
   /// Bits of groups that are allocated.
   std::uint32_t allocated() const { return allocated_; }
   void setAllocated(std::uint32_t groups) { allocated_ = groups; }

@@ -43,9 +43,11 @@ struct Elements {
 /// What the instruction descriptor says.
 struct Shape {
   unsigned m = 0, n = 0, depth = 0;
+  unsigned held = 0; ///< of a row of A, elements that are there: half of them where it is sparse
   Elements a, b;
   Format sum = Format::F32;
   bool saturates = false, isSparse = false;
+  unsigned selector = 0;     ///< of two columns of metadata for elements of 16 and 32 bits
   unsigned idA = 0, idB = 0; ///< of the scales: their byte in a column
   Format scale = Format::UE8M0;
 };
@@ -97,7 +99,9 @@ std::optional<Shape> shapeOf(const TensorProduct& product) {
   s.isSparse = field(bits, 2, 1) != 0;
   s.n = field(bits, 17, 6) * 8;
   s.m = field(bits, 24, 5) * 16;
-  s.depth = kDepthBytes * 8 / s.a.spacing;
+  s.held = kDepthBytes * 8 / s.a.spacing;
+  s.depth = s.held * (s.isSparse ? 2 : 1);
+  s.selector = field(bits, 0, 2);
   if (isScaled) {
     s.idB = field(bits, 4, 2);
     s.idA = field(bits, 29, 2);
@@ -141,17 +145,20 @@ class Multiplication {
                          : p_.isWeightStationary ? s_.m == 128 || s_.m == 64 || s_.m == 32
                                                  : s_.m == 128 || s_.m == 64;
     if (!isKnown || s_.n == 0 || s_.n > 256) return invalid(fmt::format("a product of {} x {} elements", s_.m, s_.n));
-    a_.resize(std::size_t{s_.m} * s_.depth);
-    b_.resize(std::size_t{s_.n} * s_.depth);
+    a_.resize(std::size_t{s_.m} * s_.held);
+    b_[0].resize(std::size_t{s_.n} * s_.depth);
     const unsigned columns = s_.n / (p_.isPair ? 2 : 1);
     for (unsigned side = 0; side < sides_.size() && !fault_; ++side) {
       if (p_.aIsInTensor)
         loadFromTensor(side, rows);
       else
-        loadFromShared(side, p_.a, s_.a, rows, a_.data() + std::size_t{side} * rows * s_.depth);
-      if (!fault_) loadFromShared(side, p_.b, s_.b, columns, b_.data() + std::size_t{side} * columns * s_.depth);
+        loadFromShared(side, p_.a, s_.a, rows, s_.held, a_.data() + std::size_t{side} * rows * s_.held);
+      if (!fault_)
+        loadFromShared(side, p_.b, s_.b, columns, s_.depth, b_[0].data() + std::size_t{side} * columns * s_.depth);
+      if (!fault_ && s_.isSparse) loadPlaces(side, rows);
     }
-    if (p_.scaleVectors != 0 && isScaled() && !fault_) applyScales();
+    b_[1] = b_[0];
+    if (p_.scaleVectors != 0 && isScaled() && !fault_) applyScales(rows);
     for (unsigned i = 0; i < s_.m && !fault_; ++i)
       for (unsigned j = 0; j < s_.n && !fault_; ++j)
         addElement(i, j);
@@ -162,19 +169,19 @@ class Multiplication {
   bool isScaled() const { return p_.kind == Kind::ScaledNarrow || p_.kind == Kind::Scaled4; }
   static TensorFault invalid(const std::string& text) { return {"unsupported", text}; }
 
-  void loadFromShared(unsigned side, std::uint64_t bits, const Elements& e, unsigned rows, double* to) {
+  void loadFromShared(unsigned side, std::uint64_t bits, const Elements& e, unsigned rows, unsigned depth, double* to) {
     const auto matrix = matrixOf(bits);
     const unsigned spacing = e.spacing;
     if (!matrix) {
       fault_ = invalid("a matrix descriptor with an absolute stride, a base offset, or swizzled in units of 32 bytes");
       return;
     }
-    if (!matrix->holds(s_.depth, spacing, e.isTransposed)) {
+    if (!matrix->holds(depth, spacing, e.isTransposed)) {
       fault_ = invalid("matrix rows that are longer than the swizzle");
       return;
     }
     for (unsigned i = 0; i < rows; ++i)
-      for (unsigned k = 0; k < s_.depth; ++k) {
+      for (unsigned k = 0; k < depth; ++k) {
         std::uint64_t raw = 0;
         const auto bytes = std::as_writable_bytes(std::span(&raw, 1));
         unsigned shift = 0;
@@ -195,7 +202,7 @@ class Multiplication {
           if (!sides_[side].read(matrix->address(i, k, spacing, e.isTransposed), bytes.first((spacing + 7) / 8)))
             return report();
         }
-        to[i * s_.depth + k] = e.number(field(raw >> shift, 0, e.bits));
+        to[i * depth + k] = e.number(field(raw >> shift, 0, e.bits));
       }
   }
 
@@ -203,14 +210,13 @@ class Multiplication {
   void report() { fault_ = TensorFault{}; }
 
   void loadFromTensor(unsigned side, unsigned rows) {
-    if (s_.a.isPadded || s_.a.isTransposed || p_.isShifted || (p_.isWeightStationary && s_.m != 128) ||
-        (p_.isPair && s_.m == 128)) {
+    if (s_.a.isPadded || s_.a.isTransposed || p_.isShifted || (p_.isWeightStationary && s_.m != 128)) {
       fault_ = invalid("A in tensor memory in this form");
       return;
     }
     const auto address = static_cast<std::uint32_t>(p_.a);
     for (unsigned i = 0; i < rows; ++i)
-      for (unsigned k = 0; k < s_.depth; ++k) {
+      for (unsigned k = 0; k < s_.held; ++k) {
         const unsigned at = k * s_.a.spacing;
         const std::uint32_t* cell =
             sides_[side].memory->cell(tensorLane(address) + laneOf(i), tensorColumn(address) + at / 32);
@@ -218,9 +224,49 @@ class Multiplication {
           fault_ = TensorFault{"memcheck", "A lies in columns of tensor memory that are not allocated"};
           return;
         }
-        a_[(std::size_t{side} * rows + i) * s_.depth + k] = s_.a.number(field(*cell >> at % 32, 0, s_.a.bits));
+        a_[(std::size_t{side} * rows + i) * s_.held + k] = s_.a.number(field(*cell >> at % 32, 0, s_.a.bits));
       }
   }
+
+  /// Which elements A has. Four bits of metadata tell which two of a chunk of four elements are there (of tf32: 0b0100
+  /// the first of two, 0b1110 the second; of four bits: of four pairs). A lane has what belongs to its row, 64 bits in
+  /// two columns; for elements of 16 and 32 bits half of it, the other half the lane of the row eight above or below,
+  /// in one of two columns that the descriptor selects (CUTLASS: tmem_e_frg of mma_traits_sm100_frag.hpp).
+  void loadPlaces(unsigned side, unsigned rows) {
+    if (rows != TensorMemory::kLanes || s_.selector > 1) {
+      fault_ = invalid("a sparse product of this shape");
+      return;
+    }
+    const bool areWide = s_.a.spacing >= 16, areNibbles = s_.a.spacing == 4;
+    const unsigned ofChunk = s_.a.spacing == 32 ? 2 : areNibbles ? 8 : 4, chunks = s_.depth / ofChunk;
+    for (unsigned i = 0; i < rows && !fault_; ++i)
+      for (unsigned c = 0; c < chunks && !fault_; ++c) {
+        const unsigned lane = areWide ? i % 8 + 8 * (c / 4) + i / 16 * 16 : i, column = areWide ? s_.selector : c / 8,
+                       shift = areWide ? 16 * (i / 8 % 2) + 4 * (c % 4) : 4 * (c % 8);
+        const std::uint32_t* cell =
+            sides_[side].memory->cell(tensorLane(p_.metadata) + lane, tensorColumn(p_.metadata) + column);
+        if (!cell) {
+          fault_ = TensorFault{"memcheck", "metadata lies in columns of tensor memory that are not allocated"};
+          return;
+        }
+        addPlaces(field(*cell >> shift, 0, 4), c * ofChunk, ofChunk);
+      }
+  }
+  void addPlaces(unsigned code, unsigned first, unsigned ofChunk) {
+    const unsigned low = code & 3, high = code >> 2;
+    if (ofChunk == 2) {
+      if (code != 0b0100 && code != 0b1110) fault_ = TensorFault{"metadata", "undefined metadata of a sparse product"};
+      places_.push_back(first + low / 2);
+      return;
+    }
+    if (low >= high) fault_ = TensorFault{"metadata", "undefined metadata of a sparse product"};
+    const unsigned neighbours = ofChunk / 4;
+    for (const unsigned place : {low, high})
+      for (unsigned n = 0; n < neighbours; ++n)
+        places_.push_back(first + place * neighbours + n);
+  }
+  /// The column of A where the k-th element of a row stands.
+  unsigned placeOfElement(unsigned row, unsigned k) const { return s_.isSparse ? places_[row * s_.held + k] : k; }
 
   /// Of a row of the block's own. 64 rows leave half of each warp's lanes out.
   unsigned laneOf(unsigned row) const {
@@ -236,30 +282,35 @@ class Multiplication {
     return {side, laneOf(row % rows) + column / width * rows, column % width};
   }
 
-  /// Scales of row i stand in lane i % 32 of column i / 32, a byte for each.
-  void applyScales() {
-    if (p_.isPair) {
-      fault_ = invalid("a product of a pair of blocks with scales");
+  /// Scales of row i of a block stand in lane i % 32 of column i / 32, a byte for each; each block of a pair has those
+  /// of all columns of B.
+  void applyScales(unsigned rows) {
+    if (p_.isPair && s_.m != 256) {
+      fault_ = invalid("a product of 64 rows of each block with scales");
       return;
     }
-    scale(p_.scaleA, s_.idA, s_.m, a_);
-    if (!fault_) scale(p_.scaleB, s_.idB, s_.n, b_);
-  }
-  void scale(std::uint32_t address, unsigned id, unsigned rows, std::vector<double>& matrix) {
     const unsigned each = s_.depth / p_.scaleVectors;
-    for (unsigned i = 0; i < rows; ++i) {
-      const std::uint32_t* cell = sides_[0].memory->cell(tensorLane(address) + i % kScaleRows,
-                                                         (tensorColumn(address) & 0x3fff) + i / kScaleRows);
-      if (!cell) {
-        fault_ = TensorFault{"memcheck", "scales lie in columns of tensor memory that are not allocated"};
-        return;
-      }
-      for (unsigned k = 0; k < s_.depth; ++k) {
-        std::uint32_t raw = *cell >> 8 * (id + k / each) & 0xff;
-        if (s_.scale == Format::E4M3) raw &= 0x7f; // it has no sign
-        matrix[std::size_t{i} * s_.depth + k] *= ieee::doubleOf(ieee::convert(Format::F64, s_.scale, raw));
-      }
+    for (unsigned side = 0; side < sides_.size() && !fault_; ++side) {
+      for (unsigned i = 0; i < rows && !fault_; ++i)
+        for (unsigned k = 0; k < s_.held && !fault_; ++k) {
+          const unsigned row = side * rows + i;
+          a_[std::size_t{row} * s_.held + k] *= scaleOf(side, p_.scaleA, i, s_.idA + placeOfElement(row, k) / each);
+        }
+      for (unsigned j = 0; j < s_.n && !fault_; ++j)
+        for (unsigned k = 0; k < s_.depth && !fault_; ++k)
+          b_[side][std::size_t{j} * s_.depth + k] *= scaleOf(side, p_.scaleB, j, s_.idB + k / each);
     }
+  }
+  double scaleOf(unsigned side, std::uint32_t address, unsigned line, unsigned byte) {
+    const std::uint32_t* cell = sides_[side].memory->cell(tensorLane(address) + line % kScaleRows,
+                                                          (tensorColumn(address) & 0x3fff) + line / kScaleRows);
+    if (!cell) {
+      fault_ = TensorFault{"memcheck", "scales lie in columns of tensor memory that are not allocated"};
+      return 0;
+    }
+    std::uint32_t raw = *cell >> 8 * byte & 0xff;
+    if (s_.scale == Format::E4M3) raw &= 0x7f; // it has no sign
+    return ieee::doubleOf(ieee::convert(Format::F64, s_.scale, raw));
   }
 
   void addElement(unsigned i, unsigned j) {
@@ -272,8 +323,8 @@ class Multiplication {
       return;
     }
     double products = 0;
-    for (unsigned k = 0; k < s_.depth; ++k)
-      products += a_[i * s_.depth + k] * b_[j * s_.depth + k];
+    for (unsigned k = 0; k < s_.held; ++k)
+      products += a_[i * s_.held + k] * b_[place.side][j * s_.depth + placeOfElement(i, k)];
     if (s_.a.isInteger) {
       using Limits = std::numeric_limits<std::int32_t>;
       std::int64_t sum = static_cast<std::int64_t>(products) + (p_.adds ? static_cast<std::int32_t>(*cell) : 0);
@@ -294,25 +345,38 @@ class Multiplication {
   const TensorProduct& p_;
   std::span<const TensorSide> sides_;
   const Shape& s_;
-  std::vector<double> a_, b_; ///< by rows, and by columns
+  std::vector<double> a_;                ///< by rows
+  std::array<std::vector<double>, 2> b_; ///< by columns, as each block has it
+  std::vector<unsigned> places_;         ///< of sparse A: the columns of the elements that are there, by rows
   std::optional<TensorFault> fault_;
 };
+
+/// Sixteen numbers of six bits without gaps, each in a byte of its own.
+std::array<std::uint8_t, 16> bytesOfSixBits(const std::array<std::uint8_t, 16>& packed) {
+  std::array<std::uint8_t, 16> bytes{};
+  constexpr unsigned kBits = 6;
+  for (unsigned k = 0; k < bytes.size(); ++k)
+    for (unsigned bit = 0; bit < kBits; ++bit) {
+      const unsigned at = k * kBits + bit;
+      bytes[k] |= static_cast<std::uint8_t>((packed[at / 8] >> at % 8 & 1) << bit);
+    }
+  return bytes;
+}
 
 } // namespace
 
 std::optional<TensorFault> multiply(const TensorProduct& product, std::span<const TensorSide> sides) {
   const auto shape = shapeOf(product);
   if (!shape) return TensorFault{"unsupported", fmt::format("the instruction descriptor {:#x}", product.shape)};
-  if (shape->isSparse) return TensorFault{"unsupported", "a sparse product of tensor memory"};
   if (product.isShifted) return TensorFault{"unsupported", "a product with .ashift"};
   if (product.zeroColumns != 0) return TensorFault{"unsupported", "a mask of columns that are zero"};
   return Multiplication(product, sides, *shape).run();
 }
 
 std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t descriptor, TensorCopyShape shape,
-                                        const TensorSide& side) {
-  unsigned rows = 128, bytes = 16;
-  std::vector<std::vector<unsigned>> lanesOf; // by group of 32 rows: the first lanes of where they go
+                                        TensorCopyFormat format, const TensorSide& side) {
+  unsigned rows = 128, bytes = 16, group = 32;
+  std::vector<std::vector<unsigned>> lanesOf; // by group of rows: the first lanes of where they go
   switch (shape) {
   case TensorCopyShape::Rows128Bits256: bytes = 32; [[fallthrough]];
   case TensorCopyShape::Rows128Bits128: lanesOf = {{0}, {32}, {64}, {96}}; break;
@@ -328,20 +392,31 @@ std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t des
     rows = 32;
     lanesOf = {{0, 32, 64, 96}};
     break;
-  default: return TensorFault{"unsupported", "a copy of 4 rows to tensor memory"};
+  case TensorCopyShape::Rows4Bits256: // a lane of each warp (CUTLASS: SM100_UTCCP_4dp256bit)
+    rows = 4;
+    bytes = 32;
+    group = 1;
+    lanesOf = {{0}, {32}, {64}, {96}};
+    break;
+  default: return TensorFault{"unsupported", "a copy to tensor memory of this shape"};
   }
+  if (format == TensorCopyFormat::FourBits)
+    return TensorFault{"unsupported", "a copy to tensor memory that expands numbers of four bits"};
   const auto matrix = matrixOf(descriptor);
   if (!matrix) return TensorFault{"unsupported", "a matrix descriptor of this form"};
+  constexpr unsigned kUnit = 16;
   for (unsigned row = 0; row < rows; ++row)
-    for (unsigned at = 0; at < bytes; at += 4) {
-      std::uint32_t word = 0;
-      if (!side.read(matrix->address(row, at, 8, false), std::as_writable_bytes(std::span(&word, 1))))
-        return TensorFault{};
-      for (const unsigned lane : lanesOf[row / 32]) {
-        std::uint32_t* cell = side.memory->cell(tensorLane(address) + lane + row % 32, tensorColumn(address) + at / 4);
-        if (!cell) return TensorFault{"memcheck", "a copy to columns of tensor memory that are not allocated"};
-        *cell = word;
-      }
+    for (unsigned at = 0; at < bytes; at += kUnit) {
+      std::array<std::uint8_t, kUnit> unit{};
+      if (!side.read(matrix->address(row, at, 8, false), std::as_writable_bytes(std::span(unit)))) return TensorFault{};
+      if (format == TensorCopyFormat::SixBits) unit = bytesOfSixBits(unit);
+      for (const unsigned lane : lanesOf[row / group])
+        for (unsigned word = 0; word < kUnit / 4; ++word) {
+          std::uint32_t* cell =
+              side.memory->cell(tensorLane(address) + lane + row % group, tensorColumn(address) + at / 4 + word);
+          if (!cell) return TensorFault{"memcheck", "a copy to columns of tensor memory that are not allocated"};
+          std::memcpy(cell, unit.data() + std::size_t{4} * word, 4);
+        }
     }
   return std::nullopt;
 }

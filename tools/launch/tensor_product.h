@@ -32,6 +32,7 @@ struct TensorProduct {
   unsigned scaleVectors = 1;      ///< scales of a row of A: scale_vec::1X, 2X, 4X
   std::uint64_t a = 0, b = 0;     ///< matrix descriptors; of A in tensor memory its address
   std::uint32_t d = 0, shape = 0; ///< the address; the instruction descriptor
+  std::uint32_t metadata = 0;     ///< .sp: the address of what says which elements A has
   std::uint32_t scaleA = 0, scaleB = 0;
   std::array<std::uint32_t, 8> skippedLanes{};
   std::uint64_t zeroColumns = 0;
@@ -50,7 +51,9 @@ enum class TensorCopyShape : std::uint8_t {
   Rows64Warps01,
   Rows32
 };
+/// Numbered as the formats there: numbers of four and six bits, 16 of them at the start of 16 bytes, become bytes.
+enum class TensorCopyFormat : std::uint8_t { Plain, FourBits, SixBits };
 std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t descriptor, TensorCopyShape shape,
-                                        const TensorSide& side);
+                                        TensorCopyFormat format, const TensorSide& side);
 
 } // namespace orias::launch

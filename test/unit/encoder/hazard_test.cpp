@@ -399,8 +399,8 @@ TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles behind its com
 
 TEST_CASE("hazard: the halves of a load from tensor memory fill the registers of other threads") {
   const isa::Target& target = *isa::Target::find("sm_100a");
-  // As ptxas has them: LDTM.16dp32bit_t0_t15.x32 R4, tmem[UR8], and t16_t31 with a scoreboard.
-  const isa::Word lower{0x00000008000479ee, 0x001fe20008a80000}, upper{0x00002008000479ee, 0x000e220008aa0000};
+  // As ptxas has them, but for a stall of 2: LDTM.16dp32bit_t0_t15.x32 R4, tmem[UR8], and t16_t31 with a scoreboard.
+  const isa::Word lower{0x00000008000479ee, 0x001fe20008a80000}, upper{0x00002008000479ee, 0x000e240008aa0000};
   const auto violationsWith = [&](isa::Word second, const char* wait) {
     std::vector<isa::Word> words{lower, second};
     for (const isa::Word& word : assemble({{"IADD3 R6, R4, R5, RZ", 1, 7, 7, *wait == 'w' ? 1u : 0u}, {"EXIT", 5}}))

@@ -171,7 +171,7 @@ TEST_CASE("addresses that stand for several GPUs") {
 
 TEST_CASE("st.async and red.async of global memory are done at once") {
   CHECK(inOrder(lowered("st.async.release.gpu.global.b32 [%rd1], %r1;", {}, "sm_100a"), {"MEMBAR.ALL.GPU", "STG.E"}));
-  CHECK(inOrder(lowered("st.async.release.sys.b8 [%rd1], %r1;", {}, "sm_120a"), {"MEMBAR.ALL.SYS", "STG.E.U8"}));
+  CHECK(inOrder(lowered("st.async.release.sys.b32 [%rd1], %r1;", {}, "sm_120a"), {"MEMBAR.ALL.SYS", "STG.E"}));
   CHECK(inOrder(lowered("red.async.release.gpu.add.u32 [%rd1], %r1;", {}, "sm_100a"),
                 {"MEMBAR.ALL.GPU", "REDG.E.ADD.STRONG.GPU"}));
 }
