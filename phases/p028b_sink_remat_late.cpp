@@ -121,6 +121,8 @@ class ChainSinker {
     for (const ori::Operand& result : instr.ops()) {
       if (!result.isDef || !result.isVirtual()) continue;
       for (const ori::Operand* o = function_.vreg(result.reg).refs; o && areAllBehind; o = o->nextRef) {
+        const bool isOther = o->sub >= result.sub + result.width || result.sub >= o->sub + o->width;
+        if (isOther) continue; // the other half of a pair
         areAllBehind = members.contains(o->owner) || (!o->isDef && dominators_.dominates(to, placeOf(*o)));
         isRead |= !o->isDef;
       }
@@ -172,14 +174,22 @@ class ChainSinker {
     if (loops_.depth(chain.to) < loops_.depth(from.id)) return true;
     Times ready;
     unsigned slots = 0, moved = 0;
+    unsigned started = 0, startedOthers = 0; // when the last instruction has its operands; without the chain
     for (const Instr& instr : from) {
       if (&instr == from.last) break;
+      const unsigned start = startOf(instr, ready);
       slots += issueSlots(context_.target, instr);
-      if (members.contains(&instr)) moved += issueSlots(context_.target, instr);
-      arrive(instr, startOf(instr, ready), ready);
+      started = std::max(started, start);
+      if (members.contains(&instr))
+        moved += issueSlots(context_.target, instr);
+      else
+        startedOthers = std::max(startedOthers, start);
+      arrive(instr, start, ready);
     }
+    // Instructions are issued in order: the branch waits for what those in front of it wait for.
     const unsigned decided = startOf(*from.last, ready);
-    const unsigned before = std::max(decided, slots), after = std::max(decided, slots - moved);
+    const unsigned before = std::max({decided, slots, started});
+    const unsigned after = std::max({decided, slots - moved, startedOthers});
     // Behind the branch, with the values above it, and with them there.
     Times above, below;
     for (const auto& [reg, time] : ready) {
@@ -190,7 +200,9 @@ class ChainSinker {
       arrive(*instr, startOf(*instr, below), below);
     const Block& to = *function_.block(chain.to);
     const unsigned stay = before + lengthOf(to, above, 0), wait = after + lengthOf(to, below, moved);
-    return wait <= stay || moved >= kSlotsPerCycle * (wait - stay);
+    if (wait <= stay || moved >= kSlotsPerCycle * (wait - stay)) return true;
+    // The other way of a branch begins earlier.
+    return from.last->op == isa::Op::BRA && before - after >= wait - stay;
   }
 
   /// The later of what an instruction waits for.
