@@ -57,6 +57,23 @@ void expandTallProduct(Expansion& e, const ori::Instr& mma) {
   e.give(d);
 }
 
+/// From sm_100 on: products of 8 rows as those of 16, the lower half of which is zero (ptxas does the same, observed).
+void expandShortProduct(Expansion& e, const ori::Instr& mma) {
+  const auto mod = [&](Mod kind) { return isa::ModValue{kind, static_cast<int>(isa::getMod(mma.op, mma.mods, kind))}; };
+  const Operand c = mma.op_(3).value();
+  const Operand rows = e.pair(mma.op_(1).value(), Operand::rz());
+  Operand sum = Operand::rz();
+  if (!c.isZeroReg()) {
+    sum = e.newR(4);
+    for (unsigned w = 0; w < sum.width; ++w)
+      e.builder().copy(component(sum, w), w < c.width ? component(c, w) : Operand::rz());
+  }
+  const Operand d = e.newR(4);
+  e.builder().emit(Op::IMMA_16816, {d, rows, mma.op_(2).value(), sum},
+                   {mod(Mod::SrcFmt), mod(Mod::DstFmt), mod(Mod::Sat)});
+  e.give(component(d, 0, 2));
+}
+
 } // namespace
 
 bool hasOlderWay(const isa::Target& target, const ori::Instr& instr) {
@@ -66,7 +83,8 @@ bool hasOlderWay(const isa::Target& target, const ori::Instr& instr) {
     return isa::getMod(instr.op, instr.mods, Mod::DstFmt) == 0 && isa::getMod(instr.op, instr.mods, Mod::Relu) == 0 &&
            isa::getMod(instr.op, instr.mods, Mod::Sat) == 0;
   case Op::HMMA_16816: return isa::getMod(instr.op, instr.mods, Mod::SrcFmt) == 0;
-  case Op::IMMA_16816: return true;
+  case Op::IMMA_16816:
+  case Op::IMMA_8816: return true;
   default: return false;
   }
 }
@@ -76,6 +94,7 @@ void expandOlderWay(ori::Function& function, ori::Instr* instr) {
   switch (instr->op) {
   case Op::F2FP: return expandPack(e, *instr);
   case Op::HMMA_16816: return expandDeepProduct(e, *instr);
+  case Op::IMMA_8816: return expandShortProduct(e, *instr);
   default: return expandTallProduct(e, *instr);
   }
 }
