@@ -423,9 +423,9 @@ void printAsTuring(const Inst& inst, std::string& text) {
   case static_cast<unsigned>(MemOrder::Weak): {
     const std::size_t name = text.find(row.mnemonic);
     std::size_t at = text.find(' ', name);
-    // What becomes of texels outside the surface stands behind it.
-    for (const std::string_view outside : {".IGN", ".TRAP"})
-      if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(outside)) at -= outside.size();
+    // The components that are stored, and what becomes of texels outside the surface, stand behind it.
+    for (const std::string_view behind : {".IGN", ".TRAP", ".RG", ".R"})
+      if (row.pipe == Pipe::Tex && std::string_view(text).substr(0, at).ends_with(behind)) at -= behind.size();
     text.insert(at, ".SYS");
     break;
   }
