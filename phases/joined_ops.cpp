@@ -140,7 +140,10 @@ class Joiner {
     if (!isUnusedResult(outer_.op_(1)) || !isUnusedResult(outer_.op_(2))) return false;
     const Operand second = outer_.op_(kSecondCarry).value();
     if (!second.isNone() && !(second.isZeroReg() && second.inverted())) return false;
-    const std::vector<Operand> terms = addends(outer_);
+    // Here the complement of the zero register is a term: all ones.
+    std::vector<Operand> terms;
+    for (unsigned i = 3; i < 6; ++i)
+      if (!outer_.op_(i).isZeroReg() || outer_.op_(i).inverted()) terms.push_back(outer_.op_(i).value());
     if (terms.size() > 2) return false;
     for (unsigned i = 0; i < terms.size(); ++i) {
       const auto [value, shift] = signSource(terms[i]);
