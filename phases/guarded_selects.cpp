@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/local_scan.h"
+#include "phases/split_components.h"
 
 #include <vector>
 
@@ -118,21 +119,12 @@ class GuardedSelects {
   void joinResults(std::vector<Choice>& choices) {
     for (const Choice& choice : choices)
       if (function_.vreg(choice.to.reg).width != 1 || function_.singleDef(choice.to.reg) != choice.select) return;
-    const ori::VReg first = function_.vreg(choices[0].to.reg);
-    const Operand all = function_.use(function_.newVReg(File::R, static_cast<unsigned>(choices.size()), first.name));
+    const std::string_view name = function_.vreg(choices[0].to.reg).name;
+    const Operand all = function_.use(function_.newVReg(File::R, static_cast<unsigned>(choices.size()), name));
     for (unsigned w = 0; w < choices.size(); ++w) {
-      std::vector<ori::Operand*> references;
-      for (ori::Operand* o = function_.vreg(choices[w].to.reg).refs; o; o = o->nextRef)
-        references.push_back(o);
-      for (ori::Operand* o : references) {
-        Operand value = o->value();
-        value.reg = all.reg;
-        value.sub = static_cast<std::uint8_t>(w);
-        Instr& owner = *o->owner;
-        function_.setOperand(&owner, static_cast<unsigned>(o - owner.operands), value);
-      }
-      choices[w].to.reg = all.reg;
-      choices[w].to.sub = static_cast<std::uint8_t>(w);
+      const Operand word = ori::component(all, w);
+      renameWords(function_, choices[w].to.reg, std::span(&word, 1));
+      choices[w].to = word;
     }
   }
 

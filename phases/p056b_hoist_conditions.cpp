@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "phases/loop_entry.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
@@ -72,11 +73,9 @@ class ConditionHoister {
       ++more_[id].predicates;
       more_[id].registers += registers;
     }
-    context_.remarks.did(branch, fmt::format("computed the condition before the branch of {}", labelOf(*head)));
-    for (Instr* instr : chain) {
-      function_.unlink(instr);
-      function_.insertBefore(head->last, instr);
-    }
+    context_.remarks.did(branch, fmt::format("computed the condition before the branch of .L{}", above));
+    for (Instr* instr : chain)
+      moveToEnd(function_, *instr, *head);
     return true;
   }
 
@@ -85,19 +84,19 @@ class ConditionHoister {
     if (!value.isVirtual()) return true;
     if (function_.vreg(value.reg).multiDef) return false;
     std::vector<Instr*> defs;
-    bool stays = false;
     function_.forEachDef(value.reg, [&](ori::Operand& def) {
       const bool isRead = def.sub < value.sub + value.width && value.sub < def.sub + def.width;
       if (isRead && def.owner->block == &block) defs.push_back(def.owner);
     });
     for (Instr* def : defs) {
       if (std::ranges::find(chain, def) != chain.end()) continue;
-      stays |= def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
-               issueSlots(context_.target, *def) > 1 || isa::desc(def->op).has(isa::Flag::ConstLoad);
-      if (stays || chain.size() >= kLongestChain) return false;
+      if (def->isGuarded() || def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
+          issueSlots(context_.target, *def) > 1 || isa::desc(def->op).has(isa::Flag::ConstLoad) ||
+          chain.size() >= kLongestChain)
+        return false;
       for (const ori::Operand& o : def->ops())
         if (!o.isDef && !collect(o, block, chain)) return false;
-      if (def->isGuarded() || chain.size() >= kLongestChain) return false;
+      if (chain.size() >= kLongestChain) return false;
       chain.push_back(def);
     }
     return true;
@@ -134,8 +133,6 @@ class ConditionHoister {
       }
     return words;
   }
-
-  static std::string labelOf(const Block& block) { return fmt::format(".L{}", block.id); }
 
   ori::Function& function_;
   PhaseContext& context_;

@@ -1,5 +1,7 @@
 #include "phases/split_components.h"
 
+#include "ori/builder.h"
+
 #include <algorithm>
 #include <cstdint>
 #include <utility>
@@ -29,25 +31,29 @@ std::vector<std::pair<unsigned, unsigned>> partsOf(const ori::Function& function
   return parts;
 }
 
-void rename(ori::Function& function, VRegId id, const std::vector<std::pair<unsigned, unsigned>>& parts) {
+void split(ori::Function& function, VRegId id, const std::vector<std::pair<unsigned, unsigned>>& parts) {
   const VReg old = function.vreg(id);
-  std::vector<VRegId> fresh(old.width);
+  std::vector<isa::Operand> words;
   for (auto [start, width] : parts) {
     const VRegId part = function.newVReg(old.file, width, old.name);
     function.vreg(part).divergent = old.divergent;
     function.vreg(part).multiDef = old.multiDef;
-    std::fill_n(fresh.begin() + start, width, part);
+    for (unsigned w = 0; w < width; ++w)
+      words.push_back(ori::component(function.use(part), w));
   }
+  renameWords(function, id, words);
+}
+
+} // namespace
+
+void renameWords(ori::Function& function, VRegId from, std::span<const isa::Operand> words) {
   std::vector<Operand*> references;
-  for (Operand* o = old.refs; o; o = o->nextRef)
+  for (Operand* o = function.vreg(from).refs; o; o = o->nextRef)
     references.push_back(o);
   for (Operand* o : references) {
     isa::Operand value = o->value();
-    value.reg = fresh[o->sub];
-    value.sub =
-        static_cast<decltype(value.sub)>(o->sub - std::find_if(parts.begin(), parts.end(), [&](const auto& part) {
-                                                    return o->sub < part.first + part.second;
-                                                  })->first);
+    value.reg = words[o->sub].reg;
+    value.sub = words[o->sub].sub;
     ori::Instr& owner = *o->owner;
     if (o == &owner.guard())
       function.setGuard(&owner, value);
@@ -56,8 +62,6 @@ void rename(ori::Function& function, VRegId id, const std::vector<std::pair<unsi
   }
 }
 
-} // namespace
-
 bool splitComponents(ori::Function& function) {
   bool isChanged = false;
   const auto count = static_cast<VRegId>(function.vregCount());
@@ -65,7 +69,7 @@ bool splitComponents(ori::Function& function) {
     if (function.vreg(id).width < 2 || function.vreg(id).refs == nullptr) continue;
     const std::vector<std::pair<unsigned, unsigned>> parts = partsOf(function, id);
     if (parts.size() < 2) continue;
-    rename(function, id, parts);
+    split(function, id, parts);
     isChanged = true;
   }
   return isChanged;
