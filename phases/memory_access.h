@@ -28,8 +28,8 @@ const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name);
 /// weak are marked by Instr::mayContract.
 MemoryAccess accessOf(const ori::Instr& instr);
 
-/// Whether other threads' accesses may count from here on. WARPSYNC of bar.warp.sync orders memory; one that only brings
-/// lanes together for a shuffle or the like does not (Instr::mayContract).
+/// Whether other threads' accesses may count from here on. WARPSYNC of bar.warp.sync orders memory; one that only
+/// brings lanes together for a shuffle or the like does not (Instr::mayContract).
 bool ordersMemory(const ori::Instr& instr);
 
 /// May the two touch the same bytes, given whether their base registers are known to hold the same values?
