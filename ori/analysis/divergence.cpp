@@ -275,13 +275,15 @@ class Divergence::Solver {
         if (def.isDef && def.isVirtual() && isMerged(def.reg, id)) diverge(def.reg);
   }
 
-  /// Registers in SSA form are merged by phis. All others may keep what only some lanes wrote.
+  /// Registers in SSA form are merged by phis. Others may be read by lanes that did not write them, unless their only
+  /// definition dominates all uses.
   bool isMerged(VRegId v, BlockId definedIn) const {
     if (isMultiple_[v] || function_.vreg(v).multiDef) return true;
     if (function_.ssa) return false;
-    bool leaves = false;
-    function_.forEachUse(v, [&](Operand& use) { leaves |= use.owner->block->id != definedIn; });
-    return leaves;
+    bool isDominated = true;
+    function_.forEachUse(v,
+                         [&](Operand& use) { isDominated &= dominators_.dominates(definedIn, use.owner->block->id); });
+    return !isDominated;
   }
 
   void setJoin(BlockId id) {

@@ -87,6 +87,18 @@ TEST_CASE("outside of SSA form a register written on one side is divergent") {
                     ".L2:\n  STS [%r1], %r4;\n  EXIT;\n") == "vvvuv");
 }
 
+TEST_CASE(
+    "outside of SSA form a register with one definition that dominates its uses stays uniform in a divergent arm") {
+  const std::string body =
+      ".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  @%p1 BRA .L4;\n  -> .L1;\n"
+      ".L1:\n  S2R %r2, SR_CTAID.X;\n  ISETP.GT.AND %p3, PT, %r2, 5, PT;\n  @%p3 BRA .L3;\n  -> .L2;\n"
+      ".L2:\n  STS [%r0], %r2;\n  -> .L3;\n.L3:\n  @%p3 BRA .L5;\n  -> .L4;\n";
+  // The branch on %p3 at .L3 is as uniform as the one at .L1.
+  CHECK(registersOf(body + ".L4:\n  EXIT;\n.L5:\n  EXIT;\n") == "vvuu");
+  // Lanes that come from .L0 have not written %r2.
+  CHECK(registersOf(body + ".L4:\n  STS [%r0], %r2;\n  EXIT;\n.L5:\n  EXIT;\n") == "vvvv");
+}
+
 TEST_CASE("temporal divergence: a count is uniform within a loop, and divergent behind it") {
   const std::string loop = "  ssa;\n.L0:\n  S2R %r0, SR_TID.X;\n  -> .L1;\n.L1:\n  MOV.PHI %r1, [.L0: 0], [.L1: %r2];\n"
                            "  IADD3 %r2, %r1, 1, RZ;\n  ISETP.GT.AND %p3, PT, %r2, %r0, PT;\n  @!%p3 BRA .L1;\n"
