@@ -61,7 +61,7 @@ class ConditionHoister {
     if (postDominators_.idom(above) != join.id || !head->last || head->last->op != isa::Op::BRA) return false;
 
     std::vector<Instr*> chain;
-    if (!collect(branch->guard(), join, chain)) return false;
+    if (!collect(branch->guard(), join, chain) || waitsForLoads(chain, *head)) return false;
     std::vector<BlockId> between;
     if (!blocksBetween(above, join.id, between)) return false;
     const unsigned registers = wordsReadElsewhere(chain);
@@ -100,6 +100,30 @@ class ConditionHoister {
       chain.push_back(def);
     }
     return true;
+  }
+
+  /// Whether the condition would have to wait at the end of the block for a load in it, or in an arm that it merges.
+  bool waitsForLoads(const std::vector<Instr*>& chain, const Block& head) const {
+    return std::ranges::any_of(chain, [&](const Instr* instr) {
+      return std::ranges::any_of(
+          instr->ops(), [&](const ori::Operand& o) { return !o.isDef && isJustLoaded(o, head, kLongestChain); });
+    });
+  }
+
+  bool isJustLoaded(const ori::Operand& value, const Block& head, std::size_t depth) const {
+    if (!value.isVirtual()) return false;
+    bool isLoaded = false;
+    function_.forEachDef(value.reg, [&](ori::Operand& def) {
+      const Instr& instr = *def.owner;
+      if (isa::desc(instr.op).has(isa::Flag::Load)) {
+        isLoaded |= instr.block == &head || depth == 0;
+      } else if (instr.block == &head && depth != 0) {
+        const std::size_t next = instr.op == isa::Op::PHI ? 0 : depth - 1;
+        isLoaded |= std::ranges::any_of(instr.ops(),
+                                        [&](const ori::Operand& o) { return !o.isDef && isJustLoaded(o, head, next); });
+      }
+    });
+    return isLoaded;
   }
 
   bool blocksBetween(BlockId above, BlockId join, std::vector<BlockId>& found) const {
