@@ -166,6 +166,15 @@ bool mergeBlocks(Function& function) {
   return any;
 }
 
+namespace {
+
+/// Whether one block is executed less often than another, as far as loops and cold blocks tell.
+bool isColder(const Block& a, const Block& b) {
+  return a.isAside != b.isAside ? a.isAside : a.loopDepth < b.loopDepth;
+}
+
+} // namespace
+
 void makeFallthroughsAdjacent(Function& function) {
   std::vector<Block*> layout;
   const std::vector<Block*> order = function.layout();
@@ -187,6 +196,14 @@ void makeFallthroughsAdjacent(Function& function) {
       function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
       block->fallthrough = next;
       continue;
+    }
+    if (branch && branch->isGuarded() &&
+        isColder(*function.block(branch->op_(labelSlot(*branch)).reg), *function.block(block->fallthrough))) {
+      // Neither way is near: one branch for the way that is taken more often, two for the other.
+      const BlockId taken = branch->op_(labelSlot(*branch)).reg;
+      function.setGuard(branch, branch->guard().value().notted());
+      function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
+      block->fallthrough = taken;
     }
     const BlockId target = block->fallthrough;
     Block* at = block;
