@@ -41,8 +41,8 @@ std::int64_t weightOf(const ori::Block& block) {
 
 /// What an instruction gains by moving: it takes an issue slot there too, but frees the lanes' register.
 constexpr std::int64_t kGain = 2;
-/// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides.
-constexpr std::int64_t kToUniform = 5, kToVector = 3;
+/// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides, which each iteration of a loop waits for.
+constexpr std::int64_t kToUniform = 5, kToUniformInLoop = 8, kToVector = 3;
 /// A number that UMOV has to bring.
 constexpr std::int64_t kMove = 2;
 
@@ -251,7 +251,7 @@ class Planner {
       const Operand& o = form.operands[i];
       std::int64_t bridge = 0;
       if (need == UniformSource::Register && !plan_.isMoving(o))
-        bridge = kToUniform * o.width;
+        bridge = (writer.block->loopDepth == 0 ? kToUniform : kToUniformInLoop) * o.width;
       else if (need == UniformSource::MoveImmediate)
         bridge = kMove;
       else if (need == UniformSource::LoadConstant && !readsConstantsFromUniform(context_))
