@@ -39,8 +39,9 @@ std::int64_t weightOf(const ori::Block& block) {
   return std::int64_t{1} << 3 * std::min<unsigned>(block.loopDepth, 6);
 }
 
-/// What an instruction gains by moving: it takes an issue slot there too, but frees the lanes' register.
-constexpr std::int64_t kGain = 2;
+/// What an instruction gains by moving: it takes an issue slot there too, but frees the lanes' register. In a loop the
+/// slots of bridges count for more than registers.
+constexpr std::int64_t kGain = 2, kGainInLoop = 1;
 /// A bridge takes an issue slot more; R2UR and VOTEU go a long way besides, which each iteration of a loop waits for.
 constexpr std::int64_t kToUniform = 5, kToUniformInLoop = 8, kToVector = 3;
 /// A number that UMOV has to bring.
@@ -307,7 +308,7 @@ class Planner {
     behindWriters_.resize(function_.vregCount());
     for (Unit& unit : units_) {
       for (const Instr* writer : unit.writers) {
-        unit.cost.gain += kGain * weightOf(*writer->block);
+        unit.cost.gain += (writer->block->loopDepth == 0 ? kGain : kGainInLoop) * weightOf(*writer->block);
         addSources(*writer, unit.cost, 1);
       }
       for (VRegId v : unit.values)
