@@ -121,6 +121,7 @@ phases::PipelineOptions pipelineOptions(const PhaseOptions& options) {
     if (options.fastCompile >= leftOut.from) out.disabled.emplace_back(leftOut.phase);
   out.startFrom = options.startFrom;
   out.verifyEach = options.verifyEach;
+  out.timePhases = options.timePhases;
   return out;
 }
 

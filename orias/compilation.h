@@ -59,6 +59,9 @@ class Compilation {
   /// something that it does not have.
   void linkObject() { linksObject_ = true; }
 
+  /// Measures the processor time of each phase (FunctionJob::times).
+  void timePhases() { pipeline_.timePhases = true; }
+
   /// Keeps what there is to be said of all registers (FunctionJob::registerAccounts).
   void keepRegisterAccounts() { keepsAccounts_ = true; }
 

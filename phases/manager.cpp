@@ -150,10 +150,11 @@ class PhaseManager::PhaseScope {
   }
 
   void run() {
-    const auto start = threadTime();
+    const bool isTimed = manager_.options_.timePhases;
+    const auto start = isTimed ? threadTime() : std::chrono::nanoseconds{};
     bool changed = plan_.phase->run(function_, context_);
     if (changed) function_.noteValueChange(); // of modifiers, too, which nothing else may have counted
-    manager_.times_.push_back({plan_.phase, threadTime() - start, changed});
+    manager_.times_.push_back({plan_.phase, isTimed ? threadTime() - start : start, changed});
     if (manager_.options_.afterPhase) manager_.options_.afterPhase(*plan_.phase, function_, changed);
     if (manager_.options_.printChanged && changed) showChanges();
     if (plan_.dumpAfter) manager_.emitDump(*plan_.phase, function_, "after", ori::print(function_));
