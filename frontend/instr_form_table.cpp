@@ -1,5 +1,7 @@
 #include "frontend/instr_form_table.h"
 
+#include "frontend/row_parser.h"
+#include "support/hash.h"
 #include "support/nearest.h"
 
 #include <algorithm>
@@ -8,18 +10,50 @@
 #include <mutex>
 #include <optional>
 #include <set>
-#include <unordered_map>
 
 namespace orias::ptx {
 
 namespace {
 
-/// The rows of the operations with one first word, parsed.
-using RowList = std::vector<RowSyntax>;
-
 std::string_view firstWord(std::string_view opcode) {
-  return opcode.substr(0, opcode.find_first_of(".{"));
+  return upTo(opcode, ".{");
 }
+
+/// A row of the table, parsed as far as somebody asked.
+class LazyRow {
+ public:
+  explicit LazyRow(const Row& row) : row_(&row), op_(longestOperation(row.opcode).op) {}
+
+  Op op() const { return op_; }
+  std::string_view rowText() const { return row_->opcode; }
+
+  /// The operation and its modifiers; operands need not be there yet.
+  const RowSyntax& opcode() {
+    if (step_ == Step::None) {
+      syntax_ = parseRowOpcode(*row_);
+      step_ = Step::Opcode;
+    }
+    return syntax_;
+  }
+
+  const RowSyntax& whole() {
+    opcode();
+    if (step_ != Step::Whole) parseRowOperands(syntax_);
+    step_ = Step::Whole;
+    return syntax_;
+  }
+
+ private:
+  enum class Step : std::uint8_t { None, Opcode, Whole };
+
+  const Row* row_;
+  Op op_;
+  Step step_ = Step::None;
+  RowSyntax syntax_;
+};
+
+/// The rows of the operations with one first word.
+using RowList = std::vector<LazyRow>;
 
 /// The words of an opcode after the operation.
 struct OpcodeWords {
@@ -268,37 +302,35 @@ std::string wordList(const ModGroup& group) {
 /// compilation makes several tables of forms.
 class ParsedRows {
  public:
-  using ByFirstWord = std::unordered_map<std::string_view, std::vector<const Row*>>;
-
   static ParsedRows& all() {
     static ParsedRows rows;
     return rows;
   }
 
-  const ByFirstWord& byFirstWord() const { return byFirstWord_; }
+  /// Held by whoever uses the rows.
+  std::mutex& lock() { return lock_; }
 
   /// The reference stays valid.
-  const RowList& of(std::string_view word) {
-    static const RowList none;
-    const auto rows = byFirstWord_.find(word);
-    if (rows == byFirstWord_.end()) return none;
-    std::lock_guard guard(lock_);
-    auto [at, isNew] = parsed_.try_emplace(rows->first);
-    if (isNew)
-      for (const Row* row : rows->second)
-        at->second.push_back(parseRow(*row));
-    return at->second;
+  RowList& of(std::string_view word) {
+    if (const auto known = parsed_.find(word); known != parsed_.end()) return known->second;
+    RowList list;
+    const std::uint32_t hash = fnv1a(word);
+    for (const auto& [rowHash, row] : rows_)
+      if (rowHash == hash && firstWord(row->opcode) == word) list.emplace_back(*row);
+    static RowList none;
+    if (list.empty()) return none; // not a word of the table: not kept
+    return parsed_.emplace(firstWord(list.front().rowText()), std::move(list)).first->second;
   }
 
  private:
   ParsedRows() {
-    byFirstWord_.reserve(1024);
+    rows_.reserve(1024);
     for (std::span<const Row> family : instructionTable())
       for (const Row& row : family)
-        byFirstWord_[firstWord(row.opcode)].push_back(&row);
+        rows_.emplace_back(fnv1a(firstWord(row.opcode)), &row);
   }
 
-  ByFirstWord byFirstWord_;
+  std::vector<std::pair<std::uint32_t, const Row*>> rows_; ///< by the hash of their first word, in the table's order
   std::mutex lock_;
   std::map<std::string_view, RowList> parsed_;
 };
@@ -306,7 +338,7 @@ class ParsedRows {
 class FormBuilder {
  public:
   explicit FormBuilder(const Module& module)
-      : module_(module), words_(module.names.size()), known_(module.names.size()) {}
+      : module_(module), words_(module.names.size()), known_(module.names.size()), guard_(ParsedRows::all().lock()) {}
 
   FormTable::Entry build(const Opcode& opcode) {
     FormTable::Entry entry;
@@ -362,23 +394,19 @@ class FormBuilder {
     return {{all.words.begin() + dots, all.words.end()}, {all.texts.begin() + dots, all.texts.end()}};
   }
 
-  const RowList& rowsOf(std::string_view text) {
-    const std::string_view base = firstWord(text);
-    auto [at, isNew] = rows_.try_emplace(base, nullptr);
-    if (isNew) at->second = &ParsedRows::all().of(base);
-    return *at->second;
-  }
+  static RowList& rowsOf(std::string_view text) { return ParsedRows::all().of(firstWord(text)); }
 
   bool matchOperation(const OpPrefix& prefix, std::string_view text, const OpcodeWords& all, FormTable::Entry& entry) {
     const std::vector<Word> words = afterOperation(prefix, text, all).words;
     for (std::size_t i = 1; i < words.size(); ++i)
       if (isPartOfName(prefix.op, words[i])) return false;
     const std::vector<Implied> implied = impliedWords(module_, prefix.op);
-    for (const RowSyntax& row : rowsOf(text)) {
-      if (row.op != prefix.op) continue;
-      Match match = matchRow(row, words);
-      if (!implied.empty()) addImplied(row, implied, match);
+    for (LazyRow& candidate : rowsOf(text)) {
+      if (candidate.op() != prefix.op) continue;
+      Match match = matchRow(candidate.opcode(), words);
+      if (!implied.empty()) addImplied(candidate.opcode(), implied, match);
       if (!match.complete()) continue;
+      const RowSyntax& row = candidate.whole();
       entry.form = makeForm(row, match);
       entry.row = row.row;
       entry.patterns = makePatterns(row, entry.form);
@@ -405,14 +433,15 @@ class FormBuilder {
   void unknownOperation(std::string_view text, FormTable::Entry& entry) const {
     const std::string_view base = firstWord(text);
     entry.problem = "Not a name of any known instruction: '" + std::string(base) + "'";
-    if (ParsedRows::all().byFirstWord().contains(base)) {
+    if (!rowsOf(text).empty()) {
       entry.problem = "Not a name of any known instruction: '" + std::string(text) + "'";
       return;
     }
     NearestName nearest(base);
     std::set<std::string_view> names; // of equally near ones the first is offered
-    for (const auto& [name, rows] : ParsedRows::all().byFirstWord())
-      names.insert(name);
+    for (std::span<const Row> family : instructionTable())
+      for (const Row& row : family)
+        names.insert(firstWord(row.opcode));
     for (const std::string_view name : names)
       nearest.offer(name);
     if (!nearest.best().empty()) entry.hint = "did you mean '" + std::string(nearest.best()) + "'?";
@@ -431,8 +460,9 @@ class FormBuilder {
     const RowSyntax* best = nullptr;
     Match bestMatch;
     std::size_t bestScore = 0;
-    for (const RowSyntax& row : rowsOf(text)) {
-      if (row.op != prefix.op) continue;
+    for (LazyRow& candidate : rowsOf(text)) {
+      if (candidate.op() != prefix.op) continue;
+      const RowSyntax& row = candidate.opcode();
       Match match = matchRow(row, mine.words);
       std::size_t taken = 1;
       for (Word word : match.byGroup)
@@ -466,7 +496,7 @@ class FormBuilder {
   const Module& module_;
   std::vector<Word> words_; ///< of Module::names, as far as known
   std::vector<bool> known_;
-  std::map<std::string_view, const RowList*> rows_;
+  std::lock_guard<std::mutex> guard_; ///< of the rows
 };
 
 } // namespace

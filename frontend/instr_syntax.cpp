@@ -1,6 +1,7 @@
 #include "frontend/instr_syntax.h"
 
 #include "frontend/instr_groups.h"
+#include "frontend/row_parser.h"
 #include "support/check.h"
 #include "support/hash.h"
 
@@ -105,25 +106,28 @@ class RowParser {
  public:
   explicit RowParser(const Row& row) : row_(row) {}
 
-  RowSyntax parse() {
+  RowSyntax parseOpcode() const {
     RowSyntax syntax;
     syntax.row = &row_;
-    std::string_view opcode = row_.opcode;
-    const std::vector<OpPrefix> ops = operationsOf(opcode);
-    require(!ops.empty(), "no operation");
-    syntax.op = ops.front().op;
-    parseGroups(opcode.substr(ops.front().length), syntax.groups);
+    const std::string_view opcode = row_.opcode;
+    const OpPrefix operation = longestOperation(opcode);
+    require(operation.op != Op::None, "no operation");
+    syntax.op = operation.op;
+    parseGroups(opcode.substr(operation.length), syntax.groups);
+    return syntax;
+  }
+
+  void parseOperands(RowSyntax& syntax) const {
     for (const std::string_view operands : alternatives(row_.operands))
       syntax.patterns.push_back(parsePattern(operands));
     const std::vector<std::string_view> sinces = alternatives(row_.since);
     if (sinces.size() == 1) {
       syntax.since = parseSince(sinces.front());
-      return syntax;
+      return;
     }
     require(sinces.size() == syntax.patterns.size(), "not one version and target for each alternative");
     for (const std::string_view since : sinces)
       syntax.patternSince.push_back(parseSince(since));
-    return syntax;
   }
 
   static Since parseSince(std::string_view text) {
@@ -155,7 +159,7 @@ class RowParser {
     ORIAS_CHECK(condition, std::string(what) + " in the instruction table: " + row_.opcode + " | " + row_.operands);
   }
 
-  void parseGroups(std::string_view text, std::vector<ModGroup>& groups) {
+  void parseGroups(std::string_view text, std::vector<ModGroup>& groups) const {
     while (!text.empty()) {
       ModGroup group;
       group.optional = text.front() == '{';
@@ -169,8 +173,8 @@ class RowParser {
         addWords(text.substr(1, end - 1), group);
         ++end;
       } else {
-        end = std::min(text.find_first_of(".{}"), text.size());
-        std::string_view word = text.substr(0, end);
+        const std::string_view word = upTo(text, ".{}");
+        end = word.size();
         if (const NamedGroup* named = isGroupName(word) ? findGroup(word) : nullptr) {
           addWords(named->words, group);
           group.slot = named->slot;
@@ -192,10 +196,11 @@ class RowParser {
     return word.size() >= 2 && word[0] >= 'A' && word[0] <= 'Z' && word[1] >= 'A' && word[1] <= 'Z';
   }
 
-  void addWords(std::string_view words, ModGroup& group) {
+  void addWords(std::string_view words, ModGroup& group) const {
     while (!words.empty()) {
-      std::size_t end = std::min(words.find('|'), words.size());
-      const Word word = wordFromText(words.substr(0, end));
+      const std::string_view text = upTo(words, "|");
+      const std::size_t end = text.size();
+      const Word word = wordFromText(text);
       require(!word.isUnknown(), "unknown modifier");
       group.words.push_back(word);
       words.remove_prefix(std::min(end + 1, words.size()));
@@ -213,7 +218,7 @@ class RowParser {
     }
   }
 
-  OperandPattern parsePattern(std::string_view text) {
+  OperandPattern parsePattern(std::string_view text) const {
     OperandPattern pattern;
     if (text == "-") return pattern;
     while (!text.empty()) {
@@ -226,7 +231,7 @@ class RowParser {
     return pattern;
   }
 
-  OperandSpec parseOperand(std::string_view text) {
+  OperandSpec parseOperand(std::string_view text) const {
     OperandSpec spec;
     text = parseSigils(text, spec);
     if (text.starts_with('[')) {
@@ -239,9 +244,8 @@ class RowParser {
       spec.name = inside.substr(0, colon);
       if (colon != std::string_view::npos) setSpace(inside.substr(colon + 1), spec);
     } else {
-      const std::size_t end = std::min(text.find_first_of(":*(@|{"), text.size());
-      spec.name = text.substr(0, end);
-      text.remove_prefix(end);
+      spec.name = upTo(text, ":*(@|{");
+      text.remove_prefix(spec.name.size());
       setWant(spec);
     }
     while (!text.empty())
@@ -249,7 +253,7 @@ class RowParser {
     return spec;
   }
 
-  std::string_view parseSigils(std::string_view text, OperandSpec& spec) {
+  static std::string_view parseSigils(std::string_view text, OperandSpec& spec) {
     if (text == "_") {
       spec.onlySink = true;
       return text;
@@ -274,7 +278,7 @@ class RowParser {
     return text;
   }
 
-  void setWant(OperandSpec& spec) {
+  static void setWant(OperandSpec& spec) {
     static constexpr std::pair<std::string_view, Want> kWords[] = {
         {"LABEL", Want::Label},     {"CALL", Want::Call},     {"TARGETS", Want::Targets}, {"TEXTURE", Want::Texture},
         {"SURFACE", Want::Surface}, {"TEXREF", Want::TexRef}, {"SURFREF", Want::SurfRef}, {"TENSOR", Want::Tensor},
@@ -284,7 +288,7 @@ class RowParser {
   }
 
   /// `:type`, `*count`, `(range)`, `@modifier`, `|q`, `{|q}`.
-  std::string_view parseSuffix(std::string_view text, OperandSpec& spec) {
+  std::string_view parseSuffix(std::string_view text, OperandSpec& spec) const {
     const char kind = text.front();
     text.remove_prefix(1);
     if (kind == '{') {
@@ -300,8 +304,7 @@ class RowParser {
       return text.substr(end + 1);
     }
     // A modifier's name has colons itself.
-    const std::size_t end = kind == '@' ? text.size() : std::min(text.find_first_of(":*(@|{"), text.size());
-    const std::string_view word = text.substr(0, end);
+    const std::string_view word = kind == '@' ? text : upTo(text, ":*(@|{");
     if (kind == ':') {
       setType(word, spec);
     } else if (kind == '*') {
@@ -315,10 +318,10 @@ class RowParser {
     } else {
       require(false, "unexpected character");
     }
-    return text.substr(end);
+    return text.substr(word.size());
   }
 
-  void setSpace(std::string_view word, OperandSpec& spec) {
+  void setSpace(std::string_view word, OperandSpec& spec) const {
     if (word == "2") {
       spec.spaceFrom = OperandSpec::SpaceFrom::Second;
       return;
@@ -334,7 +337,7 @@ class RowParser {
     spec.space = space.mod();
   }
 
-  void setType(std::string_view word, OperandSpec& spec) {
+  void setType(std::string_view word, OperandSpec& spec) const {
     if (word == "V") {
       spec.anyType = true;
     } else if (word == "W") {
@@ -348,7 +351,7 @@ class RowParser {
     }
   }
 
-  void setCount(std::string_view word, OperandSpec& spec) {
+  void setCount(std::string_view word, OperandSpec& spec) const {
     using Count = OperandSpec::Count;
     static constexpr std::pair<char, Count> kLetters[] = {
         {'V', Count::VectorSlot}, {'X', Count::CountSlot}, {'M', Count::TensorMemory}, {'N', Count::Any},
@@ -363,7 +366,7 @@ class RowParser {
     spec.count = static_cast<std::uint16_t>(number(word));
   }
 
-  void setRange(std::string_view text, OperandSpec& spec) {
+  void setRange(std::string_view text, OperandSpec& spec) const {
     spec.bounded = true;
     if (const std::size_t dots = text.find(".."); dots != std::string_view::npos) {
       spec.low = number(text.substr(0, dots));
@@ -426,22 +429,47 @@ bool ModGroup::contains(Word word) const {
   return false;
 }
 
-std::vector<OpPrefix> operationsOf(std::string_view text) {
-  const std::string_view base = text.substr(0, text.find_first_of(".{"));
+namespace {
+
+/// Shows `take` the operations that an opcode begins with, shortest first.
+void forEachOperation(std::string_view text, auto&& take) {
+  const std::string_view base = upTo(text, ".{");
   auto at = std::lower_bound(kOpInfos.begin(), kOpInfos.end(), base,
                              [](const OpInfo& info, std::string_view t) { return info.text < t; });
-  std::vector<OpPrefix> found;
   for (; at != kOpInfos.end() && at->text.starts_with(base); ++at) {
     const std::size_t size = at->text.size();
     if (text.starts_with(at->text) && (text.size() == size || text[size] == '.' || text[size] == '{'))
-      found.push_back({at->op, size});
+      take(OpPrefix{at->op, size});
   }
+}
+
+} // namespace
+
+std::vector<OpPrefix> operationsOf(std::string_view text) {
+  std::vector<OpPrefix> found;
+  forEachOperation(text, [&](OpPrefix operation) { found.push_back(operation); });
   std::reverse(found.begin(), found.end());
   return found;
 }
 
+OpPrefix longestOperation(std::string_view text) {
+  OpPrefix longest;
+  forEachOperation(text, [&](OpPrefix operation) { longest = operation; });
+  return longest;
+}
+
 RowSyntax parseRow(const Row& row) {
-  return RowParser(row).parse();
+  RowSyntax syntax = parseRowOpcode(row);
+  parseRowOperands(syntax);
+  return syntax;
+}
+
+RowSyntax parseRowOpcode(const Row& row) {
+  return RowParser(row).parseOpcode();
+}
+
+void parseRowOperands(RowSyntax& syntax) {
+  RowParser(*syntax.row).parseOperands(syntax);
 }
 
 Since wordSince(Op op, Word word) {

@@ -1,0 +1,28 @@
+#pragma once
+
+#include "frontend/instr_syntax.h"
+
+#include <string_view>
+
+// The steps in which FormTable parses rows: most rows of an operation need only be told apart by their modifiers, or not even
+// that.
+
+namespace orias::ptx {
+
+/// The text up to the first of `ends`. string_view::find_first_of makes a call for each character.
+constexpr std::string_view upTo(std::string_view text, std::string_view ends) {
+  for (std::size_t i = 0; i < text.size(); ++i)
+    for (const char end : ends)
+      if (text[i] == end) return text.substr(0, i);
+  return text;
+}
+
+/// The first of operationsOf(opcode); Op::None if there is none.
+OpPrefix longestOperation(std::string_view opcode);
+
+/// The first half of parseRow: the operation and its modifiers.
+RowSyntax parseRowOpcode(const Row& row);
+/// The second half: the operands and what they need.
+void parseRowOperands(RowSyntax& syntax);
+
+} // namespace orias::ptx
