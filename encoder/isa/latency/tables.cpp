@@ -29,14 +29,22 @@ constexpr std::array<std::string_view, 7> kModelNames = {
     "sm_75", "sm_80", "sm_90", "sm_100", "sm_103", "sm_110", "sm_120"}; ///< in the order of LatencyModel
 constexpr std::array<std::string_view, kFileCount> kFileNames = {"R", "UR", "P", "UP", "B"};
 
+/// Shows `take` the parts of a text, which are a few characters long.
+void forEachPart(std::string_view text, char separator, auto&& take) {
+  for (;;) {
+    std::size_t end = 0;
+    while (end < text.size() && text[end] != separator)
+      ++end;
+    take(text.substr(0, end));
+    if (end == text.size()) return;
+    text.remove_prefix(end + 1);
+  }
+}
+
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
-  for (;;) {
-    const std::size_t at = text.find(separator);
-    parts.push_back(text.substr(0, at));
-    if (at == std::string_view::npos) return parts;
-    text.remove_prefix(at + 1);
-  }
+  forEachPart(text, separator, [&](std::string_view part) { parts.push_back(part); });
+  return parts;
 }
 
 template <std::size_t N>
@@ -72,14 +80,18 @@ class LatencyParser {
 
   void read(std::string_view text) {
     const unsigned before = std::exchange(line_, 0);
-    for (std::string_view line : split(text, '\n')) {
+    std::vector<std::string_view> cells;
+    while (!text.empty()) {
+      const std::string_view line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(line.size() + 1, text.size()));
       ++line_;
       if (line.empty() || line.front() == '#') continue;
       if (line.front() == '[') {
         enterSection(line);
         continue;
       }
-      const std::vector<std::string_view> cells = split(line, ',');
+      cells.clear();
+      forEachPart(line, ',', [&](std::string_view cell) { cells.push_back(cell); });
       switch (section_) {
       case Section::None: fail("text before the first section");
       case Section::Like: takeOver(line); break;
@@ -176,21 +188,24 @@ class LatencyParser {
 
   /// Enters `index` for all that the words name; words for everybody leave what is there already.
   void addToAxis(LatencyMatrix::Axis& axis, std::string_view words, unsigned index) {
-    for (std::string_view word : split(words, ' ')) {
-      const auto parts = split(word, ':');
-      const auto port = parts.size() == 2 ? indexOf(kPortNames, parts[1]) : 0u;
-      if (!port || parts.size() > 2) fail("unknown port in " + std::string(word));
-      if (parts[0] == "*") {
+    forEachPart(words, ' ', [&](std::string_view word) {
+      const std::size_t colon = word.find(':');
+      const std::string_view name = word.substr(0, colon);
+      const auto port = colon == std::string_view::npos ? 0u : indexOf(kPortNames, word.substr(colon + 1));
+      if (!port) fail("unknown port in " + std::string(word));
+      if (name == "*") {
         for (auto& ports : axis)
           if (ports[*port] == LatencyMatrix::kNone) ports[*port] = static_cast<std::uint8_t>(index);
-        continue;
+        return;
       }
-      const auto set = sets_.find(parts[0]);
-      const std::vector<LatencyClass> members =
-          set != sets_.end() ? set->second : std::vector<LatencyClass>{classNamed(parts[0])};
-      for (LatencyClass member : members)
+      const auto enter = [&](LatencyClass member) {
         axis[static_cast<unsigned>(member)][*port] = static_cast<std::uint8_t>(index);
-    }
+      };
+      if (const auto set = sets_.find(name); set != sets_.end())
+        std::ranges::for_each(set->second, enter);
+      else
+        enter(classNamed(name));
+    });
   }
 
   Latency latency(std::string_view cell, Evidence ofRow) const {
