@@ -4,8 +4,8 @@
 
 #include <string_view>
 
-// The steps in which FormTable parses rows: most rows of an operation need only be told apart by their modifiers, or not even
-// that.
+// The steps in which FormTable parses rows: most rows of an operation need only be told apart by their modifiers, or
+// not even that.
 
 namespace orias::ptx {
 
