@@ -100,8 +100,9 @@ struct Plan {
   Block* test = nullptr; ///< the block that a lane leaves the loop from, each round passes it
   BlockId stay = ori::kNoId, leave = ori::kNoId;
   unsigned trips = 0;
-  unsigned copies = 0; ///< of the loop's blocks, the first included
-  Test counted;        ///< without `trips`: what counts the rounds
+  unsigned copies = 0;           ///< of the loop's blocks, the first included
+  Test counted;                  ///< without `trips`: what counts the rounds
+  bool beginsWithNumber = false; ///< the counter of `counted`: what it is in the first round is known
 };
 
 /// The innermost loops at one time: what becomes of each is decided before any is changed.
@@ -222,7 +223,7 @@ class Level {
     };
     std::vector<Candidate> candidates; // the shortest code first
     bool isDivided = false;
-    for (unsigned factor = 2; plan.trips != 0 && factor <= kMostDividing; factor *= 2)
+    for (unsigned factor = 2; plan.trips != 0 && factor <= kMostDividing; ++factor)
       if (plan.trips % factor == 0 && factor != plan.trips) {
         candidates.push_back({factor, false});
         isDivided |= factor >= kRoundsAtOnce;
@@ -473,6 +474,7 @@ class Level {
       if (function_.vreg(limit.reg).width != 1 || definitionsIn(plan.loop, limit.reg)) return false;
     }
     plan.counted = *test;
+    plan.beginsWithNumber = test->by.times == 0 && valueInFront(loop, test->counter().reg).has_value();
     const isa::ICmp stay = test->stayComparison();
     const auto by = static_cast<std::int32_t>(test->by.number);
     if (test->by.times != 0) return by == 0 && (stay == isa::ICmp::LT || stay == isa::ICmp::LE);
@@ -647,14 +649,25 @@ class Level {
         if (blocks[i] != plan.test) continue;
         function_.erase(to->last);
         to->fallthrough = target(plan.stay, round);
-        if (round + 1 == plan.copies) branchWhereManyAreLeft(to, test, way, test.stays(), first, end->id);
+        if (round + 1 == plan.copies)
+          branchWhereManyAreLeft(to, test, test.counter().value(), way, test.stays(), first, end->id);
       }
 
-    // In front of the first round the counter has not been compared yet.
+    // In front of the first round the counter has not been compared yet, and is not: that round runs in any case. Where
+    // the counter begins with a number, that of the second round decides: the first may not even be within the limit,
+    // as of a loop that starts one step below zero.
     const Operand stays = function_.use(function_.newVReg(File::P, 1, {}));
-    Instr* branch = branchWhereManyAreLeft(entry, test, way, stays, first, rest->id);
+    Operand counter = test.counter().value(), wayLeft = way;
+    if (plan.beginsWithNumber) {
+      counter = function_.use(function_.newVReg(File::R, 1, {}));
+      wayLeft = Operand::immediate((by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 2));
+    }
+    Instr* branch = branchWhereManyAreLeft(entry, test, counter, wayLeft, stays, first, rest->id);
     ori::Builder b = ori::Builder::before(function_, entry->first);
     b.setSource(branch->source);
+    if (plan.beginsWithNumber)
+      b.emit(Op::IADD3,
+             {counter, Operand::pt(), Operand::pt(), test.counter().value(), Operand::immediate(by), Operand::rz()});
     Operand isSmall = Operand::pt();
     if (test.by.times != 0) {
       // The step is positive, and all steps together are within 32 bits.
@@ -668,7 +681,7 @@ class Level {
           {way, step, Operand::immediate(static_cast<std::int32_t>(test.by.times * (plan.copies - 1))), Operand::rz()},
           {{isa::Mod::Type, isa::IntType::U32}});
     }
-    b.emit(Op::ISETP, {stays, Operand::pt(), test.counter().value(), test.limit().value(), isSmall},
+    b.emit(Op::ISETP, {stays, Operand::pt(), counter, test.limit().value(), isSmall},
            {{isa::Mod::Cmp, test.stayComparison()},
             {isa::Mod::Type, isa::modAs<isa::IntType>(*test.compare, isa::Mod::Type)},
             {isa::Mod::Bool, isa::BoolOp::AND}});
@@ -696,13 +709,12 @@ class Level {
     return branch;
   }
 
-  /// Goes to `many` where the test holds now and in the rounds that follow, all but the last of those written out: the
-  /// counter, which is `stays` of its limit, is farther from it than those rounds go, which is `way`. Their distance is
-  /// less than 2^32.
-  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Operand& way, const Operand& stays, BlockId many,
-                                BlockId few) {
+  /// Goes to `many` where the test holds now and in the rounds that follow, all but the last of those written out:
+  /// `counter`, which is `stays` of its limit, is farther from it than those rounds go, which is `way`. Their distance
+  /// is less than 2^32.
+  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Operand& counter, const Operand& way,
+                                const Operand& stays, BlockId many, BlockId few) {
     const auto by = static_cast<std::int32_t>(test.by.number);
-    const Operand counter = test.counter().value();
     Operand limit = test.limit().isZeroReg() ? Operand::immediate(0) : test.limit().value();
     const isa::ICmp comparison = test.stayComparison();
     const bool includesLimit = comparison == isa::ICmp::LE || comparison == isa::ICmp::GE;
