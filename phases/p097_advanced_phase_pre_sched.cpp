@@ -211,6 +211,8 @@ class PreScheduler {
     const unsigned fewest = add(pressureAware(model, none));
     if (add(pressureAware(model, none, WhenShort::SourceOrder)) < fewest) whenShort = WhenShort::SourceOrder;
     add(latencyFirst(model, none));
+    // Where nothing else does without spills: the other orders keep more results under way.
+    if (region.leastRegisters() > region.limits[kR]) add(depthFirst(model));
     // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);

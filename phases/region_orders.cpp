@@ -367,6 +367,52 @@ Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, Wh
   return order;
 }
 
+Order depthFirst(const ScheduleRegion& region) {
+  constexpr std::size_t kR = 0; // in kScheduledFiles
+  const auto count = static_cast<std::uint32_t>(region.instrs.size());
+  // The registers that the tree of an instruction needs, and those that its results leave behind.
+  std::vector<unsigned> need(count), left(count);
+  std::vector<std::vector<std::uint32_t>> operands(count); // what has to be in front, in the order to take it
+  for (std::uint32_t n = 0; n < count; ++n) {
+    for (const RegionValues::Ref& ref : region.values.refs(n))
+      left[n] += ref.begins && region.values.values()[ref.value].file == kR;
+    for (const Dependence& d : region.predecessors[n])
+      operands[n].push_back(d.to);
+    std::ranges::sort(operands[n], [&](std::uint32_t a, std::uint32_t b) {
+      const unsigned freedA = need[a] - left[a], freedB = need[b] - left[b];
+      return freedA != freedB ? freedA > freedB : a < b;
+    });
+    unsigned held = 0;
+    for (const std::uint32_t operand : operands[n]) {
+      need[n] = std::max(need[n], held + need[operand]);
+      held += left[operand];
+    }
+    need[n] = std::max(need[n], left[n]);
+  }
+  Order order;
+  order.reserve(count);
+  std::vector<bool> isTaken(count);
+  std::vector<std::pair<std::uint32_t, std::size_t>> path; // instructions, and how many of their operands are done
+  for (std::uint32_t root = 0; root < count; ++root) {
+    if (!region.graph.successors(root).empty()) continue;
+    path.emplace_back(root, 0);
+    isTaken[root] = true;
+    while (!path.empty()) {
+      auto& [n, done] = path.back();
+      if (done == operands[n].size()) {
+        order.push_back(n);
+        path.pop_back();
+        continue;
+      }
+      const std::uint32_t operand = operands[n][done++];
+      if (isTaken[operand]) continue;
+      isTaken[operand] = true;
+      path.emplace_back(operand, 0);
+    }
+  }
+  return order;
+}
+
 Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits) {
   constexpr unsigned kMostChecks = 24; // of instructions that could go on
   LiveProfile profile(region, base);

@@ -59,6 +59,10 @@ enum class WhenShort : std::uint8_t {
 Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits,
                     WhenShort whenShort = WhenShort::FewestRegisters);
 
+/// One tree of operands after the other, and of each instruction's operands first the one whose own tree needs most
+/// registers: few registers where many values are read once, as in reductions. After Sethi and Ullman (1970).
+Order depthFirst(const ScheduleRegion& region);
+
 /// The base order, with its stalls filled by later instructions, within the limits: an instruction is
 /// only brought forward where all that is left, in the base order, keeps within them (or gets no worse there).
 Order fillStalls(const ScheduleRegion& region, std::span<const std::uint32_t> base, const RegionCounts& limits);

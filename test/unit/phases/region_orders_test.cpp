@@ -95,7 +95,7 @@ void checkRespects(const phases::ScheduleRegion& region, const Order& order) {
 TEST_CASE("the pressure of an order is what liveness says of the reordered block") {
   constexpr phases::RegionCounts kPlenty = {200, 6, 60, 6}, kFew = {8, 6, 60, 6};
   for (unsigned seed = 0; seed < 60; ++seed)
-    for (unsigned kind = 0; kind < 5; ++kind) {
+    for (unsigned kind = 0; kind < 6; ++kind) {
       CAPTURE(seed);
       CAPTURE(kind);
       Sample sample(randomBody(seed));
@@ -105,7 +105,8 @@ TEST_CASE("the pressure of an order is what liveness says of the reordered block
                             : kind == 1 ? phases::latencyFirst(region, kPlenty)
                             : kind == 2 ? phases::latencyFirst(region, kFew)
                             : kind == 3 ? phases::pressureAware(region, kPlenty)
-                                        : phases::pressureAware(region, kFew);
+                            : kind == 4 ? phases::pressureAware(region, kFew)
+                                        : phases::depthFirst(region);
         checkRespects(region, order);
         peak = phases::costOf(region, order).peak;
         for (std::size_t f = 0; f < peak.size(); ++f)
@@ -138,6 +139,27 @@ TEST_CASE("few registers first needs fewer than loads first where loads can wait
     CHECK(some.peak[0] <= 16);
     CHECK(loads.length < some.length);
     CHECK(some.length < few.length);
+  });
+}
+
+TEST_CASE("depth first needs few registers where loads stand in front of the sums that read them") {
+  std::string body =
+      "  reg %r0:2, %ur900:2;\n.L0:\n  LDC.64 %r0:2, bank[0][0x210];\n  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n";
+  constexpr unsigned kLoads = 64;
+  for (unsigned i = 0; i < kLoads; ++i)
+    body += fmt::format("  LDG.E %r{}, desc[%ur900:2][%r0:2+{}];\n", 100 + i, 4 * i);
+  // A tree: neighbours first, so that a walk over it level by level holds half of all values.
+  unsigned from = 100, made = 100 + kLoads;
+  for (unsigned width = kLoads; width > 1; width /= 2)
+    for (unsigned i = 0; i < width / 2; ++i, from += 2)
+      body += fmt::format("  FADD %r{}, %r{}, %r{};\n", made++, from, from + 1);
+  body += fmt::format("  STG.E desc[%ur900:2][%r0:2], %r{};\n", made - 1);
+  Sample sample(body);
+  sample.visit([&](const phases::BlockRegion& region, const phases::ScheduleRegion& model) {
+    CHECK(costOf(model, sourceOrder(model)).peak[0] > kLoads);
+    const Order order = depthFirst(model);
+    CHECK(costOf(model, order).peak[0] < 12);
+    CHECK(phases::reorder(sample.function, region, order));
   });
 }
 
