@@ -14,7 +14,7 @@ enum class LatencyClass : std::uint8_t {
 
   // Arithmetic of the vector datapath.
   Alu,       ///< IADD3 LOP3 SHF LEA PRMT I2FP F2FP F2IP I2IP IABS SGXT BMSK VABSDIFF ...
-  Select,    ///< MOV SEL FSEL ISETP FSETP FMNMX IMNMX VIMNMX: as Alu, but a cycle later on sm_120
+  Select,    ///< MOV SEL FSEL ISETP FSETP FMNMX IMNMX VIMNMX VHMNMX: as Alu, but a cycle later on sm_120
   Alu64,     ///< IADD.64 MOV.64 SEL.64 ISETP.64 of sm_120
   PredLogic, ///< PLOP3, PSETP: of the ALU, and read uniform predicates
   PredMove,  ///< P2R and R2P: read or write many predicates at once
@@ -24,7 +24,7 @@ enum class LatencyClass : std::uint8_t {
   Imad,      ///< IMAD with a 32-bit result (IMAD.MOV, .SHL, .IADD, .X too), IDP, VIADD
   ImadWide,  ///< IMAD.WIDE, IMAD.HI: the two halves are ready at different times
   Fp16,      ///< HADD2 HFMA2 HMUL2
-  Fp16Alu,   ///< HSET2 HSETP2 HMNMX2 VHMNMX, HADD2.F32
+  Fp16Alu,   ///< HSET2 HSETP2 HMNMX2, HADD2.F32
   Hfma2Mma,  ///< HFMA2.MMA: fp16 on the fp64 pipe
   Fp64,      ///< DADD DMUL DFMA DSETP
   Clmad,     ///< CLMAD
@@ -55,7 +55,7 @@ enum class LatencyClass : std::uint8_t {
   Gmma,         ///< HGMMA, IGMMA, BGMMA, QGMMA
   WarpGroup,    ///< WARPGROUP, WARPGROUPSET
   Texture,      ///< TEX, TLD, TLD4, TXQ, SULD, SUST, SURED, SUATOM ...
-  Mio,          ///< others of the queue
+  TensorStore,  ///< STTM: reads registers as early as those of Xu
 
   // Front end and control.
   Nop,    ///< NOP, PMTRIG

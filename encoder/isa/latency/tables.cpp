@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, kLatencyClassCount> kClassNames = {
     "Hmma",        "Imma",         "MmaShort", "MmaTiny",      "Dmma",      "Xu",       "ConstLoad", "SharedLoad",
     "SharedStore", "SharedAtomic", "Load",     "Store",        "Atomic",    "Reduce",   "Shuffle",   "Match",
     "SpecialRead", "Barrier",      "Fence",    "CacheControl", "AsyncCopy", "Syncs",    "Gmma",      "WarpGroup",
-    "Texture",     "Mio",          "Nop",      "Depbar",       "Branch",    "Cbu",      "Bssy",      "Bmov",
+    "Texture",     "TensorStore",  "Nop",      "Depbar",       "Branch",    "Cbu",      "Bssy",      "Bmov",
     "Udp",         "Umov",         "Uldc",     "Voteu",        "R2ur",      "S2ur",     "Tma",       "SetMaxReg"};
 
 constexpr std::array<std::string_view, 4> kPortNames = {"Main", "Addend", "High", "Guard"};
