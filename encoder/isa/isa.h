@@ -75,6 +75,8 @@ enum class WidthRule : std::uint8_t {
   PairA,          ///< by Mod::Sub of FFMA2 and others: two words, or one word twice
   PairB,          ///< by Mod::Sub2
   PairC,          ///< by Mod::Sub3
+  MatrixBytes,    ///< by Mod::Size and Mod::Sub of LDSM on bytes
+  TensorLanes,    ///< by Mod::Sub4 of UTC*MMA: a bit for each lane of a block, or of two
   TensorColumns   ///< by Mod::Geometry and Mod::Size of LDTM and STTM
 };
 

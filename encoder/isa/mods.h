@@ -103,7 +103,13 @@ enum class AtomFloat : std::uint8_t {
   F32,
   F32x2,
   F32x4,
-  F64
+  F64,
+  E5M2x4 = 17, ///< of LDGMC_BYTE_FLOAT
+  E5M2x8,
+  E5M2x16,
+  E4M3x4,
+  E4M3x8,
+  E4M3x16
 };
 enum class AtomOp : std::uint8_t { ADD, MIN, MAX, INC, DEC, AND, OR, XOR, EXCH };
 enum class ShflMode : std::uint8_t { IDX, UP, DOWN, BFLY };

@@ -185,8 +185,6 @@ bool hasOneValue(const Word& word) {
 constexpr unsigned kWideAddress = 90, kTakesUniform = 91, kRegister = 24, kRegisterBits = 8;
 bool isWidthInverted(const Word& word) {
   switch (getBits(word, 0, 12)) {
-  case 0x381: // LDG
-  case 0x386: // STG
   case 0x98e: // RED
     return getBits(word, kTakesUniform, 1) == 0;
   case 0x9a8: // ATOMG

@@ -544,9 +544,10 @@ constexpr ModDesc mod(Mod kind, unsigned pos, unsigned width, std::string_view n
   m.defaultValue = static_cast<std::uint8_t>(defaultValue);
   return m;
 }
-/// Values count from `first` where the field holds 0.
-constexpr ModDesc modFrom(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned first) {
-  ModDesc m = mod(kind, pos, width, names, first);
+/// Values count from `first` where the field holds 0; `more` is from there to the default.
+constexpr ModDesc modFrom(Mod kind, unsigned pos, unsigned width, std::string_view names, unsigned first,
+                          unsigned more = 0) {
+  ModDesc m = mod(kind, pos, width, names, first + more);
   m.bias = static_cast<std::uint8_t>(first);
   return m;
 }

@@ -123,11 +123,15 @@ unsigned registersOfAtomType(unsigned type) {
 
 unsigned registersOfAtomFloat(unsigned type) {
   switch (static_cast<AtomFloat>(type)) {
+  case AtomFloat::E5M2x8:
+  case AtomFloat::E4M3x8:
   case AtomFloat::F16x4:
   case AtomFloat::BF16x4:
   case AtomFloat::F32x2:
   case AtomFloat::F32x2Ftz:
   case AtomFloat::F64: return 2;
+  case AtomFloat::E5M2x16:
+  case AtomFloat::E4M3x16:
   case AtomFloat::F16x8:
   case AtomFloat::BF16x8:
   case AtomFloat::F32x4:
@@ -186,7 +190,8 @@ unsigned boxCoordinates(Op op, std::span<const std::uint8_t, kMaxMods> mods) {
   return getMod(op, mods, Mod::Geometry) + 1u;
 }
 
-constexpr unsigned kOneWord = 2; ///< of the words of a pair: one for both
+constexpr unsigned kTransposed16x16 = 4; ///< Mod::Sub of LDSM_BYTES
+constexpr unsigned kOneWord = 2;         ///< of the words of a pair: one for both
 /// Registers of LDTM and STTM with the least count, by Mod::Geometry.
 constexpr std::array<std::uint8_t, 8> kTensorRegisters{2, 4, 1, 1, 1, 1, 0, 0};
 
@@ -216,6 +221,8 @@ unsigned operandWidth(Op op, std::span<const std::uint8_t, kMaxMods> mods, unsig
   case WidthRule::Mma1688A: return value(Mod::SrcFmt) == 2 ? 4 : 2;
   case WidthRule::Mma1688B: return value(Mod::SrcFmt) == 2 ? 2 : 1;
   case WidthRule::MatrixCount: return 1u << value(Mod::Size);
+  case WidthRule::MatrixBytes: return (value(Mod::Sub) == kTransposed16x16 ? 2u : 1u) << value(Mod::Size);
+  case WidthRule::TensorLanes: return value(Mod::Sub4) != 0 ? 8 : 4;
   case WidthRule::DstFmt: return value(Mod::DstFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
   case WidthRule::SrcFmt: return value(Mod::SrcFmt) == static_cast<unsigned>(Fmt::F64) ? 2 : 1;
   case WidthRule::DstInt: return value(Mod::DstFmt) >= static_cast<unsigned>(IntFmt::U64) ? 2 : 1;

@@ -408,6 +408,67 @@ void Machine::storeMatrix(const Operation& op, std::uint32_t lanes) {
   }
 }
 
+namespace {
+
+/// Sixteen bytes, made of as many numbers of fewer bits that stand without gaps at the start.
+void expand(std::array<std::uint8_t, 16>& row, unsigned bits) {
+  const auto packed = row;
+  for (unsigned k = 0; k < row.size(); ++k) {
+    const unsigned first = k * bits;
+    const unsigned pair = packed[first / 8] | (first / 8 + 1 < packed.size() ? packed[first / 8 + 1] : 0u) << 8;
+    row[k] = static_cast<std::uint8_t>(pair >> first % 8 & ((1u << bits) - 1));
+  }
+}
+
+/// The lane that gives the address of the row where a lane finds byte `byte` of its register `k` of transposed matrices
+/// of 16 x 16 bytes, and of 16 x 8 (CUTLASS' copy_traits_sm100: SM100_U8x16_LDSM_T, SM100_U8x16_STSM_T).
+unsigned loadedRow(unsigned lane, unsigned k, unsigned byte) {
+  return lane % 4 * 4 + byte % 2 + k % 2 * 2 + k / 2 * 16;
+}
+unsigned storedRow(unsigned lane, unsigned k, unsigned byte) {
+  return lane % 4 * 2 + byte % 2 + 8 * k;
+}
+
+} // namespace
+
+/// LDSM of bytes: rows of 16 bytes; lane l gets four neighbours of row l / 4 of each matrix, or of two rows the columns
+/// l / 4 and 8 behind it.
+void Machine::loadByteMatrix(const Operation& op, std::uint32_t lanes) {
+  if (lanes != ~0u) return stop("unsupported", "LDSM with inactive lanes");
+  enum { FourBits = 5, SixBits = 6, Transposed = 4 };
+  const unsigned format = isa::getMod(op.inst, isa::Mod::SrcFmt);
+  const bool isTransposed = isa::getMod(op.inst, isa::Mod::Sub) == Transposed;
+  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(isa::desc(op.inst.op).slotIndex("Rd")));
+  std::array<std::array<std::uint8_t, 16>, 32> rows{};
+  for (unsigned row = 0; row < 8 * words; ++row) {
+    if (!readMemory(Space::Shared, addressOf(op, row), row, std::as_writable_bytes(std::span(rows[row])))) return;
+    if (format == FourBits || format == SixBits) expand(rows[row], format == FourBits ? 4 : 6);
+  }
+  for (unsigned k = 0; k < words; ++k)
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      std::uint32_t value = 0;
+      for (unsigned byte = 0; byte < 4; ++byte) {
+        const std::uint8_t at = isTransposed ? rows[loadedRow(lane, k, byte)][lane / 4 + byte / 2 * 8]
+                                             : rows[8 * k + lane / 4][lane % 4 * 4 + byte];
+        value |= std::uint32_t{at} << 8 * byte;
+      }
+      setWord(op, op.result, k, lane, value);
+    }
+}
+
+void Machine::storeByteMatrix(const Operation& op, std::uint32_t lanes) {
+  if (lanes != ~0u) return stop("unsupported", "STSM with inactive lanes");
+  const unsigned words = 1u << isa::getMod(op.inst, isa::Mod::Size);
+  std::array<std::array<std::uint8_t, 16>, 32> rows{};
+  for (unsigned k = 0; k < words; ++k)
+    for (unsigned lane = 0; lane < kLanes; ++lane)
+      for (unsigned byte = 0; byte < 4; ++byte)
+        rows[storedRow(lane, k, byte)][lane / 4 + byte / 2 * 8] =
+            static_cast<std::uint8_t>(word(op, op.data, k, lane) >> 8 * byte);
+  for (unsigned row = 0; row < 8 * words; ++row)
+    if (!writeMemory(Space::Shared, addressOf(op, row), row, std::as_bytes(std::span(rows[row])))) return;
+}
+
 /// QSPC: is the generic address in the space that the modifier names?
 void Machine::whichSpace(const Operation& op, std::uint32_t lanes) {
   enum { Global, Local, Shared, Distributed };

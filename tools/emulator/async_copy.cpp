@@ -44,8 +44,8 @@ void Machine::endCopyGroup(const Operation& op, std::uint32_t lanes) {
     ++w.copyGroups[static_cast<unsigned>(std::countr_zero(rest))];
 }
 
-/// DEPBAR.LE: all but the newest groups are there. Other scoreboards than that of the groups are Timing's affair. The
-/// next instruction does not wait for them if it issues too early.
+/// DEPBAR.LE: all but the newest groups are there; DEPBAR: all are, if their scoreboard is listed. Other scoreboards
+/// than that of the groups are Timing's affair. The next instruction does not wait for them if it issues too early.
 void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto immediate = [&](isa::SlotKey slot) {
@@ -53,6 +53,11 @@ void Machine::waitForCopies(const Operation& op, std::uint32_t lanes) {
   };
   if (timing_ && timing_->isCutShort()) return;
   const Warp& w = warp();
+  if (row.slotIndex("sb") < 0) {
+    if (w.copyScoreboard != isa::Control::kNoBarrier && (immediate("others") >> w.copyScoreboard & 1) != 0)
+      finishCopies(lanes, 0);
+    return;
+  }
   if (w.copyScoreboard != isa::Control::kNoBarrier && immediate("sb") != w.copyScoreboard) return;
   finishCopies(lanes, immediate("count"));
 }

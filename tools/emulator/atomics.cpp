@@ -43,8 +43,8 @@ FloatType floatTypeOf(AtomFloat type) {
   case AtomFloat::F32x2: return {Format::F32, 32, 8, false};
   case AtomFloat::F32x4: return {Format::F32, 32, 16, false};
   case AtomFloat::F64: return {Format::F64, 64, 8, false};
+  default: return {Format::F32, 32, 4, false}; // bytes are of LDGMC only
   }
-  return {Format::F32, 32, 4, false};
 }
 
 } // namespace

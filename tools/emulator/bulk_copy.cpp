@@ -143,6 +143,32 @@ void Machine::clearShared(const Operation& op, std::uint32_t lanes) {
     writeMemory(Space::Cluster, to + k * kZeros.size(), lane, kZeros);
 }
 
+/// USTGR, UREDGR: one access of global memory, by whoever is here.
+void Machine::storeUniform(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const isa::InstrDesc& row = isa::desc(op.inst.op);
+  const int to = row.slotIndex("URa"), from = row.slotIndex("URb");
+  const std::uint64_t address = (word(op, to, 0, lane) | std::uint64_t{word(op, to, 1, lane)} << 32) +
+                                static_cast<std::uint64_t>(std::int64_t{op.offset});
+  const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(from));
+  std::uint64_t value = word(op, from, 0, lane) | (words == 2 ? std::uint64_t{word(op, from, 1, lane)} << 32 : 0);
+  std::size_t bytes = 4 * words;
+  if (op.inst.op == isa::Op::USTGR) {
+    const auto size = isa::modAs<isa::MemSize>(op.inst, isa::Mod::Size);
+    if (size <= isa::MemSize::S8)
+      bytes = 1;
+    else if (size <= isa::MemSize::S16)
+      bytes = 2;
+  } else {
+    std::uint64_t old = 0;
+    if (!readMemory(Space::Global, address, lane, std::as_writable_bytes(std::span(&old, 1)).first(bytes), true))
+      return;
+    value += old;
+  }
+  writeMemory(Space::Global, address, lane, std::as_bytes(std::span(&value, 1)).first(bytes));
+}
+
 /// The answer is that there is no further block: launches here do not take work from blocks that have not begun.
 void Machine::askForWork(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;

@@ -69,11 +69,14 @@ Operation::Handler handlerOf(Op op) {
   case Op::ULDC_INDEXED:
   case Op::LDCU: return &Machine::loadConstantUniform;
   case Op::LDSM: return &Machine::loadMatrix;
+  case Op::LDSM_BYTES: return &Machine::loadByteMatrix;
   case Op::STSM: return &Machine::storeMatrix;
+  case Op::STSM_BYTES: return &Machine::storeByteMatrix;
   case Op::LDGSTS: return &Machine::copyToShared;
   case Op::LDGDEPBAR: return &Machine::endCopyGroup;
   case Op::RPCMOV_PUT: return &Machine::putIntoRpc;
   case Op::RPCMOV_GET: return &Machine::getFromRpc;
+  case Op::DEPBAR:
   case Op::DEPBAR_LE: return &Machine::waitForCopies;
   case Op::QSPC: return &Machine::whichSpace;
   case Op::ATOMG:
@@ -192,12 +195,15 @@ Operation::Handler handlerOf(Op op) {
   case Op::UBLKPF:
   case Op::UTMACCTL:
   case Op::UTMACMDFLUSH: return &Machine::nothing;
+  case Op::USTGR:
+  case Op::UREDGR: return &Machine::storeUniform;
   case Op::UMEMSETS: return &Machine::clearShared;
   case Op::UGETNEXTWORKID: return &Machine::askForWork;
   case Op::STAS:
   case Op::REDAS: return &Machine::storeRemote;
   case Op::LDGMC:
-  case Op::LDGMC_FLOAT: return &Machine::loadReduced;
+  case Op::LDGMC_FLOAT:
+  case Op::LDGMC_BYTE_FLOAT: return &Machine::loadReduced;
 
   // Special registers and moves between files.
   case Op::S2R:
@@ -206,6 +212,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::R2UR: return &Machine::toUniform;
   case Op::R2UR_OR: return &Machine::orToUniform;
   case Op::P2R: return &Machine::predicatesToRegister;
+  case Op::UR2UP: return &Machine::registerToUniformPredicates;
   case Op::UP2UR: return &Machine::uniformPredicatesToRegister;
   case Op::R2P: return &Machine::registerToPredicates;
   case Op::CONV_ALLOC: return &Machine::nothing; // a mark; other lanes may still read what its register holds
@@ -225,6 +232,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::CCTL_IVALL:
   case Op::FENCE_VIEW_ASYNC:
   case Op::SYNCS_CCTL_IV:
+  case Op::SYNCS_CCTL_IVALL:
   case Op::PMTRIG:
   case Op::PREEXIT:
   case Op::ACQBULK:

@@ -219,6 +219,7 @@ class Machine {
   void loadWide(const Operation& op, std::uint32_t lanes);
   void storeWide(const Operation& op, std::uint32_t lanes);
   void clearShared(const Operation& op, std::uint32_t lanes);
+  void storeUniform(const Operation& op, std::uint32_t lanes);
   void askForWork(const Operation& op, std::uint32_t lanes);
   /// Calls visit(address) for each place where a store or a reduction goes: the address itself, or all that a multicast
   /// address stands for.
@@ -236,6 +237,8 @@ class Machine {
   void loadConstant(const Operation& op, std::uint32_t lanes);
   void loadConstantUniform(const Operation& op, std::uint32_t lanes);
   void loadMatrix(const Operation& op, std::uint32_t lanes);
+  void loadByteMatrix(const Operation& op, std::uint32_t lanes);
+  void storeByteMatrix(const Operation& op, std::uint32_t lanes);
   void storeMatrix(const Operation& op, std::uint32_t lanes);
   void whichSpace(const Operation& op, std::uint32_t lanes);
   std::uint64_t addressOf(const Operation& op, unsigned lane) const;
@@ -321,6 +324,7 @@ class Machine {
   void orToUniform(const Operation& op, std::uint32_t lanes);
   void predicatesToRegister(const Operation& op, std::uint32_t lanes);
   void uniformPredicatesToRegister(const Operation& op, std::uint32_t lanes);
+  void registerToUniformPredicates(const Operation& op, std::uint32_t lanes);
   void registerToPredicates(const Operation& op, std::uint32_t lanes);
   void copy(const Operation& op, std::uint32_t lanes);
   void codeAddress(const Operation& op, std::uint32_t lanes);

@@ -30,8 +30,29 @@ Packed packedOf(AtomFloat type) {
   case AtomFloat::BF16x4:
   case AtomFloat::BF16x8: return {Format::BF16, 16};
   case AtomFloat::F64: return {Format::F64, 64};
+  case AtomFloat::E5M2x4:
+  case AtomFloat::E5M2x8:
+  case AtomFloat::E5M2x16: return {Format::E5M2, 8};
+  case AtomFloat::E4M3x4:
+  case AtomFloat::E4M3x8:
+  case AtomFloat::E4M3x16: return {Format::E4M3, 8};
   default: return {Format::F32, 32};
   }
+}
+
+/// The value of an element of 8 bits of all devices. Sums in f16 are rounded at the end, others at each step.
+std::uint64_t combinedBytes(unsigned operation, Format type, const std::vector<std::uint64_t>& values) {
+  enum { Add, Min, Max, AddInF16 };
+  const auto inner = [&](ieee::Bits value) { return ieee::convert(Format::F16, type, value); };
+  ieee::Bits sum = inner(values[0]);
+  for (std::size_t i = 1; i < values.size(); ++i) {
+    const ieee::Bits value = inner(values[i]);
+    sum = operation == Min   ? ieee::minimum(Format::F16, sum, value)
+          : operation == Max ? ieee::maximum(Format::F16, sum, value)
+                             : ieee::add(Format::F16, sum, value);
+    if (operation == Add) sum = inner(ieee::convert(type, Format::F16, sum));
+  }
+  return ieee::convert(type, Format::F16, sum);
 }
 
 /// The value of an element of all devices. Sums in f32 are rounded at the end.
@@ -53,7 +74,7 @@ std::uint64_t combinedFloats(unsigned operation, const Packed& type, const std::
 
 void Machine::loadReduced(const Operation& op, std::uint32_t lanes) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
-  const bool isFloat = op.inst.op == isa::Op::LDGMC_FLOAT;
+  const bool isFloat = op.inst.op != isa::Op::LDGMC;
   const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(row.slotIndex("Rd")));
   const auto integers = isa::modAs<isa::AtomType>(op.inst, isa::Mod::AtomType);
   const Packed floats = packedOf(isa::modAs<AtomFloat>(op.inst, isa::Mod::AtomFloat));
@@ -74,7 +95,9 @@ void Machine::loadReduced(const Operation& op, std::uint32_t lanes) {
         values.push_back(bits == 64 ? one[0] | std::uint64_t{one[1]} << 32
                                     : one[at / 32] >> at % 32 & (~0u >> (32 - bits)));
       std::uint64_t value = values[0];
-      if (isFloat)
+      if (isFloat && bits == 8)
+        value = combinedBytes(operation, floats.format, values);
+      else if (isFloat)
         value = combinedFloats(operation, floats, values);
       else
         for (std::size_t i = 1; i < values.size(); ++i)

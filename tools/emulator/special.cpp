@@ -153,6 +153,16 @@ void Machine::uniformPredicatesToRegister(const Operation& op, std::uint32_t lan
   setWord(op, op.result, 0, lane, other | (bits & mask) << shift);
 }
 
+/// UR2UP: the uniform predicates of the mask from one byte of URa.
+void Machine::registerToUniformPredicates(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0) return;
+  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+  const std::uint32_t bits = word(op, 0, 0, lane) >> 8 * isa::getMod(op.inst, isa::Mod::Byte);
+  const auto mask = static_cast<std::uint32_t>(op.inst.operands[1].imm) & kPredicates;
+  for (unsigned p = 0; p < isa::kPT; ++p)
+    if ((mask >> p & 1) != 0) store({0, 0, From::UniformPredicate, isa::Access::Port::Main, p}, lane, bits >> p & 1);
+}
+
 /// R2P: the predicates of the mask from one byte of Ra.
 void Machine::registerToPredicates(const Operation& op, std::uint32_t lanes) {
   const unsigned shift = 8 * isa::getMod(op.inst, isa::Mod::Byte);

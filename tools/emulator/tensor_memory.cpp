@@ -104,7 +104,7 @@ void Machine::multiplyTensors(const Operation& op, std::uint32_t lanes) {
     if (p.isWeightStationary)
       p.zeroColumns = wide(mask);
     else
-      for (unsigned w = 0; w < 4; ++w)
+      for (unsigned w = 0; w < (p.isPair ? 8u : 4u); ++w)
         p.skippedLanes[w] = uniformWord(op, mask, w);
   }
   if (const int scales = slot("URs"); scales >= 0) {

@@ -270,6 +270,40 @@ void f2fpNarrow(const Inst& inst, LaneValues& values) {
     lane.set(0, keptAbove(lane, 3) | number(1) << 8 | number(2));
 }
 
+namespace {
+
+/// Rounded by random bits. Which bit counts for what has not been observed: only numbers on which they have no
+/// influence are converted.
+std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, unsigned slot) {
+  const Bits number = lane.number(slot, Format::F32);
+  const Bits v = ieee::convert(to, Format::F32, number, Rounding::Down, overflowOf(lane));
+  if (v != ieee::convert(to, Format::F32, number, Rounding::Up, overflowOf(lane)))
+    refuse(inst, "a number that random bits round");
+  return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
+}
+
+} // namespace
+
+void f2fpByChance(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const Format to = lane.mod(Mod::DstFmt) != 0 ? Format::BF16 : Format::F16;
+  lane.set(0, roundedByChance(inst, lane, to, 1) << 16 | roundedByChance(inst, lane, to, 2));
+}
+
+void f2fpByChanceMerge(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  enum { kE2m1 = 3, kE2m3 = 6, kE3m2, kE5m2, kE4m3 };
+  const unsigned format = lane.mod(Mod::DstFmt);
+  const Format to = format == kE2m1   ? Format::E2M1
+                    : format == kE2m3 ? Format::E2M3
+                    : format == kE3m2 ? Format::E3M2
+                    : format == kE5m2 ? Format::E5M2
+                                      : Format::E4M3;
+  const unsigned bits = to == Format::E2M1 ? 4 : 8;
+  lane.set(0,
+           lane.raw(3) << 2 * bits | roundedByChance(inst, lane, to, 1) << bits | roundedByChance(inst, lane, to, 2));
+}
+
 void f2fpExponent(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const auto number = [&](unsigned slot) {

@@ -171,19 +171,33 @@ void fset(const Inst& inst, LaneValues& values) {
   lane.set(0, lane.combine(result, lane.pred(3)) ? 0x3f800000 : 0);
 }
 
+namespace {
+
+/// EX2 and TANH of one half; what the upper half of the result holds is not known, and code does not read it.
+void mufuOfHalf(const Inst& inst, Lane& lane, unsigned shift) {
+  const Format format = lane.mod(Mod::FuncFmt) == 1 ? Format::F16 : Format::BF16;
+  Bits number = lane.raw(1) >> shift & 0xffff;
+  if (lane.operand(1).abs()) number &= 0x7fff;
+  if (lane.operand(1).neg()) number ^= 0x8000;
+  const float a = ieee::floatOf(ieee::convert(Format::F32, format, number));
+  const auto function = lane.modAs<Mufu>(Mod::Func);
+  if (function != Mufu::EX2 && function != Mufu::TANH) refuse(inst, "this function of a half");
+  const float exact = function == Mufu::EX2 ? ieee::approx::ex2(a) : ieee::approx::tanh(a);
+  lane.set(0, static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact))));
+}
+
+} // namespace
+
+void mufuUpper(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  mufuOfHalf(inst, lane, 16);
+}
+
 void mufu(const Inst& inst, LaneValues& values) {
   // The results' last bits are ours (support/ieee.h). Subnormal operands and results are zero, except those of TANH:
   // ptxas scales around all the others where PTX wants subnormals.
   Lane lane(inst, values);
-  if (lane.mod(Mod::FuncFmt) != 0) {
-    // EX2 and TANH of one half; what the upper half of the result holds is not known, and code does not read it.
-    const Format format = lane.mod(Mod::FuncFmt) == 1 ? Format::F16 : Format::BF16;
-    const float a = ieee::floatOf(ieee::convert(Format::F32, format, lane.number(1, format)));
-    const auto function = lane.modAs<Mufu>(Mod::Func);
-    if (function != Mufu::EX2 && function != Mufu::TANH) refuse(inst, "this function of a half");
-    const float exact = function == Mufu::EX2 ? ieee::approx::ex2(a) : ieee::approx::tanh(a);
-    return lane.set(0, static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact))));
-  }
+  if (lane.mod(Mod::FuncFmt) != 0) return mufuOfHalf(inst, lane, 0);
   const float a = lane.f32(1, true);
   float result = 0;
   switch (lane.modAs<Mufu>(Mod::Func)) {

@@ -113,6 +113,21 @@ void hfma2Relu(const Inst& inst, LaneValues& values) {
   multiplyAdd(lane);
 }
 
+/// Of three packed numbers.
+void vhmnmx(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  if (lane.mod(Mod::XorSign) != 0) refuse(inst, "the signs of three numbers");
+  if (lane.mod(Mod::Sub) != 0) refuse(inst, "one half of the third number");
+  Packed packed(lane);
+  const bool nanWins = lane.mod(Mod::Nan) != 0, wantsLess = lane.pred(4);
+  packed.set(0, [&](unsigned i) {
+    const auto better = [&](Bits a, Bits b) {
+      return wantsLess ? ieee::minimum(packed.format(), a, b, nanWins) : ieee::maximum(packed.format(), a, b, nanWins);
+    };
+    return better(better(packed.source(1, i), packed.source(2, i)), packed.source(3, i));
+  });
+}
+
 void hmnmx2(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   Packed packed(lane);

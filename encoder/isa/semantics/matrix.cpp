@@ -14,7 +14,7 @@ namespace orias::isa::semantics {
 namespace {
 
 constexpr unsigned kColumns = 8;
-enum Slot : unsigned { kD, kA, kB, kC, kMetadata, kSelector };
+enum Slot : unsigned { kD, kA, kB, kC, kMetadata, kSelector, kScaledSelector = 7 };
 
 /// A matrix product: A is rows x depth, of elements of `bits` bits.
 struct Shape {
@@ -72,12 +72,12 @@ using Row = std::array<std::uint64_t, 256>;
 /// Where in their rows the elements of A stand.
 class Columns {
  public:
-  Columns(const Inst& inst, const WarpValues& warp, const Shape& shape)
+  Columns(const Inst& inst, const WarpValues& warp, const Shape& shape, unsigned selector = kSelector)
       : inst_(inst), shape_(shape), layout_{shape.bits, shape.rows * shape.held() * shape.bits / 1024} {
     if (!shape.isSparse) return;
     for (unsigned lane = 0; lane < 32; ++lane)
       metadata_[lane] = warp.lane[lane][kMetadata].w[0];
-    selector_ = warp.lane[0][kSelector].w[0];
+    selector_ = warp.lane[0][selector].w[0];
   }
 
   /// Of the element that is the k-th of its row and stands at `place`.
@@ -220,48 +220,53 @@ double narrowValue(Format format, Bits byte) {
   return valueOf(format, format == Format::E2M1 ? byte >> 2 & 0xf : byte);
 }
 
-void multiplyNarrow(const Inst& inst, WarpValues& warp, unsigned depth) {
+void multiplyNarrow(const Inst& inst, WarpValues& warp, unsigned depth, bool isSparse = false) {
   const Format formatA = narrowFormat(inst, Mod::Type), formatB = narrowFormat(inst, Mod::Sub);
   const Format sumFormat = getMod(inst, Mod::DstFmt) != 0 ? Format::F32 : Format::F16;
-  multiply(inst, warp, {16, depth, 8}, sumFormat == Format::F32 ? 32 : 16,
-           [&](const Row& a, const Row& b, Bits c) -> Bits {
-             double sum = 0;
-             for (unsigned k = 0; k < depth; ++k)
-               sum += narrowValue(formatA, a[k]) * narrowValue(formatB, b[k]);
-             return rounded(sumFormat, sum + valueOf(sumFormat, c));
-           });
+  const Shape shape{16, depth, 8, isSparse};
+  multiply(inst, warp, shape, sumFormat == Format::F32 ? 32 : 16, [&](const Row& a, const Row& b, Bits c) -> Bits {
+    double sum = 0;
+    for (unsigned k = 0; k < shape.held(); ++k)
+      sum += narrowValue(formatA, a[k]) * narrowValue(formatB, b[k]);
+    return rounded(sumFormat, sum + valueOf(sumFormat, c));
+  });
 }
 
 /// The scale that belongs to `group` of a row of A or a column of B: a byte of the register of one lane of four. The
 /// number tells which byte and which lane (bits 0 and 2 for A, 3 and 5 for B: observed in ptxas' code for the operands
 /// of mma).
-double scaleAt(const WarpValues& warp, unsigned slot, unsigned line, unsigned group, Format format) {
+/// The scales of A of sparse products stand behind the metadata.
+double scaleAt(const WarpValues& warp, bool ofA, unsigned line, unsigned group, Format format, bool isSparse) {
   enum : unsigned { kScalesOfA = 4, kScalesOfB = 5, kScaleSelector = 6 };
   const std::uint32_t selector = warp.lane[0][kScaleSelector].w[0];
-  const bool ofA = slot == kScalesOfA;
   const unsigned byte = selector >> (ofA ? 0 : 3) & 3, thread = selector >> (ofA ? 2 : 5) & (ofA ? 1 : 3);
   // A: of the four lanes that hold rows r and r + 8, two by two, the even one for r, the odd one for r + 8.
   const unsigned lane = ofA ? line % 8 * 4 + 2 * thread + line / 8 : line * 4 + thread;
-  const Bits scale = warp.lane[lane][slot].w[0] >> 8 * (byte + group) & 0xff;
+  const std::uint32_t scales = warp.lane[lane][ofA ? kScalesOfA : kScalesOfB].w[ofA && isSparse ? 1 : 0];
+  const Bits scale = scales >> 8 * (byte + group) & 0xff;
   return valueOf(format, format == Format::E4M3 ? scale & 0x7f : scale); // UE4M3 has no sign
 }
 
 void multiplyScaled(const Inst& inst, WarpValues& warp, unsigned depth, unsigned bits, unsigned groups, Format scales,
-                    Format formatA, Format formatB) {
+                    Format formatA, Format formatB, bool isSparse = false) {
   if (warp.active != ~0u) refuse(inst, "lanes missing");
-  const Shape shape{16, depth, bits};
+  const Shape shape{16, depth, bits, isSparse};
+  const Columns columnOf(inst, warp, shape, isSparse ? kScaledSelector : kSelector);
+  const unsigned held = shape.held();
   for (unsigned row = 0; row < shape.rows; ++row)
     for (unsigned column = 0; column < kColumns; ++column) {
       double sum = 0;
       for (unsigned group = 0; group < groups; ++group) {
         double part = 0;
-        for (unsigned k = group * depth / groups; k < (group + 1) * depth / groups; ++k) {
-          const Bits a = read(warp, kA, placeInA(shape, row, k), bits),
-                     b = read(warp, kB, placeInB(shape, k, column), bits);
+        for (unsigned k = group * held / groups; k < (group + 1) * held / groups; ++k) {
+          const Place place = placeInA(shape, row, k);
+          const Bits a = read(warp, kA, place, bits),
+                     b = read(warp, kB, placeInB(shape, columnOf(k, place), column), bits);
           part +=
               bits == 8 ? narrowValue(formatA, a) * narrowValue(formatB, b) : valueOf(formatA, a) * valueOf(formatB, b);
         }
-        sum += part * scaleAt(warp, 4, row, group, scales) * scaleAt(warp, 5, column, group, scales);
+        sum += part * scaleAt(warp, true, row, group, scales, isSparse) *
+               scaleAt(warp, false, column, group, scales, isSparse);
       }
       const Place at = placeInC(row, column);
       write(warp, at, 32, rounded(Format::F32, sum + valueOf(Format::F32, read(warp, kC, at, 32))));
@@ -282,6 +287,19 @@ void qmmaScaled16832(const Inst& inst, WarpValues& warp) {
 void ommaScaled16864(const Inst& inst, WarpValues& warp) {
   const bool byFour = getMod(inst, Mod::Func) == 1;
   multiplyScaled(inst, warp, 64, 4, byFour ? 4 : 2, byFour ? Format::E4M3 : Format::UE8M0, Format::E2M1, Format::E2M1);
+}
+
+void qmmaSpNarrow16864(const Inst& inst, WarpValues& warp) {
+  multiplyNarrow(inst, warp, 64, true);
+}
+void qmmaSpScaled16864(const Inst& inst, WarpValues& warp) {
+  multiplyScaled(inst, warp, 64, 8, 1, Format::UE8M0, narrowFormat(inst, Mod::Type), narrowFormat(inst, Mod::Sub),
+                 true);
+}
+void ommaSpScaled168128(const Inst& inst, WarpValues& warp) {
+  const bool byFour = getMod(inst, Mod::Func) == 1;
+  multiplyScaled(inst, warp, 128, 4, byFour ? 4 : 2, byFour ? Format::E4M3 : Format::UE8M0, Format::E2M1, Format::E2M1,
+                 true);
 }
 
 void hmmaSp1688(const Inst& inst, WarpValues& warp) {

@@ -65,6 +65,7 @@ WarpFunction warpFunction(Op op) {
 bool isExact(const Inst& inst, const LaneValues& values) {
   switch (inst.op) {
   case Op::MUFU:
+  case Op::MUFU_H1:
   case Op::FCHK: return false;
   case Op::IDIV:
   case Op::IREM: {
