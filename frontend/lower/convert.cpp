@@ -415,6 +415,32 @@ void convertNarrow(FunctionLowering& f, const Instruction& i, const Form& form) 
                                                   : kE3m2}});
 }
 
+/// Packed numbers of f32, rounded by random bits. Of four numbers the first two take the upper half of these, and are
+/// then in the lower half of what the other two start from (as ptxas' code has it).
+void roundByChance(FunctionLowering& f, const Instruction& i, const Form& form) {
+  auto ops = f.operands(i);
+  const Type to = form.type(0);
+  const IsaOperand d = f.dest(ops[0]), chance = sourceReg(f, ops.back(), Type::B32);
+  std::vector<ModValue> mods{{IsaMod::Relu, form.has(Mod::Relu) ? 1 : 0},
+                             {IsaMod::Sat, form.has(Mod::Satfinite) ? 1 : 0}};
+  if (to == Type::F16x2 || to == Type::BF16x2) {
+    mods.push_back({IsaMod::DstFmt, to == Type::BF16x2 ? 1 : 0});
+    f.emit(IsaOp::F2FP_RS, {d, sourceReg(f, ops[1], Type::F32), sourceReg(f, ops[2], Type::F32), chance}, mods);
+    return;
+  }
+  enum { kE2m1 = 3, kE2m3 = 6, kE3m2, kE5m2, kE4m3 };
+  mods.push_back({IsaMod::DstFmt, to == Type::E2M1x4   ? kE2m1
+                                  : to == Type::E2M3x4 ? kE2m3
+                                  : to == Type::E3M2x4 ? kE3m2
+                                  : to == Type::E5M2x4 ? kE5m2
+                                                       : kE4m3});
+  const auto parts = f.parts(ops[1]);
+  const IsaOperand first = f.newR();
+  f.emit(IsaOp::F2FP_RS_MERGE, {first, sourceReg(f, parts[0], Type::F32), sourceReg(f, parts[1], Type::F32), chance},
+         mods);
+  f.emit(IsaOp::F2FP_RS_MERGE, {d, sourceReg(f, parts[2], Type::F32), sourceReg(f, parts[3], Type::F32), first}, mods);
+}
+
 /// f32 to the 19 bits of tf32, in the place of an f32. To nearest with ties away from zero takes an addition.
 void toTf32(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
@@ -483,7 +509,7 @@ void lowerCvt(FunctionLowering& f, const Instruction& i, const Form& form) {
   else if (to == Type::TF32)
     toTf32(f, i, form);
   else if (form.rounding() == Mod::Rs)
-    f.unsupported(std::string(f.opcodeText()));
+    roundByChance(f, i, form);
   else if (isNarrowPair(to) || isNarrowPair(from))
     convertNarrow(f, i, form);
   else if (isFp8Pair(to) || isFp8Pair(from))

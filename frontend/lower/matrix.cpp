@@ -48,40 +48,51 @@ unsigned countCode(const Form& form) {
   }
 }
 
-/// What ldmatrix and stmatrix have in common: matrices of 16-bit elements, to or from shared memory. False, and said,
-/// for others.
-bool isMatrixCopy(FunctionLowering& f, const Form& form) {
-  const bool isKnown = form.shape == MatrixShape{8, 8, 0} && form.type() == Type::B16 &&
-                       (form.space() == StateSpace::Shared || form.space() == StateSpace::None);
-  if (!isKnown) f.unsupported(std::string(f.opcodeText()));
-  return isKnown;
+/// ldmatrix of bytes, or of numbers of six and four bits that become bytes.
+std::vector<ModValue> byteMatrixMods(const Form& form) {
+  enum { FourBits = 5, SixBits, Bytes };
+  enum { Rows = 2, Transposed = 4 };
+  return {{IsaMod::SrcFmt, form.has(Mod::B4x16P64)   ? FourBits
+                           : form.has(Mod::B6x16P32) ? SixBits
+                                                     : Bytes},
+          {IsaMod::Sub, form.has(Mod::Trans) ? Transposed : Rows},
+          {IsaMod::Size, countCode(form)}};
+}
+
+bool isOfHalves(const Form& form) {
+  return form.shape == MatrixShape{8, 8, 0};
 }
 
 } // namespace
 
 void lowerLdmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isMatrixCopy(f, form)) return;
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
   const Address a = f.sharedAddress(ops[1], form.space());
-  const IsaOperand run = f.newR(1u << countCode(form));
-  f.emit(IsaOp::LDSM, {run, a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset))},
-         {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  const IsaOperand run = f.newR(static_cast<unsigned>(elementsOf(f, ops[0]).size())),
+                   offset = IsaOperand::immediate(static_cast<std::int32_t>(a.offset));
+  if (isOfHalves(form))
+    f.emit(IsaOp::LDSM, {run, a.base, a.uniform, offset},
+           {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  else
+    f.emit(IsaOp::LDSM_BYTES, {run, a.base, a.uniform, offset}, byteMatrixMods(form));
   scatter(f, ops[0], run);
   f.endUnguarded(join);
 }
 
 void lowerStmatrix(FunctionLowering& f, const Instruction& i, const Form& form) {
-  if (!isMatrixCopy(f, form)) return;
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
   wholeWarp(f);
   const Address a = f.sharedAddress(ops[0], form.space());
-  f.emit(
-      IsaOp::STSM,
-      {a.base, a.uniform, IsaOperand::immediate(static_cast<std::int32_t>(a.offset)), gathered(f, ops[1], Type::B32)},
-      {{IsaMod::Size, countCode(form)}, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  const IsaOperand offset = IsaOperand::immediate(static_cast<std::int32_t>(a.offset)),
+                   data = gathered(f, ops[1], Type::B32);
+  const ModValue size{IsaMod::Size, countCode(form)};
+  if (isOfHalves(form))
+    f.emit(IsaOp::STSM, {a.base, a.uniform, offset, data}, {size, {IsaMod::Sub, form.has(Mod::Trans) ? 1 : 0}});
+  else
+    f.emit(IsaOp::STSM_BYTES, {a.base, a.uniform, offset, data}, {size});
   f.endUnguarded(join);
 }
 
@@ -152,11 +163,14 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
     }
   };
   const bool isScaled = form.typeCount() == 5, areNibbles = form.has(Mod::KindMxf4) || form.has(Mod::KindMxf4nvf4);
-  const IsaOp op = areNibbles                             ? IsaOp::OMMA_SF_16864
-                   : isScaled                             ? IsaOp::QMMA_SF_16832
-                   : form.shape == MatrixShape{16, 8, 16} ? IsaOp::QMMA_NARROW_16816
-                                                          : IsaOp::QMMA_NARROW_16832;
-  if (form.get(Slot::Sparsity) != Mod::None || !isa::isListedFor(f.target(), op)) {
+  const bool isSparse = form.get(Slot::Sparsity) != Mod::None;
+  const auto either = [&](IsaOp dense, IsaOp sparse) { return isSparse ? sparse : dense; };
+  const IsaOp op = areNibbles ? either(IsaOp::OMMA_SF_16864, IsaOp::OMMA_SF_SP_168128)
+                   : isScaled ? either(IsaOp::QMMA_SF_16832, IsaOp::QMMA_SF_SP_16864)
+                   : form.shape == MatrixShape{16, 8, 16}
+                       ? IsaOp::QMMA_NARROW_16816
+                       : either(IsaOp::QMMA_NARROW_16832, IsaOp::QMMA_SP_NARROW_16864);
+  if (!isa::isListedFor(f.target(), op)) {
     f.unsupported(std::string(f.opcodeText()));
     return;
   }
@@ -165,28 +179,36 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
   const IsaOperand a = gathered(f, ops[1], Type::B32), b = gathered(f, ops[2], Type::B32),
                    c = gathered(f, ops[3], Type::B32);
   const IsaOperand d = f.newR(c.width);
+  const std::size_t scales = isSparse ? 6 : 4; // the operand from which on they stand
+  const IsaOperand places = isSparse ? f.sourceReg(ops[4], Type::B32) : IsaOperand(),
+                   selectsPlaces =
+                       isSparse ? IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())) : IsaOperand();
   std::vector<ModValue> mods;
   if (!areNibbles) mods = {{IsaMod::Type, format(form.type(1))}, {IsaMod::Sub, format(form.type(2))}};
   if (!isScaled) {
     mods.push_back({IsaMod::DstFmt, form.type(0) == Type::F32 ? 1 : 0});
-    f.emit(op, {d, a, b, c}, mods);
+    if (isSparse)
+      f.emit(op, {d, a, b, c, places, selectsPlaces}, mods);
+    else
+      f.emit(op, {d, a, b, c}, mods);
   } else {
     enum { kByFour = 1, kByTwo = 2 };
     if (areNibbles) mods.push_back({IsaMod::Func, form.has(Mod::ScaleVec4X) ? kByFour : kByTwo});
-    const IsaOperand scalesA = gathered(f, ops[4], Type::B32), scalesB = gathered(f, ops[6], Type::B32);
+    const IsaOperand scalesA = gathered(f, ops[scales], Type::B32), scalesB = gathered(f, ops[scales + 2], Type::B32);
     // Which byte and which lane, of A and of B, side by side.
     constexpr std::array<unsigned, 4> kShifts{0, 2, 3, 5};
-    std::array<Value, 4> places{f.source(f.parts(ops[5])[0], Type::U16), f.source(f.parts(ops[5])[1], Type::U16),
-                                f.source(f.parts(ops[7])[0], Type::U16), f.source(f.parts(ops[7])[1], Type::U16)};
+    const auto ofA = f.parts(ops[scales + 1]), ofB = f.parts(ops[scales + 3]);
+    const std::array<Value, 4> which{f.source(ofA[0], Type::U16), f.source(ofA[1], Type::U16),
+                                     f.source(ofB[0], Type::U16), f.source(ofB[1], Type::U16)};
     std::uint64_t known = 0;
     IsaOperand selector;
-    for (unsigned k = 0; k < places.size(); ++k) {
-      if (places[k].isConstant()) {
-        known |= places[k].bits() << kShifts[k];
+    for (unsigned k = 0; k < which.size(); ++k) {
+      if (which[k].isConstant()) {
+        known |= which[k].bits() << kShifts[k];
         continue;
       }
       const IsaOperand moved = f.newR();
-      f.emit(IsaOp::SHF, {moved, f.extended(places[k], Type::U16), f.imm(kShifts[k]), IsaOperand::rz()},
+      f.emit(IsaOp::SHF, {moved, f.extended(which[k], Type::U16), f.imm(kShifts[k]), IsaOperand::rz()},
              {{IsaMod::ShiftDir, isa::ShiftDir::L}, {IsaMod::ShiftType, isa::ShiftType::U32}});
       if (selector.isNone()) {
         selector = moved;
@@ -207,7 +229,14 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
       }
       f.emit(IsaOp::R2UR, {IsaOperand::pt(), uniform, all});
     }
-    f.emit(op, {d, a, b, c, scalesA, scalesB, uniform}, mods);
+    if (isSparse) {
+      const IsaOperand both = f.newR(2);
+      f.copy(ori::component(both, 0), Value::of(places));
+      f.copy(ori::component(both, 1), Value::of(scalesA));
+      f.emit(op, {d, a, b, c, both, scalesB, uniform, selectsPlaces}, mods);
+    } else {
+      f.emit(op, {d, a, b, c, scalesA, scalesB, uniform}, mods);
+    }
   }
   scatter(f, ops[0], d);
   f.endUnguarded(join);
@@ -256,7 +285,7 @@ void lowerMma(FunctionLowering& f, const Instruction& i, const Form& form) {
   const bool isByteProduct = isByteFloat(typeA) && isByteFloat(typeB) && typeC == typeD;
   const bool hasByteProducts = isa::isListedFor(f.target(), IsaOp::QMMA_NARROW_16832);
   if (form.get(Slot::Kind) != Mod::None ||
-      (isByteProduct && hasByteProducts && form.get(Slot::Sparsity) == Mod::None)) {
+      (isByteProduct && hasByteProducts && (form.get(Slot::Sparsity) == Mod::None || form.has(Mod::SpOrdered)))) {
     lowerNarrowProduct(f, i, form);
     return;
   }

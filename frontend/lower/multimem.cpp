@@ -12,7 +12,7 @@ using IsaOperand = isa::Operand;
 
 namespace {
 
-constexpr int kAddInF32 = 3; ///< of the operations of LDGMC on floating-point numbers
+constexpr int kAddWider = 3; ///< of the operations of LDGMC on floating-point numbers: in f32, those of bytes in f16
 
 std::optional<int> integerOperation(Mod action) {
   using isa::AtomOp;
@@ -33,6 +33,12 @@ std::optional<AtomFloat> floatType(Type type, unsigned words) {
     return static_cast<AtomFloat>(static_cast<unsigned>(one) + (words == 4 ? 2 : words - 1));
   };
   switch (type) {
+  case Type::E5M2:
+  case Type::E5M2x2:
+  case Type::E5M2x4: return wider(AtomFloat::E5M2x4);
+  case Type::E4M3:
+  case Type::E4M3x2:
+  case Type::E4M3x4: return wider(AtomFloat::E4M3x4);
   case Type::F16:
   case Type::F16x2: return wider(AtomFloat::F16x2);
   case Type::BF16:
@@ -47,6 +53,10 @@ bool isFloat(Type type) {
   return floatType(type, 1).has_value();
 }
 
+bool isOfBytes(AtomFloat type) {
+  return type >= AtomFloat::E5M2x4;
+}
+
 } // namespace
 
 void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -55,8 +65,8 @@ void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& fo
   const unsigned bits = bitWidth(type) * form.vectorSize(), words = std::max(1u, bits / 32);
   std::vector<ModValue> mods{{IsaMod::Order, isa::MemOrder::StrongSys}};
   if (isFloat(type)) {
-    const bool isWide = form.get(Slot::Accumulator) == Mod::AccF32;
-    const int op = isWide ? kAddInF32 : form.action() == Mod::Min ? 1 : form.action() == Mod::Max ? 2 : 0;
+    const bool isWide = form.get(Slot::Accumulator) != Mod::None;
+    const int op = isWide ? kAddWider : form.action() == Mod::Min ? 1 : form.action() == Mod::Max ? 2 : 0;
     mods.push_back({IsaMod::AtomOp, op});
     mods.push_back({IsaMod::AtomFloat, *floatType(type, words)});
   } else {
@@ -72,7 +82,9 @@ void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& fo
   }
   const Address a = f.address(ops[1], StateSpace::Global);
   const IsaOperand run = f.newR(words);
-  f.emit(isFloat(type) ? IsaOp::LDGMC_FLOAT : IsaOp::LDGMC,
+  f.emit(!isFloat(type)                       ? IsaOp::LDGMC
+         : isOfBytes(*floatType(type, words)) ? IsaOp::LDGMC_BYTE_FLOAT
+                                              : IsaOp::LDGMC_FLOAT,
          {run, a.base, IsaOperand::zero(isa::File::UR), IsaOperand::immediate(static_cast<std::int32_t>(a.offset))},
          mods);
   if (form.semantics() == Mod::Acquire) emitAcquireFence(f, form.scope() == Mod::Cta ? Mod::Gpu : form.scope());
@@ -82,7 +94,10 @@ void lowerMultimemLoad(FunctionLowering& f, const Instruction& i, const Form& fo
   for (unsigned e = 0; e < elements.size(); ++e) {
     if (elements[e].is(OperandKind::Sink)) continue;
     const IsaOperand d = f.dest(elements[e]);
-    if (each == 16)
+    constexpr std::int64_t kFirstByte = 0x4440; // zeros above
+    if (each == 8)
+      f.emit(IsaOp::PRMT, {d, ori::component(run, e / 4), f.imm(kFirstByte + e % 4), IsaOperand::rz()});
+    else if (each == 16)
       f.emit(IsaOp::PRMT, {d, ori::component(run, e / 2), f.imm(e % 2 == 0 ? 0x4410 : 0x4432), IsaOperand::rz()});
     else
       f.copy(d, Value::of(ori::component(run, e * each / 32, each / 32)));

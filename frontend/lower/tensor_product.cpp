@@ -112,10 +112,6 @@ void lowerTensorProduct(FunctionLowering& f, const Instruction& i, const Form& f
     more = in.run(std::array{in.address(ops[next]), in.address(ops[next + 1])});
     next += 2;
   } else if (ops[next].is(OperandKind::Vector)) {
-    if (isPair) {
-      f.unsupported(std::string(f.opcodeText()) + " with lanes of D to leave out");
-      return;
-    }
     std::vector<IsaOperand> lanes;
     for (const Operand& part : f.parts(ops[next]))
       lanes.push_back(f.sourceReg(part, Type::B32));

@@ -137,8 +137,9 @@ Type sparseElement(const ptx::Form& form) {
 
 /// Elements of a sparse A of which four bits of metadata speak.
 unsigned sparseChunk(const ptx::Form& form) {
-  // Of kind::f8f6f4 every element takes a byte.
-  const unsigned bits = form.has(ptx::Mod::KindF8f6f4) ? 8 : ptx::bitWidth(sparseElement(form));
+  // Of these kinds every element takes a byte.
+  const bool areBytes = form.has(ptx::Mod::KindF8f6f4) || form.has(ptx::Mod::KindMxf8f6f4);
+  const unsigned bits = areBytes ? 8 : ptx::bitWidth(sparseElement(form));
   return bits == 32 ? 2 : bits == 4 ? 8 : 4;
 }
 
@@ -167,6 +168,10 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
     return matrixWord(element, random);
   }
   const bool isFloat = formatOf(use.type).has_value();
+  if (isFloat && statement.form.rounding() == ptx::Mod::Rs) { // numbers that all formats have
+    constexpr std::array kNumbers{0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, 4.0f};
+    return std::bit_cast<std::uint32_t>(kNumbers[random.below(kNumbers.size())]);
+  }
   if (op == Op::Match) return random.below(3);
   if (op == Op::Nanosleep) return random.below(20);
   const bool isField = op == Op::Bfe || op == Op::Bfi;

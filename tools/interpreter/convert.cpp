@@ -108,6 +108,48 @@ void cvtPair(Thread& t, const Inst& i) {
   t.r[i.d] = toFloat(c, high & c.from.mask()) << c.to.bits | toFloat(c, low & c.from.mask());
 }
 
+/// .rs, of two or four numbers, the first one the highest. Which random bit counts for what the manual draws without
+/// saying; numbers on which they have no influence are converted.
+void cvtByChance(Thread& t, const Inst& i) {
+  const auto& c = *static_cast<const Conversion*>(i.detail);
+  Bits all = 0;
+  for (const std::uint32_t slot : i.list) {
+    const auto rounded = [&](ieee::Rounding rounding) {
+      Conversion one = c;
+      one.mode.rounding = rounding;
+      return toFloat(one, t.r[slot] & c.from.mask());
+    };
+    const Bits down = rounded(ieee::Rounding::Down);
+    if (down != rounded(ieee::Rounding::Up)) throw Stop{"unsupported", "cvt.rs of a number that random bits round"};
+    all = all << c.to.bits | down;
+  }
+  t.r[i.d] = all;
+}
+
+bool translateByChance(FunctionTranslator& t) {
+  const Form& f = t.form();
+  const Type to = f.type(0);
+  const bool isPair = to == Type::F16x2 || to == Type::BF16x2;
+  const auto packed = Side::of(to);
+  const auto from = Side::of(f.type(1));
+  if (!packed || !from) return false;
+  Conversion c{.to = *packed, .from = *from, .mode = FloatMode::of(f)};
+  c.to.bits /= isPair ? 2 : 4;
+  if (f.has(Mod::Satfinite)) c.overflow = ieee::Overflow::Finite;
+  std::vector<std::uint32_t> slots;
+  if (isPair) {
+    slots = {t.use(1, f.type(1)), t.use(2, f.type(1))};
+  } else {
+    const auto four = t.uses(1, f.type(1));
+    slots.assign(four.begin(), four.end());
+  }
+  Inst& inst = t.emit(&cvtByChance);
+  inst.d = t.def(0);
+  inst.list = t.list(std::move(slots));
+  inst.detail = t.keep(c);
+  return true;
+}
+
 /// cvt.pack: both, clamped, below what was there.
 void cvtPack(Thread& t, const Inst& i) {
   const Side to{false, i.option != 0, i.width, {}};
@@ -153,7 +195,8 @@ bool isIntegral(Mod rounding) {
 bool translateConvert(FunctionTranslator& t) {
   const Form& f = t.form();
   if (f.op == Op::CvtPack) return translateCvtPack(t);
-  if (f.op != Op::Cvt || f.rounding() == Mod::Rs) return false;
+  if (f.op != Op::Cvt) return false;
+  if (f.rounding() == Mod::Rs) return translateByChance(t);
   const auto to = Side::of(f.type(0)), from = Side::of(f.type(1));
   if (!to || !from) return false;
   Conversion c{.to = *to, .from = *from, .mode = FloatMode::of(f)};

@@ -24,15 +24,20 @@ inline std::optional<ieee::Format> formatOf(ptx::Type type) {
   case Type::F64: return Format::F64;
   case Type::TF32: return Format::TF32;
   case Type::E4M3:
-  case Type::E4M3x2: return Format::E4M3;
+  case Type::E4M3x2:
+  case Type::E4M3x4: return Format::E4M3;
   case Type::E5M2:
-  case Type::E5M2x2: return Format::E5M2;
+  case Type::E5M2x2:
+  case Type::E5M2x4: return Format::E5M2;
   case Type::E2M1:
-  case Type::E2M1x2: return Format::E2M1;
+  case Type::E2M1x2:
+  case Type::E2M1x4: return Format::E2M1;
   case Type::E2M3:
-  case Type::E2M3x2: return Format::E2M3;
+  case Type::E2M3x2:
+  case Type::E2M3x4: return Format::E2M3;
   case Type::E3M2:
-  case Type::E3M2x2: return Format::E3M2;
+  case Type::E3M2x2:
+  case Type::E3M2x4: return Format::E3M2;
   case Type::UE8M0:
   case Type::UE8M0x2: return Format::UE8M0;
   default: return std::nullopt;

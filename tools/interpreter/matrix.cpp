@@ -80,6 +80,8 @@ void multiplyNarrow(Lanes lanes) {
   const Matrix c = gather(lanes, [](const Thread& t) -> const Fragment& { return productOf(t).c; });
   const Product& p = productOf(*lanes[0]);
   const unsigned columns = p.b.columns(), depth = p.b.rows(), groups = std::max(1u, p.scaleGroups);
+  const unsigned held = p.sparsity ? depth / 2 : depth;
+  const std::vector<unsigned> places = p.sparsity ? columnsOf(lanes, *p.sparsity) : std::vector<unsigned>{};
   const bool areBytes = p.a.bits() == 8;
   Matrix d(c.size());
   for (unsigned i = 0; i < c.size() / columns; ++i)
@@ -87,9 +89,11 @@ void multiplyNarrow(Lanes lanes) {
       double sum = 0;
       for (unsigned group = 0; group < groups; ++group) {
         double part = 0;
-        for (unsigned k = group * depth / groups; k < (group + 1) * depth / groups; ++k)
-          part += narrowValue(p.elementA, areBytes, a[i * depth + k]) *
-                  narrowValue(p.elementB, areBytes, b[k * columns + j]);
+        for (unsigned k = group * held / groups; k < (group + 1) * held / groups; ++k) {
+          const unsigned met = p.sparsity ? places[i * held + k] : k;
+          part += narrowValue(p.elementA, areBytes, a[i * held + k]) *
+                  narrowValue(p.elementB, areBytes, b[met * columns + j]);
+        }
         if (p.scaleGroups != 0) part = part * scaleAt(lanes, p, true, i, group) * scaleAt(lanes, p, false, j, group);
         sum += part;
       }
@@ -101,7 +105,6 @@ void multiplyNarrow(Lanes lanes) {
 /// mma with a kind: numbers of four to eight bits, with scales for the block_scale ones.
 bool translateNarrowProduct(FunctionTranslator& t) {
   const Form& f = t.form();
-  if (f.get(Slot::Sparsity) != Mod::None) return false;
   const bool areNibbles = f.has(Mod::KindMxf4) || f.has(Mod::KindMxf4nvf4);
   const Type held = areNibbles ? Type::U4 : Type::U8;
   Product product;
@@ -111,6 +114,8 @@ bool translateNarrowProduct(FunctionTranslator& t) {
   product.d = fragmentOperand(t, 0, Part::C, f.type(0), true);
   product.elementA = f.type(1);
   product.elementB = f.type(2);
+  product.sparsity = sparsityOf(t, held, 4);
+  if (product.sparsity) product.a.shape.k /= 2;
   if (f.typeCount() == 5) {
     product.scaleType = f.type(4);
     product.scaleGroups = !areNibbles ? 1 : f.has(Mod::ScaleVec4X) ? 4 : 2;
@@ -118,8 +123,9 @@ bool translateNarrowProduct(FunctionTranslator& t) {
       const auto place = t.uses(at + 1, Type::U16);
       return Product::Scales{t.uses(at, Type::B32)[0], place[0], place[1]};
     };
-    product.scalesA = scales(4);
-    product.scalesB = scales(6);
+    const unsigned first = product.sparsity ? 6 : 4;
+    product.scalesA = scales(first);
+    product.scalesB = scales(first + 2);
   }
   Inst& inst = t.emit(&meetAll);
   inst.group = &multiplyNarrow;

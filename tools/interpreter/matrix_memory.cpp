@@ -86,13 +86,67 @@ void transposeSmall(Lanes lanes) {
     t->r[t->inst->d] = pairOf(matrix, t->lane, true);
 }
 
+// ---- Matrices of bytes. A row is 16 bytes at the address of a lane: the n-th row of all that of lane n. Without
+// .trans lane l holds four neighbours of row l / 4. With it register k of lane l has, of two rows, the columns l / 4
+// and l / 4 + 8: of the rows 4 (l % 4) + 2 (k % 2) and the next for ldmatrix, 2 (l % 4) and the next of eight for
+// stmatrix. As CUTLASS' traits of these instructions have it. width: registers; option: the space, kTransposed; imm:
+// the offset; b: bits of a number in memory
+
+struct Bytes {
+  std::array<std::array<std::uint8_t, 16>, 32> row{};
+};
+
+void loadBytes(Lanes lanes) {
+  needAll(lanes);
+  const Inst& first = *lanes[0]->inst;
+  const unsigned bits = first.b;
+  Bytes bytes;
+  for (unsigned row = 0; row < 8u * first.width; ++row) {
+    Thread& t = *lanes[row];
+    std::array<std::uint8_t, 16> packed{};
+    load(t, static_cast<Space>(first.option & 0xff), addressIn(t), std::as_writable_bytes(std::span(packed)));
+    for (unsigned k = 0; k < packed.size(); ++k)
+      for (unsigned bit = 0; bit < bits; ++bit) {
+        const unsigned at = k * bits + bit;
+        bytes.row[row][k] |= static_cast<std::uint8_t>((packed[at / 8] >> at % 8 & 1) << bit);
+      }
+  }
+  const bool isTransposed = (first.option & kTransposed) != 0;
+  for (Thread* t : lanes)
+    for (unsigned k = 0; k < first.width; ++k) {
+      std::uint32_t value = 0;
+      for (unsigned n = 0; n < 4; ++n) {
+        const unsigned row =
+            isTransposed ? 16 * (k / 2) + 4 * (t->lane % 4) + 2 * (k % 2) + n % 2 : 8 * k + t->lane / 4;
+        const unsigned column = isTransposed ? t->lane / 4 + 8 * (n / 2) : 4 * (t->lane % 4) + n;
+        value |= std::uint32_t{bytes.row[row][column]} << 8 * n;
+      }
+      t->r[t->inst->list[k]] = value;
+    }
+}
+
+void storeBytes(Lanes lanes) {
+  needAll(lanes);
+  const Inst& first = *lanes[0]->inst;
+  Bytes bytes;
+  for (const Thread* t : lanes)
+    for (unsigned k = 0; k < first.width; ++k)
+      for (unsigned n = 0; n < 4; ++n)
+        bytes.row[8 * k + 2 * (t->lane % 4) + n % 2][t->lane / 4 + 8 * (n / 2)] =
+            static_cast<std::uint8_t>(t->r[t->inst->list[k]] >> 8 * n);
+  for (unsigned row = 0; row < 8u * first.width; ++row)
+    store(*lanes[row], static_cast<Space>(first.option & 0xff), addressIn(*lanes[row]),
+          std::as_bytes(std::span(bytes.row[row])));
+}
+
 bool translateSmall(FunctionTranslator& t, bool isLoad) {
   const Form& f = t.form();
-  if (f.shape != ptx::MatrixShape{8, 8, 0} || f.type() != Type::B16) return false;
+  const bool areBytes = f.shape != ptx::MatrixShape{8, 8, 0};
   const Address at = t.address(isLoad ? 1 : 0, f.space());
   const auto words = isLoad ? t.defs(0, Type::B32) : t.uses(1, Type::B32);
   Inst& inst = t.emit(&meetAll);
-  inst.group = isLoad ? &loadSmall : &storeSmall;
+  inst.group = areBytes ? (isLoad ? &loadBytes : &storeBytes) : isLoad ? &loadSmall : &storeSmall;
+  inst.b = f.has(Mod::B4x16P64) ? 4 : f.has(Mod::B6x16P32) ? 6 : 8;
   inst.a = at.slot;
   inst.imm = at.offset;
   inst.option = static_cast<std::uint16_t>(static_cast<unsigned>(at.space) | (f.has(Mod::Trans) ? kTransposed : 0));

@@ -23,6 +23,7 @@ struct Access {
   Type type = Type::B32; ///< of one of them
   Mod action = Mod::None;
   bool sumsInF32 = false;
+  bool sumsInF16 = false; ///< of 8-bit floating-point numbers
 };
 
 const Access& accessOf(const Inst& i) {
@@ -71,6 +72,31 @@ std::uint64_t sumInF32(ieee::Format format, std::span<const std::uint64_t> value
   return ieee::convert(format, ieee::Format::F32, sum) << shift;
 }
 
+/// Of one, two or four numbers of 8 bits each. Sums are rounded at each step, those in f16 at the end.
+std::uint64_t combinedBytes(const Access& access, std::span<const std::uint64_t> values) {
+  constexpr std::uint64_t kByte = 0xff;
+  constexpr auto kInner = ieee::Format::F16; // exact for both formats
+  const ieee::Format format = *formatOf(access.type);
+  std::uint64_t result = 0;
+  for (unsigned shift = 0; shift < bitWidth(access.type); shift += 8) {
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const ieee::Bits value = ieee::convert(kInner, format, values[i] >> shift & kByte);
+      all = i == 0                      ? value
+            : access.action == Mod::Min ? ieee::minimum(kInner, all, value)
+            : access.action == Mod::Max ? ieee::maximum(kInner, all, value)
+                                        : ieee::add(kInner, all, value);
+      if (!access.sumsInF16) all = ieee::convert(kInner, format, ieee::convert(format, kInner, all));
+    }
+    result |= ieee::convert(format, kInner, all) << shift;
+  }
+  return result;
+}
+
+bool isOfBytes(Type type) {
+  return formatOf(type) == ieee::Format::E4M3 || formatOf(type) == ieee::Format::E5M2;
+}
+
 void loadReduced(Thread& t, const Inst& i) {
   const Access& access = accessOf(i);
   std::vector<Values> all;
@@ -81,7 +107,9 @@ void loadReduced(Thread& t, const Inst& i) {
     for (const Values& one : all)
       values.push_back(one[k]);
     std::uint64_t result = values[0];
-    if (access.sumsInF32) {
+    if (isOfBytes(access.type)) {
+      result = combinedBytes(access, values);
+    } else if (access.sumsInF32) {
       result = sumInF32(*formatOf(access.type), values, 0);
       if (bitWidth(access.type) == 32) result |= sumInF32(*formatOf(access.type), values, 16);
     } else {
@@ -118,6 +146,7 @@ bool translateMultimem(FunctionTranslator& t) {
   access.type = f.type();
   access.action = f.action();
   access.sumsInF32 = f.get(Slot::Accumulator) == Mod::AccF32;
+  access.sumsInF16 = f.get(Slot::Accumulator) == Mod::AccF16;
   const Address at = t.address(loads ? 1 : 0, ptx::StateSpace::Global);
   access.values = loads ? t.defs(0, f.type()) : t.uses(1, f.type());
   Inst& inst = t.emit(loads ? &loadReduced : f.op == Op::MultimemSt ? &storeEverywhere : &reduceEverywhere);

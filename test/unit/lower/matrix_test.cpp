@@ -36,6 +36,29 @@ TEST_CASE("fragments are loaded into runs of registers") {
   CHECK(inOrder(text, {"WARPSYNC.ALL", "LDSM.16.MT88.4 %", "+0x40]", "STSM.16.M88.2 ["}));
 }
 
+TEST_CASE("matrices of bytes from sm_100 on, also of numbers of four and six bits") {
+  const std::string text = lowered("ldmatrix.sync.aligned.m16n16.x2.trans.shared.b8 {%r1,%r2,%r3,%r4}, [%r5+64];"
+                                   "ldmatrix.sync.aligned.m8n16.x4.shared.b8x16.b6x16_p32 {%r1,%r2,%r3,%r4}, [%r5];"
+                                   "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8x16.b4x16_p64 {%r1,%r2}, [%r5];"
+                                   "stmatrix.sync.aligned.m16n8.x4.trans.shared.b8 [%r5], {%r1,%r2,%r3,%r4};",
+                                   {}, "sm_100a");
+  CAPTURE(text);
+  CHECK(inOrder(text, {"LDSM.8.MT1616.2 %", "+0x40]", "LDSM.U6x16P32TO8.M816.4 %", "LDSM.U4x16P64TO8.MT1616 %",
+                       "STSM.8.MT168.4 ["}));
+}
+
+TEST_CASE("narrow sparse products of sm_120") {
+  const auto on120 = [](const char* statements) { return lowered(statements, {}, "sm_120a"); };
+  CHECK(inOrder(on120("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32 "
+                      "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0x0;"),
+                {"QMMA.SP.16864.F32.E4M3.E2M1"}));
+  CHECK(
+      inOrder(on120("mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X."
+                    "f32.e2m1.e2m1.f32.ue4m3 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, "
+                    "{%f1,%f2,%f3,%f4}, %r9, 0x0, %r10, {0, 0}, %r11, {0, 0};"),
+              {"OMMA.SF.SP.168128.F32.E2M1.E2M1.UE4M3.4X"}));
+}
+
 TEST_CASE("products that the hardware has in parts only") {
   CHECK(inOrder(lowered("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%fd1,%fd2,%fd3,%fd4}, {%fd5,%fd6}, {%fd7}, "
                         "{%fd1,%fd2,%fd3,%fd4};"),
