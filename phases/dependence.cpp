@@ -191,7 +191,7 @@ class Builder {
 } // namespace
 
 bool isPinned(const ori::Instr& instr) {
-  if (isBlockBarrier(instr)) return false;
+  if (isBlockBarrier(instr) || isTensorAccess(instr)) return false;
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Branch) || row.has(Flag::Terminator) || row.has(Flag::Fence)) return true;
   // Stores and atomics have dependences. A store of matrices (STSM) is one, too: all lanes of the warp that are here

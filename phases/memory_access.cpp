@@ -20,6 +20,8 @@ MemoryAccess::Space spaceOf(std::string_view name) {
     if (name.starts_with(prefix)) return Space::Local;
   for (const std::string_view prefix : {"LDS", "STS", "ATOMS"})
     if (name.starts_with(prefix)) return Space::Shared;
+  for (const std::string_view prefix : {"LDTM", "STTM"})
+    if (name.starts_with(prefix)) return Space::Tensor;
   return Space::Generic;
 }
 
@@ -72,10 +74,15 @@ const ori::Operand& slotOf(const ori::Instr& instr, std::string_view name) {
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   using Space = MemoryAccess::Space;
   if ((a.isReadOnly && b.isStore) || (b.isReadOnly && a.isStore)) return false;
-  // A generic address may be any of them.
+  // A generic address may be any of them, but for tensor memory.
+  if (a.space != b.space && (a.space == Space::Tensor || b.space == Space::Tensor)) return false;
   if (a.space != b.space) return a.space == Space::Generic || b.space == Space::Generic;
   if (!a.isExact || !b.isExact || !haveSameBases) return true;
   return a.offset + a.bytes > b.offset && b.offset + b.bytes > a.offset;
+}
+
+bool isTensorAccess(const ori::Instr& instr) {
+  return instr.op == isa::Op::LDTM || instr.op == isa::Op::STTM;
 }
 
 bool ordersMemory(const ori::Instr& instr) {

@@ -9,7 +9,7 @@ namespace orias::phases {
 
 /// What a memory instruction touches, as far as its operands tell: the facts about memory that phases share.
 struct MemoryAccess {
-  enum class Space : std::uint8_t { Generic, Global, Local, Shared };
+  enum class Space : std::uint8_t { Generic, Global, Local, Shared, Tensor };
   Space space = Space::Generic;
   bool isStore = false;     ///< writes; atomics do, too
   bool isOrdered = false;   ///< volatile, relaxed or stronger, atomic: keeps its order with others of the kind
@@ -35,9 +35,15 @@ bool ordersMemory(const ori::Instr& instr);
 /// May the two touch the same bytes, given whether their base registers are known to hold the same values?
 bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases);
 
+/// Is it a load from tensor memory, or a store to it?
+bool isTensorAccess(const ori::Instr& instr);
+
 /// Must the two stay in order? True when one of them writes what the other may touch, or when both are ordered.
 inline bool mustStayInOrder(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases) {
   if (a.isOrdered && b.isOrdered) return true;
+  // What orders tensor memory with other threads' accesses leaves no instruction behind (tcgen05.fence).
+  using Space = MemoryAccess::Space;
+  if ((a.isOrdered || b.isOrdered) && (a.space == Space::Tensor || b.space == Space::Tensor)) return true;
   if (!a.isStore && !b.isStore) return false;
   return mayOverlap(a, b, haveSameBases);
 }

@@ -379,15 +379,17 @@ class Assigner {
   bool isOrdered(const Outstanding& o) const { return accessOf(*code_.instrs[o.producer].instr).isOrdered; }
 
   /// tcgen05.wait::ld has no instruction: before anything that other threads, or the units of tensor memory, notice,
-  /// loads from tensor memory are done (observed: barriers and mbarriers wait for them).
+  /// loads from tensor memory are done (observed: barriers and mbarriers wait for them). Weak stores are not noticed
+  /// until something that orders them.
   bool loadsTensor(const Outstanding& o) const { return isTensorLoad(code_.instrs[o.producer]); }
   static bool isTensorLoad(const FlatInstr& f) {
     return f.latencyClass == isa::LatencyClass::Load && isa::desc(f.instr->op).has(isa::Flag::Fence);
   }
   static bool isNoticed(const FlatInstr& f) {
     const isa::InstrDesc& row = isa::desc(f.instr->op);
-    return !isTensorLoad(f) && (row.has(isa::Flag::SideEffect) || row.has(isa::Flag::Store) ||
-                                row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence));
+    if (row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence)) return !isTensorLoad(f);
+    if (row.has(isa::Flag::Store)) return accessOf(*f.instr).isOrdered;
+    return row.has(isa::Flag::SideEffect);
   }
 
   /// Units that work in order cannot overtake themselves.
