@@ -51,7 +51,7 @@ TEST_CASE("narrow sparse products of sm_120") {
   const auto on120 = [](const char* statements) { return lowered(statements, {}, "sm_120a"); };
   CHECK(inOrder(on120("mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.kind::f8f6f4.f32.e4m3.e2m1.f32 "
                       "{%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, %r9, 0x0;"),
-                {"QMMA.SP.16864.F32.E4M3.E2M1"}));
+                {"QMMA_SP_NARROW_16864"}));
   CHECK(
       inOrder(on120("mma.sp::ordered_metadata.sync.aligned.m16n8k128.row.col.kind::mxf4nvf4.block_scale.scale_vec::4X."
                     "f32.e2m1.e2m1.f32.ue4m3 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, "

@@ -77,6 +77,8 @@ TEST_CASE("MUFU flushes subnormals, except in TANH, and takes angles in turns") 
   CHECK(onFloats("MUFU.SIN R0, R1", 0.25f) == bits(1.0f));
   CHECK(onFloats("MUFU.COS R0, R1", 0.5f) == bits(-1.0f));
   CHECK(result("MUFU.TANH R0, R1", 5) == 5);
+  CHECK((result("MUFU.EX2.F16 R0, R1.H1", 0x40003c00) & 0xffff) == 0x4400);
+  CHECK((result("MUFU.EX2.BF16 R0, -R1.H1", 0x3f804000) & 0xffff) == 0x3f00);
   CHECK(result("MUFU.RCP64H R0, R1", 0x40100000) == 0x3fd00000);
   CHECK(result("MUFU.RCP64H R0, R1", 0) == 0x7ff00000);
   CHECK(result("MUFU.RSQ64H R0, R1", 0x40100000) == 0x3fe00000);
@@ -150,6 +152,14 @@ TEST_CASE("conversions: rounding, clamping, NaN, parts of registers, order of ha
   CHECK(Machine().set(2, 0xbfc0).run("F2F.F64.BF16 R0, R2").r64(0) == bits(-1.5));
 }
 
+TEST_CASE("F2FP.RS: numbers that random bits do not round") {
+  CHECK(result("F2FP.F16.F32.PACK_AB.RS R0, R1, R2, R3", bits(1.0f), bits(-2.0f), 0x12345678) == 0x3c00c000);
+  CHECK(result("F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C.RS R0, R1, R2, R3", bits(1.0f), bits(-2.0f), 0x12345678) ==
+        0x567838c0);
+  CHECK(result("F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS R0, R1, R2, R3", bits(1.0f), bits(-2.0f), 0x12345678) ==
+        0x34567820);
+}
+
 TEST_CASE("F2FP.MERGE_C converts one number and keeps a half of another register") {
   CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", -2) == 0);
   CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", 2) == 0x4000);
@@ -219,6 +229,8 @@ TEST_CASE("packed halves") {
   CHECK(result("HFMA2.MMA.SAT R0, R1, 1, 1, R2", 0x3c00bc00, 0x3c000000) == 0x3c000000);
   CHECK(result("HFMA2.MMA.BF16_V2 R0, R1, R2, R3", 0x3f804000, 0x40004000, 0x3f803f80) == 0x404040a0);
   CHECK(result("HMNMX2 R0, R1, R2, PT", 0x3c00bc00, 0x40000000) == 0x3c00bc00);
+  CHECK(result("VHMNMX R0, R1, R2, R3, PT", 0x3c00bc00, 0x40000000, 0x0000c000) == 0x0000c000);
+  CHECK(result("VHMNMX R0, R1, -R2, |R3|, !PT", 0x3c00bc00, 0xc0000000, 0xbc00c000) == 0x40004000);
   CHECK(result("HSET2.BF.LT.AND R0, R1, R2, PT", 0x3c00bc00, 0x00000000) == 0x00003c00);
   Machine m;
   m.set(1, 0x3c00bc00).set(2, 0).run("HSETP2.LT.AND P0, P1, R1, R2, PT");

@@ -259,3 +259,39 @@ TEST_CASE("products with scales: of 32 elements, of 16") {
         CHECK(lane[kD].w[r] == product.sum);
   }
 }
+
+TEST_CASE("narrow sparse products: the first two of four elements are there, and meet those of B") {
+  struct Product {
+    const char* text;
+    std::uint32_t elements, scaleA, scaleB, sum;
+  };
+  static constexpr Product kProducts[] = {
+      {"QMMA.SP.16864.F32.E3M2.E3M2 R0, R4, R8, R12, R16, 0x0", 0x0c0c0c0c, 0, 0, 0x42000000},
+      {"QMMA.SF.SP.16864.F32.E4M3.E4M3.E8 R0, R4, R8, R12, R16, R20, URZ, 0x0", 0x38383838, 0x80, 0x81, 0x43800000},
+      {"OMMA.SF.SP.168128.F32.E2M1.E2M1.UE4M3.4X R0, R4, R8, R12, R16, R20, URZ, 0x0", 0x22222222, 0x38404038,
+       0x38383838, 0x42c00000},
+      {"OMMA.SF.SP.168128.F32.E2M1.E2M1.E8 R0, R4, R8, R12, R16, R20, URZ, 0x0", 0x22222222, 0x807f, 0x7f7f,
+       0x42c00000},
+  };
+  enum : unsigned { kPlaces = 4, kScalesOfB = 5, kSelector = 6, kSelectorOfScaled = 7 };
+  for (const Product& product : kProducts) {
+    CAPTURE(product.text);
+    WarpValues w;
+    w.active = ~0u;
+    const bool isScaled = product.scaleA != 0;
+    for (auto& lane : w.lane) {
+      lane[kA].w.fill(product.elements);
+      lane[kB].w.fill(product.elements);
+      lane[kC].w.fill(0);
+      lane[kPlaces].w.fill(0x44444444);
+      if (isScaled) lane[kPlaces].w[1] = product.scaleA;
+      lane[kScalesOfB].w.fill(isScaled ? product.scaleB : 0);
+      lane[kSelector].w.fill(0);
+      lane[kSelectorOfScaled].w.fill(0);
+    }
+    run(product.text, w);
+    for (const auto& lane : w.lane)
+      for (unsigned r = 0; r < 4; ++r)
+        CHECK(lane[kD].w[r] == product.sum);
+  }
+}

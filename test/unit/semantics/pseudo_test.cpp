@@ -26,6 +26,7 @@ std::uint32_t onFloats(const char* text, float a, float b = 0) {
 
 TEST_CASE("copies, and what nothing has defined") {
   CHECK(onWords("MOV R0, R1", 7) == 7);
+  CHECK(onWords("MOV.SPILL R0, UR1", 7) == 7);
   CHECK(onWords("COPY R0, R1", 7) == 7);
   CHECK(onWords("COPY R0, P0", 7) == 1);
   CHECK(onWords("COPY R0, !P0", 7) == 0);
