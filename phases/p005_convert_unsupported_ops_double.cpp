@@ -20,6 +20,17 @@
 // and k (k + 1) are. i = 0 needs 2^52 to divide k (k + 1): only a = 1 + 2^-52 and 4 - 2^-51 (and their multiples by
 // powers of 4), where the offset has the sign that helps. Else |j| >= 7, and n may be up to 3 u / sqrt a: h is better.
 //
+// The fast ways need less. The first step leaves y1 within 1.5 u of 1/b (u = 2^-53), so that e1 = 1 - b y1 is exact,
+// and y = y1 + y1 e1 is (1/b)(1 - e1^2) before it is rounded. For b in [1, 2) and a midpoint m, 1 - b m is k u^2 with
+// an integer k: y is 1/b rounded to nearest unless 0 < k < e1^2 / u^2 <= 2.25. k = 1 makes b and m factors of 2^106 - 1
+// with 53 and 54 bits, which only b = 2 - 2^-52 has: where the mantissa's upper word is all ones, the slow way is
+// taken. k = 2 takes factors of 2^105 - 1, for 32 numbers b; each of them comes out right with every seed that is wrong
+// by up to 2^-18 (one does not with 2^-17.4). With that y, a step from q0 = a y is off by (a/b - q0)(1 - b y) before it
+// is rounded, and |1 - b y| <= b 2^-54. q0 is within 1.5 units of a/b, less 2^-52 units: a midpoint next to a/b is half
+// a unit from q0, and at least 4 / b^2 times as far from a/b as the step is off. So one step is enough to round to
+// nearest (Markstein). Directed roundings take another, which starts from a/b rounded to nearest: where a/b is a
+// number, they must find it.
+//
 // What the tests in test/exact run, with seeds wrong by 2^-18, is this code.
 
 namespace orias::phases {
@@ -50,6 +61,21 @@ Reciprocal reciprocal(Expansion& e, Operand b, Operand seed) {
   Operand second = e.dfma(y0, e.dfma(e0, e0, e0), y0);
   Operand e1 = e.dfma(minusB, second, one);
   return {second, e.dfma(second, e.dfma(e1, e1, e1, isa::Rnd::RP), second)};
+}
+
+/// 1 / b rounded to nearest, for regular b (see isRegularAsDivisor).
+Operand nearestReciprocal(Expansion& e, Operand b, Operand seed) {
+  const Operand one = Expansion::f64High(1.0), minusB = b.negated();
+  Operand y0 = wide(e, seed);
+  Operand e0 = e.dfma(minusB, y0, one);
+  Operand y1 = e.dfma(y0, e.dfma(e0, e0, e0), y0);
+  return e.dfma(y1, e.dfma(minusB, y1, one), y1);
+}
+
+/// Not so near to the next power of two that nearestReciprocal may be wrong.
+Operand isRegularAsDivisor(Expansion& e, Operand b) {
+  constexpr std::uint32_t kNotAnd = 0x0c;
+  return e.compare(isa::ICmp::NE, e.logic(Expansion::high(b), Expansion::imm(0x000fffff), kNotAnd), Operand::rz());
 }
 
 /// The last approximation of a / b, within half a unit, what is left of a, and 1 / b.
@@ -147,12 +173,17 @@ Operand divideAny(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
 
 Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   Operand result = e.newR(2);
-  e.builder().copy(result, divide(e, a, b, seedOf(e, b)).rounded(e, rounding));
+  const Operand y = nearestReciprocal(e, b, seedOf(e, b));
+  Operand q = e.dmul(a, y);
+  const auto next = [&](isa::Rnd mode) { return e.dfma(e.dfma(b.negated(), q, a), y, q, mode); };
+  // Where a quotient is a number, a directed rounding has to start from it.
+  if (rounding != isa::Rnd::RN) q = next(isa::Rnd::RN);
+  e.builder().copy(result, next(rounding));
   // The remainders are exact where a >= 2^-969, the reciprocal and the quotient normal where b < 2^1017 and the result
   // is in between. As floats, high words compare as the numbers do, and 0 b + q is NaN for too large a b.
   Operand seen = e.newR(), inside = e.builder().newP(), regular = e.builder().newP();
   e.builder().emit(Op::FFMA, {seen, Operand::rz(), Expansion::high(b), Expansion::high(result)});
-  e.builder().emit(Op::FSETP, {inside, kTrue, seen.absolute(), Expansion::imm(0x00100000), kTrue},
+  e.builder().emit(Op::FSETP, {inside, kTrue, seen.absolute(), Expansion::imm(0x00100000), isRegularAsDivisor(e, b)},
                    {{Mod::Cmp, isa::FCmp::GT}, {Mod::Bool, isa::BoolOp::AND}});
   e.builder().emit(Op::FSETP, {regular, kTrue, Expansion::high(a).absolute(), Expansion::imm(0x03600000), inside},
                    {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
@@ -162,14 +193,19 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   return result;
 }
 
-/// 1 / b: the steps of a division whose first quotients are the reciprocal itself.
+/// 1 / b. Directed roundings need a step more: they change at numbers of 53 bits.
 Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
-  Operand y = reciprocal(e, b, seedOf(e, b)).third, result = e.newR(2);
-  e.builder().copy(result, e.dfma(e.dfma(b.negated(), y, Expansion::f64High(1.0)), y, y, rounding));
+  Operand y = nearestReciprocal(e, b, seedOf(e, b)), result = e.newR(2);
+  if (rounding != isa::Rnd::RN) y = e.dfma(e.dfma(b.negated(), y, Expansion::f64High(1.0)), y, y, rounding);
+  e.builder().copy(result, y);
   // Normal, and below 2^1022 for a normal result. Doubling the high word drops the sign.
   Operand twice = e.newR(), high = Expansion::high(b);
   e.builder().emit(Op::IADD3, {twice, kTrue, kTrue, high, Expansion::imm(-0x00200000u), high});
-  e.leaveWhere(e.compare(isa::ICmp::GE, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u))));
+  Operand regular = e.builder().newP();
+  e.builder().emit(Op::ISETP,
+                   {regular, kTrue, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u)), isRegularAsDivisor(e, b)},
+                   {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
+  e.leaveWhere(regular.notted());
   e.builder().copy(result, divideAny(e, wide(e, e.constant(0x3ff00000)), b, rounding));
   e.comeBack();
   return result;

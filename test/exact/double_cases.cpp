@@ -54,6 +54,11 @@ const std::uint64_t kSpecial[] = {
     number(0x7ff, std::uint64_t{1} << 51),
 };
 
+/// The prime factors of 2^105 - 1 and of 2^106 - 1: where a product of some of them is a number, and that of the others
+/// has 54 bits, the reciprocal is as near to the middle between two numbers as there are.
+constexpr std::uint64_t kFactors[2][11] = {{7, 7, 31, 71, 127, 151, 337, 29191, 106681, 122921, 152041},
+                                           {3, 107, 6361, 69431, 20394401, 28059810762433, 1, 1, 1, 1, 1}};
+
 /// 1 / odd modulo 2^64.
 std::uint64_t inverseOf(std::uint64_t odd) {
   std::uint64_t x = odd;
@@ -71,6 +76,7 @@ class DoubleCases final : public Cases {
  private:
   std::uint64_t anyMantissa();
   Case nearMiddle();
+  Case reciprocalNearMiddle();
   Case extreme();
 
   bool isRoot_;
@@ -114,6 +120,23 @@ Case DoubleCases::nearMiddle() {
   return {std::bit_cast<std::uint64_t>(x), std::bit_cast<std::uint64_t>(y)};
 }
 
+Case DoubleCases::reciprocalNearMiddle() {
+  __extension__ using Wide = unsigned __int128;
+  const std::uint64_t choice = random_();
+  std::uint64_t product = 0;
+  while (product >> 51 == 0) {
+    const std::uint64_t chosen = random_();
+    product = 1;
+    for (unsigned i = 0; i < std::size(kFactors[0]); ++i)
+      if (const Wide more = Wide{product} * kFactors[choice & 1][i]; (chosen >> i & 1) != 0 && more >> 53 == 0)
+        product = static_cast<std::uint64_t>(more);
+  }
+  product <<= product >> 52 == 0 ? 1 : 0;
+  const std::uint64_t a = number(0x3f0 + (choice >> 1) % 32, random_() >> 12);
+  const std::uint64_t b = number(0x3f0 + (choice >> 6) % 32, product & kMantissa);
+  return (choice >> 11 & 1) != 0 ? Case{a, b} : Case{b, a};
+}
+
 Case DoubleCases::extreme() {
   const std::uint64_t bits = random_(), spread = bits % 64;
   // Roots and reciprocals: arguments at the ends. Quotients: both anywhere, results at an end.
@@ -139,7 +162,10 @@ Case DoubleCases::next() {
   }
   switch (at % 5) {
   case 0: return {random_(), random_()};
-  case 1: c = {number(0x3f0 + random_() % 32, anyMantissa()), number(0x3f0 + random_() % 32, anyMantissa())}; break;
+  case 1:
+    c = {number(0x3f0 + random_() % 32, anyMantissa()), number(0x3f0 + random_() % 32, anyMantissa())};
+    if (!isRoot_ && at % 4 == 0) c = reciprocalNearMiddle();
+    break;
   case 2: {
     const std::uint64_t a = random_() >> (33 + random_() % 30), b = random_() >> (37 + random_() % 26);
     c = {std::bit_cast<std::uint64_t>(static_cast<double>(isRoot_ ? b * b : a * b)),
