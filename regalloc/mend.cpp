@@ -9,8 +9,8 @@ namespace orias::regalloc {
 
 namespace {
 
-/// Webs that may be taken from their slots, for each that has none at first, and in all.
-constexpr unsigned kMovesForEach = 96, kMostMoves = 240;
+/// Webs that may be taken from their slots for each that has none at first.
+constexpr unsigned kMovesForEach = 96;
 /// What a web costs that finds no other slot, and more for each time that it had to leave one.
 constexpr unsigned kHomeless = 8;
 
@@ -35,10 +35,10 @@ class Mender {
       std::ranges::sort(pieces, {}, &Piece::start);
   }
 
-  std::optional<Placement> run() {
+  std::optional<Placement> run(std::size_t mostMoves) {
     std::vector<std::uint32_t> waiting = std::move(placement_.failed);
     placement_.failed.clear();
-    std::size_t moves = std::min<std::size_t>(kMovesForEach * waiting.size(), kMostMoves);
+    std::size_t moves = std::min<std::size_t>(kMovesForEach * waiting.size(), mostMoves);
     while (!waiting.empty()) {
       const std::uint32_t id = waiting.back();
       waiting.pop_back();
@@ -288,9 +288,9 @@ class Mender {
 
 } // namespace
 
-Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement) {
+Placement mend(const Webs& webs, const SlotBudget& budget, Placement placement, std::size_t mostMoves) {
   if (placement.failed.empty()) return placement;
-  std::optional<Placement> mended = Mender(webs, budget, placement).run();
+  std::optional<Placement> mended = Mender(webs, budget, placement).run(mostMoves);
   return mended ? std::move(*mended) : std::move(placement);
 }
 
