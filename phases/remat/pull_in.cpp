@@ -1,6 +1,7 @@
 #include "phases/remat/pull_in.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace orias::phases {
 
@@ -143,14 +144,17 @@ void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>
   std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
     return dominators_.preorderIndex(region_[a]) < dominators_.preorderIndex(region_[b]);
   });
+  std::vector<std::optional<bool>> isOverBelowPlace; // as far as asked: each answer looks at the whole region
   for (const std::uint32_t index : order) {
     const BlockId block = region_[index];
     PullInPlace* shared = nullptr;
+    isOverBelowPlace.resize(out.places.size());
     if (block != point.block)
-      for (PullInPlace& place : out.places) {
-        const BlockId top = place.before->block->id;
-        const bool isAbove = dominators_.strictlyDominates(top, block);
-        if (isAbove && !isOverBelow(top, point, isOver)) shared = &place;
+      for (std::size_t i = 0; i < out.places.size(); ++i) {
+        const BlockId top = out.places[i].before->block->id;
+        if (!dominators_.strictlyDominates(top, block)) continue;
+        if (!isOverBelowPlace[i]) isOverBelowPlace[i] = isOverBelow(top, point, isOver);
+        if (!*isOverBelowPlace[i]) shared = &out.places[i];
       }
     if (!shared) {
       out.places.push_back({placeFor(index, point, isOver), {}, {}});
