@@ -280,7 +280,10 @@ class ChainSinker {
       else
         function_.append(to, instr);
     }
-    pressure_->rescan(*liveness_, liveness_->update(changed));
+    std::vector<BlockId> crossed;
+    for (const ori::LiveChange& change : liveness_->update(changed))
+      crossed.push_back(change.block);
+    pressure_->rescan(*liveness_, crossed);
     return true;
   }
 

@@ -5,6 +5,7 @@
 #include "ori/analysis/guarded_defs.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace orias::ori {
 
@@ -28,7 +29,7 @@ class Liveness::Solver {
   Solver(Liveness& out, std::span<const VRegId> changed)
       : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true), selected_(components_.count()),
         namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()) {
-    std::vector<BlockId> blocks;
+    std::vector<BlockId>& blocks = named_;
     for (const VRegId reg : changed)
       select(reg, blocks);
     // Other values of a predicate, other lives of what is written under it.
@@ -46,17 +47,25 @@ class Liveness::Solver {
   }
 
   /// The blocks that an update has given other live components.
-  std::vector<BlockId> differing() const {
-    std::vector<BlockId> blocks;
-    std::size_t at = 0;
-    for (const BlockId id : cfg_.reversePostOrder()) {
-      bool differs = false;
-      for (const auto& [word, mask] : masks_)
-        for (const SparseBits* bits : {&out_.liveIn_[id], &out_.liveOut_[id]})
-          differs |= before_[at++] != bits->word(word);
-      if (differs) blocks.push_back(id);
+  std::vector<LiveChange> changes() {
+    const auto byPlace = [](const Border& a, const Border& b) {
+      return std::pair(a.block, a.word) < std::pair(b.block, b.word);
+    };
+    std::sort(before_.begin(), before_.end(), byPlace);
+    std::sort(after_.begin(), after_.end(), byPlace);
+    std::vector<LiveChange> changes;
+    for (auto before = before_.begin(), after = after_.begin(); before != before_.end() || after != after_.end();) {
+      const bool hasBefore = after == after_.end() || (before != before_.end() && !byPlace(*after, *before));
+      const bool hasAfter = before == before_.end() || (after != after_.end() && !byPlace(*before, *after));
+      const Border old = hasBefore ? *before++ : Border{after->block, after->word, 0, 0};
+      const Border now = hasAfter ? *after++ : Border{old.block, old.word, 0, 0};
+      if (old.in == now.in && old.out == now.out) continue;
+      if (changes.empty() || changes.back().block != old.block)
+        changes.push_back({old.block, std::binary_search(named_.begin(), named_.end(), old.block), {}, {}});
+      addDifference(old.word, old.in, now.in, changes.back().in);
+      addDifference(old.word, old.out, now.out, changes.back().out);
     }
-    return blocks;
+    return changes;
   }
 
  private:
@@ -68,6 +77,13 @@ class Liveness::Solver {
     std::uint64_t in = 0, out = 0;
     std::uint64_t pending = 0;                   ///< came into the block, not yet passed on to its predecessors
     std::uint64_t allowedIn = 0, allowedOut = 0; ///< while trimming: what was live without regard to definitions
+  };
+
+  /// What is live at the borders of a block, of a word of selected components.
+  struct Border {
+    BlockId block;
+    std::uint32_t word;
+    std::uint64_t in, out;
   };
 
   /// What one block does to one component.
@@ -139,7 +155,7 @@ class Liveness::Solver {
     cfg_.function().forEachDef(reg, add);
   }
 
-  /// Forgets what was known of the selected components, but for what `differing` compares with.
+  /// Forgets what was known of the selected components, but for what `changes` compares with.
   void forget() {
     for (CompId comp = 0; comp < selected_.size(); ++comp) {
       if (!selected_[comp]) continue;
@@ -147,13 +163,21 @@ class Liveness::Solver {
       masks_.back().second |= std::uint64_t{1} << comp % 64;
     }
     for (const BlockId id : cfg_.reversePostOrder())
-      for (const auto& [word, mask] : masks_)
-        for (SparseBits* bits : {&out_.liveIn_[id], &out_.liveOut_[id]}) {
-          before_.push_back(bits->word(word));
-          bits->assignWord(word, mask, 0);
-        }
+      for (const auto& [word, mask] : masks_) {
+        const std::uint64_t in = out_.liveIn_[id].takeWord(word, mask), out = out_.liveOut_[id].takeWord(word, mask);
+        if ((in | out) != 0) before_.push_back({id, word, in, out});
+      }
     std::erase_if(out_.lifeStarts_, [&](const auto& start) { return selected_[start.second]; });
     std::erase_if(out_.maybeUndefined_, [&](CompId comp) { return selected_[comp]; });
+  }
+
+  /// Counts what is in one word and not in the other, by file.
+  void addDifference(std::uint32_t word, std::uint64_t old, std::uint64_t now,
+                     std::array<int, isa::kFileCount>& counts) const {
+    for (std::uint64_t bits = old ^ now; bits != 0; bits &= bits - 1) {
+      const auto bit = static_cast<unsigned>(std::countr_zero(bits));
+      counts[static_cast<unsigned>(components_.file(64 * word + bit))] += (now >> bit & 1) != 0 ? 1 : -1;
+    }
   }
 
   bool isOfInterest(CompId comp) const { return !isUpdate_ || selected_[comp]; }
@@ -388,8 +412,10 @@ class Liveness::Solver {
       }
     if (undefined) trim(all, undefined);
     for (BlockId id : touched_) {
-      setWord(out_.liveIn_[id], words_[id].in);
-      setWord(out_.liveOut_[id], words_[id].out);
+      const Words& words = words_[id];
+      setWord(out_.liveIn_[id], words.in);
+      setWord(out_.liveOut_[id], words.out);
+      if (isUpdate_ && (words.in | words.out) != 0) after_.push_back({id, word_, words.in, words.out});
     }
   }
 
@@ -425,10 +451,11 @@ class Liveness::Solver {
   const Cfg& cfg_;
   const Components& components_;
   const bool isUpdate_ = false;
-  std::vector<bool> selected_;                                 // by component; the four are of an update only
-  std::vector<bool> namesSelected_;                            // by instruction: a selected component
+  std::vector<bool> selected_;      // by component; those down to after_ are of an update only
+  std::vector<bool> namesSelected_; // by instruction: a selected component
   std::vector<std::pair<std::uint32_t, std::uint64_t>> masks_; // words with selected components, ascending
-  std::vector<std::uint64_t> before_;                          // by block, mask, and in or out
+  std::vector<BlockId> named_;                                 // blocks that name selected registers, ascending
+  std::vector<Border> before_, after_;                         // those that are not empty
   std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads
   std::vector<Summary> summaries_;
   std::uint32_t word_ = 0;       // components 64 * word_ to 64 * word_ + 63 are being solved
@@ -446,9 +473,9 @@ Liveness::Liveness(const Cfg& cfg)
   Solver solve(*this);
 }
 
-std::vector<BlockId> Liveness::update(std::span<const VRegId> changed) {
+std::vector<LiveChange> Liveness::update(std::span<const VRegId> changed) {
   components_.extend(cfg_->function());
-  return Solver(*this, changed).differing();
+  return Solver(*this, changed).changes();
 }
 
 bool Liveness::startsLife(const Instr& instr, CompId comp) const {

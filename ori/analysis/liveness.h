@@ -14,6 +14,13 @@ namespace orias::ori {
 /// How many registers of each file, by File.
 using FileCounts = std::array<unsigned, isa::kFileCount>;
 
+/// What an update of liveness has changed at the borders of a block.
+struct LiveChange {
+  BlockId block = kNoId;
+  bool isNamed = false; ///< the block names a register of the update, or a phi behind it reads one
+  std::array<int, isa::kFileCount> in{}, out{}; ///< how many more are live into it and out of it, by File
+};
+
 /// Which components are live at the borders of blocks. A snapshot, which `update` follows small changes with.
 ///
 /// A component is live where its value may still be read, and some definition of it may have happened. The second half
@@ -34,9 +41,9 @@ class Liveness {
   explicit Liveness(const Cfg& cfg);
 
   /// Instructions have come, gone or moved, and these registers are all that they name. Edges and blocks are as they
-  /// were. Costs what the blocks that name the registers have in instructions. Returns
-  /// the blocks that something else is live into or out of now.
-  std::vector<BlockId> update(std::span<const VRegId> changed);
+  /// were. Costs what the blocks that name the registers have in instructions. Returns the blocks that something else
+  /// is live into or out of now.
+  std::vector<LiveChange> update(std::span<const VRegId> changed);
 
   const Cfg& cfg() const { return *cfg_; }
   const Components& components() const { return components_; }

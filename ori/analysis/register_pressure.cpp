@@ -5,6 +5,7 @@
 #include "support/check.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace orias::ori {
@@ -22,41 +23,51 @@ template <typename T> void sortUnique(std::vector<T>& values) {
 /// takes time.
 class LiveCounter {
  public:
-  explicit LiveCounter(const Liveness& liveness) : liveness_(liveness), isLive_(liveness.components().count()) {}
+  explicit LiveCounter(const Liveness& liveness) : liveness_(liveness), live_(liveness.components().count() / 64 + 1) {}
 
   void enter(const Block& block) {
-    for (const CompId comp : seen_)
-      isLive_[comp] = 0;
-    seen_.clear();
-    counts_ = maximum_ = {};
-    liveness_.liveOut(block.id).forEach([&](CompId comp) { add(comp); });
+    for (const std::uint32_t word : touched_)
+      live_[word] = 0;
+    touched_.clear();
+    counts_ = {};
+    liveness_.liveOut(block.id).forEachWord([&](std::uint32_t word, std::uint64_t bits) {
+      live_[word] = bits;
+      touched_.push_back(word);
+      for (; bits != 0; bits &= bits - 1)
+        ++counts_[fileOf(64 * word + static_cast<CompId>(std::countr_zero(bits)))];
+    });
+    maximum_ = counts_;
   }
   void step(const Instr& instr) {
     stepUpwards(
-        liveness_, instr, ended_, [&](CompId comp) { return isLive_[comp] != 0; }, [&](CompId comp) { add(comp); },
-        [&](CompId comp) { remove(comp); });
+        liveness_, instr, ended_, [&](CompId comp) { return (live_[comp / 64] & bitOf(comp)) != 0; },
+        [&](CompId comp) { add(comp); }, [&](CompId comp) { remove(comp); });
   }
   const FileCounts& counts() const { return counts_; }
   const FileCounts& maximum() const { return maximum_; }
 
  private:
+  static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
   unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
   void add(CompId comp) {
-    if (isLive_[comp] != 0) return;
-    isLive_[comp] = 1;
-    seen_.push_back(comp);
+    std::uint64_t& word = live_[comp / 64];
+    if ((word & bitOf(comp)) != 0) return;
+    if (word == 0) touched_.push_back(comp / 64);
+    word |= bitOf(comp);
     const unsigned file = fileOf(comp);
     maximum_[file] = std::max(maximum_[file], ++counts_[file]);
   }
   void remove(CompId comp) {
-    if (isLive_[comp] == 0) return; // named twice
-    isLive_[comp] = 0;
+    std::uint64_t& word = live_[comp / 64];
+    if ((word & bitOf(comp)) == 0) return; // named twice
+    word &= ~bitOf(comp);
     --counts_[fileOf(comp)];
   }
 
   const Liveness& liveness_;
-  std::vector<std::uint8_t> isLive_; // by component
-  std::vector<CompId> seen_, ended_; // live at some point of the block; defined by the instruction at hand
+  std::vector<std::uint64_t> live_;    // a bit for each component
+  std::vector<std::uint32_t> touched_; // its words that are not zero, and others
+  std::vector<CompId> ended_;          // defined by the instruction at hand
   FileCounts counts_{}, maximum_{};
 };
 
@@ -84,6 +95,12 @@ void RegisterPressure::rescan(const Liveness& liveness, std::span<const BlockId>
       maximum_[f] = std::max(maximum_[f], counts[f]);
 }
 
+void RegisterPressure::shift(BlockId block, const std::array<int, isa::kFileCount>& more) {
+  for (FileCounts* counts : {&byBlock_[block], &liveIn_[block], &liveOut_[block]})
+    for (unsigned f = 0; f < isa::kFileCount; ++f)
+      (*counts)[f] += static_cast<unsigned>(more[f]);
+}
+
 std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block) {
   std::vector<FileCounts> counts;
   LiveCursor cursor(liveness);
@@ -109,9 +126,16 @@ void IncrementalPressure::note(const Instr& instr) {
 void IncrementalPressure::update() {
   if (blocks_.empty()) return;
   sortUnique(registers_);
-  const std::vector<BlockId> crossed = liveness_.update(registers_);
-  blocks_.insert(blocks_.end(), crossed.begin(), crossed.end());
+  const std::vector<LiveChange> changes = liveness_.update(registers_);
   sortUnique(blocks_);
+  const auto noted = static_cast<std::ptrdiff_t>(blocks_.size());
+  for (const LiveChange& change : changes) {
+    if (std::binary_search(blocks_.begin(), blocks_.begin() + noted, change.block)) continue;
+    if (change.isNamed || change.in != change.out)
+      blocks_.push_back(change.block);
+    else
+      pressure_.shift(change.block, change.in);
+  }
   pressure_.rescan(liveness_, blocks_);
   registers_.clear();
   blocks_.clear();

@@ -27,6 +27,10 @@ class RegisterPressure {
   /// Counts these blocks again, after the liveness has been updated.
   void rescan(const Liveness& liveness, std::span<const BlockId> blocks);
 
+  /// Counts so many more in a whole block, by File: registers that it does not name have come to live through it, or
+  /// gone.
+  void shift(BlockId block, const std::array<int, isa::kFileCount>& more);
+
   friend bool operator==(const RegisterPressure&, const RegisterPressure&) = default;
 
  private:

@@ -21,6 +21,15 @@ class SparseBits {
     else if (bits & mask)
       chunks_.insert(at, {index, bits & mask});
   }
+  /// Removes the members 64 * index + i for each bit i of `mask`, and returns the bits of those that were there.
+  std::uint64_t takeWord(std::uint32_t index, std::uint64_t mask) {
+    const auto at = std::lower_bound(chunks_.begin(), chunks_.end(), index,
+                                     [](const Chunk& chunk, std::uint32_t i) { return chunk.index < i; });
+    if (at == chunks_.end() || at->index != index) return 0;
+    const std::uint64_t taken = at->bits & mask;
+    at->bits &= ~mask;
+    return taken;
+  }
   /// Bit i is member 64 * index + i.
   std::uint64_t word(std::uint32_t index) const {
     const Chunk* chunk = find(index);
@@ -35,6 +44,11 @@ class SparseBits {
     for (const Chunk& chunk : chunks_)
       for (std::uint64_t bits = chunk.bits; bits; bits &= bits - 1)
         f(chunk.index * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+  }
+  /// Calls f(index, bits) for each word, in ascending order: the members are 64 * index + i for each bit i.
+  template <typename F> void forEachWord(F&& f) const {
+    for (const Chunk& chunk : chunks_)
+      f(chunk.index, chunk.bits);
   }
   std::size_t count() const {
     std::size_t n = 0;
