@@ -165,6 +165,7 @@ class FunctionWriter {
   void storeTo(const std::string& space, const std::string& address, unsigned bytes);
   void loadFrom(const std::string& space, const std::string& address, unsigned bytes, bool readOnly);
   void exchange();
+  void readNeighbour();
 
   // pointers.cpp
   void pointerStatement();

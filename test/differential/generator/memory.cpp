@@ -218,6 +218,7 @@ void FunctionWriter::exchange() {
   constexpr unsigned kWidths[] = {2, 4, 4, 8, 16};
   const unsigned bytes = random_.pick(kWidths);
   storeTo(".shared", "%shx", bytes);
+  if (bytes >= 4 && random_.percent(30)) return readNeighbour();
   barrier();
   std::string other = fresh(Kind::B32), address = fresh(Kind::B32);
   if (random_.percent(50)) {
@@ -230,6 +231,22 @@ void FunctionWriter::exchange() {
   emit("mad.lo.u32 {}, {}, {}, {}", address, other, kExchangeBytes, address);
   loadFrom(".shared", address, bytes, false);
   barrier();
+}
+
+/// What the next lane of the warp has stored, at a constant distance from the thread's own place, with barriers of the
+/// warp around it, and perhaps a shuffle directly behind the first. The last lane gets 0.
+void FunctionWriter::readNeighbour() {
+  const std::string mask = context().mask;
+  std::string value = fresh(Kind::B32), isThere = fresh(Kind::Pred), lane = fresh(Kind::B32);
+  emit("and.b32 {}, %ltid, 31", lane);
+  emit("setp.ne.u32 {}, {}, 31", isThere, lane);
+  emit("setp.lt.and.u32 {}, %ltid, {}, {}", isThere, module_.threads - 1, isThere);
+  emit("mov.u32 {}, 0", value);
+  emit("bar.warp.sync {}", mask);
+  if (random_.percent(50)) shuffle();
+  emit("@{} ld.shared.b32 {}, [%shx+{}]", isThere, value, kExchangeBytes);
+  emit("bar.warp.sync {}", mask);
+  addValue(Kind::B32, value, false);
 }
 
 } // namespace orias::generator
