@@ -403,7 +403,8 @@ void Machine::perWarp(const Operation& op, std::uint32_t lanes) {
 std::uint32_t Machine::word(const Operation& op, int slot, unsigned number, unsigned lane) const {
   if (slot < 0) return 0;
   const auto s = static_cast<std::size_t>(slot);
-  if (op.firstRead[s] < 0) return op.preset[s].w[number];
+  // A zero register stands for as many words as the instruction reads.
+  if (op.firstRead[s] < 0) return number < std::size(op.preset[s].w) ? op.preset[s].w[number] : 0;
   const auto i = static_cast<std::size_t>(op.firstRead[s]) + number;
   if (i >= op.readCount || op.reads[i].slot != s) return 0;
   switch (op.reads[i].from) {
