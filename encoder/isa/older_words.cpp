@@ -180,16 +180,21 @@ bool hasOneValue(const Word& word) {
   }
 }
 
-/// Set in the loads, stores and reductions of later chips, in those of sm_75 only where a uniform register takes part;
-/// in atomics with a result it is the other way round.
+/// Set in the loads, stores and reductions of later chips, in those of sm_75 only where a uniform register takes part.
+/// In atomics with a result it belongs to what is done.
 constexpr unsigned kWideAddress = 90, kTakesUniform = 91, kRegister = 24, kRegisterBits = 8;
 bool isWidthInverted(const Word& word) {
   switch (getBits(word, 0, 12)) {
   case 0x98e: // RED
     return getBits(word, kTakesUniform, 1) == 0;
-  case 0x9a8: // ATOMG
-  case 0x98a: // ATOM
-    return getBits(word, kRegister, kRegisterBits) != kNoValue;
+  default: return false;
+  }
+}
+
+bool isAtomicWithResult(const Word& word) {
+  switch (getBits(word, 0, 12)) {
+  case 0x9a8:              // ATOMG
+  case 0x98a: return true; // ATOM
   default: return false;
   }
 }
@@ -368,7 +373,7 @@ std::optional<Word> turingAsSm80(const Word& word) {
   // Only loads and stores have rows with a register of 32 bits and a uniform address ([R2.U32+UR4]).
   const bool hasRegister = getBits(word, kRegister, kRegisterBits) != kNoValue;
   const bool isIndexed = getBits(word, kTakesUniform, 1) != 0 && getBits(word, kWideAddress, 1) == 0 && hasRegister;
-  if (hasDescriptor(word) || (isIndexed && !hasIndexedRow(word))) return std::nullopt;
+  if (hasDescriptor(word) || (isIndexed && !hasIndexedRow(word) && !isAtomicWithResult(word))) return std::nullopt;
   if (isWidthInverted(word)) setBits(out, kWideAddress, 1, 1 - getBits(word, kWideAddress, 1));
   for (const OrderPair& pair : ordersOf(word))
     if (getBits(word, kOrderBit, kOrderBits) == pair.turing) {
