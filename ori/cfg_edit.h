@@ -47,7 +47,8 @@ const isa::Operand* phiValueFrom(const Instr& phi, BlockId predecessor);
 
 /// Makes every fall-through lead to the next block of the layout, as the machine requires: inverts conditions
 /// and adds branches (in new blocks after conditional ones). Unconditional branches to the next block become
-/// fall-throughs.
+/// fall-throughs. Where neither target is next, the conditional branch goes to the one that runs more often, by loop
+/// depth and cold blocks.
 void makeFallthroughsAdjacent(Function& function);
 
 } // namespace orias::ori
