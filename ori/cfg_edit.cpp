@@ -190,20 +190,16 @@ void makeFallthroughsAdjacent(Function& function) {
     }
     if (block->fallthrough == kNoId || block->fallthrough == next) continue;
     branch = plainBranch(*block);
-    if (branch && branch->isGuarded() && branch->op_(labelSlot(*branch)).reg == next) {
-      // Both ways are there, the wrong one is near: turn the condition around.
-      function.setGuard(branch, branch->guard().value().notted());
-      function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
-      block->fallthrough = next;
-      continue;
-    }
-    if (branch && branch->isGuarded() &&
-        isColder(*function.block(branch->op_(labelSlot(*branch)).reg), *function.block(block->fallthrough))) {
-      // Neither way is near: one branch for the way that is taken more often, two for the other.
+    if (branch && branch->isGuarded()) {
+      // Of two ways the near one is fallen into. Where neither is near, the one that is taken more often gets the
+      // branch, and the other two.
       const BlockId taken = branch->op_(labelSlot(*branch)).reg;
-      function.setGuard(branch, branch->guard().value().notted());
-      function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
-      block->fallthrough = taken;
+      if (taken == next || isColder(*function.block(taken), *function.block(block->fallthrough))) {
+        function.setGuard(branch, branch->guard().value().notted());
+        function.setOperand(branch, labelSlot(*branch), isa::Operand::label(block->fallthrough));
+        block->fallthrough = taken;
+      }
+      if (taken == next) continue;
     }
     const BlockId target = block->fallthrough;
     Block* at = block;

@@ -639,9 +639,10 @@ class Level {
     };
     const BlockId first = rounds[0][0]->id;
     const auto by = static_cast<std::int32_t>(test.by.number);
-    const Operand way = test.by.times != 0
-                            ? function_.use(function_.newVReg(File::R, 1, {}))
-                            : Operand::immediate((by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 1));
+    const auto steps = [by](unsigned count) {
+      return Operand::immediate((by < 0 ? -by : by) * static_cast<std::int32_t>(count));
+    };
+    const Operand way = test.by.times != 0 ? function_.use(function_.newVReg(File::R, 1, {})) : steps(plan.copies - 1);
     for (unsigned round = 0; round < plan.copies; ++round)
       for (std::size_t i = 0; i < blocks.size(); ++i) {
         Block* to = rounds[round][i];
@@ -660,7 +661,7 @@ class Level {
     Operand counter = test.counter().value(), wayLeft = way;
     if (plan.beginsWithNumber) {
       counter = function_.use(function_.newVReg(File::R, 1, {}));
-      wayLeft = Operand::immediate((by < 0 ? -by : by) * static_cast<std::int32_t>(plan.copies - 2));
+      wayLeft = steps(plan.copies - 2);
     }
     Instr* branch = branchWhereManyAreLeft(entry, test, counter, wayLeft, stays, first, rest->id);
     ori::Builder b = ori::Builder::before(function_, entry->first);

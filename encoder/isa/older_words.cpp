@@ -184,11 +184,7 @@ bool hasOneValue(const Word& word) {
 /// In atomics with a result it belongs to what is done.
 constexpr unsigned kWideAddress = 90, kTakesUniform = 91, kRegister = 24, kRegisterBits = 8;
 bool isWidthInverted(const Word& word) {
-  switch (getBits(word, 0, 12)) {
-  case 0x98e: // RED
-    return getBits(word, kTakesUniform, 1) == 0;
-  default: return false;
-  }
+  return getBits(word, 0, 12) == 0x98e && getBits(word, kTakesUniform, 1) == 0; // RED
 }
 
 bool isAtomicWithResult(const Word& word) {
