@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/live_step.h"
 
 #include <algorithm>
 #include <cmath>
@@ -50,8 +51,9 @@ BlockEngine::BlockEngine(ori::Function& function, PhaseContext& context)
       modes_(knobOf(context, Knob::NvRematBlock)), remat_(function, dominators_, costsOf(context.knobs)),
       targets_(function, context), pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
 
-void BlockEngine::dump(const std::string& line) const {
-  if (context_.dump && context_.knobs.enabled(Knob::NvDumpRematBlock)) *context_.dump += line + "\n";
+template <typename... Args> void BlockEngine::dump(fmt::format_string<Args...> line, Args&&... args) const {
+  if (!context_.dump || !context_.knobs.enabled(Knob::NvDumpRematBlock)) return;
+  *context_.dump += fmt::format(line, std::forward<Args>(args)...) + "\n";
 }
 
 double BlockEngine::weightOf(const ori::Block& block) const {
@@ -73,8 +75,9 @@ void BlockEngine::noteOverfull() {
 bool BlockEngine::run(const RematTarget& target) {
   liveAtFirst_ = maxLive();
   target_ = target;
-  dump(fmt::format("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), liveAtFirst_));
+  dump("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), liveAtFirst_);
   if (targets_.excess(pressure_.pressure(), cfg_, target_) == 0) return false;
+  if (needsTarget() && isFull()) return false;
   liveOutBlocks_.assign(function_.vregCount(), 0);
   for (const BlockId id : cfg_.reversePostOrder()) {
     VRegId last = ori::kNoId;
@@ -89,7 +92,7 @@ bool BlockEngine::run(const RematTarget& target) {
       weightAtFirst_ += weightOf(block);
   }
   for (unsigned i = 1; i <= knobOf(context_, Knob::NvRematMaxTimes); ++i) {
-    if (i > 1) dump(fmt::format("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), maxLive()));
+    if (i > 1) dump("Max-Live-Function({}) = {}", cfg_.reversePostOrder().size(), maxLive());
     if (!iterate() || targets_.excess(pressure_.pressure(), cfg_, target_) == 0) break;
   }
   if (values_ == 0) return false;
@@ -110,10 +113,48 @@ bool BlockEngine::run(const RematTarget& target) {
   return true;
 }
 
+bool BlockEngine::needsTarget() const {
+  return !followsDocument(context_) && target_.reason == RematTarget::Reason::Occupancy;
+}
+
+bool BlockEngine::isFull() const {
+  const ori::Components& components = pressure_.liveness().components();
+  PullInRules rules;
+  rules.chainCost = knobOf(context_, Knob::NvRematBlockSingleCost);
+  const PullInPlanner planner(function_, cfg_, dominators_, loops_, pressure_.liveness(), remat_, rules);
+  std::vector<std::optional<bool>> isFixed(function_.vregCount()); // as far as asked
+  std::vector<BlockId> liveIn(components.count(), ori::kNoId);     // the block in which the component is live now
+  std::vector<CompId> ended;
+  unsigned count = 0;
+  for (const BlockId id : cfg_.reversePostOrder()) {
+    if (pressure_.pressure().inBlock(id)[static_cast<std::size_t>(File::R)] != maxLive()) continue;
+    const auto isLive = [&](CompId comp) { return liveIn[comp] == id; };
+    const auto add = [&](CompId comp) {
+      if (isLive(comp) || components.file(comp) != File::R) return;
+      if (components.isVirtual(comp)) {
+        std::optional<bool>& fixed = isFixed[components.vreg(comp)];
+        if (!fixed) fixed = planner.isFixed(components.vreg(comp));
+        if (!*fixed) return;
+      }
+      liveIn[comp] = id;
+      ++count;
+    };
+    const auto remove = [&](CompId comp) {
+      if (!isLive(comp)) return;
+      liveIn[comp] = ori::kNoId;
+      --count;
+    };
+    count = 0;
+    pressure_.liveness().liveOut(id).forEach(add);
+    for (const Instr* instr = function_.block(id)->last; instr && count <= target_.registers; instr = instr->prev)
+      stepUpwards(pressure_.liveness(), *instr, ended, isLive, add, remove);
+    if (count > target_.registers) return true;
+  }
+  return false;
+}
+
 bool BlockEngine::isWorthIt() const {
-  using Reason = RematTarget::Reason;
-  if (followsDocument(context_)) return true;
-  if (target_.reason != Reason::Occupancy) return true;
+  if (!needsTarget()) return true;
   if (maxLive() > target_.registers) return false;
   return targets_.areWarpsWorth(liveAtFirst_, maxLive(), added_, weightAtFirst_);
 }
@@ -186,11 +227,11 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
     while (end < live.size() && live[end] == live[i])
       ++end;
     const VRegId value = live[i];
-    if (const char* why = remat_.whyNot(value)) {
-      dump(fmt::format("%r{}: {}", value, why));
+    const std::vector<Instr*> defs = remat_.definitions(value);
+    if (const char* why = remat_.whyNot(value, defs)) {
+      dump("%r{}: {}", value, why);
       continue;
     }
-    const std::vector<Instr*> defs = remat_.definitions(value);
     const bool isSpecial =
         std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
     if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= mostWork) continue;
@@ -204,7 +245,7 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
 }
 
 bool BlockEngine::isOutOfReach(const Candidates& candidates, unsigned excess) const {
-  if (followsDocument(context_) || target_.reason != RematTarget::Reason::Occupancy) return false;
+  if (!needsTarget()) return false;
   unsigned most = 0;
   for (const PullIn& p : candidates.good)
     if (isAffordable(p)) most += p.width;
@@ -312,7 +353,7 @@ std::vector<PullIn> BlockEngine::select(std::vector<PullIn> good, unsigned exces
   unsigned total = 0;
   for (const PullIn& p : chosen)
     total += p.cost;
-  dump(fmt::format("Really Final Pull-in: {} ({})", chosen.size(), total));
+  dump("Really Final Pull-in: {} ({})", chosen.size(), total);
   return chosen;
 }
 
@@ -321,20 +362,21 @@ bool BlockEngine::pullInto(BlockId id) {
   const unsigned excess = excessIn(id);
   std::vector<VRegId> live;
   const PressurePoint point = pointOf(id, live);
-  dump(fmt::format("Block .L{}: live-out = {}", id,
-                   pressure_.pressure().liveOut(id)[static_cast<std::size_t>(File::R)]));
+  dump("Block .L{}: live-out = {}", id, pressure_.pressure().liveOut(id)[static_cast<std::size_t>(File::R)]);
   const PullInRules rules = rulesFor(id);
   Candidates candidates = classify(point, live, rules);
-  dump(fmt::format("Pullable: {}", candidates.good.size()));
-  dump(fmt::format("After pre-check, {} good candidates, {} given second-chance", candidates.good.size(),
-                   candidates.waiting.size()));
+  dump("Pullable: {}", candidates.good.size());
+  dump("After pre-check, {} good candidates, {} given second-chance", candidates.good.size(),
+       candidates.waiting.size());
   if (isOutOfReach(candidates, excess)) {
     isHopeless_ = true;
     return false;
   }
-  if (excess > candidates.good.size() && hasMode(kSecondChance) && !candidates.waiting.empty())
-    dump(fmt::format("ADD {} candidates from second-chance", giveSecondChance(candidates)));
-  dump(fmt::format("Total Pullable before considering cost: {}", candidates.good.size()));
+  if (excess > candidates.good.size() && hasMode(kSecondChance) && !candidates.waiting.empty()) {
+    const unsigned added = giveSecondChance(candidates);
+    dump("ADD {} candidates from second-chance", added);
+  }
+  dump("Total Pullable before considering cost: {}", candidates.good.size());
   bool changed = false;
   for (const PullIn& chosen : select(std::move(candidates.good), excess)) {
     if (point.instr && !point.instr->block) break; // went with what nobody reads any more

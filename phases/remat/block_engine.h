@@ -4,7 +4,7 @@
 #include "phases/remat/target.h"
 #include "phases/remat/undo_log.h"
 
-#include <string>
+#include <fmt/format.h>
 #include <vector>
 
 namespace orias::phases {
@@ -38,6 +38,11 @@ class BlockEngine {
     std::vector<PullIn> waiting; ///< for operands that would have to be kept: second chance
   };
 
+  /// Whether everything is taken back unless the target is reached.
+  bool needsTarget() const;
+  /// Whether values that are never rematerialized need more registers than the target, where most
+  /// registers are live.
+  bool isFull() const;
   bool iterate();
   bool pullInto(ori::BlockId block);
   PressurePoint pointOf(ori::BlockId block, std::vector<ori::VRegId>& live) const;
@@ -53,7 +58,8 @@ class BlockEngine {
   void noteOverfull();
   bool isWorthIt() const;
   double weightOf(const ori::Block& block) const;
-  void dump(const std::string& line) const;
+  /// Adds a line to the dump of the phase, where it is wanted.
+  template <typename... Args> void dump(fmt::format_string<Args...> line, Args&&... args) const;
   bool hasMode(unsigned mode) const { return (modes_ & mode) != 0; }
   unsigned excessIn(ori::BlockId id) const { return targets_.excessIn(id, pressure_.pressure(), target_); }
   unsigned maxLive() const { return pressure_.pressure().maximum()[static_cast<std::size_t>(isa::File::R)]; }

@@ -56,9 +56,10 @@ LiveInEngine::LiveInEngine(ori::Function& function, PhaseContext& context, Mode 
       remat_(function, dominators_, costsOf(context, mode == Mode::WithLoads)), targets_(function, context),
       pressure_(cfg_, context.knobs.enabled(Knob::VerifyUpdateMrpa)), log_(function) {}
 
-void LiveInEngine::dump(std::int64_t level, const std::string& line) const {
-  const std::int64_t wanted = context_.knobs.get(Knob::DumpRemat);
-  if (context_.dump && wanted >= level) *context_.dump += line + "\n";
+template <typename... Args>
+void LiveInEngine::dump(std::int64_t level, fmt::format_string<Args...> line, Args&&... args) const {
+  if (!context_.dump || context_.knobs.get(Knob::DumpRemat) < level) return;
+  *context_.dump += fmt::format(line, std::forward<Args>(args)...) + "\n";
 }
 
 /// The lines of the dumps that are for parts of the work only.
@@ -113,7 +114,7 @@ void LiveInEngine::replace(ori::Operand& operand, const Operand& value) {
 bool LiveInEngine::run() {
   for (const ori::Block* block : function_.layout())
     if (cfg_.isReachable(block->id))
-      dump(2, fmt::format("Block .L{}: live-in = {}", block->id, pressure_.pressure().liveIn(block->id)[kR]));
+      dump(2, "Block .L{}: live-in = {}", block->id, pressure_.pressure().liveIn(block->id)[kR]);
   liveAtFirst_ = pressure_.pressure().maximum()[kR];
   if (liveAtFirst_ <= static_cast<unsigned>(context_.knobs.get(Knob::RematMaxLiveLimit))) return false;
   if (mode_ == Mode::Full && context_.knobs.enabled(Knob::RematAdd)) findFactors();
@@ -127,8 +128,8 @@ bool LiveInEngine::reach(const RematTarget& target) {
   target_ = target;
   tried_.clear();
   pulled_.clear();
-  dump(1, fmt::format("{}: max live = {}, target = {} ({})", function_.name(), liveAtFirst_, target.registers,
-                      nameOf(target.reason)));
+  dump(1, "{}: max live = {}, target = {} ({})", function_.name(), liveAtFirst_, target.registers,
+       nameOf(target.reason));
   if (mode_ == Mode::Early && target.reason == RematTarget::Reason::Occupancy) return false;
   splitPairs();
   for (unsigned i = 0; i < kIterations && excess() != 0; ++i)
@@ -190,7 +191,7 @@ bool LiveInEngine::iterate() {
       total += candidate.cost;
       changed = true;
     }
-    if (total != 0) dump(4, fmt::format("Total pull-in cost = {}", total));
+    if (total != 0) dump(4, "Total pull-in cost = {}", total);
   }
   return changed;
 }
@@ -320,13 +321,13 @@ std::vector<LiveInEngine::Candidate> LiveInEngine::candidates(const std::vector<
     if (tried_.count(value)) continue;
     const bool isFactored = factors_.count(value) != 0;
     if (const char* why = isFactored ? nullptr : whyNot(value)) {
-      dump(3, fmt::format("%r{}: not rematerialized: {}", value, why));
+      dump(3, "%r{}: not rematerialized: {}", value, why);
       continue;
     }
     const std::vector<Site> sites = sitesOf(value);
     const std::int64_t cost = sites.empty() ? -1 : costOf(value, sites);
     if (cost < 0) {
-      dump(3, fmt::format("%r{}: not rematerialized: it costs too much", value));
+      dump(3, "%r{}: not rematerialized: it costs too much", value);
       continue;
     }
     const char* name = isFactored ? "factor" : mode_ == Mode::LiveOut ? nameOfSimple(value) : nullptr;
@@ -408,7 +409,7 @@ bool LiveInEngine::tryPullIn(const Candidate& candidate) {
   pressure_.update();
   if (excess() < before) {
     pulled_.push_back(candidate.value);
-    dump(3, fmt::format("%r{}: pulled in {} times, cost {}", candidate.value, sites.size(), candidate.cost));
+    dump(3, "%r{}: pulled in {} times, cost {}", candidate.value, sites.size(), candidate.cost);
     dumpPart(candidate, sites.size());
     return true;
   }

@@ -7,9 +7,9 @@
 #include "phases/remat/target.h"
 #include "phases/remat/undo_log.h"
 
+#include <fmt/format.h>
 #include <map>
 #include <set>
-#include <string>
 #include <vector>
 
 namespace orias::phases {
@@ -84,7 +84,8 @@ class LiveInEngine {
   Size size() const;
   void inserted(ori::Instr* instr);
   void dumpPart(const Candidate& candidate, std::size_t sites) const;
-  void dump(std::int64_t level, const std::string& line) const;
+  /// Adds a line to the dump of the phase, where so much is wanted.
+  template <typename... Args> void dump(std::int64_t level, fmt::format_string<Args...> line, Args&&... args) const;
 
   ori::Function& function_;
   PhaseContext& context_;

@@ -180,14 +180,21 @@ const PullInPlanner::Facts& PullInPlanner::factsOf(VRegId value) const {
   Facts& facts = at->second;
   if (!isNew) return facts;
   facts.definitions = remat_.definitions(value);
-  facts.isPossible = !remat_.whyNot(value);
+  facts.isPossible = !remat_.whyNot(value, facts.definitions);
+  if (!facts.isPossible) return facts;
   for (const Instr* def : facts.definitions) {
     facts.cost += remat_.cost(*def);
     facts.isSpecial |= remat_.readsSpecialRegister(*def);
   }
-  for (const VRegId operand : remat_.operands(value))
+  for (const VRegId operand : remat_.operands(value, facts.definitions))
     facts.operands.push_back({operand, remat_.isStable(operand) && isAboveReaders(operand, facts.definitions)});
   return facts;
+}
+
+bool PullInPlanner::isFixed(VRegId value) const {
+  const Facts& facts = factsOf(value);
+  return !facts.isPossible || facts.cost > rules_.chainCost ||
+         !std::ranges::all_of(facts.operands, &Facts::Operand::isKept);
 }
 
 bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {

@@ -58,6 +58,9 @@ class PullInPlanner {
   /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the
   /// point and can be computed again.
   std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
+  /// Whether a value can never be rematerialized, neither alone nor for another one, however the code changes by
+  /// executing plans.
+  bool isFixed(ori::VRegId value) const;
 
  private:
   using Readers = std::vector<ori::Operand*>;
@@ -87,7 +90,7 @@ class PullInPlanner {
     std::vector<ori::Instr*> definitions;
     std::vector<Operand> operands;
     unsigned cost = 0;
-    bool isPossible = false; ///< Rematerializer::whyNot says nothing
+    bool isPossible = false; ///< Rematerializer::whyNot says nothing; only then the others but the definitions hold
     bool isSpecial = false;  ///< reads a special register
   };
   const Facts& factsOf(ori::VRegId value) const;

@@ -114,19 +114,18 @@ const char* Rematerializer::whyNotAgain(const Instr& instr) const {
   return nullptr;
 }
 
-const char* Rematerializer::whyNot(VRegId value) const {
+const char* Rematerializer::whyNot(VRegId value, std::span<Instr* const> defs) const {
   const ori::VReg& reg = function_.vreg(value);
   if (reg.file != File::R && reg.file != File::P) return "it is a uniform register";
-  const std::vector<Instr*> defs = definitions(value);
   if (defs.empty()) return "MULTIDEF";
   for (const Instr* def : defs)
     if (const char* why = whyNotAgain(*def)) return why;
   return nullptr;
 }
 
-std::vector<VRegId> Rematerializer::operands(VRegId value) const {
+std::vector<VRegId> Rematerializer::operands(VRegId value, std::span<Instr* const> definitions) const {
   std::vector<VRegId> read, written{value};
-  for (const Instr* def : definitions(value)) {
+  for (const Instr* def : definitions) {
     for (const ori::Operand& o : def->ops())
       if (!o.isDef && o.isVirtual() && std::find(written.begin(), written.end(), o.reg) == written.end() &&
           std::find(read.begin(), read.end(), o.reg) == read.end())

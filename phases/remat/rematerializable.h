@@ -4,6 +4,7 @@
 #include "ori/function.h"
 
 #include <functional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,11 +40,14 @@ class Rematerializer {
   /// no definition or several (MULTIDEF).
   std::vector<ori::Instr*> definitions(ori::VRegId value) const;
   /// Why the value cannot be rematerialized at any point; null if it can, given its operands.
-  const char* whyNot(ori::VRegId value) const;
+  const char* whyNot(ori::VRegId value) const { return whyNot(value, definitions(value)); }
+  /// The same where its definitions are known.
+  const char* whyNot(ori::VRegId value, std::span<ori::Instr* const> definitions) const;
   /// The same of one instruction, without regard to how many definitions its results have.
   const char* whyNotAgain(const ori::Instr& instr) const;
   /// The virtual registers that the value is computed from, each once.
-  std::vector<ori::VRegId> operands(ori::VRegId value) const;
+  std::vector<ori::VRegId> operands(ori::VRegId value) const { return operands(value, definitions(value)); }
+  std::vector<ori::VRegId> operands(ori::VRegId value, std::span<ori::Instr* const> definitions) const;
   /// Whether each component of a register has one definition, so that all its uses see the same value.
   bool isStable(ori::VRegId reg) const;
   /// Whether all definitions of the register dominate `where`.
