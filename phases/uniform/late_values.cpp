@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -61,7 +62,11 @@ class Delayer {
       if (o->owner->block != instr.block) return false;
       if (!reader || place_[o->owner->id] < place_[reader->id]) reader = o->owner;
     }
-    if (!reader || reader == instr.next) return false;
+    if (!reader) return false;
+    // What has moved in front of the same reader has the place of that reader.
+    for (Instr* other = reader->prev; other && place_[other->id] == place_[reader->id]; other = other->prev)
+      if (reads(*other, *result)) reader = other;
+    if (reader == instr.next || place_[reader->id] <= place_[instr.id]) return false;
     // The result does not live in between any more. So many registers of its sources may live there instead.
     unsigned longer = 0;
     for (const ori::Operand& o : instr.ops())
@@ -71,6 +76,11 @@ class Delayer {
     function_.insertBefore(reader, &instr);
     place_[instr.id] = place_[reader->id];
     return true;
+  }
+
+  static bool reads(const Instr& instr, const ori::Operand& result) {
+    return std::ranges::any_of(instr.ops(),
+                               [&](const ori::Operand& o) { return !o.isDef && o.isVirtual() && o.reg == result.reg; });
   }
 
   /// Whether the register is occupied up to the reader without this use of it.
