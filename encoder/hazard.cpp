@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bitset>
 #include <fmt/format.h>
 #include <iterator>
 
@@ -226,11 +227,11 @@ class Checker {
 
     touches_.clear();
     isa::forEachTouch(step.inst, target_, [&](const isa::Touch& t) {
-      if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
+      if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access, false});
     });
     if (step.inst.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(index);
     if (step.inst.op == isa::Op::UCGABAR_WAIT) checkArrival(index);
-    if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}});
+    if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}, false});
     for (const Use& use : touches_)
       use.isDef ? checkWrite(index, use) : checkRead(index, use);
     for (const Use& use : touches_)
@@ -244,15 +245,17 @@ class Checker {
     });
   }
 
-  /// The warps arrive with the registers of the products written that follow.
+  /// The warps arrive with the registers of the products that follow: what they read has been written, what they write
+  /// has been read.
   void addArrivals(std::uint32_t index) {
-    std::array<bool, 256> isThere{};
+    std::bitset<256> isThere, isAddendThere;
     for (std::uint32_t i = index + 1; i < blockEnd_ && steps_[i].inst.op != isa::Op::WARPGROUP_ARRIVE; ++i)
       if (steps_[i].isKnown && steps_[i].latencyClass == LatencyClass::Gmma)
-        forEachOfProduct(steps_[i].inst, target_, [&](std::uint32_t reg, bool) {
-          if (isThere[reg & 0xff]) return;
-          isThere[reg & 0xff] = true;
-          touches_.push_back({unitOf(File::R, reg), false, false, {LatencyClass::WarpGroup, Access::Port::Main}});
+        isa::forEachTouch(steps_[i].inst, target_, [&](const isa::Touch& t) {
+          auto& seen = t.access.port == Access::Port::Addend ? isAddendThere : isThere;
+          if (t.file != File::R || seen.test(t.reg & 0xff)) return;
+          seen.set(t.reg & 0xff);
+          touches_.push_back({unitOf(File::R, t.reg), false, false, {LatencyClass::WarpGroup, t.access.port}, t.isDef});
         });
   }
 
@@ -269,6 +272,7 @@ class Checker {
     bool isDef;
     bool isLate;
     Access access;
+    bool endsReads; ///< earlier instructions must have read the register
   };
 
   void wait(std::uint32_t index) {
@@ -305,7 +309,8 @@ class Checker {
 
   void checkRead(std::uint32_t index, const Use& use) {
     for (const Pending& p : state_) {
-      if (p.unit != use.unit || !p.isWrite || p.guard.excludes(steps_[index].guard)) continue;
+      if (p.unit != use.unit || p.guard.excludes(steps_[index].guard)) continue;
+      if (!p.isWrite && !(use.endsReads && p.isLate)) continue;
       if (p.isLate) {
         complain(Kind::MissingWait, p, index, 0, isa::Evidence::Observed);
       } else {
@@ -473,6 +478,7 @@ std::string describe(const Violation& violation, std::span<const isa::Word> word
   case Kind::TooClose:
     return fmt::format("{} -> {}: issues {} cycles later, needs {}", first, second, violation.actual, violation.needed);
   case Kind::ProductUnderWay: return fmt::format("{} -> {}: {} belongs to a wgmma in flight", first, second, what);
+  case Kind::NoArrival: return fmt::format("{}: the warps have not arrived for this wgmma", first);
   case Kind::ShortStall:
     return fmt::format("{}: stalls {} cycles, needs {}", first, violation.actual, violation.needed);
   }

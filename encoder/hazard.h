@@ -23,7 +23,8 @@ enum class Kind : std::uint8_t {
   TooClose,    ///< an instruction follows another one too early, without a register dependence
   /// A wgmma may still be in flight when its registers are accessed, or when the warps of the group
   /// arrive for it while a register of it is not written yet.
-  ProductUnderWay
+  ProductUnderWay,
+  NoArrival ///< no WARPGROUP.ARRIVE stands between a wgmma and the end of the group before it
 };
 
 /// One violation. `first` and `second` are instruction indices; for ShortStall both are the same.

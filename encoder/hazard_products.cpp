@@ -71,10 +71,13 @@ class Walker {
   }
 
   void walk(const encoder::FlowBlock& block, UnderWay& now) {
+    bool hasArrived = false; // ptxas has WARPGROUP.ARRIVE in the block of the wgmma, once for each group
     for (std::uint32_t i = block.first; i < block.end; ++i) {
       if (!instructions_[i]) continue;
       const Inst& inst = *instructions_[i];
+      if (inst.op == Op::WARPGROUP_ARRIVE) hasArrived = true;
       if (inst.op == Op::WARPGROUP_DEPBAR) {
+        hasArrived = false;
         const int count = isa::desc(inst.op).slotIndex("count");
         const auto left = static_cast<unsigned>(inst.operands[static_cast<std::size_t>(count)].imm);
         std::erase_if(now, [&](const auto& entry) { return entry.second > left; });
@@ -85,7 +88,11 @@ class Walker {
         if (isReporting_ && !now.empty()) check(i, inst, now);
         continue;
       }
-      if (isReporting_) check(i, product->second, now);
+      if (isReporting_) {
+        check(i, product->second, now);
+        if (!hasArrived) found_.push_back({Kind::NoArrival, i, i, isa::File::R, 0, 0, 0, isa::Evidence::Observed});
+      }
+      hasArrived &= !product->second.closesGroup;
       now[i] = 0;
       constexpr unsigned kMost = 8; // a wait leaves no more under way
       if (product->second.closesGroup)

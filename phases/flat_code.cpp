@@ -38,7 +38,7 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
       isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
                         std::span<const ori::Operand>(instr.ops()), *target_, [&](const isa::Touch& t) {
                           ORIAS_CHECK(!t.operand || !t.operand->isVirtual(), "control words come after allocation");
-                          touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
+                          touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access, false});
                         });
       if (instr.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(instr);
       if (instr.op == isa::Op::USETMAXREG_DEALLOC) addReleases(instr);
@@ -55,19 +55,21 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
     }
 }
 
-/// The warps of a group arrive with the registers of the products written that follow (ptxas waits for loads in front
-/// of WARPGROUP.ARRIVE, not of the product): that counts as reading them.
+/// The warps of a group arrive with the registers of the products that follow: what they read has been written, what
+/// they write has been read. ptxas waits in front of WARPGROUP.ARRIVE, never at the product; an H200 reported products
+/// that waited as illegal instructions.
 void FlatCode::addArrivals(const ori::Instr& arrive) {
-  std::bitset<kUnitCount> isThere;
+  std::bitset<kUnitCount> isThere, isAddendThere;
   for (const ori::Instr* next = arrive.next; next && next->op != isa::Op::WARPGROUP_ARRIVE; next = next->next)
     if (isa::latencyClassOf(next->op, next->mods) == isa::LatencyClass::Gmma)
       isa::forEachTouch(
           next->op, std::span<const std::uint8_t, isa::kMaxMods>(next->mods), next->guard(),
           std::span<const ori::Operand>(next->ops()), *target_, [&](const isa::Touch& t) {
             const Unit unit = unitOf(t.file, t.reg);
-            if (t.file != isa::File::R || isThere.test(unit)) return;
-            isThere.set(unit);
-            touches_.push_back({unit, false, false, {isa::LatencyClass::WarpGroup, isa::Access::Port::Main}});
+            auto& seen = t.access.port == isa::Access::Port::Addend ? isAddendThere : isThere;
+            if (t.file != isa::File::R || seen.test(unit)) return;
+            seen.set(unit);
+            touches_.push_back({unit, false, false, {isa::LatencyClass::WarpGroup, t.access.port}, t.isDef});
           });
 }
 
@@ -76,7 +78,8 @@ void FlatCode::addArrivals(const ori::Instr& arrive) {
 void FlatCode::addReleases(const ori::Instr& release) {
   const auto left = static_cast<std::uint32_t>(release.op_(release.operandCount - 1U).imm);
   for (std::uint32_t r = left; r < isa::kRZ; ++r)
-    touches_.push_back({unitOf(isa::File::R, r), true, false, {isa::LatencyClass::SetMaxReg, isa::Access::Port::Main}});
+    touches_.push_back(
+        {unitOf(isa::File::R, r), true, false, {isa::LatencyClass::SetMaxReg, isa::Access::Port::Main}, false});
 }
 
 } // namespace orias::phases

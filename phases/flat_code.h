@@ -25,6 +25,7 @@ struct FlatTouch {
   bool isDef = false;
   bool isLate = false;
   isa::Access access;
+  bool endsReads = false; ///< earlier instructions must have read the register, as if it was written here
 };
 
 struct FlatInstr {

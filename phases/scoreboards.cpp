@@ -350,7 +350,7 @@ class Assigner {
     if (drainsBefore_[index]) control.waitMask |= bitOf(kDrainScoreboard);
     for (const FlatTouch& t : code_.touches(f))
       for (Outstanding& o : state_) {
-        if (o.unit != t.unit || (!o.isWrite && !t.isDef) || passesInOrder(o, t, f)) continue;
+        if (o.unit != t.unit || !(o.isWrite || t.isDef || t.endsReads) || passesInOrder(o, t, f)) continue;
         if ((o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
       }
     if (endsAcquire(f))
@@ -367,7 +367,7 @@ class Assigner {
     std::erase_if(state_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
     for (const FlatTouch& t : code_.touches(f))
       for (const Outstanding& o : anticipated_)
-        if (o.unit == t.unit && (o.isWrite || t.isDef) && !passesInOrder(o, t, f)) mask |= o.cover;
+        if (o.unit == t.unit && (o.isWrite || t.isDef || t.endsReads) && !passesInOrder(o, t, f)) mask |= o.cover;
     std::erase_if(anticipated_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
   }
 

@@ -224,19 +224,21 @@ class Orderer {
         const unsigned left = since == 0 ? 0u : since - 1u;
         await(state, left);
         if (isChanging_) waitBefore(instr, left);
+        hasArrived = false;
       }
       if (instr.op == Op::WARPGROUP_ARRIVE) {
         hasArrived = true;
         written.reset();
       } else if (instr.op == Op::WARPGROUP_DEPBAR) {
         await(state, leftUnderWay(instr));
+        hasArrived = false;
       } else if (isProduct(instr)) {
         bool isReady = hasArrived;
         forEachRegister(instr, [&](std::uint32_t reg, bool, bool) { isReady &= !written.test(reg); });
         if (!isReady && isChanging_) builderBefore(instr).emit(Op::WARPGROUP_ARRIVE, {});
-        hasArrived = true;
-        written.reset();
+        if (!isReady) written.reset();
         begin(state, instr);
+        hasArrived = !closesGroup(instr); // the warps arrive for each group
         open = closesGroup(instr) ? nullptr : &instr;
       } else {
         forEachRegister(instr, [&](std::uint32_t reg, bool isDef, bool) {

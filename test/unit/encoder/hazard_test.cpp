@@ -177,17 +177,18 @@ TEST_CASE("hazard: the registers of a product of a warp group while it is under 
   // A wait that leaves one group under way.
   std::vector<Line> two = {{"WARPGROUP.ARRIVE", 6},
                            {product, 4},
+                           {"WARPGROUP.ARRIVE", 6},
                            {"HGMMA.64x8x16.F32 R12, gdesc[UR4], R12, gsb0", 4},
                            {"WARPGROUP.DEPBAR.LE gsb0, 0x1", 6},
                            {"FADD R20, R4, R5", 5},
                            {"EXIT", 5}};
-  checkPair(two, 4, {"FADD R20, R4, R13", 5}, Kind::ProductUnderWay, 2, 4);
+  checkPair(two, 5, {"FADD R20, R4, R13", 5}, Kind::ProductUnderWay, 3, 5);
   // A product that no group has is not waited for.
   checkPair(good, 1, {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4", 4}, Kind::ProductUnderWay, 1, 4);
   // Products of one sum follow each other; of another shape, or beside it, they do not.
-  checkPair(two, 2, {"HGMMA.64x8x16.F32 R6, gdesc[UR4], R6, gsb0", 4}, Kind::ProductUnderWay, 1, 2);
-  two[2] = {product, 4};
-  two[3] = {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6};
+  checkPair(two, 3, {"HGMMA.64x8x16.F32 R6, gdesc[UR4], R6, gsb0", 4}, Kind::ProductUnderWay, 1, 3);
+  two[3] = {product, 4};
+  two[4] = {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6};
   CHECK(violations(two).empty());
 }
 
@@ -213,10 +214,42 @@ TEST_CASE("hazard: a product around a loop, and one that a way does not wait for
 TEST_CASE("hazard: the warps of a group arrive with the registers of the product written") {
   const std::vector<Line> good = {{"LDG.E R4, desc[UR8][R10.64]", 2, 0},
                                   {"WARPGROUP.ARRIVE", 6, 7, 7, 1},
-                                  {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0", 4, 7, 7, 1},
+                                  {"HGMMA.64x8x16.F32 R12, R4, gdesc[UR4], RZ, !UPT, gsb0", 4, 7, 7, 1},
                                   {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
                                   {"EXIT", 5}};
   checkPair(good, 1, {"WARPGROUP.ARRIVE", 6}, Kind::MissingWait, 0, 1);
+}
+
+TEST_CASE("hazard: the warps of a group arrive when what the product overwrites has been read") {
+  const std::vector<Line> good = {{"STG.E desc[UR8][R10.64], R4", 2, 7, 0},
+                                  {"WARPGROUP.ARRIVE", 6, 7, 7, 1},
+                                  {"HGMMA.64x8x16.F32 R4, gdesc[UR4], RZ, !UPT, gsb0", 4},
+                                  {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+                                  {"EXIT", 5}};
+  std::vector<Line> late = good;
+  late[1] = {"WARPGROUP.ARRIVE", 6};
+  late[2] = {"HGMMA.64x8x16.F32 R4, gdesc[UR4], RZ, !UPT, gsb0", 4, 7, 7, 1};
+  CHECK(violations(good).empty());
+  const auto found = violations(late);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].kind == Kind::MissingWait);
+  CHECK(found[0].second == 1);
+}
+
+TEST_CASE("hazard: the warps of a group arrive for each group of products") {
+  checkPair({{"WARPGROUP.ARRIVE", 6},
+             {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0", 4},
+             {"WARPGROUP.ARRIVE", 6},
+             {"HGMMA.64x8x16.F32 R4, gdesc[UR4], R4, gsb0", 4},
+             {"WARPGROUP.DEPBAR.LE gsb0, 0x0", 6},
+             {"EXIT", 5}},
+            2, {"NOP", 1}, Kind::NoArrival, 3, 3);
+}
+
+TEST_CASE("hazard: HADD2.F32 reads a half 5 cycles behind HMUL2") {
+  checkPair({{"HMUL2 R2, R3.H0_H0, R4.H0_H0", 5}, {"HADD2.F32 R5, -RZ, R2.H0_H0", 1}, {"EXIT", 5}}, 0,
+            {"HMUL2 R2, R3.H0_H0, R4.H0_H0", 4}, Kind::Raw, 0, 1);
+  CHECK(violations({{"HMUL2 R2, R3, R4", 4}, {"HMUL2 R5, R2, R2", 1}, {"EXIT", 5}}).empty());
 }
 
 TEST_CASE("hazard: branches have a least stall") {
