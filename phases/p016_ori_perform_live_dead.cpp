@@ -2,10 +2,68 @@
 #include "phases/phases.h"
 #include "phases/removable.h"
 
+#include <algorithm>
+#include <vector>
+
 namespace orias::phases {
 
-/// Phases 16, 33, 61, 84. Removes instructions whose results are not live behind them on any path.
-bool oriPerformLiveDead(ori::Function& function, PhaseContext&) {
+namespace {
+
+/// Whether some instruction names a component that `result` writes.
+bool isRead(const ori::Function& function, const ori::Operand& result) {
+  bool isRead = false;
+  function.forEachUse(result.reg, [&](const ori::Operand& use) {
+    const unsigned width = use.isReg() ? use.width : 1;
+    isRead |= use.sub < result.sub + result.width && result.sub < use.sub + width;
+  });
+  return isRead;
+}
+
+bool isUnread(const ori::Function& function, const ori::Instr& instr) {
+  return isRemovable(instr) && std::ranges::none_of(instr.ops(), [&](const ori::Operand& o) {
+           return o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || isRead(function, o));
+         });
+}
+
+/// In SSA form a result is live behind its instruction if somebody reads it: the use lists tell. Except where a
+/// register has several definitions, and in blocks that nothing leads to.
+bool areUseListsEnough(ori::Function& function) {
+  if (!function.ssa) return false;
+  const ori::Cfg& cfg = function.analyses().cfg();
+  for (const ori::Block* block : function.layout()) {
+    if (!cfg.isReachable(block->id)) return false;
+    for (const ori::Instr& instr : *block)
+      for (const ori::Operand& o : instr.ops())
+        if (o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || function.vreg(o.reg).multiDef) &&
+            isRemovable(instr))
+          return false;
+  }
+  return true;
+}
+
+bool removeUnread(ori::Function& function) {
+  std::vector<ori::Instr*> work;
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block)
+      if (isUnread(function, instr)) work.push_back(&instr);
+  const bool changed = !work.empty();
+  std::vector<ori::VRegId> freed;
+  while (!work.empty()) {
+    ori::Instr* instr = work.back();
+    work.pop_back();
+    // An instruction can come up twice, once it has been erased (its block is gone then).
+    if (!instr->block || !isUnread(function, *instr)) continue;
+    freed.clear();
+    for (const ori::Operand& o : instr->refs())
+      if (!o.isDef && o.isVirtual()) freed.push_back(o.reg);
+    function.erase(instr);
+    for (const ori::VRegId reg : freed)
+      function.forEachDef(reg, [&](ori::Operand& o) { work.push_back(o.owner); });
+  }
+  return changed;
+}
+
+bool removeDead(ori::Function& function) {
   bool changed = false;
   // What removed instructions read from other blocks may end lives there; what they read beside guarded definitions may
   // have kept old values alive.
@@ -44,6 +102,13 @@ bool oriPerformLiveDead(ori::Function& function, PhaseContext&) {
     changed |= !dead.empty();
   }
   return changed;
+}
+
+} // namespace
+
+/// Phases 16, 33, 61, 84. Removes instructions whose results are not live behind them on any path.
+bool oriPerformLiveDead(ori::Function& function, PhaseContext&) {
+  return areUseListsEnough(function) ? removeUnread(function) : removeDead(function);
 }
 
 } // namespace orias::phases
