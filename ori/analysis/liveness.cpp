@@ -13,13 +13,21 @@ namespace {
 bool isPhi(const Instr& instr) {
   return instr.op == Op::PHI;
 }
+
+/// Whether an instruction names registers besides its guard: most branches do not.
+bool namesRegister(const Instr& instr) {
+  return std::ranges::any_of(instr.ops(),
+                             [](const Operand& o) { return (o.isReg() && !o.isZeroReg()) || o.isConst(); });
+}
 } // namespace
 
 /// Follows components from their uses to their definitions, 64 at a time: those whose numbers share a word. What a
 /// block does to a component is gathered beforehand, sorted by component.
 class Liveness::Solver {
  public:
-  explicit Solver(Liveness& out) : out_(out), cfg_(*out.cfg_), components_(out.components_), words_(cfg_.idCount()) {
+  explicit Solver(Liveness& out)
+      : out_(out), cfg_(*out.cfg_), components_(out.components_), words_(cfg_.idCount()),
+        queued_(cfg_.idCount() / 64 + 1) {
     gatherPhiUses();
     gather(cfg_.reversePostOrder());
     solveAll();
@@ -28,7 +36,7 @@ class Liveness::Solver {
   /// Solves the components of these registers again, and no others.
   Solver(Liveness& out, std::span<const VRegId> changed)
       : out_(out), cfg_(*out.cfg_), components_(out.components_), isUpdate_(true), selected_(components_.count()),
-        namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()) {
+        namesSelected_(cfg_.function().instrIdCount()), words_(cfg_.idCount()), queued_(cfg_.idCount() / 64 + 1) {
     std::vector<BlockId>& blocks = named_;
     for (const VRegId reg : changed)
       select(reg, blocks);
@@ -72,7 +80,6 @@ class Liveness::Solver {
   /// The current word of components in one block.
   struct Words {
     std::uint32_t word = ~0u; ///< which one the others are for; anything else means all zero
-    bool isQueued = false;
     std::uint64_t kills = 0;
     std::uint64_t in = 0, out = 0;
     std::uint64_t pending = 0;                   ///< came into the block, not yet passed on to its predecessors
@@ -211,9 +218,14 @@ class Liveness::Solver {
   void gatherBlock(BlockId id, GuardValues& guards) {
     const std::size_t begin = summaries_.size(), firstEvent = events_.size();
     ElectedDefs elected;
+    const Instr* defined = cfg_.function().block(id)->first; // `guards` has gone over all in front of it
     for (const Instr& instr : *cfg_.function().block(id)) {
-      if (!isUpdate_ || namesSelected_[instr.id]) gatherInstr(instr, id, begin, guards, elected);
-      guards.define(instr);
+      if (!isUpdate_ || namesSelected_[instr.id]) {
+        const bool hasGuardedRefs = instr.isGuarded() && namesRegister(instr);
+        for (; hasGuardedRefs && defined != &instr; defined = defined->next)
+          guards.define(*defined);
+        gatherInstr(instr, id, begin, hasGuardedRefs ? guards.of(instr) : 0, elected);
+      }
       elected.step(instr);
     }
     if (events_.size() != firstEvent) {
@@ -227,8 +239,8 @@ class Liveness::Solver {
   }
 
   /// The reads and writes of an instruction of a block whose summaries start at `begin`.
-  void gatherInstr(const Instr& instr, BlockId id, std::size_t begin, GuardValues& guards, const ElectedDefs& elected) {
-    const GuardValue guard = instr.isGuarded() ? guards.of(instr) : 0;
+  /// `guard` is the value of its guard, 0 if nothing is read or written under one.
+  void gatherInstr(const Instr& instr, BlockId id, std::size_t begin, GuardValue guard, const ElectedDefs& elected) {
     if (!isPhi(instr))
       for (const Operand& operand : instr.refs())
         if (!operand.isDef) {
@@ -354,20 +366,30 @@ class Liveness::Solver {
   }
 
   void queue(BlockId id, std::uint64_t bits) {
-    Words& words = words_[id];
-    words.pending |= bits;
-    if (words.isQueued) return;
-    words.isQueued = true;
-    work_.push_back(id);
+    words_[id].pending |= bits;
+    const std::uint32_t position = cfg_.rpoIndex(id);
+    queued_[position / 64] |= std::uint64_t{1} << position % 64;
+    firstQueued_ = std::min(firstQueued_, position / 64);
+    lastQueued_ = std::max(lastQueued_, position / 64);
   }
 
-  /// Takes a block off the work list; `bits` is what has come to it.
-  BlockId next(std::uint64_t& bits) {
-    const BlockId id = work_.back();
-    work_.pop_back();
-    bits = words_[id].pending;
-    words_[id].pending = 0;
-    words_[id].isQueued = false;
+  /// Takes a block off the work list, the last one in reverse post order or the first one; `bits` is what has come to
+  /// it. kNoId if there is none.
+  BlockId next(bool isLast, std::uint64_t& bits) {
+    while (firstQueued_ <= lastQueued_ && queued_[isLast ? lastQueued_ : firstQueued_] == 0) {
+      if (firstQueued_ == lastQueued_) {
+        firstQueued_ = kNoId;
+        lastQueued_ = 0;
+      } else {
+        isLast ? --lastQueued_ : ++firstQueued_;
+      }
+    }
+    if (firstQueued_ > lastQueued_) return kNoId;
+    const std::uint32_t at = isLast ? lastQueued_ : firstQueued_;
+    const int bit = isLast ? 63 - std::countl_zero(queued_[at]) : std::countr_zero(queued_[at]);
+    queued_[at] &= ~(std::uint64_t{1} << bit);
+    const BlockId id = cfg_.reversePostOrder()[64 * at + static_cast<unsigned>(bit)];
+    bits = std::exchange(words_[id].pending, 0);
     return id;
   }
 
@@ -396,11 +418,11 @@ class Liveness::Solver {
       if (s.usedFirst) reachIn(s.block, bitOf(s));
       if (s.usedByPhi) reachOut(s.block, bitOf(s));
     }
-    while (!work_.empty()) {
-      std::uint64_t bits = 0;
-      for (BlockId from : cfg_.predecessors(next(bits)))
+    // Upwards: seldom is something added to a block that has been passed.
+    std::uint64_t bits = 0;
+    for (BlockId id = next(true, bits); id != kNoId; id = next(true, bits))
+      for (BlockId from : cfg_.predecessors(id))
         if (cfg_.isReachable(from)) reachOut(from, bits);
-    }
     // Physical registers may hold something on entry: the stack pointer, arguments.
     std::uint64_t undefined = at(cfg_.entry()).in;
     for (unsigned i = 0; i < 64; ++i)
@@ -436,15 +458,14 @@ class Liveness::Solver {
     };
     for (const Summary& s : all)
       if (s.defines) flowOut(s.block, bitOf(s) & which);
-    while (!work_.empty()) {
-      std::uint64_t bits = 0;
-      for (BlockId to : cfg_.successors(next(bits))) {
+    std::uint64_t bits = 0;
+    for (BlockId id = next(false, bits); id != kNoId; id = next(false, bits))
+      for (BlockId to : cfg_.successors(id)) {
         Words& words = at(to);
         const std::uint64_t fresh = bits & words.allowedIn & ~words.in;
         words.in |= fresh;
         if (fresh & ~words.kills) flowOut(to, fresh & ~words.kills);
       }
-    }
   }
 
   Liveness& out_;
@@ -458,12 +479,13 @@ class Liveness::Solver {
   std::vector<Border> before_, after_;                         // those that are not empty
   std::vector<std::pair<BlockId, CompId>> phiUses_;            // predecessor, and what a phi behind it reads
   std::vector<Summary> summaries_;
-  std::uint32_t word_ = 0;       // components 64 * word_ to 64 * word_ + 63 are being solved
-  std::vector<Words> words_;     // by block
-  std::vector<BlockId> touched_; // the blocks whose words are those of word_
-  std::vector<BlockId> work_;
-  std::vector<Slot> slots_;   // by component
-  std::vector<Event> events_; // of watched components, one block after the other
+  std::uint32_t word_ = 0;                             // components 64 * word_ to 64 * word_ + 63 are being solved
+  std::vector<Words> words_;                           // by block
+  std::vector<BlockId> touched_;                       // the blocks whose words are those of word_
+  std::vector<std::uint64_t> queued_;                  // the work list: blocks by their place in the reverse post order
+  std::uint32_t firstQueued_ = kNoId, lastQueued_ = 0; // the words of it in which something may be
+  std::vector<Slot> slots_;                            // by component
+  std::vector<Event> events_;                          // of watched components, one block after the other
   std::vector<BlockEvents> blockEvents_;
   std::vector<std::array<GuardedLife, 2>> lives_; // by summary of the block: dead and live behind it
 };
