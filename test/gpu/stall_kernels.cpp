@@ -27,8 +27,9 @@ struct Link {
   bool inHigh = false, outHigh = false;
   Port in = Port::Main, out = Port::Main;
   File inFile = File::R, outFile = File::R;
-  bool isFloat = false;     ///< the value is a normal float: products of matrices may flush others
-  bool needsResult = false; ///< the result comes with scoreboard 2
+  bool isFloat = false;       ///< the value is a normal float: products of matrices may flush others
+  bool needsResult = false;   ///< the result comes with scoreboard 2
+  const char* back = nullptr; ///< makes the value of the result again, where that has another format
 };
 
 constexpr std::array kLinks = {
@@ -42,6 +43,8 @@ constexpr std::array kLinks = {
          Port::High, Port::High},
     Link{"HADD2", LatencyClass::Fp16, "HADD2 R{d}, R{s}, R16"},
     Link{"HMNMX2", LatencyClass::Fp16Alu, "HMNMX2 R{d}, R{s}, R19, PT"},
+    Link{"HADD2.F32", LatencyClass::Fp16Alu, "HADD2.F32 R{d}, -RZ, R{s}.H0_H0", 1, 1, false, false, Port::Main,
+         Port::Main, File::R, File::R, false, false, "F2FP.F16.F32.PACK_AB R{d}, RZ, R{s}"},
     Link{"DADD", LatencyClass::Fp64, "DADD R{d}:2, R{s}:2, R16:2", 2, 2},
     Link{"IMMA", LatencyClass::Imma, "IMMA.16832.S8.S8 R{d}:4, R24:4, R28:2, R{s}:4", 4, 4},
     Link{"HMMA", LatencyClass::Hmma, "HMMA.16816.F32 R{d}:4, R24:4, R28:2, R{s}:4", 4, 4, false, false, Port::Main,
@@ -93,7 +96,7 @@ std::optional<Joint> join(const Link& a, const Link& b, unsigned base) {
 }
 
 std::optional<std::string> ringOf(const Link& a, const Link& b, unsigned gap) {
-  if (a.outFile != b.inFile || a.isFloat != b.isFloat || a.needsResult) return std::nullopt;
+  if (a.outFile != b.inFile || a.isFloat != b.isFloat || a.needsResult || a.back) return std::nullopt;
   // Floats are here for products of matrices only.
   if (a.isFloat && a.outWidth == 1 && b.inWidth == 1) return std::nullopt;
   const bool isUniform = a.outFile == File::UR;
@@ -109,6 +112,7 @@ std::optional<std::string> ringOf(const Link& a, const Link& b, unsigned gap) {
   } else {
     ring += withGap(textOf(b, last, middle->reads), kLongest);
   }
+  if (b.back) ring += withGap(fmt::format(fmt::runtime(b.back), fmt::arg("d", last), fmt::arg("s", last)), kLongest);
   const char* wait = b.needsResult ? " wait=0x4" : "";
   if (b.outFile == File::UR)
     ring += fmt::format("  IADD3 R{}, R16, UR{}, RZ {{stall=15}};\n", back, last);
