@@ -30,6 +30,7 @@ constexpr Unit unitOf(File file, std::uint32_t reg) {
 }
 constexpr Unit kFirstScoreboard = isa::kFileCount << 8;
 constexpr Unit kClusterArrival = kFirstScoreboard | 0x80; ///< the block has arrived at the cluster's barrier
+constexpr Unit kBarrierWords = kClusterArrival | 1;       ///< of mbarriers in shared memory
 constexpr File fileOf(Unit unit) {
   return static_cast<File>(unit >> 8);
 }
@@ -231,6 +232,7 @@ class Checker {
     });
     if (step.inst.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(index);
     if (step.inst.op == isa::Op::UCGABAR_WAIT) checkArrival(index);
+    checkBarrierWords(index);
     if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}, false});
     for (const Use& use : touches_)
       use.isDef ? checkWrite(index, use) : checkRead(index, use);
@@ -257,6 +259,15 @@ class Checker {
           seen.set(t.reg & 0xff);
           touches_.push_back({unitOf(File::R, t.reg), false, false, {LatencyClass::WarpGroup, t.access.port}, t.isDef});
         });
+  }
+
+  /// mbarrier.init and mbarrier.inval are over when threads meet at a barrier (observed: all code of ptxas).
+  void checkBarrierWords(std::uint32_t index) {
+    const isa::Op op = steps_[index].inst.op;
+    const Use words{kBarrierWords, false, false, {steps_[index].latencyClass}, false};
+    if (op == isa::Op::BAR_SYNC || op == isa::Op::BAR_SYNC_R || op == isa::Op::UCGABAR_ARV) checkRead(index, words);
+    if (op == isa::Op::SYNCS_EXCH || op == isa::Op::SYNCS_CCTL_IV)
+      begin(index, {kBarrierWords, true, true, {steps_[index].latencyClass}, false});
   }
 
   /// A wait that issues too early does not see the arrival, and the block goes on alone.

@@ -42,6 +42,7 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
                         });
       if (instr.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(instr);
       if (instr.op == isa::Op::USETMAXREG_DEALLOC) addReleases(instr);
+      addBarrierWords(instr, f.latencyClass);
       f.endTouch = static_cast<std::uint32_t>(touches_.size());
       instrs.push_back(f);
     }
@@ -71,6 +72,21 @@ void FlatCode::addArrivals(const ori::Instr& arrive) {
             seen.set(unit);
             touches_.push_back({unit, false, false, {isa::LatencyClass::WarpGroup, t.access.port}, t.isDef});
           });
+}
+
+/// mbarrier.init and mbarrier.inval are over before the next barrier, or anything else that other threads or other
+/// units notice (ptxas waits for them in front of each barrier; on an H200 other warps met barriers without their
+/// initial words).
+void FlatCode::addBarrierWords(const ori::Instr& instr, isa::LatencyClass latencyClass) {
+  using enum isa::LatencyClass;
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const isa::Access access{latencyClass, isa::Access::Port::Main};
+  const bool isShared =
+      latencyClass == SharedLoad || latencyClass == SharedStore || latencyClass == AsyncCopy || latencyClass == Tma;
+  if (isShared || row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence) || row.has(isa::Flag::SideEffect))
+    touches_.push_back({kBarrierWords, false, false, access, false});
+  if (instr.op == isa::Op::SYNCS_EXCH || instr.op == isa::Op::SYNCS_CCTL_IV)
+    touches_.push_back({kBarrierWords, true, true, access, false});
 }
 
 /// Registers that are given back belong to others from here on, who may be writing them already: nothing of this warp

@@ -20,6 +20,9 @@ constexpr isa::File fileOf(Unit unit) {
   return static_cast<isa::File>(unit >> 8);
 }
 
+/// No register: the words of mbarriers in shared memory, which mbarrier.init and mbarrier.inval write late.
+inline constexpr Unit kBarrierWords = unitOf(isa::File::P, 0x80);
+
 struct FlatTouch {
   Unit unit = 0;
   bool isDef = false;
@@ -61,6 +64,7 @@ class FlatCode {
  private:
   void addArrivals(const ori::Instr& arrive);
   void addReleases(const ori::Instr& release);
+  void addBarrierWords(const ori::Instr& instr, isa::LatencyClass latencyClass);
 
   const isa::Target* target_;
   std::vector<FlatTouch> touches_;

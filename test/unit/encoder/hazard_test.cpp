@@ -246,6 +246,14 @@ TEST_CASE("hazard: the warps of a group arrive for each group of products") {
             2, {"NOP", 1}, Kind::NoArrival, 3, 3);
 }
 
+TEST_CASE("hazard: mbarrier.init is over when threads meet at a barrier") {
+  checkPair({{"SYNCS.EXCH.64 URZ, [UR8], UR4", 2, 0, 1}, {"BAR.SYNC.DEFER_BLOCKING 0x0", 6, 7, 7, 3}, {"EXIT", 5}}, 1,
+            {"BAR.SYNC.DEFER_BLOCKING 0x0", 6, 7, 7, 2}, Kind::MissingWait, 0, 1);
+  CHECK(
+      violations({{"SYNCS.EXCH.64 URZ, [UR8], UR4", 2, 7, 1}, {"BAR.SYNC.DEFER_BLOCKING 0x0", 6, 7, 7, 2}, {"EXIT", 5}})
+          .size() == 1);
+}
+
 TEST_CASE("hazard: HADD2.F32 reads a half 5 cycles behind HMUL2") {
   checkPair({{"HMUL2 R2, R3.H0_H0, R4.H0_H0", 5}, {"HADD2.F32 R5, -RZ, R2.H0_H0", 1}, {"EXIT", 5}}, 0,
             {"HMUL2 R2, R3.H0_H0, R4.H0_H0", 4}, Kind::Raw, 0, 1);
