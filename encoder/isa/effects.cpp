@@ -24,7 +24,8 @@ LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods)
     // What a tensor operation takes goes with its inner dimension, and that with the registers of A.
     const int a = row.slotIndex("Ra");
     const unsigned width = a < 0 ? 4 : operandWidth(op, mods, static_cast<unsigned>(a));
-    return width >= 4 ? row.latencyClass : width == 2 ? LatencyClass::MmaShort : LatencyClass::MmaTiny;
+    const LatencyClass half = row.latencyClass == LatencyClass::Imma ? LatencyClass::ImmaShort : LatencyClass::MmaShort;
+    return width >= 4 ? row.latencyClass : width == 2 ? half : LatencyClass::MmaTiny;
   }
   case LatencyClass::Fp16:
     // HADD2.F32 converts, which the half-precision adder does not do.

@@ -78,7 +78,9 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       const unsigned bySlot = slot ? operandWidth(op, mods, i) : 0;
       // R2UR and fp64 arithmetic signal scoreboards before sm_90 only, and read their sources late there (observed in
       // ptxas' code: read scoreboards on 2 of 6 R2UR of sm_80, and on DFMA, DADD, DMUL and DSETP of sm_75 and sm_80).
-      const bool isQueuedBefore = latencyClass == LatencyClass::R2ur || latencyClass == LatencyClass::Fp64;
+      // So do products of bytes on sm_103.
+      const bool isQueuedBefore = latencyClass == LatencyClass::R2ur || latencyClass == LatencyClass::Fp64 ||
+                                  latencyClass == LatencyClass::Imma || latencyClass == LatencyClass::ImmaShort;
       const bool readsLate = slot && (slot->readLate || isQueuedBefore) && operand.file == File::R;
       const bool isLate = isQueued && (isDef || readsLate);
       const bool isAddend = slot && !isDef && row.slotKeys[i] == kAddend;

@@ -30,7 +30,8 @@ enum class LatencyClass : std::uint8_t {
   Clmad,     ///< CLMAD
   Hmma,      ///< HMMA and, in dependences, every tensor operation of full size (16816 of 16 bits, 16832 of 8 bits, ...)
   Imma,      ///< IMMA, BMMA of full size
-  MmaShort,  ///< tensor operations of half that size: HMMA.1688.F16, HMMA.1684.TF32, IMMA.16816, ...
+  MmaShort,  ///< tensor operations of half that size: HMMA.1688.F16, HMMA.1684.TF32, ...
+  ImmaShort, ///< IMMA.16816, IMMA.SP.16832, ...
   MmaTiny,   ///< IMMA.8816, BMMA.88128, ...
   Dmma,      ///< DMMA
 
@@ -46,7 +47,8 @@ enum class LatencyClass : std::uint8_t {
   Reduce,       ///< RED, REDG, REDAS
   Shuffle,      ///< SHFL
   Match,        ///< MATCH
-  SpecialRead,  ///< S2R, B2R, QSPC, GETLMEMBASE
+  SpecialRead,  ///< S2R, B2R, GETLMEMBASE
+  SpaceQuery,   ///< QSPC
   Barrier,      ///< BAR
   Fence,        ///< MEMBAR, ERRBAR, FENCE, CGAERRBAR
   CacheControl, ///< CCTL, CCTLL

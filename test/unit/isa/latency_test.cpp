@@ -1,4 +1,5 @@
 #include "encoder/isa/codec.h"
+#include "encoder/isa/effects.h"
 #include "encoder/isa/latency/tables.h"
 #include "support/check.h"
 
@@ -172,5 +173,11 @@ TEST_CASE("latencies from sm_100 on") {
   CHECK(raw(sm120, File::R, hmma, {LatencyClass::Hmma, Port::Addend}) == 29);
   CHECK_FALSE(sm100.isScoreboarded(LatencyClass::Fp64));
   CHECK(sm103.isScoreboarded(LatencyClass::Fp64));
+  const std::array<std::uint8_t, kMaxMods> none{};
+  for (const Op product : {Op::IMMA_16816, Op::IMMA_16832, Op::IMMA_SP_16832}) { // that of 16816 was of fixed latency
+    CHECK(sm103.isScoreboarded(latencyClassOf(product, none)));
+    CHECK_FALSE(sm100.isScoreboarded(latencyClassOf(product, none)));
+  }
+  CHECK_FALSE(sm103.isScoreboarded(latencyClassOf(Op::HMMA_1688, none)));
   CHECK(sm120.isScoreboarded(LatencyClass::Fp64));
 }
