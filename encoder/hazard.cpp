@@ -228,12 +228,12 @@ class Checker {
 
     touches_.clear();
     isa::forEachTouch(step.inst, target_, [&](const isa::Touch& t) {
-      if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access, false});
+      if (t.file != File::B) touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
     });
     if (step.inst.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(index);
     if (step.inst.op == isa::Op::UCGABAR_WAIT) checkArrival(index);
     checkBarrierWords(index);
-    if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}, false});
+    if (step.inst.op == isa::Op::UCGABAR_ARV) begin(index, {kClusterArrival, false, false, {step.latencyClass}});
     for (const Use& use : touches_)
       use.isDef ? checkWrite(index, use) : checkRead(index, use);
     for (const Use& use : touches_)
@@ -264,10 +264,10 @@ class Checker {
   /// mbarrier.init and mbarrier.inval are over when threads meet at a barrier (observed: all code of ptxas).
   void checkBarrierWords(std::uint32_t index) {
     const isa::Op op = steps_[index].inst.op;
-    const Use words{kBarrierWords, false, false, {steps_[index].latencyClass}, false};
+    const Use words{kBarrierWords, false, false, {steps_[index].latencyClass}};
     if (op == isa::Op::BAR_SYNC || op == isa::Op::BAR_SYNC_R || op == isa::Op::UCGABAR_ARV) checkRead(index, words);
     if (op == isa::Op::SYNCS_EXCH || op == isa::Op::SYNCS_CCTL_IV)
-      begin(index, {kBarrierWords, true, true, {steps_[index].latencyClass}, false});
+      begin(index, {kBarrierWords, true, true, {steps_[index].latencyClass}});
   }
 
   /// A wait that issues too early does not see the arrival, and the block goes on alone.
@@ -283,7 +283,7 @@ class Checker {
     bool isDef;
     bool isLate;
     Access access;
-    bool endsReads; ///< earlier instructions must have read the register
+    bool endsReads = false; ///< earlier instructions must have read the register
   };
 
   void wait(std::uint32_t index) {

@@ -62,8 +62,11 @@ class Walker {
   Product describe(const Inst& inst) const {
     const isa::InstrDesc& row = isa::desc(inst.op);
     Product p;
-    forEachOfProduct(inst, target_,
-                     [&](std::uint32_t reg, bool isSum) { (isSum ? p.sum : p.factors).set(reg & 0xff); });
+    isa::forEachTouch(inst, target_, [&](const isa::Touch& t) {
+      if (t.file != isa::File::R) return;
+      const bool isSum = t.isDef || t.access.port == isa::Access::Port::Addend;
+      (isSum ? p.sum : p.factors).set(t.reg & 0xff);
+    });
     p.shape = isa::getMod(inst, isa::Mod::Geometry);
     p.kind = row.name;
     p.closesGroup = inst.operands[static_cast<std::size_t>(row.slotIndex("gsb"))].imm == 0;

@@ -7,7 +7,21 @@
 
 namespace orias::phases {
 
+namespace {
+
+/// mbarrier.init and mbarrier.inval.
+bool writesBarrierWords(const ori::Instr& instr) {
+  return instr.op == isa::Op::SYNCS_EXCH || instr.op == isa::Op::SYNCS_CCTL_IV;
+}
+
+} // namespace
+
 FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().target()) {
+  // The words of barriers matter only in functions that write them.
+  bool writesBarriers = false;
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block)
+      writesBarriers |= writesBarrierWords(instr);
   std::vector<std::uint32_t> indexOf(function.blockIdCount(), ori::kNoId);
   for (ori::Block* block : function.layout()) {
     indexOf[block->id] = static_cast<std::uint32_t>(blocks.size());
@@ -38,11 +52,11 @@ FlatCode::FlatCode(const ori::Function& function) : target_(&function.module().t
       isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
                         std::span<const ori::Operand>(instr.ops()), *target_, [&](const isa::Touch& t) {
                           ORIAS_CHECK(!t.operand || !t.operand->isVirtual(), "control words come after allocation");
-                          touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access, false});
+                          touches_.push_back({unitOf(t.file, t.reg), t.isDef, t.isLate, t.access});
                         });
       if (instr.op == isa::Op::WARPGROUP_ARRIVE) addArrivals(instr);
       if (instr.op == isa::Op::USETMAXREG_DEALLOC) addReleases(instr);
-      addBarrierWords(instr, f.latencyClass);
+      if (writesBarriers) addBarrierWords(instr, f.latencyClass);
       f.endTouch = static_cast<std::uint32_t>(touches_.size());
       instrs.push_back(f);
     }
@@ -84,9 +98,8 @@ void FlatCode::addBarrierWords(const ori::Instr& instr, isa::LatencyClass latenc
   const bool isShared =
       latencyClass == SharedLoad || latencyClass == SharedStore || latencyClass == AsyncCopy || latencyClass == Tma;
   if (isShared || row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence) || row.has(isa::Flag::SideEffect))
-    touches_.push_back({kBarrierWords, false, false, access, false});
-  if (instr.op == isa::Op::SYNCS_EXCH || instr.op == isa::Op::SYNCS_CCTL_IV)
-    touches_.push_back({kBarrierWords, true, true, access, false});
+    touches_.push_back({kBarrierWords, false, false, access});
+  if (writesBarrierWords(instr)) touches_.push_back({kBarrierWords, true, true, access});
 }
 
 /// Registers that are given back belong to others from here on, who may be writing them already: nothing of this warp
@@ -94,8 +107,7 @@ void FlatCode::addBarrierWords(const ori::Instr& instr, isa::LatencyClass latenc
 void FlatCode::addReleases(const ori::Instr& release) {
   const auto left = static_cast<std::uint32_t>(release.op_(release.operandCount - 1U).imm);
   for (std::uint32_t r = left; r < isa::kRZ; ++r)
-    touches_.push_back(
-        {unitOf(isa::File::R, r), true, false, {isa::LatencyClass::SetMaxReg, isa::Access::Port::Main}, false});
+    touches_.push_back({unitOf(isa::File::R, r), true, false, {isa::LatencyClass::SetMaxReg, isa::Access::Port::Main}});
 }
 
 } // namespace orias::phases

@@ -27,11 +27,6 @@ LatencyClass latencyClassOf(Op op, std::span<const std::uint8_t, kMaxMods> mods)
     const LatencyClass half = row.latencyClass == LatencyClass::Imma ? LatencyClass::ImmaShort : LatencyClass::MmaShort;
     return width >= 4 ? row.latencyClass : width == 2 ? half : LatencyClass::MmaTiny;
   }
-  case LatencyClass::Fp16:
-    // HADD2.F32 converts, which the half-precision adder does not do.
-    return row.modIndex(Mod::F32) >= 0 && row.mnemonic == "HADD2" && getMod(op, mods, Mod::F32) != 0
-               ? LatencyClass::Fp16Alu
-               : row.latencyClass;
   case LatencyClass::Cbu:
     // Before sm_90 the next instruction follows these at once, as it does BMOV (observed: the tables say how often). On
     // sm_90 ptxas keeps 5 cycles behind all of the class.
