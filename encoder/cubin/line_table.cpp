@@ -60,7 +60,7 @@ Bytes ulebBytes(std::uint64_t value) {
 }
 
 /// Length and version stand in front when the unit is complete; see finishUnit().
-void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasTail) {
+void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings) {
   bytes.resize(kUnitHead);
   append(bytes, kLeastInstruction);
   append(bytes, std::uint8_t{1}); // rows are statements
@@ -92,8 +92,9 @@ void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasTail) {
   append(bytes, std::uint8_t{0});
   bytes.insert(bytes.end(), names.begin(), names.end());
   append(bytes, std::uint8_t{0});
-  // ptxas leaves these behind the files where there is no .debug_info, and nvdisasm 13.0 refuses a table without them.
-  if (hasTail) bytes.resize(bytes.size() + 4);
+  // Where the names of inlined functions begin in .debug_str. Without that section there is no such field: cuda-gdb takes
+  // whatever is left of the header for it, and refuses the file. Without the field nvdisasm 13.0 refuses the names.
+  if (hasStrings) bytes.resize(bytes.size() + 4);
   store(std::span(bytes), 6, static_cast<std::uint32_t>(bytes.size() - kUnitHead));
 }
 
@@ -337,9 +338,9 @@ class ProgramReader {
 };
 
 LineTable writeTable(const Module& module, std::span<const SourceFile> files,
-                     const std::vector<LineRow> Function::*lines) {
+                     const std::vector<LineRow> Function::*lines, bool hasStrings) {
   LineTable table;
-  beginUnit(table.bytes, files, !files.empty() && !hasDebugInfo(module));
+  beginUnit(table.bytes, files, hasStrings);
   // Last first, as the functions stand in the file.
   for (auto function = module.functions.rbegin(); function != module.functions.rend(); ++function) {
     if (((*function).*lines).empty()) continue;
@@ -366,14 +367,14 @@ bool hasSourceLines(const Module& module) {
 
 LineTable sourceLineTable(const Module& module) {
   if (!hasSourceLines(module)) return {};
-  return writeTable(module, module.sourceFiles, &Function::lines);
+  return writeTable(module, module.sourceFiles, &Function::lines, !module.debugStrings.empty() && !hasDebugInfo(module));
 }
 
 LineTable ptxLineTable(const Module& module) {
   if (module.ptxText.empty()) return {};
   std::vector<SourceFile> files;
   if (module.relocatable) files.push_back({ptxTextSection(module)});
-  return writeTable(module, files, &Function::ptxLines);
+  return writeTable(module, files, &Function::ptxLines, false);
 }
 
 std::string ptxTextSection(const Module& module) {
