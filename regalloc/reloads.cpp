@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/module.h"
+#include "regalloc/accumulators.h"
 #include "regalloc/live_ranges.h"
 
 #include <algorithm>
@@ -74,6 +75,10 @@ class Forwarder {
       if (forward(instr, reg, *words)) return;
       forgetResults(instr);
     } else {
+      if (const std::optional<Run> place = placeOf(reg); place && isHeldIn(place->first, *words)) {
+        remove(instr, state_.storeBytes, words->count);
+        return;
+      }
       for (std::uint32_t& held : held_)
         if (held != kNothing && words->overlaps({held, 1})) held = kNothing;
       if (instr.isGuarded()) return;
@@ -116,7 +121,7 @@ class Forwarder {
       return true;
     }
     const Instr* reader = onlyReader(load, temp);
-    if (!reader) return false;
+    if (!reader || sumSlotsOf(*reader)) return false; // operands of a wgmma have places of their own
     const std::uint32_t align = std::max<std::uint32_t>(std::bit_ceil(words.count), function_.vreg(temp.reg).align);
     for (std::uint32_t r = 0; r + words.count <= registers_; r += align) {
       if (!isHeldIn(r, words) || !staysUntil(load, *reader, {r, words.count})) continue;

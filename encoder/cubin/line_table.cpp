@@ -92,8 +92,9 @@ void beginUnit(Bytes& bytes, std::span<const SourceFile> files, bool hasStrings)
   append(bytes, std::uint8_t{0});
   bytes.insert(bytes.end(), names.begin(), names.end());
   append(bytes, std::uint8_t{0});
-  // Where the names of inlined functions begin in .debug_str. Without that section there is no such field: cuda-gdb takes
-  // whatever is left of the header for it, and refuses the file. Without the field nvdisasm 13.0 refuses the names.
+  // Where the names of inlined functions begin in .debug_str. Without that section there is no such field: cuda-gdb
+  // takes whatever is left of the header for it, and refuses the file. Without the field nvdisasm 13.0 refuses the
+  // names.
   if (hasStrings) bytes.resize(bytes.size() + 4);
   store(std::span(bytes), 6, static_cast<std::uint32_t>(bytes.size() - kUnitHead));
 }
@@ -367,7 +368,8 @@ bool hasSourceLines(const Module& module) {
 
 LineTable sourceLineTable(const Module& module) {
   if (!hasSourceLines(module)) return {};
-  return writeTable(module, module.sourceFiles, &Function::lines, !module.debugStrings.empty() && !hasDebugInfo(module));
+  return writeTable(module, module.sourceFiles, &Function::lines,
+                    !module.debugStrings.empty() && !hasDebugInfo(module));
 }
 
 LineTable ptxLineTable(const Module& module) {

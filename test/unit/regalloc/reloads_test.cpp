@@ -1,0 +1,76 @@
+#include "allocation.h"
+
+#include "regalloc/live_ranges.h"
+#include "regalloc/reloads.h"
+#include "regalloc/webs.h"
+
+using namespace orias;
+using namespace orias::regalloc;
+using namespace orias::regalloc::test;
+using isa::File;
+
+namespace {
+
+/// A function whose values of four registers are spilled. The temporaries of spill code are in R4 to R7, or each in
+/// registers of its own.
+struct Spilled {
+  std::unique_ptr<ori::Module> module;
+  SpillState state;
+
+  Spilled(std::string_view body, bool isApart) : module(ori::test::kernel(body, "sm_90a")), state(function()) {
+    const LiveRanges ranges(function(), File::R);
+    const Webs webs = buildWebs(function(), File::R, ranges, {});
+    for (const Web& web : webs.all)
+      if (web.width == 4) spillWeb(function(), web, File::R, state, {.remat = false});
+    state.grow(function());
+    std::vector<std::uint32_t>& physical = state.assignment.physical;
+    physical.assign(function().vregCount(), ~0u);
+    for (ori::VRegId v = 0; v < function().vregCount(); ++v)
+      physical[v] = function().vreg(v).width != 4 ? 0 : isApart ? 4 * (v + 1) : 4;
+  }
+  ori::Function& function() const { return *module->functions.front(); }
+  std::string forwarded() {
+    forwardReloads(function(), state);
+    return text(function());
+  }
+};
+
+} // namespace
+
+TEST_CASE("a chain of wgmmas does not reload the sum that its registers hold") {
+  const std::string chain =
+      "  reg %r1:4, %r2:4, %r3:4, %ur0:4;\n.L0:\n"
+      " HGMMA<0,1,0,0,0,0,0> %r1:4, gdesc[%ur0:4], RZ:4, !UPT, 7;\n"
+      " HGMMA<0,1,0,0,0,0,0> %r2:4, gdesc[%ur0:4], %r1:4, UPT, 7;\n"
+      " HGMMA<0,1,0,0,0,0,0> %r3:4, gdesc[%ur0:4], %r2:4, UPT, 0;\n STS.128 [0], %r3:4;\n EXIT;\n";
+  Spilled same(chain, false);
+  CHECK(same.state.loadBytes == 3 * 16);
+  CHECK(countOf(same.forwarded(), "LDL") == 0);
+  CHECK(same.state.loadBytes == 0);
+  // From other registers the sum would have to be copied: the two reloads of the chain stay.
+  Spilled apart(chain, true);
+  CHECK(countOf(apart.forwarded(), "LDL") == 2);
+}
+
+TEST_CASE("a word is not stored again from registers that it was stored from") {
+  const auto module =
+      ori::test::kernel("  frame \"spill\" size 16 align 16 spill;\n  reg %r1:4;\n.L0:\n LDS.128 %r1:4, [0];\n"
+                        " STL.128 [R1+frame[0]], %r1:4;\n STL.128 [R1+frame[0]], %r1:4;\n"
+                        " LDS.128 %r1:4, [0x10];\n STL.128 [R1+frame[0]], %r1:4;\n EXIT;\n",
+                        "sm_90a");
+  ori::Function& function = *module->functions.front();
+  SpillState state(function);
+  state.grow(function);
+  state.assignment.physical.assign(function.vregCount(), 4);
+  for (ori::Block* block : function.layout())
+    for (ori::Instr& instr : *block) {
+      if (instr.op != isa::Op::STL) continue;
+      for (std::uint8_t i = 0; i < instr.operandCount; ++i)
+        if (instr.op_(i).isVirtual()) state.assignment.spillMoves[instr.id] = {SpillMove::Kind::Store, i};
+      state.storeBytes += 16;
+    }
+  state.loadBytes = 16; // without reloads there is nothing to do
+  forwardReloads(function, state);
+  CHECK(countOf(text(function), "STL") == 2);
+  CHECK(state.storeBytes == 2 * 16);
+}
