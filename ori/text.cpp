@@ -103,7 +103,11 @@ bool isOfWordsOnly(Op op) {
   case Op::LDG_INDEXED:
   case Op::LD_INDEXED:
   case Op::STG_INDEXED:
-  case Op::ST_INDEXED: return true;
+  case Op::ST_INDEXED:
+  case Op::ATOM_INDEXED:
+  case Op::ATOM_FLOAT_INDEXED:
+  case Op::REDG_INDEXED:
+  case Op::QSPC_INDEXED: return true;
   default: return false;
   }
 }

@@ -57,9 +57,11 @@ Space Machine::spaceOf(Op op) const {
   case Op::ST:
   case Op::ST_INDEXED:
   case Op::ATOM:
+  case Op::ATOM_INDEXED:
   case Op::ATOM_ARRIVE:
   case Op::ATOM_CAS:
-  case Op::ATOM_FLOAT: return Space::Generic;
+  case Op::ATOM_FLOAT:
+  case Op::ATOM_FLOAT_INDEXED: return Space::Generic;
   default: return Space::Global;
   }
 }

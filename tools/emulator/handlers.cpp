@@ -15,6 +15,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::BRA_CONV: return &Machine::branchConverged;
   case Op::JMX: return &Machine::branchByNumber;
   case Op::BRX:
+  case Op::BRXU:
   case Op::RET:
   case Op::CALL_REL_R:
   case Op::CALL_ABS_R: return &Machine::branchIndexed;
@@ -78,17 +79,21 @@ Operation::Handler handlerOf(Op op) {
   case Op::RPCMOV_GET: return &Machine::getFromRpc;
   case Op::DEPBAR:
   case Op::DEPBAR_LE: return &Machine::waitForCopies;
-  case Op::QSPC: return &Machine::whichSpace;
+  case Op::QSPC:
+  case Op::QSPC_INDEXED: return &Machine::whichSpace;
   case Op::ATOMG:
   case Op::ATOM:
+  case Op::ATOM_INDEXED:
   case Op::ATOMS:
-  case Op::REDG: return &Machine::atomic;
+  case Op::REDG:
+  case Op::REDG_INDEXED: return &Machine::atomic;
   case Op::ATOMG_CAS:
   case Op::ATOM_CAS:
   case Op::ATOMS_CAS:
   case Op::ATOMS_CAS_P: return &Machine::atomicSwap;
   case Op::ATOMG_FLOAT:
   case Op::ATOM_FLOAT:
+  case Op::ATOM_FLOAT_INDEXED:
   case Op::REDG_FLOAT: return &Machine::atomicFloat;
   case Op::ATOMS_POPC_INC: return &Machine::atomicCount;
   case Op::ATOMS_ARRIVE:
@@ -249,6 +254,7 @@ bool isFlow(Op op) {
   case Op::BRA_DIV:
   case Op::BRA_CONV:
   case Op::BRX:
+  case Op::BRXU:
   case Op::JMX:
   case Op::RET:
   case Op::CALL_REL:

@@ -47,7 +47,11 @@ bool isIndexed(isa::Op op) {
   case isa::Op::LDG_INDEXED:
   case isa::Op::LD_INDEXED:
   case isa::Op::STG_INDEXED:
-  case isa::Op::ST_INDEXED: return true;
+  case isa::Op::ST_INDEXED:
+  case isa::Op::ATOM_INDEXED:
+  case isa::Op::ATOM_FLOAT_INDEXED:
+  case isa::Op::REDG_INDEXED:
+  case isa::Op::QSPC_INDEXED: return true;
   default: return false;
   }
 }
@@ -230,7 +234,7 @@ void Code::bind(const Instruction& from, Operation& to) {
   }
 
   const auto slotOf = [&](std::string_view name) { return static_cast<std::int8_t>(row.slotIndex(name)); };
-  to.base = slotOf("Ra");
+  to.base = slotOf(to.inst.op == isa::Op::BRXU ? "URa" : "Ra");
   to.uniform = slotOf("URb");
   to.data = slotOf("Rb");
   to.data2 = slotOf("Rc");

@@ -133,9 +133,9 @@ void i2fp(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint32_t v = lane.raw(1);
   const bool isSignedSource = lane.modAs<IntType>(Mod::Type) == IntType::S32;
-  lane.set(0,
-           static_cast<std::uint32_t>(isSignedSource ? ieee::fromSigned(Format::F32, signedOf(v, 32), lane.rounding())
-                                                     : ieee::fromUnsigned(Format::F32, v, lane.rounding())));
+  const Format to = desc(inst.op).modIndex(Mod::DstFmt) >= 0 ? formatOf(lane, Mod::DstFmt) : Format::F32;
+  lane.set(0, static_cast<std::uint32_t>(isSignedSource ? ieee::fromSigned(to, signedOf(v, 32), lane.rounding())
+                                                        : ieee::fromUnsigned(to, v, lane.rounding())));
 }
 
 void i2i(const Inst& inst, LaneValues& values) {

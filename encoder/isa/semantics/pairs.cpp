@@ -43,6 +43,13 @@ void iadd(const Inst& inst, LaneValues& values) {
   lane.setPred(1, sum >> 32 != 0);
 }
 
+void iaddX(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const std::uint64_t sum = std::uint64_t{lane.u32(2)} + lane.u32(3) + (lane.pred(4) ? 1 : 0);
+  lane.set(0, static_cast<std::uint32_t>(sum));
+  lane.setPred(1, sum >> 32 != 0);
+}
+
 void iaddPair(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   setSum(lane, addend(lane, 2) + addend(lane, 3));
@@ -76,16 +83,6 @@ void isetpPair(const Inst& inst, LaneValues& values) {
   const bool holds =
       compares(lane.modAs<ICmp>(Mod::Cmp), static_cast<std::int64_t>(a ^ turn), static_cast<std::int64_t>(b ^ turn));
   lane.setComparison(0, holds, lane.pred(4));
-}
-
-void uimadHi(const Inst& inst, LaneValues& values) {
-  Lane lane(inst, values);
-  const bool hasSign = lane.modAs<IntType>(Mod::Type) == IntType::S32;
-  const auto factor = [&](unsigned slot) {
-    const std::uint32_t v = lane.raw(slot);
-    return hasSign ? static_cast<std::uint64_t>(signedOf(v, 32)) : v;
-  };
-  lane.set(0, static_cast<std::uint32_t>((factor(1) * factor(2) + lane.u64(3)) >> 32));
 }
 
 void uvimnmx(const Inst& inst, LaneValues& values) {

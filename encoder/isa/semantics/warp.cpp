@@ -170,4 +170,24 @@ void movm(const Inst&, WarpValues& warp) {
   forEachActive(warp, [&](unsigned i) { warp.lane[i][0] = LaneValue::of(result[i]); });
 }
 
+void movmNibbles(const Inst&, WarpValues& warp) {
+  // The fragments of a product of 8 rows by 32: a lane has eight elements of a row, and gets four of its first and four
+  // of its second half. In which order is not to be seen in ptxas' code, where both factors of a product are made so.
+  const auto widened = [&](unsigned lane, unsigned first) {
+    std::uint32_t bytes = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned column = first + i;
+      bytes |= (warp.lane[lane / 4 * 4 + column / 8][1].w[0] >> 4 * (column % 8) & 15) << 8 * i;
+    }
+    return bytes;
+  };
+  std::array<std::array<std::uint32_t, 2>, kLanes> result{};
+  for (unsigned i = 0; i < kLanes; ++i)
+    result[i] = {widened(i, i % 4 * 4), widened(i, 16 + i % 4 * 4)};
+  forEachActive(warp, [&](unsigned i) {
+    warp.lane[i][0] = LaneValue::of(result[i][0]);
+    warp.lane[i][0].w[1] = result[i][1];
+  });
+}
+
 } // namespace orias::isa::semantics

@@ -261,6 +261,23 @@ TEST_CASE("words of sm_100: pairs of f32, 256 bits, narrow floats, tensor memory
       {"sm_100", 0x000000000506723e, 0x010fc60004227809, "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS R6, R5, R0, R9"},
       {"sm_100", 0x000000000506723e, 0x010fc60004626009, "F2FP.SATFINITE.E2M3.F32.PACK_AB_MERGE_C.RS R6, R5, R0, R9"},
       {"sm_100", 0x000000000506723e, 0x010fc60004627009, "F2FP.SATFINITE.E3M2.F32.PACK_AB_MERGE_C.RS R6, R5, R0, R9"},
+      {"sm_100", 0x000000221313723e, 0x100fe4000420701f, "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C R19, R19, R34, R31.reuse"},
+      {"sm_100", 0x000000200520723e, 0x100fe40004807000, "F2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C R32, R5, R32, R0.reuse"},
+      {"sm_100", 0x00000006071f723e, 0x100fe20004227020, "F2FP.SATFINITE.E2M1.F32.PACK_AB_MERGE_C.RS R31, R7, R6, R32.reuse"},
+      {"sm_100", 0x0000001a0017763e, 0x000fe4000200160f, "F2FP.BF16.E4M3.UNPACK_B R23, R26, R15.H0"},
+      {"sm_100", 0x0000001a0417763e, 0x000fe4000200160f, "F2FP.BF16.E4M3.UNPACK_B R23, R26, R15.B2"},
+      {"sm_100", 0x000000000b0a723a, 0x000e220000004800, "MOVM.U4TO8.M832 R10, R11"},
+      {"sm_103", 0x000000ff055c75ee, 0x001e2200082c0016, "LDTM.STAT.x32.MAXABS.F32.NAN R5, R92, tmem[URZ]"},
+      {"sm_103", 0x000020ff073c75ee, 0x001e2200082c0014, "LDTM.STAT.x32.MAXABS.NAN R7, R60, tmem[0x20]"},
+      {"sm_100", 0xfffffffc06847958, 0x000fea000b83ffff, "BRXU UR6 -0x1f0"},
+      {"sm_100", 0x00000004ffff79aa, 0x000e240008000500, "QSPC.E.S P0, RZ, [RZ.U32+UR4]"},
+      {"sm_100", 0x00000008ffff798a, 0x0011e2000b98e504, "ATOM.E.XOR.64.STRONG.GPU P4, RZ, [RZ.U32+UR4], R8"},
+      {"sm_120", 0x80000003ff037235, 0x000fca00000e0400, "IADD.X R3, RZ, ~R3, P0"},
+      {"sm_120", 0x8000002fff0d7c35, 0x000fe200080e0400, "IADD.X R13, RZ, ~UR47, P0"},
+      {"sm_120", 0x0000000b070872a6, 0x000fe4000f840008, "UIMAD.HI.U32 UR8, UP2, UR7, UR11, UR8"},
+      {"sm_120", 0xffffff000008785a, 0x000fe20008200c00, "UI2F.F16 UR8, -0x100"},
+      {"sm_120", 0x000000040005725a, 0x000fe20008101000, "UI2F.U16 UR5, UR4"},
+      {"sm_120", 0x708800a4a004747f, 0x000fe20000043e04, "OMMA.SF.16864.F32.E2M1.E2M1.UE4M3.4X R4, R160, R164, R4, R0, R8.reuse, URZ"},
       {"sm_100", 0x000000000202783b, 0x000e280000013800, "LDSM.8.MT1616 R2, [R2]"},
       {"sm_100", 0x000000000208783b, 0x000e240000013900, "LDSM.8.MT1616.2 R8, [R2]"},
       {"sm_100", 0x000000000208783b, 0x000e24000000b200, "LDSM.U6x16P32TO8.M816.4 R8, [R2]"},
@@ -302,6 +319,15 @@ TEST_CASE("words of sm_100: pairs of f32, 256 bits, narrow floats, tensor memory
   for (const Observed& word : kWords) {
     INFO(word.text);
     CHECK(textOn(word.chip, word.lo, word.hi) == word.text);
-    CHECK(textOn(std::string_view(word.chip) == "sm_100" ? "sm_90" : "sm_100", word.lo, word.hi) != word.text);
+    CHECK(textOn(std::string_view(word.chip) != "sm_120" ? "sm_90" : "sm_100", word.lo, word.hi) != word.text);
   }
+}
+
+// Words that other chips have, too.
+TEST_CASE("addresses in a uniform register alone, and what sm_110 and sm_120 share with older chips") {
+  CHECK(textOn("sm_120", 0x000000050004763e, 0x102fe40002001610) == "F2FP.BF16.E4M3.UNPACK_B R4, R5, R16.reuse.H0");
+  CHECK(textOn("sm_110", 0x00000005020b7214, 0x004fca00000e0206) == "VABSDIFF R11, R2, R5, R6");
+  CHECK(textOn("sm_100", 0x00000004ff087980, 0x000ea20008100b00) == "LD.E.64 R8, [RZ.U32+UR4]");
+  CHECK(textOn("sm_100", 0x00000008ff007985, 0x0001e40008100b04) == "ST.E.64 [RZ.U32+UR4], R8");
+  CHECK(textOn("sm_120", 0x00000000ff00798e, 0x0007e2000810e10c) == "REDG.E.ADD.STRONG.GPU [RZ.U32+UR12], R0");
 }

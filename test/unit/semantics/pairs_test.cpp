@@ -13,6 +13,10 @@ TEST_CASE("sums of pairs and their carries") {
   Machine m;
   CHECK(m.set(2, 0xffffffff).set(4, 2).run("IADD R0, P0, R2, R4").r(0) == 1);
   CHECK(m.p(0));
+  CHECK(m.setP(2, true).run("IADD.X R0, P0, R2, ~R4, P2").r(0) == 0xfffffffd);
+  CHECK(m.p(0));
+  CHECK(m.setP(2, false).run("IADD.X R0, P0, RZ, ~R4, P2").r(0) == 0xfffffffd);
+  CHECK(!m.p(0));
   m.set64(2, ~std::uint64_t{0}).set64(4, 3);
   CHECK(m.run("IADD.64 R0, P0, R2, R4").r64(0) == 2);
   CHECK(m.p(0));
@@ -46,10 +50,17 @@ TEST_CASE("the uniform datapath of sm_120: products, limits, floating point") {
   Machine m;
   m.set(2, 0xffffffff).set(3, 2).set64(4, 0);
   CHECK(m.run("UIMAD.HI.U32 UR0, UR2, UR3, UR4").r(0) == 1);
+  CHECK(!m.set64(4, 3).run("UIMAD.HI.U32 UR0, UP1, UR2, UR3, UR4").p(1));
+  CHECK(m.r(0) == 2);
+  CHECK(m.set64(4, ~std::uint64_t{0}).run("UIMAD.HI.U32 UR0, UP1, UR2, UR3, UR4").p(1));
+  m.set64(4, 0);
   CHECK(m.run("UIMAD.HI UR0, UR2, UR3, UR4").r(0) == 0xffffffff);
   CHECK(m.run("UVIMNMX.S32 UR0, UR2, UR3, UPT").r(0) == 0xffffffff);
   CHECK(m.run("UVIMNMX.U32 UR0, UR2, UR3, UPT").r(0) == 2);
   CHECK(m.run("UI2F.U32.RP UR0, UR3").r(0) == bits(2.0f));
+  CHECK(m.run("UI2F.F16 UR0, UR2").r(0) == 0xbc00);
+  CHECK(m.run("UI2F.U16 UR0, UR2").r(0) == bits(65535.0f));
+  CHECK(m.run("UI2F.S16 UR0, UR2.H1").r(0) == bits(-1.0f));
   CHECK(m.run("UI2FP.F32.S32 UR0, UR2").r(0) == bits(-1.0f));
   m.set(2, bits(1.5f)).set(3, bits(-2.25f)).set(4, bits(1.0f)).setP(2, true);
   CHECK(m.run("UFADD UR0, UR2, UR3").r(0) == bits(-0.75f));

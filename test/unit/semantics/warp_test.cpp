@@ -97,6 +97,15 @@ TEST_CASE("ELECT takes the lowest lane; MOVM transposes") {
   });
   CHECK(w.lane[0][0].w[0] == 0x00100000);
   CHECK(w.lane[9][0].w[0] == 0x00320022);
+  // Lane 4r + c holds the nibbles 8c to 8c + 7 of row r, and gets bytes 4c to 4c + 3 and 16 + 4c to 16 + 4c + 3.
+  w = run("MOVM.U4TO8.M832 R0, R2", ~0u, 1, [](unsigned i) {
+    return i % 4 == 0 ? 0x76543210u : i % 4 == 2 ? 0xfedcba98u : 0;
+  });
+  CHECK(w.lane[4][0].w[0] == 0x03020100);
+  CHECK(w.lane[5][0].w[0] == 0x07060504);
+  CHECK(w.lane[6][0].w[0] == 0);
+  CHECK(w.lane[4][0].w[1] == 0x0b0a0908);
+  CHECK(w.lane[5][0].w[1] == 0x0f0e0d0c);
 }
 
 TEST_CASE("R2UR and R2UR.OR take the first active lane, VOTEU counts") {
