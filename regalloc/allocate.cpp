@@ -541,8 +541,7 @@ class Allocator {
   /// for the last access to their register.
   Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
     const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P;
-    if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr ||
-        hasAccumulators(function_))
+    if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr)
       return placement;
     budget.rotated = budget.limit;
     if (budget.file == File::R) {

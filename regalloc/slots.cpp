@@ -1,5 +1,6 @@
 #include "regalloc/slots.h"
 
+#include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
 
 #include <algorithm>
@@ -73,12 +74,23 @@ const std::vector<std::uint32_t>& Placer::orderOf(Order order) {
   return ids;
 }
 
-Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs) {
+namespace {
+
+/// Is the operand what a wgmma adds to, or its sum?
+bool isSumOf(const Instr& instr, const Operand& o) {
+  const std::optional<SumSlots> slots = o.file == isa::File::R && o.width > 1 ? sumSlotsOf(instr) : std::nullopt;
+  return slots && (&o == &instr.op_(slots->sum) || &o == &instr.op_(slots->old));
+}
+
+} // namespace
+
+Placer::Placer(const ori::Function& function, const Webs& webs) : webs_(webs), isSum_(webs.all.size(), false) {
   firstPartner_.reserve(webs.all.size() + 1);
   for (const Web& web : webs.all) {
     firstPartner_.push_back(static_cast<std::uint32_t>(partners_.size()));
     for (auto [v, offset] : web.members)
       for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef) {
+        if (isSumOf(*o->owner, *o)) isSum_[firstPartner_.size() - 1] = true;
         if (o->owner->op != ori::Op::COPY) continue;
         const Operand& other = o->owner->op_(o == &o->owner->op_(0) ? 1 : 0);
         if (!other.isReg() || other.file != o->file) continue;
@@ -120,12 +132,12 @@ class Placer::Pass {
       const Web& web = webs_.all[id];
       if (moves(id)) continue;
       collectWishes(id);
-      if (web.width != 1 || !wishes_.empty()) continue;
-      if (!web.components[0].empty()) taken_.release(web.components[0], placement_.slotOf[id]);
+      if (!wishes_.empty() || placer_.isSum_[id]) continue;
+      release(id);
       const SlotSet free = freeSlots(taken_, budget_, web);
-      if (const std::uint32_t next = nextInTurn(web, free); next != kNoSlot) placement_.slotOf[id] = next;
+      if (const std::uint32_t next = nextInTurn(id, free); next != kNoSlot) placement_.slotOf[id] = next;
       occupy(id);
-      placement_.used = std::max(placement_.used, placement_.slotOf[id] + 1);
+      placement_.used = std::max(placement_.used, placement_.slotOf[id] + web.width);
     }
     return std::move(placement_);
   }
@@ -135,7 +147,7 @@ class Placer::Pass {
     const Web& web = webs_.all[id];
     collectWishes(id);
     const SlotSet free = freeSlots(taken_, budget_, web);
-    std::uint32_t best = nextInTurn(web, free);
+    std::uint32_t best = nextInTurn(id, free);
     if (best == kNoSlot) {
       std::int64_t bestCost = 0;
       for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1)) {
@@ -167,9 +179,16 @@ class Placer::Pass {
       if (!web.components[i].empty()) taken_.occupy(web.components[i], placement_.slotOf[id] + i);
   }
 
+  void release(std::uint32_t id) {
+    const Web& web = webs_.all[id];
+    for (unsigned i = 0; i < web.width; ++i)
+      if (!web.components[i].empty()) taken_.release(web.components[i], placement_.slotOf[id] + i);
+  }
+
   /// The first free slot after the one that was given out last, if the web has no wish; kNoSlot if there is none.
-  std::uint32_t nextInTurn(const Web& web, const SlotSet& free) {
-    if (!wishes_.empty() || budget_.rotated < web.width) return kNoSlot;
+  std::uint32_t nextInTurn(std::uint32_t id, const SlotSet& free) {
+    const Web& web = webs_.all[id];
+    if (!wishes_.empty() || placer_.isSum_[id] || budget_.rotated < web.width) return kNoSlot;
     const std::size_t last = (budget_.rotated - web.width) / web.align;
     // Where the search begins.
     const std::size_t first = (turn_ + web.align - 1) / web.align % (last + 1) * web.align;

@@ -121,9 +121,9 @@ class Placer {
   /// failed to assign. All budgets are alike but for `limit` and `rotated`.
   Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
 
-  /// The assignment with single registers that are not operands of copies rotated, one web after the other, as far as
-  /// `budget.rotated` and what the others have taken allow. Always succeeds.
-  /// Webs that change registers (moves.h) stay where they are, in what `taken` says.
+  /// The assignment with webs that are neither operands of copies nor sums of wgmmas rotated, one web after the other,
+  /// as far as `budget.rotated` and what the others have taken allow. Always succeeds. Webs that change registers
+  /// (moves.h) stay where they are, in what `taken` says.
   Placement spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
                    const std::vector<bool>& isMoving = {});
 
@@ -142,6 +142,7 @@ class Placer {
   const std::vector<std::uint32_t>& orderOf(Order order);
 
   const Webs& webs_;
+  std::vector<bool> isSum_; ///< by web: it has a sum of wgmmas, which stays where the wgmma before it left it
   std::vector<Partner> partners_;
   std::vector<std::uint32_t> firstPartner_;            ///< by web, one more than there are
   std::array<std::vector<std::uint32_t>, 2> orders_{}; ///< by Order; empty: not asked for yet
