@@ -122,22 +122,22 @@ class Placer::Pass {
   }
 
   Placement spread(Placement placement, std::span<const TakenByMoving> taken, const std::vector<bool>& isMoving) {
-    const auto moves = [&](std::uint32_t id) { return !isMoving.empty() && isMoving[id]; };
+    const auto isFixed = [&](std::uint32_t id) { return placer_.isSum_[id] || (!isMoving.empty() && isMoving[id]); };
     placement_ = std::move(placement);
     for (std::uint32_t id = 0; id < webs_.all.size(); ++id)
-      if (!moves(id)) occupy(id);
+      if (isMoving.empty() || !isMoving[id]) occupy(id);
     for (const auto& [slot, where] : taken)
       taken_.occupy(where, slot);
-    for (std::uint32_t id : placer_.orderOf(Order::ByStart)) {
-      const Web& web = webs_.all[id];
-      if (moves(id)) continue;
-      collectWishes(id);
-      if (!wishes_.empty() || placer_.isSum_[id]) continue;
-      release(id);
-      const SlotSet free = freeSlots(taken_, budget_, web);
-      if (const std::uint32_t next = nextInTurn(id, free); next != kNoSlot) placement_.slotOf[id] = next;
-      occupy(id);
-      placement_.used = std::max(placement_.used, placement_.slotOf[id] + web.width);
+    std::vector<bool> isDone(webs_.all.size(), false);
+    for (const std::uint32_t id : placer_.orderOf(Order::ByStart)) {
+      if (isDone[id]) continue;
+      const std::vector<std::uint32_t> group = heldTogether(id);
+      for (const std::uint32_t w : group)
+        isDone[w] = true;
+      if (group.empty() || std::ranges::any_of(group, isFixed)) continue;
+      std::ranges::for_each(group, [&](std::uint32_t w) { release(w); });
+      moveInTurn(group);
+      std::ranges::for_each(group, [&](std::uint32_t w) { occupy(w); });
     }
     return std::move(placement_);
   }
@@ -147,7 +147,7 @@ class Placer::Pass {
     const Web& web = webs_.all[id];
     collectWishes(id);
     const SlotSet free = freeSlots(taken_, budget_, web);
-    std::uint32_t best = nextInTurn(id, free);
+    std::uint32_t best = wishes_.empty() && !placer_.isSum_[id] ? nextInTurn(web.width, free) : kNoSlot;
     if (best == kNoSlot) {
       std::int64_t bestCost = 0;
       for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1)) {
@@ -185,17 +185,51 @@ class Placer::Pass {
       if (!web.components[i].empty()) taken_.release(web.components[i], placement_.slotOf[id] + i);
   }
 
-  /// The first free slot after the one that was given out last, if the web has no wish; kNoSlot if there is none.
-  std::uint32_t nextInTurn(std::uint32_t id, const SlotSet& free) {
-    const Web& web = webs_.all[id];
-    if (!wishes_.empty() || placer_.isSum_[id] || budget_.rotated < web.width) return kNoSlot;
-    const std::size_t last = (budget_.rotated - web.width) / web.align;
-    // Where the search begins.
-    const std::size_t first = (turn_ + web.align - 1) / web.align % (last + 1) * web.align;
-    std::size_t base = free.from(first);
-    if (base > last * web.align) base = free.from(0);
-    if (base > last * web.align) return kNoSlot;
-    turn_ = static_cast<std::uint32_t>(base) + web.width;
+  /// The web, and the webs at the other ends of its copies and theirs that are where the copies need no instruction.
+  /// Empty where a physical register is among them, or where there are many.
+  std::vector<std::uint32_t> heldTogether(std::uint32_t id) const {
+    constexpr std::size_t kMost = 16;
+    std::vector<std::uint32_t> group = {id};
+    for (std::size_t i = 0; i < group.size(); ++i)
+      for (const Partner& partner : placer_.partnersOf(group[i])) {
+        const bool isPhysical = partner.web == ~0u;
+        const std::int64_t base = partner.offset + (isPhysical ? 0 : std::int64_t{placement_.slotOf[partner.web]});
+        if (base != placement_.slotOf[group[i]]) continue;
+        if (isPhysical) return {};
+        if (std::ranges::find(group, partner.web) != group.end()) continue;
+        if (group.size() == kMost) return {};
+        group.push_back(partner.web);
+      }
+    return group;
+  }
+
+  /// Moves webs that stay together to the first place after the slot that was given out last where all of them are
+  /// free.
+  void moveInTurn(std::span<const std::uint32_t> group) {
+    constexpr std::uint32_t kWidest = 64; // SlotSet::down
+    std::uint32_t first = kNoSlot, end = 0;
+    for (const std::uint32_t w : group) {
+      first = std::min(first, placement_.slotOf[w]);
+      end = std::max(end, placement_.slotOf[w] + webs_.all[w].width);
+    }
+    if (end - first > kWidest) return;
+    SlotSet free = SlotSet::between(0, budget_.limit);
+    for (const std::uint32_t w : group)
+      free &= freeSlots(taken_, budget_, webs_.all[w]).down(placement_.slotOf[w] - first);
+    const std::uint32_t to = nextInTurn(end - first, free);
+    if (to == kNoSlot) return;
+    for (const std::uint32_t w : group)
+      placement_.slotOf[w] += to - first;
+    placement_.used = std::max(placement_.used, to + end - first);
+  }
+
+  /// The first free place for so many slots after the one that was given out last; kNoSlot if there is none.
+  std::uint32_t nextInTurn(std::uint32_t width, const SlotSet& free) {
+    const auto isPlace = [&](std::size_t base) { return base + width <= budget_.rotated; };
+    std::size_t base = free.from(turn_);
+    if (!isPlace(base)) base = free.from(0);
+    if (!isPlace(base)) return kNoSlot;
+    turn_ = static_cast<std::uint32_t>(base) + width;
     return static_cast<std::uint32_t>(base);
   }
 

@@ -121,9 +121,9 @@ class Placer {
   /// failed to assign. All budgets are alike but for `limit` and `rotated`.
   Placement place(const SlotBudget& budget, Order order, const std::vector<bool>& isEarly = {});
 
-  /// The assignment with webs that are neither operands of copies nor sums of wgmmas rotated, one web after the other,
-  /// as far as `budget.rotated` and what the others have taken allow. Always succeeds. Webs that change registers
-  /// (moves.h) stay where they are, in what `taken` says.
+  /// The assignment with its webs moved along the registers below `budget.rotated`, one after the other, as far as what
+  /// the others have taken allows. Webs that copies join, and have the same place already, move together; sums of
+  /// wgmmas stay. Always succeeds. Webs that change registers (moves.h) stay where they are, in what `taken` says.
   Placement spread(const SlotBudget& budget, Placement placement, std::span<const TakenByMoving> taken = {},
                    const std::vector<bool>& isMoving = {});
 

@@ -16,8 +16,8 @@ using isa::File;
 namespace {
 
 /// Places the values of a kernel one after the other in the first registers that are free, then spreads them over 32.
-/// The registers of the values of four registers, in the order of the program.
-std::vector<std::uint32_t> spread(std::string_view body) {
+/// The registers of the values of so many registers, in the order of the program.
+std::vector<std::uint32_t> spread(std::string_view body, unsigned width = 4) {
   const auto module = ori::test::kernel(body, "sm_90a");
   const ori::Function& function = *module->functions.front();
   const LiveRanges ranges(function, File::R);
@@ -31,7 +31,7 @@ std::vector<std::uint32_t> spread(std::string_view body) {
   placement = placer.spread(budget, std::move(placement));
   std::vector<std::uint32_t> order;
   for (std::uint32_t id = 0; id < webs.all.size(); ++id)
-    if (webs.all[id].width == 4) order.push_back(id);
+    if (webs.all[id].width == width) order.push_back(id);
   std::ranges::sort(order, {}, [&](std::uint32_t id) { return webs.all[id].start; });
   std::vector<std::uint32_t> slots;
   for (const std::uint32_t id : order)
@@ -60,4 +60,15 @@ TEST_CASE("sums of wgmmas stay where they are") {
   CHECK(slots[0] == slots[1]);
   CHECK(slots[1] == slots[2]);
   CHECK(slots[4] != slots[3]);
+}
+
+TEST_CASE("the two sides of a copy are spread together") {
+  std::string body = "  reg %r1:2, %r2:2, %r3:2, %r4:2, %r5:2, %r6:2;\n.L0:\n";
+  for (unsigned i = 1; i <= 5; i += 2)
+    body += fmt::format(" LDS.64 %r{0}:2, [{2}];\n COPY %r{1}:2, %r{0}:2;\n STS.64 [0], %r{1}:2;\n", i, i + 1, 16 * i);
+  const std::vector<std::uint32_t> slots = spread(body + " EXIT;\n", 2);
+  CHECK(slots.size() == 6);
+  for (unsigned i = 0; i < 6; i += 2)
+    CHECK(slots[i] == slots[i + 1]);
+  CHECK(std::set(slots.begin(), slots.end()).size() == 3);
 }
