@@ -221,7 +221,7 @@ class Kernel:
                 continue
             fields, offset = [], 0
             read = sorted({(int(o or 0), t) for t, o in re.findall(
-                r"ld\.param\.(?:v\d\.)?(\w+)\s+[^;]*?\[" + re.escape(self.parameters[k][3]) + r"(?:\+(\d+))?\]", self.body)})
+                r"ld\.param(?:::entry)?\.(?:v\d\.)?(\w+)\s+[^;]*?\[" + re.escape(self.parameters[k][3]) + r"(?:\+(\d+))?\]", self.body)})
             types = dict(read)
             while offset < size:
                 if (k, offset) in known and offset % 8 == 0 and offset + 8 <= size:

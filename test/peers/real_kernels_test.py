@@ -90,6 +90,10 @@ TEXTURES = """
 .entry k (.param .u64 p)
 { .reg .f32 %f<9>; tex.3d.v4.f32.f32 {%f1,%f2,%f3,%f4},[noise,{%f5,%f6,%f7,%f8}]; ret; }
 """
+STRUCTURE = """
+.entry k (.param .align 8 .b8 s[16])
+{ .reg .u64 %p, %n; ld.param::entry.b64 %n, [s+8]; ld.param::entry.b64 %p, [s]; st.global.u64 [%p], %n; ret; }
+"""
 
 
 def pointers_are_found():
@@ -106,7 +110,16 @@ def declarations_are_no_kernels():
     return kernel.name == "k" and list(kernel.pointers) == [(0, 0)]
 
 
+def fields_are_found():
+    """Those that ld.param::entry reads, too."""
+    [kernel] = real_kernels.kernels_of(STRUCTURE)
+    [argument] = kernel.launch(5, 64)["arguments"]
+    return argument["fields"] == [{"buffer": "p0_0"}, {"type": "u64", "value": 5}]
+
+
 def main():
+    if not fields_are_found():
+        sys.exit("the fields of a structure are not found")
     if not declarations_are_no_kernels():
         sys.exit("the kernel behind its declaration is not understood")
     if not pointers_are_found():
