@@ -99,7 +99,11 @@ class ConstantMover {
 
   void find(Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    if (isUniformLoad(instr)) return add(instr, 1, instr.op_(0).width); // its row gives the constant no width
+    if (isUniformLoad(instr)) { // its row gives the constant no width
+      const ori::Operand& from = instr.op_(1);
+      return add(instr, from.bank, from.imm, instr.op_(0).width);
+    }
+    if (isLaneLoad(instr)) return add(instr, instr.op_(1).imm, instr.op_(3).imm, instr.op_(0).width);
     // Loads of constants and copies have forms of their own, and are the cheapest way to file R.
     if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::ConstLoad) || row.has(isa::Flag::Copy) || row.isPseudo())
       return;
@@ -113,7 +117,7 @@ class ConstantMover {
             &instr, fmt::format("{} keeps its constant operand: no form takes a uniform register there", row.mnemonic));
         continue;
       }
-      add(instr, slot, width);
+      add(instr, o.bank, o.imm, width);
     }
   }
 
@@ -198,13 +202,46 @@ class ConstantMover {
            function_.singleDef(to.reg) == &instr && to.width == function_.vreg(to.reg).width;
   }
 
-  void add(Instr& instr, unsigned slot, unsigned width) {
-    const Operand& o = instr.op_(slot);
-    const std::int32_t start = o.imm / 8 * 8;
-    DoubleWord& word = words_[{o.bank, start}];
-    word.bank = o.bank;
+  /// A load to vector registers, of words that readers could have in uniform ones, where only some lanes of the warp
+  /// are: phase 74 has left it there.
+  bool isLaneLoad(const Instr& instr) {
+    if (instr.op != Op::LDC || instr.isGuarded() || divergence_.isUniformBlock(instr.block->id)) return false;
+    const ori::Operand& to = instr.op_(0);
+    const std::int32_t offset = instr.op_(3).imm;
+    if (!instr.op_(1).isImm() || !instr.op_(2).isZeroReg() || !instr.op_(3).isImm() || offset < 0) return false;
+    const auto size = isa::modAs<isa::MemSize>(instr, isa::Mod::Size);
+    if (size == isa::MemSize::B32 ? offset % 4 != 0 : size != isa::MemSize::B64 || offset % 8 != 0) return false;
+    return to.isReg(File::R) && to.isVirtual() && function_.singleDef(to.reg) == &instr &&
+           to.width == function_.vreg(to.reg).width &&
+           !readersFromUniform(instr, Operand::virt(File::UR, 0, to.width)).empty();
+  }
+
+  /// The readers of what a load to vector registers writes, with the words from `loaded` instead; none if one of them
+  /// has no form for that.
+  std::vector<std::pair<Instr*, InstrDraft>> readersFromUniform(const Instr& load, const Operand& loaded) {
+    std::vector<std::pair<Instr*, InstrDraft>> readers;
+    bool fits = true;
+    function_.forEachUse(load.op_(0).reg, [&](const ori::Operand& use) {
+      Instr& reader = *use.owner;
+      const isa::InstrDesc& row = isa::desc(reader.op);
+      if (row.has(isa::Flag::Uniform) || row.has(isa::Flag::Copy) || row.isPseudo()) fits = false;
+      if (!fits) return;
+      auto known = std::ranges::find(readers, &reader, &std::pair<Instr*, InstrDraft>::first);
+      if (known == readers.end()) known = readers.insert(readers.end(), {&reader, InstrDraft(reader)});
+      const Operand old = use.value();
+      fits = placeInstead(known->second, old,
+                          uniform(old, ori::component(loaded, old.sub, std::max<unsigned>(old.width, 1))));
+    });
+    if (!fits) readers.clear();
+    return readers;
+  }
+
+  void add(Instr& instr, unsigned bank, std::int32_t offset, unsigned width) {
+    const std::int32_t start = offset / 8 * 8;
+    DoubleWord& word = words_[{bank, start}];
+    word.bank = bank;
     word.offset = start;
-    word.isWordRead[o.imm % 8 / 4] = true;
+    word.isWordRead[offset % 8 / 4] = true;
     if (width == 2) word.isWordRead[1] = true;
     if (word.readers.empty() || word.readers.back() != &instr) word.readers.push_back(&instr);
     word.weight += std::int64_t{1} << 3 * std::min<unsigned>(instr.block->loopDepth, 6);
@@ -237,6 +274,7 @@ class ConstantMover {
 
   unsigned replace(Instr& instr, const DoubleWord& word) {
     if (isUniformLoad(instr)) return replaceLoad(instr, word);
+    if (instr.op == Op::LDC) return replaceLaneLoad(instr, word);
     unsigned changed = 0;
     for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
       const ori::Operand& o = instr.op_(slot);
@@ -263,6 +301,16 @@ class ConstantMover {
     }
     function_.erase(&load);
     return 1;
+  }
+
+  /// The same for a load to vector registers, unless a reader has got another uniform register meanwhile.
+  unsigned replaceLaneLoad(Instr& load, const DoubleWord& word) {
+    const auto first = static_cast<unsigned>(load.op_(3).imm - word.firstByte()) / 4;
+    const auto readers = readersFromUniform(load, ori::component(word.loaded, first, load.op_(0).width));
+    for (const auto& [reader, draft] : readers)
+      commit(function_, *reader, draft);
+    if (!readers.empty()) function_.erase(&load);
+    return !readers.empty();
   }
 
   ori::Function& function_;
