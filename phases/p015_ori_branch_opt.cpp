@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
+#include "phases/exit_under_guard.h"
 #include "phases/phases.h"
 
 #include <vector>
@@ -73,40 +74,16 @@ bool fold(Function& function, Block* block) {
   return false;
 }
 
-/// A block that does nothing but end all lanes that come.
-bool isPlainExit(const Block& block) {
-  const Instr* exit = block.first;
-  return exit && exit == block.last && exit->op == isa::Op::EXIT && !ori::isConditional(*exit) &&
-         isa::modAs<std::uint8_t>(*exit, isa::Mod::Sub) == 0;
-}
-
 /// A branch that leads some lanes to their end becomes an EXIT under its condition. Who goes on is not divided then:
 /// behind the test of `if (i >= n) return;` the warp runs on as one, with fewer lanes. In loops the branch stays: the
-/// loop keeps its way out, which its analyses look for.
-bool exitUnderGuard(Function& function, PhaseContext& context, Block* block) {
-  Instr* branch = block->last;
-  if (!isPlainBranch(branch) || !branch->isGuarded() || block->fallthrough == kNoId) return false;
-  const Block* taken = function.block(branch->op_(1).reg);
-  const Block* other = function.block(block->fallthrough);
-  const bool takenEnds = isPlainExit(*taken), otherEnds = isPlainExit(*other);
-  if (!takenEnds && !otherEnds) return false;
-  const Operand& pp = branch->op_(0);
-  const bool hasSecondCondition = !(pp.isNone() || (pp.isZeroReg() && !pp.inverted()));
-  if (hasSecondCondition || hasPhis(*taken) || hasPhis(*other)) {
-    context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch has a second condition");
-    return false;
-  }
-  if (block->loopDepth != 0) {
+/// loop keeps its way out, which its analyses look for (phase 71 looks once more).
+bool exitOutsideLoops(Function& function, PhaseContext& context, Block* block) {
+  if (block->loopDepth == 0) return exitUnderGuard(function, context, block);
+  const Instr* branch = block->last;
+  if (isPlainBranch(branch) && branch->isGuarded() && block->fallthrough != kNoId &&
+      (isPlainExit(*function.block(branch->op_(1).reg)) || isPlainExit(*function.block(block->fallthrough))))
     context.remarks.refused(branch, "not replaced with a guarded EXIT: the branch is a loop exit");
-    return false;
-  }
-  const Operand guard = takenEnds ? branch->guard().value() : branch->guard().value().notted();
-  context.remarks.did(branch, "replaced a branch to EXIT with a guarded EXIT");
-  block->fallthrough = takenEnds ? other->id : taken->id;
-  const Operand operands[] = {Operand::pt()};
-  function.rewrite(branch, isa::Op::EXIT, operands);
-  function.setGuard(branch, guard);
-  return true;
+  return false;
 }
 
 } // namespace
@@ -120,7 +97,7 @@ bool oriBranchOpt(Function& function, PhaseContext& context) {
     for (Block* block : function.layout()) {
       changed |= fold(function, block);
       changed |= thread(function, block);
-      changed |= exitUnderGuard(function, context, block);
+      changed |= exitOutsideLoops(function, context, block);
     }
     changed |= ori::removeUnreachableBlocks(function);
     changed |= ori::mergeBlocks(function);

@@ -2,6 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "ori/builder.h"
+#include "phases/exit_under_guard.h"
 #include "phases/loop_entry.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
@@ -93,12 +94,14 @@ bool asksForRegisters(const Instr& sync) {
 
 } // namespace
 
-/// Phase 71. A WARPSYNC for all lanes goes where they are together as it is: no branch has parted them since the kernel
-/// began, or since all have waited for each other; one at the head of a loop in which no lanes part goes in front of
-/// it. What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in
-/// front of a row of shuffles for lanes that are missing (observed).
+/// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). A WARPSYNC for all
+/// lanes goes where they are together as it is: no branch has parted them since the kernel began, or since all have
+/// waited for each other; one at the head of a loop in which no lanes part goes in front of it. What is there to order
+/// memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of a row of shuffles for
+/// lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
-  if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return false;
+  const bool exits = exitLoopsUnderGuard(function, context);
+  if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits;
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
   const Rewriter rw(function);
@@ -146,7 +149,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     context.remarks.did(early[i].first, "moved before the loop: no lanes part in it");
     moveToEnd(function, *early[i].first, *fronts[i]);
   }
-  return !needless.empty() || !early.empty();
+  return exits || !needless.empty() || !early.empty();
 }
 
 } // namespace orias::phases
