@@ -18,6 +18,7 @@
 #include "regalloc/products.h"
 #include "regalloc/quad_textures.h"
 #include "regalloc/recompute.h"
+#include "regalloc/refuge_moves.h"
 #include "regalloc/reloads.h"
 #include "regalloc/slots.h"
 #include "regalloc/spill.h"
@@ -112,6 +113,7 @@ class Allocator {
     if (!options_.spillEverything && options_.namedWrites == nullptr) {
       if (!hasHiddenWrites) {
         forwardReloads(function_, state_);
+        forwardRefugeMoves(function_, state_);
         physical_ = state_.assignment.physical;
       }
       removeDeadStores(function_, state_);

@@ -1,0 +1,203 @@
+#include "regalloc/refuge_moves.h"
+
+#include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
+#include "ori/module.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace orias::regalloc {
+
+using isa::File;
+using ori::Instr;
+using ori::Operand;
+
+namespace {
+
+/// Instructions between a move and its reader: other moves for the same reader.
+constexpr unsigned kFarthest = 16;
+
+/// A component of the virtual register where a spilled value waits.
+struct Home {
+  ori::VRegId reg = ori::kNoId;
+  std::uint32_t sub = 0;
+  bool exists() const { return reg != ori::kNoId; }
+  friend bool operator==(const Home&, const Home&) = default;
+};
+
+/// A move between a register and a home in another file.
+struct Transfer {
+  const Operand* reg = nullptr;
+  Home home;
+  bool isToHome = false;
+};
+
+class Forwarder {
+ public:
+  Forwarder(ori::Function& function, SpillState& state)
+      : function_(function), state_(state), cfg_(function.analyses().cfg()) {
+    const isa::Target& target = function.module().target();
+    std::uint32_t first = 0;
+    for (const File file : {File::R, File::UR, File::P, File::UP}) {
+      firstOf_[static_cast<std::size_t>(file)] = first;
+      first += target.registerCount(file);
+    }
+    registers_ = first;
+  }
+
+  void run() {
+    behind_.resize(cfg_.idCount());
+    for (const ori::BlockId id : cfg_.reversePostOrder()) {
+      enter(id);
+      for (Instr *instr = function_.block(id)->first, *next; instr; instr = next) {
+        next = instr->next;
+        step(*instr);
+      }
+      behind_[id] = holds_;
+    }
+    removeUnreadHomes();
+  }
+
+ private:
+  /// What the predecessors agree on; nothing of uniform registers, which the other side of a divergent branch may have
+  /// changed since.
+  void enter(ori::BlockId id) {
+    const auto& from = cfg_.predecessors(id);
+    holds_.assign(registers_, {});
+    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
+    if (from.empty() || !areAllKnown) return;
+    holds_ = behind_[from[0]];
+    for (const ori::BlockId p : from)
+      for (unsigned r = 0; r < registers_; ++r)
+        if (behind_[p][r] != holds_[r]) holds_[r] = {};
+    for (const File file : {File::UR, File::UP})
+      std::fill_n(holds_.begin() + numberOf(file, 0), function_.module().target().registerCount(file), Home{});
+  }
+
+  void step(Instr& instr) {
+    const std::optional<Transfer> transfer = transferOf(instr);
+    if (transfer && !transfer->isToHome && forward(instr, *transfer)) return;
+    forgetResults(instr);
+    if (!transfer || instr.isGuarded()) return;
+    if (const std::optional<std::uint32_t> place = placeOf(*transfer->reg)) holds_[*place] = transfer->home;
+  }
+
+  /// Of single registers: a wide value goes component by component. Which side is the home follows from the temporary,
+  /// which stands for another register.
+  std::optional<Transfer> transferOf(const Instr& instr) const {
+    const auto found = state_.assignment.spillMoves.find(instr.id);
+    if (found == state_.assignment.spillMoves.end() || found->second.kind != SpillMove::Kind::Move) return std::nullopt;
+    const Operand &to = instr.op_(found->second.reg), &from = instr.op_(found->second.from);
+    if (to.file == from.file || !to.isVirtual() || !from.isVirtual() || to.width > 1 || from.width > 1)
+      return std::nullopt;
+    const bool isToHome = state_.assignment.standsFor[from.reg] != from.reg;
+    const Operand &reg = isToHome ? from : to, &home = isToHome ? to : from;
+    if (state_.assignment.standsFor[home.reg] != home.reg) return std::nullopt; // spilled itself
+    return Transfer{&reg, {home.reg, home.sub}, isToHome};
+  }
+
+  std::uint32_t numberOf(File file, std::uint32_t reg) const { return firstOf_[static_cast<std::size_t>(file)] + reg; }
+
+  /// The first register of an operand; nothing for what has none.
+  std::optional<std::uint32_t> placeOf(const Operand& o) const {
+    if (!o.isReg() || o.isZeroReg() || o.file == File::B) return std::nullopt;
+    if (!o.isVirtual()) return numberOf(o.file, o.reg);
+    const std::uint32_t first = state_.assignment.physical[o.reg];
+    return first == ~0u ? std::nullopt : std::optional(numberOf(o.file, first + o.sub));
+  }
+
+  /// Calls f(first register, how many) for the results of an instruction.
+  template <typename F> void forEachResult(const Instr& instr, F&& f) const {
+    for (const Operand& o : instr.ops())
+      if (o.isDef)
+        if (const std::optional<std::uint32_t> first = placeOf(o)) f(*first, std::max<std::uint32_t>(o.width, 1));
+  }
+
+  void forgetResults(const Instr& instr) {
+    forEachResult(
+        instr, [&](std::uint32_t first, std::uint32_t count) { std::fill_n(holds_.begin() + first, count, Home{}); });
+    for (const Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual())
+        std::ranges::replace_if(
+            holds_, [&](const Home& home) { return home.reg == o.reg; }, Home{});
+  }
+
+  /// Takes the value from a register that has it; false if none does.
+  bool forward(Instr& move, const Transfer& transfer) {
+    const std::optional<std::uint32_t> own = placeOf(*transfer.reg);
+    if (!own || move.isGuarded()) return false;
+    if (holds_[*own] == transfer.home) {
+      remove(move);
+      return true;
+    }
+    const Instr* reader = onlyReader(move, *transfer.reg);
+    if (!reader) return false;
+    const File file = transfer.reg->file;
+    for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r) {
+      if (holds_[numberOf(file, r)] != transfer.home || !staysUntil(move, *reader, numberOf(file, r))) continue;
+      state_.assignment.physical[transfer.reg->reg] = r;
+      remove(move);
+      return true;
+    }
+    return false;
+  }
+
+  /// The instruction that reads the temporary, if the move writes all of it and no other one reads it.
+  const Instr* onlyReader(const Instr& move, const Operand& temp) const {
+    if (temp.sub != 0 || function_.vreg(temp.reg).width != 1) return nullptr;
+    const Instr* reader = nullptr;
+    for (const Operand* o = function_.vreg(temp.reg).refs; o; o = o->nextRef) {
+      if (o->owner == &move) continue;
+      if (o->isDef || (reader && reader != o->owner)) return nullptr;
+      reader = o->owner;
+    }
+    return reader;
+  }
+
+  /// Nothing writes the register from the move to the reader, the reader included.
+  bool staysUntil(const Instr& move, const Instr& reader, std::uint32_t place) const {
+    unsigned left = kFarthest;
+    for (const Instr* at = move.next; at && left-- != 0; at = at->next) {
+      bool isLost = false;
+      forEachResult(
+          *at, [&](std::uint32_t first, std::uint32_t count) { isLost |= first <= place && place < first + count; });
+      if (isLost) return false;
+      if (at == &reader) return true;
+    }
+    return false;
+  }
+
+  void removeUnreadHomes() {
+    for (ori::Block* block : function_.layout())
+      function_.forEachSafe(*block, [&](Instr& instr) {
+        const std::optional<Transfer> transfer = transferOf(instr);
+        if (!transfer || !transfer->isToHome) return;
+        for (const Operand* o = function_.vreg(transfer->home.reg).refs; o; o = o->nextRef)
+          if (!o->isDef) return;
+        remove(instr);
+      });
+  }
+
+  void remove(Instr& instr) {
+    state_.assignment.spillMoves.erase(instr.id);
+    function_.erase(&instr);
+  }
+
+  ori::Function& function_;
+  SpillState& state_;
+  const ori::Cfg& cfg_;
+  std::array<std::uint32_t, 8> firstOf_{}; // by file: the number of its first register
+  std::uint32_t registers_ = 0;
+  std::vector<Home> holds_;               // by register: the home that it has the value of
+  std::vector<std::vector<Home>> behind_; // by block: `holds_` at its end; empty if not known yet
+};
+
+} // namespace
+
+void forwardRefugeMoves(ori::Function& function, SpillState& state) {
+  if (!state.assignment.spillMoves.empty()) Forwarder(function, state).run();
+}
+
+} // namespace orias::regalloc
