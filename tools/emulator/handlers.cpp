@@ -213,6 +213,7 @@ Operation::Handler handlerOf(Op op) {
   // Special registers and moves between files.
   case Op::S2R:
   case Op::CS2R: return &Machine::readSpecial;
+  case Op::CS2UR: return &Machine::readSpecialUniform;
   case Op::S2UR: return &Machine::readSpecialUniform;
   case Op::R2UR: return &Machine::toUniform;
   case Op::R2UR_OR: return &Machine::orToUniform;

@@ -94,6 +94,7 @@ void Machine::readSpecialUniform(const Operation& op, std::uint32_t lanes) {
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
   const std::uint64_t value = specialRegister(static_cast<unsigned>(op.inst.operands[1].imm), lane);
   setWord(op, op.result, 0, lane, static_cast<std::uint32_t>(value));
+  setWord(op, op.result, 1, lane, static_cast<std::uint32_t>(value >> 32));
 }
 
 /// R2UR: what the first active lane has.

@@ -194,7 +194,7 @@ void i2ip2(const Inst& inst, LaneValues& values) {
 namespace {
 
 Format fp8Of(const Lane& lane, Mod modifier) {
-  return lane.mod(modifier) != 0 ? Format::E4M3 : Format::E5M2;
+  return lane.mod(modifier) % 2 != 0 ? Format::E4M3 : Format::E5M2;
 }
 
 /// Two 8-bit numbers, and above them the half of the last slot that is kept.
@@ -218,7 +218,8 @@ void f2fpFp8(const Inst& inst, LaneValues& values) {
 
 void f2fpFp8OfHalves(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  setFp8Pair(lane, 2, Format::F16, lane.raw(1) >> 16, lane.raw(1) & 0xffff);
+  const Format from = inst.op == Op::F2FP_FP8_BF16 ? Format::BF16 : Format::F16;
+  setFp8Pair(lane, 2, from, lane.raw(1) >> 16, lane.raw(1) & 0xffff);
 }
 
 void f2fpUnpack(const Inst& inst, LaneValues& values) {

@@ -174,8 +174,9 @@ void fset(const Inst& inst, LaneValues& values) {
 namespace {
 
 /// EX2 and TANH of one half; what the upper half of the result holds is not known, and code does not read it.
-void mufuOfHalf(const Inst& inst, Lane& lane, unsigned shift) {
-  const Format format = lane.mod(Mod::FuncFmt) == 1 ? Format::F16 : Format::BF16;
+std::uint32_t mufuOfHalf(const Inst& inst, const Lane& lane, unsigned shift) {
+  // 1 and 3: F16 and F16x2.
+  const Format format = lane.mod(Mod::FuncFmt) % 2 != 0 ? Format::F16 : Format::BF16;
   Bits number = lane.raw(1) >> shift & 0xffff;
   if (lane.operand(1).abs()) number &= 0x7fff;
   if (lane.operand(1).neg()) number ^= 0x8000;
@@ -183,21 +184,26 @@ void mufuOfHalf(const Inst& inst, Lane& lane, unsigned shift) {
   const auto function = lane.modAs<Mufu>(Mod::Func);
   if (function != Mufu::EX2 && function != Mufu::TANH) refuse(inst, "this function of a half");
   const float exact = function == Mufu::EX2 ? ieee::approx::ex2(a) : ieee::approx::tanh(a);
-  lane.set(0, static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact))));
+  return static_cast<std::uint32_t>(ieee::convert(format, Format::F32, ieee::bitsOf(exact)));
 }
 
 } // namespace
 
 void mufuUpper(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  mufuOfHalf(inst, lane, 16);
+  lane.set(0, mufuOfHalf(inst, lane, 16));
+}
+
+void mufuPair(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  lane.set(0, mufuOfHalf(inst, lane, 16) << 16 | mufuOfHalf(inst, lane, 0));
 }
 
 void mufu(const Inst& inst, LaneValues& values) {
   // The results' last bits are ours (support/ieee.h). Subnormal operands and results are zero, except those of TANH:
   // ptxas scales around all the others where PTX wants subnormals.
   Lane lane(inst, values);
-  if (lane.mod(Mod::FuncFmt) != 0) return mufuOfHalf(inst, lane, 0);
+  if (lane.mod(Mod::FuncFmt) != 0) return lane.set(0, mufuOfHalf(inst, lane, 0));
   const float a = lane.f32(1, true);
   float result = 0;
   switch (lane.modAs<Mufu>(Mod::Func)) {

@@ -147,6 +147,24 @@ void viadd16x2(const Inst& inst, LaneValues& values) {
                   (isNegated ? (a & 0xffff0000) - high : (a & 0xffff0000) + high));
 }
 
+void viaddSat(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const std::int64_t b = signedOf(lane.raw(2), 32);
+  const std::int64_t sum = signedOf(lane.raw(1), 32) + (lane.operand(2).neg() ? -b : b);
+  lane.set(0, static_cast<std::uint32_t>(std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX)));
+}
+
+void viaddBytes(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const bool isNegated = lane.operand(2).neg();
+  std::uint32_t result = 0;
+  for (unsigned shift = 0; shift < 32; shift += 8) {
+    const std::uint32_t a = lane.raw(1) >> shift, b = lane.raw(2) >> shift;
+    result |= ((isNegated ? a - b : a + b) & 0xff) << shift;
+  }
+  lane.set(0, result);
+}
+
 void imad(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   lane.set(0, lane.u32(1) * lane.u32(2) + lane.u32(3));
@@ -256,6 +274,18 @@ void vimnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const auto type = lane.modAs<VType>(Mod::Type);
   lane.set(0, reluIf(lane, type, extremum(type, lane.u32(1), lane.u32(2), lane.pred(3))));
+}
+
+void vimnmxBytes(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  enum { S8x4 = 5 };
+  const bool isSigned = lane.mod(Mod::Type) == S8x4;
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    const std::int64_t a = element(lane.raw(1), i, 8, isSigned), b = element(lane.raw(2), i, 8, isSigned);
+    result |= (static_cast<std::uint32_t>((a < b) == lane.pred(3) ? a : b) & 0xff) << 8 * i;
+  }
+  lane.set(0, result);
 }
 
 void vimnmx3(const Inst& inst, LaneValues& values) {

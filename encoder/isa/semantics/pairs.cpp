@@ -88,7 +88,8 @@ void isetpPair(const Inst& inst, LaneValues& values) {
 void uvimnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint32_t turn = isSigned(lane) ? 0x80000000 : 0, a = lane.raw(1), b = lane.raw(2);
-  lane.set(0, ((a ^ turn) < (b ^ turn)) == lane.pred(3) ? a : b);
+  const std::uint32_t chosen = ((a ^ turn) < (b ^ turn)) == lane.pred(3) ? a : b;
+  lane.set(0, lane.mod(Mod::Relu) != 0 && isSigned(lane) && chosen >> 31 != 0 ? 0 : chosen);
 }
 
 void imnmxPair(const Inst& inst, LaneValues& values) {

@@ -171,6 +171,8 @@ TEST_CASE("minimum, maximum, absolute values and dot products") {
   CHECK(result("VIMNMX R0, R1, R2, PT", 0xffffffff, 1) == 0xffffffff);
   CHECK(result("VIMNMX.U32 R0, R1, R2, PT", 0xffffffff, 1) == 1);
   CHECK(result("VIMNMX R0, R1, R2, !PT", 0xffffffff, 1) == 1);
+  CHECK(result("VIMNMX.U8x4 R0, R1, R2, PT", 0x01ff8002, 0x02018001) == 0x01018001);
+  CHECK(result("VIMNMX.S8x4 R0, R1, R2, !PT", 0x01ff8002, 0x02010001) == 0x02010002);
   CHECK(result("IABS R0, R1", 0xfffffff6) == 10);
   CHECK(result("VABSDIFF R0, R1, R2, R3", 5, 0xfffffffe, 100) == 107);
   CHECK(result("VABSDIFF4.U8.ACC R0, R1, R2, R3", 0x01020304, 0x04030201, 1000) == 1008);

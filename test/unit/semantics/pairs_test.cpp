@@ -57,6 +57,8 @@ TEST_CASE("the uniform datapath of sm_120: products, limits, floating point") {
   CHECK(m.run("UIMAD.HI UR0, UR2, UR3, UR4").r(0) == 0xffffffff);
   CHECK(m.run("UVIMNMX.S32 UR0, UR2, UR3, UPT").r(0) == 0xffffffff);
   CHECK(m.run("UVIMNMX.U32 UR0, UR2, UR3, UPT").r(0) == 2);
+  CHECK(m.run("UVIMNMX.S32.RELU UR0, UR2, UR3, UPT").r(0) == 0);
+  CHECK(m.run("UVIMNMX.S32.RELU UR0, UR2, UR3, !UPT").r(0) == 2);
   CHECK(m.run("UI2F.U32.RP UR0, UR3").r(0) == bits(2.0f));
   CHECK(m.run("UI2F.F16 UR0, UR2").r(0) == 0xbc00);
   CHECK(m.run("UI2F.U16 UR0, UR2").r(0) == bits(65535.0f));
@@ -64,6 +66,8 @@ TEST_CASE("the uniform datapath of sm_120: products, limits, floating point") {
   CHECK(m.run("UI2FP.F32.S32 UR0, UR2").r(0) == bits(-1.0f));
   m.set(2, bits(1.5f)).set(3, bits(-2.25f)).set(4, bits(1.0f)).setP(2, true);
   CHECK(m.run("UFADD UR0, UR2, UR3").r(0) == bits(-0.75f));
+  CHECK(m.set(5, 0x12345678).run("UF2FP.SATFINITE.E4M3.F32.PACK_AB_MERGE_C UR0, UR4, UR2, UR5").r(0) == 0x5678383c);
+  CHECK(m.run("UF2FP.SATFINITE.E5M2.F32.PACK_AB_MERGE_C UR0, UR4, UR2, UR5.H1").r(0) == 0x12343c3e);
   CHECK(m.run("UFMUL UR0, UR2, UR3").r(0) == bits(-3.375f));
   CHECK(m.run("UFFMA UR0, UR2, UR3, UR4").r(0) == bits(-2.375f));
   CHECK(m.run("UFSEL UR0, UR2, UR3, UP2").r(0) == bits(1.5f));

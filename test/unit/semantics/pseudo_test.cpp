@@ -74,6 +74,12 @@ TEST_CASE("division, reciprocal and root of numbers, rounded as they say") {
 TEST_CASE("sums, extrema of three, and what carries into the high word") {
   CHECK(onWords("VIADD.16x2 R0, R1, R2", 0x0001ffff, 0x00020001) == 0x00030000);
   CHECK(onWords("VIADD.16x2 R0, R1, -R2", 0x00010000, 0x00020001) == 0xffffffff); // no borrow between the halves
+  CHECK(onWords("VIADD.U8x4 R0, R1, R2", 0x01ff0180, 0x01010180) == 0x02000200);
+  CHECK(onWords("VIADD.U8x4 R0, R1, -R2", 0x00000100, 0x01000201) == 0xff00ffff);
+  CHECK(onWords("VIADD.S32.ISAT R0, R1, R2", 0x7fffffff, 1) == 0x7fffffff);
+  CHECK(onWords("VIADD.S32.ISAT R0, R1, -R2", 0, 0x80000000) == 0x7fffffff);
+  CHECK(onWords("VIADD.S32.ISAT R0, R1, R2", 0x80000000, 0xffffffff) == 0x80000000);
+  CHECK(onWords("VIADD.S32.ISAT R0, R1, R2", 5, 0xfffffffd) == 2);
   CHECK(onWords("VIADD R0, R1, -R2", 5, 7) == static_cast<std::uint32_t>(-2));
   CHECK(onWords("VIMNMX3 R0, R1, R2, R3, PT", 5, static_cast<std::uint32_t>(-7), 9) == static_cast<std::uint32_t>(-7));
   CHECK(onWords("VIMNMX3.U32 R0, R1, R2, R3, !PT", 5, static_cast<std::uint32_t>(-7), 9) ==
