@@ -331,20 +331,10 @@ class Checker {
     }
   }
 
-  /// The two loads of tensor memory that fill the registers of one half of the threads each. The second one's
-  /// scoreboard is for both: ptxas gives the first none.
-  bool areHalves(std::uint32_t first, std::uint32_t second) const {
-    enum { Lower = 4, Upper = 5 };
-    const isa::Inst &a = steps_[first].inst, &b = steps_[second].inst;
-    return a.op == isa::Op::LDTM && b.op == isa::Op::LDTM && isa::getMod(a, isa::Mod::Geometry) == Lower &&
-           isa::getMod(b, isa::Mod::Geometry) == Upper;
-  }
-
   void checkWrite(std::uint32_t index, const Use& use) {
     const bool isLateWrite = use.isLate;
     for (const Pending& p : state_) {
       if (p.unit != use.unit || p.producer == index || p.guard.excludes(steps_[index].guard)) continue;
-      if (p.isWrite && areHalves(p.producer, index)) continue;
       if (p.isLate) {
         // Units that work in order cannot overtake themselves.
         const LatencyClass first = p.access.latencyClass, second = use.access.latencyClass;

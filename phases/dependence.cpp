@@ -78,7 +78,9 @@ class Builder {
       for (const Seen& w : now.reg->writers) {
         if (w.node == node) continue;
         unsigned latency;
-        if (now.touch.isDef)
+        if (isOtherHalf(w, now.touch))
+          latency = 1;
+        else if (now.touch.isDef)
           latency = w.isLate ? target_.expectedLatency(w.access.latencyClass)
                              : cycles(file, w, now.touch, &isa::Target::wawLatency);
         else
@@ -103,6 +105,13 @@ class Builder {
       }
       now.reg->writers.push_back({node, now.touch.access, now.touch.isLate});
     }
+  }
+
+  /// Loads of tensor memory for one half of the threads each, into the same registers.
+  static bool isOtherHalf(const Seen& first, const isa::Touch& second) {
+    return first.access.latencyClass == isa::LatencyClass::TensorLoad &&
+           second.access.latencyClass == isa::LatencyClass::TensorLoad &&
+           (second.isDef || second.access.port == isa::Access::Port::Addend);
   }
 
   unsigned cycles(isa::File file, const Seen& first, const isa::Touch& second,

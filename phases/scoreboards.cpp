@@ -382,9 +382,7 @@ class Assigner {
   /// loads from tensor memory are done (observed: barriers and mbarriers wait for them). Weak stores are not noticed
   /// until something that orders them.
   bool loadsTensor(const Outstanding& o) const { return isTensorLoad(code_.instrs[o.producer]); }
-  static bool isTensorLoad(const FlatInstr& f) {
-    return f.latencyClass == isa::LatencyClass::Load && isa::desc(f.instr->op).has(isa::Flag::Fence);
-  }
+  static bool isTensorLoad(const FlatInstr& f) { return f.latencyClass == isa::LatencyClass::TensorLoad; }
   static bool isNoticed(const FlatInstr& f) {
     const isa::InstrDesc& row = isa::desc(f.instr->op);
     if (row.has(isa::Flag::Atomic) || row.has(isa::Flag::Fence)) return !isTensorLoad(f);

@@ -18,9 +18,11 @@ bool hasAccumulators(const ori::Function& function) {
 }
 
 std::optional<SumSlots> sumSlotsOf(const ori::Instr& instr) {
-  if (isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma) return std::nullopt;
+  const isa::LatencyClass latencyClass = isa::latencyClassOf(instr.op, instr.mods);
+  if (latencyClass != isa::LatencyClass::Gmma && latencyClass != isa::LatencyClass::TensorLoad) return std::nullopt;
   const int sum = isa::desc(instr.op).slotIndex("Rd"), old = isa::desc(instr.op).slotIndex("Rc");
-  if (sum < 0 || old < 0) return std::nullopt;
+  if (sum < 0 || old < 0 || static_cast<unsigned>(old) >= instr.operandCount) return std::nullopt;
+  if (instr.op_(static_cast<unsigned>(old)).isNone()) return std::nullopt;
   return SumSlots{static_cast<unsigned>(sum), static_cast<unsigned>(old)};
 }
 

@@ -84,6 +84,8 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       const bool readsLate = slot && (slot->readLate || isQueuedBefore) && operand.file == File::R;
       const bool isLate = isQueued && (isDef || readsLate);
       const bool isAddend = slot && !isDef && row.slotKeys[i] == kAddend;
+      // What a load of the other threads keeps is not read: with registers, the two results are one.
+      if (isAddend && latencyClass == LatencyClass::TensorLoad && !operand.isVirtual()) continue;
       touch(operand, operand.file, bySlot != 0 ? bySlot : operand.width,
             isAddend ? Access::Port::Addend : Access::Port::Main, isDef, isLate);
     }

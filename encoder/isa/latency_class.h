@@ -57,6 +57,7 @@ enum class LatencyClass : std::uint8_t {
   Gmma,         ///< HGMMA, IGMMA, BGMMA, QGMMA
   WarpGroup,    ///< WARPGROUP, WARPGROUPSET
   Texture,      ///< TEX, TLD, TLD4, TXQ, SULD, SUST, SURED, SUATOM ...
+  TensorLoad,   ///< LDTM
   TensorStore,  ///< STTM: reads registers as early as those of Xu
 
   // Front end and control.

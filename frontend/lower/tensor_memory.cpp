@@ -3,7 +3,6 @@
 // its result is there, for which whatever another thread could notice waits (phases/scoreboards.cpp).
 
 #include "frontend/lower/families.h"
-#include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
 
@@ -73,31 +72,24 @@ void lowerTensorLoad(FunctionLowering& f, const Instruction& i, const Form& form
   ori::Block* join = f.beginUnguarded();
   const Address a = tensorAddress(f, ops[1]);
   const IsaOperand base = uniformBase(f, a);
-  const auto load = [&](int geometry, std::int64_t offset) {
+  const auto load = [&](int geometry, std::int64_t offset, IsaOperand kept) {
     const IsaOperand result = f.newR(words);
-    f.emit(IsaOp::LDTM, {result, base, offsetOf(offset)},
+    f.emit(IsaOp::LDTM, {result, base, offsetOf(offset), kept},
            {{IsaMod::Geometry, geometry},
             {IsaMod::Size, repetitions(form)},
             {IsaMod::Sub, form.has(Mod::Pack16b) ? 1 : 0}});
     return result;
   };
+  IsaOperand result;
   if (shape != Mod::Shape16x32bx2) {
-    const IsaOperand result = load(geometryOf(shape), a.offset);
-    for (unsigned k = 0; k < words; ++k)
-      if (!parts[k].is(OperandKind::Sink)) f.copy(f.dest(parts[k]), Value::of(ori::component(result, k)));
+    result = load(geometryOf(shape), a.offset, {});
   } else {
-    // One half of the threads has the registers of each. Two results, as each load defines its registers as a whole.
-    const IsaOperand lower = load(kLowerLanes, a.offset),
-                     upper = load(kUpperLanes, a.offset + static_cast<std::int64_t>(ops[2].bits())), lane = f.newR();
-    f.emit(IsaOp::S2R, {lane, IsaOperand::immediate(kSrLaneId)});
-    const IsaOperand isLower = f.compared(lane, isa::ICmp::LT, 16);
-    for (unsigned k = 0; k < words; ++k) {
-      if (parts[k].is(OperandKind::Sink)) continue;
-      const IsaOperand one = f.newR();
-      f.emit(IsaOp::SEL, {one, ori::component(lower, k), ori::component(upper, k), isLower});
-      f.copy(f.dest(parts[k]), Value::of(one));
-    }
+    // One half of the threads has the registers of each.
+    const IsaOperand lower = load(kLowerLanes, a.offset, {});
+    result = load(kUpperLanes, a.offset + static_cast<std::int64_t>(ops[2].bits()), lower);
   }
+  for (unsigned k = 0; k < words; ++k)
+    if (!parts[k].is(OperandKind::Sink)) f.copy(f.dest(parts[k]), Value::of(ori::component(result, k)));
   f.endUnguarded(join);
 }
 

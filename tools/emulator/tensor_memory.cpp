@@ -54,10 +54,15 @@ void Machine::accessTensor(const Operation& op, bool isStore) {
   const bool isHalf = isa::getMod(op.inst, Mod::Sub) != 0;
   const int data = row.slotIndex(isStore ? "Rb" : "Rd");
   const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(data));
+  const int kept = row.slotIndex("Rc");
+  const bool keeps = kept >= 0 && !op.inst.operands[static_cast<std::size_t>(kept)].isNone();
   const std::uint32_t address = uniformWord(op, row.slotIndex("URt"), 0) + static_cast<std::uint32_t>(op.offset);
   for (unsigned lane = 0; lane < kLanes; ++lane)
     for (unsigned w = 0; w < words; ++w) {
-      if (!launch::tensorPlace(shape, lane, w)) continue;
+      if (!launch::tensorPlace(shape, lane, w)) {
+        if (keeps) setWord(op, data, w, lane, word(op, kept, w, lane));
+        continue;
+      }
       std::uint32_t value = isStore ? word(op, data, w, lane) : 0;
       reportTensor(cta_->tensor.access(address, shape, warp().index, lane, w, isHalf, isStore, value));
       if (stopped_) return;

@@ -16,14 +16,14 @@ namespace orias::isa {
 namespace {
 
 constexpr std::array<std::string_view, kLatencyClassCount> kClassNames = {
-    "None",       "Alu",         "Select",       "Alu64",       "PredLogic", "PredMove",     "Vote",      "Dispatch",
-    "Fma",        "Imad",        "ImadWide",     "Fp16",        "Fp16Alu",   "Hfma2Mma",     "Fp64",      "Clmad",
-    "Hmma",       "Imma",        "MmaShort",     "ImmaShort",   "MmaTiny",   "Dmma",         "Xu",        "ConstLoad",
-    "SharedLoad", "SharedStore", "SharedAtomic", "Load",        "Store",     "Atomic",       "Reduce",    "Shuffle",
-    "Match",      "SpecialRead", "SpaceQuery",   "Barrier",     "Fence",     "CacheControl", "AsyncCopy", "Syncs",
-    "Gmma",       "WarpGroup",   "Texture",      "TensorStore", "Nop",       "Depbar",       "Branch",    "Cbu",
-    "Bssy",       "Bmov",        "Udp",          "Umov",        "Uldc",      "Voteu",        "R2ur",      "S2ur",
-    "Tma",        "SetMaxReg"};
+    "None",       "Alu",         "Select",       "Alu64",      "PredLogic",   "PredMove",     "Vote",      "Dispatch",
+    "Fma",        "Imad",        "ImadWide",     "Fp16",       "Fp16Alu",     "Hfma2Mma",     "Fp64",      "Clmad",
+    "Hmma",       "Imma",        "MmaShort",     "ImmaShort",  "MmaTiny",     "Dmma",         "Xu",        "ConstLoad",
+    "SharedLoad", "SharedStore", "SharedAtomic", "Load",       "Store",       "Atomic",       "Reduce",    "Shuffle",
+    "Match",      "SpecialRead", "SpaceQuery",   "Barrier",    "Fence",       "CacheControl", "AsyncCopy", "Syncs",
+    "Gmma",       "WarpGroup",   "Texture",      "TensorLoad", "TensorStore", "Nop",          "Depbar",    "Branch",
+    "Cbu",        "Bssy",        "Bmov",         "Udp",        "Umov",        "Uldc",         "Voteu",     "R2ur",
+    "S2ur",       "Tma",         "SetMaxReg"};
 
 constexpr std::array<std::string_view, 4> kPortNames = {"Main", "Addend", "High", "Guard"};
 constexpr std::array<std::string_view, 7> kModelNames = {

@@ -438,20 +438,27 @@ TEST_CASE("hazard: sm_75 branches by a second predicate 12 cycles behind its com
   CHECK(late(11) == 1);
 }
 
-TEST_CASE("hazard: the halves of a load from tensor memory fill the registers of other threads") {
+TEST_CASE("hazard: loads from tensor memory complete in order") {
   const isa::Target& target = *isa::Target::find("sm_100a");
-  // As ptxas has them, but for a stall of 2: LDTM.16dp32bit_t0_t15.x32 R4, tmem[UR8], and t16_t31 with a scoreboard.
-  const isa::Word lower{0x00000008000479ee, 0x001fe20008a80000}, upper{0x00002008000479ee, 0x000e240008aa0000};
-  const auto violationsWith = [&](isa::Word second, const char* wait) {
-    std::vector<isa::Word> words{lower, second};
+  const auto violations = [&](std::initializer_list<isa::Word> loads, const char* wait) {
+    std::vector<isa::Word> words{loads};
     for (const isa::Word& word : assemble({{"IADD3 R6, R4, R5, RZ", 1, 7, 7, *wait == 'w' ? 1u : 0u}, {"EXIT", 5}}))
       words.push_back(word);
     const hazard::Report report = hazard::check(words, target);
     CHECK(report.unknown.empty());
     return report.violations.size();
   };
-  CHECK(violationsWith(upper, "waits") == 0);
-  CHECK(violationsWith(upper, "") == 3); // R4, R5, and R6, which is written
-  const isa::Word lowerAgain{upper.lo, upper.hi & ~(std::uint64_t{1} << (81 - 64))};
-  CHECK(violationsWith(lowerAgain, "waits") != 0);
+  // Of ptxas, but for stalls of 2: two halves, of which the second has a scoreboard; the threads of one do not write
+  // the registers of the other.
+  const isa::Word lower{0x00000008000479ee, 0x001fe40008a80000}, upper{0x00002008000479ee, 0x000e240008aa0000};
+  CHECK(violations({lower, upper}, "waits") == 0);
+  CHECK(violations({lower, upper}, "") == 3); // R4, R5, and R6, which is written
+  // LDTM.x8 R4, tmem[UR5] without one, LDTM.x8 R44, tmem[UR7] with one.
+  const isa::Word first{0x00000005000479ee, 0x000fe400081c0000}, second{0x00000007002c79ee, 0x000e2400081c0000};
+  CHECK(violations({first, second}, "waits") == 0);
+  CHECK(violations({first, second}, "") == 3);
+  CHECK(violations({second, first}, "waits") == 3); // the scoreboard of the earlier one says nothing of the later one
+  // LDG.E R44, desc[UR4][R2.64] with scoreboard 0: no load of this unit.
+  const isa::Word global{0x00000004022c7981, 0x000e24000c1e1900};
+  CHECK(violations({first, global}, "waits") == 3);
 }
