@@ -293,57 +293,6 @@ std::optional<std::uint32_t> FunctionLowering::kernelParameter(const Operand& re
   return static_cast<std::uint32_t>(at);
 }
 
-bool FunctionLowering::isElected() {
-  if (current_->guard == RegisterId::None || current_->guardNegated || !inlining_.empty()) return false;
-  if (elected_.empty()) findElected();
-  return elected_[index(current_->guard)];
-}
-
-/// All threads of the warp meet at an `elect.sync`, so that they all know the answer of the same one. What is made of
-/// it by an `and` counts where no thread can miss the one or the other.
-void FunctionLowering::findElected() {
-  std::vector<unsigned> writers(in_->registers.size());
-  elected_.assign(in_->registers.size(), false);
-  const auto isPredicate = [&](const Operand& o) {
-    return o.is(OperandKind::Register) && !o.isNegated() && typeOf(o) == Type::Pred;
-  };
-  // Whatever stands first may be written.
-  const auto write = [&](const auto& self, const Operand& o) -> void {
-    const bool isPair = o.is(OperandKind::Pair);
-    const RegisterId first = isPair || o.is(OperandKind::Register) ? o.registerId() : RegisterId::None;
-    const RegisterId second = isPair                      ? o.secondRegister()
-                              : o.is(OperandKind::Vector) ? o.vectorPair()
-                                                          : RegisterId::None;
-    for (const RegisterId reg : {first, second})
-      if (reg != RegisterId::None) ++writers[index(reg)];
-    if (o.isGroup())
-      for (const Operand& part : in_->parts(o))
-        self(self, part);
-  };
-  RegisterId before = RegisterId::None; // what the statement before elected
-  for (const Statement& statement : in_->statements) {
-    const RegisterId elected = std::exchange(before, RegisterId::None);
-    if (statement.kind != StatementKind::Instruction) continue;
-    const Instruction& i = in_->instructions[statement.index];
-    auto ops = in_->operandsOf(i);
-    if (ops.empty()) continue;
-    write(write, ops[0]);
-    if (i.guard != RegisterId::None) continue;
-    const Op op = layout_.forms->form(i).op;
-    constexpr std::uint32_t kWholeWarp = 0xffffffff;
-    if (op == Op::Elect && ops[0].is(OperandKind::Pair) && ops[0].secondRegister() != RegisterId::None &&
-        ops[1].is(OperandKind::Int) && static_cast<std::uint32_t>(ops[1].bits()) == kWholeWarp) {
-      before = ops[0].secondRegister();
-      elected_[index(before)] = true;
-    } else if (op == Op::And && elected != RegisterId::None && isPredicate(ops[0]) && isPredicate(ops[1]) &&
-               isPredicate(ops[2]) && (ops[1].registerId() == elected || ops[2].registerId() == elected)) {
-      elected_[index(ops[0].registerId())] = true;
-    }
-  }
-  for (std::size_t reg = 0; reg < writers.size(); ++reg)
-    if (writers[reg] != 1) elected_[reg] = false;
-}
-
 Address FunctionLowering::address(const Operand& operand, StateSpace space) {
   Address a;
   const bool narrow = space == StateSpace::Shared || space == StateSpace::Local;

@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/call_graph.h"
+#include "frontend/lower/elected.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/recursive_region.h"
 #include "frontend/module.h"
@@ -162,9 +163,10 @@ class FunctionLowering {
   /// The offset of the value of this register in constant bank 0, if it is an unmodified kernel parameter.
   std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
 
-  /// Whether the guard of the instruction is true for one thread of the warp at most: it is what `elect.sync` of a
-  /// whole warp answered, or that and something else.
+  /// Whether the guard of the instruction is true for one thread of the warp at most (elected.h).
   bool isElected();
+  /// Whether one thread of the warp at most reaches the instruction.
+  bool isAlone();
 
   /// The carry flag of the extended-precision instructions, a predicate: to read, and where to write it. It is that of
   /// the hardware, as ptxas has it: a subtraction sets it where it does not borrow.
@@ -399,8 +401,9 @@ class FunctionLowering {
   WholeWarp wholeWarp_;
   std::optional<bool> stackIsTaken_;           // by alloca, here or in what is inlined; computed on demand
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; computed on demand
-  void findElected();
-  std::vector<bool> elected_; // by RegisterId of the kernel: see isElected(); computed on demand
+  /// Null for an instruction of an inlined body.
+  const Elected* elected();
+  std::optional<Elected> elected_; // of the kernel; computed on demand
 };
 
 } // namespace orias::ptx

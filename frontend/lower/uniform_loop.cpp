@@ -28,6 +28,13 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
     emit();
     return;
   }
+  if (f.isAlone()) {
+    for (const UniformWord& w : words)
+      if (!isKnown(w)) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
+    emitKnown();
+    emit();
+    return;
+  }
   ori::Block* loop = f.newBlock();
   f.enter(loop);
   // R2UR takes the value of the first lane here, and tells each lane whether its own differs.
@@ -74,6 +81,11 @@ void takeWords(FunctionLowering& f, IsaOperand guard, std::span<const LaneWord> 
 } // namespace
 
 void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit) {
+  if (f.isAlone()) {
+    takeWords(f, IsaOperand::pt(), words);
+    emit();
+    return;
+  }
   ori::Block* loop = f.newBlock();
   f.enter(loop);
   const IsaOperand mine = f.newP();
@@ -83,7 +95,7 @@ void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std
   f.branchIf(mine.notted(), loop);
 }
 
-LaneRegion::LaneRegion(FunctionLowering& f) : f_(f), isElected_(f.isElected()) {
+LaneRegion::LaneRegion(FunctionLowering& f) : f_(f), isElected_(!f.isAlone() && f.isElected()) {
   if (isElected_)
     f.b().setGuard(IsaOperand::pt());
   else

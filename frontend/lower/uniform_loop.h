@@ -12,7 +12,8 @@ namespace orias::ptx {
 /// `emit` is called once, to emit the instruction; the uniform registers hold the values then. Where the lanes may
 /// disagree that stands in a loop: each round takes the values of one lane and serves all lanes that hold the same,
 /// which `emit` finds as the guard of the builder. Results of `emit` must go to registers that it does not read, and be
-/// copied after the loop. Not under a guard (see FunctionLowering::beginUnguarded).
+/// copied after the loop. Not under a guard (see FunctionLowering::beginUnguarded). Where one thread is alone there is
+/// no loop.
 struct UniformWord {
   isa::Operand uniform; ///< one register of file UR
   Value value;          ///< one word
@@ -28,7 +29,7 @@ struct LaneWord {
   isa::Operand word;
 };
 /// Puts the values of one lane after the other into uniform registers and emits what reads them, once for each lane.
-/// Not under a guard.
+/// Not under a guard. Where one thread is alone there is no loop.
 void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std::function<void()>& emit);
 
 /// What stands around an instruction that PTX runs once for each thread, and the hardware once for a warp. From the
@@ -36,7 +37,8 @@ void forEachLane(FunctionLowering& f, std::span<const LaneWord> words, const std
 /// forEachLane() emits.
 class LaneRegion {
  public:
-  /// Threads that the guard keeps out branch around, unless it is true for one thread of the warp at most.
+  /// Threads that the guard keeps out branch around, unless it is true for one thread of the warp at most, which others
+  /// may have come here with.
   explicit LaneRegion(FunctionLowering& f);
   /// Puts the words of one thread after the other into uniform registers, and emits what reads them, once for each
   /// thread: first `prepare`, which has no effect but on uniform registers, then `emit` under a guard.

@@ -85,6 +85,9 @@ TEST_CASE("what an elected thread asks for of the tensor unit needs no loop over
   };
   CHECK_FALSE(hasLoop("elect.sync _|%p2, -1;", "@%p2"));
   CHECK_FALSE(hasLoop("elect.sync %r3|%p2, 0xffffffff; and.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK_FALSE(hasLoop("mov.b32 %r4, -1; elect.sync _|%p2, %r4; not.pred %p3, %p2;", "@!%p3"));
+  CHECK_FALSE(hasLoop("elect.sync _|%p2, -1; mov.u32 %r3, 0; @%p2 mov.u32 %r3, 1; setp.ne.s32 %p3, %r3, 0;", "@%p3"));
+  CHECK_FALSE(hasLoop("elect.sync _|%p2, -1; selp.b32 %r3, 7, 5, %p2; setp.eq.s32 %p3, %r3, 5;", "@!%p3"));
   CHECK(inOrder(
       on100("elect.sync _|%p2, -1; @%p2 tcgen05.commit.cta_group::1.mbarrier::arrive::one.shared::cluster.b64 [%r5];"),
       {"ELECT", "VOTEU.ANY", "R2UR", "UTCBAR"}));
@@ -93,6 +96,33 @@ TEST_CASE("what an elected thread asks for of the tensor unit needs no loop over
   CHECK(hasLoop("elect.sync _|%p2, 0xffff;", "@%p2"));
   CHECK(hasLoop("elect.sync _|%p2, -1;", "@%p3"));
   CHECK(hasLoop("elect.sync _|%p2, -1; setp.eq.u32 %p2, %r1, %r2;", "@%p2"));
-  CHECK(hasLoop("elect.sync _|%p2, -1; L: and.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; L: and.pred %p3, %p4, %p2; M:", "@%p3")); // some may have come by L last time
   CHECK(hasLoop("elect.sync _|%p2, -1; @%p5 and.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK(hasLoop("mov.b32 %r4, 0xffff; elect.sync _|%p2, %r4;", "@%p2"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; or.pred %p3, %p4, %p2;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; mov.u32 %r3, 0; @%p4 mov.u32 %r3, 1; setp.ne.s32 %p3, %r3, 0;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; mov.u32 %r3, 0; @%p2 mov.u32 %r3, 1; setp.ne.s32 %p3, %r3, 2;", "@%p3"));
+  CHECK(hasLoop("elect.sync _|%p2, -1; mov.u32 %r3, 0; @%p2 mov.u32 %r3, 1; mov.u32 %r3, %r5; setp.ne.s32 %p3, %r3, 0;",
+                "@%p3"));
+}
+
+TEST_CASE("code that only an elected thread reaches needs no loop over threads") {
+  const std::string product = "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;";
+  const auto loops = [&](const std::string& before, const std::string& behind) {
+    const std::string text = on100(before + product + behind);
+    CAPTURE(text);
+    CHECK(inOrder(text, {"UTCHMMA"}));
+    return inOrder(text, {"ELECT", "ELECT", "UTCHMMA"});
+  };
+  const std::string elect = "elect.sync _|%p2, -1; ";
+  CHECK_FALSE(loops(elect + "@!%p2 bra L; ", "L: ret;"));
+  CHECK_FALSE(loops(elect + "not.pred %p3, %p2; @%p3 bra L; ", "L: ret;"));
+  CHECK_FALSE(loops(elect + "@%p2 bra L; bra.uni M; L: ", "M: ret;"));
+  CHECK_FALSE(loops(elect + "mov.u32 %r3, 0; @%p2 mov.u32 %r3, 1; setp.eq.s32 %p3, %r3, 0; @%p3 bra L; ", "L: ret;"));
+  CHECK_FALSE(loops(elect + "@!%p2 bra L; M: ", "setp.eq.u32 %p4, %r4, 0; @%p4 bra M; L: ret;"));
+  // The other threads, and where they join.
+  CHECK(loops(elect + "@%p2 bra L; ", "L: ret;"));
+  CHECK(loops(elect + "@!%p2 bra L; L: ", "ret;"));
+  CHECK(loops(elect + "@!%p2 bra L; M: ", "bra.uni N; L: setp.eq.u32 %p4, %r4, 0; @%p4 bra M; N: ret;"));
+  CHECK(loops(elect + "L: @!%p2 bra M; ", elect + "setp.eq.u32 %p4, %r4, 0; @%p4 bra L; M: ret;"));
 }
