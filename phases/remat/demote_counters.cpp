@@ -287,6 +287,8 @@ class Demoter {
           convertShort(user, narrow);
         else
           function_.setOperand(&user, slot, pairFor(user, narrow));
+      } else if (use->flags & (Operand::kNeg | Operand::kAbs | Operand::kNot)) {
+        function_.setOperand(&user, slot, changedWord(user, *use, narrow));
       } else if (!narrow.hasSign) {
         function_.setOperand(&user, slot, user.op == Op::PHI ? Operand::immediate(0) : Operand::rz());
       } else if (takesSign(user, *use, narrow)) {
@@ -332,6 +334,19 @@ class Demoter {
     else
       b.emit(Op::MOV, {component(pair, 1), Operand::rz()});
     return pair;
+  }
+
+  /// The high word in a register of its own, with the marks of the operand: one that is subtracted is inverted.
+  Operand changedWord(Instr& user, const ori::Operand& use, const Narrow& narrow) {
+    ori::Builder b = ori::Builder::before(function_, &user);
+    b.setSource(user.source);
+    Operand word = b.newR();
+    if (narrow.hasSign)
+      emitSign(b, word, narrow.value.low);
+    else
+      b.emit(Op::MOV, {word, Operand::immediate(0)});
+    word.flags |= static_cast<std::uint8_t>(use.flags & (Operand::kNeg | Operand::kAbs | Operand::kNot));
+    return word;
   }
 
   void convertShort(Instr& user, const Narrow& narrow) {
