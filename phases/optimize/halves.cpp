@@ -159,14 +159,119 @@ bool convertTogether(Rewriter& rw, Instr& instr, unsigned order) {
   return true;
 }
 
+/// An operation on two halves at once that does not mix them.
+bool isOnHalves(Op op) {
+  return op == Op::HADD2 || op == Op::HMUL2 || op == Op::HFMA2 || op == Op::HMNMX2;
+}
+
+/// Joins scalar operations on halves into one on pairs of them.
+class PairBuilder {
+ public:
+  PairBuilder(Rewriter& rw, Instr& where) : rw_(rw), where_(where) {}
+
+  /// The operation whose lower half is that of `first`, and whose upper half is the lower one of `second`; null if
+  /// there is none. Without `isTrial` its operands are emitted in front of the place, as far as they are joined, too.
+  struct Pair {
+    const Instr* first;
+    std::vector<Operand> sources;
+    bool mayContract;
+  };
+  std::optional<Pair> join(const Operand& first, const Operand& second, unsigned depth, bool isTrial) {
+    const Instr *one = producerOf(first), *other = producerOf(second);
+    if (!one || !other || one->op != other->op || one->mods != other->mods) return std::nullopt;
+    Pair pair{one, {}, one->mayContract && other->mayContract};
+    for (unsigned slot = 1; slot < one->operandCount; ++slot) {
+      const auto source = joined(one->op_(slot).value(), other->op_(slot).value(), depth, isTrial);
+      if (!source) return std::nullopt;
+      pair.sources.push_back(*source);
+    }
+    std::vector<Operand> operands = pair.sources;
+    operands.insert(operands.begin(), one->op_(0).value());
+    if (!isa::fits(one->op, one->mods, operands)) return std::nullopt;
+    return pair;
+  }
+
+ private:
+  const Instr* producerOf(const Operand& word) const {
+    if (!isPlainWord(word)) return nullptr;
+    const Definition def = rw_.definition(word);
+    if (!def || def.slot != 0 || !isOnHalves(def.instr->op) || def.instr->op_(0).width != 1) return nullptr;
+    return def.instr;
+  }
+
+  /// The operand whose halves are the lower ones of two.
+  std::optional<Operand> joined(const Operand& low, const Operand& high, unsigned depth, bool isTrial) {
+    if (low.flags != high.flags) return std::nullopt;
+    if (low.kind == Operand::Kind::Imm && high.kind == Operand::Kind::Imm)
+      return Operand::immediate(static_cast<std::int32_t>((low.imm & 0xffff) | (high.imm & 0xffff) << 16));
+    if (low.isZeroReg() && high.isZeroReg() && low.file == high.file) return low;
+    if (!low.isReg(File::R) || !high.isReg(File::R) || low.isZeroReg() || high.isZeroReg()) return std::nullopt;
+    if (!isHalf(low) || !isHalf(high)) return low == high ? std::optional(low) : std::nullopt;
+    const bool isLowUpper = low.half == Operand::Half::H1H1, isHighUpper = high.half == Operand::Half::H1H1;
+    Operand word = low, other = high;
+    word.half = other.half = Operand::Half::None;
+    if (word == other) {
+      if ((isLowUpper && !isHighUpper) || !rw_.isStable(word)) return std::nullopt;
+      word.half = isLowUpper ? Operand::Half::H1H1 : isHighUpper ? Operand::Half::None : Operand::Half::H0H0;
+      return word;
+    }
+    constexpr unsigned kSigns = Operand::kNeg | Operand::kAbs;
+    const unsigned signs = word.flags & kSigns;
+    word.flags = other.flags = static_cast<std::uint8_t>(word.flags & ~kSigns);
+    if (depth == 0 || isLowUpper || isHighUpper || !rw_.hasOneUse(word) || !rw_.hasOneUse(other)) return std::nullopt;
+    const auto pair = join(word, other, depth - 1, isTrial);
+    if (!pair) return std::nullopt;
+    Operand result = isTrial ? word : emit(*pair);
+    result.flags = static_cast<std::uint8_t>(result.flags | signs);
+    return result;
+  }
+
+  static bool isHalf(const Operand& o) {
+    return o.width == 1 &&
+           (o.half == Operand::Half::None || o.half == Operand::Half::H0H0 || o.half == Operand::Half::H1H1);
+  }
+
+  Operand emit(const Pair& pair) {
+    std::vector<Operand> operands = pair.sources;
+    operands.insert(operands.begin(), rw_.newRegister(File::R, 1));
+    Instr& instr = rw_.insertBefore(where_, pair.first->op, operands, &pair.first->mods);
+    instr.mayContract = pair.mayContract;
+    return instr.op_(0).value();
+  }
+
+  Rewriter& rw_;
+  Instr& where_;
+};
+
+/// Two halves that are computed one by one, and packed then, are computed together.
+bool computeTogether(Rewriter& rw, Instr& instr, unsigned order) {
+  constexpr unsigned kDepth = 8;
+  if (order != 0x5410 && order != 0x1054) return false;
+  const Operand lower = instr.op_(order == 0x5410 ? 1 : 3).value(), upper = instr.op_(order == 0x5410 ? 3 : 1).value();
+  PairBuilder builder(rw, instr);
+  if (lower == upper || !builder.join(lower, upper, kDepth, true)) return false;
+  const auto pair = builder.join(lower, upper, kDepth, false);
+  const auto mods = pair->first->mods;
+  const Op op = pair->first->op;
+  const Operand result = instr.op_(0).value();
+  const std::vector<Operand>& s = pair->sources;
+  if (s.size() == 2)
+    rw.rewrite(instr, op, {result, s[0], s[1]});
+  else
+    rw.rewrite(instr, op, {result, s[0], s[1], s[2]});
+  instr.mods = mods;
+  instr.mayContract = pair->mayContract;
+  return true;
+}
+
 } // namespace
 
 /// Halves are read where they are, instead of being taken out of a word, or put into one, before.
 bool foldHalves(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::SHF) return shiftInPlace(rw, instr);
   if (const auto order = byteOrder(rw, instr))
-    return convertTogether(rw, instr, *order) || permuteSource(rw, instr, *order, 1) ||
-           permuteSource(rw, instr, *order, 3);
+    return convertTogether(rw, instr, *order) || computeTogether(rw, instr, *order) ||
+           permuteSource(rw, instr, *order, 1) || permuteSource(rw, instr, *order, 3);
   return readInPlace(rw, instr);
 }
 
