@@ -26,7 +26,10 @@ class Planner {
   ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
     findRegions(isDivergent);
     assignBarriers(barrierCount, 0);
-    const std::size_t needed = plan_.regions.size();
+    std::size_t needed = plan_.regions.size();
+    findRegionsBesideExits(isDivergent);
+    assignBarriers(barrierCount, needed);
+    needed = plan_.regions.size();
     findRegionsInLoops(isDivergent);
     assignBarriers(barrierCount, needed);
     dropCircles();
@@ -69,6 +72,27 @@ class Planner {
       if (!region || (!region->leaving.empty() && loops_.innermost(region->from) != kNoId))
         plan_.missed.push_back({meet, false});
       if (region) plan_.regions.push_back(std::move(*region));
+    }
+  }
+
+  /// Where branches meet late only because some lanes exit or trap elsewhere, those that do not can meet earlier.
+  void findRegionsBesideExits(const std::vector<bool>& isDivergent) {
+    if (!loops_.isReducible()) return;
+    const ExitMeetings meetings(cfg_);
+    std::map<BlockId, BlockId> regionOf; // meet -> from
+    for (BlockId b : cfg_.reversePostOrder()) {
+      if (!isDivergent[b] || meetings.ways(b) < 2) continue;
+      const BlockId meet = meetings.next(b);
+      if (meet == kNoId || meet == postDominators_.idom(b) || isNeeded_[meet]) continue;
+      if (loops_.isHeader(meet) && loops_.contains(loops_.innermost(meet), b)) continue;
+      auto [at, isNew] = regionOf.emplace(meet, b);
+      if (!isNew) at->second = dominators_.commonDominator(at->second, b);
+    }
+    for (auto [meet, from] : regionOf) {
+      std::optional<ConvergenceRegion> region = regionFrom(from, meet);
+      if (!region) continue;
+      region->gathered = kNoId;
+      plan_.regions.push_back(std::move(*region));
     }
   }
 

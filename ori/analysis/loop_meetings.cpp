@@ -1,45 +1,40 @@
 #include "ori/analysis/loop_meetings.h"
 
 #include <algorithm>
+#include <span>
 
 namespace orias::ori {
 
-BlockId LoopMeetings::next(LoopId loop, BlockId block) {
-  auto found = trees_.find(loop);
-  if (found == trees_.end()) found = trees_.emplace(loop, compute(loop)).first;
-  const Tree& tree = found->second;
-  const auto at = std::lower_bound(tree.begin(), tree.end(), std::pair(block, BlockId{0}));
-  return at != tree.end() && at->first == block ? at->second : kNoId;
-}
+namespace {
 
-/// The algorithm of Cooper, Harvey and Kennedy (A Simple, Fast Dominance Algorithm), against the edges. The next round
-/// is the root.
-LoopMeetings::Tree LoopMeetings::compute(LoopId loop) {
-  const Loop& l = loops_.loop(loop);
-  constexpr std::uint32_t kUnseen = 0, kOpen = ~0u;
-  for (BlockId id : loops_.blocks(loop))
-    number_[id] = kUnseen;
+constexpr std::uint32_t kUnseen = 0, kOpen = ~0u;
 
-  // In post order of a walk against the edges; the root comes last. Every block of a natural loop is reached.
+/// The algorithm of Cooper, Harvey and Kennedy (A Simple, Fast Dominance Algorithm), against the edges, for the blocks
+/// that lead to `last`, which lead to the end. `number` is 0 for all of them at first. The walk against the edges goes
+/// on from blocks for which `expands(block)`; `forEachWay(block, f)` calls f(successor), or f(kNoId) for the end.
+template <typename Expands, typename ForEachWay>
+MeetingTree meetingTree(const Cfg& cfg, std::span<const BlockId> last, std::vector<std::uint32_t>& number,
+                        Expands&& expands, ForEachWay&& forEachWay) {
+  // In post order of a walk against the edges; the root, which is the end, comes last.
   std::vector<BlockId> order;
   std::vector<std::pair<BlockId, std::size_t>> stack;
   auto open = [&](BlockId id) {
-    if (number_[id] != kUnseen) return;
-    number_[id] = kOpen;
+    if (number[id] != kUnseen) return;
+    number[id] = kOpen;
     stack.emplace_back(id, 0);
   };
-  for (BlockId latch : l.latches) {
-    open(latch);
+  for (const BlockId start : last) {
+    open(start);
     while (!stack.empty()) {
       const BlockId id = stack.back().first;
-      const auto predecessors = cfg_.predecessors(id);
-      if (id != l.header && stack.back().second < predecessors.size()) {
+      const auto predecessors = cfg.predecessors(id);
+      if (expands(id) && stack.back().second < predecessors.size()) {
         const BlockId p = predecessors[stack.back().second++];
-        if (cfg_.isReachable(p)) open(p);
+        if (cfg.isReachable(p)) open(p);
         continue;
       }
       order.push_back(id);
-      number_[id] = static_cast<std::uint32_t>(order.size());
+      number[id] = static_cast<std::uint32_t>(order.size());
       stack.pop_back();
     }
   }
@@ -56,21 +51,103 @@ LoopMeetings::Tree LoopMeetings::compute(LoopId loop) {
     changed = false;
     for (std::uint32_t n = root - 1; n > 0; --n) {
       std::uint32_t best = 0;
-      for (BlockId s : cfg_.successors(order[n - 1])) {
-        if (s != l.header && !loops_.contains(loop, s)) continue;
-        const std::uint32_t to = s == l.header ? root : number_[s];
+      forEachWay(order[n - 1], [&](BlockId s) {
+        const std::uint32_t to = s == kNoId ? root : number[s];
         if (meet[to] != 0) best = best == 0 ? to : common(best, to);
-      }
+      });
       changed |= best != meet[n];
       meet[n] = best;
     }
   }
 
-  Tree tree;
+  MeetingTree tree;
   for (std::uint32_t n = 1; n < root; ++n)
     tree.emplace_back(order[n - 1], meet[n] == root ? kNoId : order[meet[n] - 1]);
   std::sort(tree.begin(), tree.end());
   return tree;
+}
+
+/// Does it end the kernel with an error?
+bool isTrap(const Block& block) {
+  constexpr unsigned kTrap = 3; // the table's BPT.TRAP
+  for (const Instr& instr : block)
+    if (instr.op == isa::Op::BPT && isa::getMod(instr.op, instr.mods, isa::Mod::Sub) == kTrap && !instr.isGuarded())
+      return true;
+  return false;
+}
+
+BlockId nextIn(const MeetingTree& tree, BlockId block) {
+  const auto at = std::lower_bound(tree.begin(), tree.end(), std::pair(block, BlockId{0}));
+  return at != tree.end() && at->first == block ? at->second : kNoId;
+}
+
+} // namespace
+
+BlockId LoopMeetings::next(LoopId loop, BlockId block) {
+  auto found = trees_.find(loop);
+  if (found == trees_.end()) found = trees_.emplace(loop, compute(loop)).first;
+  return nextIn(found->second, block);
+}
+
+/// The next round is the end. Every block of a natural loop is reached.
+MeetingTree LoopMeetings::compute(LoopId loop) {
+  const Loop& l = loops_.loop(loop);
+  for (BlockId id : loops_.blocks(loop))
+    number_[id] = kUnseen;
+  return meetingTree(
+      cfg_, l.latches, number_, [&](BlockId id) { return id != l.header; },
+      [&](BlockId id, auto&& f) {
+        for (BlockId s : cfg_.successors(id))
+          if (s == l.header || loops_.contains(loop, s)) f(s == l.header ? kNoId : s);
+      });
+}
+
+ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kUnseen) {
+  constexpr std::size_t kMostExits = 32;
+  std::vector<BlockId> exits;
+  std::vector<bool> traps(cfg.idCount(), false);
+  bool hasTraps = false;
+  for (BlockId id : cfg.reversePostOrder()) {
+    traps[id] = isTrap(*cfg.function().block(id));
+    hasTraps |= traps[id];
+    if (cfg.successors(id).empty() && !traps[id]) exits.push_back(id);
+  }
+  if (exits.size() + (hasTraps ? 1 : 0) < 2 || exits.empty() || exits.size() > kMostExits) return;
+  std::size_t most = 0;
+  BlockId main = kNoId;
+  for (const BlockId exit : exits) {
+    std::vector<bool> isSeen(cfg.idCount(), false);
+    std::vector<BlockId> found = {exit};
+    isSeen[exit] = true;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      for (BlockId p : cfg.predecessors(found[i])) {
+        if (isSeen[p] || traps[p] || !cfg.isReachable(p)) continue;
+        isSeen[p] = true;
+        found.push_back(p);
+      }
+    if (found.size() <= most) continue;
+    most = found.size();
+    main = exit;
+  }
+  tree_ = meetingTree(
+      cfg_, std::span(&main, 1), leads_, [&](BlockId id) { return !traps[id]; },
+      [&](BlockId id, auto&& f) {
+        if (id == main) f(kNoId);
+        for (BlockId s : cfg_.successors(id))
+          if (leads_[s] != kUnseen && !traps[s]) f(s);
+      });
+  for (BlockId id : cfg.reversePostOrder())
+    if (traps[id]) leads_[id] = kUnseen;
+}
+
+BlockId ExitMeetings::next(BlockId block) const {
+  return nextIn(tree_, block);
+}
+
+unsigned ExitMeetings::ways(BlockId block) const {
+  const auto successors = cfg_.successors(block);
+  return static_cast<unsigned>(
+      std::count_if(successors.begin(), successors.end(), [&](BlockId s) { return leads_[s] != kUnseen; }));
 }
 
 } // namespace orias::ori

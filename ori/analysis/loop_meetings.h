@@ -8,6 +8,9 @@
 
 namespace orias::ori {
 
+/// Blocks, each with its immediate post-dominator; sorted.
+using MeetingTree = std::vector<std::pair<BlockId, BlockId>>;
+
 /// Reconvergence points of the lanes that stay in a loop: the post-dominators of its blocks, ignoring
 /// exit edges and treating back edges as the end. Ordinary post-dominators would put every
 /// reconvergence point after the loop because of early exits. A loop is analyzed at the first query.
@@ -20,13 +23,29 @@ class LoopMeetings {
   BlockId next(LoopId loop, BlockId block);
 
  private:
-  using Tree = std::vector<std::pair<BlockId, BlockId>>; // block, its immediate post-dominator; sorted
-  Tree compute(LoopId loop);
+  MeetingTree compute(LoopId loop);
 
   const Cfg& cfg_;
   const Loops& loops_;
   std::vector<std::uint32_t> number_; // scratch of compute
-  std::map<LoopId, Tree> trees_;
+  std::map<LoopId, MeetingTree> trees_;
+};
+
+/// Reconvergence points of the lanes that come to the main exit, which most blocks lead to: the post-dominators,
+/// ignoring traps and blocks from which no path leads there. So failed assertions and bounds checks do not keep the
+/// other lanes apart. Empty where there is one exit and no trap, or where there are many exits.
+class ExitMeetings {
+ public:
+  explicit ExitMeetings(const Cfg& cfg);
+  /// The first block after `block` that all lanes which come to the main exit pass; kNoId if there is none.
+  BlockId next(BlockId block) const;
+  /// How many successors lead to the main exit.
+  unsigned ways(BlockId block) const;
+
+ private:
+  const Cfg& cfg_;
+  std::vector<std::uint32_t> leads_; // by block: 0 where no path leads to the main exit
+  MeetingTree tree_;
 };
 
 } // namespace orias::ori
