@@ -25,13 +25,13 @@ class Planner {
 
   ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
     findRegions(isDivergent);
-    assignBarriers(barrierCount, 0);
-    std::size_t needed = plan_.regions.size();
+    assignBarriers(barrierCount, 0, true);
+    std::size_t planned = plan_.regions.size();
     findRegionsBesideExits(isDivergent);
-    assignBarriers(barrierCount, needed);
-    needed = plan_.regions.size();
+    assignBarriers(barrierCount, planned, false);
+    planned = plan_.regions.size();
     findRegionsInLoops(isDivergent);
-    assignBarriers(barrierCount, needed);
+    assignBarriers(barrierCount, planned, false);
     dropCircles();
     return std::move(plan_);
   }
@@ -241,11 +241,12 @@ class Planner {
 
   /// Gives each region from `first` on the lowest barrier that no region uses which can be under way at the same time.
   /// A barrier belongs to the warp, and the sides of a branch run in any order, so that is every region but those that
-  /// all lanes have to leave before one enters the other. Without a barrier there is no region.
+  /// all lanes have to leave before one enters the other. Without a barrier there is no region; where regions are
+  /// needed, the meeting is missed.
   ///
   /// So the regions of a barrier follow each other on one way down the dominator tree, each behind the meeting of the
   /// one before, and it is enough to look at the two between which a region would stand.
-  void assignBarriers(unsigned barrierCount, std::size_t first) {
+  void assignBarriers(unsigned barrierCount, std::size_t first, bool areNeeded) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto begin = regions.begin() + static_cast<std::ptrdiff_t>(first);
     std::stable_sort(begin, regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
@@ -262,7 +263,7 @@ class Planner {
       if (r.barrier < barrierCount) {
         users_[r.barrier].emplace(at, use);
         kept.push_back(std::move(r));
-      } else if (first == 0) {
+      } else if (areNeeded) {
         plan_.missed.push_back({r.meet, true});
       }
     }
