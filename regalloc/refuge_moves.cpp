@@ -3,6 +3,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/module.h"
+#include "regalloc/forwarding.h"
 
 #include <algorithm>
 #include <array>
@@ -15,9 +16,6 @@ using ori::Instr;
 using ori::Operand;
 
 namespace {
-
-/// Instructions between a move and its reader: other moves for the same reader.
-constexpr unsigned kFarthest = 16;
 
 /// A component of the virtual register where a spilled value waits.
 struct Home {
@@ -37,43 +35,36 @@ struct Transfer {
 class Forwarder {
  public:
   Forwarder(ori::Function& function, SpillState& state)
-      : function_(function), state_(state), cfg_(function.analyses().cfg()) {
-    const isa::Target& target = function.module().target();
-    std::uint32_t first = 0;
-    for (const File file : {File::R, File::UR, File::P, File::UP}) {
-      firstOf_[static_cast<std::size_t>(file)] = first;
-      first += target.registerCount(file);
-    }
-    registers_ = first;
-  }
+      : function_(function), state_(state), cfg_(function.analyses().cfg()), holds_(cfg_, numberRegisters(), Home{}) {}
 
   void run() {
-    behind_.resize(cfg_.idCount());
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
-      enter(id);
+      holds_.enter(id);
+      forgetUniform();
       for (Instr *instr = function_.block(id)->first, *next; instr; instr = next) {
         next = instr->next;
         step(*instr);
       }
-      behind_[id] = holds_;
+      holds_.leave(id);
     }
     removeUnreadHomes();
   }
 
  private:
-  /// What the predecessors agree on; nothing of uniform registers, which the other side of a divergent branch may have
-  /// changed since.
-  void enter(ori::BlockId id) {
-    const auto& from = cfg_.predecessors(id);
-    holds_.assign(registers_, {});
-    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
-    if (from.empty() || !areAllKnown) return;
-    holds_ = behind_[from[0]];
-    for (const ori::BlockId p : from)
-      for (unsigned r = 0; r < registers_; ++r)
-        if (behind_[p][r] != holds_[r]) holds_[r] = {};
+  /// Gives the registers of all files numbers; how many there are.
+  std::uint32_t numberRegisters() {
+    std::uint32_t count = 0;
+    for (const File file : {File::R, File::UR, File::P, File::UP}) {
+      firstOf_[static_cast<std::size_t>(file)] = count;
+      count += function_.module().target().registerCount(file);
+    }
+    return count;
+  }
+
+  /// At the beginning of a block: the other side of a divergent branch may have changed uniform registers since.
+  void forgetUniform() {
     for (const File file : {File::UR, File::UP})
-      std::fill_n(holds_.begin() + numberOf(file, 0), function_.module().target().registerCount(file), Home{});
+      std::fill_n(holds_.now.begin() + numberOf(file, 0), function_.module().target().registerCount(file), Home{});
   }
 
   void step(Instr& instr) {
@@ -81,7 +72,7 @@ class Forwarder {
     if (transfer && !transfer->isToHome && forward(instr, *transfer)) return;
     forgetResults(instr);
     if (!transfer || instr.isGuarded()) return;
-    if (const std::optional<std::uint32_t> place = placeOf(*transfer->reg)) holds_[*place] = transfer->home;
+    if (const std::optional<std::uint32_t> place = placeOf(*transfer->reg)) holds_.now[*place] = transfer->home;
   }
 
   /// Of single registers: a wide value goes component by component. Which side is the home follows from the temporary,
@@ -116,27 +107,30 @@ class Forwarder {
   }
 
   void forgetResults(const Instr& instr) {
-    forEachResult(
-        instr, [&](std::uint32_t first, std::uint32_t count) { std::fill_n(holds_.begin() + first, count, Home{}); });
+    forEachResult(instr, [&](std::uint32_t first, std::uint32_t count) {
+      std::fill_n(holds_.now.begin() + first, count, Home{});
+    });
     for (const Operand& o : instr.ops())
       if (o.isDef && o.isVirtual())
         std::ranges::replace_if(
-            holds_, [&](const Home& home) { return home.reg == o.reg; }, Home{});
+            holds_.now, [&](const Home& home) { return home.reg == o.reg; }, Home{});
   }
 
   /// Takes the value from a register that has it; false if none does.
   bool forward(Instr& move, const Transfer& transfer) {
     const std::optional<std::uint32_t> own = placeOf(*transfer.reg);
     if (!own || move.isGuarded()) return false;
-    if (holds_[*own] == transfer.home) {
+    if (holds_.now[*own] == transfer.home) {
       remove(move);
       return true;
     }
-    const Instr* reader = onlyReader(move, *transfer.reg);
+    const Instr* reader = onlyReader(function_, move, *transfer.reg);
     if (!reader) return false;
     const File file = transfer.reg->file;
     for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r) {
-      if (holds_[numberOf(file, r)] != transfer.home || !staysUntil(move, *reader, numberOf(file, r))) continue;
+      if (holds_.now[numberOf(file, r)] != transfer.home ||
+          !staysUntil(move, *reader, [&](const Instr& at) { return writes(at, numberOf(file, r)); }))
+        continue;
       state_.assignment.physical[transfer.reg->reg] = r;
       remove(move);
       return true;
@@ -144,29 +138,11 @@ class Forwarder {
     return false;
   }
 
-  /// The instruction that reads the temporary, if the move writes all of it and no other one reads it.
-  const Instr* onlyReader(const Instr& move, const Operand& temp) const {
-    if (temp.sub != 0 || function_.vreg(temp.reg).width != 1) return nullptr;
-    const Instr* reader = nullptr;
-    for (const Operand* o = function_.vreg(temp.reg).refs; o; o = o->nextRef) {
-      if (o->owner == &move) continue;
-      if (o->isDef || (reader && reader != o->owner)) return nullptr;
-      reader = o->owner;
-    }
-    return reader;
-  }
-
-  /// Nothing writes the register from the move to the reader, the reader included.
-  bool staysUntil(const Instr& move, const Instr& reader, std::uint32_t place) const {
-    unsigned left = kFarthest;
-    for (const Instr* at = move.next; at && left-- != 0; at = at->next) {
-      bool isLost = false;
-      forEachResult(
-          *at, [&](std::uint32_t first, std::uint32_t count) { isLost |= first <= place && place < first + count; });
-      if (isLost) return false;
-      if (at == &reader) return true;
-    }
-    return false;
+  bool writes(const Instr& instr, std::uint32_t place) const {
+    bool isWritten = false;
+    forEachResult(
+        instr, [&](std::uint32_t first, std::uint32_t count) { isWritten |= first <= place && place < first + count; });
+    return isWritten;
   }
 
   void removeUnreadHomes() {
@@ -188,10 +164,8 @@ class Forwarder {
   ori::Function& function_;
   SpillState& state_;
   const ori::Cfg& cfg_;
-  std::array<std::uint32_t, 8> firstOf_{}; // by file: the number of its first register
-  std::uint32_t registers_ = 0;
-  std::vector<Home> holds_;               // by register: the home that it has the value of
-  std::vector<std::vector<Home>> behind_; // by block: `holds_` at its end; empty if not known yet
+  std::array<std::uint32_t, isa::kFileCount> firstOf_{}; // by file: the number of its first register
+  HeldValues<Home> holds_;                               // by register: the home that it has the value of
 };
 
 } // namespace

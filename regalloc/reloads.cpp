@@ -4,6 +4,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/module.h"
 #include "regalloc/accumulators.h"
+#include "regalloc/forwarding.h"
 #include "regalloc/live_ranges.h"
 
 #include <algorithm>
@@ -19,8 +20,6 @@ using ori::Operand;
 namespace {
 
 constexpr std::uint32_t kNothing = ~0u;
-/// Instructions between a reload and its reader: other reloads for the same reader.
-constexpr unsigned kFarthest = 16;
 
 /// A run of registers, or of words of spill slots.
 struct Run {
@@ -32,7 +31,7 @@ class Forwarder {
  public:
   Forwarder(ori::Function& function, SpillState& state)
       : function_(function), state_(state), cfg_(function.analyses().cfg()),
-        registers_(function.module().target().registerCount(File::R)) {
+        registers_(function.module().target().registerCount(File::R)), held_(cfg_, registers_, kNothing) {
     std::uint32_t words = 0;
     for (const ori::FrameObject& object : function.frame) {
       firstWord_.push_back(words);
@@ -41,30 +40,17 @@ class Forwarder {
   }
 
   void run() {
-    behind_.resize(cfg_.idCount());
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
-      enter(id);
+      held_.enter(id);
       for (Instr *instr = function_.block(id)->first, *next; instr; instr = next) {
         next = instr->next;
         step(*instr);
       }
-      behind_[id] = held_;
+      held_.leave(id);
     }
   }
 
  private:
-  /// What the predecessors agree on.
-  void enter(ori::BlockId id) {
-    const auto& from = cfg_.predecessors(id);
-    held_.assign(registers_, kNothing);
-    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
-    if (from.empty() || !areAllKnown) return;
-    held_ = behind_[from[0]];
-    for (const ori::BlockId p : from)
-      for (unsigned r = 0; r < registers_; ++r)
-        if (behind_[p][r] != held_[r]) held_[r] = kNothing;
-  }
-
   void step(Instr& instr) {
     const auto move = state_.assignment.spillMoves.find(instr.id);
     const std::optional<Run> words =
@@ -79,13 +65,13 @@ class Forwarder {
         remove(instr, state_.storeBytes, words->count);
         return;
       }
-      for (std::uint32_t& held : held_)
+      for (std::uint32_t& held : held_.now)
         if (held != kNothing && words->overlaps({held, 1})) held = kNothing;
       if (instr.isGuarded()) return;
     }
     if (const std::optional<Run> place = placeOf(reg))
       for (std::uint32_t i = 0; i < words->count; ++i)
-        held_[place->first + i] = words->first + i;
+        held_.now[place->first + i] = words->first + i;
   }
 
   /// The words that a store or a reload names.
@@ -109,7 +95,7 @@ class Forwarder {
     for (const Operand& o : instr.ops())
       if (o.isDef)
         if (const std::optional<Run> place = placeOf(o))
-          std::fill_n(held_.begin() + place->first, place->count, kNothing);
+          std::fill_n(held_.now.begin() + place->first, place->count, kNothing);
   }
 
   /// Takes the words from registers that hold them; false if none do.
@@ -120,11 +106,14 @@ class Forwarder {
       remove(load, state_.loadBytes, words.count);
       return true;
     }
-    const Instr* reader = onlyReader(load, temp);
+    const Instr* reader = onlyReader(function_, load, temp);
     if (!reader || sumSlotsOf(*reader)) return false; // operands of a wgmma have places of their own
     const std::uint32_t align = std::max<std::uint32_t>(std::bit_ceil(words.count), function_.vreg(temp.reg).align);
     for (std::uint32_t r = 0; r + words.count <= registers_; r += align) {
-      if (!isHeldIn(r, words) || !staysUntil(load, *reader, {r, words.count})) continue;
+      if (!isHeldIn(r, words) || !staysUntil(load, *reader, [&](const Instr& at) {
+            return writes(at, {r, words.count});
+          }))
+        continue;
       state_.assignment.physical[temp.reg] = r;
       remove(load, state_.loadBytes, words.count);
       return true;
@@ -134,32 +123,15 @@ class Forwarder {
 
   bool isHeldIn(std::uint32_t first, const Run& words) const {
     for (std::uint32_t i = 0; i < words.count; ++i)
-      if (held_[first + i] != words.first + i) return false;
+      if (held_.now[first + i] != words.first + i) return false;
     return true;
   }
 
-  /// The instruction that reads the temporary, if the reload writes all of it and no other one reads it.
-  const Instr* onlyReader(const Instr& load, const Operand& temp) const {
-    if (!temp.isVirtual() || temp.sub != 0 || temp.width != function_.vreg(temp.reg).width) return nullptr;
-    const Instr* reader = nullptr;
-    for (const Operand* o = function_.vreg(temp.reg).refs; o; o = o->nextRef) {
-      if (o->owner == &load) continue;
-      if (o->isDef || (reader && reader != o->owner)) return nullptr;
-      reader = o->owner;
-    }
-    return reader;
-  }
-
-  /// Nothing writes the registers from the reload to the reader, the reader included.
-  bool staysUntil(const Instr& load, const Instr& reader, const Run& place) const {
-    unsigned left = kFarthest;
-    for (const Instr* at = load.next; at && left-- != 0; at = at->next) {
-      for (const Operand& o : at->ops())
-        if (o.isDef)
-          if (const std::optional<Run> written = placeOf(o); written && written->overlaps(place)) return false;
-      if (at == &reader) return true;
-    }
-    return false;
+  bool writes(const Instr& instr, const Run& place) const {
+    return std::ranges::any_of(instr.ops(), [&](const Operand& o) {
+      const std::optional<Run> written = o.isDef ? placeOf(o) : std::nullopt;
+      return written && written->overlaps(place);
+    });
   }
 
   void remove(Instr& instr, unsigned& bytes, std::uint32_t words) {
@@ -172,9 +144,8 @@ class Forwarder {
   SpillState& state_;
   const ori::Cfg& cfg_;
   const std::uint32_t registers_;
-  std::vector<std::uint32_t> firstWord_;           // by frame object
-  std::vector<std::uint32_t> held_;                // by register: the word that it holds
-  std::vector<std::vector<std::uint32_t>> behind_; // by block: `held_` at its end; empty if not known yet
+  std::vector<std::uint32_t> firstWord_; // by frame object
+  HeldValues<std::uint32_t> held_;       // by register: the word that it holds
 };
 
 } // namespace

@@ -106,9 +106,10 @@ ExitMeetings::ExitMeetings(const Cfg& cfg) : cfg_(cfg), leads_(cfg.idCount(), kU
   constexpr std::size_t kMostExits = 32;
   std::vector<BlockId> exits;
   std::vector<bool> traps(cfg.idCount(), false);
+  const bool mayTrap = cfg.function().everHad(isa::Op::BPT);
   bool hasTraps = false;
   for (BlockId id : cfg.reversePostOrder()) {
-    traps[id] = isTrap(*cfg.function().block(id));
+    traps[id] = mayTrap && isTrap(*cfg.function().block(id));
     hasTraps |= traps[id];
     if (cfg.successors(id).empty() && !traps[id]) exits.push_back(id);
   }

@@ -1,0 +1,63 @@
+#pragma once
+
+#include "ori/analysis/cfg.h"
+#include "ori/function.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace orias::regalloc {
+
+/// What each register holds, on the way through the blocks in reverse post order: in front of a block what its
+/// predecessors agree on, and nothing where one of them has not been passed yet. `nothing` stands for no value.
+template <typename Value> class HeldValues {
+ public:
+  HeldValues(const ori::Cfg& cfg, std::size_t registers, Value nothing)
+      : cfg_(cfg), registers_(registers), nothing_(nothing), behind_(cfg.idCount()) {}
+
+  std::vector<Value> now; ///< by register
+
+  void enter(ori::BlockId id) {
+    const auto& from = cfg_.predecessors(id);
+    now.assign(registers_, nothing_);
+    const bool areAllKnown = std::ranges::none_of(from, [&](ori::BlockId p) { return behind_[p].empty(); });
+    if (from.empty() || !areAllKnown) return;
+    now = behind_[from[0]];
+    for (const ori::BlockId p : from)
+      for (std::size_t r = 0; r < registers_; ++r)
+        if (behind_[p][r] != now[r]) now[r] = nothing_;
+  }
+  void leave(ori::BlockId id) { behind_[id] = now; }
+
+ private:
+  const ori::Cfg& cfg_;
+  const std::size_t registers_;
+  const Value nothing_;
+  std::vector<std::vector<Value>> behind_; // by block: `now` at its end; empty if not known yet
+};
+
+/// The instruction that reads the temporary, if `move` writes all of it and no other one reads it; null otherwise.
+inline const ori::Instr* onlyReader(const ori::Function& function, const ori::Instr& move, const ori::Operand& temp) {
+  if (!temp.isVirtual() || temp.sub != 0 || std::max(temp.width, std::uint8_t{1}) != function.vreg(temp.reg).width)
+    return nullptr;
+  const ori::Instr* reader = nullptr;
+  for (const ori::Operand* o = function.vreg(temp.reg).refs; o; o = o->nextRef) {
+    if (o->owner == &move) continue;
+    if (o->isDef || (reader && reader != o->owner)) return nullptr;
+    reader = o->owner;
+  }
+  return reader;
+}
+
+/// The reader follows closely behind the move, in the same block, and no instruction up to and with the reader is one
+/// for which `isLost(instr)`.
+template <typename IsLost> bool staysUntil(const ori::Instr& move, const ori::Instr& reader, IsLost&& isLost) {
+  unsigned left = 16; // other moves for the same reader
+  for (const ori::Instr* at = move.next; at && left-- != 0; at = at->next) {
+    if (isLost(*at)) return false;
+    if (at == &reader) return true;
+  }
+  return false;
+}
+
+} // namespace orias::regalloc
