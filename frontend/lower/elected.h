@@ -14,8 +14,8 @@ class FormTable;
 /// What `elect.sync` of a whole warp makes sure of in a function: guards that are true for one thread of the warp at
 /// most, and code that one thread at most executes.
 ///
-/// All threads of the warp meet at such an `elect.sync`, so that they all know the answer of the same one, and the
-/// thread that was chosen before has come back from whatever it did. Costs the statements, and a few rounds over the
+/// All threads of the warp reconverge at such an `elect.sync`: they see the result of the same election, and the thread
+/// elected before has left the code that was its own. The cost is linear in the statements, with a few passes over the
 /// branches.
 class Elected {
  public:
