@@ -86,7 +86,7 @@ std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, 
     if (!value) return std::nullopt;
     values[slot] = *value;
   }
-  if (!isa::isExact(inst, values)) return std::nullopt;
+  if (!isa::isFoldable(inst, values)) return std::nullopt;
   try {
     function(inst, values);
   } catch (const Error&) { // a use whose meaning is not known well enough
