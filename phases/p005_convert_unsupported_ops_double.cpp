@@ -15,10 +15,13 @@
 // 2^-107 for k >= 3 (|e0| < 2^-18), and for k = 1 the correction is rounded up. Directed roundings change at numbers of
 // 53 bits, which is easier.
 //
-// Root: with g = sqrt(a) to half a unit (u = 2^-53 of g in [1, 2)) and h = (1 + n) / (2 sqrt a), g + (a - g^2) h is off
-// by -u^2 / (2 sqrt a) + u n. Midpoints m of 54 bits: a - m^2 = j 2^-106 with j = 4 i - 1, and i is even since a 2^104
-// and k (k + 1) are. i = 0 needs 2^52 to divide k (k + 1): only a = 1 + 2^-52 and 4 - 2^-51 (and their multiples by
-// powers of 4), where the offset has the sign that helps. Else |j| >= 7, and n may be up to 3 u / sqrt a: h is better.
+// Root (u = 2^-53, a in [1, 4)). A seed that is wrong by up to 2^-18 becomes y = (1 + n) / sqrt(a) with
+// |n| <= (1.25 + sqrt(a) / 2) u, and g = a y misses sqrt(a) by d, |d| <= sqrt(a) |n| + u. g + (a - g^2) y / 2 is off by
+// at most |d| (|n| + |d| / (2 sqrt a) + u) before it is rounded. For a midpoint m of 54 bits, a - m^2 is j u^2 with an
+// odd integer j = 7 modulo 8, so that m is j u^2 / (2 sqrt a) from the root: where |j| > 102, that is farther. The 58
+// arguments with |j| <= 161 come out right with every such seed (test/exact tries them). So one step rounds to nearest,
+// as in the code of ptxas. Directed roundings change at numbers of 53 bits; they take another step, from the root
+// rounded to nearest.
 //
 // The fast ways need less. The first step leaves y1 within 1.5 u of 1/b (u = 2^-53), so that e1 = 1 - b y1 is exact,
 // and y = y1 + y1 e1 is (1/b)(1 - e1^2) before it is rounded. For b in [1, 2) and a midpoint m, 1 - b m is k u^2 with
@@ -211,48 +214,68 @@ Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
   return result;
 }
 
-/// 1 / sqrt(a) for a number brought up from the lower end, and that number.
+/// 1 / sqrt(a) from the seed's high word: y0 (1 - e)^(-1/2) up to the second power of e = 1 - a y0^2.
 struct InverseRoot {
-  Operand isTiny; ///< a was multiplied by 2^108
-  Operand a, seed, error, y;
+  Operand seed, error, y;
 };
 
-InverseRoot inverseRoot(Expansion& e, Operand given) {
+InverseRoot inverseRoot(Expansion& e, Operand a) {
   InverseRoot r;
-  r.isTiny = e.compare(isa::ICmp::LT, Expansion::high(given), Expansion::imm(0x03600000), true);
-  Operand up = e.select(r.isTiny, e.constant(0x46b00000), e.constant(0x3ff00000)); // 2^108 or 1
-  r.a = e.dmul(given, wide(e, up));
-  r.seed = wide(e, e.mufu(isa::Mufu::RSQ64H, Expansion::high(r.a)));
-  // y0 (1 - e)^(-1/2) up to the third power of e = 1 - a y0^2
-  r.error = e.dfma(r.a.negated(), e.dmul(r.seed, r.seed), Expansion::f64High(1.0));
-  Operand c2 = wide(e, e.constant(0x3fd80000)), c1 = wide(e, e.constant(0x3fe00000)); // 3/8, 1/2
-  Operand series = e.dfma(r.error, e.dfma(r.error, Expansion::f64High(0.3125), c2), c1);
+  r.seed = wide(e, e.mufu(isa::Mufu::RSQ64H, Expansion::high(a)));
+  r.error = e.dfma(a.negated(), e.dmul(r.seed, r.seed), Expansion::f64High(1.0));
+  Operand series = e.dfma(r.error, wide(e, e.constant(0x3fd80000)), Expansion::f64High(0.5)); // 3/8, 1/2
   r.y = e.dfma(series, e.dmul(r.seed, r.error), r.seed);
   return r;
 }
 
-Operand root(Expansion& e, Operand given, isa::Rnd rounding) {
-  const InverseRoot r = inverseRoot(e, given);
-  Operand g = e.dmul(r.a, r.y);
+/// sqrt(a), for an a from which the remainder is exact, rounded to nearest, and in other directions from there.
+Operand scaledRoot(Expansion& e, Operand a, const InverseRoot& r, isa::Rnd rounding) {
+  Operand g = e.dmul(a, r.y);
   Operand h = e.pair(Expansion::low(r.y), e.add(Expansion::high(r.y), Expansion::imm(-0x00100000u)));
-  g = e.dfma(e.dfma(g.negated(), g, r.a), h, g);
-  g = e.dfma(e.dfma(g.negated(), g, r.a), h, g, rounding);
-  Operand down = e.select(r.isTiny, e.constant(0x3c900000), e.constant(0x3ff00000)); // 2^-54 or 1
-  Operand result = e.dmul(g, wide(e, down));
+  const auto next = [&](isa::Rnd mode) { return e.dfma(e.dfma(g.negated(), g, a), h, g, mode); };
+  if (rounding != isa::Rnd::RN) g = next(isa::Rnd::RN);
+  return next(rounding);
+}
+
+/// Whether the high word is that of a positive finite number of at least `least`; beyond infinity there are, as
+/// integers, NaNs and negative numbers.
+Operand isPositiveFrom(Expansion& e, Operand a, std::uint32_t least) {
+  constexpr std::uint32_t kInfinity = 0x7ff00000;
+  return e.compare(isa::ICmp::LT, e.add(Expansion::high(a), Expansion::imm(-least)), Expansion::imm(kInfinity - least));
+}
+
+/// The slow path scales by 2^108, and all it leaves out are zeros, infinity and NaNs.
+Operand scaledUp(Expansion& e, Operand a) {
+  return e.dmul(a, Expansion::f64High(0x1p108));
+}
+
+Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
+  constexpr std::uint32_t kLeast = 0x03600000; // 2^-969: the remainder is exact
+  Operand result = e.newR(2);
+  e.builder().copy(result, scaledRoot(e, a, inverseRoot(e, a), rounding));
+  e.leaveWhere(isPositiveFrom(e, a, kLeast).notted());
+  Operand x = scaledUp(e, a);
+  Operand computed = e.dmul(scaledRoot(e, x, inverseRoot(e, x), rounding), Expansion::f64High(0x1p-54));
   // Zeros and infinity are their own roots.
-  Operand zero = e.dcompare(isa::FCmp::EQ, given, Operand::rz(2));
-  Operand self = e.dcompare(isa::FCmp::EQ, given, Expansion::imm(0x7ff00000), isa::BoolOp::OR, zero);
-  return e.select64(self, given, result);
+  Operand zero = e.dcompare(isa::FCmp::EQ, a, Operand::rz(2));
+  Operand self = e.dcompare(isa::FCmp::EQ, a, Expansion::imm(0x7ff00000), isa::BoolOp::OR, zero);
+  e.builder().copy(result, e.select64(self, a, computed));
+  e.comeBack();
+  return result;
 }
 
 /// 1 / sqrt(a), not exactly rounded; zeros, infinity and negative numbers get what the unit says.
-Operand approximateInverseRoot(Expansion& e, Operand given) {
-  const InverseRoot r = inverseRoot(e, given);
-  Operand down = e.select(r.isTiny, e.constant(0x43500000), e.constant(0x3ff00000)); // 2^54 or 1
-  Operand result = e.dmul(r.y, wide(e, down));
+Operand approximateInverseRoot(Expansion& e, Operand a) {
+  constexpr std::uint32_t kLeastNormal = 0x00100000;
+  Operand result = e.newR(2);
+  e.builder().copy(result, inverseRoot(e, a).y);
+  e.leaveWhere(isPositiveFrom(e, a, kLeastNormal).notted());
+  const InverseRoot r = inverseRoot(e, scaledUp(e, a));
   Operand known = e.dcompare(isa::FCmp::NUM, r.error, r.error);
-  Operand computed = e.dcompare(isa::FCmp::NAN_, given, given, isa::BoolOp::OR, known);
-  return e.select64(computed, result, r.seed);
+  Operand isComputed = e.dcompare(isa::FCmp::NAN_, a, a, isa::BoolOp::OR, known);
+  e.builder().copy(result, e.select64(isComputed, e.dmul(r.y, Expansion::f64High(0x1p54)), r.seed));
+  e.comeBack();
+  return result;
 }
 
 } // namespace

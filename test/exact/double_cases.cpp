@@ -76,6 +76,7 @@ class DoubleCases final : public Cases {
  private:
   std::uint64_t anyMantissa();
   Case nearMiddle();
+  Case rootNearMiddle();
   Case reciprocalNearMiddle();
   Case extreme();
 
@@ -118,6 +119,28 @@ Case DoubleCases::nearMiddle() {
   // It may have one bit too many: then the quotient is only close by chance.
   const double x = static_cast<double>(a), y = static_cast<double>(b);
   return {std::bit_cast<std::uint64_t>(x), std::bit_cast<std::uint64_t>(y)};
+}
+
+/// A number a with m^2 = a - j 2^-106 for an odd m of 54 bits and |j| < 162: as near to a middle as roots get. The odd
+/// roots of -j modulo a power of 2 are found bit by bit; there are four, two of which differ from the others in the top
+/// bit.
+Case DoubleCases::rootNearMiddle() {
+  __extension__ using Wide = __int128;
+  for (;;) {
+    const std::uint64_t choice = random_();
+    const std::int64_t minusJ = 8 * static_cast<std::int64_t>(choice % 41) - 159;
+    const unsigned drop = 54 + (choice >> 8 & 1);
+    std::uint64_t root = 1;
+    for (unsigned bit = 3; bit < drop; ++bit)
+      if (((root * root - static_cast<std::uint64_t>(minusJ)) >> bit & 1) != 0) root += std::uint64_t{1} << (bit - 1);
+    if ((choice >> 9 & 1) != 0) root = 0 - root;
+    if ((choice >> 10 & 1) != 0) root += std::uint64_t{1} << (drop - 1);
+    root &= (std::uint64_t{1} << drop) - 1;
+    if (root >> 53 != 1) continue;
+    const auto mantissa = static_cast<std::uint64_t>((Wide{root} * root - minusJ) >> drop);
+    if (mantissa >> 52 != 1) continue;
+    return {number(1023 + (drop - 54) - 150 + 2 * ((choice >> 16) % 150), mantissa), 0};
+  }
 }
 
 Case DoubleCases::reciprocalNearMiddle() {
@@ -164,7 +187,7 @@ Case DoubleCases::next() {
   case 0: return {random_(), random_()};
   case 1:
     c = {number(0x3f0 + random_() % 32, anyMantissa()), number(0x3f0 + random_() % 32, anyMantissa())};
-    if (!isRoot_ && at % 4 == 0) c = reciprocalNearMiddle();
+    if (at % 4 == 0) c = isRoot_ ? rootNearMiddle() : reciprocalNearMiddle();
     break;
   case 2: {
     const std::uint64_t a = random_() >> (33 + random_() % 30), b = random_() >> (37 + random_() % 26);
