@@ -1,5 +1,6 @@
 // Integer arithmetic: add sub mul mad with all widths, carries, division, minimum and maximum.
 
+#include "encoder/isa/codec.h"
 #include "frontend/lower/families.h"
 #include "frontend/lower/integer_parts.h"
 
@@ -370,6 +371,10 @@ void lowerSad(FunctionLowering& f, const Instruction& i, const Form& form) {
     return;
   }
   IsaOperand left = f.inReg(f.extended(a, type)), right = f.inReg(f.extended(b, type)), addend = f.inReg(c.word(0));
+  if (isa::isListedFor(f.target(), IsaOp::VABSDIFF)) {
+    f.emit(IsaOp::VABSDIFF, {d, kNoCarry, left, right, addend}, {{IsaMod::Type, intType(type)}});
+    return;
+  }
   IsaOperand forward = f.newR(), backward = f.newR();
   f.emit(IsaOp::ISETP, {p, kNoCarry, left, right, IsaOperand::pt()},
          {{IsaMod::Cmp, isa::ICmp::GE}, {IsaMod::Type, intType(type)}, {IsaMod::Bool, isa::BoolOp::AND}});
