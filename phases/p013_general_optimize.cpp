@@ -24,8 +24,8 @@ bool optimize(ori::Function& function, const PhaseContext& context, std::span<co
 /// Phase 13. Copies, constants and simplification, at all -O levels and before SSA form: only registers that are
 /// written once, in front of all their uses, are looked through.
 bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
-  static constexpr Rewriter::Rule kRules[]{propagateCopies,    foldConstants, foldComparison,
-                                           foldLongComparison, foldBitTest,   simplifyAlgebra};
+  static constexpr Rewriter::Rule kRules[]{propagateCopies, foldConstants,   foldComparison, foldLongComparison,
+                                           foldBitTest,     simplifyAlgebra, dropIdentity};
   return optimize(function, context, kRules);
 }
 
@@ -35,22 +35,22 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi, propagateCopies,    foldConstants,   simplifyAlgebra,   foldComparison,     foldLongComparison,
-      foldBitTest, reassociateLongSum, dropMasks,       combinePredicates, foldShiftedAddress, foldWideAddress,
-      foldOffset,  separateNumber,     separateProduct, foldUniformBase,   foldSharedOffset,   contractProducts,
-      foldSigns,   foldConstantIndex,  pairProducts,    combineCarryPair,  foldHalves,         foldSaturation};
+      simplifyPhi,      propagateCopies,    foldConstants, simplifyAlgebra,   foldComparison,     foldLongComparison,
+      foldBitTest,      reassociateLongSum, dropMasks,     combinePredicates, foldShiftedAddress, foldWideAddress,
+      ignoreUnusedBits, dropIdentity,       foldOffset,    separateNumber,    separateProduct,    foldUniformBase,
+      foldSharedOffset, contractProducts,   foldSigns,     foldConstantIndex, pairProducts,       combineCarryPair,
+      foldHalves,       foldSaturation};
   return optimize(function, context, kRules);
 }
 
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,        propagateCopies,   propagateConstantLoad, foldConstants,     foldComparison,
-      foldLongComparison, foldBitTest,       reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
-      dropMasks,          combinePredicates, foldShiftedAddress,    foldWideAddress,   foldOffset,
-      foldUniformBase,    foldSharedOffset,  foldCarries,           combineShifts,     combineLongSums,
-      combineSums,        combineLogic,      combineTest,           foldSigns,         foldConstantIndex,
-      foldHalves,         foldSaturation};
+      simplifyPhi,      propagateCopies,    propagateConstantLoad, foldConstants,   foldComparison, foldLongComparison,
+      foldBitTest,      reassociateLongSum, narrowWideProduct,     simplifyAlgebra, dropMasks,      ignoreUnusedBits,
+      dropIdentity,     combinePredicates,  foldShiftedAddress,    foldWideAddress, foldOffset,     foldUniformBase,
+      foldSharedOffset, foldCarries,        combineShifts,         combineLongSums, combineSums,    combineLogic,
+      combineTest,      foldSigns,          foldConstantIndex,     foldHalves,      foldSaturation};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

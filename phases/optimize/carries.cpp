@@ -1,4 +1,4 @@
-// Carries that never happen, and words that two shifts put together.
+// Carries that never happen, and 64-bit sums of three terms.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
@@ -62,42 +62,6 @@ bool dropCarryIn(Rewriter& rw, Instr& sum) {
   if (!isa::fits(Op::IADD3, isa::makeInst(Op::IADD3).mods, operands)) return false;
   rw.rewrite(sum, Op::IADD3, {operands[0], operands[1], operands[2], operands[3], operands[4], operands[5]});
   return true;
-}
-
-/// A word shifted by a number.
-struct Shift {
-  Operand word;
-  unsigned count;
-  bool isLeft;
-};
-std::optional<Shift> shiftOf(const Rewriter& rw, const Operand& term) {
-  if (!term.isReg(File::R) || !term.isVirtual() || !isPlain(term) || term.half != Operand::Half::None)
-    return std::nullopt;
-  const Instr* instr = rw.producer(term, Op::SHF);
-  if (!instr || isa::modAs<isa::ShiftType>(*instr, Mod::ShiftType) != isa::ShiftType::U32) return std::nullopt;
-  const bool isLeft = isa::modAs<isa::ShiftDir>(*instr, Mod::ShiftDir) == isa::ShiftDir::L;
-  const bool isHigh = isa::getMod(instr->op, instr->mods, Mod::Hi) != 0;
-  const auto count = rw.constantOf(instr->op_(2).value());
-  const Operand word = instr->op_(isLeft ? 1 : 3).value(), other = instr->op_(isLeft ? 3 : 1).value();
-  if (isLeft == isHigh || !other.isZeroReg() || !count || *count == 0 || *count > 31) return std::nullopt;
-  if (!word.isReg(File::R) || !word.isVirtual() || !isPlain(word) || !rw.isStable(word)) return std::nullopt;
-  return Shift{word, *count, isLeft};
-}
-
-/// The two terms of a sum without carries, or of an OR or XOR of two inputs.
-std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
-  std::vector<Operand> terms;
-  if (instr.op == Op::IADD3) {
-    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return std::nullopt;
-    for (unsigned slot = 3; slot < 6; ++slot)
-      if (!instr.op_(slot).isZeroReg()) terms.push_back(instr.op_(slot).value());
-  } else if (instr.op == Op::LOP3 && isUnused(instr.op_(0).value())) {
-    constexpr int kOr = 0xfc, kXor = 0x3c;
-    if ((instr.op_(5).imm != kOr && instr.op_(5).imm != kXor) || !instr.op_(4).isZeroReg()) return std::nullopt;
-    terms = {instr.op_(2).value(), instr.op_(3).value()};
-  }
-  if (terms.size() != 2) return std::nullopt;
-  return std::array{terms[0], terms[1]};
 }
 
 /// The two words of a 64-bit sum: an IADD3 and the IADD3.X that alone reads its carry.
@@ -173,20 +137,6 @@ bool combineLongSums(Rewriter& rw, Instr& instr) {
 bool foldCarries(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IADD3 && instr.op != Op::IADD3_X) return false;
   return dropCarryOut(rw, instr) || dropCarryIn(rw, instr);
-}
-
-/// x << n and y >> (32 - n) together are the upper word of the pair {x, y} << n: of one word, a rotation.
-bool combineShifts(Rewriter& rw, Instr& instr) {
-  const auto terms = twoTerms(instr);
-  if (!terms) return false;
-  auto left = shiftOf(rw, (*terms)[0]), right = shiftOf(rw, (*terms)[1]);
-  if (!left || !right || left->isLeft == right->isLeft || left->count + right->count != 32) return false;
-  if (!left->isLeft) std::swap(left, right);
-  const Operand result = instr.op_(instr.op == Op::LOP3 ? 1 : 0).value();
-  rw.rewrite(instr, Op::SHF,
-             {result, right->word, Operand::immediate(static_cast<std::int32_t>(left->count)), left->word},
-             {{Mod::ShiftDir, isa::ShiftDir::L}, {Mod::ShiftType, isa::ShiftType::U64}, {Mod::Hi, 1}});
-  return true;
 }
 
 } // namespace orias::phases

@@ -194,7 +194,8 @@ std::optional<std::array<unsigned, 2>> commutingSlots(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   const bool isComparison = instr.op == Op::ISETP || isFloatComparison(instr);
   if ((!row.has(isa::Flag::Commutative) && !isComparison) || row.isPseudo()) return std::nullopt;
-  const int a = row.slotIndex("Ra"), b = row.slotIndex("Rb");
+  // DADD has its second source in slot C.
+  const int a = row.slotIndex("Ra"), b = row.slotIndex(row.slotIndex("Rb") < 0 ? "Rc" : "Rb");
   if (a < 0 || b < 0) return std::nullopt;
   return std::array<unsigned, 2>{static_cast<unsigned>(a), static_cast<unsigned>(b)};
 }

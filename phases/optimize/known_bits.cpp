@@ -102,6 +102,16 @@ Bits bitsOfShift(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return {};
 }
 
+/// The low bits of a word, zero-extended.
+Bits bitsOfField(const Rewriter& rw, const Instr& instr, unsigned depth) {
+  const auto length = rw.constantOf(instr.op_(2).value());
+  const bool isSigned = isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::S32;
+  if (!length || *length > 31 || isSigned || isa::getMod(instr.op, instr.mods, Mod::Wrap) != 0) return {};
+  const std::uint32_t mask = (1u << *length) - 1;
+  const Bits from = bitsOf(rw, instr.op_(1).value(), depth);
+  return {from.canBeZero | ~mask, from.canBeOne & mask};
+}
+
 /// The bits of words up to `most` that end in so many zeros; they wrap if it is more than a word.
 Bits bitsUpTo(std::uint64_t most, int zeros) {
   if (zeros >= 32) return Bits::of(0);
@@ -131,6 +141,17 @@ Bits bitsOfSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
     most += isNegated && canBeOne != 0 ? ~std::uint32_t{0} : canBeOne;
   }
   return bitsUpTo(most, zeros);
+}
+
+/// (Ra << n) + Rb, like a sum; where no bit of both can be one, the bits of both.
+Bits bitsOfShiftedSum(const Rewriter& rw, const Instr& instr, unsigned depth) {
+  const auto count = static_cast<unsigned>(instr.op_(4).imm);
+  const Bits a = bitsOf(rw, instr.op_(2).value(), depth), b = bitsOf(rw, instr.op_(3).value(), depth);
+  if (count > 31) return {};
+  const Bits shifted{a.canBeZero << count | ((1u << count) - 1), a.canBeOne << count};
+  if ((shifted.canBeOne & b.canBeOne) == 0) return {shifted.canBeZero & b.canBeZero, shifted.canBeOne | b.canBeOne};
+  const std::uint64_t most = (std::uint64_t{a.canBeOne} << count) + b.canBeOne;
+  return bitsUpTo(most, std::min(std::countr_zero(shifted.canBeOne), std::countr_zero(b.canBeOne)));
 }
 
 Bits bitsOfLoad(const Instr& instr) {
@@ -168,6 +189,8 @@ Bits bitsOf(const Rewriter& rw, const Operand& operand, unsigned depth) {
   case Op::SHF: return bitsOfShift(rw, instr, depth - 1);
   case Op::IADD3: return def.slot == 0 ? bitsOfSum(rw, instr, depth - 1) : Bits{};
   case Op::IMAD: return bitsOfProduct(rw, instr, depth - 1);
+  case Op::LEA: return def.slot == 0 ? bitsOfShiftedSum(rw, instr, depth - 1) : Bits{};
+  case Op::SGXT: return bitsOfField(rw, instr, depth - 1);
   case Op::LDC: return bitsOfConstantLoad(rw, instr);
   case Op::LDG:
   case Op::LD:
@@ -237,6 +260,18 @@ bool dropAbsolute(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// A field that is the whole word, or a zero-extended one with all bits that can be one.
+bool dropField(Rewriter& rw, Instr& instr) {
+  const auto length = rw.constantOf(instr.op_(2).value());
+  const Operand source = instr.op_(1).value();
+  if (!length || !isCopyable(rw, source) || isa::getMod(instr.op, instr.mods, Mod::Wrap) != 0) return false;
+  const bool isSigned = isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::S32;
+  const bool isInside = *length < 32 && !isSigned && bitsOf(rw, source, kDepth).canBeOne >> *length == 0;
+  if (*length < 32 && !isInside) return false;
+  rw.becomeCopy(instr, source);
+  return true;
+}
+
 } // namespace
 
 Bits knownBits(const Rewriter& rw, const Operand& operand) {
@@ -251,6 +286,7 @@ bool dropMasks(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::PRMT) return dropPermutation(rw, instr);
   if (instr.op == Op::SHF) return dropShift(rw, instr);
   if (instr.op == Op::IABS) return dropAbsolute(rw, instr);
+  if (instr.op == Op::SGXT) return dropField(rw, instr);
   return instr.op == Op::LOP3 && dropLogic(rw, instr);
 }
 

@@ -103,6 +103,8 @@ bool simplifyPhi(Rewriter&, ori::Instr&);           ///< copies.cpp
 bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
 bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
 bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
+bool ignoreUnusedBits(Rewriter&, ori::Instr&);      ///< demanded_bits.cpp
+bool dropIdentity(Rewriter&, ori::Instr&);          ///< identities.cpp
 bool foldComparison(Rewriter&, ori::Instr&);        ///< comparisons.cpp
 bool foldLongComparison(Rewriter&, ori::Instr&);    ///< comparisons.cpp
 bool foldBitTest(Rewriter&, ori::Instr&);           ///< comparisons.cpp

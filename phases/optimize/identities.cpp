@@ -1,0 +1,94 @@
+// Floating-point products with 1, and minima and maxima of equal operands.
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/rewriter.h"
+
+namespace orias::phases {
+
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+/// An f32 or f64 operation whose NaN results are the canonical one, and which does not tell NaNs apart.
+bool isArithmetic(Op op) {
+  switch (op) {
+  case Op::FADD:
+  case Op::FMUL:
+  case Op::FFMA:
+  case Op::FMNMX:
+  case Op::MUFU:
+  case Op::DADD:
+  case Op::DMUL:
+  case Op::DFMA: return true;
+  default: return false;
+  }
+}
+
+bool isComparison(Op op) {
+  return op == Op::FSETP || op == Op::DSETP;
+}
+
+/// The operation makes a NaN canonical, and a copy does not. Returns true if no user can see the difference: the
+/// operand is a result of arithmetic itself, or all users are.
+bool isCanonicalAnyway(const Rewriter& rw, const Operand& operand, const Operand& result) {
+  const Definition def = rw.definition(operand);
+  if (def && (isArithmetic(def.instr->op) || def.instr->op == Op::I2F)) return true;
+  bool isArithmeticOnly = true;
+  rw.function().forEachUse(result.reg, [&](const ori::Operand& use) {
+    isArithmeticOnly = isArithmeticOnly && (isArithmetic(use.owner->op) || isComparison(use.owner->op));
+  });
+  return isArithmeticOnly;
+}
+
+bool isOne(const Rewriter& rw, const Instr& instr, unsigned slot) {
+  constexpr std::uint32_t kOne = 0x3f800000, kHighWordOfOne = 0x3ff00000;
+  const Operand operand = instr.op_(slot).value();
+  if (operand.neg() || operand.abs()) return false;
+  if (instr.op == Op::FMUL) return rw.constantOf(operand) == kOne;
+  return operand.isImm() && static_cast<std::uint32_t>(operand.imm) == kHighWordOfOne;
+}
+
+/// The operand that a product, a minimum or a maximum is equal to.
+std::optional<Operand> equalOperand(const Rewriter& rw, const Instr& instr) {
+  const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
+  switch (instr.op) {
+  case Op::FMUL: {
+    constexpr int kNoScale = 4;
+    if (isa::getMod(instr.op, instr.mods, Mod::Sat) != 0 || isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0 ||
+        isa::getMod(instr.op, instr.mods, Mod::Sub) != kNoScale)
+      return std::nullopt;
+    [[fallthrough]];
+  }
+  case Op::DMUL:
+    if (isOne(rw, instr, 2)) return a;
+    if (isOne(rw, instr, 1)) return b;
+    return std::nullopt;
+  case Op::FMNMX:
+    if (isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0 || isa::getMod(instr.op, instr.mods, Mod::XorSign) != 0)
+      return std::nullopt;
+    return a == b ? std::optional(a) : std::nullopt;
+  case Op::VIMNMX:
+    if (isa::getMod(instr.op, instr.mods, Mod::Relu) != 0) return std::nullopt;
+    [[fallthrough]];
+  case Op::IMNMX: return a == b ? std::optional(a) : std::nullopt;
+  default: return std::nullopt;
+  }
+}
+
+} // namespace
+
+bool dropIdentity(Rewriter& rw, Instr& instr) {
+  const auto operand = equalOperand(rw, instr);
+  if (!operand || !operand->isReg() || operand->neg() || operand->abs() || operand->inverted()) return false;
+  const Operand result = instr.op_(0).value();
+  if (!operand->isVirtual() || !rw.isStable(*operand) || !result.isVirtual() || operand->width != result.width)
+    return false;
+  if (instr.op != Op::VIMNMX && instr.op != Op::IMNMX && !isCanonicalAnyway(rw, *operand, result)) return false;
+  rw.becomeCopy(instr, *operand);
+  return true;
+}
+
+} // namespace orias::phases

@@ -1,0 +1,134 @@
+// Shifts by a constant, combined with the operation that uses or computes them: funnel shifts, LEA, IMAD.
+
+#include "phases/optimize/shifts.h"
+
+#include "encoder/isa/desc.h"
+#include "phases/optimize/known_bits.h"
+
+#include <utility>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isPlainRegister(const Operand& o) {
+  return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
+}
+
+Operand immediate(std::uint32_t bits) {
+  return Operand::immediate(static_cast<std::int32_t>(bits));
+}
+
+/// (x << n) | y and (x << n) ^ y, where y has no bit above the low n: a sum, which LEA computes.
+bool becomeShiftedSum(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::LOP3) return false;
+  const auto terms = twoTerms(instr);
+  if (!terms) return false;
+  for (unsigned i = 0; i < 2; ++i) {
+    const Operand shifted = (*terms)[i], other = (*terms)[1 - i];
+    const auto shift = shiftOf(rw, shifted);
+    if (!shift || !shift->isLeft || !rw.hasOneUse(shifted)) continue;
+    if (!(isPlainRegister(other) || other.isImm()) || knownBits(rw, other).canBeOne >> shift->count != 0) continue;
+    const std::vector<Operand> operands{instr.op_(1).value(), Operand::pt(), shift->word, other,
+                                        immediate(shift->count)};
+    if (!isa::fits(Op::LEA, isa::makeInst(Op::LEA).mods, operands)) continue;
+    rw.rewrite(instr, Op::LEA, {operands[0], operands[1], operands[2], operands[3], operands[4]});
+    return true;
+  }
+  return false;
+}
+
+/// y - (x << n) is x * -(1 << n) + y.
+bool becomeProductSum(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD3) return false;
+  const auto terms = twoTerms(instr);
+  if (!terms) return false;
+  for (unsigned i = 0; i < 2; ++i) {
+    Operand shifted = (*terms)[i];
+    const Operand other = (*terms)[1 - i];
+    if (!shifted.neg() || !isPlainRegister(other)) continue;
+    shifted.flags = static_cast<std::uint8_t>(shifted.flags & ~Operand::kNeg);
+    const auto shift = shiftOf(rw, shifted);
+    if (!shift || !shift->isLeft || !rw.hasOneUse(shifted)) continue;
+    rw.rewrite(instr, Op::IMAD, {instr.op_(0).value(), shift->word, immediate(0u - (1u << shift->count)), other},
+               {{Mod::Type, isa::IntType::U32}});
+    return true;
+  }
+  return false;
+}
+
+/// (x * c) << n is x * (c << n).
+bool becomeProduct(Rewriter& rw, Instr& instr) {
+  const auto shift = shiftOf(rw, instr);
+  if (!shift || !shift->isLeft || !rw.hasOneUse(shift->word)) return false;
+  const Instr* product = rw.producer(shift->word, Op::IMAD);
+  if (!product || !product->op_(3).isZeroReg()) return false;
+  const auto factor = rw.constantOf(product->op_(2).value());
+  const Operand word = product->op_(1).value();
+  if (!factor || !isPlainRegister(word) || !rw.isStable(word)) return false;
+  rw.rewrite(instr, Op::IMAD, {instr.op_(0).value(), word, immediate(*factor << shift->count), Operand::rz()},
+             {{Mod::Type, isa::IntType::U32}});
+  return true;
+}
+
+/// x << n and y >> (32 - n) together are the high word of the pair {x, y} << n; of one word, a rotation.
+bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
+  const auto terms = twoTerms(instr);
+  if (!terms) return false;
+  auto left = shiftOf(rw, (*terms)[0]), right = shiftOf(rw, (*terms)[1]);
+  if (!left || !right || left->isLeft == right->isLeft || left->count + right->count != 32) return false;
+  if (!left->isLeft) std::swap(left, right);
+  const Operand result = instr.op_(instr.op == Op::LOP3 ? 1 : 0).value();
+  rw.rewrite(instr, Op::SHF, {result, right->word, immediate(left->count), left->word},
+             {{Mod::ShiftDir, isa::ShiftDir::L}, {Mod::ShiftType, isa::ShiftType::U64}, {Mod::Hi, 1}});
+  return true;
+}
+
+} // namespace
+
+std::optional<Shift> shiftOf(const Rewriter& rw, const Instr& instr) {
+  if (instr.op != Op::SHF || isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) != isa::ShiftType::U32)
+    return std::nullopt;
+  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
+  const bool isHigh = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
+  const auto count = rw.constantOf(instr.op_(2).value());
+  const Operand word = instr.op_(isLeft ? 1 : 3).value(), other = instr.op_(isLeft ? 3 : 1).value();
+  if (isLeft == isHigh || !other.isZeroReg() || !count || *count == 0 || *count > 31) return std::nullopt;
+  if (!isPlainRegister(word) || !word.isVirtual() || !rw.isStable(word)) return std::nullopt;
+  return Shift{word, *count, isLeft};
+}
+
+std::optional<Shift> shiftOf(const Rewriter& rw, const Operand& term) {
+  if (!isPlainRegister(term) || !term.isVirtual()) return std::nullopt;
+  const Instr* instr = rw.producer(term, Op::SHF);
+  return instr ? shiftOf(rw, *instr) : std::nullopt;
+}
+
+std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
+  std::vector<Operand> terms;
+  if (instr.op == Op::IADD3) {
+    if (!isUnused(instr.op_(1).value()) || !isUnused(instr.op_(2).value())) return std::nullopt;
+    for (unsigned slot = 3; slot < 6; ++slot)
+      if (!instr.op_(slot).isZeroReg()) terms.push_back(instr.op_(slot).value());
+  } else if (instr.op == Op::LOP3 && isUnused(instr.op_(0).value())) {
+    constexpr int kOr = 0xfc, kXor = 0x3c;
+    if ((instr.op_(5).imm != kOr && instr.op_(5).imm != kXor) || !instr.op_(4).isZeroReg()) return std::nullopt;
+    terms = {instr.op_(2).value(), instr.op_(3).value()};
+  }
+  if (terms.size() != 2) return std::nullopt;
+  return std::array{terms[0], terms[1]};
+}
+
+bool combineShifts(Rewriter& rw, Instr& instr) {
+  return becomeFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) || becomeProductSum(rw, instr) ||
+         becomeProduct(rw, instr);
+}
+
+} // namespace orias::phases
