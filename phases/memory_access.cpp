@@ -14,7 +14,7 @@ MemoryAccess::Space spaceOf(std::string_view name) {
   using Space = MemoryAccess::Space;
   // Asynchronous copies touch two spaces.
   if (name.starts_with("LDGSTS")) return Space::Generic;
-  for (const std::string_view prefix : {"LDG", "STG", "ATOMG", "REDG"})
+  for (const std::string_view prefix : {"LDG", "STG", "ATOMG", "REDG", "SULD", "SUST", "SUATOM", "SURED"})
     if (name.starts_with(prefix)) return Space::Global;
   for (const std::string_view prefix : {"LDL", "STL"})
     if (name.starts_with(prefix)) return Space::Local;
@@ -40,6 +40,15 @@ bool movesBytes(const isa::InstrDesc& row) {
   return false;
 }
 
+/// Reads a texture. What it returns for memory that the same kernel writes is undefined (CUDA C++ Programming Guide,
+/// Texture and Surface Memory: Read/Write Coherency).
+bool isTexture(const isa::InstrDesc& row) {
+  if (row.pipe != isa::Pipe::Tex || !row.has(Flag::Load)) return false;
+  for (const std::string_view prefix : {"TEX", "TLD", "TXD", "TXQ"})
+    if (row.mnemonic.starts_with(prefix)) return true;
+  return false;
+}
+
 } // namespace
 
 MemoryAccess accessOf(const ori::Instr& instr) {
@@ -50,7 +59,8 @@ MemoryAccess accessOf(const ori::Instr& instr) {
   const int order = row.modIndex(isa::Mod::Order);
   const bool hasOrder = order >= 0 && instr.mods[order] != row.mods[order].defaultValue;
   const bool isPlainShared = instr.op == isa::Op::LDS || instr.op == isa::Op::STS;
-  m.isReadOnly = !m.isStore && hasOrder && instr.mods[order] == static_cast<unsigned>(isa::MemOrder::Constant);
+  m.isReadOnly =
+      isTexture(row) || (!m.isStore && hasOrder && instr.mods[order] == static_cast<unsigned>(isa::MemOrder::Constant));
   m.isOrdered = row.has(Flag::Atomic) || (hasOrder && !m.isReadOnly) || (isPlainShared && !instr.mayContract);
 
   const int a = row.slotIndex("Ra"), u = row.slotIndex("URb"), o = row.slotIndex("offset");

@@ -1,6 +1,7 @@
 #include "ori/analysis/analyses.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
+#include "phases/texel_masks.h"
 
 #include <algorithm>
 #include <vector>
@@ -106,9 +107,11 @@ bool removeDead(ori::Function& function) {
 
 } // namespace
 
-/// Phases 16, 33, 61, 84. Removes instructions whose results are not live behind them on any path.
-bool oriPerformLiveDead(ori::Function& function, PhaseContext&) {
-  return areUseListsEnough(function) ? removeUnread(function) : removeDead(function);
+/// Phases 16, 33, 61, 84. Removes instructions whose results are not live behind them on any path, and components of
+/// texture fetches that are not used.
+bool oriPerformLiveDead(ori::Function& function, PhaseContext& context) {
+  const bool isRemoved = areUseListsEnough(function) ? removeUnread(function) : removeDead(function);
+  return (function.ssa && context.optLevel > 0 && narrowTexels(function)) || isRemoved;
 }
 
 } // namespace orias::phases

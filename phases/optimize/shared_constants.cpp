@@ -1,4 +1,5 @@
-// Constants: a number that no instruction could take as its operand is put into a register once, not at each place.
+// Constants: a number that no instruction could take as its operand is put into a register once, not at each place. So
+// is what names a texture: words of constant memory and numbers in a pair of uniform registers.
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
@@ -7,6 +8,8 @@
 
 #include <array>
 #include <map>
+#include <optional>
+#include <tuple>
 
 namespace orias::phases {
 
@@ -20,16 +23,39 @@ namespace {
 /// So many uniform registers may hold constants; the others are for addresses and counters.
 constexpr unsigned kMostUniform = 40;
 
-/// A register of one or two words, each set once, by a MOV of a number.
-struct Constant {
-  std::array<std::int32_t, 2> words{};
-  std::array<Instr*, 2> moves{};
-  unsigned width = 0;
+/// A number, or a word at a fixed place of constant memory.
+struct Word {
+  int bank = -1;          ///< -1 for a number
+  std::int32_t value = 0; ///< the number, or the offset in the bank
+  auto operator<=>(const Word&) const = default;
 };
 
-bool isPlainMove(const Instr& instr) {
-  return instr.op == Op::MOV && !instr.isGuarded() && instr.op_(1).isImm() &&
-         (instr.op_(2).isNone() || instr.op_(2).imm == 15);
+/// A register of one or two words, each set once, by a move or load of a constant.
+struct Constant {
+  File file{};
+  unsigned width = 0;
+  std::array<Word, 2> words{};
+  std::array<Instr*, 2> moves{};
+};
+
+/// The word that an instruction without a guard puts into a register of file R or UR.
+std::optional<Word> constantWord(const Instr& instr) {
+  if (instr.isGuarded() || instr.operandCount < 2) return std::nullopt;
+  const ori::Operand& source = instr.op_(1);
+  switch (instr.op) {
+  case Op::MOV:
+    if (!source.isImm() || !(instr.op_(2).isNone() || instr.op_(2).imm == 15)) return std::nullopt;
+    return Word{-1, source.imm};
+  case Op::UMOV:
+    if (source.isImm()) return Word{-1, source.imm};
+    return source.isZeroReg() ? std::optional(Word{}) : std::nullopt;
+  case Op::ULDC:
+    if (!source.isConst() || source.reg != Operand::kNoReg || instr.op_(0).width != 1 ||
+        isa::modAs<isa::MemSize>(instr, isa::Mod::Size) != isa::MemSize::B32)
+      return std::nullopt;
+    return Word{source.bank, source.imm};
+  default: return std::nullopt;
+  }
 }
 
 class Sharing {
@@ -47,7 +73,7 @@ class Sharing {
   }
 
  private:
-  using Key = std::pair<unsigned, std::array<std::int32_t, 2>>;
+  using Key = std::tuple<File, unsigned, std::array<Word, 2>>;
   struct Known {
     ori::VRegId reg;
     ori::BlockId block;
@@ -64,12 +90,12 @@ class Sharing {
   }
 
   bool visit(Instr& instr) {
-    if (!isPlainMove(instr)) return false;
+    if (!constantWord(instr)) return false;
     const ori::VRegId reg = instr.op_(0).reg;
     const std::optional<Constant> constant = constantOf(instr);
     // The last of the moves completes it.
     if (!constant || !isComplete(*constant, instr)) return false;
-    std::vector<Known>& known = known_[{constant->width, constant->words}];
+    std::vector<Known>& known = known_[{constant->file, constant->width, constant->words}];
     while (!known.empty() && !tree_.dominates(known.back().block, instr.block->id))
       known.pop_back();
     if (known.empty() || !mayShare(known.back(), reg, constant->width)) {
@@ -90,17 +116,20 @@ class Sharing {
 
   std::optional<Constant> constantOf(const Instr& instr) const {
     const ori::Operand& result = instr.op_(0);
-    if (!result.isReg(File::R) || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return std::nullopt;
+    if (!result.isReg() || !result.isVirtual() || !rewriter_.isSingle(result.reg)) return std::nullopt;
     const ori::VReg& reg = function_.vreg(result.reg);
-    if (reg.width > 2) return std::nullopt;
+    // Phase 74 shares single words of UR.
+    if (reg.width > 2 || (reg.file == File::UR ? reg.width != 2 : reg.file != File::R)) return std::nullopt;
     Constant constant;
+    constant.file = reg.file;
     constant.width = reg.width;
     bool isPlain = true;
     for (ori::Operand* o = reg.refs; o; o = o->nextRef) {
       if (o->isDef) {
-        if (!isPlainMove(*o->owner) || o->width != 1 || o->owner->block != instr.block) return std::nullopt;
+        const auto word = constantWord(*o->owner);
+        if (!word || o->width != 1 || o->owner->block != instr.block) return std::nullopt;
         constant.moves[o->sub] = o->owner;
-        constant.words[o->sub] = o->owner->op_(1).imm;
+        constant.words[o->sub] = *word;
       } else {
         // A phi wants a register of its own in any case.
         isPlain = isPlain && o >= o->owner->operands && !isa::desc(o->owner->op).isPseudo();
@@ -124,7 +153,7 @@ class Sharing {
     if (function_.vreg(known.reg).align != function_.vreg(reg).align) return false;
     if (known.isShared) return true;
     measure();
-    const bool isUniform = canBeUniform(known.reg) && canBeUniform(reg);
+    const bool isUniform = function_.vreg(reg).file == File::UR || (canBeUniform(known.reg) && canBeUniform(reg));
     unsigned& left = isUniform ? uniformLeft_ : left_;
     if (left < width) return false;
     left -= width;
