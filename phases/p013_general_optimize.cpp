@@ -46,11 +46,12 @@ bool generalOptimize(ori::Function& function, PhaseContext& context) {
 /// Phase 37, and again as 46 on the words of 64-bit arithmetic, 58 and 65: the same, and operations are combined.
 bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,      propagateCopies,    propagateConstantLoad, foldConstants,   foldComparison, foldLongComparison,
-      foldBitTest,      reassociateLongSum, narrowWideProduct,     simplifyAlgebra, dropMasks,      ignoreUnusedBits,
-      dropIdentity,     combinePredicates,  foldShiftedAddress,    foldWideAddress, foldOffset,     foldUniformBase,
-      foldSharedOffset, foldCarries,        combineShifts,         combineLongSums, combineSums,    combineLogic,
-      combineTest,      foldSigns,          foldConstantIndex,     foldHalves,      foldSaturation};
+      simplifyPhi,        propagateCopies,  propagateConstantLoad, foldConstants,     foldComparison,
+      foldLongComparison, foldBitTest,      reassociateLongSum,    narrowWideProduct, simplifyAlgebra,
+      dropMasks,          ignoreUnusedBits, dropIdentity,          combinePredicates, foldShiftedAddress,
+      foldWideAddress,    foldOffset,       foldUniformBase,       foldSharedOffset,  foldCarries,
+      combineShifts,      combineLongSums,  permuteBytes,          combineSums,       combineLogic,
+      combineTest,        foldSigns,        foldConstantIndex,     foldHalves,        foldSaturation};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

@@ -97,6 +97,17 @@ bool simplifyProduct(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// a * -1 + b is b - a.
+bool becomeDifference(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IMAD) return false;
+  const Operand a = instr.op_(1).value(), addend = instr.op_(3).value();
+  if (!isValue(rw, instr.op_(2).value(), ~0u) || !a.isReg(File::R) || a.isZeroReg() || !isCopyable(rw, a)) return false;
+  if (!addend.isReg(File::R) || addend.neg() || addend.half != Operand::Half::None) return false;
+  rw.rewrite(instr, Op::IADD3,
+             {instr.op_(0).value(), Operand::pt(), Operand::pt(), addend, a.negated(), Operand::rz()});
+  return true;
+}
+
 /// Both factors fit into one word: one multiplication is enough.
 bool narrowProduct(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::IMUL64 && instr.op != Op::IMAD64) return false;
@@ -210,9 +221,9 @@ bool simplifyPredicates(Rewriter& rw, Instr& instr) {
 
 bool simplifyAlgebra(Rewriter& rw, Instr& instr) {
   return simplifySum(rw, instr) || simplifyWideSum(rw, instr) || simplifyProduct(rw, instr) ||
-         simplifyWideProduct(rw, instr) || simplifyHighProduct(rw, instr) || narrowProduct(rw, instr) ||
-         simplifyShift(rw, instr) || simplifyLongShift(rw, instr) || simplifyPermutation(rw, instr) ||
-         simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
+         becomeDifference(rw, instr) || simplifyWideProduct(rw, instr) || simplifyHighProduct(rw, instr) ||
+         narrowProduct(rw, instr) || simplifyShift(rw, instr) || simplifyLongShift(rw, instr) ||
+         simplifyPermutation(rw, instr) || simplifyLogic(rw, instr) || simplifyPredicates(rw, instr);
 }
 
 } // namespace orias::phases

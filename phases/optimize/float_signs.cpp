@@ -19,7 +19,27 @@ bool isDouble(Op op) {
 
 /// Operations that read numbers, not bits: a NaN is any NaN to them.
 bool readsNumbers(Op op) {
-  return isDouble(op) || op == Op::FADD || op == Op::FMUL || op == Op::FFMA || op == Op::FSETP || op == Op::FMNMX;
+  switch (op) {
+  case Op::FADD:
+  case Op::FMUL:
+  case Op::FFMA:
+  case Op::FSETP:
+  case Op::FMNMX:
+  case Op::MUFU:
+  case Op::F2I:
+  case Op::F2I_64:
+  case Op::F2F:
+  case Op::F2F_64: return true;
+  default: return isDouble(op);
+  }
+}
+
+/// The format of a source of a conversion or function that is not told by its width.
+bool readsHalves(const Instr& instr) {
+  if (instr.op == Op::MUFU) return isa::getMod(instr.op, instr.mods, Mod::FuncFmt) != 0;
+  if (isa::desc(instr.op).modIndex(Mod::SrcFmt) < 0) return false;
+  const auto format = isa::modAs<isa::Fmt>(instr, Mod::SrcFmt);
+  return format != isa::Fmt::F32 && format != isa::Fmt::F64;
 }
 
 bool flushes(const Instr& instr) {
@@ -79,13 +99,13 @@ bool negateProduct(Rewriter& rw, Instr& sum) {
 
 /// -x and |x| of a sum with -0 are read as modifiers. The sum stays for those who read its bits.
 bool foldSigns(Rewriter& rw, Instr& instr) {
-  if (!readsNumbers(instr.op)) return false;
+  if (!readsNumbers(instr.op) || readsHalves(instr)) return false;
   if (negateProduct(rw, instr)) return true;
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Operand use = instr.op_(slot).value();
     if (instr.op_(slot).isDef || !use.isReg(File::R) || !use.isVirtual()) continue;
-    const Instr* sum = rw.producer(use, isDouble(instr.op) ? Op::DADD : Op::FADD);
+    const Instr* sum = rw.producer(use, use.width == 2 ? Op::DADD : Op::FADD);
     if (!sum || sum == &instr || (flushes(*sum) && !flushes(instr))) continue;
     const std::optional<Operand> number = signOf(rw, *sum);
     if (!number || number->width != use.width) continue;

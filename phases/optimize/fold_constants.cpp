@@ -132,7 +132,7 @@ Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
 }
 
 /// An operation whose only unknown source is a choice between two known words is such a choice itself; of truth, it is
-/// the condition.
+/// the condition, or known.
 bool foldThroughChoice(Rewriter& rw, Instr& instr) {
   const isa::LaneFunction function = functionOf(instr);
   const int only = function && !instr.isGuarded() ? onlyResult(rw, instr) : -1;
@@ -149,8 +149,8 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
     const Operand condition = choice->op_(3).value(), target = instr.op_(result).value();
     const auto word = [](std::uint32_t bits) { return Operand::immediate(static_cast<std::int32_t>(bits)); };
     if (target.isReg(File::P)) {
-      if ((a & 1) == (b & 1)) continue;
-      rw.becomeCopy(instr, a & 1 ? condition : condition.notted(), result);
+      const Operand known = (a & 1) != 0 ? Operand::pt() : Operand::pt().notted();
+      rw.becomeCopy(instr, (a & 1) == (b & 1) ? known : (a & 1) != 0 ? condition : condition.notted(), result);
     } else if (a == 0) {
       rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(b), condition});
     } else if (b == 0) {

@@ -1,4 +1,4 @@
-// Floating-point products with 1, and minima and maxima of equal operands.
+// Floating-point products with 1 and -1, and minima and maxima of equal operands.
 
 #include "encoder/isa/desc.h"
 #include "phases/optimize/rewriter.h"
@@ -43,25 +43,46 @@ bool isCanonicalAnyway(const Rewriter& rw, const Operand& operand, const Operand
   return isArithmeticOnly;
 }
 
-bool isOne(const Rewriter& rw, const Instr& instr, unsigned slot) {
+constexpr std::uint32_t kSign = 0x80000000;
+
+/// Whether a factor is 1, or with `sign` -1.
+bool isOne(const Rewriter& rw, const Instr& instr, unsigned slot, std::uint32_t sign = 0) {
   constexpr std::uint32_t kOne = 0x3f800000, kHighWordOfOne = 0x3ff00000;
   const Operand operand = instr.op_(slot).value();
   if (operand.neg() || operand.abs()) return false;
-  if (instr.op == Op::FMUL) return rw.constantOf(operand) == kOne;
-  return operand.isImm() && static_cast<std::uint32_t>(operand.imm) == kHighWordOfOne;
+  if (instr.op == Op::FMUL) return rw.constantOf(operand) == (kOne | sign);
+  return operand.isImm() && static_cast<std::uint32_t>(operand.imm) == (kHighWordOfOne | sign);
+}
+
+/// An f32 product that is neither clamped nor scaled.
+bool isPlainProduct(const Instr& instr) {
+  constexpr int kNoScale = 4;
+  return instr.op == Op::FMUL && isa::getMod(instr.op, instr.mods, Mod::Sat) == 0 &&
+         isa::getMod(instr.op, instr.mods, Mod::Sub) == kNoScale;
+}
+
+/// x * -1 is -x + -0, which goes into its users as a sign (float_signs.cpp).
+bool becomeNegation(Rewriter& rw, Instr& instr) {
+  if ((!isPlainProduct(instr) && instr.op != Op::DMUL) || !isOne(rw, instr, 2, kSign)) return false;
+  const Operand result = instr.op_(0).value(), x = instr.op_(1).value();
+  if (!x.isReg(isa::File::R) || x.half != Operand::Half::None) return false;
+  if (instr.op == Op::DMUL) {
+    rw.rewrite(instr, Op::DADD, {result, Operand::rz(2).negated(), x.negated()});
+    return true;
+  }
+  const std::uint8_t flush = isa::getMod(instr.op, instr.mods, Mod::Ftz);
+  if (flush > static_cast<std::uint8_t>(isa::Ftz::FTZ)) return false;
+  rw.rewrite(instr, Op::FADD, {result, x.negated(), Operand::rz().negated()}, {{Mod::Ftz, flush}});
+  return true;
 }
 
 /// The operand that a product, a minimum or a maximum is equal to.
 std::optional<Operand> equalOperand(const Rewriter& rw, const Instr& instr) {
   const Operand a = instr.op_(1).value(), b = instr.op_(2).value();
   switch (instr.op) {
-  case Op::FMUL: {
-    constexpr int kNoScale = 4;
-    if (isa::getMod(instr.op, instr.mods, Mod::Sat) != 0 || isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0 ||
-        isa::getMod(instr.op, instr.mods, Mod::Sub) != kNoScale)
-      return std::nullopt;
+  case Op::FMUL:
+    if (!isPlainProduct(instr) || isa::getMod(instr.op, instr.mods, Mod::Ftz) != 0) return std::nullopt;
     [[fallthrough]];
-  }
   case Op::DMUL:
     if (isOne(rw, instr, 2)) return a;
     if (isOne(rw, instr, 1)) return b;
@@ -81,6 +102,7 @@ std::optional<Operand> equalOperand(const Rewriter& rw, const Instr& instr) {
 } // namespace
 
 bool dropIdentity(Rewriter& rw, Instr& instr) {
+  if (becomeNegation(rw, instr)) return true;
   const auto operand = equalOperand(rw, instr);
   if (!operand || !operand->isReg() || operand->neg() || operand->abs() || operand->inverted()) return false;
   const Operand result = instr.op_(0).value();

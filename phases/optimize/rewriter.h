@@ -104,6 +104,7 @@ bool foldConstants(Rewriter&, ori::Instr&);         ///< fold_constants.cpp
 bool simplifyAlgebra(Rewriter&, ori::Instr&);       ///< algebra.cpp
 bool dropMasks(Rewriter&, ori::Instr&);             ///< known_bits.cpp
 bool ignoreUnusedBits(Rewriter&, ori::Instr&);      ///< demanded_bits.cpp
+bool permuteBytes(Rewriter&, ori::Instr&);          ///< byte_moves.cpp
 bool dropIdentity(Rewriter&, ori::Instr&);          ///< identities.cpp
 bool foldComparison(Rewriter&, ori::Instr&);        ///< comparisons.cpp
 bool foldLongComparison(Rewriter&, ori::Instr&);    ///< comparisons.cpp

@@ -5,6 +5,7 @@
 #include "encoder/isa/desc.h"
 #include "phases/optimize/known_bits.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,38 @@ bool becomeProduct(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// An arithmetic shift to the right by a constant from 1 to 31.
+std::optional<Shift> arithmeticShiftOf(const Rewriter& rw, const Instr& instr) {
+  const bool isArithmetic = instr.op == Op::SHF &&
+                            isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) == isa::ShiftType::S32 &&
+                            isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::R;
+  if (!isArithmetic || isa::getMod(instr.op, instr.mods, Mod::Hi) == 0) return std::nullopt;
+  const auto count = rw.constantOf(instr.op_(2).value());
+  const Operand word = instr.op_(3).value();
+  if (!instr.op_(1).isZeroReg() || !count || *count == 0 || *count > 31) return std::nullopt;
+  if (!isPlainRegister(word) || !word.isVirtual() || !rw.isStable(word)) return std::nullopt;
+  return Shift{word, *count, false};
+}
+
+/// (x << m) << n, (x >> m) >> n: one shift.
+bool becomeOneShift(Rewriter& rw, Instr& instr) {
+  const auto outer = shiftOf(rw, instr), arithmetic = arithmeticShiftOf(rw, instr);
+  if (!outer && !arithmetic) return false;
+  const Operand word = outer ? outer->word : arithmetic->word;
+  const Instr* source = rw.producer(word, Op::SHF);
+  const auto inner = !source ? std::nullopt : outer ? shiftOf(rw, *source) : arithmeticShiftOf(rw, *source);
+  if (!inner || (outer && inner->isLeft != outer->isLeft)) return false;
+  unsigned count = inner->count + (outer ? outer->count : arithmetic->count);
+  if (count > 31 && outer) {
+    rw.becomeCopy(instr, Operand::rz());
+    return true;
+  }
+  count = std::min(count, 31u);
+  rw.setOperand(instr, 2, immediate(count));
+  rw.setOperand(instr, outer && outer->isLeft ? 1 : 3, inner->word);
+  return true;
+}
+
 /// x << n and y >> (32 - n) together are the high word of the pair {x, y} << n; of one word, a rotation.
 bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
   const auto terms = twoTerms(instr);
@@ -127,8 +160,8 @@ std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
 }
 
 bool combineShifts(Rewriter& rw, Instr& instr) {
-  return becomeFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) || becomeProductSum(rw, instr) ||
-         becomeProduct(rw, instr);
+  return becomeOneShift(rw, instr) || becomeFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) ||
+         becomeProductSum(rw, instr) || becomeProduct(rw, instr);
 }
 
 } // namespace orias::phases
