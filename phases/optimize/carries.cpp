@@ -64,11 +64,23 @@ bool dropCarryIn(Rewriter& rw, Instr& sum) {
   return true;
 }
 
-/// The two words of a 64-bit sum: an IADD3 and the IADD3.X that alone reads its carry.
+/// The two words of a 64-bit sum: an IADD3 and the IADD3.X that alone reads its carry. A term that is subtracted is
+/// negated in the low word and inverted in the high one.
 struct LongSum {
   Instr *low = nullptr, *high = nullptr;
   std::vector<Operand> lowTerms, highTerms; ///< those that are not zero, at most two each
 };
+
+/// The terms of one word are registers or constants, and at most one of them has a modifier, which is this one.
+bool areTerms(const Rewriter& rw, const std::vector<Operand>& terms, std::uint8_t modifier) {
+  unsigned modified = 0;
+  for (Operand term : terms) {
+    modified += (term.flags & modifier) != 0;
+    term.flags = static_cast<std::uint8_t>(term.flags & ~modifier);
+    if (!isPlain(term) || term.width != 1 || (term.isReg() && !term.isZeroReg() && !rw.isStable(term))) return false;
+  }
+  return modified <= 1;
+}
 
 std::vector<Operand> termsOf(const Instr& sum) {
   std::vector<Operand> terms;
@@ -88,9 +100,7 @@ std::optional<LongSum> longSumOf(const Rewriter& rw, Instr& high) {
   if (!low || low->block != high.block || low->isGuarded() || !isUnused(low->op_(2).value())) return std::nullopt;
   LongSum sum{low, &high, termsOf(*low), termsOf(high)};
   if (sum.lowTerms.size() > 2 || sum.highTerms.size() > 2) return std::nullopt;
-  for (const auto* terms : {&sum.lowTerms, &sum.highTerms})
-    for (const Operand& term : *terms)
-      if (!isPlain(term) || term.width != 1 || (term.isReg() && !rw.isStable(term))) return std::nullopt;
+  if (!areTerms(rw, sum.lowTerms, Operand::kNeg) || !areTerms(rw, sum.highTerms, Operand::kNot)) return std::nullopt;
   return sum;
 }
 
@@ -110,6 +120,7 @@ bool combineLongSums(Rewriter& rw, Instr& instr) {
   if (!outer) return false;
   for (std::size_t i = 0; i < outer->highTerms.size(); ++i) {
     const Operand highTerm = outer->highTerms[i];
+    if (highTerm.inverted()) continue;
     Instr* high = highTerm.isReg(File::R) && highTerm.isVirtual() ? rw.producer(highTerm, Op::IADD3_X) : nullptr;
     if (!high || high->block != instr.block || !rw.hasOneUse(highTerm)) continue;
     const auto inner = longSumOf(rw, *high);
@@ -122,7 +133,9 @@ bool combineLongSums(Rewriter& rw, Instr& instr) {
       if (term != lowTerm) low.push_back(term);
     for (const Operand& term : outer->highTerms)
       if (term != highTerm) words.push_back(term);
-    if (low.size() > 3 || words.size() > 3 || !arrange(low) || !arrange(words)) continue;
+    if (low.size() > 3 || words.size() > 3 || !areTerms(rw, low, Operand::kNeg) || !areTerms(rw, words, Operand::kNot))
+      continue;
+    if (!arrange(low) || !arrange(words)) continue;
     const Operand carry = outer->high->op_(6).value(), more = rw.newRegister(File::P, 1);
     const Operand lowResult = outer->low->op_(0).value(), highResult = instr.op_(0).value();
     rw.rewrite(instr, Op::IADD3_X,
