@@ -151,9 +151,9 @@ bool ignoreUnusedBits(Rewriter& rw, Instr& instr) {
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Operand use = instr.op_(slot).value();
-    if (instr.op_(slot).isDef || !isPlainWord(use) || !use.isVirtual() || !rw.hasOneUse(use)) continue;
+    if (instr.op_(slot).isDef || !isPlainWord(use) || !use.isVirtual()) continue;
     const std::uint32_t demanded = demandedBits(rw, instr, slot);
-    if (demanded == kAll) continue;
+    if (demanded == kAll || !rw.hasOneUse(use)) continue;
     const Definition def = rw.definition(use);
     if (!def || def.instr->op_(def.slot).width != 1 || def.instr->op_(def.slot).file != File::R) continue;
     const int from = equalSource(rw, *def.instr, demanded);
