@@ -1,4 +1,5 @@
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/live_counter.h"
 #include "phases/phases.h"
 #include "phases/removable.h"
 #include "phases/texel_masks.h"
@@ -72,24 +73,23 @@ bool removeDead(ori::Function& function) {
     again = false;
     const ori::Liveness& liveness = function.analyses().liveness();
     const ori::Components& components = liveness.components();
-    ori::LiveCursor cursor(liveness);
+    ori::LiveCounter live(liveness);
     std::vector<ori::Instr*> dead;
     for (ori::Block* block : function.layout()) {
-      cursor.enter(*block);
+      live.enter(*block);
       bool hasGuardedDefs = false;
       const std::size_t deadBefore = dead.size();
       for (ori::Instr* instr = block->last; instr; instr = instr->prev) {
-        bool live = !isRemovable(*instr);
+        bool isNeeded = !isRemovable(*instr);
         hasGuardedDefs |= instr->isGuarded() && !ori::isTerminator(instr->op);
         for (const ori::Operand& o : instr->ops()) {
-          if (live || !o.isDef || !o.isReg() || o.isZeroReg()) continue;
-          components.forEach(o, [&](ori::CompId c) { live |= cursor.isLive(c); });
+          if (isNeeded || !o.isDef || !o.isReg() || o.isZeroReg()) continue;
+          components.forEach(o, [&](ori::CompId c) { isNeeded |= live.isLive(c); });
         }
-        if (live) {
-          cursor.step();
+        if (isNeeded) {
+          live.step(*instr);
           continue;
         }
-        cursor.skip();
         dead.push_back(instr);
         for (const ori::Operand& o : instr->refs())
           if (!o.isDef && !again)

@@ -1,5 +1,6 @@
 #include "encoder/code.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/live_counter.h"
 #include "ori/register_requests.h"
 #include "phases/list_schedule.h"
 #include "phases/occupancy.h"
@@ -80,7 +81,7 @@ class PreScheduler {
   /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        liveness_(function.analyses().liveness()), lastReads_(function, liveness_), cursor_(liveness_),
+        liveness_(function.analyses().liveness()), lastReads_(function, liveness_), live_(liveness_),
         classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
@@ -137,11 +138,11 @@ class PreScheduler {
 
   /// Live registers in front of each instruction, and the most at instructions that stay where they are.
   void measure(const ori::Block& block) {
-    cursor_.enter(block);
-    while (const ori::Instr* instr = cursor_.next()) {
-      cursor_.step();
-      liveBefore_[instr->id] = cursor_.counts();
-      if (isPinned(*instr)) pinned_ = std::max(pinned_, cursor_.counts()[static_cast<std::size_t>(isa::File::R)]);
+    live_.enter(block);
+    for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
+      live_.step(*instr);
+      liveBefore_[instr->id] = live_.counts();
+      if (isPinned(*instr)) pinned_ = std::max(pinned_, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
     }
   }
 
@@ -521,7 +522,7 @@ class PreScheduler {
   const ori::Cfg& cfg_;
   const ori::Liveness& liveness_;
   LastReads lastReads_;
-  ori::LiveCursor cursor_;
+  ori::LiveCounter live_;
   const OccupancyClasses classes_;
   std::optional<ori::RegisterCounts> counts_; // where warps give registers back
   const unsigned fixed_;                      // the limit that is given; 0: none

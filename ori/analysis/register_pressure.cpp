@@ -1,11 +1,10 @@
 #include "ori/analysis/register_pressure.h"
 
 #include "ori/analysis/analyses.h"
-#include "ori/analysis/live_step.h"
+#include "ori/analysis/live_counter.h"
 #include "support/check.h"
 
 #include <algorithm>
-#include <bit>
 #include <fmt/format.h>
 
 namespace orias::ori {
@@ -18,58 +17,6 @@ template <typename T> void sortUnique(std::vector<T>& values) {
   std::sort(values.begin(), values.end());
   values.erase(std::unique(values.begin(), values.end()), values.end());
 }
-
-/// Counts the live components of blocks, from their ends upwards. Unlike LiveCursor it keeps no list of them, which
-/// takes time.
-class LiveCounter {
- public:
-  explicit LiveCounter(const Liveness& liveness) : liveness_(liveness), live_(liveness.components().count() / 64 + 1) {}
-
-  void enter(const Block& block) {
-    for (const std::uint32_t word : touched_)
-      live_[word] = 0;
-    touched_.clear();
-    counts_ = {};
-    liveness_.liveOut(block.id).forEachWord([&](std::uint32_t word, std::uint64_t bits) {
-      live_[word] = bits;
-      touched_.push_back(word);
-      for (; bits != 0; bits &= bits - 1)
-        ++counts_[fileOf(64 * word + static_cast<CompId>(std::countr_zero(bits)))];
-    });
-    maximum_ = counts_;
-  }
-  void step(const Instr& instr) {
-    stepUpwards(
-        liveness_, instr, ended_, [&](CompId comp) { return (live_[comp / 64] & bitOf(comp)) != 0; },
-        [&](CompId comp) { add(comp); }, [&](CompId comp) { remove(comp); });
-  }
-  const FileCounts& counts() const { return counts_; }
-  const FileCounts& maximum() const { return maximum_; }
-
- private:
-  static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
-  unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
-  void add(CompId comp) {
-    std::uint64_t& word = live_[comp / 64];
-    if ((word & bitOf(comp)) != 0) return;
-    if (word == 0) touched_.push_back(comp / 64);
-    word |= bitOf(comp);
-    const unsigned file = fileOf(comp);
-    maximum_[file] = std::max(maximum_[file], ++counts_[file]);
-  }
-  void remove(CompId comp) {
-    std::uint64_t& word = live_[comp / 64];
-    if ((word & bitOf(comp)) == 0) return; // named twice
-    word &= ~bitOf(comp);
-    --counts_[fileOf(comp)];
-  }
-
-  const Liveness& liveness_;
-  std::vector<std::uint64_t> live_;    // a bit for each component
-  std::vector<std::uint32_t> touched_; // its words that are not zero, and others
-  std::vector<CompId> ended_;          // defined by the instruction at hand
-  FileCounts counts_{}, maximum_{};
-};
 
 } // namespace
 
@@ -103,11 +50,11 @@ void RegisterPressure::shift(BlockId block, const std::array<int, isa::kFileCoun
 
 std::vector<FileCounts> liveInFrontOf(const Liveness& liveness, const Block& block) {
   std::vector<FileCounts> counts;
-  LiveCursor cursor(liveness);
-  cursor.enter(block);
-  while (cursor.next()) {
-    cursor.step();
-    counts.push_back(cursor.counts());
+  LiveCounter counter(liveness);
+  counter.enter(block);
+  for (const Instr* instr = block.last; instr; instr = instr->prev) {
+    counter.step(*instr);
+    counts.push_back(counter.counts());
   }
   std::reverse(counts.begin(), counts.end());
   return counts;
