@@ -22,7 +22,7 @@ bool namesRegister(const Instr& instr) {
 } // namespace
 
 /// Follows components from their uses to their definitions, 64 at a time: those whose numbers share a word. What a
-/// block does to a component is gathered beforehand, sorted by component.
+/// block does to the components of a word is gathered beforehand, sorted by word.
 class Liveness::Solver {
  public:
   explicit Solver(Liveness& out)
@@ -93,21 +93,21 @@ class Liveness::Solver {
     std::uint64_t in, out;
   };
 
-  /// What one block does to one component.
+  /// What one block does to the components of one word, a bit for each.
   struct Summary {
-    CompId comp;
+    std::uint32_t word;
     BlockId block;
-    bool usedFirst = false; ///< read before any definition that surely happens
-    bool usedByPhi = false; ///< read by a phi of a successor
-    bool kills = false;     ///< surely defined
-    bool defines = false;   ///< perhaps defined
+    std::uint64_t usedFirst = 0; ///< read before any definition that surely happens
+    std::uint64_t usedByPhi = 0; ///< read by a phi of a successor
+    std::uint64_t kills = 0;     ///< surely defined
+    std::uint64_t defines = 0;   ///< perhaps defined
+    std::uint64_t watched = 0;   ///< written under a guard in the block
   };
 
-  /// Where the block at hand keeps what it does to a component.
+  /// Where the block at hand keeps something of a word, or of a component.
   struct Slot {
     BlockId block = kNoId; ///< the one that `index` holds for
     std::uint32_t index = 0;
-    bool isWatched = false; ///< written under a guard in the block
   };
 
   /// A reference to a component at or behind the first guarded definition of it in the block.
@@ -133,14 +133,16 @@ class Liveness::Solver {
     std::size_t begin;
   };
 
-  Summary& summary(CompId comp, BlockId block, std::size_t blockBegin) {
-    // Within the block's part of summaries_, found by a table that is stamped with the block.
-    Slot& slot = slots_[comp];
+  static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
+
+  /// Of the word of a component.
+  Summary& summary(CompId comp, BlockId block) {
+    Slot& slot = slots_[comp / 64];
     if (slot.block != block) {
-      slot = {block, static_cast<std::uint32_t>(summaries_.size() - blockBegin), false};
-      summaries_.push_back({comp, block});
+      slot = {block, static_cast<std::uint32_t>(summaries_.size())};
+      summaries_.push_back({comp / 64, block});
     }
-    return summaries_[blockBegin + slot.index];
+    return summaries_[slot.index];
   }
 
   /// Marks the components of a register, and adds the blocks that name it.
@@ -200,7 +202,7 @@ class Liveness::Solver {
   }
 
   void gather(std::span<const BlockId> blocks) {
-    slots_.assign(components_.count(), {});
+    slots_.assign(components_.count() / 64 + 1, {});
     std::stable_sort(phiUses_.begin(), phiUses_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     GuardValues guards(components_);
     for (BlockId id : blocks)
@@ -216,7 +218,7 @@ class Liveness::Solver {
   }
 
   void gatherBlock(BlockId id, GuardValues& guards) {
-    const std::size_t begin = summaries_.size(), firstEvent = events_.size();
+    const std::size_t firstEvent = events_.size();
     ElectedDefs elected;
     const Instr* defined = cfg_.function().block(id)->first; // `guards` has gone over all in front of it
     for (const Instr& instr : *cfg_.function().block(id)) {
@@ -224,34 +226,34 @@ class Liveness::Solver {
         const bool hasGuardedRefs = instr.isGuarded() && namesRegister(instr);
         for (; hasGuardedRefs && defined != &instr; defined = defined->next)
           guards.define(*defined);
-        gatherInstr(instr, id, begin, hasGuardedRefs ? guards.of(instr) : 0, elected);
+        gatherInstr(instr, id, hasGuardedRefs ? guards.of(instr) : 0, elected);
       }
       elected.step(instr);
     }
     if (events_.size() != firstEvent) {
       blockEvents_.push_back({id, firstEvent});
-      summarise(firstEvent, begin);
+      summarise(id, firstEvent);
     }
     const auto uses = std::equal_range(phiUses_.begin(), phiUses_.end(), std::pair<BlockId, CompId>{id, 0},
                                        [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto use = uses.first; use != uses.second; ++use)
-      summary(use->second, id, begin).usedByPhi = true;
+      summary(use->second, id).usedByPhi |= bitOf(use->second);
   }
 
-  /// The reads and writes of an instruction of a block whose summaries start at `begin`.
-  /// `guard` is the value of its guard, 0 if nothing is read or written under one.
-  void gatherInstr(const Instr& instr, BlockId id, std::size_t begin, GuardValue guard, const ElectedDefs& elected) {
+  /// The reads and writes of an instruction of a block. `guard` is the value of its guard, 0 if nothing is read or
+  /// written under one.
+  void gatherInstr(const Instr& instr, BlockId id, GuardValue guard, const ElectedDefs& elected) {
     if (!isPhi(instr))
       for (const Operand& operand : instr.refs())
         if (!operand.isDef) {
           const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
           components_.forEach(operand, [&](CompId comp) {
             if (!isOfInterest(comp)) return;
-            Summary& s = summary(comp, id, begin);
-            if (slots_[comp].isWatched)
+            Summary& s = summary(comp, id);
+            if ((s.watched & bitOf(comp)) != 0)
               events_.push_back({comp, instr.id, guard, isUnderGuard ? Event::Kind::GuardedRead : Event::Kind::Read});
-            else if (!s.kills)
-              s.usedFirst = true;
+            else
+              s.usedFirst |= bitOf(comp) & ~s.kills;
           });
         }
     for (const Operand& operand : instr.ops())
@@ -260,47 +262,58 @@ class Liveness::Solver {
                                   leavesRestUndefined(cfg_.function(), instr, operand);
         components_.forEach(operand, [&](CompId comp) {
           if (!isOfInterest(comp)) return;
-          Summary& s = summary(comp, id, begin);
+          Summary& s = summary(comp, id);
+          const std::uint64_t bit = bitOf(comp);
           if (endsOldValue && guard != 0) out_.lifeStarts_.emplace_back(instr.id, comp);
-          if (guard != 0 || slots_[comp].isWatched) {
-            slots_[comp].isWatched = true;
-            events_.push_back(
-                {comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite, !s.defines});
+          if (guard != 0 || (s.watched & bit) != 0) {
+            s.watched |= bit;
+            events_.push_back({comp, instr.id, guard, endsOldValue ? Event::Kind::Write : Event::Kind::GuardedWrite,
+                               (s.defines & bit) == 0});
           } else {
-            s.kills = true;
+            s.kills |= bit;
           }
-          s.defines = true;
+          s.defines |= bit;
         });
       }
   }
 
   /// What the events of one block say of the components that are written under guards in it.
-  void summarise(std::size_t firstEvent, std::size_t blockBegin) {
-    lives_.assign(summaries_.size() - blockBegin, {GuardedLife(false), GuardedLife(true)});
-    for (std::size_t e = events_.size(); e-- > firstEvent;)
-      for (GuardedLife& life : lives_[slots_[events_[e].comp].index])
+  void summarise(BlockId id, std::size_t firstEvent) {
+    lifeSlots_.resize(components_.count());
+    lives_.clear();
+    watched_.clear();
+    for (std::size_t e = events_.size(); e-- > firstEvent;) {
+      Slot& slot = lifeSlots_[events_[e].comp];
+      if (slot.block != id) {
+        slot = {id, static_cast<std::uint32_t>(lives_.size())};
+        lives_.push_back({GuardedLife(false), GuardedLife(true)});
+        watched_.push_back(events_[e].comp);
+      }
+      for (GuardedLife& life : lives_[slot.index])
         events_[e].applyTo(life);
+    }
     for (std::size_t i = 0; i < lives_.size(); ++i) {
-      Summary& s = summaries_[blockBegin + i];
-      if (s.kills || !slots_[s.comp].isWatched) continue;
-      s.usedFirst |= lives_[i][0].isLive();
-      s.kills = !lives_[i][1].isLive();
+      Summary& s = summary(watched_[i], id);
+      const std::uint64_t bit = bitOf(watched_[i]);
+      if ((s.kills & bit) != 0) continue;
+      if (lives_[i][0].isLive()) s.usedFirst |= bit;
+      if (!lives_[i][1].isLive()) s.kills |= bit;
     }
   }
 
   /// Which guarded definitions start lives, by what is live at the borders of their blocks.
   void findLifeStarts() {
     if (blockEvents_.empty()) return;
-    std::ranges::fill(slots_, Slot());
+    std::ranges::fill(lifeSlots_, Slot());
     std::vector<GuardedLife> lives;
     for (std::size_t b = blockEvents_.size(), end = events_.size(); b-- > 0; end = blockEvents_[b].begin) {
       const BlockId id = blockEvents_[b].block;
       lives.clear();
       for (std::size_t e = end; e-- > blockEvents_[b].begin;) {
         const Event& event = events_[e];
-        Slot& slot = slots_[event.comp];
+        Slot& slot = lifeSlots_[event.comp];
         if (slot.block != id) {
-          slot = {id, static_cast<std::uint32_t>(lives.size()), false};
+          slot = {id, static_cast<std::uint32_t>(lives.size())};
           lives.emplace_back(out_.isLiveOut(id, event.comp));
         }
         GuardedLife& life = lives[slot.index];
@@ -318,7 +331,7 @@ class Liveness::Solver {
     sortSummaries();
     for (std::size_t i = 0; i < summaries_.size();) {
       std::size_t end = i;
-      while (end < summaries_.size() && summaries_[end].comp / 64 == summaries_[i].comp / 64)
+      while (end < summaries_.size() && summaries_[end].word == summaries_[i].word)
         ++end;
       solve(std::span(summaries_).subspan(i, end - i));
       i = end;
@@ -329,10 +342,14 @@ class Liveness::Solver {
 
   /// Most components live and die in one block: only those that are live into some block, or read by a phi, are solved.
   void dropLocal() {
-    std::vector<bool> leaves(components_.count());
+    std::vector<std::uint64_t> leaves(components_.count() / 64 + 1); // by word
     for (const Summary& s : summaries_)
-      if (s.usedFirst || s.usedByPhi) leaves[s.comp] = true;
-    std::erase_if(summaries_, [&](const Summary& s) { return !leaves[s.comp]; });
+      leaves[s.word] |= s.usedFirst | s.usedByPhi;
+    std::erase_if(summaries_, [&](Summary& s) {
+      s.kills &= leaves[s.word];
+      s.defines &= leaves[s.word];
+      return (s.usedFirst | s.usedByPhi | s.kills | s.defines) == 0;
+    });
   }
 
   void setWord(SparseBits& bits, std::uint64_t value) const {
@@ -342,16 +359,16 @@ class Liveness::Solver {
       bits.appendWord(word_, value);
   }
 
-  /// By component; within one, in reverse post order. A counting sort, because this is the bulk of the work.
+  /// By word; within one, in reverse post order: a counting sort.
   void sortSummaries() {
-    std::vector<std::uint32_t> start(components_.count() + 1, 0);
+    std::vector<std::uint32_t> start(components_.count() / 64 + 2, 0);
     for (const Summary& s : summaries_)
-      ++start[s.comp + 1];
-    for (CompId c = 0; c < components_.count(); ++c)
-      start[c + 1] += start[c];
+      ++start[s.word + 1];
+    for (std::size_t word = 0; word + 1 < start.size(); ++word)
+      start[word + 1] += start[word];
     std::vector<Summary> sorted(summaries_.size());
     for (const Summary& s : summaries_)
-      sorted[start[s.comp]++] = s;
+      sorted[start[s.word]++] = s;
     summaries_ = std::move(sorted);
   }
 
@@ -407,16 +424,14 @@ class Liveness::Solver {
     if (bits & ~words.kills) reachIn(id, bits & ~words.kills);
   }
 
-  static std::uint64_t bitOf(const Summary& s) { return std::uint64_t{1} << (s.comp % 64); }
-
   void solve(std::span<const Summary> all) {
-    word_ = all.front().comp / 64;
+    word_ = all.front().word;
     touched_.clear();
     for (const Summary& s : all)
-      if (s.kills) at(s.block).kills |= bitOf(s);
+      if (s.kills != 0) at(s.block).kills |= s.kills;
     for (const Summary& s : all) {
-      if (s.usedFirst) reachIn(s.block, bitOf(s));
-      if (s.usedByPhi) reachOut(s.block, bitOf(s));
+      if (s.usedFirst != 0) reachIn(s.block, s.usedFirst);
+      if (s.usedByPhi != 0) reachOut(s.block, s.usedByPhi);
     }
     // Upwards: seldom is something added to a block that has been passed.
     std::uint64_t bits = 0;
@@ -457,7 +472,7 @@ class Liveness::Solver {
       if (bits) queue(id, bits);
     };
     for (const Summary& s : all)
-      if (s.defines) flowOut(s.block, bitOf(s) & which);
+      if (s.defines != 0) flowOut(s.block, s.defines & which);
     std::uint64_t bits = 0;
     for (BlockId id = next(false, bits); id != kNoId; id = next(false, bits))
       for (BlockId to : cfg_.successors(id)) {
@@ -484,10 +499,12 @@ class Liveness::Solver {
   std::vector<BlockId> touched_;                       // the blocks whose words are those of word_
   std::vector<std::uint64_t> queued_;                  // the work list: blocks by their place in the reverse post order
   std::uint32_t firstQueued_ = kNoId, lastQueued_ = 0; // the words of it in which something may be
-  std::vector<Slot> slots_;                            // by component
+  std::vector<Slot> slots_;                            // by word, into summaries_
+  std::vector<Slot> lifeSlots_;                        // by component, into lives_; empty without events
   std::vector<Event> events_;                          // of watched components, one block after the other
   std::vector<BlockEvents> blockEvents_;
-  std::vector<std::array<GuardedLife, 2>> lives_; // by summary of the block: dead and live behind it
+  std::vector<std::array<GuardedLife, 2>> lives_; // of the watched components of the block: dead and live behind it
+  std::vector<CompId> watched_;                   // by life
 };
 
 Liveness::Liveness(const Cfg& cfg)
