@@ -1,6 +1,7 @@
 #include "phases/list_schedule.h"
 
 #include "encoder/isa/effects.h"
+#include "ori/analysis/analyses.h"
 
 #include <algorithm>
 #include <queue>
@@ -44,6 +45,7 @@ std::vector<BlockRegion> regionsOf(ori::Block& block) {
 bool reorder(ori::Function& function, const BlockRegion& region, std::span<const std::uint32_t> order) {
   const auto follows = [&](std::uint32_t a, std::uint32_t b) { return region.instrs[a]->next == region.instrs[b]; };
   if (std::ranges::adjacent_find(order, std::not_fn(follows)) == order.end()) return false;
+  const ori::Changes before = function.changes();
   for (ori::Instr* instr : region.instrs)
     function.unlink(instr);
   for (std::uint32_t node : order)
@@ -51,6 +53,7 @@ bool reorder(ori::Function& function, const BlockRegion& region, std::span<const
       function.insertBefore(region.next, region.instrs[node]);
     else
       function.append(region.block, region.instrs[node]);
+  function.analyses().noteReordered(before);
   return true;
 }
 

@@ -122,6 +122,15 @@ const Divergence& Analyses::divergence() {
   return get(AnalysisKind::Divergence, divergence_, [&] { return Divergence(flow, tree, postTree, cycles); });
 }
 
+void Analyses::noteReordered(const Changes& before) {
+  const Changes& now = function_.changes();
+  const auto keep = [&](auto& kept) {
+    if (kept.flow == before.flow && kept.code == before.code && kept.values == before.values) kept.code = now.code;
+  };
+  keep(liveness_);
+  keep(divergence_);
+}
+
 void Analyses::dropStale() {
   oldDivergences_.clear();
   oldPressures_.clear();

@@ -47,6 +47,9 @@ class Analyses {
   const RegisterPressure& pressure();
   const Divergence& divergence();
 
+  /// Since `before`, instructions have only changed places within their blocks, and each reads what it read: what held
+  /// then and does not depend on the order of instructions still holds.
+  void noteReordered(const Changes& before);
   /// Frees the results that are out of date. Nobody may hold references to them: the phase manager calls it between
   /// phases, and a phase may that asks again and again.
   void dropStale();

@@ -69,6 +69,31 @@ TEST_CASE("analyses: a change of code keeps control flow, dominators and loops")
   f.analyses().dropStale();
 }
 
+TEST_CASE("analyses: another order of instructions keeps liveness and divergence") {
+  const auto module = test::kernel(kLoop);
+  Function& f = *module->functions[0];
+  f.analyses().setVerified(true);
+  const auto moveUp = [&] {
+    const Changes before = f.changes();
+    Instr *last = f.block(0)->last, *other = last->prev;
+    f.unlink(last);
+    f.insertBefore(other, last);
+    f.analyses().noteReordered(before);
+  };
+  askAll(f);
+  moveUp();
+  askAll(f);
+  CHECK(computed(f, AnalysisKind::Liveness) == 1);
+  CHECK(computed(f, AnalysisKind::Divergence) == 1);
+  CHECK(computed(f, AnalysisKind::Pressure) == 2);
+  // What was out of date before the move stays so.
+  f.setOperand(f.block(2)->first, 5, isa::Operand::rz());
+  moveUp();
+  askAll(f);
+  CHECK(computed(f, AnalysisKind::Liveness) == 2);
+  CHECK(computed(f, AnalysisKind::Divergence) == 2);
+}
+
 TEST_CASE("analyses: edges, blocks and the layout are control flow") {
   const auto module = test::kernel(kLoop);
   Function& f = *module->functions[0];
