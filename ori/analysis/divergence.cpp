@@ -39,10 +39,17 @@ struct OpTraits {
   bool isKnown = false;
   bool readsSpecial = false; ///< some slot names a special register
   bool mayBroadcast = false; ///< it has modes of shuffles
+  bool isData = false;       ///< neither ends a block nor waits for lanes: only its results can differ
+  bool waits = false;        ///< lanes that wait for lanes of different masks go on apart
 };
 
 OpTraits traitsOf(const isa::InstrDesc& row) {
-  OpTraits traits{true, false, row.modIndex(isa::Mod::ShflMode) >= 0};
+  OpTraits traits;
+  traits.isKnown = true;
+  traits.mayBroadcast = row.modIndex(isa::Mod::ShflMode) >= 0;
+  // What products of warp groups read is data.
+  traits.waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && row.pipe != isa::Pipe::Mma;
+  traits.isData = !traits.waits && !row.has(isa::Flag::Terminator);
   for (unsigned i = 0; i < row.slotCount; ++i)
     traits.readsSpecial |= row.texts[i].style == isa::Style::SpecialReg;
   return traits;
@@ -149,11 +156,23 @@ class Divergence::Solver {
                        [&](const Operand& o) { return !o.isDef && !r_.isUniform(o); });
   }
 
+  /// All results differ already. It may say no where some result has no register.
+  bool areResultsDivergent(const Instr& instr) const {
+    bool hasResults = false;
+    for (const Operand& o : instr.ops()) {
+      if (!o.isDef) continue;
+      if (!o.isVirtual() || !r_.registers_[o.reg]) return false;
+      hasResults = true;
+    }
+    return hasResults;
+  }
+
   void visit(const Instr& instr) {
-    if (!cfg_.isReachable(instr.block->id)) return;
-    const bool isGuardDivergent = !r_.isUniform(instr.guard());
     OpTraits& traits = traits_[static_cast<std::size_t>(instr.op)];
     if (!traits.isKnown) traits = traitsOf(isa::desc(instr.op));
+    if (traits.isData && areResultsDivergent(instr)) return;
+    if (!cfg_.isReachable(instr.block->id)) return;
+    const bool isGuardDivergent = !r_.isUniform(instr.guard());
     if (const int lane = traits.mayBroadcast ? broadcastingLane(instr) : -1; lane >= 0 && !isGuardDivergent) {
       if (!r_.isUniform(instr.op_(static_cast<unsigned>(lane)))) divergeResults(instr);
       return;
@@ -164,9 +183,7 @@ class Divergence::Solver {
       divergeResults(instr);
     if (instr.op == Op::PHI && joins_[instr.block->id]) divergeMerge(instr);
     if ((isGuardDivergent || reads) && isTerminator(instr.op)) branchApart(instr.block->id);
-    // Lanes that wait for lanes of different masks go on apart. What products of warp groups read is data.
-    const bool waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && row.pipe != isa::Pipe::Mma;
-    if (reads && waits) poison(instr.block->id);
+    if (reads && traits.waits) poison(instr.block->id);
   }
 
   /// A phi of one value, whichever way it comes from, merges nothing.
