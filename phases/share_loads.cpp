@@ -218,7 +218,7 @@ class LoadSharing {
   }
 
   bool replace() {
-    SharedPressure pressure(function_, cfg_, context_);
+    std::optional<SharedPressure> pressure; // measured for the first pair
     std::vector<std::pair<Instr*, const Instr*>> shared;
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
       std::vector<std::uint32_t> known = atStart(id);
@@ -244,12 +244,16 @@ class LoadSharing {
     return !shared.empty();
   }
 
-  bool fits(SharedPressure& pressure, const Instr& provider, const Instr& load) const {
-    if (!isa::desc(provider.op).has(Flag::Store)) return pressure.take(provider, load);
+  bool fits(std::optional<SharedPressure>& pressure, const Instr& provider, const Instr& load) const {
+    const auto take = [&](const Instr& made) {
+      if (!pressure) pressure.emplace(function_, cfg_, context_);
+      return pressure->take(made, load);
+    };
+    if (!isa::desc(provider.op).has(Flag::Store)) return take(provider);
     const Operand value = *valueOf(provider);
     if (value.isZeroReg()) return true;
     const Instr* made = function_.singleDef(value.reg);
-    return made ? pressure.take(*made, load) : provider.block == load.block;
+    return made ? take(*made) : provider.block == load.block;
   }
 
   ori::Function& function_;

@@ -50,11 +50,13 @@ SharedPressure::SharedPressure(ori::Function& function, const ori::Cfg& cfg, Pha
 
 void SharedPressure::measure() {
   liveness_ = &function_.analyses().liveness();
+  counter_.emplace(*liveness_);
   const ori::RegisterPressure& pressure = function_.analyses().pressure();
   maximum_ = pressure.maximum();
   byBlock_.assign(cfg_.idCount(), {});
   for (const BlockId id : cfg_.reversePostOrder())
     byBlock_[id] = pressure.inBlock(id);
+  own_ = byBlock_;
   taken_ = {};
   added_.clear();
   addedIn_.assign(byBlock_.size(), {});
@@ -63,12 +65,17 @@ void SharedPressure::measure() {
 /// What the instructions of a block want now, and what has come to cross it. Never less than before: what was live
 /// when it was measured is taken for live.
 void SharedPressure::rescan(BlockId id) {
-  ori::LiveCursor cursor(*liveness_);
-  cursor.enter(*function_.block(id));
-  for (; cursor.next(); ++steps_)
-    cursor.step();
+  const ori::Block& block = *function_.block(id);
+  for (const Instr* instr = block.first; instr; instr = instr->next)
+    ++steps_;
+  const auto isCounted = [&](unsigned f) { return own_[id][f] + addedIn_[id][f] <= byBlock_[id][f]; };
+  if (isCounted(kR) && isCounted(kP)) return;
+  counter_->enter(block);
+  for (const Instr* instr = block.last; instr; instr = instr->prev)
+    counter_->step(*instr);
+  own_[id] = counter_->maximum();
   for (unsigned f = 0; f < isa::kFileCount; ++f)
-    byBlock_[id][f] = std::max(byBlock_[id][f], cursor.maximum()[f] + addedIn_[id][f]);
+    byBlock_[id][f] = std::max(byBlock_[id][f], own_[id][f] + addedIn_[id][f]);
 }
 
 bool SharedPressure::fits(const FileCounts& more) const {
@@ -90,11 +97,17 @@ bool SharedPressure::take(const Instr& earlier, const Instr& later) {
   }
   if (!isClose_) measure();
   isClose_ = true;
-  if (isAcross) return takeAcross(earlier, later);
-  // Between two instructions of a block sharing does not lengthen much.
-  if (steps_ < kMostSteps) rescan(later.block->id);
-  for (const unsigned f : {kR, kP})
-    byBlock_[later.block->id][f] += more[f];
+  if (isAcross) {
+    if (!takeAcross(earlier, later)) return false;
+  } else {
+    // Between two instructions of a block sharing does not lengthen much.
+    if (steps_ < kMostSteps) rescan(later.block->id);
+    for (const unsigned f : {kR, kP})
+      byBlock_[later.block->id][f] += more[f];
+  }
+  // `later` becomes copies: what `earlier` leaves is live as far as there, and nothing else for longer.
+  for (unsigned f = 0; f < isa::kFileCount; ++f)
+    own_[later.block->id][f] += more[f];
   return true;
 }
 

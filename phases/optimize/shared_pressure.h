@@ -1,6 +1,6 @@
 #pragma once
 
-#include "ori/analysis/liveness.h"
+#include "ori/analysis/live_counter.h"
 #include "phases/phase.h"
 
 #include <cstdint>
@@ -41,7 +41,9 @@ class SharedPressure {
   ori::FileCounts taken_{}; ///< more than has been measured, at most, until it is looked at closely
   bool isClose_ = false;    ///< byBlock_ is kept up to date
   const ori::Liveness* liveness_ = nullptr;
+  std::optional<ori::LiveCounter> counter_; ///< of liveness_
   std::vector<ori::FileCounts> byBlock_;
+  std::vector<ori::FileCounts> own_;        ///< at most what the instructions of each block keep live by liveness_
   std::unordered_set<std::uint64_t> added_; ///< register and block: live there for longer than measured
   std::vector<ori::FileCounts> addedIn_;    ///< the same, counted by block
   std::vector<std::pair<ori::BlockId, ori::CompId>> crossed_;
