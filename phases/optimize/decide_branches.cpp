@@ -5,6 +5,7 @@
 #include "ori/builder.h"
 #include "ori/cfg_edit.h"
 #include "phases/optimize/rewriter.h"
+#include "phases/optimize/single_values.h"
 
 #include <algorithm>
 #include <optional>
@@ -23,10 +24,47 @@ using ori::kNoId;
 
 namespace {
 
+/// What is known of the predicates that branches go by. To be made anew when operands have changed.
+class Predicates {
+ public:
+  explicit Predicates(const Function& function) : function_(function), isSingle_(singleValues(function)) {}
+
+  /// A predicate with one value that something else reads, too.
+  bool hasOtherUses(const Operand& guard) const {
+    if (!isSingle(guard)) return false;
+    unsigned uses = 0;
+    for (const ori::Operand* o = function_.vreg(guard.reg).refs; o && uses < 2; o = o->nextRef)
+      uses += !o->isDef;
+    return uses != 1;
+  }
+
+  /// The value of a predicate (with its inversion), when it is known: through copies.
+  std::optional<bool> truthOf(Operand o) const {
+    constexpr unsigned kMostCopies = 8;
+    bool isInverted = false;
+    for (unsigned steps = 0; steps < kMostCopies; ++steps) {
+      if (!o.isReg(File::P)) return std::nullopt;
+      isInverted ^= o.inverted();
+      if (o.isZeroReg()) return !isInverted;
+      if (!o.isVirtual() || !isSingle(o)) return std::nullopt;
+      const Instr* made = function_.singleDef(o.reg);
+      if (!made || made->op != Op::COPY || made->isGuarded()) return std::nullopt;
+      o = made->op_(1).value();
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool isSingle(const Operand& predicate) const { return isSingle_[predicate.reg]; }
+
+  const Function& function_;
+  std::vector<bool> isSingle_; // by register
+};
+
 /// Guards and operands behind the branch on a predicate become what that branch has found.
 class BranchConditions {
  public:
-  BranchConditions(Function& function, const Rewriter& rewriter) : function_(function), rewriter_(rewriter) {}
+  BranchConditions(Function& function, const Predicates& predicates) : function_(function), predicates_(predicates) {}
 
   bool run() {
     for (Block* block : function_.layout())
@@ -57,7 +95,7 @@ class BranchConditions {
   bool hasOtherUses(const Instr& branch) const {
     const Operand guard = branch.guard().value();
     return branch.isGuarded() && guard.isReg(File::P) && guard.isVirtual() && branch.block->fallthrough != kNoId &&
-           rewriter_.isSingle(guard.reg) && !rewriter_.hasOneUse(guard);
+           predicates_.hasOtherUses(guard);
   }
 
   /// The edge is the only way to `to`: whatever that dominates knows the predicate.
@@ -90,7 +128,7 @@ class BranchConditions {
   }
 
   Function& function_;
-  const Rewriter& rewriter_;
+  const Predicates& predicates_;
   std::vector<Block*> sources_;
 };
 
@@ -116,7 +154,7 @@ void removeNeverRun(Function& function, Instr& instr) {
 /// The truth of each predicate that a branch goes by; a branch has up to two.
 class Decider {
  public:
-  Decider(Function& function, const Rewriter& rewriter) : function_(function), rewriter_(rewriter) {}
+  Decider(Function& function, const Predicates& predicates) : function_(function), predicates_(predicates) {}
 
   /// True when something changed; `lostEdge` when control flow did.
   bool run(bool& lostEdge) {
@@ -136,13 +174,13 @@ class Decider {
   bool decide(Block& block) {
     Instr* last = block.last;
     if (!last || !ori::isTerminator(last->op) || block.fallthrough == kNoId) return false;
-    const auto guard = rewriter_.truthOf(last->guard().value());
+    const auto guard = predicates_.truthOf(last->guard().value());
     std::optional<bool> second = true;
     std::optional<unsigned> slot;
     for (unsigned i = 0; i < last->operandCount; ++i)
       if (const ori::Operand& o = last->op_(i); o.isReg(File::P) && !o.isDef) {
         if (slot) return false;
-        slot = i, second = rewriter_.truthOf(o.value());
+        slot = i, second = predicates_.truthOf(o.value());
       }
     if (guard == false || second == false) {
       const std::vector<BlockId> targets = function_.successors(block);
@@ -163,17 +201,17 @@ class Decider {
   }
 
   Function& function_;
-  const Rewriter& rewriter_;
+  const Predicates& predicates_;
 };
 
 } // namespace
 
 bool decideBranches(Function& function) {
   bool lostEdge = false;
-  std::optional<Rewriter> rewriter(std::in_place, function);
-  bool changed = BranchConditions(function, *rewriter).run();
-  if (changed) rewriter.emplace(function);
-  changed |= Decider(function, *rewriter).run(lostEdge);
+  std::optional<Predicates> predicates(std::in_place, function);
+  bool changed = BranchConditions(function, *predicates).run();
+  if (changed) predicates.emplace(function);
+  changed |= Decider(function, *predicates).run(lostEdge);
   if (!lostEdge) return changed;
   ori::removeUnreachableBlocks(function);
   ori::mergeBlocks(function);

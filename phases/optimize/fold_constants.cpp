@@ -95,6 +95,18 @@ std::optional<isa::LaneValues> evaluate(const Rewriter& rw, const Instr& instr, 
   return values;
 }
 
+/// Whether every source may be known: no register of them comes from anything but a move. Spares most instructions the
+/// rest.
+bool mayKnowSources(const Rewriter& rw, const Instr& instr) {
+  return std::ranges::all_of(instr.ops(), [&](const ori::Operand& o) {
+    if (o.isDef || o.isNone() || o.isImm()) return true;
+    if (!o.isReg(File::R) && !o.isReg(File::P)) return false;
+    if (o.isZeroReg()) return true;
+    const Definition def = rw.definition(o.value());
+    return def && (def.instr->op == Op::COPY || def.instr->op == Op::MOV);
+  });
+}
+
 /// How to compute an instruction that only has a result; null for others.
 isa::LaneFunction functionOf(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
@@ -104,7 +116,7 @@ isa::LaneFunction functionOf(const Instr& instr) {
 
 bool foldKnown(Rewriter& rw, Instr& instr) {
   const isa::LaneFunction function = functionOf(instr);
-  if (!function) return false;
+  if (!function || !mayKnowSources(rw, instr)) return false;
   const int result = onlyResult(rw, instr);
   if (result < 0) return false;
   const auto values = evaluate(rw, instr, function);
@@ -134,14 +146,15 @@ Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
 /// An operation whose only unknown source is a choice between two known words is such a choice itself; of truth, it is
 /// the condition, or known.
 bool foldThroughChoice(Rewriter& rw, Instr& instr) {
-  const isa::LaneFunction function = functionOf(instr);
-  const int only = function && !instr.isGuarded() ? onlyResult(rw, instr) : -1;
-  if (only < 0) return false;
-  const auto result = static_cast<unsigned>(only);
-  if (instr.op_(result).width != 1) return false;
+  const isa::LaneFunction function = instr.isGuarded() ? nullptr : functionOf(instr);
+  if (!function) return false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Instr* choice = knownChoice(rw, instr, slot);
     if (!choice) continue;
+    const int only = onlyResult(rw, instr);
+    if (only < 0) return false;
+    const auto result = static_cast<unsigned>(only);
+    if (instr.op_(result).width != 1) return false;
     const auto either = evaluate(rw, instr, function, Assumption{slot, *rw.constantOf(choice->op_(1).value())});
     const auto other = evaluate(rw, instr, function, Assumption{slot, *rw.constantOf(choice->op_(2).value())});
     if (!either || !other) continue;
