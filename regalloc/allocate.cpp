@@ -224,7 +224,14 @@ class Allocator {
            options_.namedWrites == nullptr && !hasAccumulators(function_);
   }
 
+  bool namesRegistersOf(File file) const {
+    for (ori::VRegId id = 0; id < function_.vregCount(); ++id)
+      if (const ori::VReg& reg = function_.vreg(id); reg.file == file && reg.refs != nullptr) return true;
+    return false;
+  }
+
   std::string allocateFile(File file) {
+    if (!namesRegistersOf(file)) return {};
     const unsigned limit = limitOf(file);
     bool everything = options_.spillEverything && file == File::R;
     unsigned crowdedPasses = 0;
