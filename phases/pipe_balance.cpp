@@ -70,13 +70,16 @@ std::optional<Form> ofShift(const Instr& shift) {
       Op::IMAD, {shift.op_(0).value(), from, Operand::immediate(static_cast<std::int32_t>(factor)), Operand::rz()}, {}};
 }
 
-/// Of two registers, one of which may be negated: a * 1 + b. Of a register and something else: VIADD, where it exists.
+/// Of two registers, one of which may be negated: a * 1 + b. Of one register: 0 * 0 + b. Of a register and something
+/// else: VIADD, where it exists.
 std::optional<Form> ofSum(const Instr& sum) {
   for (unsigned i : {1u, 2u})
     if (!sum.op_(i).isNone() && !sum.op_(i).isZeroReg()) return std::nullopt;
   std::vector<Operand> terms;
   for (unsigned i = 3; i < 6; ++i)
     if (const Operand term = sum.op_(i).value(); !term.isZeroReg()) terms.push_back(term);
+  if (terms.size() == 1 && isRegister(terms[0]))
+    return Form{Op::IMAD, {sum.op_(0).value(), Operand::rz(), Operand::rz(), terms[0]}, {}};
   if (terms.size() != 2) return std::nullopt;
   if (!isRegister(terms[0]) || terms[0].neg()) std::swap(terms[0], terms[1]);
   if (!isRegister(terms[0]) || terms[0].neg()) return std::nullopt;

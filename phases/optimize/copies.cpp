@@ -82,6 +82,7 @@ std::optional<Operand> doubleImmediate(const Rewriter& rw, const Operand& use) {
 bool takesPlainImmediates(const Instr& instr, unsigned slot) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (instr.op == Op::SHFL || takesHighWord(instr, slot)) return true;
+  if (row.pipe == isa::Pipe::Fp16) return row.texts[slot].style == isa::Style::F16x2;
   if (row.pipe != isa::Pipe::Alu && row.pipe != isa::Pipe::Fma && row.pipe != isa::Pipe::Uniform) return false;
   if (row.modIndex(isa::Mod::Byte) >= 0) return false;
   switch (row.texts[slot].style) {
@@ -104,9 +105,18 @@ std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const 
     value.half = use.half;
     return value;
   }
-  if (use.half != Operand::Half::None) return std::nullopt;
   auto bits = static_cast<std::uint32_t>(value.imm);
   const isa::Style style = isa::desc(instr.op).texts[slot].style;
+  if (style == isa::Style::F16x2) {
+    if (use.inverted()) return std::nullopt;
+    if (use.half == Operand::Half::H0H0) bits = (bits & 0xffff) * 0x10001u;
+    if (use.half == Operand::Half::H1H1) bits = (bits >> 16) * 0x10001u;
+    if (use.abs()) bits &= 0x7fff7fffu;
+    if (use.neg()) bits ^= 0x80008000u;
+    value.imm = static_cast<std::int32_t>(bits);
+    return value;
+  }
+  if (use.half != Operand::Half::None) return std::nullopt;
   if (style == isa::Style::F32 || style == isa::Style::F64) {
     if (use.abs()) bits &= 0x7fffffffu;
     if (use.neg()) bits ^= 0x80000000u;
@@ -120,14 +130,24 @@ std::optional<Operand> withModifiersOf(const Instr& instr, unsigned slot, const 
   return value;
 }
 
+/// -0.0, which is RZ with a sign: that leaves the room for a constant to another source.
+bool isNegativeZero(const Instr& instr, unsigned slot, const Operand& value) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!value.isImm() || static_cast<std::uint32_t>(value.imm) != 0x80000000u || slot >= row.slotCount) return false;
+  const isa::Style style = row.texts[slot].style;
+  return (style == isa::Style::F32 || style == isa::Style::F64) && row.slots[slot].canNeg &&
+         row.slots[slot].file == File::R;
+}
+
 /// Puts a value where a register was. Registers of the same file go anywhere, other things where the table says so.
 bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source) {
   const Operand use = instr.op_(slot).value();
   const bool isPseudo = isa::desc(instr.op).isPseudo();
   // Only a zero is a register too. Nor can a phi's operands be looked up: they are more than its row has slots.
   if (isPseudo && source.isImm() && source.imm != 0) return false;
-  const std::optional<Operand> value = withModifiersOf(instr, slot, use, source);
+  std::optional<Operand> value = withModifiersOf(instr, slot, use, source);
   if (!value) return false;
+  if (!isPseudo && isNegativeZero(instr, slot, *value)) value = Operand::rz(use.width).negated();
   if (isPseudo) {
     // Phis meet registers; whether the other pseudo instructions take anything else is left to their expansion.
     if (!value->isReg(use.file) || (instr.op == Op::PHI && value->isZeroReg())) return false;

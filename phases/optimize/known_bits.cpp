@@ -4,6 +4,8 @@
 #include "phases/optimize/known_bits.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
 #include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
 
@@ -272,6 +274,30 @@ bool dropField(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// An f32 conversion of a narrow unsigned integer that is zero-extended: I2FP converts all 32 bits, at four times the
+/// rate.
+bool convertWholeWord(Rewriter& rw, Instr& instr) {
+  if (!rw.function().module().target().has(isa::Capability::AluIntegerToFloat)) return false;
+  const Operand source = instr.op_(1).value();
+  const auto rounding = isa::modAs<isa::Rnd>(instr, Mod::Rnd);
+  const auto format = isa::modAs<isa::IntFmt>(instr, Mod::SrcFmt);
+  if (isa::modAs<isa::Fmt>(instr, Mod::DstFmt) != isa::Fmt::F32 || !isCopyable(rw, source)) return false;
+  if ((rounding != isa::Rnd::RN && rounding != isa::Rnd::RZ) || isa::getMod(instr.op, instr.mods, Mod::Byte) != 0)
+    return false;
+  unsigned width = 0; // of values without a sign
+  switch (format) {
+  case isa::IntFmt::U8: width = 8; break;
+  case isa::IntFmt::S8: width = 7; break;
+  case isa::IntFmt::U16: width = 16; break;
+  case isa::IntFmt::S16: width = 15; break;
+  default: return false;
+  }
+  if (bitsOf(rw, source, kDepth).canBeOne >> width != 0) return false;
+  rw.rewrite(instr, Op::I2FP, {instr.op_(0).value(), source},
+             {{Mod::Type, isa::IntType::U32}, {Mod::Rnd, static_cast<std::uint8_t>(rounding)}});
+  return true;
+}
+
 } // namespace
 
 Bits knownBits(const Rewriter& rw, const Operand& operand) {
@@ -287,6 +313,7 @@ bool dropMasks(Rewriter& rw, Instr& instr) {
   if (instr.op == Op::SHF) return dropShift(rw, instr);
   if (instr.op == Op::IABS) return dropAbsolute(rw, instr);
   if (instr.op == Op::SGXT) return dropField(rw, instr);
+  if (instr.op == Op::I2F) return convertWholeWord(rw, instr);
   return instr.op == Op::LOP3 && dropLogic(rw, instr);
 }
 
