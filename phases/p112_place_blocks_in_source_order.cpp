@@ -1,12 +1,15 @@
 #include "ori/cfg_edit.h"
+#include "phases/branch_conditions.h"
 #include "phases/phases.h"
 
 namespace orias::phases {
 
 /// Phase 112. The machine falls through to the next word only: branches are added, or turned around, so that every
-/// fall-through is the next block of the layout, which is that of the source.
-bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext&) {
+/// fall-through is the next block of the layout, which is that of the source. Only then may branches have two
+/// conditions.
+bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext& context) {
   ori::makeFallthroughsAdjacent(function);
+  if (context.optLevel > 0) splitBranchConditions(function);
   return true;
 }
 

@@ -1,0 +1,98 @@
+#include "phases/branch_conditions.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
+#include "ori/cfg_edit.h"
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Mod;
+using isa::Op;
+using isa::Operand;
+using ori::Instr;
+
+namespace {
+
+bool isPredicate(const Operand& o) {
+  return o.isReg(File::P) && !o.isZeroReg() && !o.isVirtual();
+}
+
+bool namesRegister(const ori::Operand& o, const Operand& reg) {
+  return o.isReg(reg.file) && !o.isVirtual() && o.reg <= reg.reg && reg.reg < o.reg + o.width && !o.isZeroReg();
+}
+
+bool writes(const Instr& instr, const Operand& reg) {
+  for (const ori::Operand& o : instr.ops())
+    if (o.isDef && namesRegister(o, reg)) return true;
+  return false;
+}
+
+bool touches(const Instr& instr, const Operand& reg) {
+  for (const ori::Operand& o : instr.refs())
+    if (namesRegister(o, reg)) return true;
+  return false;
+}
+
+/// The last instruction before `end` that writes the register; null if there is none in the block.
+Instr* definitionBefore(Instr* end, const Operand& reg) {
+  for (Instr* instr = end->prev; instr; instr = instr->prev)
+    if (writes(*instr, reg)) return instr;
+  return nullptr;
+}
+
+bool isComparison(Op op) {
+  return op == Op::ISETP || op == Op::FSETP;
+}
+
+/// Moves the comparison in front of `where`, if nothing from there on has an effect on it, or depends on its result.
+void hoist(ori::Function& function, Instr* comparison, Instr* where) {
+  const Operand result = comparison->op_(0).value();
+  for (Instr* instr = where; instr != comparison; instr = instr->next) {
+    if (touches(*instr, result)) return;
+    for (const ori::Operand& o : comparison->refs())
+      if (!o.isDef && o.isReg() && !o.isZeroReg() && writes(*instr, o.value())) return;
+  }
+  function.unlink(comparison);
+  function.insertBefore(where, comparison);
+}
+
+bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liveness& liveness) {
+  Instr* branch = ori::plainBranch(block);
+  if (!branch || branch->op != Op::BRA || !branch->op_(0).isZeroReg() || branch->op_(0).inverted()) return false;
+  const Operand guard = branch->guard().value();
+  if (!isPredicate(guard)) return false;
+  const Operand result = guard.inverted() ? guard.notted() : guard;
+  Instr* comparison = definitionBefore(branch, result);
+  if (!comparison || !isComparison(comparison->op) || comparison->isGuarded() || comparison->op_(0).value() != result ||
+      !comparison->op_(1).isZeroReg())
+    return false;
+  // not (a or b) is not a and not b
+  const auto operation = isa::modAs<isa::BoolOp>(*comparison, Mod::Bool);
+  if (operation != (guard.inverted() ? isa::BoolOp::OR : isa::BoolOp::AND)) return false;
+  constexpr unsigned slot = 4;
+  const Operand other = comparison->op_(slot).value(), otherRegister = other.inverted() ? other.notted() : other;
+  if (!isPredicate(other) || otherRegister == result) return false;
+  Instr* definition = definitionBefore(comparison, otherRegister);
+  if (!definition || definition->isGuarded()) return false;
+  for (const Instr* instr = comparison->next; instr != branch; instr = instr->next)
+    if (writes(*instr, otherRegister) || touches(*instr, result)) return false;
+  if (liveness.isLiveOut(block.id, liveness.components().ofPhysical(File::P, result.reg))) return false;
+  function.setOperand(comparison, slot, Operand::pt());
+  isa::setMod(comparison->op, comparison->mods, {Mod::Bool, isa::BoolOp::AND});
+  function.setOperand(branch, 0, guard.inverted() ? other.notted() : other);
+  hoist(function, comparison, definition);
+  return true;
+}
+
+} // namespace
+
+bool splitBranchConditions(ori::Function& function) {
+  const ori::Liveness& liveness = function.analyses().liveness();
+  bool isChanged = false;
+  for (ori::Block* block : function.layout())
+    isChanged |= splitCondition(function, *block, liveness);
+  return isChanged;
+}
+
+} // namespace orias::phases
