@@ -109,7 +109,7 @@ class Kernel:
         taint = self.taint = getattr(self, "taint", {})
         for statement in self.body.split(";"):
             words = re.sub(r"^[{}\s]*(?:[\w$]+:\s*)*[{}\s]*(?:@!?%\w+\s+)?", "", statement).strip()
-            opcode, _, operands = words.partition(" ")
+            opcode, operands = (*words.split(maxsplit=1), "", "")[:2]
             if opcode.startswith("ld.param"):
                 found = re.search(r"(\{[^}]*\}|%\w+)\s*,\s*\[\s*(%?[\w$]+)\s*(?:\+\s*(\d+))?\s*\]", operands)
                 if found and found[2] in index:
@@ -120,7 +120,7 @@ class Kernel:
             base = opcode.split(".")[0]
             if base in ("mov", "cvta", "add", "sub", "mad", "selp", "and", "or", "min", "max"):
                 registers = REGISTER.findall(operands)
-                sources = registers[3:] if base == "mad" else registers[1:]
+                sources = REGISTER.findall(operands.rsplit(",", 1)[-1]) if base == "mad" else registers[1:]
                 if registers and sources and re.search(r"64$", opcode):
                     taint[registers[0]] = taint.get(registers[0], set()).union(*(taint.get(r, ()) for r in sources))
             elif base in ("ld", "ldu", "st", "atom", "red", "cp"):

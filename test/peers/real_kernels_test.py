@@ -116,8 +116,35 @@ def fields_are_found():
     [argument] = kernel.launch(5, 64)["arguments"]
     return argument["fields"] == [{"buffer": "p0_0"}, {"type": "u64", "value": 5}]
 
+# Tabs behind opcodes; a product is added to a parameter.
+TABS = """.version 8.7
+.target sm_90
+.address_size 64
+.visible .entry k (.param .u64 data0, .param .u64 data1)
+{
+\t.reg\t\t.u64 %d<2>;
+\t.reg\t\t.u64 %b<2>;
+\t.reg\t\t.f32 %v;
+\tld.param.u64\t%d0, [data0+0];
+\tld.param.u64\t%d1, [data1+0];
+\tcvt.s64.s32\t%b0, 5;
+\tmad.lo.s64\t%b0, %b0, 4, %d0;
+\tmad.lo.s64\t%b1, %b0, 4, %d1;
+\tld.global.f32\t%v, [%b0+0];
+\tst.global.f32\t[%b1+0], %v;
+\tret;
+}
+"""
+
+
+def tabs_and_products_with_numbers_are_read():
+    [kernel] = real_kernels.kernels_of(TABS)
+    return sorted(kernel.pointers) == [(0, 0), (1, 0)]
+
 
 def main():
+    if not tabs_and_products_with_numbers_are_read():
+        sys.exit("pointers behind tabs, or behind products with numbers, are not found")
     if not fields_are_found():
         sys.exit("the fields of a structure are not found")
     if not declarations_are_no_kernels():
