@@ -7,6 +7,7 @@
 #include "phases/narrow_counters.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
+#include "phases/round_test.h"
 #include "phases/unroll_estimate.h"
 
 #include <algorithm>
@@ -33,16 +34,6 @@ constexpr unsigned kMostBlocksInFront = 16;
 /// Instructions that all unrolling together may add to a function, besides as many as it has.
 constexpr std::size_t kMostGrowth = 4096;
 
-std::optional<std::uint32_t> constantOf(const Operand& o) {
-  if (o.isImm()) return o.neg() ? -static_cast<std::uint32_t>(o.imm) : static_cast<std::uint32_t>(o.imm);
-  if (o.isReg(File::R) && o.isZeroReg()) return 0;
-  return std::nullopt;
-}
-
-bool isPlainUse(const Operand& o, ori::VRegId reg) {
-  return o.isReg(File::R) && o.isVirtual() && o.reg == reg && !o.neg() && !o.abs() && !o.inverted();
-}
-
 bool holds(isa::ICmp comparison, bool isSigned, std::uint32_t a, std::uint32_t b) {
   const auto order = [&](auto x, auto y) {
     switch (comparison) {
@@ -68,32 +59,6 @@ constexpr unsigned kMostDividing = 8;
 /// Instructions, in all copies, of which the cycles are estimated.
 constexpr std::size_t kMostEstimated = 2304;
 
-/// A number, and so many times what a register holds.
-struct Amount {
-  std::uint32_t number = 0;
-  ori::VRegId reg = ori::kNoId;
-  unsigned times = 0;
-};
-
-/// The comparison of a counter on which a loop goes on or ends.
-struct Test {
-  const Instr *branch = nullptr, *compare = nullptr, *step = nullptr;
-  Amount by;                    ///< what the step adds
-  bool stepsFirst = false;      ///< the counter that is compared is that of the next round
-  bool leavesWhenTaken = false; ///< and not when the branch falls through
-
-  isa::ICmp comparison() const { return isa::modAs<isa::ICmp>(*compare, isa::Mod::Cmp); }
-  bool isSigned() const { return isa::modAs<isa::IntType>(*compare, isa::Mod::Type) == isa::IntType::S32; }
-  const ori::Operand& counter() const { return compare->op_(2); }
-  const ori::Operand& limit() const { return compare->op_(3); }
-  /// The predicate of the lanes that stay.
-  Operand stays() const { return leavesWhenTaken ? branch->guard().value().notted() : branch->guard().value(); }
-  /// Holds for the lanes that stay.
-  isa::ICmp stayComparison() const {
-    return leavesWhenTaken != branch->guard().inverted() ? isa::opposite(comparison()) : comparison();
-  }
-};
-
 /// A loop whose rounds are known: `test` ends the last of them. Without `trips` the program counts them.
 struct Plan {
   LoopId loop = ori::kNoId;
@@ -101,7 +66,7 @@ struct Plan {
   BlockId stay = ori::kNoId, leave = ori::kNoId;
   unsigned trips = 0;
   unsigned copies = 0;           ///< of the loop's blocks, the first included
-  Test counted;                  ///< without `trips`: what counts the rounds
+  RoundTest counted;             ///< without `trips`: what counts the rounds
   bool beginsWithNumber = false; ///< the counter of `counted`: what it is in the first round is known
 };
 
@@ -399,8 +364,8 @@ class Level {
   }
 
   /// The comparison of a counter that a block ends with; nothing when it ends with something else.
-  std::optional<Test> testOf(const ori::Loop& loop, Plan& plan) {
-    Test test;
+  std::optional<RoundTest> testOf(const ori::Loop& loop, Plan& plan) {
+    RoundTest test;
     test.branch = ori::plainBranch(*plan.test);
     if (!test.branch || !test.branch->guard().isReg(File::P) || !test.branch->guard().isVirtual()) return std::nullopt;
     BlockId taken = ori::kNoId;
@@ -409,37 +374,19 @@ class Level {
     test.leavesWhenTaken = taken == plan.leave;
     plan.stay = test.leavesWhenTaken ? plan.test->fallthrough : taken;
     if (plan.stay == plan.leave || (!test.leavesWhenTaken && plan.test->fallthrough != plan.leave)) return std::nullopt;
+    if (!findComparison(function_, test)) return std::nullopt;
 
-    const Instr* compare = test.branch->prev;
-    const auto definesCondition = [&](const Instr& instr) {
-      return std::any_of(instr.ops().begin(), instr.ops().end(), [&](const ori::Operand& o) {
-        return o.isDef && o.isReg(File::P) && o.isVirtual() && o.reg == test.branch->guard().reg;
-      });
-    };
-    while (compare && !definesCondition(*compare))
-      compare = compare->prev;
-    if (!compare || compare->op != Op::ISETP || compare->isGuarded() || !compare->op_(0).isVirtual() ||
-        compare->op_(0).reg != test.branch->guard().reg)
-      return std::nullopt;
-    test.compare = compare;
-    const ori::Operand &counter = test.counter(), &with = compare->op_(4);
-    if (!counter.isReg(File::R) || !counter.isVirtual() || !isPlainUse(counter, counter.reg)) return std::nullopt;
-    if (function_.vreg(counter.reg).width != 1 || !with.isZeroReg() || with.inverted() ||
-        isa::modAs<isa::BoolOp>(*compare, isa::Mod::Bool) != isa::BoolOp::AND)
-      return std::nullopt;
-    for (unsigned slot = 5; slot < compare->operandCount; ++slot)
-      if (!compare->op_(slot).isNone()) return std::nullopt; // half of a long comparison
-
-    const Definitions* steps = definitionsIn(plan.loop, counter.reg);
+    const Definitions* steps = definitionsIn(plan.loop, test.counter);
     if (!steps || !steps->isOnlyOne) return std::nullopt;
     test.step = steps->last;
-    const auto by = stepOf(plan.loop, *test.step, counter.reg);
+    const auto by =
+        test.isWide() ? wideStepOf(function_, *test.step, test.counter) : stepOf(plan.loop, *test.step, test.counter);
     if (!by || !dominators_.dominates(test.step->block->id, loop.latches[0])) return std::nullopt;
     test.by = *by;
     test.stepsFirst = dominators_.dominates(test.step->block->id, plan.test->id);
     if (test.step->block == plan.test) {
       const Instr* at = test.step;
-      while (at && at != compare)
+      while (at && at != test.compare)
         at = at->next;
       test.stepsFirst = at != nullptr;
     }
@@ -448,9 +395,9 @@ class Level {
 
   /// How often a lane passes the test until it leaves there; 0 when that is not known, or more than `most`.
   unsigned tripsOf(const ori::Loop& loop, Plan& plan, unsigned most) {
-    const std::optional<Test> test = testOf(loop, plan);
-    const auto limit = test && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
-    const auto first = limit ? valueInFront(loop, test->counter().reg) : std::nullopt;
+    const std::optional<RoundTest> test = testOf(loop, plan);
+    const auto limit = test && !test->isWide() && test->by.times == 0 ? constantOf(test->limit()) : std::nullopt;
+    const auto first = limit ? valueInFront(loop, test->counter) : std::nullopt;
     if (!first) return 0;
     std::uint32_t value = *first;
     for (unsigned trip = 1; trip <= most; ++trip, value += test->by.number) {
@@ -466,15 +413,13 @@ class Level {
   /// end of the round, and the counter goes straight to a limit that stays.
   bool isCounted(const ori::Loop& loop, Plan& plan) {
     if (plan.test->id != loop.latches[0]) return false;
-    const std::optional<Test> test = testOf(loop, plan);
+    const std::optional<RoundTest> test = testOf(loop, plan);
     if (!test || plan.stay != loop.header || !test->stepsFirst) return false;
-    const ori::Operand& limit = test->limit();
-    if (limit.isZeroReg() ? limit.neg() : !limit.isImm() || limit.neg()) {
-      if (!limit.isReg(File::R) || !isPlainUse(limit, limit.reg)) return false;
-      if (function_.vreg(limit.reg).width != 1 || definitionsIn(plan.loop, limit.reg)) return false;
-    }
+    if (!isLimit(plan.loop, test->limit(), test->isWide()) ||
+        (test->isWide() && !isLimit(plan.loop, test->low->op_(3), true)))
+      return false;
     plan.counted = *test;
-    plan.beginsWithNumber = test->by.times == 0 && valueInFront(loop, test->counter().reg).has_value();
+    plan.beginsWithNumber = !test->isWide() && test->by.times == 0 && valueInFront(loop, test->counter).has_value();
     const isa::ICmp stay = test->stayComparison();
     const auto by = static_cast<std::int32_t>(test->by.number);
     if (test->by.times != 0) return by == 0 && (stay == isa::ICmp::LT || stay == isa::ICmp::LE);
@@ -487,6 +432,13 @@ class Level {
     case isa::ICmp::NE: return true; // rounds are many as long as the limit is farther away than they go
     default: return false;
     }
+  }
+
+  /// Whether a word of a limit is the same in all rounds.
+  bool isLimit(LoopId loop, const ori::Operand& word, bool isPart) {
+    if (word.isZeroReg() ? !word.neg() : word.isImm() && !word.neg()) return true;
+    return word.isVirtual() && isPlainUse(word, word.reg) && (isPart || function_.vreg(word.reg).width == 1) &&
+           !definitionsIn(loop, word.reg);
   }
 
   /// What a sum adds to the register that it replaces, on its own or over other sums of its block.
@@ -540,6 +492,7 @@ class Level {
   /// The value of a register where the loop is entered, when it is written as a number shortly before.
   std::optional<std::uint32_t> valueInFront(const ori::Loop& loop, ori::VRegId reg) const {
     BlockId at = loop.header;
+    std::uint32_t added = 0;
     for (unsigned i = 0; i < kMostBlocksInFront; ++i) {
       BlockId before = ori::kNoId;
       for (BlockId p : cfg_.predecessors(at)) {
@@ -553,12 +506,12 @@ class Level {
           return o.isDef && o.isReg(File::R) && o.isVirtual() && o.reg == reg;
         });
         if (!isWritten) continue;
-        if (instr->isGuarded() || (instr->op != Op::MOV && instr->op != Op::COPY)) return std::nullopt;
-        const ori::Operand& source = instr->op_(1);
-        if (!source.isReg(File::R) || source.isZeroReg()) return constantOf(source);
-        // What a copy copies may be a number, too.
-        if (!isPlainUse(source, source.reg) || function_.vreg(source.reg).width != 1) return std::nullopt;
-        reg = source.reg;
+        // What a copy copies may be a number, too, and loops that begin with their test have stepped already.
+        const auto value = copiedAmount(function_, *instr);
+        if (!value) return std::nullopt;
+        added += value->number;
+        if (value->times == 0) return added;
+        reg = value->reg;
       }
       at = before;
     }
@@ -617,7 +570,7 @@ class Level {
   /// rest.
   void applyCounted(const Plan& plan) {
     const ori::Loop& loop = loops_.loop(plan.loop);
-    const Test& test = plan.counted;
+    const RoundTest& test = plan.counted;
     Block* header = function_.block(loop.header);
     context_.remarks.did(header->last, fmt::format("unrolled {} times with a remainder loop", plan.copies),
                          plan.copies);
@@ -651,24 +604,24 @@ class Level {
         function_.erase(to->last);
         to->fallthrough = target(plan.stay, round);
         if (round + 1 == plan.copies)
-          branchWhereManyAreLeft(to, test, test.counter().value(), way, test.stays(), first, end->id);
+          branchWhereManyAreLeft(function_, to, test, function_.use(test.counter), way, test.stays(), first, end->id);
       }
 
     // In front of the first round the counter has not been compared yet, and is not: that round runs in any case. Where
     // the counter begins with a number, that of the second round decides: the first may not even be within the limit,
     // as of a loop that starts one step below zero.
     const Operand stays = function_.use(function_.newVReg(File::P, 1, {}));
-    Operand counter = test.counter().value(), wayLeft = way;
+    Operand counter = function_.use(test.counter), wayLeft = way;
     if (plan.beginsWithNumber) {
       counter = function_.use(function_.newVReg(File::R, 1, {}));
       wayLeft = steps(plan.copies - 2);
     }
-    Instr* branch = branchWhereManyAreLeft(entry, test, counter, wayLeft, stays, first, rest->id);
+    Instr* branch = branchWhereManyAreLeft(function_, entry, test, counter, wayLeft, stays, first, rest->id);
     ori::Builder b = ori::Builder::before(function_, entry->first);
     b.setSource(branch->source);
     if (plan.beginsWithNumber)
-      b.emit(Op::IADD3,
-             {counter, Operand::pt(), Operand::pt(), test.counter().value(), Operand::immediate(by), Operand::rz()});
+      b.emit(Op::IADD3, {counter, Operand::pt(), Operand::pt(), function_.use(test.counter), Operand::immediate(by),
+                         Operand::rz()});
     Operand isSmall = Operand::pt();
     if (test.by.times != 0) {
       // The step is positive, and all steps together are within 32 bits.
@@ -682,11 +635,8 @@ class Level {
           {way, step, Operand::immediate(static_cast<std::int32_t>(test.by.times * (plan.copies - 1))), Operand::rz()},
           {{isa::Mod::Type, isa::IntType::U32}});
     }
-    b.emit(Op::ISETP, {stays, Operand::pt(), counter, test.limit().value(), isSmall},
-           {{isa::Mod::Cmp, test.stayComparison()},
-            {isa::Mod::Type, isa::modAs<isa::IntType>(*test.compare, isa::Mod::Type)},
-            {isa::Mod::Bool, isa::BoolOp::AND}});
-    branchTo(end, test, test.stays(), rest->id);
+    compareAgain(b, test, counter, stays, isSmall);
+    branchTo(function_, end, test, test.stays(), rest->id);
     end->fallthrough = plan.leave;
     rest->fallthrough = loop.header;
     ori::redirectEdge(function_, function_.block(entryOf(plan.loop)), header, entry);
@@ -696,45 +646,6 @@ class Level {
     for (const std::vector<Block*>& round : rounds)
       front.insert(front.end(), round.begin(), round.end());
     front.insert(front.end(), {end, rest});
-  }
-
-  /// A branch like that of the test, but to another block and for other lanes.
-  Instr* branchTo(Block* block, const Test& test, const Operand& condition, BlockId to) {
-    std::vector<Operand> operands;
-    for (const ori::Operand& o : test.branch->ops())
-      operands.push_back(o.isLabel() ? Operand::label(to) : o.value());
-    Instr* branch = function_.create(Op::BRA, operands, test.branch->source);
-    branch->mods = test.branch->mods;
-    function_.append(block, branch);
-    function_.setGuard(branch, condition);
-    return branch;
-  }
-
-  /// Goes to `many` where the test holds now and in the rounds that follow, all but the last of those written out:
-  /// `counter`, which is `stays` of its limit, is farther from it than those rounds go, which is `way`. Their distance
-  /// is less than 2^32.
-  Instr* branchWhereManyAreLeft(Block* block, const Test& test, const Operand& counter, const Operand& way,
-                                const Operand& stays, BlockId many, BlockId few) {
-    const auto by = static_cast<std::int32_t>(test.by.number);
-    Operand limit = test.limit().isZeroReg() ? Operand::immediate(0) : test.limit().value();
-    const isa::ICmp comparison = test.stayComparison();
-    const bool includesLimit = comparison == isa::ICmp::LE || comparison == isa::ICmp::GE;
-    const Operand distance = function_.use(function_.newVReg(File::R, 1, {}));
-    const Operand isMany = function_.use(function_.newVReg(File::P, 1, {}));
-    Instr* branch = branchTo(block, test, isMany, many);
-    block->fallthrough = few;
-    ori::Builder b = ori::Builder::before(function_, branch);
-    b.setSource(branch->source);
-    if (by < 0)
-      limit = limit.isImm() ? Operand::immediate(static_cast<std::int32_t>(0u - static_cast<std::uint32_t>(limit.imm)))
-                            : limit.negated();
-    b.emit(Op::IADD3,
-           {distance, Operand::pt(), Operand::pt(), by < 0 ? counter : counter.negated(), limit, Operand::rz()});
-    b.emit(Op::ISETP, {isMany, Operand::pt(), distance, way, stays},
-           {{isa::Mod::Cmp, includesLimit ? isa::ICmp::GE : isa::ICmp::GT},
-            {isa::Mod::Type, isa::IntType::U32},
-            {isa::Mod::Bool, isa::BoolOp::AND}});
-    return branch;
   }
 
   Block* newCopyOf(const Block& block) {

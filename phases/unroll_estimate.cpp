@@ -46,9 +46,14 @@ class Copies {
   Copies(std::span<const Instr* const> body, unsigned copies, bool keepsTest, const isa::Target& target)
       : body_(body), copies_(copies), keepsTest_(keepsTest), target_(target), size_(body.size()) {
     const ori::Operand& guard = body.back()->guard();
+    const auto makes = [](const Instr* instr, const ori::Operand& condition) {
+      return condition.isVirtual() && instr->op_(0).isVirtual() && instr->op_(0).reg == condition.reg;
+    };
     for (const Instr* instr : body)
-      if (instr->op == Op::ISETP && guard.isVirtual() && instr->op_(0).isVirtual() && instr->op_(0).reg == guard.reg)
-        compare_ = instr;
+      if ((instr->op == Op::ISETP || instr->op == Op::ISETP_EX) && makes(instr, guard)) compare_ = instr;
+    if (compare_ && compare_->op == Op::ISETP_EX)
+      for (const Instr* instr : body)
+        if (instr->op == Op::ISETP && makes(instr, compare_->op_(5))) low_ = instr;
   }
 
   UnrolledCost run(unsigned window) {
@@ -122,7 +127,7 @@ class Copies {
                      });
   }
 
-  bool isTest(std::size_t i) const { return body_[i] == compare_ || i + 1 == size_; }
+  bool isTest(std::size_t i) const { return body_[i] == compare_ || body_[i] == low_ || i + 1 == size_; }
 
   /// Adds a number to a register that it replaces.
   bool isIncrement(std::size_t i) const {
@@ -380,6 +385,7 @@ class Copies {
 
   const std::span<const Instr* const> body_;
   const Instr* compare_ = nullptr; ///< makes the condition of the branch
+  const Instr* low_ = nullptr;     ///< of a comparison of 64 bits
   const unsigned copies_;
   const bool keepsTest_;
   const isa::Target& target_;
