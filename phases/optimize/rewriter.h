@@ -111,6 +111,7 @@ bool foldLongComparison(Rewriter&, ori::Instr&);    ///< comparisons.cpp
 bool foldBitTest(Rewriter&, ori::Instr&);           ///< comparisons.cpp
 bool reassociateLongSum(Rewriter&, ori::Instr&);    ///< long_sums.cpp
 bool foldShiftedAddress(Rewriter&, ori::Instr&);    ///< shifted_sums.cpp
+bool foldProductOfNumbers(Rewriter&, ori::Instr&);  ///< shifted_sums.cpp
 bool narrowWideProduct(Rewriter&, ori::Instr&);     ///< long_sums.cpp
 bool combinePredicates(Rewriter&, ori::Instr&);     ///< predicates.cpp
 bool combineTest(Rewriter&, ori::Instr&);           ///< predicates.cpp

@@ -5,6 +5,8 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 
+#include <array>
+
 namespace orias::phases {
 
 using isa::File;
@@ -98,6 +100,30 @@ bool foldExtendedTerm(Rewriter& rw, Instr& instr) {
   return false;
 }
 
+/// The word whose sign extension a pair is, or a number that is the sign extension of one.
+std::optional<Operand> signExtended(const Rewriter& rw, const Operand& pair) {
+  if (const auto extension = extensionOf(rw, pair); extension && !extension->isUnsigned) return extension->word;
+  if (!pair.isReg(File::R) || !pair.isVirtual() || pair.neg() || pair.width != 2) return std::nullopt;
+  const auto low = rw.constantOf(ori::component(pair, 0)), high = rw.constantOf(ori::component(pair, 1));
+  if (!low || !high || *high != (*low >> 31 != 0 ? ~0U : 0U)) return std::nullopt;
+  return Operand::immediate(static_cast<std::int32_t>(*low));
+}
+
+/// The product of two words with signs, and its sum: one multiplication instead of the extensions and three.
+bool narrowSignedProduct(Rewriter& rw, Instr& instr) {
+  const Operand result = instr.op_(0).value();
+  const Operand addend = instr.op == Op::IMAD64 ? instr.op_(3).value() : Operand::rz(2);
+  if (!isAlignedPair(rw.function(), result) || (!addend.isZeroReg() && !isAlignedPair(rw.function(), addend)) ||
+      addend.neg())
+    return false;
+  auto a = signExtended(rw, instr.op_(1).value()), b = a ? signExtended(rw, instr.op_(2).value()) : std::nullopt;
+  if (!b) return false;
+  if (a->isImm()) std::swap(a, b);
+  if (a->isImm()) return false;
+  rw.rewrite(instr, Op::IMAD_WIDE, {result, Operand::pt(), *a, *b, addend}, {{Mod::Type, isa::IntType::S32}});
+  return true;
+}
+
 } // namespace
 
 std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
@@ -110,6 +136,7 @@ std::optional<ShiftedSum> shiftedSum(const Rewriter& rw, const Instr& instr) {
 /// (x << n) + y for an extended word x is x * 2^n + y, one instruction instead of the extension, two shifts and two
 /// sums. Numbers are left to the offset of the access.
 bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
+  if (instr.op == Op::IMAD64 || instr.op == Op::IMUL64) return narrowSignedProduct(rw, instr);
   const auto sum = shiftedSum(rw, instr);
   if (!sum) return foldExtendedTerm(rw, instr);
   if (!isAlignedPair(rw.function(), instr.op_(0).value()) || !isAlignedPair(rw.function(), sum->other)) return false;
@@ -120,6 +147,28 @@ bool foldShiftedAddress(Rewriter& rw, Instr& instr) {
   const Operand factor = Operand::immediate(static_cast<std::int32_t>(1u << sum->count));
   rw.rewrite(instr, Op::IMAD_WIDE, {instr.op_(0).value(), Operand::pt(), sum->low, factor, sum->other},
              {{Mod::Type, isUnsigned ? isa::IntType::U32 : isa::IntType::S32}});
+  return true;
+}
+
+/// A sum with a product of numbers, while 64-bit sums are whole.
+bool foldProductOfNumbers(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IMAD_WIDE) return false;
+  const auto a = rw.constantOf(instr.op_(2).value()), b = rw.constantOf(instr.op_(3).value());
+  const Operand result = instr.op_(0).value(), addend = instr.op_(4).value();
+  if (!a || !b || !(instr.op_(1).isNone() || instr.op_(1).isZeroReg()) || !isAlignedPair(rw.function(), result) ||
+      !isAlignedPair(rw.function(), addend) || addend.neg())
+    return false;
+  const auto product =
+      isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::U32
+          ? std::uint64_t{*a} * *b
+          : static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(*a)} * static_cast<std::int32_t>(*b));
+  const Operand pair = rw.newRegister(File::R, 2);
+  constexpr unsigned kWordBits = 32;
+  for (unsigned word = 0; word < 2; ++word)
+    rw.insertBefore(instr, Op::COPY,
+                    std::array{ori::component(pair, word),
+                               Operand::immediate(static_cast<std::int32_t>(product >> (word * kWordBits)))});
+  rw.rewrite(instr, Op::IADD64, {result, addend, pair});
   return true;
 }
 
