@@ -34,8 +34,9 @@ using LaneFunction = void (*)(const Inst& inst, LaneValues& values);
 /// The function of an instruction that computes each lane for itself, or null (memory, control, warp-wide, special).
 LaneFunction laneFunction(Op op);
 
-/// Whether an instruction with these constant sources can be replaced with the result of its lane function: the function
-/// is exact, or an approximation that ptxas folds as well, and no division by zero, whose result PTX leaves open.
+/// Whether an instruction with these constant sources can be replaced with the result of its lane function: the
+/// function is exact, or an approximation that ptxas folds as well, and no division by zero, whose result PTX leaves
+/// open.
 bool isFoldable(const Inst& inst, const LaneValues& values);
 
 /// The operands of the 32 lanes of a warp.
