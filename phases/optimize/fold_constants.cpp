@@ -164,6 +164,8 @@ bool foldThroughChoice(Rewriter& rw, Instr& instr) {
     if (target.isReg(File::P)) {
       const Operand known = (a & 1) != 0 ? Operand::pt() : Operand::pt().notted();
       rw.becomeCopy(instr, (a & 1) == (b & 1) ? known : (a & 1) != 0 ? condition : condition.notted(), result);
+    } else if (a == b) {
+      rw.becomeCopy(instr, word(a), result);
     } else if (a == 0) {
       rw.rewrite(instr, Op::SEL, {target, Operand::rz(), word(b), condition});
     } else if (b == 0) {
