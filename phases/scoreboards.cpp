@@ -168,6 +168,17 @@ class Assigner {
     return isa::settlesReads(instr, instr.isGuarded(), reader, target_);
   }
 
+  /// The predicate of an atomic (was it done at all?) is there when the operands have been read (encoder/hazard.cpp).
+  static bool isEarlyResult(const FlatInstr& f, const FlatTouch& t) {
+    return t.isDef && f.latencyClass == isa::LatencyClass::Atomic && fileOf(t.unit) == isa::File::P;
+  }
+
+  /// Whether all that an instruction defines is such a predicate.
+  bool hasEarlyResult(const FlatInstr& f) const {
+    return std::ranges::all_of(code_.touches(f),
+                               [&](const FlatTouch& t) { return !t.isDef || isBarrier(t) || isEarlyResult(f, t); });
+  }
+
   void chooseScoreboards(std::uint32_t b, std::uint32_t index) {
     const FlatBlock& block = code_.blocks[b];
     FlatInstr& f = code_.instrs[index];
@@ -185,6 +196,10 @@ class Assigner {
     const std::uint32_t settling = nextSettling_[index - block.first];
     if (settling < write && settles(settling, f.latencyClass)) needsRead = false;
     isa::Control& control = f.instr->control;
+    if (needsWrite && hasEarlyResult(f)) {
+      control.readBarrier = pick(index, std::min(touch, write), f.latencyClass, true);
+      return;
+    }
     // Whoever waits for the result before the source is overwritten, waits for the reading as well.
     if (needsWrite && touch < write) needsRead = false;
     if (needsWrite) control.writeBarrier = pick(index, touch, f.latencyClass, false);
@@ -433,7 +448,8 @@ class Assigner {
       }
     for (const FlatTouch& t : code_.touches(f)) {
       if (!t.isLate || isBarrier(t)) continue;
-      Outstanding o{t.unit, t.isDef, index, static_cast<std::uint8_t>(t.isDef ? written : written | read)};
+      const bool isReadBarrierEnough = !t.isDef || isEarlyResult(f, t);
+      Outstanding o{t.unit, t.isDef, index, static_cast<std::uint8_t>(isReadBarrierEnough ? written | read : written)};
       std::erase_if(state_, [&](const Outstanding& old) { return old.key() == o.key(); });
       state_.push_back(o);
     }
