@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/call_graph.h"
+#include "frontend/lower/constant_addresses.h"
 #include "frontend/lower/elected.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/recursive_region.h"
@@ -12,6 +13,7 @@
 #include "ori/module.h"
 
 #include <array>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -162,6 +164,8 @@ class FunctionLowering {
   std::uint32_t paramOffset(VariableId id) const { return paramOffset_[index(id)]; }
   /// The offset of the value of this register in constant bank 0, if it is an unmodified kernel parameter.
   std::optional<std::uint32_t> kernelParameter(const Operand& registerOperand);
+  /// What kind of constant address a register of the function that is being lowered may hold.
+  ConstantAddresses::Origin constantAddress(RegisterId id);
 
   /// Whether the guard of the instruction is true for one thread of the warp at most (elected.h).
   bool isElected();
@@ -403,7 +407,8 @@ class FunctionLowering {
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; computed on demand
   /// Null for an instruction of an inlined body.
   const Elected* elected();
-  std::optional<Elected> elected_; // of the kernel; computed on demand
+  std::optional<Elected> elected_;                                 // of the kernel; computed on demand
+  std::map<const Function*, ConstantAddresses> constantAddresses_; // computed on demand
 };
 
 } // namespace orias::ptx

@@ -7,6 +7,7 @@
 #include "frontend/lower/sync.h"
 #include "frontend/lower/windows.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::ptx {
@@ -251,6 +252,9 @@ bool namesCallParam(FunctionLowering& f, const Operand& address) {
 /// parameters of a function through an address in its frame.
 StateSpace accessedSpace(FunctionLowering& f, const Form& form, const Operand& address) {
   if (isClusterShared(form)) return StateSpace::None;
+  if (form.space() == StateSpace::Const && address.addressBase() == OperandKind::Register &&
+      f.constantAddress(address.registerId()) == ConstantAddresses::Pointer)
+    return StateSpace::Global;
   const bool isInFrame =
       form.space() == StateSpace::Param && !f.body().isEntry && address.addressBase() == OperandKind::Register;
   return isInFrame ? StateSpace::Local : form.space();
@@ -273,6 +277,15 @@ void copyWords(FunctionLowering& f, std::span<const Operand* const> elements, Is
 }
 
 void loadFrom(FunctionLowering& f, const Instruction& i, const Form& written) {
+  if (const Operand& from = f.operands(i)[1];
+      written.space() == StateSpace::Const && from.addressBase() == OperandKind::Register) {
+    const ConstantAddresses::Origin origin = f.constantAddress(from.registerId());
+    if (origin != ConstantAddresses::Variable && origin != ConstantAddresses::Pointer) {
+      f.unsupported(
+          "ld.const through a register that may hold the address of a constant variable or a .ptr .const parameter");
+      return;
+    }
+  }
   const StateSpace space = accessedSpace(f, written, f.operands(i)[1]);
   const Form form = withCacheOperator(written, space, f.options().loads);
   if (const Operand& from = f.operands(i)[1]; space == StateSpace::Param && namesCallParam(f, from)) {
