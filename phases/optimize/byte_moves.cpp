@@ -91,8 +91,8 @@ class ByteMoves {
 
   std::optional<Word> bytesOfPermutation(const Instr& instr, unsigned depth) {
     constexpr unsigned kOtherSource = 4, kReplicateSign = 8;
-    const auto order = rw_.constantOf(instr.op_(2).value());
-    if (!order || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
+    const auto order = byteOrder(rw_, instr);
+    if (!order) return std::nullopt;
     Word word;
     for (unsigned i = 0; i < kBytes; ++i) {
       const unsigned pick = *order >> 4 * i & 15;

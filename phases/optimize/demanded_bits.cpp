@@ -20,14 +20,6 @@ bool isPlainWord(const Operand& o) {
   return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted();
 }
 
-/// The bits at which the inputs of a LOP3 can have the values of a row of its table.
-std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row) {
-  std::uint32_t bits = kAll;
-  for (unsigned i = 0; i < 3; ++i)
-    bits &= row >> (2 - i) & 1 ? inputs[i].canBeOne : inputs[i].canBeZero;
-  return bits;
-}
-
 std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr) {
   return {knownBits(rw, instr.op_(2).value()), knownBits(rw, instr.op_(3).value()),
           knownBits(rw, instr.op_(4).value())};
@@ -55,12 +47,6 @@ std::uint32_t demandedByShift(const Rewriter& rw, const Instr& instr, unsigned s
   if (isLeft && !isHigh && slot == 1) return kAll >> *count;
   if (!isLeft && isHigh && slot == 3) return kAll << *count;
   return kAll;
-}
-
-/// The selector of a PRMT that picks bytes by number, when it is known.
-std::optional<unsigned> byteOrder(const Rewriter& rw, const Instr& instr) {
-  if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
-  return rw.constantOf(instr.op_(2).value());
 }
 
 std::uint32_t demandedByPermutation(const Rewriter& rw, const Instr& instr, unsigned slot) {

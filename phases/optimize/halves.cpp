@@ -1,6 +1,7 @@
 // Halves of registers: what takes one out of a word goes into the operations that read it.
 
 #include "encoder/isa/desc.h"
+#include "phases/optimize/known_bits.h"
 #include "phases/optimize/rewriter.h"
 
 namespace orias::phases {
@@ -18,13 +19,6 @@ constexpr unsigned kOtherSource = 4, kReplicateSign = 8; // in the selector of a
 /// A whole register, or a part of one whose bits are those of a word.
 bool isPlainWord(const Operand& o) {
   return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
-}
-
-/// The byte selectors of a PRMT without another mode, if they are known.
-std::optional<unsigned> byteOrder(const Rewriter& rw, const Instr& instr) {
-  if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
-  const auto order = rw.constantOf(instr.op_(2).value());
-  return order ? std::optional(*order & 0xffff) : std::nullopt;
 }
 
 /// Where a byte comes from: a word, and a selector without kOtherSource.

@@ -33,14 +33,6 @@ std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr, unsigned
           bitsOf(rw, instr.op_(4).value(), depth)};
 }
 
-/// The bits at which a row of the truth table can happen.
-std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row) {
-  std::uint32_t bits = ~0u;
-  for (unsigned i = 0; i < 3; ++i)
-    bits &= row >> (2 - i) & 1 ? inputs[i].canBeOne : inputs[i].canBeZero;
-  return bits;
-}
-
 Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
   const std::array<Bits, 3> inputs = logicInputs(rw, instr, depth);
@@ -48,12 +40,6 @@ Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   for (unsigned row = 0; row < 8; ++row)
     (lut >> row & 1 ? result.canBeOne : result.canBeZero) |= bitsOfRow(inputs, row);
   return result;
-}
-
-/// The selector of a PRMT that picks bytes by number, when it is known.
-std::optional<unsigned> byteOrder(const Rewriter& rw, const Instr& instr) {
-  if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
-  return rw.constantOf(instr.op_(2).value());
 }
 
 /// Byte `i` of what a PRMT makes of its two sources.
@@ -299,6 +285,19 @@ bool convertWholeWord(Rewriter& rw, Instr& instr) {
 }
 
 } // namespace
+
+std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row) {
+  std::uint32_t bits = ~0u;
+  for (unsigned i = 0; i < 3; ++i)
+    bits &= row >> (2 - i) & 1 ? inputs[i].canBeOne : inputs[i].canBeZero;
+  return bits;
+}
+
+std::optional<unsigned> byteOrder(const Rewriter& rw, const Instr& instr) {
+  if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
+  const auto order = rw.constantOf(instr.op_(2).value());
+  return order ? std::optional(*order & 0xffff) : std::nullopt;
+}
 
 Bits knownBits(const Rewriter& rw, const Operand& operand) {
   return bitsOf(rw, operand, kDepth);

@@ -2,6 +2,7 @@
 
 #include "phases/optimize/rewriter.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -21,6 +22,12 @@ struct Bits {
     return one;
   }
 };
+
+/// The bits at which the three inputs of a LOP3 can have the values of row `row` of its table. known_bits.cpp
+std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row);
+
+/// The selector of a PRMT that picks bytes by number, if it is known: four bits for each byte. known_bits.cpp
+std::optional<unsigned> byteOrder(const Rewriter& rw, const ori::Instr& instr);
 
 /// What is known of the bits of a 32-bit operand. known_bits.cpp
 Bits knownBits(const Rewriter& rw, const isa::Operand& operand);
