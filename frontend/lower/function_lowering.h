@@ -13,7 +13,6 @@
 #include "ori/module.h"
 
 #include <array>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -40,6 +39,7 @@ struct ModuleLayout {
       functionSymbol;                    ///< by FunctionId: the same; those with a body have one in relocatable code
   std::vector<std::int64_t> constOffset; ///< by VariableId: offset in constant bank 3, -1 if none
   const InlinePlan* plan = nullptr;
+  std::optional<ConstantAddresses> constantAddresses; ///< if a kernel has pointers to constant memory
   /// A linker assigns addresses of variables. A whole program assigns its own, also with out-of-line functions.
   bool namesData = false;
 };
@@ -407,8 +407,7 @@ class FunctionLowering {
   std::vector<std::int64_t> kernelParameters_; // by RegisterId of the kernel, < 0 if none; computed on demand
   /// Null for an instruction of an inlined body.
   const Elected* elected();
-  std::optional<Elected> elected_;                                 // of the kernel; computed on demand
-  std::map<const Function*, ConstantAddresses> constantAddresses_; // computed on demand
+  std::optional<Elected> elected_; // of the kernel; computed on demand
 };
 
 } // namespace orias::ptx

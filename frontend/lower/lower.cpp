@@ -38,6 +38,7 @@ class ModuleLowering {
     layout_.calls = &calls_;
     layout_.options = options;
     layout_.plan = &plan_;
+    if (hasConstantPointers(in)) layout_.constantAddresses.emplace(in, forms_);
     layout_.namesData = options.relocatable;
     layout_.options.relocatable = plan_.hasFunctions();
     if (options.inlineRemarks) *options.inlineRemarks = plan_.remarks();
