@@ -57,7 +57,8 @@ void hoist(ori::Function& function, Instr* comparison, Instr* where) {
   function.insertBefore(where, comparison);
 }
 
-bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liveness& liveness) {
+/// `liveness` is computed for the first branch that needs it. What is changed here keeps what is live between blocks.
+bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liveness*& liveness) {
   Instr* branch = ori::plainBranch(block);
   if (!branch || branch->op != Op::BRA || !branch->op_(0).isZeroReg() || branch->op_(0).inverted()) return false;
   const Operand guard = branch->guard().value();
@@ -77,7 +78,8 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
   if (!definition || definition->isGuarded()) return false;
   for (const Instr* instr = comparison->next; instr != branch; instr = instr->next)
     if (writes(*instr, otherRegister) || touches(*instr, result)) return false;
-  if (liveness.isLiveOut(block.id, liveness.components().ofPhysical(File::P, result.reg))) return false;
+  if (!liveness) liveness = &function.analyses().liveness();
+  if (liveness->isLiveOut(block.id, liveness->components().ofPhysical(File::P, result.reg))) return false;
   function.setOperand(comparison, slot, Operand::pt());
   isa::setMod(comparison->op, comparison->mods, {Mod::Bool, isa::BoolOp::AND});
   function.setOperand(branch, 0, guard.inverted() ? other.notted() : other);
@@ -88,7 +90,7 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
 } // namespace
 
 bool splitBranchConditions(ori::Function& function) {
-  const ori::Liveness& liveness = function.analyses().liveness();
+  const ori::Liveness* liveness = nullptr;
   bool isChanged = false;
   for (ori::Block* block : function.layout())
     isChanged |= splitCondition(function, *block, liveness);

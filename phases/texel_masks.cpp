@@ -30,7 +30,7 @@ struct TexelSlots {
 
 std::optional<TexelSlots> texelSlots(const Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.isPseudo() || row.modIndex(Mod::Mask) < 0 || instr.isGuarded()) return std::nullopt;
+  if (row.pipe != isa::Pipe::Tex || row.modIndex(Mod::Mask) < 0 || instr.isGuarded()) return std::nullopt;
   if (row.modIndex(Mod::DstFmt) >= 0 && isa::getMod(instr.op, instr.mods, Mod::DstFmt) != 0) return std::nullopt;
   std::optional<unsigned> low, high;
   for (unsigned slot = 0; slot < row.slotCount; ++slot) {

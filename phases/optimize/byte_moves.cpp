@@ -30,10 +30,6 @@ struct Byte {
 };
 using Word = std::array<Byte, kBytes>;
 
-bool isPlainWord(const Operand& o) {
-  return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
-}
-
 /// Finds out what the bytes of an instruction's result are, and whether that makes other instructions superfluous.
 class ByteMoves {
  public:
@@ -57,7 +53,7 @@ class ByteMoves {
   /// The bytes of an operand: those of what defines it, as far as they are bytes of registers, or its own.
   std::optional<Word> bytesOf(const Operand& operand, unsigned depth) {
     if (operand.isZeroReg()) return Word{};
-    if (!isPlainWord(operand) || !operand.isVirtual()) return std::nullopt;
+    if (!isPlainR(operand) || !operand.isVirtual()) return std::nullopt;
     const Definition def = rw_.definition(operand);
     if (depth > 0 && def && def.instr->op_(def.slot).width == 1)
       if (auto word = bytesOf(*def.instr, depth - 1)) {
@@ -74,18 +70,15 @@ class ByteMoves {
 
   /// Logical shifts by whole bytes.
   std::optional<Word> bytesOfShift(const Instr& instr, unsigned depth) {
-    const auto count = rw_.constantOf(instr.op_(2).value());
-    if (!count || *count % 8 != 0 || *count > 24) return std::nullopt;
-    if (isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) != isa::ShiftType::U32) return std::nullopt;
-    const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
-    if (isLeft == (isa::getMod(instr.op, instr.mods, Mod::Hi) != 0) || !instr.op_(isLeft ? 3 : 1).isZeroReg())
+    const auto shift = wordShiftOf(rw_, instr);
+    if (!shift || shift->isSigned || shift->count % 8 != 0 || !instr.op_(4 - shift->slot).isZeroReg())
       return std::nullopt;
-    const auto from = bytesOf(instr.op_(isLeft ? 1 : 3).value(), depth);
+    const auto from = bytesOf(instr.op_(shift->slot).value(), depth);
     if (!from) return std::nullopt;
     Word word;
-    const unsigned by = *count / 8;
+    const unsigned by = shift->count / 8;
     for (unsigned i = 0; i + by < kBytes; ++i)
-      word[isLeft ? i + by : i] = (*from)[isLeft ? i : i + by];
+      word[shift->isLeft ? i + by : i] = (*from)[shift->isLeft ? i : i + by];
     return word;
   }
 

@@ -16,8 +16,10 @@ namespace {
 
 constexpr std::uint32_t kAll = ~0u;
 
-bool isPlainWord(const Operand& o) {
-  return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted();
+/// As a whole, or a half of it.
+bool isWord(Operand o) {
+  o.half = Operand::Half::None;
+  return isPlainR(o);
 }
 
 std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr) {
@@ -37,16 +39,10 @@ std::uint32_t demandedByLogic(const Rewriter& rw, const Instr& instr, unsigned s
   return demanded;
 }
 
-/// Shifts of one word by a constant: to the left from Ra, to the right (.HI) from Rc.
 std::uint32_t demandedByShift(const Rewriter& rw, const Instr& instr, unsigned slot) {
-  const auto count = rw.constantOf(instr.op_(2).value());
-  const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
-  if (!count || *count > 31 || (type != isa::ShiftType::U32 && type != isa::ShiftType::S32)) return kAll;
-  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
-  const bool isHigh = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
-  if (isLeft && !isHigh && slot == 1) return kAll >> *count;
-  if (!isLeft && isHigh && slot == 3) return kAll << *count;
-  return kAll;
+  const auto shift = wordShiftOf(rw, instr);
+  if (!shift || slot != shift->slot) return kAll;
+  return shift->isLeft ? kAll >> shift->count : kAll << shift->count;
 }
 
 std::uint32_t demandedByPermutation(const Rewriter& rw, const Instr& instr, unsigned slot) {
@@ -137,7 +133,7 @@ bool ignoreUnusedBits(Rewriter& rw, Instr& instr) {
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
     const Operand use = instr.op_(slot).value();
-    if (instr.op_(slot).isDef || !isPlainWord(use) || !use.isVirtual()) continue;
+    if (instr.op_(slot).isDef || !isWord(use) || !use.isVirtual()) continue;
     const std::uint32_t demanded = demandedBits(rw, instr, slot);
     if (demanded == kAll || !rw.hasOneUse(use)) continue;
     const Definition def = rw.definition(use);
@@ -145,7 +141,7 @@ bool ignoreUnusedBits(Rewriter& rw, Instr& instr) {
     const int from = equalSource(rw, *def.instr, demanded);
     if (from < 0) continue;
     Operand value = def.instr->op_(static_cast<unsigned>(from)).value();
-    if (!isPlainWord(value) || value.half != Operand::Half::None || value.isZeroReg() || !rw.isStable(value)) continue;
+    if (!isPlainR(value) || value.isZeroReg() || !rw.isStable(value)) continue;
     value.half = use.half;
     if (!Rewriter::fitsWith(instr, slot, value)) continue;
     rw.setOperand(instr, slot, value);

@@ -16,11 +16,6 @@ namespace {
 
 constexpr unsigned kOtherSource = 4, kReplicateSign = 8; // in the selector of a byte
 
-/// A whole register, or a part of one whose bits are those of a word.
-bool isPlainWord(const Operand& o) {
-  return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
-}
-
 /// Where a byte comes from: a word, and a selector without kOtherSource.
 struct Byte {
   Operand word;
@@ -62,8 +57,7 @@ std::optional<Half> lowerHalf(const Rewriter& rw, const Operand& use) {
   const Instr* instr = wordDefinition(rw, use);
   if (!instr) return std::nullopt;
   const auto low = copiedByte(rw, *instr, 0), high = copiedByte(rw, *instr, 1);
-  if (!low || !high || low->word != high->word || !isPlainWord(low->word) || !rw.isStable(low->word))
-    return std::nullopt;
+  if (!low || !high || low->word != high->word || !isPlainR(low->word) || !rw.isStable(low->word)) return std::nullopt;
   if ((low->pick != 0 && low->pick != 2) || high->pick != low->pick + 1) return std::nullopt;
   return Half{low->word, low->pick == 2};
 }
@@ -91,7 +85,7 @@ bool shiftInPlace(Rewriter& rw, Instr& instr) {
   const bool isPlainLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L &&
                            isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) == isa::ShiftType::U32 &&
                            isa::getMod(instr.op, instr.mods, Mod::Hi) == 0 && instr.op_(3).isZeroReg();
-  if (!isPlainLeft || rw.constantOf(instr.op_(2).value()) != 16u || !isPlainWord(instr.op_(1).value())) return false;
+  if (!isPlainLeft || rw.constantOf(instr.op_(2).value()) != 16u || !isPlainR(instr.op_(1).value())) return false;
   const auto half = lowerHalf(rw, instr.op_(1).value());
   if (!half) return false;
   if (half->isUpper) {
@@ -109,7 +103,7 @@ bool shiftInPlace(Rewriter& rw, Instr& instr) {
 /// A source whose bytes are copies of another word's bytes is that word.
 bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
   const Instr* inner = wordDefinition(rw, instr.op_(slot).value());
-  if (!inner || inner == &instr || !isPlainWord(instr.op_(slot).value())) return false;
+  if (!inner || inner == &instr || !isPlainR(instr.op_(slot).value())) return false;
   std::optional<Operand> word;
   unsigned changed = order;
   for (unsigned at = 0; at < 4; ++at) {
@@ -121,7 +115,7 @@ bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
     const unsigned composed = byte->pick | (pick & (kOtherSource | kReplicateSign));
     changed = (changed & ~(15u << (4 * at))) | composed << (4 * at);
   }
-  if (!word || !isPlainWord(*word) || !rw.isStable(*word)) return false;
+  if (!word || !isPlainR(*word) || !rw.isStable(*word)) return false;
   std::vector<Operand> operands;
   for (const ori::Operand& o : instr.ops())
     operands.push_back(o.value());
@@ -138,7 +132,7 @@ bool permuteSource(Rewriter& rw, Instr& instr, unsigned order, unsigned slot) {
 bool convertTogether(Rewriter& rw, Instr& instr, unsigned order) {
   if (order != 0x5410 && order != 0x1054) return false;
   const Operand lower = instr.op_(order == 0x5410 ? 1 : 3).value(), upper = instr.op_(order == 0x5410 ? 3 : 1).value();
-  if (!isPlainWord(lower) || !isPlainWord(upper)) return false;
+  if (!isPlainR(lower) || !isPlainR(upper)) return false;
   const Instr* first = rw.producer(lower, Op::F2FP);
   const Instr* second = rw.producer(upper, Op::F2FP);
   if (!first || !second || first->mods != second->mods) return false;
@@ -187,7 +181,7 @@ class PairBuilder {
 
  private:
   const Instr* producerOf(const Operand& word) const {
-    if (!isPlainWord(word)) return nullptr;
+    if (!isPlainR(word)) return nullptr;
     const Definition def = rw_.definition(word);
     if (!def || def.slot != 0 || !isOnHalves(def.instr->op) || def.instr->op_(0).width != 1) return nullptr;
     return def.instr;

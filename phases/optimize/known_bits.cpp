@@ -66,28 +66,18 @@ Bits bitsOfPermutation(const Rewriter& rw, const Instr& instr, unsigned depth) {
   return result;
 }
 
-/// Shifts of one word by a known count: to the left from Ra, to the right (.HI) from Rc.
 Bits bitsOfShift(const Rewriter& rw, const Instr& instr, unsigned depth) {
-  const auto count = rw.constantOf(instr.op_(2).value());
-  const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
-  if (!count || *count > 31 || (type != isa::ShiftType::U32 && type != isa::ShiftType::S32)) return {};
-  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
-  const bool isHigh = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
-  if (isLeft && !isHigh) {
-    const Bits from = bitsOf(rw, instr.op_(1).value(), depth);
-    return {from.canBeZero << *count | ((1u << *count) - 1), from.canBeOne << *count};
-  }
-  if (!isLeft && isHigh) {
-    const Bits from = bitsOf(rw, instr.op_(3).value(), depth);
-    if (type == isa::ShiftType::S32) { // the sign comes in at the top
-      const auto shifted = [&](std::uint32_t bits) {
-        return static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> *count);
-      };
-      return {shifted(from.canBeZero), shifted(from.canBeOne)};
-    }
-    return {from.canBeZero >> *count | ~(~0u >> *count), from.canBeOne >> *count};
-  }
-  return {};
+  const auto shift = wordShiftOf(rw, instr);
+  if (!shift) return {};
+  const unsigned count = shift->count;
+  const Bits from = bitsOf(rw, instr.op_(shift->slot).value(), depth);
+  if (shift->isLeft) return {from.canBeZero << count | ((1u << count) - 1), from.canBeOne << count};
+  if (!shift->isSigned) return {from.canBeZero >> count | ~(~0u >> count), from.canBeOne >> count};
+  // The sign comes in at the top.
+  const auto shifted = [&](std::uint32_t bits) {
+    return static_cast<std::uint32_t>(static_cast<std::int32_t>(bits) >> count);
+  };
+  return {shifted(from.canBeZero), shifted(from.canBeOne)};
 }
 
 /// The low bits of a word, zero-extended.
@@ -297,6 +287,16 @@ std::optional<unsigned> byteOrder(const Rewriter& rw, const Instr& instr) {
   if (instr.op != Op::PRMT || isa::getMod(instr.op, instr.mods, Mod::PrmtMode) != 0) return std::nullopt;
   const auto order = rw.constantOf(instr.op_(2).value());
   return order ? std::optional(*order & 0xffff) : std::nullopt;
+}
+
+std::optional<WordShift> wordShiftOf(const Rewriter& rw, const Instr& instr) {
+  if (instr.op != Op::SHF) return std::nullopt;
+  const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
+  if (type != isa::ShiftType::U32 && type != isa::ShiftType::S32) return std::nullopt;
+  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
+  const auto count = rw.constantOf(instr.op_(2).value());
+  if (isLeft == (isa::getMod(instr.op, instr.mods, Mod::Hi) != 0) || !count || *count > 31) return std::nullopt;
+  return WordShift{isLeft ? 1u : 3u, *count, isLeft, type == isa::ShiftType::S32};
 }
 
 Bits knownBits(const Rewriter& rw, const Operand& operand) {

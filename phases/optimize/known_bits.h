@@ -8,6 +8,12 @@
 
 namespace orias::phases {
 
+/// One word of file R without modifiers.
+inline bool isPlainR(const isa::Operand& o) {
+  return o.isReg(isa::File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() &&
+         o.half == isa::Operand::Half::None;
+}
+
 /// For each bit of a 32-bit value: whether it can be 0, whether it can be 1.
 struct Bits {
   std::uint32_t canBeZero = ~0u;
@@ -28,6 +34,16 @@ std::uint32_t bitsOfRow(const std::array<Bits, 3>& inputs, unsigned row);
 
 /// The selector of a PRMT that picks bytes by number, if it is known: four bits for each byte. known_bits.cpp
 std::optional<unsigned> byteOrder(const Rewriter& rw, const ori::Instr& instr);
+
+/// A shift of one word by a known count from 0 to 31: to the left from Ra, to the right (.HI) from Rc.
+struct WordShift {
+  unsigned slot; ///< of the word
+  unsigned count;
+  bool isLeft;
+  bool isSigned;
+};
+/// Nothing for shifts of pairs. known_bits.cpp
+std::optional<WordShift> wordShiftOf(const Rewriter& rw, const ori::Instr& instr);
 
 /// What is known of the bits of a 32-bit operand. known_bits.cpp
 Bits knownBits(const Rewriter& rw, const isa::Operand& operand);

@@ -19,10 +19,6 @@ using ori::Instr;
 
 namespace {
 
-bool isPlainRegister(const Operand& o) {
-  return o.isReg(File::R) && o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
-}
-
 Operand immediate(std::uint32_t bits) {
   return Operand::immediate(static_cast<std::int32_t>(bits));
 }
@@ -36,7 +32,7 @@ bool becomeShiftedSum(Rewriter& rw, Instr& instr) {
     const Operand shifted = (*terms)[i], other = (*terms)[1 - i];
     const auto shift = shiftOf(rw, shifted);
     if (!shift || !shift->isLeft || !rw.hasOneUse(shifted)) continue;
-    if (!(isPlainRegister(other) || other.isImm()) || knownBits(rw, other).canBeOne >> shift->count != 0) continue;
+    if (!(isPlainR(other) || other.isImm()) || knownBits(rw, other).canBeOne >> shift->count != 0) continue;
     const std::vector<Operand> operands{instr.op_(1).value(), Operand::pt(), shift->word, other,
                                         immediate(shift->count)};
     if (!isa::fits(Op::LEA, isa::makeInst(Op::LEA).mods, operands)) continue;
@@ -54,7 +50,7 @@ bool becomeProductSum(Rewriter& rw, Instr& instr) {
   for (unsigned i = 0; i < 2; ++i) {
     Operand shifted = (*terms)[i];
     const Operand other = (*terms)[1 - i];
-    if (!shifted.neg() || !isPlainRegister(other)) continue;
+    if (!shifted.neg() || !isPlainR(other)) continue;
     shifted.flags = static_cast<std::uint8_t>(shifted.flags & ~Operand::kNeg);
     const auto shift = shiftOf(rw, shifted);
     if (!shift || !shift->isLeft || !rw.hasOneUse(shifted)) continue;
@@ -73,41 +69,34 @@ bool becomeProduct(Rewriter& rw, Instr& instr) {
   if (!product || !product->op_(3).isZeroReg()) return false;
   const auto factor = rw.constantOf(product->op_(2).value());
   const Operand word = product->op_(1).value();
-  if (!factor || !isPlainRegister(word) || !rw.isStable(word)) return false;
+  if (!factor || !isPlainR(word) || !rw.isStable(word)) return false;
   rw.rewrite(instr, Op::IMAD, {instr.op_(0).value(), word, immediate(*factor << shift->count), Operand::rz()},
              {{Mod::Type, isa::IntType::U32}});
   return true;
 }
 
-/// An arithmetic shift to the right by a constant from 1 to 31.
-std::optional<Shift> arithmeticShiftOf(const Rewriter& rw, const Instr& instr) {
-  const bool isArithmetic = instr.op == Op::SHF &&
-                            isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) == isa::ShiftType::S32 &&
-                            isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::R;
-  if (!isArithmetic || isa::getMod(instr.op, instr.mods, Mod::Hi) == 0) return std::nullopt;
-  const auto count = rw.constantOf(instr.op_(2).value());
-  const Operand word = instr.op_(3).value();
-  if (!instr.op_(1).isZeroReg() || !count || *count == 0 || *count > 31) return std::nullopt;
-  if (!isPlainRegister(word) || !word.isVirtual() || !rw.isStable(word)) return std::nullopt;
-  return Shift{word, *count, false};
+/// A shift of a register that can be read later, by a count from 1 on, into which nothing but zeros or signs comes.
+std::optional<WordShift> plainShiftOf(const Rewriter& rw, const Instr& instr) {
+  const auto shift = wordShiftOf(rw, instr);
+  if (!shift || shift->count == 0 || (shift->isLeft && shift->isSigned)) return std::nullopt;
+  const Operand word = instr.op_(shift->slot).value(), other = instr.op_(4 - shift->slot).value();
+  if (!other.isZeroReg() || !isPlainR(word) || !word.isVirtual() || !rw.isStable(word)) return std::nullopt;
+  return shift;
 }
 
 /// (x << m) << n, (x >> m) >> n: one shift.
 bool becomeOneShift(Rewriter& rw, Instr& instr) {
-  const auto outer = shiftOf(rw, instr), arithmetic = arithmeticShiftOf(rw, instr);
-  if (!outer && !arithmetic) return false;
-  const Operand word = outer ? outer->word : arithmetic->word;
-  const Instr* source = rw.producer(word, Op::SHF);
-  const auto inner = !source ? std::nullopt : outer ? shiftOf(rw, *source) : arithmeticShiftOf(rw, *source);
-  if (!inner || (outer && inner->isLeft != outer->isLeft)) return false;
-  unsigned count = inner->count + (outer ? outer->count : arithmetic->count);
-  if (count > 31 && outer) {
+  const auto outer = plainShiftOf(rw, instr);
+  const Instr* source = outer ? rw.producer(instr.op_(outer->slot).value(), Op::SHF) : nullptr;
+  const auto inner = source ? plainShiftOf(rw, *source) : std::nullopt;
+  if (!inner || inner->isLeft != outer->isLeft || inner->isSigned != outer->isSigned) return false;
+  const unsigned count = inner->count + outer->count;
+  if (count > 31 && !outer->isSigned) {
     rw.becomeCopy(instr, Operand::rz());
     return true;
   }
-  count = std::min(count, 31u);
-  rw.setOperand(instr, 2, immediate(count));
-  rw.setOperand(instr, outer && outer->isLeft ? 1 : 3, inner->word);
+  rw.setOperand(instr, 2, immediate(std::min(count, 31u)));
+  rw.setOperand(instr, outer->slot, source->op_(inner->slot).value());
   return true;
 }
 
@@ -127,19 +116,13 @@ bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
 } // namespace
 
 std::optional<Shift> shiftOf(const Rewriter& rw, const Instr& instr) {
-  if (instr.op != Op::SHF || isa::modAs<isa::ShiftType>(instr, Mod::ShiftType) != isa::ShiftType::U32)
-    return std::nullopt;
-  const bool isLeft = isa::modAs<isa::ShiftDir>(instr, Mod::ShiftDir) == isa::ShiftDir::L;
-  const bool isHigh = isa::getMod(instr.op, instr.mods, Mod::Hi) != 0;
-  const auto count = rw.constantOf(instr.op_(2).value());
-  const Operand word = instr.op_(isLeft ? 1 : 3).value(), other = instr.op_(isLeft ? 3 : 1).value();
-  if (isLeft == isHigh || !other.isZeroReg() || !count || *count == 0 || *count > 31) return std::nullopt;
-  if (!isPlainRegister(word) || !word.isVirtual() || !rw.isStable(word)) return std::nullopt;
-  return Shift{word, *count, isLeft};
+  const auto shift = plainShiftOf(rw, instr);
+  return shift && !shift->isSigned ? std::optional(Shift{instr.op_(shift->slot).value(), shift->count, shift->isLeft})
+                                   : std::nullopt;
 }
 
 std::optional<Shift> shiftOf(const Rewriter& rw, const Operand& term) {
-  if (!isPlainRegister(term) || !term.isVirtual()) return std::nullopt;
+  if (!isPlainR(term) || !term.isVirtual()) return std::nullopt;
   const Instr* instr = rw.producer(term, Op::SHF);
   return instr ? shiftOf(rw, *instr) : std::nullopt;
 }
