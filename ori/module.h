@@ -54,6 +54,7 @@ struct Symbol {
   std::string name;
   std::uint32_t index = 0; ///< into Module::variables or Module::functions
   Linkage linkage = Linkage::Global;
+  bool isEntry = false; ///< of an ExternFunction: a kernel, which is named by its descriptor
 
   bool isHandle() const { return kind == Kind::Texture || kind == Kind::Sampler || kind == Kind::Surface; }
 };

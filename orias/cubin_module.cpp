@@ -37,6 +37,7 @@ bool isFunction(const ori::Symbol& symbol) {
 }
 
 bool isKernel(const ori::Module& module, const ori::Symbol& symbol) {
+  if (symbol.isEntry) return true;
   const ori::Function* function = isFunction(symbol) ? module.findFunction(symbol.name) : nullptr;
   return function != nullptr && function->isKernel();
 }

@@ -136,7 +136,8 @@ void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source) {
       cubin.aliases.push_back(
           {name, std::string(source.text(source.function(function.aliasee).name)), bindingOf(function.linkage)});
     else if (!function.hasBody && std::find(named.begin(), named.end(), name) != named.end())
-      cubin.externalFunctions.push_back({name, prototypeOf(source, function)});
+      cubin.externalFunctions.push_back(
+          {name, function.isEntry ? "" : prototypeOf(source, function), function.isEntry});
   }
 }
 

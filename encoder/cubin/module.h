@@ -255,6 +255,7 @@ struct Function {
 /// A function that a relocatable file calls, or takes the address of, and does not have.
 struct ExternalFunction {
   std::string name, prototype;
+  bool isEntry = false; ///< a kernel
   friend bool operator==(const ExternalFunction&, const ExternalFunction&) = default;
 };
 

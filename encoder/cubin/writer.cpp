@@ -303,6 +303,16 @@ class Writer {
     return variable.owner.empty() ? ".nv_debug.shared" : ".nv.shared." + variable.owner;
   }
 
+  /// Those of its own functions, and of others that it calls (observed).
+  bool hasPrototypes() const {
+    return std::ranges::any_of(module_.functions, [](const Function& f) { return !f.prototype.empty(); }) ||
+           std::ranges::any_of(module_.externalFunctions, [this](const ExternalFunction& other) {
+             return !other.prototype.empty() && std::ranges::any_of(module_.functions, [&](const Function& f) {
+               return std::ranges::find(f.callees, other.name) != f.callees.end();
+             });
+           });
+  }
+
   void addressTable() {
     if (module_.addressTable.empty() || sectionId(".nv.constant4")) return;
     addSectionSymbol(addSection(Group::Constants, ".nv.constant4", SHT_PROGBITS, SHF_ALLOC, 8));
@@ -314,8 +324,7 @@ class Writer {
     callGraph_ = addSection(Group::CallGraph, ".nv.callgraph", kTypeCallGraph, 0, 4, 8);
     section(callGraph_).link = kSymbolTable;
     addSectionSymbol(callGraph_);
-    if (module_.relocatable && std::any_of(module_.functions.begin(), module_.functions.end(),
-                                           [](const Function& f) { return !f.prototype.empty(); })) {
+    if (module_.relocatable && hasPrototypes()) {
       prototypes_ = addSection(Group::CallGraph, ".nv.prototype", kTypePrototype, 0, 4, 8);
       section(prototypes_).link = kSymbolTable;
       addSectionSymbol(prototypes_);
@@ -332,7 +341,7 @@ class Writer {
     if (first) declareGlobalVariables();
     if (first)
       for (const ExternalFunction& other : module_.externalFunctions)
-        addSymbol(other.name, STT_FUNC, STB_GLOBAL, kNone);
+        addSymbol(other.name, STT_FUNC, STB_GLOBAL, kNone, 0, 0, other.isEntry ? kOtherEntry : 0);
     for (const Alias& alias : module_.aliases)
       if (alias.function == function.name)
         addSymbol(alias.name, STT_FUNC, elfBinding(alias.binding), sectionId(".text." + function.name));

@@ -32,12 +32,16 @@ bool FunctionLowering::isDriverFunction(std::string_view name) {
   return std::find(kDriverFunctions.begin(), kDriverFunctions.end(), name) != kDriverFunctions.end();
 }
 
+void FunctionLowering::unresolved(std::string_view function) {
+  diagnostics_.error(current_->loc, fmt::format("Unresolved extern function '{}'", function),
+                     "add the input that defines it, or compile a relocatable object with -c");
+}
+
 void FunctionLowering::callExternal(FunctionId id, std::span<const Operand> args, std::span<const Operand> results) {
   const Function& callee = module().function(id);
   const std::string name(module().text(callee.name));
   if (!isDriverFunction(name)) {
-    diagnostics_.error(current_->loc, fmt::format("Unresolved extern function '{}'", name),
-                       "add the input that defines it, or compile a relocatable object with -c");
+    unresolved(name);
     return;
   }
   // Where recursion calls it, functions have code and frames of their own.

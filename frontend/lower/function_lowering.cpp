@@ -356,7 +356,7 @@ Value FunctionLowering::source(const Operand& operand, Type type) {
       return Value::constant(0, words);
     }
     if (isKernel && layout_.functionSymbol[index(named)] == kNoId) {
-      unsupported("the address of a kernel that is defined elsewhere");
+      unresolved(module().text(module().function(named).name));
       return Value::constant(0, words);
     }
     // A launch names a kernel by its descriptor, whose address the loader knows.

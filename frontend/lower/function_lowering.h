@@ -190,6 +190,8 @@ class FunctionLowering {
   /// A call of a function of the driver (external_call.cpp).
   void callExternal(FunctionId callee, std::span<const Operand> args, std::span<const Operand> results);
   static bool isDriverFunction(std::string_view name);
+  /// The error for a function that a whole program names and does not define.
+  void unresolved(std::string_view function);
   /// The same by the symbol of the function, with words that stand in registers from R4 on; the result stands there,
   /// too. Inside beginUnguarded() and endUnguarded().
   isa::Operand callDriver(std::uint32_t function, std::span<const Value> words, unsigned resultWords);

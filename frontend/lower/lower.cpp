@@ -183,20 +183,22 @@ class ModuleLowering {
     return std::ranges::find(calls_.addressTaken(), id) != calls_.addressTaken().end();
   }
 
-  /// Functions without a body, which others may provide; those with code of their own, and kernels whose address is
-  /// taken.
+  /// Functions without a body, which others may provide (kernels only in relocatable code); those with code of their
+  /// own, and kernels whose address is taken.
   void declareFunctions() {
     layout_.functionSymbol.assign(in_.functions.size(), kNoId);
     for (std::uint32_t id = 0; id < in_.functions.size(); ++id) {
       const Function& function = in_.functions[id];
       // Whoever names an alias means the function.
-      const bool isNamed = !function.hasBody  ? !function.isEntry && function.aliasee == FunctionId::None
+      const bool isNamed = !function.hasBody
+                               ? (!function.isEntry || out_->relocatable) && function.aliasee == FunctionId::None
                            : function.isEntry ? out_->relocatable || isTaken(FunctionId(id))
                                               : out_->relocatable && hasCode(id);
       if (!isNamed) continue;
       layout_.functionSymbol[id] = static_cast<std::uint32_t>(out_->symbols.size());
       out_->symbols.push_back({function.hasBody ? ori::Symbol::Kind::Function : ori::Symbol::Kind::ExternFunction,
-                               std::string(in_.text(function.name)), id, linkageOf(function.linkage)});
+                               std::string(in_.text(function.name)), id, linkageOf(function.linkage),
+                               function.isEntry && !function.hasBody});
     }
   }
 

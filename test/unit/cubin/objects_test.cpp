@@ -8,6 +8,7 @@
 #include "encoder/cubin/call_graph.h"
 #include "encoder/cubin/cubin.h"
 #include "encoder/cubin/elf_file.h"
+#include "encoder/cubin/names.h"
 #include "support/check.h"
 
 using namespace orias;
@@ -97,6 +98,26 @@ TEST_CASE("a linked file says of pointers to functions nothing") {
   const ElfFile file = decodeElf(write(module));
   CHECK(pairs(file, ".nv.callgraph") == "<-1>kernel>vprintf <-2><-3><-4>");
   CHECK(file.find(".nv.prototype") == nullptr);
+}
+
+TEST_CASE("functions of other files have a prototype where they are called, kernels of other files never") {
+  Module module = relocatable();
+  Function kernel = callable("kernel", "");
+  kernel.isEntry = true;
+  kernel.relocations = {{RelocationType::FunctionDescriptor32Lo32, 0, "launched", 0}};
+  kernel.externals = {"launched"};
+  module.functions = {kernel};
+  module.externalFunctions = {{"launched", "", true}, {"far", "#ii"}};
+  ElfFile file = decodeElf(write(module));
+  CHECK(symbolOf(file, "launched").section == 0);
+  CHECK(symbolOf(file, "launched").other == kOtherEntry);
+  CHECK(symbolOf(file, "far").other == 0);
+  CHECK(pairs(file, ".nv.callgraph") == "<-1><-2>launched> <-3><-4>kernel>launched ");
+  CHECK(file.find(".nv.prototype") == nullptr);
+
+  module.functions[0].callees = {"far"};
+  file = decodeElf(write(module));
+  CHECK(pairs(file, ".nv.prototype", "second") == "far>#ii ");
 }
 
 TEST_CASE("an alias is a name at the place of its function, which it calls") {

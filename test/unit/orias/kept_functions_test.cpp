@@ -259,3 +259,20 @@ TEST_CASE("the address of a kernel is that of its descriptor") {
   CHECK(descriptors(object.variables.at(0).relocations) == 1);
   CHECK(find(object, "k")->externals == std::vector<std::string>{"child"});
 }
+
+TEST_CASE("the address of a kernel of another file is left to the linker") {
+  Options options;
+  options.relocatable = true;
+  const cubin::Module object = assembled(
+      header(".extern .entry child(.param .u64 p);\n.visible .entry k(.param .u64 p) { .reg .b64 %rd<3>; ld.param.u64 "
+             "%rd1, [p]; mov.u64 %rd2, child; st.global.u64 [%rd1], %rd2; ret; }\n"),
+      options);
+  const cubin::Function* k = find(object, "k");
+  REQUIRE(k->relocations.size() == 2);
+  for (const cubin::Relocation& r : k->relocations) {
+    CHECK(r.symbol == "child");
+    CHECK((r.type == cubin::RelocationType::FunctionDescriptor32Lo32 ||
+           r.type == cubin::RelocationType::FunctionDescriptor32Hi32));
+  }
+  CHECK(k->externals == std::vector<std::string>{"child"});
+}
