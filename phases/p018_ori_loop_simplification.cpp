@@ -1,6 +1,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_rotation.h"
+#include "phases/loop_tests.h"
 #include "phases/phases.h"
 
 #include <algorithm>
@@ -126,10 +127,14 @@ class Simplifier {
 /// Phase 18. Brings loops into the form that the phases behind it work on. A loop is entered from one block, where
 /// invariants may go (22 and 66 leave loops with several ways in alone). And it has one back edge: threads that
 /// `continue` and threads that come to the end of the round meet there, where otherwise each group would go its own
-/// rounds, as no barrier can stand at a header. From -O1 on, tests go to the bottom, where 22 and 24 want them.
+/// rounds, as no barrier can stand at a header. From -O1 on, tests go to the bottom, where 22 and 24 want them, and
+/// compare counters with limits.
 bool oriLoopSimplification(ori::Function& function, PhaseContext& context) {
   bool changed = Simplifier(function, context).run();
-  if (context.optLevel > 0) changed |= rotateLoops(function, context);
+  if (context.optLevel > 0) {
+    changed |= rotateLoops(function, context);
+    changed |= orientLoopTests(function);
+  }
   return changed;
 }
 

@@ -70,6 +70,16 @@ enum class ICmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, T };
 constexpr ICmp opposite(ICmp comparison) {
   return static_cast<ICmp>(static_cast<unsigned>(ICmp::T) - static_cast<unsigned>(comparison));
 }
+/// The comparison that says the same of exchanged operands.
+constexpr ICmp mirrored(ICmp comparison) {
+  switch (comparison) {
+  case ICmp::LT: return ICmp::GT;
+  case ICmp::GT: return ICmp::LT;
+  case ICmp::LE: return ICmp::GE;
+  case ICmp::GE: return ICmp::LE;
+  default: return comparison;
+  }
+}
 /// Floating-point comparison (4 bits); the names ending in U are true for unordered operands as well.
 enum class FCmp : std::uint8_t { F, LT, EQ, LE, GT, NE, GE, NUM, NAN_, LTU, EQU, LEU, GTU, NEU, GEU, T };
 enum class BoolOp : std::uint8_t { AND, OR, XOR };

@@ -168,17 +168,7 @@ bool replaceUse(Rewriter& rw, Instr& instr, unsigned slot, const Operand& source
   return true;
 }
 
-/// The comparison that says the same of swapped operands.
-isa::ICmp mirrored(isa::ICmp comparison) {
-  switch (comparison) {
-  case isa::ICmp::LT: return isa::ICmp::GT;
-  case isa::ICmp::GT: return isa::ICmp::LT;
-  case isa::ICmp::LE: return isa::ICmp::GE;
-  case isa::ICmp::GE: return isa::ICmp::LE;
-  default: return comparison;
-  }
-}
-
+/// The comparison that says the same of exchanged operands.
 isa::FCmp mirrored(isa::FCmp comparison) {
   switch (comparison) {
   case isa::FCmp::LT: return isa::FCmp::GT;
@@ -204,7 +194,7 @@ bool isFloatComparison(const Instr& instr) {
 /// Turns a comparison around whose sources have changed places.
 void mirror(Instr& instr) {
   if (instr.op == Op::ISETP)
-    isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
+    isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, isa::mirrored(isa::modAs<isa::ICmp>(instr, isa::Mod::Cmp))});
   else if (isFloatComparison(instr))
     isa::setMod(instr.op, instr.mods, {isa::Mod::Cmp, mirrored(isa::modAs<isa::FCmp>(instr, isa::Mod::Cmp))});
 }

@@ -59,17 +59,6 @@ LongRange joined(const LongRange& a, const LongRange& b) {
   return {std::min(a.least, b.least), std::max(a.most, b.most)};
 }
 
-/// The comparison with its sides exchanged.
-ICmp mirrored(ICmp comparison) {
-  switch (comparison) {
-  case ICmp::LT: return ICmp::GT;
-  case ICmp::LE: return ICmp::GE;
-  case ICmp::GT: return ICmp::LT;
-  case ICmp::GE: return ICmp::LE;
-  default: return comparison;
-  }
-}
-
 bool isPlainWord(const Operand& o) {
   return o.width == 1 && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None;
 }
