@@ -69,8 +69,14 @@ class ChainSinker {
     if (isWorth(from, all)) return move(from, all);
     bool changed = false;
     const std::vector<Chain> parts = partsOf(all);
-    for (const Chain& part : parts)
-      if (parts.size() > 1 && isWorth(from, part)) changed |= move(from, part);
+    for (const Chain& part : parts) {
+      if (parts.size() > 1 && isWorth(from, part)) {
+        changed |= move(from, part);
+      } else if (const Chain late = lateOf(from, part);
+                 !late.instrs.empty() && late.instrs.size() < part.instrs.size() && isWorth(from, late)) {
+        changed |= move(from, late);
+      }
+    }
     return changed;
   }
 
@@ -158,6 +164,22 @@ class ChainSinker {
     for (auto& [first, chain] : parts)
       result.push_back(std::move(chain));
     return result;
+  }
+
+  /// Those of a chain whose operands arrive when it is decided already who goes where. The branch would wait for them,
+  /// and nobody has them earlier for it. What they wait for, such as a load, is under way while the branch is decided.
+  Chain lateOf(const Block& from, const Chain& chain) const {
+    Times ready;
+    std::map<const Instr*, unsigned> starts;
+    for (const Instr& instr : from) {
+      const unsigned start = starts[&instr] = startOf(instr, ready);
+      arrive(instr, start, ready);
+    }
+    const unsigned decided = starts[from.last];
+    Chain late{{}, chain.to};
+    std::ranges::copy_if(chain.instrs, std::back_inserter(late.instrs),
+                         [&](const Instr* instr) { return starts[instr] >= decided; });
+    return late;
   }
 
   // --- what it gains
@@ -303,8 +325,9 @@ class ChainSinker {
 /// Phase 28b. Chains of instructions whose results are read behind one way out of a block only sink there: behind an
 /// exit of some lanes, into an arm of a branch, out of a loop. They do where those who go the other way spare more
 /// issue slots than the others wait longer, by the longest paths of both blocks, and where what they read takes no more
-/// registers than what they make, or none that cost warps. Phase 28 has moved single instructions, before branches
-/// became selects. Knob SinkRematEnable: 0 leaves all where it is.
+/// registers than what they make, or none that cost warps. Of a chain that would be missed below, that part sinks which
+/// starts later than the branch. Phase 28 has moved single instructions, before branches became selects. Knob
+/// SinkRematEnable: 0 leaves all where it is.
 bool sinkRematLate(ori::Function& function, PhaseContext& context) {
   return context.knobs.enabled(Knob::SinkRematEnable) && ChainSinker(function, context).run();
 }
