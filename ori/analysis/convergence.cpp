@@ -97,20 +97,26 @@ class Planner {
   }
 
   /// Where some lanes leave a loop in the middle of a round, its branches meet behind it: but those that stay shall not
-  /// go apart into the next round.
+  /// go apart into the next round. Neither shall those that begin the next round ahead of the block where they would
+  /// meet, in a loop that is left only behind that block.
   void findRegionsInLoops(const std::vector<bool>& isDivergent) {
     if (!loops_.isReducible()) return;
     struct Early {
       BlockId from, gathered;
     };
     LoopMeetings meetings(cfg_, loops_);
+    std::vector<bool> isMissed(cfg_.idCount());
+    for (const MissedMeeting& missed : plan_.missed)
+      isMissed[missed.meet] = true;
     std::map<BlockId, Early> regionOf; // by meet
     for (BlockId b : cfg_.reversePostOrder()) {
       if (!isDivergent[b]) continue;
       const BlockId last = postDominators_.idom(b);
       const bool neverMeets = last == kNoId || last == postDominators_.root();
-      for (LoopId loop = loops_.innermost(b); loop != kNoId && (neverMeets || !loops_.contains(loop, last));
-           loop = loops_.loop(loop).parent) {
+      bool isLast = false;
+      for (LoopId loop = loops_.innermost(b); loop != kNoId && !isLast; loop = loops_.loop(loop).parent) {
+        isLast = !neverMeets && loops_.contains(loop, last);
+        if (isLast && !isMissed[last]) break;
         // Inner loops are left at different times; of the blocks of this one, several ways must lead on.
         if (loop == loops_.innermost(b) && waysWithin(loop, b) < 2) continue;
         BlockId meet = meetings.next(loop, b);
