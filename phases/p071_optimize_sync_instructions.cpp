@@ -34,11 +34,10 @@ Effect effectOf(const Rewriter& rw, const Instr& instr) {
   return waitsForAll(rw, instr) ? Effect::Gathers : Effect::Parts;
 }
 
-/// Blocks that lanes may come to apart: those behind a branch on which they may part, wherever they meet again, up to
-/// where all have waited for each other. A convergence barrier brings them together, but the machine does not promise
-/// that they stay in step from there on.
-std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence) {
-  std::vector<Effect> effects(cfg.idCount(), Effect::None);
+/// Blocks that lanes may come to apart: those behind what parts them, up to where all have waited for each other.
+/// `parts` says what does, of a block and the effect that it ends with.
+template <typename Parts>
+std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& effects, const Parts& parts) {
   std::vector<bool> isBehind(cfg.idCount(), ori::mayRunApart(cfg.function()));
   std::vector<ori::BlockId> next;
   const auto reach = [&](ori::BlockId from) {
@@ -48,17 +47,33 @@ std::vector<bool> blocksBehindDivergence(const Rewriter& rw, const ori::Cfg& cfg
         next.push_back(to);
       }
   };
-  for (const ori::BlockId id : cfg.reversePostOrder()) {
-    for (const Instr& instr : *cfg.function().block(id))
-      if (const Effect effect = effectOf(rw, instr); effect != Effect::None) effects[id] = effect;
-    if (effects[id] == Effect::Parts || divergence.branchesApart(id)) reach(id);
-  }
+  for (const ori::BlockId id : cfg.reversePostOrder())
+    if (parts(id, effects[id])) reach(id);
   while (!next.empty()) {
     const ori::BlockId id = next.back();
     next.pop_back();
     if (effects[id] != Effect::Gathers) reach(id);
   }
   return isBehind;
+}
+
+/// Blocks that lanes may come to apart. Those that part on a branch are together again behind its convergence barrier,
+/// where it gets one (ptxas relies on that, too); those that have waited for a part of the warp, or were in a function
+/// of which nothing is known, only where all wait for each other.
+std::vector<bool> blocksWhereApart(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence) {
+  std::vector<Effect> effects(cfg.idCount(), Effect::None);
+  for (const ori::BlockId id : cfg.reversePostOrder())
+    for (const Instr& instr : *cfg.function().block(id))
+      if (const Effect effect = effectOf(rw, instr); effect != Effect::None) effects[id] = effect;
+  const auto isParting = [&](ori::BlockId, Effect effect) { return effect == Effect::Parts; };
+  const auto isAnyParting = [&](ori::BlockId id, Effect effect) {
+    return effect == Effect::Parts || divergence.branchesApart(id);
+  };
+  const std::vector<bool> behindWaits = blocksBehind(cfg, effects, isParting);
+  std::vector<bool> isApart = blocksBehind(cfg, effects, isAnyParting);
+  for (const ori::BlockId id : cfg.reversePostOrder())
+    isApart[id] = isApart[id] && (behindWaits[id] || !divergence.isUniformBlock(id));
+  return isApart;
 }
 
 /// Whether the lanes that begin another round of the loop are together, if those at its header are: nothing in the loop
@@ -96,16 +111,16 @@ bool asksForRegisters(const Instr& sync) {
 
 /// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). A WARPSYNC for all
 /// lanes goes where they are together as it is: no branch has parted them since the kernel began, or since all have
-/// waited for each other; one at the head of a loop in which no lanes part goes in front of it. What is there to order
-/// memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of a row of shuffles for
-/// lanes that are missing (observed).
+/// waited for each other, or they meet behind it; one at the head of a loop in which no lanes part goes in front of it.
+/// What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of
+/// a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const bool exits = exitLoopsUnderGuard(function, context);
   if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits;
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
   const Rewriter rw(function);
-  const std::vector<bool> isBehind = blocksBehindDivergence(rw, cfg, divergence);
+  const std::vector<bool> isApart = blocksWhereApart(rw, cfg, divergence);
   const ori::Loops& loops = function.analyses().loops();
   std::vector<Instr*> needless;
   std::vector<std::pair<Instr*, ori::BlockId>> early; // with the block in front of their loop
@@ -117,7 +132,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     return staysTogether(rw, cfg, divergence, loops, loop) ? entry : ori::kNoId;
   };
   for (ori::Block* block : function.layout()) {
-    bool areTogether = !isBehind[block->id], isFirst = true;
+    bool areTogether = !isApart[block->id], isFirst = true;
     for (Instr& instr : *block) {
       const Effect effect = effectOf(rw, instr);
       if (effect == Effect::Gathers) {
