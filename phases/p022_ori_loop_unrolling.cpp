@@ -67,6 +67,7 @@ struct Plan {
   unsigned trips = 0;
   unsigned copies = 0;           ///< of the loop's blocks, the first included
   RoundTest counted;             ///< without `trips`: what counts the rounds
+  bool doesTwoOfRest = false;    ///< two of the rounds that `copies` of them leave are written out, too
   bool beginsWithNumber = false; ///< the counter of `counted`: what it is in the first round is known
 };
 
@@ -90,6 +91,8 @@ class Level {
       if (isInnermost[loop])
         if (const std::optional<Plan> plan = planFor(loop)) plans.push_back(*plan);
     if (plans.empty()) return false;
+    for (Plan& plan : plans)
+      plan.doesTwoOfRest = plan.trips == 0 && gainsByTwoOfRest(plan);
     behind_.assign(function_.blockIdCount(), {});
     inFront_.assign(function_.blockIdCount(), {});
     for (const Plan& plan : plans) {
@@ -638,7 +641,8 @@ class Level {
     compareAgain(b, test, counter, stays, isSmall);
     branchTo(function_, end, test, test.stays(), rest->id);
     end->fallthrough = plan.leave;
-    rest->fallthrough = loop.header;
+    const std::vector<Block*> pair = plan.doesTwoOfRest ? twoRounds(plan, rest) : std::vector<Block*>{};
+    if (pair.empty()) rest->fallthrough = loop.header;
     ori::redirectEdge(function_, function_.block(entryOf(plan.loop)), header, entry);
 
     std::vector<Block*>& front = inFront_[header->id];
@@ -646,6 +650,48 @@ class Level {
     for (const std::vector<Block*>& round : rounds)
       front.insert(front.end(), round.begin(), round.end());
     front.insert(front.end(), {end, rest});
+    front.insert(front.end(), pair.begin(), pair.end());
+  }
+
+  /// Of up to three rounds that are left, two may wait for their loads together. Where lanes have different numbers of
+  /// rounds, some of them would wait for the others.
+  bool gainsByTwoOfRest(const Plan& plan) {
+    if (loops_.loop(plan.loop).blockCount != 1 || plan.copies != kRoundsAtOnce || plan.counted.isWide()) return false;
+    const Block& block = *function_.block(loops_.loop(plan.loop).header);
+    bool loads = false;
+    for (const Instr& instr : block)
+      loads |= isa::desc(instr.op).has(isa::Flag::Load);
+    return loads && !function_.analyses().divergence().branchesApart(block.id);
+  }
+
+  /// Appends to `rest`, behind which one round runs in any case: where the round behind that runs, too, both do without
+  /// a test between them. Returns the new blocks, the last of which leads to the loop.
+  std::vector<Block*> twoRounds(const Plan& plan, Block* rest) {
+    const RoundTest& test = plan.counted;
+    const Block& body = *function_.block(loops_.loop(plan.loop).header);
+    Block *first = newCopyOf(body), *second = newCopyOf(body), *one = function_.newBlock(body.name);
+    copyBlock(function_, body, first, [](BlockId id) { return id; });
+    function_.erase(first->last);
+    first->fallthrough = second->id;
+    copyBlock(function_, body, second, [&](BlockId id) { return id == body.id ? one->id : id; });
+    one->fallthrough = body.id;
+
+    const Operand counter = function_.use(function_.newVReg(File::R, 1, {})),
+                  goesOn = function_.use(function_.newVReg(File::P, 1, {}));
+    Instr* branch = branchTo(function_, rest, test, goesOn, first->id);
+    rest->fallthrough = one->id;
+    ori::Builder b = ori::Builder::before(function_, branch);
+    b.setSource(branch->source);
+    const Operand now = function_.use(test.counter);
+    if (test.by.times != 0)
+      b.emit(Op::IMAD,
+             {counter, function_.use(test.by.reg), Operand::immediate(static_cast<std::int32_t>(test.by.times)), now},
+             {{isa::Mod::Type, isa::IntType::U32}});
+    else
+      b.emit(Op::IADD3, {counter, Operand::pt(), Operand::pt(), now,
+                         Operand::immediate(static_cast<std::int32_t>(test.by.number)), Operand::rz()});
+    compareAgain(b, test, counter, goesOn, Operand::pt());
+    return {first, second, one};
   }
 
   Block* newCopyOf(const Block& block) {
@@ -684,8 +730,8 @@ class Level {
 /// Phase 22. Comparisons of 64-bit counters become ones of 32 bits where they can. Loops whose number of rounds is
 /// known are written out: whole, or several rounds at a time where that number is a multiple. The tests between the
 /// rounds go; the counter becomes constants in phase 29. Where the program counts the rounds, several at a time run as
-/// long as so many are left, and the loop as it was does the rest. A NOP in a loop stands for `.pragma "nounroll"`; all
-/// of them go here.
+/// long as so many are left, and the loop as it was does the rest; if it loads, two of the rest run together where
+/// there are two. A NOP in a loop stands for `.pragma "nounroll"`; all of them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
   const bool isNarrowed = narrowCounters(function, context.remarks);
