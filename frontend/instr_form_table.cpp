@@ -1,7 +1,6 @@
 #include "frontend/instr_form_table.h"
 
 #include "frontend/row_parser.h"
-#include "support/hash.h"
 #include "support/nearest.h"
 
 #include <algorithm>
@@ -314,9 +313,8 @@ class ParsedRows {
   RowList& of(std::string_view word) {
     if (const auto known = parsed_.find(word); known != parsed_.end()) return known->second;
     RowList list;
-    const std::uint32_t hash = fnv1a(word);
-    for (const auto& [rowHash, row] : rows_)
-      if (rowHash == hash && firstWord(row->opcode) == word) list.emplace_back(*row);
+    for (const Row* row : rows_[letterOf(word.empty() ? '\0' : word.front())])
+      if (beginsWith(row->opcode, word)) list.emplace_back(*row);
     static RowList none;
     if (list.empty()) return none; // not a word of the table: not kept
     return parsed_.emplace(firstWord(list.front().rowText()), std::move(list)).first->second;
@@ -324,13 +322,21 @@ class ParsedRows {
 
  private:
   ParsedRows() {
-    rows_.reserve(1024);
     for (std::span<const Row> family : instructionTable())
       for (const Row& row : family)
-        rows_.emplace_back(fnv1a(firstWord(row.opcode)), &row);
+        rows_[letterOf(row.opcode[0])].push_back(&row);
   }
 
-  std::vector<std::pair<std::uint32_t, const Row*>> rows_; ///< by the hash of their first word, in the table's order
+  static unsigned letterOf(char c) { return static_cast<unsigned char>(c) & 31u; }
+
+  /// Is it the opcode's first word?
+  static bool beginsWith(const char* opcode, std::string_view word) {
+    for (const char c : word)
+      if (*opcode++ != c) return false;
+    return *opcode == '\0' || *opcode == '.' || *opcode == '{';
+  }
+
+  std::array<std::vector<const Row*>, 32> rows_; ///< by their first letter, in the table's order
   std::mutex lock_;
   std::map<std::string_view, RowList> parsed_;
 };

@@ -143,7 +143,7 @@ const NamedGroup* findGroup(std::string_view name) {
 
 std::string_view sinceOf(Op op, std::string_view word) {
   for (const WordSince& entry : kWordSince)
-    if (entry.word == word && (entry.op == op || entry.op == Op::None)) return entry.since;
+    if ((entry.op == op || entry.op == Op::None) && entry.word == word) return entry.since;
   return {};
 }
 

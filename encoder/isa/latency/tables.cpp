@@ -57,6 +57,27 @@ std::optional<unsigned> indexOf(const std::array<std::string_view, N>& names, st
 
 constexpr std::uint8_t kImpossible = 255; ///< a pair marked `-`
 
+/// Where the number of a class stands in kClassAt, by its name: here, or at the next free place. No two names of today
+/// share one.
+constexpr std::size_t kHashed = 256;
+constexpr std::size_t placeOf(std::string_view name) {
+  if (name.size() < 3) return 0;
+  const auto letter = [&](std::size_t i) { return static_cast<unsigned char>(name[i]); };
+  return (letter(0) + 15u * letter(2) + 17u * letter(name.size() - 1) + 101u * name.size()) % kHashed;
+}
+constexpr std::uint8_t kNoClass = 255;
+constexpr auto kClassAt = [] {
+  std::array<std::uint8_t, kHashed> classes{};
+  classes.fill(kNoClass);
+  for (std::size_t i = 0; i < kClassNames.size(); ++i) {
+    std::size_t at = placeOf(kClassNames[i]);
+    while (classes[at] != kNoClass)
+      at = (at + 1) % kHashed;
+    classes[at] = static_cast<std::uint8_t>(i);
+  }
+  return classes;
+}();
+
 } // namespace
 
 std::string_view nameOf(LatencyClass latencyClass) {
@@ -239,9 +260,9 @@ class LatencyParser {
   }
 
   LatencyClass classNamed(std::string_view name) const {
-    const auto index = indexOf(kClassNames, name);
-    if (!index) fail("no latency class " + std::string(name));
-    return static_cast<LatencyClass>(*index);
+    for (std::size_t at = placeOf(name); kClassAt[at] != kNoClass; at = (at + 1) % kHashed)
+      if (kClassNames[kClassAt[at]] == name) return static_cast<LatencyClass>(kClassAt[at]);
+    fail("no latency class " + std::string(name));
   }
 
   std::uint8_t queue(std::string_view name) {
