@@ -160,12 +160,22 @@ class PreScheduler {
     return limits;
   }
 
+  /// A loop has eight iterations; one that fills a local array has few, such as the reduction of large arguments of
+  /// sine and cosine, and does not outweigh the loop around it.
+  static double frequencyOf(const ori::Block& block) {
+    bool fillsArray = false;
+    for (const ori::Instr& instr : block)
+      fillsArray |= instr.op == isa::Op::STL;
+    const int depth = std::min<int>(block.loopDepth, 6);
+    return std::pow(8.0, fillsArray && depth > 0 ? depth - 1 : depth);
+  }
+
   void add(BlockRegion place) {
     Region region;
     region.place = std::move(place);
     const ori::Block& block = *region.place.block;
     region.limits = limitsOf(block);
-    region.frequency = block.isAside ? 0 : std::pow(8.0, std::min<int>(block.loopDepth, 6));
+    region.frequency = block.isAside ? 0 : frequencyOf(block);
     // Copies for the successors stay last: in front of the last reader of the old value a copy would be an instruction.
     std::span<ori::Instr* const> instrs = region.place.instrs;
     while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
