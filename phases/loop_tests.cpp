@@ -1,5 +1,6 @@
 #include "phases/loop_tests.h"
 
+#include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
@@ -34,16 +35,26 @@ class Orienter {
 
   bool run() {
     bool changed = false;
-    for (LoopId loop = 0; loop < loops_.all().size(); ++loop)
+    for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
+      if (synchronizes(loop)) continue;
       for (const auto& [from, to] : loops_.exits(loop)) {
         const Instr* branch = ori::plainBranch(*function_.block(from));
         if (branch && branch->guard().isReg(File::P) && branch->guard().isVirtual())
           changed |= orient(loop, comparisonBefore(*branch, branch->guard().reg));
       }
+    }
     return changed;
   }
 
  private:
+  /// Such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
+  bool synchronizes(LoopId loop) const {
+    for (const ori::BlockId block : loops_.blocks(loop))
+      for (const Instr& instr : *function_.block(block))
+        if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA) return true;
+    return false;
+  }
+
   bool orient(LoopId loop, Instr* compare) {
     if (!compare || !isTurned(loop, *compare)) return false;
     if (compare->op == Op::ISETP_EX) {
