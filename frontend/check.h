@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/growing_forms.h"
 #include "frontend/module.h"
 #include "support/diagnostics.h"
 
@@ -20,6 +21,8 @@ inline Arch compiledFor(const Module& module, const CheckOptions& options) {
 /// Where the parser has found errors, only the instructions that it could read are checked: the declarations are not
 /// complete.
 bool check(Module& module, const CheckOptions& options, Diagnostics& diags);
+/// The same, with the forms of the module.
+bool check(Module& module, GrowingForms& forms, const CheckOptions& options, Diagnostics& diags);
 
 /// The part of check() for directives, variables and functions: what needs which `.version` and `.target`,
 /// limits, and directives that exclude each other.

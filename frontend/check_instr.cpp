@@ -33,8 +33,8 @@ bool hasDoubles(const Form& form) {
 
 class InstructionChecker {
  public:
-  InstructionChecker(const Module& module, const CheckOptions& options, Diagnostics& diags)
-      : module_(module), options_(options), diags_(diags), table_(module), opcodeChecks_(module.opcodes.size()) {}
+  InstructionChecker(const Module& module, const FormTable& forms, const CheckOptions& options, Diagnostics& diags)
+      : module_(module), options_(options), diags_(diags), table_(forms), opcodeChecks_(module.opcodes.size()) {}
 
   void checkFunction(const Function& function) {
     OperandChecker operands(module_, function);
@@ -196,14 +196,14 @@ class InstructionChecker {
   const Module& module_;
   const CheckOptions& options_;
   Diagnostics& diags_;
-  FormTable table_;
+  const FormTable& table_;
   std::vector<OpcodeCheck> opcodeChecks_;
 };
 
 } // namespace
 
-void checkInstructions(const Module& module, const CheckOptions& options, Diagnostics& diags) {
-  InstructionChecker checker(module, options, diags);
+void checkInstructions(const Module& module, const FormTable& forms, const CheckOptions& options, Diagnostics& diags) {
+  InstructionChecker checker(module, forms, options, diags);
   for (const Function& function : module.functions)
     checker.checkFunction(function);
 }

@@ -507,11 +507,11 @@ class FormBuilder {
 
 } // namespace
 
-FormTable::FormTable(const Module& module) {
+void FormTable::extend(const Module& module) {
+  if (entries_.size() == module.opcodes.size()) return;
   FormBuilder builder(module);
-  entries_.reserve(module.opcodes.size());
-  for (const Opcode& opcode : module.opcodes)
-    entries_.push_back(builder.build(opcode));
+  while (entries_.size() < module.opcodes.size())
+    entries_.push_back(builder.build(module.opcodes[entries_.size()]));
 }
 
 } // namespace orias::ptx

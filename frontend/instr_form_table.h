@@ -4,6 +4,7 @@
 #include "frontend/instr_syntax.h"
 #include "frontend/module.h"
 
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,7 +15,10 @@ namespace orias::ptx {
 /// nothing for each instruction.
 class FormTable {
  public:
-  explicit FormTable(const Module& module);
+  explicit FormTable(const Module& module) { extend(module); }
+
+  /// Adds the forms of opcodes that the module has got since.
+  void extend(const Module& module);
 
   const Form& form(OpcodeId id) const { return entries_[index(id)].form; }
   const Form& form(const Instruction& i) const { return form(i.opcode); }
@@ -34,7 +38,7 @@ class FormTable {
   const Entry& entry(OpcodeId id) const { return entries_[index(id)]; }
 
  private:
-  std::vector<Entry> entries_;
+  std::deque<Entry> entries_; ///< in a deque, since they stay in their places
 };
 
 } // namespace orias::ptx

@@ -253,8 +253,6 @@ Result Compilation::run() {
     if (!hasErrors() && !checkOnly_)
       stage("modules", [&] {
         const bool wantRemarks = options_.wantRemarks;
-        for (Source& source : sources_)
-          source.forms = std::make_unique<ptx::GrowingForms>(*source.ptx);
         ptxPhase("M1", [&](Source& source) { return ptx::pretreat(*source.ptx, *source.forms, wantRemarks); });
         ptxPhase("M12", [&](Source& source) { return ptx::hoistAllocas(*source.ptx, *source.forms, wantRemarks); });
         ptxPhase("M4", [&](Source& source) {
@@ -310,8 +308,10 @@ void Compilation::check() {
   ptx::CheckOptions options;
   options.arch = {static_cast<std::uint16_t>(target_->smVersion()), target_->chip().suffix};
   options.warnDouble = options_.warnDouble;
-  for (Source& source : sources_)
-    ptx::check(*source.ptx, options, source.diags);
+  for (Source& source : sources_) {
+    source.forms = std::make_unique<ptx::GrowingForms>(*source.ptx);
+    ptx::check(*source.ptx, *source.forms, options, source.diags);
+  }
 }
 
 void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
@@ -334,7 +334,8 @@ void Compilation::resolveSpaces(std::string_view number, bool followsCalls) {
   if (followsCalls && knobs_.enabled(usesWorkList ? Knob::DumpIpMsp : Knob::DumpIpMspq))
     options.trace = &result_.phaseText;
   ptxPhase(number, [&](Source& source) {
-    ptx::ModulePhaseResult result = ptx::memorySpaceOpt(*source.ptx, source.diags, options, source.warned);
+    ptx::ModulePhaseResult result =
+        ptx::memorySpaceOpt(*source.ptx, *source.forms, source.diags, options, source.warned);
     // What an earlier phase has said is not said again.
     std::erase_if(result.remarks, [&](const ptx::PhaseRemark& r) {
       return !r.isDone && !source.keptGeneric.emplace(r.line, r.message).second;
@@ -365,12 +366,12 @@ void Compilation::lower() {
   // One input that has to be linked makes all of them be.
   if (sources_.size() > 1)
     for (const Source& source : sources_)
-      linksInputs_ |= ptx::needsFunctions(*source.ptx, inlineLimits(knobs_));
+      linksInputs_ |= ptx::needsFunctions(*source.ptx, source.forms->table(), inlineLimits(knobs_));
   ptx::LowerOptions options = lowerOptions(options_, knobs_, {.isLinked = linksInputs_, .inlines = runs("M5")});
   std::vector<ptx::InlineRemark> remarks;
   if (options_.wantRemarks) options.inlineRemarks = &remarks;
   for (Source& source : sources_) {
-    source.ori = ptx::lower(*source.ptx, *target_, source.diags, options);
+    source.ori = ptx::lower(*source.ptx, source.forms->table(), *target_, source.diags, options);
     for (ptx::InlineRemark& r : remarks)
       moduleRemarks_.push_back({.phase = "M5",
                                 .function = r.caller,
@@ -481,7 +482,8 @@ cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
     for (const Source& source : sources_)
       if (hasModuleData(*source.ori)) module = source.ori.get();
     cubin::Module cubin = describeCubin(*module, functions);
-    if (cubin.relocatable && sources_.front().ptx) addFunctionFacts(cubin, *sources_.front().ptx);
+    if (cubin.relocatable && sources_.front().ptx)
+      addFunctionFacts(cubin, *sources_.front().ptx, sources_.front().forms->table());
     return cubin;
   }
   std::vector<cubin::Module> parts;
@@ -490,7 +492,7 @@ cubin::Module Compilation::describe(std::span<const CodedFunction> functions) {
     for (const CodedFunction& coded : functions)
       if (&coded.function->module() == source.ori.get()) own.push_back(coded);
     parts.push_back(describeCubin(*source.ori, own));
-    addFunctionFacts(parts.back(), *source.ptx);
+    addFunctionFacts(parts.back(), *source.ptx, source.forms->table());
   }
   return combine(std::move(parts));
 }

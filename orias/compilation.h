@@ -1,7 +1,7 @@
 #pragma once
 
+#include "frontend/growing_forms.h"
 #include "frontend/lower/lower.h"
-#include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/memory_space_opt.h"
 #include "orias/cubin_module.h"
 #include "orias/knob_sections.h"

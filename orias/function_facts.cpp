@@ -112,11 +112,10 @@ void addClusterFacts(cubin::Module& cubin, const ptx::Module& source) {
     });
 }
 
-void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source) {
+void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source, const ptx::FormTable& forms) {
   std::map<std::string, const ptx::Function*, std::less<>> byName;
   for (const ptx::Function& function : source.functions)
     byName[std::string(source.text(function.name))] = &function;
-  const ptx::FormTable forms(source);
   for (cubin::Function& function : cubin.functions) {
     const ptx::Function& from = *byName.at(function.name);
     if (!from.isEntry) function.prototype = prototypeOf(source, from);

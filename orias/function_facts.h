@@ -1,13 +1,14 @@
 #pragma once
 
 #include "encoder/cubin/module.h"
+#include "frontend/instr_form_table.h"
 #include "frontend/module.h"
 
 namespace orias {
 
 /// Says in a relocatable file what a linker wants to know of functions beside their code: the prototypes of those that
 /// the file has or names and of the calls through pointers, and the aliases.
-void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source);
+void addFunctionFacts(cubin::Module& cubin, const ptx::Module& source, const ptx::FormTable& forms);
 
 /// Says of kernels whose launches count clusters (`.blocksareclusters`) that they do. No code depends on it.
 void addClusterFacts(cubin::Module& cubin, const ptx::Module& source);

@@ -29,8 +29,9 @@ int constOrder(const Variable& v) {
 
 class ModuleLowering {
  public:
-  ModuleLowering(const Module& in, const isa::Target& target, Diagnostics& diagnostics, const LowerOptions& options)
-      : in_(in), diagnostics_(diagnostics), forms_(in), calls_(in, forms_),
+  ModuleLowering(const Module& in, const FormTable& forms, const isa::Target& target, Diagnostics& diagnostics,
+                 const LowerOptions& options)
+      : in_(in), diagnostics_(diagnostics), forms_(forms), calls_(in, forms_),
         plan_(in, forms_, calls_, options.inlining, options.inlineScope), out_(std::make_unique<ori::Module>(target)) {
     layout_.out = out_.get();
     layout_.in = &in;
@@ -275,7 +276,7 @@ class ModuleLowering {
 
   const Module& in_;
   Diagnostics& diagnostics_;
-  FormTable forms_;
+  const FormTable& forms_;
   CallGraph calls_;
   InlinePlan plan_;
   std::unique_ptr<ori::Module> out_;
@@ -284,14 +285,18 @@ class ModuleLowering {
 
 } // namespace
 
-bool needsFunctions(const Module& module, const InlineLimits& limits) {
-  const FormTable forms(module);
+bool needsFunctions(const Module& module, const FormTable& forms, const InlineLimits& limits) {
   return InlinePlan(module, forms, CallGraph(module, forms), limits, InlineScope::Program).hasFunctions();
 }
 
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options) {
-  return ModuleLowering(module, target, diagnostics, options).run();
+  return lower(module, FormTable(module), target, diagnostics, options);
+}
+
+std::unique_ptr<ori::Module> lower(const Module& module, const FormTable& forms, const isa::Target& target,
+                                   Diagnostics& diagnostics, const LowerOptions& options) {
+  return ModuleLowering(module, forms, target, diagnostics, options).run();
 }
 
 } // namespace orias::ptx

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "frontend/instr_form.h"
+#include "frontend/instr_form_table.h"
 #include "frontend/module.h"
 #include "ori/module.h"
 
@@ -60,7 +61,7 @@ struct LowerOptions {
 /// stack pointer, where whatever is called has its frame), where functions call one another from several places
 /// (inlined, lanes that wait for different calls go on one after the other, while they meet behind the calls of a
 /// function), and where inlining all calls would make more code than the limits allow.
-bool needsFunctions(const Module& module, const InlineLimits& limits);
+bool needsFunctions(const Module& module, const FormTable& forms, const InlineLimits& limits);
 
 /// Translates a checked PTX module to Ori, one Ori function per kernel (and, in relocatable code,
 /// per function). Where needsFunctions() it is relocatable code, as ori::Module::relocatable tells. Registers become
@@ -73,5 +74,8 @@ bool needsFunctions(const Module& module, const InlineLimits& limits);
 /// predicates are P.
 std::unique_ptr<ori::Module> lower(const Module& module, const isa::Target& target, Diagnostics& diagnostics,
                                    const LowerOptions& options = {});
+/// The same, with the forms of the module.
+std::unique_ptr<ori::Module> lower(const Module& module, const FormTable& forms, const isa::Target& target,
+                                   Diagnostics& diagnostics, const LowerOptions& options);
 
 } // namespace orias::ptx

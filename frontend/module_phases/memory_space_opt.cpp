@@ -209,8 +209,8 @@ class SpaceResolver {
 
 } // namespace
 
-ModulePhaseResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
-                                 WarnedPlaces& warned) {
+ModulePhaseResult memorySpaceOpt(Module& module, GrowingForms& growing, Diagnostics& diagnostics,
+                                 const MemorySpaceOptions& options, WarnedPlaces& warned) {
   ModulePhaseResult result;
   if (module.addressSize != 64 ||
       std::ranges::none_of(module.opcodes, [&](const Opcode& o) { return mayBeGeneric(module, o); }))
@@ -218,7 +218,7 @@ ModulePhaseResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const
   // Without functions there is no call to follow.
   const auto isFunction = [](const Function& f) { return f.hasBody && !f.isEntry; };
   if (options.assumptions.followsCalls && std::ranges::none_of(module.functions, isFunction)) return result;
-  const FormTable forms(module);
+  const FormTable& forms = growing.table();
   if (options.assumptions.followsCalls && options.cloning.isOn())
     for (PhaseRemark& clone : cloneForSpaces(module, forms, options)) {
       result.hasChanged = true;

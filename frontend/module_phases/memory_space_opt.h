@@ -1,5 +1,6 @@
 #pragma once
 
+#include "frontend/growing_forms.h"
 #include "frontend/module.h"
 #include "frontend/module_phases/module_remark.h"
 #include "frontend/module_phases/pointer_spaces.h"
@@ -47,7 +48,7 @@ using WarnedPlaces = std::set<std::pair<std::uint32_t, std::uint32_t>>;
 /// Phase M7, IPMSP, is the same with SpaceAssumptions::followsCalls: what callers pass and callees return is known,
 /// too. Functions that are called with addresses in several spaces are cloned first (function_clones.h). Functions that
 /// other modules or pointers may reach keep generic accesses.
-ModulePhaseResult memorySpaceOpt(Module& module, Diagnostics& diagnostics, const MemorySpaceOptions& options,
-                                 WarnedPlaces& warned);
+ModulePhaseResult memorySpaceOpt(Module& module, GrowingForms& growing, Diagnostics& diagnostics,
+                                 const MemorySpaceOptions& options, WarnedPlaces& warned);
 
 } // namespace orias::ptx

@@ -1,7 +1,7 @@
 #pragma once
 
+#include "frontend/growing_forms.h"
 #include "frontend/module.h"
-#include "frontend/module_phases/growing_forms.h"
 #include "frontend/module_phases/module_remark.h"
 
 namespace orias::ptx {

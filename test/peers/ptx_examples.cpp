@@ -35,7 +35,7 @@ std::set<std::size_t> refusedByOrias(const std::string& preamble, const std::vec
   text += "L1: ret;\n}\n";
   Diagnostics diags("examples", text);
   const auto module = ptx::parse(text, diags);
-  ptx::checkInstructions(*module, {}, diags);
+  ptx::checkInstructions(*module, ptx::FormTable(*module), {}, diags);
   const auto first = static_cast<std::uint32_t>(std::count(preamble.begin(), preamble.end(), '\n')) + 1;
   for (const Diagnostic& d : diags.all()) {
     // A target that is too low is no fault of the example: ptx_table.py gives each the one that it needs.

@@ -38,7 +38,7 @@ std::string firstError(const std::string& text) {
   Diagnostics diags("test.ptx", text);
   const auto module = parse(text, diags);
   REQUIRE_MESSAGE(!diags.hasErrors(), diags.render());
-  checkInstructions(*module, {}, diags);
+  checkInstructions(*module, FormTable(*module), {}, diags);
   for (const Diagnostic& d : diags.all())
     if (d.severity == Severity::Error) return d.message;
   return {};
@@ -80,7 +80,7 @@ TEST_CASE("an error in an instruction is at its opcode, and all of them are told
       moduleWith(readFile("instr_preamble.ptx"), "  add.s32 %r1, %f2, 1;\n  foo;\n  @%p1 bar.sync 99;", "sm_90", "8.0");
   Diagnostics diags("test.ptx", text);
   const auto module = parse(text, diags);
-  checkInstructions(*module, {}, diags);
+  checkInstructions(*module, FormTable(*module), {}, diags);
   REQUIRE(diags.all().size() == 3);
   const std::uint32_t first = diags.all()[0].loc.line;
   CHECK(diags.all()[0].loc.column == 3);

@@ -47,7 +47,8 @@ Made cloned(const std::string& items, MemorySpaceOptions options = {}) {
   if (options.cloning.growthPercent == 0) options.cloning.growthPercent = 1000;
   options.trace = &made.trace;
   WarnedPlaces warned;
-  memorySpaceOpt(*module, diagnostics, options, warned);
+  GrowingForms forms(*module);
+  memorySpaceOpt(*module, forms, diagnostics, options, warned);
   for (const Function& f : module->functions)
     made.text += print(*module, f);
   made.functions = module->functions.size();

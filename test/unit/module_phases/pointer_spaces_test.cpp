@@ -28,7 +28,8 @@ std::string after(const std::string& body, const MemorySpaceOptions& options = {
   Module* const module = checked.module.get();
   Diagnostics& diagnostics = checked.diagnostics;
   WarnedPlaces warned;
-  memorySpaceOpt(*module, diagnostics, options, warned);
+  GrowingForms forms(*module);
+  memorySpaceOpt(*module, forms, diagnostics, options, warned);
   return print(*module, module->functions.back());
 }
 
