@@ -57,7 +57,8 @@ class Sinker {
   };
 
   bool sink(Instr& instr) {
-    if (speculationOf(function_, instr) != Speculation::Free) return false;
+    if (speculationOf(function_, instr) != Speculation::Free || readsUniformOfLoop(function_, loops_, instr))
+      return false;
     std::vector<const ori::Operand*> sources;
     const ori::Operand* result = nullptr;
     for (const ori::Operand& o : instr.ops()) {

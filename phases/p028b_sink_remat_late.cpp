@@ -110,7 +110,8 @@ class ChainSinker {
   }
 
   bool mayMove(const Instr& instr, const Block& from, BlockId to) const {
-    if (speculationOf(function_, instr) != Speculation::Free) return false;
+    if (speculationOf(function_, instr) != Speculation::Free || readsUniformOfLoop(function_, loops_, instr))
+      return false;
     bool hasResult = false, isUniform = divergence().isUniformBlock(from.id) && !divergence().isUniformBlock(to);
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isReg()) continue;

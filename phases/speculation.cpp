@@ -19,6 +19,15 @@ bool hasAny(const isa::InstrDesc& row, std::initializer_list<Flag> flags) {
 
 } // namespace
 
+bool readsUniformOfLoop(const ori::Function& function, const ori::Loops& loops, const ori::Instr& instr) {
+  return std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) {
+    if (o.isDef || !o.isVirtual() || (o.file != isa::File::UR && o.file != isa::File::UP)) return false;
+    bool isOfLoop = false;
+    function.forEachDef(o.reg, [&](const ori::Operand& def) { isOfLoop |= loops.depth(def.owner->block->id) > 0; });
+    return isOfLoop;
+  });
+}
+
 bool isSafeConstantLoad(const ori::Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(Flag::Copy)) return instr.op_(1).isConst() && instr.op_(1).reg == isa::Operand::kNoReg;

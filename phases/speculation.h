@@ -1,6 +1,7 @@
 #pragma once
 
 #include "encoder/isa/target.h"
+#include "ori/analysis/loops.h"
 #include "ori/function.h"
 
 namespace orias::phases {
@@ -17,6 +18,10 @@ enum class Speculation : std::uint8_t {
 /// an index in a register they may be out of bounds, so they count as memory accesses. Guarded instructions, those of
 /// the uniform datapath and registers with several definitions are not moved.
 Speculation speculationOf(const ori::Function& function, const ori::Instr& instr);
+
+/// Reads a uniform register that a loop writes. Lanes that have left the loop may find there what a later iteration of
+/// the others wrote, so the instruction cannot be executed later than it stands.
+bool readsUniformOfLoop(const ori::Function& function, const ori::Loops& loops, const ori::Instr& instr);
 
 /// A constant load (LDC, or a copy of a constant) whose address is known.
 bool isSafeConstantLoad(const ori::Instr& instr);
