@@ -1,11 +1,10 @@
 #include "phases/loop_tests.h"
 
-#include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
+#include "phases/round_test.h"
 
-#include <algorithm>
 #include <vector>
 
 namespace orias::phases {
@@ -22,11 +21,8 @@ constexpr unsigned kFirst = 2, kSecond = 3, kChained = 5; // slots of ISETP and 
 
 /// What sets a predicate last before an instruction of the same block, if it compares integers.
 Instr* comparisonBefore(const Instr& instr, ori::VRegId predicate) {
-  for (Instr* at = instr.prev; at; at = at->prev)
-    for (const ori::Operand& o : at->ops())
-      if (o.isDef && o.isVirtual() && o.reg == predicate)
-        return at->op == Op::ISETP || at->op == Op::ISETP_EX ? at : nullptr;
-  return nullptr;
+  Instr* writer = writerBefore(instr, predicate);
+  return writer && (writer->op == Op::ISETP || writer->op == Op::ISETP_EX) ? writer : nullptr;
 }
 
 class Orienter {
@@ -36,7 +32,8 @@ class Orienter {
   bool run() {
     bool changed = false;
     for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
-      if (synchronizes(loop)) continue;
+      // Such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
+      if (synchronizes(function_, loops_, loop)) continue;
       for (const auto& [from, to] : loops_.exits(loop)) {
         const Instr* branch = ori::plainBranch(*function_.block(from));
         if (branch && branch->guard().isReg(File::P) && branch->guard().isVirtual())
@@ -47,14 +44,6 @@ class Orienter {
   }
 
  private:
-  /// Such loops are not unrolled, and phase 74 finds a uniform place for both operands as they are.
-  bool synchronizes(LoopId loop) const {
-    for (const ori::BlockId block : loops_.blocks(loop))
-      for (const Instr& instr : *function_.block(block))
-        if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA) return true;
-    return false;
-  }
-
   bool orient(LoopId loop, Instr* compare) {
     if (!compare || !isTurned(loop, *compare)) return false;
     if (compare->op == Op::ISETP_EX) {

@@ -320,10 +320,7 @@ class Level {
       return "not unrolled: the trip count is unknown or too large";
     if (isRest_[loop.header]) return "not unrolled: the loop is a remainder loop";
     if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several entries";
-    for (BlockId b : loops_.blocks(plan.loop))
-      for (const Instr& instr : *function_.block(b))
-        if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA)
-          return "not unrolled: the loop has a warp-level synchronization";
+    if (synchronizes(function_, loops_, plan.loop)) return "not unrolled: the loop has a warp-level synchronization";
     for (const auto& [from, to] : loops_.exits(plan.loop)) {
       if (from != loop.latches[0]) continue;
       plan.test = function_.block(from);

@@ -1,5 +1,7 @@
 #include "phases/round_test.h"
 
+#include "encoder/isa/desc.h"
+
 #include <algorithm>
 
 namespace orias::phases {
@@ -13,18 +15,6 @@ using isa::Operand;
 using ori::Instr;
 
 namespace {
-
-/// What wrote a register last before an instruction of the same block; null if nothing did.
-const Instr* writerBefore(const Instr& instr, ori::VRegId reg) {
-  const auto writes = [reg](const Instr& at) {
-    return std::any_of(at.ops().begin(), at.ops().end(),
-                       [reg](const ori::Operand& o) { return o.isDef && o.isVirtual() && o.reg == reg; });
-  };
-  const Instr* at = instr.prev;
-  while (at && !writes(*at))
-    at = at->prev;
-  return at;
-}
 
 /// Compares two words, without a guard; no other condition goes into the result.
 bool isPlainTest(const Instr& compare) {
@@ -50,6 +40,24 @@ std::optional<std::uint32_t> wordBefore(const Instr& instr, ori::VRegId reg, uns
 }
 
 } // namespace
+
+Instr* writerBefore(const Instr& instr, ori::VRegId reg) {
+  const auto writes = [reg](const Instr& at) {
+    return std::any_of(at.ops().begin(), at.ops().end(),
+                       [reg](const ori::Operand& o) { return o.isDef && o.isVirtual() && o.reg == reg; });
+  };
+  Instr* at = instr.prev;
+  while (at && !writes(*at))
+    at = at->prev;
+  return at;
+}
+
+bool synchronizes(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop) {
+  for (const ori::BlockId block : loops.blocks(loop))
+    for (const Instr& instr : *function.block(block))
+      if (isa::desc(instr.op).has(isa::Flag::Convergent) && instr.op != Op::BRA) return true;
+  return false;
+}
 
 std::optional<std::uint32_t> constantOf(const Operand& o) {
   if (o.isImm()) return o.neg() ? -static_cast<std::uint32_t>(o.imm) : static_cast<std::uint32_t>(o.imm);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "encoder/isa/mods.h"
+#include "ori/analysis/loops.h"
 #include "ori/builder.h"
 
 #include <optional>
@@ -35,6 +36,12 @@ struct RoundTest {
     return leavesWhenTaken != branch->guard().inverted() ? isa::opposite(comparison()) : comparison();
   }
 };
+
+/// What wrote a register last before an instruction of the same block; null if nothing did.
+ori::Instr* writerBefore(const ori::Instr& instr, ori::VRegId reg);
+
+/// Whether lanes wait for each other in the loop, other than by branches. Phase 22 does not count its iterations then.
+bool synchronizes(const ori::Function& function, const ori::Loops& loops, ori::LoopId loop);
 
 /// The number that an operand stands for.
 std::optional<std::uint32_t> constantOf(const isa::Operand& operand);

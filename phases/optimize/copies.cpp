@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/builder.h"
 #include "ori/module.h"
+#include "phases/optimize/known_bits.h"
 #include "phases/optimize/rewriter.h"
 
 #include <array>
@@ -264,16 +265,13 @@ bool propagateCopies(Rewriter& rw, Instr& instr) {
 /// LDC of one word at a fixed place, all of whose readers can name the constant themselves.
 bool propagateConstantLoad(Rewriter& rw, Instr& instr) {
   constexpr unsigned kMostUses = 8;
-  if (instr.op != Op::LDC || instr.isGuarded()) return false;
-  const Operand result = instr.op_(0).value(), bank = instr.op_(1).value(), index = instr.op_(2).value(),
-                offset = instr.op_(3).value();
-  const auto size = isa::MemSize{isa::getMod(instr.op, instr.mods, isa::Mod::Size)};
-  if (size != isa::MemSize::B32 && size != isa::MemSize::B64) return false;
+  const std::optional<Operand> place = loadedConstant(instr);
+  if (!place || instr.isGuarded()) return false;
+  const Operand result = instr.op_(0).value();
   if (!result.isVirtual() || !rw.isSingle(result.reg)) return false;
-  if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg()) || offset.imm % 4 != 0) return false;
   auto constantFor = [&](const ori::Operand& use) -> std::optional<Operand> {
     if (use.width != 1 || use.sub < result.sub || use.sub >= result.sub + result.width) return std::nullopt;
-    return Operand::constant(static_cast<unsigned>(bank.imm), offset.imm + 4 * (use.sub - result.sub));
+    return Operand::constant(place->bank, place->imm + 4 * (use.sub - result.sub));
   };
   std::vector<ori::Operand*> uses;
   for (ori::Operand* o = rw.function().vreg(result.reg).refs; o; o = o->nextRef) {

@@ -316,4 +316,14 @@ bool dropMasks(Rewriter& rw, Instr& instr) {
   return instr.op == Op::LOP3 && dropLogic(rw, instr);
 }
 
+std::optional<Operand> loadedConstant(const Instr& load) {
+  if (load.op != Op::LDC) return std::nullopt;
+  const ori::Operand &bank = load.op_(1), &index = load.op_(2), &offset = load.op_(3);
+  const auto size = isa::modAs<isa::MemSize>(load, Mod::Size);
+  if (size != isa::MemSize::B32 && size != isa::MemSize::B64) return std::nullopt;
+  if (!bank.isImm() || !offset.isImm() || !(index.isNone() || index.isZeroReg()) || offset.imm % 4 != 0)
+    return std::nullopt;
+  return Operand::constant(static_cast<unsigned>(bank.imm), offset.imm);
+}
+
 } // namespace orias::phases

@@ -75,4 +75,8 @@ Range knownRange(const Rewriter& rw, const isa::Operand& operand);
 /// float_range.cpp
 float leastNumber(const Rewriter& rw, const isa::Operand& operand);
 
+/// What LDC of one or two words at a fixed place loads, as an operand of one word: the first of them. Nothing for other
+/// sizes, and where a register is part of the address.
+std::optional<isa::Operand> loadedConstant(const ori::Instr& load);
+
 } // namespace orias::phases

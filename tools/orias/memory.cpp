@@ -4,8 +4,8 @@
 // dozen bytes or for a table of a few kilobytes, and gives it back in the same thread. Blocks of up to 64 KB come from
 // free lists by size, without locks and without a header in front of each block; larger ones come from malloc.
 //
-// One range of addresses is set aside for these blocks, in spans of one size each. A table says which size the blocks
-// of each unit of the range have. Memory of a span is used again for blocks of the same size only.
+// Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
+// size class, also when they are used again. A table gives the size class of each 16 KB unit of the range.
 //
 // The range asks for huge pages: a compilation touches some megabytes, and faults for each 4 KB of them take a
 // twentieth of its time. The spans of all sizes follow each other, so that a few huge pages do.
