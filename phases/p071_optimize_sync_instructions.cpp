@@ -15,24 +15,53 @@ using ori::Instr;
 
 namespace {
 
-/// Waits for all lanes of the warp.
-bool waitsForAll(const Rewriter& rw, const Instr& instr) {
-  if (instr.isGuarded()) return false;
-  if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return false;
+constexpr std::int32_t kEqMask = 56; // SR_EQMASK: the lane's own bit
+
+/// The lanes that a WARPSYNC waits for, where they are known and all lanes that come to it wait.
+std::optional<std::uint32_t> awaitedLanes(const Rewriter& rw, const Instr& instr) {
+  if (instr.isGuarded()) return std::nullopt;
+  if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return std::nullopt;
   const isa::Operand condition = instr.op_(0).value();
-  if (!condition.isNone() && rw.truthOf(condition) != true) return false;
-  return instr.op == Op::WARPSYNC_ALL || rw.constantOf(instr.op_(1).value()) == ~0u;
+  if (!condition.isNone() && rw.truthOf(condition) != true) return std::nullopt;
+  if (instr.op == Op::WARPSYNC_ALL) return ~0u;
+  const auto mask = rw.constantOf(instr.op_(1).value());
+  return mask ? std::optional(static_cast<std::uint32_t>(*mask)) : std::nullopt;
 }
 
 /// What an instruction does to lanes that run together, or apart.
 enum class Effect : std::uint8_t { None, Parts, Gathers };
 
-/// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
-Effect effectOf(const Rewriter& rw, const Instr& instr) {
-  if (regalloc::isCall(instr)) return Effect::Parts;
-  if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
-  return waitsForAll(rw, instr) ? Effect::Gathers : Effect::Parts;
-}
+/// The WARPSYNCs of a function.
+class WarpWaits {
+ public:
+  explicit WarpWaits(ori::Function& function) : rw_(function) {
+    for (ori::Block* block : function.layout())
+      for (Instr& instr : *block)
+        if (const auto lanes = awaitedLanes(rw_, instr); lanes && lanes != ~0u && instr.mayContract)
+          partial_.push_back({&instr, true});
+  }
+
+  /// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
+  Effect effectOf(const Instr& instr) const {
+    if (regalloc::isCall(instr)) return Effect::Parts;
+    if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
+    if (awaitedLanes(rw_, instr) == ~0u) return Effect::Gathers;
+    for (const Partial& wait : partial_)
+      if (wait.instr == &instr && wait.isNeedless) return Effect::None;
+    return Effect::Parts;
+  }
+
+  /// A wait for some of the lanes, which are known, that does not order memory.
+  struct Partial {
+    Instr* instr;
+    bool isNeedless; ///< all lanes that come to it are together
+  };
+  std::vector<Partial>& partial() { return partial_; }
+
+ private:
+  Rewriter rw_;
+  std::vector<Partial> partial_;
+};
 
 /// Blocks that lanes may come to apart: those behind what parts them, up to where all have waited for each other.
 /// `parts` says what does, of a block and the effect that it ends with.
@@ -60,11 +89,11 @@ std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& e
 /// Blocks that lanes may come to apart. Those that part on a branch are together again behind its convergence barrier,
 /// where it gets one (ptxas relies on that, too); those that have waited for a part of the warp, or were in a function
 /// of which nothing is known, only where all wait for each other.
-std::vector<bool> blocksWhereApart(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence) {
+std::vector<bool> blocksWhereApart(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Divergence& divergence) {
   std::vector<Effect> effects(cfg.idCount(), Effect::None);
   for (const ori::BlockId id : cfg.reversePostOrder())
     for (const Instr& instr : *cfg.function().block(id))
-      if (const Effect effect = effectOf(rw, instr); effect != Effect::None) effects[id] = effect;
+      if (const Effect effect = waits.effectOf(instr); effect != Effect::None) effects[id] = effect;
   const auto isParting = [&](ori::BlockId, Effect effect) { return effect == Effect::Parts; };
   const auto isAnyParting = [&](ori::BlockId id, Effect effect) {
     return effect == Effect::Parts || divergence.branchesApart(id);
@@ -78,8 +107,8 @@ std::vector<bool> blocksWhereApart(const Rewriter& rw, const ori::Cfg& cfg, cons
 
 /// Whether the lanes that begin another round of the loop are together, if those at its header are: nothing in the loop
 /// has parted them, or they have waited for each other since.
-bool staysTogether(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergence& divergence, const ori::Loops& loops,
-                   ori::LoopId loop) {
+bool staysTogether(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Divergence& divergence,
+                   const ori::Loops& loops, ori::LoopId loop) {
   const ori::BlockId header = loops.loop(loop).header;
   std::vector<bool> isApart(cfg.idCount(), false), isDone(cfg.idCount(), false);
   std::vector<ori::BlockId> next{header};
@@ -88,7 +117,7 @@ bool staysTogether(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergenc
     next.pop_back();
     bool apart = isApart[id] || divergence.branchesApart(id);
     for (const Instr& instr : *cfg.function().block(id))
-      if (const Effect effect = effectOf(rw, instr); effect != Effect::None)
+      if (const Effect effect = waits.effectOf(instr); effect != Effect::None)
         apart = effect == Effect::Parts || divergence.branchesApart(id);
     for (const ori::BlockId to : cfg.successors(id)) {
       if (!loops.contains(loop, to)) continue;
@@ -102,6 +131,44 @@ bool staysTogether(const Rewriter& rw, const ori::Cfg& cfg, const ori::Divergenc
   return true;
 }
 
+/// Removes the waits for some of the lanes to which all that come are together. Another that stays may part the lanes
+/// in front of one: so until nothing changes.
+bool removePartialWaits(ori::Function& function, WarpWaits& waits, const ori::Cfg& cfg,
+                        const ori::Divergence& divergence, PhaseContext& context) {
+  for (bool again = !waits.partial().empty(); again;) {
+    again = false;
+    const std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
+    for (WarpWaits::Partial& wait : waits.partial()) {
+      if (!wait.isNeedless) continue;
+      bool areTogether = !isApart[wait.instr->block->id];
+      for (Instr* i = wait.instr->block->first; i != wait.instr; i = i->next)
+        if (const Effect effect = waits.effectOf(*i); effect != Effect::None) areTogether = effect == Effect::Gathers;
+      wait.isNeedless = areTogether;
+      again = again || !areTogether;
+    }
+  }
+  bool changed = false;
+  std::erase_if(waits.partial(), [&](const WarpWaits::Partial& wait) {
+    if (!wait.isNeedless) return false;
+    context.remarks.did(wait.instr, "removed: the warp cannot have diverged");
+    function.erase(wait.instr);
+    return changed = true;
+  });
+  return changed;
+}
+
+/// WARPSYNC is an illegal instruction in a lane that its mask leaves out. PTX leaves undefined what such a lane gets;
+/// ptxas has the other lanes go on alike (observed, of shuffles).
+void guardByMask(ori::Function& function, Instr& sync) {
+  ori::Builder b = ori::Builder::before(function, &sync);
+  b.setSource(sync.source);
+  const isa::Operand bit = b.newR(), isOfMask = b.newP();
+  b.emit(Op::S2R, {bit, isa::Operand::immediate(kEqMask)});
+  b.emit(Op::LOP3, {isOfMask, isa::Operand::rz(), bit, sync.op_(1).value(), isa::Operand::rz(),
+                    isa::Operand::immediate(0xc0), isa::Operand::pt().notted()});
+  function.setGuard(&sync, isOfMask);
+}
+
 /// Each attempt to get registers begins with all lanes (ptxas does the same).
 bool asksForRegisters(const Instr& sync) {
   return sync.next && sync.next->op == Op::USETMAXREG_ALLOC;
@@ -110,8 +177,9 @@ bool asksForRegisters(const Instr& sync) {
 } // namespace
 
 /// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). A WARPSYNC for all
-/// lanes goes where they are together as it is: no branch has parted them since the kernel began, or since all have
-/// waited for each other, or they meet behind it; one at the head of a loop in which no lanes part goes in front of it.
+/// lanes, or for some that are known, goes where they are together as it is: no branch has parted them since the kernel
+/// began, or since all have waited for each other, or they meet behind it; one at the head of a loop in which no lanes
+/// part goes in front of it. One for some lanes that stays is for these lanes only (guardByMask).
 /// What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of
 /// a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
@@ -119,8 +187,9 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits;
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
-  const Rewriter rw(function);
-  const std::vector<bool> isApart = blocksWhereApart(rw, cfg, divergence);
+  WarpWaits waits(function);
+  const bool changed = removePartialWaits(function, waits, cfg, divergence, context) || exits;
+  const std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
   const ori::Loops& loops = function.analyses().loops();
   std::vector<Instr*> needless;
   std::vector<std::pair<Instr*, ori::BlockId>> early; // with the block in front of their loop
@@ -129,12 +198,12 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     if (loop == ori::kNoId || loops.loop(loop).header != header) return ori::kNoId;
     const ori::BlockId entry = onlyEntry(loops, cfg, loop);
     if (entry == ori::kNoId) return ori::kNoId;
-    return staysTogether(rw, cfg, divergence, loops, loop) ? entry : ori::kNoId;
+    return staysTogether(waits, cfg, divergence, loops, loop) ? entry : ori::kNoId;
   };
   for (ori::Block* block : function.layout()) {
     bool areTogether = !isApart[block->id], isFirst = true;
     for (Instr& instr : *block) {
-      const Effect effect = effectOf(rw, instr);
+      const Effect effect = waits.effectOf(instr);
       if (effect == Effect::Gathers) {
         if (!instr.mayContract) {
           context.remarks.refused(&instr, "it orders memory");
@@ -164,7 +233,9 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     context.remarks.did(early[i].first, "moved before the loop: no lanes part in it");
     moveToEnd(function, *early[i].first, *fronts[i]);
   }
-  return exits || !needless.empty() || !early.empty();
+  for (const WarpWaits::Partial& wait : waits.partial())
+    guardByMask(function, *wait.instr);
+  return changed || !needless.empty() || !early.empty() || !waits.partial().empty();
 }
 
 } // namespace orias::phases

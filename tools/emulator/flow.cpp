@@ -252,17 +252,21 @@ void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
 }
 
 /// WARPSYNC: waits for the lanes of a mask, each at a WARPSYNC for the same mask. Lanes whose masks are all here go on
-/// together, unless it is EXCLUSIVE: then those of each mask go on by themselves.
+/// together, unless it is EXCLUSIVE: then those of each mask go on by themselves. Lanes that their own mask leaves out
+/// execute an illegal instruction (observed on H200).
 void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
   lanes &= predicateMask(op, op.predicate);
   const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
   const bool isAll = op.base < 0;
   const bool isExclusive = op.inst.op == isa::Op::WARPSYNC && isa::getMod(op.inst, isa::Mod::Sub) != 0;
   if (others == 0 && !isAll && !isExclusive) {
-    std::uint32_t wanted = 0;
-    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-      wanted |= word(op, op.base, 0, firstLane(rest));
-    if ((wanted & warp().live & ~lanes) == 0) {
+    std::uint32_t wanted = 0, own = ~0u;
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const std::uint32_t mask = word(op, op.base, 0, firstLane(rest));
+      wanted |= mask;
+      own &= mask | ~(1u << firstLane(rest));
+    }
+    if (own == ~0u && (wanted & warp().live & ~lanes) == 0) {
       ++path().pc;
       return;
     }
@@ -273,6 +277,8 @@ void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
     std::uint32_t alike = 0;
     for (std::uint32_t rest = stillToWait; rest != 0; rest &= rest - 1)
       if (isAll || word(op, op.base, 0, firstLane(rest)) == wanted) alike |= 1u << firstLane(rest);
+    if (const std::uint32_t out = alike & ~wanted; out != 0)
+      return stop("illegal", fmt::format("lane {} waits for the lanes {:#x} only", firstLane(out), wanted));
     stillToWait &= ~alike;
     if ((wanted & warp().live & ~alike) == 0 && alike == path().mask) {
       ++path().pc;

@@ -46,6 +46,17 @@ TEST_CASE("lanes with other masks stay at a WARPSYNC, and go at an EXCLUSIVE one
   CHECK(together("WARPSYNC.EXCLUSIVE R6") == 16 * kThreads);
 }
 
+TEST_CASE("a lane that its own mask leaves out must not wait") {
+  const auto ends = [](const char* sync) {
+    return run(program({"S2R R0, SR_LANEID", "MOV R6, 0xffff", "R2P PR, R0, 0x10", sync, "EXIT"})).result;
+  };
+  CHECK(ends("@!P4 WARPSYNC R6").completed);
+  const auto refused = ends("WARPSYNC R6");
+  CHECK_FALSE(refused.completed);
+  REQUIRE(refused.reports.size() == 1);
+  CHECK(refused.reports[0].text.find("lane 16 waits for the lanes 0xffff only") != std::string::npos);
+}
+
 TEST_CASE("all lanes take BRA.DIV unless those of its mask are all here under its guard") {
   // Lanes 0 ... 15 and 16 ... 31 want different masks, so no one instruction can do for both.
   const auto wayOf = [](const char* guarded) {
