@@ -34,6 +34,8 @@ constexpr double kShareToReach = 0.75;
 /// The most classes that are tried so, those with the most warps first; in large functions one. Of classes further
 /// away, so many that rematerialisation comes down to.
 constexpr unsigned kMostClasses = 3, kMostFarClasses = 2;
+/// Orders of a larger class are tried so, too, where they make the launch shorter by this share.
+constexpr double kGainOfFasterOrders = 0.08;
 constexpr std::size_t kLarge = 50'000; ///< instructions times orders
 /// Instructions times orders that one function may try; beyond that, each region gets few orders.
 constexpr std::size_t kBudget = 400'000;
@@ -92,13 +94,16 @@ class PreScheduler {
     if (regions_.empty()) return false;
     const unsigned limit = chooseLimit();
     const Choice choice = choiceOf(limit);
+    if (!mayRecompute()) return apply(limit);
+    if (const unsigned faster = fasterClass(choice); faster != 0)
+      if (reach(limit, choice, faster) == Outcome::Reached) return true;
     const std::vector<unsigned> ends = classesToReach(choice);
     // The nearest ones in any case; those with more warps as long as rematerialisation comes down to them.
     const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMostClasses, ends.size());
     unsigned tries = spent_ > kLarge ? 0 : kMostFarClasses;
     for (std::size_t i = 0; i < ends.size(); ++i) {
       if (i < near && tries == 0) continue;
-      const Outcome outcome = reach(ends[i], choice);
+      const Outcome outcome = reach(ends[i], choice, ends[i]);
       if (outcome == Outcome::Reached) return true;
       if (i < near && outcome != Outcome::OutOfReach) --tries;
     }
@@ -337,15 +342,28 @@ class PreScheduler {
     return peak <= limit && peak + kTight >= limit;
   }
 
+  /// Whether values may be computed again to come down to an occupancy class.
+  bool mayRecompute() const {
+    constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
+    const Knobs& knobs = context_.knobs;
+    if (fixed_ != 0 || counts_ || knobs.get(Knob::RematForOcc) == 0) return false;
+    return knobs.get(Knob::MaxRegKind) != kDocument && allowsBlockRemat(function_, context_);
+  }
+
+  /// The class with the fewest registers whose orders are clearly faster than those of the choice: rematerialisation
+  /// may bring them down to the registers of the choice. 0: there is none.
+  unsigned fasterClass(const Choice& choice) const {
+    if (spent_ > kLarge) return 0;
+    for (const unsigned end : classes_.ends())
+      if (end > choice.limit && choiceOf(end).launch < (1 - kGainOfFasterOrders) * choice.launch) return end;
+    return 0;
+  }
+
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
   /// is for it.
   std::vector<unsigned> classesToReach(const Choice& choice) const {
-    constexpr std::int64_t kDocument = 1; // of MaxRegKind: its target and no other
-    const Knobs& knobs = context_.knobs;
-    const auto percent = static_cast<double>(knobs.get(Knob::RematForOcc));
+    const auto percent = static_cast<double>(context_.knobs.get(Knob::RematForOcc));
     std::vector<unsigned> reachable;
-    if (fixed_ != 0 || counts_ || percent == 0 || knobs.get(Knob::MaxRegKind) == kDocument) return reachable;
-    if (!allowsBlockRemat(function_, context_)) return reachable;
     const unsigned least = leastRegisters();
     unsigned peak = pinned_;
     for (const Region& region : regions_)
@@ -359,19 +377,19 @@ class PreScheduler {
     return reachable;
   }
 
-  /// Orders for the class, and computes values again to come down to it; somewhat further where the allocator does not
-  /// find a place for them. If not reached, nothing has changed but the order.
-  Outcome reach(unsigned end, const Choice& choice) {
+  /// Takes the orders of the class `orders`, and computes values again to come down to the class `end`; somewhat
+  /// further where the allocator does not find a place for them. If not reached, nothing has changed but the order.
+  Outcome reach(unsigned end, const Choice& choice, unsigned orders) {
     for (const unsigned room : kRoom) {
-      const Outcome outcome = room < end ? reachWithRoom(end, room, choice) : Outcome::OutOfReach;
+      const Outcome outcome = room < end ? reachWithRoom(end, room, choice, orders) : Outcome::OutOfReach;
       if (outcome != Outcome::NoPlace) return outcome;
     }
     return Outcome::NoPlace;
   }
 
-  Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice) {
+  Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice, unsigned orders) {
     // What an attempt before this one has taken back is not in its place.
-    applyBest(end);
+    applyBest(orders);
     BlockEngine engine(function_, context_);
     Outcome outcome = Outcome::OutOfReach;
     if (engine.run({end - room, RematTarget::Reason::Occupancy})) {
@@ -552,8 +570,8 @@ class PreScheduler {
 /// of the source, loads first, few registers first, both under the limits of occupancy classes, and the best of these
 /// with their stalls filled as far as the class has registers. One limit is chosen for the function, by estimated
 /// cycles of the launch and of a full multiprocessor, and under it the fastest order of each region. Cold blocks are
-/// ordered for few registers. Where no order comes down to a class that would be better, values are computed again for
-/// it (phases/remat/block_engine.h). The allocator is asked whether the class is enough.
+/// ordered for few registers. Where no order comes down to a class that would be better, or only slower ones do, values
+/// are computed again for it (phases/remat/block_engine.h). The allocator is asked whether the class is enough.
 bool advancedPhasePreSched(ori::Function& function, PhaseContext& context) {
   const bool isSplit = !context.code.wantNames && splitComponents(function); // debuggers want the names of whole values
   const auto fixed = static_cast<unsigned>(context.knobs.get(Knob::PreSchedRegisterTarget));
