@@ -94,6 +94,28 @@ bool swapSources(InstrDraft& draft, unsigned a, unsigned b) {
   return false;
 }
 
+/// A comparison with a number next to zero becomes one with zero, for which RZ stands: x < 1 is x <= 0. An immediate
+/// would take the only slot that has room for a uniform register.
+void compareWithZero(InstrDraft& draft) {
+  if (draft.op != Op::ISETP) return;
+  const isa::InstrDesc& row = isa::desc(draft.op);
+  Operand& bound = draft.operands[static_cast<unsigned>(row.slotIndex("Rb"))];
+  std::uint8_t& cmp = draft.mods[static_cast<unsigned>(row.modIndex(isa::Mod::Cmp))];
+  if (!bound.isImm()) return;
+  const bool isSigned = isa::getMod(draft.op, draft.mods, isa::Mod::Type) == static_cast<int>(isa::IntType::S32);
+  const auto become = [&](isa::ICmp with) {
+    cmp = static_cast<std::uint8_t>(with);
+    bound = Operand::rz();
+  };
+  const auto was = static_cast<isa::ICmp>(cmp);
+  const auto number = static_cast<std::int32_t>(bound.imm);
+  if (number == 0) return become(was);
+  if (number == 1 && was == isa::ICmp::LT) return become(isSigned ? isa::ICmp::LE : isa::ICmp::EQ);
+  if (number == 1 && was == isa::ICmp::GE) return become(isSigned ? isa::ICmp::GT : isa::ICmp::NE);
+  if (number == -1 && isSigned && was == isa::ICmp::GT) return become(isa::ICmp::GE);
+  if (number == -1 && isSigned && was == isa::ICmp::LE) return become(isa::ICmp::LT);
+}
+
 /// [x] becomes [UR], where the address has room for a uniform part.
 bool placeInAddress(InstrDraft& draft, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(draft.op);
@@ -145,6 +167,7 @@ bool placeUniform(InstrDraft& draft, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(draft.op);
   if (row.isPseudo()) return false;
   InstrDraft trial = draft;
+  compareWithZero(trial);
   trial.operands[slot] = value;
   if (fits(trial)) {
     draft = std::move(trial);
