@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/cfg_edit.h"
 #include "phases/exit_under_guard.h"
+#include "phases/guarded_runs.h"
 #include "phases/phases.h"
 
 #include <vector>
@@ -89,9 +90,10 @@ bool exitOutsideLoops(Function& function, PhaseContext& context, Block* block) {
 } // namespace
 
 /// Phase 15. Branches to branches go to their end, branches that decide nothing go, branches to EXIT become guarded
-/// EXITs, unreachable blocks are dropped, and a block joins the one that only it leads to.
+/// EXITs, unreachable blocks are dropped, and a block joins the one that only it leads to. Long rows of instructions
+/// under one guard get a branch (branchAroundGuardedRuns).
 bool oriBranchOpt(Function& function, PhaseContext& context) {
-  bool changedAtAll = false;
+  bool changedAtAll = branchAroundGuardedRuns(function, context);
   for (bool changed = true; changed;) {
     changed = false;
     for (Block* block : function.layout()) {

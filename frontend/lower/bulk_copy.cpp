@@ -345,9 +345,15 @@ void lowerBulkGroup(FunctionLowering& f, const Instruction& i, const Form& form)
 
 void controlTensorMap(FunctionLowering& f, IsaOperand address, TensorMapControl control) {
   ori::Block* join = f.beginUnguarded();
-  Copy copy(f);
-  const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, control}};
-  copy.emit(IsaOp::UTMACCTL, {copy.pair(address)}, mods);
+  const IsaOperand run = uniformRun(f, 2);
+  const std::array<UniformWord, 2> words{UniformWord{ori::component(run, 0), Value::of(ori::component(address, 0))},
+                                         UniformWord{ori::component(run, 1), Value::of(ori::component(address, 1))}};
+  // Once for all lanes that name the same map.
+  forEachUniform(f, words, [&] {
+    f.b().setGuard(IsaOperand::pt());
+    const std::array<ModValue, 1> mods{ModValue{IsaMod::Sub, control}};
+    f.emit(IsaOp::UTMACCTL, {run}, mods);
+  });
   f.endUnguarded(join);
 }
 

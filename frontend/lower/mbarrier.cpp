@@ -212,8 +212,9 @@ void lowerProxyFence(FunctionLowering& f, const Instruction& i, const Form& form
     return;
   }
   if (proxy == Mod::TensormapGeneric) {
-    // Before the map is read again, all that came before it must have happened.
-    emitFence(f, FenceKind::All, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu, true);
+    // Before the map is read again, the copy of it must be done. Nothing else is ordered (observed: ptxas waits for its
+    // scoreboards only).
+    emitMembar(f, FenceKind::All, form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu);
     controlTensorMap(f, f.wholeAddress(f.address(f.operands(i)[0], StateSpace::None)), TensorMapControl::Invalidate);
     return;
   }

@@ -46,8 +46,12 @@ int fenceScope(Mod scope) {
 
 } // namespace
 
-void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate) {
+void emitMembar(FunctionLowering& f, FenceKind kind, Mod scope) {
   f.emit(IsaOp::MEMBAR, {}, {{IsaMod::Fence, static_cast<int>(kind)}, {IsaMod::Scope, fenceScope(scope)}});
+}
+
+void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate) {
+  emitMembar(f, kind, scope);
   if (scope == Mod::Cta) return;
   // Errors of stores under way come out here, before anyone is told of the data.
   f.emit(IsaOp::ERRBAR, {});

@@ -7,6 +7,8 @@ namespace orias::ptx {
 /// The orderings of MEMBAR: .sc fences are totally ordered, the others only order the accesses around them.
 enum class FenceKind : std::uint8_t { Sc = 0, All = 1 };
 
+/// MEMBAR alone.
+void emitMembar(FunctionLowering& f, FenceKind kind, Mod scope);
 /// MEMBAR and what belongs to it at the scope (observed for sm_90). `invalidate`: later loads see what others wrote.
 void emitFence(FunctionLowering& f, FenceKind kind, Mod scope, bool invalidate);
 /// In front of a store, or atomic, with release semantics.

@@ -154,7 +154,8 @@ void lowerTensormapReplace(FunctionLowering& f, const Instruction& i, const Form
   }
 }
 
-/// Each lane copies a word of the map to global memory, past the L1 cache.
+/// Each lane copies a word of the map to global memory, past the L1 cache. Stores before it are not ordered (observed:
+/// ptxas has a fence for fence.proxy.tensormap::generic.release only).
 void lowerTensormapCopy(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   ori::Block* join = f.beginUnguarded();
@@ -169,7 +170,6 @@ void lowerTensormapCopy(FunctionLowering& f, const Instruction& i, const Form& f
   f.emit(IsaOp::IADD3, {source, kNone, kNone, from.base, ori::component(offset, 0), IsaOperand::rz()});
   f.emit(IsaOp::LDS, {word, source, from.uniform, IsaOperand::immediate(static_cast<std::int32_t>(from.offset))});
   const Mod scope = form.scope() == Mod::Sys ? Mod::Sys : Mod::Gpu;
-  emitReleaseFence(f, scope);
   f.emit(IsaOp::ATOMG, {kNone, IsaOperand::rz(), f.globalDescriptor(), place, IsaOperand(), f.imm(0), word},
          {{IsaMod::AtomOp, isa::AtomOp::EXCH},
           {IsaMod::Order, scope == Mod::Sys ? isa::MemOrder::StrongSys : isa::MemOrder::StrongGpu}});

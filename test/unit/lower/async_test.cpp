@@ -126,7 +126,20 @@ TEST_CASE("copies of boxes of tensors") {
   CHECK(inOrder(
       lowered("cp.reduce.async.bulk.tensor.1d.global.shared::cta.min.bulk_group [%rd1, {%r1}], [%r2];", {}, "sm_90a"),
       {"UTMAREDG.1D.MIN [%"}));
-  CHECK(inOrder(lowered("prefetch.tensormap [%rd1];", {}, "sm_90a"), {"ELECT", "UTMACCTL.PF [%"}));
+  CHECK(inOrder(lowered("prefetch.tensormap [%rd1];", {}, "sm_90a"), {"R2UR", "UTMACCTL.PF [%"}));
+}
+
+TEST_CASE("fences of tensor maps order nothing but the map") {
+  const std::string copy =
+      lowered("tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.gpu.sync.aligned "
+              "[%rd1], [%r1], 128;",
+              {}, "sm_90a");
+  CHECK(inOrder(copy, {"LDS", "ATOMG.E.EXCH.STRONG.GPU"}));
+  CHECK(copy.find("MEMBAR") == std::string::npos);
+  const std::string acquire = lowered("fence.proxy.tensormap::generic.acquire.gpu [%rd1], 128;", {}, "sm_90a");
+  CHECK(inOrder(acquire, {"MEMBAR.ALL.GPU", "UTMACCTL.IV [%"}));
+  CHECK(acquire.find("CCTL.IVALL") == std::string::npos);
+  CHECK(inOrder(lowered("fence.proxy.tensormap::generic.release.gpu;", {}, "sm_90a"), {"MEMBAR.ALL.GPU", "ERRBAR"}));
 }
 
 TEST_CASE("bulk copies between all spaces") {
