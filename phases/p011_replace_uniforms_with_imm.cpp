@@ -1,6 +1,8 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "encoder/isa/target.h"
+#include "ori/analysis/analyses.h"
+#include "ori/analysis/convergence.h"
 #include "ori/builder.h"
 #include "ori/module.h"
 #include "phases/param_binding.h"
@@ -11,6 +13,7 @@
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
+#include <vector>
 
 namespace orias::phases {
 
@@ -65,6 +68,7 @@ class Replacer {
   bool run() {
     for (ori::Block* block : function_.layout())
       function_.forEachSafe(*block, [&](ori::Instr& instr) { visit(instr); });
+    answerForUniforms();
     return changed_;
   }
 
@@ -121,6 +125,29 @@ class Replacer {
     tell(instr, 0);
     const Operand operands[] = {instr.op_(0).value(), Operand::rz(), Operand::immediate(15)};
     function_.rewrite(&instr, Op::MOV, operands);
+  }
+
+  /// R2UR tells each lane whether its value differs from the one taken; no value of a uniform register does. The loops
+  /// of lowering over the values of lanes have one iteration then.
+  void answerForUniforms() {
+    if (!function_.everHad(Op::R2UR) || ori::mayRunApart(function_)) return;
+    std::vector<ori::Instr*> questions;
+    for (ori::Block* block : function_.layout())
+      for (ori::Instr& instr : *block)
+        if (instr.op == Op::R2UR && instr.op_(0).isVirtual() && !instr.isGuarded()) questions.push_back(&instr);
+    if (questions.empty()) return;
+    const ori::Divergence& divergence = function_.analyses().divergence();
+    std::erase_if(questions, [&](const ori::Instr* instr) {
+      return !divergence.cfg().isReachable(instr->block->id) || !divergence.isUniform(instr->op_(2).value());
+    });
+    for (ori::Instr* instr : questions) {
+      context_.remarks.did(instr, "the value is uniform: no lane's differs");
+      ori::Builder b = ori::Builder::after(function_, instr);
+      b.setSource(instr->source);
+      b.copy(instr->op_(0).value(), Operand::pt().notted());
+      function_.setOperand(instr, 0, Operand::pt());
+      changed_ = true;
+    }
   }
 
   /// The CTAs of a cluster, along an axis or in all, where `.reqnctapercluster` fixes them; 0 for other places.
@@ -192,10 +219,10 @@ class Replacer {
 } // namespace
 
 /// Phase 11. Uniform values that are known become numbers, before the optimiser looks for those: block dimensions that
-/// `.reqntid` fixes, shapes of clusters that
-/// `.reqnctapercluster` fixes, thread numbers in dimensions of one thread, parameters that the user bound, and, by knob
-/// (FoldConstInitialisers: the host may overwrite them), constant variables with initialisers. Sizes of shared memory
-/// are numbers since lowering where no launch can change them. Knob GeneralOptimizationGate (487): 0 leaves them all.
+/// `.reqntid` fixes, shapes of clusters that `.reqnctapercluster` fixes, thread numbers in dimensions of one thread,
+/// parameters that the user bound, whether lanes differ in a uniform value, and, by knob (FoldConstInitialisers: the
+/// host may overwrite them), constant variables with initialisers. Sizes of shared memory are numbers since lowering
+/// where no launch can change them. Knob GeneralOptimizationGate (487): 0 leaves them all.
 bool replaceUniformsWithImm(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Replacer(function, context).run();
