@@ -120,6 +120,29 @@ Operand quotient32(const FloatMacro& m, Operand a, Operand b) {
   return e.fma(e.fmul(remainder, p1), e.fmul(y, p2), truncated, m.rounding);
 }
 
+/// a / b for normal operands, flushed: rounded as if exponents had no bounds, so that the quotient of the mantissas is
+/// rounded and its exponent looked at.
+Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
+  Expansion& e = m.e;
+  Operand one = e.constant(0x3f800000);
+  constexpr std::uint32_t kSign = 0x80000000, kSignAndFraction = 0x807fffff, kAndOr = 0xea;
+  const auto exponent = [&](Operand x) { return e.bitAnd(e.shiftRight(x, 23), Expansion::imm(0xff)); };
+  const auto mantissa = [&](Operand x) { return e.logic(x, Expansion::imm(kSignAndFraction), one, kAndOr); };
+  Operand ma = mantissa(a), mb = mantissa(b), y = reciprocal(e, mb), minusB = mb.negated();
+  Operand crude = e.fmul(ma, y);
+  Operand q = e.fma(e.fma(minusB, crude, ma), y, crude);
+  q = e.fma(e.fma(minusB, q, ma), y, q, m.rounding);
+
+  Operand difference = e.add(exponent(a), exponent(b).negated());
+  Operand sum = e.add(exponent(q), difference), sign = e.bitAnd(q, Expansion::imm(kSign));
+  // A product that overflows gives what the rounding makes of overflow.
+  constexpr std::uint32_t k2To100 = 0x71800000, k2To127 = 0x7f000000;
+  Operand beyond = e.fmul(e.fmul(q, Expansion::imm(k2To100)), Expansion::imm(k2To127), m.rounding);
+  Operand normal = e.multiplyAdd(difference, Expansion::imm(0x00800000), q);
+  Operand bounded = e.select(e.compare(isa::ICmp::GT, sum, Expansion::imm(0xfe), true), beyond, normal);
+  return e.select(e.compare(isa::ICmp::LT, sum, Expansion::imm(1), true), sign, bounded);
+}
+
 /// A predicate: a is finite and not zero, and so is what `other` stands for.
 Operand isRegular(Expansion& e, Operand a, Operand other = kTrue) {
   Operand twice = e.newR(), p = e.builder().newP(); // doubling drops the sign; zero wraps around
@@ -147,7 +170,7 @@ void divideSlowly(const FloatMacro& m, Operand result, Operand givenA, Operand g
   Operand factor = e.select(isRegularB, signedOne, e.mufu(isa::Mufu::RCP, b));
   e.builder().copy(result, e.fmul(a, factor));
   e.leaveWhere(isRegular(e, a, isRegularB));
-  e.builder().copy(result, m.flushed(finiteQuotient(m, a, b)));
+  e.builder().copy(result, m.ftz ? flushedQuotient(m, a, b) : finiteQuotient(m, a, b));
   e.comeBack();
 }
 

@@ -377,6 +377,13 @@ float div(float a, float b, Rounding rounding) {
   return rounded(
       rounding, [&] { return a / b; }, [&] { return floatOf(div(Format::F32, bitsOf(a), bitsOf(b), rounding)); });
 }
+float divFlushed(float a, float b, Rounding rounding) {
+  a = flush(a), b = flush(b);
+  const float quotient = div(a, b, rounding);
+  if (a == 0 || std::isinf(b) || !(std::fabs(quotient) <= 0x1p-125f)) return quotient;
+  const float scaled = div(a * 0x1p64f, b, rounding);
+  return std::fabs(scaled) < 0x1p-62f ? std::copysign(0.0f, scaled) : scaled * 0x1p-64f;
+}
 float sqrt(float a, Rounding rounding) {
   return rounded(
       rounding, [&] { return std::sqrt(a); }, [&] { return floatOf(sqrt(Format::F32, bitsOf(a), rounding)); });

@@ -22,10 +22,7 @@ bool supportsMacro(IsaOp macro, Type type, isa::MacroKind kind, bool ftz) {
   if (type == Type::F64) return !isApproximate || macro == IsaOp::FRSQRT || (ftz && macro == IsaOp::FRCP);
   if (type != Type::F32) return false;
   if (isApproximate) return true;
-  // Flushing after a directed rounding is not the same as flushing before it, and the manual does not say which; only a
-  // square root is never subnormal.
-  if (macro == IsaOp::FDIV || macro == IsaOp::FRCP) return !ftz || kind == isa::MacroKind::RN;
-  return macro == IsaOp::FSQRT;
+  return macro == IsaOp::FDIV || macro == IsaOp::FRCP || macro == IsaOp::FSQRT;
 }
 
 /// An operation on floats that a phase expands: its result, then one or two sources.

@@ -84,9 +84,13 @@ std::uint64_t exactResult(const Operation& operation, const Case& arguments, isa
   const std::uint64_t a = flushed(arguments.first), b = flushed(arguments.second);
   if (operation.op == Op::FRSQRT) return ieee::div(format, one, ieee::sqrt(format, a));
   const auto direction = static_cast<ieee::Rounding>(rounding);
+  const auto quotient = [&](std::uint64_t x, std::uint64_t y) -> std::uint64_t {
+    if (!ftz) return ieee::div(format, x, y, direction);
+    return ieee::bitsOf(ieee::divFlushed(ieee::floatOf(x), ieee::floatOf(y), direction));
+  };
   switch (operation.op) {
-  case Op::FDIV: return flushed(ieee::div(format, a, b, direction));
-  case Op::FRCP: return flushed(ieee::div(format, one, a, direction));
+  case Op::FDIV: return quotient(a, b);
+  case Op::FRCP: return quotient(one, a);
   default: return flushed(ieee::sqrt(format, a, direction));
   }
 }

@@ -46,6 +46,8 @@ struct Fma {
 };
 struct Div {
   template <Format F> static Bits apply(Bits a, Bits b, Bits, const FloatMode& mode) {
+    if constexpr (F == Format::F32)
+      if (mode.ftz) return ieee::bitsOf(ieee::divFlushed(ieee::floatOf(a), ieee::floatOf(b), mode.rounding));
     return onValues<F>([&](auto... x) { return ieee::div(x..., mode.rounding); }, a, b);
   }
 };

@@ -73,6 +73,13 @@ void compute(const Inst& inst, LaneValues& values, Exact exact, Approximate appr
   lane.setF32(0, isApproximate(kind) ? approximate(a, b, kind) : exact(a, b, rounding), flush, false);
 }
 
+double exactQuotient(const Inst&, double a, double b, Rounding rounding) {
+  return ieee::div(a, b, rounding);
+}
+float exactQuotient(const Inst& inst, float a, float b, Rounding rounding) {
+  return isa::getMod(inst, Mod::Ftz) != 0 ? ieee::divFlushed(a, b, rounding) : ieee::div(a, b, rounding);
+}
+
 /// The dividend times the reciprocal; .FULL scales both to keep the reciprocal normal.
 float approximateQuotient(float a, float b, MacroKind kind) {
   if (kind == MacroKind::Full && std::isfinite(b)) {
@@ -125,12 +132,14 @@ void irem(const Inst& inst, LaneValues& values) {
 
 void fdiv(const Inst& inst, LaneValues& values) {
   compute(
-      inst, values, [](auto a, auto b, Rounding rounding) { return ieee::div(a, b, rounding); }, approximateQuotient);
+      inst, values, [&](auto a, auto b, Rounding rounding) { return exactQuotient(inst, a, b, rounding); },
+      approximateQuotient);
 }
 
 void frcp(const Inst& inst, LaneValues& values) {
   compute(
-      inst, values, [](auto a, auto, Rounding rounding) { return ieee::rcp(a, rounding); },
+      inst, values,
+      [&](auto a, auto, Rounding rounding) { return exactQuotient(inst, static_cast<decltype(a)>(1), a, rounding); },
       [](float a, float, MacroKind) { return ieee::approx::rcp(a); });
 }
 

@@ -384,3 +384,17 @@ TEST_CASE("approximations are the nearest floats of the exact functions") {
     REQUIRE(std::fabs(approx::cosTurns(turns) - std::cos(angle)) < 6.1e-8L);
   }
 }
+
+TEST_CASE("a quotient is rounded before it is flushed") {
+  const auto quotient = [](std::uint32_t a, std::uint32_t b, Rounding rounding) {
+    return ieee::bitsOf(ieee::divFlushed(ieee::floatOf(a), ieee::floatOf(b), rounding));
+  };
+  // (1 - 2^-24) 2^-126 needs no rounding where exponents have no bounds; as a subnormal it is a tie.
+  CHECK(quotient(0x3f7fffff, 0x7e800000, Rounding::NearestEven) == 0);
+  CHECK(quotient(0x3f7fffff, 0x7e800000, Rounding::Up) == 0);
+  CHECK(quotient(0xbf7fffff, 0x7e800000, Rounding::Down) == 0x80000000);
+  CHECK(quotient(0x3f800000, 0x7e800000, Rounding::NearestEven) == 0x00800000);
+  CHECK(quotient(0x3f7ffffe, 0x7e7fffff, Rounding::Up) == 0);
+  CHECK(quotient(0x00400000, 0x00800000, Rounding::NearestEven) == 0); // the dividend is flushed
+  CHECK(quotient(0x7f7fffff, 0x00800000, Rounding::TowardZero) == 0x7f7fffff);
+}
