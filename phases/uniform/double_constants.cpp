@@ -5,7 +5,9 @@
 #include "ori/builder.h"
 #include "phases/uniform/constants.h"
 #include "phases/uniform/consumers.h"
+#include "support/check.h"
 
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 #include <optional>
@@ -52,7 +54,8 @@ class ConstantMover {
     function_.forEachUse(pair, [&](ori::Operand& use) {
       Instr& instr = *use.owner;
       fit = fit && isa::desc(instr.op).pipe == isa::Pipe::Fp64 && use.width == 2 && use.sub == 0 &&
-            loops_.innermost(instr.block->id) == loop && takes(instr, use);
+            loops_.innermost(instr.block->id) == loop && takes(instr, use) &&
+            std::ranges::find(readers, &instr) == readers.end(); // an instruction takes one uniform register
       readers.push_back(&instr);
     });
     if (!fit || readers.empty()) return false;
@@ -81,8 +84,11 @@ class ConstantMover {
 
   void replace(Instr& instr, VRegId pair, const Operand& uniform) {
     InstrDraft draft(instr);
+    bool isPlaced = false;
     for (const ori::Operand& o : instr.ops())
-      if (!o.isDef && o.isVirtual() && o.reg == pair) placeInstead(draft, o.value(), asUniform(o.value(), uniform.reg));
+      if (!o.isDef && o.isVirtual() && o.reg == pair)
+        isPlaced = placeInstead(draft, o.value(), asUniform(o.value(), uniform.reg));
+    ORIAS_CHECK(isPlaced, "a uniform register that was accepted has no place");
     commit(function_, instr, draft);
   }
 
