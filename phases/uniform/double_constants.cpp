@@ -25,9 +25,9 @@ namespace {
 
 using Words = std::array<std::uint32_t, 2>;
 
-class ConstantMover {
+class DoubleMover {
  public:
-  explicit ConstantMover(ori::Function& function) : function_(function), loops_(function.analyses().loops()) {}
+  explicit DoubleMover(ori::Function& function) : function_(function), loops_(function.analyses().loops()) {}
 
   /// The number that two MOVs write, all that is written to the pair.
   std::optional<Words> numberOf(VRegId pair) const {
@@ -118,7 +118,7 @@ class ConstantMover {
 unsigned moveDoubleConstants(ori::Function& function, const PhaseContext& context) {
   if (!readsConstantsFromUniform(context)) return 0;
   unsigned moved = 0;
-  ConstantMover mover(function);
+  DoubleMover mover(function);
   const auto count = static_cast<VRegId>(function.vregCount());
   for (VRegId pair = 0; pair < count; ++pair)
     if (const auto words = mover.numberOf(pair)) moved += mover.move(pair, *words);
