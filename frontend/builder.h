@@ -155,6 +155,8 @@ class ModuleBuilder final : public ParseEvents {
   /// The register of `r+4` as a value: ptxas adds the constant first, though the manual knows no such
   /// operand.
   Operand registerPlus(RegisterId base, std::int64_t value, SourceLoc where);
+  RegisterId elementAddress(VariableId array, RegisterId at, std::int64_t offset, std::uint64_t size);
+  RegisterId computed(Type type, std::string_view name, std::string_view text, std::vector<Operand> sources);
   Operand constantOperand();
   /// What a name without suffix means. An unknown name is an error, or a label to come if `mayBeLabel`; then it is
   /// entered in the list of pending names by finishInstruction.

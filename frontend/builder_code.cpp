@@ -349,16 +349,20 @@ void ModuleBuilder::exitNameOperand(P::NameOperandContext* c) {
       error(where, fmt::format("{} is not a variable: only the address of one takes an offset", quoted(id)),
             "the address in a register is written [r+4]");
       wrong_ = true;
-    } else if (addressName_ != NameId::None) {
-      error(addressLoc_, "indexing with a register is not supported", "add the scaled index to the address first");
-      wrong_ = true;
     } else if (isIndexed) {
       // `a[3]` is the element itself to an instruction that accesses memory and its address to one that computes.
-      const Variable& v = module_.variable(operand.variableId());
-      const auto bytes = offset * static_cast<std::int64_t>(v.elementSize());
       const std::string_view op = opcodeBase();
-      operand = op == "mov" || op == "cvta" ? Operand::variable(operand.variableId(), bytes)
-                                            : Operand::address(operand.variableId(), bytes);
+      const bool isComputed = op == "mov" || op == "cvta";
+      const std::uint64_t size = bitWidth(module_.variable(operand.variableId()).type) / 8; // of vectors, a part
+      if (addressName_ != NameId::None) {
+        const RegisterId at =
+            elementAddress(operand.variableId(), resolveRegister(addressName_, addressLoc_), offset, size);
+        if (at != RegisterId::None) operand = isComputed ? Operand::reg(at) : Operand::address(at, 0);
+      } else {
+        const auto bytes = offset * static_cast<std::int64_t>(size);
+        operand =
+            isComputed ? Operand::variable(operand.variableId(), bytes) : Operand::address(operand.variableId(), bytes);
+      }
     } else {
       operand = Operand::variable(operand.variableId(), offset);
     }
@@ -396,23 +400,68 @@ Operand ModuleBuilder::registerPlus(RegisterId base, std::int64_t value, SourceL
     wrong_ = true;
     return Operand::sink();
   }
-  Register sum = reg;
-  sum.name = module_.names.intern(fmt::format("{}{:+}", module_.text(reg.name), value));
-  const auto result = RegisterId(static_cast<std::uint32_t>(fn_->registers.size()));
-  fn_->registers.push_back(sum);
+  return Operand::reg(computed(reg.type, fmt::format("{}{:+}", module_.text(reg.name), value),
+                               fmt::format("add.s{}", bits),
+                               {Operand::reg(base), Operand::integer(static_cast<std::uint64_t>(value), false)}));
+}
 
-  Instruction add;
-  add.loc = instr_.loc;
-  add.debugLoc = debugLoc_;
-  add.opcode = opcode(module_.text(module_.names.intern(fmt::format("add.s{}", bits))));
-  const Operand operands[] = {Operand::reg(result), Operand::reg(base),
-                              Operand::integer(static_cast<std::uint64_t>(value), false)};
-  add.firstOperand = static_cast<std::uint32_t>(fn_->operands.size());
-  add.operandCount = static_cast<std::uint16_t>(std::size(operands));
-  fn_->operands.insert(fn_->operands.end(), std::begin(operands), std::end(operands));
+/// The address of `array[index+offset]`: all but the last sum is in 32 bits.
+RegisterId ModuleBuilder::elementAddress(VariableId array, RegisterId at, std::int64_t offset, std::uint64_t size) {
+  if (at == RegisterId::None) return at;
+  const Register reg = fn_->registers[index(at)];
+  const TypeClass kind = typeClass(reg.type);
+  const unsigned bits = bitWidth(reg.type);
+  const bool isInteger = kind == TypeClass::Bits || kind == TypeClass::Signed || kind == TypeClass::Unsigned;
+  if (!isInteger || reg.vectorSize > 1 || bits > 64) {
+    error(addressLoc_, fmt::format("{} is not an integer: it cannot be an index", quoted(reg.name)));
+    wrong_ = true;
+    return RegisterId::None;
+  }
+  const std::string name =
+      fmt::format("{}[{}{:+}]", module_.text(module_.variable(array).name), module_.text(reg.name), offset);
+  const bool isSigned = kind == TypeClass::Signed;
+  auto added = static_cast<std::uint64_t>(offset);
+  if (bits < 32) {
+    const unsigned drop = 64 - bits;
+    added =
+        isSigned ? static_cast<std::uint64_t>(static_cast<std::int64_t>(added << drop) >> drop) : added << drop >> drop;
+  }
+  RegisterId element = at;
+  if (bits != 32)
+    element = computed(Type::U32, name, fmt::format("cvt.{}32.{}{}", isSigned ? 's' : 'u', isSigned ? 's' : 'u', bits),
+                       {Operand::reg(at)});
+  if (added != 0)
+    element =
+        computed(Type::U32, name, "add.u32", {Operand::reg(element), Operand::integer(added & 0xFFFFFFFF, false)});
+  element = computed(Type::U32, name, "mul.lo.u32", {Operand::reg(element), Operand::integer(size, false)});
+  const bool isWide = module_.addressSize == 64;
+  const Type type = isWide ? Type::U64 : Type::U32;
+  if (isWide) element = computed(type, name, "cvt.u64.u32", {Operand::reg(element)});
+  const RegisterId first = computed(type, name, isWide ? "mov.u64" : "mov.u32", {Operand::variable(array, 0)});
+  return computed(type, name, isWide ? "add.u64" : "add.u32", {Operand::reg(first), Operand::reg(element)});
+}
+
+/// A new register that an instruction before the present one sets.
+RegisterId ModuleBuilder::computed(Type type, std::string_view name, std::string_view text,
+                                   std::vector<Operand> sources) {
+  Register reg;
+  reg.name = module_.names.intern(name);
+  reg.loc = instr_.loc;
+  reg.type = type;
+  const auto result = RegisterId(static_cast<std::uint32_t>(fn_->registers.size()));
+  fn_->registers.push_back(reg);
+
+  Instruction instruction;
+  instruction.loc = instr_.loc;
+  instruction.debugLoc = debugLoc_;
+  instruction.opcode = opcode(module_.text(module_.names.intern(text)));
+  sources.insert(sources.begin(), Operand::reg(result));
+  instruction.firstOperand = static_cast<std::uint32_t>(fn_->operands.size());
+  instruction.operandCount = static_cast<std::uint16_t>(sources.size());
+  fn_->operands.insert(fn_->operands.end(), sources.begin(), sources.end());
   addStatement(StatementKind::Instruction, static_cast<std::uint32_t>(fn_->instructions.size()));
-  fn_->instructions.push_back(add);
-  return Operand::reg(result);
+  fn_->instructions.push_back(instruction);
+  return result;
 }
 
 void ModuleBuilder::exitSignedName(P::SignedNameContext* c) {

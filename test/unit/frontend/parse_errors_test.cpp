@@ -98,6 +98,9 @@ TEST_CASE("operands that cannot be") {
         "6:16 '%r2' is not a variable: only the address of one takes an offset\n");
   CHECK(parseBody(".reg .f32 %f; mov.f32 %f, %f+4;").errors() ==
         "6:27 '%f' is not an integer: no constant can be added to it\n");
+  CHECK(parseBody(".shared .b32 arr[4]; .reg .f32 %f; ld.shared.b32 %r1, arr[%f];").errors() ==
+        "6:59 '%f' is not an integer: it cannot be an index\n");
+  CHECK(parseBody(".shared .b32 arr[4]; ld.shared.b32 %r1, arr[arr];").errors() == "6:45 'arr' is not a register\n");
   CHECK(parseBody(".reg .v2 .b32 v; mov.v2.b32 v, v+4;").errors() ==
         "6:32 'v' is not an integer: no constant can be added to it\n");
 }

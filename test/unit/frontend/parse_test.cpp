@@ -132,6 +132,32 @@ TEST_CASE("an index is scaled; it is the element to a load and its address to a 
   CHECK(operandsAt(p, 2)[1].offset() == 8);
 }
 
+TEST_CASE("an index into vectors counts their parts") {
+  Parsed p = parseModule(".global .v4 .b32 g[4];\n.entry k() { .reg .b32 r; ld.global.u32 r, g[3]; ret; }");
+  REQUIRE(p.ok());
+  CHECK(operandsAt(p, 0)[1].offset() == 12);
+}
+
+TEST_CASE("an index in a register is scaled before the access") {
+  Parsed p =
+      parseModule(".global .u64 g[10];\n.entry k() { .reg .b32 r; .reg .s16 h; .reg .b64 d; ld.global.u64 d, g[r]; "
+                  "mov.u64 d, g[h+65535]; ret; }");
+  REQUIRE_MESSAGE(p.ok(), p.diags.render());
+  const Function& k = p.function("k");
+  std::vector<std::string> opcodes;
+  for (const Instruction& i : k.instructions)
+    opcodes.emplace_back(p.module->text(p.module->opcode(i).text));
+  CHECK(opcodes == std::vector<std::string>{"mul.lo.u32", "cvt.u64.u32", "mov.u64", "add.u64", "ld.global.u64",
+                                            "cvt.s32.s16", "add.u32", "mul.lo.u32", "cvt.u64.u32", "mov.u64", "add.u64",
+                                            "mov.u64", "ret"});
+  CHECK(operandsAt(p, 0)[2].bits() == 8);
+  CHECK(operandsAt(p, 2)[1].is(OperandKind::Variable));
+  CHECK(operandsAt(p, 4)[1].is(OperandKind::Address));
+  CHECK(operandsAt(p, 4)[1].registerId() == operandsAt(p, 3)[0].registerId());
+  CHECK(operandsAt(p, 6)[2].bits() == 0xFFFFFFFF);
+  CHECK(operandsAt(p, 11)[1].registerId() == operandsAt(p, 10)[0].registerId());
+}
+
 TEST_CASE("guards, labels and branches, forwards and out of scopes") {
   Parsed p = parseBody("L: @%p1 bra L; @!%p2 bra M; { bra M; bra N; N: } M: ret;");
   REQUIRE(p.ok());
