@@ -29,7 +29,9 @@ class Joiner {
 
   bool run() {
     switch (outer_.op) {
-    case Op::IADD3: return addShifted();
+    case Op::IADD3: return isPlainSum(outer_) && addShifted(addends(outer_), outer_.op_(0).value());
+    case Op::LOP3:
+      return isPlainOr(outer_) && addShifted({outer_.op_(2).value(), outer_.op_(3).value()}, outer_.op_(1).value());
     case Op::IADD3_X: return addSign();
     case Op::LEA_HI_X: return addScaledSign();
     case Op::F2I:
@@ -68,6 +70,14 @@ class Joiner {
     return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
   }
 
+  /// x | number, x ^ number.
+  static bool isPlainOr(const Instr& instr) {
+    constexpr int kOr = 0xfc, kXor = 0x3c;
+    const auto isUnused = [](const Operand& o) { return o.isNone() || o.isZeroReg(); };
+    return instr.op == Op::LOP3 && isUnused(instr.op_(0).value()) && !instr.isGuarded() && instr.op_(3).isImm() &&
+           instr.op_(4).isZeroReg() && (instr.op_(5).imm == kOr || instr.op_(5).imm == kXor);
+  }
+
   static std::vector<Operand> addends(const Instr& sum) {
     std::vector<Operand> terms;
     for (unsigned i = 3; i < 6; ++i)
@@ -75,10 +85,10 @@ class Joiner {
     return terms;
   }
 
-  /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x.
-  bool addShifted() {
-    const std::vector<Operand> terms = addends(outer_);
-    if (!isPlainSum(outer_) || terms.size() != 2) return false;
+  /// (x >> n) + y is the high word of (x << 32 - n) plus y, with the sign or zeros above x. So is (x >> n) | y, where y
+  /// is a number in the bits that the shift clears.
+  bool addShifted(const std::vector<Operand>& terms, const Operand& result) {
+    if (terms.size() != 2) return false;
     for (unsigned i = 0; i < 2; ++i) {
       Instr* shift = ownDef(terms[i]);
       if (!shift || shift->op != Op::SHF || isa::getMod(shift->op, shift->mods, Mod::Hi) == 0 ||
@@ -89,7 +99,10 @@ class Joiner {
       if (type != isa::ShiftType::S32 && type != isa::ShiftType::U32) continue;
       if (!shift->op_(1).isZeroReg() || !count.isImm() || count.imm < 1 || count.imm > 31) continue;
       if (!isPlainRegister(value)) continue;
-      const Operand left = Operand::immediate(32 - count.imm), result = outer_.op_(0).value();
+      if (outer_.op == Op::LOP3 &&
+          (type == isa::ShiftType::S32 || static_cast<std::uint32_t>(terms[1 - i].imm) << count.imm >> count.imm != 0))
+        continue;
+      const Operand left = Operand::immediate(32 - count.imm);
       const char* const what = "combined a shift and an addition";
       if (type == isa::ShiftType::S32) {
         const Operand operands[] = {result, Operand::pt(), value, terms[1 - i], left};

@@ -113,6 +113,92 @@ bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// A logical shift of a word by a count in a register.
+struct CountedShift {
+  Operand word, count;
+  bool isLeft;
+  bool wraps; ///< the count is taken modulo 32
+};
+
+std::optional<CountedShift> countedShiftOf(const Rewriter& rw, const Operand& term) {
+  const Instr* instr = isPlainR(term) && term.isVirtual() ? rw.producer(term, Op::SHF) : nullptr;
+  if (!instr || isa::modAs<isa::ShiftType>(*instr, Mod::ShiftType) != isa::ShiftType::U32) return std::nullopt;
+  const bool isLeft = isa::modAs<isa::ShiftDir>(*instr, Mod::ShiftDir) == isa::ShiftDir::L;
+  if ((isa::getMod(instr->op, instr->mods, Mod::Hi) == 0) != isLeft) return std::nullopt;
+  const Operand word = instr->op_(isLeft ? 1 : 3).value(), count = instr->op_(2).value();
+  if (!instr->op_(isLeft ? 3 : 1).isZeroReg()) return std::nullopt;
+  for (const Operand& o : {word, count})
+    if (!isPlainR(o) || !o.isVirtual() || !rw.isStable(o)) return std::nullopt;
+  return CountedShift{word, count, isLeft, isa::getMod(instr->op, instr->mods, Mod::Wrap) != 0};
+}
+
+/// Whether the count is `whole` minus the other one, for a sum without more terms.
+bool isRestOf(const Rewriter& rw, const Operand& count, const Operand& other, std::uint32_t whole) {
+  const Instr* sum = rw.producer(count, Op::IADD3);
+  const auto terms = sum ? twoTerms(*sum) : std::nullopt;
+  if (whole == 0 && sum && !terms)
+    return isUnused(sum->op_(1).value()) && isUnused(sum->op_(2).value()) && sum->op_(3).isZeroReg() &&
+           sum->op_(4).value() == other.negated() && sum->op_(5).isZeroReg();
+  if (!terms) return false;
+  for (unsigned i = 0; i < 2; ++i)
+    if ((*terms)[i] == other.negated() && rw.constantOf((*terms)[1 - i]) == whole) return true;
+  return false;
+}
+
+/// x >> n and y << (32 - n), with n below 32, together are the low word of the pair {y, x} >> n, and so to the left. Of
+/// one word, modulo 32, this is a rotation: x >> n | x << (-n & 31).
+bool becomeCountedFunnelShift(Rewriter& rw, Instr& instr) {
+  const auto terms = twoTerms(instr);
+  if (!terms) return false;
+  constexpr std::uint32_t kWordBits = 32;
+  constexpr int kOr = 0xfc;
+  for (unsigned i = 0; i < 2; ++i) {
+    const auto first = countedShiftOf(rw, (*terms)[i]), rest = countedShiftOf(rw, (*terms)[1 - i]);
+    if (!first || !rest || first->isLeft == rest->isLeft) continue;
+    const bool isBelow = first->wraps || (knownBits(rw, first->count).canBeOne & ~(kWordBits - 1)) == 0;
+    const bool isRotation =
+        instr.op == Op::LOP3 && instr.op_(5).imm == kOr && rest->wraps && first->word == rest->word &&
+        (isRestOf(rw, rest->count, first->count, 0) || isRestOf(rw, rest->count, first->count, kWordBits));
+    const bool isFunnel = !first->wraps && !rest->wraps && isRestOf(rw, rest->count, first->count, kWordBits);
+    if (!isBelow || !(isRotation || isFunnel)) continue;
+    const Operand result = instr.op_(instr.op == Op::LOP3 ? 1 : 0).value();
+    const bool isLeft = first->isLeft;
+    rw.rewrite(instr, Op::SHF,
+               {result, isLeft ? rest->word : first->word, first->count, isLeft ? first->word : rest->word},
+               {{Mod::ShiftDir, isLeft ? isa::ShiftDir::L : isa::ShiftDir::R},
+                {Mod::Wrap, 1},
+                {Mod::ShiftType, isa::ShiftType::U32},
+                {Mod::Hi, isLeft ? 1 : 0}});
+    return true;
+  }
+  return false;
+}
+
+/// The shift of a word by n & 31 takes n modulo 32 itself.
+bool wrapCount(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::SHF || isa::getMod(instr.op, instr.mods, Mod::Wrap) != 0) return false;
+  const auto type = isa::modAs<isa::ShiftType>(instr, Mod::ShiftType);
+  if (type != isa::ShiftType::U32 && type != isa::ShiftType::S32) return false;
+  const Operand count = instr.op_(2).value();
+  const Instr* mask =
+      isPlainR(count) && count.isVirtual() && rw.hasOneUse(count) ? rw.producer(count, Op::LOP3, 1) : nullptr;
+  constexpr int kAnd = 0xc0;
+  constexpr std::uint32_t kCountBits = 31;
+  if (!mask || !isUnused(mask->op_(0).value()) || mask->op_(5).imm != kAnd || !mask->op_(4).isZeroReg()) return false;
+  for (unsigned slot = 2; slot < 4; ++slot) {
+    const Operand value = mask->op_(slot).value();
+    if (rw.constantOf(mask->op_(5 - slot).value()) != kCountBits || !isPlainR(value) || !value.isVirtual() ||
+        !rw.isStable(value))
+      continue;
+    auto mods = instr.mods;
+    isa::setMod(instr.op, mods, {Mod::Wrap, 1});
+    rw.setOperand(instr, 2, value);
+    instr.mods = mods;
+    return true;
+  }
+  return false;
+}
+
 } // namespace
 
 std::optional<Shift> shiftOf(const Rewriter& rw, const Instr& instr) {
@@ -143,8 +229,9 @@ std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
 }
 
 bool combineShifts(Rewriter& rw, Instr& instr) {
-  return becomeOneShift(rw, instr) || becomeFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) ||
-         becomeProductSum(rw, instr) || becomeProduct(rw, instr);
+  return becomeOneShift(rw, instr) || wrapCount(rw, instr) || becomeFunnelShift(rw, instr) ||
+         becomeCountedFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) || becomeProductSum(rw, instr) ||
+         becomeProduct(rw, instr);
 }
 
 } // namespace orias::phases
