@@ -49,10 +49,14 @@ class Synchroniser {
     firstBarrier_ = barriers.first;
     ori::ConvergencePlan plan =
         ori::planConvergence(cfg_, dominators_, postDominators_, loops_, barriers.count, isDivergent);
+    std::set<BlockId> shared;
+    for (const Region& region : plan.regions)
+      if (region.isShared) shared.insert(region.meet);
     for (const ori::MissedMeeting& missed : plan.missed)
-      context_.remarks.refused(function_.block(missed.meet)->first,
-                               missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
-                                                    : "no BSSY/BSYNC: the control flow is not nested");
+      if (shared.count(missed.meet) == 0)
+        context_.remarks.refused(function_.block(missed.meet)->first,
+                                 missed.outOfBarriers ? "no BSSY/BSYNC: all convergence barriers are in use"
+                                                      : "no BSSY/BSYNC: the control flow is not nested");
     // Inner regions first: an outer BSYNC in front of the same block goes behind the inner ones.
     std::stable_sort(plan.regions.begin(), plan.regions.end(), [&](const Region& a, const Region& b) {
       return dominators_.level(a.from) > dominators_.level(b.from);

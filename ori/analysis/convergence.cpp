@@ -14,6 +14,8 @@ namespace {
 
 /// Steps on the ways through regions, over which it is not looked for circles.
 constexpr std::size_t kMostSteps = 4'000'000;
+/// A region without a barrier.
+constexpr unsigned kNoBarrier = ~0u;
 
 class Planner {
  public:
@@ -24,6 +26,7 @@ class Planner {
   }
 
   ConvergencePlan run(unsigned barrierCount, const std::vector<bool>& isDivergent) {
+    ownCount_ = barrierCount;
     findRegions(isDivergent);
     assignBarriers(barrierCount, 0, true);
     std::size_t planned = plan_.regions.size();
@@ -132,7 +135,7 @@ class Planner {
     std::vector<bool> isPlanned(cfg_.idCount()), isForAll(cfg_.idCount());
     for (const ConvergenceRegion& region : plan_.regions) {
       isPlanned[region.meet] = true;
-      isForAll[region.meet] = region.leaving.empty();
+      isForAll[region.meet] = region.leaving.empty() && !region.isShared;
     }
     for (const auto& [meet, early] : regionOf) {
       std::optional<ConvergenceRegion> region;
@@ -258,22 +261,82 @@ class Planner {
     std::stable_sort(begin, regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
     });
-    users_.resize(barrierCount);
-    std::vector<ConvergenceRegion> kept(regions.begin(), begin);
-    for (std::size_t i = first; i < regions.size(); ++i) {
-      ConvergenceRegion& r = regions[i];
-      const Use use{r.from, dominators_.dominates(r.from, r.gathered) ? r.gathered : kNoId};
-      const std::uint32_t at = dominators_.preorderIndex(r.from);
-      while (r.barrier < barrierCount && !isFree(users_[r.barrier], at, use))
-        ++r.barrier;
-      if (r.barrier < barrierCount) {
-        users_[r.barrier].emplace(at, use);
-        kept.push_back(std::move(r));
-      } else if (areNeeded) {
-        plan_.missed.push_back({r.meet, true});
+    if (!assignOwn(ownCount_, first) && areNeeded) {
+      // As few as do, and no more than half of them: what shares a barrier can be relied upon less.
+      const std::size_t missed = plan_.missed.size();
+      bool suffice = false;
+      while (!suffice && ownCount_ > barrierCount / 2) {
+        plan_.missed.resize(missed);
+        assignOwn(--ownCount_, first);
+        suffice = assignShared(barrierCount, first);
       }
     }
-    regions = std::move(kept);
+    std::erase_if(regions, [&](const ConvergenceRegion& r) { return r.barrier == kNoBarrier; });
+  }
+
+  /// Barriers for the regions from `first` on that no other side of a branch uses; false where they did not suffice.
+  bool assignOwn(unsigned barrierCount, std::size_t first) {
+    bool suffice = true;
+    users_.assign(barrierCount, {});
+    for (std::size_t i = 0; i < plan_.regions.size(); ++i) {
+      ConvergenceRegion& r = plan_.regions[i];
+      if (i >= first) r.isShared = false;
+      if (r.isShared) continue;
+      const Use use{r.from, dominators_.dominates(r.from, r.gathered) ? r.gathered : kNoId};
+      const std::uint32_t at = dominators_.preorderIndex(r.from);
+      if (i >= first)
+        for (r.barrier = 0; r.barrier < barrierCount && !isFree(users_[r.barrier], at, use);)
+          ++r.barrier;
+      if (r.barrier < barrierCount)
+        users_[r.barrier].emplace(at, use);
+      else
+        r.barrier = kNoBarrier, suffice = false;
+    }
+    return suffice;
+  }
+
+  /// What has no barrier of its own takes one that other sides of branches may use as well, as long as none of its
+  /// regions is around another. Of those that are around a region, the last one that was given the barrier is the only
+  /// one that can be under way: each of the others had ended where it began.
+  bool assignShared(unsigned barrierCount, std::size_t first) {
+    bool suffice = true;
+    std::vector<std::vector<const ConvergenceRegion*>> around(barrierCount); // the region at hand, by barrier
+    std::vector<const ConvergenceRegion*> certain;                           // those with barriers of their own
+    for (std::size_t i = first; i < plan_.regions.size(); ++i) {
+      ConvergenceRegion& r = plan_.regions[i];
+      keepAround(certain, r.from);
+      if (r.barrier != kNoBarrier) {
+        certain.push_back(&r);
+        continue;
+      }
+      plan_.missed.push_back({r.meet, true, lastMeeting(certain, r.meet)});
+      for (unsigned b = ownCount_; b < barrierCount && r.barrier == kNoBarrier; ++b) {
+        keepAround(around[b], r.from);
+        if (!around[b].empty() && !dominators_.dominates(around[b].back()->meet, r.from)) continue;
+        around[b].push_back(&r);
+        r.barrier = b;
+        r.isShared = true;
+      }
+      suffice = suffice && r.barrier != kNoBarrier;
+    }
+    return suffice;
+  }
+
+  /// Leaves those regions whose beginnings dominate a block.
+  void keepAround(std::vector<const ConvergenceRegion*>& regions, BlockId block) const {
+    while (!regions.empty() && !dominators_.dominates(regions.back()->from, block))
+      regions.pop_back();
+  }
+
+  /// The end of the innermost region around a block, of those that all lanes leave there.
+  BlockId lastMeeting(const std::vector<const ConvergenceRegion*>& around, BlockId block) const {
+    for (std::size_t i = around.size(); i-- > 0;) {
+      const ConvergenceRegion& r = *around[i];
+      if (r.leaving.empty() && r.meet != block && postDominators_.dominates(r.meet, block) &&
+          !dominators_.dominates(r.meet, block))
+        return r.meet;
+    }
+    return kNoId;
   }
 
   /// Where a region sets its barrier, and where all lanes have met again; see ConvergenceRegion::gathered.
@@ -357,6 +420,7 @@ class Planner {
   std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
   std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
   std::uint32_t stamp_ = 0;
+  unsigned ownCount_ = 0;      ///< barriers that only one side of a branch uses
   std::vector<Users> users_;   ///< by barrier
   std::vector<bool> isNeeded_; ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;

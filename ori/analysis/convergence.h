@@ -17,12 +17,16 @@ struct ConvergenceRegion {
   /// The block where all lanes that set the barrier have reconverged, including early exits: `meet` if no edge leaves
   /// the region, else a later reconvergence point, or kNoId.
   BlockId gathered = kNoId;
+  /// Regions in other arms of a branch around it use the same barrier. Lanes reconverge all the same unless they yield
+  /// to each other between the arms (observed on H200), so nothing may rely on it: the meeting counts as missed.
+  bool isShared = false;
 };
 
-/// A block where the arms of divergent branches join, but no barrier makes their lanes reconverge.
+/// A block where the arms of divergent branches join, but no barrier makes sure that their lanes reconverge.
 struct MissedMeeting {
   BlockId meet = kNoId;
   bool outOfBarriers = false; ///< else the control flow is not nested
+  BlockId until = kNoId;      ///< the end of a region around it, where all lanes reconverge at the latest
 };
 
 /// Reconvergence points of a warp. Phase 99 implements them; the divergence analysis relies on them for the immediate

@@ -107,7 +107,7 @@ class Divergence::Solver {
       const ConvergencePlan plan =
           planConvergence(cfg_, dominators_, postDominators_, loops_, usableBarriers(function_).count, r_.branches_);
       for (const MissedMeeting& missed : plan.missed)
-        changed |= poison(missed.meet);
+        changed |= missed.until == kNoId ? poison(missed.meet) : poisonUntil(missed.meet, missed.until);
       drain();
     }
   }
@@ -331,6 +331,21 @@ class Divergence::Solver {
           work.push_back(next);
         }
     }
+    return changed;
+  }
+
+  /// Lanes run apart from `from` to `until`, where all of them meet.
+  bool poisonUntil(BlockId from, BlockId until) {
+    bool changed = false;
+    std::vector<BlockId> between = reachable(std::span(&from, 1), until);
+    steps_ += between.size();
+    if (steps_ > kMostSteps) return poison(from);
+    for (BlockId id : between) {
+      changed |= !r_.apart_[id];
+      setApart(id);
+      if (cfg_.predecessors(id).size() > 1) setJoin(id);
+    }
+    setJoin(until);
     return changed;
   }
 
