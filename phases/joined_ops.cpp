@@ -3,6 +3,7 @@
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
 #include "phases/local_scan.h"
+#include "phases/optimize/rewriter.h"
 #include "phases/remarks.h"
 
 #include <vector>
@@ -66,14 +67,12 @@ class Joiner {
   }
 
   static bool isPlainSum(const Instr& instr) {
-    const auto isUnused = [](const Operand& o) { return o.isNone() || o.isZeroReg(); };
     return instr.op == Op::IADD3 && isUnused(instr.op_(1).value()) && isUnused(instr.op_(2).value());
   }
 
   /// x | number, x ^ number.
   static bool isPlainOr(const Instr& instr) {
     constexpr int kOr = 0xfc, kXor = 0x3c;
-    const auto isUnused = [](const Operand& o) { return o.isNone() || o.isZeroReg(); };
     return instr.op == Op::LOP3 && isUnused(instr.op_(0).value()) && !instr.isGuarded() && instr.op_(3).isImm() &&
            instr.op_(4).isZeroReg() && (instr.op_(5).imm == kOr || instr.op_(5).imm == kXor);
   }
@@ -145,12 +144,10 @@ class Joiner {
     return true;
   }
 
-  static bool isUnusedResult(const ori::Operand& o) { return o.isNone() || o.isZeroReg(); }
-
   /// The upper word of a 64-bit sum with a signed word.
   bool addSign() {
     constexpr unsigned kCarry = 6, kSecondCarry = 7;
-    if (!isUnusedResult(outer_.op_(1)) || !isUnusedResult(outer_.op_(2))) return false;
+    if (!isUnused(outer_.op_(1).value()) || !isUnused(outer_.op_(2).value())) return false;
     const Operand second = outer_.op_(kSecondCarry).value();
     if (!second.isNone() && !(second.isZeroReg() && second.inverted())) return false;
     // Here the complement of the zero register is a term: all ones.
@@ -170,7 +167,7 @@ class Joiner {
   /// The upper word of a 64-bit sum with a signed word that is scaled.
   bool addScaledSign() {
     constexpr unsigned kLow = 2, kAddend = 3, kHigh = 4, kLeft = 5, kCarry = 6;
-    if (!isUnusedResult(outer_.op_(1))) return false;
+    if (!isUnused(outer_.op_(1).value())) return false;
     const auto [value, shift] = signSource(outer_.op_(kHigh).value());
     return shift && value == outer_.op_(kLow).value() &&
            becomeSigned(value, shift, outer_.op_(kAddend).value(), outer_.op_(kLeft).value(),

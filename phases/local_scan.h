@@ -29,6 +29,15 @@ inline bool isPlainRegister(const isa::Operand& o) {
          (o.flags & ~isa::Operand::kLastUse) == isa::Operand::kVirtual && o.half == isa::Operand::Half::None;
 }
 
+/// Whether an instruction is before another one in the same block, or is it.
+inline bool isBefore(const ori::Instr& first, const ori::Instr& second) {
+  if (first.block != second.block) return false;
+  const ori::Instr* at = &second;
+  while (at && at != &first)
+    at = at->prev;
+  return at != nullptr;
+}
+
 /// Registers of a wide operand are consecutive and aligned to their count.
 inline bool isAlignedPart(const ori::Function& function, const isa::Operand& o) {
   const unsigned align = ori::defaultAlign(o.width);

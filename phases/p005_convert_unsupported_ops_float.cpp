@@ -76,6 +76,16 @@ Operand reciprocal(Expansion& e, Operand b) {
   return e.fma(seed, e.fma(error, error, error, isa::Rnd::RP), seed);
 }
 
+/// a / b by the fast path, for operands from which no step overflows or becomes subnormal.
+Operand fastQuotient(const FloatMacro& m, Operand a, Operand b) {
+  Expansion& e = m.e;
+  const Operand minusB = b.negated();
+  Operand y = reciprocal(e, b);
+  Operand crude = e.fma(a, y, Operand::rz());
+  Operand q = e.fma(e.fma(minusB, crude, a), y, crude);
+  return m.rounding == isa::Rnd::RN ? q : e.fma(e.fma(minusB, q, a), y, q, m.rounding);
+}
+
 /// A finite f32 other than zero as mantissa * 2^(exponent - 127).
 struct Scaled {
   Operand mantissa; ///< with the sign, its magnitude in [1, 2)
@@ -128,10 +138,7 @@ Operand flushedQuotient(const FloatMacro& m, Operand a, Operand b) {
   constexpr std::uint32_t kSign = 0x80000000, kSignAndFraction = 0x807fffff, kAndOr = 0xea;
   const auto exponent = [&](Operand x) { return e.bitAnd(e.shiftRight(x, 23), Expansion::imm(0xff)); };
   const auto mantissa = [&](Operand x) { return e.logic(x, Expansion::imm(kSignAndFraction), one, kAndOr); };
-  Operand ma = mantissa(a), mb = mantissa(b), y = reciprocal(e, mb), minusB = mb.negated();
-  Operand crude = e.fmul(ma, y);
-  Operand q = e.fma(e.fma(minusB, crude, ma), y, crude);
-  q = e.fma(e.fma(minusB, q, ma), y, q, m.rounding);
+  Operand q = fastQuotient(m, mantissa(a), mantissa(b));
 
   Operand difference = e.add(exponent(a), exponent(b).negated());
   Operand sum = e.add(exponent(q), difference), sign = e.bitAnd(q, Expansion::imm(kSign));
@@ -202,12 +209,7 @@ Operand slowRoot(const FloatMacro& m, Operand given) {
 
 void divide(const FloatMacro& m, Operand result, Operand a, Operand b) {
   Expansion& e = m.e;
-  const Operand minusB = b.negated();
-  Operand y = reciprocal(e, b);
-  Operand crude = e.fma(a, y, Operand::rz());
-  Operand q = e.fma(e.fma(minusB, crude, a), y, crude);
-  if (m.rounding != isa::Rnd::RN) q = e.fma(e.fma(minusB, q, a), y, q, m.rounding);
-  e.builder().copy(result, q);
+  e.builder().copy(result, fastQuotient(m, a, b));
   Operand isIrregular = e.builder().newP();
   e.builder().emit(Op::FCHK, {isIrregular, a, b});
   e.leaveWhere(isIrregular);

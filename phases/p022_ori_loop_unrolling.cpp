@@ -4,6 +4,7 @@
 #include "ori/cfg_edit.h"
 #include "phases/constant_registers.h"
 #include "phases/copy_block.h"
+#include "phases/local_scan.h"
 #include "phases/narrow_counters.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -478,15 +479,6 @@ class Level {
     }
     if (ownUses != 1) return std::nullopt;
     return amount;
-  }
-
-  /// In one block.
-  static bool isBefore(const Instr& first, const Instr& second) {
-    if (first.block != second.block) return false;
-    const Instr* at = &second;
-    while (at && at != &first)
-      at = at->prev;
-    return at != nullptr;
   }
 
   /// The value of a register where the loop is entered, when it is written as a number shortly before.

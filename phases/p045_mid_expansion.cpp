@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "phases/local_scan.h"
 #include "phases/optimize/shifted_sums.h"
 #include "phases/phases.h"
 
@@ -41,13 +42,6 @@ bool isProductOf(const Instr& instr, const Operand& a, const Operand& b) {
   if (isa::modAs<isa::IntType>(instr, isa::Mod::Type) != isa::IntType::U32) return false;
   const Operand x = instr.op_(2).value(), y = instr.op_(3).value();
   return (x == a && y == b) || (x == b && y == a);
-}
-
-/// Whether `to` is behind `from` in its block.
-bool isBehind(const Instr& to, const Instr& from) {
-  for (const Instr* at = from.next; at; at = at->next)
-    if (at == &to) return true;
-  return false;
 }
 
 /// The words of a * b that the high half of the same product is made of, in the same block.
@@ -216,7 +210,7 @@ class PairExpander {
     const auto found = wholeProducts_.find(instr);
     if (found == wholeProducts_.end()) return false;
     const WholeProduct& whole = found->second;
-    if (isBehind(*whole.sum, *instr))
+    if (isBefore(*instr, *whole.sum))
       for (Instr* part : {whole.cross, whole.middle, whole.product, whole.sum}) {
         function_.unlink(part);
         function_.insertBefore(instr, part);

@@ -8,6 +8,8 @@
 #include "phases/phases.h"
 #include "regalloc/calls.h"
 
+#include <unordered_set>
+
 namespace orias::phases {
 
 using isa::Op;
@@ -24,8 +26,7 @@ std::optional<std::uint32_t> awaitedLanes(const Rewriter& rw, const Instr& instr
   const isa::Operand condition = instr.op_(0).value();
   if (!condition.isNone() && rw.truthOf(condition) != true) return std::nullopt;
   if (instr.op == Op::WARPSYNC_ALL) return ~0u;
-  const auto mask = rw.constantOf(instr.op_(1).value());
-  return mask ? std::optional(static_cast<std::uint32_t>(*mask)) : std::nullopt;
+  return rw.constantOf(instr.op_(1).value());
 }
 
 /// What an instruction does to lanes that run together, or apart.
@@ -35,32 +36,32 @@ enum class Effect : std::uint8_t { None, Parts, Gathers };
 class WarpWaits {
  public:
   explicit WarpWaits(ori::Function& function) : rw_(function) {
-    for (ori::Block* block : function.layout())
-      for (Instr& instr : *block)
-        if (const auto lanes = awaitedLanes(rw_, instr); lanes && lanes != ~0u && instr.mayContract)
-          partial_.push_back({&instr, true});
+    for (const ori::Block* block : function.layout())
+      for (const Instr& instr : *block)
+        if (isPartial(instr)) needless_.insert(&instr);
   }
+
+  /// Waits for some of the lanes, which are known, and does not order memory.
+  bool isPartial(const Instr& instr) const {
+    const auto lanes = awaitedLanes(rw_, instr);
+    return lanes && lanes != ~0u && instr.mayContract;
+  }
+  /// Of those, whether all lanes that come to it are together: taken for true until keep().
+  bool isNeedless(const Instr& instr) const { return needless_.contains(&instr); }
+  void keep(const Instr& instr) { needless_.erase(&instr); }
+  bool hasNeedless() const { return !needless_.empty(); }
 
   /// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
   Effect effectOf(const Instr& instr) const {
     if (regalloc::isCall(instr)) return Effect::Parts;
     if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
     if (awaitedLanes(rw_, instr) == ~0u) return Effect::Gathers;
-    for (const Partial& wait : partial_)
-      if (wait.instr == &instr && wait.isNeedless) return Effect::None;
-    return Effect::Parts;
+    return isNeedless(instr) ? Effect::None : Effect::Parts;
   }
-
-  /// A wait for some of the lanes, which are known, that does not order memory.
-  struct Partial {
-    Instr* instr;
-    bool isNeedless; ///< all lanes that come to it are together
-  };
-  std::vector<Partial>& partial() { return partial_; }
 
  private:
   Rewriter rw_;
-  std::vector<Partial> partial_;
+  std::unordered_set<const Instr*> needless_;
 };
 
 /// Blocks that lanes may come to apart: those behind what parts them, up to where all have waited for each other.
@@ -131,30 +132,26 @@ bool staysTogether(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Diver
   return true;
 }
 
-/// Removes the waits for some of the lanes to which all that come are together. Another that stays may part the lanes
-/// in front of one: so until nothing changes.
-bool removePartialWaits(ori::Function& function, WarpWaits& waits, const ori::Cfg& cfg,
-                        const ori::Divergence& divergence, PhaseContext& context) {
-  for (bool again = !waits.partial().empty(); again;) {
+/// The blocks that lanes may come to apart, and the waits for some of the lanes that are needed. One that stays may
+/// part the lanes before another one: so until nothing changes.
+std::vector<bool> findNeededWaits(const ori::Function& function, WarpWaits& waits, const ori::Cfg& cfg,
+                                  const ori::Divergence& divergence) {
+  std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
+  for (bool again = waits.hasNeedless(); again; isApart = blocksWhereApart(waits, cfg, divergence)) {
     again = false;
-    const std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
-    for (WarpWaits::Partial& wait : waits.partial()) {
-      if (!wait.isNeedless) continue;
-      bool areTogether = !isApart[wait.instr->block->id];
-      for (Instr* i = wait.instr->block->first; i != wait.instr; i = i->next)
-        if (const Effect effect = waits.effectOf(*i); effect != Effect::None) areTogether = effect == Effect::Gathers;
-      wait.isNeedless = areTogether;
-      again = again || !areTogether;
+    for (const ori::Block* block : function.layout()) {
+      bool areTogether = !isApart[block->id];
+      for (const Instr& instr : *block) {
+        if (!areTogether && waits.isNeedless(instr)) {
+          waits.keep(instr);
+          again = true;
+        }
+        if (const Effect effect = waits.effectOf(instr); effect != Effect::None)
+          areTogether = effect == Effect::Gathers;
+      }
     }
   }
-  bool changed = false;
-  std::erase_if(waits.partial(), [&](const WarpWaits::Partial& wait) {
-    if (!wait.isNeedless) return false;
-    context.remarks.did(wait.instr, "removed: the warp cannot have diverged");
-    function.erase(wait.instr);
-    return changed = true;
-  });
-  return changed;
+  return isApart;
 }
 
 /// WARPSYNC is an illegal instruction in a lane that its mask leaves out. PTX leaves undefined what such a lane gets;
@@ -188,10 +185,9 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
   WarpWaits waits(function);
-  const bool changed = removePartialWaits(function, waits, cfg, divergence, context) || exits;
-  const std::vector<bool> isApart = blocksWhereApart(waits, cfg, divergence);
+  const std::vector<bool> isApart = findNeededWaits(function, waits, cfg, divergence);
   const ori::Loops& loops = function.analyses().loops();
-  std::vector<Instr*> needless;
+  std::vector<Instr*> needless, partial;
   std::vector<std::pair<Instr*, ori::BlockId>> early; // with the block in front of their loop
   const auto entryOfHeader = [&](ori::BlockId header) {
     const ori::LoopId loop = loops.innermost(header);
@@ -216,6 +212,8 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
         } else {
           context.remarks.refused(&instr, "the warp may have diverged");
         }
+      } else if (waits.isPartial(instr)) {
+        (waits.isNeedless(instr) ? needless : partial).push_back(&instr);
       }
       if (effect != Effect::None) areTogether = effect == Effect::Gathers;
       isFirst = isFirst && effect == Effect::None;
@@ -233,9 +231,9 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
     context.remarks.did(early[i].first, "moved before the loop: no lanes part in it");
     moveToEnd(function, *early[i].first, *fronts[i]);
   }
-  for (const WarpWaits::Partial& wait : waits.partial())
-    guardByMask(function, *wait.instr);
-  return changed || !needless.empty() || !early.empty() || !waits.partial().empty();
+  for (Instr* instr : partial)
+    guardByMask(function, *instr);
+  return exits || !needless.empty() || !early.empty() || !partial.empty();
 }
 
 } // namespace orias::phases

@@ -2,6 +2,7 @@
 // written. Where they are was observed in ptxas' code for sm_90a.
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 
 namespace orias::ptx {
@@ -162,8 +163,7 @@ void lowerTensormapCopy(FunctionLowering& f, const Instruction& i, const Form& f
   synchronizeWarp(f, Value::constant(0xffffffffu, 1), false);
   const Address to = f.address(ops[0], StateSpace::Global), from = f.address(ops[1], StateSpace::Shared);
   const IsaOperand lane = f.newR(), offset = f.newR(2), place = f.newR(2), source = f.newR(), word = f.newR();
-  constexpr std::int32_t kLaneId = 0;
-  f.emit(IsaOp::S2R, {lane, IsaOperand::immediate(kLaneId)});
+  f.emit(IsaOp::S2R, {lane, IsaOperand::immediate(kSrLaneId)});
   f.copy(ori::component(offset, 0), Value::of(shifted(f, lane, 2)));
   f.copy(ori::component(offset, 1), Value::constant(0, 1));
   f.emit(IsaOp::IADD64, {place, f.wholeAddress(to), offset});

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/builder.h"
+#include "phases/local_scan.h"
 
 #include <fmt/format.h>
 #include <vector>
@@ -53,10 +54,7 @@ class PartHoister {
 
  private:
   bool isBehind(const Instr& a, const Instr& b) const {
-    if (a.block != b.block) return dominators_.dominates(b.block->id, a.block->id);
-    for (const Instr* at = b.next; at; at = at->next)
-      if (at == &a) return true;
-    return false;
+    return a.block == b.block ? isBefore(b, a) : dominators_.dominates(b.block->id, a.block->id);
   }
 
   ori::Function& function_;

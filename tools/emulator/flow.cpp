@@ -259,17 +259,17 @@ void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
   const std::uint32_t others = path().mask & ~lanes, pc = path().pc;
   const bool isAll = op.base < 0;
   const bool isExclusive = op.inst.op == isa::Op::WARPSYNC && isa::getMod(op.inst, isa::Mod::Sub) != 0;
-  if (others == 0 && !isAll && !isExclusive) {
-    std::uint32_t wanted = 0, own = ~0u;
-    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      const std::uint32_t mask = word(op, op.base, 0, firstLane(rest));
-      wanted |= mask;
-      own &= mask | ~(1u << firstLane(rest));
-    }
-    if (own == ~0u && (wanted & warp().live & ~lanes) == 0) {
-      ++path().pc;
-      return;
-    }
+  std::uint32_t wantedByAny = 0;
+  for (std::uint32_t rest = isAll ? 0 : lanes; rest != 0; rest &= rest - 1) {
+    const unsigned lane = firstLane(rest);
+    const std::uint32_t wanted = word(op, op.base, 0, lane);
+    if ((wanted >> lane & 1) == 0)
+      return stop("illegal", fmt::format("lane {} waits for the lanes {:#x} only", lane, wanted));
+    wantedByAny |= wanted;
+  }
+  if (others == 0 && !isAll && !isExclusive && (wantedByAny & warp().live & ~lanes) == 0) {
+    ++path().pc;
+    return;
   }
   std::uint32_t stillToWait = lanes;
   while (stillToWait != 0) {
@@ -277,8 +277,6 @@ void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
     std::uint32_t alike = 0;
     for (std::uint32_t rest = stillToWait; rest != 0; rest &= rest - 1)
       if (isAll || word(op, op.base, 0, firstLane(rest)) == wanted) alike |= 1u << firstLane(rest);
-    if (const std::uint32_t out = alike & ~wanted; out != 0)
-      return stop("illegal", fmt::format("lane {} waits for the lanes {:#x} only", firstLane(out), wanted));
     stillToWait &= ~alike;
     if ((wanted & warp().live & ~alike) == 0 && alike == path().mask) {
       ++path().pc;
