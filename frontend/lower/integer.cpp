@@ -5,6 +5,7 @@
 #include "frontend/lower/integer_parts.h"
 
 #include <array>
+#include <functional>
 
 namespace orias::ptx {
 
@@ -61,6 +62,29 @@ void addSaturating(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b
   f.emit(IsaOp::SEL, {d, limit, sum, p});
 }
 
+/// Where no instruction computes with pairs of halves: `compute` with each half on its own, extended to 32 bits.
+void byHalves(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, Type type,
+              const std::function<void(IsaOperand, IsaOperand, IsaOperand)>& compute) {
+  // PRMT: 0 to 3 choose a byte of the first source, 4 a zero byte of the third; 8 more repeat a byte's sign.
+  const auto half = [&](IsaOperand pair, bool upper) {
+    IsaOperand r = f.newR();
+    const std::int32_t selector = isSigned(type) ? (upper ? 0xbb32 : 0x9910) : (upper ? 0x4432 : 0x4410);
+    f.emit(IsaOp::PRMT, {r, pair, f.imm(selector), IsaOperand::rz()});
+    return r;
+  };
+  std::array<IsaOperand, 2> results = {f.newR(), f.newR()};
+  for (const bool upper : {false, true})
+    compute(results[upper ? 1 : 0], half(a, upper), half(b, upper));
+  f.emit(IsaOp::PRMT, {d, results[0], f.imm(0x5410), results[1]});
+}
+
+/// The smaller or larger of two numbers of 32 bits, not below 0 with `relu`.
+void minMax(FunctionLowering& f, IsaOperand d, IsaOperand a, IsaOperand b, bool minimum, bool relu, isa::IntType type) {
+  IsaOperand first = relu ? f.newR() : d;
+  f.emit(IsaOp::IMNMX, {first, a, b, minimum ? IsaOperand::pt() : kFalse}, {{IsaMod::Type, type}});
+  if (relu) f.emit(IsaOp::IMNMX, {d, first, IsaOperand::rz(), kFalse}, {{IsaMod::Type, type}});
+}
+
 } // namespace
 
 void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -76,10 +100,14 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   const bool subtract = form.op == Op::Sub;
   if (isPackedHalves(type)) {
-    if (f.target().has(isa::Capability::VectorMinMax) && !subtract)
+    if (f.target().has(isa::Capability::VectorMinMax)) {
       f.emit(IsaOp::VIADD_16X2, {f.dest(ops[0]), f.sourceReg(ops[1], type), f.source(ops[2], type).word(0)});
-    else
-      f.unsupported(std::string(f.opcodeText()));
+      return;
+    }
+    byHalves(f, f.dest(ops[0]), f.sourceReg(ops[1], type), f.sourceReg(ops[2], type), type,
+             [&](IsaOperand d, IsaOperand a, IsaOperand b) {
+               f.emit(IsaOp::IADD3, {d, kNoCarry, kNoCarry, a, b, IsaOperand::rz()});
+             });
     return;
   }
   if (bitWidth(type) == 64) {
@@ -88,10 +116,6 @@ void lowerAddSub(FunctionLowering& f, const Instruction& i, const Form& form) {
     if (subtract && b.isConstant()) b = Value::constant(0 - b.bits(), 2);
     IsaOperand right = f.inReg(b);
     f.emit(IsaOp::IADD64, {d, f.inReg(a), subtract && !b.isConstant() ? right.negated() : right});
-    return;
-  }
-  if (type == Type::U16x2 || type == Type::S16x2) {
-    f.unsupported(std::string(f.opcodeText()));
     return;
   }
   Value a = f.source(ops[1], type), b = f.source(ops[2], type);
@@ -315,7 +339,14 @@ void lowerMinMax(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
   if (isPackedHalves(type) || form.has(Mod::Relu)) {
     if (!f.target().has(isa::Capability::VectorMinMax)) {
-      f.unsupported(std::string(f.opcodeText()));
+      const auto one = [&](IsaOperand d, IsaOperand a, IsaOperand b) {
+        minMax(f, d, a, b, form.op == Op::Min, form.has(Mod::Relu), intType(type));
+      };
+      IsaOperand d = f.dest(ops[0]), a = f.sourceReg(ops[1], type), b = f.sourceReg(ops[2], type);
+      if (isPackedHalves(type))
+        byHalves(f, d, a, b, type, one);
+      else
+        one(d, a, b);
       return;
     }
     enum { U32, S32, U16x2, S16x2 };
