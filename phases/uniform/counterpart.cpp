@@ -1,6 +1,7 @@
 #include "phases/uniform/counterpart.h"
 
 #include "encoder/isa/desc.h"
+#include "encoder/isa/target.h"
 
 #include <algorithm>
 #include <array>
@@ -52,13 +53,14 @@ consteval NamedRows findNames() {
 constexpr NamedRows kNamed = findNames();
 
 /// The row with the same name and a U, in front or, for those with a 2 or of votes, where it stands there.
-const isa::InstrDesc* counterpartRow(Op op) {
-  const auto row = [](std::uint16_t number) -> const isa::InstrDesc* {
-    return number == kNoRow ? nullptr : &isa::desc(static_cast<Op>(number));
+const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
+  const auto row = [&](std::uint16_t number) -> const isa::InstrDesc* {
+    if (number == kNoRow) return nullptr;
+    const isa::InstrDesc& named = isa::desc(static_cast<Op>(number));
+    return (named.sms & target.instructions()) != 0 ? &named : nullptr;
   };
-  // Those that came with sm_100 wait for kernels that are compiled for it.
   const isa::InstrDesc* before = row(kNamed.before[static_cast<std::size_t>(op)]);
-  if (before && (op == Op::S2R || (before->sms & isa::kUntilSm90) != 0)) return before;
+  if (before) return before;
   const isa::InstrDesc* behind = row(kNamed.behind[static_cast<std::size_t>(op)]);
   return behind && behind->pipe == isa::Pipe::Uniform ? behind : nullptr;
 }
@@ -67,6 +69,8 @@ const isa::InstrDesc* counterpartRow(Op op) {
 int slotOf(const isa::InstrDesc& vector, std::string_view name) {
   const int exact = vector.slotIndex(name);
   if (exact >= 0 || name.empty() || name[0] != 'U') return exact;
+  // UFADD has its second source where others have their third.
+  if (name == "URc" && vector.op == Op::FADD) return vector.slotIndex("Rb");
   return vector.slotIndex(name.substr(1));
 }
 
@@ -171,11 +175,11 @@ bool findSources(UniformForm& form) {
 
 } // namespace
 
-std::optional<UniformForm> uniformForm(const ori::Instr& instr) {
+std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Target& target) {
   const isa::InstrDesc& row = isa::desc(instr.op);
   if (row.has(isa::Flag::ConstLoad)) return instr.op == Op::LDC ? ofConstantLoad(instr) : std::nullopt;
   if (instr.op == Op::COPY || (row.has(isa::Flag::Copy) && instr.op_(1).isConst())) return ofCopy(instr);
-  const isa::InstrDesc* uniform = counterpartRow(instr.op);
+  const isa::InstrDesc* uniform = counterpartRow(instr.op, target);
   if (!uniform) return std::nullopt;
 
   UniformForm form;

@@ -25,8 +25,8 @@ struct UniformForm {
   std::vector<UniformSource> sources; ///< one per operand; Keep for results
 };
 
-/// The uniform form of an instruction, when there is one with these modifiers and kinds of operands. Asks nothing about
-/// guards, uniformity of sources or control flow.
-std::optional<UniformForm> uniformForm(const ori::Instr& instr);
+/// The uniform form of an instruction, when the chip has one with these modifiers and kinds of operands. Asks nothing
+/// about guards, uniformity of sources or control flow.
+std::optional<UniformForm> uniformForm(const ori::Instr& instr, const isa::Target& target);
 
 } // namespace orias::phases

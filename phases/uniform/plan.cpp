@@ -114,7 +114,7 @@ class Planner {
       if (!divergence_.cfg().isReachable(block->id)) continue;
       for (Instr& instr : *block) {
         if (!writesVector(instr)) continue;
-        std::optional<UniformForm> form = uniformForm(instr);
+        std::optional<UniformForm> form = uniformForm(instr, function_.module().target());
         if (!form) {
           tellFormless(instr);
           continue;
