@@ -560,6 +560,10 @@ void Compilation::report() {
       function.sharedBytes = needs->second.sharedBytes;
       function.hasUnknownStack |= needs->second.hasUnknownStack;
     }
+    if (function.isKernel && job->finished()) {
+      addOccupancy(function, job->function());
+      job->tellOccupancy(function);
+    }
     times.push_back(job->times());
     analyses.push_back(job->analysisUse());
   }

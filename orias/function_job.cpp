@@ -101,6 +101,12 @@ std::string FunctionJob::listing() const {
   return {};
 }
 
+void FunctionJob::tellOccupancy(const FunctionReport& report) {
+  remarks_.setPhase("101");
+  remarks_.did(nullptr, fmt::format("{} of {} warps in blocks of {} threads, limited by {}", report.warps,
+                                    report.maxWarps, report.threadsPerBlock, report.limitedBy));
+}
+
 FunctionReport FunctionJob::report() const {
   const ori::FunctionStats& stats = function_.stats;
   FunctionReport report;

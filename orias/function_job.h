@@ -43,6 +43,8 @@ class FunctionJob {
   const phases::AnalysisUse& analysisUse() const { return analysisUse_; }
   const std::string& dumped() const { return dumped_; }
   FunctionReport report() const;
+  /// Adds what a report says of the occupancy to the remarks.
+  void tellOccupancy(const FunctionReport& report);
   /// The listing shows the function as it stands in the cubin from now on.
   void showLinked(const cubin::Function& function);
   /// The cubin does not hold the function: no kernel reaches it. There is no listing and no report of it from now on.

@@ -1,6 +1,7 @@
 #include "orias/launch_limits.h"
 
 #include "encoder/isa/target.h"
+#include "encoder/listing_rows.h"
 #include "ori/register_requests.h"
 
 #include <algorithm>
@@ -22,9 +23,15 @@ unsigned warpsPerBlock(const ori::LaunchBounds& bounds) {
   return (threadsPerBlock(bounds) + kWarpSize - 1) / kWarpSize;
 }
 
-/// Does --maxrregcount bound the registers of a kernel?
-bool optionLimits(const ori::LaunchBounds& bounds, const Options& options) {
-  return options.maxRegisters != Options::kNoRegisterLimit &&
+/// What the options allow: functions of objects may have a limit of their own.
+unsigned limitOf(const ori::Function& function, const Options& options) {
+  const bool hasOwn = options.relocatable && options.maxFunctionRegisters != Options::kNoRegisterLimit;
+  return hasOwn && !function.isKernel() ? options.maxFunctionRegisters : options.maxRegisters;
+}
+
+/// Does this limit of the options bound a function?
+bool optionLimits(unsigned limit, const ori::LaunchBounds& bounds, const Options& options) {
+  return limit != Options::kNoRegisterLimit &&
          (options.launch.overrideDirectives || (bounds.maxnreg == 0 && warpsPerBlock(bounds) == 0));
 }
 
@@ -52,7 +59,7 @@ void settleRegisterRequests(ori::Function& kernel, const Options& options, Diagn
   if (!ori::hasRegisterRequests(kernel)) return;
   const ori::LaunchBounds& bounds = kernel.bounds;
   const bool isSaid = bounds.maxnreg != 0 || (warpsPerBlock(bounds) != 0 && bounds.minnctapersm != 0);
-  if (isSaid || optionLimits(bounds, options)) return;
+  if (isSaid || optionLimits(limitOf(kernel, options), bounds, options)) return;
   diagnostics.note({}, fmt::format("function '{}': 'setmaxnreg' ignored; unable to determine register count at entry",
                                    kernel.name()));
   ori::dropRegisterRequests(kernel);
@@ -66,7 +73,8 @@ unsigned registerCeiling(const ori::Function& function, const Options& options) 
     if (limit) ceiling = std::min(ceiling, limit);
   };
   const unsigned warps = warpsPerBlock(bounds);
-  lower(optionLimits(bounds, options) ? options.maxRegisters : bounds.maxnreg);
+  const unsigned limit = limitOf(function, options);
+  lower(optionLimits(limit, bounds, options) ? limit : bounds.maxnreg);
   if (warps != 0) lower(target.registersForWarps(warps * std::max(1U, bounds.minnctapersm)));
   return ceiling;
 }
@@ -109,6 +117,17 @@ void limitCallees(ori::Module& module, const Options& options) {
       addCallees(*callees[at], callees);
     }
   }
+}
+
+void addOccupancy(FunctionReport& report, const ori::Function& kernel) {
+  encoder::ListingHeader header;
+  header.registers = report.registers;
+  header.sharedBytes = report.sharedBytes;
+  encoder::setOccupancy(header, threadsPerBlock(kernel.bounds), kernel.module().target());
+  report.threadsPerBlock = header.threadsPerBlock;
+  report.warps = header.warpsPerSm;
+  report.maxWarps = header.maxWarpsPerSm;
+  report.limitedBy = header.occupancyLimit;
 }
 
 unsigned registersAtEntry(const ori::Function& function, const Options& options) {

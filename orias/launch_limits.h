@@ -3,6 +3,7 @@
 #include "ori/function.h"
 #include "ori/module.h"
 #include "orias/options.h"
+#include "orias/orias.h"
 #include "support/diagnostics.h"
 
 // What directives and options say about launches, and how many registers that leaves to a thread. As ptxas 13.0 does
@@ -27,5 +28,9 @@ unsigned registerCeiling(const ori::Function& function, const Options& options);
 
 /// The most that it is given: where it asks for more later, never more than the most that it asks for (observed).
 unsigned registersAtEntry(const ori::Function& function, const Options& options);
+
+/// How many warps run at once on a multiprocessor, by the registers and shared memory of the report, and what limits
+/// them.
+void addOccupancy(FunctionReport& report, const ori::Function& kernel);
 
 } // namespace orias

@@ -62,16 +62,17 @@ struct CacheOptions {
 struct Options {
   static constexpr unsigned kNoRegisterLimit = 0;
 
-  std::string arch = "sm_90";               ///< `sm_NN[a]`, or `compute_NN[a]` to parse and check only
-  unsigned optLevel = 3;                    ///< 0 … 4
-  unsigned maxRegisters = kNoRegisterLimit; ///< per thread
-  bool contractFma = true;                  ///< allow a multiplication and an addition to become one fused operation
-  LaunchOptions launch;                     ///< bounds of launches that the PTX does not give
-  CacheOptions caches;                      ///< cache operators of global and generic accesses
-  std::vector<std::string> entries;         ///< the entry functions to assemble; empty: all
-  unsigned threads = 1;                     ///< functions are compiled in parallel by this many threads
-  bool relocatable = false;                 ///< make an object to be linked (`-c`)
-  bool lineInfo = false;                    ///< tables from addresses to lines, also for PTX without a `.loc`
+  std::string arch = "sm_90";                       ///< `sm_NN[a]`, or `compute_NN[a]` to parse and check only
+  unsigned optLevel = 3;                            ///< 0 … 4
+  unsigned maxRegisters = kNoRegisterLimit;         ///< per thread
+  unsigned maxFunctionRegisters = kNoRegisterLimit; ///< with relocatable: of functions that are no kernels, instead
+  bool contractFma = true;          ///< allow a multiplication and an addition to become one fused operation
+  LaunchOptions launch;             ///< bounds of launches that the PTX does not give
+  CacheOptions caches;              ///< cache operators of global and generic accesses
+  std::vector<std::string> entries; ///< the entry functions to assemble; empty: all
+  unsigned threads = 1;             ///< functions are compiled in parallel by this many threads
+  bool relocatable = false;         ///< make an object to be linked (`-c`)
+  bool lineInfo = false;            ///< tables from addresses to lines, also for PTX without a `.loc`
   /// Debug information, and code that keeps to the order of the program: what the PTX asks for with `.target debug`,
   /// too. It goes with -O0 only.
   bool debugInfo = false;

@@ -68,7 +68,10 @@ struct FunctionReport {
   std::vector<FrameObjectReport> frame; ///< by offset
   std::uint32_t spillStoreBytes = 0;
   std::uint32_t spillLoadBytes = 0;
-  unsigned rematerialised = 0; ///< values that are computed again instead of being kept
+  unsigned rematerialised = 0;      ///< values that are computed again instead of being kept
+  unsigned threadsPerBlock = 0;     ///< of kernels, like the next three: as its directives say, or 256
+  unsigned warps = 0, maxWarps = 0; ///< that a multiprocessor runs at once, of those that it can
+  std::string limitedBy;            ///< "warps", "blocks", "registers" or "shared memory"
   double milliseconds = 0;
 };
 

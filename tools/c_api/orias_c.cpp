@@ -77,7 +77,11 @@ std::string statisticsJson(const orias::Statistics& all) {
                          {"frame", frameJson(f)},
                          {"spill_store_bytes", f.spillStoreBytes},
                          {"spill_load_bytes", f.spillLoadBytes},
-                         {"rematerialised", f.rematerialised}});
+                         {"rematerialised", f.rematerialised},
+                         {"threads_per_block", f.threadsPerBlock},
+                         {"warps", f.warps},
+                         {"max_warps", f.maxWarps},
+                         {"limited_by", f.limitedBy}});
   const Json json = {{"functions", std::move(functions)},
                      {"global_bytes", all.globalBytes},
                      {"constant_bytes", all.constantBytes},

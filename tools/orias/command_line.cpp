@@ -24,6 +24,10 @@ constexpr unsigned kDeepestOptionsFile = 16;
 // The limits of ptxas on every architecture from sm_75 on: observed with -maxrregcount and -v.
 constexpr unsigned kFewestRegisters = 24;
 constexpr unsigned kArchMinRegisters = 32;
+// Pipelining, rematerialization before allocation, and outlining: each tries what it may then throw away.
+constexpr std::string_view kExpensivePhases = "24,54,69,69b,69d,136";
+constexpr unsigned kUsualUsageLevel = 5, kHighestUsageLevel = 10;
+constexpr int kUsualWarpWorth = 35; // the default of PreSchedWarpWorth
 constexpr unsigned kMostRegisters = 255;
 
 // What the merging of equal code is made of: MergeEquivalentConditionalFlow and its late form.
@@ -137,7 +141,9 @@ class Parser {
   void check(const OptionSpec& option, const std::string& value) const;
   void readOptionsFile(const std::string& name, unsigned depth);
   void setArchitecture(const std::string& name);
-  void setRegisterLimit(const std::string& value);
+  unsigned registerLimit(Option option, const std::string& value);
+  void setUsageLevel(unsigned level);
+  void setAllocatorLevel(unsigned level);
   void setThreads(const std::string& value);
   void settleLimits();
   void finish();
@@ -145,6 +151,7 @@ class Parser {
 
   CommandLine line_;
   std::map<Option, std::string> seen_;
+  std::vector<std::string> effortKnobs_;
 };
 
 void Parser::parse(std::span<const std::string> words, unsigned depth) {
@@ -237,21 +244,42 @@ void Parser::setArchitecture(const std::string& name) {
   line_.options.arch = name;
 }
 
-void Parser::setRegisterLimit(const std::string& value) {
-  if (value == "archmin") {
-    line_.options.maxRegisters = kArchMinRegisters;
-    return;
-  }
-  unsigned limit = value == "archmax" ? kMostRegisters : number(spec(Option::Maxrregcount), value);
+/// The number that an option for limits of registers stands for.
+unsigned Parser::registerLimit(Option option, const std::string& value) {
+  if (value == "archmin") return kArchMinRegisters;
+  unsigned limit = value == "archmax" ? kMostRegisters : number(spec(option), value);
+  const std::string name = spec(option).display();
   if (limit > kMostRegisters) {
-    line_.warnings.push_back(fmt::format("--maxrregcount: {} registers exceed the maximum per thread; ignored", limit));
+    line_.warnings.push_back(fmt::format("{}: {} registers exceed the maximum per thread; ignored", name, limit));
     limit = Options::kNoRegisterLimit;
   } else if (limit < kFewestRegisters) {
     line_.warnings.push_back(
-        fmt::format("--maxrregcount: {} registers are too few for the ABI; using {}", limit, kFewestRegisters));
+        fmt::format("{}: {} registers are too few for the ABI; using {}", name, limit, kFewestRegisters));
     limit = kFewestRegisters;
   }
-  line_.options.maxRegisters = limit;
+  return limit;
+}
+
+/// --register-usage-level: what more resident warps are worth, and where phases that make values live longer stop.
+void Parser::setUsageLevel(unsigned level) {
+  if (level > kHighestUsageLevel)
+    throw UsageError(
+        fmt::format("option '--register-usage-level' takes numbers up to {}, got '{}'", kHighestUsageLevel, level));
+  const int beyond = static_cast<int>(level) - static_cast<int>(kUsualUsageLevel);
+  if (beyond == 0) return;
+  const int worth = beyond < 0 ? kUsualWarpWorth * (1 - beyond) : kUsualWarpWorth - kUsualWarpWorth / 5 * beyond;
+  effortKnobs_.push_back(fmt::format("PreSchedWarpWorth={}", worth));
+  effortKnobs_.push_back(fmt::format("RegTargetAdjust={}", 2 * beyond));
+}
+
+/// --regAllocOptLevel: ptxas does not document it; here 0 and 1 mean a single attempt, and each level above 2 twice as
+/// many attempts before values are spilled.
+void Parser::setAllocatorLevel(unsigned level) {
+  constexpr unsigned kUsual = 2, kHighest = 5;
+  if (level < kUsual)
+    effortKnobs_.push_back("RegAllocFastSinglePass=1");
+  else if (level > kUsual)
+    effortKnobs_.push_back(fmt::format("RegAllocNoSpillAttempts={}", 1U << (std::min(level, kHighest) - 1)));
 }
 
 void Parser::setThreads(const std::string& value) {
@@ -335,7 +363,13 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
                                  : value == "max" ? FastCompile::Max
                                                   : FastCompile::No;
     break;
-  case Option::Maxrregcount: setRegisterLimit(value); break;
+  case Option::Maxrregcount: options.maxRegisters = registerLimit(option.id, value); break;
+  case Option::FunctionRegisters: options.maxFunctionRegisters = registerLimit(option.id, value); break;
+  case Option::RegisterUsageLevel: setUsageLevel(number(option, value)); break;
+  case Option::RegAllocOptLevel: setAllocatorLevel(number(option, value)); break;
+  case Option::AllowExpensive:
+    if (value == "false") appendList(options.phases.disabled, kExpensivePhases);
+    break;
   case Option::Fmad: options.contractFma = value == "true"; break;
   case Option::SplitCompile:
     options.threads = number(option, value);
@@ -433,6 +467,8 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 
 void Parser::finish() {
   settleLimits();
+  // Knobs that are set by name go before what these options stand for.
+  line_.options.knobs.insert(line_.options.knobs.begin(), effortKnobs_.begin(), effortKnobs_.end());
   if (line_.options.debugInfo) {
     if (seen_.contains(Option::OptLevel) && line_.options.optLevel != 0)
       throw UsageError("option '--device-debug' requires --opt-level=0: optimized code has no variable locations");

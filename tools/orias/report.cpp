@@ -40,6 +40,10 @@ std::string verboseReport(const Result& result, const Options& options) {
     if (function.sharedBytes) out += fmt::format(", {} bytes smem", function.sharedBytes);
     if (constants) out += fmt::format(", {} bytes cmem[0]", function.constantBytes);
     out += fmt::format("\nptxas info    : Compile time = {:.3f} ms\n", function.milliseconds);
+    // Not in ptxas' reports.
+    if (function.maxWarps != 0)
+      out += fmt::format("ptxas info    : {} of {} warps on a multiprocessor in blocks of {} threads, limited by {}\n",
+                         function.warps, function.maxWarps, function.threadsPerBlock, function.limitedBy);
   }
   return out;
 }

@@ -27,8 +27,8 @@ std::string usageError(std::vector<std::string> words) {
 std::string sampleValue(const OptionSpec& option) {
   switch (option.takes) {
   case Takes::Nothing: return "";
-  case Takes::Bool: return option.id == Option::Fmad ? "false" : "true";
-  case Takes::Number: return option.id == Option::Machine ? "64" : "2";
+  case Takes::Bool: return option.id == Option::Fmad || option.id == Option::AllowExpensive ? "false" : "true";
+  case Takes::Number: return option.id == Option::Machine ? "64" : option.id == Option::RegAllocOptLevel ? "1" : "2";
   case Takes::Registers: return "40";
   case Takes::Choice:
     return option.id == Option::OfastCompile ? "min"
@@ -173,6 +173,27 @@ TEST_CASE("register limits keep to what the ABI and the machine allow") {
   CommandLine high = parse({"-maxrregcount=999", "a"});
   CHECK(high.options.maxRegisters == Options::kNoRegisterLimit);
   CHECK(high.warnings.size() == 1);
+}
+
+TEST_CASE("functions of objects may have a limit of registers of their own") {
+  const Options options = parse({"-c", "-maxrregcount=40", "-func-maxrregcount=32", "a"}).options;
+  CHECK(options.maxRegisters == 40);
+  CHECK(options.maxFunctionRegisters == 32);
+  CHECK(parse({"-func-maxrregcount", "archmin", "a"}).options.maxFunctionRegisters == 32);
+}
+
+TEST_CASE("levels of effort are knobs, which knobs by name overrule") {
+  using Knobs = std::vector<std::string>;
+  CHECK(parse({"--register-usage-level=5", "a"}).options.knobs.empty());
+  CHECK(parse({"--knob=PreSchedWarpWorth=1", "--register-usage-level=3", "a"}).options.knobs ==
+        Knobs{"PreSchedWarpWorth=105", "RegTargetAdjust=-4", "PreSchedWarpWorth=1"});
+  CHECK(parse({"-regUsageLevel=10", "a"}).options.knobs == Knobs{"PreSchedWarpWorth=0", "RegTargetAdjust=10"});
+  CHECK_THROWS_AS(parse({"--register-usage-level=11", "a"}), UsageError);
+  CHECK(parse({"--regAllocOptLevel=0", "a"}).options.knobs == Knobs{"RegAllocFastSinglePass=1"});
+  CHECK(parse({"--regAllocOptLevel=2", "a"}).options.knobs.empty());
+  CHECK(parse({"--regAllocOptLevel=4", "a"}).options.knobs == Knobs{"RegAllocNoSpillAttempts=8"});
+  CHECK(parse({"--allow-expensive-optimizations=true", "a"}).options.phases.disabled.empty());
+  CHECK_FALSE(parse({"--allow-expensive-optimizations=false", "a"}).options.phases.disabled.empty());
 }
 
 TEST_CASE("threads of a CTA are one to three numbers") {

@@ -57,6 +57,19 @@ TEST_CASE("without options the directives limit the registers") {
   CHECK(Kernel().registers(48).threads(128, 1).ceiling({}) == 48);
 }
 
+TEST_CASE("--device-function-maxrregcount is for functions of objects") {
+  Options options = withRegisters(40);
+  options.maxFunctionRegisters = 32;
+  Kernel kernel;
+  ori::Function& function = kernel.module.newFunction("f", false);
+  CHECK(registerCeiling(function, options) == 40);
+  options.relocatable = true;
+  CHECK(registerCeiling(function, options) == 32);
+  CHECK(kernel.ceiling(options) == 40);
+  options.maxFunctionRegisters = 48;
+  CHECK(registerCeiling(function, options) == 48);
+}
+
 TEST_CASE("--maxrregcount holds where no directive says anything") {
   CHECK(Kernel().ceiling(withRegisters(40)) == 40);
   CHECK(Kernel().threads(1024).ceiling(withRegisters(40)) == 64);
