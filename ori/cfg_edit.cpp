@@ -26,9 +26,10 @@ unsigned labelSlot(const Instr& branch) {
 }
 
 /// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a
-/// guarded EXIT or RET ends some threads.
+/// guarded EXIT or RET ends some threads, and YIELD, behind which other threads go first, keeps a block to itself.
 bool onlyGoesOn(const Block& block) {
-  return !block.last || !isTerminator(block.last->op) || block.last->op == Op::BRA;
+  if (!block.last || block.last->op == Op::BRA) return true;
+  return !isTerminator(block.last->op) && block.last->op != Op::YIELD;
 }
 
 /// Takes the instructions of `from`'s only successor `to` over.

@@ -51,9 +51,10 @@ class WarpWaits {
   void keep(const Instr& instr) { needless_.erase(&instr); }
   bool hasNeedless() const { return !needless_.empty(); }
 
-  /// Lanes may go on apart after waiting for some of them only, or in a function of which nothing is known.
+  /// Lanes may go on apart after waiting for some of them only, after yielding, or in a function of which nothing is
+  /// known.
   Effect effectOf(const Instr& instr) const {
-    if (regalloc::isCall(instr)) return Effect::Parts;
+    if (regalloc::isCall(instr) || instr.op == Op::YIELD) return Effect::Parts;
     if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
     if (awaitedLanes(rw_, instr) == ~0u) return Effect::Gathers;
     return isNeedless(instr) ? Effect::None : Effect::Parts;
@@ -88,8 +89,8 @@ std::vector<bool> blocksBehind(const ori::Cfg& cfg, const std::vector<Effect>& e
 }
 
 /// Blocks that lanes may come to apart. Those that part on a branch are together again behind its convergence barrier,
-/// where it gets one (ptxas relies on that, too); those that have waited for a part of the warp, or were in a function
-/// of which nothing is known, only where all wait for each other.
+/// where it gets one (ptxas relies on that, too); those that have waited for a part of the warp, have yielded, or were
+/// in a function of which nothing is known, only where all wait for each other.
 std::vector<bool> blocksWhereApart(const WarpWaits& waits, const ori::Cfg& cfg, const ori::Divergence& divergence) {
   std::vector<Effect> effects(cfg.idCount(), Effect::None);
   for (const ori::BlockId id : cfg.reversePostOrder())

@@ -64,6 +64,7 @@ bool vectorization(ori::Function&, PhaseContext&);
 bool ldgXform(ori::Function&, PhaseContext&);
 bool optimizeUniformAtomic(ori::Function&, PhaseContext&);
 bool midExpansion(ori::Function&, PhaseContext&);
+bool lateExpandSyncInstructions(ori::Function&, PhaseContext&);
 bool optimizeSyncInstructions(ori::Function&, PhaseContext&);
 bool convertAllMovPhiToMov(ori::Function&, PhaseContext&);
 bool convertToUniformReg(ori::Function&, PhaseContext&);

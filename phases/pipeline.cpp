@@ -129,6 +129,8 @@ constexpr PhaseInfo kPipeline[] = {
      "values that are live out of blocks after 69 and 69c may be bits of other live values"},
     {"70", "OriPropagateVaryingSecond", S::LateOptimisation, 1, 4, kOptional, oriPropagateVarying,
      "the last divergence analysis in SSA form, where phis show the joins"},
+    {"72", "LateExpandSyncInstructions", S::LateOptimisation, 0, 4, kNeeded, lateExpandSyncInstructions,
+     "loops are final, and 71 and 74 must know where lanes of a warp may yield to each other"},
     {"71", "OptimizeSyncInstructions", S::LateOptimisation, 2, 4, kOptional, optimizeSyncInstructions,
      "branches are final, and the divergent ones are known"},
     {"73", "ConvertAllMovPhiToMov", S::LateOptimisation, 1, 4, kNeeded, convertAllMovPhiToMov,

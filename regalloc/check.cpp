@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/cfg.h"
+#include "ori/analysis/convergence.h"
 #include "ori/analysis/dominators.h"
 #include "ori/module.h"
 #include "ori/print.h"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <span>
 
@@ -194,6 +196,7 @@ class Checker {
       in_.assign(function_.blockIdCount(), {});
       flow(true);
     }
+    if (usesWarpValues()) checkYields();
     return std::move(faults_);
   }
 
@@ -314,6 +317,33 @@ class Checker {
       targets.erase(std::unique(targets.begin(), targets.end()), targets.end());
     }
     return edges;
+  }
+
+  // --- lanes that have yielded
+
+  /// Behind a YIELD lanes run in any order: no register of the warp that some of them read there, and that was not
+  /// written in the same block, may be written there for something else.
+  void checkYields() {
+    const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
+    for (const std::vector<BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
+      std::map<Location, Unit> read;
+      forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, Unit u) {
+        if (!o.isDef && globalNumber_[u] != kNowhere) read.emplace(l, u);
+      });
+      forWarpUnits(blocks, [&](const Instr& instr, const Operand& o, Location l, Unit u) {
+        const auto found = o.isDef ? read.find(l) : read.end();
+        if (found != read.end() && found->second != u)
+          fault(instr, "overwrites a register of the warp that lanes which have yielded still read");
+      });
+    }
+  }
+
+  template <typename Visit> void forWarpUnits(const std::vector<BlockId>& blocks, const Visit& visit) {
+    for (BlockId b : blocks)
+      for (const Instr& instr : *function_.block(b))
+        for (const Operand& o : instr.refs())
+          for (unsigned i = 0; namesVirtual(o) && isWarpFile(o.file) && hasPlace(o) && i < registersOf(o); ++i)
+            visit(instr, o, locationOf(o, i), unitOf(o, i));
   }
 
   // --- names

@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/effects.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/convergence.h"
 #include "regalloc/products.h"
 #include "support/check.h"
 
@@ -238,7 +239,18 @@ void LiveRanges::extendOverDivergence() {
   std::vector<std::uint32_t> mark(function.blockIdCount(), 0);
   std::uint32_t stamp = 0;
   std::size_t steps = 0;
-  auto pointsOf = [&](const Block& block) { return Segment{usePoint(*block.first), usePoint(*block.last) + 2}; };
+  auto pointsOf = [&](std::span<const ori::BlockId> blocks) {
+    std::vector<Segment> segments;
+    for (ori::BlockId b : blocks)
+      if (const Block& block = *function.block(b); !block.empty())
+        segments.push_back({usePoint(*block.first), usePoint(*block.last) + 2});
+    std::sort(segments.begin(), segments.end(), [](Segment a, Segment b) { return a.start > b.start; });
+    Range range;
+    for (Segment s : segments)
+      range.addBefore(s);
+    range.reverse();
+    return range;
+  };
   std::vector<std::vector<Range>> branches; // their sides
   for (const Block* branch : function.layout()) {
     if (cfg.successors(branch->id).size() < 2) continue;
@@ -260,16 +272,14 @@ void LiveRanges::extendOverDivergence() {
           side.push_back(s);
         }
       steps += side.size();
-      std::vector<Segment> segments;
-      for (ori::BlockId b : side)
-        if (!function.block(b)->empty()) segments.push_back(pointsOf(*function.block(b)));
-      std::sort(segments.begin(), segments.end(), [](Segment a, Segment b) { return a.start > b.start; });
-      Range& range = sides.emplace_back();
-      for (Segment s : segments)
-        range.addBefore(s);
-      range.reverse();
+      sides.push_back(pointsOf(side));
     }
     if (sides.size() >= 2) branches.push_back(std::move(sides));
+  }
+  // What lives anywhere behind a YIELD lives throughout.
+  for (const std::vector<ori::BlockId>& blocks : ori::blocksBehindYields(cfg, postDominators)) {
+    const Range range = pointsOf(blocks);
+    branches.push_back({range, range});
   }
   for (Range& unit : units_) {
     if (isLocal(unit)) continue;

@@ -445,6 +445,40 @@ bool mayRunApart(const Function& function) {
   return false;
 }
 
+std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators) {
+  const Function& function = cfg.function();
+  if (!function.everHad(Op::YIELD)) return {};
+  const auto has = [&](BlockId id, Op op) {
+    for (const Instr& instr : *function.block(id))
+      if (instr.op == op && !instr.isGuarded()) return true;
+    return false;
+  };
+  std::map<BlockId, std::vector<BlockId>> yields; // by the end
+  for (BlockId id : cfg.reversePostOrder()) {
+    if (!has(id, Op::YIELD)) continue;
+    BlockId end = postDominators.idom(id);
+    while (end < cfg.idCount() && !has(end, Op::WARPSYNC_ALL))
+      end = postDominators.idom(end);
+    yields[end < cfg.idCount() ? end : kNoId].push_back(id);
+  }
+  std::vector<std::vector<BlockId>> all;
+  for (auto& [end, blocks] : yields) {
+    std::vector<bool> isIn(cfg.idCount());
+    for (BlockId id : blocks)
+      isIn[id] = true;
+    for (std::size_t i = 0; i < blocks.size(); ++i) {
+      if (blocks[i] == end) continue;
+      for (BlockId next : cfg.successors(blocks[i]))
+        if (!isIn[next]) {
+          isIn[next] = true;
+          blocks.push_back(next);
+        }
+    }
+    all.push_back(std::move(blocks));
+  }
+  return all;
+}
+
 ConvergencePlan planConvergence(const Cfg& cfg, const DomTree& dominators, const DomTree& postDominators,
                                 const Loops& loops, unsigned barrierCount, const std::vector<bool>& isDivergent) {
   return Planner(cfg, dominators, postDominators, loops).run(barrierCount, isDivergent);

@@ -50,6 +50,11 @@ BarrierRange usableBarriers(const Function& function);
 /// no uniform register live across blocks (observed).
 bool mayRunApart(const Function& function);
 
+/// The blocks that lanes may run at any time after some of them have yielded: those reachable from a YIELD, up to and
+/// including the first block on all ways from there in which all lanes wait for each other (WARPSYNC.ALL). BSYNC does
+/// not wait for lanes that have yielded (observed on H200). One list for each such end, or none.
+std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators);
+
 /// Plans, for each join of divergent branch arms, one region that covers all of those branches. A region is
 /// sound if every lane that sets its barrier waits for it (or exits), and no other lane waits for it. `isDivergent`
 /// is indexed by block ID: lanes may leave that block on different edges.

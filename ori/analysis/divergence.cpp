@@ -100,6 +100,9 @@ class Divergence::Solver {
     for (BlockId id : cfg_.reversePostOrder())
       for (Instr& instr : *function_.block(id))
         visit(instr);
+    for (const std::vector<BlockId>& blocks : blocksBehindYields(cfg_, postDominators_))
+      for (BlockId id : blocks)
+        runApart(id);
     drain();
     // Where no barrier can be put, the lanes stay apart for good.
     for (bool changed = true; changed;) {
@@ -312,6 +315,12 @@ class Divergence::Solver {
     }
   }
 
+  /// Lanes come to the block at any time.
+  void runApart(BlockId id) {
+    setApart(id);
+    if (cfg_.predecessors(id).size() > 1) setJoin(id);
+  }
+
   /// From here on lanes run apart, and nothing brings them together.
   bool poison(BlockId from) {
     if (isPoisoned_.empty()) isPoisoned_.assign(cfg_.idCount(), false);
@@ -323,8 +332,7 @@ class Divergence::Solver {
       const BlockId id = work.back();
       work.pop_back();
       changed |= !r_.apart_[id];
-      setApart(id);
-      if (cfg_.predecessors(id).size() > 1) setJoin(id);
+      runApart(id);
       for (BlockId next : cfg_.successors(id))
         if (!isPoisoned_[next]) {
           isPoisoned_[next] = true;
@@ -342,8 +350,7 @@ class Divergence::Solver {
     if (steps_ > kMostSteps) return poison(from);
     for (BlockId id : between) {
       changed |= !r_.apart_[id];
-      setApart(id);
-      if (cfg_.predecessors(id).size() > 1) setJoin(id);
+      runApart(id);
     }
     setJoin(until);
     return changed;

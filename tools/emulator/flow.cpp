@@ -201,16 +201,21 @@ void Machine::armBarrier(const Operation& op, std::uint32_t lanes) {
   ++path().pc;
 }
 
-/// BREAK: these lanes will not come; the others need not wait for them.
-void Machine::leaveBarrier(const Operation& op, std::uint32_t lanes) {
-  lanes &= predicateMask(op, op.predicate);
-  std::uint32_t* masks = warp().b.data() + std::size_t{op.barrier} * kLanes;
+/// The other lanes of the barrier need not wait for these.
+void Machine::removeFromBarrier(std::uint32_t lanes, std::uint32_t barrier) {
+  std::uint32_t* masks = warp().b.data() + std::size_t{barrier} * kLanes;
   for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
     const std::uint32_t members = masks[firstLane(rest)];
     for (std::uint32_t m = members; m != 0; m &= m - 1)
       masks[firstLane(m)] &= ~(1u << firstLane(rest));
     masks[firstLane(rest)] = 0;
   }
+}
+
+/// BREAK: these lanes will not come.
+void Machine::leaveBarrier(const Operation& op, std::uint32_t lanes) {
+  lanes &= predicateMask(op, op.predicate);
+  removeFromBarrier(lanes, op.barrier);
   ++path().pc;
   if (lanes != 0) releaseWaiting();
 }
@@ -241,7 +246,8 @@ void Machine::convergeAt(const Operation& op, std::uint32_t lanes) {
     for (std::uint32_t rest = stillToWait; rest != 0; rest &= rest - 1)
       if (masks[firstLane(rest)] == members) alike |= 1u << firstLane(rest);
     stillToWait &= ~alike;
-    if ((members & warp().live & ~alike) == 0 && alike == path().mask) {
+    if ((members & warp().live & ~warp().yielded & ~alike) == 0 && alike == path().mask) {
+      if ((members & warp().live & ~alike) != 0) removeFromBarrier(alike, op.barrier);
       ++path().pc;
       return;
     }
@@ -268,6 +274,7 @@ void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
     wantedByAny |= wanted;
   }
   if (others == 0 && !isAll && !isExclusive && (wantedByAny & warp().live & ~lanes) == 0) {
+    warp().yielded &= ~lanes;
     ++path().pc;
     return;
   }
@@ -279,6 +286,7 @@ void Machine::warpSync(const Operation& op, std::uint32_t lanes) {
       if (isAll || word(op, op.base, 0, firstLane(rest)) == wanted) alike |= 1u << firstLane(rest);
     stillToWait &= ~alike;
     if ((wanted & warp().live & ~alike) == 0 && alike == path().mask) {
+      warp().yielded &= ~alike;
       ++path().pc;
       return;
     }
@@ -300,14 +308,18 @@ void Machine::releaseWaiting() {
       const bool isBarrier = first.state == Path::State::AtConvergence;
       // BREAK may have changed whom a waiting lane waits for.
       const auto wantedBy = [&](const Path& p) { return isBarrier ? masks[firstLane(p.mask)] : p.wanted; };
-      const std::uint32_t wanted = wantedBy(first) & w.live;
+      // Who has yielded comes when it likes.
+      const std::uint32_t awaited = isBarrier ? w.live & ~w.yielded : w.live;
+      const std::uint32_t wanted = wantedBy(first) & awaited;
       std::uint32_t here = 0;
       const auto belongs = [&](const Path& p) {
-        return p.state == first.state && (!isBarrier || p.barrier == first.barrier) && (wantedBy(p) & w.live) == wanted;
+        return p.state == first.state && (!isBarrier || p.barrier == first.barrier) &&
+               (wantedBy(p) & awaited) == wanted;
       };
       for (const Path& p : w.paths)
         if (belongs(p)) here |= p.mask;
       if ((wanted & ~here) != 0) continue;
+      const bool leavesOthers = (wantedBy(first) & w.live & ~here) != 0; // who has yielded
       // All are there: those at the same instruction go on as one.
       std::vector<Path> released;
       std::vector<Path> kept;
@@ -325,6 +337,8 @@ void Machine::releaseWaiting() {
         else
           released.push_back({p.pc + 1, p.mask});
       }
+      if (!isBarrier) w.yielded &= ~here;
+      if (leavesOthers) removeFromBarrier(here, first.barrier);
       kept.insert(kept.end(), released.begin(), released.end());
       w.paths = std::move(kept);
       w.current = 0;
@@ -338,10 +352,16 @@ void Machine::releaseWaiting() {
   if (w.paths.empty() || path().state != Path::State::Ready) isSwitching_ = true;
 }
 
-/// YIELD and NANOSLEEP: others may go first.
+/// YIELD and NANOSLEEP: others may go first, also other lanes of the warp. BSYNC does not wait for lanes that have let
+/// others run, until a WARPSYNC has brought them together (observed on H200).
 void Machine::giveWay(const Operation&, std::uint32_t lanes) {
+  Warp& w = warp();
   ++path().pc;
   if (lanes == 0 || meetsAnywhere_) return;
+  if (w.paths.size() > 1) {
+    w.yielded |= path().mask;
+    releaseWaiting();
+  }
   isSwitching_ = givesWay_ = true;
 }
 

@@ -107,6 +107,7 @@ void Machine::startWarp(Warp& w) {
   w.b.assign(rowsOf(isa::File::B) * kLanes, 0);
   w.from.fill(~0u);
   w.paths.assign(1, Path{0, w.live});
+  w.yielded = 0;
   w.current = 0;
   w.patience = 0;
   w.clusterPhase.reset();
@@ -175,7 +176,7 @@ bool Machine::choosePath() {
     if (path().pc < code_.size() && code_[path().pc].startsBlock) mergePaths();
     return true;
   }
-  for (std::size_t step = givesWay_ ? 1 : 0; step <= w.paths.size(); ++step) {
+  for (std::size_t step = givesWay_ && !keepsPath_ ? 1 : 0; step <= w.paths.size(); ++step) {
     const std::size_t i = (w.current + step) % w.paths.size();
     if (w.paths[i].state != Path::State::Ready) continue;
     w.current = i;
@@ -187,7 +188,7 @@ bool Machine::choosePath() {
 void Machine::runWarp(Warp& w) {
   warp_ = &w;
   turn_ = 0;
-  givesWay_ = isSwitching_ = false;
+  givesWay_ = keepsPath_ = isSwitching_ = false;
   patience_ = w.patience;
   w.patience = 0;
   if (patience_ == 0 && !choosePath()) return;
@@ -235,7 +236,7 @@ void Machine::runWarp(Warp& w) {
       isSwitching_ = false;
       if (!choosePath()) return;
       if (!givesWay_) continue;
-      givesWay_ = false;
+      givesWay_ = keepsPath_ = false;
       turn_ = 0;
       patience_ = kTurn;
       if (warpCount_ * clusters_.blocks() == 1) continue;
@@ -263,6 +264,7 @@ void Machine::spoilResults(const Operation& op, std::uint32_t lanes) {
 void Machine::countTurn(bool isBackward) {
   if (!isBackward || turn_ < (meetsAnywhere_ ? kLongTurn : kTurn)) return;
   isSwitching_ = givesWay_ = true;
+  keepsPath_ = !meetsAnywhere_; // lanes that wait do not let others of their warp run (observed on H200)
 }
 
 void Machine::endTimed() {

@@ -141,6 +141,7 @@ class Machine {
   void armBarrier(const Operation& op, std::uint32_t lanes);
   void convergeAt(const Operation& op, std::uint32_t lanes);
   void leaveBarrier(const Operation& op, std::uint32_t lanes);
+  void removeFromBarrier(std::uint32_t lanes, std::uint32_t barrier);
   void warpSync(const Operation& op, std::uint32_t lanes);
   void putIntoRpc(const Operation& op, std::uint32_t lanes);
   void getFromRpc(const Operation& op, std::uint32_t lanes);
@@ -363,6 +364,7 @@ class Machine {
   bool stopped_ = false;          ///< the run is over
   bool isSwitching_ = false;      ///< choose another path (or warp)
   bool givesWay_ = false;         ///< another warp is to run
+  bool keepsPath_ = false;        ///< with givesWay_: when this warp runs again, the same lanes do
   std::uint32_t turn_ = 0;        ///< instructions since the warp's turn began
   std::uint32_t patience_ = 0;    ///< instructions for which lanes that are farther behind have to wait
   bool changesRegisters_ = false; ///< warps give registers back, or take some

@@ -119,7 +119,7 @@ void Machine::arriveAtBarrier(const Operation& op, std::uint32_t lanes) {
   }
 }
 
-/// SYNCS.PHASECHK: is the phase of the top bit over? Those that have to wait let others run.
+/// SYNCS.PHASECHK: is the phase of the top bit over? Those that have to wait let other warps run.
 void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
   ++path().pc;
   bool waits = false;
@@ -134,7 +134,7 @@ void Machine::checkBarrier(const Operation& op, std::uint32_t lanes) {
     waits |= !isOver;
     setWord(op, 0, 0, lane, isOver ? 1 : 0);
   }
-  if (waits && !meetsAnywhere_) isSwitching_ = givesWay_ = true;
+  if (waits && !meetsAnywhere_) isSwitching_ = givesWay_ = keepsPath_ = true;
 }
 
 /// ARRIVES.LDGSTSBAR: the copies are done now, which is one of the moments that the machine may choose, so that it

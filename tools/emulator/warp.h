@@ -68,7 +68,8 @@ struct Warp {
   std::array<std::uint32_t, kLanes> from{}; ///< block that the lane was in before this one
   std::array<std::uint64_t, kLanes> rpc{};  ///< Rpc
   std::vector<Path> paths;
-  std::size_t current = 0; ///< the path that runs
+  std::size_t current = 0;   ///< the path that runs
+  std::uint32_t yielded = 0; ///< lanes that have let others run, and that no WARPSYNC has brought together since
   /// The current path was chosen out of turn and goes on for this many instructions when the warp runs next.
   std::uint32_t patience = 0;
   /// Results of the last BAR.RED.

@@ -80,6 +80,48 @@ void FunctionWriter::sharedAtomic() {
   addValue(form.kind, sum, true);
 }
 
+/// Some threads add to a sum while they hold the lock of the block. No barrier follows: what stands behind is run by
+/// parts of a warp.
+void FunctionWriter::lock() {
+  if (module_.accumulatorBytes + 8 > kMaxAccumulators) return fold();
+  module_.usesShared = true;
+  const unsigned offset = module_.accumulatorBytes;
+  module_.accumulatorBytes += 8;
+  const std::string name = "sha" + module_.suffix;
+  const std::string isFirst = fresh(Kind::Pred), found = fresh(Kind::B32), isMine = fresh(Kind::Pred);
+  const std::string again = newLabel(), next = newLabel(), end = newLabel();
+  emit("setp.eq.u32 {}, %ltid, 0", isFirst);
+  emit("bar.sync 0");
+  emit("@{} st.shared.b32 [{}], 0", isFirst, name);
+  emit("bar.sync 0");
+  if (random_.percent(60)) emit("@{} bra {}", readPredicate(true), end);
+  const auto take = [&] {
+    if (random_.percent(70))
+      emit("atom.shared.cas.b32 {}, [{}], 0, 1", found, name);
+    else
+      emit("atom.shared.exch.b32 {}, [{}], 1", found, name);
+    emit("setp.eq.u32 {}, {}, 0", isMine, found);
+  };
+  const auto use = [&] {
+    commutativeAtomic(".global", fmt::format("%acc+{}", offset), "add.u32", Kind::B32);
+    emit("membar.cta");
+    emit("atom.shared.exch.b32 {}, [{}], 0", found, name); // ptxas 13.0 moves a store behind the next WARPSYNC
+  };
+  label(again);
+  take();
+  if (random_.percent(50)) {
+    // The lock is given back inside the loop, and outside it.
+    emit("@!{} bra {}", isMine, next);
+    use();
+    label(next);
+    emit("@!{} bra {}", isMine, again);
+  } else {
+    emit("@!{} bra {}", isMine, again);
+    use();
+  }
+  label(end);
+}
+
 void FunctionWriter::ownAtomic() {
   const AtomicForm& form = random_.pick(kOwn);
   const unsigned bytes = info(form.kind).bytes;

@@ -268,6 +268,7 @@ bool FunctionWriter::possible(Statement statement) const {
   case Statement::Call: return isKernel_ && at.repetitions <= 24;
   case Statement::Exit: return isKernel_ && at.mayExit;
   case Statement::Exchange:
+  case Statement::Lock:
   case Statement::SharedAtomic: return isKernel_ && at.blockUniform;
   case Statement::ClusterExchange:
   case Statement::ClusterAtomic: return isKernel_ && at.depth == 0;
@@ -333,6 +334,7 @@ void FunctionWriter::write(Statement statement) {
   case Statement::OwnShared: return ownMemory(statement);
   case Statement::Exchange: return exchange();
   case Statement::SharedAtomic: return sharedAtomic();
+  case Statement::Lock: return lock();
   case Statement::GlobalAtomic: return globalAtomic();
   case Statement::OwnAtomic: return ownAtomic();
   case Statement::Shuffle: return shuffle();

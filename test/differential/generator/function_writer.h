@@ -181,6 +181,7 @@ class FunctionWriter {
   // atomic.cpp
   const AtomicForm& commutativeForm();
   void sharedAtomic();
+  void lock();
   void globalAtomic();
   void commutativeAtomic(const char* space, const std::string& address, std::string_view operation, Kind kind);
   void ownAtomic();

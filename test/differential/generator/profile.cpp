@@ -200,6 +200,21 @@ std::vector<Profile> makeProfiles() {
             {If, 2},
             {UniformLoop, 2},
             {DivergentLoop, 1}}),
+      make("lock", 30, 3,
+           {{Integer32, 24},
+            {Integer64, 4},
+            {Predicate, 10},
+            {LoadInput, 3},
+            {Lock, 16},
+            {Shuffle, 8},
+            {Vote, 6},
+            {If, 6},
+            {UniformLoop, 6},
+            {DivergentLoop, 3},
+            {Exit, 1},
+            {Exchange, 2},
+            {SharedAtomic, 2},
+            {Fold, 8}}),
   };
 }
 

@@ -41,6 +41,7 @@ enum class Statement : std::uint8_t {
   OwnShared,       ///< the same in the thread's own part of .shared
   Exchange,        ///< through shared memory, with barriers
   SharedAtomic,    //
+  Lock,            ///< each thread waits for a lock of the block, also for threads of its own warp
   GlobalAtomic,    //
   OwnAtomic,       ///< atomics on memory that only this thread has; the results are used
   Shuffle,         //
@@ -70,7 +71,7 @@ struct Profile {
   bool hasClusters() const { return weight(Statement::ClusterExchange) != 0; }
 };
 
-/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster", "bignum"; "unusual" has the
+/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster", "bignum", "lock"; "unusual" has the
 /// instructions that hardly any program uses, "alone" those on which nobody can count on ptxas 13.0.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.

@@ -46,6 +46,23 @@ TEST_CASE("lanes with other masks stay at a WARPSYNC, and go at an EXCLUSIVE one
   CHECK(together("WARPSYNC.EXCLUSIVE R6") == 16 * kThreads);
 }
 
+TEST_CASE("lanes that wait for others of their warp let them run with YIELD only, and BSYNC does not wait for them") {
+  // All lanes but the first read a word until the first one has written it, which it does behind a BSYNC.
+  const auto spin = [](const char* yield) {
+    launch::RunOptions options;
+    options.instructionBudget = 1'000'000;
+    return run(program({"S2R R0, SR_LANEID", "LDC.64 R2, c[0x0][0x210]", "ULDC.64 UR4, c[0x0][0x208]", "MOV R6, 0x1",
+                        "ISETP.NE.U32.AND P0, PT, R0, RZ, PT", "BSSY B0, 0xb0", "@!P0 BRA 0xa0", yield,
+                        "LDG.E.STRONG.SYS R4, desc[UR4][R2.64]", "ISETP.EQ.U32.AND P1, PT, R4, RZ, P0", "@P1 BRA 0x70",
+                        "BSYNC B0", "@!P0 STG.E.STRONG.SYS desc[UR4][R2.64], R6", "EXIT"}),
+               options);
+  };
+  const Ran ran = spin("YIELD");
+  CHECK(ran.result.completed);
+  CHECK(ran.out[0] == 1);
+  CHECK(spin("NOP").kind() == "budget");
+}
+
 TEST_CASE("a lane that its own mask leaves out must not wait") {
   const auto ends = [](const char* sync) {
     return run(program({"S2R R0, SR_LANEID", "MOV R6, 0xffff", "R2P PR, R0, 0x10", sync, "EXIT"})).result;

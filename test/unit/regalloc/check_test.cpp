@@ -219,6 +219,17 @@ TEST_CASE("values of the warp on two sides of a branch") {
   CHECK(contains(Plan(body, {0, 0, 0, 0, 1}).all(), "virtual register 1"));
 }
 
+TEST_CASE("values of the warp behind a YIELD") {
+  // Lanes that have left the loop write %ur4 while others read %ur1 in it, up to where all wait for each other.
+  const std::string loop =
+      ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"
+      ".L2:\n MOV %r2, %ur1;\n LDS %r2, [%r2];\n ISETP.NE.AND %p3, PT, %r2, RZ, PT;\n @%p3 BRA .L1;\n -> .L3;\n.L3:\n";
+  const std::string write = " S2UR %ur4, SR_CTAID.Y;\n MOV %r2, %ur4;\n STS [%r0], %r2;\n EXIT;\n";
+  CHECK(Plan(loop + write, {0, 0, 1, 0, 1}).all() == "");
+  CHECK(contains(Plan(loop + write, {0, 0, 1, 0, 0}).all(), "lanes which have yielded still read"));
+  CHECK(Plan(loop + " WARPSYNC.ALL;\n -> .L4;\n.L4:\n" + write, {0, 0, 1, 0, 0}).all() == "");
+}
+
 TEST_CASE("a spill store that is missing") {
   SpillPlan plan;
   ori::Instr* store = plan.nth(isa::Op::STL, 0);

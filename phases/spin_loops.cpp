@@ -1,0 +1,207 @@
+#include "phases/spin_loops.h"
+
+#include "encoder/isa/desc.h"
+#include "encoder/isa/mods.h"
+#include "ori/analysis/analyses.h"
+#include "ori/cfg_edit.h"
+#include "phases/loop_counters.h"
+#include "phases/loop_entry.h"
+#include "phases/memory_access.h"
+
+#include <algorithm>
+#include <set>
+
+namespace orias::phases {
+
+using isa::Flag;
+using isa::Op;
+using isa::Operand;
+using ori::BlockId;
+using ori::Instr;
+using ori::LoopId;
+
+namespace {
+
+/// Each time it may find what another thread has written in between.
+bool readsOthers(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!row.has(Flag::Atomic) && !row.has(Flag::Load)) return false;
+  const MemoryAccess access = accessOf(instr);
+  return access.isOrdered && !access.isReadOnly;
+}
+
+bool isCompareAndSwap(const Instr& instr) {
+  return instr.op == Op::ATOMG_CAS || instr.op == Op::ATOM_CAS || instr.op == Op::ATOMS_CAS ||
+         instr.op == Op::ATOMS_CAS_P;
+}
+
+/// It tells in a predicate whether it has stored: lowering makes these in loops of its own.
+bool tellsSuccess(const Instr& swap) {
+  return std::ranges::any_of(swap.ops(),
+                             [](const ori::Operand& o) { return o.isDef && o.isReg(isa::File::P) && o.isVirtual(); });
+}
+
+class Finder {
+ public:
+  explicit Finder(ori::Function& function)
+      : function_(function), definitions_(function), cfg_(function.analyses().cfg()),
+        loops_(function.analyses().loops()), dominators_(function.analyses().dominators()),
+        divergence_(function.analyses().divergence()) {}
+
+  std::vector<LoopId> run() {
+    std::vector<LoopId> found;
+    for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
+      if (!mayContainReads(loop)) continue;
+      collect(loop);
+      if (!reads_.empty() && !(entersTogether(loop) && areReadsAlike_) && !isLockFree(loop)) found.push_back(loop);
+    }
+    return found;
+  }
+
+ private:
+  /// Nor does it sleep.
+  bool mayContainReads(LoopId loop) const {
+    bool reads = false;
+    for (BlockId id : loops_.blocks(loop))
+      for (const Instr& instr : *function_.block(id)) {
+        if (instr.op == Op::NANOSLEEP) return false;
+        reads |= readsOthers(instr);
+      }
+    return reads;
+  }
+
+  bool entersTogether(LoopId loop) const {
+    const BlockId entry = onlyEntry(loops_, cfg_, loop);
+    return entry != ori::kNoId && divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry);
+  }
+
+  /// Goes back from what decides whether lanes leave the loop, over what is computed in it.
+  void collect(LoopId loop) {
+    reads_.clear();
+    areReadsAlike_ = true;
+    work_.clear();
+    seen_.clear();
+    for (const auto& [from, to] : loops_.exits(loop))
+      if (Instr* last = function_.block(from)->last) take(*last);
+    for (std::size_t i = 0; i < work_.size(); ++i)
+      for (const ori::Operand& o : work_[i]->refs())
+        if (!o.isDef) follow(loop, o);
+  }
+
+  void follow(LoopId loop, const Operand& o) {
+    if (!o.isVirtual()) return;
+    bool isFromOutside = definitions_.of(o.reg).empty();
+    for (const Definitions::Definition& definition : definitions_.of(o.reg)) {
+      if (loops_.contains(loop, definition.instr->block->id))
+        take(*definition.instr);
+      else
+        isFromOutside = true;
+    }
+    if (isFromOutside && !divergence_.isUniform(o)) areReadsAlike_ = false;
+  }
+
+  void take(Instr& instr) {
+    if (!seen_.insert(&instr).second) return;
+    work_.push_back(&instr);
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    const bool isTest = instr.op == Op::SYNCS_PHASECHK;
+    if (readsOthers(instr)) reads_.push_back(&instr);
+    // What each lane knows, or does, for itself.
+    if ((row.has(Flag::Atomic) && !isTest) || row.has(Flag::Varying) || instr.op == Op::S2R) areReadsAlike_ = false;
+  }
+
+  /// Whether each iteration executes a compare-and-swap, and lanes leave the loop where it has succeeded.
+  bool isLockFree(LoopId loop) const {
+    if (!function_.ssa) return false;
+    const auto runsAlways = [&](BlockId id) {
+      return std::ranges::all_of(loops_.loop(loop).latches,
+                                 [&](BlockId latch) { return dominators_.dominates(id, latch); });
+    };
+    const auto exits = loops_.exits(loop);
+    for (const Instr* read : reads_) {
+      if (!isCompareAndSwap(*read) || read->isGuarded() || !runsAlways(read->block->id)) continue;
+      for (const auto& [from, to] : exits)
+        if (runsAlways(from) && leavesOnSuccess(loop, *read, *function_.block(from), to)) return true;
+    }
+    return false;
+  }
+
+  bool leavesOnSuccess(LoopId loop, const Instr& swap, const ori::Block& from, BlockId to) const {
+    const Instr* branch = ori::plainBranch(from);
+    if (!branch || !branch->isGuarded()) return false;
+    // Lanes leave where the guard is `leaves`.
+    const bool leaves = (from.fallthrough != to) != branch->guard().inverted();
+    const Instr* condition = definitions_.single(branch->guard().reg);
+    if (!condition || condition->isGuarded()) return false;
+    if (condition == &swap) return leaves && tellsSuccess(swap);
+    return isLoopCarried(loop, swap) && comparesResult(swap, *condition, leaves);
+  }
+
+  /// What the compare-and-swap expects is what the one before has found.
+  bool isLoopCarried(LoopId loop, const Instr& swap) const {
+    const Operand& expected = slotOf(swap, "Rb");
+    const Operand& result = slotOf(swap, "Rd");
+    if (!expected.isVirtual() || expected.width != result.width || expected.inverted()) return false;
+    for (const Definitions::Definition& definition : definitions_.of(expected.reg)) {
+      const Instr& phi = *definition.instr;
+      if (phi.op != Op::PHI || phi.block->id != loops_.loop(loop).header || phi.op_(0).width != 1) return false;
+      for (const BlockId latch : loops_.loop(loop).latches) {
+        const Operand* next = ori::phiValueFrom(phi, latch);
+        if (!next || !next->isVirtual() || next->reg != result.reg ||
+            next->sub - result.sub != phi.op_(0).sub - expected.sub)
+          return false;
+      }
+    }
+    return true;
+  }
+
+  /// Whether the condition says that what the compare-and-swap has found is what it expected, or that it is not.
+  bool comparesResult(const Instr& swap, const Instr& condition, bool wantsEqual) const {
+    const Operand& result = slotOf(swap, "Rd");
+    if (!comparesWords(swap, condition, wantsEqual, result.width - 1)) return false;
+    if (result.width == 1 || condition.op == Op::ISETP_64) return true;
+    // The high words, with what is known of the low ones.
+    constexpr unsigned kLow = 5;
+    if (result.width != 2 || condition.op != Op::ISETP_EX) return false;
+    const Operand low = condition.op_(kLow).value();
+    const Instr* first = low.isVirtual() && !low.inverted() ? definitions_.single(low.reg) : nullptr;
+    return first && first->op == Op::ISETP && !first->isGuarded() && comparesWords(swap, *first, wantsEqual, 0);
+  }
+
+  static bool comparesWords(const Instr& swap, const Instr& compare, bool wantsEqual, unsigned word) {
+    if (compare.op != Op::ISETP && compare.op != Op::ISETP_EX && compare.op != Op::ISETP_64) return false;
+    constexpr unsigned kLeft = 2, kRight = 3, kAlso = 4;
+    const auto comparison = isa::modAs<isa::ICmp>(compare, isa::Mod::Cmp);
+    const Operand also = compare.op_(kAlso).value();
+    if (comparison != (wantsEqual ? isa::ICmp::EQ : isa::ICmp::NE) || !also.isZeroReg() || also.inverted() ||
+        isa::modAs<isa::BoolOp>(compare, isa::Mod::Bool) != isa::BoolOp::AND)
+      return false;
+    const auto isWordOf = [&](const Operand& o, const Operand& all) {
+      return o.isVirtual() && !o.inverted() && !o.neg() && o.reg == all.reg && o.sub + o.width == all.sub + word + 1;
+    };
+    const Operand left = compare.op_(kLeft).value(), right = compare.op_(kRight).value();
+    const Operand &result = slotOf(swap, "Rd"), &expected = slotOf(swap, "Rb");
+    return (isWordOf(left, result) && isWordOf(right, expected)) ||
+           (isWordOf(left, expected) && isWordOf(right, result));
+  }
+
+  ori::Function& function_;
+  const Definitions definitions_;
+  const ori::Cfg& cfg_;
+  const ori::Loops& loops_;
+  const ori::DomTree& dominators_;
+  const ori::Divergence& divergence_;
+  std::vector<Instr*> work_;    ///< what decides whether lanes leave the loop at hand
+  std::set<const Instr*> seen_; ///< the same
+  std::vector<Instr*> reads_;   ///< those of them that read what others write
+  bool areReadsAlike_ = true;   ///< whether lanes that run the loop together read the same, and nothing else parts them
+};
+
+} // namespace
+
+std::vector<LoopId> findSpinLoops(ori::Function& function) {
+  if (function.analyses().loops().all().empty()) return {};
+  return Finder(function).run();
+}
+
+} // namespace orias::phases
