@@ -1,29 +1,70 @@
+#include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/convergence.h"
 #include "ori/builder.h"
 #include "phases/phases.h"
 #include "phases/spin_loops.h"
 
 namespace orias::phases {
 
+using isa::Op;
+using ori::Instr;
+
+namespace {
+
+/// Needs all lanes of the warp, which PTX promises (.aligned). Operations with a mask wait for its lanes themselves.
+bool needsWholeWarp(const Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!row.has(isa::Flag::Convergent)) return false;
+  if (instr.op == Op::UCGABAR_ARV || instr.op == Op::UCGABAR_WAIT) return true;
+  const bool hasMask = instr.op == Op::SHFL || instr.op == Op::MATCH_ANY || instr.op == Op::MATCH_ALL;
+  return row.pipe == isa::Pipe::Mma || (row.pipe == isa::Pipe::Lsu && !hasMask);
+}
+
+void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& context) {
+  Instr* first = function.block(header)->first;
+  while (first->op == Op::PHI)
+    first = first->next;
+  ori::Builder builder = ori::Builder::before(function, first);
+  builder.setSource(first->source);
+  Instr* yield = builder.emit(Op::YIELD, {isa::Operand::pt()});
+  function.splitAfter(yield);
+  context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
+}
+
+/// Lanes that come to the block at any time wait for each other in front of what needs them all.
+void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& context) {
+  bool areTogether = false;
+  for (Instr* instr = block.first; instr; instr = instr->next) {
+    if (instr->op == Op::WARPSYNC_ALL && !instr->isGuarded()) areTogether = true;
+    if (areTogether || !needsWholeWarp(*instr)) continue;
+    ori::Builder builder = ori::Builder::before(function, instr);
+    builder.setSource(instr->source);
+    builder.emit(Op::WARPSYNC_ALL, {isa::Operand::pt()})->mayContract = true;
+    context.remarks.did(instr, "WARPSYNC: lanes may have yielded in front of it", 1);
+    areTogether = true;
+  }
+}
+
+} // namespace
+
 /// Phase 72. Loops in which a lane may wait for another lane of its warp begin with YIELD, which lets the others run:
 /// without it those go on waiting at the convergence barrier behind the loop, or in front of the branch that parted
 /// them, and the kernel hangs (observed on H200). YIELD has a block of its own, so that no phase moves code across it.
-/// The lanes are apart behind it until a WARPSYNC.ALL (ori::blocksBehindYields).
+/// The lanes are apart behind it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other in front of
+/// instructions that need all of them.
 bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<ori::BlockId> headers;
   for (const ori::LoopId loop : findSpinLoops(function))
     headers.push_back(function.analyses().loops().loop(loop).header);
-  for (const ori::BlockId id : headers) {
-    ori::Instr* first = function.block(id)->first;
-    while (first->op == isa::Op::PHI)
-      first = first->next;
-    ori::Builder builder = ori::Builder::before(function, first);
-    builder.setSource(first->source);
-    ori::Instr* yield = builder.emit(isa::Op::YIELD, {isa::Operand::pt()});
-    function.splitAfter(yield);
-    context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
-  }
-  return !headers.empty();
+  for (const ori::BlockId header : headers)
+    yieldAtHeader(function, header, context);
+  if (headers.empty()) return false;
+  const ori::Cfg& cfg = function.analyses().cfg();
+  for (const auto& blocks : ori::blocksBehindYields(cfg, function.analyses().postDominators()))
+    for (const ori::BlockId id : blocks)
+      gatherFor(function, *function.block(id), context);
+  return true;
 }
 
 } // namespace orias::phases

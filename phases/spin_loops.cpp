@@ -35,10 +35,10 @@ bool isCompareAndSwap(const Instr& instr) {
          instr.op == Op::ATOMS_CAS_P;
 }
 
-/// It tells in a predicate whether it has stored: lowering makes these in loops of its own.
-bool tellsSuccess(const Instr& swap) {
-  return std::ranges::any_of(swap.ops(),
-                             [](const ori::Operand& o) { return o.isDef && o.isReg(isa::File::P) && o.isVirtual(); });
+/// Lowering puts it into a loop that ends when it has stored.
+bool isCastSpin(const Instr& instr) {
+  const int form = isa::desc(instr.op).modIndex(isa::Mod::Sub);
+  return isCompareAndSwap(instr) && form >= 0 && instr.mods[form] != 0;
 }
 
 class Finder {
@@ -112,7 +112,6 @@ class Finder {
 
   /// Whether each iteration executes a compare-and-swap, and lanes leave the loop where it has succeeded.
   bool isLockFree(LoopId loop) const {
-    if (!function_.ssa) return false;
     const auto runsAlways = [&](BlockId id) {
       return std::ranges::all_of(loops_.loop(loop).latches,
                                  [&](BlockId latch) { return dominators_.dominates(id, latch); });
@@ -120,6 +119,7 @@ class Finder {
     const auto exits = loops_.exits(loop);
     for (const Instr* read : reads_) {
       if (!isCompareAndSwap(*read) || read->isGuarded() || !runsAlways(read->block->id)) continue;
+      if (isCastSpin(*read)) return true;
       for (const auto& [from, to] : exits)
         if (runsAlways(from) && leavesOnSuccess(loop, *read, *function_.block(from), to)) return true;
     }
@@ -133,8 +133,7 @@ class Finder {
     const bool leaves = (from.fallthrough != to) != branch->guard().inverted();
     const Instr* condition = definitions_.single(branch->guard().reg);
     if (!condition || condition->isGuarded()) return false;
-    if (condition == &swap) return leaves && tellsSuccess(swap);
-    return isLoopCarried(loop, swap) && comparesResult(swap, *condition, leaves);
+    return function_.ssa && isLoopCarried(loop, swap) && comparesResult(swap, *condition, leaves);
   }
 
   /// What the compare-and-swap expects is what the one before has found.

@@ -324,21 +324,30 @@ class Checker {
   /// Behind a YIELD lanes run in any order: no register of the warp that some of them read there, and that was not
   /// written in the same block, may be written there for something else.
   void checkYields() {
-    const ori::DomTree postDominators = ori::DomTree::postDominators(cfg_);
-    for (const std::vector<BlockId>& blocks : ori::blocksBehindYields(cfg_, postDominators)) {
+    const auto regions = ori::blocksBehindYields(cfg_, ori::DomTree::postDominators(cfg_));
+    if (regions.empty()) return;
+    std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
+    std::vector<bool> isInSeveral(unitCount_);
+    forWarpUnits(cfg_.reversePostOrder(), [&](const Instr& instr, const Operand&, Location, Unit u) {
+      if (seenIn[u] != ori::kNoId && seenIn[u] != instr.block->id) isInSeveral[u] = true;
+      seenIn[u] = instr.block->id;
+    });
+    for (const std::vector<BlockId>& blocks : regions) {
       std::map<Location, Unit> read;
       forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, Unit u) {
-        if (!o.isDef && globalNumber_[u] != kNowhere) read.emplace(l, u);
+        if (!o.isDef && isInSeveral[u]) read.emplace(l, u);
       });
       forWarpUnits(blocks, [&](const Instr& instr, const Operand& o, Location l, Unit u) {
-        const auto found = o.isDef ? read.find(l) : read.end();
+        if (!o.isDef || instr.op == isa::Op::CONV_ALLOC) return; // which writes nothing
+        const auto found = read.find(l);
         if (found != read.end() && found->second != u)
-          fault(instr, "overwrites a register of the warp that lanes which have yielded still read");
+          fault(instr, fmt::format("overwrites virtual register {}, which lanes that have yielded still read",
+                                   registerOf(found->second)));
       });
     }
   }
 
-  template <typename Visit> void forWarpUnits(const std::vector<BlockId>& blocks, const Visit& visit) {
+  template <typename Visit> void forWarpUnits(std::span<const BlockId> blocks, const Visit& visit) {
     for (BlockId b : blocks)
       for (const Instr& instr : *function_.block(b))
         for (const Operand& o : instr.refs())
@@ -521,10 +530,11 @@ class Checker {
     return changed;
   }
 
-  bool isWarpUnit(Unit u) const {
-    const auto v = std::upper_bound(firstUnit_.begin(), firstUnit_.end(), u) - firstUnit_.begin() - 1;
-    return isWarpFile(function_.vreg(static_cast<ori::VRegId>(v)).file);
+  ori::VRegId registerOf(Unit u) const {
+    const auto behind = std::upper_bound(firstUnit_.begin(), firstUnit_.end(), u);
+    return static_cast<ori::VRegId>(behind - firstUnit_.begin() - 1);
   }
+  bool isWarpUnit(Unit u) const { return isWarpFile(function_.vreg(registerOf(u)).file); }
 
   bool mayHaveValue(Unit u) const {
     return globalNumber_[u] != kNowhere ? globalMayHaveValue_[globalNumber_[u]] : mayHaveValue_[u];

@@ -226,7 +226,8 @@ TEST_CASE("values of the warp behind a YIELD") {
       ".L2:\n MOV %r2, %ur1;\n LDS %r2, [%r2];\n ISETP.NE.AND %p3, PT, %r2, RZ, PT;\n @%p3 BRA .L1;\n -> .L3;\n.L3:\n";
   const std::string write = " S2UR %ur4, SR_CTAID.Y;\n MOV %r2, %ur4;\n STS [%r0], %r2;\n EXIT;\n";
   CHECK(Plan(loop + write, {0, 0, 1, 0, 1}).all() == "");
-  CHECK(contains(Plan(loop + write, {0, 0, 1, 0, 0}).all(), "lanes which have yielded still read"));
+  CHECK(contains(Plan(loop + write, {0, 0, 1, 0, 0}).all(),
+                 "virtual register 1, which lanes that have yielded still read"));
   CHECK(Plan(loop + " WARPSYNC.ALL;\n -> .L4;\n.L4:\n" + write, {0, 0, 1, 0, 0}).all() == "");
 }
 
