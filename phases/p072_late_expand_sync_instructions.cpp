@@ -41,7 +41,7 @@ void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& c
     ori::Builder builder = ori::Builder::before(function, instr);
     builder.setSource(instr->source);
     builder.emit(Op::WARPSYNC_ALL, {isa::Operand::pt()})->mayContract = true;
-    context.remarks.did(instr, "WARPSYNC: lanes may have yielded in front of it", 1);
+    context.remarks.did(instr, "WARPSYNC: lanes may have yielded before it", 1);
     areTogether = true;
   }
 }
