@@ -178,21 +178,38 @@ class WholeProgram {
     }
   }
 
-  void placeShared() {
-    std::uint64_t common = 0, alignment = 1, dynamicAlignment = isa::Target::kDynamicSharedAlignment;
-    for (const Variable& v : cubin_.variables) {
-      if (v.space != Variable::Space::Shared) continue;
-      if (!v.defined) {
-        dynamicAlignment = std::max(dynamicAlignment, v.alignment);
-      } else if (v.owner.empty()) {
-        common = std::max(common, v.offset + v.size);
-        alignment = std::max(alignment, v.alignment);
+  /// Variables of no kernel alone have one place in all kernels; two lie in one place where no kernel uses both.
+  void placeJoint() {
+    std::vector<Variable*> placed;
+    for (Variable& v : cubin_.variables) {
+      if (v.space != Variable::Space::Shared || !v.defined || !v.owner.empty()) continue;
+      std::uint64_t at = 0;
+      for (const Variable* other : placed) {
+        const bool meet = std::ranges::any_of(sharedOf_, [&](const auto& kernel) {
+          return kernel.second.contains(&v) && kernel.second.contains(other);
+        });
+        if (meet) at = std::max(at, other->offset + other->size);
       }
+      v.offset = alignUp(at, v.alignment);
+      placed.push_back(&v);
     }
+  }
+
+  void placeShared() {
+    placeJoint();
+    std::uint64_t dynamicAlignment = isa::Target::kDynamicSharedAlignment;
+    for (const Variable& v : cubin_.variables)
+      if (v.space == Variable::Space::Shared && !v.defined) dynamicAlignment = std::max(dynamicAlignment, v.alignment);
     std::uint64_t end = 0; // of all that is there before a launch, in any kernel
     for (Function& kernel : cubin_.functions) {
       const std::set<const Variable*>& shared = sharedOf_[kernel.name];
       if (!kernel.isEntry || shared.empty()) continue;
+      std::uint64_t common = 0, alignment = 1;
+      for (const Variable* v : shared)
+        if (v->defined && v->owner.empty()) {
+          common = std::max(common, v->offset + v->size);
+          alignment = std::max(alignment, v->alignment);
+        }
       std::uint64_t ownAlignment = 1, size = common;
       for (const Variable* v : shared)
         if (v->owner == kernel.name) ownAlignment = std::max(ownAlignment, v->alignment);

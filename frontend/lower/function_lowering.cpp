@@ -111,25 +111,27 @@ void FunctionLowering::layOutParams() {
 void FunctionLowering::layOutVariables() {
   sharedOffset_.assign(module().variables.size(), kNoId);
   frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of these functions, and module-scope shared ones that they name, get their places in the order of
-  // declaration.
-  std::vector<bool> named(module().variables.size(), false), inRecursive(named);
+  // Variables of these functions, and behind them module-scope shared ones that they name, get their places in the order
+  // of declaration, as ptxas has them.
+  std::vector<bool> named(module().variables.size(), false), inBody(named), inRecursive(named);
   for (const Function* body : bodies()) {
     for (const Operand& o : body->operands)
       if (o.is(OperandKind::Variable) || (o.is(OperandKind::Address) && o.addressBase() == OperandKind::Variable))
         named[index(o.variableId())] = true;
     for (const Statement& s : body->statements)
       if (s.kind == StatementKind::Variable) {
-        named[s.index] = true;
+        named[s.index] = inBody[s.index] = true;
         // Each call under way has its own.
         inRecursive[s.index] = !callsByAbi_ && layout_.calls->isRecursive(idOf(*body));
       }
     keepInMemory(*body);
   }
 
-  std::vector<std::uint32_t> dynamic;
-  for (std::uint32_t id = 0; id < named.size(); ++id) {
-    if (!named[id]) continue;
+  std::vector<std::uint32_t> dynamic, ordered;
+  for (const bool isOwn : {true, false})
+    for (std::uint32_t id = 0; id < named.size(); ++id)
+      if (named[id] && inBody[id] == isOwn) ordered.push_back(id);
+  for (const std::uint32_t id : ordered) {
     const Variable& v = module().variables[id];
     if (v.space == StateSpace::Shared) {
       if (isLinked()) continue; // a symbol
