@@ -4,6 +4,7 @@
 #include "ori/analysis/convergence.h"
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
+#include "phases/equal_constants.h"
 #include "phases/loop_entry.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -357,10 +358,13 @@ bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
 /// have put into loops (constants that instructions cannot name, ULDC and UMOV, the bridges between the lanes and the
 /// warp), and what did not fit in phase 66, when the lanes kept what is in uniform registers now. A register may have
 /// several values here, so the result must be the only one that the loop writes there, and no old one may be wanted.
+/// Equal numbers that meet in front of a loop become one register.
 /// Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run on their
 /// own, uniform registers live within a block, and what touches them stays.
 bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
-  return hoist(function, context, ori::mayRunApart(function));
+  if (!hoist(function, context, ori::mayRunApart(function))) return false;
+  mergeEqualConstants(function);
+  return true;
 }
 
 /// Phase 88. The same for what legalisation has left in loops. Where phase 86 has said how long uniform registers are
