@@ -3,9 +3,11 @@
 #include "phases/optimize/shifts.h"
 
 #include "encoder/isa/desc.h"
+#include "ori/builder.h"
 #include "phases/optimize/known_bits.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -100,16 +102,50 @@ bool becomeOneShift(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// x << n and y >> (32 - n).
+struct FunnelShift {
+  Operand left, right; ///< x, y
+  unsigned count;      ///< n
+};
+
+std::optional<FunnelShift> funnelShiftOf(const Rewriter& rw, const Operand& a, const Operand& b) {
+  auto left = shiftOf(rw, a), right = shiftOf(rw, b);
+  if (!left || !right || left->isLeft == right->isLeft || left->count + right->count != 32) return std::nullopt;
+  if (!left->isLeft) std::swap(left, right);
+  return FunnelShift{left->word, right->word, left->count};
+}
+
+constexpr std::array kHighOfLeft{isa::ModValue{Mod::ShiftDir, isa::ShiftDir::L},
+                                 isa::ModValue{Mod::ShiftType, isa::ShiftType::U64}, isa::ModValue{Mod::Hi, 1}};
+
 /// x << n and y >> (32 - n) together are the high word of the pair {x, y} << n; of one word, a rotation.
 bool becomeFunnelShift(Rewriter& rw, Instr& instr) {
   const auto terms = twoTerms(instr);
-  if (!terms) return false;
-  auto left = shiftOf(rw, (*terms)[0]), right = shiftOf(rw, (*terms)[1]);
-  if (!left || !right || left->isLeft == right->isLeft || left->count + right->count != 32) return false;
-  if (!left->isLeft) std::swap(left, right);
+  const auto shift = terms ? funnelShiftOf(rw, (*terms)[0], (*terms)[1]) : std::nullopt;
+  if (!shift) return false;
   const Operand result = instr.op_(instr.op == Op::LOP3 ? 1 : 0).value();
-  rw.rewrite(instr, Op::SHF, {result, right->word, immediate(left->count), left->word},
-             {{Mod::ShiftDir, isa::ShiftDir::L}, {Mod::ShiftType, isa::ShiftType::U64}, {Mod::Hi, 1}});
+  rw.rewrite(instr, Op::SHF, {result, shift->right, immediate(shift->count), shift->left},
+             {kHighOfLeft[0], kHighOfLeft[1], kHighOfLeft[2]});
+  return true;
+}
+
+/// A 64-bit sum whose low words are x << n and y >> (32 - n): they have no bit in common, so that nothing is carried.
+/// Rotations of 64 bits are sums of this kind.
+bool splitSumOfShifts(Rewriter& rw, Instr& instr) {
+  if (instr.op != Op::IADD64 || instr.isGuarded()) return false;
+  const Operand result = instr.op_(0).value(), a = instr.op_(1).value(), b = instr.op_(2).value();
+  const auto isPair = [](const Operand& o) { return o.isReg(File::R) && o.isVirtual() && o.width == 2 && !o.neg(); };
+  if (!isPair(result) || !isPair(a) || !isPair(b)) return false;
+  const auto shift = funnelShiftOf(rw, ori::component(a, 0), ori::component(b, 0));
+  if (!shift) return false;
+  auto mods = isa::makeInst(Op::SHF).mods;
+  for (const isa::ModValue& mod : kHighOfLeft)
+    isa::setMod(Op::SHF, mods, mod);
+  const std::array operands{ori::component(result, 0), shift->right, immediate(shift->count), shift->left};
+  rw.insertBefore(instr, Op::SHF, operands, &mods);
+  rw.rewrite(instr, Op::IADD3,
+             {ori::component(result, 1), Operand::pt(), Operand::pt(), ori::component(a, 1), ori::component(b, 1),
+              Operand::rz()});
   return true;
 }
 
@@ -230,8 +266,8 @@ std::optional<std::array<Operand, 2>> twoTerms(const Instr& instr) {
 
 bool combineShifts(Rewriter& rw, Instr& instr) {
   return becomeOneShift(rw, instr) || wrapCount(rw, instr) || becomeFunnelShift(rw, instr) ||
-         becomeCountedFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) || becomeProductSum(rw, instr) ||
-         becomeProduct(rw, instr);
+         splitSumOfShifts(rw, instr) || becomeCountedFunnelShift(rw, instr) || becomeShiftedSum(rw, instr) ||
+         becomeProductSum(rw, instr) || becomeProduct(rw, instr);
 }
 
 } // namespace orias::phases
