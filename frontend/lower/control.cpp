@@ -74,10 +74,13 @@ void FunctionLowering::markCold() {
   if (block != out_.entry()) block->isAside = true;
 }
 
-/// trap and brkpt: to a debugger both are the same.
+/// trap and brkpt: to a debugger both are the same. Nothing runs behind a trap, as in ptxas' code: compilers put one
+/// where they know of no way on, and other code in the next line.
 void lowerTrap(FunctionLowering& f, const Instruction& instruction, const Form& form) {
-  if (form.op == Op::Trap && instruction.guard == RegisterId::None) f.markCold();
+  const bool isEnd = form.op == Op::Trap && instruction.guard == RegisterId::None;
+  if (isEnd) f.markCold();
   f.emit(IsaOp::BPT, {f.imm(1)});
+  if (isEnd) f.endBlock(f.b().emit(IsaOp::EXIT, {}));
 }
 
 /// exit, and ret: of a kernel the same, of an inlined function a jump behind the call.

@@ -31,6 +31,18 @@ TEST_CASE("a cluster's barrier is one of the CTA where the launch made no cluste
   CHECK(inOrder(lowered("@%p1 barrier.cluster.arrive;"), {"BRA", "c[0x0][0x140]", "UCGABAR_ARV"}));
 }
 
+TEST_CASE("nothing runs behind a trap, but behind a breakpoint and where a trap has a guard") {
+  const auto isEnd = [](std::string_view statement) {
+    const std::string text = lowered(std::string(statement) + " st.shared.u32 [sm], %r1;");
+    CAPTURE(text);
+    CHECK(inOrder(text, {"BPT.TRAP 1;", "STS"}));
+    return text.find("EXIT;") < text.find("STS");
+  };
+  CHECK(isEnd("trap;"));
+  CHECK(!isEnd("brkpt;"));
+  CHECK(!isEnd("@%p1 trap;"));
+}
+
 TEST_CASE("fences go as far as their scope") {
   CHECK(inOrder(lowered("membar.gl;"), {"MEMBAR.SC.GPU", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
   CHECK(inOrder(lowered("fence.acq_rel.sys;"), {"MEMBAR.ALL.SYS", "ERRBAR", "CGAERRBAR", "CCTL.IVALL"}));
