@@ -142,6 +142,17 @@ def tabs_and_products_with_numbers_are_read():
     return sorted(kernel.pointers) == [(0, 0), (1, 0)]
 
 
+def tables_are_found():
+    text = """.func (.param .b32 r) twice(.param .b32 a);
+.visible .func once() { ret; }
+.global .align 8 .u64 table[4] = {twice, 4, 4, once};
+.visible .global .align 8 .u64 plain = once;
+.global .align 8 .u64 others[2] = {generic(table), 3};
+.global .align 4 .b8 text[2] = {1, 2};
+"""
+    return real_kernels.function_tables(text) == {"table", "plain"}
+
+
 def main():
     if not tabs_and_products_with_numbers_are_read():
         sys.exit("pointers behind tabs, or behind products with numbers, are not found")
@@ -151,6 +162,8 @@ def main():
         sys.exit("the kernel behind its declaration is not understood")
     if not pointers_are_found():
         sys.exit("pointers or textures of old PTX are not found")
+    if not tables_are_found():
+        sys.exit("variables with functions in their initial values are not found")
     orias_run, files = sys.argv[1], sys.argv[2:]
     if not tools.find("ptxas"):
         print("skipped, no peer: ptxas")
