@@ -321,6 +321,7 @@ std::string_view reasonFor(Option option) {
     return "orias does not instrument code; compute-sanitizer instruments cubins when they run, and orias-run "
            "--memcheck "
            "checks them on the emulator";
+  case Option::TensorMemoryCheck: return "orias inserts no checks of tensor memory; orias-run finds bad accesses";
   case Option::StackProtector: return "orias generates no stack canaries";
   case Option::PreserveRelocs: return "the code of whole programs has no relocations";
   default: return "";
