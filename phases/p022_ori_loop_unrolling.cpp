@@ -174,6 +174,7 @@ class Level {
         return nullptr;
       }
     if (const char* why = whyNotCounted(loop, plan)) return why;
+    if (leavesOnLoad(plan.loop, loop.latches[0])) return "not unrolled: what the loop loads decides whether it ends";
     if (kRoundsAtOnce * size > partLimit) return "not unrolled: the unrolled body is too long";
     plan.trips = 0;
     plan.copies = kRoundsAtOnce;
@@ -350,6 +351,26 @@ class Level {
     }
     notedLoop_ = loop;
     return definitions_[reg].look == look_ ? &definitions_[reg] : nullptr;
+  }
+
+  /// Whether lanes leave the loop before its latch depending on what it loads: the load of the next iteration waits for
+  /// the branch of this one, so that copies of the body overlap in nothing (ptxas does not unroll such loops,
+  /// observed).
+  bool leavesOnLoad(LoopId loop, BlockId latch) {
+    std::vector<const Instr*> work;
+    const auto take = [&](const Instr* instr) {
+      if (std::find(work.begin(), work.end(), instr) == work.end()) work.push_back(instr);
+    };
+    for (const auto& [from, to] : loops_.exits(loop))
+      if (from != latch) take(function_.block(from)->last);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      if (isa::desc(work[i]->op).has(isa::Flag::Load)) return true;
+      for (const ori::Operand& o : work[i]->refs()) {
+        const Definitions* found = !o.isDef && o.isVirtual() ? definitionsIn(loop, o.reg) : nullptr;
+        if (found) take(found->last);
+      }
+    }
+    return false;
   }
 
   /// The only block outside that leads to the loop, or kNoId. It is in no other loop that may change now.

@@ -133,9 +133,13 @@ class Synchroniser {
     }
   }
 
-  /// Nobody waits for threads that have exited.
+  /// Nobody waits for threads that have exited, and a trap ends all of them.
   static bool endsAtOnce(const Block& block) {
-    return block.first && block.first->op == isa::Op::EXIT && !block.first->isGuarded();
+    const Instr* first = block.first;
+    if (!first || first->isGuarded()) return false;
+    constexpr unsigned kTrap = 3; // of BPT's kinds
+    return first->op == isa::Op::EXIT ||
+           (first->op == isa::Op::BPT && isa::getMod(first->op, first->mods, isa::Mod::Sub) == kTrap);
   }
 
   void insert(const Region& region) {
