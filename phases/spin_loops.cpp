@@ -30,6 +30,12 @@ bool readsOthers(const Instr& instr) {
   return access.isOrdered && !access.isReadOnly;
 }
 
+bool readsOthers(const ori::Block& block) {
+  for (const Instr& instr : block)
+    if (readsOthers(instr)) return true;
+  return false;
+}
+
 bool isCompareAndSwap(const Instr& instr) {
   return instr.op == Op::ATOMG_CAS || instr.op == Op::ATOM_CAS || instr.op == Op::ATOMS_CAS ||
          instr.op == Op::ATOMS_CAS_P;
@@ -50,10 +56,14 @@ class Finder {
 
   std::vector<LoopId> run() {
     std::vector<LoopId> found;
-    for (LoopId loop = 0; loop < loops_.all().size(); ++loop) {
+    for (LoopId loop = static_cast<LoopId>(loops_.all().size()); loop-- > 0;) { // inner loops first
       if (!mayContainReads(loop)) continue;
       collect(loop);
-      if (!reads_.empty() && !(entersTogether(loop) && areReadsAlike_) && !isLockFree(loop)) found.push_back(loop);
+      if (reads_.empty() || (entersTogether(loop) && areReadsAlike_)) continue;
+      if (const Instr* swap = lockFreeSwap(loop))
+        lockFree_.insert(swap);
+      else
+        found.push_back(loop);
     }
     return found;
   }
@@ -62,11 +72,12 @@ class Finder {
   /// Nor does it sleep.
   bool mayContainReads(LoopId loop) const {
     bool reads = false;
-    for (BlockId id : loops_.blocks(loop))
-      for (const Instr& instr : *function_.block(id)) {
+    for (BlockId id : loops_.blocks(loop)) {
+      const ori::Block& block = *function_.block(id);
+      for (const Instr& instr : block)
         if (instr.op == Op::NANOSLEEP) return false;
-        reads |= readsOthers(instr);
-      }
+      reads = reads || readsOthers(block);
+    }
     return reads;
   }
 
@@ -91,13 +102,30 @@ class Finder {
   void follow(LoopId loop, const Operand& o) {
     if (!o.isVirtual()) return;
     bool isFromOutside = definitions_.of(o.reg).empty();
+    unsigned inside = 0;
     for (const Definitions::Definition& definition : definitions_.of(o.reg)) {
-      if (loops_.contains(loop, definition.instr->block->id))
-        take(*definition.instr);
-      else
+      const BlockId block = definition.instr->block->id;
+      if (!loops_.contains(loop, block)) {
         isFromOutside = true;
+        continue;
+      }
+      take(*definition.instr);
+      ++inside;
+      if (definition.instr->op == Op::PHI && block != loops_.loop(loop).header) takeBranches(loop, block);
     }
+    // The components of a tuple in SSA form have one definition each.
+    if (inside > 1 && (!function_.ssa || function_.vreg(o.reg).multiDef)) takeBranches(loop, ori::kNoId);
     if (isFromOutside && !divergence_.isUniform(o)) areReadsAlike_ = false;
+  }
+
+  /// Which of several values arrives at a join depends on the branches between the block that dominates the join and
+  /// the join; without a join, on any in the loop.
+  void takeBranches(LoopId loop, BlockId join) {
+    for (BlockId id : loops_.blocks(loop)) {
+      const bool isBetween = join == ori::kNoId || (cfg_.rpoIndex(id) >= cfg_.rpoIndex(dominators_.idom(join)) &&
+                                                    cfg_.rpoIndex(id) < cfg_.rpoIndex(join));
+      if (Instr* last = function_.block(id)->last; isBetween && last && ori::isTerminator(last->op)) take(*last);
+    }
   }
 
   void take(Instr& instr) {
@@ -105,13 +133,14 @@ class Finder {
     work_.push_back(&instr);
     const isa::InstrDesc& row = isa::desc(instr.op);
     const bool isTest = instr.op == Op::SYNCS_PHASECHK;
-    if (readsOthers(instr)) reads_.push_back(&instr);
+    if (readsOthers(instr) && !lockFree_.contains(&instr)) reads_.push_back(&instr);
     // What each lane knows, or does, for itself.
     if ((row.has(Flag::Atomic) && !isTest) || row.has(Flag::Varying) || instr.op == Op::S2R) areReadsAlike_ = false;
   }
 
-  /// Whether each iteration executes a compare-and-swap, and lanes leave the loop where it has succeeded.
-  bool isLockFree(LoopId loop) const {
+  /// A compare-and-swap that each iteration executes, and that lets lanes leave the loop when it has succeeded; or
+  /// null.
+  const Instr* lockFreeSwap(LoopId loop) const {
     const auto runsAlways = [&](BlockId id) {
       return std::ranges::all_of(loops_.loop(loop).latches,
                                  [&](BlockId latch) { return dominators_.dominates(id, latch); });
@@ -119,11 +148,11 @@ class Finder {
     const auto exits = loops_.exits(loop);
     for (const Instr* read : reads_) {
       if (!isCompareAndSwap(*read) || read->isGuarded() || !runsAlways(read->block->id)) continue;
-      if (isCastSpin(*read)) return true;
+      if (isCastSpin(*read)) return read;
       for (const auto& [from, to] : exits)
-        if (runsAlways(from) && leavesOnSuccess(loop, *read, *function_.block(from), to)) return true;
+        if (runsAlways(from) && leavesOnSuccess(loop, *read, *function_.block(from), to)) return read;
     }
-    return false;
+    return nullptr;
   }
 
   bool leavesOnSuccess(LoopId loop, const Instr& swap, const ori::Block& from, BlockId to) const {
@@ -190,17 +219,22 @@ class Finder {
   const ori::Loops& loops_;
   const ori::DomTree& dominators_;
   const ori::Divergence& divergence_;
-  std::vector<Instr*> work_;    ///< what decides whether lanes leave the loop at hand
-  std::set<const Instr*> seen_; ///< the same
-  std::vector<Instr*> reads_;   ///< those of them that read what others write
-  bool areReadsAlike_ = true;   ///< whether lanes that run the loop together read the same, and nothing else parts them
+  std::vector<Instr*> work_;        ///< what decides whether lanes leave the loop at hand
+  std::set<const Instr*> seen_;     ///< the same
+  std::vector<Instr*> reads_;       ///< those of them that read what others write
+  std::set<const Instr*> lockFree_; ///< compare-and-swaps of inner loops that wait for nobody
+  bool areReadsAlike_ = true; ///< whether lanes that run the loop together read the same, and nothing else parts them
 };
 
 } // namespace
 
 std::vector<LoopId> findSpinLoops(ori::Function& function) {
-  if (function.analyses().loops().all().empty()) return {};
-  return Finder(function).run();
+  const ori::Loops& loops = function.analyses().loops();
+  bool mayBe = false;
+  for (LoopId loop = 0; loop < loops.all().size() && !mayBe; ++loop)
+    mayBe = loops.loop(loop).depth == 1 &&
+            std::ranges::any_of(loops.blocks(loop), [&](BlockId id) { return readsOthers(*function.block(id)); });
+  return mayBe ? Finder(function).run() : std::vector<LoopId>{};
 }
 
 } // namespace orias::phases
