@@ -185,9 +185,8 @@ class WholeProgram {
       if (v.space != Variable::Space::Shared || !v.defined || !v.owner.empty()) continue;
       std::uint64_t at = 0;
       for (const Variable* other : placed) {
-        const bool meet = std::ranges::any_of(sharedOf_, [&](const auto& kernel) {
-          return kernel.second.contains(&v) && kernel.second.contains(other);
-        });
+        const bool meet = std::ranges::any_of(
+            sharedOf_, [&](const auto& kernel) { return kernel.second.contains(&v) && kernel.second.contains(other); });
         if (meet) at = std::max(at, other->offset + other->size);
       }
       v.offset = alignUp(at, v.alignment);

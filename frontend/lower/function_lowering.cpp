@@ -111,8 +111,8 @@ void FunctionLowering::layOutParams() {
 void FunctionLowering::layOutVariables() {
   sharedOffset_.assign(module().variables.size(), kNoId);
   frameObject_.assign(module().variables.size(), kNoId);
-  // Variables of these functions, and behind them module-scope shared ones that they name, get their places in the order
-  // of declaration, as ptxas has them.
+  // Variables of these functions, and behind them module-scope shared ones that they name, get their places in the
+  // order of declaration, as ptxas has them.
   std::vector<bool> named(module().variables.size(), false), inBody(named), inRecursive(named);
   for (const Function* body : bodies()) {
     for (const Operand& o : body->operands)

@@ -31,6 +31,7 @@ class Assembling(unittest.TestCase):
         self.assertEqual(done.cubin[:4], b"\x7fELF")
         self.assertEqual([f.name for f in done.functions], ["store"])
         self.assertGreaterEqual(done.functions[0].registers, 4)
+        self.assertEqual(done.functions[0].warps, done.functions[0].max_warps)
         self.assertIn("STG.E", done.listing)
         self.assertTrue(all(r["function"] == "store" for r in done.remarks))
         self.assertEqual(done.kernel_info[0]["function"], "store")

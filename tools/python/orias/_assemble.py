@@ -60,7 +60,8 @@ class FrameObject:
 
 @dataclass(frozen=True)
 class FunctionStatistics:
-    """What became of a function. Bytes of frame, stack and spills are those of a thread, shared bytes those of a CTA."""
+    """What became of a function. Bytes of frame, stack and spills are those of a thread, shared bytes those of a CTA.
+    Of kernels, the warps that fit on a multiprocessor in blocks of `threads_per_block`, and what limits them."""
 
     name: str
     kernel: bool
@@ -77,6 +78,10 @@ class FunctionStatistics:
     spill_store_bytes: int
     spill_load_bytes: int
     rematerialised: int
+    threads_per_block: int
+    warps: int
+    max_warps: int
+    limited_by: str
 
 
 @dataclass(frozen=True)
