@@ -102,6 +102,7 @@ std::string FunctionJob::listing() const {
 }
 
 void FunctionJob::tellOccupancy(const FunctionReport& report) {
+  if (!remarks_.wanted()) return;
   remarks_.setPhase("101");
   remarks_.did(nullptr, fmt::format("{} of {} warps in blocks of {} threads, limited by {}", report.warps,
                                     report.maxWarps, report.threadsPerBlock, report.limitedBy));

@@ -174,8 +174,8 @@ class Level {
         return nullptr;
       }
     if (const char* why = whyNotCounted(loop, plan)) return why;
-    if (leavesOnLoad(plan.loop, loop.latches[0])) return "not unrolled: what the loop loads decides whether it ends";
     if (kRoundsAtOnce * size > partLimit) return "not unrolled: the unrolled body is too long";
+    if (leavesOnLoad(plan.loop, loop.latches[0])) return "not unrolled: what the loop loads decides whether it ends";
     plan.trips = 0;
     plan.copies = kRoundsAtOnce;
     return nullptr;

@@ -188,7 +188,8 @@ class Checker {
     checkShapes();
     if (!faults_.empty()) return std::move(faults_);
     findGlobalUnits();
-    if (usesWarpValues()) findSides();
+    const bool hasWarpValues = usesWarpValues();
+    if (hasWarpValues) findSides();
     flow(false);
     if (!faults_.empty() && !sides_.empty()) {
       // Without regard to the branch, a side of it ends with what other paths to its end bring, too.
@@ -196,7 +197,7 @@ class Checker {
       in_.assign(function_.blockIdCount(), {});
       flow(true);
     }
-    if (usesWarpValues()) checkYields();
+    if (hasWarpValues && function_.everHad(isa::Op::YIELD)) checkYields();
     return std::move(faults_);
   }
 
@@ -324,15 +325,13 @@ class Checker {
   /// Behind a YIELD lanes run in any order: no register of the warp that some of them read there, and that was not
   /// written in the same block, may be written there for something else.
   void checkYields() {
-    const auto regions = ori::blocksBehindYields(cfg_, ori::DomTree::postDominators(cfg_));
-    if (regions.empty()) return;
     std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
     std::vector<bool> isInSeveral(unitCount_);
     forWarpUnits(cfg_.reversePostOrder(), [&](const Instr& instr, const Operand&, Location, Unit u) {
       if (seenIn[u] != ori::kNoId && seenIn[u] != instr.block->id) isInSeveral[u] = true;
       seenIn[u] = instr.block->id;
     });
-    for (const std::vector<BlockId>& blocks : regions) {
+    for (const std::vector<BlockId>& blocks : ori::blocksBehindYields(cfg_, ori::DomTree::postDominators(cfg_))) {
       std::map<Location, Unit> read;
       forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, Unit u) {
         if (!o.isDef && isInSeveral[u]) read.emplace(l, u);
