@@ -1,6 +1,7 @@
 #include "ori/cfg_edit.h"
 
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/convergence.h"
 #include "ori/builder.h"
 #include "support/check.h"
 
@@ -26,10 +27,11 @@ unsigned labelSlot(const Instr& branch) {
 }
 
 /// Whether nothing is lost with the end of a block that has one successor: a branch says only where to go, but a
-/// guarded EXIT or RET ends some threads, and YIELD, behind which other threads go first, keeps a block to itself.
+/// guarded EXIT or RET ends some threads, and what lets other threads go first keeps a
+/// block to itself.
 bool onlyGoesOn(const Block& block) {
   if (!block.last || block.last->op == Op::BRA) return true;
-  return !isTerminator(block.last->op) && block.last->op != Op::YIELD;
+  return !isTerminator(block.last->op) && !letsOthersRun(block.last->op);
 }
 
 /// Takes the instructions of `from`'s only successor `to` over.

@@ -54,7 +54,7 @@ class WarpWaits {
   /// Lanes may go on apart after waiting for some of them only, after yielding, or in a function of which nothing is
   /// known.
   Effect effectOf(const Instr& instr) const {
-    if (regalloc::isCall(instr) || instr.op == Op::YIELD) return Effect::Parts;
+    if (regalloc::isCall(instr) || ori::letsOthersRun(instr.op)) return Effect::Parts;
     if (instr.op != Op::WARPSYNC && instr.op != Op::WARPSYNC_ALL) return Effect::None;
     if (awaitedLanes(rw_, instr) == ~0u) return Effect::Gathers;
     return isNeedless(instr) ? Effect::None : Effect::Parts;

@@ -32,6 +32,22 @@ void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& c
   context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
 }
 
+/// Sleeping yields as well.
+std::vector<Instr*> findSleeps(const ori::Function& function) {
+  std::vector<Instr*> sleeps;
+  if (!function.everHad(Op::NANOSLEEP)) return sleeps;
+  for (const ori::Block* block : function.layout())
+    for (Instr& instr : *block)
+      if (instr.op == Op::NANOSLEEP) sleeps.push_back(&instr);
+  return sleeps;
+}
+
+/// Nothing else is in its block but phis.
+void isolate(ori::Function& function, Instr& instr) {
+  if (instr.prev && instr.prev->op != Op::PHI) function.splitAfter(instr.prev);
+  if (instr.next) function.splitAfter(&instr);
+}
+
 /// Lanes that come to the block at any time wait for each other in front of what needs them all.
 void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& context) {
   bool areTogether = false;
@@ -50,8 +66,9 @@ void gatherFor(ori::Function& function, const ori::Block& block, PhaseContext& c
 
 /// Phase 72. Loops in which a lane may wait for another lane of its warp begin with YIELD, which lets the others run:
 /// without it those go on waiting at the convergence barrier behind the loop, or in front of the branch that parted
-/// them, and the kernel hangs (observed on H200). YIELD has a block of its own, so that no phase moves code across it.
-/// The lanes are apart behind it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other in front of
+/// them, and the kernel hangs (observed on H200). YIELD has a block of its own, so that no phase moves code across it,
+/// and so has NANOSLEEP, which yields, too (behind either ptxas 13.0 keeps no loop counter in a uniform register). The
+/// lanes are apart behind it until a WARPSYNC.ALL (ori::blocksBehindYields), and wait for each other in front of
 /// instructions that need all of them.
 bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) {
   std::vector<ori::BlockId> headers;
@@ -59,7 +76,10 @@ bool lateExpandSyncInstructions(ori::Function& function, PhaseContext& context) 
     headers.push_back(function.analyses().loops().loop(loop).header);
   for (const ori::BlockId header : headers)
     yieldAtHeader(function, header, context);
-  if (headers.empty()) return false;
+  const std::vector<Instr*> sleeps = findSleeps(function);
+  for (Instr* sleep : sleeps)
+    isolate(function, *sleep);
+  if (headers.empty() && sleeps.empty()) return false;
   const ori::Cfg& cfg = function.analyses().cfg();
   for (const auto& blocks : ori::blocksBehindYields(cfg, function.analyses().postDominators()))
     for (const ori::BlockId id : blocks)

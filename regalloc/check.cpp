@@ -197,7 +197,7 @@ class Checker {
       in_.assign(function_.blockIdCount(), {});
       flow(true);
     }
-    if (hasWarpValues && function_.everHad(isa::Op::YIELD)) checkYields();
+    if (hasWarpValues && ori::mayYield(function_)) checkYields();
     return std::move(faults_);
   }
 

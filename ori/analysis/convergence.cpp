@@ -445,19 +445,28 @@ bool mayRunApart(const Function& function) {
   return false;
 }
 
+bool mayYield(const Function& function) {
+  return function.everHad(Op::YIELD) || function.everHad(Op::NANOSLEEP);
+}
+
 std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators) {
   const Function& function = cfg.function();
-  if (!function.everHad(Op::YIELD)) return {};
-  const auto has = [&](BlockId id, Op op) {
+  if (!mayYield(function)) return {};
+  const auto yieldsIn = [&](BlockId id) {
     for (const Instr& instr : *function.block(id))
-      if (instr.op == op && !instr.isGuarded()) return true;
+      if (letsOthersRun(instr.op)) return true;
+    return false;
+  };
+  const auto gathersIn = [&](BlockId id) {
+    for (const Instr& instr : *function.block(id))
+      if (instr.op == Op::WARPSYNC_ALL && !instr.isGuarded()) return true;
     return false;
   };
   std::map<BlockId, std::vector<BlockId>> yields; // by the end
   for (BlockId id : cfg.reversePostOrder()) {
-    if (!has(id, Op::YIELD)) continue;
+    if (!yieldsIn(id)) continue;
     BlockId end = postDominators.idom(id);
-    while (end < cfg.idCount() && !has(end, Op::WARPSYNC_ALL))
+    while (end < cfg.idCount() && !gathersIn(end))
       end = postDominators.idom(end);
     yields[end < cfg.idCount() ? end : kNoId].push_back(id);
   }

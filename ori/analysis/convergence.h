@@ -50,7 +50,14 @@ BarrierRange usableBarriers(const Function& function);
 /// no uniform register live across blocks (observed).
 bool mayRunApart(const Function& function);
 
-/// The blocks that lanes may run at any time after some of them have yielded: those reachable from a YIELD, up to and
+/// YIELD and NANOSLEEP: other lanes of the warp may go first.
+constexpr bool letsOthersRun(Op op) {
+  return op == Op::YIELD || op == Op::NANOSLEEP;
+}
+/// Whether the function may have such an instruction.
+bool mayYield(const Function& function);
+
+/// The blocks that lanes may run at any time after some of them have yielded (letsOthersRun), up to and
 /// including the first block on all ways from there in which all lanes wait for each other (WARPSYNC.ALL). BSYNC does
 /// not wait for lanes that have yielded (observed on H200). One list for each such end, or none.
 std::vector<std::vector<BlockId>> blocksBehindYields(const Cfg& cfg, const DomTree& postDominators);

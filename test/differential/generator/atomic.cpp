@@ -108,6 +108,7 @@ void FunctionWriter::lock() {
     emit("atom.shared.exch.b32 {}, [{}], 0", found, name); // ptxas 13.0 moves a store behind the next WARPSYNC
   };
   label(again);
+  if (random_.percent(20)) emit("nanosleep.u32 20");
   take();
   if (random_.percent(50)) {
     // The lock is given back inside the loop, and outside it.
