@@ -32,6 +32,7 @@ struct Variable {
   std::string name;
   Linkage linkage = Linkage::Local;
   Space space = Space::Global;
+  bool managed = false; ///< the host may access it, too: `.attribute(.managed)`
   std::uint32_t align = 1;
   std::uint64_t size = 0;
   std::vector<std::uint8_t> init; ///< empty = zero

@@ -128,6 +128,7 @@ class ModuleParser {
     v.size = static_cast<std::uint64_t>(in_.integer(0, INT64_MAX));
     in_.expect("align");
     v.align = in_.unsigned32();
+    v.managed = in_.take("managed");
     if (in_.take("offset")) v.constOffset = in_.integer(0, INT64_MAX);
     if (in_.take("init")) v.init = bytes(in_.quoted());
     while (in_.take("relocation")) {

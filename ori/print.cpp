@@ -408,6 +408,7 @@ void putVariable(Out& out, const Variable& variable) {
   putQuoted(out, variable.name);
   put(out, " {} {} size {} align {}", kLinkage[static_cast<unsigned>(variable.linkage)],
       variable.space == Space::Global ? "global" : "const", variable.size, variable.align);
+  if (variable.managed) put(out, " managed");
   if (variable.constOffset != -1) put(out, " offset {}", variable.constOffset);
   if (!variable.init.empty()) {
     put(out, " init \"");

@@ -56,6 +56,7 @@ cubin::Variable describe(const ori::Module& module, const ori::Variable& variabl
                                                      : cubin::Variable::Space::Global;
   out.owner = variable.owner;
   out.defined = variable.linkage != ori::Linkage::External;
+  out.managed = variable.managed;
   out.common = module.relocatable && variable.linkage == ori::Linkage::Common;
   out.alignment = variable.align;
   out.size = variable.size;

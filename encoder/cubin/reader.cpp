@@ -359,7 +359,7 @@ class Reader {
     variable.name = symbol.name;
     variable.binding = bindingOf(symbol);
     variable.space = space;
-    variable.managed = symbol.other == kOtherManaged;
+    variable.managed = (symbol.other & kOtherManaged) != 0;
     variable.size = symbol.size;
     variable.offset = symbol.value;
     // The file does not say the alignment: the largest that the place allows.

@@ -54,6 +54,7 @@ class ModuleLowering {
     }
     out_->relocatable = layout_.options.relocatable;
     out_->hasIndependentSamplers = in_.target.texmodeIndependent;
+    refuseUnified();
     declareVariables();
     declareFunctions();
     initialiseVariables();
@@ -66,6 +67,17 @@ class ModuleLowering {
 
  private:
   bool hasCode(std::uint32_t id) const { return plan_.hasCode(FunctionId(id)); }
+
+  /// Unified functions and variables live in tables that linkers make, which cubins of orias do not have.
+  void refuseUnified() {
+    auto refuse = [&](SourceLoc loc, NameId name) {
+      diagnostics_.error(loc, fmt::format("not supported yet: '{}' has the attribute .unified", in_.text(name)));
+    };
+    for (const Variable& v : in_.variables)
+      if (v.attributes.unified) refuse(v.loc, v.name);
+    for (const Function& f : in_.functions)
+      if (f.attributes.unified) refuse(f.loc, f.name);
+  }
 
   void declareVariables() {
     layout_.symbolOf.assign(in_.variables.size(), kNoId);
@@ -101,6 +113,7 @@ class ModuleLowering {
       } else if (v.owner != FunctionId::None && !names.insert(out.name).second) {
         out.name = fmt::format("$__{}__{}", out.name, id);
       }
+      out.managed = v.attributes.managed;
       out.align = v.align;
       out.size = v.byteSize();
       layout_.symbolOf[id] = static_cast<std::uint32_t>(out_->symbols.size());

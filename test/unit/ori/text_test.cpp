@@ -100,6 +100,7 @@ TEST_CASE("everything that a module holds survives") {
   v.init = {0, 1, 0xab, 0xff};
   v.relocations = {{0, 8, 1, -4, true}, {4, 4, 0, 7, false}};
   v.constOffset = 16;
+  v.managed = true;
   module->variables.push_back(v);
   module->symbols = {{Symbol::Kind::Variable, "table", 0},
                      {Symbol::Kind::ExternFunction, "vprintf", 0},

@@ -232,6 +232,51 @@ TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   CHECK(cluster.diagnostics.find("'%cluster_ctarank' requires .target sm_90 or higher") != std::string::npos);
 }
 
+TEST_CASE("managed variables are marked in the symbol table, also in objects") {
+  constexpr std::string_view text = R"(
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .global .attribute(.managed) .u32 shared = 3;
+.visible .global .attribute(.managed) .u8 flag;
+.visible .global .u32 device;
+.visible .entry k() {
+  .reg .b32 %r<2>;
+  ld.global.u32 %r1, [shared];
+  st.global.u8 [flag], %r1;
+  st.global.u32 [device], %r1;
+  ret;
+}
+)";
+  for (const bool relocatable : {false, true}) {
+    CAPTURE(relocatable);
+    Options options;
+    options.relocatable = relocatable;
+    Result result = assemble(text, options);
+    REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+    const cubin::Module cubin = cubin::read(result.cubin);
+    REQUIRE(cubin.variables.size() == 3);
+    for (const cubin::Variable& variable : cubin.variables)
+      CHECK_MESSAGE(variable.managed == (variable.name != "device"), variable.name);
+  }
+}
+
+TEST_CASE("unified functions and variables are refused") {
+  constexpr std::string_view text = R"(
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .global .attribute(.unified(1, 2)) .u32 v;
+.visible .func .attribute(.unified(3, 4)) f() { ret; }
+)";
+  Options options;
+  options.relocatable = true;
+  const Result result = assemble(text, options);
+  CHECK(result.status == Status::InputErrors);
+  CHECK(result.diagnostics.find("'v' has the attribute .unified") != std::string::npos);
+  CHECK(result.diagnostics.find("'f' has the attribute .unified") != std::string::npos);
+}
+
 TEST_CASE("a shape of clusters alone does not make them explicit") {
   const auto functionOf = [](const std::string& directives) {
     const Result result =
