@@ -55,6 +55,7 @@ class ModuleLowering {
     out_->relocatable = layout_.options.relocatable;
     out_->hasIndependentSamplers = in_.target.texmodeIndependent;
     refuseUnified();
+    if (out_->relocatable) refuseOtherConventions();
     declareVariables();
     declareFunctions();
     initialiseVariables();
@@ -77,6 +78,19 @@ class ModuleLowering {
       if (v.attributes.unified) refuse(v.loc, v.name);
     for (const Function& f : in_.functions)
       if (f.attributes.unified) refuse(f.loc, f.name);
+  }
+
+  /// The directives change the registers that a callee keeps. Within one program that may stay as it is; other objects
+  /// rely on it.
+  void refuseOtherConventions() {
+    auto refuse = [&](const auto& f) {
+      if (f.abiPreserve >= 0 || f.abiPreserveControl >= 0)
+        diagnostics_.error(
+            f.loc, fmt::format("not supported yet: .abi_preserve and .abi_preserve_control in relocatable code ('{}')",
+                               in_.text(f.name)));
+    };
+    std::ranges::for_each(in_.functions, refuse);
+    std::ranges::for_each(in_.prototypes, refuse);
   }
 
   void declareVariables() {

@@ -277,6 +277,29 @@ TEST_CASE("unified functions and variables are refused") {
   CHECK(result.diagnostics.find("'f' has the attribute .unified") != std::string::npos);
 }
 
+TEST_CASE("other calling conventions are refused in objects, whose callers may be elsewhere") {
+  constexpr std::string_view text = R"(
+.version 9.0
+.target sm_90
+.address_size 64
+.visible .func kept(.param .u64 p) .abi_preserve 8 { ret; }
+.visible .entry k(.param .u64 f) {
+  .reg .b64 %rd<2>;
+  ld.param.u64 %rd1, [f];
+  P: .callprototype _ (.param .u64 _) .abi_preserve_control 2;
+  { .param .u64 q; st.param.u64 [q], %rd1; call %rd1, (q), P; }
+  ret;
+}
+)";
+  Options options;
+  CHECK(assemble(text, options).status == Status::Ok);
+  options.relocatable = true;
+  const Result result = assemble(text, options);
+  CHECK(result.status == Status::InputErrors);
+  CHECK(result.diagnostics.find("relocatable code ('kept')") != std::string::npos);
+  CHECK(result.diagnostics.find("relocatable code ('P')") != std::string::npos);
+}
+
 TEST_CASE("a shape of clusters alone does not make them explicit") {
   const auto functionOf = [](const std::string& directives) {
     const Result result =
