@@ -206,7 +206,7 @@ class Placer::Pass {
   /// Moves webs that stay together to the first place after the slot that was given out last where all of them are
   /// free.
   void moveInTurn(std::span<const std::uint32_t> group) {
-    constexpr std::uint32_t kWidest = 64; // SlotSet::down
+    constexpr std::uint32_t kWidest = 64; // what is wider stays where it is
     std::uint32_t first = kNoSlot, end = 0;
     for (const std::uint32_t w : group) {
       first = std::min(first, placement_.slotOf[w]);

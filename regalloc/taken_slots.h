@@ -67,12 +67,14 @@ class SlotSet {
     return out;
   }
   friend SlotSet operator&(SlotSet a, const SlotSet& b) { return a &= b; }
-  /// Each slot becomes the one `count` below it, with `count` below 64.
+  /// Each slot becomes the one `count` below it.
   SlotSet down(unsigned count) const {
-    if (count == 0) return *this;
+    const unsigned whole = count / 64, rest = count % 64;
     SlotSet out;
-    for (unsigned w = 0; w < kWords; ++w)
-      out.words_[w] = words_[w] >> count | (w + 1 < kWords ? words_[w + 1] << (64 - count) : 0);
+    for (unsigned w = 0; w + whole < kWords; ++w) {
+      out.words_[w] = words_[w + whole] >> rest;
+      if (rest != 0 && w + whole + 1 < kWords) out.words_[w] |= words_[w + whole + 1] << (64 - rest);
+    }
     return out;
   }
 

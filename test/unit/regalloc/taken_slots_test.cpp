@@ -82,7 +82,10 @@ TEST_CASE("slot sets: bounds, multiples, and the next one") {
   for (const unsigned align : {1U, 2U, 4U, 8U, 64U})
     for (unsigned slot = 0; slot < SlotSet::kMost; ++slot)
       CHECK(SlotSet::aligned(align)[slot] == (slot % align == 0));
-  const SlotSet lower = some.down(2);
-  for (unsigned slot = 0; slot + 2 < SlotSet::kMost; ++slot)
-    CHECK(lower[slot] == some[slot + 2]);
+  // Sums of a wgmma have 128 registers.
+  for (const unsigned count : {0U, 2U, 63U, 64U, 65U, 100U, 127U, 128U, 255U}) {
+    const SlotSet lower = some.down(count);
+    for (unsigned slot = 0; slot < SlotSet::kMost; ++slot)
+      CHECK(lower[slot] == (slot + count < SlotSet::kMost && some[slot + count]));
+  }
 }
