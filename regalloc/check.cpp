@@ -325,21 +325,24 @@ class Checker {
   /// Behind a YIELD lanes run in any order: no register of the warp that some of them read there, and that was not
   /// written in the same block, may be written there for something else.
   void checkYields() {
+    // A reloaded register is named for itself here: what it stands for is elsewhere in several blocks, too.
+    const auto ownUnit = [&](const Operand& o, unsigned i) { return firstUnit_[o.reg] + o.sub + i; };
     std::vector<BlockId> seenIn(unitCount_, ori::kNoId);
     std::vector<bool> isInSeveral(unitCount_);
-    forWarpUnits(cfg_.reversePostOrder(), [&](const Instr& instr, const Operand&, Location, Unit u) {
+    forWarpUnits(cfg_.reversePostOrder(), [&](const Instr& instr, const Operand& o, Location, unsigned i) {
+      const Unit u = ownUnit(o, i);
       if (seenIn[u] != ori::kNoId && seenIn[u] != instr.block->id) isInSeveral[u] = true;
       seenIn[u] = instr.block->id;
     });
     for (const std::vector<BlockId>& blocks : ori::blocksBehindYields(cfg_, ori::DomTree::postDominators(cfg_))) {
       std::map<Location, Unit> read;
-      forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, Unit u) {
-        if (!o.isDef && isInSeveral[u]) read.emplace(l, u);
+      forWarpUnits(blocks, [&](const Instr&, const Operand& o, Location l, unsigned i) {
+        if (!o.isDef && isInSeveral[ownUnit(o, i)]) read.emplace(l, unitOf(o, i));
       });
-      forWarpUnits(blocks, [&](const Instr& instr, const Operand& o, Location l, Unit u) {
+      forWarpUnits(blocks, [&](const Instr& instr, const Operand& o, Location l, unsigned i) {
         if (!o.isDef || instr.op == isa::Op::CONV_ALLOC) return; // which writes nothing
         const auto found = read.find(l);
-        if (found != read.end() && found->second != u)
+        if (found != read.end() && found->second != unitOf(o, i))
           fault(instr, fmt::format("overwrites virtual register {}, which lanes that have yielded still read",
                                    registerOf(found->second)));
       });
@@ -351,7 +354,7 @@ class Checker {
       for (const Instr& instr : *function_.block(b))
         for (const Operand& o : instr.refs())
           for (unsigned i = 0; namesVirtual(o) && isWarpFile(o.file) && hasPlace(o) && i < registersOf(o); ++i)
-            visit(instr, o, locationOf(o, i), unitOf(o, i));
+            visit(instr, o, locationOf(o, i), i);
   }
 
   // --- names

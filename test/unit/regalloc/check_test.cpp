@@ -231,6 +231,17 @@ TEST_CASE("values of the warp behind a YIELD") {
   CHECK(Plan(loop + " WARPSYNC.ALL;\n -> .L4;\n.L4:\n" + write, {0, 0, 1, 0, 0}).all() == "");
 }
 
+TEST_CASE("values of the warp behind a YIELD that are reloaded in one block") {
+  // %ur2 is a piece of %ur1, which nobody reads behind the write of %ur4.
+  Plan plan(
+      ".L0:\n S2R %r0, SR_TID.X;\n S2UR %ur1, SR_CTAID.X;\n -> .L1;\n.L1:\n YIELD;\n -> .L2;\n"
+      ".L2:\n S2UR %ur2, SR_CTAID.X;\n MOV %r3, %ur2;\n LDS %r3, [%r3];\n S2UR %ur4, SR_CTAID.Y;\n MOV %r5, %ur4;\n"
+      " IADD3 %r3, %r3, %r5, RZ;\n ISETP.NE.AND %p6, PT, %r3, RZ, PT;\n @%p6 BRA .L1;\n -> .L3;\n.L3:\n EXIT;\n",
+      {0, 0, 0, 1, 0, 2, 0});
+  plan.assignment.standsFor[2] = 1;
+  CHECK(plan.all() == "");
+}
+
 TEST_CASE("a spill store that is missing") {
   SpillPlan plan;
   ori::Instr* store = plan.nth(isa::Op::STL, 0);
