@@ -118,7 +118,7 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
   case OperandKind::Float64:
     if (wantsVector && spec.count != OperandSpec::kAnyCount)
       return fail(why, fmt::format("a vector of {} is expected", spec.count));
-    return constant(spec, operand, why);
+    return constant(spec, operand, inVector, why);
   case OperandKind::Special: {
     if (!spec.special) return fail(why, "a special register is not allowed here");
     const SpecialRegisterInfo& info = specialRegisterInfo(operand.specialRegister());
@@ -171,14 +171,21 @@ bool OperandChecker::vector(const OperandSpec& spec, const Operand& operand, std
   return true;
 }
 
-bool OperandChecker::constant(const OperandSpec& spec, const Operand& operand, std::string* why) const {
+bool OperandChecker::constant(const OperandSpec& spec, const Operand& operand, bool inVector, std::string* why) const {
   if (spec.dest) return fail(why, "a register is expected for the result");
   if (spec.registerOnly) return fail(why, "a register is expected, a constant is not allowed");
   const Type type = spec.fixedType;
   const bool isDouble = type == Type::F64;
   const bool isSingle = type == Type::F32;
   if (operand.is(OperandKind::Float32)) return isSingle || isDouble || type == Type::B32;
-  if (operand.is(OperandKind::Float64)) return isSingle || isDouble || (type == Type::B64 && !operand.isDecimal());
+  if (operand.is(OperandKind::Float64)) {
+    if (inVector && operand.isDecimal() && type == Type::B64) return true;
+    // Among registers of 32 bits ptxas takes the low half of the double, which nobody can mean: only zero is clear.
+    if (inVector && operand.isDecimal() && type == Type::B32)
+      return operand.bits() == 0 ||
+             fail(why, "of the decimal constants only 0.0 is allowed here; write 0f and its bits");
+    return isSingle || isDouble || (type == Type::B64 && !operand.isDecimal());
+  }
   if (isFloat(type))
     return fail(why, fmt::format("a .{} constant is expected; an integer is not converted", typeName(type)));
   if (!spec.bounded) return true;

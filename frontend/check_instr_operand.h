@@ -26,7 +26,7 @@ class OperandChecker {
   bool value(const OperandSpec& spec, const Operand& operand, bool inVector, std::string* why) const;
   bool registerValue(const OperandSpec& spec, const Operand& operand, std::string* why) const;
   bool vector(const OperandSpec& spec, const Operand& operand, std::string* why) const;
-  bool constant(const OperandSpec& spec, const Operand& operand, std::string* why) const;
+  bool constant(const OperandSpec& spec, const Operand& operand, bool inVector, std::string* why) const;
   bool pair(const OperandSpec& spec, const Operand& operand, std::string* why) const;
   bool address(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;
   bool addressOfVariable(const OperandSpec& spec, const Form& form, const Operand& operand, std::string* why) const;

@@ -191,6 +191,10 @@ std::string checkPackingMov(const Function& function, const Form& form, std::spa
     const Type element = elementType(function, part);
     if (part.is(OperandKind::Sink) && unpacks) continue;
     if (part.is(OperandKind::Int) && !unpacks) continue;
+    if (part.is(OperandKind::Float32) && !unpacks && width == 32) continue;
+    if (part.is(OperandKind::Float64) && !unpacks &&
+        (width == 64 || (width == 32 && part.isDecimal() && part.bits() == 0)))
+      continue;
     if (element == Type::None || element == Type::Pred || bitWidth(element) != width)
       return fmt::format("Arguments mismatch for instruction 'mov': {} elements of {} bits are expected", parts.size(),
                          width);

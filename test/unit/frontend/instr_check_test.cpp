@@ -75,6 +75,17 @@ TEST_CASE("instructions are accepted and refused as the list says") {
   CHECK(refused > 100);
 }
 
+TEST_CASE("a decimal constant among registers of 32 bits is zero") {
+  const std::string preamble = readFile("instr_preamble.ptx");
+  for (const char* start : {"st.global.v2.b32 [%d1], {%f1, ", "mov.b64 %d1, {%f1, "}) {
+    CHECK(firstError(moduleWith(preamble, start + std::string("0.0};"), "sm_90a", "9.0")) == "");
+    CHECK(firstError(moduleWith(preamble, start + std::string("1.5};"), "sm_90a", "9.0")).find("Arguments mismatch") ==
+          0);
+    CHECK(firstError(moduleWith(preamble, start + std::string("-0.0};"), "sm_90a", "9.0")).find("Arguments mismatch") ==
+          0);
+  }
+}
+
 TEST_CASE("an error in an instruction is at its opcode, and all of them are told") {
   const std::string text =
       moduleWith(readFile("instr_preamble.ptx"), "  add.s32 %r1, %f2, 1;\n  foo;\n  @%p1 bar.sync 99;", "sm_90", "8.0");
