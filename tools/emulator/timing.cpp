@@ -85,11 +85,13 @@ void Timing::start(unsigned warps) {
 template <typename Ends> void Timing::remove(Ends&& ends) {
   Clock& clock = *clock_;
   // A scoreboard may tell of a write while an older one of fixed latency is still under way: nobody will see that one.
+  // Nor is an older read in the way of anything any more that was not too late for this write.
   for (std::size_t i = 1; i < clock.pending.size(); ++i) {
     const Pending& newer = clock.pending[i];
     if (!newer.isWrite || !newer.isLate || clock.count[newer.unit] < 2 || !ends(newer)) continue;
     for (std::size_t k = 0; k < i; ++k)
-      if (Pending& older = clock.pending[k]; older.isWrite && older.unit == newer.unit) older.lanes &= ~newer.lanes;
+      if (Pending& older = clock.pending[k]; older.unit == newer.unit && (older.isWrite || !older.isLate))
+        older.lanes &= ~newer.lanes;
   }
   std::erase_if(clock.pending, [&](const Pending& p) {
     if (p.lanes != 0 && !ends(p)) return false;

@@ -122,6 +122,23 @@ TEST_CASE("timing: a wait right behind the instruction that takes the scoreboard
   CHECK_FALSE(run(storing({.constantStall = 1}), withTiming()).result.completed);
 }
 
+TEST_CASE("timing: a source of fixed latency that a later write has overwritten already") {
+  // The product reads R12 for some cycles. What LDC has written there, and has been waited for, came later still.
+  const auto overwriting = [](const char* first, Control control, std::uint8_t wait) {
+    return timed({{"ULDC.64 UR4, c[0x0][0x208]", stalls(5)},
+                  {"LDC.64 R2, c[0x0][0x210]", takes(0)},
+                  {"HMMA.16816.F32 R4, R8, R12, R4", stalls(1)},
+                  {first, control},
+                  {"MOV R12, 0x15", stalls(5, wait)},
+                  {"STG.E desc[UR4][R2.64], R12", takes(kNone, 2, 1 << 0)},
+                  {"EXIT", stalls(5)}});
+  };
+  checkClean(overwriting("LDC R12, c[0x0][0x210]", takes(1), 1 << 1), 0x15);
+  const Ran ran = run(overwriting("LDC R14, c[0x0][0x210]", takes(1), 1 << 1), withTiming());
+  REQUIRE(!ran.result.reports.empty());
+  CHECK(ran.result.reports[0].text.find("R12 is overwritten before it is read") == 0);
+}
+
 TEST_CASE("timing: a source overwritten while a queue still has to read it") {
   checkFaulty(storing({.overwriteWait = 0}), "R4 is overwritten before it is read");
   checkFaulty(storing({.storeRead = kNone}), "R4 is overwritten before it is read");
