@@ -258,6 +258,10 @@ class Allocator {
         excess = occupied - std::min(occupied, limit);
         if (!canSpill(file) || excess == 0) {
           placement = mend(webs, budget, bestPlacement(webs, placer, budget));
+          if (file == File::R && !placement.failed.empty() && !allowsMoves() && !options_.singlePass) {
+            Placement other = mend(webs, budget, bestPlacement(webs, placer, budget, Wanted::LeastLacking));
+            if (lacksLess(other, placement, webs)) placement = std::move(other);
+          }
           if (placement.failed.empty()) {
             if (file == File::R)
               if (const unsigned limit = tightened(webs, placer, budget, placement, moves, occupied); moves)
@@ -445,13 +449,15 @@ class Allocator {
     return budget;
   }
 
-  enum class Wanted : std::uint8_t { FewestRegisters, AnyComplete };
+  enum class Wanted : std::uint8_t { FewestRegisters, AnyComplete, LeastLacking };
 
   Placement bestPlacement(const Webs& webs, Placer& placer, const SlotBudget& budget,
                           Wanted wanted = Wanted::FewestRegisters) const {
     Placement best = placer.place(budget, Order::ConstrainedFirst);
     if (wanted == Wanted::AnyComplete && best.failed.empty()) return best;
-    auto isBetter = [](const Placement& a, const Placement& b) {
+    // Few webs are easily mended; of what is to be spilled in the end the registers count.
+    const auto isBetter = [&](const Placement& a, const Placement& b) {
+      if (wanted == Wanted::LeastLacking) return lacksLess(a, b, webs);
       return std::pair(a.failed.size(), a.used) < std::pair(b.failed.size(), b.used);
     };
     if (!options_.singlePass && budget.file == File::R && options_.noSpillAttempts > 1)

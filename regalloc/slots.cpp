@@ -291,6 +291,16 @@ template <typename F> void forEachFixed(const SlotBudget& budget, F&& f) {
 
 } // namespace
 
+bool lacksLess(const Placement& a, const Placement& b, const Webs& webs) {
+  const auto lacking = [&](const Placement& p) {
+    unsigned registers = 0;
+    for (const std::uint32_t w : p.failed)
+      registers += webs.all[w].width;
+    return registers;
+  };
+  return std::tuple(lacking(a), a.failed.size(), a.used) < std::tuple(lacking(b), b.failed.size(), b.used);
+}
+
 std::vector<SlotOccupancy> fixedSlots(const SlotBudget& budget) {
   std::vector<SlotOccupancy> slots(budget.limit);
   forEachFixed(budget, [&](const Range& where, const SlotSet& taken) {

@@ -103,6 +103,10 @@ struct Placement {
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
+/// Whether the first placement lacks less: fewer registers are lacking, then fewer webs, then fewer are used. A wide
+/// web without a run, which would be spilled as a whole, is worse than some single registers.
+bool lacksLess(const Placement& a, const Placement& b, const Webs& webs);
+
 /// What a web that changes registers takes of one of them.
 struct TakenByMoving {
   std::uint32_t slot = 0;

@@ -47,6 +47,21 @@ void checkPlaced(const Webs& webs, const Placement& placement, const SlotBudget&
 
 } // namespace
 
+TEST_CASE("of two placements that lack something, registers count before webs") {
+  const Webs webs = websOf({{128, 0, 10}, {1, 0, 10}, {1, 0, 10}, {2, 0, 10}});
+  const auto lacks = [](std::vector<std::uint32_t> failed, unsigned used = 100) {
+    Placement placement;
+    placement.failed = std::move(failed);
+    placement.used = used;
+    return placement;
+  };
+  CHECK(lacksLess(lacks({1, 2, 3}), lacks({0}), webs));
+  CHECK(!lacksLess(lacks({0}), lacks({1, 2, 3}), webs));
+  CHECK(lacksLess(lacks({3}), lacks({1, 2}), webs));
+  CHECK(lacksLess(lacks({1}, 90), lacks({2}), webs));
+  CHECK(lacksLess(lacks({}), lacks({1}, 90), webs));
+}
+
 TEST_CASE("a web takes the place of one that can go elsewhere") {
   // The pair needs slots 0 and 1 or 2 and 3; a single one sits in each half.
   const Webs webs = websOf({{1, 0, 10}, {1, 0, 10}, {2, 0, 10}});
