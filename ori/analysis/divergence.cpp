@@ -47,8 +47,9 @@ OpTraits traitsOf(const isa::InstrDesc& row) {
   OpTraits traits;
   traits.isKnown = true;
   traits.mayBroadcast = row.modIndex(isa::Mod::ShflMode) >= 0;
-  // What products of warp groups read is data.
-  traits.waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && row.pipe != isa::Pipe::Mma;
+  // What products of warp groups and accesses of tensor memory read is data.
+  const bool readsData = row.pipe == isa::Pipe::Mma || row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
+  traits.waits = row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence) && !readsData;
   traits.isData = !traits.waits && !row.has(isa::Flag::Terminator);
   for (unsigned i = 0; i < row.slotCount; ++i)
     traits.readsSpecial |= row.texts[i].style == isa::Style::SpecialReg;

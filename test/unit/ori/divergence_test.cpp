@@ -24,8 +24,8 @@ std::string registersOf(std::string_view body) {
   return text;
 }
 
-std::string blocksOf(std::string_view body) {
-  const auto module = test::kernel(body);
+std::string blocksOf(std::string_view body, std::string_view chip = "sm_90") {
+  const auto module = test::kernel(body, chip);
   const Function& f = *module->functions.front();
   const Cfg cfg(f);
   const Divergence divergence(cfg);
@@ -126,6 +126,11 @@ TEST_CASE("lanes that nothing brings together stay apart") {
   // Each lane waits for the lanes of a mask of its own.
   CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  -> .L1;\n.L1:\n"
                  "  WARPSYNC PT, %r0;\n  -> .L2;\n.L2:\n  EXIT;\n") == "UVV");
+}
+
+TEST_CASE("what a store to tensor memory reads is data, and no mask of lanes") {
+  CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  UMOV %ur1, 0;\n  STTM [%ur1], %r0;\n  -> .L1;\n.L1:\n  EXIT;\n",
+                 "sm_100a") == "UU");
 }
 
 namespace {
