@@ -3,12 +3,14 @@
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
 #include "ori/analysis/analyses.h"
+#include "ori/analysis/convergence.h"
 #include "ori/cfg_edit.h"
 #include "phases/loop_counters.h"
 #include "phases/loop_entry.h"
 #include "phases/memory_access.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 
 namespace orias::phases {
@@ -81,9 +83,25 @@ class Finder {
     return reads;
   }
 
-  bool entersTogether(LoopId loop) const {
-    const BlockId entry = onlyEntry(loops_, cfg_, loop);
-    return entry != ori::kNoId && divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry);
+  bool entersTogether(LoopId loop) {
+    const BlockId entry = onlyEntry(loops_, cfg_, loop), header = loops_.loop(loop).header;
+    if (entry == ori::kNoId) return false;
+    return (divergence_.isUniformBlock(entry) && !divergence_.branchesApart(entry)) || meetInFrontOf(header);
+  }
+
+  /// Lanes that have parted before wait for each other in front of the block.
+  bool meetInFrontOf(BlockId header) {
+    if (!convergence_) {
+      std::vector<bool> isDivergent(cfg_.idCount());
+      for (const BlockId id : cfg_.reversePostOrder())
+        isDivergent[id] = divergence_.branchesApart(id);
+      convergence_ = ori::planConvergence(cfg_, dominators_, function_.analyses().postDominators(), loops_,
+                                          ori::usableBarriers(function_).count, isDivergent);
+    }
+    return std::ranges::any_of(convergence_->regions, [&](const ori::ConvergenceRegion& region) {
+      return region.meet == header && region.leaving.empty() && !region.isShared &&
+             divergence_.isUniformBlock(region.from);
+    });
   }
 
   /// Goes back from what decides whether lanes leave the loop, over what is computed in it.
@@ -219,6 +237,7 @@ class Finder {
   const ori::Loops& loops_;
   const ori::DomTree& dominators_;
   const ori::Divergence& divergence_;
+  std::optional<ori::ConvergencePlan> convergence_;
   std::vector<Instr*> work_;        ///< what decides whether lanes leave the loop at hand
   std::set<const Instr*> seen_;     ///< the same
   std::vector<Instr*> reads_;       ///< those of them that read what others write
