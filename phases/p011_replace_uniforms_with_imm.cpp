@@ -10,6 +10,7 @@
 #include "support/check.h"
 #include "support/diagnostics.h"
 
+#include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <optional>
@@ -69,6 +70,8 @@ class Replacer {
     for (ori::Block* block : function_.layout())
       function_.forEachSafe(*block, [&](ori::Instr& instr) { visit(instr); });
     answerForUniforms();
+    for (ori::Block* block : function_.layout())
+      answerForElected(*block);
     return changed_;
   }
 
@@ -150,6 +153,31 @@ class Replacer {
     }
   }
 
+  /// One of the lanes that execute ELECT is elected: further on in the block, a vote of them on who it is holds.
+  void answerForElected(ori::Block& block) {
+    if (!function_.everHad(Op::ELECT)) return;
+    std::vector<const ori::Instr*> elections;
+    function_.forEachSafe(block, [&](ori::Instr& instr) {
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      if ((row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence)) || ori::letsOthersRun(instr.op))
+        elections.clear();
+      if (instr.isGuarded()) return;
+      if (instr.op == Op::ELECT && instr.op_(0).isVirtual() && instr.op_(2).value() == Operand::pt())
+        elections.push_back(&instr);
+      if (instr.op != Op::VOTEU || isa::modAs<isa::VoteMode>(instr, isa::Mod::VoteMode) != isa::VoteMode::ANY) return;
+      const Operand asked = instr.op_(2).value();
+      if (!instr.op_(0).isZeroReg() || !asked.isVirtual() || asked.inverted()) return;
+      const ori::Instr* elected = function_.singleDef(asked.reg);
+      if (std::find(elections.begin(), elections.end(), elected) == elections.end()) return;
+      context_.remarks.did(&instr, "one of the lanes is the elected one");
+      ori::Builder b = ori::Builder::before(function_, &instr);
+      b.setSource(instr.source);
+      b.copy(instr.op_(1).value(), Operand::zero(isa::File::UP));
+      function_.erase(&instr);
+      changed_ = true;
+    });
+  }
+
   /// The CTAs of a cluster, along an axis or in all, where `.reqnctapercluster` fixes them; 0 for other places.
   std::uint32_t clusterCount(std::int32_t offset) const {
     const std::uint32_t* shape = function_.bounds.reqnctapercluster;
@@ -220,9 +248,10 @@ class Replacer {
 
 /// Phase 11. Uniform values that are known become numbers, before the optimiser looks for those: block dimensions that
 /// `.reqntid` fixes, shapes of clusters that `.reqnctapercluster` fixes, thread numbers in dimensions of one thread,
-/// parameters that the user bound, whether lanes differ in a uniform value, and, by knob (FoldConstInitialisers: the
-/// host may overwrite them), constant variables with initialisers. Sizes of shared memory are numbers since lowering
-/// where no launch can change them. Knob GeneralOptimizationGate (487): 0 leaves them all.
+/// parameters that the user bound, whether lanes differ in a uniform value, whether the elected lane is among those
+/// that have elected it, and, by knob (FoldConstInitialisers: the host may overwrite them), constant variables with
+/// initialisers. Sizes of shared memory are numbers since lowering where no launch can change them. Knob
+/// GeneralOptimizationGate (487): 0 leaves them all.
 bool replaceUniformsWithImm(ori::Function& function, PhaseContext& context) {
   if (!context.knobs.enabled(Knob::GeneralOptimizationGate)) return false;
   return Replacer(function, context).run();

@@ -234,14 +234,16 @@ std::optional<std::uint32_t> uniformConstant(const Rewriter& rw, const Operand& 
 
 /// A known number that is brought from the lanes to the warp, and the question whether it is zero.
 bool foldUniform(Rewriter& rw, Instr& instr) {
-  if (instr.isGuarded()) return false;
   if (instr.op == Op::R2UR && isUnused(instr.op_(0).value())) {
+    // In SSA form the result is undefined where the guard is false.
+    if (instr.isGuarded() && (!rw.function().ssa || !rw.isSingle(instr.op_(1).reg))) return false;
     const auto known = rw.constantOf(instr.op_(2).value());
     if (!known) return false;
+    rw.setGuard(instr, Operand::pt());
     rw.rewrite(instr, Op::UMOV, {instr.op_(1).value(), Operand::immediate(static_cast<std::int32_t>(*known))});
     return true;
   }
-  if (instr.op != Op::UISETP || !isUnused(instr.op_(1).value())) return false;
+  if (instr.isGuarded() || instr.op != Op::UISETP || !isUnused(instr.op_(1).value())) return false;
   const auto comparison = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
   const Operand always = instr.op_(4).value(), zero = instr.op_(3).value();
   const bool isPlain = isa::modAs<isa::BoolOp>(instr, Mod::Bool) == isa::BoolOp::AND && always.isZeroReg() &&
