@@ -19,6 +19,7 @@ class Builder {
   void setSource(Source source) { source_ = source; }
   /// Guards everything that is emitted from now on; PT for none.
   void setGuard(isa::Operand guard) { guard_ = guard; }
+  isa::Operand guard() const { return guard_; }
   Function& function() const { return *function_; }
   Block* block() const { return block_; }
 

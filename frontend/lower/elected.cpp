@@ -30,6 +30,13 @@ template <typename F> void forEachRegister(const Function& function, const Opera
       forEachRegister(function, part, f);
 }
 
+/// In a kernel of which the blocks have one row, or rows of whole warps.
+bool hasOneOfEachThreadX(const Function& function) {
+  constexpr std::uint32_t kWarp = 32;
+  const auto& threads = function.performance.reqntid;
+  return function.isEntry && threads[0] != 0 && (threads[0] % kWarp == 0 || (threads[1] <= 1 && threads[2] <= 1));
+}
+
 /// Others may write operands behind the first as well.
 bool writesFirstOnly(Op op) {
   switch (op) {
@@ -50,8 +57,9 @@ Elected::Elected(const Module& module, const Function& function, const FormTable
     : module_(module), function_(function), forms_(forms), writers_(function.registers.size()),
       byOne_(function.instructions.size()), passedByOne_(function.instructions.size()),
       alone_(function.instructions.size()) {
-  if (std::ranges::none_of(function.instructions, [&](const Instruction& i) { return forms.form(i).op == Op::Elect; }))
-    return;
+  isThreadXOfOne_ = hasOneOfEachThreadX(function);
+  const auto elects = [&](const Instruction& i) { return forms.form(i).op == Op::Elect; };
+  if (!isThreadXOfOne_ && std::ranges::none_of(function.instructions, elects)) return;
   // Whatever stands first may be written.
   for (const Instruction& i : function.instructions)
     if (const auto ops = function.operandsOf(i); !ops.empty())
@@ -92,7 +100,8 @@ void Elected::step(std::uint32_t number) {
   facts_.insert_or_assign(reg, *fact);
   const bool isPredicate = fact->kind == Fact::Kind::TrueForOne || fact->kind == Fact::Kind::FalseForOne;
   // Where a thread may miss this, it would keep what an earlier choice told it.
-  if (isPredicate && !hasBranched_ && writers_[index(reg)] == 1) lasting_.insert_or_assign(reg, *fact);
+  const bool isLasting = fact->isFixed || (isPredicate && !hasBranched_) || fact->kind == Fact::Kind::ThreadX;
+  if (isLasting && writers_[index(reg)] == 1) lasting_.insert_or_assign(reg, *fact);
 }
 
 std::optional<Elected::Fact> Elected::factOf(RegisterId reg) const {
@@ -129,6 +138,9 @@ std::optional<Elected::Fact> Elected::derived(const Instruction& i) const {
   }
   if (form.op == Op::Mov && ops.size() == 2 && isOf32Bits(ops[0])) {
     if (i.guard == RegisterId::None) {
+      if (isThreadXOfOne_ && ops[1].is(OperandKind::Special) && ops[1].component() == Component::X &&
+          ops[1].specialRegister() == SpecialRegister::Tid)
+        return Fact{Kind::ThreadX};
       if (const auto value = constantOf(ops[1])) return Fact{Kind::Constant, *value};
       return isOf32Bits(ops[1]) ? factOf(ops[1].registerId()) : std::nullopt;
     }
@@ -160,7 +172,13 @@ std::optional<Elected::Fact> Elected::derived(const Instruction& i) const {
     if (ops.size() != 3 || !isOf32Bits(ops[1])) break;
     const auto value = constantOf(ops[2]);
     const std::optional<Fact> compared = factOf(ops[1].registerId());
-    if (!value || !compared || compared->kind != Kind::OtherForOne || *value != compared->value) break;
+    if (!value || !compared) break;
+    if (compared->kind == Kind::ThreadX) {
+      if (form.compare() == Mod::Eq) return Fact{Kind::TrueForOne, 0, true};
+      if (form.compare() == Mod::Ne) return Fact{Kind::FalseForOne, 0, true};
+      break;
+    }
+    if (compared->kind != Kind::OtherForOne || *value != compared->value) break;
     if (form.compare() == Mod::Ne) return Fact{Kind::TrueForOne};
     if (form.compare() == Mod::Eq) return Fact{Kind::FalseForOne};
     break;

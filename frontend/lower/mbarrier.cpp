@@ -63,7 +63,7 @@ void arrive(FunctionLowering& f, const Address& a, Count count, IsaOperand state
 
 void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
   auto ops = f.operands(i);
-  ori::Block* join = f.beginUnguarded();
+  LaneRegion region(f);
   const Address a = barrierAddress(f, ops[0], form);
   const Value count = f.source(ops[1], Type::U32);
   Value low, high;
@@ -82,13 +82,15 @@ void initialise(FunctionLowering& f, const Instruction& i, const Form& form) {
   const std::array<UniformWord, 3> uniform{UniformWord{at, addressWord(f, a)},
                                            UniformWord{ori::component(word, 0), low},
                                            UniformWord{ori::component(word, 1), high}};
-  forEachUniform(f, uniform, [&] {
-    // Once for all lanes that agree.
+  region.forEachUniform(uniform, [&] {
+    const IsaOperand guard = f.b().guard();
     f.b().setGuard(IsaOperand::pt());
     f.emit(IsaOp::FENCE_VIEW_ASYNC, {}, {{IsaMod::Sub, 0}});
+    // Once for all lanes that agree.
+    if (guard.isReg(File::UP)) f.b().setGuard(guard);
     f.emit(IsaOp::SYNCS_EXCH, {IsaOperand::zero(File::UR, 2), at, f.imm(0), word});
   });
-  f.endUnguarded(join);
+  region.end();
 }
 
 /// An arrival whose state says what is pending before this lane (.noComplete promises that the phase does not end). The

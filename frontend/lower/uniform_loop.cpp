@@ -8,30 +8,36 @@ namespace orias::ptx {
 
 using IsaOperand = isa::Operand;
 
-void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, const std::function<void()>& emit) {
-  const auto isKnown = [](const UniformWord& w) {
-    return w.value.isConstant() || w.value.reg().isConst() || w.value.reg().file == isa::File::UR;
-  };
-  const auto emitKnown = [&] {
-    for (const UniformWord& w : words) {
-      if (!isKnown(w)) continue;
-      if (!w.value.isConstant() && w.value.reg().isConst()) {
-        f.emit(IsaOp::ULDC, {w.uniform, w.value.reg()});
-        continue;
-      }
-      const IsaOperand word = w.value.word(0);
-      f.emit(IsaOp::UMOV, {w.uniform, word.isZeroReg() ? IsaOperand::zero(isa::File::UR) : word});
+namespace {
+
+bool isKnown(const UniformWord& w) {
+  return w.value.isConstant() || w.value.reg().isConst() || w.value.reg().file == isa::File::UR;
+}
+
+void emitKnown(FunctionLowering& f, std::span<const UniformWord> words) {
+  for (const UniformWord& w : words) {
+    if (!isKnown(w)) continue;
+    if (!w.value.isConstant() && w.value.reg().isConst()) {
+      f.emit(IsaOp::ULDC, {w.uniform, w.value.reg()});
+      continue;
     }
-  };
+    const IsaOperand word = w.value.word(0);
+    f.emit(IsaOp::UMOV, {w.uniform, word.isZeroReg() ? IsaOperand::zero(isa::File::UR) : word});
+  }
+}
+
+} // namespace
+
+void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, const std::function<void()>& emit) {
   if (std::all_of(words.begin(), words.end(), isKnown)) {
-    emitKnown();
+    emitKnown(f, words);
     emit();
     return;
   }
   if (f.isAlone()) {
     for (const UniformWord& w : words)
       if (!isKnown(w)) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
-    emitKnown();
+    emitKnown(f, words);
     emit();
     return;
   }
@@ -53,7 +59,7 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
     f.emit(IsaOp::PLOP3, {any, IsaOperand::pt(), differs, here, IsaOperand::pt(), f.imm(kOr), f.imm(0)});
     differs = any;
   }
-  emitKnown();
+  emitKnown(f, words);
   f.b().setGuard(differs.notted());
   emit();
   f.b().setGuard(IsaOperand::pt());
@@ -115,15 +121,36 @@ void LaneRegion::forEachLane(std::span<const LaneWord> words, const std::functio
     });
     return;
   }
-  // Threads that are here may have left the elected one behind.
-  const IsaOperand isHere = f_.out().use(f_.out().newVReg(isa::File::UP));
-  f_.emit(IsaOp::VOTEU, {IsaOperand::zero(isa::File::UR), isHere, f_.guard()},
-          {{IsaMod::VoteMode, isa::VoteMode::ANY}});
+  const IsaOperand isHere = electedIsHere();
   takeWords(f_, f_.guard(), words);
   prepare();
   f_.b().setGuard(isHere);
   emit();
   f_.b().setGuard(IsaOperand::pt());
+}
+
+void LaneRegion::forEachUniform(std::span<const UniformWord> words, const std::function<void()>& emit) {
+  if (!isElected_) {
+    ptx::forEachUniform(f_, words, emit);
+    return;
+  }
+  const IsaOperand isHere = electedIsHere();
+  f_.b().setGuard(f_.guard());
+  for (const UniformWord& w : words)
+    if (!isKnown(w)) f_.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
+  f_.b().setGuard(IsaOperand::pt());
+  emitKnown(f_, words);
+  f_.b().setGuard(isHere);
+  emit();
+  f_.b().setGuard(IsaOperand::pt());
+}
+
+/// Threads that are here may have left the elected one behind.
+isa::Operand LaneRegion::electedIsHere() {
+  const IsaOperand isHere = f_.out().use(f_.out().newVReg(isa::File::UP));
+  f_.emit(IsaOp::VOTEU, {IsaOperand::zero(isa::File::UR), isHere, f_.guard()},
+          {{IsaMod::VoteMode, isa::VoteMode::ANY}});
+  return isHere;
 }
 
 isa::Operand sharedWord(FunctionLowering& f, const Address& a) {

@@ -44,9 +44,13 @@ class LaneRegion {
   /// thread: first `prepare`, which has no effect but on uniform registers, then `emit` under a guard.
   void forEachLane(std::span<const LaneWord> words, const std::function<void()>& prepare,
                    const std::function<void()>& emit);
+  /// Like ptx::forEachUniform(). For one thread at most `emit` finds a uniform guard in the builder.
+  void forEachUniform(std::span<const UniformWord> words, const std::function<void()>& emit);
   void end();
 
  private:
+  isa::Operand electedIsHere();
+
   FunctionLowering& f_;
   bool isElected_;
   ori::Block* join_ = nullptr;

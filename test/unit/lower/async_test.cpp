@@ -27,6 +27,32 @@ TEST_CASE("barriers in shared memory") {
   CHECK(inOrder(lowered("fence.proxy.async.shared::cta;"), {"MEMBAR.ALL.CTA", "FENCE.VIEW.ASYNC.S"}));
 }
 
+TEST_CASE("what one thread at most initialises needs neither a branch nor a loop") {
+  const auto isBranchFree = [](std::string_view before, std::string_view guard, std::string_view bounds = "") {
+    const std::string statements = std::string(before) + std::string(guard) + " mbarrier.init.shared.b64 [%r1+8], 1;";
+    const std::string text = lowered(statements, {}, "sm_90", bounds);
+    CAPTURE(text);
+    CHECK(inOrder(text, {"FENCE.VIEW.ASYNC.S", "SYNCS.EXCH.64"}));
+    const bool isFree = text.find("BRA") == std::string::npos;
+    if (isFree) CHECK(inOrder(text, {"VOTEU.ANY", "FENCE.VIEW.ASYNC.S", "@%up"}));
+    return isFree;
+  };
+  CHECK(isBranchFree("elect.sync _|%p2, -1; and.pred %p3, %p2, %p4;", "@%p3"));
+  const std::string first = "mov.u32 %r2, %tid.x; setp.eq.u32 %p2, %r2, 0;";
+  CHECK(isBranchFree(first, "@%p2", ".reqntid 128"));
+  CHECK(isBranchFree(first, "@%p2", ".reqntid 64, 2, 1"));
+  CHECK(isBranchFree("mov.u32 %r2, %tid.x; setp.ne.u32 %p2, %r2, 5;", "@!%p2", ".reqntid 128"));
+  // Threads of a warp may share %tid.x; a row of them; others than the one; another register; it changes.
+  CHECK_FALSE(isBranchFree(first, "@%p2"));
+  CHECK_FALSE(isBranchFree(first, "@%p2", ".maxntid 128"));
+  CHECK_FALSE(isBranchFree(first, "@%p2", ".reqntid 16, 8, 1"));
+  CHECK_FALSE(isBranchFree(first, "@!%p2", ".reqntid 128"));
+  CHECK_FALSE(isBranchFree("mov.u32 %r2, %tid.x; setp.lt.u32 %p2, %r2, 5;", "@%p2", ".reqntid 128"));
+  CHECK_FALSE(isBranchFree("mov.u32 %r2, %tid.y; setp.eq.u32 %p2, %r2, 0;", "@%p2", ".reqntid 128"));
+  CHECK_FALSE(
+      isBranchFree("mov.u32 %r2, %tid.x; shr.u32 %r2, %r2, 5; setp.eq.u32 %p2, %r2, 0;", "@%p2", ".reqntid 128"));
+}
+
 TEST_CASE("the barrier that hears of copies has its address in a uniform register") {
   // Lanes may name different barriers: a loop over them.
   const std::string several = lowered("cp.async.mbarrier.arrive.noinc.shared.b64 [%r1+8];");
