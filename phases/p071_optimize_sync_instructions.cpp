@@ -6,6 +6,7 @@
 #include "phases/loop_entry.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/phases.h"
+#include "phases/repeated_fences.h"
 #include "regalloc/calls.h"
 
 #include <unordered_set>
@@ -174,15 +175,16 @@ bool asksForRegisters(const Instr& sync) {
 
 } // namespace
 
-/// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). A WARPSYNC for all
+/// Phase 71. Divergent branches out of loops to EXIT become guarded EXITs (exitLoopsUnderGuard). Repeated fences are
+/// removed (dropRepeatedFences). A WARPSYNC for all
 /// lanes, or for some that are known, goes where they are together as it is: no branch has parted them since the kernel
 /// began, or since all have waited for each other, or they meet behind it; one at the head of a loop in which no lanes
 /// part goes in front of it. One for some lanes that stays is for these lanes only (guardByMask).
 /// What is there to order memory (bar.warp.sync) stays. ptxas 13.0 leaves out the same ones, and looks once in front of
 /// a row of shuffles for lanes that are missing (observed).
 bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
-  const bool exits = exitLoopsUnderGuard(function, context);
-  if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits;
+  const bool exits = exitLoopsUnderGuard(function, context), fences = dropRepeatedFences(function, context);
+  if (!function.everHad(Op::WARPSYNC) && !function.everHad(Op::WARPSYNC_ALL)) return exits || fences;
   const ori::Cfg& cfg = function.analyses().cfg();
   const ori::Divergence& divergence = function.analyses().divergence();
   WarpWaits waits(function);
@@ -234,7 +236,7 @@ bool optimizeSyncInstructions(ori::Function& function, PhaseContext& context) {
   }
   for (Instr* instr : partial)
     guardByMask(function, *instr);
-  return exits || !needless.empty() || !early.empty() || !partial.empty();
+  return exits || fences || !needless.empty() || !early.empty() || !partial.empty();
 }
 
 } // namespace orias::phases
