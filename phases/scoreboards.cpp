@@ -225,7 +225,7 @@ class Assigner {
                                    isa::desc(code_.instrs[i + 1].instr->op).has(isa::Flag::DrainsWrites);
         if (row.has(isa::Flag::DrainsWrites))
           f.instr->control.writeBarrier = kDrainScoreboard;
-        else if (row.has(isa::Flag::DrainsReads) || isBeforeDrain)
+        else if (isBeforeDrain)
           f.instr->control.readBarrier = kDrainScoreboard;
         else
           continue;
@@ -374,6 +374,9 @@ class Assigner {
     if (isNoticed(f))
       for (Outstanding& o : state_)
         if (o.isWrite && loadsTensor(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
+    if (f.instr->op == isa::Op::EXIT)
+      for (Outstanding& o : state_)
+        if (isReadBesideWarp(o) && (o.cover & control.waitMask) == 0) control.waitMask |= chooseCover(o);
     // Behind a call somebody else's code runs, which knows nothing of our scoreboards; neither does a caller.
     if (f.awaitsAll || isSerial_)
       for (Outstanding& o : state_)
@@ -384,6 +387,12 @@ class Assigner {
       for (const Outstanding& o : anticipated_)
         if (o.unit == t.unit && (o.isWrite || t.isDef || t.endsReads) && !passesInOrder(o, t, f)) mask |= o.cover;
     std::erase_if(anticipated_, [&](const Outstanding& o) { return (o.cover & mask) != 0; });
+  }
+
+  /// The units of copies and tensor memory read uniform registers while the warp goes on. It does not end before that
+  /// (observed: ptxas has EXIT wait for them).
+  bool isReadBesideWarp(const Outstanding& o) const {
+    return !o.isWrite && code_.instrs[o.producer].latencyClass == isa::LatencyClass::Tma;
   }
 
   /// CCTL.IVALL: ends the load or atomic with acquire semantics before it. Lines that the cache fetches before that

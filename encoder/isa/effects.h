@@ -81,7 +81,11 @@ void forEachTouch(Op op, std::span<const std::uint8_t, kMaxMods> mods, const Ope
       // So do products of bytes on sm_103.
       const bool isQueuedBefore = latencyClass == LatencyClass::R2ur || latencyClass == LatencyClass::Fp64 ||
                                   latencyClass == LatencyClass::Imma || latencyClass == LatencyClass::ImmaShort;
-      const bool readsLate = slot && (slot->readLate || isQueuedBefore) && operand.file == File::R;
+      // Uniform registers are read late by the units of copies and tensor memory only (observed: ptxas has what
+      // overwrites them wait).
+      const bool mayReadLate =
+          operand.file == File::R || (operand.file == File::UR && latencyClass == LatencyClass::Tma);
+      const bool readsLate = slot && (slot->readLate || isQueuedBefore) && mayReadLate;
       const bool isLate = isQueued && (isDef || readsLate);
       const bool isAddend = slot && !isDef && row.slotKeys[i] == kAddend;
       // What a load of the other threads keeps is not read: with registers, the two results are one.
