@@ -552,10 +552,10 @@ class Allocator {
     return placer.spread(budget, std::move(placement), moves.taken, isMoving);
   }
 
-  /// The placement again, with registers of R and P given out in turn as far as they are free. Then fewer results wait
+  /// The placement again, with registers given out in turn as far as they are free. Then fewer results wait
   /// for the last access to their register.
   Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
-    const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P;
+    const bool isWanted = budget.file != File::B && (budget.file != File::R || !changesCounts_);
     if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr)
       return placement;
     budget.rotated = budget.limit;
@@ -566,7 +566,7 @@ class Allocator {
     Placement rotated = placer.place(budget, Order::ConstrainedFirst);
     if (rotated.failed.empty() && rotated.used <= budget.rotated) return rotated;
     // At least what is reloaded stays in a register for a while (forwardReloads).
-    return budget.file == File::R ? placer.spread(budget, std::move(placement)) : placement;
+    return budget.file == File::P ? placement : placer.spread(budget, std::move(placement));
   }
 
   void keep(const Webs& webs, const Placement& placement, File file) {
