@@ -9,8 +9,8 @@
 int main(int argc, char** argv) {
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   const auto status = static_cast<int>(orias::driver::runDriver(words));
-#ifdef ORIAS_SANITIZE
-  return status; // the sanitizers look for leaks then
+#ifdef ORIAS_RUNS_EXIT_HANDLERS
+  return status; // the sanitizers look for leaks then, and profiles are written
 #else
   // The parser's tables need not be taken apart.
   std::cout.flush();
