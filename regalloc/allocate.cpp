@@ -1,5 +1,6 @@
 #include "regalloc/allocate.h"
 
+#include "encoder/isa/effects.h"
 #include "encoder/isa/target.h"
 #include "ori/analysis/analyses.h"
 #include "ori/module.h"
@@ -552,10 +553,19 @@ class Allocator {
     return placer.spread(budget, std::move(placement), moves.taken, isMoving);
   }
 
+  /// The units of copies and tensor memory read uniform registers while the warp goes on.
+  bool readsUniformLate() const {
+    for (const ori::Block* block : function_.layout())
+      for (const ori::Instr& instr : *block)
+        if (isa::latencyClassOf(instr.op, instr.mods) == isa::LatencyClass::Tma) return true;
+    return false;
+  }
+
   /// The placement again, with registers given out in turn as far as they are free. Then fewer results wait
   /// for the last access to their register.
   Placement rotatedPlacement(Placer& placer, SlotBudget budget, Placement placement) const {
-    const bool isWanted = budget.file != File::B && (budget.file != File::R || !changesCounts_);
+    const bool isWanted = (budget.file == File::R && !changesCounts_) || budget.file == File::P ||
+                          (budget.file == File::UR && readsUniformLate());
     if (!isWanted || hasCalls_ || isCallable(function_) || options_.singlePass || options_.namedWrites != nullptr)
       return placement;
     budget.rotated = budget.limit;

@@ -195,8 +195,7 @@ TEST_CASE("a branch with one side keeps values of the warp no longer than needed
   auto a =
       allocated(".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.U32.AND %p1, PT, %r0, 9, PT;\n @%p1 BRA .L3;\n -> .L1;\n"
                 ".L1:\n S2UR %ur2, SR_CTAID.X;\n -> .L2;\n.L2:\n IADD3 %r0, %r0, %ur2, RZ;\n S2UR %ur3, SR_CTAID.Y;\n"
-                " IADD3 %r0, %r0, %ur3, RZ;\n -> .L3;\n.L3:\n STS [%r0], %r0;\n EXIT;\n",
-                inFewest());
+                " IADD3 %r0, %r0, %ur3, RZ;\n -> .L3;\n.L3:\n STS [%r0], %r0;\n EXIT;\n");
   CHECK(a.problem == "");
   CHECK(a.stats().uniformRegisters == 5); // one, from UR4 on
 }
@@ -351,6 +350,16 @@ TEST_CASE("a spilled pair that is copied into a row is read from its own place b
   body += "  STS [%r98], %r98;\n  BRA .L1;\n";
   for (unsigned registers = 12; registers <= 24; ++registers)
     CHECK(allocated(body, budget(registers)).problem == "");
+}
+
+TEST_CASE("uniform registers that copies read late are given out in turn") {
+  std::string body = "  reg %ur1:4, %ur2:2, %ur3:4, %ur4:2;\n.L0:\n";
+  for (const char* run : {"%ur1", "%ur2", "%ur3", "%ur4"})
+    for (unsigned w = 0; w < (run[3] % 2 == 0 ? 2u : 4u); ++w)
+      body += std::string("  UMOV ") + run + "." + std::to_string(w) + ", 1;\n" +
+              (run[3] == '2' && w == 1 ? "  UTMALDG<1> [%ur1:4], [%ur2:2], desc[_];\n" : "");
+  body += "  UTMALDG<1> [%ur3:4], [%ur4:2], desc[_];\n  EXIT;\n";
+  CHECK(allocated(body).stats().uniformRegisters > allocated(body, inFewest()).stats().uniformRegisters);
 }
 
 TEST_CASE("uniform registers that an elected lane writes are free around the loop") {
