@@ -70,8 +70,9 @@ class Replacer {
     for (ori::Block* block : function_.layout())
       function_.forEachSafe(*block, [&](ori::Instr& instr) { visit(instr); });
     answerForUniforms();
-    for (ori::Block* block : function_.layout())
-      answerForElected(*block);
+    if (function_.everHad(Op::ELECT))
+      for (ori::Block* block : function_.layout())
+        answerForElected(*block);
     return changed_;
   }
 
@@ -155,7 +156,6 @@ class Replacer {
 
   /// One of the lanes that execute ELECT is elected: further on in the block, a vote of them on who it is holds.
   void answerForElected(ori::Block& block) {
-    if (!function_.everHad(Op::ELECT)) return;
     std::vector<const ori::Instr*> elections;
     function_.forEachSafe(block, [&](ori::Instr& instr) {
       const isa::InstrDesc& row = isa::desc(instr.op);

@@ -26,6 +26,12 @@ void emitKnown(FunctionLowering& f, std::span<const UniformWord> words) {
   }
 }
 
+/// From the thread that the builder's guard leaves.
+void takeUnknown(FunctionLowering& f, std::span<const UniformWord> words) {
+  for (const UniformWord& w : words)
+    if (!isKnown(w)) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
+}
+
 } // namespace
 
 void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, const std::function<void()>& emit) {
@@ -35,8 +41,7 @@ void forEachUniform(FunctionLowering& f, std::span<const UniformWord> words, con
     return;
   }
   if (f.isAlone()) {
-    for (const UniformWord& w : words)
-      if (!isKnown(w)) f.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
+    takeUnknown(f, words);
     emitKnown(f, words);
     emit();
     return;
@@ -136,8 +141,7 @@ void LaneRegion::forEachUniform(std::span<const UniformWord> words, const std::f
   }
   const IsaOperand isHere = electedIsHere();
   f_.b().setGuard(f_.guard());
-  for (const UniformWord& w : words)
-    if (!isKnown(w)) f_.emit(IsaOp::R2UR, {IsaOperand::pt(), w.uniform, w.value.word(0)});
+  takeUnknown(f_, words);
   f_.b().setGuard(IsaOperand::pt());
   emitKnown(f_, words);
   f_.b().setGuard(isHere);
