@@ -34,7 +34,8 @@ ptx::InlineLimits inlineLimits(const phases::Knobs& knobs) {
           .budget = size(Knob::InlineModuleInstructions),
           .growthPercent = size(Knob::InlineGrowthPercent),
           .callCost = size(Knob::InlineCallCost),
-          .depth = static_cast<unsigned>(knobs.get(Knob::InlineMaxDepth))};
+          .depth = static_cast<unsigned>(knobs.get(Knob::InlineMaxDepth)),
+          .sharedCalls = static_cast<unsigned>(knobs.get(Knob::InlineSharedCalls))};
 }
 
 ptx::LowerOptions lowerOptions(const Options& options, const phases::Knobs& knobs, LowerScope scope) {

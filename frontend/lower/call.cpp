@@ -1,5 +1,5 @@
-// Calls. Functions with a body are inlined where they are called, but for recursive ones (recursive_calls.cpp); what
-// calls pass is kept in registers.
+// Calls. Functions with a body are inlined where they are called, but for recursive ones (recursive_calls.cpp) and
+// large ones (shared_calls.cpp); what calls pass is kept in registers.
 
 #include "frontend/instr_form_table.h"
 #include "frontend/lower/families.h"
@@ -253,6 +253,8 @@ void FunctionLowering::callOne(FunctionId id, std::span<const Operand> args, std
     call.direct.push_back(result.is(OperandKind::Variable) ? IsaOperand() : dest(result));
   if (layout_.calls->isRecursive(id))
     callRecursive(id, call);
+  else if (layout_.plan->isShared(id))
+    callShared(id, call);
   else
     inlineBody(callee, call);
   endAfterCall(callee.noreturn);

@@ -46,6 +46,7 @@ void FunctionLowering::run() {
     builder_.setGuard(IsaOperand::pt());
     builder_.emit(IsaOp::EXIT, {});
   }
+  returnFromShared();
   out_.setLayout(order_);
   saveAcrossRecursion();
 }

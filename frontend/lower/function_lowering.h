@@ -8,6 +8,7 @@
 #include "frontend/lower/elected.h"
 #include "frontend/lower/lower.h"
 #include "frontend/lower/recursive_region.h"
+#include "frontend/lower/shared_calls.h"
 #include "frontend/module.h"
 #include "ori/builder.h"
 #include "ori/module.h"
@@ -348,6 +349,11 @@ class FunctionLowering {
   std::vector<std::vector<isa::Operand>> resultWords(const Function& callee, std::span<const ori::VRegId> vregOf);
   void takeResults(const CallValues& call, std::span<const std::vector<isa::Operand>> returned);
 
+  /// Null if no call of the body has been lowered yet.
+  SharedBody* findShared(FunctionId callee);
+  void callShared(FunctionId callee, const CallValues& call);
+  void returnFromShared();
+
   void callRecursive(FunctionId callee, const CallValues& call);
   void callFromOutside(FunctionId callee, const CallValues& call);
   void callFromInside(RecursiveRegion& region, FunctionId callee, const CallValues& call);
@@ -400,6 +406,7 @@ class FunctionLowering {
   std::uint32_t outgoing_ = kNoId;                        // another: FrameObject::isOutgoing
   std::vector<const Function*> inlining_;                 // from the kernel to the innermost callee
   std::vector<std::vector<ori::VRegId>> callParamWords_;  // by VariableId, 32 bits each
+  std::vector<std::unique_ptr<SharedBody>> shared_;       // of the whole kernel
   std::vector<std::unique_ptr<RecursiveRegion>> regions_; // of the whole kernel; some are still open
   std::vector<RecursiveRegion*> openRegions_;             // from the outermost in
   std::vector<isa::Operand> localBase_; // by VariableId: what a recursive body's own .local variable counts from

@@ -1,5 +1,7 @@
 #include "frontend/lower/inline_plan.h"
 
+#include "frontend/lower/shared_calls.h"
+
 #include <algorithm>
 #include <fmt/format.h>
 
@@ -24,7 +26,7 @@ InlinePlan::InlinePlan(const Module& module, const FormTable& forms, const CallG
     : module_(module), forms_(forms), calls_(calls), limits_(limits), scope_(scope), bodies_(module.functions.size()),
       mustKeep_(module.functions.size(), Reason::None), kept_(module.functions.size(), Reason::None),
       size_(module.functions.size(), 1), hasCode_(module.functions.size(), scope != InlineScope::Program),
-      isInlined_(module.functions.size(), scope == InlineScope::Program),
+      isInlined_(module.functions.size(), scope == InlineScope::Program), isShared_(module.functions.size(), false),
       callsFunctions_(module.functions.size(), scope != InlineScope::Program),
       hasFunctions_(scope != InlineScope::Program) {
   readBodies();
@@ -41,7 +43,9 @@ InlinePlan::InlinePlan(const Module& module, const FormTable& forms, const CallG
     keepRecursive();
   if (inlinesEverything() && scope == InlineScope::Program) return;
   chooseWithinBudget();
-  settle();
+  shareLarge();
+  const bool keepsAny = std::ranges::any_of(kept_, [](Reason why) { return why != Reason::None; });
+  if (keepsAny || scope != InlineScope::Program) settle();
 }
 
 void InlinePlan::readBodies() {
@@ -57,6 +61,7 @@ void InlinePlan::readBodies() {
 void InlinePlan::readBody(FunctionId id) {
   const Function& function = module_.function(id);
   Body& body = bodies_[index(id)];
+  std::vector<std::uint32_t> calls; // those of body.direct
   for (const Instruction& i : function.instructions) {
     const Form& form = forms_.form(i);
     const bool passesParameter = (form.op == Op::Ld || form.op == Op::St) && form.space() == StateSpace::Param;
@@ -65,6 +70,7 @@ void InlinePlan::readBody(FunctionId id) {
       if (callParts(function, i).callee->is(OperandKind::Function)) {
         body.direct.push_back(targets.front());
         body.lines.push_back(i.loc.line);
+        calls.push_back(static_cast<std::uint32_t>(&i - function.instructions.data()));
       } else {
         body.indirect.push_back(targets);
       }
@@ -72,7 +78,12 @@ void InlinePlan::readBody(FunctionId id) {
       ++body.own;
     }
     body.mustInline |= bindsRegisters(form.op);
+    body.actsAlone &= actsAlone(form);
   }
+  if (calls.empty()) return;
+  const std::vector<bool> inLoop = instructionsInLoops(function, forms_);
+  for (const std::uint32_t at : calls)
+    body.inLoop.push_back(inLoop[at]);
 }
 
 void InlinePlan::markReachable() {
@@ -276,6 +287,66 @@ std::uint64_t InlinePlan::keepLargerThan(std::uint64_t most) {
   return all;
 }
 
+bool InlinePlan::canShare(FunctionId id) const {
+  const Body& body = bodies_[index(id)];
+  const Reason why = kept_[index(id)];
+  return (why == Reason::Large || why == Reason::Budget) && body.isReachable && !body.isExported &&
+         !module_.function(id).noreturn && !takesStack(module_.function(id)) &&
+         std::ranges::none_of(calls_.addressTaken(), [&](FunctionId taken) { return calls_.resolved(taken) == id; });
+}
+
+/// Decides for callers before callees: a caller that keeps code of its own has copies of its own. A body with calls in
+/// a loop would make that loop irreducible. Lanes that take different calls may meet in the body, so none may wait
+/// there for what another does on its way.
+void InlinePlan::shareLarge() {
+  if (limits_.sharedCalls == 0) return;
+  if (std::ranges::none_of(calleesFirst_, [&](FunctionId id) { return canShare(id); })) return;
+  struct Uses {
+    std::vector<std::pair<FunctionId, std::uint64_t>> calls{}; ///< in the code of each kernel or function
+    bool isRefused = false;
+    void add(FunctionId root, std::uint64_t count) {
+      const auto found = std::ranges::find(calls, root, [](const auto& use) { return use.first; });
+      if (found == calls.end())
+        calls.emplace_back(root, count);
+      else
+        found->second = std::min(found->second + count, kHuge);
+    }
+  };
+  std::vector<Uses> uses(bodies_.size());
+  std::vector<bool> isAlone(bodies_.size(), false); // with all that is called from there
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    isAlone[id] =
+        module_.functions[id].isEntry && std::ranges::all_of(reachableFrom(FunctionId(id)), [&](FunctionId callee) {
+          return bodies_[index(callee)].actsAlone && module_.function(callee).hasBody;
+        });
+  std::uint64_t added = 0;
+  for (std::size_t n = calleesFirst_.size(); n-- > 0;) {
+    const FunctionId id = calleesFirst_[n];
+    const Body& body = bodies_[index(id)];
+    Uses& own = uses[index(id)];
+    const std::uint64_t copies = std::max<std::size_t>(own.calls.size(), 1) - 1;
+    const bool isShared = canShare(id) && !own.isRefused && added + copies * size_[index(id)] <= budget_ &&
+                          std::ranges::all_of(own.calls, [&](const auto& use) {
+                            return isAlone[index(use.first)] && use.second <= limits_.sharedCalls;
+                          });
+    if (isShared) {
+      added += copies * size_[index(id)];
+      kept_[index(id)] = Reason::None;
+      isShared_[index(id)] = true;
+      for (auto& use : own.calls)
+        use.second = 1;
+    } else if (module_.function(id).isEntry || kept_[index(id)] != Reason::None || body.isExported) {
+      own = Uses{{{id, 1}}, false};
+    }
+    for (std::size_t call = 0; call < body.direct.size(); ++call) {
+      Uses& callee = uses[index(body.direct[call])];
+      callee.isRefused |= own.isRefused || body.inLoop[call] || calls_.isRecursive(id);
+      for (const auto& [root, count] : own.calls)
+        callee.add(root, count);
+    }
+  }
+}
+
 void InlinePlan::settle() {
   hasFunctions_ = true;
   for (std::uint32_t id = 0; id < bodies_.size(); ++id) {
@@ -304,6 +375,8 @@ void InlinePlan::settle() {
 std::string InlinePlan::whyInlined(FunctionId id) const {
   const Body& body = bodies_[index(id)];
   if (body.mustInline) return "calls cannot carry what it works on";
+  if (isShared_[index(id)])
+    return fmt::format("the calls in a kernel share one copy of its body of {} instructions", size_[index(id)]);
   if (body.sites == 1) return "this is its only call";
   if (size_[index(id)] <= limits_.small)
     return fmt::format("its body has {} instructions, at most {} (InlineSmallInstructions)", size_[index(id)],

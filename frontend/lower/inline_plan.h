@@ -16,7 +16,8 @@ namespace orias::ptx {
 /// first: one is inlined if it has a single call site, if its body (with what is inlined in it) is small, or if the ABI
 /// cannot carry its calls; all others keep code of their own. "Small" grows as far as the budget allows. A large body
 /// with several call sites is never inlined: what its call costs is little beside it. So the size of the code, and the
-/// time that it takes to compile it, stay proportional to the size of the text.
+/// time that it takes to compile it, stay proportional to the size of the text. Where it can, each kernel gets one copy
+/// of such a body, which its calls share (shared_calls.h): no call in a loop, and no thread that waits for another.
 ///
 /// In an object the same holds for functions whose calls always reach this body: those that are not weak, have no alias
 /// and are not recursive. A function that another object can call, or whose address is taken, keeps code beside the
@@ -32,6 +33,8 @@ class InlinePlan {
   bool hasCode(FunctionId id) const { return hasCode_[index(id)]; }
   /// Do direct calls of the function become copies of its body?
   bool isInlined(FunctionId id) const { return isInlined_[index(id)]; }
+  /// Do the calls of an inlined function in a kernel share one copy of its body?
+  bool isShared(FunctionId id) const { return isShared_[index(id)]; }
   /// Does the code of a kernel or function call others by the ABI? In an object all code is as if it did.
   bool callsFunctions(FunctionId id) const { return callsFunctions_[index(id)]; }
 
@@ -57,9 +60,11 @@ class InlinePlan {
     std::uint64_t own = 1; ///< instructions, without those that pass parameters
     std::vector<FunctionId> direct;
     std::vector<std::uint32_t> lines;              ///< of the direct calls
+    std::vector<bool> inLoop;                      ///< the direct calls
     std::vector<std::vector<FunctionId>> indirect; ///< the targets of each call through a pointer
     unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
     bool mustInline = false;
+    bool actsAlone = true; ///< none of its instructions depends on other threads
     bool isReachable = false;
     bool isExported = false; ///< in an object: has code even if all calls are inlined
   };
@@ -77,6 +82,8 @@ class InlinePlan {
   bool inlinesEverything();
   void chooseWithinBudget();
   std::uint64_t keepLargerThan(std::uint64_t most);
+  bool canShare(FunctionId id) const;
+  void shareLarge();
   void settle();
   bool canKeep(FunctionId id) const;
   std::string whyInlined(FunctionId id) const;
@@ -91,7 +98,7 @@ class InlinePlan {
   std::vector<Reason> mustKeep_;
   std::vector<Reason> kept_;
   std::vector<std::uint64_t> size_; // of a body with what is inlined in it
-  std::vector<bool> hasCode_, isInlined_, callsFunctions_;
+  std::vector<bool> hasCode_, isInlined_, isShared_, callsFunctions_;
   std::uint64_t budget_ = 0, sizeOfAll_ = 0; // of the module; with all calls inlined
   bool hasFunctions_ = false;
 };

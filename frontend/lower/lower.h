@@ -33,6 +33,7 @@ struct InlineLimits {
   std::uint64_t growthPercent = 150; ///< ... or this percentage of its size before, if that is more
   std::uint64_t callCost = 8;        ///< what a call by the ABI costs its caller
   unsigned depth = 100;              ///< nesting of inlined calls; lowering recurses that deep
+  unsigned sharedCalls = 8;          ///< a body that is not inlined at several calls may have so many that share a copy
   friend bool operator==(const InlineLimits&, const InlineLimits&) = default;
 };
 

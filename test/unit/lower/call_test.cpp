@@ -43,6 +43,17 @@ TEST_CASE("each call has its own blocks") {
   CHECK(inOrder(text, {"ISETP.EQ", "ISETP.EQ"}));
 }
 
+TEST_CASE("calls that share a body say where it goes on") {
+  LowerOptions options;
+  options.inlining = {.small = 0, .budget = 0, .growthPercent = 0};
+  const std::string two = std::string(kCallTwice) + std::string(kCallTwice);
+  const std::string text = lowered(two, kTwice, "sm_90", {}, options);
+  CAPTURE(text);
+  CHECK(inOrder(text, {"ISETP.EQ", "IADD3", "0x63", "BRA", "EXIT", "ISETP.EQ", "BRA", "BRA"}));
+  CHECK(text.find("0x63") == text.rfind("0x63"));
+  CHECK(text.find("CALL") == std::string::npos);
+}
+
 TEST_CASE("bytes of a parameter are put together and taken apart") {
   const std::string text = lowered(R"({
   .param .b8 p0[8]; .param .b32 q0;

@@ -94,7 +94,7 @@ TEST_CASE(
     "functions that call the next one twice keep code of their own: inlining them doubles the code at each level") {
   for (const unsigned levels : {16u, 24u, 200u}) {
     CAPTURE(levels);
-    const Planned p(chain(levels));
+    const Planned p(chain(levels), {.sharedCalls = 0});
     CHECK(p.plan.hasFunctions());
     CHECK(p.plan.callsFunctions(p.id("k")));
     CHECK(p.isInlined("f0"));                           // has a single call
@@ -117,7 +117,7 @@ TEST_CASE(
 }
 
 TEST_CASE("with a budget of nothing only large bodies with several calls keep code of their own") {
-  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(function("large", additions(40)) + function("once", additions(40)) + function("small", additions(5)) +
                       kernel("k", "call large; call large; call once; call small; call small;"),
                   tight);
@@ -129,7 +129,7 @@ TEST_CASE("with a budget of nothing only large bodies with several calls keep co
 }
 
 TEST_CASE("what the ABI cannot carry is inlined, whatever it costs") {
-  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const std::string predicate = ".func p(.reg .pred %p1) { .reg .b32 %r<4>; " + additions(40) + " ret; }\n";
   const std::string two = ".func (.reg .b32 a, .reg .b32 b) two() { .reg .b32 %r<4>; " + additions(40) + " ret; }\n";
   const Planned p(predicate + two + function("products", "wgmma.fence.sync.aligned;" + additions(40)) +
@@ -152,7 +152,7 @@ TEST_CASE("what should be inlined and is not is named, in the words of the liter
 }
 
 TEST_CASE("a kernel that changes its number of registers has all inlined that it calls") {
-  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(function("f", additions(40)) + function("g", additions(40)) +
                       kernel("k", "setmaxnreg.inc.sync.aligned.u32 240; call f; call f;") +
                       kernel("other", "call g; call g;"),
@@ -164,7 +164,7 @@ TEST_CASE("a kernel that changes its number of registers has all inlined that it
 }
 
 TEST_CASE("functions that nothing reaches have no code; those whose address is taken have") {
-  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(function("dead", additions(3)) + function("taken", additions(3)) + function("kept", additions(40)) +
                       ".visible .global .u64 table = taken;\n" + kernel("k", "call kept; call kept;"),
                   tight);
@@ -206,7 +206,7 @@ TEST_CASE("in an object calls are inlined unless another object may have the bod
 }
 
 TEST_CASE("in an object the code of an exported function counts as one of its copies") {
-  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 20, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(".visible " + function("exported", additions(40)) + function("once", additions(40)) +
                       kernel("k", "call exported; call once;"),
                   tight, InlineScope::Object);
@@ -219,7 +219,7 @@ TEST_CASE("each limit of inlining changes a decision") {
   // `large` has 40 instructions and two calls, `once` has a single one.
   const std::string text =
       function("large", additions(40)) + function("once", "call large;") + kernel("k", "call large; call once;");
-  const InlineLimits none{.small = 0, .large = 2000, .budget = 0, .growthPercent = 0};
+  const InlineLimits none{.small = 0, .large = 2000, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   CHECK(Planned(text).isInlined("large"));
   CHECK(!Planned(text, none).isInlined("large"));
   InlineLimits limits = none;
@@ -249,10 +249,45 @@ TEST_CASE("each limit of inlining changes a decision") {
 }
 
 TEST_CASE("beside functions with code of their own recursion has code of its own, too") {
-  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0};
+  const InlineLimits tight{.small = 0, .budget = 0, .growthPercent = 0, .sharedCalls = 0};
   const Planned p(".func r() { .reg .b32 %r<4>; call r; ret; }\n" + function("f", additions(40)) +
                       kernel("k", "call r; call f; call f;"),
                   tight);
   CHECK(!p.isInlined("r"));
   CHECK(p.hasCode("r"));
+}
+
+TEST_CASE("the calls of a large body share one copy of it in each kernel") {
+  const InlineLimits tight{.small = 20, .budget = 100, .growthPercent = 0};
+  const std::string large = function("large", additions(60));
+  const Planned p(large + kernel("k", "call large; call large;"), tight);
+  CHECK(!p.plan.hasFunctions());
+  CHECK(p.isInlined("large"));
+  CHECK(p.plan.isShared(p.id("large")));
+  CHECK(p.messages(true).back() ==
+        "the call of 'large' is inlined: the calls in a kernel share one copy of its body of 61 instructions");
+
+  const auto isShared = [&](const std::string& more, const std::string& code, InlineLimits limits) {
+    const Planned planned(more + kernel("k", code), limits);
+    CHECK(planned.isInlined("large") == planned.plan.isShared(planned.id("large")));
+    return planned.isInlined("large");
+  };
+  CHECK(isShared(large, "call large; L: call large; add.s32 %r1, %r1, 1;", tight));
+  CHECK(!isShared(large, "call large; L: call large; add.s32 %r1, %r1, 1; bra L;", tight));
+  CHECK(!isShared(large, "call large; call large; activemask.b32 %r2;", tight));
+  CHECK(!isShared(large, "call large; call large; ld.acquire.gpu.u32 %r2, [%rd1];", tight));
+  CHECK(!isShared(large + ".visible .global .u64 table = large;\n", "call large; call large;", tight));
+  CHECK(!isShared(function("large", "bar.sync 0;" + additions(60)), "call large; call large;", tight));
+  // A call of `both` is two calls of `large`.
+  const std::string both = large + function("both", "call large; call large;");
+  InlineLimits four = tight;
+  four.sharedCalls = 4;
+  CHECK(isShared(both, "call both; call both;", four));
+  CHECK(!isShared(both, "call both; call both; call large;", four));
+  // Each kernel gets a copy, within the budget.
+  const std::string other = kernel("other", "call large; call large;");
+  CHECK(isShared(large + other, "call large; call large;", tight));
+  InlineLimits less = tight;
+  less.budget = 60;
+  CHECK(!isShared(large + other, "call large; call large;", less));
 }

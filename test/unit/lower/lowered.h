@@ -14,7 +14,7 @@ namespace orias::ptx {
 /// The Ori text of the statements, lowered in a kernel with a few registers and the performance directives `bounds`, or
 /// what was told about them.
 inline std::string lowered(std::string_view statements, std::string_view items = {}, std::string_view target = "sm_90",
-                           std::string_view bounds = {}) {
+                           std::string_view bounds = {}, const LowerOptions& options = {}) {
   const std::string text =
       ".version 8.7\n.target " + std::string(target) + "\n.address_size 64\n" + std::string(items) +
       ".visible .entry k(.param .u64 a, .param .u32 n) " + std::string(bounds) +
@@ -27,7 +27,7 @@ inline std::string lowered(std::string_view statements, std::string_view items =
   if (!diagnostics.hasErrors()) check(*module, {}, diagnostics);
   if (diagnostics.hasErrors()) return diagnostics.render();
   const isa::Target* chip = isa::Target::find(target.substr(0, target.find(',')));
-  auto out = lower(*module, chip ? *chip : *isa::Target::find("sm_90"), diagnostics);
+  auto out = lower(*module, chip ? *chip : *isa::Target::find("sm_90"), diagnostics, options);
   if (diagnostics.hasErrors()) return diagnostics.render();
   return ori::print(*out, {.notes = false});
 }

@@ -32,6 +32,13 @@ std::string callsOf(const std::string& function) {
   return call + call;
 }
 
+/// Large functions keep code of their own.
+Options unshared() {
+  Options options;
+  options.knobs = {"InlineSharedCalls=0"};
+  return options;
+}
+
 cubin::Module assembled(const std::string& text, const Options& options = {}) {
   const Result result = assemble(text, options);
   REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
@@ -48,7 +55,7 @@ constexpr const char* kOut = ".visible .global .u32 out;\n";
 } // namespace
 
 TEST_CASE("a large function with two calls is in the file once, and a remark says why") {
-  Options options;
+  Options options = unshared();
   options.wantRemarks = true;
   const std::string text = header(kOut + large("f") + ".visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x;\n" +
                                   callsOf("f") + "ret; }\n");
@@ -79,6 +86,7 @@ TEST_CASE("knobs decide which calls are inlined, and the remark names them") {
     Options options;
     options.wantRemarks = true;
     options.knobs = knobs;
+    options.knobs.push_back("InlineSharedCalls=0");
     const Result result = assemble(text, options);
     REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
     std::string all;
@@ -129,7 +137,7 @@ TEST_CASE("functions of a kernel with few registers keep to them, and the kernel
                                   ".visible .entry k() .maxnreg 32 { .reg .b32 %r<3>; mov.u32 %r1, "
                                   "%tid.x;\n" +
                                   callsOf("f") + "ret; }\n");
-  const Result result = assemble(text, {});
+  const Result result = assemble(text, unshared());
   REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
   const cubin::Module module = cubin::read(result.cubin);
   REQUIRE(find(module, "f"));
@@ -195,7 +203,7 @@ TEST_CASE("a kernel that calls no function has its shared memory and constants a
   const std::string text =
       header(shared + kOut + apart + large("f", "st.shared.u32 [common], %r1;\n") +
              ".visible .entry k() { .reg .b32 %r<3>; mov.u32 %r1, %tid.x;\n" + callsOf("f") + "ret; }\n");
-  const cubin::Module with = assembled(text), alone = assembled(header(shared + kOut + apart));
+  const cubin::Module with = assembled(text, unshared()), alone = assembled(header(shared + kOut + apart));
   REQUIRE(find(with, "f"));
   CHECK(find(with, "apart")->code == find(alone, "apart")->code);
   CHECK(find(with, "apart")->staticSharedSize == 16);

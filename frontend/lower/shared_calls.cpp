@@ -1,0 +1,105 @@
+// A body that is too large for a copy at each of its calls, but is inlined all the same: once in a kernel. A call says
+// in a register which one it is, and jumps; the end of the body compares that register. So arguments and results are
+// registers like others, what all calls pass is no argument at all, and no register is saved around a call.
+
+#include "frontend/lower/shared_calls.h"
+
+#include "frontend/lower/function_lowering.h"
+
+#include <algorithm>
+
+namespace orias::ptx {
+
+bool actsAlone(const Form& form) {
+  const auto isIn = [&](Op first, Op last) { return first <= form.op && form.op <= last; };
+  switch (form.op) {
+  case Op::Ld:
+  case Op::St:
+    return !form.has(Mod::Volatile) && !form.has(Mod::Relaxed) && !form.has(Mod::Acquire) && !form.has(Mod::Release) &&
+           !form.has(Mod::Mmio);
+  case Op::Ldu:
+  case Op::Red:
+  case Op::Prefetch:
+  case Op::Prefetchu:
+  case Op::Griddepcontrol:
+  case Op::Bra:
+  case Op::BrxIdx:
+  case Op::Call:
+  case Op::Exit:
+  case Op::Pmevent:
+  case Op::Ret:
+  case Op::Trap: return true;
+  default: return isIn(Op::Abs, Op::Prmt) || isIn(Op::Suld, Op::Vsub4); // arithmetic and moves; textures and video
+  }
+}
+
+/// What lies between a jump back and its target. Each cycle of the control flow graph is covered by such ranges.
+std::vector<bool> instructionsInLoops(const Function& function, const FormTable& forms) {
+  const std::size_t count = function.statements.size();
+  std::size_t firstLabel = count;
+  for (std::size_t s = count; s > 0; --s)
+    if (function.statements[s - 1].kind == StatementKind::Label) firstLabel = s - 1;
+  std::vector<int> begins(count + 1, 0); // of ranges, less those that end in front of the statement
+  for (std::size_t s = 0; s < count; ++s) {
+    if (function.statements[s].kind != StatementKind::Instruction) continue;
+    const Instruction& i = function.instructions[function.statements[s].index];
+    const Op op = forms.form(i).op;
+    if (op != Op::Bra && op != Op::BrxIdx) continue;
+    const Operand& to = function.operandsOf(i)[0];
+    const std::size_t target = to.is(OperandKind::Label) ? function.labels[index(to.labelId())].statement : firstLabel;
+    if (target > s) continue;
+    ++begins[target];
+    --begins[s + 1];
+  }
+  std::vector<bool> inLoop(function.instructions.size(), false);
+  int open = 0;
+  for (std::size_t s = 0; s < count; ++s) {
+    open += begins[s];
+    if (function.statements[s].kind == StatementKind::Instruction) inLoop[function.statements[s].index] = open > 0;
+  }
+  return inLoop;
+}
+
+SharedBody* FunctionLowering::findShared(FunctionId callee) {
+  const auto found = std::ranges::find(shared_, callee, [](const auto& body) { return body->function; });
+  return found == shared_.end() ? nullptr : found->get();
+}
+
+void FunctionLowering::callShared(FunctionId id, const CallValues& call) {
+  const Function& callee = module().function(id);
+  SharedBody* body = findShared(id);
+  const bool isFirst = body == nullptr;
+  if (isFirst) {
+    shared_.push_back(
+        std::make_unique<SharedBody>(SharedBody{id, newBlock(), newBlock(), declareRegisters(callee), newR()}));
+    body = shared_.back().get();
+  }
+  ori::Block* const resume = newBlock();
+  copy(body->returnTo, Value::constant(body->returns.size(), 1));
+  passArguments(callee, body->vregOf, call.args);
+  body->returns.push_back(resume);
+  if (isFirst) {
+    Activation caller = enterBody(callee, body->exit, body->vregOf);
+    enter(body->entry);
+    for (const Statement& statement : callee.statements)
+      lowerStatement(statement);
+    if (blockIsOpen()) branch(body->exit);
+    leaveBody(std::move(caller));
+  } else {
+    branch(body->entry);
+  }
+  startBlock(resume);
+  takeResults(call, resultWords(callee, body->vregOf));
+}
+
+void FunctionLowering::returnFromShared() {
+  for (const auto& body : shared_) {
+    builder_.setSource({module().function(body->function).endLoc.line, 0});
+    startBlock(body->exit);
+    for (std::size_t n = 0; n + 1 < body->returns.size(); ++n)
+      branchIf(compared(body->returnTo, isa::ICmp::EQ, static_cast<std::int64_t>(n)), body->returns[n]);
+    branch(body->returns.back());
+  }
+}
+
+} // namespace orias::ptx
