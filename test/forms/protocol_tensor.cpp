@@ -20,15 +20,24 @@ namespace {
 
 constexpr unsigned kBlocks = 6, kThreads = 32, kBoxBytes = 2048, kTensorBytes = 196608;
 
-bool isImage(const ptx::Form& form) {
-  const Mod mode = form.get(Slot::LoadMode);
-  return mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
-}
+using Mode = TensorMap::Mode;
 
-/// A column and four rows.
+Mode modeOf(const ptx::Form& form) {
+  switch (form.get(Slot::LoadMode)) {
+  case Mod::TileGather4:
+  case Mod::TileScatter4: return Mode::FourRows;
+  case Mod::Im2col:
+  case Mod::Im2colNoOffs: return Mode::Image;
+  case Mod::Im2colW: return Mode::Width;
+  case Mod::Im2colW128: return Mode::Width128;
+  default: return Mode::Box;
+  }
+}
+bool isAlongWidth(const ptx::Form& form) {
+  return modeOf(form) == Mode::Width || modeOf(form) == Mode::Width128;
+}
 bool namesFourRows(const ptx::Form& form) {
-  const Mod mode = form.get(Slot::LoadMode);
-  return mode == Mod::TileGather4 || mode == Mod::TileScatter4;
+  return modeOf(form) == Mode::FourRows;
 }
 unsigned coordinatesOf(const ptx::Form& form, unsigned rank) {
   return namesFourRows(form) ? 5 : rank;
@@ -57,18 +66,19 @@ TensorMap mapOf(const ptx::Form& form, unsigned rank, unsigned number) {
   }
   map.box = {16, 4, 2, 2, 1};
   if (rank > 1) map.elementStride[1] = 1 + number % 2;
-  map.swizzle = number % 4;
+  map.swizzle = isAlongWidth(form) ? 2 + number % 2 : number % 4;
   // A row of the box is no longer than the pattern.
   if (map.swizzle == 1) map.box[0] = 32 / map.elementBytes();
   map.fillsNan = number >= 3;
   if (namesFourRows(form)) map.box[1] = map.elementStride[1] = 1;
-  map.isImage = isImage(form);
-  if (map.isImage) {
+  if (modeOf(form) != Mode::Box && !namesFourRows(form)) {
+    map.mode = modeOf(form);
     map.box[0] = 1;
     map.lower = {-1, 0, -1};
     map.upper = {0, -1, 1};
     map.channels = map.swizzle == 1 ? 32 / map.elementBytes() : 16;
     map.pixels = 9;
+    if (map.mode == Mode::Width128) map.channels = 16 / map.elementBytes(); // 128 pixels fill the buffer
   }
   return map;
 }
@@ -97,7 +107,7 @@ void putBytes(KernelWriter& w, unsigned rank) {
     const TensorMap map = mapOf(w.form(), rank, number);
     const std::vector<std::int64_t> origin(coordinatesOf(w.form(), rank));
     w.put("  setp.eq.u32 %ok0, %w0, {};\n  selp.b32 %w5, {}, %w5, %ok0;\n", number,
-          map.elements(origin, {}, 0)->size() * map.elementBytes());
+          map.elements(modeOf(w.form()), origin, {}, 0).size() * map.elementBytes());
   }
 }
 
@@ -130,6 +140,10 @@ void writeBox(KernelWriter& w) {
       w.put("  setp.eq.u32 %ok0, %w0, {};\n  selp.s32 {}, {}, {}, %ok0;\n", number, use.name,
             coordinate == 0 ? kSteps[number] : kSteps[(number + coordinate) % kBlocks] / 4, use.name);
     ++coordinate;
+  }
+  if (isAlongWidth(w.form())) { // wHalo stays 0: which pixels it adds is not public
+    const auto halo = std::ranges::find(w.statement().uses, "im2col", &Use::operand);
+    w.put("  mov.b16 {}, 0;\n", halo->name);
   }
   w.put("  mov.b64 {}, %x0;\n", w.use(Role::Address, places.map).name);
   w.declare(fmt::format("  .shared .align 1024 .b8 box[{}];\n  .shared .align 8 .b64 bar;\n", kBoxBytes));

@@ -35,10 +35,14 @@ std::uint64_t combined(isa::AtomOp op, TensorMap::Type type, std::uint64_t old, 
   }
 }
 
-/// The offsets of an image's pixels stand in the low half of a word: one of 16 bits, two of 8, three of 5.
-std::vector<unsigned> offsetsOf(std::uint32_t word, unsigned count) {
-  constexpr unsigned kBits[] = {0, 16, 8, 5};
+/// The offsets of an image's pixels stand in the low half of a word: one of 16 bits, two of 8, three of 5. Along the
+/// width these are wHalo of 11 bits and wOffset of 5.
+std::vector<unsigned> offsetsOf(TensorMap::Mode mode, std::uint32_t word, unsigned dimensions) {
+  constexpr unsigned kBits[] = {0, 16, 8, 5}, kHaloBits = 11;
   std::vector<unsigned> offsets;
+  if (mode == TensorMap::Mode::Width || mode == TensorMap::Mode::Width128)
+    return {word & ((1u << kHaloBits) - 1), (word & 0xffff) >> kHaloBits};
+  const unsigned count = mode == TensorMap::Mode::Image ? dimensions - 2 : 0;
   for (unsigned i = 0; i < count; ++i)
     offsets.push_back((word & 0xffff) >> (i * kBits[count]) & ((1u << kBits[count]) - 1));
   return offsets;
@@ -69,20 +73,18 @@ std::optional<TensorMap> Machine::tensorMap(std::uint64_t address, unsigned lane
 
 namespace {
 
-/// Copies of a column and four rows.
-bool namesFourRows(const isa::Inst& inst) {
-  constexpr unsigned kGather4 = 4;
+TensorMap::Mode modeOf(const isa::Inst& inst) {
+  using Mode = TensorMap::Mode;
+  enum { W128 = 2, W, Gather4 }; // Mod::Sub of UTMALDG_FORM
   switch (inst.op) {
-  case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 1) != 0;
-  case Op::UTMALDG_FORM: return isa::getMod(inst, isa::Mod::Sub) == kGather4;
-  case Op::UTMASTG_SCATTER: return true;
-  default: return false;
+  case Op::UTMALDG_GATHER: return (isa::getMod(inst, isa::Mod::Sub3) & 1) != 0 ? Mode::FourRows : Mode::Box;
+  case Op::UTMASTG_SCATTER: return Mode::FourRows;
+  case Op::UTMALDG_FORM: {
+    const int form = isa::getMod(inst, isa::Mod::Sub);
+    return form == Gather4 ? Mode::FourRows : form == W ? Mode::Width : Mode::Width128;
   }
-}
-
-/// What is not modelled: boxes along the width of an image.
-bool isAlongWidth(const isa::Inst& inst) {
-  return inst.op == Op::UTMALDG_FORM && !namesFourRows(inst);
+  default: return isa::getMod(inst, isa::Mod::Sub) != 0 ? Mode::Image : Mode::Box;
+  }
 }
 
 /// May the barrier be that of the other CTA of a pair?
@@ -100,28 +102,25 @@ bool isOfPair(const isa::Inst& inst) {
 void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
-  if (isAlongWidth(op.inst)) return stop("unsupported", "a copy along the width of an image");
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const bool loads = op.inst.op != Op::UTMASTG && op.inst.op != Op::UTMASTG_SCATTER && op.inst.op != Op::UTMAREDG;
   const bool reduces = op.inst.op == Op::UTMAREDG;
   const int box = row.slotIndex("URb"), more = row.slotIndex("URc");
   const unsigned dimensions = isa::getMod(op.inst, isa::Mod::Geometry) + 1;
-  const bool isFourRows = namesFourRows(op.inst);
+  const TensorMap::Mode mode = modeOf(op.inst);
   const bool isPair = isOfPair(op.inst);
-  const bool isImage = !isFourRows && isa::getMod(op.inst, isa::Mod::Sub) != 0;
   const std::uint32_t extra = more >= 0 ? word(op, more, 0, lane) : 0;
   const bool isMulticast = more >= 0 && isa::getMod(op.inst, isa::Mod::Sub2) != 0;
   const auto map = tensorMap(value64(op, row.slotIndex("URa"), lane), lane);
   if (!map) return;
-  if (map->rank != dimensions || map->isImage != isImage)
-    return stop("memcheck", "the tensor map is for a different kind of tensor");
   const unsigned first = loads ? 2 : 1;
   std::vector<std::int64_t> at;
-  for (unsigned d = 0; d < (isFourRows ? 5 : dimensions); ++d)
+  for (unsigned d = 0; d < (mode == TensorMap::Mode::FourRows ? 5 : dimensions); ++d)
     at.push_back(static_cast<std::int32_t>(word(op, box, first + d, lane)));
-  const std::vector<unsigned> offsets = offsetsOf(extra, isImage && loads && more >= 0 ? dimensions - 2 : 0);
-  const auto elements = map->elements(at, offsets, word(op, box, 0, lane));
-  if (!elements) return stop("unsupported", "an interleaved tensor");
+  const std::vector<unsigned> offsets =
+      loads && more >= 0 ? offsetsOf(mode, extra, dimensions) : std::vector<unsigned>{};
+  if (const auto fault = map->fault(mode, at.size(), offsets)) return stop(fault->kind, fault->text);
+  const auto elements = map->elements(mode, at, offsets, word(op, box, 0, lane));
   const std::size_t bytes = map->elementBytes();
   const std::uint64_t barrier = loads ? word(op, box, 1, lane) : 0;
   std::vector<std::uint32_t> ranks; // of the CTAs that get it
@@ -129,7 +128,7 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
     ranks = multicastRanks(extra >> 16);
   else if (loads && (isPair || isSameCta(word(op, box, 0, lane), barrier)))
     ranks = {word(op, box, 0, lane) >> kRankBit};
-  for (const TensorMap::Element& element : *elements) {
+  for (const TensorMap::Element& element : elements) {
     if (stopped_) return;
     std::uint64_t value = 0, old = 0;
     const auto data = std::as_writable_bytes(std::span(&value, 1)).first(bytes);
@@ -151,7 +150,7 @@ void Machine::copyBox(const Operation& op, std::uint32_t lanes) {
   // Of a pair, the CTA hears whose barrier it is, for whichever of the two the box was.
   for (const std::uint32_t rank : ranks) {
     const auto hears = isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
-    if (!stopped_) bytesCame(inRank(hears, barrier), lane, static_cast<std::uint32_t>(bytes * elements->size()));
+    if (!stopped_) bytesCame(inRank(hears, barrier), lane, static_cast<std::uint32_t>(bytes * elements.size()));
   }
 }
 

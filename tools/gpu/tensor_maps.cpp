@@ -27,7 +27,7 @@ std::optional<TensorMap> tensorMapOf(const launch::Argument& argument) {
   const TensorMap map = TensorMap::decode(bytes);
   // Other structures of this size have bits that no map has.
   const bool isMap = map.rank <= TensorMap::kMostDimensions && map.encode() == bytes;
-  if (!isMap || map.isImage || map.interleave != 0) return std::nullopt;
+  if (!isMap || map.mode != TensorMap::Mode::Box || map.interleave != 0) return std::nullopt;
   return map;
 }
 

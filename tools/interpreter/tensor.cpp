@@ -28,7 +28,8 @@ enum Slots : std::uint8_t { kMap, kShared, kBarrier, kBlocks, kSlots };
 /// Inst::detail.
 struct Copy {
   std::span<const std::uint32_t> coordinates, offsets;
-  bool loads = false, isImage = false, isMulticast = false, isFourRows = false, isPair = false;
+  TensorMap::Mode mode = TensorMap::Mode::Box;
+  bool loads = false, isMulticast = false, isPair = false;
   Mod action = Mod::None; ///< None: a copy
 };
 
@@ -61,16 +62,14 @@ Type typeOf(TensorMap::Type type) {
 void copyBox(Thread& t, const Inst& i) {
   const Copy& copy = *static_cast<const Copy*>(i.detail);
   const TensorMap map = readMap(t, Space::Generic, t.r[i.list[kMap]]);
-  if (map.rank != (copy.isFourRows ? 2 : copy.coordinates.size()) || map.isImage != copy.isImage)
-    throw Stop{"memcheck", "the tensor map is for a different kind of tensor"};
   std::vector<std::int64_t> at;
   for (const std::uint32_t slot : copy.coordinates)
     at.push_back(static_cast<std::int32_t>(t.r[slot]));
   std::vector<unsigned> offsets;
   for (const std::uint32_t slot : copy.offsets)
     offsets.push_back(static_cast<std::uint16_t>(t.r[slot]));
-  const auto elements = map.elements(at, offsets, t.r[i.list[kShared]]);
-  if (!elements) throw Stop{"unsupported", "an interleaved tensor"};
+  if (const auto fault = map.fault(copy.mode, at.size(), offsets)) throw Stop{fault->kind, fault->text};
+  const auto elements = map.elements(copy.mode, at, offsets, t.r[i.list[kShared]]);
   const std::size_t bytes = map.elementBytes();
   const std::uint64_t barrier = t.r[i.list[kBarrier]];
   std::vector<std::uint32_t> ranks; // of the blocks that get it
@@ -80,7 +79,7 @@ void copyBox(Thread& t, const Inst& i) {
     if (!copy.isPair) checkSameBlock(t.r[i.list[kShared]], barrier);
     ranks = {static_cast<std::uint32_t>(t.r[i.list[kShared]] >> kRankBit)};
   }
-  for (const TensorMap::Element& element : *elements) {
+  for (const TensorMap::Element& element : elements) {
     std::uint64_t value = map.outside(), old = 0;
     const auto data = std::as_writable_bytes(std::span(&value, 1)).first(bytes);
     if (copy.loads) {
@@ -102,7 +101,19 @@ void copyBox(Thread& t, const Inst& i) {
   // Of a pair, the block hears whose barrier it is, for whichever of the two the box was.
   for (const std::uint32_t rank : ranks) {
     const auto hears = copy.isPair ? (rank & ~1u) | (static_cast<std::uint32_t>(barrier >> kRankBit) & 1) : rank;
-    bytesCame(t, Space::Cluster, inRank(hears, barrier), bytes * elements->size());
+    bytesCame(t, Space::Cluster, inRank(hears, barrier), bytes * elements.size());
+  }
+}
+
+TensorMap::Mode modeOf(Mod mode) {
+  switch (mode) {
+  case Mod::TileGather4:
+  case Mod::TileScatter4: return TensorMap::Mode::FourRows;
+  case Mod::Im2col:
+  case Mod::Im2colNoOffs: return TensorMap::Mode::Image;
+  case Mod::Im2colW: return TensorMap::Mode::Width;
+  case Mod::Im2colW128: return TensorMap::Mode::Width128;
+  default: return TensorMap::Mode::Box;
   }
 }
 
@@ -110,10 +121,7 @@ bool translateTensorCopy(FunctionTranslator& t) {
   const Form& f = t.form();
   const Mod mode = f.get(Slot::LoadMode);
   Copy copy;
-  copy.isImage = mode == Mod::Im2col || mode == Mod::Im2colNoOffs;
-  copy.isFourRows = mode == Mod::TileGather4 || mode == Mod::TileScatter4;
-  const bool isKnown = copy.isImage || copy.isFourRows || mode == Mod::None || mode == Mod::Tile;
-  if (!isKnown) return false;
+  copy.mode = modeOf(mode);
   copy.isPair = f.get(Slot::CtaGroup) == Mod::CtaGroup2;
   copy.loads = f.space() == StateSpace::Shared;
   if (f.op == Op::CpReduceAsyncBulkTensor) copy.action = f.action();
@@ -130,7 +138,8 @@ bool translateTensorCopy(FunctionTranslator& t) {
   if (copy.loads) {
     slots[kBarrier] = sumOf(t, t.address(2, StateSpace::Shared));
     unsigned next = 3;
-    if (mode == Mod::Im2col) copy.offsets = t.uses(next++, Type::U16);
+    if (mode == Mod::Im2col || mode == Mod::Im2colW || mode == Mod::Im2colW128)
+      copy.offsets = t.uses(next++, Type::U16);
     copy.isMulticast = f.get(Slot::Multicast) != Mod::None;
     if (copy.isMulticast) slots[kBlocks] = t.use(next, Type::B16);
   }

@@ -32,7 +32,7 @@ constexpr std::string_view kArgument[] = {"name",  "type",   "value", "count",  
 constexpr std::string_view kMulticast[] = {"name", "buffers"};
 constexpr std::string_view kTensorMap[] = {"buffer", "offset",         "type",    "size", "strides",
                                            "box",    "elementStrides", "swizzle", "fill", "image"};
-constexpr std::string_view kTensorImage[] = {"lower", "upper", "channels", "pixels"};
+constexpr std::string_view kTensorImage[] = {"mode", "lower", "upper", "channels", "pixels"};
 constexpr std::string_view kPointer[] = {"buffer", "offset"};
 
 // Generators; the object's name is the value of its key "generator".

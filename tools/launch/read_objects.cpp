@@ -22,6 +22,9 @@ constexpr std::pair<std::string_view, Type> kTypes[] = {
     {"f32.ftz", Type::F32Ftz},  {"f64", Type::F64}, {"bf16", Type::BF16}, {"tf32", Type::TF32},
     {"tf32.ftz", Type::TF32Ftz}};
 constexpr std::pair<std::string_view, unsigned> kSwizzles[] = {{"none", 0}, {"32B", 1}, {"64B", 2}, {"128B", 3}};
+constexpr std::pair<std::string_view, TensorMap::Mode> kModes[] = {{"im2col", TensorMap::Mode::Image},
+                                                                   {"im2col::w", TensorMap::Mode::Width},
+                                                                   {"im2col::w::128", TensorMap::Mode::Width128}};
 constexpr std::pair<std::string_view, bool> kFills[] = {{"zeros", false}, {"nan", true}};
 
 template <typename T, std::size_t N>
@@ -55,7 +58,8 @@ void readCorner(const JsonNode& node, unsigned spatial, std::array<int, TensorMa
 void readImage(const JsonNode& node, TensorMap& map) {
   node.allowKeys(keysOf("tensorImage"));
   if (map.rank < 3) node.fail("an image has at least three dimensions");
-  map.isImage = true;
+  map.mode = TensorMap::Mode::Image;
+  if (const auto mode = node.find("mode")) map.mode = oneOf(*mode, mode->text(), kModes);
   map.channels = static_cast<unsigned>(node.at("channels").count(1, 256));
   map.pixels = static_cast<unsigned>(node.at("pixels").count(1, 1024));
   if (const auto lower = node.find("lower")) readCorner(*lower, map.rank - 2, map.lower);

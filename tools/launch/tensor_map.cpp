@@ -2,6 +2,7 @@
 
 #include "support/ieee.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace orias::launch {
@@ -11,8 +12,8 @@ namespace {
 // Places in the map, in bytes.
 constexpr std::size_t kKind = 0x8, kStride = 0xc, kHighStrides = 0x1c, kSize = 0x20, kElementStrides = 0x34,
                       kBox = 0x37;
-// Ours: whether it is an image, channels and pixels of a copy, corners.
-constexpr std::size_t kImage = 0x40, kChannels = 0x44, kPixels = 0x46, kLower = 0x48, kUpper = 0x50;
+// Ours: the mode, channels and pixels of a copy, corners.
+constexpr std::size_t kMode = 0x40, kChannels = 0x44, kPixels = 0x46, kLower = 0x48, kUpper = 0x50;
 constexpr std::uint32_t kIsTf32 = 0x10000;
 constexpr unsigned kUnit = 16; ///< bytes that strides count
 
@@ -68,7 +69,7 @@ std::array<std::byte, TensorMap::kBytes> TensorMap::encode() const {
     put(bytes, kSize + 4 * d, static_cast<std::uint32_t>(size[d] - 1));
     put(bytes, kBox + d, static_cast<std::uint8_t>(box[d] - 1));
   }
-  put(bytes, kImage, std::uint32_t{isImage});
+  put(bytes, kMode, static_cast<std::uint32_t>(mode));
   put(bytes, kChannels, static_cast<std::uint16_t>(channels));
   put(bytes, kPixels, static_cast<std::uint16_t>(pixels));
   for (unsigned d = 0; d < kMostSpatial; ++d) {
@@ -99,7 +100,10 @@ TensorMap TensorMap::decode(std::span<const std::byte, kBytes> bytes) {
     map.box[d] = get<std::uint8_t>(bytes, kBox + d) + 1u;
     map.elementStride[d] = (get<std::uint32_t>(bytes, kElementStrides) >> (3 * d) & 7) + 1;
   }
-  map.isImage = get<std::uint32_t>(bytes, kImage) == 1;
+  const auto mode = get<std::uint32_t>(bytes, kMode);
+  const bool isImage =
+      mode >= static_cast<std::uint32_t>(Mode::Image) && mode <= static_cast<std::uint32_t>(Mode::Width128);
+  map.mode = isImage ? static_cast<Mode>(mode) : Mode::Box;
   map.channels = get<std::uint16_t>(bytes, kChannels);
   map.pixels = get<std::uint16_t>(bytes, kPixels);
   for (unsigned d = 0; d < kMostSpatial; ++d) {
@@ -150,13 +154,29 @@ std::uint64_t TensorMap::swizzled(std::uint64_t shared) const {
   return shared ^ (shared >> 7 & mask) << 4;
 }
 
-std::optional<std::vector<TensorMap::Element>>
-TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets, std::uint64_t shared) const {
-  if (interleave != 0 || swizzleAtomicity != 0) return std::nullopt;
+std::optional<TensorFault> TensorMap::fault(Mode copy, std::size_t coordinates,
+                                            std::span<const unsigned> offsets) const {
+  constexpr std::size_t kFourRowsCoordinates = 5;
+  const bool hasFourRows = copy == Mode::FourRows;
+  if (mode != (hasFourRows ? Mode::Box : copy) || (hasFourRows ? rank != 2 : rank != coordinates) ||
+      (hasFourRows && coordinates != kFourRowsCoordinates))
+    return TensorFault{"memcheck", "the tensor map is for a different kind of tensor"};
+  if (interleave != 0) return TensorFault{"unsupported", "an interleaved tensor"};
+  if (swizzleAtomicity != 0) return TensorFault{"unsupported", "a swizzle in units of more than 16 bytes"};
+  if (!isAlongWidth()) return std::nullopt;
+  constexpr unsigned kSwizzle64 = 2;
+  if (swizzle < kSwizzle64) return TensorFault{"memcheck", "a map for im2col::w has a swizzle of 64 or 128 bytes"};
+  if (!offsets.empty() && offsets[0] != 0)
+    return TensorFault{"unsupported", "the text of the PTX manual does not say which pixels wHalo adds to im2col::w"};
+  return std::nullopt;
+}
+
+std::vector<TensorMap::Element> TensorMap::elements(Mode copy, std::span<const std::int64_t> at,
+                                                    std::span<const unsigned> offsets, std::uint64_t shared) const {
   std::vector<Element> all;
   std::array<std::int64_t, kMostDimensions> here{};
   const auto add = [&] { all.push_back({addressOf(here), swizzled(shared + all.size() * elementBytes())}); };
-  if (isFourRows(at)) {
+  if (copy == Mode::FourRows) {
     for (unsigned row = 1; row < at.size(); ++row)
       for (unsigned k = 0; k < box[0]; k += elementStride[0]) {
         here[0] = at[0] + k;
@@ -165,7 +185,7 @@ TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> 
       }
     return all;
   }
-  if (!isImage) {
+  if (copy == Mode::Box) {
     // The innermost dimension runs fastest.
     std::array<unsigned, kMostDimensions> step{};
     for (unsigned d = 0; d < rank;) {
@@ -177,14 +197,18 @@ TensorMap::elements(std::span<const std::int64_t> at, std::span<const unsigned> 
     }
     return all;
   }
-  // A pixel's channels, then the next pixel of the bounding box: along a row, then down, then in the next image.
-  const unsigned spatial = rank - 2;
+  // A pixel's channels, then the next pixel of the bounding box: along a row, then down, then in the next image. Along
+  // the width the box is one row high, at the coordinates; wOffset moves the box and the first pixel alike, as an
+  // offset of im2col moves each pixel.
+  constexpr unsigned kFixedPixels = 128;
+  const unsigned spatial = isAlongWidth() ? 1 : rank - 2;
+  const auto moves = isAlongWidth() ? offsets.subspan(std::min<std::size_t>(1, offsets.size())) : offsets;
   std::array<std::int64_t, kMostDimensions> pixel{};
   std::copy(at.begin(), at.begin() + rank, pixel.begin());
-  for (unsigned p = 0; p < pixels; ++p) {
+  for (unsigned p = 0; p < (copy == Mode::Width128 ? kFixedPixels : pixels); ++p) {
     here = pixel;
     for (unsigned s = 0; s < spatial; ++s)
-      here[s + 1] += s < offsets.size() ? offsets[s] : 0;
+      here[s + 1] += s < moves.size() ? moves[s] : 0;
     for (unsigned c = 0; c < channels; ++c, ++here[0])
       add();
     unsigned s = 0;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tools/launch/tensor_fault.h"
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +25,10 @@ struct TensorMap {
   /// As tensormap.replace counts them.
   enum class Type : std::uint8_t { U8, U16, U32, S32, U64, S64, F16, F32, F32Ftz, F64, BF16, TF32, TF32Ftz };
 
+  /// What a copy takes: a box (.tile), four rows of a matrix (.tile::gather4, .tile::scatter4), pixels of an image
+  /// (.im2col), or those of its rows only (.im2col::w, .im2col::w::128).
+  enum class Mode : std::uint8_t { Box, FourRows, Image, Width, Width128 };
+
   std::uint64_t address = 0;
   Type type = Type::U32;
   unsigned rank = 1;                                                  ///< 1 to 5
@@ -34,9 +40,9 @@ struct TensorMap {
   unsigned swizzle = 0;                                               ///< 0 none, 1 32, 2 64, 3 128 bytes
   unsigned swizzleAtomicity = 0;                                      ///< 0 16 bytes; others are not modelled
   bool fillsNan = false;                                              ///< what stands for elements outside
-  bool isImage = false;                                               ///< has the fields below, and no box
-  std::array<int, kMostSpatial> lower{}, upper{};                     ///< corners of the pixels' bounding box
-  unsigned channels = 1, pixels = 1;                                  ///< of a copy
+  Mode mode = Mode::Box; ///< Image, Width and Width128 have the fields below, and no box; FourRows is for Box maps
+  std::array<int, kMostSpatial> lower{}, upper{}; ///< corners of the pixels' bounding box
+  unsigned channels = 1, pixels = 1;              ///< of a copy
 
   std::array<std::byte, kBytes> encode() const;
   static TensorMap decode(std::span<const std::byte, kBytes> bytes);
@@ -52,15 +58,18 @@ struct TensorMap {
     std::optional<std::uint64_t> global; ///< its address; none: it is outside
     std::uint64_t shared = 0;            ///< its address there
   };
-  /// The box at `at` (coordinates, the innermost first), or for images the pixels from there on, each moved by
-  /// `offsets`; or, where five coordinates are given of a matrix, a piece of four rows (tile::gather4, tile::scatter4):
-  /// the column, then the rows; in shared memory from `shared` on. Nothing for what is not modelled: interleaved
-  /// tensors, and swizzles in other units than 16 bytes.
-  bool isFourRows(std::span<const std::int64_t> at) const { return rank == 2 && at.size() == 5 && !isImage; }
-  std::optional<std::vector<Element>> elements(std::span<const std::int64_t> at, std::span<const unsigned> offsets,
-                                               std::uint64_t shared) const;
+  /// Why no copy of this mode can be made with the map; nothing if one can. `coordinates`: their number. `offsets`: as
+  /// for elements().
+  std::optional<TensorFault> fault(Mode copy, std::size_t coordinates, std::span<const unsigned> offsets) const;
+  /// Of a copy without fault, the box at `at` (coordinates, the innermost first); or a piece of four rows: the column,
+  /// then the rows; or the pixels of an image from there on, each moved by `offsets`; or those of its rows, of which
+  /// `offsets` are wHalo and wOffset (PTX manual, "im2col::w and im2col::w::128 modes"). In shared memory from `shared`
+  /// on. No offsets are offsets of 0.
+  std::vector<Element> elements(Mode copy, std::span<const std::int64_t> at, std::span<const unsigned> offsets,
+                                std::uint64_t shared) const;
 
  private:
+  bool isAlongWidth() const { return mode == Mode::Width || mode == Mode::Width128; }
   std::optional<std::uint64_t> addressOf(std::span<const std::int64_t> at) const;
   std::uint64_t swizzled(std::uint64_t shared) const;
 };

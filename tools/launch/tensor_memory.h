@@ -1,20 +1,16 @@
 #pragma once
 
+#include "tools/launch/tensor_fault.h"
+
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <vector>
 
 // Tensor memory (tcgen05): 128 lanes of 512 columns of 32 bits. Both engines share this: what they are compared on is
 // the code around it. An address has the lane from bit 16 on, and the column below.
 
 namespace orias::launch {
-
-/// Why an access or a product cannot be done: the kind of the report, and its text.
-struct TensorFault {
-  std::string kind, text;
-};
 
 /// Which lanes and columns the registers of a warp's threads stand for (PTX manual, "tcgen05 matrix fragments"; the
 /// layouts are those of CUTLASS' copy_traits_sm100). Numbered as in the words of LDTM and STTM.
@@ -60,6 +56,12 @@ class TensorMemory {
   /// .unpack::16b): it holds the low halves of two columns. Registers that stand for nothing stay as they are.
   std::optional<TensorFault> access(std::uint32_t address, TensorShape shape, unsigned warp, unsigned thread,
                                     unsigned index, bool isHalf, bool isStore, std::uint32_t& value);
+
+  /// tcgen05.shift: of each warp's 32 lanes, all but the last get the 32 bytes from the address on that the next lane
+  /// has. PTX manual, "tcgen05.shift" and "Data Movement Shape" (.31x256b). Which way the rows go, and that they do so
+  /// for all four warps, the manual leaves open; it was measured on a B200 with addresses in lane 0
+  /// (github.com/cicuvc/nvidia-sass-document, tests/tcgen05_cp_shift_runtime.cu). Others are a fault.
+  std::optional<TensorFault> shiftRows(std::uint32_t address);
 
  private:
   std::uint32_t allocated_ = 0;

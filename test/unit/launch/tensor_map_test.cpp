@@ -30,7 +30,8 @@ TEST_CASE("a tensor's map survives its bytes") {
   map.elementStride = {1, 8, 3, 2, 5};
   map.box = {256, 1, 2, 3, 255};
   map.swizzle = 3;
-  map.fillsNan = map.isImage = true;
+  map.fillsNan = true;
+  map.mode = TensorMap::Mode::Width128;
   map.lower = {-1, 2, -3};
   map.upper = {4, -5, 6};
   map.channels = 64;
@@ -44,6 +45,7 @@ TEST_CASE("a tensor's map survives its bytes") {
   CHECK(back.elementStride == map.elementStride);
   CHECK(back.lower == map.lower);
   CHECK(back.pixels == map.pixels);
+  CHECK(back.mode == map.mode);
 }
 
 TEST_CASE("fields of a map lie where ptxas' code for tensormap.replace writes them") {
@@ -62,15 +64,14 @@ TEST_CASE("fields of a map lie where ptxas' code for tensormap.replace writes th
 
 TEST_CASE("the elements of a box, inside and outside of the tensor") {
   const std::int64_t at[] = {8, -1};
-  const auto elements = plane().elements(at, {}, 0x80);
-  REQUIRE(elements);
-  REQUIRE(elements->size() == 12);
-  CHECK_FALSE((*elements)[0].global); // above the first row
-  CHECK((*elements)[4].global == 0x1000 + 8 * 4);
-  CHECK((*elements)[5].global == 0x1000 + 9 * 4);
-  CHECK_FALSE((*elements)[6].global); // behind the row's end
-  CHECK((*elements)[8].global == 0x1000 + 48 + 8 * 4);
-  CHECK((*elements)[8].shared == 0x80 + 8 * 4);
+  const auto elements = plane().elements(TensorMap::Mode::Box, at, {}, 0x80);
+  REQUIRE(elements.size() == 12);
+  CHECK_FALSE(elements[0].global); // above the first row
+  CHECK(elements[4].global == 0x1000 + 8 * 4);
+  CHECK(elements[5].global == 0x1000 + 9 * 4);
+  CHECK_FALSE(elements[6].global); // behind the row's end
+  CHECK(elements[8].global == 0x1000 + 48 + 8 * 4);
+  CHECK(elements[8].shared == 0x80 + 8 * 4);
 }
 
 TEST_CASE("a stride between elements, and a swizzle") {
@@ -78,10 +79,10 @@ TEST_CASE("a stride between elements, and a swizzle") {
   map.elementStride = {2, 1, 1, 1, 1};
   map.swizzle = 1; // 32 bytes: bit 7 changes bit 4
   const std::int64_t at[] = {0, 0};
-  const auto elements = map.elements(at, {}, 0x80);
-  REQUIRE(elements->size() == 6);
-  CHECK((*elements)[1].global == 0x1000 + 2 * 4);
-  CHECK((*elements)[1].shared == (0x84 ^ 0x10));
+  const auto elements = map.elements(TensorMap::Mode::Box, at, {}, 0x80);
+  REQUIRE(elements.size() == 6);
+  CHECK(elements[1].global == 0x1000 + 2 * 4);
+  CHECK(elements[1].shared == (0x84 ^ 0x10));
 }
 
 TEST_CASE("pixels of an image go along the bounding box and on into the next row") {
@@ -89,19 +90,56 @@ TEST_CASE("pixels of an image go along the bounding box and on into the next row
   map.rank = 3; // channels, width, images
   map.size = {8, 5, 2, 1, 1};
   map.stride = {32, 160, 0, 0};
-  map.isImage = true;
+  map.mode = TensorMap::Mode::Image;
   map.lower = {-1, 0, 0};
   map.upper = {-1, 0, 0};
   map.channels = 2;
   map.pixels = 3;
   const std::int64_t at[] = {0, 2, 0};
   const unsigned offsets[] = {1};
-  const auto elements = map.elements(at, offsets, 0);
-  REQUIRE(elements->size() == 6);
-  CHECK((*elements)[0].global == 3 * 32);     // 2, moved by 1
-  CHECK((*elements)[1].global == 3 * 32 + 4); // its next channel
-  CHECK((*elements)[2].global == 4 * 32);     // 3 is the box's last
-  CHECK((*elements)[4].global == 160);        // -1 of the next image, moved by 1
+  const auto elements = map.elements(TensorMap::Mode::Image, at, offsets, 0);
+  REQUIRE(elements.size() == 6);
+  CHECK(elements[0].global == 3 * 32);     // 2, moved by 1
+  CHECK(elements[1].global == 3 * 32 + 4); // its next channel
+  CHECK(elements[2].global == 4 * 32);     // 3 is the box's last
+  CHECK(elements[4].global == 160);        // -1 of the next image, moved by 1
+}
+
+TEST_CASE("pixels along the width stay in their row, and go on in the next image") {
+  using Mode = TensorMap::Mode;
+  TensorMap map;
+  map.rank = 4; // channels, width, height, images
+  map.size = {64, 5, 3, 40, 1};
+  map.stride = {64, 320, 960, 0};
+  map.type = TensorMap::Type::U8;
+  map.mode = Mode::Width;
+  map.swizzle = 2;
+  map.elementStride = {1, 2, 3, 1, 1}; // that of the height has no effect
+  map.lower = {-1, -7, 0};
+  map.upper = {-1, -7, 0};
+  map.channels = 1;
+  map.pixels = 4;
+  const std::int64_t at[] = {5, 0, 2, 0};
+  const unsigned offsets[] = {0, 1}; // wHalo, wOffset
+  CHECK_FALSE(map.fault(Mode::Width, 4, offsets));
+  const auto elements = map.elements(Mode::Width, at, offsets, 0);
+  REQUIRE(elements.size() == 4);
+  const auto pixel = [](unsigned w, unsigned image) { return 5u + 64 * w + 320 * 2 + 960 * image; };
+  CHECK(elements[0].global == pixel(1, 0)); // 0, moved by 1
+  CHECK(elements[1].global == pixel(3, 0)); // 2, and 4 is behind the box
+  CHECK(elements[2].global == pixel(0, 1)); // -1 of the next image, in the same row
+  CHECK(elements[3].global == pixel(2, 1));
+  CHECK(elements[3].shared == 3);
+  map.mode = Mode::Width128;
+  CHECK(map.elements(Mode::Width128, at, offsets, 0).size() == 128);
+
+  const unsigned halo[] = {2, 0};
+  CHECK(map.fault(Mode::Width128, 4, halo)->kind == "unsupported");
+  CHECK(map.fault(Mode::Width, 4, offsets)->kind == "memcheck");    // the map is for the other mode
+  CHECK(map.fault(Mode::Width128, 5, offsets)->kind == "memcheck"); // and has four dimensions
+  CHECK(map.fault(Mode::Image, 4, offsets)->kind == "memcheck");
+  map.swizzle = 0;
+  CHECK(map.fault(Mode::Width128, 4, offsets)->kind == "memcheck");
 }
 
 TEST_CASE("types that change what is loaded, and what stands outside") {
