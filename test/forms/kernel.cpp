@@ -139,7 +139,6 @@ std::string_view whyNotAlone(const Statement& statement) {
   if (isOne({"cvta"}) && form.get(ptx::Slot::Space) == Mod::Const)
     return "a generic address has 64 bits: those of 32 bits lead nowhere";
   if (isOne({"istypep"})) return "needs an object that the host makes";
-  if (isOne({"tcgen05"})) return "the engines do not model it";
   return {};
 }
 

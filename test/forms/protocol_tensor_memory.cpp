@@ -15,11 +15,6 @@ namespace {
 
 constexpr unsigned kThreads = 128, kMatrixBytes = 8192, kColumns = 512, kSeenColumns = 256, kRows = 128, kN = 64;
 
-/// Not what the engines do not model.
-bool isModelled(const ptx::Form& form) {
-  return !form.has(Mod::Ashift) && !form.has(Mod::B4x16P64) && form.op != Op::Tcgen05Shift;
-}
-
 /// Two blocks, of which the even one asks for products and copies. All statements of a kernel are of the same group.
 bool isPair(const KernelWriter& w) {
   return w.form().get(Slot::CtaGroup) == Mod::CtaGroup2;
@@ -56,6 +51,10 @@ std::uint64_t shapeOf(const ptx::Form& form) {
   default: return sizes | floats;
   }
 }
+
+/// A zero-column mask descriptor: B from its third column on, of which two are zeros, four are used, three are zeros, …
+constexpr std::uint64_t kZeroColumns = 1 | std::uint64_t{1} << 32 | std::uint64_t{1} << 39 | std::uint64_t{2} << 40 |
+                                       std::uint64_t{3} << 48 | std::uint64_t{2} << 56;
 
 void fillShared(KernelWriter& w) {
   w.shared("data", 2 * kMatrixBytes, 1024);
@@ -133,7 +132,7 @@ void askUnit(KernelWriter& w) {
   w.setSource("idesc", shapeOf(w.form()));
   w.setSource("enable", 1);
   w.setSource("lanes", 0x00ff00f0);
-  w.setSource("mask", !isCommit ? 0 : w.runsInClusters() ? 3 : 1);
+  w.setSource("mask", !isCommit ? kZeroColumns : w.runsInClusters() ? 3 : 1);
   w.sources();
   for (const Use& use : w.statement().uses) {
     if (use.role == Role::Source && use.type == Type::B64 && use.operand != "mask")
@@ -178,7 +177,7 @@ void access(KernelWriter& w) {
 
 bool writeTensorMemory(KernelWriter& w) {
   const Op op = w.form().op;
-  if (!std::string_view(ptx::opName(op)).starts_with("tcgen05.") || !isModelled(w.form())) return false;
+  if (!std::string_view(ptx::opName(op)).starts_with("tcgen05.")) return false;
   w.block = kThreads;
   if (isPair(w)) w.runInClusters();
   w.grid = w.runsInClusters() ? 2 : 1;
@@ -188,6 +187,7 @@ bool writeTensorMemory(KernelWriter& w) {
   case Op::Tcgen05St: access(w); break;
   case Op::Tcgen05Mma:
   case Op::Tcgen05Cp:
+  case Op::Tcgen05Shift:
   case Op::Tcgen05Commit: askUnit(w); break;
   case Op::Tcgen05Alloc:
   case Op::Tcgen05Dealloc: break;

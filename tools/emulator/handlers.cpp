@@ -165,6 +165,7 @@ Operation::Handler handlerOf(Op op) {
   case Op::UTCOMMA:
   case Op::UTCOMMA_T: return &Machine::multiplyTensors;
   case Op::UTCCP: return &Machine::copyToTensor;
+  case Op::UTCSHIFT: return &Machine::shiftTensorRows;
   case Op::UTCBAR:
   case Op::UTCBAR_MULTICAST: return &Machine::commitToBarrier;
   case Op::UTCATOMSWS_FIND: return &Machine::findColumns;

@@ -288,6 +288,7 @@ class Machine {
   void storeTensor(const Operation& op, std::uint32_t lanes);
   void multiplyTensors(const Operation& op, std::uint32_t lanes);
   void copyToTensor(const Operation& op, std::uint32_t lanes);
+  void shiftTensorRows(const Operation& op, std::uint32_t lanes);
   void commitToBarrier(const Operation& op, std::uint32_t lanes);
   void findColumns(const Operation& op, std::uint32_t lanes);
   void changeColumns(const Operation& op, std::uint32_t lanes);

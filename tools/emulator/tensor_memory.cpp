@@ -144,6 +144,17 @@ void Machine::copyToTensor(const Operation& op, std::uint32_t lanes) {
                                       tensorSide(ctas_[rank], static_cast<unsigned>(std::countr_zero(lanes)))));
 }
 
+void Machine::shiftTensorRows(const Operation& op, std::uint32_t lanes) {
+  if (lanes == 0 || isReplaying_) return; // rows that have moved would move again
+  const int at = isa::desc(op.inst.op).slotIndex("URt");
+  const std::uint32_t address = uniformWord(op, at, 0) + static_cast<std::uint32_t>(op.offset);
+  const bool isPair = isa::getMod(op.inst, Mod::Sub4) != 0;
+  const std::uint32_t first = isPair ? cta_->rank & ~1u : cta_->rank;
+  if (isPair && first + 1 >= ctas_.size()) return stop("unsupported", "a shift in a pair in a cluster of one block");
+  for (std::uint32_t rank = first; rank < first + (isPair ? 2 : 1) && !stopped_; ++rank)
+    reportTensor(ctas_[rank].tensor.shiftRows(address));
+}
+
 void Machine::commitToBarrier(const Operation& op, std::uint32_t lanes) {
   if (lanes == 0 || isReplaying_) return;
   const auto lane = static_cast<unsigned>(std::countr_zero(lanes));

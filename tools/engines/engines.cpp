@@ -43,7 +43,9 @@ std::string instructionName(const std::string& where) {
 Verdict judge(const launch::RunResult& result) {
   if (result.completed && result.reports.empty()) return {}; // what a checker found is no good either
   const launch::Report report = result.reports.empty() ? launch::Report{} : result.reports.front();
-  if (report.kind == "unsupported") return {Outcome::Unsupported, instructionName(report.where)};
+  if (report.kind == "unsupported") // which thread it was is left out
+    return {Outcome::Unsupported, fmt::format("{}: {}", instructionName(report.where),
+                                              report.text.substr(0, report.text.find(" in block (")))};
   return {Outcome::Rejected, fmt::format("{}: {} ({})", report.kind, report.text, report.where)};
 }
 

@@ -283,6 +283,20 @@ bool translateCopy(FunctionTranslator& t) {
   return true;
 }
 
+/// a: the address; width: not 0 for a pair.
+void shiftRows(Thread& t, const Inst& i) {
+  for (const launch::TensorSide& side : sidesOf(t, i.width != 0))
+    check(side.memory->shiftRows(get<std::uint32_t>(t, i.a)));
+}
+
+bool translateShift(FunctionTranslator& t) {
+  const std::uint32_t at = tensorAddress(t, 0);
+  Inst& inst = t.emit(&shiftRows);
+  inst.a = at;
+  inst.width = isPair(t.form()) ? 1 : 0;
+  return true;
+}
+
 /// a, option: the barrier; b: the blocks that have one, if width is not 0.
 void commit(Thread& t, const Inst& i) {
   const std::uint64_t barrier = t.r[i.a];
@@ -316,6 +330,7 @@ bool translateTensorMemory(FunctionTranslator& t) {
   case Op::Tcgen05St: return translateAccess(t, true);
   case Op::Tcgen05Mma: return translateProduct(t);
   case Op::Tcgen05Cp: return translateCopy(t);
+  case Op::Tcgen05Shift: return translateShift(t);
   case Op::Tcgen05Commit: return translateCommit(t);
   case Op::Tcgen05FenceBefore:
   case Op::Tcgen05FenceAfter:

@@ -4,6 +4,12 @@
 
 namespace orias::launch {
 
+namespace {
+
+constexpr unsigned kWarpLanes = 32;
+
+} // namespace
+
 unsigned tensorRegisters(TensorShape shape) {
   switch (shape) {
   case TensorShape::Lanes16Bits256: return 4;
@@ -61,7 +67,7 @@ std::optional<TensorFault> TensorMemory::access(std::uint32_t address, TensorSha
                                                 std::uint32_t& value) {
   const auto place = tensorPlace(shape, thread, index);
   if (!place) return std::nullopt;
-  constexpr unsigned kWarpLanes = 32, kWarps = kLanes / kWarpLanes;
+  constexpr unsigned kWarps = kLanes / kWarpLanes;
   const unsigned lane = tensorLane(address) + place->lane;
   if (lane / kWarpLanes != warp % kWarps)
     return TensorFault{"memcheck", fmt::format("warp {} cannot reach lane {} of tensor memory", warp, lane)};
@@ -78,6 +84,24 @@ std::optional<TensorFault> TensorMemory::access(std::uint32_t address, TensorSha
     if (isStore) *at = isHalf ? value >> 16 * k & 0xffff : value;
   }
   if (!isStore) value = packed;
+  return std::nullopt;
+}
+
+std::optional<TensorFault> TensorMemory::shiftRows(std::uint32_t address) {
+  constexpr unsigned kMovedColumns = 8;
+  if (tensorLane(address) % kWarpLanes != 0)
+    return TensorFault{"memcheck",
+                       fmt::format("tcgen05.shift from lane {}: not a multiple of 32", tensorLane(address))};
+  if (tensorLane(address) != 0)
+    return TensorFault{
+        "unsupported",
+        fmt::format("tcgen05.shift from lane {}: which lanes' rows it moves is not public", tensorLane(address))};
+  for (unsigned column = tensorColumn(address); column < tensorColumn(address) + kMovedColumns; ++column)
+    for (unsigned lane = 0; lane < kLanes; ++lane) {
+      std::uint32_t* to = cell(lane, column);
+      if (!to) return TensorFault{"memcheck", fmt::format("column {} of tensor memory is not allocated", column)};
+      if (lane % kWarpLanes + 1 < kWarpLanes) *to = *cell(lane + 1, column);
+    }
   return std::nullopt;
 }
 

@@ -129,6 +129,42 @@ std::optional<MatrixDescriptor> matrixOf(std::uint64_t bits) {
   return d;
 }
 
+/// Which columns of B count as zeros (.ws), and which one is the first: the 64 bits of a zero-column mask descriptor
+/// (PTX manual, "Zero-Column Mask Descriptor"). What its table says of Skip Span and Use Span contradicts its examples
+/// 2 to 4; this follows the examples: columns are used Use Span + 1 in a row, and zeros Skip Span + 1.
+class ColumnMask {
+ public:
+  ColumnMask(std::uint64_t bits, unsigned rows, unsigned columns)
+      : bits_(bits), rows_(rows), each_(columns / parts()) {}
+
+  std::optional<TensorFault> fault() const {
+    if (const unsigned most = rows_ == 32 ? 16 : 32; shift() > most)
+      return TensorFault{"tcgen05", fmt::format("a column shift of {}; {} is the most", shift(), most)};
+    for (unsigned part = 0; isMasking() && part < parts(); ++part)
+      if (start(part) >= (startsWithZeros(part) ? zeros() : used()))
+        return TensorFault{"unsupported", "the PTX manual does not say what a start count beyond the first span means"};
+    return std::nullopt;
+  }
+  /// How many columns in front of those of the product B has.
+  unsigned shift() const { return field(bits_, 56, 6); }
+  bool isZero(unsigned column) const {
+    if (!isMasking()) return false;
+    const unsigned part = column / each_, at = (column % each_ + start(part)) % (zeros() + used());
+    return startsWithZeros(part) ? at < zeros() : at >= used();
+  }
+
+ private:
+  bool isMasking() const { return field(bits_, 39, 1) != 0; }
+  unsigned parts() const { return TensorMemory::kLanes / rows_; } ///< with a start of their own
+  unsigned start(unsigned part) const { return field(bits_, 8 * part, 8); }
+  bool startsWithZeros(unsigned part) const { return field(bits_, 32 + part, 1) != 0; }
+  unsigned zeros() const { return field(bits_, 40, 8) + 1; }
+  unsigned used() const { return field(bits_, 48, 8) + 1; }
+
+  std::uint64_t bits_;
+  unsigned rows_, each_;
+};
+
 /// Where a row of D is, for one of its columns.
 struct Cell {
   unsigned side, lane, column;
@@ -145,6 +181,8 @@ class Multiplication {
                          : p_.isWeightStationary ? s_.m == 128 || s_.m == 64 || s_.m == 32
                                                  : s_.m == 128 || s_.m == 64;
     if (!isKnown || s_.n == 0 || s_.n > 256) return invalid(fmt::format("a product of {} x {} elements", s_.m, s_.n));
+    const ColumnMask mask(p_.isWeightStationary ? p_.zeroColumns : 0, std::min(s_.m, TensorMemory::kLanes), s_.n);
+    if (fault_ = mask.fault(); fault_) return fault_;
     a_.resize(std::size_t{s_.m} * s_.held);
     b_[0].resize(std::size_t{s_.n} * s_.depth);
     const unsigned columns = s_.n / (p_.isPair ? 2 : 1);
@@ -152,11 +190,14 @@ class Multiplication {
       if (p_.aIsInTensor)
         loadFromTensor(side, rows);
       else
-        loadFromShared(side, p_.a, s_.a, rows, s_.held, a_.data() + std::size_t{side} * rows * s_.held);
+        loadFromShared(side, p_.a, s_.a, 0, rows, s_.held, a_.data() + std::size_t{side} * rows * s_.held);
       if (!fault_)
-        loadFromShared(side, p_.b, s_.b, columns, s_.depth, b_[0].data() + std::size_t{side} * columns * s_.depth);
+        loadFromShared(side, p_.b, s_.b, mask.shift(), columns, s_.depth,
+                       b_[0].data() + std::size_t{side} * columns * s_.depth);
       if (!fault_ && s_.isSparse) loadPlaces(side, rows);
     }
+    for (unsigned j = 0; j < s_.n; ++j)
+      if (mask.isZero(j)) std::fill_n(b_[0].begin() + std::ptrdiff_t{j} * s_.depth, s_.depth, 0.0);
     b_[1] = b_[0];
     if (p_.scaleVectors != 0 && isScaled() && !fault_) applyScales(rows);
     for (unsigned i = 0; i < s_.m && !fault_; ++i)
@@ -169,7 +210,9 @@ class Multiplication {
   bool isScaled() const { return p_.kind == Kind::ScaledNarrow || p_.kind == Kind::Scaled4; }
   static TensorFault invalid(const std::string& text) { return {"unsupported", text}; }
 
-  void loadFromShared(unsigned side, std::uint64_t bits, const Elements& e, unsigned rows, unsigned depth, double* to) {
+  /// Rows of A or columns of B, from `first` on.
+  void loadFromShared(unsigned side, std::uint64_t bits, const Elements& e, unsigned first, unsigned rows,
+                      unsigned depth, double* to) {
     const auto matrix = matrixOf(bits);
     const unsigned spacing = e.spacing;
     if (!matrix) {
@@ -193,13 +236,14 @@ class Multiplication {
           // 16 elements without gaps at the start of 16 bytes.
           constexpr unsigned kGroup = 16;
           const unsigned at = k % kGroup * e.bits;
-          const std::uint64_t unit = matrix->address(i, k / kGroup * kGroup, spacing, false);
+          const std::uint64_t unit = matrix->address(first + i, k / kGroup * kGroup, spacing, false);
           shift = at % 8;
           for (unsigned byte = 0; byte * 8 < shift + e.bits; ++byte)
             if (!sides_[side].read(unit + at / 8 + byte, bytes.subspan(byte, 1))) return report();
         } else {
           shift = spacing < 8 ? k * spacing % 8 : 0;
-          if (!sides_[side].read(matrix->address(i, k, spacing, e.isTransposed), bytes.first((spacing + 7) / 8)))
+          if (!sides_[side].read(matrix->address(first + i, k, spacing, e.isTransposed),
+                                 bytes.first((spacing + 7) / 8)))
             return report();
         }
         to[i * depth + k] = e.number(field(raw >> shift, 0, e.bits));
@@ -368,8 +412,9 @@ std::array<std::uint8_t, 16> bytesOfSixBits(const std::array<std::uint8_t, 16>& 
 std::optional<TensorFault> multiply(const TensorProduct& product, std::span<const TensorSide> sides) {
   const auto shape = shapeOf(product);
   if (!shape) return TensorFault{"unsupported", fmt::format("the instruction descriptor {:#x}", product.shape)};
-  if (product.isShifted) return TensorFault{"unsupported", "a product with .ashift"};
-  if (product.zeroColumns != 0) return TensorFault{"unsupported", "a mask of columns that are zero"};
+  // "Shifts the rows of A down by one row, except for the last row" (PTX manual, "tcgen05.mma").
+  if (product.isShifted)
+    return TensorFault{"unsupported", "the PTX manual does not say which row of A a row of D gets with .ashift"};
   return Multiplication(product, sides, *shape).run();
 }
 
@@ -401,7 +446,7 @@ std::optional<TensorFault> copyToTensor(std::uint32_t address, std::uint64_t des
   default: return TensorFault{"unsupported", "a copy to tensor memory of this shape"};
   }
   if (format == TensorCopyFormat::FourBits)
-    return TensorFault{"unsupported", "a copy to tensor memory that expands numbers of four bits"};
+    return TensorFault{"unsupported", "the text of the PTX manual does not say which bits of a byte .b4x16_p64 fills"};
   const auto matrix = matrixOf(descriptor);
   if (!matrix) return TensorFault{"unsupported", "a matrix descriptor of this form"};
   constexpr unsigned kUnit = 16;

@@ -35,7 +35,7 @@ struct TensorProduct {
   std::uint32_t metadata = 0;     ///< .sp: the address of what says which elements A has
   std::uint32_t scaleA = 0, scaleB = 0;
   std::array<std::uint32_t, 8> skippedLanes{};
-  std::uint64_t zeroColumns = 0;
+  std::uint64_t zeroColumns = 0; ///< .ws: which columns of B count as zeros
 };
 
 /// Sums are taken in double precision by rising k, then D is added, and the sum is rounded once. `sides`: the block, or

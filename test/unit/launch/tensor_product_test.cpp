@@ -87,3 +87,95 @@ TEST_CASE("tensor memory: 64 rows of a product stand in half of each warp's lane
   p.shape |= 4; // sparse
   CHECK(multiply(p, std::span(&side, 1))->kind == "unsupported");
 }
+
+TEST_CASE("tensor memory: rows move within the lanes of each warp, and the last one stays") {
+  TensorMemory memory;
+  REQUIRE(memory.allocate(1));
+  for (unsigned lane = 0; lane < TensorMemory::kLanes; ++lane)
+    for (unsigned column = 0; column < TensorMemory::kGroupColumns; ++column)
+      *memory.cell(lane, column) = 1000 * lane + column;
+  CHECK_FALSE(memory.shiftRows(4));
+  CHECK(*memory.cell(0, 4) == 1004);
+  CHECK(*memory.cell(30, 11) == 31011);
+  CHECK(*memory.cell(31, 4) == 31004); // not the row of the next warp
+  CHECK(*memory.cell(126, 4) == 127004);
+  CHECK(*memory.cell(127, 4) == 127004);
+  CHECK(*memory.cell(0, 3) == 3); // 32 bytes: eight columns
+  CHECK(*memory.cell(0, 12) == 12);
+  CHECK(memory.shiftRows(1u << 16)->kind == "memcheck");
+  CHECK(memory.shiftRows(32u << 16)->kind == "unsupported");
+  CHECK(memory.shiftRows(28)->kind == "memcheck"); // four columns of it are not allocated
+}
+
+TEST_CASE("tensor memory: what the PTX manual leaves open is refused with what is open") {
+  TensorMemory memory;
+  REQUIRE(memory.allocate(1));
+  const TensorSide side{&memory, [](std::uint64_t, std::span<std::byte>) { return true; }};
+  TensorProduct p;
+  p.shape = 1u << 4 | 1u << 17 | 8u << 24;
+  p.aIsInTensor = p.isShifted = true;
+  const auto shifted = multiply(p, std::span(&side, 1));
+  REQUIRE(shifted);
+  CHECK(shifted->kind == "unsupported");
+  CHECK(shifted->text.find(".ashift") != std::string::npos);
+  const auto expanded =
+      copyToTensor(0, std::uint64_t{1} << 46, TensorCopyShape::Rows128Bits128, TensorCopyFormat::FourBits, side);
+  REQUIRE(expanded);
+  CHECK(expanded->text.find(".b4x16_p64") != std::string::npos);
+}
+
+TEST_CASE("tensor memory: columns that a mask names count as zeros, and a shift leaves columns out") {
+  TensorMemory memory;
+  REQUIRE(memory.allocate(1));
+  // Bytes: A is ones, column j of B is j + 1 where k is 0.
+  std::vector<std::byte> shared(16384);
+  for (unsigned i = 0; i < 4096; ++i)
+    shared[i] = std::byte{1};
+  for (unsigned column = 0; column < 64; ++column)
+    shared[4096 + column / 8 * 256 + column % 8 * 16] = std::byte(column + 1);
+  const TensorSide side{&memory, [&](std::uint64_t address, std::span<std::byte> out) {
+                          std::memcpy(out.data(), shared.data() + address, out.size());
+                          return true;
+                        }};
+  TensorProduct p;
+  p.kind = TensorProduct::Kind::Integer;
+  p.isWeightStationary = true;
+  constexpr std::uint64_t kStrides = std::uint64_t{1} << 46 | std::uint64_t{16} << 32 | std::uint64_t{8} << 16;
+  p.a = kStrides;
+  p.b = kStrides | 4096 >> 4;
+  constexpr std::uint64_t kOn = std::uint64_t{1} << 39, kSpans = std::uint64_t{2} << 40 | std::uint64_t{3} << 48;
+  /// Row 0 of D for m x 32 columns: where its column is, what is there.
+  const auto columnsOf = [&](unsigned m, std::uint64_t mask) {
+    p.shape = 2u << 4 | 4u << 17 | m / 16 << 24;
+    p.zeroColumns = mask;
+    std::vector<unsigned> columns;
+    CHECK_FALSE(multiply(p, std::span(&side, 1)));
+    for (unsigned part = 0; part < 128 / m; ++part)
+      for (unsigned j = 0; j < 32 / (128 / m); ++j)
+        columns.push_back(*memory.cell(part * m, j));
+    return columns;
+  };
+  const auto startsWith = [](const std::vector<unsigned>& all, std::vector<unsigned> first) {
+    return std::equal(first.begin(), first.end(), all.begin());
+  };
+  // The manual's examples, the lowest bit of the masks first.
+  CHECK(startsWith(columnsOf(128, kSpans), {1, 2, 3, 4, 5, 6, 7, 8}));                     // 1: off
+  CHECK(startsWith(columnsOf(128, kOn | kSpans), {1, 2, 3, 4, 0, 0, 0, 8, 9, 10, 11, 0})); // 2
+  const auto third = columnsOf(64, kOn | kSpans | std::uint64_t{1} << 32);
+  CHECK(startsWith(third, {0, 0, 0, 4, 5, 6, 7, 0}));
+  CHECK(startsWith({third.begin() + 16, third.end()}, {17, 18, 19, 20, 0, 0, 0, 24}));
+  const auto fourth =
+      columnsOf(32, kOn | kSpans | std::uint64_t{3} << 32 | 1 << 24 | 2 << 16 | 1 << 8 | std::uint64_t{2} << 56);
+  CHECK(startsWith(fourth, {0, 0, 0, 6, 7, 8, 9, 0}));
+  CHECK(startsWith({fourth.begin() + 8, fourth.end()}, {0, 0, 13, 14, 15, 16, 0, 0}));
+  CHECK(startsWith({fourth.begin() + 16, fourth.end()}, {19, 20, 0, 0, 0, 24, 25, 26}));
+  CHECK(startsWith({fourth.begin() + 24, fourth.end()}, {27, 28, 29, 0, 0, 0, 33, 34}));
+
+  p.zeroColumns = std::uint64_t{17} << 56;
+  CHECK(multiply(p, std::span(&side, 1))->kind == "tcgen05"); // 16 is the most for 32 rows
+  p.zeroColumns = kOn | kSpans | 4;
+  CHECK(multiply(p, std::span(&side, 1))->kind == "unsupported");
+  p.isWeightStationary = false; // others have no such operand
+  p.shape = 2u << 4 | 4u << 17 | 8u << 24;
+  CHECK_FALSE(multiply(p, std::span(&side, 1)));
+}
