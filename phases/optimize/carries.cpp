@@ -82,10 +82,12 @@ bool areTerms(const Rewriter& rw, const std::vector<Operand>& terms, std::uint8_
   return modified <= 1;
 }
 
+/// Zero counts where it is inverted, or negated: a number less zero has a carry.
 std::vector<Operand> termsOf(const Instr& sum) {
   std::vector<Operand> terms;
   for (unsigned slot = 3; slot < 6; ++slot)
-    if (!sum.op_(slot).isZeroReg() || sum.op_(slot).inverted()) terms.push_back(sum.op_(slot).value());
+    if (const ori::Operand& term = sum.op_(slot); !term.isZeroReg() || term.inverted() || term.neg())
+      terms.push_back(term.value());
   return terms;
 }
 
