@@ -155,7 +155,8 @@ class Bits {
 struct State {
   bool reached = false;
   std::vector<std::uint64_t> pairs; ///< (location, unit), sorted
-  Bits mayHaveValue;                ///< by global number of the unit
+  Bits mayHaveValue;                ///< by global number of the unit: in a lane that comes here
+  Bits mayHaveInWarp;               ///< or in lanes that ran before
 };
 
 std::uint64_t pairOf(Location l, Unit u) {
@@ -386,6 +387,7 @@ class Checker {
     entry.mayHaveValue = Bits(globalCount_);
     for (Unit u : madeAnew_)
       if (globalNumber_[u] != kNowhere) entry.mayHaveValue.set(globalNumber_[u], true);
+    entry.mayHaveInWarp = entry.mayHaveValue;
 
     std::vector<const Side*> all;
     for (const Side& side : sides_)
@@ -483,6 +485,7 @@ class Checker {
     for (std::uint64_t pair : state.pairs)
       holdings.add(static_cast<Location>(pair >> 32), static_cast<Unit>(pair));
     globalMayHaveValue_ = state.mayHaveValue;
+    globalMayHaveInWarp_ = state.mayHaveInWarp;
   }
 
   State store(const Holdings& holdings) const {
@@ -494,6 +497,7 @@ class Checker {
     std::sort(out.pairs.begin(), out.pairs.end());
     out.pairs.erase(std::unique(out.pairs.begin(), out.pairs.end()), out.pairs.end());
     out.mayHaveValue = globalMayHaveValue_;
+    out.mayHaveInWarp = globalMayHaveInWarp_;
     return out;
   }
 
@@ -503,12 +507,10 @@ class Checker {
       into = from;
       return true;
     }
-    auto concerned = [&](std::uint64_t pair) {
-      const auto l = static_cast<Location>(pair >> 32);
-      return !warpOnly || (l >= warpBegin_ && l < warpEnd_);
-    };
+    auto isOfWarp = [&](std::uint64_t pair) { return isWarpLocation(static_cast<Location>(pair >> 32)); };
+    auto concerned = [&](std::uint64_t pair) { return !warpOnly || isOfWarp(pair); };
     auto mayHave = [&](const State& state, std::uint64_t pair) {
-      return state.mayHaveValue[globalNumber_[static_cast<Unit>(pair)]];
+      return (isOfWarp(pair) ? state.mayHaveInWarp : state.mayHaveValue)[globalNumber_[static_cast<Unit>(pair)]];
     };
     std::vector<std::uint64_t> both;
     auto a = into.pairs.begin();
@@ -528,7 +530,8 @@ class Checker {
     }
     bool changed = both != into.pairs;
     into.pairs = std::move(both);
-    changed |= into.mayHaveValue.add(from.mayHaveValue, warpOnly ? &isGlobalOfWarp_ : nullptr);
+    if (!warpOnly) changed |= into.mayHaveValue.add(from.mayHaveValue, nullptr);
+    changed |= into.mayHaveInWarp.add(from.mayHaveInWarp, warpOnly ? &isGlobalOfWarp_ : nullptr);
     return changed;
   }
 
@@ -538,14 +541,19 @@ class Checker {
   }
   bool isWarpUnit(Unit u) const { return isWarpFile(function_.vreg(registerOf(u)).file); }
 
+  bool isWarpLocation(Location l) const { return l >= warpBegin_ && l < warpEnd_; }
   bool mayHaveValue(Unit u) const {
-    return globalNumber_[u] != kNowhere ? globalMayHaveValue_[globalNumber_[u]] : mayHaveValue_[u];
+    return globalNumber_[u] != kNowhere ? globalMayHaveInWarp_[globalNumber_[u]] : mayHaveValue_[u];
+  }
+  /// The same for what a location holds: a register of the warp may have the value of lanes that ran before.
+  bool mayHaveValue(Unit u, Location l) const {
+    if (isWarpLocation(l) || globalNumber_[u] == kNowhere) return mayHaveValue(u);
+    return globalMayHaveValue_[globalNumber_[u]];
   }
   void setMayHaveValue(Unit u, bool may) {
-    if (globalNumber_[u] != kNowhere)
-      globalMayHaveValue_.set(globalNumber_[u], may);
-    else
-      mayHaveValue_.set(u, may);
+    if (globalNumber_[u] == kNowhere) return mayHaveValue_.set(u, may);
+    globalMayHaveValue_.set(globalNumber_[u], may);
+    globalMayHaveInWarp_.set(globalNumber_[u], may);
   }
 
   // --- one instruction
@@ -762,7 +770,7 @@ class Checker {
     const std::optional<Guard> guard = guardOf(instr);
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
-      if (!mayHaveValue(u)) continue;
+      if (!mayHaveValue(u) || (hasPlace(o) && !mayHaveValue(u, locationOf(o, i)))) continue;
       if (!hasPlace(o)) return fault(instr, "reads a value that has no location");
       if (holdings.holds(locationOf(o, i), u)) continue;
       if (guard && &o != &instr.guard() && holdings.holdsUnder(locationOf(o, i), u, *guard)) continue;
@@ -820,7 +828,8 @@ class Checker {
   std::uint32_t globalCount_ = 0;
   std::vector<std::uint32_t> globalNumber_; // by unit
   Bits isGlobalOfWarp_;                     // by global number
-  Bits globalMayHaveValue_, mayHaveValue_;  // at the current instruction: by global number; of other units, by unit
+  // At the current instruction: by global number; of other units, by unit.
+  Bits globalMayHaveValue_, globalMayHaveInWarp_, mayHaveValue_;
   std::vector<Side> sides_;
   std::vector<std::vector<Unit>> copied_;        // scratch
   std::vector<bool> hasCopiedValue_;             // scratch

@@ -318,6 +318,29 @@ TEST_CASE("an elected lane writes uniform registers for sure, a guard does not")
   CHECK(contains(Plan(loop("ISETP.GT.AND %p1, PT, %r0, 5, PT;"), physical).all(), "does not hold"));
 }
 
+TEST_CASE("a value of the warp that waits in a register of the lanes is not lost on the other side of a branch") {
+  // %r3 keeps %ur1 for the lanes of .L1. Those of .L2 have another value in that register, and never read %ur1.
+  Plan plan("  reg %r0, %ur1, %p2, %r3, %r4, %ur5;\n"
+            ".L0:\n S2R %r0, SR_TID.X;\n ISETP.LT.AND %p2, PT, %r0, 5, PT;\n @%p2 BRA .L2;\n -> .L1;\n"
+            ".L1:\n S2UR %ur1, SR_CTAID.X;\n MOV %r3, %ur1;\n BRA .L3;\n"
+            ".L2:\n MOV %r4, 7;\n STS [%r0], %r4;\n -> .L3;\n"
+            ".L3:\n @%p2 BRA .L5;\n -> .L4;\n.L4:\n R2UR %ur5, %r3;\n STS [%ur5], %r0;\n -> .L5;\n.L5:\n EXIT;\n",
+            {0, 0, 0, 1, 1, 2});
+  plan.assignment.standsFor[3] = plan.assignment.standsFor[5] = 1;
+  const auto isMove = [&](isa::Op op, std::uint8_t reg, std::uint8_t from) {
+    for (const ori::Block* block : plan.function().layout())
+      for (const ori::Instr& instr : *block)
+        if (instr.op == op && instr.op_(from).isVirtual())
+          plan.assignment.spillMoves[instr.id] = {SpillMove::Kind::Move, reg, from};
+  };
+  isMove(isa::Op::MOV, 0, 1);
+  isMove(isa::Op::R2UR, 1, 2);
+  CHECK(plan.all() == "");
+  plan.assignment.physical[4] = 3;
+  plan.assignment.physical[0] = 1; // what all lanes read is in the register of %r3
+  CHECK(plan.all() != "");
+}
+
 TEST_CASE("a side without instructions disturbs no register of the warp") {
   // The other side overwrites what it has read: that is wrong only if the side without %ur4 ran in between.
   const auto sides = [](std::string_view other) {
