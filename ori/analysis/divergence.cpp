@@ -5,6 +5,7 @@
 #include "encoder/isa/target.h"
 #include "ori/analysis/branch_regions.h"
 #include "ori/analysis/convergence.h"
+#include "ori/analysis/lane_bits.h"
 #include "ori/module.h"
 
 #include <algorithm>
@@ -17,6 +18,7 @@ namespace {
 /// Blocks looked at for the sides of divergent branches on cycles before the analysis takes everything for divergent.
 constexpr std::size_t kMostSteps = 4'000'000;
 constexpr unsigned kWarpSize = 32;
+constexpr unsigned kMostModelled = 16; ///< operands of instructions that lane_bits.h knows; PHI may have more
 constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
 
 bool isWarpFile(File file) {
@@ -91,7 +93,8 @@ class Divergence::Solver {
   Solver(Divergence& result, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
       : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(dominators),
         postDominators_(postDominators), loops_(loops), regions_(cfg_, dominators_, postDominators_),
-        frontier_(cfg_, dominators_), joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0), back_(cfg_.idCount(), 0) {}
+        frontier_(cfg_, dominators_), bits_(function_.vregCount(), 0), joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0),
+        back_(cfg_.idCount(), 0) {}
 
   void run() {
     findMultiplyDefined();
@@ -117,9 +120,10 @@ class Divergence::Solver {
   }
 
  private:
-  /// Registers that lanes find written by one of several definitions.
+  /// Registers that lanes find written by one of several definitions, and constants.
   void findMultiplyDefined() {
     isMultiple_.assign(function_.vregCount(), false);
+    constants_.assign(function_.vregCount(), std::nullopt);
     std::vector<std::uint32_t> first(function_.vregCount() + 1, 0);
     for (VRegId v = 0; v < function_.vregCount(); ++v)
       first[v + 1] = first[v] + function_.vreg(v).width;
@@ -133,6 +137,8 @@ class Divergence::Solver {
             if (seen[c]) isMultiple_[o.reg] = true;
             seen[c] = true;
           }
+          if (instr.op == Op::MOV && function_.vreg(o.reg).width == 1 && !instr.isGuarded() && instr.op_(1).isImm())
+            constants_[o.reg] = static_cast<std::uint32_t>(instr.op_(1).imm);
         }
   }
 
@@ -144,10 +150,33 @@ class Divergence::Solver {
     }
   }
 
-  void diverge(VRegId v) {
-    if (r_.registers_[v] || isWarpFile(function_.vreg(v).file)) return;
+  void diverge(VRegId v, LaneBits bits = kAllLaneBits) {
+    if ((bits & ~bits_[v]) == 0 || isWarpFile(function_.vreg(v).file)) return;
+    bits_[v] |= bits;
     r_.registers_[v] = true;
     work_.push_back(v);
+  }
+  bool differsInAllBits(VRegId v) const { return bits_[v] == kAllLaneBits; }
+
+  LaneWord wordOf(const Operand& o) const {
+    if (o.isZeroReg()) return {0, 0};
+    if (o.isImm()) return {0, static_cast<std::uint32_t>(o.imm)};
+    const bool isWord = o.isVirtual() && o.file == File::R && o.width == 1;
+    if (!r_.isUniform(o)) return {isWord ? bits_[o.reg] : kAllLaneBits, std::nullopt};
+    return {0, isWord && !isMultiple_[o.reg] ? constants_[o.reg] : std::nullopt};
+  }
+
+  /// Whether lane_bits.h knows in which bits the results differ; then they do.
+  bool divergeInBits(const Instr& instr) {
+    if (instr.operandCount == 0 || instr.operandCount > kMostModelled) return false;
+    std::array<LaneWord, kMostModelled> sources{};
+    for (unsigned n = 0; n < instr.operandCount; ++n)
+      if (!instr.op_(n).isDef) sources[n] = wordOf(instr.op_(n));
+    const auto bits = laneBitsOf(function_, instr, std::span(sources).first(instr.operandCount));
+    if (!bits) return false;
+    for (const Operand& o : instr.ops())
+      if (o.isDef && o.isVirtual() && *bits != 0) diverge(o.reg, o.file == File::R ? *bits : kAllLaneBits);
+    return true;
   }
 
   void divergeResults(const Instr& instr) {
@@ -160,12 +189,12 @@ class Divergence::Solver {
                        [&](const Operand& o) { return !o.isDef && !r_.isUniform(o); });
   }
 
-  /// All results differ already. It may say no where some result has no register.
+  /// All results differ in all bits already. It may say no where some result has no register.
   bool areResultsDivergent(const Instr& instr) const {
     bool hasResults = false;
     for (const Operand& o : instr.ops()) {
       if (!o.isDef) continue;
-      if (!o.isVirtual() || !r_.registers_[o.reg]) return false;
+      if (!o.isVirtual() || !differsInAllBits(o.reg)) return false;
       hasResults = true;
     }
     return hasResults;
@@ -184,7 +213,7 @@ class Divergence::Solver {
     const bool reads = readsDivergent(instr);
     const isa::InstrDesc& row = isa::desc(instr.op);
     if (isGuardDivergent || isSource(function_, instr, traits) || (reads && !row.has(isa::Flag::WarpWide)))
-      divergeResults(instr);
+      if (isGuardDivergent || !divergeInBits(instr)) divergeResults(instr);
     if (instr.op == Op::PHI && joins_[instr.block->id]) divergeMerge(instr);
     if ((isGuardDivergent || reads) && isTerminator(instr.op)) branchApart(instr.block->id);
     if (reads && traits.waits) poison(instr.block->id);
@@ -281,7 +310,7 @@ class Divergence::Solver {
     for (BlockId id : cycle)
       for (const Instr& instr : *function_.block(id))
         for (const Operand& def : instr.ops()) {
-          if (!def.isDef || !def.isVirtual() || r_.registers_[def.reg]) continue;
+          if (!def.isDef || !def.isVirtual() || differsInAllBits(def.reg)) continue;
           bool isReadBehind = false;
           function_.forEachUse(def.reg, [&](Operand& use) { isReadBehind |= back_[use.owner->block->id] != stamp_; });
           if (isReadBehind) diverge(def.reg);
@@ -382,9 +411,11 @@ class Divergence::Solver {
   BranchRegions regions_;
   IteratedFrontier frontier_;
   std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
-  std::vector<bool> isMultiple_; // by register
-  std::vector<bool> joins_;      // by block: phis there merge the sides of a divergent branch
-  std::vector<bool> isPoisoned_; // by block
+  std::vector<LaneBits> bits_;                          // by register: where a word may differ; of others all or none
+  std::vector<std::optional<std::uint32_t>> constants_; // by register, unless it is multiply defined
+  std::vector<bool> isMultiple_;                        // by register
+  std::vector<bool> joins_;                             // by block: phis there merge the sides of a divergent branch
+  std::vector<bool> isPoisoned_;                        // by block
   std::vector<std::uint32_t> mark_, back_;
   std::uint32_t stamp_ = 0;
   std::size_t steps_ = 0;

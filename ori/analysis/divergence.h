@@ -10,7 +10,8 @@ namespace orias::ori {
 /// divergently. A snapshot, for code in virtual registers, in SSA form or not.
 ///
 /// A register is uniform if all lanes that read it together read the same value. It is divergent if
-/// * its definition is a source of divergence (thread index, shuffle, atomic, local memory), or uses one;
+/// * its definition is a source of divergence (thread index, shuffle, atomic, local memory), or uses one in the bits in
+///   which its lanes differ (lane_bits.h);
 /// * it merges values from different arms of a divergent branch;
 /// * it is used after a loop with a divergent exit (temporal divergence);
 /// * it is written under a divergent guard.

@@ -110,6 +110,13 @@ void FunctionWriter::firstValues() {
   }
   std::string thread = add(Kind::B32, false);
   emit("mov.u32 {}, %ltid", thread);
+  if (module_.knowsBlock) {
+    // The same for the lanes of a warp, in rows of any length.
+    const std::string warp = add(Kind::B32, false), first = add(Kind::B32, false), isFirst = add(Kind::Pred, false);
+    emit("shr.u32 {}, %ltid, 5", warp);
+    emit("and.b32 {}, %ltid, -32", first);
+    emit("setp.lt.u32 {}, %ltid, 32", isFirst);
+  }
   struct Load {
     const char* base;
     unsigned bytes, count;

@@ -36,6 +36,7 @@ struct ModuleText {
   unsigned threads = 32;         ///< of a block
   unsigned clusterBlocks = 0;    ///< of a cluster; 0: nobody speaks of clusters
   std::string directives;        ///< between the parameters of the kernel and its body
+  bool knowsBlock = false;       ///< the directives tell the shape of the block
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
   bool usesLocal = false, usesShared = false, usesPointers = false;

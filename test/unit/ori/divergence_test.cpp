@@ -62,6 +62,53 @@ TEST_CASE("rows of whole warps have one y and z") {
   CHECK(registersOf("  reqntid 48 2 2;\n" + body) == "vvv");
 }
 
+TEST_CASE("lanes differ in the low bits of their thread index: warps are numbered the same for all of them") {
+  const auto inBlock = [](const std::string& bounds, const std::string& body) {
+    return registersOf(bounds + "  reg %r0, %r1, %r2, %r3;\n.L0:\n  S2R %r0, SR_TID.X;\n" + body + "  EXIT;\n");
+  };
+  const std::string row = "  reqntid 128 1 1;\n", plane = "  reqntid 16 8 1;\n";
+  const std::string number = "  SHF.R.U32.HI %r1, RZ, 5, %r0;\n";
+  CHECK(inBlock(row, number).starts_with("vu"));
+  CHECK(inBlock("  reqntid 64 2 1;\n", number).starts_with("vu"));
+  CHECK(inBlock(plane, number).starts_with("vv"));
+  CHECK(inBlock("", number).starts_with("vv"));
+  CHECK(inBlock("  maxntid 128 1 1;\n", number).starts_with("vv"));
+  CHECK(inBlock(row, "  SHF.R.U32.HI %r1, RZ, 4, %r0;\n").starts_with("vv"));
+  CHECK(inBlock(row, "  LOP3.LUT PT, %r1, %r0, -32, RZ, 0xc0, !PT;\n").starts_with("vu"));
+  CHECK(inBlock(row, "  LOP3.LUT PT, %r1, %r0, -32, RZ, 0x3c, !PT;\n").starts_with("vv"));
+  // A number of the block's in front; then some that carries into the rest.
+  const std::string whole = "  S2R %r2, SR_CTAID.X;\n  LEA %r1, PT, %r2, %r0, ";
+  const std::string warp = "  SHF.R.U32.HI %r3, RZ, 5, %r1;\n";
+  CHECK(inBlock(row, whole + "7;\n" + warp) == "vvuu");
+  CHECK(inBlock(row, whole + "4;\n" + warp) == "vvuv");
+  CHECK(inBlock(row, "  IADD3 %r1, PT, PT, %r0, -64, RZ;\n" + warp).ends_with("u"));
+  CHECK(inBlock(row, "  IADD3 %r1, PT, PT, %r0, -63, RZ;\n" + warp).ends_with("v"));
+  CHECK(inBlock(row, "  IADD3 %r1, PT, PT, -%r0, 64, RZ;\n" + warp).ends_with("v"));
+  CHECK(inBlock(row, "  IMAD.U32 %r1, %r0, 8, RZ;\n  SHF.R.U32.HI %r3, RZ, 8, %r1;\n").ends_with("u"));
+  CHECK(inBlock(row, "  IMAD.U32 %r1, %r0, 9, RZ;\n  SHF.R.U32.HI %r3, RZ, 8, %r1;\n").ends_with("v"));
+}
+
+TEST_CASE("comparisons of the thread index with the first number of a warp are the same for all its lanes") {
+  const auto compared = [](const std::string& comparison) {
+    return registersOf("  reqntid 128 1 1;\n  reg %r0, %p1;\n.L0:\n  S2R %r0, SR_TID.X;\n  ISETP." + comparison +
+                       ", PT;\n  EXIT;\n");
+  };
+  CHECK(compared("LT.U32.AND %p1, PT, %r0, 64") == "vu");
+  CHECK(compared("GE.AND %p1, PT, %r0, 96") == "vu");
+  CHECK(compared("GT.U32.AND %p1, PT, %r0, 31") == "vu");
+  CHECK(compared("LE.U32.AND %p1, PT, %r0, 63") == "vu");
+  CHECK(compared("LT.U32.AND %p1, PT, %r0, 65") == "vv");
+  CHECK(compared("GT.U32.AND %p1, PT, %r0, 32") == "vv");
+  CHECK(compared("EQ.U32.AND %p1, PT, %r0, 64") == "vv");
+  CHECK(compared("GT.U32.AND %p1, PT, 64, %r0") == "vu");
+  CHECK(compared("LT.U32.AND %p1, PT, 64, %r0") == "vv");
+  // The sign is one of the bits that differ.
+  const std::string load = ".L0:\n  S2R %r0, SR_TID.X;\n  LDS %r1, [%r0];\n  ISETP.";
+  CHECK(registersOf(load + "LT.AND %p2, PT, %r1, RZ, PT;\n  EXIT;\n") == "vvv");
+  CHECK(registersOf(load + "LE.AND %p2, PT, %r1, -1, PT;\n  EXIT;\n") == "vvv");
+  CHECK(registersOf(load + "LT.U32.AND %p2, PT, %r1, RZ, PT;\n  EXIT;\n") == "vvu");
+}
+
 TEST_CASE("data: a result differs when a source, or the guard, does; a vote is the same for all") {
   CHECK(registersOf(".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  IADD3 %r2, %r0, %r1, RZ;\n"
                     "  IADD3 %r3, %r1, %r1, RZ;\n  EXIT;\n") == "vuvu");

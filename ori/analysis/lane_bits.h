@@ -1,0 +1,31 @@
+#pragma once
+
+#include "ori/function.h"
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+namespace orias::ori {
+
+/// Bits of a 32-bit word that may differ between the lanes of a warp.
+using LaneBits = std::uint32_t;
+inline constexpr LaneBits kAllLaneBits = ~LaneBits{0};
+
+/// What is known of an operand without its modifiers.
+struct LaneWord {
+  LaneBits bits = 0;                  ///< of a predicate none or all
+  std::optional<std::uint32_t> value; ///< the same constant in all lanes
+};
+
+/// The consecutive threads of a warp differ in the low five bits of %tid.x: rows of the block are whole warps, or the
+/// block has one dimension. (CUDA C++ Programming Guide, "SIMT Architecture": a warp has threads of consecutive IDs.)
+bool hasConsecutiveX(const Function& function);
+
+/// The bits of the result that may differ, from the sources (by operand); nothing for an instruction
+/// that is not modelled. Predicates differ if any bit does.
+///
+/// So %tid.x >> 5 and %tid.x < 64 are the same for all lanes.
+std::optional<LaneBits> laneBitsOf(const Function& function, const Instr& instr, std::span<const LaneWord> sources);
+
+} // namespace orias::ori
