@@ -313,6 +313,20 @@ Bits convert(Format to, Format from, Bits value, Rounding rounding, Overflow ove
   return pack(to, unpack(from, value), rounding, overflow);
 }
 
+std::optional<Rounding> stochasticRounding(Format to, Bits value, std::uint32_t random) {
+  const Layout source = layoutOf(Format::F32), target = layoutOf(to);
+  if (to != Format::F16 && to != Format::BF16) return std::nullopt;
+  const auto bias = [](const Layout& layout) { return static_cast<int>(layout.exponentMask() / 2); };
+  const int exponent = static_cast<int>(value >> source.fractionBits & source.exponentMask()) - bias(source);
+  const bool isNormal = exponent > -bias(target) && exponent <= bias(target);
+  const bool hasSameRange = target.exponentBits == source.exponentBits; // so that subnormals lose the same bits
+  if (!isNormal && !(hasSameRange && exponent <= bias(target))) return std::nullopt;
+  const unsigned lost = source.fractionBits - target.fractionBits;
+  const Bits mask = (Bits{1} << lost) - 1;
+  if (((value & mask) + (random & mask)) >> lost == 0) return Rounding::TowardZero;
+  return (value & source.sign()) != 0 ? Rounding::Down : Rounding::Up;
+}
+
 Bits flush(Format format, Bits value) {
   const Layout layout = layoutOf(format);
   const Bits exponent = value >> (layout.fractionBits + layout.unused) & layout.exponentMask();

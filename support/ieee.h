@@ -10,6 +10,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <optional>
 
 namespace orias::ieee {
 
@@ -43,6 +44,10 @@ Bits sqrt(Format format, Bits a, Rounding rounding = Rounding::NearestEven);
 /// From one format to another. Exact when `to` holds every value of `from`.
 Bits convert(Format to, Format from, Bits value, Rounding rounding = Rounding::NearestEven,
              Overflow overflow = Overflow::Round);
+/// Which way an f32 goes to F16 or BF16 by stochastic rounding: away from zero if the bits that it loses (13 or 16) and
+/// as many of `random` add up to a carry, else toward zero (PTX manual, "cvt": .rs and rbits). Nothing where the
+/// manual's text leaves it open: F16 below its normal and above its finite numbers, and other formats.
+std::optional<Rounding> stochasticRounding(Format to, Bits value, std::uint32_t random);
 /// Subnormals become zero of the same sign.
 Bits flush(Format format, Bits value);
 /// Clamps to [0, 1]; NaN and -0 become +0.

@@ -169,6 +169,9 @@ std::uint64_t value(const Statement& statement, const Use& use, Random& random) 
   }
   const bool isFloat = formatOf(use.type).has_value();
   if (isFloat && statement.form.rounding() == ptx::Mod::Rs) { // numbers that all formats have
+    const Type to = statement.form.type(0);
+    if ((to == Type::F16x2 || to == Type::BF16x2) && random.below(4) != 0) // normal halves and what lies between
+      return (random.bits() & 0x807fffff) | (127 - 14 + random.below(30)) << 23;
     constexpr std::array kNumbers{0.0f, 0.5f, 1.0f, 1.5f, 2.0f, 3.0f, -0.5f, -1.0f, -1.5f, -2.0f, -3.0f, 4.0f};
     return std::bit_cast<std::uint32_t>(kNumbers[random.below(kNumbers.size())]);
   }

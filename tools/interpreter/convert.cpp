@@ -108,20 +108,28 @@ void cvtPair(Thread& t, const Inst& i) {
   t.r[i.d] = toFloat(c, high & c.from.mask()) << c.to.bits | toFloat(c, low & c.from.mask());
 }
 
-/// .rs, of two or four numbers, the first one the highest. Which random bit counts for what the manual draws without
-/// saying; numbers on which they have no influence are converted.
+/// .rs, of two or four numbers, the first one the highest; a: the random bits. Of two numbers each has a half of these.
+/// How four share them the manual draws without saying; numbers on which they have no influence are converted.
 void cvtByChance(Thread& t, const Inst& i) {
   const auto& c = *static_cast<const Conversion*>(i.detail);
+  constexpr unsigned kHalf = 16;
+  const auto random = get<std::uint32_t>(t, i.a);
   Bits all = 0;
-  for (const std::uint32_t slot : i.list) {
+  for (std::size_t k = 0; k < i.list.size(); ++k) {
+    const Bits number = t.r[i.list[k]] & c.from.mask();
     const auto rounded = [&](ieee::Rounding rounding) {
       Conversion one = c;
       one.mode.rounding = rounding;
-      return toFloat(one, t.r[slot] & c.from.mask());
+      return toFloat(one, number);
     };
-    const Bits down = rounded(ieee::Rounding::Down);
-    if (down != rounded(ieee::Rounding::Up)) throw Stop{"unsupported", "cvt.rs of a number that random bits round"};
-    all = all << c.to.bits | down;
+    Bits result = rounded(ieee::Rounding::Down);
+    if (result != rounded(ieee::Rounding::Up)) {
+      const auto direction = ieee::stochasticRounding(c.to.format, number, k == 0 ? random >> kHalf : random);
+      if (!direction)
+        throw Stop{"unsupported", "the text of the PTX manual does not say which random bits round this number"};
+      result = rounded(*direction);
+    }
+    all = all << c.to.bits | result;
   }
   t.r[i.d] = all;
 }
@@ -143,8 +151,10 @@ bool translateByChance(FunctionTranslator& t) {
     const auto four = t.uses(1, f.type(1));
     slots.assign(four.begin(), four.end());
   }
+  const std::uint32_t random = t.use(isPair ? 3 : 2, Type::B32);
   Inst& inst = t.emit(&cvtByChance);
   inst.d = t.def(0);
+  inst.a = random;
   inst.list = t.list(std::move(slots));
   inst.detail = t.keep(c);
   return true;

@@ -273,13 +273,16 @@ void f2fpNarrow(const Inst& inst, LaneValues& values) {
 
 namespace {
 
-/// Rounded by random bits. Which bit counts for what has not been observed: only numbers on which they have no
-/// influence are converted.
-std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, unsigned slot) {
+/// Rounded by random bits. To halves those of `random` count that the PTX manual names for cvt.rs; of narrower numbers
+/// only those are converted on which random bits have no influence, because which ones count has not been observed.
+std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, unsigned slot, std::uint32_t random = 0) {
   const Bits number = lane.number(slot, Format::F32);
-  const Bits v = ieee::convert(to, Format::F32, number, Rounding::Down, overflowOf(lane));
-  if (v != ieee::convert(to, Format::F32, number, Rounding::Up, overflowOf(lane)))
-    refuse(inst, "a number that random bits round");
+  Bits v = ieee::convert(to, Format::F32, number, Rounding::Down, overflowOf(lane));
+  if (v != ieee::convert(to, Format::F32, number, Rounding::Up, overflowOf(lane))) {
+    const auto direction = ieee::stochasticRounding(to, number, random);
+    if (!direction) refuse(inst, "a number that random bits round");
+    v = ieee::convert(to, Format::F32, number, *direction, overflowOf(lane));
+  }
   return static_cast<std::uint32_t>(lane.mod(Mod::Relu) != 0 ? relu(to, v) : v);
 }
 
@@ -288,7 +291,8 @@ std::uint32_t roundedByChance(const Inst& inst, const Lane& lane, Format to, uns
 void f2fpByChance(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const Format to = lane.mod(Mod::DstFmt) != 0 ? Format::BF16 : Format::F16;
-  lane.set(0, roundedByChance(inst, lane, to, 1) << 16 | roundedByChance(inst, lane, to, 2));
+  const std::uint32_t random = lane.raw(3);
+  lane.set(0, roundedByChance(inst, lane, to, 1, random >> 16) << 16 | roundedByChance(inst, lane, to, 2, random));
 }
 
 void f2fpByChanceMerge(const Inst& inst, LaneValues& values) {

@@ -5,9 +5,10 @@ namespace orias::interp {
 namespace {
 
 /// `op` on %r1 and %r2, which hold `a` and `b`.
-std::uint32_t of(const std::string& op, std::uint32_t a, std::uint32_t b = 0) {
+std::uint32_t of(const std::string& op, std::uint32_t a, std::uint32_t b = 0, const std::string& target = "sm_90a") {
   return valueOf("mov.b32 %r1, " + std::to_string(a) + "; mov.b32 %f1, %r1; mov.b32 %r2, " + std::to_string(b) +
-                 "; mov.b32 %f2, %r2;" + op + ";");
+                     "; mov.b32 %f2, %r2;" + op + ";",
+                 target);
 }
 
 } // namespace
@@ -86,6 +87,19 @@ TEST_CASE("cvt.relu makes negative numbers and -0 zero, and every NaN the canoni
   CHECK(of("cvt.u16.u32 %h1, %r1; cvt.rn.f16x2.e5m2x2 %r0, %h1", 0xfd3c) == 0x7fff3c00);
   CHECK(of("cvt.rn.satfinite.relu.e4m3x2.f32 %h0, %f1, %f2; cvt.u32.u16 %r0, %h0", 0xbf800000, 0xffc01234) == 0x7f);
   CHECK(of("cvt.rn.satfinite.relu.e5m2x2.f16x2 %h0, %r1; cvt.u32.u16 %r0, %h0", 0xbc003c00) == 0x3c);
+}
+
+TEST_CASE("cvt.rs rounds each of two numbers by its own half of the random bits") {
+  const auto rounded = [](std::string_view to, std::uint32_t a, std::uint32_t b, std::uint32_t random) {
+    return of("mov.b32 %r3, " + std::to_string(random) + "; cvt.rs." + std::string(to) + ".f32 %r0, %f1, %f2, %r3", a,
+              b, "sm_100a");
+  };
+  CHECK(rounded("f16x2", 0x3f801000, 0x3f801000, 0x10000fff) == 0x3c013c00);
+  CHECK(rounded("f16x2", 0x3f801000, 0xbf801000, 0x0fff1000) == 0x3c00bc01);
+  CHECK(rounded("f16x2", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits do not count
+  CHECK(rounded("bf16x2", 0x3f808000, 0x3f808000, 0x80007fff) == 0x3f813f80);
+  CHECK(rounded("relu.f16x2", 0xbf801000, 0x3f801000, 0xffffffff) == 0x00003c01);
+  CHECK(rounded("satfinite.f16x2", 0x477ff000, 0x477ff000, 0x10000fff) == 0x7bff7bff);
 }
 
 TEST_CASE("packed conversions put the first source above the second") {

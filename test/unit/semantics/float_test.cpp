@@ -162,6 +162,20 @@ TEST_CASE("F2FP.RS: numbers that random bits do not round") {
         0x34567820);
 }
 
+TEST_CASE("F2FP.RS: each half is rounded by its own half of the random bits") {
+  const auto rounded = [](std::string_view what, std::uint32_t a, std::uint32_t b, std::uint32_t random) {
+    return result("F2FP." + std::string(what) + ".F32.PACK_AB.RS R0, R1, R2, R3", a, b, random);
+  };
+  // 0x3f801000 loses half of a last place to f16 (13 bits), 0x3f808000 to bf16 (16 bits).
+  CHECK(rounded("F16", 0x3f801000, 0x3f801000, 0x10000fff) == 0x3c013c00);
+  CHECK(rounded("F16", 0x3f801000, 0xbf801000, 0x0fff1000) == 0x3c00bc01);
+  CHECK(rounded("F16", 0x3f801000, 0x3f801000, 0xefffefff) == 0x3c003c00); // the three upper bits do not count
+  CHECK(rounded("BF16", 0x3f808000, 0x3f808000, 0x80007fff) == 0x3f813f80);
+  CHECK(rounded("BF16", 0x00008000, 0x80008000, 0x80008000) == 0x00018001);
+  CHECK(rounded("F16", 0x477ff000, 0x477ff000, 0x10000fff) == 0x7c007bff);  // beyond 65504
+  CHECK_THROWS_AS(rounded("F16", 0x3f801000, 0x387fffff, 0), orias::Error); // subnormal, and not exact
+}
+
 TEST_CASE("F2FP.MERGE_C converts one number and keeps a half of another register") {
   CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", -2) == 0);
   CHECK(onFloats("F2FP.RELU.BF16.F32.MERGE_C R0, R1, RZ", 2) == 0x4000);
