@@ -8,7 +8,7 @@ namespace orias::phases {
 namespace {
 
 bool isDead(const ori::Function& function, const ori::Instr& instr) {
-  if (!isRemovable(instr)) return false;
+  if (!isRemovableInPlace(instr)) return false;
   for (const ori::Operand& o : instr.ops())
     if (o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || function.hasUses(o.reg))) return false;
   return true;

@@ -22,7 +22,7 @@ bool isRead(const ori::Function& function, const ori::Operand& result) {
 }
 
 bool isUnread(const ori::Function& function, const ori::Instr& instr) {
-  return isRemovable(instr) && std::ranges::none_of(instr.ops(), [&](const ori::Operand& o) {
+  return isRemovableInPlace(instr) && std::ranges::none_of(instr.ops(), [&](const ori::Operand& o) {
            return o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || isRead(function, o));
          });
 }
@@ -37,7 +37,7 @@ bool areUseListsEnough(ori::Function& function) {
     for (const ori::Instr& instr : *block)
       for (const ori::Operand& o : instr.ops())
         if (o.isDef && o.isReg() && !o.isZeroReg() && (!o.isVirtual() || function.vreg(o.reg).multiDef) &&
-            isRemovable(instr))
+            isRemovableInPlace(instr))
           return false;
   }
   return true;
@@ -80,7 +80,7 @@ bool removeDead(ori::Function& function) {
       bool hasGuardedDefs = false;
       const std::size_t deadBefore = dead.size();
       for (ori::Instr* instr = block->last; instr; instr = instr->prev) {
-        bool isNeeded = !isRemovable(*instr);
+        bool isNeeded = !isRemovableInPlace(*instr);
         hasGuardedDefs |= instr->isGuarded() && !ori::isTerminator(instr->op);
         for (const ori::Operand& o : instr->ops()) {
           if (isNeeded || !o.isDef || !o.isReg() || o.isZeroReg()) continue;

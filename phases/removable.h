@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/function.h"
+#include "phases/memory_access.h"
 
 namespace orias::phases {
 
@@ -12,6 +13,12 @@ inline bool isRemovable(const ori::Instr& instr) {
                          isa::Flag::Branch, isa::Flag::Terminator})
     if (row.has(flag)) return false;
   return true;
+}
+
+/// The same of instructions that stay where they are: a load from tensor memory orders other accesses, and if nothing
+/// reads what it loads there is nothing to order (ptxas removes it, too: observed).
+inline bool isRemovableInPlace(const ori::Instr& instr) {
+  return isRemovable(instr) || (isTensorAccess(instr) && isa::desc(instr.op).has(isa::Flag::Load));
 }
 
 } // namespace orias::phases

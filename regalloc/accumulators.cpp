@@ -32,6 +32,9 @@ void bringSumsTogether(ori::Function& function) {
       const std::optional<SumSlots> slots = sumSlotsOf(instr);
       if (!slots) return;
       const Operand sum = instr.op_(slots->sum).value(), old = instr.op_(slots->old).value();
+      // Nobody reads what half of a load brings: nothing has to be kept beside it.
+      if (sum.isZeroReg() && isa::latencyClassOf(instr.op, instr.mods) == isa::LatencyClass::TensorLoad)
+        return function.setOperand(&instr, slots->old, Operand());
       if (old.isZeroReg()) {
         // ptxas has no product that adds RZ.
         const int isAdded = isa::desc(instr.op).slotIndex("UPp");
