@@ -21,6 +21,6 @@ int main(int argc, char** argv) {
   std::vector<generator::Program> programs;
   for (std::uint64_t seed = first; seed < first + count; ++seed)
     programs.push_back(generator::generate(seed, *profile));
-  fmt::print("{}", generator::moduleText(programs));
+  fmt::print("{}", generator::moduleText(programs, profile->chip()));
   return 0;
 }

@@ -1,5 +1,6 @@
 #include "test/differential/settings.h"
 
+#include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
 #include "phases/module_phases.h"
 #include "phases/phase.h"
@@ -9,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <fstream>
 #include <iostream>
 
@@ -21,12 +23,19 @@ const generator::Profile& requireProfile(const std::string& name) {
   throw Error(fmt::format("there is no profile '{}'", name));
 }
 
+/// PTX has it for chips with a letter behind the number only.
+bool hasTensorMemory(const isa::Target* target) {
+  return target && std::isalpha(target->name().back()) &&
+         (isa::desc(isa::Op::UTCHMMA).sms & target->instructions()) != 0;
+}
+
 /// Every profile that only uses what orias knows and the chip has and, with `ptxas`, what ptxas does right.
 std::vector<const generator::Profile*> supportedProfiles(bool ptxas, const std::string& arch) {
   const isa::Target* target = isa::Target::find(arch);
   std::vector<const generator::Profile*> all;
   for (const generator::Profile& profile : generator::profiles()) {
-    const bool isMissing = profile.hasClusters() && target && !target->has(isa::Capability::Clusters);
+    const bool isMissing = (profile.hasClusters() && target && !target->has(isa::Capability::Clusters)) ||
+                           (profile.hasTensorMemory() && !hasTensorMemory(target));
     if (profile.name != "unusual" && !(ptxas && profile.name == "alone") && !isMissing) all.push_back(&profile);
   }
   return all;

@@ -132,12 +132,14 @@ void askUnit(KernelWriter& w) {
   w.setSource("idesc", shapeOf(w.form()));
   w.setSource("enable", 1);
   w.setSource("lanes", 0x00ff00f0);
-  w.setSource("mask", !isCommit ? kZeroColumns : w.runsInClusters() ? 3 : 1);
+  w.setSource("mask", w.runsInClusters() ? 3 : 1);
   w.sources();
   for (const Use& use : w.statement().uses) {
     if (use.role == Role::Source && use.type == Type::B64 && use.operand != "mask")
       putDescriptor(w, use.name, use.operand == "b" ? kMatrixBytes : 0);
     if (use.role == Role::Address && !isCommit) w.put("  mov.b32 {}, %tensor;\n", use.name);
+    // A number: of one in a register ptxas 13.0 takes the low half twice.
+    if (use.operand == "mask" && !isCommit) w.put("  mov.b64 {}, {:#x};\n", use.name, kZeroColumns);
   }
   if (w.runsInClusters()) w.meet();
   w.put("  @%others bra WAIT;\n");

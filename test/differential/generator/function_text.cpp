@@ -17,6 +17,7 @@ std::string FunctionWriter::kernel(const std::string& name) {
   showValues();
   // Nobody exits while others may reach for its shared memory.
   if (module_.clusterBlocks != 0) clusterBarrier();
+  if (profile_.hasTensorMemory()) tensorRelease();
 
   std::string text = module_.functions;
   std::string words;
@@ -212,7 +213,7 @@ std::string FunctionWriter::addresses() const {
     for (unsigned at = 0; at < kOwnBytes; at += 4)
       line("st.shared.b32 [%sho+{}], %ltid", at);
   }
-  text += pointerAddresses();
+  text += pointerAddresses() + tensorAllocation();
   if (module_.clusterBlocks != 0) { // nor reaches for it before it is there
     line("barrier.cluster.arrive.relaxed");
     line("barrier.cluster.wait");

@@ -269,9 +269,11 @@ bool FunctionWriter::possible(Statement statement) const {
   case Statement::Exit: return isKernel_ && at.mayExit;
   case Statement::Exchange:
   case Statement::Lock:
-  case Statement::SharedAtomic: return isKernel_ && at.blockUniform;
+  case Statement::SharedAtomic:
+  case Statement::TensorAccess: return isKernel_ && at.blockUniform;
   case Statement::ClusterExchange:
-  case Statement::ClusterAtomic: return isKernel_ && at.depth == 0;
+  case Statement::ClusterAtomic:
+  case Statement::TensorUnit: return isKernel_ && at.depth == 0;
   case Statement::Shuffle:
   case Statement::Vote: return isKernel_ && !at.mask.empty();
   case Statement::Store:
@@ -341,6 +343,8 @@ void FunctionWriter::write(Statement statement) {
   case Statement::Vote: return vote();
   case Statement::ClusterExchange: return clusterExchange();
   case Statement::ClusterAtomic: return clusterAtomic();
+  case Statement::TensorAccess: return tensorAccess();
+  case Statement::TensorUnit: return tensorUnit();
   case Statement::BigInteger: return bigInteger();
   case Statement::Pointer: return pointerStatement();
   case Statement::Frame: return frameStatement();

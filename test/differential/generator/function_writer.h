@@ -37,6 +37,7 @@ struct ModuleText {
   unsigned clusterBlocks = 0;    ///< of a cluster; 0: nobody speaks of clusters
   std::string directives;        ///< between the parameters of the kernel and its body
   bool knowsBlock = false;       ///< the directives tell the shape of the block
+  unsigned tensorCommits = 0;    ///< how often the unit of tensor memory has been waited for
   unsigned recordBytes = 0;      ///< of a thread's record in the output buffer
   unsigned accumulatorBytes = 0; ///< of the buffer of the atomics
   bool usesLocal = false, usesShared = false, usesPointers = false;
@@ -195,6 +196,16 @@ class FunctionWriter {
   std::string otherRank(bool differsInBlock);
   /// The state space and address of a place in the shared memory of another block.
   std::pair<const char*, std::string> inOtherBlock(const std::string& address, const std::string& rank);
+
+  // tensor.cpp
+  void tensorAccess();
+  void tensorUnit();
+  void tensorProduct(bool isFirst, bool ofBytes);
+  void tensorCopy();
+  void tensorShift();
+  std::string matrixDescriptor(unsigned rows);
+  std::string tensorAllocation() const;
+  void tensorRelease();
 
   // warp.cpp
   void shuffle();

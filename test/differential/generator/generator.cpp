@@ -133,7 +133,10 @@ Program generate(std::uint64_t seed, const Profile& profile) {
   launch.name = std::string(profile.name) + ":" + std::to_string(seed);
   constexpr launch::Dim3 kBlocks[] = {{32, 1, 1}, {32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {8, 4, 1},
                                       {20, 3, 1}, {33, 1, 1}, {7, 1, 1},  {96, 1, 1}};
-  launch.block = profile.isSmall ? launch::Dim3{random.percent(80) ? 32u : 7u, 1, 1} : random.pick(kBlocks);
+  constexpr launch::Dim3 kWholeWarps[] = {{32, 1, 1}, {64, 1, 1}, {128, 1, 1}, {128, 1, 1}, {8, 4, 1}};
+  launch.block = profile.hasTensorMemory() ? random.pick(kWholeWarps)
+                 : profile.isSmall         ? launch::Dim3{random.percent(80) ? 32u : 7u, 1, 1}
+                                           : random.pick(kBlocks);
   launch.grid = {profile.isSmall ? 1 : random.between(1, 2), 1, 1};
   if (profile.hasClusters()) {
     constexpr std::uint32_t kClusters[] = {2, 2, 3, 4};

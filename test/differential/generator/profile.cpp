@@ -215,6 +215,21 @@ std::vector<Profile> makeProfiles() {
             {Exchange, 2},
             {SharedAtomic, 2},
             {Fold, 8}}),
+      // Nobody exits and no function is called: all threads of a block come to its barriers.
+      make("tensor", 30, 2,
+           {{TensorAccess, 24},
+            {TensorUnit, 16},
+            {Integer32, 20},
+            {Integer64, 4},
+            {Predicate, 6},
+            {LoadInput, 6},
+            {OwnShared, 2},
+            {Exchange, 3},
+            {Shuffle, 2},
+            {Vote, 2},
+            {If, 4},
+            {UniformLoop, 4},
+            {DivergentLoop, 2}}),
   };
 }
 

@@ -52,6 +52,8 @@ enum class Statement : std::uint8_t {
   Pointer,         ///< generic pointers to the thread's own memory: copied, selected, kept in the frame, used
   Frame,           ///< scalars and an array of the frame, by index
   PointerCall,     ///< functions that get pointers, some of which call themselves
+  TensorAccess,    ///< stores to and loads from the warp's lanes of tensor memory
+  TensorUnit,      ///< products, copies and shifts of tensor memory
   Count
 };
 inline constexpr std::size_t kStatements = static_cast<std::size_t>(Statement::Count);
@@ -69,10 +71,14 @@ struct Profile {
   bool hasPointers() const { return weight(Statement::Pointer) != 0; }
   /// Its kernels run in clusters of several blocks, which there are from sm_90 on.
   bool hasClusters() const { return weight(Statement::ClusterExchange) != 0; }
+  /// Its kernels allocate tensor memory, which sm_100a and its like have.
+  bool hasTensorMemory() const { return weight(Statement::TensorUnit) != 0; }
+  /// A chip that has all that its kernels need.
+  std::string_view chip() const { return hasTensorMemory() ? "sm_100a" : "sm_90"; }
 };
 
-/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster", "bignum", "lock"; "unusual" has the
-/// instructions that hardly any program uses, "alone" those on which nobody can count on ptxas 13.0.
+/// "integer", "control", "memory", "float", "half", "warp", "mixed", "cluster", "bignum", "lock", "tensor"; "unusual"
+/// has the instructions that hardly any program uses, "alone" those on which nobody can count on ptxas 13.0.
 std::span<const Profile> profiles();
 /// Null when there is none of that name.
 const Profile* findProfile(std::string_view name);

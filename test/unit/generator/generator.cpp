@@ -16,7 +16,7 @@ TEST_CASE("generated programs parse and check") {
   for (const generator::Profile& profile : generator::profiles())
     for (std::uint64_t seed = 1; seed <= 100; ++seed) {
       const generator::Program program = generator::generate(seed, profile);
-      const std::string text = generator::moduleText({&program, 1});
+      const std::string text = generator::moduleText({&program, 1}, profile.chip());
       Diagnostics diags(program.launch.name, text);
       auto module = ptx::parse(text, diags);
       if (!diags.hasErrors()) ptx::check(*module, {}, diags);
