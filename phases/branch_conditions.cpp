@@ -1,8 +1,10 @@
 #include "phases/branch_conditions.h"
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
+#include "ori/module.h"
 
 namespace orias::phases {
 
@@ -87,7 +89,50 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
   return true;
 }
 
+/// The uniform predicate of which the instruction makes a copy in a predicate register; none otherwise.
+Operand copiedUniform(const Instr& instr) {
+  constexpr unsigned kOther = 1, kFirst = 2, kSource = 4, kTable = 5;
+  constexpr std::int32_t kThirdSource = 0xaa;
+  const bool isCopy = instr.op == Op::PLOP3_U && !instr.isGuarded() && instr.op_(kOther).isZeroReg() &&
+                      instr.op_(kFirst).isZeroReg() && instr.op_(kFirst + 1).isZeroReg() &&
+                      instr.op_(kTable).imm == kThirdSource;
+  return isCopy ? instr.op_(kSource).value() : Operand();
+}
+
+/// As above: a branch on a copy of a uniform predicate takes the predicate itself.
+bool branchUniformly(ori::Function& function, ori::Block& block, const ori::Liveness*& liveness) {
+  Instr* branch = ori::plainBranch(block);
+  if (!branch) return false;
+  const Operand guard = branch->guard().value();
+  if (!isPredicate(guard)) return false;
+  const Operand copy = guard.inverted() ? guard.notted() : guard;
+  Instr* move = definitionBefore(branch, copy);
+  if (!move || move->op_(0).value() != copy) return false;
+  const Operand source = copiedUniform(*move);
+  if (source.isNone() || source.isZeroReg()) return false;
+  for (const Instr* instr = move->next; instr != branch; instr = instr->next)
+    if (writes(*instr, source) || touches(*instr, copy)) return false;
+  if (!liveness) liveness = &function.analyses().liveness();
+  if (liveness->isLiveOut(block.id, liveness->components().ofPhysical(File::P, copy.reg))) return false;
+  const Operand target = branch->op_(1).value();
+  function.setGuard(branch, Operand::pt());
+  const Operand operands[]{Operand::pt(), guard.inverted() ? source.notted() : source, target};
+  function.rewrite(branch, Op::BRA_UNIFORM, operands);
+  branch->mods = isa::makeInst(Op::BRA_UNIFORM).mods;
+  function.erase(move);
+  return true;
+}
+
 } // namespace
+
+bool useUniformConditions(ori::Function& function) {
+  if (!isa::existsOn(function.module().target(), Op::BRA_UNIFORM, isa::makeInst(Op::BRA_UNIFORM).mods)) return false;
+  const ori::Liveness* liveness = nullptr;
+  bool isChanged = false;
+  for (ori::Block* block : function.layout())
+    isChanged |= branchUniformly(function, *block, liveness);
+  return isChanged;
+}
 
 bool splitBranchConditions(ori::Function& function) {
   const ori::Liveness* liveness = nullptr;

@@ -9,4 +9,8 @@ namespace orias::phases {
 /// turned around. True if anything changed.
 bool splitBranchConditions(ori::Function& function);
 
+/// Branches on the copy of a uniform predicate become BRA.U on the predicate itself, where the chip has that, and the
+/// copy goes. After allocation and layout, too. True if anything changed.
+bool useUniformConditions(ori::Function& function);
+
 } // namespace orias::phases

@@ -6,10 +6,13 @@ namespace orias::phases {
 
 /// Phase 112. The machine falls through to the next word only: branches are added, or turned around, so that every
 /// fall-through is the next block of the layout, which is that of the source. Only then may branches have two
-/// conditions.
+/// conditions, or a uniform one.
 bool placeBlocksInSourceOrder(ori::Function& function, PhaseContext& context) {
   ori::makeFallthroughsAdjacent(function);
-  if (context.optLevel > 0) splitBranchConditions(function);
+  if (context.optLevel > 0) {
+    useUniformConditions(function);
+    splitBranchConditions(function);
+  }
   return true;
 }
 
