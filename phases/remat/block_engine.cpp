@@ -22,7 +22,8 @@ namespace {
 constexpr unsigned kChains = 2, kSecondChance = 4, kWideFirst = 8;
 /// Points of one block in one iteration.
 constexpr unsigned kMostPoints = 16;
-/// A bound for compile time: a plan looks at the instructions of a block, and so much may be looked at in a function.
+/// A bound for compile time: a plan looks at the instructions of a block and at operands, on each way that leads to
+/// them, and so much may be looked at in a function.
 constexpr std::uint64_t kMostWork = 10'000'000, kWorkOfPlan = 500;
 constexpr std::uint64_t kMostWorkForWarps = kMostWork / 25; // spills cost more than warps gain
 
@@ -235,8 +236,9 @@ BlockEngine::Candidates BlockEngine::classify(const PressurePoint& point, const 
     const bool isSpecial =
         std::any_of(defs.begin(), defs.end(), [&](const Instr* def) { return remat_.readsSpecialRegister(*def); });
     if ((isSpecial && !rules.allowsSpecialRegisters) || work_ >= mostWork) continue;
-    work_ += workOfPlan;
+    const std::uint64_t looks = planner.looks();
     std::optional<PullIn> plan = planner.plan(value, point, isOver_);
+    work_ += workOfPlan + planner.looks() - looks;
     if (!plan) continue;
     plan->width = static_cast<unsigned>(end - i);
     (plan->missing.empty() ? out.good : out.waiting).push_back(std::move(*plan));

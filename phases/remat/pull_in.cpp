@@ -203,6 +203,7 @@ bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
   if (chain.failed.count(value) != 0) return false;
   if (addOperands(value, chain, depth)) {
     chain.values.push_back(value);
+    chain.cost += factsOf(value).cost;
     return true;
   }
   chain.failed.insert(value);
@@ -211,25 +212,28 @@ bool PullInPlanner::addChain(VRegId value, Chain& chain, unsigned depth) const {
 
 bool PullInPlanner::addOperands(VRegId value, Chain& chain, unsigned depth) const {
   for (const auto& [operand, isKept] : factsOf(value).operands) {
+    ++looks_;
     if (!isKept) return false;
     if (isIn(chain.values, operand)) continue;
-    if (isLiveAt(operand, *chain.before, chain.isBelowPoint)) {
+    const auto [live, isNew] = chain.isLive.try_emplace(operand);
+    if (isNew) live->second = isLiveAt(operand, *chain.before, chain.isBelowPoint);
+    if (live->second) {
       addOnce(chain.leaves, operand);
       continue;
     }
     const Facts& facts = factsOf(operand);
-    unsigned cost = facts.cost;
-    for (const VRegId link : chain.values)
-      cost += factsOf(link).cost;
-    const bool mayFollow = rules_.allowsChains && depth < Rematerializer::kMaxDepth && cost <= rules_.chainCost &&
-                           facts.isPossible && (!facts.isSpecial || rules_.allowsSpecialRegisters);
+    const bool mayFollow = rules_.allowsChains && depth < Rematerializer::kMaxDepth &&
+                           facts.cost + chain.cost <= rules_.chainCost && facts.isPossible &&
+                           (!facts.isSpecial || rules_.allowsSpecialRegisters);
     if (mayFollow) {
       // What the operand is made of may serve other values, too, if it has to live on.
       const std::size_t values = chain.values.size(), missing = chain.missing.size(), leaves = chain.leaves.size();
+      const unsigned cost = chain.cost;
       if (addChain(operand, chain, depth + 1)) continue;
       chain.values.resize(values);
       chain.missing.resize(missing);
       chain.leaves.resize(leaves);
+      chain.cost = cost;
     }
     // Of a predicate or a uniform register there may be no other to live on.
     if (function_.vreg(operand).file != isa::File::R) return false;
@@ -250,16 +254,14 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
   for (std::size_t i = 0; i < out.places.size(); ++i) {
     if (!out.places[i].before || !remat_.isDefinedAt(value, *out.places[i].before)) return std::nullopt;
     PullInPlace& place = out.places[i];
-    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), {}};
+    Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), {}, 0, {}};
     if (!addChain(value, chain, 0)) return std::nullopt;
     missing = std::move(chain.missing);
     leaves = std::move(chain.leaves);
     place.chain = std::move(chain.values);
-    unsigned cost = 0;
-    for (const VRegId link : place.chain) {
-      cost += factsOf(link).cost;
+    unsigned cost = chain.cost;
+    for (const VRegId link : place.chain)
       out.clones += static_cast<unsigned>(factsOf(link).definitions.size());
-    }
     out.costWithoutLoops += cost;
     for (std::uint32_t d = depth; d < loops_.depth(place.before->block->id); ++d)
       cost = std::min(cost * rules_.loopCostFactor, 1'000'000U);

@@ -58,6 +58,8 @@ class PullInPlanner {
   /// The plan for `value` at `point`; empty if some use cannot get a clone. The value is live at the
   /// point and can be computed again.
   std::optional<PullIn> plan(ori::VRegId value, const PressurePoint& point, const std::vector<bool>& isOver);
+  /// The operands that plans have looked at so far: a measure of the time they took.
+  std::uint64_t looks() const { return looks_; }
   /// Whether a value can never be rematerialized, neither alone nor for another one, however the code changes by
   /// executing plans.
   bool isFixed(ori::VRegId value) const;
@@ -77,9 +79,11 @@ class PullInPlanner {
   struct Chain {
     const ori::Instr* before = nullptr;
     bool isBelowPoint = false;
-    std::vector<ori::VRegId> values;          ///< operands first
-    std::vector<ori::VRegId> missing, leaves; ///< PullIn::missing and leaves, in the order in which they came
-    std::set<ori::VRegId> failed;             ///< cannot be computed here
+    std::vector<ori::VRegId> values;              ///< operands first
+    std::vector<ori::VRegId> missing, leaves;     ///< PullIn::missing and leaves, in the order in which they came
+    std::set<ori::VRegId> failed;                 ///< cannot be computed here
+    unsigned cost = 0;                            ///< of the values
+    std::unordered_map<ori::VRegId, bool> isLive; ///< isLiveAt, as far as asked
   };
   /// What the rematerializer says of a value, asked once.
   struct Facts {
@@ -115,6 +119,7 @@ class PullInPlanner {
   const PullInRules rules_;
   mutable std::unordered_map<const ori::Instr*, std::uint32_t> positions_; ///< in the queried blocks
   mutable std::unordered_map<ori::VRegId, Facts> facts_;
+  mutable std::uint64_t looks_ = 0;
   // Of the value at hand:
   std::vector<ori::BlockId> region_;       ///< blocks after the point that it is live into
   std::vector<std::uint32_t> regionIndex_; ///< by block id: in region_, or kNoId
