@@ -33,10 +33,12 @@ class Joiner {
     case Op::IADD3: return isPlainSum(outer_) && addShifted(addends(outer_), outer_.op_(0).value());
     case Op::LOP3:
       return isPlainOr(outer_) && addShifted({outer_.op_(2).value(), outer_.op_(3).value()}, outer_.op_(1).value());
-    case Op::IADD3_X: return addSign();
+    case Op::IADD3_X: return addSign() || addPairs();
     case Op::LEA_HI_X: return addScaledSign();
     case Op::F2I:
     case Op::F2I_64: return convertRounded();
+    case Op::ISETP_EX: return comparePairs();
+    case Op::SEL: return choosePairs();
     case Op::VIMNMX: return limitFromBelow() || addAndLimit();
     default: return false;
     }
@@ -243,6 +245,114 @@ class Joiner {
                  "combined an addition and a min/max"))
         return true;
     }
+    return false;
+  }
+
+  // --- pairs of registers (sm_120)
+
+  /// An operand of the low word and the one of the high word that stand for a pair, as that of an operation on pairs;
+  /// none if they do not. What is negated in the low word is inverted in the high one.
+  Operand pairOf(const Operand& low, const Operand& high) const {
+    if (low.isImm() || low.isZeroReg())
+      return high.isZeroReg() && !high.inverted() && !low.neg() && low.imm >= 0 ? low : Operand();
+    const bool isPair = low.isVirtual() && high.isVirtual() && low.file == high.file && low.reg == high.reg &&
+                        low.width == 1 && high.width == 1 && high.sub == low.sub + 1;
+    if (!isPair || low.neg() != high.inverted()) return Operand();
+    Operand pair = low;
+    pair.width = 2;
+    return isAlignedPart(function_, pair) ? pair : Operand();
+  }
+
+  /// What computes the predicate for this instruction alone, above it in its block, as its first result.
+  Instr* lowWordOf(const Operand& carry, Op op) const {
+    constexpr std::size_t kNames = 2; // its definition and this use
+    if (!carry.isVirtual() || carry.inverted() || outer_.isGuarded()) return nullptr;
+    Instr* low = function_.singleDef(carry.reg);
+    const bool isAlone = low && low->op == op && low->block == outer_.block && !low->isGuarded() &&
+                         countRefs(function_, function_.use(carry.reg), kNames) == kNames;
+    return isAlone && computesTheSameAt(*low, outer_, kFarthest) ? low : nullptr;
+  }
+
+  /// Both words of a sum of two pairs, of which nobody wants the carry.
+  bool addPairs() {
+    constexpr unsigned kCarry = 6, kSecondCarry = 7, kTerms = 3;
+    const Operand carry = outer_.op_(kCarry).value(), second = outer_.op_(kSecondCarry).value();
+    if (!isUnused(outer_.op_(1).value()) || !isUnused(outer_.op_(2).value()) ||
+        !(second.isZeroReg() && second.inverted()))
+      return false;
+    Instr* low = lowWordOf(carry, Op::IADD3);
+    if (!low || low->op_(1).value() != carry || !isUnused(low->op_(2).value())) return false;
+    const Operand result = pairOf(low->op_(0).value(), outer_.op_(0).value());
+    if (!result.isVirtual() || isNamedBetween(*low, result.reg)) return false;
+    const ori::Operand &lowThird = low->op_(kTerms + 2), &highThird = outer_.op_(kTerms + 2);
+    if (!lowThird.isZeroReg() || lowThird.neg() || !highThird.isZeroReg() || highThird.inverted()) return false;
+    for (const auto& [a, b] : {std::pair(kTerms, kTerms + 1), std::pair(kTerms + 1, kTerms)}) {
+      const Operand x = pairOf(low->op_(a).value(), outer_.op_(a).value()),
+                    y = pairOf(low->op_(b).value(), outer_.op_(b).value());
+      if (x.isNone() || y.isNone()) continue;
+      const Operand operands[] = {result, Operand::pt(), x, y};
+      if (become(Op::IADD_64, operands, {}, low, "added both words at once")) return true;
+    }
+    return false;
+  }
+
+  /// A comparison of the low words, and one of the high words that goes on with it.
+  bool comparePairs() {
+    constexpr unsigned kOtherResult = 1, kLeft = 2, kRight = 3, kCondition = 4, kCarry = 5;
+    Instr* low = lowWordOf(outer_.op_(kCarry).value(), Op::ISETP);
+    if (!low || low->op_(0).value() != outer_.op_(kCarry).value() || !isUnused(low->op_(kOtherResult).value()) ||
+        !low->op_(kCondition).isZeroReg() || low->op_(kCondition).inverted())
+      return false;
+    const auto how = isa::getMod(outer_.op, outer_.mods, Mod::Cmp);
+    if (isa::getMod(low->op, low->mods, Mod::Cmp) != how || isa::getMod(outer_.op, outer_.mods, Mod::Ex) == 0 ||
+        isa::modAs<isa::IntType>(*low, Mod::Type) != isa::IntType::U32 ||
+        isa::modAs<isa::BoolOp>(*low, Mod::Bool) != isa::BoolOp::AND)
+      return false;
+    const Operand x = pairOf(low->op_(kLeft).value(), outer_.op_(kLeft).value()),
+                  y = pairOf(low->op_(kRight).value(), outer_.op_(kRight).value());
+    if (x.isNone() || y.isNone()) return false;
+    const Operand operands[] = {outer_.op_(0).value(), outer_.op_(kOtherResult).value(), x, y,
+                                outer_.op_(kCondition).value()};
+    return become(Op::ISETP_64, operands,
+                  {{Mod::Cmp, how},
+                   {Mod::Type, isa::getMod(outer_.op, outer_.mods, Mod::Type)},
+                   {Mod::Bool, isa::getMod(outer_.op, outer_.mods, Mod::Bool)}},
+                  low, "compared both words at once");
+  }
+
+  /// Both words are chosen by one condition.
+  bool choosePairs() {
+    constexpr unsigned kCondition = 3;
+    const Operand result = outer_.op_(0).value();
+    if (!result.isVirtual() || outer_.isGuarded() || function_.vreg(result.reg).width < 2) return false;
+    Instr* other = outer_.prev;
+    for (unsigned n = 0; other && n < kFarthest && !names(*other, result.reg); ++n)
+      other = other->prev;
+    if (!other || other->op != Op::SEL || other->isGuarded() || !names(*other, result.reg)) return false;
+    const bool isLow = result.sub % 2 == 0;
+    const Instr &low = isLow ? outer_ : *other, &high = isLow ? *other : outer_;
+    const Operand condition = outer_.op_(kCondition).value();
+    const Operand pair = pairOf(low.op_(0).value(), high.op_(0).value());
+    if (!pair.isVirtual() || other->op_(kCondition).value() != condition ||
+        !computesTheSameAt(*other, outer_, kFarthest))
+      return false;
+    const Operand x = pairOf(low.op_(1).value(), high.op_(1).value()),
+                  y = pairOf(low.op_(2).value(), high.op_(2).value());
+    if (x.isNone() || y.isNone()) return false;
+    const Operand operands[] = {pair, x, y, condition}, turned[] = {pair, y, x, condition.notted()};
+    constexpr const char* kWhat = "chose both words at once";
+    return become(Op::SEL_64, operands, {}, other, kWhat) || become(Op::SEL_64, turned, {}, other, kWhat);
+  }
+
+  static bool names(const Instr& instr, ori::VRegId reg) {
+    for (const ori::Operand& o : instr.refs())
+      if (o.isVirtual() && o.reg == reg) return true;
+    return false;
+  }
+
+  bool isNamedBetween(const Instr& first, ori::VRegId reg) const {
+    for (const Instr* instr = first.next; instr != &outer_; instr = instr->next)
+      if (names(*instr, reg)) return true;
     return false;
   }
 
