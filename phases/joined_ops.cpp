@@ -2,6 +2,7 @@
 
 #include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
 #include "phases/local_scan.h"
 #include "phases/optimize/rewriter.h"
 #include "phases/remarks.h"
@@ -25,20 +26,20 @@ constexpr unsigned kSignedWord = 1;
 
 class Joiner {
  public:
-  Joiner(ori::Function& function, PhaseContext& context, Instr& outer)
-      : function_(function), context_(context), outer_(outer) {}
+  Joiner(ori::Function& function, PhaseContext& context, Instr& outer, bool joinsPairs)
+      : function_(function), context_(context), outer_(outer), joinsPairs_(joinsPairs) {}
 
   bool run() {
     switch (outer_.op) {
     case Op::IADD3: return isPlainSum(outer_) && addShifted(addends(outer_), outer_.op_(0).value());
     case Op::LOP3:
       return isPlainOr(outer_) && addShifted({outer_.op_(2).value(), outer_.op_(3).value()}, outer_.op_(1).value());
-    case Op::IADD3_X: return addSign() || addPairs();
+    case Op::IADD3_X: return addSign() || (joinsPairs_ && addPairs());
     case Op::LEA_HI_X: return addScaledSign();
     case Op::F2I:
     case Op::F2I_64: return convertRounded();
-    case Op::ISETP_EX: return comparePairs();
-    case Op::SEL: return choosePairs();
+    case Op::ISETP_EX: return joinsPairs_ && comparePairs();
+    case Op::SEL: return joinsPairs_ && choosePairs();
     case Op::VIMNMX: return limitFromBelow() || addAndLimit();
     default: return false;
     }
@@ -359,13 +360,21 @@ class Joiner {
   ori::Function& function_;
   PhaseContext& context_;
   Instr& outer_;
+  const bool joinsPairs_;
 };
 
 } // namespace
 
-bool joinWithSource(ori::Function& function, PhaseContext& context, Instr& instr) {
+bool mayJoinPairs(ori::Function& function, const PhaseContext& context) {
+  // Adjacent registers for all words at once: not where that may be what makes values spill.
+  constexpr unsigned kMostLive = 208;
+  return isa::existsOn(context.target, Op::IADD_64, isa::makeInst(Op::IADD_64).mods) &&
+         function.analyses().pressure().maximum()[static_cast<std::size_t>(File::R)] <= kMostLive;
+}
+
+bool joinWithSource(ori::Function& function, PhaseContext& context, Instr& instr, bool joinsPairs) {
   bool changed = false;
-  while (Joiner(function, context, instr).run())
+  while (Joiner(function, context, instr, joinsPairs).run())
     changed = true;
   return changed;
 }

@@ -11,8 +11,11 @@ namespace orias::phases {
 /// - rounding to an integral float, and its conversion: F2I.FLOOR, .CEIL, .TRUNC, or to nearest
 /// - a minimum or maximum of signed words that is limited to 0 from below: VIMNMX.RELU
 /// - a minimum or maximum of a sum of signed words: VIADDMNMX
-/// - both words of a sum, a comparison or a choice of pairs: IADD.64, ISETP.64, SEL.64 (sm_120)
+/// - both words of a sum, a comparison or a choice of pairs: IADD.64, ISETP.64, SEL.64 (`joinsPairs`)
 /// Returns whether anything changed; the instruction stays where it is.
-bool joinWithSource(ori::Function& function, PhaseContext& context, ori::Instr& instr);
+bool joinWithSource(ori::Function& function, PhaseContext& context, ori::Instr& instr, bool joinsPairs);
+
+/// The chip has operations on pairs (sm_120), and the function has registers to spare for them.
+bool mayJoinPairs(ori::Function& function, const PhaseContext& context);
 
 } // namespace orias::phases

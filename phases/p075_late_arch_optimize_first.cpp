@@ -41,13 +41,14 @@ struct Choice {
 class Peepholes {
  public:
   Peepholes(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function.analyses().cfg()), vregCount_(function.vregCount()) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), vregCount_(function.vregCount()),
+        joinsPairs_(mayJoinPairs(function, context)) {}
 
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
       for (Instr* instr = block->last; instr; instr = instr->prev) {
-        changed |= joinWithSource(function_, context_, *instr);
+        changed |= joinWithSource(function_, context_, *instr, joinsPairs_);
         if (instr->op != Op::SEL && instr->op != Op::VIMNMX && instr->op != Op::ATOMS) continue;
         if (!liveness_) liveness_ = &function_.analyses().liveness();
         if (instr->op == Op::SEL) {
@@ -272,6 +273,7 @@ class Peepholes {
   const ori::Cfg& cfg_;
   const ori::Liveness* liveness_ = nullptr; ///< before anything changes
   const std::size_t vregCount_;
+  const bool joinsPairs_;
 };
 
 } // namespace
