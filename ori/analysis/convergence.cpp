@@ -241,8 +241,8 @@ class Planner {
     return false;
   }
 
-  /// All ways into `meet`, but for the back edges of its own loop, come from blocks under `d`. A retreating edge that is
-  /// no back edge may be the first way of a lane into `meet`.
+  /// All ways into `meet`, but for the back edges of its own loop, come from blocks under `d`. A retreating edge that
+  /// is no back edge may be the first way of a lane into `meet`.
   bool entriesComeFrom(BlockId d, BlockId meet) const {
     for (BlockId p : cfg_.predecessors(meet))
       if (!dominators_.dominates(d, p) || (cfg_.isRetreating(p, meet) && !dominators_.dominates(meet, p))) return false;
