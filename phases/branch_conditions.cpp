@@ -6,6 +6,8 @@
 #include "ori/cfg_edit.h"
 #include "ori/module.h"
 
+#include <optional>
+
 namespace orias::phases {
 
 using isa::File;
@@ -59,17 +61,40 @@ void hoist(ori::Function& function, Instr* comparison, Instr* where) {
   function.insertBefore(where, comparison);
 }
 
-/// `liveness` is computed for the first branch that needs it. What is changed here keeps what is live between blocks.
+/// A branch on a predicate, and what defines that: the last instruction of the block that writes it, and under no
+/// guard.
+struct Decision {
+  Instr *branch = nullptr, *definition = nullptr;
+  Operand guard, result; ///< the predicate as the branch reads it, and as it is written
+};
+
+std::optional<Decision> decisionOf(ori::Block& block) {
+  Decision d;
+  d.branch = ori::plainBranch(block);
+  if (!d.branch) return std::nullopt;
+  d.guard = d.branch->guard().value();
+  if (!isPredicate(d.guard)) return std::nullopt;
+  d.result = d.guard.inverted() ? d.guard.notted() : d.guard;
+  d.definition = definitionBefore(d.branch, d.result);
+  if (!d.definition || d.definition->isGuarded() || d.definition->op_(0).value() != d.result) return std::nullopt;
+  return d;
+}
+
+/// Whether only the branch reads the predicate, and `other` still holds there what the definition reads. `liveness` is
+/// computed for the first branch that needs it: what is changed here keeps what is live between blocks.
+bool servesBranchAlone(ori::Function& function, const Decision& d, const Operand& other,
+                       const ori::Liveness*& liveness) {
+  for (const Instr* instr = d.definition->next; instr != d.branch; instr = instr->next)
+    if (writes(*instr, other) || touches(*instr, d.result)) return false;
+  if (!liveness) liveness = &function.analyses().liveness();
+  return !liveness->isLiveOut(d.branch->block->id, liveness->components().ofPhysical(File::P, d.result.reg));
+}
+
 bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liveness*& liveness) {
-  Instr* branch = ori::plainBranch(block);
-  if (!branch || branch->op != Op::BRA || !branch->op_(0).isZeroReg() || branch->op_(0).inverted()) return false;
-  const Operand guard = branch->guard().value();
-  if (!isPredicate(guard)) return false;
-  const Operand result = guard.inverted() ? guard.notted() : guard;
-  Instr* comparison = definitionBefore(branch, result);
-  if (!comparison || !isComparison(comparison->op) || comparison->isGuarded() || comparison->op_(0).value() != result ||
-      !comparison->op_(1).isZeroReg())
-    return false;
+  const auto decision = decisionOf(block);
+  if (!decision) return false;
+  const auto& [branch, comparison, guard, result] = *decision;
+  if (!isComparison(comparison->op) || !comparison->op_(1).isZeroReg()) return false;
   // not (a or b) is not a and not b
   const auto operation = isa::modAs<isa::BoolOp>(*comparison, Mod::Bool);
   if (operation != (guard.inverted() ? isa::BoolOp::OR : isa::BoolOp::AND)) return false;
@@ -78,10 +103,7 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
   if (!isPredicate(other) || otherRegister == result) return false;
   Instr* definition = definitionBefore(comparison, otherRegister);
   if (!definition || definition->isGuarded()) return false;
-  for (const Instr* instr = comparison->next; instr != branch; instr = instr->next)
-    if (writes(*instr, otherRegister) || touches(*instr, result)) return false;
-  if (!liveness) liveness = &function.analyses().liveness();
-  if (liveness->isLiveOut(block.id, liveness->components().ofPhysical(File::P, result.reg))) return false;
+  if (!servesBranchAlone(function, *decision, otherRegister, liveness)) return false;
   function.setOperand(comparison, slot, Operand::pt());
   isa::setMod(comparison->op, comparison->mods, {Mod::Bool, isa::BoolOp::AND});
   function.setOperand(branch, 0, guard.inverted() ? other.notted() : other);
@@ -93,27 +115,17 @@ bool splitCondition(ori::Function& function, ori::Block& block, const ori::Liven
 Operand copiedUniform(const Instr& instr) {
   constexpr unsigned kOther = 1, kFirst = 2, kSource = 4, kTable = 5;
   constexpr std::int32_t kThirdSource = 0xaa;
-  const bool isCopy = instr.op == Op::PLOP3_U && !instr.isGuarded() && instr.op_(kOther).isZeroReg() &&
-                      instr.op_(kFirst).isZeroReg() && instr.op_(kFirst + 1).isZeroReg() &&
-                      instr.op_(kTable).imm == kThirdSource;
+  const bool isCopy = instr.op == Op::PLOP3_U && instr.op_(kOther).isZeroReg() && instr.op_(kFirst).isZeroReg() &&
+                      instr.op_(kFirst + 1).isZeroReg() && instr.op_(kTable).imm == kThirdSource;
   return isCopy ? instr.op_(kSource).value() : Operand();
 }
 
-/// As above: a branch on a copy of a uniform predicate takes the predicate itself.
 bool branchUniformly(ori::Function& function, ori::Block& block, const ori::Liveness*& liveness) {
-  Instr* branch = ori::plainBranch(block);
-  if (!branch) return false;
-  const Operand guard = branch->guard().value();
-  if (!isPredicate(guard)) return false;
-  const Operand copy = guard.inverted() ? guard.notted() : guard;
-  Instr* move = definitionBefore(branch, copy);
-  if (!move || move->op_(0).value() != copy) return false;
+  const auto decision = decisionOf(block);
+  if (!decision) return false;
+  const auto& [branch, move, guard, copy] = *decision;
   const Operand source = copiedUniform(*move);
-  if (source.isNone() || source.isZeroReg()) return false;
-  for (const Instr* instr = move->next; instr != branch; instr = instr->next)
-    if (writes(*instr, source) || touches(*instr, copy)) return false;
-  if (!liveness) liveness = &function.analyses().liveness();
-  if (liveness->isLiveOut(block.id, liveness->components().ofPhysical(File::P, copy.reg))) return false;
+  if (source.isNone() || source.isZeroReg() || !servesBranchAlone(function, *decision, source, liveness)) return false;
   const Operand target = branch->op_(1).value();
   function.setGuard(branch, Operand::pt());
   const Operand operands[]{Operand::pt(), guard.inverted() ? source.notted() : source, target};

@@ -770,7 +770,7 @@ class Checker {
     const std::optional<Guard> guard = guardOf(instr);
     for (unsigned i = 0; i < registersOf(o); ++i) {
       const Unit u = unitOf(o, i);
-      if (!mayHaveValue(u) || (hasPlace(o) && !mayHaveValue(u, locationOf(o, i)))) continue;
+      if (!(hasPlace(o) ? mayHaveValue(u, locationOf(o, i)) : mayHaveValue(u))) continue;
       if (!hasPlace(o)) return fault(instr, "reads a value that has no location");
       if (holdings.holds(locationOf(o, i), u)) continue;
       if (guard && &o != &instr.guard() && holdings.holdsUnder(locationOf(o, i), u, *guard)) continue;

@@ -61,7 +61,6 @@ void InlinePlan::readBodies() {
 void InlinePlan::readBody(FunctionId id) {
   const Function& function = module_.function(id);
   Body& body = bodies_[index(id)];
-  std::vector<std::uint32_t> calls; // those of body.direct
   for (const Instruction& i : function.instructions) {
     const Form& form = forms_.form(i);
     const bool passesParameter = (form.op == Op::Ld || form.op == Op::St) && form.space() == StateSpace::Param;
@@ -69,8 +68,7 @@ void InlinePlan::readBody(FunctionId id) {
       const std::vector<FunctionId> targets = calls_.targets(function, i);
       if (callParts(function, i).callee->is(OperandKind::Function)) {
         body.direct.push_back(targets.front());
-        body.lines.push_back(i.loc.line);
-        calls.push_back(static_cast<std::uint32_t>(&i - function.instructions.data()));
+        body.calls.push_back(static_cast<std::uint32_t>(&i - function.instructions.data()));
       } else {
         body.indirect.push_back(targets);
       }
@@ -80,10 +78,6 @@ void InlinePlan::readBody(FunctionId id) {
     body.mustInline |= bindsRegisters(form.op);
     body.actsAlone &= actsAlone(form);
   }
-  if (calls.empty()) return;
-  const std::vector<bool> inLoop = instructionsInLoops(function, forms_);
-  for (const std::uint32_t at : calls)
-    body.inLoop.push_back(inLoop[at]);
 }
 
 void InlinePlan::markReachable() {
@@ -338,9 +332,11 @@ void InlinePlan::shareLarge() {
     } else if (module_.function(id).isEntry || kept_[index(id)] != Reason::None || body.isExported) {
       own = Uses{{{id, 1}}, false};
     }
+    const std::vector<bool> inLoop =
+        body.calls.empty() ? std::vector<bool>() : instructionsInLoops(module_.function(id), forms_);
     for (std::size_t call = 0; call < body.direct.size(); ++call) {
       Uses& callee = uses[index(body.direct[call])];
-      callee.isRefused |= own.isRefused || body.inLoop[call] || calls_.isRecursive(id);
+      callee.isRefused |= own.isRefused || inLoop[body.calls[call]] || calls_.isRecursive(id);
       for (const auto& [root, count] : own.calls)
         callee.add(root, count);
     }
@@ -394,11 +390,12 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
       const FunctionId callee = body.direct[n];
       const std::string_view caller = module_.text(module_.functions[id].name),
                              name = module_.text(module_.function(callee).name);
+      const std::uint32_t line = module_.functions[id].instructions[body.calls[n]].loc.line;
       std::string why;
       switch (kept_[index(callee)]) {
       case Reason::None:
         if (isInlined_[index(callee)] && module_.function(callee).hasBody)
-          all.push_back({std::string(caller), body.lines[n], true,
+          all.push_back({std::string(caller), line, true,
                          fmt::format("the call of '{}' is inlined: {}", name, whyInlined(callee)),
                          static_cast<std::int64_t>(size_[index(callee)])});
         continue;
@@ -425,7 +422,7 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
       // In the words of the literature, for what should have no code of its own.
       const std::string must =
           bodies_[index(callee)].mustInline ? fmt::format("not AlwaysInline into {}: ", caller) : std::string();
-      all.push_back({std::string(caller), body.lines[n], false,
+      all.push_back({std::string(caller), line, false,
                      fmt::format("{}the call of '{}' is not inlined: {}", must, name, why),
                      static_cast<std::int64_t>(size_[index(callee)])});
     }

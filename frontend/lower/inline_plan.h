@@ -15,9 +15,10 @@ namespace orias::ptx {
 /// If all calls can be inlined within the budget of the module, they are. Otherwise functions are visited callees
 /// first: one is inlined if it has a single call site, if its body (with what is inlined in it) is small, or if the ABI
 /// cannot carry its calls; all others keep code of their own. "Small" grows as far as the budget allows. A large body
-/// with several call sites is never inlined: what its call costs is little beside it. So the size of the code, and the
-/// time that it takes to compile it, stay proportional to the size of the text. Where it can, each kernel gets one copy
-/// of such a body, which its calls share (shared_calls.h): no call in a loop, and no thread that waits for another.
+/// with several call sites is never copied to each: what its call costs is little beside it. So the size of the code,
+/// and the time that it takes to compile it, stay proportional to the size of the text. Where it can, each kernel gets
+/// one copy of such a body, which its calls share (shared_calls.h): no call in a loop, and no thread that waits for
+/// another.
 ///
 /// In an object the same holds for functions whose calls always reach this body: those that are not weak, have no alias
 /// and are not recursive. A function that another object can call, or whose address is taken, keeps code beside the
@@ -59,8 +60,7 @@ class InlinePlan {
   struct Body {
     std::uint64_t own = 1; ///< instructions, without those that pass parameters
     std::vector<FunctionId> direct;
-    std::vector<std::uint32_t> lines;              ///< of the direct calls
-    std::vector<bool> inLoop;                      ///< the direct calls
+    std::vector<std::uint32_t> calls;              ///< the direct calls, as indices of instructions
     std::vector<std::vector<FunctionId>> indirect; ///< the targets of each call through a pointer
     unsigned sites = 0;                            ///< direct calls of this function, in all code that can run
     bool mustInline = false;

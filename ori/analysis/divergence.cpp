@@ -17,17 +17,11 @@ namespace {
 
 /// Blocks looked at for the sides of divergent branches on cycles before the analysis takes everything for divergent.
 constexpr std::size_t kMostSteps = 4'000'000;
-constexpr unsigned kWarpSize = 32;
 constexpr unsigned kMostModelled = 16; ///< operands of instructions that lane_bits.h knows; PHI may have more
 constexpr std::int32_t kThreadX = 33, kThreadZ = 35;
 
 bool isWarpFile(File file) {
   return file == File::UR || file == File::UP || file == File::B;
-}
-
-/// All lanes of a warp have the same y and z where rows of the block are whole warps.
-bool hasWholeRows(const Function& function) {
-  return function.bounds.reqntid[0] != 0 && function.bounds.reqntid[0] % kWarpSize == 0;
 }
 
 bool readsVaryingSpecial(const Function& function, const Instr& instr, unsigned slot) {

@@ -116,23 +116,14 @@ LaneBits ofComparison(const Instr& instr, std::span<const LaneWord> sources) {
   constexpr unsigned kLeft = 2, kRight = 3, kPredicate = 4;
   if ((sources[kLeft].bits | sources[kRight].bits | sources[kPredicate].bits) == 0) return 0;
   if (sources[kPredicate].bits != 0) return kAllLaneBits;
-  auto how = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
   const bool isSwapped = sources[kLeft].bits == 0;
   const unsigned word = isSwapped ? kRight : kLeft;
   const auto& value = sources[isSwapped ? kLeft : kRight].value;
   if (!value || isModified(instr.op_(word))) return kAllLaneBits;
-  if (isSwapped) {
-    switch (how) {
-    case isa::ICmp::LT: how = isa::ICmp::GT; break;
-    case isa::ICmp::GT: how = isa::ICmp::LT; break;
-    case isa::ICmp::LE: how = isa::ICmp::GE; break;
-    case isa::ICmp::GE: how = isa::ICmp::LE; break;
-    default: break;
-    }
-  }
   const int width = std::bit_width(sources[word].bits);
   if (width == 32 && isa::modAs<isa::IntType>(instr, Mod::Type) == isa::IntType::S32) return kAllLaneBits; // its sign
-  switch (how) {
+  const auto how = isa::modAs<isa::ICmp>(instr, Mod::Cmp);
+  switch (isSwapped ? isa::mirrored(how) : how) {
   case isa::ICmp::LT:
   case isa::ICmp::GE: return std::countr_zero(*value) >= width ? 0 : kAllLaneBits;
   case isa::ICmp::LE:
@@ -143,9 +134,13 @@ LaneBits ofComparison(const Instr& instr, std::span<const LaneWord> sources) {
 
 } // namespace
 
+bool hasWholeRows(const Function& function) {
+  return function.bounds.reqntid[0] != 0 && function.bounds.reqntid[0] % kWarpSize == 0;
+}
+
 bool hasConsecutiveX(const Function& function) {
   const auto& xyz = function.bounds.reqntid;
-  return xyz[0] != 0 && (xyz[0] % kWarpSize == 0 || (xyz[1] <= 1 && xyz[2] <= 1));
+  return hasWholeRows(function) || (xyz[0] != 0 && xyz[1] <= 1 && xyz[2] <= 1);
 }
 
 std::optional<LaneBits> laneBitsOf(const Function& function, const Instr& instr, std::span<const LaneWord> sources) {

@@ -18,6 +18,9 @@ struct LaneWord {
   std::optional<std::uint32_t> value; ///< the same constant in all lanes
 };
 
+/// The rows of the block are whole warps: all lanes of a warp have the same %tid.y and %tid.z.
+bool hasWholeRows(const Function& function);
+
 /// The consecutive threads of a warp differ in the low five bits of %tid.x: rows of the block are whole warps, or the
 /// block has one dimension. (CUDA C++ Programming Guide, "SIMT Architecture": a warp has threads of consecutive IDs.)
 bool hasConsecutiveX(const Function& function);

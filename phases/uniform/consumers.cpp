@@ -36,13 +36,7 @@ std::uint8_t swapInputs(std::uint8_t lut, unsigned a, unsigned b) {
 
 /// x < y is y > x.
 std::uint8_t mirrored(std::uint8_t cmp) {
-  switch (static_cast<isa::ICmp>(cmp)) {
-  case isa::ICmp::LT: return static_cast<std::uint8_t>(isa::ICmp::GT);
-  case isa::ICmp::GT: return static_cast<std::uint8_t>(isa::ICmp::LT);
-  case isa::ICmp::LE: return static_cast<std::uint8_t>(isa::ICmp::GE);
-  case isa::ICmp::GE: return static_cast<std::uint8_t>(isa::ICmp::LE);
-  default: return cmp;
-  }
+  return static_cast<std::uint8_t>(isa::mirrored(static_cast<isa::ICmp>(cmp)));
 }
 
 /// Swaps what stands in two source slots so that the result stays the same; false when the instruction does not allow
