@@ -49,8 +49,8 @@ class Combiner {
         if (isa::desc(instr.op).has(isa::Flag::Atomic)) {
           ori::Instr* forgetful = withoutResult(instr);
           changed |= combine(forgetful ? *forgetful : instr) || forgetful;
-        } else if (regalloc::isCall(instr))
-          leader_ = {}; // lanes may not come back
+        } else if (mayMeetOthers(instr))
+          leader_ = {};
       });
     }
     return changed;
@@ -211,13 +211,16 @@ class Combiner {
     });
   }
 
-  /// The block holds an instruction at which lanes wait for lanes of other paths: who runs behind it together is not
-  /// who ran in front of it.
+  /// At this instruction lanes wait for lanes of other paths, or leave for good: who runs behind it together is not who
+  /// ran in front of it.
+  static bool mayMeetOthers(const ori::Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    return regalloc::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence));
+  }
+
   static bool mayMeetOthers(const ori::Block& block) {
-    for (const ori::Instr& instr : block) {
-      const isa::InstrDesc& row = isa::desc(instr.op);
-      if (regalloc::isCall(instr) || (row.has(isa::Flag::Convergent) && row.has(isa::Flag::Fence))) return true;
-    }
+    for (const ori::Instr& instr : block)
+      if (mayMeetOthers(instr)) return true;
     return false;
   }
 
@@ -232,8 +235,8 @@ class Combiner {
     ++emitted_;
   }
 
-  /// Lanes that come to a block together stay together in it, so one election serves all that stands there under one
-  /// guard.
+  /// Lanes that come to a block together stay together in it up to the next barrier, so one election serves all that
+  /// stands there under one guard. At a barrier the warp gathers again after lanes have left a spin loop one by one.
   Leader& elect(ori::Builder& b, const ori::Instr& atomic) {
     const Operand runs = atomic.guard().value();
     if (leader_.block == atomic.block->id && leader_.runs == runs) return leader_;
@@ -361,10 +364,10 @@ class Combiner {
 /// Phase 44. Atomic operations of all lanes of a warp on one address, in global, generic or shared memory, become one:
 /// the lanes' values are reduced (REDUX; a value that they share is multiplied by their number, or is its own minimum),
 /// an elected lane brings the result to memory, and where the old value is read and all lanes add the same, each lane
-/// works out its own from what that one found. One election serves a block. What nobody reads is not brought back
-/// (ATOMG becomes REDG), combined or not. Additions of f32, whose rounding depends on their order, are combined only on
-/// request (--optimize-float-atomics). Knobs OptimizeUniformAtomicMode (510) and GeneralOptimizationGate (487): 0
-/// leaves all as they are.
+/// works out its own from what that one found. One election serves a block up to the next barrier. What nobody reads is
+/// not brought back (ATOMG becomes REDG), combined or not. Additions of f32, whose rounding depends on their order, are
+/// combined only on request (--optimize-float-atomics). Knobs OptimizeUniformAtomicMode (510) and
+/// GeneralOptimizationGate (487): 0 leaves all as they are.
 bool optimizeUniformAtomic(ori::Function& function, PhaseContext& context) {
   // REDUX came with the chips whose memory instructions take descriptors.
   if (!context.target.has(isa::Capability::MemoryDescriptors) ||
