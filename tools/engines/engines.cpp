@@ -1,5 +1,6 @@
 #include "tools/engines/engines.h"
 
+#include "encoder/isa/target.h"
 #include "frontend/check.h"
 #include "frontend/parse.h"
 #include "orias/orias.h"
@@ -73,6 +74,16 @@ Verdict interpret(std::string_view ptx, launch::Device& device, const launch::Ru
   } catch (const std::exception& error) {
     return {Outcome::Fault, error.what()};
   }
+}
+
+std::string archOf(std::string_view ptx) {
+  const std::string usual = Options().arch;
+  Diagnostics diagnostics("", ptx);
+  const auto module = ptx::parse(ptx, diagnostics);
+  if (!module) return usual;
+  const ptx::Arch arch = module->target.arch;
+  if (arch.suffix == 0 && arch.number <= isa::Target::parse(usual)->target->smVersion()) return usual;
+  return arch.suffix == 0 ? fmt::format("sm_{}", arch.number) : fmt::format("sm_{}{}", arch.number, arch.suffix);
 }
 
 Compiled assemble(std::string_view ptx, const Options& options) {

@@ -34,6 +34,10 @@ struct Verdict {
 /// Runs the PTX itself on `device`. What a checker finds (RunOptions::memcheck) is Rejected.
 Verdict interpret(std::string_view ptx, launch::Device& device, const launch::RunOptions& options = {});
 
+/// The chip that runs a program when none is asked for: sm_90, or what `.target` says where sm_90 does not run that (a
+/// newer chip, or one chip or family alone).
+std::string archOf(std::string_view ptx);
+
 /// A cubin, or why there is none.
 struct Compiled {
   Verdict verdict;

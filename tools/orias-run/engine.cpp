@@ -8,6 +8,7 @@
 #include "support/check.h"
 #include "tools/common/files.h"
 #include "tools/emulator/emulator.h"
+#include "tools/engines/engines.h"
 #include "tools/interpreter/interpreter.h"
 #include "tools/launch/device_runtime.h"
 
@@ -70,15 +71,14 @@ class OriEngine final : public Engine {
   emu::Program program_;
 };
 
-/// A program for one chip alone (`.target sm_90a`) is assembled for that one. One that calls the device runtime becomes
-/// an object with all its kernels, which the emulator runs without a linker.
+/// A program that calls the device runtime becomes an object with all its kernels, which the emulator runs without a
+/// linker.
 void adapt(Options& options, const std::string& text, const std::string& kernel) {
   options.entries = {kernel};
+  options.arch = engines::archOf(text);
   Diagnostics diagnostics("", text);
   const auto module = ptx::parse(text, diagnostics);
   if (!module) return;
-  if (module->target.arch.suffix != 0)
-    options.arch = fmt::format("sm_{}{}", module->target.arch.number, module->target.arch.suffix);
   options.relocatable = std::ranges::any_of(module->functions, [&](const ptx::Function& f) {
     return !f.hasBody && launch::runtimeFunction(module->text(f.name)) != nullptr;
   });

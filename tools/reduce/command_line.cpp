@@ -36,6 +36,8 @@ po::options_description shownOptions() {
   add("command", po::value<std::string>()->value_name("COMMAND"),
       "instead of engines: run this shell command; exit status 0 means that the program still fails; {} is the PTX "
       "file, {launch} the launch file");
+  add("arch", po::value<std::string>()->value_name("ARCH"),
+      "set the chip of 'ours' and 'ptxas' [sm_90, or the .target of a file that sm_90 does not run]");
   add("opt-level,O", po::value<unsigned>()->value_name("N"), "set the optimization level of 'ours', 0 to 4 [3]");
   add("maxrregcount", po::value<unsigned>()->value_name("N"), "set the maximum number of registers per thread");
   add("knob", po::value<Words>()->value_name("NAME=VALUE"), "set a knob; may be repeated");
@@ -73,6 +75,7 @@ CommandLine parseCommandLine(std::span<const std::string> words) {
   line.trial.reference = engineNamed(values["against"].as<std::string>());
   if (line.trial.subject == line.trial.reference) throw UsageError("--subject and --against are the same engine");
   Options& options = line.trial.options;
+  if (values.count("arch")) line.arch = values["arch"].as<std::string>();
   if (values.count("opt-level")) options.optLevel = values["opt-level"].as<unsigned>();
   if (values.count("maxrregcount")) options.maxRegisters = values["maxrregcount"].as<unsigned>();
   if (values.count("knob")) options.knobs = values["knob"].as<Words>();

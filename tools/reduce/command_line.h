@@ -13,6 +13,7 @@ struct CommandLine {
   std::string helpText;
   std::string input, launch, output; ///< `output`: the reduced PTX; the launch file goes beside it
   std::string command;               ///< empty: `trial` decides
+  std::string arch;                  ///< empty: what the program needs (engines::archOf)
   Trial trial;
   std::uint64_t attempts = 0;
 };

@@ -23,7 +23,9 @@ std::unique_ptr<Oracle> makeOracle(const CommandLine& line, const std::string& t
     if (!oracle->fails(text, launch)) throw Error("the command says that the program does not fail");
     return oracle;
   }
-  auto oracle = std::make_unique<EngineOracle>(line.trial);
+  Trial trial = line.trial;
+  trial.options.arch = line.arch.empty() ? engines::archOf(text) : line.arch;
+  auto oracle = std::make_unique<EngineOracle>(trial);
   const std::string& failure = oracle->aim(text, launch);
   if (failure.empty()) throw Error("the program does not fail, or is invalid (see --help)");
   tools::print(stderr, fmt::format("looking for: {}\n", failure));

@@ -72,8 +72,9 @@ Verdict EngineOracle::run(Engine engine, const std::string& ptx, launch::Device&
     options.memcheck = options.racecheck = true;
     return engines::interpret(ptx, device, options);
   }
-  const engines::Compiled compiled =
-      engine == Engine::Ours ? engines::assemble(ptx, trial_.options) : engines::assembleWithPtxas(ptx);
+  const engines::Compiled compiled = engine == Engine::Ours
+                                         ? engines::assemble(ptx, trial_.options)
+                                         : engines::assembleWithPtxas(ptx, "-arch=" + trial_.options.arch);
   return compiled.verdict.isGood() ? engines::emulate(compiled.cubin, device, options) : compiled.verdict;
 }
 

@@ -21,7 +21,7 @@ enum class Engine : std::uint8_t { Ours, Ptxas, Interpreter };
 struct Trial {
   Engine subject = Engine::Ours;
   Engine reference = Engine::Interpreter;
-  Options options; ///< for Engine::Ours
+  Options options; ///< for Engine::Ours; the chip for Engine::Ptxas, too
   std::uint64_t budget = 50'000'000;
 };
 

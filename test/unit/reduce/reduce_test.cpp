@@ -143,3 +143,11 @@ TEST_CASE("a program with errors is refused") {
   CommandOracle oracle("true");
   CHECK_THROWS_AS(reduce::reduce("this is no PTX", {}, oracle), Error);
 }
+
+TEST_CASE("a program is assembled for the chip that it names where the usual one does not run it") {
+  CHECK(engines::archOf(kHead) == "sm_90");
+  CHECK(engines::archOf(".version 6.4\n.target sm_70\n.address_size 64\n") == "sm_90");
+  CHECK(engines::archOf(".version 8.5\n.target sm_90a\n.address_size 64\n") == "sm_90a");
+  CHECK(engines::archOf(".version 8.8\n.target sm_120f\n.address_size 64\n") == "sm_120f");
+  CHECK(engines::archOf(".version 8.8\n.target sm_103\n.address_size 64\n") == "sm_103");
+}
