@@ -151,6 +151,8 @@ class Pipeliner {
         if (peak[f] + 1 > context_.target.registerCount(file) && peak[f] > functionPeak_[f])
           return "not pipelined: register pressure is too high";
       }
+      const ori::FileCounts taken = modulo::kernelRegisters(function_, facts_, body, choice.schedule, choice.expansion);
+      if (taken[kR] > classes_.ends().back()) return "not pipelined: values would be spilled";
     }
     // The estimates of phase 97: one block alone, and a full multiprocessor.
     const double busy = modulo::resMii(body.graph);

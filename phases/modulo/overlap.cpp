@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <map>
 
 namespace orias::phases::modulo {
 
@@ -35,6 +37,66 @@ std::vector<Lifetime> lifetimesOf(const LoopBody& body, const Schedule& schedule
   return lifetimes;
 }
 
+constexpr std::size_t kManyRegisters = 400; ///< more than any file has: nobody wants to know how many more
+
+/// Registers of one file over the cycles of an unrolled kernel, which is a ring: a value that is live for more than
+/// half of it meets every other such value, however few are live at once.
+class RingFile {
+ public:
+  using Slots = std::vector<std::uint64_t>;
+  explicit RingFile(unsigned length) : length_(length) {}
+  Slots none() const { return Slots(length_ / 64 + 1); }
+  /// Adds the cycles from `begin` to `end`, at most one round.
+  void add(Slots& slots, int begin, int end) const {
+    for (int t = begin; t < end; ++t)
+      slots[static_cast<unsigned>(t) % length_ / 64] |= std::uint64_t{1} << static_cast<unsigned>(t) % length_ % 64;
+  }
+  /// Gives the value the first aligned registers that are free in all its cycles.
+  void place(const Slots& slots, unsigned width) {
+    const unsigned step = std::bit_ceil(width);
+    const auto isFree = [&](std::size_t r) {
+      if (r >= registers_.size()) return true;
+      for (std::size_t i = 0; i < slots.size(); ++i)
+        if (registers_[r][i] & slots[i]) return false;
+      return true;
+    };
+    for (std::size_t first = 0;; first += step) {
+      bool fits = true;
+      for (unsigned w = 0; w < width && fits; ++w)
+        fits = isFree(first + w);
+      if (!fits) continue;
+      if (registers_.size() < first + width) registers_.resize(first + width, none());
+      for (unsigned w = 0; w < width; ++w)
+        for (std::size_t i = 0; i < slots.size(); ++i)
+          registers_[first + w][i] |= slots[i];
+      return;
+    }
+  }
+  std::size_t size() const { return registers_.size(); }
+
+ private:
+  unsigned length_;
+  std::vector<Slots> registers_;
+};
+
+/// The registers, by file, that the loop holds all the time: for what it only passes on or reads, and for what it
+/// writes in place.
+ori::FileCounts heldThroughout(const ori::Function& function, const LoopFacts& facts, const LoopBody& body) {
+  ori::FileCounts counts{};
+  std::vector<bool> isWritten(function.vregCount(), false);
+  for (const Value& value : body.values) {
+    isWritten[value.reg] = true;
+    if (const ori::VReg& reg = function.vreg(value.reg); value.kind == Value::Kind::InPlace)
+      counts[static_cast<std::size_t>(reg.file)] += reg.width;
+  }
+  const ori::Components& components = facts.liveness.components();
+  facts.liveness.liveOut(body.block->id).forEach([&](ori::CompId comp) {
+    if (!components.isVirtual(comp) || !isWritten[components.vreg(comp)])
+      ++counts[static_cast<std::size_t>(components.file(comp))];
+  });
+  return counts;
+}
+
 unsigned roundedUp(int a, unsigned b) {
   return a <= 0 ? 0 : (static_cast<unsigned>(a) + b - 1) / b;
 }
@@ -57,34 +119,50 @@ Expansion expansionOf(const ori::Function&, const LoopBody& body, const Schedule
 
 ori::FileCounts kernelPressure(const ori::Function& function, const LoopFacts& facts, const LoopBody& body,
                                const Schedule& schedule) {
-  // What the loop only passes on, or reads.
-  ori::FileCounts always{};
-  std::vector<bool> isWritten(function.vregCount(), false);
-  for (const Value& value : body.values)
-    isWritten[value.reg] = true;
-  const ori::Components& components = facts.liveness.components();
-  facts.liveness.liveOut(body.block->id).forEach([&](ori::CompId comp) {
-    if (!components.isVirtual(comp) || !isWritten[components.vreg(comp)])
-      ++always[static_cast<std::size_t>(components.file(comp))];
-  });
-  std::vector<ori::FileCounts> bySlot(schedule.ii, always);
+  std::vector<ori::FileCounts> bySlot(schedule.ii, heldThroughout(function, facts, body));
   const std::vector<Lifetime> lifetimes = lifetimesOf(body, schedule);
   for (std::size_t v = 0; v < body.values.size(); ++v) {
+    if (body.values[v].kind == Value::Kind::InPlace) continue;
     const ori::VReg& reg = function.vreg(body.values[v].reg);
-    const auto file = static_cast<std::size_t>(reg.file);
-    if (body.values[v].kind == Value::Kind::InPlace) {
-      for (ori::FileCounts& counts : bySlot)
-        counts[file] += reg.width;
-      continue;
-    }
     for (int t = lifetimes[v].begin; t < std::max(lifetimes[v].end, lifetimes[v].begin + 1); ++t)
-      bySlot[static_cast<unsigned>(t) % schedule.ii][file] += reg.width;
+      bySlot[static_cast<unsigned>(t) % schedule.ii][static_cast<std::size_t>(reg.file)] += reg.width;
   }
   ori::FileCounts peak{};
   for (const ori::FileCounts& counts : bySlot)
     for (std::size_t f = 0; f < counts.size(); ++f)
       peak[f] = std::max(peak[f], counts[f]);
   return peak;
+}
+
+ori::FileCounts kernelRegisters(const ori::Function& function, const LoopFacts& facts, const LoopBody& body,
+                                const Schedule& schedule, const Expansion& expansion) {
+  ori::FileCounts counts = heldThroughout(function, facts, body);
+  const std::vector<Lifetime> lifetimes = lifetimesOf(body, schedule);
+  std::vector<std::uint32_t> order;
+  for (std::uint32_t v = 0; v < body.values.size(); ++v)
+    if (body.values[v].kind != Value::Kind::InPlace) order.push_back(v);
+  const auto widthOf = [&](std::uint32_t v) { return function.vreg(body.values[v].reg).width; };
+  std::ranges::stable_sort(order, [&](std::uint32_t a, std::uint32_t b) {
+    return std::pair(-int{widthOf(a)}, lifetimes[a].begin) < std::pair(-int{widthOf(b)}, lifetimes[b].begin);
+  });
+  std::map<std::size_t, RingFile> files;
+  for (const std::uint32_t v : order) {
+    const auto file = static_cast<std::size_t>(function.vreg(body.values[v].reg).file);
+    RingFile& ring = files.try_emplace(file, schedule.ii * expansion.unroll).first->second;
+    if (ring.size() > kManyRegisters) continue;
+    const unsigned copies = expansion.copies[v], instances = expansion.unroll / copies;
+    for (unsigned copy = 0; copy < copies; ++copy) {
+      RingFile::Slots slots = ring.none();
+      for (unsigned i = 0; i < instances; ++i) {
+        const int start = static_cast<int>((copy + i) * schedule.ii);
+        ring.add(slots, start + lifetimes[v].begin, start + std::max(lifetimes[v].end, lifetimes[v].begin + 1));
+      }
+      ring.place(slots, widthOf(v));
+    }
+  }
+  for (const auto& [file, ring] : files)
+    counts[file] += ring.size();
+  return counts;
 }
 
 unsigned sequentialCycles(const LoopGraph& graph, const std::vector<Recurrence>& recurrences, std::uint32_t branch) {

@@ -19,6 +19,11 @@ Expansion expansionOf(const ori::Function& function, const LoopBody& body, const
 ori::FileCounts kernelPressure(const ori::Function& function, const LoopFacts& facts, const LoopBody& body,
                                const Schedule& schedule);
 
+/// The registers that the kernel takes, by file, when they are given first fit, widest values first. More than are live
+/// at once: no register can change its value's place from one round of the kernel to the next.
+ori::FileCounts kernelRegisters(const ori::Function& function, const LoopFacts& facts, const LoopBody& body,
+                                const Schedule& schedule, const Expansion& expansion);
+
 /// Cycles from one iteration to the next when they do not overlap, in the best order of a list scheduler.
 unsigned sequentialCycles(const LoopGraph& graph, const std::vector<Recurrence>& recurrences, std::uint32_t branch);
 

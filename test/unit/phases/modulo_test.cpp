@@ -229,7 +229,7 @@ TEST_CASE("copies: a value that outlives the distance of iterations gets a regis
     CAPTURE(sum.loop.values[v].reg);
     CHECK(expansion.copies[v] == (sum.loop.values[v].reg == 10 ? 2u : 1u)); // alive from 0 to 30
   }
-  const ori::FileCounts peak = kernelPressure(sum.function, sum.facts, sum.loop, schedule);
+  const ori::FileCounts peak = kernelRegisters(sum.function, sum.facts, sum.loop, schedule, expansion);
   CHECK(peak[static_cast<std::size_t>(isa::File::R)] == 5); // two loads, address, sum, and %r1 for the exit
   ori::Block* first = expandLoop(sum.function, sum.loop, schedule, expansion, sum.loop.exit);
   // Prologue, two copies of the kernel, two epilogues: nothing of the third iteration is in front of the second's
@@ -239,6 +239,30 @@ TEST_CASE("copies: a value that outlives the distance of iterations gets a regis
   for (const ori::Instr& instr : *first)
     loads += instr.op == isa::Op::LDS;
   CHECK(loads == 1);
+}
+
+TEST_CASE("registers: values that each are live for more than half of the kernel share none") {
+  Loop three("  LDS %r10, [%r2] {contract};\n"
+             "  LDS %r11, [%r2+4] {contract};\n"
+             "  LDS %r12, [%r2+8] {contract};\n"
+             "  @%p8 FADD %r3, %r3, %r10;\n"
+             "  @%p8 FADD %r3, %r3, %r11;\n"
+             "  @%p8 FADD %r3, %r3, %r12;\n"
+             "  IADD3 %r2, %r2, 12, RZ;\n"
+             "  ISETP.LT.AND %p9, PT, %r2, 64, PT;\n");
+  REQUIRE(three.loop.block);
+  Schedule schedule;
+  schedule.ii = 20;
+  schedule.time = {0, 7, 14, 13, 20, 27, 15, 16, 19}; // at most two of the loaded values are live at once
+  const auto registersAt = [&] {
+    const Expansion expansion = expansionOf(three.function, three.loop, schedule);
+    CHECK(expansion.unroll == 1);
+    return kernelRegisters(three.function, three.facts, three.loop, schedule,
+                           expansion)[static_cast<std::size_t>(isa::File::R)];
+  };
+  const unsigned apart = registersAt();
+  schedule.time = {0, 7, 14, 6, 13, 20, 15, 16, 19}; // one after the other
+  CHECK(apart == registersAt() + 2);                 // of the loaded values, three and one
 }
 
 TEST_CASE("memory: a store goes before later loads unless both places are known") {
