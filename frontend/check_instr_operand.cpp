@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace orias::ptx {
 
 namespace {
@@ -104,7 +106,10 @@ bool OperandChecker::value(const OperandSpec& spec, const Operand& operand, bool
   if (spec.onlySink) return operand.is(OperandKind::Sink) || fail(why, "'_' is expected");
   const bool wantsVector = spec.count != 0 && !inVector;
   switch (operand.kind()) {
-  case OperandKind::Sink: return (spec.dest && (spec.sink || inVector)) || fail(why, "the result cannot be discarded");
+  case OperandKind::Sink: {
+    const bool mayDiscard = inVector && spec.countFrom != OperandSpec::Count::TensorMemory; // as in ptxas
+    return (spec.dest && (spec.sink || mayDiscard)) || fail(why, "the result cannot be discarded");
+  }
   case OperandKind::Register: {
     if (wantsVector && spec.count != OperandSpec::kAnyCount)
       return fail(why, fmt::format("a vector of {} is expected", spec.count));
@@ -168,7 +173,8 @@ bool OperandChecker::vector(const OperandSpec& spec, const Operand& operand, std
   }
   for (const Operand& part : parts)
     if (part.is(OperandKind::Vector) || !value(spec, part, true, why)) return false;
-  return true;
+  const auto isDiscarded = [](const Operand& part) { return part.is(OperandKind::Sink); };
+  return !std::ranges::all_of(parts, isDiscarded) || fail(why, "a vector needs one register at least"); // as in ptxas
 }
 
 bool OperandChecker::constant(const OperandSpec& spec, const Operand& operand, bool inVector, std::string* why) const {

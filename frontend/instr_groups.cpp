@@ -59,6 +59,7 @@ constexpr NamedGroup kGroups[] = {
     {"SPARSE", "sp|sp::ordered_metadata"},
     {"TMEMSHAPE", "16x64b|16x128b|16x256b|32x32b"},
     {"TMEMCOUNT", "x1|x2|x4|x8|x16|x32|x64|x128"},
+    {"TMEMCOUNT2", "x2|x4|x8|x16|x32|x64|x128"},
     {"TMEMKIND", "kind::f16|kind::tf32|kind::f8f6f4|kind::i8"},
     {"COLLECTA", "collector::a::fill|collector::a::use|collector::a::lastuse|collector::a::discard"},
     {"COLLECTB", "collector::b0::fill|collector::b0::use|collector::b0::lastuse|collector::b0::discard|"

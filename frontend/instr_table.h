@@ -17,7 +17,7 @@
 // Row::operands: the operands from left to right; " / " separates alternatives, "-" means none. An operand is
 //   sigils name [:type] [*count] [(range)] [@modifier]
 // with the sigils
-//   =   destination: a register (`_` too inside vectors and pairs)       $   a register, no constant
+//   =   destination: a register (`_` too inside vectors, except *M, and pairs)   $   a register, no constant
 //   #   a constant only                                             ~   may be wider than its type (ld, st, cvt)
 //   !   a predicate that may be negated                             %   may be a special register
 //   &   may be the address of a variable or function                ^   may have a byte or half selector (video)

@@ -8,6 +8,11 @@ namespace {
 
 constexpr const char* kSince = "8.6 sm_100a sm_101a sm_103a";
 
+// The reduced value may be in braces, too.
+constexpr const char* kReducedSince = "8.8 sm_101a sm_103a";
+constexpr const char* kReduced = "=d:b32*M, =value:b32*V, [taddr:tensor]";
+constexpr const char* kReducedHalves = "=d:b32*M, =value:b32*V, [taddr:tensor], #half:u32";
+
 // Operands that many forms share: A from a descriptor or from tensor memory, with or without lanes to leave out.
 constexpr const char* kMma = "[d:tensor], $a:b64, $b:b64, idesc:b32, !enable:pred / "
                              "[d:tensor], $a:b64, $b:b64, idesc:b32, $lanes:b32*L, !enable:pred / "
@@ -64,6 +69,10 @@ constexpr Row kRows[] = {
     {"tcgen05.cp.CTAGROUP.32x128b.warpx4.b8x16.(b6x16_p32|b4x16_p64)", "[taddr:tensor], $desc:b64", kSince},
     {"tcgen05.ld.sync.aligned.TMEMSHAPE.TMEMCOUNT{.pack::16b}.b32",   "=d*M, [taddr:tensor]", kSince},
     {"tcgen05.ld.sync.aligned.16x32bx2.TMEMCOUNT{.pack::16b}.b32",    "=d*M, [taddr:tensor], #half:u32", kSince},
+    {"tcgen05.ld.red.sync.aligned.32x32b.TMEMCOUNT2.(min|max).(u32|s32)",         kReduced, kReducedSince},
+    {"tcgen05.ld.red.sync.aligned.32x32b.TMEMCOUNT2.(min|max){.abs}{.NaN}.f32",   kReduced, kReducedSince},
+    {"tcgen05.ld.red.sync.aligned.16x32bx2.TMEMCOUNT2.(min|max).(u32|s32)",       kReducedHalves, kReducedSince},
+    {"tcgen05.ld.red.sync.aligned.16x32bx2.TMEMCOUNT2.(min|max){.abs}{.NaN}.f32", kReducedHalves, kReducedSince},
     {"tcgen05.st.sync.aligned.TMEMSHAPE.TMEMCOUNT{.unpack::16b}.b32", "[taddr:tensor], $b*M", kSince},
     {"tcgen05.st.sync.aligned.16x32bx2.TMEMCOUNT{.unpack::16b}.b32",  "[taddr:tensor], #half:u32, $b*M", kSince},
     {"tcgen05.mma.CTAGROUP.(kind::f16|kind::tf32){.COLLECTA}",             kMmaScaled, kSince},

@@ -4,6 +4,7 @@
 #include "encoder/isa/target.h"
 #include "ori/jump_table.h"
 #include "orias/frame_changes.h"
+#include "phases/memory_access.h"
 #include "support/check.h"
 
 #include <algorithm>
@@ -254,7 +255,7 @@ void describeTensorUse(const ori::Function& function, cubin::Function& out) {
     for (const ori::Instr* instr = block->first; instr; instr = instr->next) {
       const isa::InstrDesc& row = isa::desc(instr->op);
       const bool isUnit = row.name.starts_with("UTC"), gives = instr->op == isa::Op::UVIRTCOUNT;
-      out.usesTensorMemory |= isUnit || gives || instr->op == isa::Op::LDTM || instr->op == isa::Op::STTM;
+      out.usesTensorMemory |= isUnit || gives || phases::isTensorAccess(*instr);
       if (!isUnit && !gives) continue;
       out.allocatesTensors |= gives || row.has(isa::Flag::Atomic);
       // What gives back is the same for blocks and pairs.

@@ -92,7 +92,7 @@ bool mayOverlap(const MemoryAccess& a, const MemoryAccess& b, bool haveSameBases
 }
 
 bool isTensorAccess(const ori::Instr& instr) {
-  return instr.op == isa::Op::LDTM || instr.op == isa::Op::STTM;
+  return instr.op == isa::Op::LDTM || instr.op == isa::Op::LDTM_STAT || instr.op == isa::Op::STTM;
 }
 
 bool ordersMemory(const ori::Instr& instr) {

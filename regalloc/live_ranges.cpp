@@ -153,15 +153,22 @@ bool isWarpFile(File file) {
 /// count as if all of their sides were the whole function.
 constexpr std::size_t kMostRegionSteps = 4'000'000;
 
-/// Whether the zero register can take the results of an instruction that nobody reads. Pseudo instructions become code
-/// that takes its registers apart, and accumulators of wgmma are written in place.
-bool mayDropResults(const Instr& instr) {
-  return !isa::desc(instr.op).isPseudo() && isa::latencyClassOf(instr.op, instr.mods) != isa::LatencyClass::Gmma;
+/// Whether the zero register can take the result of an instruction that nobody reads. Pseudo instructions become code
+/// that takes its registers apart, and accumulators of wgmma are written in place. A load of tensor memory that is
+/// wanted for its smallest or largest value alone has registers for all values in all code of ptxas (observed).
+bool mayDrop(const Instr& instr, const Operand& result) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  if (row.isPseudo()) return false;
+  switch (isa::latencyClassOf(instr.op, instr.mods)) {
+  case isa::LatencyClass::Gmma: return false;
+  case isa::LatencyClass::TensorLoad: return row.slotIndex("Rs") < 0 || &result != &instr.op_(row.slotIndex("Rd"));
+  default: return true;
+  }
 }
 
 bool isDropped(const Function& function, ori::VRegId v) {
   for (const Operand* o = function.vreg(v).refs; o; o = o->nextRef)
-    if (!o->isDef || !mayDropResults(*o->owner)) return false;
+    if (!o->isDef || !mayDrop(*o->owner, *o)) return false;
   return true;
 }
 

@@ -187,7 +187,8 @@ HandlerEntry handlerFor(Op op) {
   case Op::Tcgen05Alloc: return {lowerTensorAllocate, direct};
   case Op::Tcgen05Dealloc: return {lowerTensorDeallocate, direct};
   case Op::Tcgen05RelinquishAllocPermit: return {lowerTensorRelinquish, direct};
-  case Op::Tcgen05Ld: return {lowerTensorLoad, direct};
+  case Op::Tcgen05Ld:
+  case Op::Tcgen05LdRed: return {lowerTensorLoad, direct};
   case Op::Tcgen05St: return {lowerTensorStore, direct};
   case Op::Tcgen05FenceBefore:
   case Op::Tcgen05FenceAfter:

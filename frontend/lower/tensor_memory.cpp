@@ -3,6 +3,7 @@
 // its result is there, for which whatever another thread could notice waits (phases/scoreboards.cpp).
 
 #include "frontend/lower/families.h"
+#include "frontend/lower/special.h"
 #include "frontend/lower/sync.h"
 #include "frontend/lower/uniform_loop.h"
 
@@ -62,6 +63,35 @@ bool is2Cta(const Form& form) {
   return form.get(Slot::CtaGroup) == Mod::CtaGroup2;
 }
 
+/// The registers of a load; of tcgen05.ld.red the smallest or largest of them, too.
+struct TensorWords {
+  IsaOperand words, extremum;
+};
+
+TensorWords load(FunctionLowering& f, const Form& form, unsigned words, int geometry, IsaOperand base,
+                 std::int64_t offset, IsaOperand kept = {}) {
+  TensorWords loaded{f.newR(words), {}};
+  const ModValue shape{IsaMod::Geometry, geometry}, size{IsaMod::Size, repetitions(form)};
+  if (form.op != Op::Tcgen05LdRed) {
+    f.emit(IsaOp::LDTM, {loaded.words, base, offsetOf(offset), kept},
+           {shape, size, {IsaMod::Sub, form.has(Mod::Pack16b) ? 1 : 0}});
+    return loaded;
+  }
+  enum { Max, MaxAbs, Min, MinAbs };
+  enum { Unsigned, Signed, Float };
+  const bool isMin = form.has(Mod::Min), isAbs = form.has(Mod::Abs);
+  loaded.extremum = f.newR();
+  f.emit(IsaOp::LDTM_STAT, {loaded.extremum, loaded.words, base, offsetOf(offset), kept},
+         {shape,
+          size,
+          {IsaMod::Func, isMin ? (isAbs ? MinAbs : Min) : (isAbs ? MaxAbs : Max)},
+          {IsaMod::Type, form.type() == Type::F32   ? Float
+                         : form.type() == Type::S32 ? Signed
+                                                    : Unsigned},
+          {IsaMod::Nan, form.has(Mod::NaN) ? 1 : 0}});
+  return loaded;
+}
+
 } // namespace
 
 void lowerTensorLoad(FunctionLowering& f, const Instruction& i, const Form& form) {
@@ -69,27 +99,30 @@ void lowerTensorLoad(FunctionLowering& f, const Instruction& i, const Form& form
   const Mod shape = form.get(Slot::TmemShape);
   auto parts = elementsOf(f, ops[0]);
   const unsigned words = static_cast<unsigned>(parts.size());
+  const bool isReduced = form.op == Op::Tcgen05LdRed;
+  const auto sources = ops.subspan(isReduced ? 2 : 1);
   ori::Block* join = f.beginUnguarded();
-  const Address a = tensorAddress(f, ops[1]);
+  const Address a = tensorAddress(f, sources[0]);
   const IsaOperand base = uniformBase(f, a);
-  const auto load = [&](int geometry, std::int64_t offset, IsaOperand kept) {
-    const IsaOperand result = f.newR(words);
-    f.emit(IsaOp::LDTM, {result, base, offsetOf(offset), kept},
-           {{IsaMod::Geometry, geometry},
-            {IsaMod::Size, repetitions(form)},
-            {IsaMod::Sub, form.has(Mod::Pack16b) ? 1 : 0}});
-    return result;
-  };
-  IsaOperand result;
+  TensorWords result;
   if (shape != Mod::Shape16x32bx2) {
-    result = load(geometryOf(shape), a.offset, {});
+    result = load(f, form, words, geometryOf(shape), base, a.offset);
   } else {
     // One half of the threads has the registers of each.
-    const IsaOperand lower = load(kLowerLanes, a.offset, {});
-    result = load(kUpperLanes, a.offset + static_cast<std::int64_t>(ops[2].bits()), lower);
+    const TensorWords lower = load(f, form, words, kLowerLanes, base, a.offset);
+    const std::int64_t offset = a.offset + static_cast<std::int64_t>(sources[1].bits());
+    result = load(f, form, words, kUpperLanes, base, offset, lower.words);
+    if (isReduced) {
+      constexpr int kLowerThreads = 16;
+      const IsaOperand lane = f.newR(), extremum = f.newR();
+      f.emit(IsaOp::S2R, {lane, IsaOperand::immediate(kSrLaneId)});
+      f.emit(IsaOp::SEL, {extremum, lower.extremum, result.extremum, f.compared(lane, isa::ICmp::LT, kLowerThreads)});
+      result.extremum = extremum;
+    }
   }
   for (unsigned k = 0; k < words; ++k)
-    if (!parts[k].is(OperandKind::Sink)) f.copy(f.dest(parts[k]), Value::of(ori::component(result, k)));
+    f.copy(f.dest(parts[k]), Value::of(ori::component(result.words, k)));
+  if (isReduced) f.copy(f.dest(elementsOf(f, ops[1]).front()), Value::of(result.extremum));
   f.endUnguarded(join);
 }
 

@@ -92,6 +92,10 @@ void begin(KernelWriter& w) {
   if (isSparse(w.form())) // metadata: the first or the last two elements
     w.put("  mul.lo.u32 %w3, %w3, 0x11111111;\n  and.b32 %w3, %w3, 0x11111111;\n  mul.lo.u32 %w3, %w3, 10;\n"
           "  add.u32 %w3, %w3, 0x44444444;\n");
+  else if (w.form().op == Op::Tcgen05LdRed) // anything, one in eight of them a NaN
+    w.put("  mul.lo.u32 %w3, %w3, 0x9e3779b1;\n  shr.u32 %w0, %w3, 15;\n  xor.b32 %w3, %w3, %w0;\n"
+          "  mul.lo.u32 %w3, %w3, 0x85ebca6b;\n  and.b32 %w0, %w3, 7;\n  setp.eq.u32 %more, %w0, 0;\n"
+          "  @%more or.b32 %w3, %w3, 0x7fc00000;\n");
   else // bytes that are small numbers in all formats
     w.put("  and.b32 %w3, %w3, 0x03030303;\n  add.u32 %w3, %w3, 0x3c383a3c;\n");
   w.put("  tcgen05.st.sync.aligned.32x32b.x1.b32 [%w2], {{%w3}};\n  add.u32 %w1, %w1, 1;\n  add.u32 %w2, %w2, 1;\n"
@@ -167,7 +171,7 @@ void access(KernelWriter& w) {
   for (const Use& use : w.statement().uses)
     if (use.role == Role::Address) w.put("  mov.b32 {}, %mine;\n", use.name);
   w.putStatement();
-  if (w.form().op == Op::Tcgen05Ld) {
+  if (w.form().op != Op::Tcgen05St) {
     w.put("  tcgen05.wait::ld.sync.aligned;\n");
     w.results();
   } else {
@@ -186,6 +190,7 @@ bool writeTensorMemory(KernelWriter& w) {
   begin(w);
   switch (op) {
   case Op::Tcgen05Ld:
+  case Op::Tcgen05LdRed:
   case Op::Tcgen05St: access(w); break;
   case Op::Tcgen05Mma:
   case Op::Tcgen05Cp:

@@ -152,7 +152,8 @@ Operation::Handler handlerOf(Op op) {
   case Op::WARPGROUP_DEPBAR: return &Machine::waitForProducts;
 
   // Tensor memory and its unit, which works at once.
-  case Op::LDTM: return &Machine::loadTensor;
+  case Op::LDTM:
+  case Op::LDTM_STAT: return &Machine::loadTensor;
   case Op::STTM: return &Machine::storeTensor;
   case Op::UTCHMMA:
   case Op::UTCHMMA_T:

@@ -36,6 +36,17 @@ TensorProduct::Kind kindOf(Op op) {
   }
 }
 
+launch::TensorReduction reductionOf(const isa::Inst& inst) {
+  enum { MaxAbs = 1, Min, MinAbs };
+  const unsigned function = isa::getMod(inst, Mod::Func);
+  launch::TensorReduction reduction;
+  reduction.type = static_cast<launch::TensorReduction::Type>(isa::getMod(inst, Mod::Type));
+  reduction.isMin = function >= Min;
+  reduction.ofMagnitudes = function == MaxAbs || function == MinAbs;
+  reduction.nanWins = isa::getMod(inst, Mod::Nan) != 0;
+  return reduction;
+}
+
 } // namespace
 
 void Machine::reportTensor(const std::optional<launch::TensorFault>& fault) {
@@ -51,13 +62,16 @@ launch::TensorSide Machine::tensorSide(Cta& cta, unsigned lane) {
 void Machine::accessTensor(const Operation& op, bool isStore) {
   const isa::InstrDesc& row = isa::desc(op.inst.op);
   const auto shape = static_cast<launch::TensorShape>(isa::getMod(op.inst, Mod::Geometry));
-  const bool isHalf = isa::getMod(op.inst, Mod::Sub) != 0;
+  const bool isReduced = op.inst.op == Op::LDTM_STAT;
+  const bool isHalf = !isReduced && isa::getMod(op.inst, Mod::Sub) != 0;
   const int data = row.slotIndex(isStore ? "Rb" : "Rd");
   const unsigned words = isa::operandWidth(op.inst, static_cast<unsigned>(data));
   const int kept = row.slotIndex("Rc");
   const bool keeps = kept >= 0 && !op.inst.operands[static_cast<std::size_t>(kept)].isNone();
   const std::uint32_t address = uniformWord(op, row.slotIndex("URt"), 0) + static_cast<std::uint32_t>(op.offset);
-  for (unsigned lane = 0; lane < kLanes; ++lane)
+  std::vector<std::uint32_t> loaded;
+  for (unsigned lane = 0; lane < kLanes; ++lane) {
+    loaded.clear();
     for (unsigned w = 0; w < words; ++w) {
       if (!launch::tensorPlace(shape, lane, w)) {
         if (keeps) setWord(op, data, w, lane, word(op, kept, w, lane));
@@ -67,7 +81,10 @@ void Machine::accessTensor(const Operation& op, bool isStore) {
       reportTensor(cta_->tensor.access(address, shape, warp().index, lane, w, isHalf, isStore, value));
       if (stopped_) return;
       if (!isStore) setWord(op, data, w, lane, value);
+      loaded.push_back(value);
     }
+    if (isReduced && !loaded.empty()) setWord(op, row.slotIndex("Rs"), 0, lane, reductionOf(op.inst).of(loaded));
+  }
 }
 
 void Machine::loadTensor(const Operation& op, std::uint32_t lanes) {

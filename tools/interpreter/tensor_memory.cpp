@@ -40,23 +40,27 @@ std::uint32_t tensorAddress(FunctionTranslator& t, unsigned operand) {
 }
 
 // ---- Loads and stores. a: the address; imm: columns from the first half to the second; list: the registers; option:
-// the shape; width: not 0 if registers hold two halves
+// the shape; width: not 0 if registers hold two halves; e, detail: where the reduction of what is loaded goes, if any
 
 template <bool IsStore> void access(Lanes lanes) {
   for (Thread* t : lanes) {
     const Inst& i = *t->inst;
     const auto address = get<std::uint32_t>(*t, i.a);
+    std::vector<std::uint32_t> loaded;
     const auto one = [&](std::uint32_t at, TensorShape shape) {
       for (unsigned k = 0; k < i.list.size(); ++k) {
         if (!launch::tensorPlace(shape, t->lane, k)) continue;
         std::uint32_t value = IsStore ? static_cast<std::uint32_t>(t->r[i.list[k]]) : 0;
         check(t->cta->tensor.access(at, shape, t->warp->index, t->lane, k, i.width != 0, IsStore, value));
-        if (!IsStore) t->r[i.list[k]] = value;
+        if (IsStore) continue;
+        t->r[i.list[k]] = value;
+        loaded.push_back(value);
       }
     };
     const auto shape = static_cast<TensorShape>(i.option);
     one(address, shape);
     if (shape == TensorShape::Lower) one(address + static_cast<std::uint32_t>(i.imm), TensorShape::Upper);
+    if (i.detail) t->r[i.e] = static_cast<const launch::TensorReduction*>(i.detail)->of(loaded);
   }
 }
 
@@ -70,11 +74,23 @@ TensorShape shapeOf(Mod shape) {
   }
 }
 
+launch::TensorReduction reductionOf(const Form& f) {
+  using Reduction = launch::TensorReduction;
+  Reduction reduction;
+  reduction.type = f.type() == Type::F32   ? Reduction::Type::Float
+                   : f.type() == Type::S32 ? Reduction::Type::Signed
+                                           : Reduction::Type::Unsigned;
+  reduction.isMin = f.has(Mod::Min);
+  reduction.ofMagnitudes = f.has(Mod::Abs);
+  reduction.nanWins = f.has(Mod::NaN);
+  return reduction;
+}
+
 bool translateAccess(FunctionTranslator& t, bool isStore) {
   const Form& f = t.form();
   const TensorShape shape = shapeOf(f.get(Slot::TmemShape));
-  const bool isSplit = shape == TensorShape::Lower;
-  const unsigned data = isStore ? (isSplit ? 2 : 1) : 0, address = isStore ? 0 : 1, half = isStore ? 1 : 2;
+  const bool isSplit = shape == TensorShape::Lower, isReduced = f.op == Op::Tcgen05LdRed;
+  const unsigned data = isStore ? (isSplit ? 2 : 1) : 0, address = isStore ? 0 : isReduced ? 2 : 1, half = address + 1;
   const std::uint32_t at = tensorAddress(t, address);
   const auto registers = isStore ? t.uses(data, Type::B32) : t.defs(data, Type::B32);
   const auto offset = isSplit ? static_cast<std::int64_t>(t.operand(half).bits()) : 0;
@@ -85,6 +101,10 @@ bool translateAccess(FunctionTranslator& t, bool isStore) {
   inst.list = registers;
   inst.option = static_cast<std::uint16_t>(shape);
   inst.width = f.has(Mod::Pack16b) || f.has(Mod::Unpack16b) ? 1 : 0;
+  if (isReduced) {
+    inst.e = t.defs(1, Type::B32).front();
+    inst.detail = t.keep(reductionOf(f));
+  }
   return true;
 }
 
@@ -326,7 +346,8 @@ bool translateTensorMemory(FunctionTranslator& t) {
   case Op::Tcgen05Alloc:
   case Op::Tcgen05Dealloc:
   case Op::Tcgen05RelinquishAllocPermit: return translateAllocation(t);
-  case Op::Tcgen05Ld: return translateAccess(t, false);
+  case Op::Tcgen05Ld:
+  case Op::Tcgen05LdRed: return translateAccess(t, false);
   case Op::Tcgen05St: return translateAccess(t, true);
   case Op::Tcgen05Mma: return translateProduct(t);
   case Op::Tcgen05Cp: return translateCopy(t);

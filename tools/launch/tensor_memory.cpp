@@ -1,5 +1,7 @@
 #include "tools/launch/tensor_memory.h"
 
+#include "support/ieee.h"
+
 #include <fmt/format.h>
 
 namespace orias::launch {
@@ -33,6 +35,23 @@ std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsig
     return TensorPlace{thread - 16, index};
   }
   return std::nullopt;
+}
+
+std::uint32_t TensorReduction::of(std::span<const std::uint32_t> words) const {
+  std::uint32_t all = ofMagnitudes ? words[0] & 0x7fffffff : words[0];
+  for (const std::uint32_t word : words) { // the first one, too: a NaN becomes the canonical one
+    const std::uint32_t next = ofMagnitudes ? word & 0x7fffffff : word;
+    if (type == Type::Float) {
+      constexpr ieee::Format kFormat = ieee::Format::F32;
+      all = static_cast<std::uint32_t>(isMin ? ieee::minimum(kFormat, all, next, nanWins)
+                                             : ieee::maximum(kFormat, all, next, nanWins));
+    } else {
+      const bool isLess =
+          type == Type::Signed ? static_cast<std::int32_t>(next) < static_cast<std::int32_t>(all) : next < all;
+      if (isLess == isMin) all = next;
+    }
+  }
+  return all;
 }
 
 void TensorMemory::reset() {

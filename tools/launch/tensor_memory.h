@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 // Tensor memory (tcgen05): 128 lanes of 512 columns of 32 bits. Both engines share this: what they are compared on is
@@ -32,6 +33,20 @@ unsigned tensorRegisters(TensorShape shape);
 /// What a register of a thread stands for, counted from the address. Lower and Upper are the two halves of .16x32bx2:
 /// each has the registers of half of the threads, nothing for the others.
 std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsigned index);
+
+/// tcgen05.ld.red: the smallest or largest of the words that a thread loads. The PTX manual says no more of it than
+/// that; zeros and NaNs are taken as by redux.sync, whose modifiers these are. Published results of a B300 agree: .NaN
+/// gives the canonical NaN, .abs a value without its sign (public notes, "LDTM.STAT: fused TMEM load and per-thread
+/// reduction"). Types numbered as in the words of LDTM.STAT.
+struct TensorReduction {
+  enum class Type : std::uint8_t { Unsigned, Signed, Float };
+  Type type = Type::Unsigned;
+  bool isMin = false;
+  bool ofMagnitudes = false; ///< .abs
+  bool nanWins = false;      ///< .NaN
+  /// Of one word or more.
+  std::uint32_t of(std::span<const std::uint32_t> words) const;
+};
 
 class TensorMemory {
  public:

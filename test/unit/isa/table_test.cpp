@@ -52,7 +52,7 @@ void checkOverlaps(WordFormat format) {
         const FieldEnc& e = d.field(f, i);
         if (e.kind == Enc::None) continue;
         // What a load of tensor memory keeps is in the registers of its result.
-        if (row.op == Op::LDTM && d.slots[i].name == "Rc") continue;
+        if ((row.op == Op::LDTM || row.op == Op::LDTM_STAT) && d.slots[i].name == "Rc") continue;
         own(e.pos, e.width);
         own(e.pos2, e.width2);
         if (e.neg != 0) own(e.neg, 1);

@@ -16,7 +16,7 @@ namespace orias::ptx {
 inline std::string lowered(std::string_view statements, std::string_view items = {}, std::string_view target = "sm_90",
                            std::string_view bounds = {}, const LowerOptions& options = {}) {
   const std::string text =
-      ".version 8.7\n.target " + std::string(target) + "\n.address_size 64\n" + std::string(items) +
+      ".version 8.8\n.target " + std::string(target) + "\n.address_size 64\n" + std::string(items) +
       ".visible .entry k(.param .u64 a, .param .u32 n) " + std::string(bounds) +
       " {\n"
       ".reg .b16 %h<9>; .reg .b32 %r<20>; .reg .b64 %rd<20>; .reg .pred %p<9>; .reg .f32 %f<9>; .reg .f64 %fd<9>;\n"

@@ -28,6 +28,18 @@ TEST_CASE("tensor memory: each half of the threads has its own load of 16x32bx2"
   CHECK(text.find("SEL") == std::string::npos);
 }
 
+TEST_CASE("tensor memory: a load with a reduction") {
+  const auto on103 = [](std::string_view statements) { return lowered(statements, {}, "sm_103a"); };
+  CHECK(inOrder(on103("tcgen05.ld.red.sync.aligned.32x32b.x2.min.s32 {%r1, %r2}, %r4, [%r3+8];"),
+                {"R2UR", "LDTM.STAT.x2.MIN.S32 %", "[%", "+8]"}));
+  CHECK(inOrder(on103("tcgen05.ld.red.sync.aligned.32x32b.x2.u32.max {%r1, %r2}, {%r4}, [%r3];"),
+                {"LDTM.STAT.x2.MAX %"}));
+  // Each half of the threads has its own.
+  CHECK(inOrder(on103("tcgen05.ld.red.sync.aligned.16x32bx2.x2.max.abs.NaN.f32 {%r1, %r2}, %f4, [%r3], 16;"),
+                {"LDTM.STAT.16dp32bit_t0_t15.x2.MAXABS.F32.NAN %", "LDTM.STAT.16dp32bit_t16_t31.x2.MAXABS.F32.NAN %",
+                 "+0x10], %r", "SEL"}));
+}
+
 TEST_CASE("tensor memory: one thread after the other asks for a product") {
   const std::string product = on100("tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;");
   CHECK(inOrder(product, {"SEL", "ELECT", "R2UR", "UISETP.NE", "UTCHMMA gdesc[", "BRA"}));
