@@ -180,7 +180,7 @@ void lowerNarrowProduct(FunctionLowering& f, const Instruction& i, const Form& f
                    c = gathered(f, ops[3], Type::B32);
   const IsaOperand d = f.newR(c.width);
   const std::size_t scales = isSparse ? 6 : 4; // the operand from which on they stand
-  const IsaOperand places = isSparse ? f.sourceReg(ops[4], Type::B32) : IsaOperand(),
+  const IsaOperand places = isSparse ? gathered(f, ops[4], Type::B32) : IsaOperand(),
                    selectsPlaces =
                        isSparse ? IsaOperand::immediate(static_cast<std::int32_t>(ops[5].intValue())) : IsaOperand();
   std::vector<ModValue> mods;

@@ -158,6 +158,15 @@ TEST_CASE("scales and metadata of a product in braces are as those without") {
   };
   CHECK(inOrder(sparse("%r9"), {"HMMA.SP"}));
   CHECK(sparse("{%r9}") == sparse("%r9"));
+  const auto narrow = [](const std::string& metadata, const std::string& a, const std::string& b) {
+    return lowered(
+        "mma.sync.aligned.kind::mxf8f6f4.sp::ordered_metadata.block_scale.scale_vec::1X.m16n8k64.row.col.f32."
+        "e4m3.e4m3.f32.ue8m0 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r5,%r6,%r7,%r8}, {%f1,%f2,%f3,%f4}, " +
+            metadata + ", 0x0, " + a + ", {%h1,%h1}, " + b + ", {%h1,%h1};",
+        {}, "sm_120a");
+  };
+  CHECK(inOrder(narrow("%r9", "%r10", "%r11"), {"QMMA.SF.SP.16864.F32.E4M3.E4M3.E8"}));
+  CHECK(narrow("{%r9}", "{%r10}", "{%r11}") == narrow("%r9", "%r10", "%r11"));
 }
 
 TEST_CASE("from sm_100 on products of bits are eight products of bytes") {
