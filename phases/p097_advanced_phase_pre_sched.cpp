@@ -295,7 +295,8 @@ class PreScheduler {
   // --- the orders, and values that are computed again to come down to a limit
 
   /// Gives each region its best order under the limit; true if something moved. Where the allocator would not find a
-  /// place for all values, orders that need fewer registers are taken, or where those cost too much the next class.
+  /// place for all values, orders that need fewer registers are taken, or values computed again, or where that costs
+  /// too much the next class.
   bool apply(unsigned limit) {
     bool changed = false;
     for (;; limit = classes_.end(limit + 1)) {
@@ -319,6 +320,7 @@ class PreScheduler {
       }
       slack_ = 0;
       if (fits_ || fixed_ != 0) return changed;
+      if (mayRecompute() && makeRoom(limit)) return true;
     }
   }
 
@@ -379,20 +381,25 @@ class PreScheduler {
 
   /// Takes the orders of the class `orders`, and computes values again to come down to the class `end`; somewhat
   /// further where the allocator does not find a place for them. If not reached, nothing has changed but the order.
-  Outcome reach(unsigned end, const Choice& choice, unsigned orders) {
+  Outcome reach(unsigned end, const Choice& choice, unsigned orders, unsigned leastRoom = 0) {
     for (const unsigned room : kRoom) {
+      if (room < leastRoom) continue;
       const Outcome outcome = room < end ? reachWithRoom(end, room, choice, orders) : Outcome::OutOfReach;
       if (outcome != Outcome::NoPlace) return outcome;
     }
     return Outcome::NoPlace;
   }
 
+  /// Where the allocator does not find a place for all values of orders that keep within the class: values are computed
+  /// again to leave it more of the class, if that is better than the next one.
+  bool makeRoom(unsigned end) { return reach(end, choiceOf(classes_.end(end + 1)), end, 1) == Outcome::Reached; }
+
   Outcome reachWithRoom(unsigned end, unsigned room, const Choice& choice, unsigned orders) {
     // What an attempt before this one has taken back is not in its place.
     applyBest(orders);
     BlockEngine engine(function_, context_);
     Outcome outcome = Outcome::OutOfReach;
-    if (engine.run({end - room, RematTarget::Reason::Occupancy})) {
+    if (engine.run({end - room, RematTarget::Reason::Occupancy, choice.limit})) {
       // What is computed again should not be waited for.
       PreScheduler again(function_, context_, end);
       const bool isReachable = again.gather(end) && again.leastRegisters() <= end;

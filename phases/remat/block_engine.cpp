@@ -157,7 +157,8 @@ bool BlockEngine::isFull() const {
 bool BlockEngine::isWorthIt() const {
   if (!needsTarget()) return true;
   if (maxLive() > target_.registers) return false;
-  return targets_.areWarpsWorth(liveAtFirst_, maxLive(), added_, weightAtFirst_);
+  const unsigned otherwise = std::max(liveAtFirst_, target_.otherwise);
+  return targets_.areWarpsWorth(otherwise, maxLive(), added_, weightAtFirst_);
 }
 
 bool BlockEngine::iterate() {

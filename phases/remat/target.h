@@ -22,6 +22,7 @@ struct RematTarget {
   };
   unsigned registers = 0;
   Reason reason = Reason::Limit;
+  unsigned otherwise = 0; ///< the registers of the function if it is not reached; 0: those that are live
 };
 std::string_view nameOf(RematTarget::Reason reason);
 
