@@ -36,8 +36,8 @@ std::optional<TensorPlace> tensorPlace(TensorShape shape, unsigned thread, unsig
 
 /// tcgen05.ld.red: the smallest or largest of the words that a thread loads. The PTX manual says no more of it than
 /// that; zeros and NaNs are taken as by redux.sync, whose modifiers these are. Published results of a B300 agree: .NaN
-/// gives the canonical NaN, .abs a value without its sign (public notes, "LDTM.STAT: fused TMEM load and per-thread
-/// reduction"). Types numbered as in the words of LDTM.STAT.
+/// gives the canonical NaN, .abs a value without its sign (github.com/cicuvc/nvidia-sass-document, "LDTM.STAT: fused
+/// TMEM load and per-thread reduction"). Types numbered as in the words of LDTM.STAT.
 struct TensorReduction {
   enum class Type : std::uint8_t { Unsigned, Signed, Float };
   Type type = Type::Unsigned;
