@@ -42,20 +42,21 @@ class Peepholes {
  public:
   Peepholes(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function.analyses().cfg()), vregCount_(function.vregCount()),
-        joinsPairs_(mayJoinPairs(function, context)) {}
+        joinsPairs_(mayJoinPairs(function, context)),
+        hasFloatLimits_(isa::existsOn(context.target, Op::FMNMX3, isa::makeInst(Op::FMNMX3).mods)) {}
 
   bool run() {
     bool changed = false;
     for (ori::Block* block : function_.layout())
       for (Instr* instr = block->last; instr; instr = instr->prev) {
         changed |= joinWithSource(function_, context_, *instr, joinsPairs_);
-        if (instr->op != Op::SEL && instr->op != Op::VIMNMX && instr->op != Op::ATOMS) continue;
+        if (instr->op != Op::SEL && !isLimit(*instr) && instr->op != Op::ATOMS) continue;
         if (!liveness_) liveness_ = &function_.analyses().liveness();
         if (instr->op == Op::SEL) {
           Instr* guarded = guardInsteadOfChoice(*instr);
           changed |= guarded != nullptr;
           if (guarded) instr = guarded; // in place of the select
-        } else if (instr->op == Op::VIMNMX) {
+        } else if (isLimit(*instr)) {
           changed |= joinLimits(*instr);
         } else if (instr->op == Op::ATOMS) {
           changed |= countLanes(*instr);
@@ -209,29 +210,37 @@ class Peepholes {
 
   // --- limits
 
-  /// The lowest (or highest) of two, and of that and a third.
+  bool isLimit(const Instr& instr) const {
+    return instr.op == Op::VIMNMX || (instr.op == Op::FMNMX && hasFloatLimits_);
+  }
+
+  /// The lowest (or highest) of two, and of that and a third. ptxas joins those of floats, too (observed).
   bool joinLimits(Instr& outer) {
     constexpr unsigned kA = 1, kB = 2, kKind = 3;
+    const bool isFloat = outer.op == Op::FMNMX;
+    const Op three = isFloat ? Op::FMNMX3 : Op::VIMNMX3;
     for (unsigned slot : {kA, kB}) {
       const Operand inner = outer.op_(slot).value();
       Instr* def = ownDef(inner, outer, 2);
-      if (!def || def->op != Op::VIMNMX || function_.vreg(inner.reg).width != 1) continue;
+      if (!def || def->op != outer.op || function_.vreg(inner.reg).width != 1) continue;
       if (def->op_(kKind).value() != outer.op_(kKind).value() || !outer.op_(kKind).isZeroReg()) continue;
-      if (def->mods != outer.mods || isa::getMod(outer.op, outer.mods, Mod::Relu) != 0) continue;
+      if (def->mods != outer.mods || isa::getMod(outer.op, outer.mods, isFloat ? Mod::XorSign : Mod::Relu) != 0)
+        continue;
       if (!computesTheSameAt(*def, outer, kFarthest)) continue;
       Operand a = def->op_(kA).value(), b = def->op_(kB).value(), c = outer.op_(slot == kA ? kB : kA).value();
       if (!c.isReg()) std::swap(b, c);
-      const auto type = isa::getMod(outer.op, outer.mods, Mod::Type);
-      auto mods = isa::makeInst(Op::VIMNMX3).mods;
-      isa::setMod(Op::VIMNMX3, mods, {Mod::Type, type});
-      if (!isa::existsOn(context_.target, Op::VIMNMX3, mods)) return false;
+      auto mods = isa::makeInst(three).mods;
+      for (const Mod mod : {Mod::Type, Mod::Ftz, Mod::Nan})
+        if (isa::desc(three).modIndex(mod) >= 0)
+          isa::setMod(three, mods, {mod, isa::getMod(outer.op, outer.mods, mod)});
+      if (!isa::existsOn(context_.target, three, mods)) return false;
       const Operand operands[] = {outer.op_(0).value(), a, b, c, outer.op_(kKind).value()};
-      if (!isa::fits(Op::VIMNMX3, mods, operands)) {
+      if (!isa::fits(three, mods, operands)) {
         context_.remarks.refused(&outer, "min/max not combined: one instruction cannot hold both constants");
         continue;
       }
       context_.remarks.did(&outer, "combined two min/max operations");
-      function_.rewrite(&outer, Op::VIMNMX3, operands);
+      function_.rewrite(&outer, three, operands);
       outer.mods = mods;
       function_.erase(def);
       return true;
@@ -274,6 +283,7 @@ class Peepholes {
   const ori::Liveness* liveness_ = nullptr; ///< before anything changes
   const std::size_t vregCount_;
   const bool joinsPairs_;
+  const bool hasFloatLimits_; ///< the chip has FMNMX3
 };
 
 } // namespace
