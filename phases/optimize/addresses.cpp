@@ -185,6 +185,50 @@ bool foldSharedOffset(Rewriter& rw, Instr& instr) {
   return true;
 }
 
+/// The uniform register to which a register of the lanes has been moved in the same block, not long before.
+Operand movedBefore(const Rewriter& rw, const Instr& where, const Operand& base) {
+  constexpr unsigned kFarthest = 128;
+  unsigned left = kFarthest;
+  for (const Instr* i = where.prev; i && left-- != 0; i = i->prev) {
+    if (i->op != Op::R2UR || i->isGuarded() || i->op_(2).value() != base || !isUnused(i->op_(0).value())) continue;
+    const Operand to = i->op_(1).value();
+    if (to.isVirtual() && to.width == 1 && rw.isStable(to)) return to;
+  }
+  return {};
+}
+
+/// [UR + constant] in tensor memory, where the uniform register has a sum of a register of the lanes and the constant:
+/// the loads and stores of a tile have one base then. ptxas does the same (observed).
+bool foldTensorOffset(Rewriter& rw, Instr& instr) {
+  const isa::InstrDesc& row = isa::desc(instr.op);
+  const int address = row.slotIndex("URt"), offset = row.slotIndex("offset");
+  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  const Operand base = instr.op_(static_cast<unsigned>(address)).value();
+  const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
+  if (!base.isVirtual() || !(at.isImm() || at.isNone())) return false;
+  const Definition def = rw.definition(base);
+  if (!def || def.instr->op != Op::R2UR || !isUnused(def.instr->op_(0).value())) return false;
+  const Operand moved = def.instr->op_(2).value();
+  if (!moved.isReg(File::R) || !moved.isVirtual()) return false;
+  Sum sum;
+  sum.offset = at.isImm() ? at.imm : 0;
+  const std::int64_t before = sum.offset;
+  if (!decompose(rw, moved, sum) || sum.offset == before || !isAbsent(sum.uniform) || isAbsent(sum.base)) return false;
+  constexpr std::int64_t kFar = 1 << 24;
+  if (sum.offset < -kFar || sum.offset > kFar) return false;
+  const Operand there = Operand::immediate(static_cast<std::int32_t>(sum.offset));
+  if (!Rewriter::fitsWith(instr, static_cast<unsigned>(offset), there)) return false;
+  Operand uniform = movedBefore(rw, *def.instr, sum.base);
+  if (uniform.isNone()) {
+    uniform = rw.newRegister(File::UR, 1);
+    const Operand operands[] = {def.instr->op_(0).value(), uniform, sum.base};
+    rw.insertBefore(*def.instr, Op::R2UR, operands);
+  }
+  rw.setOperand(instr, static_cast<unsigned>(offset), there);
+  rw.setOperand(instr, static_cast<unsigned>(address), uniform);
+  return true;
+}
+
 /// c[bank][number] for a load of constants whose index is known: others can name the constant themselves then.
 bool foldConstantIndex(Rewriter& rw, Instr& instr) {
   if (instr.op != Op::LDC) return false;

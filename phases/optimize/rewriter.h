@@ -119,6 +119,7 @@ bool foldWideAddress(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldOffset(Rewriter&, ori::Instr&);            ///< addresses.cpp
 bool foldUniformBase(Rewriter&, ori::Instr&);       ///< addresses.cpp
 bool foldSharedOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
+bool foldTensorOffset(Rewriter&, ori::Instr&);      ///< addresses.cpp
 bool separateNumber(Rewriter&, ori::Instr&);        ///< separate_numbers.cpp
 bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
