@@ -27,6 +27,8 @@ constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// Where a class with more warps makes the launch longer by at most this share, twice the warps are worth so much more,
 /// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
 constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
+/// The same where only slow orders come down to a class, and values are computed again for faster ones.
+constexpr double kMostLongerUnpromised = 0.1;
 /// Rematerialisation may free so many registers to reach an occupancy class, or this share of them: constants that a
 /// loop reads may fill the file.
 constexpr unsigned kReach = 32;
@@ -362,7 +364,7 @@ class PreScheduler {
   }
 
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
-  /// is for it.
+  /// is for it; the nearest one whatever the estimate says of orders that need few registers.
   std::vector<unsigned> classesToReach(const Choice& choice) const {
     const auto percent = static_cast<double>(context_.knobs.get(Knob::RematForOcc));
     std::vector<unsigned> reachable;
@@ -371,11 +373,17 @@ class PreScheduler {
     for (const Region& region : regions_)
       peak = std::max(peak, best(region, choice.limit).cost.peak[kR]);
     const unsigned far = std::max(kReach, static_cast<unsigned>(kShareToReach * least));
+    unsigned nearest = 0;
     for (const unsigned end : classes_.ends()) {
       const bool isNear = end < std::min(least, classes_.end(peak)) && end + far >= least;
       const bool hasMore = 100 * classes_.warps(end) >= percent * classes_.warps(least);
-      if (isNear && hasMore && priceAgainst(choice, end) < choice.price) reachable.push_back(end);
+      if (!isNear || !hasMore) continue;
+      nearest = end;
+      if (isPromising(choice, end)) reachable.push_back(end);
     }
+    // Values that are computed again allow for faster orders, too.
+    const bool isListed = !reachable.empty() && reachable.back() == nearest;
+    if (nearest != 0 && !isListed && !function_.usesDynamicShared) reachable.push_back(nearest);
     return reachable;
   }
 
@@ -404,7 +412,8 @@ class PreScheduler {
       PreScheduler again(function_, context_, end);
       const bool isReachable = again.gather(end) && again.leastRegisters() <= end;
       if (isReachable) again.chooseLimit();
-      if (isReachable && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps) {
+      if (isReachable && again.priceAgainst(choice, end) < choice.price - kGainForMoreWarps &&
+          (isPromising(choice, end) || again.choiceOf(end).launch <= (1 + kMostLongerUnpromised) * choice.launch)) {
         again.apply(end);
         if (again.fits_) return Outcome::Reached;
         outcome = Outcome::NoPlace;
@@ -501,6 +510,9 @@ class PreScheduler {
     const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(other.limit), 1.0));
     return choice.price - std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
+
+  /// Whether the orders of a class are as fast as its warps ask for.
+  bool isPromising(const Choice& other, unsigned end) const { return priceAgainst(other, end) < other.price; }
 
   /// How often one warp is doubled, as far as that is worth something.
   double doublings(double warps) const {
