@@ -204,7 +204,9 @@ class Level {
       return isInEveryRound && runsBeforeAnyLeaves(loop, block) ? nullptr
                                                                 : "load not hoisted: some threads may not execute it";
     // What some rounds do without is worth no register that others may want.
-    if (isInEveryRound || registers <= registersUpToCliff(function_, 0, context_)) return nullptr;
+    if (isInEveryRound) return nullptr;
+    if (!freeRegisters_) freeRegisters_ = registersUpToCliff(function_, 0, context_);
+    if (registers <= *freeRegisters_) return nullptr;
     return "not hoisted: not every iteration executes it";
   }
 
@@ -314,9 +316,10 @@ class Level {
   const ori::Loops& loops_;
   const ori::RegisterPressure* pressure_ = nullptr; ///< once there is a candidate; nothing has changed then
   unsigned limit_ = 0;
-  LoopMemory memory_;                       // of the loop at hand
-  std::map<const Instr*, bool> invariants_; // of the loop at hand; whether it moves
-  std::vector<Instr*> order_;               // the same, definitions before uses
+  mutable std::optional<unsigned> freeRegisters_; ///< that cost no warps at all
+  LoopMemory memory_;                             // of the loop at hand
+  std::map<const Instr*, bool> invariants_;       // of the loop at hand; whether it moves
+  std::vector<Instr*> order_;                     // the same, definitions before uses
 };
 
 bool hoist(ori::Function& function, PhaseContext& context, Hoist what) {

@@ -18,6 +18,7 @@ using ori::Op;
 using IsaOperand = isa::Operand;
 
 bool hasCalls(const ori::Function& function) {
+  if (!function.everHad(Op::CALL_EXTERN) && !function.everHad(Op::CALL_FUNCTION)) return false;
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
       if (isCall(instr)) return true;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
+#include <unordered_map>
 
 namespace orias::phases {
 
@@ -23,6 +24,7 @@ using ori::VRegId;
 namespace {
 
 constexpr auto kR = static_cast<std::size_t>(File::R);
+constexpr const char* kOutOfReach = "rematerialization cannot reach the target";
 constexpr unsigned kIterations = 5;
 /// Values that are tried in one function, since each attempt counts the pressure again.
 constexpr std::size_t kMostTries = 400;
@@ -132,6 +134,11 @@ bool LiveInEngine::reach(const RematTarget& target) {
        nameOf(target.reason));
   if (mode_ == Mode::Early && target.reason == RematTarget::Reason::Occupancy) return false;
   splitPairs();
+  if (target.reason != RematTarget::Reason::Share && isOutOfReach()) {
+    context_.remarks.refused(nullptr, kOutOfReach);
+    takeBack(0);
+    return false;
+  }
   for (unsigned i = 0; i < kIterations && excess() != 0; ++i)
     if (!iterate()) break;
   // A target that is not reached gains nothing: where too much is spilled anyway, clones in loops make it worse.
@@ -139,13 +146,37 @@ bool LiveInEngine::reach(const RematTarget& target) {
   const bool isWorthIt = !pulled_.empty() && isReached;
   if (!isWorthIt || (target.reason == RematTarget::Reason::Occupancy && !pays())) {
     if (!pulled_.empty())
-      context_.remarks.refused(nullptr, isReached ? "a higher occupancy would cost more than it gains"
-                                                  : "rematerialization cannot reach the target");
+      context_.remarks.refused(nullptr, isReached ? "a higher occupancy would cost more than it gains" : kOutOfReach);
     takeBack(0);
     return false;
   }
   commit();
   return true;
+}
+
+/// A block is further above the target than it would be without all values that live into it or out of it and can be
+/// had again: not worth trying.
+bool LiveInEngine::isOutOfReach() const {
+  const ori::Liveness& liveness = pressure_.liveness();
+  const ori::Components& parts = liveness.components();
+  std::unordered_map<VRegId, bool> isPossible;
+  return std::ranges::any_of(cfg_.reversePostOrder(), [&](BlockId id) {
+    const unsigned more = targets_.excessIn(id, pressure_.pressure(), target_);
+    if (more == 0) return false;
+    unsigned possible = 0;
+    const auto count = [&](ori::CompId part) {
+      if (parts.file(part) != File::R || !parts.isVirtual(part)) return;
+      const VRegId value = parts.vreg(part);
+      const auto [at, isNew] = isPossible.try_emplace(value);
+      if (isNew) at->second = factors_.count(value) != 0 || !whyNot(value);
+      if (at->second) ++possible;
+    };
+    liveness.liveIn(id).forEach(count);
+    liveness.liveOut(id).forEach([&](ori::CompId part) {
+      if (!liveness.isLiveIn(id, part)) count(part);
+    });
+    return possible < more;
+  });
 }
 
 /// How far all blocks together are above the target.

@@ -80,6 +80,7 @@ class LiveInEngine {
   void commit();
   bool pays() const;
   bool isLiveInto(ori::BlockId block, ori::VRegId reg) const;
+  bool isOutOfReach() const;
   std::uint64_t excess() const;
   Size size() const;
   void inserted(ori::Instr* instr);

@@ -44,24 +44,37 @@ bool PullInPlanner::isLiveOutOf(BlockId block, VRegId reg) const {
 }
 
 std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
-  if (const auto found = positions_.find(&instr); found != positions_.end()) return found->second;
+  if (instr.id < positions_.size() && positions_[instr.id] != ori::kNoId) return positions_[instr.id];
   std::uint32_t position = 0;
-  for (const Instr& other : *instr.block)
-    positions_[&other] = position++;
-  return positions_.at(&instr);
+  for (const Instr& other : *instr.block) {
+    if (other.id >= positions_.size()) positions_.resize(other.id + 1, ori::kNoId);
+    positions_[other.id] = position++;
+  }
+  return positions_[instr.id];
+}
+
+/// As Rematerializer::isDefinedAt.
+bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
+  bool isDefined = true;
+  function_.forEachDef(reg, [&](const ori::Operand& def) {
+    const Instr& owner = *def.owner;
+    isDefined &= owner.block == where.block ? positionOf(owner) < positionOf(where)
+                                            : dominators_.strictlyDominates(owner.block->id, where.block->id);
+  });
+  return isDefined;
 }
 
 /// Live in front of `where` anyway, and at the point if that lies above it in the block.
 bool PullInPlanner::isLiveAt(VRegId reg, const Instr& where, bool isBelowPoint) const {
   const BlockId block = where.block->id;
-  if (isLiveOutOf(block, reg) && (isBelowPoint || remat_.isDefinedAt(reg, where))) return true;
+  if (isLiveOutOf(block, reg) && (isBelowPoint || isDefinedAt(reg, where))) return true;
   if (!isBelowPoint && isLiveInto(block, reg)) return true;
   bool isRead = false;
   function_.forEachUse(reg, [&](const ori::Operand& use) {
     if (use.owner->block != where.block || use.owner->op == isa::Op::PHI) return;
     isRead |= positionOf(*use.owner) >= positionOf(where);
   });
-  return isRead && (isBelowPoint || isLiveInto(block, reg) || remat_.isDefinedAt(reg, where));
+  return isRead && (isBelowPoint || isLiveInto(block, reg) || isDefinedAt(reg, where));
 }
 
 std::uint32_t PullInPlanner::depthOf(VRegId value) const {
@@ -112,9 +125,11 @@ bool PullInPlanner::isOverBelow(BlockId top, const PressurePoint& point, const s
 
 Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const {
   const auto firstIn = [&](BlockId id, const Readers& readers) -> Instr* {
-    for (Instr& instr : *function_.block(id))
-      for (const ori::Operand* reader : readers)
-        if (reader->owner == &instr && instr.op != isa::Op::PHI) return &instr;
+    Instr* first = nullptr;
+    for (const ori::Operand* reader : readers)
+      if (reader->owner->op != isa::Op::PHI && (!first || positionOf(*reader->owner) < positionOf(*first)))
+        first = reader->owner;
+    if (first) return first;
     Instr* last = function_.block(id)->last;
     return last && last->op != isa::Op::PHI ? last : nullptr;
   };
@@ -123,8 +138,10 @@ Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, co
   if (block != point.block)
     for (BlockId at = dominators_.idom(block); at != ori::kNoId && isInRegion(at) && at != point.block;
          at = dominators_.idom(at)) {
-      if (isOver[at] || isOverBelow(at, point, isOver)) break;
-      if (loops_.depth(at) < loops_.depth(best) && firstIn(at, inRegion_[regionIndex_[at]])) best = at;
+      if (isOver[at]) break;
+      if (loops_.depth(at) >= loops_.depth(best) || !firstIn(at, inRegion_[regionIndex_[at]])) continue;
+      if (isOverBelow(at, point, isOver)) break; // then it is so in all that dominate this block
+      best = at;
     }
   return firstIn(best, inRegion_[regionIndex_[best]]);
 }
@@ -132,9 +149,9 @@ Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, co
 void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out) {
   if (!below_.empty()) {
     PullInPlace place;
-    for (const Instr* at = point.instr->next; at && !place.before; at = at->next)
-      for (const ori::Operand* reader : below_)
-        if (reader->owner == at) place.before = reader->owner;
+    for (const ori::Operand* reader : below_)
+      if (reader->owner != point.instr && (!place.before || positionOf(*reader->owner) < positionOf(*place.before)))
+        place.before = reader->owner;
     place.readers = below_;
     out.places.push_back(std::move(place));
   }
@@ -171,7 +188,7 @@ bool PullInPlanner::isAboveReaders(VRegId operand, const std::vector<Instr*>& de
     const bool reads = std::any_of(def->ops().begin(), def->ops().end(), [&](const ori::Operand& o) {
       return !o.isDef && o.isVirtual() && o.reg == operand;
     });
-    return !reads || remat_.isDefinedAt(operand, *def);
+    return !reads || isDefinedAt(operand, *def);
   });
 }
 
@@ -252,7 +269,7 @@ std::optional<PullIn> PullInPlanner::plan(VRegId value, const PressurePoint& poi
   const std::uint32_t depth = depthOf(value);
   std::vector<VRegId> missing, leaves;
   for (std::size_t i = 0; i < out.places.size(); ++i) {
-    if (!out.places[i].before || !remat_.isDefinedAt(value, *out.places[i].before)) return std::nullopt;
+    if (!out.places[i].before || !isDefinedAt(value, *out.places[i].before)) return std::nullopt;
     PullInPlace& place = out.places[i];
     Chain chain{place.before, i == 0 && !below_.empty(), {}, std::move(missing), std::move(leaves), {}, 0, {}};
     if (!addChain(value, chain, 0)) return std::nullopt;

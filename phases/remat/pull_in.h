@@ -107,6 +107,7 @@ class PullInPlanner {
   bool isLiveOutOf(ori::BlockId block, ori::VRegId reg) const;
   /// In its block.
   std::uint32_t positionOf(const ori::Instr& instr) const;
+  bool isDefinedAt(ori::VRegId reg, const ori::Instr& where) const;
   std::uint32_t depthOf(ori::VRegId value) const;
   bool isInRegion(ori::BlockId id) const { return regionIndex_[id] != ori::kNoId; }
 
@@ -117,7 +118,7 @@ class PullInPlanner {
   const ori::Liveness& liveness_;
   const Rematerializer& remat_;
   const PullInRules rules_;
-  mutable std::unordered_map<const ori::Instr*, std::uint32_t> positions_; ///< in the queried blocks
+  mutable std::vector<std::uint32_t> positions_; ///< by instruction, in the queried blocks
   mutable std::unordered_map<ori::VRegId, Facts> facts_;
   mutable std::uint64_t looks_ = 0;
   // Of the value at hand:
