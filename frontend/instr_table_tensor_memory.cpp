@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kSince = "8.6 sm_100a sm_101a sm_103a";
 
 // The reduced value may be in braces, too.
-constexpr const char* kReducedSince = "8.8 sm_101a sm_103a";
+constexpr const char* kReducedSince = "8.8 sm_103a sm_101a";
 constexpr const char* kReduced = "=d:b32*M, =value:b32*V, [taddr:tensor]";
 constexpr const char* kReducedHalves = "=d:b32*M, =value:b32*V, [taddr:tensor], #half:u32";
 
