@@ -45,6 +45,12 @@ using isa::Operand;
 namespace {
 
 const Operand kTrue = Operand::pt();
+constexpr std::uint32_t kOneHigh = 0x3ff00000; ///< the high word of 1
+
+/// An immediate, as f64High.
+Operand infinity() {
+  return Expansion::imm(0x7ff00000);
+}
 
 /// A pair whose low word is 0.
 Operand wide(Expansion& e, Operand high) {
@@ -111,8 +117,7 @@ Operand exponentField(Expansion& e, Operand high) {
 /// A finite number as mantissa times a power of two.
 struct Normalised {
   Operand mantissa; ///< in [1, 2), with the sign
-  Operand field;    ///< of the exponent, 0 for zeros, 0x7ff for infinity and NaN
-  Operand exponent; ///< the field as it would be without a lower end
+  Operand exponent; ///< the field of the exponent as it would be without a lower end
 };
 
 Normalised normalise(Expansion& e, Operand x) {
@@ -121,15 +126,13 @@ Normalised normalise(Expansion& e, Operand x) {
   Operand field = exponentField(e, Expansion::high(up));
   constexpr std::uint32_t kAndOr = 0xea;
   Operand high = e.logic(Expansion::high(up), Expansion::imm(0x800fffff), e.constant(0x3ff00000), kAndOr);
-  return {e.pair(Expansion::low(up), high), field, e.select(isTiny, e.add(field, Expansion::imm(-54u)), field)};
+  return {e.pair(Expansion::low(up), high), e.select(isTiny, e.add(field, Expansion::imm(-54u)), field)};
 }
 
 /// Is the number neither 0 nor infinite nor NaN, and `other`?
-Operand isRegular(Expansion& e, const Normalised& x, Operand other) {
-  Operand p = e.builder().newP();
-  e.builder().emit(Op::ISETP, {p, kTrue, e.add(x.field, Expansion::imm(~0u)), Expansion::imm(0x7fe), other},
-                   {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
-  return p;
+Operand isRegular(Expansion& e, Operand x, Operand other = kTrue) {
+  const Operand isFinite = e.dcompare(isa::FCmp::LT, x.absolute(), infinity(), isa::BoolOp::AND, other);
+  return e.dcompare(isa::FCmp::GT, x.absolute(), Operand::rz(2), isa::BoolOp::AND, isFinite);
 }
 
 Operand clamped(Expansion& e, Operand x, std::int32_t limit) {
@@ -138,20 +141,13 @@ Operand clamped(Expansion& e, Operand x, std::int32_t limit) {
   return e.select(e.compare(isa::ICmp::GT, notHigh, Expansion::imm(down), true), notHigh, Expansion::imm(down));
 }
 
-/// a / b for any a and b. The quotient of the mantissas is scaled by two multiplications of which only the second
-/// rounds. Where the result is subnormal, it must not round what is already rounded: the quotient is then replaced by a
-/// number strictly between the same two neighbours of 53 bits, (q + one unit) (1 - 2^-53) with q rounded toward zero;
-/// the multiplication knows it in full, and loses at least one of the 53 bits.
-Operand divideAny(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
+/// a / b for finite operands other than zero. The quotient of the mantissas is scaled by two multiplications of which
+/// only the second rounds. Where the result is subnormal, it must not round what is already rounded: the quotient is
+/// then replaced by a number strictly between the same two neighbours of 53 bits, (q + one unit) (1 - 2^-53) with q
+/// rounded toward zero; the multiplication knows it in full, and loses at least one of the 53 bits.
+Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   const Normalised na = normalise(e, a), nb = normalise(e, b);
-  Operand regularB = isRegular(e, nb, kTrue), regular = isRegular(e, na, regularB);
-
-  // 1/0, 1/infinity and 1/NaN come from the same unit; a NaN may differ from infinity in its low word only.
-  Operand anyLow = e.select(e.compare(isa::ICmp::NE, Expansion::low(b), Operand::rz()), e.constant(1), Operand::rz());
-  Operand high = e.select(regularB, Expansion::high(nb.mantissa), e.logic(Expansion::high(b), anyLow, 0xfc));
-  Operand seed = e.mufu(isa::Mufu::RCP64H, high);
-  Operand crude = e.dmul(a, wide(e, seed));
-
+  Operand seed = e.mufu(isa::Mufu::RCP64H, Expansion::high(nb.mantissa));
   const Division division = divide(e, na.mantissa, nb.mantissa, seed);
   Operand nearest = division.rounded(e, rounding), truncated = division.rounded(e, isa::Rnd::RZ);
   Operand exponent = e.newR();
@@ -171,7 +167,23 @@ Operand divideAny(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   const Operand unit = Expansion::imm(0x00100000);
   Operand first = e.pair(Expansion::low(value), e.multiplyAdd(half, unit, Expansion::high(value)));
   Operand second = e.add64(wide(e, e.multiplyAdd(rest, unit, e.constant(0x3ff00000))), one64);
-  return e.select64(regular, e.dmul(first, second, rounding), crude);
+  return e.dmul(first, second, rounding);
+}
+
+/// The slow path. Zero, infinity and NaN, which are most of what comes here, take a product; the rest takes another
+/// cold block. `isRegularA`: `a` is known to be none of them.
+void divideSlowly(Expansion& e, Operand result, Operand a, Operand b, isa::Rnd rounding, bool isRegularA = false) {
+  const Operand isRegularB = isRegular(e, b);
+  // 1/0, 1/infinity and 1/NaN come from one unit; a NaN may differ from infinity in its low word only.
+  constexpr std::uint32_t kSign = 0x80000000, kOr = 0xfc, kAndOr = 0xea;
+  const Operand anyLow =
+      e.select(e.compare(isa::ICmp::NE, Expansion::low(b), Operand::rz()), e.constant(1), Operand::rz());
+  const Operand inverse = e.mufu(isa::Mufu::RCP64H, e.logic(Expansion::high(b), anyLow, kOr));
+  const Operand signedOne = e.logic(Expansion::high(b), Expansion::imm(kSign), e.constant(kOneHigh), kAndOr);
+  e.builder().copy(result, e.dmul(a, wide(e, e.select(isRegularB, signedOne, inverse))));
+  e.leaveWhere(isRegularA ? isRegularB : isRegular(e, a, isRegularB));
+  e.builder().copy(result, finiteQuotient(e, a, b, rounding));
+  e.comeBack();
 }
 
 Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
@@ -191,7 +203,7 @@ Operand quotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   e.builder().emit(Op::FSETP, {regular, kTrue, Expansion::high(a).absolute(), Expansion::imm(0x03600000), inside},
                    {{Mod::Cmp, isa::FCmp::GEU}, {Mod::Bool, isa::BoolOp::AND}});
   e.leaveWhere(regular.notted());
-  e.builder().copy(result, divideAny(e, a, b, rounding));
+  divideSlowly(e, result, a, b, rounding);
   e.comeBack();
   return result;
 }
@@ -209,7 +221,7 @@ Operand inverse(Expansion& e, Operand b, isa::Rnd rounding) {
                    {regular, kTrue, twice, Expansion::imm(2 * (0x7fd00000u - 0x00100000u)), isRegularAsDivisor(e, b)},
                    {{Mod::Cmp, isa::ICmp::LT}, {Mod::Type, isa::IntType::U32}, {Mod::Bool, isa::BoolOp::AND}});
   e.leaveWhere(regular.notted());
-  e.builder().copy(result, divideAny(e, wide(e, e.constant(0x3ff00000)), b, rounding));
+  divideSlowly(e, result, wide(e, e.constant(kOneHigh)), b, rounding, true);
   e.comeBack();
   return result;
 }
@@ -244,7 +256,12 @@ Operand isPositiveFrom(Expansion& e, Operand a, std::uint32_t least) {
   return e.compare(isa::ICmp::LT, e.add(Expansion::high(a), Expansion::imm(-least)), Expansion::imm(kInfinity - least));
 }
 
-/// The slow path scales by 2^108, and all it leaves out are zeros, infinity and NaNs.
+Operand isZeroOrInfinity(Expansion& e, Operand a) {
+  const Operand isZero = e.dcompare(isa::FCmp::EQ, a, Operand::rz(2));
+  return e.dcompare(isa::FCmp::EQ, a, infinity(), isa::BoolOp::OR, isZero);
+}
+
+/// The slow path scales by 2^108.
 Operand scaledUp(Expansion& e, Operand a) {
   return e.dmul(a, Expansion::f64High(0x1p108));
 }
@@ -254,12 +271,15 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
   Operand result = e.newR(2);
   e.builder().copy(result, scaledRoot(e, a, inverseRoot(e, a), rounding));
   e.leaveWhere(isPositiveFrom(e, a, kLeast).notted());
-  Operand x = scaledUp(e, a);
-  Operand computed = e.dmul(scaledRoot(e, x, inverseRoot(e, x), rounding), Expansion::f64High(0x1p-54));
-  // Zeros and infinity are their own roots.
-  Operand zero = e.dcompare(isa::FCmp::EQ, a, Operand::rz(2));
-  Operand self = e.dcompare(isa::FCmp::EQ, a, Expansion::imm(0x7ff00000), isa::BoolOp::OR, zero);
-  e.builder().copy(result, e.select64(self, a, computed));
+  // Zeros and infinity are their own roots; negative numbers and NaN have none.
+  constexpr std::uint32_t kNan = 0x7ff80000;
+  const Operand factor = e.select(isZeroOrInfinity(e, a), e.constant(kOneHigh), Expansion::imm(kNan));
+  e.builder().copy(result, e.dmul(a, wide(e, factor)));
+  const Operand isPositive = e.dcompare(isa::FCmp::GT, a, Operand::rz(2));
+  e.leaveWhere(e.dcompare(isa::FCmp::LT, a, infinity(), isa::BoolOp::AND, isPositive));
+  const Operand x = scaledUp(e, a);
+  e.builder().copy(result, e.dmul(scaledRoot(e, x, inverseRoot(e, x), rounding), Expansion::f64High(0x1p-54)));
+  e.comeBack();
   e.comeBack();
   return result;
 }
@@ -268,12 +288,13 @@ Operand root(Expansion& e, Operand a, isa::Rnd rounding) {
 Operand approximateInverseRoot(Expansion& e, Operand a) {
   constexpr std::uint32_t kLeastNormal = 0x00100000;
   Operand result = e.newR(2);
-  e.builder().copy(result, inverseRoot(e, a).y);
+  const InverseRoot fast = inverseRoot(e, a);
+  e.builder().copy(result, fast.y);
   e.leaveWhere(isPositiveFrom(e, a, kLeastNormal).notted());
-  const InverseRoot r = inverseRoot(e, scaledUp(e, a));
-  Operand known = e.dcompare(isa::FCmp::NUM, r.error, r.error);
-  Operand isComputed = e.dcompare(isa::FCmp::NAN_, a, a, isa::BoolOp::OR, known);
-  e.builder().copy(result, e.select64(isComputed, e.dmul(r.y, Expansion::f64High(0x1p54)), r.seed));
+  e.builder().copy(result, fast.seed);
+  e.leaveWhere(isZeroOrInfinity(e, a).notted());
+  e.builder().copy(result, e.dmul(inverseRoot(e, scaledUp(e, a)).y, Expansion::f64High(0x1p54)));
+  e.comeBack();
   e.comeBack();
   return result;
 }
