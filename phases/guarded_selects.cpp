@@ -3,8 +3,10 @@
 #include "encoder/isa/desc.h"
 #include "ori/builder.h"
 #include "phases/local_scan.h"
+#include "phases/removable.h"
 #include "phases/split_components.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace orias::phases {
@@ -16,10 +18,13 @@ using ori::Instr;
 
 namespace {
 
+constexpr unsigned kCopiesFarther = 16; ///< times as far as a select may a copy of its result be
+
 /// One word of a result, and the select that reads it.
 struct Choice {
   Instr* select = nullptr;
   Operand to, other;
+  Instr* copy = nullptr; ///< brings the select's result to `to`; null where the select does
 };
 
 class GuardedSelects {
@@ -38,10 +43,11 @@ class GuardedSelects {
   }
 
  private:
-  /// Of a guarded instruction that has one result, in lanes' registers; nobody else writes the register.
+  /// Of a guarded or a plain arithmetic instruction that has one result, in lanes' registers; nobody else writes the
+  /// register.
   const ori::Operand* onlyResult(const Instr& instr) const {
     const Operand guard = instr.guard().value();
-    if (!instr.isGuarded() || guard.file != File::P || !guard.isVirtual()) return nullptr;
+    if (instr.isGuarded() ? guard.file != File::P || !guard.isVirtual() : !mayBeGuarded(instr)) return nullptr;
     const ori::Operand* result = nullptr;
     for (const ori::Operand& o : instr.ops()) {
       if (!o.isDef || !o.isReg() || o.isZeroReg()) continue;
@@ -52,34 +58,59 @@ class GuardedSelects {
     return result;
   }
 
+  static bool mayBeGuarded(const Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    for (const isa::Flag flag : {isa::Flag::Load, isa::Flag::Store, isa::Flag::Convergent, isa::Flag::WarpWide,
+                                 isa::Flag::Volatile, isa::Flag::Pseudo})
+      if (row.has(flag)) return false;
+    return isRemovable(instr) && row.pipe != isa::Pipe::Mma && row.pipe != isa::Pipe::Tex;
+  }
+
+  /// The lanes to which a select gives a result. None if it is not read by a select in this block.
+  Operand takersOf(const Instr& instr, const ori::Operand& result) const {
+    const ori::Operand* use = nullptr;
+    function_.forEachUse(result.reg, [&](const ori::Operand& o) { use = &o; });
+    if (!use || use->owner->op != Op::SEL || use->owner->block != instr.block) return {};
+    const Operand which = use->owner->op_(3).value();
+    if (!which.isReg(File::P) || !which.isVirtual()) return {};
+    return use == &use->owner->op_(1) ? which : which.notted();
+  }
+
   bool visit(Instr& instr, const ori::Operand& result) {
     // Each word has one reader, a select.
     if (countRefs(function_, result.value(), 2u * result.width) != 1u + result.width) return false;
+    const Operand guard = instr.isGuarded() ? instr.guard().value() : takersOf(instr, result);
+    if (guard.isNone()) return false;
     std::vector<Choice> choices(result.width);
     unsigned left = distance_, found = 0;
     const Instr* last = &instr;
     for (Instr* at = instr.next; at && found < result.width; at = at->next) {
       if (left-- == 0) return false;
-      if (writes(*at, instr.guard().value())) return false;
+      if (writes(*at, guard)) return false;
       last = at;
       if (!reads(*at, result.value())) continue;
-      if (at->op != Op::SEL || !note(*at, instr.guard().value(), result.value(), choices)) return false;
+      if (at->op != Op::SEL || !note(*at, guard, result.value(), choices)) return false;
       ++found;
     }
     if (found < result.width) return false;
-    if (whole(choices).isNone()) joinResults(choices);
-    const Operand to = whole(choices);
-    if (to.isNone() || !isAlignedPart(function_, to)) return false;
-    if (!mayWriteEarly(instr, *last, to, choices)) return false;
-
+    std::vector<Choice> back = choices;
+    if (const Instr* copied = goBackByCopies(instr, back); copied && mayWriteOver(instr, *copied, back)) {
+      choices = std::move(back);
+    } else {
+      if (instr.isGuarded() && whole(choices).isNone()) joinResults(choices);
+      if (!mayWriteOver(instr, *last, choices)) return false;
+    }
     context_.remarks.did(choices[0].select, "select removed: the guarded instruction writes over the other value");
     ori::Builder b = ori::Builder::before(function_, &instr);
     b.setSource(choices[0].select->source);
     for (const Choice& choice : choices)
       if (choice.other != choice.to) b.emit(Op::MOV, {choice.to, choice.other});
-    function_.setOperand(&instr, static_cast<unsigned>(&result - instr.operands), to);
-    for (const Choice& choice : choices)
+    function_.setOperand(&instr, static_cast<unsigned>(&result - instr.operands), whole(choices));
+    if (!instr.isGuarded()) function_.setGuard(&instr, guard);
+    for (const Choice& choice : choices) {
       function_.erase(choice.select);
+      if (choice.copy) function_.erase(choice.copy);
+    }
     return true;
   }
 
@@ -106,6 +137,38 @@ class GuardedSelects {
     return o.isConst() ? o.reg == Operand::kNoReg : o.isReg(File::UR) && o.isVirtual();
   }
 
+  /// Selects whose results are only copied back to the other values, as where a loop's sum changes in some lanes: these
+  /// become the results. The last of the copies; null if it is not so.
+  const Instr* goBackByCopies(const Instr& instr, std::vector<Choice>& choices) const {
+    std::vector<Instr*> copies;
+    for (const Choice& choice : choices) {
+      if (!isPlainRegister(choice.other) || function_.singleDef(choice.to.reg) != choice.select ||
+          function_.vreg(choice.to.reg).width != 1)
+        return nullptr;
+      Instr* copy = nullptr;
+      unsigned uses = 0;
+      function_.forEachUse(choice.to.reg, [&](const ori::Operand& o) { copy = o.owner, ++uses; });
+      if (uses != 1 || !isa::desc(copy->op).has(isa::Flag::Copy) || copy->isGuarded() || copy->block != instr.block ||
+          copy->op_(0).value() != choice.other || copy->op_(1).value() != choice.to)
+        return nullptr;
+      copies.push_back(copy);
+    }
+    const Instr* last = nullptr;
+    std::size_t found = 0;
+    unsigned left = kCopiesFarther * distance_;
+    for (const Instr* at = instr.next; at && found < copies.size() && left-- > 0; at = at->next)
+      if (std::ranges::find(copies, at) != copies.end()) {
+        ++found;
+        last = at;
+      }
+    if (found < copies.size()) return nullptr;
+    for (std::size_t w = 0; w < choices.size(); ++w) {
+      choices[w].to = choices[w].other;
+      choices[w].copy = copies[w];
+    }
+    return last;
+  }
+
   /// The words of the results, as one operand; none when they are not one behind the other.
   static Operand whole(const std::vector<Choice>& choices) {
     Operand all = choices[0].to;
@@ -128,17 +191,27 @@ class GuardedSelects {
     }
   }
 
+  /// Whether the instruction may write over the other values instead of the selects, of which `last` or a copy of its
+  /// result is the last.
+  bool mayWriteOver(const Instr& instr, const Instr& last, const std::vector<Choice>& choices) const {
+    const Operand to = whole(choices);
+    if (to.isNone() || !isAlignedPart(function_, to)) return false;
+    // A copy for each select would gain nothing where the instruction need not wait for the select's condition.
+    const bool isInPlace = std::ranges::all_of(choices, [](const Choice& c) { return c.other == c.to; });
+    if (!isInPlace && (!instr.isGuarded() || reads(instr, to))) return false;
+    return mayWriteEarly(instr, last, to, choices);
+  }
+
   /// From the instruction to the last select, nobody but the selects knows the result, and the other values stay.
-  bool mayWriteEarly(const Instr& instr, const Instr& last, const Operand& to,
-                     const std::vector<Choice>& choices) const {
-    if (reads(instr, to)) return false;
+  static bool mayWriteEarly(const Instr& instr, const Instr& last, const Operand& to,
+                            const std::vector<Choice>& choices) {
     for (const Instr* at = instr.next;; at = at->next) {
-      bool isSelect = false;
+      bool isOurs = false;
       for (const Choice& choice : choices) {
-        isSelect |= choice.select == at;
+        isOurs |= choice.select == at || choice.copy == at;
         if (choice.other.isVirtual() && choice.other != choice.to && writes(*at, choice.other)) return false;
       }
-      if (!isSelect && (reads(*at, to) || writes(*at, to))) return false;
+      if (!isOurs && (reads(*at, to) || writes(*at, to))) return false;
       if (at == &last) break;
     }
     // A select may read a word of the result as the other value of another word only if that is its own.
