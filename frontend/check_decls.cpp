@@ -45,10 +45,6 @@ constexpr unsigned kParameterBytesSm = 70;
 constexpr std::int32_t kMostPreserved = 255;
 constexpr std::int32_t kMostPreservedControl = 13;
 
-std::string archName(Arch arch) {
-  return fmt::format("sm_{}{}", arch.number, arch.suffix ? std::string(1, arch.suffix) : "");
-}
-
 class Checker {
  public:
   Checker(const Module& module, const CheckOptions& options, Diagnostics& diags)

@@ -1,6 +1,12 @@
 #include "frontend/module.h"
 
+#include <fmt/format.h>
+
 namespace orias::ptx {
+
+std::string archName(Arch arch) {
+  return fmt::format("sm_{}{}", arch.number, arch.suffix ? std::string(1, arch.suffix) : "");
+}
 
 CallParts callParts(const Function& function, const Instruction& instruction) {
   CallParts parts;

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,6 +32,9 @@ struct Arch {
   char suffix = 0; ///< 'a' (architecture-specific), 'f' (family-specific) or 0
   friend bool operator==(Arch, Arch) = default;
 };
+
+/// "sm_90a"
+std::string archName(Arch arch);
 
 struct Target {
   Arch arch;

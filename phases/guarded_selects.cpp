@@ -60,8 +60,8 @@ class GuardedSelects {
 
   static bool mayBeGuarded(const Instr& instr) {
     const isa::InstrDesc& row = isa::desc(instr.op);
-    for (const isa::Flag flag : {isa::Flag::Load, isa::Flag::Store, isa::Flag::Convergent, isa::Flag::WarpWide,
-                                 isa::Flag::Volatile, isa::Flag::Pseudo})
+    for (const isa::Flag flag :
+         {isa::Flag::Load, isa::Flag::Convergent, isa::Flag::WarpWide, isa::Flag::Volatile, isa::Flag::Pseudo})
       if (row.has(flag)) return false;
     return isRemovable(instr) && row.pipe != isa::Pipe::Mma && row.pipe != isa::Pipe::Tex;
   }
@@ -138,34 +138,30 @@ class GuardedSelects {
   }
 
   /// Selects whose results are only copied back to the other values, as where a loop's sum changes in some lanes: these
-  /// become the results. The last of the copies; null if it is not so.
+  /// become the results. The last of the copies; null, with choices to drop, if it is not so.
   const Instr* goBackByCopies(const Instr& instr, std::vector<Choice>& choices) const {
-    std::vector<Instr*> copies;
-    for (const Choice& choice : choices) {
+    for (Choice& choice : choices) {
       if (!isPlainRegister(choice.other) || function_.singleDef(choice.to.reg) != choice.select ||
           function_.vreg(choice.to.reg).width != 1)
         return nullptr;
-      Instr* copy = nullptr;
+      Instr*& copy = choice.copy;
       unsigned uses = 0;
       function_.forEachUse(choice.to.reg, [&](const ori::Operand& o) { copy = o.owner, ++uses; });
       if (uses != 1 || !isa::desc(copy->op).has(isa::Flag::Copy) || copy->isGuarded() || copy->block != instr.block ||
           copy->op_(0).value() != choice.other || copy->op_(1).value() != choice.to)
         return nullptr;
-      copies.push_back(copy);
     }
     const Instr* last = nullptr;
     std::size_t found = 0;
     unsigned left = kCopiesFarther * distance_;
-    for (const Instr* at = instr.next; at && found < copies.size() && left-- > 0; at = at->next)
-      if (std::ranges::find(copies, at) != copies.end()) {
+    for (const Instr* at = instr.next; at && found < choices.size() && left-- > 0; at = at->next)
+      if (std::ranges::find(choices, at, &Choice::copy) != choices.end()) {
         ++found;
         last = at;
       }
-    if (found < copies.size()) return nullptr;
-    for (std::size_t w = 0; w < choices.size(); ++w) {
-      choices[w].to = choices[w].other;
-      choices[w].copy = copies[w];
-    }
+    if (found < choices.size()) return nullptr;
+    for (Choice& choice : choices)
+      choice.to = choice.other;
     return last;
   }
 

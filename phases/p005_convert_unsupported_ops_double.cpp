@@ -2,6 +2,8 @@
 #include "phases/expansion.h"
 #include "support/check.h"
 
+#include <limits>
+
 // Exactly rounded quotients, reciprocals and square roots of f64.
 //
 // Quotient (Markstein; Cornea, Harrison and Tang; Muller et al., Handbook of Floating-Point Arithmetic, ch. 4). A seed
@@ -47,9 +49,9 @@ namespace {
 const Operand kTrue = Operand::pt();
 constexpr std::uint32_t kOneHigh = 0x3ff00000; ///< the high word of 1
 
-/// An immediate, as f64High.
+/// An immediate.
 Operand infinity() {
-  return Expansion::imm(0x7ff00000);
+  return Expansion::f64High(std::numeric_limits<double>::infinity());
 }
 
 /// A pair whose low word is 0.
@@ -125,7 +127,7 @@ Normalised normalise(Expansion& e, Operand x) {
   Operand up = e.select64(isTiny, e.dmul(x, Expansion::f64High(0x1p54)), x);
   Operand field = exponentField(e, Expansion::high(up));
   constexpr std::uint32_t kAndOr = 0xea;
-  Operand high = e.logic(Expansion::high(up), Expansion::imm(0x800fffff), e.constant(0x3ff00000), kAndOr);
+  Operand high = e.logic(Expansion::high(up), Expansion::imm(0x800fffff), e.constant(kOneHigh), kAndOr);
   return {e.pair(Expansion::low(up), high), e.select(isTiny, e.add(field, Expansion::imm(-54u)), field)};
 }
 
@@ -166,7 +168,7 @@ Operand finiteQuotient(Expansion& e, Operand a, Operand b, isa::Rnd rounding) {
   e.builder().emit(Op::IADD3, {rest, kTrue, kTrue, scale, half.negated(), Operand::rz()});
   const Operand unit = Expansion::imm(0x00100000);
   Operand first = e.pair(Expansion::low(value), e.multiplyAdd(half, unit, Expansion::high(value)));
-  Operand second = e.add64(wide(e, e.multiplyAdd(rest, unit, e.constant(0x3ff00000))), one64);
+  Operand second = e.add64(wide(e, e.multiplyAdd(rest, unit, e.constant(kOneHigh))), one64);
   return e.dmul(first, second, rounding);
 }
 

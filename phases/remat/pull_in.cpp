@@ -53,7 +53,7 @@ std::uint32_t PullInPlanner::positionOf(const Instr& instr) const {
   return positions_[instr.id];
 }
 
-/// As Rematerializer::isDefinedAt.
+/// As Rematerializer::isDefinedAt, by positions: the code stays as it is while a planner lives.
 bool PullInPlanner::isDefinedAt(VRegId reg, const Instr& where) const {
   bool isDefined = true;
   function_.forEachDef(reg, [&](const ori::Operand& def) {
@@ -123,13 +123,19 @@ bool PullInPlanner::isOverBelow(BlockId top, const PressurePoint& point, const s
   });
 }
 
+Instr* PullInPlanner::firstOf(const Readers& readers, const Instr* other) const {
+  Instr* first = nullptr;
+  for (const ori::Operand* reader : readers) {
+    Instr* owner = reader->owner;
+    if (owner == other || owner->op == isa::Op::PHI) continue;
+    if (!first || positionOf(*owner) < positionOf(*first)) first = owner;
+  }
+  return first;
+}
+
 Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const {
   const auto firstIn = [&](BlockId id, const Readers& readers) -> Instr* {
-    Instr* first = nullptr;
-    for (const ori::Operand* reader : readers)
-      if (reader->owner->op != isa::Op::PHI && (!first || positionOf(*reader->owner) < positionOf(*first)))
-        first = reader->owner;
-    if (first) return first;
+    if (Instr* first = firstOf(readers)) return first;
     Instr* last = function_.block(id)->last;
     return last && last->op != isa::Op::PHI ? last : nullptr;
   };
@@ -149,9 +155,7 @@ Instr* PullInPlanner::placeFor(std::size_t index, const PressurePoint& point, co
 void PullInPlanner::placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out) {
   if (!below_.empty()) {
     PullInPlace place;
-    for (const ori::Operand* reader : below_)
-      if (reader->owner != point.instr && (!place.before || positionOf(*reader->owner) < positionOf(*place.before)))
-        place.before = reader->owner;
+    place.before = firstOf(below_, point.instr);
     place.readers = below_;
     out.places.push_back(std::move(place));
   }

@@ -70,6 +70,8 @@ class PullInPlanner {
   /// Finds the uses after the point; false if some of them cannot be replaced.
   bool collect(ori::VRegId value, const PressurePoint& point);
   void placeAll(const PressurePoint& point, const std::vector<bool>& isOver, PullIn& out);
+  /// The first instruction of these readers in one block, other than `other` and phis; null if there is none.
+  ori::Instr* firstOf(const Readers& readers, const ori::Instr* other = nullptr) const;
   /// The position of the clone for uses in `block`: before the first of them, or in a dominating block that is in fewer
   /// loops.
   ori::Instr* placeFor(std::size_t index, const PressurePoint& point, const std::vector<bool>& isOver) const;

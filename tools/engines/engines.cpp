@@ -76,14 +76,17 @@ Verdict interpret(std::string_view ptx, launch::Device& device, const launch::Ru
   }
 }
 
-std::string archOf(std::string_view ptx) {
+std::string archOf(const ptx::Module& module) {
   const std::string usual = Options().arch;
+  const ptx::Arch arch = module.target.arch;
+  const bool isUsual = arch.suffix == 0 && arch.number <= isa::Target::parse(usual)->target->smVersion();
+  return isUsual ? usual : ptx::archName(arch);
+}
+
+std::string archOf(std::string_view ptx) {
   Diagnostics diagnostics("", ptx);
   const auto module = ptx::parse(ptx, diagnostics);
-  if (!module) return usual;
-  const ptx::Arch arch = module->target.arch;
-  if (arch.suffix == 0 && arch.number <= isa::Target::parse(usual)->target->smVersion()) return usual;
-  return arch.suffix == 0 ? fmt::format("sm_{}", arch.number) : fmt::format("sm_{}{}", arch.number, arch.suffix);
+  return module ? archOf(*module) : Options().arch;
 }
 
 Compiled assemble(std::string_view ptx, const Options& options) {

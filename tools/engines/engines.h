@@ -12,6 +12,10 @@
 
 // The ways in which a PTX kernel can be run here, made comparable: each of them ends in the same few ways.
 
+namespace orias::ptx {
+struct Module;
+}
+
 namespace orias::engines {
 
 /// How an engine, a compiler or a whole comparison ended. The later, the worse.
@@ -36,7 +40,8 @@ Verdict interpret(std::string_view ptx, launch::Device& device, const launch::Ru
 
 /// The chip that runs a program when none is asked for: sm_90, or what `.target` says where sm_90 does not run that (a
 /// newer chip, or one chip or family alone).
-std::string archOf(std::string_view ptx);
+std::string archOf(const ptx::Module& module);
+std::string archOf(std::string_view ptx); ///< sm_90 where the text cannot be read
 
 /// A cubin, or why there is none.
 struct Compiled {

@@ -75,10 +75,10 @@ class OriEngine final : public Engine {
 /// linker.
 void adapt(Options& options, const std::string& text, const std::string& kernel) {
   options.entries = {kernel};
-  options.arch = engines::archOf(text);
   Diagnostics diagnostics("", text);
   const auto module = ptx::parse(text, diagnostics);
   if (!module) return;
+  options.arch = engines::archOf(*module);
   options.relocatable = std::ranges::any_of(module->functions, [&](const ptx::Function& f) {
     return !f.hasBody && launch::runtimeFunction(module->text(f.name)) != nullptr;
   });

@@ -12,12 +12,6 @@ using namespace orias::ptx;
 
 namespace {
 
-std::string archName(Arch arch) {
-  std::string name = "sm_" + std::to_string(arch.number);
-  if (arch.suffix) name += arch.suffix;
-  return name;
-}
-
 constexpr std::array kArchs{
     Arch{75, 0},    Arch{80, 0},    Arch{86, 0},  Arch{87, 0},    Arch{88, 0},    Arch{89, 0},
     Arch{90, 0},    Arch{90, 'a'},  Arch{100, 0}, Arch{100, 'a'}, Arch{100, 'f'}, Arch{103, 0},
