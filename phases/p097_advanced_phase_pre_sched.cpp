@@ -306,7 +306,7 @@ class PreScheduler {
       fits_ = true;
       changed |= applyBest(limit);
       if (!mayMiss(limit)) return changed;
-      fits_ = regalloc::fitsRegisters(function_, limit);
+      fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Thorough);
       // No order leaves the allocator more where an instruction that stays in its place needs all registers.
       while (!fits_ && slack_ < kMostSlack && pinned_ < limit) {
         const unsigned slack = 2 * slack_ + 1;
@@ -318,7 +318,7 @@ class PreScheduler {
         if (fixed_ == 0 && priceAgainst(next, limit) > next.price) break;
         if (!applyBest(limit)) continue;
         changed = true;
-        fits_ = regalloc::fitsRegisters(function_, limit);
+        fits_ = regalloc::fitsRegisters(function_, limit, regalloc::Search::Quick);
       }
       slack_ = 0;
       if (fits_ || fixed_ != 0) return changed;

@@ -79,7 +79,7 @@ class Allocator {
   }
 
   /// Does file R fit into so many registers as it is?
-  bool fits(unsigned registers) {
+  bool fits(unsigned registers, Search search) {
     if (hasCalls_ || hasQuadTextures_ || changesCounts_ || isCallable(function_)) return true;
     code_ = std::make_shared<const NumberedCode>(function_);
     const LiveRanges ranges(code_, File::R);
@@ -88,7 +88,7 @@ class Allocator {
     const SlotBudget budget = budgetOf(File::R, registers, {}, {});
     if (mostOccupied(webs, ranges.pointCount(), registers, {}) + (state_.usesFrame ? 1 : 0) > registers) return false;
     Placer placer(function_, webs);
-    return canComplete(webs, placer, budget);
+    return canComplete(webs, placer, budget, search);
   }
 
   std::string run() {
@@ -516,7 +516,7 @@ class Allocator {
 
   /// Whether all webs get registers, as far as a question may cost: copies between registers are found faster than webs
   /// are mended, so that only what lacks few registers is mended.
-  bool canComplete(const Webs& webs, Placer& placer, const SlotBudget& budget) const {
+  bool canComplete(const Webs& webs, Placer& placer, const SlotBudget& budget, Search search) const {
     std::array<Placement, 2> tried;
     for (std::size_t i = 0; i < tried.size(); ++i) {
       tried[i] = bestPlacement(webs, placer, budget, i == 0 ? Wanted::AnyComplete : Wanted::FewestRegisters);
@@ -525,7 +525,8 @@ class Allocator {
       Placement complete = tried[i];
       if (cheapMoves(webs, budget, complete)) return true;
     }
-    return tried[0].failed.size() <= kMostMended && mend(webs, budget, tried[0], kMostMovesOfQuestion).failed.empty();
+    return search == Search::Thorough && tried[0].failed.size() <= kMostMended &&
+           mend(webs, budget, tried[0], kMostMovesOfQuestion).failed.empty();
   }
 
   /// Moves that cost less than an occupancy class is worth.
@@ -717,8 +718,8 @@ class Allocator {
 
 } // namespace
 
-bool fitsRegisters(Function& function, unsigned registers) {
-  return Allocator(function, {}).fits(registers);
+bool fitsRegisters(Function& function, unsigned registers, Search search) {
+  return Allocator(function, {}).fits(registers, search);
 }
 
 std::string allocateRegisters(Function& function, const AllocationOptions& options) {

@@ -41,7 +41,9 @@ struct AllocationOptions {
 std::string allocateRegisters(ori::Function& function, const AllocationOptions& options);
 
 /// Whether all values of file R can be assigned to so many registers, without those that the target reserves,
-/// for the current order and without spilling. For schedulers; true for code with calls.
-bool fitsRegisters(ori::Function& function, unsigned registers);
+/// for the current order and without spilling. For schedulers; true for code with calls. With Search::Quick, few ways
+/// of placing them are tried.
+enum class Search : std::uint8_t { Quick, Thorough };
+bool fitsRegisters(ori::Function& function, unsigned registers, Search search);
 
 } // namespace orias::regalloc
