@@ -2,11 +2,13 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/instr.h"
+#include "ori/register_set.h"
 #include "support/arena.h"
 
 #include <bitset>
 #include <cstdint>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -313,6 +315,13 @@ class Function {
   /// Besides, calls something: what is called has its frame below all of that, so the stack pointer is moved for it,
   /// and another register stays at the frame. The last operand of each call is where the callee's stack begins.
   bool hasFramePointer = false;
+  /// What a call of a function changes, by its symbol; of functions that are compiled already. The ABI says less.
+  std::map<std::uint32_t, RegisterSet> changedByCallee;
+  /// The same; null where it is not known.
+  const RegisterSet* changesOf(std::uint32_t symbol) const {
+    const auto known = changedByCallee.find(symbol);
+    return known == changedByCallee.end() ? nullptr : &known->second;
+  }
   bool usesWmma = false; ///< the PTX has wmma instructions, which the cubin records for the driver
   FunctionStats stats;
   bool allocated = false; ///< operands are physical registers

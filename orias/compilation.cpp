@@ -13,6 +13,7 @@
 #include "frontend/print.h"
 #include "ori/parse.h"
 #include "ori/print.h"
+#include "orias/call_order.h"
 #include "orias/combine.h"
 #include "orias/debug_sections.h"
 #include "orias/function_facts.h"
@@ -25,6 +26,7 @@
 #include "orias/remarks_json.h"
 #include "orias/several_inputs.h"
 #include "orias/whole_program.h"
+#include "regalloc/call_effects.h"
 #include "support/check.h"
 #include "support/nearest.h"
 #include "support/parallel.h"
@@ -459,13 +461,27 @@ void Compilation::chooseFunctions() {
 }
 
 void Compilation::runPhases() {
-  // The largest first: no thread is left alone with a large one at the end.
-  std::vector<FunctionJob*> order;
+  std::vector<const ori::Function*> functions;
   for (const auto& job : jobs_)
-    order.push_back(job.get());
-  std::ranges::stable_sort(order, std::greater(),
-                           [](const FunctionJob* job) { return job->function().instrIdCount(); });
-  parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });
+    functions.push_back(&job->function());
+  const bool isWhole = !options_.relocatable && sources_.size() == 1;
+  const bool tellsChanges = options_.optLevel > 0 && knobs_.enabled(phases::Knob::RegAllocKnownCallees);
+  KnownChanges changed;
+  for (const std::vector<std::size_t>& group : calleesFirst(functions, isWhole)) {
+    // The largest first: no thread is left alone with a large one at the end.
+    std::vector<FunctionJob*> order;
+    for (const std::size_t i : group)
+      order.push_back(jobs_[i].get());
+    std::ranges::stable_sort(order, std::greater(),
+                             [](const FunctionJob* job) { return job->function().instrIdCount(); });
+    if (tellsChanges)
+      for (FunctionJob* job : order)
+        job->tellChanges(changed, isWhole);
+    parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });
+    for (const FunctionJob* job : order)
+      if (tellsChanges && job->finished() && job->function().allocated && !job->function().isKernel())
+        changed.emplace(&job->function(), regalloc::changedByCalling(job->function()));
+  }
   for (const auto& job : jobs_) {
     result_.phaseText += job->dumped();
     if (job->fault().empty()) continue;

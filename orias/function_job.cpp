@@ -37,6 +37,15 @@ FunctionJob::FunctionJob(ori::Function& function, const Options& options, const 
   code_.wantNames = options.debugInfo && !options.suppressDebugInfo;
 }
 
+void FunctionJob::tellChanges(const KnownChanges& changed, bool isWhole) {
+  const ori::Module& module = function_.module();
+  for (std::uint32_t symbol = 0; symbol < module.symbols.size(); ++symbol) {
+    if (!hasItsOwnBody(module, symbol, isWhole)) continue;
+    const auto known = changed.find(module.functions[module.symbols[symbol].index].get());
+    if (known != changed.end()) function_.changedByCallee.emplace(symbol, known->second);
+  }
+}
+
 void FunctionJob::run(const phases::PipelineOptions& pipeline) {
   auto start = std::chrono::steady_clock::now();
   phases::PipelineOptions options = pipeline;

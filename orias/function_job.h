@@ -1,6 +1,7 @@
 #pragma once
 
 #include "encoder/code.h"
+#include "orias/call_order.h"
 #include "orias/orias.h"
 #include "phases/manager.h"
 #include "phases/register_report.h"
@@ -28,6 +29,8 @@ class FunctionJob {
   void keepAccounts() { keepsAccounts_ = true; }
   const phases::RegisterAccounts& registerAccounts() const { return accounts_; }
 
+  /// Tells the function what calls change of the functions that are compiled already.
+  void tellChanges(const KnownChanges& changed, bool isWhole);
   /// Runs the phases. A fault of orias is caught and kept.
   void run(const phases::PipelineOptions& pipeline);
 

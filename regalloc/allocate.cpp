@@ -7,6 +7,7 @@
 #include "ori/register_requests.h"
 #include "regalloc/accumulators.h"
 #include "regalloc/call_abi.h"
+#include "regalloc/call_effects.h"
 #include "regalloc/calls.h"
 #include "regalloc/check.h"
 #include "regalloc/dead_stores.h"
@@ -245,7 +246,7 @@ class Allocator {
       const LiveRanges ranges(code_, file, options_.namedWrites != nullptr);
       const Webs webs = buildWebs(function_, file, ranges, {!everything, state_.unspillable, state_.homes});
       if (webs.all.empty()) return {};
-      const CallPoints calls = callPoints(ranges);
+      const CallPoints calls = callPoints(ranges, file);
       const PointLimits limits = file == File::R && changesCounts_ ? pointLimits(ranges, limit) : PointLimits{};
       std::vector<Victim> victims;
       unsigned excess = 0; // registers that are wanted at one point beyond those that there are
@@ -343,16 +344,14 @@ class Allocator {
     // No other value makes room for one that has to survive a call.
     if (hasCalls_) {
       std::vector<std::uint32_t> inMemory;
+      const Range calls = crowdedCalls(webs, budget.calls, usable(budget.file, budget.limit));
       for (const std::uint32_t w : placement.failed) {
-        if (!isLiveAcross(webs.all[w], budget.calls)) continue;
+        if (!isLiveAcross(webs.all[w], calls)) continue;
         if (budget.file == File::R && !isPartOfSpilled(webs.all[w]))
           inMemory.push_back(w);
         else
           victims.push_back({w});
       }
-      Range calls = budget.calls.system;
-      calls.unite(budget.calls.function);
-      calls.unite(budget.calls.pointer);
       if (!inMemory.empty()) {
         std::vector<Victim> split = leaveRegisters(webs, *code_, usable(budget.file, budget.limit), inMemory, calls);
         std::ranges::move(split, std::back_inserter(victims));
@@ -405,27 +404,51 @@ class Allocator {
   }
 
   /// Where calls write their results: what is live there besides has to survive them.
-  CallPoints callPoints(const LiveRanges& ranges) const {
+  CallPoints callPoints(const LiveRanges& ranges, File file) const {
     CallPoints calls;
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block) {
         const Segment after{ranges.defPoint(instr), ranges.defPoint(instr) + 1};
         if (instr.op == ori::Op::FUNCTION_ENTRY) calls.entry.add(after);
         if (!isCall(instr)) continue;
-        switch (conventionOf(instr)) {
-        case Convention::System: calls.system.add(after); break;
-        case Convention::Function: calls.function.add(after); break;
-        case Convention::Pointer: calls.pointer.add(after); break;
-        }
+        const ori::RegisterSet changed = changedAt(function_, instr);
+        CallPoints::Lost lost{{}, {}, isKnownCall(function_, instr)};
+        for (std::uint32_t r = 0; r < SlotSet::kMost; ++r)
+          if (changed.contains(file, r)) lost.slots.set(r);
+        const auto same = std::ranges::find_if(calls.lost, [&](const CallPoints::Lost& other) {
+          return other.isKnown == lost.isKnown && other.slots == lost.slots;
+        });
+        (same != calls.lost.end() ? *same : calls.lost.emplace_back(lost)).where.add(after);
       }
     return calls;
   }
 
-  static bool isLiveAcross(const Web& web, const CallPoints& calls) {
+  static bool isLiveAcross(const Web& web, const Range& calls) {
     return web.spillCost < kUnspillable &&
-           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) {
-             return r.overlaps(calls.system) || r.overlaps(calls.function) || r.overlaps(calls.pointer);
-           });
+           std::any_of(web.components.begin(), web.components.end(), [&](const Range& r) { return r.overlaps(calls); });
+  }
+
+  /// The calls that not all that lives across them survives in registers: all whose callee is not known, and of the
+  /// others those across which more registers are live than it leaves.
+  static Range crowdedCalls(const Webs& webs, const CallPoints& calls, unsigned limit) {
+    Range crowded;
+    for (const CallPoints::Lost& lost : calls.lost) {
+      if (!lost.isKnown) {
+        crowded.unite(lost.where);
+        continue;
+      }
+      unsigned left = limit;
+      for (std::size_t r = lost.slots.from(0); r < limit; r = lost.slots.from(r + 1))
+        --left;
+      for (const Segment point : lost.where.segments()) {
+        unsigned live = 0;
+        for (const Web& web : webs.all)
+          live += static_cast<unsigned>(
+              std::ranges::count_if(web.components, [&](const Range& r) { return r.contains(point.start); }));
+        if (live > left) crowded.add(point);
+      }
+    }
+    return crowded;
   }
 
   /// The most that is wanted at one point, with what is not to be had there.

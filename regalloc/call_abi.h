@@ -29,6 +29,8 @@ inline constexpr std::uint32_t kArgumentsBelowCallee = kCalleeAddress - kFirstAr
 inline constexpr std::uint32_t kReturnAddress = 20;
 /// What a function that calls has at least: the highest register that a call names is R21.
 inline constexpr std::uint32_t kRegistersOfCalls = 22;
+/// Free before a call: what lives across it stands elsewhere, and an argument in it is no part of a cycle of moves.
+inline constexpr std::uint32_t kScratchBeforeCall = 0;
 /// Holds no parameter, and a function need not keep it: free for moving parameters about.
 inline constexpr std::uint32_t kScratchAtEntry = 3;
 

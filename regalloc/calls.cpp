@@ -31,9 +31,6 @@ IsaOperand reg(std::uint32_t number, unsigned width = 1) {
   return IsaOperand::physical(File::R, number, width);
 }
 
-/// Free before a call: what lives across it stands elsewhere, and an argument in it is no part of a circle.
-constexpr std::uint32_t kScratch = 0;
-
 bool isOfFileR(const IsaOperand& o) {
   return o.isReg(File::R) && !o.isZeroReg();
 }
@@ -98,12 +95,12 @@ void expand(ori::Function& function, ori::Instr* call) {
   if (function.hasFramePointer) moves.push_back({kStackPointer, call->op_(end).value()});
   for (unsigned w = 0; isPointer && w < callee.width; ++w)
     moves.push_back({address + w, ori::component(callee, w)});
-  emitMoves(b, std::move(moves), kScratch);
+  emitMoves(b, std::move(moves), kScratchBeforeCall);
   const bool isSymbol = callee.kind == IsaOperand::Kind::Symbol;
   if (!isSymbol && !isPointer)
     b.emit(Op::LDC, {reg(address, 2), IsaOperand::immediate(4), IsaOperand::rz(), callee},
            {{isa::Mod::Size, isa::MemSize::B64}});
-  ori::Block* behind = emitReturnAddress(function, call, kReturnAddress, kScratch);
+  ori::Block* behind = emitReturnAddress(function, call, kReturnAddress, kScratchBeforeCall);
   b = ori::Builder::before(function, call);
   b.setSource(call->source);
   if (isSymbol)

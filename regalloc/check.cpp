@@ -7,7 +7,7 @@
 #include "ori/analysis/dominators.h"
 #include "ori/module.h"
 #include "ori/print.h"
-#include "regalloc/call_abi.h"
+#include "regalloc/call_effects.h"
 #include "regalloc/calls.h"
 
 #include <algorithm>
@@ -574,7 +574,7 @@ class Checker {
                            namesVirtual(instr.op_(1)) && namesVirtual(instr.op_(0)) &&
                            instr.op_(0).file == instr.op_(1).file && !instr.op_(1).neg() && !instr.op_(1).abs() &&
                            !instr.op_(1).inverted();
-    if (isCall(instr)) forgetAtCall(conventionOf(instr), holdings);
+    if (isCall(instr)) forgetAtCall(instr, holdings);
     copied_.clear();
     words_.clear();
     hasCopiedValue_.clear();
@@ -676,10 +676,11 @@ class Checker {
   }
 
   /// Registers that a callee may change hold nothing that we know.
-  void forgetAtCall(Convention convention, Holdings& holdings) const {
+  void forgetAtCall(const Instr& call, Holdings& holdings) const {
+    const ori::RegisterSet changed = changedAt(function_, call);
     for (File file : {File::R, File::P, File::UR, File::UP, File::B})
       for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r)
-        if (!survivesCall(convention, file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
+        if (changed.contains(file, r)) holdings.clear(fileBase_[static_cast<unsigned>(file)] + r);
   }
 
   /// The word of a spill slot that component i of a load or store touches; kNowhere when it is none.

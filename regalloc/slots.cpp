@@ -272,19 +272,11 @@ namespace {
 
 /// Calls f(where, slots) for what is fixed in a budget: registers that are lost around calls, and those above a limit.
 template <typename F> void forEachFixed(const SlotBudget& budget, F&& f) {
-  const auto lostBy = [&](Convention convention) {
-    SlotSet lost;
-    for (std::uint32_t r = 0; r < budget.limit; ++r)
-      if (!survivesCall(convention, budget.file, r)) lost.set(r);
-    return lost;
-  };
-  const CallPoints& calls = budget.calls;
-  if (!calls.system.empty()) f(calls.system, lostBy(Convention::System));
-  if (!calls.function.empty()) f(calls.function, lostBy(Convention::Function));
-  if (!calls.pointer.empty()) f(calls.pointer, lostBy(Convention::Pointer));
+  const SlotSet all = SlotSet::between(0, budget.limit);
+  for (const CallPoints::Lost& lost : budget.calls.lost)
+    f(lost.where, lost.slots & all);
   if (budget.file == isa::File::R && kScratchAtEntry < budget.limit)
-    for (const Range* range : {&calls.entry, &calls.function, &calls.pointer})
-      f(*range, SlotSet::between(kScratchAtEntry, kScratchAtEntry + 1));
+    f(budget.calls.entry, SlotSet::between(kScratchAtEntry, kScratchAtEntry + 1));
   for (const PointLimit& fewer : budget.limits)
     f(fewer.where, SlotSet::between(fewer.limit, budget.limit));
 }

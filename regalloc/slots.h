@@ -60,8 +60,14 @@ class SlotOccupancy {
 
 /// Where some registers are not to be had.
 struct CallPoints {
-  Range system, function, pointer; ///< where code elsewhere runs, which not all registers survive; by Convention
-  Range entry;                     ///< where parameters are taken, which needs one register more
+  /// Where code elsewhere runs, and the slots that it changes.
+  struct Lost {
+    Range where;
+    SlotSet slots;
+    bool isKnown = false; ///< what the callee changes; the ABI says no more than what it may change
+  };
+  std::vector<Lost> lost;
+  Range entry; ///< where parameters are taken, which needs one register more
 };
 
 /// A reduced register limit in part of the program.

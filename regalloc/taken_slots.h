@@ -66,6 +66,7 @@ class SlotSet {
       out.words_[w] = ~words_[w];
     return out;
   }
+  friend bool operator==(const SlotSet&, const SlotSet&) = default;
   friend SlotSet operator&(SlotSet a, const SlotSet& b) { return a &= b; }
   /// Each slot becomes the one `count` below it.
   SlotSet down(unsigned count) const {

@@ -1,0 +1,93 @@
+#include "regalloc/call_effects.h"
+
+#include "encoder/isa/effects.h"
+#include "encoder/isa/target.h"
+#include "ori/module.h"
+#include "regalloc/calls.h"
+
+namespace orias::regalloc {
+
+namespace {
+
+using isa::File;
+
+constexpr File kFiles[] = {File::R, File::P, File::UR, File::UP, File::B};
+
+/// All registers for which `isLost(file, register)` is true.
+template <typename F> ori::RegisterSet registersWhere(const isa::Target& target, F&& isLost) {
+  ori::RegisterSet set;
+  for (const File file : kFiles)
+    for (std::uint32_t r = 0; r < target.registerCount(file); ++r)
+      if (isLost(file, r)) set.add(file, r);
+  return set;
+}
+
+bool isFunction(const ori::Module& module, std::uint32_t symbol, const ori::Function& function) {
+  const ori::Symbol& named = module.symbols[symbol];
+  return named.kind == ori::Symbol::Kind::Function && module.functions[named.index].get() == &function;
+}
+
+ori::RegisterSet lostBy(Convention convention, const isa::Target& target) {
+  return registersWhere(target, [&](File file, std::uint32_t r) { return !survivesCall(convention, file, r); });
+}
+
+/// Registers that expandCalls() writes around a call.
+ori::RegisterSet takenBySequence(const ori::Instr& call) {
+  ori::RegisterSet set;
+  for (const std::uint32_t r : {kScratchBeforeCall, kScratchAtEntry, kReturnAddress, kReturnAddress + 1})
+    set.add(File::R, r);
+  std::uint32_t argument = kFirstArgument;
+  for (unsigned i = kResultTuples + 1; i < call.operandCount; ++i)
+    for (unsigned w = 0; w < call.op_(i).width; ++w)
+      set.add(File::R, argument++);
+  return set;
+}
+
+} // namespace
+
+std::optional<std::uint32_t> calleeOf(const ori::Instr& call) {
+  constexpr unsigned kCalleeOfMachineCall = 1;
+  if (call.op != ori::Op::CALL_FUNCTION && call.op != isa::Op::CALL_ABS) return std::nullopt;
+  const ori::Operand& callee = call.op_(call.op == ori::Op::CALL_FUNCTION ? kResultTuples : kCalleeOfMachineCall);
+  if (callee.kind != isa::Operand::Kind::Symbol) return std::nullopt;
+  return callee.reg;
+}
+
+ori::RegisterSet changedByCalling(const ori::Function& function) {
+  const isa::Target& target = function.module().target();
+  ori::RegisterSet changed;
+  bool callsUnknown = false;
+  for (const ori::Block* block : function.layout())
+    for (const ori::Instr& instr : *block) {
+      isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(),
+                        std::span<const ori::Operand>(instr.ops()), target, [&](const isa::Touch& t) {
+                          if (t.isDef) changed.add(t.file, t.reg);
+                        });
+      if (instr.op != isa::Op::CALL_ABS && instr.op != isa::Op::CALL_ABS_R) continue;
+      const std::optional<std::uint32_t> callee = calleeOf(instr);
+      const ori::RegisterSet* known = callee ? function.changesOf(*callee) : nullptr;
+      if (known)
+        changed |= *known;
+      else if (!callee || !isFunction(function.module(), *callee, function)) // a call of itself adds nothing
+        callsUnknown = true;
+    }
+  if (callsUnknown)
+    for (const Convention convention : {Convention::System, Convention::Function, Convention::Pointer})
+      changed |= lostBy(convention, target);
+  return registersWhere(
+      target, [&](File file, std::uint32_t r) { return changed.contains(file, r) && !isKeptByFunctions(file, r); });
+}
+
+bool isKnownCall(const ori::Function& caller, const ori::Instr& call) {
+  const std::optional<std::uint32_t> callee = calleeOf(call);
+  return callee && caller.changesOf(*callee) != nullptr;
+}
+
+ori::RegisterSet changedAt(const ori::Function& caller, const ori::Instr& call) {
+  if (!isKnownCall(caller, call)) return lostBy(conventionOf(call), caller.module().target());
+  ori::RegisterSet changed = *caller.changesOf(*calleeOf(call));
+  changed |= takenBySequence(call);
+  return changed;
+}
+
+} // namespace orias::regalloc

@@ -1,0 +1,84 @@
+// What a call of a function that is compiled already changes: values stay in all other registers.
+
+#include "../ori/helpers.h"
+#include "orias/call_order.h"
+#include "orias/orias.h"
+
+#include <algorithm>
+#include <doctest/doctest.h>
+#include <fmt/format.h>
+#include <string>
+#include <vector>
+
+using namespace orias;
+
+namespace {
+
+/// 150 values live across a call of `f`, which is defined with the linkage.
+std::string program(const std::string& linkage, const std::string& more = {}) {
+  std::string text =
+      ".version 9.0\n.target sm_90\n.address_size 64\n" + linkage +
+      ".func (.param .b32 r) f(.param .b32 a) { .reg .b32 %r<4>; .reg .pred %p; ld.param.b32 %r1, [a];\n" + more +
+      "mad.lo.s32 %r2, %r1, %r1, 7; st.param.b32 [r], %r2; ret; }\n"
+      ".visible .entry k(.param .u64 p) { .reg .b32 %r<170>; .reg .b64 %rd1; ld.param.u64 %rd1, [p];\n";
+  for (unsigned i = 0; i < 150; ++i)
+    text += fmt::format("ld.volatile.global.u32 %r{}, [%rd1+{}];\n", i, 4 * i);
+  text += "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r0; call.uni (y), f, (x); ld.param.b32 %r160, [y]; }\n"
+          "st.volatile.global.u32 [%rd1], %r160;\n";
+  for (unsigned i = 0; i < 150; ++i)
+    text += fmt::format("st.volatile.global.u32 [%rd1+{}], %r{};\n", 4 * i, i);
+  return text + "ret; }\n";
+}
+
+std::uint32_t spilledBytesOf(const std::string& text, bool relocatable, const std::string& knob = {}) {
+  Options options;
+  options.relocatable = relocatable;
+  options.knobs = {"InlineInObjects=0"};
+  if (!knob.empty()) options.knobs.push_back(knob);
+  const Result result = assemble(text, options);
+  REQUIRE_MESSAGE(result.status == Status::Ok, result.diagnostics);
+  const auto kernel = std::ranges::find(result.statistics.functions, "k", &FunctionReport::name);
+  REQUIRE(kernel != result.statistics.functions.end());
+  return kernel->spillStoreBytes;
+}
+
+/// Calls itself at two places, so that it is not inlined.
+std::string recursion() {
+  const std::string call = "{ .param .b32 x; .param .b32 y; st.param.b32 [x], %r3; call.uni (y), f, (x); "
+                           "ld.param.b32 %r3, [y]; }\n";
+  return "mov.u32 %r3, %r1; setp.gt.s32 %p, %r1, 5; @%p bra L; add.s32 %r3, %r1, 1;\n" + call + call +
+         "L: mov.u32 %r1, %r3;\n";
+}
+
+} // namespace
+
+TEST_CASE("across a call of a private function, values stay in the registers that it does not change") {
+  CHECK(spilledBytesOf(program(""), true) == 0);
+  CHECK(spilledBytesOf(program(""), true, "RegAllocKnownCallees=0") > 0);
+}
+
+TEST_CASE("another object may define a function that it can name: the ABI counts") {
+  CHECK(spilledBytesOf(program(".visible "), true) > 0);
+  CHECK(spilledBytesOf(program(".weak "), true) > 0);
+}
+
+TEST_CASE("in a whole program the code of each function is known, and of a recursive one, too, to its other callers") {
+  const std::string text = program(".visible ", recursion());
+  CHECK(spilledBytesOf(text, false) == 0);
+  CHECK(spilledBytesOf(text, false, "RegAllocKnownCallees=0") > 0);
+}
+
+TEST_CASE("functions are compiled behind those that they call, a cycle at once") {
+  const auto calling = [](const std::string& name, const std::string& callee) {
+    const std::string call = callee.empty() ? "" : " CALL.FUNCTION RZ, RZ, RZ, symbol[" + callee + "];\n";
+    return "function \"" + name + "\" {\n.L0:\n FUNCTION.ENTRY RZ, RZ, RZ;\n" + call + " FUNCTION.RETURN;\n}\n";
+  };
+  const auto module = ori::test::parsed(
+      "module sm_90 ptx 8 8;\nsymbol function \"a\" 0;\nsymbol function \"b\" 1;\nsymbol function \"c\" 2;\n"
+      "symbol function \"d\" 3;\n" +
+      calling("a", "1") + calling("b", "2") + calling("c", "1") + calling("d", ""));
+  std::vector<const ori::Function*> functions;
+  for (const auto& function : module->functions)
+    functions.push_back(function.get());
+  CHECK(calleesFirst(functions, true) == std::vector<std::vector<std::size_t>>{{1, 2, 3}, {0}});
+}
