@@ -265,7 +265,7 @@ class GapChoice {
     do {
       dropUnneeded(candidate);
       reloads.clear();
-    } while (!findReloads(candidate, reloads));
+    } while (!findReloads(candidate, reloads) || dropExpensive(candidate, reloads));
     return piecesOf(candidate, reloads);
   }
 
@@ -315,8 +315,7 @@ class GapChoice {
       if (found.empty()) continue;
       if (!isPossible || isAlwaysOutside) {
         free(candidate, h);
-        for (const auto& [p, head] : reloads)
-          addAtEnd(web, p, candidate.life.gaps[head].block, 1);
+        takeBack(candidate, reloads);
         return false;
       }
       for (const auto& [p, head] : found)
@@ -324,6 +323,51 @@ class GapChoice {
       reloads.insert(reloads.end(), found.begin(), found.end());
     }
     return true;
+  }
+
+  void takeBack(const Candidate& candidate, const std::vector<std::pair<BlockId, std::uint32_t>>& reloads) {
+    for (const auto& [p, head] : reloads)
+      addAtEnd(webs_.all[candidate.web], p, candidate.life.gaps[head].block, 1);
+  }
+
+  /// Where reloads at the ends of blocks cost more than one before each reference that they serve, the value stays in
+  /// memory between the blocks: the arms of many branches in a row may each need its register. True if there was such
+  /// a place.
+  bool dropExpensive(Candidate& candidate, const std::vector<std::pair<BlockId, std::uint32_t>>& reloads) {
+    if (reloads.empty()) return false;
+    const Life& life = candidate.life;
+    // Gaps that stay in registers together across blocks.
+    std::vector<std::uint32_t> parent(life.gaps.size());
+    std::iota(parent.begin(), parent.end(), 0u);
+    const auto root = [&](std::uint32_t gap) {
+      while (parent[gap] != gap)
+        gap = parent[gap] = parent[parent[gap]];
+      return gap;
+    };
+    for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
+      if (life.gaps[g].after != kNoIndex || !candidate.isKept[g]) continue;
+      for (const BlockId s : code_.cfg().successors(life.gaps[g].block))
+        if (const std::uint32_t head = finder_.headOf(s); head != kNoIndex && candidate.isKept[head])
+          parent[root(head)] = root(g);
+    }
+    std::vector<double> saved(life.gaps.size(), 0); // by root: what the references cost, less the ends of blocks
+    std::vector<bool> isReloaded(life.gaps.size(), false);
+    for (std::uint32_t g = 0; g < life.gaps.size(); ++g)
+      if (candidate.isKept[g] && life.gaps[g].before == kNoIndex && life.gaps[g].after != kNoIndex)
+        saved[root(g)] += weightOfBlock(life.gaps[g].block);
+    for (const auto& [p, head] : reloads) {
+      saved[root(head)] -= weightOfBlock(p);
+      isReloaded[root(head)] = true;
+    }
+    bool isDropped = false;
+    for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
+      const bool isWithinBlock = life.gaps[g].before != kNoIndex && life.gaps[g].after != kNoIndex;
+      if (!candidate.isKept[g] || isWithinBlock || !isReloaded[root(g)] || saved[root(g)] >= 0) continue;
+      isDropped = true;
+      free(candidate, g);
+    }
+    if (isDropped) takeBack(candidate, reloads);
+    return isDropped;
   }
 
   unsigned liveAtStart(const Web& web, BlockId block) const {

@@ -79,6 +79,20 @@ TEST_CASE("a value that leaves its register on one way into a loop comes back on
   CHECK(r.reloads() == 1); // behind the crowd; the other way needs none
 }
 
+TEST_CASE("a value that each of many arms drives out of its register comes back where it is read") {
+  // Behind each arm there is room, but the only read is at the beginning of the loop.
+  std::string body = ".L0:\n  LDS %r0, [URZ];\n  LDS %r1, [URZ];\n  -> .L1;\n.L1 depth 1:\n  STS [URZ], %r0;\n";
+  for (unsigned arm = 0; arm < 4; ++arm)
+    body +=
+        fmt::format("  ISETP.LT.U32.AND %p{0}, PT, %r1, {0}, PT;\n  @%p{0} BRA .L{2};\n  -> .L{1};\n.L{1} depth 1:\n",
+                    20 + arm, 2 + 2 * arm, 3 + 2 * arm) +
+        crowd(100 + 20 * arm, 9) + fmt::format("  BRA .L{0};\n.L{0} depth 1:\n", 3 + 2 * arm);
+  body += "  IADD3 %r1, %r1, 1, RZ;\n  ISETP.LT.U32.AND %p19, PT, %r1, 9, PT;\n  @%p19 BRA .L1;\n  -> .L10;\n.L10:\n"
+          "  EXIT;\n";
+  const auto r = allocatedIn(12, body);
+  CHECK(r.count(isa::Op::LDL, 1) == 1 + 4); // %r1 is read behind each arm
+}
+
 TEST_CASE("parts of spilled values are spilled again, and there is an end to it") {
   std::string body = ".L0:\n";
   for (unsigned i = 0; i < 6; ++i)
