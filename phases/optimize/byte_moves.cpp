@@ -130,37 +130,62 @@ class ByteMoves {
     if (!isUnused(instr.op_(0).value())) return std::nullopt;
     const auto lut = static_cast<std::uint8_t>(instr.op_(5).imm);
     std::array<std::optional<std::uint32_t>, 3> constants;
-    std::array<Word, 3> words;
+    std::array<std::optional<Word>, 3> words;
+    for (unsigned i = 0; i < 3; ++i)
+      if (dependsOn(lut, i)) constants[i] = rw_.constantOf(instr.op_(2 + i).value());
     for (unsigned i = 0; i < 3; ++i) {
-      if (!dependsOn(lut, i)) continue;
-      const Operand input = instr.op_(2 + i).value();
-      constants[i] = rw_.constantOf(input);
-      if (constants[i]) continue;
-      const auto word = bytesOf(input, depth);
-      if (!word) return std::nullopt;
-      words[i] = *word;
+      if (!dependsOn(lut, i) || constants[i]) continue;
+      words[i] = bytesOf(instr.op_(2 + i).value(), depth);
+      if (!words[i] || !mayPickBytes(lut, constants, words)) return std::nullopt;
     }
     Word result;
     for (unsigned byte = 0; byte < kBytes; ++byte) {
-      std::array<LutInput, 3> inputs;
-      for (unsigned i = 0; i < 3; ++i) {
-        inputs[i].same = i;
-        if (!dependsOn(lut, i)) continue;
-        if (constants[i]) {
-          const std::uint32_t bits = *constants[i] >> 8 * byte & 0xff;
-          if (bits != 0 && bits != 0xff) return std::nullopt;
-          inputs[i].known = bits != 0;
-        } else if (words[i][byte].isZero()) {
-          inputs[i].known = false;
-        }
-      }
-      const std::uint8_t reduced = reduceLut(lut, inputs);
-      if (reduced == 0) continue;
-      const auto input = std::ranges::find(kInputLuts, reduced);
+      const auto reduced = reducedAt(byte, lut, constants, words, false);
+      if (!reduced) return std::nullopt;
+      if (*reduced == 0) continue;
+      const auto input = std::ranges::find(kInputLuts, *reduced);
       if (input == std::end(kInputLuts)) return std::nullopt;
-      result[byte] = words[static_cast<std::size_t>(input - std::begin(kInputLuts))][byte];
+      result[byte] = (*words[static_cast<std::size_t>(input - std::begin(kInputLuts))])[byte];
     }
     return result;
+  }
+
+  /// The table of one byte of the inputs; nothing for constants that are neither all zeros nor all ones there. Words
+  /// that are not known yet count as zero there, or as no zero.
+  static std::optional<std::uint8_t> reducedAt(unsigned byte, std::uint8_t lut,
+                                               const std::array<std::optional<std::uint32_t>, 3>& constants,
+                                               const std::array<std::optional<Word>, 3>& words, bool othersAreZero) {
+    std::array<LutInput, 3> inputs;
+    for (unsigned i = 0; i < 3; ++i) {
+      inputs[i].same = i;
+      if (!dependsOn(lut, i)) continue;
+      if (constants[i]) {
+        const std::uint32_t bits = *constants[i] >> 8 * byte & 0xff;
+        if (bits != 0 && bits != 0xff) return std::nullopt;
+        inputs[i].known = bits != 0;
+      } else if (words[i] ? (*words[i])[byte].isZero() : othersAreZero) {
+        inputs[i].known = false;
+      }
+    }
+    return reduceLut(lut, inputs);
+  }
+
+  /// Whether each byte can still be 0 or that of one input, whatever the words are that are not known yet. At most one
+  /// of three is: with two unknown ones anything is possible.
+  static bool mayPickBytes(std::uint8_t lut, const std::array<std::optional<std::uint32_t>, 3>& constants,
+                           const std::array<std::optional<Word>, 3>& words) {
+    const auto isPick = [](std::optional<std::uint8_t> reduced) {
+      return reduced && (*reduced == 0 || std::ranges::find(kInputLuts, *reduced) != std::end(kInputLuts));
+    };
+    unsigned unknown = 0;
+    for (unsigned i = 0; i < 3; ++i)
+      unknown += dependsOn(lut, i) && !constants[i] && !words[i] ? 1 : 0;
+    if (unknown > 1) return true;
+    for (unsigned byte = 0; byte < kBytes; ++byte)
+      if (!isPick(reducedAt(byte, lut, constants, words, true)) &&
+          !isPick(reducedAt(byte, lut, constants, words, false)))
+        return false;
+    return true;
   }
 
   const Rewriter& rw_;

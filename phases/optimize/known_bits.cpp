@@ -33,9 +33,16 @@ std::array<Bits, 3> logicInputs(const Rewriter& rw, const Instr& instr, unsigned
           bitsOf(rw, instr.op_(4).value(), depth)};
 }
 
+/// Inputs that always change the result come first: nothing is known of it where nothing is known of one of them.
 Bits bitsOfLogic(const Rewriter& rw, const Instr& instr, unsigned depth) {
   const auto lut = static_cast<unsigned>(instr.op_(5).imm);
-  const std::array<Bits, 3> inputs = logicInputs(rw, instr, depth);
+  std::array<Bits, 3> inputs;
+  for (const bool always : {true, false})
+    for (unsigned i = 0; i < 3; ++i) {
+      if (!dependsOn(lut, i) || alwaysDependsOn(lut, i) != always) continue;
+      inputs[i] = bitsOf(rw, instr.op_(2 + i).value(), depth);
+      if (always && inputs[i].areUnknown()) return {};
+    }
   Bits result{0, 0};
   for (unsigned row = 0; row < 8; ++row)
     (lut >> row & 1 ? result.canBeOne : result.canBeZero) |= bitsOfRow(inputs, row);

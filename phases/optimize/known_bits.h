@@ -22,6 +22,7 @@ struct Bits {
   static Bits of(std::uint32_t value) { return {~value, value}; }
   static Bits within(std::uint32_t mask) { return {~0u, mask}; }
   std::uint32_t mustBeOne() const { return ~canBeZero; }
+  bool areUnknown() const { return (canBeZero & canBeOne) == ~0u; }
   std::optional<bool> known(unsigned bit) const {
     const bool zero = canBeZero >> bit & 1, one = canBeOne >> bit & 1;
     if (zero == one) return std::nullopt;

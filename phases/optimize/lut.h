@@ -40,6 +40,14 @@ inline bool dependsOn(unsigned lut, unsigned i) {
   return false;
 }
 
+/// Whether another input `i` gives another result, whatever the other inputs are.
+inline bool alwaysDependsOn(unsigned lut, unsigned i) {
+  const unsigned bit = 4u >> i;
+  for (unsigned row = 0; row < 8; ++row)
+    if ((lut >> row & 1) == (lut >> (row ^ bit) & 1)) return false;
+  return true;
+}
+
 /// What an instruction's three operands from `first` on are to its table; `known` gives the value of one.
 template <typename Known> std::array<LutInput, 3> lutInputs(const ori::Instr& instr, unsigned first, Known&& known) {
   std::array<LutInput, 3> inputs;
