@@ -35,12 +35,12 @@ bool generalOptimizeEarly(ori::Function& function, PhaseContext& context) {
 /// of them into a sum.
 bool generalOptimize(ori::Function& function, PhaseContext& context) {
   static constexpr Rewriter::Rule kRules[]{
-      simplifyPhi,        propagateCopies, foldConstants,       simplifyAlgebra,  foldComparison,
-      foldLongComparison, foldBitTest,     reassociateLongSum,  dropMasks,        combinePredicates,
-      foldShiftedAddress, foldWideAddress, ignoreUnusedBits,    dropIdentity,     foldOffset,
-      separateNumber,     separateProduct, foldUniformBase,     foldSharedOffset, foldTensorOffset,
-      contractProducts,   foldSigns,       foldConstantIndex,   pairProducts,     combineCarryPair,
-      foldHalves,         foldSaturation,  foldProductOfNumbers};
+      simplifyPhi,        propagateCopies,     foldConstants,      simplifyAlgebra,     foldComparison,
+      foldLongComparison, foldBitTest,         reassociateLongSum, dropMasks,           combinePredicates,
+      foldShiftedAddress, foldWideAddress,     ignoreUnusedBits,   dropIdentity,        foldOffset,
+      separateNumber,     separateShortNumber, separateProduct,    foldUniformBase,     foldSharedOffset,
+      foldTensorOffset,   contractProducts,    foldSigns,          foldConstantIndex,   pairProducts,
+      combineCarryPair,   foldHalves,          foldSaturation,     foldProductOfNumbers};
   return optimize(function, context, kRules);
 }
 

@@ -24,6 +24,12 @@ bool isPlain(const Operand& o) {
   return !o.neg() && !o.inverted() && !o.abs();
 }
 
+/// Whether a slot has a term of a sum of words whose carry nobody reads.
+bool isTermOfWords(const Instr& sum, int slot) {
+  const bool isTerm = (sum.op == Op::IADD3 && slot >= 3 && slot <= 5) || (sum.op == Op::LEA && slot == 3);
+  return isTerm && isUnused(sum.op_(1).value()) && (sum.op == Op::LEA || isUnused(sum.op_(2).value()));
+}
+
 /// What a number added to an address costs nothing for: a sum whose `results` are read as addresses alone, by
 /// instructions with offsets that can be so much larger.
 bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64_t more, unsigned depth = 0) {
@@ -38,12 +44,13 @@ bool isAddressOnly(const ori::Function& function, const Operand& sum, std::int64
     }
     const isa::InstrDesc& row = isa::desc(reader.op);
     const bool isWide = reader.op == Op::IADD64 || (reader.op == Op::IMAD_WIDE && slot == 4);
-    if (isWide) {
+    if (isWide || isTermOfWords(reader, slot)) {
       is = depth < kMostSums && isAddressOnly(function, reader.op_(0).value(), more, depth + 1);
       return;
     }
-    const int offset = row.slotIndex("offset");
-    is = slot == row.slotIndex("Ra") && offset >= 0 && (row.has(Flag::Load) || row.has(Flag::Store));
+    const bool isOfCopy = slot == row.slotIndex("Rs");
+    const int offset = isOfCopy ? row.slotIndex("sharedOffset") : row.slotIndex("offset");
+    is = (isOfCopy || slot == row.slotIndex("Ra")) && offset >= 0 && (row.has(Flag::Load) || row.has(Flag::Store));
     if (!is) return;
     const Operand at = reader.op_(static_cast<unsigned>(offset)).value();
     is =
@@ -84,6 +91,33 @@ std::optional<Numbered> split(const Rewriter& rw, const Operand& pair) {
   return std::nullopt;
 }
 
+/// The same of a word.
+std::optional<Numbered> splitWord(const Rewriter& rw, const Operand& word) {
+  if (!word.isReg(File::R) || !word.isVirtual() || word.width != 1 || !isPlain(word)) return std::nullopt;
+  const Instr* sum = rw.producer(word, Op::IADD3);
+  if (!sum || !sum->op_(5).isZeroReg()) return std::nullopt;
+  for (unsigned i = 3; i <= 4; ++i) {
+    const Operand place = sum->op_(i).value(), rest = sum->op_(7 - i).value();
+    const auto number = isPlain(place) ? rw.constantOf(place) : std::nullopt;
+    if (number && *number != 0 && isPlain(rest) && rest.isReg(File::R) && !rest.isZeroReg() && rw.isStable(rest) &&
+        !rw.constantOf(rest) && (place.isImm() || rw.isStable(place)))
+      return Numbered{rest, place, static_cast<std::int32_t>(*number)};
+  }
+  return std::nullopt;
+}
+
+/// Whether the sum has another term than that of the slot, and no number.
+bool hasOtherTerm(const Rewriter& rw, const Instr& sum, unsigned slot) {
+  if (sum.op == Op::LEA) return !rw.constantOf(sum.op_(2).value());
+  bool has = false;
+  for (unsigned i = 3; i < 6; ++i) {
+    if (i == slot || sum.op_(i).isZeroReg()) continue;
+    if (rw.constantOf(sum.op_(i).value())) return false;
+    has = true;
+  }
+  return has;
+}
+
 std::vector<Operand> operandsOf(const Instr& instr) {
   std::vector<Operand> operands;
   for (const ori::Operand& o : instr.ops())
@@ -111,6 +145,27 @@ bool separateNumber(Rewriter& rw, Instr& instr) {
     operands[i] = parts->rest;
     rw.insertBefore(instr, instr.op, operands, &instr.mods);
     rw.rewrite(instr, Op::IADD64, {result, sum, parts->place});
+    return true;
+  }
+  return false;
+}
+
+/// The same with words, which are the addresses of shared and local memory.
+bool separateShortNumber(Rewriter& rw, Instr& instr) {
+  if ((instr.op != Op::IADD3 && instr.op != Op::LEA) || instr.isGuarded()) return false;
+  const Operand result = instr.op_(0).value();
+  if (!result.isReg(File::R) || result.width != 1) return false;
+  for (unsigned i = 3; i < (instr.op == Op::LEA ? 4u : 6u); ++i) {
+    if (!isTermOfWords(instr, static_cast<int>(i))) return false;
+    const auto parts = splitWord(rw, instr.op_(i).value());
+    if (!parts || !hasOtherTerm(rw, instr, i) || !isAddressOnly(rw.function(), result, parts->number)) continue;
+    const Operand sum = rw.newRegister(File::R, 1);
+    std::vector<Operand> operands = operandsOf(instr);
+    operands[0] = sum;
+    operands[i] = parts->rest;
+    if (!isa::fits(instr.op, instr.mods, operands)) continue;
+    rw.insertBefore(instr, instr.op, operands, &instr.mods);
+    rw.rewrite(instr, Op::IADD3, {result, Operand::pt(), Operand::pt(), sum, parts->place, Operand::rz()});
     return true;
   }
   return false;
