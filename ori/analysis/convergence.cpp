@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kMostSteps = 4'000'000;
 /// A region without a barrier.
 constexpr unsigned kNoBarrier = ~0u;
+/// Regions of which all pairs are looked at.
+constexpr std::size_t kMostBehindArms = 192;
 
 class Planner {
  public:
@@ -255,17 +257,24 @@ class Planner {
   /// needed, the meeting is missed.
   ///
   /// So the regions of a barrier follow each other on one way down the dominator tree, each behind the meeting of the
-  /// one before, and it is enough to look at the two between which a region would stand.
+  /// one before, and it is enough to look at the two between which a region would stand. Where that does not suffice,
+  /// regions may also stand in arms of uniform branches that follow each other, as in the rounds of an unrolled loop:
+  /// no meeting dominates the next region, and all regions of a barrier are looked at. Not where lanes may yield, for
+  /// whom BSYNC does not wait.
   void assignBarriers(unsigned barrierCount, std::size_t first, bool areNeeded) {
     std::vector<ConvergenceRegion>& regions = plan_.regions;
     const auto begin = regions.begin() + static_cast<std::ptrdiff_t>(first);
     std::stable_sort(begin, regions.end(), [&](const ConvergenceRegion& a, const ConvergenceRegion& b) {
       return dominators_.preorderIndex(a.from) < dominators_.preorderIndex(b.from);
     });
-    if (!assignOwn(ownCount_, first) && areNeeded) {
+    bool suffice = assignOwn(ownCount_, first);
+    if (!suffice && areNeeded && regions.size() <= kMostBehindArms && !mayYield(cfg_.function())) {
+      behindArms_ = true;
+      suffice = behindArms_ = assignOwn(ownCount_, first);
+    }
+    if (!suffice && areNeeded) {
       // As few as do, and no more than half of them: what shares a barrier can be relied upon less.
       const std::size_t missed = plan_.missed.size();
-      bool suffice = false;
       while (!suffice && ownCount_ > barrierCount / 2) {
         plan_.missed.resize(missed);
         assignOwn(--ownCount_, first);
@@ -275,8 +284,23 @@ class Planner {
     std::erase_if(regions, [&](const ConvergenceRegion& r) { return r.barrier == kNoBarrier; });
   }
 
-  /// Barriers for the regions from `first` on that no other side of a branch uses; false where they did not suffice.
   bool assignOwn(unsigned barrierCount, std::size_t first) {
+    if (!behindArms_)
+      return assignOwn(barrierCount, first,
+                       [&](const Users& users, std::uint32_t at, const Use& use) { return isFree(users, at, use); });
+    regionAt_.assign(cfg_.idCount(), kNoId);
+    for (std::uint32_t i = 0; i < plan_.regions.size(); ++i) {
+      regionAt_[plan_.regions[i].meet] = i;
+      if (i >= first) plan_.regions[i].barrier = kNoBarrier;
+    }
+    const auto areApart = [&](const Use& a, const Use& b) { return isOverBehindArms(a, b) || isOverBehindArms(b, a); };
+    return assignOwn(barrierCount, first, [&](const Users& users, std::uint32_t, const Use& use) {
+      return std::ranges::all_of(users, [&](const auto& user) { return areApart(user.second, use); });
+    });
+  }
+
+  /// Barriers for the regions from `first` on that no other side of a branch uses; false where they did not suffice.
+  template <typename IsFree> bool assignOwn(unsigned barrierCount, std::size_t first, const IsFree& isFree) {
     bool suffice = true;
     users_.assign(barrierCount, {});
     for (std::size_t i = 0; i < plan_.regions.size(); ++i) {
@@ -285,15 +309,19 @@ class Planner {
       if (r.isShared) continue;
       const Use use{r.from, dominators_.dominates(r.from, r.gathered) ? r.gathered : kNoId};
       const std::uint32_t at = dominators_.preorderIndex(r.from);
-      if (i >= first)
-        for (r.barrier = 0; r.barrier < barrierCount && !isFree(users_[r.barrier], at, use);)
-          ++r.barrier;
-      if (r.barrier < barrierCount)
+      if (i >= first) r.barrier = lowestFree(barrierCount, [&](const Users& users) { return isFree(users, at, use); });
+      if (r.barrier != kNoBarrier)
         users_[r.barrier].emplace(at, use);
       else
-        r.barrier = kNoBarrier, suffice = false;
+        suffice = false;
     }
     return suffice;
+  }
+
+  template <typename IsFree> unsigned lowestFree(unsigned barrierCount, const IsFree& isFree) const {
+    for (unsigned barrier = 0; barrier < barrierCount; ++barrier)
+      if (isFree(users_[barrier])) return barrier;
+    return kNoBarrier;
   }
 
   /// What has no barrier of its own takes one that other sides of branches may use as well, as long as none of its
@@ -414,6 +442,25 @@ class Planner {
     return one.gathered != kNoId && dominators_.dominates(one.gathered, other.from);
   }
 
+  /// The same, also where lanes go together from the end of the one region to the other through blocks that do not
+  /// dominate it: to where no divergent branch meets, or where a region with a barrier of its own gathers them.
+  bool isOverBehindArms(const Use& one, const Use& other) const {
+    BlockId at = one.gathered;
+    while (at != kNoId && !dominators_.dominates(at, other.from)) {
+      const BlockId meet = postDominators_.idom(at);
+      if (meet == kNoId || meet == postDominators_.root()) return false;
+      const std::uint32_t around = regionAt_[meet];
+      if (around == kNoId && !isNeeded_[meet]) {
+        at = meet;
+        continue;
+      }
+      if (around == kNoId) return false;
+      const ConvergenceRegion& r = plan_.regions[around];
+      at = r.barrier == kNoBarrier || r.isShared ? kNoId : r.gathered;
+    }
+    return at != kNoId;
+  }
+
   const Cfg& cfg_;
   const DomTree& dominators_;
   const DomTree& postDominators_;
@@ -421,9 +468,11 @@ class Planner {
   std::vector<LoopId> outermost_;   ///< by loop: the one around it that is in no other
   std::vector<std::uint32_t> seen_; ///< by block: the walk (stamp_) that has come there last
   std::uint32_t stamp_ = 0;
-  unsigned ownCount_ = 0;      ///< barriers that only one side of a branch uses
-  std::vector<Users> users_;   ///< by barrier
-  std::vector<bool> isNeeded_; ///< by block: lanes of a divergent branch meet here at the latest
+  unsigned ownCount_ = 0;               ///< barriers that only one side of a branch uses
+  std::vector<Users> users_;            ///< by barrier
+  bool behindArms_ = false;             ///< regions of a barrier need not dominate each other
+  std::vector<std::uint32_t> regionAt_; ///< by block: the region that meets there; for behindArms_
+  std::vector<bool> isNeeded_;          ///< by block: lanes of a divergent branch meet here at the latest
   ConvergencePlan plan_;
 };
 

@@ -4,6 +4,7 @@
 #include "helpers.h"
 
 #include <algorithm>
+#include <fmt/format.h>
 #include <random>
 #include <set>
 
@@ -173,6 +174,19 @@ TEST_CASE("lanes that nothing brings together stay apart") {
   // Each lane waits for the lanes of a mask of its own.
   CHECK(blocksOf(".L0:\n  S2R %r0, SR_TID.X;\n  ISETP.GT.AND %p1, PT, %r0, 5, PT;\n  -> .L1;\n.L1:\n"
                  "  WARPSYNC PT, %r0;\n  -> .L2;\n.L2:\n  EXIT;\n") == "UVV");
+}
+
+TEST_CASE("divergent branches in uniform arms that follow each other share a barrier, however many there are") {
+  std::string body = ".L0:\n  S2R %r0, SR_TID.X;\n  S2R %r1, SR_CTAID.X;\n  -> .L1;\n", expected = "U";
+  for (unsigned arm = 0; arm < 40; ++arm) {
+    const unsigned block = 1 + 4 * arm;
+    body += fmt::format(".L{0}:\n  ISETP.GT.AND %p{4}, PT, %r1, {5}, PT;\n  @%p{4} BRA .L{6};\n  -> .L{1};\n"
+                        ".L{1}:\n  ISETP.GT.AND %p{7}, PT, %r0, {5}, PT;\n  @%p{7} BRA .L{3};\n  -> .L{2};\n"
+                        ".L{2}:\n  STS [%r0], %r1;\n  -> .L{3};\n.L{3}:\n  STS [%r1], %r1;\n  -> .L{6};\n",
+                        block, block + 1, block + 2, block + 3, 100 + arm, arm, block + 4, 200 + arm);
+    expected += "UUVU";
+  }
+  CHECK(blocksOf(body + ".L161:\n  EXIT;\n") == expected + "U");
 }
 
 TEST_CASE("what a store to tensor memory reads is data, and no mask of lanes") {
