@@ -245,10 +245,45 @@ class Level {
   }
 
   void apply(const Move& move, ori::Block* front) {
+    std::map<Op, std::vector<const Instr*>> moved;
     for (Instr* instr : move.instrs) {
       context_.remarks.did(instr, fmt::format("hoisted {} out of the loop", isa::desc(instr->op).mnemonic), 1);
-      moveToEnd(function_, *instr, *front);
+      std::vector<const Instr*>& alike = moved[instr->op];
+      const auto same = std::ranges::find_if(alike, [&](const Instr* other) { return computeTheSame(*other, *instr); });
+      if (same == alike.end()) {
+        moveToEnd(function_, *instr, *front);
+        alike.push_back(instr);
+        continue;
+      }
+      const ori::VRegId from = onlyResult(*instr)->reg, to = onlyResult(**same)->reg;
+      function_.erase(instr);
+      function_.replaceAllRefs(from, to);
     }
+  }
+
+  /// The only result, if it is a register that nothing else writes.
+  const ori::Operand* onlyResult(const Instr& instr) const {
+    const ori::Operand* result = nullptr;
+    for (const ori::Operand& o : instr.ops()) {
+      if (!o.isDef || !o.isVirtual()) continue;
+      if (result || function_.singleDef(o.reg) != &instr || o.width != function_.vreg(o.reg).width) return nullptr;
+      result = &o;
+    }
+    return result;
+  }
+
+  /// The arms of a loop may each have computed it for themselves: in front of the loop one is enough.
+  bool computeTheSame(const Instr& a, const Instr& b) const {
+    if (a.mods != b.mods || a.operandCount != b.operandCount) return false;
+    const ori::Operand *resultA = onlyResult(a), *resultB = onlyResult(b);
+    if (!resultA || !resultB || resultA->file != resultB->file || resultA->width != resultB->width) return false;
+    for (unsigned i = 0; i < a.operandCount; ++i) {
+      const ori::Operand &x = a.op_(i), &y = b.op_(i);
+      if (&x == resultA && &y == resultB) continue;
+      if (x.isDef != y.isDef || x.value() != y.value()) return false;
+      if (x.isVirtual() && !function_.singleDef(x.reg)) return false;
+    }
+    return true;
   }
 
   bool runsInEveryRound(LoopId loop, BlockId block) const {
@@ -358,7 +393,7 @@ bool hoist(ori::Function& function, PhaseContext& context, bool lanesOnly) {
 /// have put into loops (constants that instructions cannot name, ULDC and UMOV, the bridges between the lanes and the
 /// warp), and what did not fit in phase 66, when the lanes kept what is in uniform registers now. A register may have
 /// several values here, so the result must be the only one that the loop writes there, and no old one may be wanted.
-/// Equal numbers that meet in front of a loop become one register.
+/// Equal numbers that meet in front of a loop become one register, and so does what is computed of the same operands.
 /// Conditions move as well, while predicates last (knob HoistLatePredicates). Where parts of a warp may run on their
 /// own, uniform registers live within a block, and what touches them stays.
 bool oriHoistInvariantsLate2(ori::Function& function, PhaseContext& context) {
