@@ -208,7 +208,7 @@ const PullInPlanner::Facts& PullInPlanner::factsOf(VRegId value) const {
     facts.isSpecial |= remat_.readsSpecialRegister(*def);
   }
   for (const VRegId operand : remat_.operands(value, facts.definitions))
-    facts.operands.push_back({operand, remat_.isStable(operand) && isAboveReaders(operand, facts.definitions)});
+    facts.operands.push_back({operand, remat_.isSettled(operand) && isAboveReaders(operand, facts.definitions)});
   return facts;
 }
 

@@ -65,6 +65,25 @@ bool Rematerializer::isStable(VRegId reg) const {
   return isOnce && written == width;
 }
 
+bool Rematerializer::isSettled(VRegId reg) const {
+  if (isStable(reg)) return true;
+  const unsigned width = function_.vreg(reg).width;
+  const ori::Block* block = nullptr;
+  bool isInOneBlock = true;
+  std::vector<const ori::Operand*> defs;
+  function_.forEachDef(reg, [&](const ori::Operand& def) {
+    isInOneBlock &= block == nullptr || block == def.owner->block;
+    block = def.owner->block;
+    defs.push_back(&def);
+  });
+  if (defs.empty() || !isInOneBlock) return false;
+  const auto first = std::ranges::find_if(defs, [&](const ori::Operand* def) {
+    return std::ranges::all_of(
+        defs, [&](const ori::Operand* other) { return other == def || isAbove(*def->owner, *other->owner); });
+  });
+  return first != defs.end() && !(*first)->owner->isGuarded() && (*first)->sub == 0 && (*first)->width >= width;
+}
+
 bool Rematerializer::isAbove(const Instr& a, const Instr& b) const {
   if (a.block != b.block) return dominators_.strictlyDominates(a.block->id, b.block->id);
   for (const Instr* at = b.prev; at; at = at->prev)

@@ -50,6 +50,9 @@ class Rematerializer {
   std::vector<ori::VRegId> operands(ori::VRegId value, std::span<ori::Instr* const> definitions) const;
   /// Whether each component of a register has one definition, so that all its uses see the same value.
   bool isStable(ori::VRegId reg) const;
+  /// Whether all instructions that some definition of the register dominates completely see the same value, if all of
+  /// its definitions do: it is stable, or one block has all definitions, the first of them without a guard.
+  bool isSettled(ori::VRegId reg) const;
   /// Whether all definitions of the register dominate `where`.
   bool isDefinedAt(ori::VRegId reg, const ori::Instr& where) const;
 
