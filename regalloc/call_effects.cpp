@@ -85,7 +85,11 @@ bool isKnownCall(const ori::Function& caller, const ori::Instr& call) {
 
 ori::RegisterSet changedAt(const ori::Function& caller, const ori::Instr& call) {
   if (!isKnownCall(caller, call)) return lostBy(conventionOf(call), caller.module().target());
-  ori::RegisterSet changed = *caller.changesOf(*calleeOf(call));
+  // Where lanes have parted, others may run while the callee waits, and the warp shares the uniform registers.
+  ori::RegisterSet changed = registersWhere(caller.module().target(), [&](File file, std::uint32_t r) {
+    return file != File::R && file != File::P && !survivesCall(Convention::Function, file, r);
+  });
+  changed |= *caller.changesOf(*calleeOf(call));
   changed |= takenBySequence(call);
   return changed;
 }

@@ -19,9 +19,9 @@ ori::RegisterSet changedByCalling(const ori::Function& function);
 /// Whether it is known what the callee changes.
 bool isKnownCall(const ori::Function& caller, const ori::Instr& call);
 
-/// What may have another value behind a call, before it is expanded (`calls.h`): what its callee changes if that is
-/// known (`Function::changedByCallee`), or else all that the ABI does not keep; and what passing arguments and results
-/// takes.
+/// What may have another value behind a call, before it is expanded (`calls.h`): of files R and P what its callee
+/// changes if that is known (`Function::changedByCallee`), or else all that the ABI does not keep; and what passing
+/// arguments takes.
 ori::RegisterSet changedAt(const ori::Function& caller, const ori::Instr& call);
 
 } // namespace orias::regalloc

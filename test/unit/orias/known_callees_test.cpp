@@ -3,6 +3,7 @@
 #include "../ori/helpers.h"
 #include "orias/call_order.h"
 #include "orias/orias.h"
+#include "regalloc/call_effects.h"
 
 #include <algorithm>
 #include <doctest/doctest.h>
@@ -66,6 +67,28 @@ TEST_CASE("in a whole program the code of each function is known, and of a recur
   const std::string text = program(".visible ", recursion());
   CHECK(spilledBytesOf(text, false) == 0);
   CHECK(spilledBytesOf(text, false, "RegAllocKnownCallees=0") > 0);
+}
+
+TEST_CASE("of what a known callee leaves alone, uniform registers are not kept: parted lanes may run while it waits") {
+  const auto module = ori::test::parsed("module sm_90 ptx 8 8;\nsymbol function \"f\" 0;\nfunction \"f\" {\n"
+                                        ".L0:\n FUNCTION.ENTRY RZ, RZ, RZ;\n FUNCTION.RETURN;\n}\n"
+                                        "kernel \"k\" {\n.L0:\n S2R %r0, SR_TID.X;\n"
+                                        " CALL.FUNCTION RZ, RZ, RZ, symbol[0], %r0;\n EXIT;\n}\n");
+  ori::Function& kernel = *module->functions.back();
+  const ori::Instr& call = *kernel.entry()->first->next;
+  const auto isChanged = [&](isa::File file, std::uint32_t reg) {
+    return regalloc::changedAt(kernel, call).contains(file, reg);
+  };
+  CHECK(isChanged(isa::File::R, 40));
+  CHECK(isChanged(isa::File::P, 3));
+  kernel.changedByCallee[0].add(isa::File::R, 33);
+  CHECK(isChanged(isa::File::R, 33));
+  CHECK(isChanged(isa::File::R, 4)); // its argument
+  CHECK_FALSE(isChanged(isa::File::R, 5));
+  CHECK_FALSE(isChanged(isa::File::R, 40));
+  CHECK_FALSE(isChanged(isa::File::P, 3));
+  CHECK(isChanged(isa::File::UR, 10));
+  CHECK(isChanged(isa::File::UP, 1));
 }
 
 TEST_CASE("functions are compiled behind those that they call, a cycle at once") {
