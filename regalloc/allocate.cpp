@@ -110,8 +110,7 @@ class Allocator {
     }
     state_.grow(function_);
     state_.assignment.physical = physical_;
-    const bool hasHiddenWrites =
-        hasCalls_ || isCallable(function_) || hasQuadTextures_ || changesCounts_ || function_.growsStack;
+    const bool hasHiddenWrites = isCallable(function_) || hasQuadTextures_ || function_.growsStack;
     if (!options_.spillEverything && options_.namedWrites == nullptr) {
       if (!hasHiddenWrites) {
         forwardReloads(function_, state_);

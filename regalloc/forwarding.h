@@ -2,6 +2,7 @@
 
 #include "ori/analysis/cfg.h"
 #include "ori/function.h"
+#include "regalloc/calls.h"
 
 #include <algorithm>
 #include <vector>
@@ -35,6 +36,19 @@ template <typename Value> class HeldValues {
   const Value nothing_;
   std::vector<std::vector<Value>> behind_; // by block: `now` at its end; empty if not known yet
 };
+
+/// Whether an instruction may change a register that is not one of its results: a call, of files R and P what the
+/// driver's functions do not preserve and all else, and `setmaxnreg`, all of file R.
+inline bool changesHidden(const ori::Instr& instr, isa::File file, std::uint32_t reg) {
+  const bool isOfLanes = file == isa::File::R || file == isa::File::P;
+  if (isCall(instr))
+    return instr.op != ori::Op::CALL_EXTERN || !isOfLanes || !survivesCall(conventionOf(instr), file, reg);
+  return file == isa::File::R && (instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC);
+}
+/// Whether `changesHidden` is true of any register.
+inline bool changesHidden(const ori::Instr& instr) {
+  return isCall(instr) || instr.op == ori::Op::USETMAXREG_ALLOC || instr.op == ori::Op::USETMAXREG_DEALLOC;
+}
 
 /// The instruction that reads the temporary, if `move` writes all of it and no other one reads it; null otherwise.
 inline const ori::Instr* onlyReader(const ori::Function& function, const ori::Instr& move, const ori::Operand& temp) {

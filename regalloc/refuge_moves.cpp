@@ -51,10 +51,12 @@ class Forwarder {
   }
 
  private:
+  static constexpr std::array kFiles{File::R, File::UR, File::P, File::UP};
+
   /// Gives the registers of all files numbers; how many there are.
   std::uint32_t numberRegisters() {
     std::uint32_t count = 0;
-    for (const File file : {File::R, File::UR, File::P, File::UP}) {
+    for (const File file : kFiles) {
       firstOf_[static_cast<std::size_t>(file)] = count;
       count += function_.module().target().registerCount(file);
     }
@@ -114,6 +116,10 @@ class Forwarder {
       if (o.isDef && o.isVirtual())
         std::ranges::replace_if(
             holds_.now, [&](const Home& home) { return home.reg == o.reg; }, Home{});
+    if (changesHidden(instr))
+      for (const File file : kFiles)
+        for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r)
+          if (changesHidden(instr, file, r)) holds_.now[numberOf(file, r)] = Home{};
   }
 
   /// Takes the value from a register that has it; false if none does.
@@ -128,8 +134,9 @@ class Forwarder {
     if (!reader) return false;
     const File file = transfer.reg->file;
     for (std::uint32_t r = 0; r < function_.module().target().registerCount(file); ++r) {
-      if (holds_.now[numberOf(file, r)] != transfer.home ||
-          !staysUntil(move, *reader, [&](const Instr& at) { return writes(at, numberOf(file, r)); }))
+      if (holds_.now[numberOf(file, r)] != transfer.home || !staysUntil(move, *reader, [&](const Instr& at) {
+            return writes(at, numberOf(file, r)) || changesHidden(at, file, r);
+          }))
         continue;
       state_.assignment.physical[transfer.reg->reg] = r;
       remove(move);

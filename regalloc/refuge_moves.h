@@ -10,7 +10,8 @@ namespace orias::regalloc {
 /// value and another one has it up to the only reader, that one is read. Then homes that nobody reads any more are not
 /// written, either. `state.assignment` has all locations; the checker sees what is left.
 ///
-/// Not for functions with calls or `setmaxnreg`, which change registers that are not operands.
+/// Calls and `setmaxnreg` change registers that are not their operands. Not for functions that are called or grow the
+/// stack.
 void forwardRefugeMoves(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

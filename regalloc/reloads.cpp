@@ -96,6 +96,9 @@ class Forwarder {
       if (o.isDef)
         if (const std::optional<Run> place = placeOf(o))
           std::fill_n(held_.now.begin() + place->first, place->count, kNothing);
+    if (changesHidden(instr))
+      for (std::uint32_t r = 0; r < registers_; ++r)
+        if (changesHidden(instr, File::R, r)) held_.now[r] = kNothing;
   }
 
   /// Takes the words from registers that hold them; false if none do.
@@ -128,6 +131,8 @@ class Forwarder {
   }
 
   bool writes(const Instr& instr, const Run& place) const {
+    for (std::uint32_t r = place.first; r < place.first + place.count; ++r)
+      if (changesHidden(instr, File::R, r)) return true;
     return std::ranges::any_of(instr.ops(), [&](const Operand& o) {
       const std::optional<Run> written = o.isDef ? placeOf(o) : std::nullopt;
       return written && written->overlaps(place);

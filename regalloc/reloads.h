@@ -10,8 +10,8 @@ namespace orias::regalloc {
 /// moves, so that the pressure does not matter. `state.assignment` has all locations; the checker
 /// sees what is left.
 ///
-/// So are stores of what a word holds already. Not for functions with calls or `setmaxnreg`, which change registers
-/// that are not operands.
+/// So are stores of what a word holds already. Calls and `setmaxnreg` change registers that are not their operands. Not
+/// for functions that are called or grow the stack.
 void forwardReloads(ori::Function& function, SpillState& state);
 
 } // namespace orias::regalloc

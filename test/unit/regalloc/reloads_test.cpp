@@ -52,25 +52,44 @@ TEST_CASE("a chain of wgmmas does not reload the sum that its registers hold") {
   CHECK(countOf(apart.forwarded(), "LDL") == 2);
 }
 
-TEST_CASE("a word is not stored again from registers that it was stored from") {
-  const auto module =
-      ori::test::kernel("  frame \"spill\" size 16 align 16 spill;\n  reg %r1:4;\n.L0:\n LDS.128 %r1:4, [0];\n"
-                        " STL.128 [R1+frame[0]], %r1:4;\n STL.128 [R1+frame[0]], %r1:4;\n"
-                        " LDS.128 %r1:4, [0x10];\n STL.128 [R1+frame[0]], %r1:4;\n EXIT;\n",
-                        "sm_90a");
+/// Stores four words of a spill slot twice, with `between` in between; what is left of the stores when the words are in
+/// registers from `first` on.
+static unsigned storesAround(std::string_view between, std::uint32_t first) {
+  const auto module = ori::test::kernel("  frame \"spill\" size 16 align 16 spill;\n  reg %r1:4, %r2:2;\n.L0:\n"
+                                        " LDS.64 %r2:2, [0x40];\n LDS.128 %r1:4, [0];\n"
+                                        " STL.128 [R1+frame[0]], %r1:4;\n" +
+                                            std::string(between) + " STL.128 [R1+frame[0]], %r1:4;\n EXIT;\n",
+                                        "sm_90a");
   ori::Function& function = *module->functions.front();
   SpillState state(function);
   state.grow(function);
-  state.assignment.physical.assign(function.vregCount(), 4);
+  state.assignment.physical.assign(function.vregCount(), 0);
+  unsigned stores = 0;
   for (ori::Block* block : function.layout())
     for (ori::Instr& instr : *block) {
       if (instr.op != isa::Op::STL) continue;
       for (std::uint8_t i = 0; i < instr.operandCount; ++i)
-        if (instr.op_(i).isVirtual()) state.assignment.spillMoves[instr.id] = {SpillMove::Kind::Store, i};
-      state.storeBytes += 16;
+        if (instr.op_(i).isVirtual()) {
+          state.assignment.spillMoves[instr.id] = {SpillMove::Kind::Store, i};
+          state.assignment.physical[instr.op_(i).reg] = first;
+        }
+      ++stores;
     }
+  state.storeBytes = 16 * stores;
   state.loadBytes = 16; // without reloads there is nothing to do
   forwardReloads(function, state);
-  CHECK(countOf(text(function), "STL") == 2);
-  CHECK(state.storeBytes == 2 * 16);
+  const unsigned left = countOf(text(function), "STL");
+  CHECK(state.storeBytes == 16 * left);
+  return left;
+}
+
+TEST_CASE("a word is not stored again from registers that it was stored from") {
+  const std::string again = " STL.128 [R1+frame[0]], %r1:4;\n";
+  CHECK(storesAround(again + " LDS.128 %r1:4, [0x10];\n", 4) == 2);
+  // A call leaves some registers as they were, and setmaxnreg none that is known.
+  const std::string call = " CALL.EXTERN RZ, 8, %r2:2, RZ, RZ;\n";
+  CHECK(storesAround(call, 24) == 1);
+  CHECK(storesAround(call, 4) == 2);
+  CHECK(storesAround(call, 20) == 2);
+  CHECK(storesAround(" USETMAXREG.DEALLOC.CTAPOOL 0x18;\n", 24) == 2);
 }
