@@ -85,8 +85,8 @@ class PreScheduler {
   /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        liveness_(function.analyses().liveness()), lastReads_(function, liveness_), live_(liveness_),
-        classes_(function, context), fixed_(fixed), liveBefore_(function.instrIdCount()) {
+        liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context), fixed_(fixed),
+        liveBefore_(function.instrIdCount()) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
   }
@@ -134,9 +134,10 @@ class PreScheduler {
       if (!cfg_.isReachable(block->id)) continue;
       measure(*block);
       marks.emplace_back(function_, *block);
-      lastReads_.enter(*block);
-      for (BlockRegion& region : regionsOf(*block)) {
-        add(std::move(region));
+      std::vector<BlockRegion> regions = regionsOf(*block);
+      std::vector<RegionValues> values = valuesOf(*block, regions);
+      for (std::size_t i = 0; i < regions.size(); ++i) {
+        add(std::move(regions[i]), std::move(values[i]));
         if (!regions_.empty() && regions_.back().leastRegisters() > most) return false;
       }
     }
@@ -151,6 +152,32 @@ class PreScheduler {
       liveBefore_[instr->id] = live_.counts();
       if (isPinned(*instr)) pinned_ = std::max(pinned_, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
     }
+  }
+
+  /// What is put into another order. Copies for the successors stay last: in front of the last reader of the old value
+  /// a copy would be an instruction.
+  static std::span<ori::Instr* const> orderedPartOf(const BlockRegion& region) {
+    std::span<ori::Instr* const> instrs = region.instrs;
+    while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
+      instrs = instrs.first(instrs.size() - 1);
+    return instrs;
+  }
+
+  /// The values of the regions of a block.
+  std::vector<RegionValues> valuesOf(const ori::Block& block, std::span<const BlockRegion> regions) {
+    std::vector<RegionValues> values(regions.size());
+    live_.enter(block);
+    std::size_t left = regions.size();
+    for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
+      while (left != 0 && orderedPartOf(regions[left - 1]).empty())
+        --left;
+      if (left == 0) break;
+      const std::span<ori::Instr* const> part = orderedPartOf(regions[left - 1]);
+      if (instr == part.back()) values[left - 1] = RegionValues(part, liveness_, live_);
+      live_.step(*instr);
+      if (instr == part.front()) values[--left].setLiveBefore(liveBefore_[instr->id]);
+    }
+    return values;
   }
 
   RegionCounts limitsOf(const ori::Block& block) const {
@@ -177,19 +204,15 @@ class PreScheduler {
     return std::pow(8.0, fillsArray && depth > 0 ? depth - 1 : depth);
   }
 
-  void add(BlockRegion place) {
+  void add(BlockRegion place, RegionValues values) {
     Region region;
     region.place = std::move(place);
     const ori::Block& block = *region.place.block;
     region.limits = limitsOf(block);
     region.frequency = block.isAside ? 0 : frequencyOf(block);
-    // Copies for the successors stay last: in front of the last reader of the old value a copy would be an instruction.
-    std::span<ori::Instr* const> instrs = region.place.instrs;
-    while (!instrs.empty() && instrs.back()->op == ori::Op::COPY)
-      instrs = instrs.first(instrs.size() - 1);
+    const std::span<ori::Instr* const> instrs = orderedPartOf(region.place);
     if (instrs.size() < 2) return;
-    region.model = std::make_unique<ScheduleRegion>(
-        instrs, RegionValues(instrs, liveness_, lastReads_, liveBefore_[instrs.front()->id]), context_.target);
+    region.model = std::make_unique<ScheduleRegion>(instrs, std::move(values), context_.target);
     region.busy = busyCycles(*region.model);
     addCandidates(region, *region.model, block.isAside);
     if (spent_ > kLarge) region.model.reset(); // for memory's sake
@@ -568,7 +591,6 @@ class PreScheduler {
   PhaseContext& context_;
   const ori::Cfg& cfg_;
   const ori::Liveness& liveness_;
-  LastReads lastReads_;
   ori::LiveCounter live_;
   const OccupancyClasses classes_;
   std::optional<ori::RegisterCounts> counts_; // where warps give registers back

@@ -24,26 +24,6 @@ void raise(RegionCounts& peak, const RegionCounts& live) {
 
 } // namespace
 
-LastReads::LastReads(const ori::Function& function, const ori::Liveness& liveness)
-    : components_(liveness.components()), position_(function.instrIdCount(), 0), of_(liveness.components().count(), 0) {
-}
-
-void LastReads::enter(const ori::Block& block) {
-  for (CompId c : read_)
-    of_[c] = 0;
-  read_.clear();
-  std::uint32_t position = 0;
-  for (const ori::Instr& instr : block) {
-    position_[instr.id] = ++position;
-    for (const ori::Operand& operand : instr.refs())
-      if (operand.isReg() && !operand.isDef)
-        components_.forEach(operand, [&](CompId c) {
-          of_[c] = position;
-          read_.push_back(c);
-        });
-  }
-}
-
 /// Finds the values of a region, one instruction after the other.
 class RegionValues::Finder {
  public:
@@ -68,9 +48,9 @@ class RegionValues::Finder {
     out_.starts_.push_back(static_cast<std::uint32_t>(out_.refs_.size()));
   }
 
-  void finish(ori::BlockId block, const LastReads& lastReads, std::uint32_t end) {
+  void finish(const ori::LiveCounter& behind) {
     for (const auto& [c, value] : current_)
-      out_.values_[value].isLiveAfter = lastReads.of(c) > end || liveness_.isLiveOut(block, c);
+      out_.values_[value].isLiveAfter = behind.isLive(c);
   }
 
  private:
@@ -111,14 +91,17 @@ class RegionValues::Finder {
 };
 
 RegionValues::RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness,
-                           const LastReads& lastReads, const ori::FileCounts& liveBefore) {
+                           const ori::LiveCounter& behind) {
   starts_.reserve(region.size() + 1);
   Finder finder(*this, liveness);
   for (const ori::Instr* instr : region)
     finder.add(*instr);
-  finder.finish(region.front()->block->id, lastReads, lastReads.positionOf(*region.back()));
+  finder.finish(behind);
+}
+
+void RegionValues::setLiveBefore(const ori::FileCounts& counts) {
   for (std::size_t f = 0; f < kScheduledFiles.size(); ++f)
-    liveThrough_[f] = liveBefore[static_cast<std::size_t>(kScheduledFiles[f])];
+    liveThrough_[f] = counts[static_cast<std::size_t>(kScheduledFiles[f])];
   for (const Value& v : values_)
     if (v.isLiveBefore && liveThrough_[v.file] != 0) --liveThrough_[v.file];
 }

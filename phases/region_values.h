@@ -3,6 +3,7 @@
 // Which values the instructions of a region define, use and kill, in any order. For schedulers that need
 // the register pressure of an order.
 
+#include "ori/analysis/live_counter.h"
 #include "ori/analysis/liveness.h"
 
 #include <array>
@@ -14,23 +15,6 @@ namespace orias::phases {
 /// The register files whose pressure a schedule can raise.
 inline constexpr std::array<isa::File, 4> kScheduledFiles = {isa::File::R, isa::File::P, isa::File::UR, isa::File::UP};
 using RegionCounts = std::array<unsigned, kScheduledFiles.size()>;
-
-/// Where the components that a block reads are read last. Positions count from 1; 0: nowhere in the block.
-class LastReads {
- public:
-  explicit LastReads(const ori::Function& function, const ori::Liveness& liveness);
-  /// Forgets the last block, and walks over this one.
-  void enter(const ori::Block& block);
-
-  std::uint32_t positionOf(const ori::Instr& instr) const { return position_[instr.id]; }
-  std::uint32_t of(ori::CompId component) const { return of_[component]; }
-
- private:
-  const ori::Components& components_;
-  std::vector<std::uint32_t> position_; // by instruction
-  std::vector<std::uint32_t> of_;       // by component
-  std::vector<ori::CompId> read_;
-};
 
 /// The values of a region: segments of the live ranges of components. A register that is written several times has one
 /// value for each unguarded write; dependences separate these in every order.
@@ -47,9 +31,11 @@ class RegionValues {
     bool begins; ///< the instruction begins the value; else it reads it
   };
 
-  /// `liveBefore` counts the live registers before the region, by file.
-  RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const LastReads& lastReads,
-               const ori::FileCounts& liveBefore);
+  RegionValues() = default;
+  /// `behind` has gone upwards to the end of the region: what is live there is read, or kept, later.
+  RegionValues(std::span<ori::Instr* const> region, const ori::Liveness& liveness, const ori::LiveCounter& behind);
+  /// The live registers before the region, by file.
+  void setLiveBefore(const ori::FileCounts& counts);
 
   std::size_t nodeCount() const { return starts_.size() - 1; }
   const std::vector<Value>& values() const { return values_; }

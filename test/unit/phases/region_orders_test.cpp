@@ -27,17 +27,18 @@ struct Sample {
   template <typename F> void visit(F&& f) {
     const ori::Cfg cfg(function);
     const ori::Liveness liveness(cfg);
-    phases::LastReads lastReads(function, liveness);
-    lastReads.enter(block());
     const auto regions = phases::regionsOf(block());
     REQUIRE(regions.size() == 1);
-    ori::LiveCursor cursor(liveness);
-    cursor.enter(block());
-    while (cursor.next())
-      cursor.step();
-    f(regions[0], phases::ScheduleRegion(regions[0].instrs,
-                                         phases::RegionValues(regions[0].instrs, liveness, lastReads, cursor.counts()),
-                                         module->target()));
+    ori::LiveCounter live(liveness);
+    live.enter(block());
+    const ori::Instr* instr = block().last;
+    for (; instr != regions[0].instrs.back(); instr = instr->prev)
+      live.step(*instr);
+    phases::RegionValues values(regions[0].instrs, liveness, live);
+    for (; instr; instr = instr->prev)
+      live.step(*instr);
+    values.setLiveBefore(live.counts());
+    f(regions[0], phases::ScheduleRegion(regions[0].instrs, std::move(values), module->target()));
   }
 
   ori::FileCounts pressure() {
@@ -91,6 +92,30 @@ void checkRespects(const phases::ScheduleRegion& region, const Order& order) {
 }
 
 } // namespace
+
+TEST_CASE("a register that a later region writes again does not live on to there") {
+  Sample sample("  reg %ur900:2, %r901:2;\n.L0:\n  S2R %r1, SR_TID.X;\n  LDC.64 %r901:2, bank[0][0x210];\n"
+                "  ULDC<5> %ur900:2, c[0x0][0x208]:2;\n  IADD3 %r2, %r1, 7, RZ;\n  IADD3 %r3, %r2, %r1, RZ;\n"
+                "  BAR.SYNC.DEFER_BLOCKING 0;\n  IADD3 %r2, %r3, %r1, RZ;\n"
+                "  STG.E desc[%ur900:2][%r901:2], %r2;\n");
+  const ori::Cfg cfg(sample.function);
+  const ori::Liveness liveness(cfg);
+  const auto regions = phases::regionsOf(sample.block());
+  REQUIRE(regions.size() == 1);
+  const std::span<ori::Instr* const> region = std::span(regions[0].instrs).first(5); // in front of the barrier
+  ori::LiveCounter live(liveness);
+  live.enter(sample.block());
+  for (const ori::Instr* instr = sample.block().last; instr != region.back(); instr = instr->prev)
+    live.step(*instr);
+  const phases::RegionValues values(region, liveness, live);
+  const auto isKept = [&](std::uint32_t node) {
+    for (const auto& [value, begins] : values.refs(node))
+      if (begins && values.values()[value].isLiveAfter) return true;
+    return false;
+  };
+  CHECK_FALSE(isKept(3)); // %r2
+  CHECK(isKept(4));       // %r3
+}
 
 TEST_CASE("the pressure of an order is what liveness says of the reordered block") {
   constexpr phases::RegionCounts kPlenty = {200, 6, 60, 6}, kFew = {8, 6, 60, 6};
