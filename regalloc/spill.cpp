@@ -110,6 +110,8 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
   std::vector<bool> isSpilled(webs.all.size(), false);
   std::vector<std::uint32_t> victims, inTheWay;
   std::vector<double> costs;
+  const auto byWeight = [&](std::uint32_t w) { return webs.all[w].weight; };
+  const TakenSlots fixed = fixedTaken(budget, webs);
   auto spill = [&](std::uint32_t w) {
     if (isSpilled[w]) return;
     isSpilled[w] = true;
@@ -135,13 +137,26 @@ std::vector<std::uint32_t> clearRuns(const Webs& webs, const Placement& placemen
     };
     for (std::uint32_t w : inTheWay)
       addAt(placement.slotOf[w], webs.all[w].width, webs.all[w].weight);
-    for (std::uint32_t r = 0; r < budget.reserved.size(); ++r)
-      if (budget.reserved[r]) addAt(r, 1, kImpossible);
+    // Reserved registers, those that a call changes, and those that are not there everywhere.
+    const SlotSet possible = freeSlots(fixed, budget, web);
+    for (std::size_t base = 0; base < costs.size(); ++base)
+      if (!possible[base]) costs[base] = kImpossible;
     std::size_t best = 0;
     for (std::size_t base = 0; base < costs.size(); base += web.align)
       if (costs[base] < costs[best]) best = base;
+    if (web.weight == kImpossible && costs[best] == kImpossible) {
+      // What stands in each run has to stay in some register: as many registers elsewhere make room for it.
+      std::ranges::stable_sort(inTheWay, {}, byWeight);
+      unsigned cleared = 0;
+      for (const std::uint32_t w : inTheWay) {
+        if (cleared >= web.width || byWeight(w) == kImpossible) break;
+        spill(w);
+        cleared += webs.all[w].width;
+      }
+      continue;
+    }
     if (web.weight <= costs[best]) {
-      if (web.weight < kImpossible) spill(f);
+      spill(f);
       continue;
     }
     for (std::uint32_t w : inTheWay)
