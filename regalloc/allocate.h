@@ -6,6 +6,7 @@
 #include "regalloc/named_write.h"
 #include "regalloc/register_fate.h"
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -40,10 +41,11 @@ struct AllocationOptions {
 /// Order of the files: B, UP, P, UR, R, so that those that spill into R come before it.
 std::string allocateRegisters(ori::Function& function, const AllocationOptions& options);
 
-/// Whether all values of file R can be assigned to so many registers, without those that the target reserves,
-/// for the current order and without spilling. For schedulers; true for code with calls. With Search::Quick, few ways
-/// of placing them are tried.
+/// How hard fitsRegisters() looks: Thorough also moves webs that have a place already, which takes most of the time.
 enum class Search : std::uint8_t { Quick, Thorough };
+
+/// Whether all values of file R can be assigned to so many registers, without those that the target reserves,
+/// for the current order and without spilling. For schedulers; true for code with calls.
 bool fitsRegisters(ori::Function& function, unsigned registers, Search search);
 
 } // namespace orias::regalloc

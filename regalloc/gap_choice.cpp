@@ -2,11 +2,11 @@
 
 #include "ori/analysis/loops.h"
 #include "ori/function.h"
+#include "support/union_find.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 #include <set>
 
 namespace orias::regalloc {
@@ -337,32 +337,27 @@ class GapChoice {
     if (reloads.empty()) return false;
     const Life& life = candidate.life;
     // Gaps that stay in registers together across blocks.
-    std::vector<std::uint32_t> parent(life.gaps.size());
-    std::iota(parent.begin(), parent.end(), 0u);
-    const auto root = [&](std::uint32_t gap) {
-      while (parent[gap] != gap)
-        gap = parent[gap] = parent[parent[gap]];
-      return gap;
-    };
+    UnionFind together(life.gaps.size());
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
       if (life.gaps[g].after != kNoIndex || !candidate.isKept[g]) continue;
       for (const BlockId s : code_.cfg().successors(life.gaps[g].block))
         if (const std::uint32_t head = finder_.headOf(s); head != kNoIndex && candidate.isKept[head])
-          parent[root(head)] = root(g);
+          together.join(g, head);
     }
     std::vector<double> saved(life.gaps.size(), 0); // by root: what the references cost, less the ends of blocks
     std::vector<bool> isReloaded(life.gaps.size(), false);
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g)
       if (candidate.isKept[g] && life.gaps[g].before == kNoIndex && life.gaps[g].after != kNoIndex)
-        saved[root(g)] += weightOfBlock(life.gaps[g].block);
+        saved[together.root(g)] += weightOfBlock(life.gaps[g].block);
     for (const auto& [p, head] : reloads) {
-      saved[root(head)] -= weightOfBlock(p);
-      isReloaded[root(head)] = true;
+      saved[together.root(head)] -= weightOfBlock(p);
+      isReloaded[together.root(head)] = true;
     }
     bool isDropped = false;
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
       const bool isWithinBlock = life.gaps[g].before != kNoIndex && life.gaps[g].after != kNoIndex;
-      if (!candidate.isKept[g] || isWithinBlock || !isReloaded[root(g)] || saved[root(g)] >= 0) continue;
+      if (!candidate.isKept[g] || isWithinBlock || !isReloaded[together.root(g)] || saved[together.root(g)] >= 0)
+        continue;
       isDropped = true;
       free(candidate, g);
     }
@@ -392,29 +387,23 @@ class GapChoice {
     const Life& life = victim.life;
     // References, and behind them gaps.
     const auto references = static_cast<std::uint32_t>(life.references.size());
-    std::vector<std::uint32_t> parent(references + life.gaps.size());
-    std::iota(parent.begin(), parent.end(), 0u);
-    const auto root = [&](std::uint32_t node) {
-      while (parent[node] != node)
-        node = parent[node] = parent[parent[node]];
-      return node;
-    };
+    UnionFind together(references + life.gaps.size());
     for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
       if (!candidate.isKept[g]) continue;
       const Gap& gap = life.gaps[g];
-      if (gap.before != kNoIndex) parent[root(gap.before)] = root(references + g);
+      if (gap.before != kNoIndex) together.join(references + g, gap.before);
       if (gap.after != kNoIndex) {
-        parent[root(gap.after)] = root(references + g);
+        together.join(references + g, gap.after);
         victim.isReloaded[gap.after] = false;
         continue;
       }
       for (const BlockId s : code_.cfg().successors(gap.block))
         if (const std::uint32_t head = finder_.headOf(s); head != kNoIndex && candidate.isKept[head])
-          parent[root(references + head)] = root(references + g);
+          together.join(references + g, references + head);
     }
-    std::vector<std::uint32_t> numberOf(parent.size(), kNoIndex);
+    std::vector<std::uint32_t> numberOf(references + life.gaps.size(), kNoIndex);
     for (std::uint32_t r = 0; r < references; ++r) {
-      std::uint32_t& number = numberOf[root(r)];
+      std::uint32_t& number = numberOf[together.root(r)];
       if (number == kNoIndex) {
         number = static_cast<std::uint32_t>(victim.pieces.size());
         victim.pieces.emplace_back();
@@ -423,7 +412,7 @@ class GapChoice {
       ++victim.pieces[number].references;
     }
     for (const auto& [block, head] : reloads)
-      if (const std::uint32_t number = numberOf[root(references + head)]; number != kNoIndex)
+      if (const std::uint32_t number = numberOf[together.root(references + head)]; number != kNoIndex)
         victim.pieces[number].reloads.push_back({block, life.gaps[head].start});
     return victim;
   }

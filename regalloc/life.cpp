@@ -1,9 +1,9 @@
 #include "regalloc/life.h"
 
 #include "ori/function.h"
+#include "support/union_find.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace orias::regalloc {
 
@@ -64,21 +64,15 @@ bool LifeFinder::isLiveOut(const Web& web, BlockId block) const {
 }
 
 void LifeFinder::connect(Life& life) {
-  std::vector<std::uint32_t> parent(life.gaps.size());
-  std::iota(parent.begin(), parent.end(), 0u);
-  const auto root = [&](std::uint32_t gap) {
-    while (parent[gap] != gap)
-      gap = parent[gap] = parent[parent[gap]];
-    return gap;
-  };
+  UnionFind together(life.gaps.size());
   for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
     if (life.gaps[g].after != kNoIndex) continue;
     for (const BlockId s : code_.cfg().successors(life.gaps[g].block))
-      if (const std::uint32_t head = headOf(s); head != kNoIndex) parent[root(head)] = root(g);
+      if (const std::uint32_t head = headOf(s); head != kNoIndex) together.join(g, head);
   }
   std::vector<std::uint32_t> numberOf(life.gaps.size(), kNoIndex);
   for (std::uint32_t g = 0; g < life.gaps.size(); ++g) {
-    std::uint32_t& number = numberOf[root(g)];
+    std::uint32_t& number = numberOf[together.root(g)];
     if (number == kNoIndex) number = life.regions++;
     life.gaps[g].region = number;
   }

@@ -6,6 +6,7 @@
 #include "phases/uniform/constants.h"
 #include "phases/uniform/consumers.h"
 #include "phases/uniform/pressure.h"
+#include "support/union_find.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -185,20 +186,14 @@ class Planner {
   }
 
   void findUnits() {
-    std::vector<VRegId> parent(function_.vregCount());
-    std::iota(parent.begin(), parent.end(), VRegId{0});
-    const auto find = [&](VRegId v) {
-      while (parent[v] != v)
-        v = parent[v] = parent[parent[v]];
-      return v;
-    };
+    UnionFind together(function_.vregCount());
     std::vector<bool> isGood(function_.vregCount(), false);
     forEachWriter([&](Instr& instr) {
       VRegId first = ori::kNoId;
       for (const ori::Operand& o : instr.ops()) {
         if (!o.isDef || !o.isVirtual()) continue;
         if (first == ori::kNoId) first = o.reg;
-        parent[find(o.reg)] = find(first);
+        together.join(first, o.reg);
       }
     });
     std::vector<bool> isBad(function_.vregCount(), false);
@@ -208,18 +203,18 @@ class Planner {
       const char* reason = obstacle(v);
       isGood[v] = !reason;
       if (!reason) continue;
-      isBad[find(v)] = true;
+      isBad[together.root(v)] = true;
       tellStaying(v, reason);
     }
     unitOf_.assign(function_.vregCount(), ori::kNoId);
     std::vector<std::uint32_t> unitOfRoot(function_.vregCount(), ori::kNoId);
     for (VRegId v = 0; v < function_.vregCount(); ++v) {
       if (!isGood[v]) continue;
-      if (isBad[find(v)]) {
+      if (isBad[together.root(v)]) {
         tellStaying(v, "(1) another result of its definition is not moved");
         continue;
       }
-      std::uint32_t& unit = unitOfRoot[find(v)];
+      std::uint32_t& unit = unitOfRoot[together.root(v)];
       if (unit == ori::kNoId) {
         unit = static_cast<std::uint32_t>(units_.size());
         units_.emplace_back().isIn = true;

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+namespace orias {
+
+/// Disjoint sets of the numbers below a count, each with one of them as its root.
+class UnionFind {
+ public:
+  explicit UnionFind(std::size_t count) : parent_(count) { std::iota(parent_.begin(), parent_.end(), 0u); }
+
+  std::uint32_t root(std::uint32_t number) {
+    while (parent_[number] != number)
+      number = parent_[number] = parent_[parent_[number]];
+    return number;
+  }
+  /// The set of `other` becomes part of that of `into`, whose root stays.
+  void join(std::uint32_t into, std::uint32_t other) { parent_[root(other)] = root(into); }
+
+ private:
+  std::vector<std::uint32_t> parent_;
+};
+
+} // namespace orias
