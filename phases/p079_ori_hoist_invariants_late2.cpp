@@ -192,8 +192,11 @@ class Level {
         if (invariants_[instr]) continue;
         if (!why) why = whyNot(loop, from, *instr);
         if (!isReadByRest(*instr)) continue;
+        // A part of a tuple of uniform registers keeps the whole tuple from others: there are few, and they are
+        // aligned.
         for (const ori::Operand& o : instr->ops())
-          if (o.isDef && o.isVirtual()) wanted[indexOf(o.file)] += o.width;
+          if (o.isDef && o.isVirtual())
+            wanted[indexOf(o.file)] += o.file == File::UR ? function_.vreg(o.reg).width : o.width;
       }
       if (!why) why = whyNotLasting(loop, *root.instr, used, wanted);
       if (why) {

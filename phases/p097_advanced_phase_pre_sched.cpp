@@ -28,7 +28,7 @@ constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
 /// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
 constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
 /// The same where only slow orders come down to a class, and values are computed again for faster ones.
-constexpr double kMostLongerUnpromised = 0.1;
+constexpr double kMostLongerUnpromised = 0.05;
 /// Rematerialisation may free so many registers to reach an occupancy class, or this share of them: constants that a
 /// loop reads may fill the file.
 constexpr unsigned kReach = 32;
