@@ -22,6 +22,7 @@ std::vector<std::vector<std::size_t>> calleesFirst(std::span<const ori::Function
     places.emplace(functions[i], i);
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS> calls(functions.size());
   for (std::size_t i = 0; i < functions.size(); ++i) {
+    if (!functions[i]->everHad(ori::Op::CALL_FUNCTION)) continue;
     const ori::Module& module = functions[i]->module();
     for (const ori::Block* block : functions[i]->layout())
       for (const ori::Instr& instr : *block) {

@@ -474,7 +474,7 @@ void Compilation::runPhases() {
       order.push_back(jobs_[i].get());
     std::ranges::stable_sort(order, std::greater(),
                              [](const FunctionJob* job) { return job->function().instrIdCount(); });
-    if (tellsChanges)
+    if (!changed.empty())
       for (FunctionJob* job : order)
         job->tellChanges(changed, isWhole);
     parallelFor(order.size(), options_.threads, [&](std::size_t i) { order[i]->run(pipeline_); });

@@ -411,7 +411,7 @@ class Allocator {
         if (instr.op == ori::Op::FUNCTION_ENTRY) calls.entry.add(after);
         if (!isCall(instr)) continue;
         const ori::RegisterSet changed = changedAt(function_, instr);
-        CallPoints::Lost lost{{}, {}, isKnownCall(function_, instr)};
+        CallPoints::Lost lost{{}, {}, knownChanges(function_, instr) != nullptr};
         for (std::uint32_t r = 0; r < SlotSet::kMost; ++r)
           if (changed.contains(file, r)) lost.slots.set(r);
         const auto same = std::ranges::find_if(calls.lost, [&](const CallPoints::Lost& other) {

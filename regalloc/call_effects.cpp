@@ -22,8 +22,11 @@ template <typename F> ori::RegisterSet registersWhere(const isa::Target& target,
   return set;
 }
 
-bool isFunction(const ori::Module& module, std::uint32_t symbol, const ori::Function& function) {
-  const ori::Symbol& named = module.symbols[symbol];
+bool callsItself(const ori::Function& function, const ori::Instr& call) {
+  const std::optional<std::uint32_t> callee = calleeOf(call);
+  if (!callee) return false;
+  const ori::Module& module = function.module();
+  const ori::Symbol& named = module.symbols[*callee];
   return named.kind == ori::Symbol::Kind::Function && module.functions[named.index].get() == &function;
 }
 
@@ -53,6 +56,11 @@ std::optional<std::uint32_t> calleeOf(const ori::Instr& call) {
   return callee.reg;
 }
 
+const ori::RegisterSet* knownChanges(const ori::Function& caller, const ori::Instr& call) {
+  const std::optional<std::uint32_t> callee = calleeOf(call);
+  return callee ? caller.changesOf(*callee) : nullptr;
+}
+
 ori::RegisterSet changedByCalling(const ori::Function& function) {
   const isa::Target& target = function.module().target();
   ori::RegisterSet changed;
@@ -64,11 +72,9 @@ ori::RegisterSet changedByCalling(const ori::Function& function) {
                           if (t.isDef) changed.add(t.file, t.reg);
                         });
       if (instr.op != isa::Op::CALL_ABS && instr.op != isa::Op::CALL_ABS_R) continue;
-      const std::optional<std::uint32_t> callee = calleeOf(instr);
-      const ori::RegisterSet* known = callee ? function.changesOf(*callee) : nullptr;
-      if (known)
+      if (const ori::RegisterSet* known = knownChanges(function, instr))
         changed |= *known;
-      else if (!callee || !isFunction(function.module(), *callee, function)) // a call of itself adds nothing
+      else if (!callsItself(function, instr)) // that adds nothing
         callsUnknown = true;
     }
   if (callsUnknown)
@@ -78,18 +84,14 @@ ori::RegisterSet changedByCalling(const ori::Function& function) {
       target, [&](File file, std::uint32_t r) { return changed.contains(file, r) && !isKeptByFunctions(file, r); });
 }
 
-bool isKnownCall(const ori::Function& caller, const ori::Instr& call) {
-  const std::optional<std::uint32_t> callee = calleeOf(call);
-  return callee && caller.changesOf(*callee) != nullptr;
-}
-
 ori::RegisterSet changedAt(const ori::Function& caller, const ori::Instr& call) {
-  if (!isKnownCall(caller, call)) return lostBy(conventionOf(call), caller.module().target());
+  const ori::RegisterSet* known = knownChanges(caller, call);
+  if (!known) return lostBy(conventionOf(call), caller.module().target());
   // Where lanes have parted, others may run while the callee waits, and the warp shares the uniform registers.
   ori::RegisterSet changed = registersWhere(caller.module().target(), [&](File file, std::uint32_t r) {
     return file != File::R && file != File::P && !survivesCall(Convention::Function, file, r);
   });
-  changed |= *caller.changesOf(*calleeOf(call));
+  changed |= *known;
   changed |= takenBySequence(call);
   return changed;
 }

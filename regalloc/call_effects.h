@@ -16,8 +16,8 @@ std::optional<std::uint32_t> calleeOf(const ori::Instr& call);
 /// and that are not restored for the caller, and those of what it calls.
 ori::RegisterSet changedByCalling(const ori::Function& function);
 
-/// Whether it is known what the callee changes.
-bool isKnownCall(const ori::Function& caller, const ori::Instr& call);
+/// What the callee changes (`Function::changedByCallee`); null where that is not known.
+const ori::RegisterSet* knownChanges(const ori::Function& caller, const ori::Instr& call);
 
 /// What may have another value behind a call, before it is expanded (`calls.h`): of files R and P what its callee
 /// changes if that is known (`Function::changedByCallee`), or else all that the ABI does not keep; and what passing
