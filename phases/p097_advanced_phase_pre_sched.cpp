@@ -85,8 +85,7 @@ class PreScheduler {
   /// `fixed`: the limit, whatever the occupancy classes; 0: one of theirs.
   PreScheduler(ori::Function& function, PhaseContext& context, unsigned fixed)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context), fixed_(fixed),
-        liveBefore_(function.instrIdCount()) {
+        liveness_(function.analyses().liveness()), live_(liveness_), classes_(function, context), fixed_(fixed) {
     if (ori::hasRegisterRequests(function)) counts_.emplace(function, context.maxRegisters);
     warpWorth_ = std::log1p(static_cast<double>(context.knobs.get(Knob::PreSchedWarpWorth)) / 100);
   }
@@ -144,12 +143,11 @@ class PreScheduler {
     return true;
   }
 
-  /// Live registers in front of each instruction, and the most at instructions that stay where they are.
+  /// The most live registers at instructions that stay where they are.
   void measure(const ori::Block& block) {
     live_.enter(block);
     for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
       live_.step(*instr);
-      liveBefore_[instr->id] = live_.counts();
       if (isPinned(*instr)) pinned_ = std::max(pinned_, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
     }
   }
@@ -175,7 +173,7 @@ class PreScheduler {
       const std::span<ori::Instr* const> part = orderedPartOf(regions[left - 1]);
       if (instr == part.back()) values[left - 1] = RegionValues(part, liveness_, live_);
       live_.step(*instr);
-      if (instr == part.front()) values[--left].setLiveBefore(liveBefore_[instr->id]);
+      if (instr == part.front()) values[--left].setLiveBefore(live_.counts());
     }
     return values;
   }
@@ -599,7 +597,6 @@ class PreScheduler {
   unsigned slack_ = 0;                        // registers of the class that orders leave to the allocator
   double warpWorth_ = 0;                      // what twice the warps lower the price by
   unsigned pinned_ = 0;                       // live registers at instructions that stay where they are
-  std::vector<ori::FileCounts> liveBefore_;   // by instruction
   std::vector<Region> regions_;
   Cycles source_;         // of the source order
   std::size_t spent_ = 0; // instructions times orders
