@@ -2,6 +2,21 @@
 
 namespace orias::phases {
 
+bool isSameOperation(const ori::Function& function, const ori::Instr& a, const ori::Instr& b) {
+  if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
+    return false;
+  for (unsigned i = 0; i < a.operandCount; ++i) {
+    const ori::Operand &x = a.op_(i), &y = b.op_(i);
+    if (x.isDef && x.isVirtual()) {
+      if (!y.isVirtual() || x.file != y.file || x.width != y.width || x.flags != y.flags) return false;
+      if (function.vreg(x.reg).align != function.vreg(y.reg).align) return false;
+    } else if (x.value() != y.value()) {
+      return false;
+    }
+  }
+  return true;
+}
+
 bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions) {
   unsigned left = mostInstructions;
   for (const ori::Instr* i = instr.next; i != &at; i = i->next) {

@@ -44,6 +44,9 @@ inline bool isAlignedPart(const ori::Function& function, const isa::Operand& o) 
   return o.sub % align == 0 && function.vreg(o.reg).align % align == 0;
 }
 
+/// The same operation of the same values, into registers of the same shape.
+bool isSameOperation(const ori::Function& function, const ori::Instr& a, const ori::Instr& b);
+
 /// Whether the instruction, which is earlier in the block, has the same result right before `at`: nothing in
 /// between writes what it reads. Looks at so many instructions; false when there are more.
 bool computesTheSameAt(const ori::Instr& instr, const ori::Instr& at, unsigned mostInstructions);

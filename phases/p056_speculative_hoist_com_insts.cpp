@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "phases/local_scan.h"
 #include "phases/phases.h"
 #include "phases/speculation.h"
 
@@ -119,26 +120,10 @@ class Hoister {
     bool isQuietBefore = true;
     for (Instr& other : block) {
       if (++seen > kMostInstructions) return nullptr;
-      if (isSame(instr, other) && isCandidate(other, isQuietBefore)) return &other;
+      if (isSameOperation(function_, instr, other) && isCandidate(other, isQuietBefore)) return &other;
       isQuietBefore = isQuietBefore && isQuiet(other);
     }
     return nullptr;
-  }
-
-  /// The same operation of the same values, into registers of the same shape.
-  bool isSame(const Instr& a, const Instr& b) const {
-    if (a.op != b.op || a.mods != b.mods || a.mayContract != b.mayContract || a.operandCount != b.operandCount)
-      return false;
-    for (unsigned i = 0; i < a.operandCount; ++i) {
-      const ori::Operand &x = a.op_(i), &y = b.op_(i);
-      if (x.isDef && x.isVirtual()) {
-        if (!y.isVirtual() || x.file != y.file || x.width != y.width || x.flags != y.flags) return false;
-        if (function_.vreg(x.reg).align != function_.vreg(y.reg).align) return false;
-      } else if (x.value() != y.value()) {
-        return false;
-      }
-    }
-    return true;
   }
 
   /// Of a register: how many there are, and which it is if there is one.

@@ -5,6 +5,7 @@
 #include "ori/cfg_edit.h"
 #include "phases/branch_walk.h"
 #include "phases/equal_constants.h"
+#include "phases/local_scan.h"
 #include "phases/loop_entry.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -277,16 +278,10 @@ class Level {
 
   /// The arms of a loop may each have computed it for themselves: in front of the loop one is enough.
   bool computeTheSame(const Instr& a, const Instr& b) const {
-    if (a.mods != b.mods || a.operandCount != b.operandCount) return false;
-    const ori::Operand *resultA = onlyResult(a), *resultB = onlyResult(b);
-    if (!resultA || !resultB || resultA->file != resultB->file || resultA->width != resultB->width) return false;
-    for (unsigned i = 0; i < a.operandCount; ++i) {
-      const ori::Operand &x = a.op_(i), &y = b.op_(i);
-      if (&x == resultA && &y == resultB) continue;
-      if (x.isDef != y.isDef || x.value() != y.value()) return false;
-      if (x.isVirtual() && !function_.singleDef(x.reg)) return false;
-    }
-    return true;
+    return onlyResult(a) && onlyResult(b) && isSameOperation(function_, a, b) &&
+           std::ranges::none_of(a.ops(), [&](const ori::Operand& o) {
+             return !o.isDef && o.isVirtual() && !function_.singleDef(o.reg);
+           });
   }
 
   bool runsInEveryRound(LoopId loop, BlockId block) const {
