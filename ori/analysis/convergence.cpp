@@ -158,6 +158,7 @@ class Planner {
   /// The smallest sound region that ends in front of `meet` and begins at `from` or at a block that dominates it.
   std::optional<ConvergenceRegion> regionFrom(BlockId from, BlockId meet) {
     const LoopId loop = loopInFrontOf(meet);
+    GrowingBody body;
     for (BlockId d = from; d != kNoId; d = dominators_.idom(d)) {
       // A header dominates its loop: further up there is nothing of it.
       if (loop != kNoId && !dominators_.dominates(loops_.loop(loop).header, d)) return std::nullopt;
@@ -165,10 +166,54 @@ class Planner {
       if (loops_.innermost(d) != loop || !dominators_.strictlyDominates(d, meet)) continue;
       if (!entriesComeFrom(d, meet) || waitsTwice(d, meet)) return std::nullopt;
       ConvergenceRegion region{d, meet, 0, {}, meet};
+      // Where it cannot begin, and all lanes come to the meeting, some set the barrier twice.
+      if (loops_.isReducible() && !mayBegin(body, region, loop)) continue;
       if (postDominators_.strictlyDominates(meet, d) && !setsTwice(d, meet)) return region;
       if (loops_.isReducible() && findLeaving(region)) return region;
     }
     return std::nullopt;
+  }
+
+  /// What leads to a meeting without passing it or the block that a region would begin at. It grows while that block
+  /// goes up the dominator tree: findLeaving() would go over all of it for each block.
+  struct GrowingBody {
+    BlockId begin = kNoId; ///< inside, but what leads to it is not
+    std::vector<bool> isInside;
+    std::vector<BlockId> waysOut; ///< blocks of the loop that edges from inside led to when they were found
+  };
+
+  /// Whether findLeaving() finds a region from that block, which dominates those that were asked about before.
+  bool mayBegin(GrowingBody& body, const ConvergenceRegion& region, LoopId loop) const {
+    std::vector<BlockId> found; // inside, without what leads there
+    const auto take = [&](BlockId b) {
+      if (!cfg_.isReachable(b) || body.isInside[b]) return;
+      body.isInside[b] = true;
+      if (b != region.from) found.push_back(b);
+      if (loop == kNoId) return;
+      for (BlockId s : cfg_.successors(b))
+        if (!body.isInside[s] && loops_.contains(loop, s)) body.waysOut.push_back(s);
+    };
+    if (body.begin == kNoId) {
+      body.isInside.resize(cfg_.idCount());
+      body.isInside[region.meet] = true;
+      take(region.from);
+      for (BlockId p : cfg_.predecessors(region.meet))
+        if (!cfg_.isRetreating(p, region.meet)) take(p);
+    } else {
+      take(region.from);
+      found.push_back(body.begin);
+    }
+    body.begin = region.from;
+    while (!found.empty()) {
+      const BlockId b = found.back();
+      found.pop_back();
+      for (BlockId p : cfg_.predecessors(b))
+        take(p);
+    }
+    std::erase_if(body.waysOut, [&](BlockId s) { return body.isInside[s]; });
+    return body.waysOut.empty() && std::ranges::none_of(cfg_.predecessors(region.from), [&](BlockId p) {
+             return body.isInside[p] && p != region.meet;
+           });
   }
 
   /// Fills in the edges on which lanes leave; false where a lane may come back without having waited.
