@@ -226,6 +226,15 @@ class PreScheduler {
     }
     const bool isWide = spent_ > kBudget;
     const RegionCounts source = region.candidates[0].cost.peak;
+    const std::vector<unsigned>& ends = classes_.ends();
+    // No order is so much shorter than this that it would be preferred.
+    const auto enough = static_cast<unsigned>(leastLength(model) / (1 - kGainForOrder));
+    const auto isSettled = [&](unsigned limit) {
+      return std::ranges::any_of(region.candidates, [&](const Candidate& c) {
+        return c.cost.length <= enough && c.cost.peak[kR] <= limit && isWithin(c.cost.peak, region.limits);
+      });
+    };
+    if (fixed_ == 0 && isSettled(ends.front())) return;
     // Where the source order has too many predicates or uniform registers, orders try to do with less, and without
     // that.
     std::vector<RegionCounts> bases{region.limits};
@@ -241,7 +250,6 @@ class PreScheduler {
     };
     for (const RegionCounts& limits : bases)
       addBoth(limits, ~0u);
-    const std::vector<unsigned>& ends = classes_.ends();
     unsigned most = 0;
     for (const Candidate& c : region.candidates)
       most = std::max(most, c.cost.peak[kR]);
@@ -262,10 +270,16 @@ class PreScheduler {
     if (tried.size() > (isWide ? 1 : kMaxLimits)) tried.resize(isWide ? 1 : kMaxLimits);
     for (unsigned limit : tried)
       for (const RegionCounts& limits : bases)
-        addBoth(limits, limit);
+        if (!isSettled(limit)) addBoth(limits, limit);
     if (isWide) return;
     for (unsigned limit : tried)
-      addFilled(region, model, relaxed, limit);
+      if (!isSettled(limit)) addFilled(region, model, relaxed, limit);
+  }
+
+  static bool isWithin(const RegionCounts& counts, const RegionCounts& limits) {
+    for (std::size_t f = 0; f < counts.size(); ++f)
+      if (counts[f] > limits[f]) return false;
+    return true;
   }
 
   /// The fastest order with so many registers, and that of the source if it has no more, with their stalls filled.

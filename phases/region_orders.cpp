@@ -311,6 +311,19 @@ ScheduleRegion::ScheduleRegion(std::span<ori::Instr* const> region, RegionValues
     }
 }
 
+namespace {
+
+/// Cycles from the issue of an instruction to its end as far as the length of an order counts it: what nothing in the
+/// region waits for may be waited for behind it.
+unsigned cyclesToEnd(const ScheduleRegion& region, std::uint32_t node) {
+  for (const RegionValues::Ref& ref : region.values.refs(node))
+    if (ref.begins && region.values.values()[ref.value].isLiveAfter)
+      return std::max<unsigned>(region.costs[node].latency, 1);
+  return 1;
+}
+
+} // namespace
+
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order) {
   OrderCost cost;
   ForwardPressure pressure(region.values);
@@ -322,15 +335,26 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
     now = issueAt(std::max(now, earliest[n]), region.costs[n], pipeFree);
     for (const Dependence& d : region.graph.successors(n))
       earliest[d.to] = std::max(earliest[d.to], now + d.latency);
-    // What nothing in the region waits for may be waited for behind it.
-    for (const RegionValues::Ref& ref : region.values.refs(n))
-      if (ref.begins && region.values.values()[ref.value].isLiveAfter)
-        cost.length = std::max(cost.length, now + region.costs[n].latency);
+    cost.length = std::max(cost.length, now + cyclesToEnd(region, n));
     ++now;
   }
-  cost.length = std::max(cost.length, now);
   cost.peak = pressure.peak();
   return cost;
+}
+
+unsigned leastLength(const ScheduleRegion& region) {
+  auto least = static_cast<unsigned>(region.instrs.size());
+  std::array<unsigned, 16> busy{}, last{}; // by pipe; what it does last need not be over
+  for (std::uint32_t n = 0; n < region.costs.size(); ++n) {
+    least = std::max(least, region.fromStart[n] + cyclesToEnd(region, n));
+    const IssueCost& cost = region.costs[n];
+    if (cost.pipe == 0) continue;
+    busy[cost.pipe] += cost.cycles;
+    last[cost.pipe] = std::max<unsigned>(last[cost.pipe], cost.cycles);
+  }
+  for (std::size_t p = 0; p < busy.size(); ++p)
+    least = std::max(least, busy[p] - last[p]);
+  return least;
 }
 
 unsigned busyCycles(const ScheduleRegion& region) {

@@ -41,6 +41,8 @@ struct OrderCost {
   RegionCounts peak{}; ///< live registers by file
 };
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order);
+/// A lower bound of OrderCost::length over all orders: the longest chain, and the work of the busiest pipe.
+unsigned leastLength(const ScheduleRegion& region);
 /// Cycles for which the busiest pipe, or the issue of one warp, is taken; the same for all orders.
 unsigned busyCycles(const ScheduleRegion& region);
 

@@ -249,3 +249,23 @@ TEST_CASE("independent chains are interleaved as far as registers last") {
     CHECK(four.length < two.length);
   });
 }
+
+TEST_CASE("no order is shorter than the least length, and some reach it") {
+  constexpr phases::RegionCounts kMany = {200, 6, 60, 6};
+  unsigned reached = 0;
+  for (unsigned seed = 0; seed < 60; ++seed) {
+    CAPTURE(seed);
+    Sample sample(randomBody(seed));
+    sample.visit([&](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+      const unsigned least = phases::leastLength(region);
+      const Order source = phases::sourceOrder(region);
+      unsigned shortest = ~0U;
+      for (const Order& order : {source, phases::latencyFirst(region, kMany), phases::pressureAware(region, kMany),
+                                 phases::fillStalls(region, source, kMany)})
+        shortest = std::min(shortest, phases::costOf(region, order).length);
+      CHECK(least <= shortest);
+      reached += least == shortest;
+    });
+  }
+  CHECK(reached > 0);
+}
