@@ -1,5 +1,6 @@
 #include "test/differential/batch.h"
 
+#include "support/check.h"
 #include "tools/check_each/check_uniform.h"
 #include "tools/launch/write.h"
 
@@ -215,7 +216,11 @@ std::vector<ProgramResult> runBatch(std::span<const Case> cases, const Settings&
       job.program.launch.file =
           fmt::format("{}-{}.ptx", job.result.name.substr(0, job.result.name.find(':')), job.program.seed);
       job.result.text = job.text;
-      job.result.launchFile = launch::writeLaunch(job.program.launch);
+      try {
+        job.result.launchFile = launch::writeLaunch(job.program.launch);
+      } catch (const Error& error) {
+        job.result.text += fmt::format("// No launch file: {}\n", error.what());
+      }
     }
     results.push_back(std::move(job.result));
   }

@@ -110,7 +110,7 @@ class Report {
     std::string base = settings_.writeFolder + "/" + result.name;
     std::replace(base.begin() + static_cast<std::ptrdiff_t>(settings_.writeFolder.size()), base.end(), ':', '-');
     std::ofstream(base + ".ptx") << result.text;
-    std::ofstream(base + ".json") << result.launchFile;
+    if (!result.launchFile.empty()) std::ofstream(base + ".json") << result.launchFile;
   }
 
   void showProgress() {

@@ -55,19 +55,49 @@ Json describe(const Buffer& buffer) {
   return json;
 }
 
+std::string hexDigits(std::span<const std::byte> bytes) {
+  std::string digits;
+  for (std::byte byte : bytes)
+    digits += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+  return digits;
+}
+
+Json addressOf(int buffer, std::int64_t offset, const Launch& launch) {
+  Json json = {{"buffer", launch.buffers[static_cast<std::size_t>(buffer)].name}};
+  if (offset != 0) json["offset"] = offset;
+  return json;
+}
+
+/// The pointers of an argument, and the bytes between them.
+Json fieldsOf(const Argument& argument, const Launch& launch) {
+  const std::span<const std::byte> bytes = argument.bytes;
+  std::vector<Pointer> pointers = argument.pointers;
+  std::ranges::sort(pointers, {}, &Pointer::at);
+  Json fields = Json::array();
+  std::size_t done = 0;
+  const auto addBytes = [&](std::size_t end) {
+    if (end > done) fields.push_back({{"bytes", hexDigits(bytes.subspan(done, end - done))}});
+    done = end;
+  };
+  for (const Pointer& pointer : pointers) {
+    if (pointer.at % kPointerBytes != 0 || pointer.at < done) throw Error("the pointers of an argument overlap");
+    addBytes(pointer.at);
+    fields.push_back(addressOf(pointer.buffer, pointer.offset, launch));
+    done += kPointerBytes;
+  }
+  addBytes(bytes.size());
+  return fields;
+}
+
 Json describe(const Argument& argument, const Launch& launch) {
-  if (!argument.pointers.empty()) throw Error("an argument with pointers in it cannot be written to a launch file");
   Json json;
   if (!argument.name.empty()) json["name"] = argument.name;
-  if (argument.buffer >= 0) {
-    json["buffer"] = launch.buffers[static_cast<std::size_t>(argument.buffer)].name;
-    if (argument.offset != 0) json["offset"] = argument.offset;
-    return json;
-  }
-  std::string bytes;
-  for (std::byte byte : argument.bytes)
-    bytes += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
-  json["bytes"] = bytes;
+  if (argument.buffer >= 0)
+    json.update(addressOf(argument.buffer, argument.offset, launch));
+  else if (argument.pointers.empty())
+    json["bytes"] = hexDigits(argument.bytes);
+  else
+    json.update({{"fields", fieldsOf(argument, launch)}, {"size", argument.bytes.size()}});
   return json;
 }
 

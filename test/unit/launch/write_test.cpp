@@ -51,6 +51,24 @@ TEST_CASE("a launch that was written reads as the same launch") {
   }
 }
 
+TEST_CASE("an argument with pointers in it was not written") {
+  const Launch launch = parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1,
+    "buffers": [{"name": "a", "type": "u32", "count": 4}, {"name": "b", "type": "u32", "count": 4}],
+    "arguments": [{"fields": [{"type": "u32", "value": 7}, {"buffer": "a", "offset": -4}, {"buffer": "b"},
+                              {"type": "u16", "value": 9}], "size": 40}]})",
+                                    ".");
+  const Launch again = parseLaunch(writeLaunch(launch), ".");
+  REQUIRE(again.arguments.size() == 1);
+  const Argument &got = again.arguments[0], &wanted = launch.arguments[0];
+  CHECK(got.bytes == wanted.bytes);
+  REQUIRE(got.pointers.size() == 2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    CHECK(got.pointers[i].at == wanted.pointers[i].at);
+    CHECK(got.pointers[i].buffer == wanted.pointers[i].buffer);
+    CHECK(got.pointers[i].offset == wanted.pointers[i].offset);
+  }
+}
+
 TEST_CASE("a launch with pointers in a buffer is not written") {
   const Launch launch = parseLaunch(R"({"kernel": "k", "grid": 1, "block": 1, "buffers": [
     {"name": "p", "type": "u64", "count": 1, "init": {"generator": "pointers", "targets": [{"buffer": "p"}]}}]})",
