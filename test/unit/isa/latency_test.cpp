@@ -163,7 +163,7 @@ writer,*,*:Guard,evidence
 TEST_CASE("latencies from sm_100 on") {
   const Target &sm100 = *Target::find("sm_100"), &sm103 = *Target::find("sm_103"), &sm120 = *Target::find("sm_120");
   CHECK(raw(sm100, File::UP, {LatencyClass::Voteu}, {LatencyClass::Tma}) == 5);
-  CHECK(raw(sm100, File::UP, {LatencyClass::Udp}, {LatencyClass::Tma}) == 12);
+  CHECK(raw(sm100, File::UP, {LatencyClass::Udp}, {LatencyClass::Tma}) == 11);
   CHECK(raw(sm120, File::R, {LatencyClass::Alu64}, {LatencyClass::R2ur}) == 5);
   CHECK(sm100.completionQueue(LatencyClass::TensorLoad) != 0);
   CHECK(sm100.completionQueue(LatencyClass::Load) == 0);
