@@ -9,6 +9,7 @@
 #include "phases/occupancy.h"
 #include "phases/phases.h"
 #include "phases/round_test.h"
+#include "phases/speculation.h"
 #include "phases/unroll_estimate.h"
 
 #include <algorithm>
@@ -152,11 +153,34 @@ class Level {
     return plan;
   }
 
+  /// Instructions of a loop that compute the same in each round: one round keeps them.
+  std::size_t invariantsOf(LoopId id) const {
+    std::vector<const Instr*> found; // sorted
+    const auto isInvariant = [&](const ori::Operand& source) {
+      const Instr* made = function_.singleDef(source.reg);
+      if (!made) return false;
+      return !loops_.contains(id, made->block->id) || std::ranges::binary_search(found, made);
+    };
+    for (BlockId b : loops_.blocks(id))
+      for (const Instr& instr : *function_.block(b)) {
+        if (isa::desc(instr.op).has(isa::Flag::Copy) || speculationOf(function_, instr) != Speculation::Free) continue;
+        if (std::ranges::all_of(instr.ops(), [&](const ori::Operand& o) {
+              return !o.isVirtual() || (o.isDef ? function_.singleDef(o.reg) == &instr : isInvariant(o));
+            }))
+          found.insert(std::ranges::upper_bound(found, &instr), &instr);
+      }
+    return found.size();
+  }
+
   /// Whether all rounds are so few instructions that they are written out.
   bool fitsWhole(const Plan& plan, std::size_t size) {
     if (plan.trips == 0) return false;
     const auto limit = static_cast<std::size_t>(knob(Knob::LoopUnrollMaxInstructions));
     if (plan.trips * size <= limit) return true;
+    // Not worth a look where nearly all would have to be invariant.
+    constexpr std::size_t kMostReduced = 4;
+    if (plan.trips * size <= kMostReduced * limit && plan.trips * (size - invariantsOf(plan.loop)) <= limit)
+      return true;
     return plan.trips * size <= static_cast<std::size_t>(knob(Knob::LoopUnrollConstantInstructions)) &&
            readsKnownConstants(plan.loop, size);
   }
@@ -507,6 +531,16 @@ class Level {
     BlockId at = loop.header;
     std::uint32_t added = 0;
     for (unsigned i = 0; i < kMostBlocksInFront; ++i) {
+      // Its only definition may stand in front of the loops around this one.
+      for (;;) {
+        const Instr* only = function_.singleDef(reg);
+        if (!only || !dominators_.strictlyDominates(only->block->id, loop.header)) break;
+        const auto value = copiedAmount(function_, *only);
+        if (!value || (value->times != 0 && !function_.singleDef(value->reg))) break;
+        added += value->number;
+        if (value->times == 0) return added;
+        reg = value->reg;
+      }
       BlockId before = ori::kNoId;
       for (BlockId p : cfg_.predecessors(at)) {
         if (!cfg_.isReachable(p) || (at == loop.header && p == loop.latches[0])) continue;
