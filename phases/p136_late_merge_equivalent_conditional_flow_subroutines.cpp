@@ -468,7 +468,8 @@ class Sharer {
   /// In place of the block's work. Returns the block where the subroutine returns.
   Block* emitCall(const Group& group, const Work& caller, const Block* body) {
     Block* block = caller.block;
-    const ori::Source source = block->first->source;
+    // Nothing is left of the pattern if it goes on without a branch.
+    const ori::Source source = (block->first ? block->first : body->first)->source;
     function_.forEachSafe(*block, [&](Instr& instr) {
       if (!ori::isTerminator(instr.op)) function_.erase(&instr);
     });
