@@ -4,12 +4,20 @@
 
 #include "frontend/lower/function_lowering.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 namespace orias::ptx {
 
 using isa::File;
 using IsaOperand = isa::Operand;
+
+namespace {
+
+/// What the system keeps of a block's shared memory on Blackwell begins here; before that is what all kernels keep.
+constexpr std::uint32_t kSystemFirst = 0x40;
+
+} // namespace
 
 Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   const unsigned axis = part == Component::None ? 0 : static_cast<unsigned>(part) - static_cast<unsigned>(Component::X);
@@ -130,8 +138,11 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
     return Value::of(r);
   }
   // What the system keeps of shared memory: in front of the CTA's own, or behind it.
-  case SpecialRegister::ReservedSmemOffsetBegin:
-  case SpecialRegister::ReservedSmemOffset: return systemFirst ? Value::constant(0, 1) : sharedOfProgram();
+  case SpecialRegister::ReservedSmemOffsetBegin: return systemFirst ? Value::constant(0, 1) : sharedOfProgram();
+  case SpecialRegister::ReservedSmemOffset:
+    // The value of the symbol .nv.reservedSmem.offset0 (observed).
+    return systemFirst ? Value::constant(std::min(target().chip().cubin.reservedShared, kSystemFirst), 1)
+                       : sharedOfProgram();
   case SpecialRegister::ReservedSmemOffsetCap:
     return systemFirst ? Value::constant(target().sharedBase(), 1) : hardware(kSrSmemSize);
   case SpecialRegister::ReservedSmemOffsetEnd: return bank0(bank.systemSharedEnd);

@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint32_t kMultiprocessors = 132;
 /// What the system keeps of shared memory on sm_90, in front of the block's own. On older chips it lies behind that.
 constexpr std::uint64_t kReservedShared = 1024;
+/// On Blackwell, where in that the part of %reserved_smem_offset_0 begins.
+constexpr std::uint64_t kSystemFirst = 0x40;
 
 std::uint64_t part(const launch::Dim3& value, unsigned component) {
   switch (component) {
@@ -26,7 +28,8 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   const launch::Clusters& clusters = t.machine->clusters;
   const std::uint32_t self = 1u << t.lane;
   const std::uint64_t shared = t.machine->program.dynamicShared + launch.dynamicShared;
-  const bool isOlder = t.machine->program.module->target.arch.number < 90;
+  const auto chip = t.machine->program.module->target.arch.number;
+  const bool isOlder = chip < 90, isBlackwell = chip >= 100;
   switch (reg) {
   case S::Tid: return part(t.tid, component);
   case S::Ntid: return part(launch.block, component);
@@ -51,8 +54,8 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   case S::DynamicSmemSize: return launch.dynamicShared;
   case S::TotalSmemSize: return shared;
   case S::AggrSmemSize: return kReservedShared + shared;
-  case S::ReservedSmemOffsetBegin:
-  case S::ReservedSmemOffset: return isOlder ? shared : 0;
+  case S::ReservedSmemOffsetBegin: return isOlder ? shared : 0;
+  case S::ReservedSmemOffset: return isOlder ? shared : isBlackwell ? kSystemFirst : 0;
   case S::ReservedSmemOffsetCap: return isOlder ? shared : kReservedShared;
   // %smid, %gridid, %envreg, %pm, %reserved_smem_offset_end and what else has no meaning here.
   default: return 0;

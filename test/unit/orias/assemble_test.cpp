@@ -223,6 +223,9 @@ TEST_CASE("special registers lie elsewhere in the constant bank before sm_90") {
   reads("sm_80", "reserved_smem_offset_0", "u32", "c[0x0][0x114]");
   reads("sm_80", "reserved_smem_offset_cap", "u32", "SR_SMEMSZ");
   reads("sm_90", "reserved_smem_offset_cap", "u32", "0x400");
+  // Found by comparing with ptxas: it was 0 there, as on sm_90.
+  reads("sm_100a", "reserved_smem_offset_0", "u32", "0x40");
+  reads("sm_103a", "reserved_smem_offset_0", "u32", "0x40");
   reads("sm_90", "aggr_smem_size", "u32", "c[0x0][0x13c]");
   reads("sm_90", "gridid", "u32", "c[0x0][0x30]");
   CHECK(listing("sm_75", "total_smem_size", "u32").listing.find("0x114") == std::string::npos);
