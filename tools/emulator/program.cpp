@@ -42,7 +42,11 @@ std::string Program::text(std::size_t index) const {
                                           static_cast<std::int64_t>(kWordBytes));
         o.reg = isa::Operand::kNoReg;
       }
-    return fmt::format("{}+{:#x} {}", kernel, address, isa::print(inst, {address, {}}));
+    // Which of the functions behind the kernel it belongs to.
+    const std::pair<std::string, std::uint64_t>* in = nullptr;
+    for (const auto& f : functions)
+      if (f.second != 0 && f.second <= address && (in == nullptr || f.second > in->second)) in = &f;
+    return fmt::format("{}+{:#x} {}{}", kernel, address, isa::print(inst, {address, {}}), in ? " in " + in->first : "");
   }
   if (i.origin) return fmt::format("{} .L{} {}", kernel, i.block, ori::print(*function, *i.origin));
   if (i.phis >= 0) return fmt::format("{} .L{} (phis)", kernel, i.block);
