@@ -9,6 +9,7 @@
 #include "frontend/module_phases/memory_space_opt.h"
 #include "frontend/module_phases/param_opt.h"
 #include "frontend/module_phases/pretreat.h"
+#include "frontend/module_phases/tensor_guards.h"
 #include "frontend/parse.h"
 #include "frontend/print.h"
 #include "ori/parse.h"
@@ -264,6 +265,7 @@ Result Compilation::run() {
         resolveSpaces("M6", false);
         resolveSpaces("M7", true);
         ptxPhase("M9", [&](Source& source) { return ptx::paramOpt(*source.ptx, *source.forms, wantRemarks); });
+        guardTensorMemory();
       });
     if (!hasErrors() && !checkOnly_) stage("lower", [&] { lower(); });
   }
@@ -362,6 +364,17 @@ template <typename Work> void Compilation::ptxPhase(std::string_view number, Wor
     }
   });
   dumpPtx(number, "after");
+}
+
+/// Last, so that no phase has to know these checks.
+void Compilation::guardTensorMemory() {
+  if (!options_.checkTensorMemory.value_or(options_.debugInfo)) return;
+  for (Source& source : sources_) {
+    const bool hasChecked =
+        ptx::guardTensorMemory(*source.ptx, source.forms->table(), target_->chip().cubin.reservedShared);
+    if (hasChecked && sources_.size() > 1)
+      source.diags.error({}, "not supported yet: --g-tensor-memory-access-check with several inputs");
+  }
 }
 
 void Compilation::lower() {

@@ -104,6 +104,7 @@ class Compilation {
   void resolveSpaces(std::string_view phase, bool followsCalls);
   /// A phase of modules on PTX: dumps, remarks, observers. `work` gets a source and returns a ptx::ModulePhaseResult.
   template <typename Work> void ptxPhase(std::string_view phase, Work&& work);
+  void guardTensorMemory();
   void lower();
   void settleLaunches();
   void chooseFunctions();

@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/target.h"
+#include "frontend/tensor_guard_names.h"
 #include "ori/jump_table.h"
 #include "orias/frame_changes.h"
 #include "phases/memory_access.h"
@@ -179,6 +180,7 @@ void describeLinking(const ori::Function& function, const encoder::FunctionCode&
   for (std::size_t id = 0; id < isNamed.size(); ++id) {
     const ori::Symbol& symbol = module.symbols[id];
     if (isCalled[id]) out.callees.push_back(symbol.name);
+    out.readsTensorRecords |= isCalled[id] && ptx::isTensorGuard(symbol.name);
     if (isNamed[id] && (symbol.kind == ori::Symbol::Kind::ExternFunction || isKernel(module, symbol)))
       out.externals.push_back(symbol.name);
   }

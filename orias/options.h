@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -87,6 +88,8 @@ struct Options {
   bool errorsAtExit = false;
   bool annotate = false;         ///< annotations of each function in the cubin: its size and registers
   bool checkStackBounds = false; ///< trap on entry to a function whose frame does not fit on the stack
+  /// Checks in front of each access to tensor memory; nothing: with debugInfo only.
+  std::optional<bool> checkTensorMemory;
   bool wantListing = false;
   ListingFormat listingFormat = ListingFormat::Annotated;
   bool wantKernelInfo = false; ///< fill Result::kernelInfo

@@ -219,7 +219,8 @@ struct Function {
   bool seesDynamicShared = false; ///< an `extern .shared` array is in scope
   bool usesSharedAddress = false; ///< the code holds shared addresses
   bool usesTensorMemory = false;
-  bool allocatesTensors = false; ///< it keeps records of its tensor memory below its shared memory
+  bool readsTensorRecords = false; ///< what the records of tensor memory say
+  bool allocatesTensors = false;   ///< it keeps records of its tensor memory below its shared memory
 
   std::vector<Parameter> parameters;
   std::uint32_t parameterSize = 0;            ///< bytes from the parameter base, not rounded up

@@ -229,7 +229,8 @@ class Writer {
     } else if (abi_.sharedAlias) {
       const SectionId reserved =
           addSection(Group::NoBits, ".nv.shared.reserved.0", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 1);
-      const bool hasRecords = std::ranges::any_of(module_.functions, &Function::allocatesTensors);
+      const bool hasRecords = std::ranges::any_of(
+          module_.functions, [](const Function& f) { return f.allocatesTensors || f.readsTensorRecords; });
       section(reserved).size = abi_.driverShared + (hasRecords ? kTensorRecordBytes : 0);
       // sm_110 has a variable behind what the others have (observed).
       const std::uint32_t end = std::min(abi_.driverShared, kUsualDriverShared);

@@ -1,6 +1,7 @@
 #include "frontend/lower/inline_plan.h"
 
 #include "frontend/lower/shared_calls.h"
+#include "frontend/tensor_guard_names.h"
 
 #include <algorithm>
 #include <fmt/format.h>
@@ -41,6 +42,7 @@ InlinePlan::InlinePlan(const Module& module, const FormTable& forms, const CallG
     keepInObject();
   else
     keepRecursive();
+  keepShown();
   if (inlinesEverything() && scope == InlineScope::Program) return;
   chooseWithinBudget();
   shareLarge();
@@ -168,6 +170,12 @@ void InlinePlan::keepRecursive() {
     if (reachesStack(FunctionId(id)) || (canKeep(FunctionId(id)) && calls_.recursesFromSeveralPlaces(FunctionId(id))))
       mustKeep_[id] = Reason::Recursion;
   }
+}
+
+void InlinePlan::keepShown() {
+  for (std::uint32_t id = 0; id < bodies_.size(); ++id)
+    if (bodies_[id].isReachable && isTensorGuard(module_.text(module_.functions[id].name)))
+      mustKeep_[id] = Reason::Shown;
 }
 
 void InlinePlan::keepInObject() {
@@ -402,6 +410,7 @@ std::vector<InlineRemark> InlinePlan::remarks() const {
       case Reason::Scope:
         why = "no call is inlined with -g, and none in objects at -O0 or with InlineInObjects=0";
         break;
+      case Reason::Shown: why = "debuggers show its name"; break;
       case Reason::Replaceable: why = "it is weak or has an alias, so another object may define it"; break;
       case Reason::Abi: why = "the ABI cannot pass its parameters and results"; break;
       case Reason::Recursion: why = "it is recursive"; break;

@@ -50,6 +50,7 @@ class InlinePlan {
   enum class Reason : std::uint8_t {
     None,
     Scope,       ///< nothing is inlined
+    Shown,       ///< debuggers show its name
     Replaceable, ///< another object may have the body that runs
     Abi,         ///< its calls are errors in an object
     Recursion,
@@ -74,6 +75,7 @@ class InlinePlan {
   void markReachable();
   void markMustInline();
   void keepRecursive();
+  void keepShown();
   void keepInObject();
   bool fitsAbi(const Function& function) const;
   bool reachesStack(FunctionId id) const;

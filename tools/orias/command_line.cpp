@@ -321,7 +321,6 @@ std::string_view reasonFor(Option option) {
     return "orias does not instrument code; compute-sanitizer instruments cubins when they run, and orias-run "
            "--memcheck "
            "checks them on the emulator";
-  case Option::TensorMemoryCheck: return "orias inserts no checks of tensor memory; orias-run finds bad accesses";
   case Option::StackProtector: return "orias generates no stack canaries";
   case Option::PreserveRelocs: return "the code of whole programs has no relocations";
   default: return "";
@@ -432,6 +431,8 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
   case Option::NoBlockMerging: appendList(options.phases.disabled, kMergingPhases); break;
   case Option::VisibleErrors: options.errorsAtExit = true; break;
   case Option::StackBoundsCheck: options.checkStackBounds = true; break;
+  case Option::TensorMemoryCheck: options.checkTensorMemory = true; break;
+  case Option::NoTensorMemoryCheck: break; // see finish()
   case Option::Annotations: options.annotate = true; break;
   case Option::FloatAtomics: options.knobs.emplace_back(kFloatAtomics); break;
   case Option::VerifyEach: options.phases.verifyEach = true; break;
@@ -468,6 +469,7 @@ void Parser::apply(const OptionSpec& option, const std::string& value, unsigned 
 
 void Parser::finish() {
   settleLimits();
+  if (seen_.contains(Option::NoTensorMemoryCheck)) line_.options.checkTensorMemory = false;
   // Knobs that are set by name go before what these options stand for.
   line_.options.knobs.insert(line_.options.knobs.begin(), effortKnobs_.begin(), effortKnobs_.end());
   if (line_.options.debugInfo) {
