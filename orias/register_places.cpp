@@ -75,7 +75,14 @@ class Places {
     return regalloc::survivesCall(regalloc::Convention::Pointer, comps().file(comp), comps().physicalNumber(comp));
   }
 
-  void step(Contents& contents, const ori::Instr& instr) const {
+  /// Begins a walk through a block, from what stands where at its start.
+  void enter(const Contents& contents) {
+    slotOfWord_.assign(words_.size(), kNothing);
+    for (std::uint32_t slot = 0; slot < contents.size(); ++slot)
+      if (contents[slot] != kNothing) slotOfWord_[contents[slot]] = slot;
+  }
+
+  void step(Contents& contents, const ori::Instr& instr) {
     if (instr.op == isa::Op::CALL_ABS || instr.op == isa::Op::CALL_ABS_R)
       for (std::uint32_t slot = 0; slot < contents.size(); ++slot)
         if (contents[slot] != kNothing && !survivesCall(compOf(slot))) contents[slot] = kNothing;
@@ -83,8 +90,10 @@ class Places {
       if (o.isDef) comps().forEach(o.value(), [&](CompId comp) { contents[slotOf(comp)] = kNothing; });
     for (const Write& write : writesOf_[instr.id]) {
       // The older place of the same word is out of date.
-      std::replace(contents.begin(), contents.end(), write.word, kNothing);
+      std::uint32_t& place = slotOfWord_[write.word];
+      if (place != kNothing && contents[place] == write.word) contents[place] = kNothing;
       contents[write.slot] = write.word;
+      place = write.slot;
     }
   }
 
@@ -97,6 +106,7 @@ class Places {
       changed = false;
       for (const ori::BlockId id : cfg_.reversePostOrder()) {
         Contents contents = into_[id];
+        enter(contents);
         for (const ori::Instr& instr : *function_.block(id))
           step(contents, instr);
         for (const ori::BlockId next : cfg_.successors(id)) {
@@ -126,6 +136,7 @@ class Places {
       liveAt.push_back(cursor.live());
     }
     Contents contents = into_[block.id];
+    enter(contents);
     for (const ori::Instr& instr : block) {
       for (const CompId comp : liveAt.back())
         if (const std::uint32_t word = contents[slotOf(comp)]; word != kNothing)
@@ -158,8 +169,9 @@ class Places {
   std::vector<std::uint32_t> offsetOf_;      // by instruction
   std::map<std::pair<std::string_view, std::uint8_t>, std::uint32_t> numbers_;
   std::vector<Word> words_;
-  std::vector<Contents> into_; // by block
-  std::vector<bool> isKnown_;  // by block
+  std::vector<std::uint32_t> slotOfWord_; // a word stands in one machine register, if the register still holds it
+  std::vector<Contents> into_;            // by block
+  std::vector<bool> isKnown_;             // by block
   std::vector<RegisterPlace> places_;
   std::vector<Latest> latest_; // by component
 };
