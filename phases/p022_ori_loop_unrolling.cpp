@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <unordered_set>
 #include <vector>
 
 namespace orias::phases {
@@ -155,11 +156,11 @@ class Level {
 
   /// Instructions of a loop that compute the same in each round: one round keeps them.
   std::size_t invariantsOf(LoopId id) const {
-    std::vector<const Instr*> found; // sorted
+    std::unordered_set<const Instr*> found;
     const auto isInvariant = [&](const ori::Operand& source) {
       const Instr* made = function_.singleDef(source.reg);
       if (!made) return false;
-      return !loops_.contains(id, made->block->id) || std::ranges::binary_search(found, made);
+      return !loops_.contains(id, made->block->id) || found.contains(made);
     };
     for (BlockId b : loops_.blocks(id))
       for (const Instr& instr : *function_.block(b)) {
@@ -167,7 +168,7 @@ class Level {
         if (std::ranges::all_of(instr.ops(), [&](const ori::Operand& o) {
               return !o.isVirtual() || (o.isDef ? function_.singleDef(o.reg) == &instr : isInvariant(o));
             }))
-          found.insert(std::ranges::upper_bound(found, &instr), &instr);
+          found.insert(&instr);
       }
     return found.size();
   }

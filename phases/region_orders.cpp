@@ -322,6 +322,22 @@ unsigned cyclesToEnd(const ScheduleRegion& region, std::uint32_t node) {
   return 1;
 }
 
+/// Cycles for which the instructions of a region take a pipe: all together, and the longest one.
+struct PipeWork {
+  unsigned all = 0, longest = 0;
+};
+
+std::array<PipeWork, 16> workOf(const ScheduleRegion& region) {
+  std::array<PipeWork, 16> work{};
+  for (const IssueCost& cost : region.costs) {
+    if (cost.pipe == 0) continue;
+    PipeWork& pipe = work[cost.pipe];
+    pipe.all += cost.cycles;
+    pipe.longest = std::max<unsigned>(pipe.longest, cost.cycles);
+  }
+  return work;
+}
+
 } // namespace
 
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order) {
@@ -344,24 +360,19 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
 
 unsigned leastLength(const ScheduleRegion& region) {
   auto least = static_cast<unsigned>(region.instrs.size());
-  std::array<unsigned, 16> busy{}, last{}; // by pipe; what it does last need not be over
-  for (std::uint32_t n = 0; n < region.costs.size(); ++n) {
+  for (std::uint32_t n = 0; n < region.costs.size(); ++n)
     least = std::max(least, region.fromStart[n] + cyclesToEnd(region, n));
-    const IssueCost& cost = region.costs[n];
-    if (cost.pipe == 0) continue;
-    busy[cost.pipe] += cost.cycles;
-    last[cost.pipe] = std::max<unsigned>(last[cost.pipe], cost.cycles);
-  }
-  for (std::size_t p = 0; p < busy.size(); ++p)
-    least = std::max(least, busy[p] - last[p]);
+  // What a pipe does last need not be over.
+  for (const PipeWork& work : workOf(region))
+    least = std::max(least, work.all - work.longest);
   return least;
 }
 
 unsigned busyCycles(const ScheduleRegion& region) {
-  std::array<unsigned, 16> busy{};
-  for (const IssueCost& cost : region.costs)
-    if (cost.pipe != 0) busy[cost.pipe] += cost.cycles;
-  return std::max(*std::ranges::max_element(busy), static_cast<unsigned>(region.instrs.size()));
+  auto busy = static_cast<unsigned>(region.instrs.size());
+  for (const PipeWork& work : workOf(region))
+    busy = std::max(busy, work.all);
+  return busy;
 }
 
 Order sourceOrder(const ScheduleRegion& region) {
