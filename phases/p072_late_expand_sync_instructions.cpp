@@ -22,13 +22,14 @@ bool needsWholeWarp(const Instr& instr) {
 }
 
 void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& context) {
-  Instr* first = function.block(header)->first;
-  while (first->op == Op::PHI)
+  ori::Block* block = function.block(header);
+  Instr* first = block->first;
+  while (first && first->op == Op::PHI)
     first = first->next;
-  ori::Builder builder = ori::Builder::before(function, first);
-  builder.setSource(first->source);
+  ori::Builder builder = first ? ori::Builder::before(function, first) : ori::Builder(function, block);
+  if (first) builder.setSource(first->source);
   Instr* yield = builder.emit(Op::YIELD, {isa::Operand::pt()});
-  function.splitAfter(yield);
+  if (first) function.splitAfter(yield);
   context.remarks.did(yield, "YIELD: lanes of the warp may wait for each other in this loop", 1);
 }
 
