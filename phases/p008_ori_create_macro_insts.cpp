@@ -66,20 +66,20 @@ class Approximation {
       Operand dividend = copyOf(a), divisor = copyOf(b), where = compareMagnitude(b, isa::FCmp::GT, 0x1p126f);
       scaleWhere(where, divisor, 0.25f);
       scaleWhere(where, dividend, 0.25f);
-      return product(e_.mufu(isa::Mufu::RCP, divisor), dividend);
+      return lastProduct(e_.mufu(isa::Mufu::RCP, divisor), dividend);
     }
-    if (isFlushing_) return product(e_.mufu(isa::Mufu::RCP, b), a);
+    if (isFlushing_) return lastProduct(e_.mufu(isa::Mufu::RCP, b), a);
     Operand scale = scaleUnless(compareMagnitude(b, isa::FCmp::GEU, kSmallestNormal), 0x1p24f, real(1.0f));
     if (isFull) scale = scaleUnless(compareMagnitude(b, isa::FCmp::GT, 0x1p126f).notted(), 0.25f, scale);
     Operand divisor = product(b, scale), dividend = product(a, scale);
-    return product(e_.mufu(isa::Mufu::RCP, divisor), dividend);
+    return lastProduct(e_.mufu(isa::Mufu::RCP, divisor), dividend);
   }
 
   Operand reciprocal(Operand a) {
     if (isFlushing_) return e_.mufu(isa::Mufu::RCP, a);
     Operand scale = scaleUnless(compareMagnitude(a, isa::FCmp::GEU, kSmallestNormal), 0x1p24f, real(1.0f));
     scale = scaleUnless(compareMagnitude(a, isa::FCmp::GT, 0x1p126f).notted(), 0.25f, scale);
-    return product(scale, e_.mufu(isa::Mufu::RCP, product(a, scale)));
+    return lastProduct(scale, e_.mufu(isa::Mufu::RCP, product(a, scale)));
   }
 
   /// A function of a * 2^24 where a is subnormal, put right by `down`: a factor, or what to add to a logarithm.
@@ -125,11 +125,13 @@ class Approximation {
     return r;
   }
 
-  Operand product(Operand a, Operand b) {
+  Operand product(Operand a, Operand b, bool mayContract = false) {
     Operand r = e_.newR();
-    b_.emit(Op::FMUL, {r, a, b}, {{Mod::Ftz, isFlushing_ ? 1 : 0}});
+    b_.emit(Op::FMUL, {r, a, b}, {{Mod::Ftz, isFlushing_ ? 1 : 0}})->mayContract = mayContract;
     return r;
   }
+  /// The result as a product, which may become part of a sum where the macro may.
+  Operand lastProduct(Operand a, Operand b) { return product(a, b, macro_.mayContract); }
 
   /// A predicate: |a| cmp limit.
   Operand compareMagnitude(Operand a, isa::FCmp cmp, float limit) {

@@ -42,7 +42,10 @@ void emitMacro(FunctionLowering& f, const Instruction& i, const Form& form, IsaO
       {{IsaMod::MacroType, type == Type::F64 ? isa::MacroType::F64 : isa::MacroType::F32},
        {IsaMod::MacroKind, macroKind(form)},
        {IsaMod::Ftz, form.ftz() ? 1 : 0}}};
-  f.emit(macro, operands, mods);
+  // An approximate quotient is a product with a reciprocal, which ptxas lets become part of a sum, too (observed).
+  const isa::MacroKind kind = macroKind(form);
+  f.emit(macro, operands, mods)->mayContract =
+      f.options().contractFma && (kind == isa::MacroKind::Approx || kind == isa::MacroKind::Full);
 }
 
 } // namespace
