@@ -1,13 +1,8 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string_view>
 
-#include <gelf.h>
-#include <libelf.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <elf.h>
 
 #include "encoder/cubin/byte_io.h"
 #include "encoder/cubin/elf_file.h"
@@ -19,10 +14,6 @@ namespace orias::cubin {
 namespace {
 
 constexpr std::uint16_t kMachineCuda = 190; // EM_CUDA, not in every elf.h
-
-[[noreturn]] void failElf(const char* what) {
-  throw Error(std::string("cubin: ") + what + ": " + elf_errmsg(-1));
-}
 
 /// Strings one after the other, each ended by a zero byte; the empty string is at 0.
 class StringTable {
@@ -143,78 +134,53 @@ std::vector<Elf64_Phdr> programHeaders(const std::vector<ElfSection>& sections, 
   return headers;
 }
 
-/// An anonymous file in memory: libelf writes to descriptors only.
-class MemoryFile {
- public:
-  MemoryFile() : descriptor_(memfd_create("orias-cubin", MFD_CLOEXEC)) {
-    if (descriptor_ < 0) throw Error(std::string("cubin: no memory file: ") + std::strerror(errno));
-  }
-  ~MemoryFile() { close(descriptor_); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
-  std::vector<std::byte> contents() const {
-    const off_t size = lseek(descriptor_, 0, SEEK_END);
-    std::vector<std::byte> bytes(size > 0 ? static_cast<std::size_t>(size) : 0);
-    for (std::size_t done = 0; done < bytes.size();) {
-      const ssize_t got = pread(descriptor_, bytes.data() + done, bytes.size() - done, static_cast<off_t>(done));
-      if (got <= 0) throw Error(std::string("cubin: reading the memory file back: ") + std::strerror(errno));
-      done += static_cast<std::size_t>(got);
-    }
-    return bytes;
-  }
-
- private:
-  int descriptor_;
-};
-
-struct ElfEnd {
-  void operator()(Elf* elf) const { elf_end(elf); }
-};
-
-void writeHeader(Elf* elf, const ElfFile& file, const Layout& layout) {
-  Elf64_Ehdr* header = elf64_newehdr(elf);
-  if (!header) failElf("no ELF header");
-  header->e_ident[EI_CLASS] = ELFCLASS64;
-  header->e_ident[EI_DATA] = ELFDATA2LSB;
-  header->e_ident[EI_OSABI] = file.osAbi;
-  header->e_ident[EI_ABIVERSION] = file.abiVersion;
-  header->e_type = file.type;
-  header->e_machine = kMachineCuda;
-  header->e_version = EV_CURRENT;
-  header->e_flags = file.flags;
-  header->e_shoff = layout.sectionHeaders;
-  header->e_phoff = file.type == ET_REL ? 0 : layout.programHeaders;
-  header->e_shstrndx = kSectionNameTable;
+template <typename T> void place(std::vector<std::byte>& bytes, std::uint64_t at, const T& what) {
+  std::memcpy(bytes.data() + at, &what, sizeof what);
 }
 
-void writeSection(Elf* elf, ElfSection& section, const Placement& place, std::uint32_t name) {
-  Elf_Scn* scn = elf_newscn(elf);
-  Elf64_Shdr* header = scn ? elf64_getshdr(scn) : nullptr;
-  Elf_Data* data = scn ? elf_newdata(scn) : nullptr;
-  if (!header || !data) failElf("no section");
-  header->sh_name = name;
-  header->sh_type = section.type;
-  header->sh_flags = section.flags;
-  header->sh_offset = place.offset;
-  header->sh_size = place.size;
-  header->sh_link = section.link;
-  header->sh_info = section.info;
-  header->sh_addralign = section.alignment;
-  header->sh_entsize = section.entrySize;
-  data->d_type = ELF_T_BYTE; // everything is in its final form already
-  data->d_buf = section.data.empty() ? nullptr : section.data.data();
-  data->d_size = hasBytes(section.type) || section.type == SHT_NOBITS ? place.size : 0;
-  data->d_align = 1;
+Elf64_Ehdr fileHeader(const ElfFile& file, const Layout& layout, std::size_t programHeaderCount) {
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_ident[EI_VERSION] = EV_CURRENT;
+  header.e_ident[EI_OSABI] = file.osAbi;
+  header.e_ident[EI_ABIVERSION] = file.abiVersion;
+  header.e_type = file.type;
+  header.e_machine = kMachineCuda;
+  header.e_version = EV_CURRENT;
+  header.e_flags = file.flags;
+  header.e_ehsize = sizeof(Elf64_Ehdr);
+  header.e_shoff = layout.sectionHeaders;
+  header.e_shnum = static_cast<std::uint16_t>(file.sections.size());
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shstrndx = kSectionNameTable;
+  if (programHeaderCount != 0) {
+    header.e_phoff = layout.programHeaders;
+    header.e_phnum = static_cast<std::uint16_t>(programHeaderCount);
+    header.e_phentsize = sizeof(Elf64_Phdr);
+  }
+  return header;
+}
+
+Elf64_Shdr sectionHeader(const ElfSection& section, const Placement& place, std::uint32_t name) {
+  Elf64_Shdr header{};
+  header.sh_name = name;
+  header.sh_type = section.type;
+  header.sh_flags = section.flags;
+  header.sh_offset = place.offset;
+  header.sh_size = place.size;
+  header.sh_link = section.link;
+  header.sh_info = section.info;
+  header.sh_addralign = section.alignment;
+  header.sh_entsize = section.entrySize;
+  return header;
 }
 
 } // namespace
 
 std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   ORIAS_CHECK(file.sections.size() > kSymbolTable && file.sections.size() < SHN_LORESERVE);
-  if (elf_version(EV_CURRENT) == EV_NONE) failElf("libelf");
-
   std::vector<ElfSection> sections = file.sections;
   StringTable sectionNames;
   std::vector<std::uint32_t> nameOffsets;
@@ -225,22 +191,23 @@ std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   sections[kSectionNameTable].data = sectionNames.take();
   sections[kStringTable].data = symbolNames.take();
   const Layout layout = layOut(sections);
-  const std::vector<Elf64_Phdr> headers = programHeaders(sections, layout, style);
+  std::vector<Elf64_Phdr> headers;
+  if (file.type != ET_REL) headers = programHeaders(sections, layout, style);
 
-  MemoryFile memory;
-  std::unique_ptr<Elf, ElfEnd> elf(elf_begin(memory.descriptor(), ELF_C_WRITE, nullptr));
-  if (!elf) failElf("cannot start a file");
-  elf_flagelf(elf.get(), ELF_C_SET, ELF_F_LAYOUT);
-  writeHeader(elf.get(), file, layout);
+  // As far as the sections of shared memory would reach, too, though they have no bytes: libelf counts them.
+  std::size_t size = layout.programHeaders + headers.size() * sizeof(Elf64_Phdr);
   for (std::size_t i = 1; i < sections.size(); ++i)
-    writeSection(elf.get(), sections[i], layout.sections[i], nameOffsets[i]);
-  if (file.type != ET_REL) {
-    Elf64_Phdr* table = elf64_newphdr(elf.get(), headers.size());
-    if (!table) failElf("no program headers");
-    std::copy(headers.begin(), headers.end(), table);
+    if (sections[i].type != SHT_NOBITS) size = std::max(size, layout.sections[i].offset + layout.sections[i].size);
+  std::vector<std::byte> bytes(size);
+  place(bytes, 0, fileHeader(file, layout, headers.size()));
+  for (std::size_t i = 1; i < sections.size(); ++i) {
+    if (hasBytes(sections[i].type)) std::ranges::copy(sections[i].data, bytes.begin() + layout.sections[i].offset);
+    place(bytes, layout.sectionHeaders + i * sizeof(Elf64_Shdr),
+          sectionHeader(sections[i], layout.sections[i], nameOffsets[i]));
   }
-  if (elf_update(elf.get(), ELF_C_WRITE) < 0) failElf("cannot write the file");
-  return memory.contents();
+  for (std::size_t i = 0; i < headers.size(); ++i)
+    place(bytes, layout.programHeaders + i * sizeof(Elf64_Phdr), headers[i]);
+  return bytes;
 }
 
 } // namespace orias::cubin
