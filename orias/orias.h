@@ -100,7 +100,7 @@ struct Result {
   unsigned errorCount = 0;
   unsigned warningCount = 0;
   Statistics statistics;
-  std::vector<StageTime> times;
+  std::vector<StageTime> times; ///< if PhaseOptions::timePhases
 };
 
 /// Assembles all inputs into one cubin. What is wrong with the inputs is told in the result; throws orias::Error (a
