@@ -1,61 +1,10 @@
 #include "encoder/isa/codec.h"
+#include "encoder/isa/opcode_index.h"
 #include "encoder/isa/word.h"
-
-#include <array>
-#include <vector>
 
 namespace orias::isa {
 
 namespace {
-
-struct Candidate {
-  const InstrDesc* desc;
-  const Form* form;
-};
-
-/// Candidates by the twelve opcode bits: those of opcode k are list[first[k]] up to list[first[k + 1]].
-struct OpcodeIndex {
-  std::array<std::uint16_t, 4097> first{};
-  std::vector<Candidate> list;
-
-  explicit OpcodeIndex(WordFormat format) {
-    for (unsigned pass = 0; pass < 2; ++pass) {
-      std::array<std::uint16_t, 4096> next{};
-      if (pass == 1) {
-        list.resize(first[4096]);
-        for (unsigned k = 0; k < 4096; ++k)
-          next[k] = first[k];
-      }
-      const std::uint16_t chips = format == WordFormat::Sm120   ? kSm120
-                                  : format == WordFormat::Sm100 ? kTensorSms
-                                                                : kUntilSm90;
-      for (const InstrDesc& base : allInstrs()) {
-        if ((base.sms & chips) == 0) continue;
-        const InstrDesc& d = isa::desc(base.op, format);
-        for (const Form& f : d.formList()) {
-          if (pass == 0)
-            ++first[f.opcode + 1u];
-          else
-            list[next[f.opcode]++] = {&d, &f};
-        }
-      }
-      if (pass == 0)
-        for (unsigned k = 0; k < 4096; ++k)
-          first[k + 1] = static_cast<std::uint16_t>(first[k + 1] + first[k]);
-    }
-  }
-};
-
-template <WordFormat format> const OpcodeIndex& indexOf() {
-  static const OpcodeIndex index(format);
-  return index;
-}
-
-const OpcodeIndex& opcodeIndex(WordFormat format) {
-  return format == WordFormat::Sm120   ? indexOf<WordFormat::Sm120>()
-         : format == WordFormat::Sm100 ? indexOf<WordFormat::Sm100>()
-                                       : indexOf<WordFormat::Sm90>();
-}
 
 /// False when a field holds something that an Inst cannot say.
 bool getOperand(const Word& w, const FieldEnc& f, unsigned width, Operand& o) {
@@ -151,13 +100,12 @@ Control controlOf(const Word& word) {
 }
 
 std::optional<Inst> decode(const Word& word, WordFormat format) {
-  const OpcodeIndex& index = opcodeIndex(format);
-  const unsigned opcode = static_cast<unsigned>(getBits(word, 0, 12));
-  for (unsigned i = index.first[opcode]; i < index.first[opcode + 1]; ++i) {
-    const Candidate& c = index.list[i];
-    if ((word.lo & c.form->fixed.lo) != c.form->value.lo || (word.hi & c.form->fixed.hi) != c.form->value.hi) continue;
+  for (const FormId id : formsOf(static_cast<unsigned>(getBits(word, 0, 12)), format)) {
+    const InstrDesc& d = desc(id.op, format);
+    const Form& form = d.forms[id.form];
+    if ((word.lo & form.fixed.lo) != form.value.lo || (word.hi & form.fixed.hi) != form.value.hi) continue;
     Inst inst;
-    if (decodeAs(word, *c.desc, *c.form, inst)) return inst;
+    if (decodeAs(word, d, form, inst)) return inst;
   }
   return std::nullopt;
 }

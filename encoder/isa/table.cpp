@@ -1,4 +1,5 @@
 #include "encoder/isa/desc.h"
+#include "encoder/isa/opcode_index.h"
 #include "encoder/isa/row_draft.h"
 
 #include <algorithm>
@@ -32,11 +33,62 @@ constexpr InstrDesc kRows120[] = {
 };
 static_assert(std::size(kRows) == static_cast<std::size_t>(Op::kCount));
 
+constexpr unsigned kOpcodes = 4096;
+
+/// Forms by opcode: those of opcode k are list[first[k]] up to list[first[k + 1]]. Made by the compiler: a program
+/// would have to read all rows for it.
+template <std::size_t size> struct OpcodeIndex {
+  std::array<std::uint16_t, kOpcodes + 1> first{};
+  std::array<FormId, size> list{};
+};
+
+constexpr bool isOn(std::size_t row, std::uint16_t chips) {
+  return (kRows[row].sms & chips) != 0;
+}
+
+constexpr std::size_t countForms(std::span<const InstrDesc> rows, std::uint16_t chips) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    if (isOn(i, chips)) count += rows[i].formCount;
+  return count;
+}
+
+template <std::size_t size>
+constexpr OpcodeIndex<size> indexForms(std::span<const InstrDesc> rows, std::uint16_t chips) {
+  OpcodeIndex<size> index;
+  std::array<std::uint16_t, kOpcodes> next{};
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (unsigned f = 0; isOn(i, chips) && f < rows[i].formCount; ++f)
+      ++next[rows[i].forms[f].opcode];
+  for (unsigned k = 0; k < kOpcodes; ++k) {
+    index.first[k + 1] = static_cast<std::uint16_t>(index.first[k] + next[k]);
+    next[k] = index.first[k];
+  }
+  for (std::size_t i = 0; i < rows.size(); ++i)
+    for (unsigned f = 0; isOn(i, chips) && f < rows[i].formCount; ++f)
+      index.list[next[rows[i].forms[f].opcode]++] = {static_cast<Op>(i), static_cast<std::uint8_t>(f)};
+  return index;
+}
+
+constexpr auto kForms90 = indexForms<countForms(kRows, kUntilSm90)>(kRows, kUntilSm90);
+constexpr auto kForms100 = indexForms<countForms(kRows100, kTensorSms)>(kRows100, kTensorSms);
+constexpr auto kForms120 = indexForms<countForms(kRows120, kSm120)>(kRows120, kSm120);
+
 } // namespace
 
 const InstrDesc& desc(Op op, WordFormat format) {
   const auto& rows = format == WordFormat::Sm120 ? kRows120 : format == WordFormat::Sm100 ? kRows100 : kRows;
   return rows[static_cast<std::size_t>(op)];
+}
+
+std::span<const FormId> formsOf(unsigned opcode, WordFormat format) {
+  const auto among = [&](const auto& index) {
+    return std::span<const FormId>(index.list.data() + index.first[opcode],
+                                   index.list.data() + index.first[opcode + 1]);
+  };
+  return format == WordFormat::Sm120   ? among(kForms120)
+         : format == WordFormat::Sm100 ? among(kForms100)
+                                       : among(kForms90);
 }
 
 std::span<const InstrDesc> allInstrs() {
