@@ -3,17 +3,23 @@
 #include "support/check.h"
 
 #include <algorithm>
-#include <atomic>
-#include <charconv>
-#include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace orias::isa {
 
 namespace {
+
+/// A data file as it was when the library was built.
+struct LatencyFile {
+  std::string_view model;
+  std::string_view text;
+};
+constexpr LatencyFile kFiles[] = {
+#include "latency_data.inc" // by EmbedText.cmake
+};
 
 constexpr std::array<std::string_view, kLatencyClassCount> kClassNames = {
     "None",       "Alu",         "Select",       "Alu64",      "PredLogic",   "PredMove",     "Vote",      "Dispatch",
@@ -31,7 +37,7 @@ constexpr std::array<std::string_view, 7> kModelNames = {
 constexpr std::array<std::string_view, kFileCount> kFileNames = {"R", "UR", "P", "UP", "B"};
 
 /// Shows `take` the parts of a text, which are a few characters long.
-void forEachPart(std::string_view text, char separator, auto&& take) {
+constexpr void forEachPart(std::string_view text, char separator, auto&& take) {
   for (;;) {
     std::size_t end = 0;
     while (end < text.size() && text[end] != separator)
@@ -42,14 +48,14 @@ void forEachPart(std::string_view text, char separator, auto&& take) {
   }
 }
 
-std::vector<std::string_view> split(std::string_view text, char separator) {
+constexpr std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   forEachPart(text, separator, [&](std::string_view part) { parts.push_back(part); });
   return parts;
 }
 
 template <std::size_t N>
-std::optional<unsigned> indexOf(const std::array<std::string_view, N>& names, std::string_view name) {
+constexpr std::optional<unsigned> indexOf(const std::array<std::string_view, N>& names, std::string_view name) {
   const auto at = std::find(names.begin(), names.end(), name);
   if (at == names.end()) return std::nullopt;
   return static_cast<unsigned>(at - names.begin());
@@ -84,12 +90,13 @@ std::string_view nameOf(LatencyClass latencyClass) {
   return kClassNames[static_cast<unsigned>(latencyClass)];
 }
 
-/// Turns the text of a data file into tables.
+/// Turns the text of a data file into tables: those of the program when it is compiled, since a start would take a
+/// twentieth longer.
 class LatencyParser {
  public:
-  explicit LatencyParser(std::string_view text) : text_(text) {}
+  constexpr explicit LatencyParser(std::string_view text) : text_(text) {}
 
-  LatencyTables run() {
+  constexpr LatencyTables run() {
     read(text_);
     for (const auto* family : {&tables_.raw, &tables_.waw, &tables_.war})
       for (const LatencyMatrix& matrix : *family)
@@ -100,7 +107,7 @@ class LatencyParser {
  private:
   enum class Section { None, Like, Sets, Classes, Matrix };
 
-  void read(std::string_view text) {
+  constexpr void read(std::string_view text) {
     const unsigned before = std::exchange(line_, 0);
     std::vector<std::string_view> cells;
     while (!text.empty()) {
@@ -126,10 +133,9 @@ class LatencyParser {
   }
 
   /// What this file does not say is as in that one.
-  void takeOver(std::string_view model) {
-    const auto files = latencyFiles();
-    const auto file = std::ranges::find(files, model, &LatencyFile::model);
-    if (file == files.end()) fail("no latencies of " + std::string(model));
+  constexpr void takeOver(std::string_view model) {
+    const auto* file = std::ranges::find(kFiles, model, &LatencyFile::model);
+    if (file == std::end(kFiles)) fail("no latencies of " + std::string(model));
     read(file->text);
     section_ = Section::None;
   }
@@ -138,7 +144,7 @@ class LatencyParser {
     throw InternalError("latency data, line " + std::to_string(line_) + ": " + message);
   }
 
-  void enterSection(std::string_view line) {
+  constexpr void enterSection(std::string_view line) {
     if (line.back() != ']') fail("a section is written [name]");
     const std::string_view name = line.substr(1, line.size() - 2);
     inHeader_ = true;
@@ -156,7 +162,7 @@ class LatencyParser {
       auto* family = words[0] == "raw" ? &tables_.raw : words[0] == "waw" ? &tables_.waw : &tables_.war;
       if (words[0] != "raw" && words[0] != "waw" && words[0] != "war") fail("unknown kind of matrix");
       matrix_ = &(*family)[*file];
-      matrix_->cells_.clear();
+      matrix_->size_ = 0;
       matrix_->largest_ = 0;
       for (auto& ports : matrix_->rows_)
         ports.fill(LatencyMatrix::kNone);
@@ -165,15 +171,18 @@ class LatencyParser {
     }
   }
 
-  void addSet(const std::vector<std::string_view>& cells) {
+  constexpr void addSet(const std::vector<std::string_view>& cells) {
     if (cells.size() != 2) fail("a set is NAME,members");
     std::vector<LatencyClass> members;
     for (std::string_view word : split(cells[1], ' '))
       members.push_back(classNamed(word));
-    sets_.insert_or_assign(cells[0], std::move(members));
+    if (const auto known = std::ranges::find(sets_, cells[0], &Set::name); known != sets_.end())
+      known->members = std::move(members);
+    else
+      sets_.push_back({cells[0], std::move(members)});
   }
 
-  void addClass(const std::vector<std::string_view>& cells) {
+  constexpr void addClass(const std::vector<std::string_view>& cells) {
     if (std::exchange(inHeader_, false)) return;
     if (cells.size() != 9) fail("a class has 9 columns");
     LatencyTables::ClassInfo& info = tables_.classes[static_cast<unsigned>(classNamed(cells[0]))];
@@ -188,7 +197,7 @@ class LatencyParser {
     evidence(cells[8]);
   }
 
-  void addMatrixLine(const std::vector<std::string_view>& cells) {
+  constexpr void addMatrixLine(const std::vector<std::string_view>& cells) {
     LatencyMatrix& m = *matrix_;
     if (std::exchange(inHeader_, false)) {
       if (cells.size() < 3 || cells.back() != "evidence")
@@ -199,17 +208,18 @@ class LatencyParser {
       return;
     }
     if (cells.size() != m.width_ + 2) fail("wrong number of columns");
-    addToAxis(m.rows_, cells[0], static_cast<unsigned>(m.cells_.size()) / m.width_);
+    addToAxis(m.rows_, cells[0], m.size_ / m.width_);
     const Evidence ofRow = evidence(cells.back());
+    if (m.size_ + m.width_ > m.cells_.size()) fail("too large a matrix");
     for (unsigned i = 0; i < m.width_; ++i) {
       const Latency cell = latency(cells[i + 1], ofRow);
       if (cell.cycles != kImpossible) m.largest_ = std::max<unsigned>(m.largest_, cell.cycles);
-      m.cells_.push_back(cell);
+      m.cells_[m.size_++] = cell;
     }
   }
 
   /// Enters `index` for all that the words name; words for everybody leave what is there already.
-  void addToAxis(LatencyMatrix::Axis& axis, std::string_view words, unsigned index) {
+  constexpr void addToAxis(LatencyMatrix::Axis& axis, std::string_view words, unsigned index) {
     forEachPart(words, ' ', [&](std::string_view word) {
       const std::size_t colon = word.find(':');
       const std::string_view name = word.substr(0, colon);
@@ -223,14 +233,14 @@ class LatencyParser {
       const auto enter = [&](LatencyClass member) {
         axis[static_cast<unsigned>(member)][*port] = static_cast<std::uint8_t>(index);
       };
-      if (const auto set = sets_.find(name); set != sets_.end())
-        std::ranges::for_each(set->second, enter);
+      if (const auto set = std::ranges::find(sets_, name, &Set::name); set != sets_.end())
+        std::ranges::for_each(set->members, enter);
       else
         enter(classNamed(name));
     });
   }
 
-  Latency latency(std::string_view cell, Evidence ofRow) const {
+  constexpr Latency latency(std::string_view cell, Evidence ofRow) const {
     if (cell == "-") return {kImpossible, ofRow};
     Evidence known = ofRow;
     if (!cell.empty() && (cell.back() < '0' || cell.back() > '9')) {
@@ -245,29 +255,36 @@ class LatencyParser {
     return {static_cast<std::uint8_t>(cycles), known};
   }
 
-  unsigned number(std::string_view text) const {
+  constexpr unsigned number(std::string_view text) const {
     unsigned value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc() || end != text.data() + text.size()) fail("not a number: " + std::string(text));
+    bool isNumber = !text.empty() && text.size() < 9;
+    for (const char digit : text) {
+      isNumber &= digit >= '0' && digit <= '9';
+      value = value * 10 + static_cast<unsigned>(digit - '0');
+    }
+    if (!isNumber) fail("not a number: " + std::string(text));
     return value;
   }
 
-  Evidence evidence(std::string_view word) const {
+  constexpr Evidence evidence(std::string_view word) const {
     if (word == "observed") return Evidence::Observed;
     if (word == "table") return Evidence::Table;
     if (word == "assumed") return Evidence::Assumed;
     fail("evidence is observed, table or assumed");
   }
 
-  LatencyClass classNamed(std::string_view name) const {
+  constexpr LatencyClass classNamed(std::string_view name) const {
     for (std::size_t at = placeOf(name); kClassAt[at] != kNoClass; at = (at + 1) % kHashed)
       if (kClassNames[kClassAt[at]] == name) return static_cast<LatencyClass>(kClassAt[at]);
     fail("no latency class " + std::string(name));
   }
 
-  std::uint8_t queue(std::string_view name) {
+  constexpr std::uint8_t queue(std::string_view name) {
     if (name.empty()) return 0;
-    return queues_.try_emplace(name, static_cast<std::uint8_t>(queues_.size() + 1)).first->second;
+    const auto known = std::ranges::find(queues_, name);
+    const auto number = static_cast<std::uint8_t>(known - queues_.begin() + 1);
+    if (known == queues_.end()) queues_.push_back(name);
+    return number;
   }
 
   std::string_view text_;
@@ -276,8 +293,12 @@ class LatencyParser {
   bool inHeader_ = false;
   LatencyTables tables_;
   LatencyMatrix* matrix_ = nullptr;
-  std::map<std::string_view, std::vector<LatencyClass>> sets_;
-  std::map<std::string_view, std::uint8_t> queues_;
+  struct Set {
+    std::string_view name;
+    std::vector<LatencyClass> members;
+  };
+  std::vector<Set> sets_;
+  std::vector<std::string_view> queues_; ///< the first has number 1
 };
 
 std::uint8_t LatencyMatrix::indexOn(const Axis& axis, Access access) {
@@ -303,24 +324,20 @@ LatencyTables LatencyTables::parse(std::string_view text) {
 }
 
 namespace {
-constinit std::array<std::atomic<const LatencyTables*>, kModelNames.size()> tablesOfModel{};
+
+constexpr LatencyTables tablesOf(std::string_view model) {
+  return LatencyParser(std::ranges::find(kFiles, model, &LatencyFile::model)->text).run();
 }
+template <std::size_t index> constexpr LatencyTables kTables = tablesOf(kModelNames[index]);
+template <std::size_t... indices> constexpr auto pointersToTables(std::index_sequence<indices...>) {
+  return std::array{&kTables<indices>...};
+}
+constexpr auto kTablesOfModel = pointersToTables(std::make_index_sequence<kModelNames.size()>());
+
+} // namespace
 
 const LatencyTables& LatencyTables::ofModel(LatencyModel model) {
-  const auto index = static_cast<unsigned>(model);
-  // Asked for each dependence: no lock, no call.
-  if (const LatencyTables* known = tablesOfModel[index].load(std::memory_order_acquire)) return *known;
-  // A program asks for one model: the others are not read.
-  static std::array<std::once_flag, kModelNames.size()> isRead;
-  static std::array<LatencyTables, kModelNames.size()> all;
-  std::call_once(isRead[index], [&] {
-    const auto files = latencyFiles();
-    const auto file = std::ranges::find(files, kModelNames[index], &LatencyFile::model);
-    ORIAS_CHECK(file != files.end(), "no latencies of " + std::string(kModelNames[index]));
-    all[index] = parse(file->text);
-    tablesOfModel[index].store(&all[index], std::memory_order_release);
-  });
-  return all[index];
+  return *kTablesOfModel[static_cast<unsigned>(model)];
 }
 
 // --- what Target answers ---------------------------------------------------------------------------------------------
