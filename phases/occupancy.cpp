@@ -41,9 +41,17 @@ OccupancyClasses::OccupancyClasses(const isa::Target& target, const ori::LaunchB
     blockSizes_ = kCommonBlockSizes;
   for (unsigned size : blockSizes_)
     warpsPerBlock_ += static_cast<double>((size + kWarpThreads - 1) / kWarpThreads) / blockSizes_.size();
-  const unsigned units = (target_.maxRegistersPerThread() + kUnit) / kUnit;
-  for (unsigned unit = 0; unit <= units; ++unit)
-    warps_.push_back(computeWarps(std::min(unit * kUnit, target_.maxRegistersPerThread())));
+  // A score of phases ask for the same.
+  struct Known {
+    const isa::Target* target = nullptr;
+    std::uint32_t sharedBytes = 0;
+    std::vector<unsigned> blockSizes;
+    std::vector<double> warps;
+  };
+  static thread_local Known known;
+  if (known.target != &target || known.sharedBytes != sharedBytes || known.blockSizes != blockSizes_)
+    known = {&target, sharedBytes, blockSizes_, computeWarps()};
+  warps_ = known.warps;
   const double kept = threads != 0 ? 1 : 1 - kToleratedLoss;
   const unsigned last = unitOf(ceiling_);
   for (unsigned begin = 0; begin <= last;) {
@@ -59,11 +67,16 @@ OccupancyClasses::OccupancyClasses(const ori::Function& function, const PhaseCon
     : OccupancyClasses(context.target, function.bounds, function.sharedBytes, context.maxRegisters,
                        !function.allocated && needsStackPointer(function) ? 1 : 0) {}
 
-double OccupancyClasses::computeWarps(unsigned registers) const {
-  double sum = 0;
-  for (unsigned size : blockSizes_)
-    sum += target_.occupancy(size, registers, sharedBytes_).warpsPerSm;
-  return sum / static_cast<double>(blockSizes_.size());
+std::vector<double> OccupancyClasses::computeWarps() const {
+  std::vector<double> warps;
+  const unsigned units = (target_.maxRegistersPerThread() + kUnit) / kUnit;
+  for (unsigned unit = 0; unit <= units; ++unit) {
+    double sum = 0;
+    for (unsigned size : blockSizes_)
+      sum += target_.occupancy(size, std::min(unit * kUnit, target_.maxRegistersPerThread()), sharedBytes_).warpsPerSm;
+    warps.push_back(sum / static_cast<double>(blockSizes_.size()));
+  }
+  return warps;
 }
 
 /// Registers are allocated in units: how many a thread gets.

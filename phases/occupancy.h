@@ -33,7 +33,7 @@ class OccupancyClasses {
   double warpsPerBlock() const { return warpsPerBlock_; }
 
  private:
-  double computeWarps(unsigned registers) const;
+  std::vector<double> computeWarps() const;
   unsigned unitOf(unsigned live) const;
 
   const isa::Target& target_;
