@@ -5,9 +5,11 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <memory>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace orias::tools {
@@ -41,6 +43,16 @@ class TemporaryName {
   throw Error(fmt::format("'{}' cannot be written: {}", path, std::strerror(errno)));
 }
 
+/// Two files change their names at once. A file that takes another one's place with rename() is written to the disk by
+/// some file systems before that returns; this one is not. False: the system or the file system cannot do it.
+bool exchange(const std::string& one, const std::string& other) {
+#ifdef RENAME_EXCHANGE
+  return ::renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE) == 0;
+#else
+  return one == other;
+#endif
+}
+
 void writeAll(const std::string& shown, const std::string& path, std::span<const std::byte> bytes) {
   File file(std::fopen(path.c_str(), "wb"));
   if (!file) failWrite(shown);
@@ -52,15 +64,20 @@ void writeAll(const std::string& shown, const std::string& path, std::span<const
 
 void writeWholeFile(const std::string& path, std::span<const std::byte> bytes) {
   std::error_code error;
-  fs::file_status status = fs::status(path, error);
+  fs::file_status status = fs::symlink_status(path, error);
+  std::string target = path;
+  if (fs::is_symlink(status)) {
+    // A link stays a link: what it points to is replaced.
+    status = fs::status(path, error);
+    if (fs::exists(status)) target = fs::canonical(path, error).string();
+  }
   if (fs::exists(status) && !fs::is_regular_file(status)) {
     writeAll(path, path, bytes);
     return;
   }
-  // A link stays a link: what it points to is replaced.
-  std::string target = fs::exists(status) ? fs::canonical(path, error).string() : path;
   TemporaryName temporary(fmt::format("{}.{}.tmp", target, ::getpid()));
   writeAll(path, temporary.name(), bytes);
+  if (fs::exists(status) && exchange(temporary.name(), target)) return; // what was there goes with the temporary name
   if (std::rename(temporary.name().c_str(), target.c_str()) != 0) failWrite(path);
   temporary.release();
 }
@@ -74,6 +91,9 @@ std::string readWholeFile(const std::string& path) {
   std::FILE* file = path == "-" ? stdin : opened.get();
   if (!file) throw Error(fmt::format("'{}' cannot be read: {}", path, std::strerror(errno)));
   std::string text;
+  // A pipe has no size, and a file may be longer by now.
+  if (struct stat status{}; ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode))
+    text.reserve(static_cast<std::size_t>(status.st_size));
   char buffer[65536];
   while (std::size_t got = std::fread(buffer, 1, sizeof buffer, file))
     text.append(buffer, got);
