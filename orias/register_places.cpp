@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <span>
 #include <tuple>
 
 namespace orias {
@@ -77,9 +78,17 @@ class Places {
 
   /// Begins a walk through a block, from what stands where at its start.
   void enter(const Contents& contents) {
-    slotOfWord_.assign(words_.size(), kNothing);
+    slotOfWord_.resize(words_.size(), kNothing);
+    for (const std::uint32_t word : placed_)
+      slotOfWord_[word] = kNothing;
+    placed_.clear();
     for (std::uint32_t slot = 0; slot < contents.size(); ++slot)
-      if (contents[slot] != kNothing) slotOfWord_[contents[slot]] = slot;
+      if (contents[slot] != kNothing) place(contents[slot], slot);
+  }
+
+  void place(std::uint32_t word, std::uint32_t slot) {
+    slotOfWord_[word] = slot;
+    placed_.push_back(word);
   }
 
   void step(Contents& contents, const ori::Instr& instr) {
@@ -90,10 +99,10 @@ class Places {
       if (o.isDef) comps().forEach(o.value(), [&](CompId comp) { contents[slotOf(comp)] = kNothing; });
     for (const Write& write : writesOf_[instr.id]) {
       // The older place of the same word is out of date.
-      std::uint32_t& place = slotOfWord_[write.word];
-      if (place != kNothing && contents[place] == write.word) contents[place] = kNothing;
+      const std::uint32_t older = slotOfWord_[write.word];
+      if (older != kNothing && contents[older] == write.word) contents[older] = kNothing;
       contents[write.slot] = write.word;
-      place = write.slot;
+      place(write.word, write.slot);
     }
   }
 
@@ -102,10 +111,14 @@ class Places {
     into_.assign(cfg_.idCount(), Contents(comps().count() - comps().virtualCount(), kNothing));
     isKnown_.assign(cfg_.idCount(), false);
     isKnown_[cfg_.entry()] = true;
+    std::vector<bool> isDone(cfg_.idCount()); // with what stands at its start
+    Contents contents;
     for (bool changed = true; changed;) {
       changed = false;
       for (const ori::BlockId id : cfg_.reversePostOrder()) {
-        Contents contents = into_[id];
+        if (isDone[id]) continue;
+        isDone[id] = true;
+        contents = into_[id];
         enter(contents);
         for (const ori::Instr& instr : *function_.block(id))
           step(contents, instr);
@@ -114,12 +127,14 @@ class Places {
           if (!isKnown_[next]) {
             there = contents;
             isKnown_[next] = changed = true;
+            isDone[next] = false;
             continue;
           }
           for (std::uint32_t slot = 0; slot < there.size(); ++slot)
             if (there[slot] != kNothing && there[slot] != contents[slot]) {
               there[slot] = kNothing;
               changed = true;
+              isDone[next] = false;
             }
         }
       }
@@ -128,20 +143,23 @@ class Places {
 
   void describe(const ori::Block& block) {
     // Liveness comes from below, what stands where from above.
-    std::vector<std::vector<CompId>> liveAt;
+    live_.clear();
+    firstLive_.clear();
     ori::LiveCursor cursor(liveness_);
     cursor.enter(block);
     while (cursor.next() != nullptr) {
       cursor.step();
-      liveAt.push_back(cursor.live());
+      firstLive_.push_back(live_.size());
+      live_.insert(live_.end(), cursor.live().begin(), cursor.live().end());
     }
     Contents contents = into_[block.id];
     enter(contents);
     for (const ori::Instr& instr : block) {
-      for (const CompId comp : liveAt.back())
+      for (const CompId comp : std::span(live_).subspan(firstLive_.back()))
         if (const std::uint32_t word = contents[slotOf(comp)]; word != kNothing)
           extend(comp, word, offsetOf_[instr.id]);
-      liveAt.pop_back();
+      live_.resize(firstLive_.back());
+      firstLive_.pop_back();
       step(contents, instr);
       // Another value, another place, even where both are of the same name.
       for (const ori::Operand& o : instr.ops())
@@ -170,8 +188,11 @@ class Places {
   std::map<std::pair<std::string_view, std::uint8_t>, std::uint32_t> numbers_;
   std::vector<Word> words_;
   std::vector<std::uint32_t> slotOfWord_; // a word stands in one machine register, if the register still holds it
+  std::vector<std::uint32_t> placed_;     // words that have a slot there
   std::vector<Contents> into_;            // by block
   std::vector<bool> isKnown_;             // by block
+  std::vector<CompId> live_;              // at the instructions of a block, from the last to the first
+  std::vector<std::size_t> firstLive_;    // of each instruction, in live_
   std::vector<RegisterPlace> places_;
   std::vector<Latest> latest_; // by component
 };
