@@ -13,46 +13,52 @@ namespace {
 using ptx::DebugLocId;
 
 void append(cubin::Bytes& bytes, std::string_view text) {
-  for (char c : text)
-    bytes.push_back(static_cast<std::byte>(c));
+  const auto* begin = reinterpret_cast<const std::byte*>(text.data());
+  bytes.insert(bytes.end(), begin, begin + text.size());
 }
 
 /// The lines of a PTX file, each ended by a zero byte, as ptxas keeps them: without comments, indentation, the
 /// directives that the tables replace, and the data of debug sections, whose lines begin with a type.
 void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
-  std::string line;
+  std::string line; // without its comments
   bool isInComment = false;
-  const auto finish = [&] {
-    const std::size_t first = line.find_first_not_of(" \t\r"), last = line.find_last_not_of(" \t\r");
-    const std::string_view kept =
-        first == std::string::npos ? "" : std::string_view(line).substr(first, last + 1 - first);
+  const auto finish = [&](std::string_view kept) {
+    const std::size_t first = kept.find_first_not_of(" \t\r"), last = kept.find_last_not_of(" \t\r");
+    kept = first == std::string_view::npos ? "" : kept.substr(first, last + 1 - first);
     const auto isDirective = [&](std::string_view name) {
       return kept.starts_with(name) && kept.size() > name.size() &&
              (kept[name.size()] == ' ' || kept[name.size()] == '\t');
     };
-    const std::string_view left[] = {".loc", ".file", ".b8", ".b16", ".b32", ".b64"};
-    if (std::ranges::none_of(left, isDirective)) append(bytes, kept);
+    static constexpr std::string_view kLeft[] = {".loc", ".file", ".b8", ".b16", ".b32", ".b64"};
+    if (!kept.starts_with('.') || std::ranges::none_of(kLeft, isDirective)) append(bytes, kept);
     bytes.push_back(std::byte{0});
-    line.clear();
   };
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const std::string_view here = text.substr(at, 2);
-    if (text[at] == '\n') {
-      finish();
-    } else if (isInComment) {
-      if (here != "*/") continue;
-      isInComment = false;
-      ++at;
-    } else if (here == "/*") {
-      isInComment = true;
-      ++at;
-    } else if (here == "//") {
-      at = std::min(text.find('\n', at), text.size()) - 1;
-    } else {
-      line += text[at];
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view all = text.substr(0, end);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    if (!isInComment && all.find('/') == std::string_view::npos) {
+      if (!all.empty() || end != std::string_view::npos) finish(all);
+      continue;
     }
+    line.clear();
+    for (std::size_t at = 0; at < all.size(); ++at) {
+      const std::string_view here = all.substr(at, 2);
+      if (isInComment) {
+        if (here != "*/") continue;
+        isInComment = false;
+        ++at;
+      } else if (here == "/*") {
+        isInComment = true;
+        ++at;
+      } else if (here == "//") {
+        break;
+      } else {
+        line += all[at];
+      }
+    }
+    if (!line.empty() || end != std::string_view::npos) finish(line);
   }
-  if (!line.empty()) finish();
 }
 
 /// Puts an input's files, names and text into the cubin, and knows then what its `.loc` directives mean there.
