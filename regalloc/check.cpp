@@ -11,6 +11,7 @@
 #include "regalloc/calls.h"
 
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 #include <iterator>
 #include <map>
@@ -69,10 +70,42 @@ struct Fact {
   Guard guard;
 };
 
+/// A set of numbers below a bound.
+class Bits {
+ public:
+  Bits() = default;
+  explicit Bits(std::size_t bound) : words_((bound + 63) / 64) {}
+
+  bool operator[](std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
+  void set(std::size_t i, bool isIn) {
+    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
+    words_[i / 64] = isIn ? words_[i / 64] | bit : words_[i / 64] & ~bit;
+  }
+  void clear() { std::ranges::fill(words_, std::uint64_t{0}); }
+  template <typename F> void forEach(F&& f) const {
+    for (std::size_t w = 0; w < words_.size(); ++w)
+      for (std::uint64_t left = words_[w]; left != 0; left &= left - 1)
+        f(w * 64 + static_cast<std::size_t>(std::countr_zero(left)));
+  }
+  /// Adds the members of `other`, or those that are in `mask`, too; true if that changed something.
+  bool add(const Bits& other, const Bits* mask) {
+    std::uint64_t added = 0;
+    for (std::size_t w = 0; w < words_.size(); ++w) {
+      const std::uint64_t more = other.words_[w] & ~words_[w] & (mask ? mask->words_[w] : ~std::uint64_t{0});
+      words_[w] |= more;
+      added |= more;
+    }
+    return added != 0;
+  }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
 /// Who holds what, with both directions, so that each step costs what it changes.
 class Holdings {
  public:
-  Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units) {}
+  Holdings(std::size_t locations, std::size_t units) : held_(locations), where_(units), used_(locations) {}
 
   bool holds(Location l, Unit u) const { return has(held_[l], u); }
   bool holdsUnder(Location l, Unit u, Guard guard) const {
@@ -90,7 +123,7 @@ class Holdings {
   }
   void add(Location l, Unit u) {
     if (holds(l, u)) return;
-    if (held_[l].empty()) used_.push_back(l);
+    if (held_[l].empty()) used_.set(l, true);
     held_[l].push_back(u);
     where_[u].push_back(l);
   }
@@ -107,48 +140,27 @@ class Holdings {
     std::erase_if(facts_, [&](const Fact& f) { return f.unit == u; });
   }
   void clearAll() {
-    for (Location l : used_)
-      clear(l);
-    used_.clear();
     facts_.clear();
-  }
-  template <typename F> void forEach(F&& f) const {
-    for (Location l : used_)
+    used_.forEach([&](std::size_t l) {
       for (Unit u : held_[l])
-        f(l, u);
+        where_[u].clear();
+      held_[l].clear();
+    });
+    used_.clear();
+  }
+  /// By location.
+  template <typename F> void forEach(F&& f) const {
+    used_.forEach([&](std::size_t l) {
+      for (Unit u : held_[l])
+        f(static_cast<Location>(l), u);
+    });
   }
 
  private:
   std::vector<std::vector<Unit>> held_;
   std::vector<std::vector<Location>> where_;
-  std::vector<Location> used_; // may name some twice, and some that are empty again
+  Bits used_; // and some that are empty again
   std::vector<Fact> facts_;
-};
-
-/// A set of numbers below a bound.
-class Bits {
- public:
-  Bits() = default;
-  explicit Bits(std::size_t bound) : words_((bound + 63) / 64) {}
-
-  bool operator[](std::size_t i) const { return (words_[i / 64] >> (i % 64) & 1) != 0; }
-  void set(std::size_t i, bool isIn) {
-    const std::uint64_t bit = std::uint64_t{1} << (i % 64);
-    words_[i / 64] = isIn ? words_[i / 64] | bit : words_[i / 64] & ~bit;
-  }
-  /// Adds the members of `other`, or those that are in `mask`, too; true if that changed something.
-  bool add(const Bits& other, const Bits* mask) {
-    std::uint64_t added = 0;
-    for (std::size_t w = 0; w < words_.size(); ++w) {
-      const std::uint64_t more = other.words_[w] & ~words_[w] & (mask ? mask->words_[w] : ~std::uint64_t{0});
-      words_[w] |= more;
-      added |= more;
-    }
-    return added != 0;
-  }
-
- private:
-  std::vector<std::uint64_t> words_;
 };
 
 /// What is known at the beginning of a block. Only of components that matter across blocks.
@@ -494,8 +506,7 @@ class Checker {
     holdings.forEach([&](Location l, Unit u) {
       if (globalNumber_[u] != kNowhere) out.pairs.push_back(pairOf(l, u));
     });
-    std::sort(out.pairs.begin(), out.pairs.end());
-    out.pairs.erase(std::unique(out.pairs.begin(), out.pairs.end()), out.pairs.end());
+    if (!std::ranges::is_sorted(out.pairs)) std::ranges::sort(out.pairs);
     out.mayHaveValue = globalMayHaveValue_;
     out.mayHaveInWarp = globalMayHaveInWarp_;
     return out;
