@@ -1,14 +1,14 @@
 // operator new and delete of the program orias.
 //
 // A compilation asks for memory some two hundred times for each instruction of its output, nearly always for a few
-// dozen bytes or for a table of a few kilobytes, and gives it back in the same thread. Blocks of up to 64 KB come from
+// dozen bytes or for a table of a few kilobytes, and gives it back in the same thread. Blocks of up to 1 MB come from
 // free lists by size, without locks and without a header in front of each block; larger ones come from malloc.
 //
 // Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
 // size class, also when they are used again. A table gives the size class of each 16 KB unit of the range.
 //
-// The range asks for huge pages: a compilation touches some megabytes, and faults for each 4 KB of them take a
-// twentieth of its time. The spans of all sizes follow each other, so that a few huge pages do.
+// The range asks for huge pages behind its first piece: a compilation touches some megabytes, and faults for each 4 KB
+// of them take a twentieth of its time. The spans of all sizes follow each other, so that a few huge pages do.
 
 #ifndef ORIAS_SANITIZE
 
@@ -24,11 +24,13 @@ namespace {
 
 /// Blocks of up to a kilobyte in steps of 16 bytes; four sizes in each octave above.
 constexpr std::size_t kGrain = 16, kMostSmall = 1024, kSmallClasses = kMostSmall / kGrain;
-constexpr std::size_t kLargest = 65536, kLargeClasses = 24, kClasses = kSmallClasses + kLargeClasses;
+constexpr std::size_t kLargest = std::size_t{1} << 20, kLargeClasses = 40, kClasses = kSmallClasses + kLargeClasses;
 /// Spans are whole units.
 constexpr std::size_t kUnit = std::size_t{16} << 10;
 /// Addresses only: pages are backed when they are first written.
 constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHugePage = std::size_t{2} << 20;
+/// A small kernel needs little more than this. To clear a huge page would be a tenth of its time.
+constexpr std::size_t kInSmallPages = std::size_t{256} << 10;
 
 constexpr std::size_t classOf(std::size_t size) {
   if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
@@ -41,12 +43,13 @@ constexpr std::size_t bytesOf(std::size_t sizeClass) {
   return (large % 4 + 5) << (large / 4 + 8);
 }
 static_assert(classOf(kLargest) + 1 == kClasses && bytesOf(kClasses - 1) == kLargest);
-/// Bytes of a span: room for four blocks, for two of the largest ones.
+/// Bytes of a span: room for four blocks, for fewer large ones.
 constexpr std::size_t spanOf(std::size_t sizeClass) {
   const std::size_t block = bytesOf(sizeClass);
-  return ((block <= kLargest / 2 ? 4 : 2) * block + kUnit - 1) & ~(kUnit - 1);
+  const std::size_t blocks = block <= 2 * kUnit ? 4 : block <= 4 * kUnit ? 2 : 1;
+  return (blocks * block + kUnit - 1) & ~(kUnit - 1);
 }
-static_assert(spanOf(0) == kUnit && spanOf(kSmallClasses) == kUnit && spanOf(kClasses - 1) == 2 * kLargest);
+static_assert(spanOf(0) == kUnit && spanOf(kSmallClasses) == kUnit && spanOf(kClasses - 1) == kLargest);
 static_assert(bytesOf(classOf(1025)) == 1280 && bytesOf(classOf(1281)) == 1536 && bytesOf(classOf(2048)) == 2048);
 
 struct Block {
@@ -66,12 +69,14 @@ constinit thread_local Lists lists;
 std::uintptr_t range() {
   std::uintptr_t begin = rangeBegin.load(std::memory_order_acquire);
   if (begin != 0) return begin;
-  constexpr std::size_t kAsked = kRangeBytes + kHugePage;
+  constexpr std::size_t kAsked = kRangeBytes + kInSmallPages + kHugePage;
   void* made = mmap(nullptr, kAsked, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   std::uintptr_t wanted = 1;
   if (made != MAP_FAILED) {
-    wanted = (reinterpret_cast<std::uintptr_t>(made) + kHugePage - 1) & ~(kHugePage - 1);
-    madvise(reinterpret_cast<void*>(wanted), kRangeBytes, MADV_HUGEPAGE); // small pages are as right
+    const std::uintptr_t huge =
+        (reinterpret_cast<std::uintptr_t>(made) + kInSmallPages + kHugePage - 1) & ~(kHugePage - 1);
+    wanted = huge - kInSmallPages;
+    madvise(reinterpret_cast<void*>(huge), kRangeBytes - kInSmallPages, MADV_HUGEPAGE); // small pages are as right
   }
   if (rangeBegin.compare_exchange_strong(begin, wanted, std::memory_order_acq_rel)) return wanted;
   if (made != MAP_FAILED) munmap(made, kAsked); // another thread was first
