@@ -15,6 +15,10 @@ using ori::Instr;
 
 namespace {
 
+bool accessesMemory(const isa::InstrDesc& row) {
+  return row.has(isa::Flag::Load) || row.has(isa::Flag::Store);
+}
+
 bool isAbsent(const Operand& source) {
   return source.isNone() || source.isZeroReg();
 }
@@ -114,8 +118,9 @@ bool foldWideAddress(Rewriter& rw, Instr& instr) {
 /// [x + constant] for an address pair x + constant. Both sums are modulo 2^64.
 bool foldOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!accessesMemory(row)) return false;
   const int address = row.slotIndex("Ra"), offset = row.slotIndex("offset");
-  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   Operand at = instr.op_(static_cast<unsigned>(offset)).value();
   if (base.width != 2 || !base.isVirtual() || !(at.isImm() || at.isNone())) return false;
@@ -140,8 +145,9 @@ bool foldOffset(Rewriter& rw, Instr& instr) {
 /// [x + UR + constant] in shared and local memory, whose addresses are one word.
 bool foldUniformBase(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!accessesMemory(row)) return false;
   const int address = row.slotIndex("Ra"), uniform = row.slotIndex("URb"), offset = row.slotIndex("offset");
-  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  if (address < 0 || offset < 0) return false;
   if (isa::getMod(instr.op, instr.mods, isa::Mod::AddrScale) != 0 || row.modIndex(isa::Mod::E) >= 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
@@ -201,8 +207,9 @@ Operand movedBefore(const Rewriter& rw, const Instr& where, const Operand& base)
 /// the loads and stores of a tile have one base then. ptxas does the same (observed).
 bool foldTensorOffset(Rewriter& rw, Instr& instr) {
   const isa::InstrDesc& row = isa::desc(instr.op);
+  if (!accessesMemory(row)) return false;
   const int address = row.slotIndex("URt"), offset = row.slotIndex("offset");
-  if (address < 0 || offset < 0 || !(row.has(isa::Flag::Load) || row.has(isa::Flag::Store))) return false;
+  if (address < 0 || offset < 0) return false;
   const Operand base = instr.op_(static_cast<unsigned>(address)).value();
   const Operand at = instr.op_(static_cast<unsigned>(offset)).value();
   if (!base.isVirtual() || !(at.isImm() || at.isNone())) return false;

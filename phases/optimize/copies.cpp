@@ -233,9 +233,15 @@ bool replaceSwapped(Rewriter& rw, Instr& instr, unsigned slot, const Operand& so
   return false;
 }
 
+/// Spares most operands the rest.
+bool isFromCopy(const Rewriter& rw, const ori::Operand& use) {
+  const Definition def = rw.definition(use);
+  return def && isa::desc(def.instr->op).has(isa::Flag::Copy);
+}
+
 bool propagateIntoGuard(Rewriter& rw, Instr& instr) {
+  if (!isFromCopy(rw, instr.guard())) return false;
   const Operand guard = instr.guard().value();
-  if (!guard.isVirtual()) return false;
   std::optional<Operand> value = copiedValue(rw, guard);
   if (!value || value->file != guard.file) return false;
   if (ori::isTerminator(instr.op) && value->isZeroReg()) return false;
@@ -251,8 +257,8 @@ bool propagateCopies(Rewriter& rw, Instr& instr) {
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     // A copy of a copy of a copy: as far back as it goes. Copies that come round (of unreachable code) end somewhere.
     for (unsigned steps = 0; steps < 16; ++steps) {
+      if (instr.op_(i).isDef || !isFromCopy(rw, instr.op_(i))) break;
       const Operand use = instr.op_(i).value();
-      if (instr.op_(i).isDef || !use.isReg() || !use.isVirtual()) break;
       std::optional<Operand> value = copiedValue(rw, use);
       if (!value) value = doubleImmediate(rw, use);
       if (!value || !(replaceUse(rw, instr, i, *value) || replaceSwapped(rw, instr, i, *value))) break;

@@ -127,17 +127,23 @@ int equalSource(const Rewriter& rw, const Instr& instr, std::uint32_t demanded) 
   }
 }
 
+bool mayHaveEqualSource(Op op) {
+  return op == Op::LOP3 || op == Op::PRMT || op == Op::LEA || op == Op::SGXT;
+}
+
 } // namespace
 
 bool ignoreUnusedBits(Rewriter& rw, Instr& instr) {
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
+    if (instr.op_(slot).isDef) continue;
+    const Definition def = rw.definition(instr.op_(slot));
+    if (!def || !mayHaveEqualSource(def.instr->op)) continue;
     const Operand use = instr.op_(slot).value();
-    if (instr.op_(slot).isDef || !isWord(use) || !use.isVirtual()) continue;
+    if (!isWord(use)) continue;
     const std::uint32_t demanded = demandedBits(rw, instr, slot);
     if (demanded == kAll || !rw.hasOneUse(use)) continue;
-    const Definition def = rw.definition(use);
-    if (!def || def.instr->op_(def.slot).width != 1 || def.instr->op_(def.slot).file != File::R) continue;
+    if (def.instr->op_(def.slot).width != 1 || def.instr->op_(def.slot).file != File::R) continue;
     const int from = equalSource(rw, *def.instr, demanded);
     if (from < 0) continue;
     Operand value = def.instr->op_(static_cast<unsigned>(from)).value();

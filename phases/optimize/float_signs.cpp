@@ -103,9 +103,11 @@ bool foldSigns(Rewriter& rw, Instr& instr) {
   if (negateProduct(rw, instr)) return true;
   bool isChanged = false;
   for (unsigned slot = 0; slot < instr.operandCount; ++slot) {
-    const Operand use = instr.op_(slot).value();
-    if (instr.op_(slot).isDef || !use.isReg(File::R) || !use.isVirtual()) continue;
-    const Instr* sum = rw.producer(use, use.width == 2 ? Op::DADD : Op::FADD);
+    const ori::Operand& read = instr.op_(slot);
+    const Op add = read.width == 2 ? Op::DADD : Op::FADD;
+    if (read.isDef || !rw.isFrom(add, read) || !read.isReg(File::R)) continue;
+    const Operand use = read.value();
+    const Instr* sum = rw.producer(use, add);
     if (!sum || sum == &instr || (flushes(*sum) && !flushes(instr))) continue;
     const std::optional<Operand> number = signOf(rw, *sum);
     if (!number || number->width != use.width) continue;

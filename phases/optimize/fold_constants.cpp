@@ -137,7 +137,7 @@ bool foldKnown(Rewriter& rw, Instr& instr) {
 /// The choice between two known words in the same block that a source is.
 Instr* knownChoice(const Rewriter& rw, const Instr& reader, unsigned slot) {
   const ori::Operand& source = reader.op_(slot);
-  if (source.isDef || !source.isReg(File::R) || !source.isVirtual() || source.width != 1) return nullptr;
+  if (source.isDef || !rw.isFrom(Op::SEL, source) || !source.isReg(File::R) || source.width != 1) return nullptr;
   Instr* choice = rw.producer(withoutModifiers(source.value()), Op::SEL);
   if (!choice || choice->block != reader.block || !rw.isStable(choice->op_(3).value())) return nullptr;
   return rw.constantOf(choice->op_(1).value()) && rw.constantOf(choice->op_(2).value()) ? choice : nullptr;

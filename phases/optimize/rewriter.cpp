@@ -51,12 +51,6 @@ void Rewriter::forget(Instr& instr) {
 
 // --- questions
 
-Definition Rewriter::definition(const Operand& operand, unsigned index) const {
-  if (!operand.isReg() || !operand.isVirtual() || operand.reg + 1 >= first_.size()) return {};
-  const std::uint32_t at = first_[operand.reg] + operand.sub + index;
-  return at < first_[operand.reg + 1] ? defs_[at] : Definition{};
-}
-
 Instr* Rewriter::producer(const Operand& operand, Op op, unsigned slot) const {
   const Definition def = definition(operand);
   if (!def || def.instr->op != op || def.slot != slot || def.index != 0) return nullptr;

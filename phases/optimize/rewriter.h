@@ -44,7 +44,16 @@ class Rewriter {
 
   /// The only definition of component `index` of a register operand, when it is known: not under a guard, not of a
   /// register with several definitions, not of a physical register.
-  Definition definition(const isa::Operand& operand, unsigned index = 0) const;
+  Definition definition(const isa::Operand& operand, unsigned index = 0) const {
+    if (!operand.isReg() || !operand.isVirtual() || operand.reg + 1 >= first_.size()) return {};
+    const std::uint32_t at = first_[operand.reg] + operand.sub + index;
+    return at < first_[operand.reg + 1] ? defs_[at] : Definition{};
+  }
+  /// Whether an instruction with this opcode is that definition. Most rules ask it first, of nearly all operands.
+  bool isFrom(isa::Op op, const isa::Operand& operand) const {
+    const Definition def = definition(operand);
+    return def && def.instr->op == op;
+  }
   /// The instruction whose result `slot` is exactly this operand; null otherwise.
   ori::Instr* producer(const isa::Operand& operand, isa::Op op, unsigned slot = 0) const;
   /// These components of the register have a single use.
