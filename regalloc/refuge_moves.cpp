@@ -35,7 +35,8 @@ struct Transfer {
 class Forwarder {
  public:
   Forwarder(ori::Function& function, SpillState& state)
-      : function_(function), state_(state), cfg_(function.analyses().cfg()), holds_(cfg_, numberRegisters(), Home{}) {}
+      : function_(function), state_(state), cfg_(function.analyses().cfg()), holds_(cfg_, numberRegisters(), Home{}),
+        isHome_(function.vregCount()) {}
 
   void run() {
     for (const ori::BlockId id : cfg_.reversePostOrder()) {
@@ -74,7 +75,10 @@ class Forwarder {
     if (transfer && !transfer->isToHome && forward(instr, *transfer)) return;
     forgetResults(instr);
     if (!transfer || instr.isGuarded()) return;
-    if (const std::optional<std::uint32_t> place = placeOf(*transfer->reg)) holds_.now[*place] = transfer->home;
+    if (const std::optional<std::uint32_t> place = placeOf(*transfer->reg)) {
+      holds_.now[*place] = transfer->home;
+      isHome_[transfer->home.reg] = true;
+    }
   }
 
   /// Of single registers: a wide value goes component by component. Which side is the home follows from the temporary,
@@ -113,7 +117,7 @@ class Forwarder {
       std::fill_n(holds_.now.begin() + first, count, Home{});
     });
     for (const Operand& o : instr.ops())
-      if (o.isDef && o.isVirtual())
+      if (o.isDef && o.isVirtual() && isHome_[o.reg])
         std::ranges::replace_if(
             holds_.now, [&](const Home& home) { return home.reg == o.reg; }, Home{});
     if (changesHidden(instr))
@@ -173,6 +177,7 @@ class Forwarder {
   const ori::Cfg& cfg_;
   std::array<std::uint32_t, isa::kFileCount> firstOf_{}; // by file: the number of its first register
   HeldValues<Home> holds_;                               // by register: the home that it has the value of
+  std::vector<bool> isHome_;                             // by virtual register: it was in holds_ at some time
 };
 
 } // namespace

@@ -8,39 +8,38 @@ TakenSlots::TakenSlots(unsigned slotCount, Point pointCount)
     : words_(std::max(1u, (slotCount + 63) / 64)), atPoint_(std::size_t{pointCount} * words_),
       inAll_((std::size_t{pointCount} + kBlock - 1) / kBlock * words_), somewhere_(inAll_.size()) {}
 
-void TakenSlots::occupy(Segment s, const SlotSet& slots) {
-  for (std::size_t w = 0; w < words_; ++w) {
-    const std::uint64_t bits = slots.words_[w];
-    if (bits == 0) continue;
-    divide(
-        s,
-        [&](Point first, Point last) {
-          for (std::size_t p = first; p < last; ++p)
-            atPoint_[p * words_ + w] |= bits;
-          somewhere_[first / kBlock * words_ + w] |= bits;
-        },
-        [&](Point first, Point last) {
-          for (std::size_t b = first; b < last; ++b) {
-            inAll_[b * words_ + w] |= bits;
-            somewhere_[b * words_ + w] |= bits;
-          }
-        });
-  }
+void TakenSlots::occupy(Segment s, std::size_t word, std::uint64_t bits) {
+  divide(
+      s,
+      [&](Point first, Point last) {
+        std::uint64_t* at = atPoint_.data() + first * words_ + word;
+        for (Point p = first; p < last; ++p, at += words_)
+          *at |= bits;
+        somewhere_[first / kBlock * words_ + word] |= bits;
+      },
+      [&](Point first, Point last) {
+        for (std::size_t b = first; b < last; ++b) {
+          inAll_[b * words_ + word] |= bits;
+          somewhere_[b * words_ + word] |= bits;
+        }
+      });
 }
 
 void TakenSlots::occupy(const Range& range, const SlotSet& slots) {
   for (const Segment s : range.segments())
-    occupy(s, slots);
+    for (std::size_t w = 0; w < words_; ++w)
+      if (slots.words_[w] != 0) occupy(s, w, slots.words_[w]);
 }
 
 void TakenSlots::occupy(const Range& range, unsigned slot) {
-  SlotSet one;
-  one.set(slot);
-  occupy(range, one);
+  for (const Segment s : range.segments())
+    occupy(s, slot / 64, std::uint64_t{1} << (slot & 63));
 }
 
 void TakenSlots::occupyEverywhere(const SlotSet& slots) {
-  if (!atPoint_.empty()) occupy({0, static_cast<Point>(atPoint_.size() / words_)}, slots);
+  if (atPoint_.empty()) return;
+  for (std::size_t w = 0; w < words_; ++w)
+    if (slots.words_[w] != 0) occupy({0, static_cast<Point>(atPoint_.size() / words_)}, w, slots.words_[w]);
 }
 
 void TakenSlots::release(const Range& range, unsigned slot) {

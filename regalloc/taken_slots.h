@@ -113,7 +113,8 @@ class TakenSlots {
     if (first != last) ofBlocks(first, last);
     if (last * kBlock != s.end) ofPoints(last * kBlock, s.end);
   }
-  void occupy(Segment s, const SlotSet& slots);
+  /// By these slots of a word.
+  void occupy(Segment s, std::size_t word, std::uint64_t bits);
   template <unsigned kStride> void addTakenOf(const Range& range, SlotSet& slots) const;
 
   std::size_t words_;                    ///< of each of the sets below, which lie one after the other
