@@ -87,7 +87,8 @@ class Divergence::Solver {
   Solver(Divergence& result, const DomTree& dominators, const DomTree& postDominators, const Loops& loops)
       : r_(result), cfg_(*result.cfg_), function_(cfg_.function()), dominators_(dominators),
         postDominators_(postDominators), loops_(loops), regions_(cfg_, dominators_, postDominators_),
-        frontier_(cfg_, dominators_), bits_(function_.vregCount(), 0), joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0),
+        frontier_(cfg_, dominators_), visitedAt_(function_.instrIdCount(), 0), bits_(function_.vregCount(), 0),
+        changedAt_(function_.vregCount(), 0), joins_(cfg_.idCount()), mark_(cfg_.idCount(), 0),
         back_(cfg_.idCount(), 0) {}
 
   void run() {
@@ -140,7 +141,10 @@ class Divergence::Solver {
     while (!work_.empty()) {
       const VRegId v = work_.back();
       work_.pop_back();
-      function_.forEachUse(v, [&](Operand& use) { visit(*use.owner); });
+      // Most uses stand behind the definition, and have been visited since.
+      function_.forEachUse(v, [&](Operand& use) {
+        if (visitedAt_[use.owner->id] <= changedAt_[v]) visit(*use.owner);
+      });
     }
   }
 
@@ -148,6 +152,7 @@ class Divergence::Solver {
     if ((bits & ~bits_[v]) == 0 || isWarpFile(function_.vreg(v).file)) return;
     bits_[v] |= bits;
     r_.registers_[v] = true;
+    changedAt_[v] = visits_;
     work_.push_back(v);
   }
   bool differsInAllBits(VRegId v) const { return bits_[v] == kAllLaneBits; }
@@ -195,6 +200,7 @@ class Divergence::Solver {
   }
 
   void visit(const Instr& instr) {
+    visitedAt_[instr.id] = ++visits_;
     OpTraits& traits = traits_[static_cast<std::size_t>(instr.op)];
     if (!traits.isKnown) traits = traitsOf(isa::desc(instr.op));
     if (traits.isData && areResultsDivergent(instr)) return;
@@ -405,7 +411,10 @@ class Divergence::Solver {
   BranchRegions regions_;
   IteratedFrontier frontier_;
   std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
+  std::uint32_t visits_ = 0;
+  std::vector<std::uint32_t> visitedAt_;                // by instruction: the number of the last visit
   std::vector<LaneBits> bits_;                          // by register: where a word may differ; of others all or none
+  std::vector<std::uint32_t> changedAt_;                // by register: the number of the visit that changed its bits
   std::vector<std::optional<std::uint32_t>> constants_; // by register, unless it is multiply defined
   std::vector<bool> isMultiple_;                        // by register
   std::vector<bool> joins_;                             // by block: phis there merge the sides of a divergent branch
