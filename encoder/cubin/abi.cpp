@@ -20,6 +20,7 @@ Abi describe(const isa::Target& target) {
   abi.softwareWorkarounds = facts.softwareWorkarounds;
   abi.stackCheckWorkaround = facts.stackCheckWorkaround;
   abi.driverShared = facts.reservedShared;
+  abi.systemShared = facts.systemShared;
   abi.ctaInitCount = abi.alwaysWorkarounds = abi.marksAccelerated = facts.layout == isa::CubinLayout::RelaOfBlackwell;
   const bool isNewer = facts.layout != isa::CubinLayout::Rel;
   if (!isNewer) abi.mercuryIsaVersion = 0;

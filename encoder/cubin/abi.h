@@ -32,6 +32,7 @@ struct Abi {
   bool alwaysWorkarounds = false;        ///< EIATTR_SW_WAR even when it is 0
   bool marksAccelerated = false;         ///< EICOMPAT_ATTR_CUDA_ACCELERATOR_TARGET is 1 for targets with `a`
   std::uint32_t driverShared = 0;        ///< size of `.nv.shared.reserved.0`
+  std::uint32_t systemShared = 0;        ///< of that, where the system's part ends
   std::uint32_t fastPath = 0;            ///< EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
   bool parametersLast = true; ///< EIATTR_CBANK_PARAM_SIZE and PARAM_CBANK stand behind the exits, else in front
   friend bool operator==(const Abi&, const Abi&) = default;

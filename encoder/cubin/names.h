@@ -36,7 +36,6 @@ inline constexpr std::uint8_t kOtherReservedShared = 0xa0; // st_other of the al
 // Symbols without a section, in types of their own.
 inline constexpr std::uint8_t kSymbolTexture = 10, kSymbolSampler = 11, kSymbolSurface = 12;
 inline constexpr std::uint32_t kHandleBytes = 4;
-inline constexpr std::uint32_t kUsualDriverShared = 0x40; // size of `.nv.shared.reserved.0` where it is not empty
 inline constexpr std::uint32_t kTensorRecordBytes = 0x20; // behind it: what code notes of its tensor memory (observed)
 inline constexpr const char* kReservedShared = ".nv.reservedSmem.offset0";
 inline constexpr std::uint64_t kDriverWordBytes = 4; ///< the size of the symbols in Module::driverWords

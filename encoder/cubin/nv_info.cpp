@@ -199,7 +199,7 @@ std::vector<Attribute> functionAttributes(const Function& function, const Abi& a
   const bool namesReserved =
       std::any_of(function.otherAttributes.begin(), function.otherAttributes.end(),
                   [](const Attribute& attribute) { return attribute.id == AttributeId::ReservedSmemUsed; });
-  if (function.isEntry && abi.driverShared > kUsualDriverShared && !namesReserved)
+  if (function.isEntry && abi.driverShared > abi.systemShared && !namesReserved)
     list.push_back(noValueAttribute(AttributeId::ReservedSmemUsed));
   if (abi.sparseMmaMask) list.push_back(halfAttribute(AttributeId::SparseMmaMask, 0));
   if (function.isEntry)

@@ -233,7 +233,7 @@ class Writer {
           module_.functions, [](const Function& f) { return f.allocatesTensors || f.readsTensorRecords; });
       section(reserved).size = abi_.driverShared + (hasRecords ? kTensorRecordBytes : 0);
       // sm_110 has a variable behind what the others have (observed).
-      const std::uint32_t end = std::min(abi_.driverShared, kUsualDriverShared);
+      const std::uint32_t end = abi_.systemShared;
       addSymbol(kReservedShared, STT_OBJECT, STB_WEAK, kNone, end, 4);
       addSymbol("__nv_reservedSMEM_offset_0_alias", STT_NOTYPE, STB_WEAK, reserved, end, 0, kOtherReservedShared);
       if (abi_.driverShared > end) {

@@ -100,7 +100,9 @@ struct CubinFacts {
   std::uint32_t softwareWorkarounds; ///< EIATTR_SW_WAR; 0 = no such attribute
   bool stackCheckWorkaround;         ///< EIATTR_SW2861232_WAR
   std::uint32_t reservedShared = 0;  ///< size of `.nv.shared.reserved.0`
-  std::uint32_t fastPath = 0;        ///< EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
+  /// Of that, what the system has; %reserved_smem_offset_0 is its end. What lies behind it belongs to a workaround.
+  std::uint32_t systemShared = 0;
+  std::uint32_t fastPath = 0; ///< EICOMPAT_ATTR_CAN_FASTPATH_FINALIZE
 };
 
 /// What a multiprocessor holds.

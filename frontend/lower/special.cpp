@@ -12,13 +12,6 @@ namespace orias::ptx {
 using isa::File;
 using IsaOperand = isa::Operand;
 
-namespace {
-
-/// What the system keeps of a block's shared memory on Blackwell begins here; before that is what all kernels keep.
-constexpr std::uint32_t kSystemFirst = 0x40;
-
-} // namespace
-
 Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   const unsigned axis = part == Component::None ? 0 : static_cast<unsigned>(part) - static_cast<unsigned>(Component::X);
   auto hardware = [&](std::int32_t number) {
@@ -141,8 +134,7 @@ Value FunctionLowering::specialRegister(SpecialRegister reg, Component part) {
   case SpecialRegister::ReservedSmemOffsetBegin: return systemFirst ? Value::constant(0, 1) : sharedOfProgram();
   case SpecialRegister::ReservedSmemOffset:
     // The value of the symbol .nv.reservedSmem.offset0 (observed).
-    return systemFirst ? Value::constant(std::min(target().chip().cubin.reservedShared, kSystemFirst), 1)
-                       : sharedOfProgram();
+    return systemFirst ? Value::constant(target().chip().cubin.systemShared, 1) : sharedOfProgram();
   case SpecialRegister::ReservedSmemOffsetCap:
     return systemFirst ? Value::constant(target().sharedBase(), 1) : hardware(kSrSmemSize);
   case SpecialRegister::ReservedSmemOffsetEnd: return bank0(bank.systemSharedEnd);

@@ -1,5 +1,9 @@
 #include "tools/interpreter/special.h"
 
+#include "encoder/isa/target.h"
+
+#include <string>
+
 namespace orias::interp {
 
 namespace {
@@ -8,8 +12,6 @@ namespace {
 constexpr std::uint32_t kMultiprocessors = 132;
 /// What the system keeps of shared memory on sm_90, in front of the block's own. On older chips it lies behind that.
 constexpr std::uint64_t kReservedShared = 1024;
-/// On Blackwell, where in that the part of %reserved_smem_offset_0 begins.
-constexpr std::uint64_t kSystemFirst = 0x40;
 
 std::uint64_t part(const launch::Dim3& value, unsigned component) {
   switch (component) {
@@ -18,6 +20,12 @@ std::uint64_t part(const launch::Dim3& value, unsigned component) {
   case 2: return value.z;
   default: return 0;
   }
+}
+
+/// What the system has at the start of shared memory.
+std::uint64_t systemShared(unsigned chip) {
+  const isa::Target* target = isa::Target::find("sm_" + std::to_string(chip));
+  return target ? target->chip().cubin.systemShared : 0;
 }
 
 } // namespace
@@ -29,7 +37,7 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   const std::uint32_t self = 1u << t.lane;
   const std::uint64_t shared = t.machine->program.dynamicShared + launch.dynamicShared;
   const auto chip = t.machine->program.module->target.arch.number;
-  const bool isOlder = chip < 90, isBlackwell = chip >= 100;
+  const bool isOlder = chip < 90;
   switch (reg) {
   case S::Tid: return part(t.tid, component);
   case S::Ntid: return part(launch.block, component);
@@ -55,7 +63,7 @@ std::uint64_t specialRegister(const Thread& t, ptx::SpecialRegister reg, unsigne
   case S::TotalSmemSize: return shared;
   case S::AggrSmemSize: return kReservedShared + shared;
   case S::ReservedSmemOffsetBegin: return isOlder ? shared : 0;
-  case S::ReservedSmemOffset: return isOlder ? shared : isBlackwell ? kSystemFirst : 0;
+  case S::ReservedSmemOffset: return isOlder ? shared : systemShared(chip);
   case S::ReservedSmemOffsetCap: return isOlder ? shared : kReservedShared;
   // %smid, %gridid, %envreg, %pm, %reserved_smem_offset_end and what else has no meaning here.
   default: return 0;
