@@ -59,7 +59,8 @@ enum class Style : std::uint8_t {
   F16x2,
   Bf16x2,
   SpecialReg,
-  Wide, ///< with the operand behind it, its high half, a number of 64 bits
+  Wide,       ///< with the operand behind it, its high half, a number of 64 bits
+  WideSigned, ///< with the operand behind it, its sign, a number of 33 bits
   Scoreboard,
   ScoreboardList, ///< a bit for each: {2,1}
   RpcHalf,        ///< Rpc.LO, Rpc.HI

@@ -330,6 +330,14 @@ class RowParser {
     return true;
   }
 
+  /// Has a number in this slot more than 32 bits in some form, so that 0x80000000 is not -0x80000000?
+  bool hasSignOfItsOwn(unsigned slot) const {
+    return std::ranges::any_of(d_.formList(), [&](const Form& form) {
+      const FieldEnc& field = d_.field(form, slot);
+      return field.kind == Enc::SImm && field.width + field.width2 > 32;
+    });
+  }
+
   bool immediate(unsigned slot, Operand& o) {
     const Style style = styleOf(inst_, slot);
     std::int64_t value = 0;
@@ -339,6 +347,12 @@ class RowParser {
     case Style::SignedHex:
     case Style::Decimal:
       if (!c_.takeInteger(value)) return false;
+      if (value > INT32_MAX && hasSignOfItsOwn(slot)) return false;
+      break;
+    case Style::WideSigned:
+      if (!c_.takeInteger(value) || value < -(std::int64_t{1} << 32)) return false;
+      inst_.operands[slot + 1] = Operand::immediate(value < 0 ? 1 : 0);
+      if (value < 0) value += std::int64_t{1} << 32;
       break;
     case Style::Wide:
       if (!c_.takeInteger(value)) return false;

@@ -34,6 +34,7 @@ void immediate(std::string& s, const Operand& o, Style style) {
   const auto bits = static_cast<std::uint32_t>(o.imm);
   switch (style) {
   case Style::Wide:
+  case Style::WideSigned:
   case Style::Hex: hex(s, bits); break;
   case Style::ByType:
   case Style::SignedHex: hex(s, o.imm); break;
@@ -130,7 +131,10 @@ struct Printer {
     switch (o.kind) {
     case Operand::Kind::Reg: registerName(s, o); break;
     case Operand::Kind::Imm:
-      if (styleOf(inst, slot) == Style::Wide)
+      if (styleOf(inst, slot) == Style::WideSigned)
+        hex(s, static_cast<std::int64_t>(static_cast<std::uint32_t>(o.imm)) -
+                   (inst.operands[slot + 1].imm != 0 ? std::int64_t{1} << 32 : 0));
+      else if (styleOf(inst, slot) == Style::Wide)
         fmt::format_to(Out(s), "0x{:x}",
                        static_cast<std::uint64_t>(static_cast<std::uint32_t>(inst.operands[slot + 1].imm)) << 32 |
                            static_cast<std::uint32_t>(o.imm));
@@ -249,7 +253,11 @@ Style styleOf(const Inst& inst, unsigned slot) {
   // What RET.ABS adds to its register is no place relative to itself.
   if (inst.op == Op::RET && (desc(inst.op).slots[slot].accepts & kAcceptsLabel) != 0 && getMod(inst, Mod::Sub) != 0)
     return Style::SignedHex;
-  if (style == Style::ByType) return modAs<IntType>(inst, Mod::Type) == IntType::S32 ? Style::SignedHex : Style::Hex;
+  if (style == Style::ByType) {
+    const bool isSigned = desc(inst.op).modIndex(Mod::Type) >= 0 ? modAs<IntType>(inst, Mod::Type) == IntType::S32
+                                                                 : getMod(inst, Mod::SrcFmt) % 2 != 0; // an IntFmt
+    return isSigned ? Style::SignedHex : Style::Hex;
+  }
   if (style == Style::F32) {
     switch (modAs<Fmt>(inst, Mod::SrcFmt)) {
     case Fmt::F64: return Style::F64;

@@ -17,6 +17,10 @@ namespace {
 /// Special registers that ptxas reads into uniform ones (observed).
 constexpr std::array<std::int32_t, 4> kUniformSpecials = {37, 38, 39, 136}; // SR_CTAID.X .Y .Z, SR_CgaCtaId
 
+/// Uniform rows that are there to read ptxas' code; whether we gain by them has not been measured.
+constexpr Op kReadOnly[] = {Op::UF2F,  Op::UFRND, Op::UI2I,       Op::UI2IP,      Op::UI2IP_4,       Op::UI2IP_2,
+                            Op::UF2IP, Op::UFSET, Op::UIMAD_HI_X, Op::UVIADD_SAT, Op::UF2FP_FP8_F16, Op::UF2FP_TF32};
+
 constexpr std::string_view kRowNames[] = {
 #define ORIAS_INSTR(name, ...) #name,
 #include "encoder/isa/instructions.inc"
@@ -57,7 +61,9 @@ const isa::InstrDesc* counterpartRow(Op op, const isa::Target& target) {
   const auto row = [&](std::uint16_t number) -> const isa::InstrDesc* {
     if (number == kNoRow) return nullptr;
     const isa::InstrDesc& named = isa::desc(static_cast<Op>(number));
-    return (named.sms & target.instructions()) != 0 ? &named : nullptr;
+    if ((named.sms & target.instructions()) == 0 || std::ranges::find(kReadOnly, named.op) != std::end(kReadOnly))
+      return nullptr;
+    return &named;
   };
   const isa::InstrDesc* before = row(kNamed.before[static_cast<std::size_t>(op)]);
   if (before) return before;

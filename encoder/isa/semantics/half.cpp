@@ -113,6 +113,10 @@ void hfma2Relu(const Inst& inst, LaneValues& values) {
   multiplyAdd(lane);
 }
 
+void hfma2Turned(const Inst& inst, LaneValues&) {
+  refuse(inst, "a sign for one half only");
+}
+
 /// Of three packed numbers.
 void vhmnmx(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);

@@ -133,11 +133,6 @@ void viadd(const Inst& inst, LaneValues& values) {
   lane.set(0, lane.u32(1) + lane.u32(2));
 }
 
-void iadd3Pair(const Inst& inst, LaneValues& values) {
-  Lane lane(inst, values);
-  lane.set64(0, lane.u64(1) + lane.u64(2) + lane.u64(3));
-}
-
 void viadd16x2(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   const std::uint32_t a = lane.raw(1), high = lane.raw(2) & 0xffff0000, low = lane.raw(2) & 0xffff;
@@ -149,8 +144,11 @@ void viadd16x2(const Inst& inst, LaneValues& values) {
 
 void viaddSat(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
-  const std::int64_t b = signedOf(lane.raw(2), 32);
-  const std::int64_t sum = signedOf(lane.raw(1), 32) + (lane.operand(2).neg() ? -b : b);
+  const auto source = [&](unsigned slot) {
+    const std::int64_t v = signedOf(lane.raw(slot), 32);
+    return lane.operand(slot).neg() ? -v : v;
+  };
+  const std::int64_t sum = source(1) + source(2);
   lane.set(0, static_cast<std::uint32_t>(std::clamp<std::int64_t>(sum, INT32_MIN, INT32_MAX)));
 }
 

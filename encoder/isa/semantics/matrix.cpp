@@ -174,6 +174,9 @@ void hmma16816(const Inst& inst, WarpValues& warp) {
 void hmma1684(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 4);
 }
+void mmaNeg(const Inst& inst, WarpValues&) {
+  refuse(inst, "a sign for a matrix");
+}
 void hmma1688(const Inst& inst, WarpValues& warp) {
   multiplyHalf(inst, warp, 8);
 }
@@ -355,9 +358,11 @@ void bmma168256(const Inst& inst, WarpValues& warp) {
 
 void dmma884(const Inst& inst, WarpValues& warp) {
   const auto rounding = static_cast<Rounding>(getMod(inst, Mod::Rnd));
+  const auto sign = [&](unsigned slot) { return inst.operands[slot].neg() ? Bits{1} << 63 : Bits{0}; };
+  const Bits signA = sign(kA), signB = sign(kB);
   multiply(inst, warp, {8, 4, 64}, 64, [&](const Row& a, const Row& b, Bits c) {
     for (unsigned k = 0; k < 4; ++k)
-      c = ieee::fma(Format::F64, a[k], b[k], c, rounding);
+      c = ieee::fma(Format::F64, a[k] ^ signA, b[k] ^ signB, c, rounding);
     return c;
   });
 }

@@ -60,6 +60,28 @@ void iaddPairX(const Inst& inst, LaneValues& values) {
   setSum(lane, addend(lane, 2) + addend(lane, 3) + (lane.pred(4) ? 1 : 0));
 }
 
+namespace {
+
+/// Three sources, and two carries: has the sum reached 2^64, and twice that?
+void setSumOfThree(Lane& lane, unsigned carries) {
+  const Wide sum = addend(lane, 3) + addend(lane, 4) + addend(lane, 5) + carries;
+  lane.set64(0, static_cast<std::uint64_t>(sum));
+  lane.setPred(1, sum >> 64 != 0);
+  lane.setPred(2, sum >> 65 != 0);
+}
+
+} // namespace
+
+void iadd3Pair(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  setSumOfThree(lane, 0);
+}
+
+void iadd3PairX(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  setSumOfThree(lane, (lane.pred(6) ? 1u : 0u) + (lane.pred(7) ? 1u : 0u));
+}
+
 void movPair(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   lane.set64(0, lane.raw64(1));
@@ -73,6 +95,13 @@ void movLongNumber(const Inst& inst, LaneValues& values) {
 void selPair(const Inst& inst, LaneValues& values) {
   Lane lane(inst, values);
   lane.set64(0, lane.raw64(lane.pred(3) ? 1 : 2));
+}
+
+/// The number has 33 bits, of which the highest is its sign.
+void selLongNumber(const Inst& inst, LaneValues& values) {
+  Lane lane(inst, values);
+  const std::uint64_t high = lane.raw(3) != 0 ? 0xffffffff : 0;
+  lane.set64(0, lane.pred(4) ? lane.raw64(1) : high << 32 | lane.raw(2));
 }
 
 void isetpPair(const Inst& inst, LaneValues& values) {

@@ -1,3 +1,4 @@
+#include "encoder/isa/parse.h"
 #include "encoder/isa/print.h"
 #include "test/unit/isa/words_on_chip.h"
 
@@ -126,7 +127,7 @@ TEST_CASE("words of sm_120: 64 bits at once, and uniform floating point") {
   CHECK(text(0x0000000000047482, 0x000fc80008800000) == "UMOV.64 UR4, 0x8000000000000000");
   CHECK(text(0x000000ff0c047607, 0x040fe40001000000) == "SEL.64 R4, R12.reuse, RZ, P2");
   CHECK(text(0xffffffff02027407, 0x000fe40000000001) == "SEL.64 R2, R2, -0x1, P0");
-  CHECK(text(0xffffffff02027407, 0x000fe40000000000).empty()); // no number of 32 bits says that
+  CHECK(text(0xffffffff02027407, 0x000fe40000000000) == "SEL.64 R2, R2, 0xffffffff, P0");
   CHECK(text(0x0000000206067607, 0x000fca0004800000) == "SEL.64 R6, R6, R2, !P1");
   CHECK(text(0x000000ff04087c87, 0x000fe20008000000) == "USEL.64 UR8, UR4, URZ, UP0");
   CHECK(text(0x000000020400720c, 0x000fdc0003f16070) == "ISETP.GE.U64.AND P0, PT, R4, R2, PT");
@@ -335,6 +336,81 @@ TEST_CASE("words of sm_100: pairs of f32, 256 bits, narrow floats, tensor memory
     CHECK(textOn(word.chip, word.lo, word.hi) == word.text);
     CHECK(textOn(std::string_view(word.chip) != "sm_120" ? "sm_90" : "sm_100", word.lo, word.hi) != word.text);
   }
+}
+
+TEST_CASE("words of uniform conversions and sums of pairs, numbers of 33 bits, and what else ptxas makes of uniform or "
+          "constant values") {
+  struct Observed {
+    const char* chip;
+    std::uint64_t lo, hi;
+    const char* text;
+  };
+  // clang-format off
+  constexpr Observed kWords[] = {
+      {"sm_120", 0x00000004141e7297, 0x000fe20008ffe4ff, "UIADD3.64.X UR30, UPT, UPT, UR20, UR4, URZ, UP1, !UPT"},
+      {"sm_120", 0x0000000414267297, 0x000fe20008f3e4ff, "UIADD3.64.X UR38, UP1, UPT, UR20, UR4, URZ, UP1, !UPT"},
+      {"sm_120", 0x555555550cff7897, 0x002fc6000ff1e0ff, "UIADD3.64 URZ, UP0, UPT, UR12, 0x55555555, URZ"},
+      {"sm_120", 0x00000007101072a6, 0x000fe20008820612, "UIMAD.HI.X UR16, UP1, UR16, UR7, UR18, UP1"},
+      {"sm_120", 0x80000000132878a6, 0x000fe2000800041c, "UIMAD.HI.U32.X UR40, UP0, UR19, -0x80000000, UR28, UP0"},
+      {"sm_120", 0x8000000006067407, 0x000fc60000000000, "SEL.64 R6, R6, 0x80000000, P0"},
+      {"sm_120", 0x0000000004047487, 0x004fc8000c000001, "USEL.64 UR4, UR4, -0x100000000, !UP0"},
+      {"sm_120", 0x8000000004047487, 0x004fc8000c000000, "USEL.64 UR4, UR4, 0x80000000, !UP0"},
+      {"sm_120", 0x0000000104047849, 0x002fe20008010500, "UVIADD.S32.ISAT UR4, -UR4, 0x1"},
+      {"sm_120", 0x0000000504047249, 0x002fe20008010400, "UVIADD.S32.ISAT UR4, UR4, UR5"},
+      {"sm_120", 0x000000000f097236, 0x001fca0000010500, "VIADD.S32.ISAT R9, -R15, R0"},
+      {"sm_120", 0x808a87b710257836, 0x000fca0000010400, "VIADD.S32.ISAT R37, R16, 0x808a87b7"},
+      {"sm_120", 0x8000000000007848, 0x000fe20007fe0400, "VIMNMX.U8x4 R0, R0, -0x80000000, !PT"},
+      {"sm_120", 0x0000000504047252, 0x004fe20008002000, "UFSET.BF.EQ.AND UR4, UR4, UR5, UP0"},
+      {"sm_120", 0x000000040004725a, 0x002fe20008006000, "UI2F.BF16.U8.RM UR4, UR4"},
+      {"sm_120", 0x000080000004785a, 0x000fe20008202000, "UI2F.BF16.U32 UR4, 0x8000"},
+      {"sm_120", 0xfffffff900007906, 0x000e220000204c00, "I2F.F16.RM R0, -0x7"},
+      {"sm_120", 0x8000000000027912, 0x000e620000301c00, "I2F.F64.S64 R2, -0x80000000"},
+      {"sm_120", 0x000000040004725c, 0x002fc80008102900, "UF2I.S16.F16.NTZ UR4, UR4"},
+      {"sm_120", 0x000000040004725c, 0x002fe2000840a000, "UF2I.U8.BF16.CEIL.NTZ UR4, UR4"},
+      {"sm_120", 0x000000040004725c, 0x002fc80008212000, "UF2I.FTZ.U8.NTZ UR4, UR4"},
+      {"sm_120", 0x000000060006725c, 0x000fe20008107000, "UF2I.U32.F16.FLOOR.NTZ UR6, UR6"},
+      {"sm_120", 0x000042480004785c, 0x000fe20008102100, "UF2I.S8.F16.NTZ UR4, 3.140625"},
+      {"sm_120", 0x000000040004725b, 0x002fe20008202000, "UF2F.BF16.F32 UR4, UR4"},
+      {"sm_120", 0x3f8000000004785b, 0x000fe20008208800, "UF2F.F16.F32.RP UR4, 1"},
+      {"sm_120", 0x000000040004725d, 0x000fd8000820d000, "UFRND.TRUNC UR4, UR4"},
+      {"sm_120", 0x000000040004725d, 0x002fe20008108800, "UFRND.F16.CEIL UR4, UR4"},
+      {"sm_120", 0x000000040005724e, 0x000fe20008003000, "UI2I.S16.S32.SAT UR5, UR4"},
+      {"sm_120", 0x000000050404724f, 0x002fe200080024ff, "UI2IP.U16.S32.SAT UR4, UR4, UR5, URZ"},
+      {"sm_120", 0x000000010404784f, 0x002fe20008000405, "UI2IP.U8.S32.SAT UR4, UR4, 0x1, UR5"},
+      {"sm_120", 0x0000007f0404784f, 0x002fe20008004705, "UI2IP.U2.S32.SAT UR4, UR4, 0x7f, UR5.28"},
+      {"sm_120", 0x00000004ff047259, 0x002fe2000800c4ff, "UF2IP.U8.F32.TRUNC.NTZ UR4, URZ, UR4, URZ"},
+      {"sm_120", 0x00000004ff0472ba, 0x002fc8000c342cff, "UF2FP.SATFINITE.RELU.E4M3.F16.UNPACK_B_MERGE_C UR4, UR4, URZ"},
+      {"sm_120", 0x00000004ff0472ba, 0x002fe2000a25d8ff, "UF2FP.SATFINITE.TF32.F32.PACK_B.RZ UR4, UR4"},
+      {"sm_120", 0x00000004ff047c3e, 0x002fe2000a0402ff, "F2FP.F16.E2M1.UNPACK_B R4, UR4"},
+      {"sm_120", 0x00008000ff04783e, 0x000fe200020006ff, "F2FP.F16.E4M3.UNPACK_B R4, 4.591774807899560578e-41"},
+      {"sm_120", 0x0000ffffff04783e, 0x000fe200020406ff, "F2FP.F16.E3M2.UNPACK_B R4, 9.1834094859526886743e-41"},
+      {"sm_120", 0x0000007fff04783e, 0x000fe200020816ff, "F2FP.BF16.E8.UNPACK_B R4, 1.7796490496925176801e-43"},
+      {"sm_120", 0x00000001ff02783e, 0x000fe20004c902ff, "F2FP.E8.BF16.UNPACK_B_MERGE_C.RP R2, 1.4012984643248170709e-45, RZ"},
+      {"sm_120", 0x0000000304047231, 0x002fe20000611002, "HFMA2.BF16_V2.OOB R4, R4, R3.H0_NH1, R2"},
+      {"sm_120", 0x800000ff0404723f, 0x002e220000008008, "DMMA.8x8x4.RP R4, R4, -RZ, R8"},
+      {"sm_120", 0x800000ff0404723c, 0x001ff00000000002, "HMMA.1688.F16 R4, R4, -RZ, R2"},
+      {"sm_120", 0x800000060404727a, 0x010fd00000002408, "QMMA.16816.F32.E4M3.E4M3 R4, R4, -R6, R8"},
+      {"sm_100", 0x0000000406007e3e, 0x002fe2000c227807, "F2FP.SATFINITE.RELU.E2M1.F32.PACK_AB_MERGE_C.RS R0, R6, R7, UR4"},
+      {"sm_100", 0x0000000602027e3e, 0x002fe20008021003, "F2FP.BF16.F32.PACK_AB.RS R2, R2, R3, UR6"},
+  };
+  // clang-format on
+  for (const Observed& word : kWords) {
+    INFO(word.text);
+    CHECK(textOn(word.chip, word.lo, word.hi) == word.text);
+  }
+}
+
+TEST_CASE("numbers of 33 bits are read from text") {
+  for (const char* text :
+       {"SEL.64 R6, R6, 0x80000000, P0", "SEL.64 R6, R6, -0x80000001, P0", "SEL.64 R6, R6, -0x100000000, P0",
+        "SEL.64 R6, R6, 0xffffffff, P0", "SEL.64 R6, R6, -0x80000000, P0", "USEL.64 UR4, UR4, 0x80000000, !UP0"}) {
+    INFO(text);
+    const ParseResult result = parse(text);
+    REQUIRE(result);
+    CHECK(print(result.inst) == text);
+  }
+  CHECK_FALSE(parse("SEL.64 R6, R6, 0x100000000, P0"));
+  CHECK_FALSE(parse("SEL.64 R6, R6, -0x100000001, P0"));
 }
 
 // Words that other chips have, too.

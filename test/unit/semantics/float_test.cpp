@@ -258,6 +258,7 @@ TEST_CASE("packed halves") {
 
 TEST_CASE("what is not known is refused, not guessed") {
   CHECK_THROWS_AS(result("FLO.U32 R0, P0, R1", 1), orias::Error);
+  CHECK_THROWS_AS(result("HFMA2.BF16_V2 R0, R1, R2.H0_NH1, R3", 1, 2, 3), orias::Error);
 }
 
 TEST_CASE("approximate functions as macros compute what MUFU does in phase 8's sequences") {

@@ -1,6 +1,7 @@
 // Products of matrices: where each element stands is written out again here, lane by lane, as the PTX manual draws it.
 
 #include "evaluate.h"
+#include "support/check.h"
 #include "support/ieee.h"
 
 #include <doctest/doctest.h>
@@ -140,6 +141,22 @@ TEST_CASE("DMMA: row times column") {
   const auto& d = w.lane[6][kD].w; // row 1, columns 4 and 5
   CHECK((d[0] | std::uint64_t{d[1]} << 32) == test::bits(24.0));
   CHECK((d[2] | std::uint64_t{d[3]} << 32) == test::bits(30.0));
+}
+
+TEST_CASE("DMMA of factors with signs; what the sign of other factors does is not known") {
+  WarpValues w;
+  w.active = ~0u;
+  for (unsigned lane = 0; lane < 32; ++lane) {
+    w.lane[lane][kA] = isa::LaneValue::of64(test::bits(static_cast<double>(lane % 4)));
+    w.lane[lane][kB] = isa::LaneValue::of64(test::bits(static_cast<double>(lane / 4)));
+  }
+  run("DMMA.8x8x4 R0, -R4, R8, RZ", w);
+  const auto& d = w.lane[6][kD].w;
+  CHECK((d[0] | std::uint64_t{d[1]} << 32) == test::bits(-24.0));
+  run("DMMA.8x8x4 R0, -R4, -R8, RZ", w);
+  CHECK((d[0] | std::uint64_t{d[1]} << 32) == test::bits(24.0));
+  CHECK_THROWS_AS(run("HMMA.1688.F32 R0, R4, -R8, R12", w), const Error&);
+  CHECK_THROWS_AS(run("QMMA.16816.F32.E4M3.E5M2 R0, R4, -R8, R12", w), const Error&);
 }
 
 TEST_CASE("the smaller shapes: HMMA.1688 and IMMA.16816") {

@@ -27,6 +27,42 @@ TEST_CASE("sums of pairs and their carries") {
   CHECK(!m.p(0));
 }
 
+TEST_CASE("three pairs have two carries") {
+  Machine m;
+  m.set64(2, ~std::uint64_t{0}).set64(4, ~std::uint64_t{0}).set64(6, 5).setP(2, true).setP(3, true);
+  CHECK(m.run("UIADD3.64 UR0, UP0, UP1, UR2, UR4, URZ").r64(0) == ~std::uint64_t{0} - 1);
+  CHECK(m.p(0));
+  CHECK(!m.p(1));
+  CHECK(m.run("UIADD3.64 UR0, UP0, UP1, UR2, UR4, UR6").r64(0) == 3);
+  CHECK(m.p(1));
+  CHECK(m.run("UIADD3.64 UR0, UP0, UP1, UR2, UR4, UR2").r64(0) == ~std::uint64_t{0} - 2);
+  CHECK(m.p(1));
+  CHECK(m.run("UIADD3.64 UR0, UP0, UPT, UR6, -UR6, URZ").r64(0) == 0);
+  CHECK(m.p(0)); // 5 - 5 does not borrow
+  CHECK(m.run("UIADD3.64.X UR0, UP0, UPT, UR6, 0x1, URZ, UP2, UP3").r64(0) == 8);
+  CHECK(!m.p(0));
+  CHECK(m.run("UIADD3.64.X UR0, UP0, UPT, UR6, ~UR6, URZ, UP2, !UPT").r64(0) == 0);
+  CHECK(m.p(0));
+}
+
+TEST_CASE("a number of 33 bits is extended") {
+  Machine m;
+  m.set64(2, 9).setP(2, false);
+  CHECK(m.run("SEL.64 R0, R2, 0x80000000, P2").r64(0) == 0x80000000);
+  CHECK(m.run("SEL.64 R0, R2, -0x80000000, P2").r64(0) == 0xffffffff80000000);
+  CHECK(m.run("SEL.64 R0, R2, -0x100000000, P2").r64(0) == 0xffffffff00000000);
+  CHECK(m.run("SEL.64 R0, R2, 0xffffffff, !P2").r64(0) == 9);
+  CHECK(m.run("USEL.64 UR0, UR2, -0x80000001, UP2").r64(0) == 0xffffffff7fffffff);
+}
+
+TEST_CASE("a clamped sum takes the opposite of either number") {
+  Machine m;
+  m.set(2, 0x80000000).set(3, 7);
+  CHECK(m.run("VIADD.S32.ISAT R0, -R2, R3").r(0) == 0x7fffffff);
+  CHECK(m.run("UVIADD.S32.ISAT UR0, -UR3, UR2").r(0) == 0x80000000);
+  CHECK(m.run("VIADD.S32.ISAT R0, -R3, 0x9").r(0) == 2);
+}
+
 TEST_CASE("pairs are moved, chosen and compared whole") {
   Machine m;
   m.set64(2, kHigh | 5).set64(4, 7).setP(2, false);

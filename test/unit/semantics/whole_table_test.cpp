@@ -61,6 +61,21 @@ TEST_CASE("the uniform datapath computes what the lanes do") {
                                  "POPC R0, ~R2",
                                  "FLO.U32 R0, R2",
                                  "FLO.U32.SH R0, R2",
+                                 "IMAD.HI.U32.X R0, P0, R2, R3, R4, P2",
+                                 "VIADD.S32.ISAT R0, R2, -R3",
+                                 "FSET.BF.LT.AND R0, R2, R3, P2",
+                                 "F2F.BF16.F32.RP R0, R2",
+                                 "FRND.FLOOR R0, R2",
+                                 "F2I.U8.F16.NTZ R0, R2",
+                                 "F2I.S16.TRUNC.NTZ R0, R2",
+                                 "F2I.U32.BF16.CEIL R0, R2",
+                                 "F2IP.S8.F32.NTZ R0, R2, R3, R4.H1",
+                                 "I2I.S16.S32.SAT R0, R2",
+                                 "I2IP.U8.S32.SAT R0, R2, R3, R4.H1",
+                                 "I2IP.S4.S32.SAT R0, R2, R3, R4.24",
+                                 "I2IP.U2.S32.SAT R0, R2, R3, R4.28",
+                                 "F2FP.SATFINITE.E4M3.F16.UNPACK_B_MERGE_C R0, R2, R4.H1",
+                                 "F2FP.RELU.TF32.F32.PACK_B R0, R2",
                                  "BREV R0, R2"})
     for (unsigned i = 0; i < 50; ++i) {
       Machine lane, uniform;
