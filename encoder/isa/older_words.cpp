@@ -545,6 +545,11 @@ std::string printFor(const Target& target, const Inst& inst, const PrintOptions&
     constexpr std::string_view kNumber = "SR138"; // no name on sm_90
     if (const std::size_t at = text.find(kNumber); at != std::string::npos)
       text.replace(at, kNumber.size(), "SR_CgaSize");
+    // Observed: a scale for 16 elements has another name on sm_103.
+    constexpr std::string_view kScales = ".4X ";
+    if (target.instructions() == kSm103 && (inst.op == Op::UTCOMMA || inst.op == Op::UTCOMMA_T))
+      if (const std::size_t at = text.find(kScales); at != std::string::npos)
+        text.replace(at, kScales.size(), ".BLOCK16 ");
   }
   if (target.words() >= WordFormat::Sm90) return text;
   constexpr std::string_view kDescriptor = "desc[";

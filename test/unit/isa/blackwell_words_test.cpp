@@ -400,6 +400,13 @@ TEST_CASE("words of uniform conversions and sums of pairs, numbers of 33 bits, a
   }
 }
 
+TEST_CASE("UTCOMMA.4X is UTCOMMA.BLOCK16 on sm_103") {
+  CHECK(textOn("sm_103", 0x80040e0a080095ea, 0x0001e40008000004) ==
+        "@!UP1 UTCOMMA.BLOCK16 gdesc[UR8], gdesc[UR10], tmem[UR4], tmem[UR14], idesc[UR15], tmem[UR4], UP0");
+  CHECK(textOn("sm_110", 0x80040e0a040099ea, 0x0001e40008000004) ==
+        "@!UP1 UTCOMMA.4X tmem[UR4], gdesc[UR10], tmem[UR4], tmem[UR14], idesc[UR15], tmem[UR4], UP0");
+}
+
 TEST_CASE("numbers of 33 bits are read from text") {
   for (const char* text :
        {"SEL.64 R6, R6, 0x80000000, P0", "SEL.64 R6, R6, -0x80000001, P0", "SEL.64 R6, R6, -0x100000000, P0",
