@@ -43,6 +43,9 @@ constexpr std::size_t kLarge = 50'000; ///< instructions times orders
 constexpr std::size_t kBudget = 400'000;
 /// The share of the cycles that an order must gain to be preferred to an earlier one.
 constexpr double kGainForOrder = 0.02;
+/// An order that finishes one tree of operands after the other is taken along where it needs at most this share of the
+/// registers of all others.
+constexpr double kFarFewer = 0.6;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
 /// Where the launch asks for shared memory, the warps of so many blocks are worth as much as elsewhere, and those of
@@ -258,8 +261,12 @@ class PreScheduler {
     const unsigned fewest = add(pressureAware(model, none));
     if (add(pressureAware(model, none, WhenShort::SourceOrder)) < fewest) whenShort = WhenShort::SourceOrder;
     add(latencyFirst(model, none));
-    // Where nothing else does without spills: the other orders keep more results under way.
-    if (region.leastRegisters() > region.limits[kR]) add(depthFirst(model));
+    // The other orders keep more results under way: where they need spills, or far more registers than this one.
+    const unsigned least = region.leastRegisters();
+    if (least > region.limits[kR])
+      add(depthFirst(model));
+    else if (least > ends.front())
+      addIfBelow(region, model, depthFirst(model), static_cast<unsigned>(kFarFewer * least));
     // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);
@@ -322,6 +329,12 @@ class PreScheduler {
     const OrderCost cost = costOf(model, std::span(order).first(count));
     region.candidates.push_back({std::move(order), cost});
     return cost.peak[kR];
+  }
+
+  /// Adds an order if it needs at most so many registers.
+  void addIfBelow(Region& region, const ScheduleRegion& model, Order order, unsigned registers) {
+    spent_ += order.size();
+    if (costOf(model, order).peak[kR] <= registers) addCandidate(region, model, std::move(order));
   }
 
   static RegionCounts withoutRegisters(RegionCounts limits) {
