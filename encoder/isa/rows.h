@@ -321,12 +321,6 @@ constexpr FieldEnc constBank(unsigned pos = 40, unsigned width = 14, unsigned sc
   return f;
 }
 
-/// B where something else than R stands in its place, with the bit of its own place in the operand cache.
-constexpr FieldEnc secondInC() {
-  FieldEnc f = gpr(64);
-  f.reuse = 123;
-  return f;
-}
 /// B of FFMA2 where a number stands in its place.
 constexpr FieldEnc pairFactorInC() {
   FieldEnc f = gpr(64);
