@@ -36,6 +36,8 @@ ADDRESS = re.compile(r"\[\s*(%\w+)\s*(?:\+\s*(-?\d+))?\s*\]")
 SIZES = {"8": 1, "16": 2, "32": 4, "64": 8}
 FLOATS = {"f16": "f16", "f32": "f32", "f64": "f64", "bf16": "bf16"}
 ELEMENTS = 1 << 16
+# Sizes of dynamic shared memory in bytes that are tried before the most that a block can have.
+SHARED_STEPS = [kib << 10 for kib in (1, 2, 4, 8, 16, 24, 32, 48, 64, 80, 96, 128, 160)]
 # What a parameter that is no pointer holds, and the threads of a block where the program does not say: the first with which the
 # kernel ends in order counts.
 ATTEMPTS = [(64, 64), (32, 64), (16, 64), (7, 64), (1, 64), (256, 64), (64, 256), (1024, 256), (16, 32), (128, 128), (512, 512)]
@@ -323,8 +325,21 @@ class Runner:
                 results.append(Result(kernel.name, verdict, said, figures))
             return results
 
+    def tighten(self, launch, theirs):
+        """Gives a launch no more dynamic shared memory than ptxas' cubin needs, up to the next of SHARED_STEPS: how many
+        blocks fit on a multiprocessor depends on it."""
+        path = pathlib.Path(launch)
+        contents = json.loads(path.read_text(encoding="utf-8"))
+        most = contents["dynamicShared"]
+        for size in [step for step in SHARED_STEPS if step < most] + [most]:
+            contents["dynamicShared"] = size
+            path.write_text(json.dumps(contents, indent=1), encoding="utf-8")
+            if size == most or self.run(launch, theirs)["completed"]:
+                return
+
     def figures(self, launch, ours, theirs):
         """The figures of STATS where both cubins end in order."""
+        self.tighten(launch, theirs)
         found = {}
         for prefix, cubin in (("", ours), ("ptxas_", theirs)):
             run = self.run(launch, cubin, "--stats", "--full-machine", times=SLOWER)
