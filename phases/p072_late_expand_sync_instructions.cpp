@@ -2,6 +2,7 @@
 #include "ori/analysis/analyses.h"
 #include "ori/analysis/convergence.h"
 #include "ori/builder.h"
+#include "phases/optimize/phis.h"
 #include "phases/phases.h"
 #include "phases/spin_loops.h"
 
@@ -22,11 +23,9 @@ bool needsWholeWarp(const Instr& instr) {
 }
 
 void yieldAtHeader(ori::Function& function, ori::BlockId header, PhaseContext& context) {
-  ori::Block* block = function.block(header);
-  Instr* first = block->first;
-  while (first && first->op == Op::PHI)
-    first = first->next;
-  ori::Builder builder = first ? ori::Builder::before(function, first) : ori::Builder(function, block);
+  ori::Block& block = *function.block(header);
+  const Instr* first = behindPhis(block);
+  ori::Builder builder = builderBehindPhis(function, block);
   if (first) builder.setSource(first->source);
   Instr* yield = builder.emit(Op::YIELD, {isa::Operand::pt()});
   if (first) function.splitAfter(yield);

@@ -263,10 +263,9 @@ class PreScheduler {
     add(latencyFirst(model, none));
     // The other orders keep more results under way: where they need spills, or far more registers than this one.
     const unsigned least = region.leastRegisters();
-    if (least > region.limits[kR])
-      add(depthFirst(model));
-    else if (least > ends.front())
-      addIfBelow(region, model, depthFirst(model), static_cast<unsigned>(kFarFewer * least));
+    const bool needSpills = least > region.limits[kR];
+    if (needSpills || least > ends.front())
+      addCandidate(region, model, depthFirst(model), needSpills ? ~0u : static_cast<unsigned>(kFarFewer * least));
     // The limits that are worth a try: from what any order needs to what the fastest one takes, next to the source's.
     std::vector<unsigned> tried;
     if (fixed_ != 0) tried.push_back(fixed_);
@@ -318,8 +317,8 @@ class PreScheduler {
     addFilled(region, model, region.limits, limit);
   }
 
-  /// Adds an order, with what stays last; how many registers it needs.
-  unsigned addCandidate(Region& region, const ScheduleRegion& model, Order order) {
+  /// Adds an order, with what stays last, if it needs at most `most` registers; how many it needs.
+  unsigned addCandidate(Region& region, const ScheduleRegion& model, Order order, unsigned most = ~0u) {
     const std::size_t count = order.size();
     spent_ += count;
     for (auto n = static_cast<std::uint32_t>(count); n < region.place.instrs.size(); ++n)
@@ -327,14 +326,8 @@ class PreScheduler {
     for (const Candidate& c : region.candidates)
       if (c.order == order) return c.cost.peak[kR];
     const OrderCost cost = costOf(model, std::span(order).first(count));
-    region.candidates.push_back({std::move(order), cost});
+    if (cost.peak[kR] <= most) region.candidates.push_back({std::move(order), cost});
     return cost.peak[kR];
-  }
-
-  /// Adds an order if it needs at most so many registers.
-  void addIfBelow(Region& region, const ScheduleRegion& model, Order order, unsigned registers) {
-    spent_ += order.size();
-    if (costOf(model, order).peak[kR] <= registers) addCandidate(region, model, std::move(order));
   }
 
   static RegionCounts withoutRegisters(RegionCounts limits) {

@@ -21,6 +21,12 @@ inline void insertBehindPhis(ori::Function& function, ori::Block& block, ori::In
     function.append(&block, instr);
 }
 
+/// Emits right after the phis of a block.
+inline ori::Builder builderBehindPhis(ori::Function& function, ori::Block& block) {
+  ori::Instr* first = behindPhis(block);
+  return first ? ori::Builder::before(function, first) : ori::Builder(function, &block);
+}
+
 /// The block in which an operand is read: of a phi, the predecessor that the value comes from.
 inline ori::BlockId placeOf(const ori::Operand& use) {
   const ori::Instr& reader = *use.owner;
@@ -30,8 +36,7 @@ inline ori::BlockId placeOf(const ori::Operand& use) {
 
 /// Replaces a phi with a copy (of a register or a constant) after the phis of its block.
 inline void becomeCopy(ori::Function& function, ori::Instr& phi, const isa::Operand& value) {
-  ori::Instr* at = behindPhis(*phi.block);
-  ori::Builder b = at ? ori::Builder::before(function, at) : ori::Builder(function, phi.block);
+  ori::Builder b = builderBehindPhis(function, *phi.block);
   b.setSource(phi.source);
   const isa::Operand result = phi.op_(0).value();
   function.erase(&phi);
