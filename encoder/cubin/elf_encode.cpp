@@ -194,7 +194,7 @@ std::vector<std::byte> encodeElf(const ElfFile& file, SegmentStyle style) {
   std::vector<Elf64_Phdr> headers;
   if (file.type != ET_REL) headers = programHeaders(sections, layout, style);
 
-  // As far as the sections of shared memory would reach, too, though they have no bytes: libelf counts them.
+  // Sections of global and of shared memory without bytes count, too, as if they had some: the file ends in zeros then.
   std::size_t size = layout.programHeaders + headers.size() * sizeof(Elf64_Phdr);
   for (std::size_t i = 1; i < sections.size(); ++i)
     if (sections[i].type != SHT_NOBITS) size = std::max(size, layout.sections[i].offset + layout.sections[i].size);
