@@ -279,7 +279,7 @@ class PreScheduler {
         if (!isSettled(limit)) addBoth(limits, limit);
     if (isWide) return;
     for (unsigned limit : tried)
-      if (!isSettled(limit)) addFilled(region, model, relaxed, limit);
+      if (!isSettled(limit)) addFilled(region, model, limit);
   }
 
   static bool isWithin(const RegionCounts& counts, const RegionCounts& limits) {
@@ -289,22 +289,33 @@ class PreScheduler {
   }
 
   /// The fastest order with so many registers, and that of the source if it has no more, with their stalls filled.
-  void addFilled(Region& region, const ScheduleRegion& model, RegionCounts limits, unsigned limit) {
+  /// Where the source order has too many predicates or uniform registers, also the fastest order that has not.
+  void addFilled(Region& region, const ScheduleRegion& model, unsigned limit) {
     constexpr std::size_t kP = 1; // in kScheduledFiles
     const RegionCounts source = region.candidates[0].cost.peak;
+    RegionCounts limits = region.limits;
     limits[kR] = std::min(limits[kR], limit);
+    const auto isFaster = [](const Candidate* a, const Candidate* b) { return a->cost.length < b->cost.length; };
+    const auto fill = [&](const RegionCounts& within, const RegionCounts& room) {
+      std::vector<const Candidate*> bases;
+      for (const Candidate& c : region.candidates)
+        if (isWithin(c.cost.peak, within)) bases.push_back(&c);
+      if (bases.empty()) return;
+      const Order& fastest = (*std::ranges::min_element(bases, isFaster))->order;
+      const Order base(fastest.begin(), fastest.begin() + static_cast<std::ptrdiff_t>(model.instrs.size()));
+      addCandidate(region, model, fillStalls(model, base, room));
+    };
+    RegionCounts relaxed = limits, any;
+    any.fill(~0u);
+    any[kR] = limit;
+    for (std::size_t f = 0; f < limits.size(); ++f)
+      if (f != kR) relaxed[f] = std::max(relaxed[f], source[f]);
+    if (relaxed != limits) fill(limits, limits);
     // Predicates that the source order has too many of wait in registers.
     const unsigned waiting = source[kP] - std::min(source[kP], region.limits[kP]);
-    limits[kR] -= std::min(waiting, limits[kR] / 2);
-    for (std::size_t f = 0; f < limits.size(); ++f)
-      if (f != kR) limits[f] = std::max(limits[f], source[f]);
-    const auto isFaster = [limit](const Candidate& a, const Candidate& b) {
-      return std::pair(a.cost.peak[kR] > limit, a.cost.length) < std::pair(b.cost.peak[kR] > limit, b.cost.length);
-    };
-    const auto& fastest = std::ranges::min_element(region.candidates, isFaster)->order;
-    Order base(fastest.begin(), fastest.begin() + static_cast<std::ptrdiff_t>(model.instrs.size()));
-    addCandidate(region, model, fillStalls(model, base, limits));
-    if (source[kR] <= limit) addCandidate(region, model, fillStalls(model, sourceOrder(model), limits));
+    relaxed[kR] -= std::min(waiting, relaxed[kR] / 2);
+    fill(any, relaxed);
+    if (source[kR] <= limit) addCandidate(region, model, fillStalls(model, sourceOrder(model), relaxed));
   }
 
   /// Orders of so many registers, between those for the ends of classes.
@@ -314,7 +325,7 @@ class PreScheduler {
     limits[kR] = std::min(limits[kR], limit);
     addCandidate(region, model, latencyFirst(model, limits));
     addCandidate(region, model, pressureAware(model, limits));
-    addFilled(region, model, region.limits, limit);
+    addFilled(region, model, limit);
   }
 
   /// Adds an order, with what stays last, if it needs at most `most` registers; how many it needs.
