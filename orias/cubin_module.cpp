@@ -300,7 +300,8 @@ cubin::Function describe(const CodedFunction& coded) {
     out.crsStackSize = 0;
   out.staticSharedSize = function.sharedBytes;
   out.sharedAlignment = function.sharedAlign;
-  out.seesDynamicShared = function.usesDynamicShared;
+  // Static arrays would take room; it may also see one that it does not name.
+  out.seesDynamicShared = function.usesDynamicShared || (function.sharedBytes == 0 && function.sharedAlign > 1);
   out.usesSharedAddress = function.sharedBytes != 0 || function.usesDynamicShared;
   for (const ori::KernelParam& p : function.params) {
     cubin::Parameter parameter{p.offset, p.size, logarithmOf(p.pointerAlign), p.pointerSpace, {}, {}};

@@ -153,9 +153,19 @@ void FunctionLowering::layOutVariables() {
     out_.usesDynamicShared = true;
     out_.sharedAlign = std::max(out_.sharedAlign, module().variables[id].align);
   }
-  // The driver puts them behind the static ones as far as these are said to reach.
-  if (!dynamic.empty())
-    out_.sharedBytes = alignUp(out_.sharedBytes, std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment));
+  // The driver puts them behind the static ones as far as these are said to reach. Like ptxas, say so of all kernels of
+  // a module that has any.
+  bool seesDynamic = !dynamic.empty();
+  if (in_->isEntry && !isLinked())
+    for (const Variable& v : module().variables)
+      if (v.space == StateSpace::Shared && v.incomplete) {
+        seesDynamic = true;
+        out_.sharedAlign = std::max(out_.sharedAlign, v.align);
+      }
+  if (seesDynamic) {
+    out_.sharedAlign = std::max(out_.sharedAlign, isa::Target::kDynamicSharedAlignment);
+    out_.sharedBytes = alignUp(out_.sharedBytes, out_.sharedAlign);
+  }
   for (std::uint32_t id : dynamic)
     sharedOffset_[id] = out_.sharedBytes;
 }
