@@ -313,7 +313,7 @@ class Level {
   /// Whether much of a round are loads from constant banks whose places are numbers once all rounds are written out,
   /// those of the loops around it too. Such a load becomes an operand, or one load for the warp.
   bool readsKnownConstants(LoopId id, std::size_t size) {
-    constexpr std::size_t kShare = 4;
+    constexpr std::size_t kShare = 6;
     std::vector<const Instr*> loads;
     for (BlockId b : loops_.blocks(id))
       for (const Instr& instr : *function_.block(b))
