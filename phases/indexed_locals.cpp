@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "encoder/isa/mods.h"
+#include "ori/analysis/analyses.h"
 #include "ori/builder.h"
 
 #include <algorithm>
@@ -21,6 +22,8 @@ constexpr std::uint32_t kWordBytes = 4;
 /// Observed of ptxas 13.0: variables of 32 words become registers if they are indexed a few times, but not always. Here
 /// kernels with more than 8 lose more by fewer warps than they win.
 constexpr std::uint32_t kMostWords = 8;
+/// Those with accesses in loops, by indices that all lanes of a warp share.
+constexpr std::uint32_t kMostInLoops = 5;
 
 Operand slotOf(const Instr& instr, isa::SlotKey name) {
   return instr.op_(static_cast<unsigned>(isa::desc(instr.op).slotIndex(name))).value();
@@ -71,12 +74,39 @@ bool IndexedLocals::passesOnly(std::uint32_t object, const Instr& instr, bool is
   return comparison == isa::ICmp::EQ || comparison == isa::ICmp::NE;
 }
 
+/// Whether all lanes have the same local address, as far as its sums and phis show: where the frame is does not differ.
+bool IndexedLocals::isShared(const Operand& address) const {
+  constexpr std::size_t kMostLooks = 64;
+  const ori::Divergence& divergence = function_.analyses().divergence();
+  std::vector<ori::VRegId> seen;
+  const auto take = [&](const Operand& o) {
+    if (divergence.isUniform(o)) return true;
+    if (!o.isVirtual()) return o.file == File::R; // the stack pointer
+    if (std::ranges::find(seen, o.reg) == seen.end()) seen.push_back(o.reg);
+    return seen.size() <= kMostLooks;
+  };
+  if (!take(address)) return false;
+  for (std::size_t i = 0; i < seen.size(); ++i) {
+    bool isSum = true;
+    function_.forEachDef(seen[i], [&](const ori::Operand& def) {
+      const Instr& instr = *def.owner;
+      const isa::InstrDesc& row = isa::desc(instr.op);
+      isSum &=
+          instr.op == Op::PHI || row.pipe == isa::Pipe::Alu || row.pipe == isa::Pipe::Fma || row.has(isa::Flag::Copy);
+      for (const ori::Operand& o : instr.ops())
+        isSum &= o.isDef || take(o.value());
+    });
+    if (!isSum) return false;
+  }
+  return true;
+}
+
 const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameAccess> accesses) const {
   constexpr const char* kIndexed = "it is indexed";
   const ori::FrameObject& frame = function_.frame[object];
   const std::uint32_t words = frame.size / kWordBytes;
   if (words == 0 || words > kMostWords || frame.size % kWordBytes != 0) return kIndexed;
-  std::int64_t choices = 0;
+  std::int64_t halfChoices = 0;
   std::set<const Instr*> known;
   for (const FrameAccess& a : accesses) {
     known.insert(a.instr);
@@ -85,11 +115,13 @@ const char* IndexedLocals::obstacle(std::uint32_t object, std::span<const FrameA
     const ori::Operand& at = a.instr->op_(static_cast<unsigned>(isa::desc(a.instr->op).slotIndex("offset")));
     const bool isPlain = (a.instr->op == Op::LDL || a.instr->op == Op::STL) && (at.isImm() || at.isNone());
     if (!a.isSure || !isPlain || frame.align % a.bytes != 0 || frame.size % a.bytes != 0) return kIndexed;
-    // In loops, choosing takes more time and the words more registers than local memory costs.
-    if (a.instr->block->loopDepth > 0) return "it is indexed in a loop";
-    choices += std::int64_t{places(words, a)} * (a.isStore ? 2 : 1);
+    const bool sharesIndex = isShared(slotOf(*a.instr, "Ra"));
+    // In loops, choosing takes more time and the words more registers than local memory costs, if each lane chooses.
+    if (a.instr->block->loopDepth > 0 && (words > kMostInLoops || !sharesIndex)) return "it is indexed in a loop";
+    // Uniform instructions compare an index that all lanes share.
+    halfChoices += std::int64_t{places(words, a)} * (a.isStore ? 2 : 1) * (sharesIndex ? 1 : 2);
   }
-  if (choices > mostChoices_) return "it is indexed, and selecting a register takes too many instructions";
+  if (halfChoices > 2 * mostChoices_) return "it is indexed, and selecting a register takes too many instructions";
   for (ori::Block* block : function_.layout())
     for (Instr& instr : *block) {
       const bool isAccess = known.contains(&instr);

@@ -26,6 +26,7 @@ class IndexedLocals {
   void dropBase(std::uint32_t object);
 
  private:
+  bool isShared(const isa::Operand& address) const;
   bool isAddressOf(std::uint32_t object, const isa::Operand& operand, unsigned index) const;
   bool passesOnly(std::uint32_t object, const ori::Instr& instr, bool isAccess) const;
   std::vector<isa::Operand> chosen(ori::Builder& b, const isa::Operand& index, const FrameAccess& access,
