@@ -1,5 +1,6 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "phases/hoist_loads.h"
 #include "phases/loop_entry.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -172,9 +173,10 @@ class ConditionHoister {
 
 /// Phase 56b. The condition of a branch at a join is computed in front of the branch whose arms meet there, if nothing
 /// in the arms contributes to it: a branch waits for its condition, and there is other work to do meanwhile. All lanes
-/// execute both places, so nothing is executed more often.
+/// execute both places, so nothing is executed more often. Loads likewise (hoistLoadsOverJoins).
 bool hoistConditions(ori::Function& function, PhaseContext& context) {
-  return ConditionHoister(function, context).run();
+  const bool changed = ConditionHoister(function, context).run();
+  return hoistLoadsOverJoins(function, context) || changed;
 }
 
 } // namespace orias::phases

@@ -1,0 +1,178 @@
+#include "phases/hoist_loads.h"
+
+#include "encoder/isa/desc.h"
+#include "ori/analysis/analyses.h"
+#include "phases/loop_entry.h"
+#include "phases/memory_access.h"
+#include "phases/occupancy.h"
+#include "phases/speculation.h"
+#include "regalloc/calls.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <vector>
+
+namespace orias::phases {
+
+using isa::File;
+using isa::Flag;
+using ori::Block;
+using ori::BlockId;
+using ori::Instr;
+
+namespace {
+
+/// Instructions that compute the address of a load, with the load.
+constexpr std::size_t kLongestChain = 4;
+/// Blocks between the branch and the join, and their instructions: values wait in registers meanwhile.
+constexpr std::size_t kMostBlocks = 8, kMostInstructions = 96;
+
+class LoadHoister {
+ public:
+  LoadHoister(ori::Function& function, PhaseContext& context)
+      : function_(function), context_(context), cfg_(function.analyses().cfg()),
+        dominators_(function.analyses().dominators()), postDominators_(function.analyses().postDominators()),
+        loops_(function.analyses().loops()), pressure_(function.analyses().pressure()),
+        limit_(registersUpToCliff(function, pressure_.maximum()[kR], context)), more_(function.blockIdCount(), 0) {}
+
+  bool run() {
+    bool changed = false;
+    const auto order = cfg_.reversePostOrder();
+    // From the last join on: what comes up goes on from there.
+    for (std::size_t i = order.size(); i-- > 0;)
+      changed |= hoistFrom(*function_.block(order[i]));
+    return changed;
+  }
+
+ private:
+  static constexpr auto kR = static_cast<std::size_t>(File::R);
+
+  bool hoistFrom(Block& join) {
+    if (cfg_.predecessors(join.id).size() < 2) return false;
+    const BlockId above = dominators_.idom(join.id);
+    if (above == ori::kNoId || loops_.innermost(above) != loops_.innermost(join.id)) return false;
+    Block* head = function_.block(above);
+    if (postDominators_.idom(above) != join.id || !head->last || head->last->op != isa::Op::BRA) return false;
+
+    bool changed = false, isRegionKnown = false, writes = false;
+    std::vector<BlockId> between;
+    std::vector<Instr*> order;
+    for (Instr& instr : join)
+      order.push_back(&instr);
+    for (Instr* instr : order) {
+      if (instr->op == isa::Op::PHI) continue;
+      std::vector<Instr*> chain;
+      if (isLoad(*instr) && collect(*instr, join, chain)) {
+        if (!isRegionKnown) {
+          if (!blocksBetween(above, join.id, between, writes)) return changed;
+          isRegionKnown = true;
+        }
+        if ((accessOf(*instr).isReadOnly || !writes) && hasRoom(between, join.id, *instr)) {
+          for (Instr* moved : chain)
+            moveToEnd(function_, *moved, *head);
+          context_.remarks.did(instr, fmt::format("issued before the branch of .L{}", above));
+          changed = true;
+          continue;
+        }
+      }
+      if (isBarrier(*instr)) return changed;
+      writes |= isWrite(*instr);
+    }
+    return changed;
+  }
+
+  static bool isLoad(const Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    if (instr.op != isa::Op::LDG || instr.isGuarded() || !row.has(Flag::Load)) return false;
+    return !accessOf(instr).isOrdered;
+  }
+
+  static bool isWrite(const Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    return row.has(Flag::Store) || row.has(Flag::Atomic) || row.has(Flag::SideEffect);
+  }
+
+  /// Loads stay behind it.
+  static bool isBarrier(const Instr& instr) {
+    const isa::InstrDesc& row = isa::desc(instr.op);
+    return row.has(Flag::Fence) || row.has(Flag::Convergent) || row.has(Flag::Volatile) || ordersMemory(instr) ||
+           regalloc::isCall(instr) || (row.has(Flag::Terminator) && instr.op != isa::Op::BRA);
+  }
+
+  /// The load with what computes its address in this block, in order; false if some of it has to stay.
+  bool collect(Instr& load, const Block& block, std::vector<Instr*>& chain) const {
+    return speculationOf(function_, load) == Speculation::Guarded && !readsUniformOfLoop(function_, loops_, load) &&
+           collectAll(load, block, chain, kLongestChain);
+  }
+
+  bool collectAll(Instr& instr, const Block& block, std::vector<Instr*>& chain, std::size_t depth) const {
+    for (const ori::Operand& o : instr.ops()) {
+      if (o.isDef || !o.isReg() || o.isZeroReg()) continue;
+      if (!o.isVirtual() || function_.vreg(o.reg).multiDef) return false;
+      std::vector<Instr*> defs;
+      function_.forEachDef(o.reg, [&](ori::Operand& def) {
+        const bool isRead = def.sub < o.sub + o.width && o.sub < def.sub + def.width;
+        if (isRead && def.owner->block == &block) defs.push_back(def.owner);
+      });
+      for (Instr* def : defs) {
+        if (std::ranges::find(chain, def) != chain.end()) continue;
+        if (depth == 0 || def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
+            readsUniformOfLoop(function_, loops_, *def) || issueSlots(context_.target, *def) > 2 ||
+            !collectAll(*def, block, chain, depth - 1))
+          return false;
+      }
+    }
+    if (chain.size() >= kLongestChain) return false;
+    chain.push_back(&instr);
+    return true;
+  }
+
+  bool blocksBetween(BlockId above, BlockId join, std::vector<BlockId>& found, bool& writes) const {
+    found = {above};
+    std::size_t instructions = 0;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      if (i != 0) {
+        if (loops_.innermost(found[i]) != loops_.innermost(above)) return false;
+        for (const Instr& instr : *function_.block(found[i])) {
+          if (isBarrier(instr) || ++instructions > kMostInstructions) return false;
+          writes |= isWrite(instr);
+        }
+      }
+      for (BlockId next : cfg_.successors(found[i])) {
+        if (next == join || std::ranges::find(found, next) != found.end()) continue;
+        if (found.size() == kMostBlocks || !dominators_.dominates(above, next)) return false;
+        found.push_back(next);
+      }
+    }
+    return true;
+  }
+
+  bool hasRoom(const std::vector<BlockId>& between, BlockId join, const Instr& load) {
+    unsigned words = 0;
+    for (const ori::Operand& o : load.ops())
+      if (o.isDef && o.isVirtual() && o.file == File::R) words += o.width;
+    const auto fits = [&](BlockId id) { return pressure_.inBlock(id)[kR] + more_[id] + words <= limit_; };
+    if (!fits(join) || !std::ranges::all_of(between, fits)) return false;
+    more_[join] += words;
+    for (BlockId id : between)
+      more_[id] += words;
+    return true;
+  }
+
+  ori::Function& function_;
+  PhaseContext& context_;
+  const ori::Cfg& cfg_;
+  const ori::DomTree &dominators_, &postDominators_;
+  const ori::Loops& loops_;
+  const ori::RegisterPressure& pressure_;
+  const unsigned limit_;
+  std::vector<unsigned> more_; ///< by block: registers of loads that now live through it
+};
+
+} // namespace
+
+bool hoistLoadsOverJoins(ori::Function& function, PhaseContext& context) {
+  return LoadHoister(function, context).run();
+}
+
+} // namespace orias::phases
