@@ -5,13 +5,15 @@
 // free lists by size, without locks and without a header in front of each block; larger ones come from malloc.
 //
 // Small blocks come from one reserved address range, which is divided into spans. All blocks of a span have the same
-// size class, also when they are used again. A table gives the size class of each 16 KB unit of the range.
+// size class, also when they are used again. A table gives the size class of each 4 KB unit of the range.
 //
-// The range asks for huge pages behind its first piece: a compilation touches some megabytes, and faults for each 4 KB
-// of them take a twentieth of its time. The spans of all sizes follow each other, so that a few huge pages do.
+// Most compilations touch less than a megabyte, and each of its pages costs a page fault. So there are few size
+// classes, and the first spans of a class are small. Behind its first piece the range asks for huge pages: faults for
+// each 4 KB of a large compilation take a twentieth of its time.
 
 #ifndef ORIAS_SANITIZE
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <cstddef>
@@ -22,35 +24,37 @@
 
 namespace {
 
-/// Blocks of up to a kilobyte in steps of 16 bytes; four sizes in each octave above.
-constexpr std::size_t kGrain = 16, kMostSmall = 1024, kSmallClasses = kMostSmall / kGrain;
-constexpr std::size_t kLargest = std::size_t{1} << 20, kLargeClasses = 40, kClasses = kSmallClasses + kLargeClasses;
+/// Blocks of up to 256 bytes in steps of 16 bytes; four sizes in each octave above.
+constexpr std::size_t kGrain = 16, kMostSmallBits = 8, kMostSmall = std::size_t{1} << kMostSmallBits;
+constexpr std::size_t kLargestBits = 20, kLargest = std::size_t{1} << kLargestBits;
+constexpr std::size_t kSmallClasses = kMostSmall / kGrain, kLargeClasses = (kLargestBits - kMostSmallBits) * 4;
+constexpr std::size_t kClasses = kSmallClasses + kLargeClasses;
 /// Spans are whole units.
-constexpr std::size_t kUnit = std::size_t{16} << 10;
+constexpr std::size_t kUnit = std::size_t{4} << 10, kLargestSpan = std::size_t{64} << 10;
 /// Addresses only: pages are backed when they are first written.
 constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHugePage = std::size_t{2} << 20;
-/// A small kernel needs little more than this. To clear a huge page would be a tenth of its time.
-constexpr std::size_t kInSmallPages = std::size_t{256} << 10;
+/// Small kernels need no more than this. To clear a huge page would be a tenth of a small kernel's time.
+constexpr std::size_t kInSmallPages = std::size_t{512} << 10;
 
 constexpr std::size_t classOf(std::size_t size) {
   if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
-  const auto octave = static_cast<std::size_t>(std::bit_width(size - 1) - 1); // 10 and more
-  return kSmallClasses + (octave - 10) * 4 + ((size - 1) >> (octave - 2) & 3);
+  const auto octave = static_cast<std::size_t>(std::bit_width(size - 1) - 1); // kMostSmallBits and more
+  return kSmallClasses + (octave - kMostSmallBits) * 4 + ((size - 1) >> (octave - 2) & 3);
 }
 constexpr std::size_t bytesOf(std::size_t sizeClass) {
   if (sizeClass < kSmallClasses) return (sizeClass + 1) * kGrain;
   const std::size_t large = sizeClass - kSmallClasses;
-  return (large % 4 + 5) << (large / 4 + 8);
+  return (large % 4 + 5) << (large / 4 + kMostSmallBits - 2);
 }
 static_assert(classOf(kLargest) + 1 == kClasses && bytesOf(kClasses - 1) == kLargest);
-/// Bytes of a span: room for four blocks, for fewer large ones.
-constexpr std::size_t spanOf(std::size_t sizeClass) {
-  const std::size_t block = bytesOf(sizeClass);
-  const std::size_t blocks = block <= 2 * kUnit ? 4 : block <= 4 * kUnit ? 2 : 1;
-  return (blocks * block + kUnit - 1) & ~(kUnit - 1);
+/// Bytes of a span of a class whose spans have `had` bytes: as many again, up to a limit.
+constexpr std::size_t spanOf(std::size_t sizeClass, std::size_t had) {
+  const std::size_t wanted = std::max(bytesOf(sizeClass), std::min(had, kLargestSpan));
+  return (wanted + kUnit - 1) & ~(kUnit - 1);
 }
-static_assert(spanOf(0) == kUnit && spanOf(kSmallClasses) == kUnit && spanOf(kClasses - 1) == kLargest);
-static_assert(bytesOf(classOf(1025)) == 1280 && bytesOf(classOf(1281)) == 1536 && bytesOf(classOf(2048)) == 2048);
+static_assert(spanOf(0, 0) == kUnit && spanOf(0, kLargest) == kLargestSpan && spanOf(kClasses - 1, 0) == kLargest);
+static_assert(bytesOf(classOf(257)) == 320 && bytesOf(classOf(1025)) == 1280 && bytesOf(classOf(1281)) == 1536 &&
+              bytesOf(classOf(2048)) == 2048);
 
 struct Block {
   Block* next;
@@ -63,6 +67,7 @@ constinit std::uint8_t classOfUnit[kRangeBytes / kUnit] = {};
 struct Lists {
   Block* free[kClasses] = {};
   std::uintptr_t fresh[kClasses] = {}, end[kClasses] = {}; // what is left of the newest span
+  std::size_t had[kClasses] = {};                          // bytes of all spans
 };
 constinit thread_local Lists lists;
 
@@ -87,10 +92,12 @@ std::uintptr_t range() {
 [[gnu::noinline]] void* newSpan(std::size_t sizeClass) {
   const std::uintptr_t begin = range();
   if (begin == 1) return nullptr;
-  const std::size_t bytes = spanOf(sizeClass), at = used.fetch_add(bytes, std::memory_order_relaxed);
+  const std::size_t bytes = spanOf(sizeClass, lists.had[sizeClass]),
+                    at = used.fetch_add(bytes, std::memory_order_relaxed);
   if (at + bytes > kRangeBytes) return nullptr;
   for (std::size_t unit = at / kUnit; unit < (at + bytes) / kUnit; ++unit)
     classOfUnit[unit] = static_cast<std::uint8_t>(sizeClass);
+  lists.had[sizeClass] += bytes;
   lists.fresh[sizeClass] = begin + at + bytesOf(sizeClass);
   lists.end[sizeClass] = begin + at + bytes;
   return reinterpret_cast<void*>(begin + at);
