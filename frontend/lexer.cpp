@@ -1,8 +1,9 @@
 #include "frontend/lexer.h"
 
 #include "PtxParser.h"
-#include <initializer_list>
-#include <utility>
+
+#include <algorithm>
+#include <array>
 
 namespace orias::ptx {
 
@@ -34,77 +35,86 @@ bool is(char c, unsigned classes) {
   return (kClass[static_cast<unsigned char>(c)] & classes) != 0;
 }
 
-std::size_t hashWord(std::string_view word) {
+constexpr std::size_t hashWord(std::string_view word) {
   std::size_t h = word.size();
   for (char c : word)
     h = h * 31 + static_cast<unsigned char>(c);
   return h;
 }
 
+struct Keyword {
+  std::string_view text;
+  std::uint32_t type = 0;
+};
+
+constexpr Keyword kDirectives[] = {
+    {".version", T::VERSION},
+    {".target", T::TARGET},
+    {".address_size", T::ADDRESS_SIZE},
+    {".file", T::FILE},
+    {".loc", T::LOC},
+    {".section", T::SECTION},
+    {".pragma", T::PRAGMA},
+    {".alias", T::ALIAS},
+    {".entry", T::ENTRY},
+    {".func", T::FUNC},
+    {".callprototype", T::CALLPROTOTYPE},
+    {".calltargets", T::CALLTARGETS},
+    {".branchtargets", T::BRANCHTARGETS},
+    {".maxntid", T::MAXNTID},
+    {".reqntid", T::REQNTID},
+    {".minnctapersm", T::MINNCTAPERSM},
+    {".maxnctapersm", T::MAXNCTAPERSM},
+    {".maxnreg", T::MAXNREG},
+    {".reqnctapercluster", T::REQNCTAPERCLUSTER},
+    {".explicitcluster", T::EXPLICITCLUSTER},
+    {".maxclusterrank", T::MAXCLUSTERRANK},
+    {".blocksareclusters", T::BLOCKSARECLUSTERS},
+    {".noreturn", T::NORETURN},
+    {".abi_preserve", T::ABI_PRESERVE},
+    {".abi_preserve_control", T::ABI_PRESERVE_CONTROL},
+    {".extern", T::EXTERN},
+    {".visible", T::VISIBLE},
+    {".weak", T::WEAK},
+    {".common", T::COMMON},
+    {".reg", T::REG},
+    {".sreg", T::SREG},
+    {".const", T::CONST},
+    {".global", T::GLOBAL},
+    {".local", T::LOCAL},
+    {".param", T::PARAM},
+    {".shared", T::SHARED},
+    {".tex", T::TEX},
+    {".align", T::ALIGN},
+    {".ptr", T::PTR},
+    {".attribute", T::ATTRIBUTE},
+    {".v2", T::VECTOR},
+    {".v4", T::VECTOR},
+    {".v8", T::VECTOR},
+};
 constexpr std::string_view kTypeWords[] = {".pred", ".b8",    ".b16", ".b32", ".b64",    ".b128",       ".u8",
                                            ".u16",  ".u32",   ".u64", ".s8",  ".s16",    ".s32",        ".s64",
                                            ".f16",  ".f16x2", ".f32", ".f64", ".texref", ".samplerref", ".surfref"};
+
+/// Directives and types, open addressing.
+constexpr std::array<Keyword, 256> kKeywords = [] {
+  std::array<Keyword, 256> table{};
+  const auto add = [&](Keyword keyword) {
+    std::size_t slot = hashWord(keyword.text) % table.size();
+    while (!table[slot].text.empty())
+      slot = (slot + 1) % table.size();
+    table[slot] = keyword;
+  };
+  for (const Keyword& keyword : kDirectives)
+    add(keyword);
+  for (const std::string_view word : kTypeWords)
+    add({word, T::TYPE});
+  return table;
+}();
+
 constexpr std::string_view kCastTypes[] = {"s64", "u64", "f64", "s32", "u32", "f32"};
 
 } // namespace
-
-Lexer::Lexer(std::string_view text) : text_(text) {
-  for (auto [word, type] : std::initializer_list<std::pair<std::string_view, std::uint32_t>>{
-           {".version", T::VERSION},
-           {".target", T::TARGET},
-           {".address_size", T::ADDRESS_SIZE},
-           {".file", T::FILE},
-           {".loc", T::LOC},
-           {".section", T::SECTION},
-           {".pragma", T::PRAGMA},
-           {".alias", T::ALIAS},
-           {".entry", T::ENTRY},
-           {".func", T::FUNC},
-           {".callprototype", T::CALLPROTOTYPE},
-           {".calltargets", T::CALLTARGETS},
-           {".branchtargets", T::BRANCHTARGETS},
-           {".maxntid", T::MAXNTID},
-           {".reqntid", T::REQNTID},
-           {".minnctapersm", T::MINNCTAPERSM},
-           {".maxnctapersm", T::MAXNCTAPERSM},
-           {".maxnreg", T::MAXNREG},
-           {".reqnctapercluster", T::REQNCTAPERCLUSTER},
-           {".explicitcluster", T::EXPLICITCLUSTER},
-           {".maxclusterrank", T::MAXCLUSTERRANK},
-           {".blocksareclusters", T::BLOCKSARECLUSTERS},
-           {".noreturn", T::NORETURN},
-           {".abi_preserve", T::ABI_PRESERVE},
-           {".abi_preserve_control", T::ABI_PRESERVE_CONTROL},
-           {".extern", T::EXTERN},
-           {".visible", T::VISIBLE},
-           {".weak", T::WEAK},
-           {".common", T::COMMON},
-           {".reg", T::REG},
-           {".sreg", T::SREG},
-           {".const", T::CONST},
-           {".global", T::GLOBAL},
-           {".local", T::LOCAL},
-           {".param", T::PARAM},
-           {".shared", T::SHARED},
-           {".tex", T::TEX},
-           {".align", T::ALIGN},
-           {".ptr", T::PTR},
-           {".attribute", T::ATTRIBUTE},
-           {".v2", T::VECTOR},
-           {".v4", T::VECTOR},
-           {".v8", T::VECTOR},
-       })
-    addKeyword(word, type);
-  for (std::string_view word : kTypeWords)
-    addKeyword(word, T::TYPE);
-}
-
-void Lexer::addKeyword(std::string_view text, std::uint32_t type) {
-  std::size_t slot = hashWord(text) % kKeywordSlots;
-  while (!keywords_[slot].text.empty())
-    slot = (slot + 1) % kKeywordSlots;
-  keywords_[slot] = {text, type};
-}
 
 LexToken Lexer::next() {
   skipBlank();
@@ -138,8 +148,7 @@ void Lexer::skipBlank() {
     } else if (c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f') {
       ++p;
     } else if (c == '/' && p + 1 < size && text[p + 1] == '/') {
-      while (p < size && text[p] != '\n')
-        ++p;
+      p = static_cast<std::uint32_t>(std::min<std::size_t>(text_.find('\n', p), size));
     } else if (c == '/' && p + 1 < size && text[p + 1] == '*') {
       const std::size_t end = text_.find("*/", p + 2);
       if (end == std::string_view::npos) break; // an UNTERMINATED_COMMENT
@@ -336,9 +345,9 @@ std::uint32_t Lexer::scanDot(std::uint32_t p, std::uint32_t& length) const {
   length = end - p;
   if (end == p + 1) return T::UNKNOWN;
   const std::string_view word = text_.substr(p, length);
-  for (std::size_t slot = hashWord(word) % kKeywordSlots; !keywords_[slot].text.empty();
-       slot = (slot + 1) % kKeywordSlots) {
-    if (keywords_[slot].text == word) return keywords_[slot].type;
+  for (std::size_t slot = hashWord(word) % kKeywords.size(); !kKeywords[slot].text.empty();
+       slot = (slot + 1) % kKeywords.size()) {
+    if (kKeywords[slot].text == word) return kKeywords[slot].type;
   }
   return T::DOTWORD;
 }

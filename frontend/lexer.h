@@ -2,7 +2,6 @@
 
 #include "support/diagnostics.h"
 
-#include <array>
 #include <cstdint>
 #include <string_view>
 
@@ -21,18 +20,11 @@ struct LexToken {
 /// its start-up time. A unit test compares the two.
 class Lexer {
  public:
-  explicit Lexer(std::string_view text);
+  explicit Lexer(std::string_view text) : text_(text) {}
 
   LexToken next();
 
  private:
-  struct Keyword {
-    std::string_view text;
-    std::uint32_t type = 0;
-  };
-  static constexpr std::size_t kKeywordSlots = 256;
-
-  void addKeyword(std::string_view text, std::uint32_t type);
   void skipBlank();
   std::uint32_t scan(std::uint32_t& length) const;
   std::uint32_t scanNumber(std::uint32_t at, std::uint32_t& length) const;
@@ -47,7 +39,6 @@ class Lexer {
   std::uint32_t pos_ = 0;
   std::uint32_t line_ = 1;
   std::uint32_t lineStart_ = 0;
-  std::array<Keyword, kKeywordSlots> keywords_{}; ///< directives and types, open addressing
 };
 
 } // namespace orias::ptx

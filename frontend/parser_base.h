@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <memory>
+#include <utility>
 #include <vector>
 
 // Part of the parser: only frontend's own .cpp files and the generated parser may include this header.
@@ -63,7 +64,7 @@ class ContextStack {
     }
   }
   void* slot(std::size_t i) {
-    if (i / kSlotsPerChunk == chunks_.size()) chunks_.push_back(std::make_unique<Slot[]>(kSlotsPerChunk));
+    if (i / kSlotsPerChunk == chunks_.size()) chunks_.push_back(std::make_unique_for_overwrite<Slot[]>(kSlotsPerChunk));
     return &chunks_[i / kSlotsPerChunk][i % kSlotsPerChunk];
   }
 
@@ -108,13 +109,17 @@ class PtxParserBase : public antlr4::Parser {
   /// All decisions that need more than one token are ANTLR's, and all rules are entered: tests compare with that.
   void predictWithTables() { knowsUsualCases_ = false; }
 
-  void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) override;
+  void enterRule(antlr4::ParserRuleContext* context, std::size_t state, std::size_t ruleIndex) final;
   void exitRule();
-  antlr4::Token* match(std::size_t type) override {
+  /// Without a parse tree there is nothing to note.
+  void enterOuterAlt(antlr4::ParserRuleContext*, std::size_t) final {}
+  std::size_t getState() const final { return state_; }
+  void setState(std::size_t state) { state_ = state; }
+  antlr4::Token* match(std::size_t type) final {
     if (_input->current()->type() != type) return _errHandler->recoverInline(this);
     return consume();
   }
-  antlr4::Token* consume() override {
+  antlr4::Token* consume() final {
     PtxToken* token = _input->current();
     _input->consume();
     return token;
@@ -125,6 +130,15 @@ class PtxParserBase : public antlr4::Parser {
   ContextStack _tracker;
   std::unique_ptr<PtxErrorStrategy> _errHandler = std::make_unique<PtxErrorStrategy>();
 
+  /// Calls a function at the end of the scope: ANTLR's own makes a std::function of it.
+  template <typename F> [[nodiscard]] static auto finally(F function) {
+    struct AtEnd {
+      F function;
+      ~AtEnd() { function(); }
+    };
+    return AtEnd{std::move(function)};
+  }
+
   /// The alternative of `bareStatement` that begins here, or 0 where ANTLR's tables must tell, or tell what is wrong.
   std::size_t usualBareStatement() const;
 
@@ -134,6 +148,7 @@ class PtxParserBase : public antlr4::Parser {
   void takeInitializerNumbers();
 
   bool knowsUsualCases_ = true;
+  std::size_t state_ = static_cast<std::size_t>(-1); ///< of the automaton; -1: none
   ParseEvents* events_ = nullptr;
   std::exception_ptr failure_;
 };

@@ -4,16 +4,20 @@
 #include "frontend/limits.h"
 #include "support/check.h"
 
+#include <algorithm>
+
 namespace orias::ptx {
 
 void TokenWindow::fill(std::size_t count) {
-  while (window_.size() < count) {
-    if (!window_.empty() && window_.back().type() == antlr4::Token::EOF) return;
-    LexToken token = lexer_.next();
-    countNesting(token);
-    if (tooDeep_) token = {LexToken::kEndOfFile, token.offset, 0, token.loc};
-    window_.emplace_back(token, base_ + window_.size(), text_, token.loc.line != lastLine_);
-    lastLine_ = token.loc.line;
+  while (count_ < count) {
+    if (count_ != 0 && token(count_ - 1).type() == antlr4::Token::EOF) return;
+    LexToken next = lexer_.next();
+    countNesting(next);
+    if (tooDeep_) next = {LexToken::kEndOfFile, next.offset, 0, next.loc};
+    if (count_ == chunks_.size() * kChunk) chunks_.push_back(std::make_unique<PtxToken[]>(kChunk));
+    token(count_).set(next, base_ + count_, text_, next.loc.line != lastLine_);
+    ++count_;
+    lastLine_ = next.loc.line;
   }
 }
 
@@ -40,37 +44,34 @@ void TokenWindow::countNesting(const LexToken& token) {
 
 void TokenWindow::forget() {
   if (pos_ == 0) return;
-  if (pos_ + 1 == window_.size()) {
-    // The usual case: no lookahead beyond the current token. Its slot is reused, nothing is allocated.
-    const PtxToken last = window_.back();
-    base_ += pos_;
-    window_.resize(1);
-    window_.front() = last;
-  } else {
-    window_.erase(window_.begin(), window_.begin() + static_cast<std::ptrdiff_t>(pos_));
-    base_ += pos_;
-  }
+  // Usually there is no lookahead beyond the current token.
+  for (std::size_t i = pos_; i < count_; ++i)
+    token(i - pos_) = token(i);
+  count_ -= pos_;
+  base_ += pos_;
   pos_ = 0;
+  current_ = &token(0);
 }
 
 antlr4::Token* TokenWindow::LT(ssize_t k) {
-  if (k == 1) return &window_[pos_];
+  if (k == 1) return current_;
   if (k == 0) return nullptr;
-  if (k < 0) return static_cast<std::size_t>(-k) > pos_ ? nullptr : &window_[pos_ - static_cast<std::size_t>(-k)];
+  if (k < 0) return static_cast<std::size_t>(-k) > pos_ ? nullptr : &token(pos_ - static_cast<std::size_t>(-k));
   const std::size_t wanted = pos_ + static_cast<std::size_t>(k);
   fill(wanted);
-  return wanted <= window_.size() ? &window_[wanted - 1] : &window_.back();
+  return &token(std::min(wanted, count_) - 1);
 }
 
 antlr4::Token* TokenWindow::get(std::size_t index) const {
-  ORIAS_CHECK(index >= base_ && index - base_ < window_.size());
-  return const_cast<PtxToken*>(&window_[index - base_]);
+  ORIAS_CHECK(index >= base_ && index - base_ < count_);
+  return &token(index - base_);
 }
 
 void TokenWindow::seek(std::size_t index) {
   ORIAS_CHECK(index >= base_);
   fill(index - base_ + 1);
-  pos_ = std::min(index - base_, window_.size() - 1);
+  pos_ = std::min(index - base_, count_ - 1);
+  current_ = &token(pos_);
 }
 
 std::string TokenWindow::getText(const antlr4::misc::Interval& interval) {

@@ -3,7 +3,8 @@
 #include "frontend/lexer.h"
 
 #include <antlr4-runtime.h>
-#include <deque>
+#include <memory>
+#include <vector>
 
 // Part of the parser: only frontend's own .cpp files and the generated parser may include this header.
 
@@ -12,9 +13,12 @@ namespace orias::ptx {
 /// A token in the form that ANTLR expects.
 class PtxToken final : public antlr4::Token {
  public:
-  PtxToken() = default;
-  PtxToken(const LexToken& token, std::size_t index, std::string_view source, bool firstOnLine)
-      : token_(token), source_(source), index_(index), firstOnLine_(firstOnLine) {}
+  void set(const LexToken& token, std::size_t index, std::string_view source, bool firstOnLine) {
+    token_ = token;
+    source_ = source;
+    index_ = index;
+    firstOnLine_ = firstOnLine;
+  }
 
   std::string_view text() const { return source_.substr(token_.offset, token_.length); }
   SourceLoc loc() const { return token_.loc; }
@@ -44,7 +48,10 @@ class PtxToken final : public antlr4::Token {
 /// The tokens of a source text, of which only a window is in memory: from the last `forget()` to the lookahead.
 class TokenWindow final : public antlr4::TokenStream {
  public:
-  explicit TokenWindow(std::string_view text) : text_(text), lexer_(text) { fill(1); }
+  explicit TokenWindow(std::string_view text) : text_(text), lexer_(text) {
+    fill(1);
+    current_ = &token(0);
+  }
 
   /// Drops all tokens before the current one. The current one may move.
   void forget();
@@ -52,19 +59,20 @@ class TokenWindow final : public antlr4::TokenStream {
   /// Where brackets become nested deeper than kMaxNesting, if they do: the text ends there.
   SourceLoc tooDeep() const { return tooDeep_; }
 
-  PtxToken* current() { return &window_[pos_]; }
+  PtxToken* current() { return current_; }
   /// The token before the current one, if it was not forgotten.
-  PtxToken* previous() { return pos_ == 0 ? nullptr : &window_[pos_ - 1]; }
+  PtxToken* previous() { return pos_ == 0 ? nullptr : &token(pos_ - 1); }
 
   antlr4::Token* LT(ssize_t k) override;
   std::size_t LA(ssize_t k) override {
-    if (k == 1) return window_[pos_].type();
+    if (k == 1) return current_->type();
     antlr4::Token* token = LT(k);
     return token == nullptr ? antlr4::Token::INVALID_TYPE : token->getType();
   }
   void consume() override {
-    if (window_[pos_].type() == antlr4::Token::EOF) return;
-    if (++pos_ == window_.size()) fill(pos_ + 1);
+    if (current_->type() == antlr4::Token::EOF) return;
+    if (++pos_ == count_) fill(pos_ + 1);
+    current_ = &token(pos_);
   }
   antlr4::Token* get(std::size_t index) const override;
   antlr4::TokenSource* getTokenSource() const override { return nullptr; }
@@ -76,19 +84,24 @@ class TokenWindow final : public antlr4::TokenStream {
   void release(ssize_t) override {}
   std::size_t index() override { return base_ + pos_; }
   void seek(std::size_t index) override;
-  std::size_t size() override { return base_ + window_.size(); }
+  std::size_t size() override { return base_ + count_; }
   std::string getSourceName() const override { return UNKNOWN_SOURCE_NAME; }
 
  private:
+  static constexpr std::size_t kChunk = 64; ///< tokens
+
+  PtxToken& token(std::size_t i) const { return chunks_[i / kChunk][i % kChunk]; }
   /// Reads tokens until the window holds `count` of them or the text ends.
   void fill(std::size_t count);
   void countNesting(const LexToken& token);
 
   std::string_view text_;
   Lexer lexer_;
-  std::deque<PtxToken> window_; ///< a deque: its elements stay where they are when it grows
-  std::size_t base_ = 0;        ///< number of forgotten tokens
+  std::vector<std::unique_ptr<PtxToken[]>> chunks_; ///< the window: tokens stay where they are when it grows
+  std::size_t count_ = 0;                           ///< tokens in the window
+  std::size_t base_ = 0;                            ///< number of forgotten tokens
   std::size_t pos_ = 0;
+  PtxToken* current_ = nullptr; ///< at pos_
   std::uint32_t lastLine_ = 0;
   unsigned nesting_ = 0;
   unsigned questions_ = 0;
