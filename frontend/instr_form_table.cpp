@@ -21,7 +21,8 @@ std::string_view firstWord(std::string_view opcode) {
 /// A row of the table, parsed as far as somebody asked.
 class LazyRow {
  public:
-  explicit LazyRow(const Row& row) : row_(&row), op_(longestOperation(row.opcode).op) {}
+  /// `only`: the only operation that its first word begins; None if there are several.
+  LazyRow(const Row& row, Op only) : row_(&row), op_(only != Op::None ? only : longestOperation(row.opcode).op) {}
 
   Op op() const { return op_; }
   std::string_view rowText() const { return row_->opcode; }
@@ -313,8 +314,9 @@ class ParsedRows {
   RowList& of(std::string_view word) {
     if (const auto known = parsed_.find(word); known != parsed_.end()) return known->second;
     RowList list;
+    const Op only = onlyOperation(word);
     for (const Row* row : rows_[letterOf(word.empty() ? '\0' : word.front())])
-      if (beginsWith(row->opcode, word)) list.emplace_back(*row);
+      if (beginsWith(row->opcode, word)) list.emplace_back(*row, only);
     static RowList none;
     if (list.empty()) return none; // not a word of the table: not kept
     return parsed_.emplace(firstWord(list.front().rowText()), std::move(list)).first->second;

@@ -458,6 +458,18 @@ OpPrefix longestOperation(std::string_view text) {
   return longest;
 }
 
+Op onlyOperation(std::string_view word) {
+  Op only = Op::None;
+  auto at = std::lower_bound(kOpInfos.begin(), kOpInfos.end(), word,
+                             [](const OpInfo& info, std::string_view t) { return info.text < t; });
+  for (; at != kOpInfos.end() && at->text.starts_with(word); ++at) {
+    if (at->text.size() != word.size() && at->text[word.size()] != '.') continue;
+    if (only != Op::None) return Op::None;
+    only = at->op;
+  }
+  return only;
+}
+
 RowSyntax parseRow(const Row& row) {
   RowSyntax syntax = parseRowOpcode(row);
   parseRowOperands(syntax);

@@ -20,6 +20,9 @@ constexpr std::string_view upTo(std::string_view text, std::string_view ends) {
 /// The first of operationsOf(opcode); Op::None if there is none.
 OpPrefix longestOperation(std::string_view opcode);
 
+/// The operation of all opcodes that begin with this word; Op::None where they have several.
+Op onlyOperation(std::string_view word);
+
 /// The first half of parseRow: the operation and its modifiers.
 RowSyntax parseRowOpcode(const Row& row);
 /// The second half: the operands and what they need.

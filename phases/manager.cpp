@@ -187,9 +187,10 @@ class PhaseManager::PhaseScope {
 bool PhaseManager::run(ori::Function& function, PhaseContext& context) {
   ori::Analyses& analyses = function.analyses();
   analyses.setVerified(options_.verifyEach || context.knobs.enabled(Knob::VerifyAnalyses));
+  const PhaseSwitches switches(context.knobs);
   for (const Plan& plan : plan_) {
     if (!plan.run || context.optLevel < plan.phase->lowestO || context.optLevel > plan.phase->highestO) continue;
-    if (isSwitchedOff(context.knobs, plan.phase->number)) continue;
+    if (switches.turnOff(plan.phase->number)) continue;
     PhaseScope(*this, plan, function, context).run();
     if (context.diagnostics.hasErrors()) return false;
   }

@@ -1,5 +1,7 @@
 #include "phases/phase_switches.h"
 
+#include <algorithm>
+
 namespace orias::phases {
 
 namespace {
@@ -26,12 +28,15 @@ bool lists(std::string_view list, std::string_view item) {
 
 } // namespace
 
-bool isSwitchedOff(const Knobs& knobs, std::string_view phase) {
+PhaseSwitches::PhaseSwitches(const Knobs& knobs) {
   for (const Knob knob : kSwitches) {
     const KnobInfo& info = allKnobs()[static_cast<std::size_t>(knob)];
-    if (knobs.get(knob) != info.defaultValue && lists(info.phase, phase)) return true;
+    if (knobs.get(knob) != info.defaultValue) off_.push_back(info.phase);
   }
-  return false;
+}
+
+bool PhaseSwitches::turnOff(std::string_view phase) const {
+  return std::ranges::any_of(off_, [&](std::string_view list) { return lists(list, phase); });
 }
 
 } // namespace orias::phases

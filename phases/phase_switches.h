@@ -3,11 +3,21 @@
 #include "phases/knobs.h"
 
 #include <string_view>
+#include <vector>
 
 namespace orias::phases {
 
-/// Whether a knob with a name of the public description (disable-machine-cse, nv-disable-remat, ...) turns off the
-/// phase with this number. Which phases a knob stands for is what its line in knobs.def says.
-bool isSwitchedOff(const Knobs& knobs, std::string_view phase);
+/// The phases that knobs with names of the public description (disable-machine-cse, nv-disable-remat, ...) turn off.
+/// Which phases a knob stands for is what its line in knobs.def says.
+class PhaseSwitches {
+ public:
+  explicit PhaseSwitches(const Knobs& knobs);
+
+  /// Whether they turn off the phase with this number.
+  bool turnOff(std::string_view phase) const;
+
+ private:
+  std::vector<std::string_view> off_; // lists of phases
+};
 
 } // namespace orias::phases

@@ -23,7 +23,9 @@ void parallelFor(std::size_t count, unsigned threads, const std::function<void(s
       }
     }
   };
-  std::size_t most = std::min<std::size_t>({count, threads, std::max(1U, std::thread::hardware_concurrency())});
+  std::size_t most = std::min<std::size_t>(count, threads);
+  if (most > 1) // to ask for the number of CPUs is to read a file
+    most = std::min<std::size_t>(most, std::max(1U, std::thread::hardware_concurrency()));
   {
     std::vector<std::jthread> others;
     for (std::size_t i = 1; i < most; ++i)
