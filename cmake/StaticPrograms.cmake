@@ -77,7 +77,9 @@ orias_library_choice(orias_libelf Libelf::libelf "${ORIAS_ARCHIVE_ELF}" "${ORIAS
 function(orias_static_program target)
   if(orias_static_programs)
     set_target_properties(${target} PROPERTIES ORIAS_STATIC ON)
-    target_link_options(${target} PRIVATE ${orias_static_options})
+    # Without relocations there is little to protect, and to make it read-only when the program starts is a system call. Linux maps
+    # read-only pages of the file in pieces of 2 MB, too, most of which are tables for other chips.
+    target_link_options(${target} PRIVATE ${orias_static_options} -Wl,-z,norelro)
     if(orias_static_sources)
       target_sources(${target} PRIVATE ${orias_static_sources})
       target_link_libraries(${target} PRIVATE orias_antlr_runtime)
