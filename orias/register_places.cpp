@@ -5,10 +5,10 @@
 #include "regalloc/call_abi.h"
 
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <span>
 #include <tuple>
+#include <unordered_map>
 
 namespace orias {
 
@@ -25,17 +25,19 @@ using Contents = std::vector<std::uint32_t>;
 class Places {
  public:
   Places(const ori::Function& function, const encoder::FunctionCode& code,
-         const std::map<std::string_view, ptx::Type>& types)
+         const std::unordered_map<std::string_view, ptx::Type>& types)
       : function_(function), cfg_(function), liveness_(cfg_), writesOf_(function.instrIdCount()),
         offsetOf_(function.instrIdCount(), kNothing) {
     for (const regalloc::NamedWrite& write : code.namedWrites) {
-      const auto [at, isNew] =
-          numbers_.try_emplace({write.name, write.part}, static_cast<std::uint32_t>(words_.size()));
-      if (isNew) {
+      std::vector<std::uint32_t>& numbers = numbers_[write.name];
+      if (numbers.size() <= write.part) numbers.resize(write.part + std::size_t{1}, kNothing);
+      std::uint32_t& number = numbers[write.part];
+      if (number == kNothing) {
+        number = static_cast<std::uint32_t>(words_.size());
         const auto type = types.find(write.name);
         words_.push_back({write.name, write.part, type == types.end() ? std::nullopt : std::optional(type->second)});
       }
-      writesOf_[write.instr].push_back({slotOf(comps().ofPhysical(write.file, write.reg)), at->second});
+      writesOf_[write.instr].push_back({slotOf(comps().ofPhysical(write.file, write.reg)), number});
     }
     for (std::size_t i = 0; i < code.origin.size(); ++i)
       if (code.origin[i] != nullptr)
@@ -183,9 +185,9 @@ class Places {
   const ori::Function& function_;
   const ori::Cfg cfg_;
   const ori::Liveness liveness_;
-  std::vector<std::vector<Write>> writesOf_; // by instruction
-  std::vector<std::uint32_t> offsetOf_;      // by instruction
-  std::map<std::pair<std::string_view, std::uint8_t>, std::uint32_t> numbers_;
+  std::vector<std::vector<Write>> writesOf_;                                 // by instruction
+  std::vector<std::uint32_t> offsetOf_;                                      // by instruction
+  std::unordered_map<std::string_view, std::vector<std::uint32_t>> numbers_; // in words_, of the parts of a name
   std::vector<Word> words_;
   std::vector<std::uint32_t> slotOfWord_; // a word stands in one machine register, if the register still holds it
   std::vector<std::uint32_t> placed_;     // words that have a slot there
@@ -201,7 +203,8 @@ class Places {
 
 std::vector<RegisterPlace> registerPlaces(const ptx::Module& module, const ptx::Function& source,
                                           const ori::Function& function, const encoder::FunctionCode& code) {
-  std::map<std::string_view, ptx::Type> types;
+  std::unordered_map<std::string_view, ptx::Type> types;
+  types.reserve(source.registers.size());
   std::vector<std::string_view> doubtful;
   // Scopes may have registers of one name: a debugger asks by name, and sees the one that was written last.
   for (const ptx::Register& reg : source.registers)

@@ -3,7 +3,6 @@
 #include "frontend/module_phases/generic_access.h"
 
 #include <algorithm>
-#include <array>
 #include <fmt/format.h>
 #include <set>
 
@@ -59,32 +58,33 @@ std::vector<std::string> withSpaceWord(const Module& module, const Opcode& opcod
 } // namespace
 
 /// Asks the table about all of them at once: a look at the table costs more than a look at an opcode.
-void PtxEditor::addSpaces() {
-  constexpr std::array kSpaces = {StateSpace::Global, StateSpace::Shared, StateSpace::Const, StateSpace::Local};
+std::set<OpcodeId> PtxEditor::opcodesThatTake(StateSpace space) const {
   Module probe;
   probe.version = module_.version;
   probe.target = module_.target;
   PtxEditor made(probe);
-  std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> probes;
-  const std::vector<Opcode> opcodes = module_.opcodes;
-  for (std::uint32_t o = 0; o < opcodes.size(); ++o)
-    if (const std::string_view base = module_.text(opcodes[o].base);
-        std::ranges::find(kAccessWords, base) != std::end(kAccessWords))
-      for (const StateSpace space : kSpaces)
-        probes[{OpcodeId(o), space}] = made.opcode(base, withSpaceWord(module_, opcodes[o], space));
-  const FormTable forms(probe);
-  for (const auto& [key, id] : probes) {
-    const Opcode& from = opcodes[index(key.first)];
-    withSpace_[key] = forms.entry(id).problem.empty()
-                          ? opcode(std::string(module_.text(from.base)), withSpaceWord(module_, from, key.second))
-                          : OpcodeId::None;
+  std::vector<std::pair<OpcodeId, OpcodeId>> probes; // of the module, of `probe`
+  for (std::uint32_t o = 0; o < module_.opcodes.size(); ++o) {
+    const Opcode& opcode = module_.opcodes[o];
+    const std::string_view base = module_.text(opcode.base);
+    if (std::ranges::find(kAccessWords, base) != std::end(kAccessWords))
+      probes.emplace_back(OpcodeId(o), made.opcode(base, withSpaceWord(module_, opcode, space)));
   }
+  const FormTable forms(probe);
+  std::set<OpcodeId> take;
+  for (const auto& [opcode, id] : probes)
+    if (forms.entry(id).problem.empty()) take.insert(opcode);
+  return take;
 }
 
 OpcodeId PtxEditor::withSpace(OpcodeId generic, StateSpace space) {
-  if (withSpace_.empty()) addSpaces();
-  const auto made = withSpace_.find({generic, space});
-  return made == withSpace_.end() ? OpcodeId::None : made->second;
+  const auto [made, isNew] = withSpace_.try_emplace({generic, space}, OpcodeId::None);
+  if (!isNew) return made->second;
+  const auto [take, isFirst] = takeSpace_.try_emplace(space);
+  if (isFirst) take->second = opcodesThatTake(space);
+  if (!take->second.contains(generic)) return OpcodeId::None;
+  const Opcode from = module_.opcodes[index(generic)];
+  return made->second = opcode(std::string(module_.text(from.base)), withSpaceWord(module_, from, space));
 }
 
 std::uint32_t PtxEditor::addOperands(Function& function, std::span<const Operand> operands) {

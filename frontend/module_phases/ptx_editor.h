@@ -38,14 +38,16 @@ class PtxEditor {
   void finish(Function& function);
 
  private:
-  void addSpaces();
+  /// The opcodes that the table also has with this space.
+  std::set<OpcodeId> opcodesThatTake(StateSpace space) const;
   std::uint32_t addOperands(Function& function, std::span<const Operand> operands);
 
   Module& module_;
   std::map<std::string, OpcodeId> made_;
-  std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> withSpace_; ///< of all opcodes; empty at first
-  std::vector<std::pair<std::uint32_t, Statement>> inserted_;     ///< before which statement, and what
-  std::set<std::uint32_t> erased_;                                ///< statements
+  std::map<StateSpace, std::set<OpcodeId>> takeSpace_; ///< of spaces that somebody has asked for
+  std::map<std::pair<OpcodeId, StateSpace>, OpcodeId> withSpace_;
+  std::vector<std::pair<std::uint32_t, Statement>> inserted_; ///< before which statement, and what
+  std::set<std::uint32_t> erased_;                            ///< statements
   std::uint32_t registers_ = 0;
 };
 
