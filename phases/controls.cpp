@@ -33,9 +33,9 @@ PortBits reusePorts(const FlatInstr& f, const isa::Target& target) {
   if (instr.operandCount > operands.size()) return bits;
   for (unsigned i = 0; i < instr.operandCount; ++i)
     operands[i] = instr.op_(i).value();
+  bits = isa::reuseBits(instr.op, {operands.data(), instr.operandCount});
   for (unsigned i = 0; i < instr.operandCount; ++i)
-    if (operands[i].isReg(isa::File::R) && !operands[i].isZeroReg() && !row.slots[i].readLate)
-      bits[i] = isa::reuseBit(instr.op, {operands.data(), instr.operandCount}, i);
+    if (!operands[i].isReg(isa::File::R) || operands[i].isZeroReg() || row.slots[i].readLate) bits[i] = 0;
   return bits;
 }
 

@@ -29,6 +29,16 @@ struct Event {
 };
 using State = std::vector<Event>; // sorted by key() at the borders of blocks
 
+/// Units, of which it says in one step that most others are not among them.
+class UnitFilter {
+ public:
+  void add(Unit unit) { bits_ |= std::uint64_t{1} << unit % 64; }
+  bool mayHave(Unit unit) const { return (bits_ >> unit % 64 & 1) != 0; }
+
+ private:
+  std::uint64_t bits_ = 0;
+};
+
 class Staller {
  public:
   Staller(const FlatCode& code, bool isSerial)
@@ -152,6 +162,9 @@ class Staller {
   /// The first cycle from `at` on in which the instruction may issue.
   std::int32_t earliest(const FlatInstr& f, const State& state, std::int32_t at) const {
     const std::uint8_t waits = f.instr->control.waitMask;
+    UnitFilter named;
+    for (const FlatTouch& t : code_.touches(f))
+      named.add(t.unit);
     std::int32_t issue = at;
     for (const Event& e : state) {
       unsigned distance = 0;
@@ -163,7 +176,7 @@ class Staller {
         // Nobody knows what comes next there.
         if (e.isWrite) distance = longest(e);
       }
-      if (e.unit < kFirstScoreboard)
+      if (e.unit < kFirstScoreboard && named.mayHave(e.unit))
         for (const FlatTouch& t : code_.touches(f)) {
           if (t.unit != e.unit || (!e.isWrite && !t.isDef)) continue;
           const isa::File file = fileOf(t.unit);
@@ -201,11 +214,14 @@ class Staller {
   }
 
   void record(const FlatInstr& f, std::int32_t now, State& state) const {
-    std::erase_if(state, [&](const Event& e) { return now - e.issued >= horizon_; });
-    for (const FlatTouch& t : code_.touches(f)) {
-      if (fileOf(t.unit) == isa::File::B) continue;
-      if (t.isDef && f.guard == 0) std::erase_if(state, [&](const Event& e) { return e.unit == t.unit; });
-    }
+    UnitFilter written;
+    for (const FlatTouch& t : code_.touches(f))
+      if (t.isDef && f.guard == 0 && fileOf(t.unit) != isa::File::B) written.add(t.unit);
+    const auto isWritten = [&](const Event& e) {
+      return written.mayHave(e.unit) &&
+             std::ranges::any_of(code_.touches(f), [&](const FlatTouch& t) { return t.isDef && t.unit == e.unit; });
+    };
+    std::erase_if(state, [&](const Event& e) { return now - e.issued >= horizon_ || isWritten(e); });
     for (const FlatTouch& t : code_.touches(f))
       if (fileOf(t.unit) != isa::File::B && !t.isLate) put(state, {t.unit, t.isDef, t.access, now});
     if (holdsPipe(f))
@@ -217,8 +233,11 @@ class Staller {
   }
 
   static void put(State& state, const Event& event) {
-    std::erase_if(state, [&](const Event& e) { return e.key() == event.key(); });
-    state.push_back(event);
+    const auto same = std::ranges::find_if(state, [&](const Event& e) { return e.key() == event.key(); });
+    if (same == state.end())
+      state.push_back(event);
+    else
+      *same = event;
   }
 
   /// The state `cycles` later, sorted, without what has passed.

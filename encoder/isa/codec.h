@@ -34,8 +34,8 @@ std::optional<Inst> decode(const Word& word, WordFormat format = WordFormat::Sm9
 /// The control fields, which lie in the same bits of every word, known or not.
 Control controlOf(const Word& word);
 
-/// The bit that keeps the register in `slot` in the operand cache, in the form that these operands take; 0 when there
-/// is none. Slots of two instructions with the same bit share a port.
-unsigned reuseBit(Op op, std::span<const Operand> operands, unsigned slot);
+/// By slot, the bit that keeps the register there in the operand cache, in the form that these operands take; 0 when
+/// there is none. Slots of two instructions with the same bit share a port.
+std::array<unsigned, kMaxOperands> reuseBits(Op op, std::span<const Operand> operands);
 
 } // namespace orias::isa

@@ -268,13 +268,16 @@ bool fits(Op op, std::span<const std::uint8_t, kMaxMods>, std::span<const Operan
   return false;
 }
 
-unsigned reuseBit(Op op, std::span<const Operand> operands, unsigned slot) {
+std::array<unsigned, kMaxOperands> reuseBits(Op op, std::span<const Operand> operands) {
+  std::array<unsigned, kMaxOperands> bits{};
   unsigned badSlot = 0;
   const char* why = nullptr;
   const InstrDesc& d = desc(op);
-  if (operands.size() != d.slotCount || slot >= d.slotCount) return 0;
-  const Form* form = chooseForm(d, operands, badSlot, why);
-  return form == nullptr ? 0 : d.field(*form, slot).reuse;
+  if (operands.size() != d.slotCount) return bits;
+  if (const Form* form = chooseForm(d, operands, badSlot, why))
+    for (unsigned slot = 0; slot < d.slotCount; ++slot)
+      bits[slot] = d.field(*form, slot).reuse;
+  return bits;
 }
 
 } // namespace orias::isa
