@@ -33,8 +33,9 @@ constexpr std::size_t kClasses = kSmallClasses + kLargeClasses;
 constexpr std::size_t kUnit = std::size_t{4} << 10, kLargestSpan = std::size_t{64} << 10;
 /// Addresses only: pages are backed when they are first written.
 constexpr std::size_t kRangeBytes = std::size_t{1} << 34, kHugePage = std::size_t{2} << 20;
-/// Small kernels need no more than this. To clear a huge page would be a tenth of a small kernel's time.
-constexpr std::size_t kInSmallPages = std::size_t{512} << 10;
+/// Most kernels need no more than this. To clear a huge page would be a tenth of a small kernel's time, and takes
+/// milliseconds where a virtual machine has given it back to its host.
+constexpr std::size_t kInSmallPages = std::size_t{1} << 20;
 
 constexpr std::size_t classOf(std::size_t size) {
   if (size <= kMostSmall) return size == 0 ? 0 : (size - 1) / kGrain;
