@@ -179,6 +179,14 @@ class PairBuilder {
     return pair;
   }
 
+  Operand emit(const Pair& pair) {
+    std::vector<Operand> operands = pair.sources;
+    operands.insert(operands.begin(), rw_.newRegister(File::R, 1));
+    Instr& instr = rw_.insertBefore(where_, pair.first->op, operands, &pair.first->mods);
+    instr.mayContract = pair.mayContract;
+    return instr.op_(0).value();
+  }
+
  private:
   const Instr* producerOf(const Operand& word) const {
     if (!isPlainR(word)) return nullptr;
@@ -219,17 +227,58 @@ class PairBuilder {
            (o.half == Operand::Half::None || o.half == Operand::Half::H0H0 || o.half == Operand::Half::H1H1);
   }
 
-  Operand emit(const Pair& pair) {
-    std::vector<Operand> operands = pair.sources;
-    operands.insert(operands.begin(), rw_.newRegister(File::R, 1));
-    Instr& instr = rw_.insertBefore(where_, pair.first->op, operands, &pair.first->mods);
-    instr.mayContract = pair.mayContract;
-    return instr.op_(0).value();
-  }
-
   Rewriter& rw_;
   Instr& where_;
 };
+
+/// All uses of the word read its lower half only.
+bool isReadAsHalf(const Rewriter& rw, const Operand& word) {
+  bool isHalf = true;
+  rw.function().forEachUse(word.reg, [&](const ori::Operand& use) {
+    if (use.half == Operand::Half::H0H0) return;
+    const Instr& reader = *use.owner;
+    const auto order = byteOrder(rw, reader);
+    isHalf &= order.has_value();
+    for (unsigned at = 0; isHalf && at < 4; ++at) {
+      const unsigned pick = *order >> (4 * at) & 15;
+      const bool isOfThis = &reader.op_(pick & kOtherSource ? 3 : 1) == &use;
+      isHalf &= !isOfThis || (pick & ~kOtherSource) < 2;
+    }
+  });
+  return isHalf;
+}
+
+/// The earlier of two instructions of a block, if they are not far apart.
+Instr* earlierOf(Instr& one, Instr& other) {
+  constexpr unsigned kFarthest = 256;
+  const Instr *afterOne = &one, *afterOther = &other;
+  for (unsigned i = 0; i < kFarthest && (afterOne || afterOther); ++i) {
+    if (afterOne == &other) return &one;
+    if (afterOther == &one) return &other;
+    afterOne = afterOne ? afterOne->next : nullptr;
+    afterOther = afterOther ? afterOther->next : nullptr;
+  }
+  return nullptr;
+}
+
+/// Two halves that are packed, and read one by one elsewhere, are computed together and read where they are then. What
+/// joins them are words that both read, so these are there before the earlier of the two.
+bool computeOnce(Rewriter& rw, const Operand& lower, const Operand& upper, unsigned depth) {
+  Instr *low = rw.definition(lower).instr, *high = rw.definition(upper).instr;
+  if (low->block != high->block || (rw.hasOneUse(lower) && rw.hasOneUse(upper)) || !isReadAsHalf(rw, lower) ||
+      !isReadAsHalf(rw, upper))
+    return false;
+  Instr* place = earlierOf(*low, *high);
+  if (!place) return false;
+  PairBuilder builder(rw, *place);
+  const auto pair = builder.join(lower, upper, depth, false);
+  const Operand word = builder.emit(*pair);
+  rw.becomeCopy(*low, word);
+  constexpr int kHalfBits = 16;
+  rw.rewrite(*high, Op::SHF, {high->op_(0).value(), Operand::rz(), Operand::immediate(kHalfBits), word},
+             {{Mod::ShiftDir, isa::ShiftDir::R}, {Mod::ShiftType, isa::ShiftType::U32}, {Mod::Hi, 1}});
+  return true;
+}
 
 /// Two halves that are computed one by one, and packed then, are computed together.
 bool computeTogether(Rewriter& rw, Instr& instr, unsigned order) {
@@ -238,6 +287,7 @@ bool computeTogether(Rewriter& rw, Instr& instr, unsigned order) {
   const Operand lower = instr.op_(order == 0x5410 ? 1 : 3).value(), upper = instr.op_(order == 0x5410 ? 3 : 1).value();
   PairBuilder builder(rw, instr);
   if (lower == upper || !builder.join(lower, upper, kDepth, true)) return false;
+  if (computeOnce(rw, lower, upper, kDepth)) return true;
   const auto pair = builder.join(lower, upper, kDepth, false);
   const auto mods = pair->first->mods;
   const Op op = pair->first->op;

@@ -189,14 +189,15 @@ bool isCopyable(const Rewriter& rw, const Operand& o) {
   return o.isReg(File::R) && !o.neg() && !o.abs() && !o.inverted() && o.half == Operand::Half::None && rw.isStable(o);
 }
 
-/// Each byte of the result is the same byte of Ra, or both are known to be zero.
+/// Each byte of the result is the same byte of Ra, which Rc may be, too, or both are known to be zero.
 bool dropPermutation(Rewriter& rw, Instr& instr) {
   const auto order = byteOrder(rw, instr);
-  const Operand source = instr.op_(1).value();
+  const Operand source = instr.op_(1).value(), other = instr.op_(3).value();
   if (!order || !isCopyable(rw, source)) return false;
-  const Bits low = bitsOf(rw, source, kDepth), high = bitsOf(rw, instr.op_(3).value(), kDepth);
+  const Bits low = bitsOf(rw, source, kDepth), high = bitsOf(rw, other, kDepth);
   for (unsigned i = 0; i < 4; ++i) {
-    const bool isInPlace = (*order >> (4 * i) & 15) == i;
+    const unsigned pick = *order >> (4 * i) & 15;
+    const bool isInPlace = pick == i || (pick == i + 4 && other == source);
     const bool isZero = (low.canBeOne >> (8 * i) & 0xff) == 0 && permutedByte(low, high, *order, i).canBeOne == 0;
     if (!isInPlace && !isZero) return false;
   }
