@@ -1,5 +1,5 @@
-# Run as a script over the generated parser in FOLDER: the tables of its automaton are built when somebody asks for them, not at
-# the start of each program. The decisions take one token and need no table, but for `bareStatement`, whose usual cases
+# Run as a script over the generated parser in FOLDER: the tables of its automaton and the names of rules and tokens are built when
+# somebody asks for them, not at the start of each program. The decisions take one token and need no table, but for `bareStatement`, whose usual cases
 # PtxParserBase::usualBareStatement() knows; errors ask for what would have been expected. The tables are not verified
 # where they are built: they are constants.
 
@@ -26,3 +26,20 @@ exchange(PtxParser.cpp "switch (getInterpreter<atn::ParserATNSimulator>()->adapt
           "const size_t usual = usualBareStatement();
     if (usual == 0) makeTables();
     switch (usual != 0 ? usual : getInterpreter<atn::ParserATNSimulator>()->adaptivePredict(")
+
+foreach(names ruleNames literalNames symbolicNames)
+  exchange(PtxParser.cpp "std::vector<std::string> PtxParser::_${names} = {"
+           "std::vector<std::string> PtxParser::_${names};\nstatic const std::initializer_list<const char*> ${names} = {")
+endforeach()
+exchange(PtxParser.cpp "PtxParser::_vocabulary(_literalNames, _symbolicNames)" "PtxParser::_vocabulary")
+exchange(PtxParser.cpp "PtxParser::Initializer::Initializer() {"
+         "PtxParser::Initializer::Initializer() {
+  _ruleNames.assign(ruleNames.begin(), ruleNames.end());
+  _literalNames.assign(literalNames.begin(), literalNames.end());
+  _symbolicNames.assign(symbolicNames.begin(), symbolicNames.end());
+  const dfa::Vocabulary _vocabulary(_literalNames, _symbolicNames);")
+exchange(PtxParser.cpp "return _ruleNames" "makeTables();\n  return _ruleNames")
+exchange(PtxParser.cpp "return _vocabulary"
+         "makeTables();
+  static dfa::Vocabulary vocabulary(_literalNames, _symbolicNames);
+  return vocabulary")
