@@ -134,7 +134,6 @@ class PreScheduler {
     marks.reserve(function_.layout().size());
     for (ori::Block* block : function_.layout()) {
       if (!cfg_.isReachable(block->id)) continue;
-      measure(*block);
       marks.emplace_back(function_, *block);
       std::vector<BlockRegion> regions = regionsOf(*block);
       std::vector<RegionValues> values = valuesOf(*block, regions);
@@ -146,15 +145,6 @@ class PreScheduler {
     return true;
   }
 
-  /// The most live registers at instructions that stay where they are.
-  void measure(const ori::Block& block) {
-    live_.enter(block);
-    for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
-      live_.step(*instr);
-      if (isPinned(*instr)) pinned_ = std::max(pinned_, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
-    }
-  }
-
   /// What is put into another order. Copies for the successors stay last: in front of the last reader of the old value
   /// a copy would be an instruction.
   static std::span<ori::Instr* const> orderedPartOf(const BlockRegion& region) {
@@ -164,19 +154,26 @@ class PreScheduler {
     return instrs;
   }
 
-  /// The values of the regions of a block.
+  /// The values of the regions of a block. Notes how many registers are live at instructions that stay where they are.
   std::vector<RegionValues> valuesOf(const ori::Block& block, std::span<const BlockRegion> regions) {
     std::vector<RegionValues> values(regions.size());
-    live_.enter(block);
     std::size_t left = regions.size();
+    std::span<ori::Instr* const> part; // of the last region that is left, and has one
+    const auto findPart = [&] {
+      for (part = {}; left != 0; --left) {
+        part = orderedPartOf(regions[left - 1]);
+        if (!part.empty()) return;
+      }
+    };
+    findPart();
+    live_.enter(block);
     for (const ori::Instr* instr = block.last; instr; instr = instr->prev) {
-      while (left != 0 && orderedPartOf(regions[left - 1]).empty())
-        --left;
-      if (left == 0) break;
-      const std::span<ori::Instr* const> part = orderedPartOf(regions[left - 1]);
-      if (instr == part.back()) values[left - 1] = RegionValues(part, liveness_, live_);
+      if (!part.empty() && instr == part.back()) values[left - 1] = RegionValues(part, liveness_, live_);
       live_.step(*instr);
-      if (instr == part.front()) values[--left].setLiveBefore(live_.counts());
+      if (isPinned(*instr)) pinned_ = std::max(pinned_, live_.counts()[static_cast<std::size_t>(isa::File::R)]);
+      if (part.empty() || instr != part.front()) continue;
+      values[--left].setLiveBefore(live_.counts());
+      findPart();
     }
     return values;
   }

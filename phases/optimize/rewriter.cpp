@@ -32,13 +32,13 @@ Rewriter::Rewriter(ori::Function& function) : function_(function), isSingle_(sin
 }
 
 void Rewriter::record(Instr& instr) {
+  Instr* definer = instr.isGuarded() ? nullptr : &instr;
   for (unsigned i = 0; i < instr.operandCount; ++i) {
     const ori::Operand& o = instr.op_(i);
     if (!o.isDef || !o.isReg() || !o.isVirtual() || !isSingle(o.reg)) continue;
+    Definition* defs = &defs_[first_[o.reg] + o.sub];
     for (unsigned k = 0; k < o.width; ++k)
-      defs_[first_[o.reg] + o.sub + k] =
-          instr.isGuarded() ? Definition{}
-                            : Definition{&instr, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(k)};
+      defs[k] = {definer, static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(k)};
   }
 }
 

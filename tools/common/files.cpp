@@ -90,13 +90,16 @@ std::string readWholeFile(const std::string& path) {
   File opened(path == "-" ? nullptr : std::fopen(path.c_str(), "rb"));
   std::FILE* file = path == "-" ? stdin : opened.get();
   if (!file) throw Error(fmt::format("'{}' cannot be read: {}", path, std::strerror(errno)));
-  std::string text;
   // A pipe has no size, and a file may be longer by now.
+  std::size_t room = 65536, length = 0;
   if (struct stat status{}; ::fstat(::fileno(file), &status) == 0 && S_ISREG(status.st_mode))
-    text.reserve(static_cast<std::size_t>(status.st_size));
-  char buffer[65536];
-  while (std::size_t got = std::fread(buffer, 1, sizeof buffer, file))
-    text.append(buffer, got);
+    room = static_cast<std::size_t>(status.st_size) + 1;
+  std::string text(room, '\0');
+  while (std::size_t got = std::fread(text.data() + length, 1, text.size() - length, file)) {
+    length += got;
+    if (length == text.size()) text.resize(2 * length);
+  }
+  text.resize(length);
   if (std::ferror(file)) throw Error(fmt::format("'{}' cannot be read: {}", path, std::strerror(errno)));
   return text;
 }
