@@ -30,7 +30,7 @@ class LazyRow {
   /// The operation and its modifiers; operands need not be there yet.
   const RowSyntax& opcode() {
     if (step_ == Step::None) {
-      syntax_ = parseRowOpcode(*row_);
+      syntax_ = parseRowOpcode(*row_, op_);
       step_ = Step::Opcode;
     }
     return syntax_;

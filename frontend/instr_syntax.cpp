@@ -106,14 +106,12 @@ class RowParser {
  public:
   explicit RowParser(const Row& row) : row_(row) {}
 
-  RowSyntax parseOpcode() const {
+  RowSyntax parseOpcode(Op op) const {
     RowSyntax syntax;
     syntax.row = &row_;
-    const std::string_view opcode = row_.opcode;
-    const OpPrefix operation = longestOperation(opcode);
-    require(operation.op != Op::None, "no operation");
-    syntax.op = operation.op;
-    parseGroups(opcode.substr(operation.length), syntax.groups);
+    require(op != Op::None, "no operation");
+    syntax.op = op;
+    parseGroups(std::string_view(row_.opcode).substr(opName(op).size()), syntax.groups);
     return syntax;
   }
 
@@ -471,13 +469,13 @@ Op onlyOperation(std::string_view word) {
 }
 
 RowSyntax parseRow(const Row& row) {
-  RowSyntax syntax = parseRowOpcode(row);
+  RowSyntax syntax = parseRowOpcode(row, longestOperation(row.opcode).op);
   parseRowOperands(syntax);
   return syntax;
 }
 
-RowSyntax parseRowOpcode(const Row& row) {
-  return RowParser(row).parseOpcode();
+RowSyntax parseRowOpcode(const Row& row, Op op) {
+  return RowParser(row).parseOpcode(op);
 }
 
 void parseRowOperands(RowSyntax& syntax) {

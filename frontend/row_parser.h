@@ -23,8 +23,8 @@ OpPrefix longestOperation(std::string_view opcode);
 /// The operation of all opcodes that begin with this word; Op::None where they have several.
 Op onlyOperation(std::string_view word);
 
-/// The first half of parseRow: the operation and its modifiers.
-RowSyntax parseRowOpcode(const Row& row);
+/// The first half of parseRow: the modifiers of its operation.
+RowSyntax parseRowOpcode(const Row& row, Op op);
 /// The second half: the operands and what they need.
 void parseRowOperands(RowSyntax& syntax);
 

@@ -1,7 +1,9 @@
 #include "frontend/types.h"
 
 #include "support/check.h"
+#include "support/hash.h"
 
+#include <array>
 #include <iterator>
 
 namespace orias::ptx {
@@ -89,11 +91,28 @@ std::string_view typeName(Type type) {
   return info(type).name;
 }
 
+namespace {
+
+/// Types by the hash of their names, then in the next free place.
+constexpr auto kTypePlaces = [] {
+  std::array<Type, 256> places{};
+  static_assert(2 * std::size(kTypes) < 256);
+  for (std::size_t i = 1; i < std::size(kTypes); ++i) {
+    std::size_t at = fnv1a(kTypes[i].name) % places.size();
+    while (places[at] != Type::None)
+      at = (at + 1) % places.size();
+    places[at] = static_cast<Type>(i);
+  }
+  return places;
+}();
+
+} // namespace
+
 std::optional<Type> typeFromName(std::string_view name) {
   if (name.empty()) return std::nullopt;
-  for (std::size_t i = 1; i < std::size(kTypes); ++i) {
-    if (kTypes[i].name.front() == name.front() && kTypes[i].name == name) return static_cast<Type>(i);
-  }
+  for (std::size_t at = fnv1a(name) % kTypePlaces.size(); kTypePlaces[at] != Type::None;
+       at = (at + 1) % kTypePlaces.size())
+    if (kTypes[static_cast<std::size_t>(kTypePlaces[at])].name == name) return kTypePlaces[at];
   return std::nullopt;
 }
 
