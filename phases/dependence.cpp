@@ -40,7 +40,9 @@ struct PlacedAccess {
 
 class Builder {
  public:
-  Builder(std::span<ori::Instr* const> region, const isa::Target& target) : region_(region), target_(target) {}
+  Builder(std::span<ori::Instr* const> region, const isa::Target& target) : region_(region), target_(target) {
+    registers_.reserve(2 * region.size());
+  }
 
   std::vector<Edge> run() {
     for (std::uint32_t n = 0; n < region_.size(); ++n) {
@@ -51,32 +53,49 @@ class Builder {
   }
 
  private:
+  static constexpr std::uint32_t kNone = ~0u;
   struct Seen {
     std::uint32_t node;
     isa::Access access;
     bool isLate;
+    std::uint32_t next = kNone; ///< in seen_
+  };
+  /// A list in seen_, from the first to the last.
+  struct List {
+    std::uint32_t first = kNone, last = kNone;
   };
   struct Register {
-    std::vector<Seen> writers; ///< the last certain write, and guarded ones behind it
-    std::vector<Seen> readers; ///< since then
+    List writers; ///< the last certain write, and guarded ones behind it
+    List readers; ///< since then
     std::uint32_t version = 0;
   };
+  struct Now {
+    Register* reg;
+    isa::Touch touch;
+  };
+
+  void append(List& list, const Seen& seen) {
+    const auto at = static_cast<std::uint32_t>(seen_.size());
+    seen_.push_back(seen);
+    (list.first == kNone ? list.first : seen_[list.last].next) = at;
+    list.last = at;
+  }
+  template <typename F> void forEach(const List& list, F&& f) const {
+    for (std::uint32_t at = list.first; at != kNone; at = seen_[at].next)
+      f(seen_[at]);
+  }
 
   void addRegisters(std::uint32_t node) {
     const ori::Instr& instr = *region_[node];
-    struct Now {
-      Register* reg;
-      isa::Touch touch;
-    };
-    std::vector<Now> touches;
+    touches_.clear();
     isa::forEachTouch(instr.op, std::span<const std::uint8_t, isa::kMaxMods>(instr.mods), instr.guard(), instr.ops(),
                       target_, [&](const isa::Touch& t) {
-                        touches.push_back({&registers_[keyOf(t)], t});
+                        touches_.push_back({&registers_[keyOf(t)], t});
                       });
-    for (const Now& now : touches) {
+    for (const Now& now : touches_) {
       const isa::File file = now.touch.file;
-      for (const Seen& w : now.reg->writers) {
-        if (w.node == node) continue;
+      forEach(now.reg->writers, [&](const Seen& w) {
+        if (w.node == node) return;
         unsigned latency;
         if (isOtherHalf(w, now.touch))
           latency = 1;
@@ -87,23 +106,21 @@ class Builder {
           latency = w.isLate ? target_.expectedLatency(w.access.latencyClass)
                              : cycles(file, w, now.touch, &isa::Target::rawLatency);
         add(w.node, node, latency);
-      }
+      });
       if (!now.touch.isDef) continue;
-      for (const Seen& r : now.reg->readers)
+      forEach(now.reg->readers, [&](const Seen& r) {
         if (r.node != node)
           add(r.node, node, r.isLate ? kLateRead : cycles(file, r, now.touch, &isa::Target::warLatency));
+      });
     }
-    for (const Now& now : touches) {
+    for (const Now& now : touches_) {
       if (!now.touch.isDef) {
-        now.reg->readers.push_back({node, now.touch.access, now.touch.isLate});
+        append(now.reg->readers, {node, now.touch.access, now.touch.isLate});
         continue;
       }
       ++now.reg->version;
-      if (!instr.isGuarded()) {
-        now.reg->writers.clear();
-        now.reg->readers.clear();
-      }
-      now.reg->writers.push_back({node, now.touch.access, now.touch.isLate});
+      if (!instr.isGuarded()) now.reg->writers = now.reg->readers = {};
+      append(now.reg->writers, {node, now.touch.access, now.touch.isLate});
     }
   }
 
@@ -191,8 +208,10 @@ class Builder {
   std::span<ori::Instr* const> region_;
   const isa::Target& target_;
   std::unordered_map<std::uint64_t, Register> registers_; // looked up, never walked
-  std::vector<PlacedAccess> writers_;                     // and ordered reads
-  std::vector<PlacedAccess> readers_;                     // any order among themselves
+  std::vector<Seen> seen_;
+  std::vector<Now> touches_;          // of the instruction at hand
+  std::vector<PlacedAccess> writers_; // and ordered reads
+  std::vector<PlacedAccess> readers_; // any order among themselves
   std::optional<std::uint32_t> lastOrdered_;
   std::vector<Edge> edges_;
 };
