@@ -53,10 +53,10 @@ class Definitions {
 } // namespace
 
 std::vector<bool> singleValues(const ori::Function& function) {
-  std::vector<bool> isSingle(function.vregCount());
+  std::vector<bool> isSingle(function.vregCount(), true);
   if (function.ssa) {
     for (ori::VRegId id = 0; id < isSingle.size(); ++id)
-      isSingle[id] = !function.vreg(id).multiDef;
+      if (function.vreg(id).multiDef) isSingle[id] = false;
     return isSingle;
   }
   Definitions definitions(function);
