@@ -150,14 +150,20 @@ class Placer::Pass {
     std::uint32_t best = wishes_.empty() && !placer_.isSum_[id] ? nextInTurn(web.width, free) : kNoSlot;
     if (best == kNoSlot) {
       std::int64_t bestCost = 0;
-      for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1)) {
-        const auto base = static_cast<std::uint32_t>(slot);
+      const auto consider = [&](std::uint32_t base) {
         const std::int64_t cost = secondary(web, base);
-        if (best != kNoSlot && cost >= bestCost) continue;
+        if (best != kNoSlot && std::pair(cost, base) >= std::pair(bestCost, best)) return;
         best = base;
         bestCost = cost;
-        // Within the registers in use, with nothing wished for elsewhere, nothing better comes.
-        if (wishes_.empty() && base + web.width <= placement_.used && !budget_.isCallable) break;
+      };
+      if (budget_.isCallable) {
+        for (std::size_t slot = free.from(0); slot != SlotSet::kMost; slot = free.from(slot + 1))
+          consider(static_cast<std::uint32_t>(slot));
+      } else if (const std::size_t first = free.from(0); first != SlotSet::kMost) {
+        // The higher a place, the more it costs, unless somebody wishes for it.
+        consider(static_cast<std::uint32_t>(first));
+        for (const std::uint32_t wish : wishes_)
+          if (wish < SlotSet::kMost && free[wish]) consider(wish);
       }
     }
     placement_.slotOf[id] = best;
