@@ -115,18 +115,30 @@ class Planner {
       if (!divergence_.cfg().isReachable(block->id)) continue;
       for (Instr& instr : *block) {
         if (!writesVector(instr)) continue;
+        // Most code of most kernels differs between lanes: nobody asks for its form then, but for what remarks say.
+        if (!context_.remarks.wanted() && isDivergent(instr)) continue;
         std::optional<UniformForm> form = uniformForm(instr, function_.module().target());
         if (!form) {
           tellFormless(instr);
           continue;
         }
         if (const char* reason = obstacle(instr, *form)) {
-          context_.remarks.refused(&instr, fmt::format("{} not moved to uniform registers: {}", nameOf(instr), reason));
+          if (context_.remarks.wanted())
+            context_.remarks.refused(&instr,
+                                     fmt::format("{} not moved to uniform registers: {}", nameOf(instr), reason));
           continue;
         }
         plan_.forms[instr.id] = std::move(form);
       }
     }
+  }
+
+  /// It does not run in all lanes, or its results differ between them.
+  bool isDivergent(const Instr& instr) const {
+    return !divergence_.isUniformBlock(instr.block->id) || instr.isGuarded() ||
+           std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) {
+             return o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg);
+           });
   }
 
   /// Of what differs between lanes nobody expects a uniform form.
@@ -469,10 +481,11 @@ class Planner {
   }
 
   void dropUnit(Unit& unit, std::int64_t gain, std::int64_t cost) {
-    context_.remarks.refused(unit.writers.front(),
-                             fmt::format("{} not moved to uniform registers: (3) gain {}, cross-file copies cost {}",
-                                         text(unit.values.front()), gain, cost),
-                             cost);
+    if (context_.remarks.wanted())
+      context_.remarks.refused(unit.writers.front(),
+                               fmt::format("{} not moved to uniform registers: (3) gain {}, cross-file copies cost {}",
+                                           text(unit.values.front()), gain, cost),
+                               cost);
     setIn(unit, false);
   }
 
