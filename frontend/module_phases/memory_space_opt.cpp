@@ -110,7 +110,8 @@ class SpaceResolver {
     if (space != StateSpace::Global && !setAddress(statement, number, form, at, space))
       return keep(i, form, "converting its address costs more than it saves here");
     f_.instructions[number].opcode = opcode;
-    done(f_.instructions[number], fmt::format("{} works on {} memory", opName(form.op), spaceName(space)));
+    done(f_.instructions[number],
+         options_.wantRemarks ? fmt::format("{} works on {} memory", opName(form.op), spaceName(space)) : "");
   }
 
   /// The address in its space, without an instruction where it is a variable plus a number.

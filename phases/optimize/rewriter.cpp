@@ -6,6 +6,8 @@
 #include "phases/removable.h"
 #include "support/check.h"
 
+#include <array>
+
 namespace orias::phases {
 
 using isa::File;
@@ -201,14 +203,14 @@ void Rewriter::becomePair(Instr& instr, unsigned slot, std::uint32_t low, std::u
 
 bool Rewriter::fitsWith(const Instr& instr, unsigned slot, const Operand& value) {
   const isa::InstrDesc& row = isa::desc(instr.op);
-  if (row.isPseudo() || slot >= row.slotCount) return false;
+  if (row.isPseudo() || slot >= row.slotCount || instr.operandCount < row.slotCount) return false;
   const isa::SlotDesc& s = row.slots[slot];
   if ((value.neg() && !s.canNeg) || (value.abs() && !s.canAbs) || (value.inverted() && !s.canNot)) return false;
-  std::vector<Operand> operands;
-  for (const ori::Operand& o : instr.ops())
-    operands.push_back(o.value());
+  std::array<Operand, isa::kMaxOperands> operands;
+  for (unsigned i = 0; i < row.slotCount; ++i)
+    operands[i] = instr.op_(i).value();
   operands[slot] = value;
-  return isa::fits(instr.op, instr.mods, operands);
+  return isa::fits(instr.op, instr.mods, {operands.data(), row.slotCount});
 }
 
 bool Rewriter::eraseIfDead(Instr& instr) {
