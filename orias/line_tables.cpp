@@ -42,20 +42,21 @@ void appendPtxText(cubin::Bytes& bytes, std::string_view text) {
       continue;
     }
     line.clear();
-    for (std::size_t at = 0; at < all.size(); ++at) {
-      const std::string_view here = all.substr(at, 2);
+    for (std::string_view rest = all; !rest.empty();) {
       if (isInComment) {
-        if (here != "*/") continue;
+        const std::size_t close = rest.find("*/");
+        if (close == std::string_view::npos) break;
         isInComment = false;
-        ++at;
-      } else if (here == "/*") {
-        isInComment = true;
-        ++at;
-      } else if (here == "//") {
-        break;
-      } else {
-        line += all[at];
+        rest.remove_prefix(close + 2);
+        continue;
       }
+      const std::size_t slash = std::min(rest.find('/'), rest.size());
+      line += rest.substr(0, slash);
+      rest.remove_prefix(slash);
+      if (rest.empty() || rest.starts_with("//")) break;
+      isInComment = rest.starts_with("/*");
+      if (!isInComment) line += '/';
+      rest.remove_prefix(isInComment ? 2 : 1);
     }
     if (!line.empty() || end != std::string_view::npos) finish(line);
   }
