@@ -2,6 +2,7 @@
 
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
+#include "ori/cfg_edit.h"
 #include "phases/loop_entry.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
@@ -27,6 +28,9 @@ constexpr std::size_t kLongestChain = 4;
 /// Blocks between the branch and the join, and their instructions: values wait in registers meanwhile.
 constexpr std::size_t kMostBlocks = 8, kMostInstructions = 96;
 
+/// Of an arm: loads that are taken, and instructions that are looked at.
+constexpr unsigned kMostOfArm = 4, kMostInstructionsOfArm = 24;
+
 class LoadHoister {
  public:
   LoadHoister(ori::Function& function, PhaseContext& context)
@@ -41,6 +45,8 @@ class LoadHoister {
     // From the last join on: what comes up goes on from there.
     for (std::size_t i = order.size(); i-- > 0;)
       changed |= hoistFrom(*function_.block(order[i]));
+    for (std::size_t i = order.size(); i-- > 0;)
+      changed |= hoistFromArm(*function_.block(order[i]));
     return changed;
   }
 
@@ -79,6 +85,61 @@ class LoadHoister {
       writes |= isWrite(*instr);
     }
     return changed;
+  }
+
+  /// Loads at the beginning of an arm go in front of its branch, under its condition, if other loads wait there.
+  bool hoistFromArm(Block& arm) {
+    if (cfg_.predecessors(arm.id).size() != 1) return false;
+    Block* head = function_.block(cfg_.predecessors(arm.id).front());
+    const Instr* branch = ori::plainBranch(*head);
+    // Of two arms one runs in any case, and waits alone.
+    const auto ways = cfg_.successors(head->id);
+    if (!branch || ways.size() != 2 || postDominators_.idom(head->id) != (ways[0] == arm.id ? ways[1] : ways[0]) ||
+        loops_.innermost(head->id) != loops_.innermost(arm.id) || !branch->guard().isReg(File::P) ||
+        !branch->guard().isVirtual() || function_.vreg(branch->guard().reg).multiDef || !waitsForLoad(*head, *branch))
+      return false;
+    const isa::Operand guard = branch->guard().value();
+    BlockId taken = ori::kNoId;
+    for (const ori::Operand& o : branch->ops())
+      if (o.isLabel()) taken = o.reg;
+    bool changed = false, writes = false;
+    unsigned seen = 0, left = kMostOfArm;
+    std::vector<Instr*> order;
+    for (Instr& instr : arm)
+      order.push_back(&instr);
+    for (Instr* instr : order) {
+      if (instr->op == isa::Op::PHI || ++seen > kMostInstructionsOfArm || left == 0) break;
+      std::vector<Instr*> chain;
+      if (isLoad(*instr) && collect(*instr, arm, chain) && (accessOf(*instr).isReadOnly || !writes) &&
+          hasRoom({head->id}, arm.id, *instr)) {
+        for (Instr* moved : chain)
+          moveToEnd(function_, *moved, *head);
+        function_.setGuard(instr, taken == arm.id ? guard : guard.notted());
+        context_.remarks.did(instr, fmt::format("issued before the branch of .L{}, under its condition", head->id));
+        changed = true;
+        --left;
+        continue;
+      }
+      if (isBarrier(*instr)) break;
+      writes |= isWrite(*instr);
+    }
+    return changed;
+  }
+
+  /// Whether the block loads something that its branch does not wait for.
+  bool waitsForLoad(const Block& head, const Instr& branch) const {
+    std::vector<const Instr*> awaited{&branch};
+    for (std::size_t i = 0; i < awaited.size(); ++i)
+      for (const ori::Operand& o : awaited[i]->refs()) {
+        if (o.isDef || !o.isVirtual()) continue;
+        function_.forEachDef(o.reg, [&](const ori::Operand& def) {
+          if (def.owner->block == &head && std::ranges::find(awaited, def.owner) == awaited.end())
+            awaited.push_back(def.owner);
+        });
+      }
+    for (const Instr& instr : head)
+      if (instr.op == isa::Op::LDG && std::ranges::find(awaited, &instr) == awaited.end()) return true;
+    return false;
   }
 
   static bool isLoad(const Instr& instr) {
