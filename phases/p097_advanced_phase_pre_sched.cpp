@@ -24,8 +24,9 @@ constexpr std::size_t kR = 0; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
-/// Where a class with more warps makes the launch longer by at most this share, twice the warps are worth so much more,
-/// as a share of the cycles. Not where the launch asks for shared memory, which may leave no room for them.
+/// Where a class with twice the warps makes the launch longer by at most this share, they are worth so much more, as a
+/// share of the cycles; less where it has fewer. Shared memory that the launch asks for is not known here, and seldom
+/// leaves less room for warps than registers do.
 constexpr double kMostLongerLaunch = 0.33, kWorthOfWarps = 1;
 /// The same where only slow orders come down to a class, and values are computed again for faster ones.
 constexpr double kMostLongerUnpromised = 0.05;
@@ -48,9 +49,6 @@ constexpr double kGainForOrder = 0.02;
 constexpr double kFarFewer = 0.6;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
-/// Where the launch asks for shared memory, the warps of so many blocks are worth as much as elsewhere, and those of
-/// more blocks a share of that: there may be no shared memory for them.
-constexpr double kLikelyBlocks = 4, kShareOfMoreBlocks = 0.5;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
 /// Orders leave up to so many registers of a class free where the allocator does not find a place for all values.
 constexpr unsigned kMostSlack = 15;
@@ -101,6 +99,8 @@ class PreScheduler {
     if (!mayRecompute()) return apply(limit);
     if (const unsigned faster = fasterClass(choice); faster != 0)
       if (reach(limit, choice, faster) == Outcome::Reached) return true;
+    if (const unsigned below = classBelow(choice); below != 0)
+      if (reach(below, choice, limit) == Outcome::Reached) return true;
     const std::vector<unsigned> ends = classesToReach(choice);
     // The nearest ones in any case; those with more warps as long as rematerialisation comes down to them.
     const std::size_t near = ends.size() - std::min<std::size_t>(spent_ > kLarge ? 1 : kMostClasses, ends.size());
@@ -412,6 +412,17 @@ class PreScheduler {
     return 0;
   }
 
+  /// The next class with more warps, where only orders that are too slow come down to it: rematerialisation may bring
+  /// down those of the choice. 0: there is none.
+  unsigned classBelow(const Choice& choice) const {
+    if (spent_ > kLarge) return 0;
+    const unsigned least = leastRegisters();
+    unsigned below = 0;
+    for (const unsigned end : classes_.ends())
+      if (end < choice.limit && end >= least) below = end;
+    return below;
+  }
+
   /// The ends of classes with more warps that no order comes down to, but perhaps rematerialisation, where the estimate
   /// is for it; the nearest one whatever the estimate says of orders that need few registers.
   std::vector<unsigned> classesToReach(const Choice& choice) const {
@@ -432,7 +443,7 @@ class PreScheduler {
     }
     // Values that are computed again allow for faster orders, too.
     const bool isListed = !reachable.empty() && reachable.back() == nearest;
-    if (nearest != 0 && !isListed && !function_.usesDynamicShared) reachable.push_back(nearest);
+    if (nearest != 0 && !isListed) reachable.push_back(nearest);
     return reachable;
   }
 
@@ -545,7 +556,7 @@ class PreScheduler {
       all.full += cycles.full;
     }
     const double price = std::log(std::max(all.launch, 1.0)) + std::log(std::max(all.full, 1.0)) -
-                         warpWorth_ * doublings(std::max(classes_.warps(limit), 1.0));
+                         warpWorth_ * std::log2(std::max(classes_.warps(limit), 1.0));
     return {limit, price, all.launch};
   }
 
@@ -555,20 +566,14 @@ class PreScheduler {
   /// the launch is not much longer.
   double priceAgainst(const Choice& other, unsigned end) const {
     const Choice choice = choiceOf(end);
-    if (function_.usesDynamicShared || choice.launch > (1 + kMostLongerLaunch) * other.launch) return choice.price;
     const double doubled = std::log2(std::max(classes_.warps(end), 1.0) / std::max(classes_.warps(other.limit), 1.0));
+    if (choice.launch > (1 + kMostLongerLaunch * std::sqrt(std::clamp(doubled, 0.0, 1.0))) * other.launch)
+      return choice.price;
     return choice.price - std::log1p(kWorthOfWarps) * std::max(doubled, 0.0);
   }
 
   /// Whether the orders of a class are as fast as its warps ask for.
   bool isPromising(const Choice& other, unsigned end) const { return priceAgainst(other, end) < other.price; }
-
-  /// How often one warp is doubled, as far as that is worth something.
-  double doublings(double warps) const {
-    if (!function_.usesDynamicShared) return std::log2(warps);
-    const double likely = std::min(warps, kLikelyBlocks * classes_.warpsPerBlock());
-    return std::log2(likely) + kShareOfMoreBlocks * std::log2(warps / likely);
-  }
 
   /// How many registers the orders may need: the end of the occupancy class that promises the fewest cycles.
   unsigned chooseLimit() {
