@@ -375,6 +375,12 @@ class Allocator {
     else
       addWhole(chooseSpills(webs, limit, limits));
     if (victims.empty()) addWhole(clearRuns(webs, placement, budget));
+    // Large functions have many tuples that live long, and each pass would find others without a run.
+    if (crowdedPasses > kPassesWithoutSlack)
+      for (const std::uint32_t w : placement.failed)
+        if (webs.all[w].spillCost < kUnspillable &&
+            std::ranges::none_of(victims, [&](const Victim& victim) { return victim.web == w; }))
+          victims.push_back({w});
     return victims;
   }
 
