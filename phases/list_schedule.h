@@ -13,8 +13,8 @@
 
 namespace orias::phases {
 
-/// Regions are cut at this many instructions.
-inline constexpr std::size_t kMaxRegion = 4096;
+/// Regions are cut at this many instructions. Values that live across a cut count in both parts, in any order.
+inline constexpr std::size_t kMaxRegion = 16384;
 
 /// A scheduling region: the instructions of a block between pinned instructions.
 struct BlockRegion {

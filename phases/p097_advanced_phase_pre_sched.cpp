@@ -7,6 +7,7 @@
 #include "phases/phases.h"
 #include "phases/region_orders.h"
 #include "phases/remat/block_engine.h"
+#include "phases/spill_estimate.h"
 #include "phases/split_components.h"
 #include "regalloc/allocate.h"
 
@@ -47,6 +48,9 @@ constexpr double kGainForOrder = 0.02;
 /// An order that finishes one tree of operands after the other is taken along where it needs at most this share of the
 /// registers of all others.
 constexpr double kFarFewer = 0.6;
+/// What spill code makes an order longer by: a reload stands in front of its reader, which waits for it (observed on
+/// the emulator: 50 to 120 cycles for each).
+constexpr double kStoreCycles = 8, kReloadCycles = 64;
 /// The share of an order's length that no other warp hides.
 constexpr double kShareOfLength = 0.05;
 constexpr std::size_t kMaxLimits = 4; ///< limits that are tried for a region
@@ -62,6 +66,7 @@ constexpr unsigned kTight = 3;
 struct Candidate {
   Order order;
   OrderCost cost;
+  SpillCode spills; ///< whatever the class
 };
 
 /// A region with the orders to choose from; the first is that of the source.
@@ -334,7 +339,11 @@ class PreScheduler {
     for (const Candidate& c : region.candidates)
       if (c.order == order) return c.cost.peak[kR];
     const OrderCost cost = costOf(model, std::span(order).first(count));
-    if (cost.peak[kR] <= most) region.candidates.push_back({std::move(order), cost});
+    if (cost.peak[kR] > most) return cost.peak[kR];
+    SpillCode spills;
+    if (const unsigned limit = region.limits[kR]; cost.peak[kR] > limit)
+      spills = spillCodeOf(model.values, std::span(order).first(count), limit);
+    region.candidates.push_back({std::move(order), cost, spills});
     return cost.peak[kR];
   }
 
@@ -508,9 +517,10 @@ class PreScheduler {
   double warpsPerScheduler(unsigned limit) const { return std::max(1.0, classes_.warps(limit) / kSchedulers); }
 
   Cycles cyclesOf(const Region& region, const Candidate& candidate, unsigned limit) const {
-    double length = candidate.cost.length;
+    double length =
+        candidate.cost.length + kStoreCycles * candidate.spills.stores + kReloadCycles * candidate.spills.loads;
     for (std::size_t f = 0; f < region.limits.size(); ++f)
-      if (candidate.cost.peak[f] > region.limits[f])
+      if (f != kR && candidate.cost.peak[f] > region.limits[f])
         length += kSpillCycles[f] * (candidate.cost.peak[f] - region.limits[f]);
     const double block = std::max(1.0, classes_.warpsPerBlock() / kSchedulers);
     // Warps overlap, but never wholly: the length counts a little where the pipes are what is short.
@@ -522,6 +532,7 @@ class PreScheduler {
   /// May this order be taken at all? No file may need spills if the source order needs none, and R never more of them.
   static bool isAllowed(const Region& region, const Candidate& candidate) {
     const RegionCounts& source = region.candidates[0].cost.peak;
+    if (source[kR] > region.limits[kR]) return candidate.cost.peak[kR] <= source[kR];
     for (std::size_t f = 0; f < source.size(); ++f)
       if (candidate.cost.peak[f] > std::max(region.limits[f], source[f]) && (f == kR || source[f] <= region.limits[f]))
         return false;
@@ -530,7 +541,9 @@ class PreScheduler {
 
   /// The cheapest order with at most `limit` registers, the first of equals; if none has so few, that with the fewest.
   const Candidate& best(const Region& region, unsigned limit) const {
-    const unsigned allowed = std::max(limit - slack_, region.leastRegisters());
+    // Where all orders need spills, the fewest are not those of the fewest registers.
+    const unsigned least = region.leastRegisters();
+    const unsigned allowed = least > region.limits[kR] ? ~0u : std::max(limit - slack_, least);
     const Candidate* chosen = nullptr;
     double lowest = 0;
     for (const Candidate& c : region.candidates) {

@@ -1,6 +1,7 @@
 // Orders before register allocation: they keep dependences, and their pressure is what liveness says of them.
 
 #include "phases/region_orders.h"
+#include "phases/spill_estimate.h"
 
 #include "../ori/helpers.h"
 #include "encoder/isa/target.h"
@@ -142,6 +143,31 @@ TEST_CASE("the pressure of an order is what liveness says of the reordered block
       for (std::size_t f = 0; f < peak.size(); ++f)
         CHECK(peak[f] == measured[static_cast<std::size_t>(phases::kScheduledFiles[f])]);
     }
+}
+
+TEST_CASE("the spill code of an order is that of the values that are read last") {
+  std::string body = ".L0:\n  S2R %r1, SR_TID.X;\n";
+  for (unsigned i = 0; i < 6; ++i)
+    body += fmt::format("  LDS %r{}, [%r1+{}];\n", 10 + i, 4 * i);
+  for (unsigned i = 0; i < 12; ++i) // each is read twice
+    body += fmt::format("  STS [%r1+{}], %r{};\n", 64 + 4 * i, 10 + i % 6);
+  Sample sample(body);
+  unsigned regions = 0;
+  sample.visit([&](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
+    ++regions;
+    const auto spills = [&](unsigned registers) {
+      const phases::SpillCode code = phases::spillCodeOf(region.values, phases::sourceOrder(region), registers);
+      return std::pair(code.stores, code.loads);
+    };
+    CHECK(spills(7).first + spills(7).second == 0);
+    // The last value waits before its first reader, and again before the second.
+    CHECK(spills(6).first == 1);
+    CHECK(spills(6).second == 2);
+    // All but the first value wait: their address stays.
+    CHECK(spills(2).first == 5);
+    CHECK(spills(2).second == 10);
+  });
+  CHECK(regions == 1);
 }
 
 TEST_CASE("few registers first needs fewer than loads first where loads can wait") {

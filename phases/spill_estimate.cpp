@@ -1,0 +1,104 @@
+#include "phases/spill_estimate.h"
+
+#include <set>
+#include <utility>
+
+namespace orias::phases {
+
+namespace {
+
+constexpr std::uint8_t kR = 0; // in kScheduledFiles
+
+class SpillEstimate {
+ public:
+  SpillEstimate(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers)
+      : values_(values), order_(order), registers_(registers), states_(values.values().size()),
+        touchesOf_(values.values().size()) {
+    for (std::uint32_t at = static_cast<std::uint32_t>(order.size()); at-- > 0;)
+      for (const RegionValues::Ref& ref : values.refs(order[at]))
+        if (!ref.begins && isOfR(ref.value)) touchesOf_[ref.value].push_back(at);
+  }
+
+  SpillCode run() {
+    // What the region does not touch waits in memory first.
+    through_ = values_.liveThrough()[kR];
+    for (std::uint32_t id = 0; id < states_.size(); ++id)
+      if (isOfR(id) && values_.values()[id].isLiveBefore) {
+        enter(id);
+        states_[id].isStored = true;
+      }
+    makeRoom();
+    for (const std::uint32_t node : order_) {
+      for (const RegionValues::Ref& ref : values_.refs(node))
+        if (!ref.begins && isOfR(ref.value)) read(ref.value);
+      for (const RegionValues::Ref& ref : values_.refs(node))
+        if (ref.begins && isOfR(ref.value)) enter(ref.value);
+      makeRoom();
+    }
+    for (std::uint32_t id = 0; id < states_.size(); ++id)
+      code_.loads += isOfR(id) && values_.values()[id].isLiveAfter && states_[id].isStored && !states_[id].isInRegister;
+    return code_;
+  }
+
+ private:
+  struct State {
+    bool isInRegister = false, isStored = false;
+  };
+
+  bool isOfR(std::uint32_t id) const { return values_.values()[id].file == kR; }
+
+  /// The position of the next instruction that reads the value; behind all for those that only later code reads.
+  std::uint32_t nextTouch(std::uint32_t id) const {
+    return touchesOf_[id].empty() ? static_cast<std::uint32_t>(order_.size()) : touchesOf_[id].back();
+  }
+
+  void enter(std::uint32_t id) {
+    if (touchesOf_[id].empty() && !values_.values()[id].isLiveAfter) return;
+    states_[id].isInRegister = true;
+    inRegisters_.emplace(nextTouch(id), id);
+  }
+
+  void read(std::uint32_t id) {
+    if (states_[id].isInRegister) {
+      inRegisters_.erase({nextTouch(id), id});
+      states_[id].isInRegister = false;
+    } else {
+      ++code_.loads;
+    }
+    touchesOf_[id].pop_back();
+    enter(id);
+  }
+
+  void makeRoom() {
+    while (inRegisters_.size() + through_ > registers_) {
+      if (through_ != 0) {
+        --through_;
+        ++code_.loads; // for whoever reads it elsewhere
+        continue;
+      }
+      if (inRegisters_.empty()) return;
+      const std::uint32_t id = inRegisters_.rbegin()->second;
+      inRegisters_.erase(std::prev(inRegisters_.end()));
+      states_[id].isInRegister = false;
+      code_.stores += !states_[id].isStored;
+      states_[id].isStored = true;
+    }
+  }
+
+  const RegionValues& values_;
+  const std::span<const std::uint32_t> order_;
+  const unsigned registers_;
+  unsigned through_ = 0;
+  std::vector<State> states_;                                     // by value
+  std::vector<std::vector<std::uint32_t>> touchesOf_;             // by value: positions in the order, the next one last
+  std::set<std::pair<std::uint32_t, std::uint32_t>> inRegisters_; // by next touch
+  SpillCode code_;
+};
+
+} // namespace
+
+SpillCode spillCodeOf(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers) {
+  return SpillEstimate(values, order, registers).run();
+}
+
+} // namespace orias::phases
