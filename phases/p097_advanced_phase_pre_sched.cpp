@@ -21,7 +21,7 @@ namespace orias::phases {
 
 namespace {
 
-constexpr std::size_t kR = 0; // in kScheduledFiles
+constexpr std::size_t kR = 0, kP = 1; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
@@ -293,7 +293,6 @@ class PreScheduler {
   /// The fastest order with so many registers, and that of the source if it has no more, with their stalls filled.
   /// Where the source order has too many predicates or uniform registers, also the fastest order that has not.
   void addFilled(Region& region, const ScheduleRegion& model, unsigned limit) {
-    constexpr std::size_t kP = 1; // in kScheduledFiles
     const RegionCounts source = region.candidates[0].cost.peak;
     RegionCounts limits = region.limits;
     limits[kR] = std::min(limits[kR], limit);
@@ -338,7 +337,7 @@ class PreScheduler {
       order.push_back(n);
     for (const Candidate& c : region.candidates)
       if (c.order == order) return c.cost.peak[kR];
-    const OrderCost cost = costOf(model, std::span(order).first(count));
+    const OrderCost cost = costOf(model, std::span(order).first(count), region.limits[kP]);
     if (cost.peak[kR] > most) return cost.peak[kR];
     SpillCode spills;
     if (const unsigned limit = region.limits[kR]; cost.peak[kR] > limit)

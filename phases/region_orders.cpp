@@ -340,14 +340,18 @@ std::array<PipeWork, 16> workOf(const ScheduleRegion& region) {
 
 } // namespace
 
-OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order) {
+OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates) {
+  constexpr std::size_t kR = 0, kP = 1; // in kScheduledFiles
   OrderCost cost;
+  unsigned registers = 0; // with the predicates that wait there
   ForwardPressure pressure(region.values);
   std::vector<unsigned> earliest(order.size(), 0);
   std::array<unsigned, 16> pipeFree{};
   unsigned now = 0;
   for (std::uint32_t n : order) {
     pressure.issue(n);
+    const RegionCounts& live = pressure.live();
+    registers = std::max(registers, live[kR] + (live[kP] - std::min(live[kP], predicates)) / 2);
     now = issueAt(std::max(now, earliest[n]), region.costs[n], pipeFree);
     for (const Dependence& d : region.graph.successors(n))
       earliest[d.to] = std::max(earliest[d.to], now + d.latency);
@@ -355,6 +359,7 @@ OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> or
     ++now;
   }
   cost.peak = pressure.peak();
+  cost.peak[kR] = std::max(cost.peak[kR], registers);
   return cost;
 }
 

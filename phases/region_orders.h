@@ -40,7 +40,8 @@ struct OrderCost {
   unsigned length = 0; ///< estimated cycles of one warp
   RegionCounts peak{}; ///< live registers by file
 };
-OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order);
+/// Predicates beyond so many wait in registers of file R, or are computed again: half of them count there.
+OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates = ~0u);
 /// A lower bound of OrderCost::length over all orders: the longest chain, and the work of the busiest pipe.
 unsigned leastLength(const ScheduleRegion& region);
 /// Cycles for which the busiest pipe, or the issue of one warp, is taken; the same for all orders.

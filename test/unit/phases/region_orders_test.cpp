@@ -226,6 +226,8 @@ TEST_CASE("a limit of predicates guides the order, too") {
   Sample sample(body);
   sample.visit([](const phases::BlockRegion&, const phases::ScheduleRegion& region) {
     CHECK(phases::costOf(region, phases::sourceOrder(region)).peak[1] == 12);
+    // Beside three registers, half of the ten predicates that find no place.
+    CHECK(phases::costOf(region, phases::sourceOrder(region), 2).peak[0] == 3 + 5);
     CHECK(phases::costOf(region, phases::latencyFirst(region, {200, 6, 60, 6})).peak[1] <= 6);
     CHECK(phases::costOf(region, phases::pressureAware(region, {200, 6, 60, 6})).peak[1] <= 6);
   });
