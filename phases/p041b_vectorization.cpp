@@ -23,8 +23,8 @@ using ori::Instr;
 namespace {
 
 /// A group ends when its accesses are further apart than this, or more: values would wait in registers too long.
-constexpr unsigned kFarthest = 128;
-constexpr std::size_t kMostMembers = 64;
+constexpr unsigned kFarthest = 512;
+constexpr std::size_t kMostMembers = 256;
 /// Groups that grow at the same time; the oldest ends when there are more.
 constexpr std::size_t kMostGroups = 16;
 
