@@ -3,6 +3,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
+#include "phases/joins.h"
 #include "phases/loop_entry.h"
 #include "phases/memory_access.h"
 #include "phases/occupancy.h"
@@ -11,6 +12,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <span>
 #include <vector>
 
 namespace orias::phases {
@@ -35,8 +37,8 @@ class LoadHoister {
  public:
   LoadHoister(ori::Function& function, PhaseContext& context)
       : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        dominators_(function.analyses().dominators()), postDominators_(function.analyses().postDominators()),
-        loops_(function.analyses().loops()), pressure_(function.analyses().pressure()),
+        postDominators_(function.analyses().postDominators()), joins_(function), loops_(function.analyses().loops()),
+        pressure_(function.analyses().pressure()),
         limit_(registersUpToCliff(function, pressure_.maximum()[kR], context)), more_(function.blockIdCount(), 0) {}
 
   bool run() {
@@ -54,11 +56,8 @@ class LoadHoister {
   static constexpr auto kR = static_cast<std::size_t>(File::R);
 
   bool hoistFrom(Block& join) {
-    if (cfg_.predecessors(join.id).size() < 2) return false;
-    const BlockId above = dominators_.idom(join.id);
-    if (above == ori::kNoId || loops_.innermost(above) != loops_.innermost(join.id)) return false;
-    Block* head = function_.block(above);
-    if (postDominators_.idom(above) != join.id || !head->last || head->last->op != isa::Op::BRA) return false;
+    Block* head = joins_.branchBlockOf(join);
+    if (!head) return false;
 
     bool changed = false, isRegionKnown = false, writes = false;
     std::vector<BlockId> between;
@@ -70,13 +69,13 @@ class LoadHoister {
       std::vector<Instr*> chain;
       if (isLoad(*instr) && collect(*instr, join, chain)) {
         if (!isRegionKnown) {
-          if (!blocksBetween(above, join.id, between, writes)) return changed;
+          if (!crosses(head->id, join.id, between, writes)) return changed;
           isRegionKnown = true;
         }
         if ((accessOf(*instr).isReadOnly || !writes) && hasRoom(between, join.id, *instr)) {
           for (Instr* moved : chain)
             moveToEnd(function_, *moved, *head);
-          context_.remarks.did(instr, fmt::format("issued before the branch of .L{}", above));
+          context_.remarks.did(instr, fmt::format("issued before the branch of .L{}", head->id));
           changed = true;
           continue;
         }
@@ -170,12 +169,7 @@ class LoadHoister {
     for (const ori::Operand& o : instr.ops()) {
       if (o.isDef || !o.isReg() || o.isZeroReg()) continue;
       if (!o.isVirtual() || function_.vreg(o.reg).multiDef) return false;
-      std::vector<Instr*> defs;
-      function_.forEachDef(o.reg, [&](ori::Operand& def) {
-        const bool isRead = def.sub < o.sub + o.width && o.sub < def.sub + def.width;
-        if (isRead && def.owner->block == &block) defs.push_back(def.owner);
-      });
-      for (Instr* def : defs) {
+      for (Instr* def : definitionsIn(function_, block, o)) {
         if (std::ranges::find(chain, def) != chain.end()) continue;
         if (depth == 0 || def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
             readsUniformOfLoop(function_, loops_, *def) || issueSlots(context_.target, *def) > 2 ||
@@ -188,21 +182,17 @@ class LoadHoister {
     return true;
   }
 
-  bool blocksBetween(BlockId above, BlockId join, std::vector<BlockId>& found, bool& writes) const {
-    found = {above};
+  /// Whether loads may be issued in front of the blocks between the branch and the join, and which these are.
+  bool crosses(BlockId branch, BlockId join, std::vector<BlockId>& between, bool& writes) const {
+    std::optional<std::vector<BlockId>> found = joins_.blocksBetween(branch, join, kMostBlocks);
+    if (!found) return false;
+    between = std::move(*found);
     std::size_t instructions = 0;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      if (i != 0) {
-        if (loops_.innermost(found[i]) != loops_.innermost(above)) return false;
-        for (const Instr& instr : *function_.block(found[i])) {
-          if (isBarrier(instr) || ++instructions > kMostInstructions) return false;
-          writes |= isWrite(instr);
-        }
-      }
-      for (BlockId next : cfg_.successors(found[i])) {
-        if (next == join || std::ranges::find(found, next) != found.end()) continue;
-        if (found.size() == kMostBlocks || !dominators_.dominates(above, next)) return false;
-        found.push_back(next);
+    for (const BlockId id : std::span(between).subspan(1)) {
+      if (loops_.innermost(id) != loops_.innermost(branch)) return false;
+      for (const Instr& instr : *function_.block(id)) {
+        if (isBarrier(instr) || ++instructions > kMostInstructions) return false;
+        writes |= isWrite(instr);
       }
     }
     return true;
@@ -223,7 +213,8 @@ class LoadHoister {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  const ori::DomTree &dominators_, &postDominators_;
+  const ori::DomTree& postDominators_;
+  const Joins joins_;
   const ori::Loops& loops_;
   const ori::RegisterPressure& pressure_;
   const unsigned limit_;

@@ -1,6 +1,7 @@
 #include "encoder/isa/desc.h"
 #include "ori/analysis/analyses.h"
 #include "phases/hoist_loads.h"
+#include "phases/joins.h"
 #include "phases/loop_entry.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -30,10 +31,9 @@ constexpr unsigned kMostPredicates = 4;
 class ConditionHoister {
  public:
   ConditionHoister(ori::Function& function, PhaseContext& context)
-      : function_(function), context_(context), cfg_(function.analyses().cfg()),
-        dominators_(function.analyses().dominators()), postDominators_(function.analyses().postDominators()),
-        loops_(function.analyses().loops()), pressure_(function.analyses().pressure()),
-        limit_(registersUpToCliff(function, most(File::R), context)), more_(function.blockIdCount()) {}
+      : function_(function), context_(context), cfg_(function.analyses().cfg()), joins_(function),
+        pressure_(function.analyses().pressure()), limit_(registersUpToCliff(function, most(File::R), context)),
+        more_(function.blockIdCount()) {}
 
   bool run() {
     bool changed = false;
@@ -53,28 +53,24 @@ class ConditionHoister {
 
   bool hoistFrom(Block& join) {
     const Instr* branch = join.last;
-    if (!branch || branch->op != isa::Op::BRA || !branch->isGuarded() || cfg_.predecessors(join.id).size() < 2)
-      return false;
-    const BlockId above = dominators_.idom(join.id);
-    if (above == ori::kNoId || loops_.innermost(above) != loops_.innermost(join.id)) return false;
-    Block* head = function_.block(above);
-    // Each lane that is in one of them gets to the other, too.
-    if (postDominators_.idom(above) != join.id || !head->last || head->last->op != isa::Op::BRA) return false;
+    if (!branch || branch->op != isa::Op::BRA || !branch->isGuarded()) return false;
+    Block* head = joins_.branchBlockOf(join);
+    if (!head) return false;
 
     std::vector<Instr*> chain;
     if (!collect(branch->guard(), join, chain) || waitsForLoads(chain, *head)) return false;
-    std::vector<BlockId> between;
-    if (!blocksBetween(above, join.id, between)) return false;
+    const std::optional<std::vector<BlockId>> between = joins_.blocksBetween(head->id, join.id, kMostBlocks);
+    if (!between) return false;
     const unsigned registers = wordsReadElsewhere(chain);
-    for (BlockId id : between)
+    for (BlockId id : *between)
       if (hasCall(id) || live(id, File::P) + more_[id].predicates >= kMostPredicates ||
           (registers != 0 && live(id, File::R) + more_[id].registers + registers > limit_))
         return false;
-    for (BlockId id : between) {
+    for (BlockId id : *between) {
       ++more_[id].predicates;
       more_[id].registers += registers;
     }
-    context_.remarks.did(branch, fmt::format("computed the condition before the branch of .L{}", above));
+    context_.remarks.did(branch, fmt::format("computed the condition before the branch of .L{}", head->id));
     for (Instr* instr : chain)
       moveToEnd(function_, *instr, *head);
     return true;
@@ -84,12 +80,7 @@ class ConditionHoister {
   bool collect(const ori::Operand& value, const Block& block, std::vector<Instr*>& chain) const {
     if (!value.isVirtual()) return true;
     if (function_.vreg(value.reg).multiDef) return false;
-    std::vector<Instr*> defs;
-    function_.forEachDef(value.reg, [&](ori::Operand& def) {
-      const bool isRead = def.sub < value.sub + value.width && value.sub < def.sub + def.width;
-      if (isRead && def.owner->block == &block) defs.push_back(def.owner);
-    });
-    for (Instr* def : defs) {
+    for (Instr* def : definitionsIn(function_, block, value)) {
       if (std::ranges::find(chain, def) != chain.end()) continue;
       if (def->isGuarded() || def->op == isa::Op::PHI || speculationOf(function_, *def) != Speculation::Free ||
           issueSlots(context_.target, *def) > 1 || isa::desc(def->op).has(isa::Flag::ConstLoad) ||
@@ -127,17 +118,6 @@ class ConditionHoister {
     return isLoaded;
   }
 
-  bool blocksBetween(BlockId above, BlockId join, std::vector<BlockId>& found) const {
-    found = {above};
-    for (std::size_t i = 0; i < found.size(); ++i)
-      for (BlockId next : cfg_.successors(found[i])) {
-        if (next == join || std::ranges::find(found, next) != found.end()) continue;
-        if (found.size() == kMostBlocks || !dominators_.dominates(above, next)) return false;
-        found.push_back(next);
-      }
-    return true;
-  }
-
   /// Predicates do not survive calls.
   bool hasCall(BlockId id) const {
     for (const Instr& instr : *function_.block(id))
@@ -162,8 +142,7 @@ class ConditionHoister {
   ori::Function& function_;
   PhaseContext& context_;
   const ori::Cfg& cfg_;
-  const ori::DomTree &dominators_, &postDominators_;
-  const ori::Loops& loops_;
+  const Joins joins_;
   const ori::RegisterPressure& pressure_;
   const unsigned limit_;
   std::vector<More> more_; // by block

@@ -21,7 +21,6 @@ namespace orias::phases {
 
 namespace {
 
-constexpr std::size_t kR = 0, kP = 1; // in kScheduledFiles
 constexpr double kSchedulers = 4;
 /// What the estimate must gain to leave the occupancy class of the source order, as a share of the cycles.
 constexpr double kGainForFewerWarps = 0.03, kGainForMoreWarps = 0.01;
@@ -528,13 +527,13 @@ class PreScheduler {
             region.frequency * (std::max(length / warpsPerScheduler(limit), static_cast<double>(region.busy)) + rest)};
   }
 
-  /// May this order be taken at all? No file may need spills if the source order needs none, and R never more of them.
+  /// May this order be taken at all? No file may need spills if the source order needs none. Where R needs some in the
+  /// source order, its peak may not be higher, and the other files only count in the price.
   static bool isAllowed(const Region& region, const Candidate& candidate) {
     const RegionCounts& source = region.candidates[0].cost.peak;
     if (source[kR] > region.limits[kR]) return candidate.cost.peak[kR] <= source[kR];
     for (std::size_t f = 0; f < source.size(); ++f)
-      if (candidate.cost.peak[f] > std::max(region.limits[f], source[f]) && (f == kR || source[f] <= region.limits[f]))
-        return false;
+      if (source[f] <= region.limits[f] && candidate.cost.peak[f] > region.limits[f]) return false;
     return true;
   }
 

@@ -341,7 +341,6 @@ std::array<PipeWork, 16> workOf(const ScheduleRegion& region) {
 } // namespace
 
 OrderCost costOf(const ScheduleRegion& region, std::span<const std::uint32_t> order, unsigned predicates) {
-  constexpr std::size_t kR = 0, kP = 1; // in kScheduledFiles
   OrderCost cost;
   unsigned registers = 0; // with the predicates that wait there
   ForwardPressure pressure(region.values);
@@ -408,7 +407,6 @@ Order pressureAware(const ScheduleRegion& region, const RegionCounts& limits, Wh
 }
 
 Order depthFirst(const ScheduleRegion& region) {
-  constexpr std::size_t kR = 0; // in kScheduledFiles
   const auto count = static_cast<std::uint32_t>(region.instrs.size());
   // The registers that the tree of an instruction needs, and those that its results leave behind.
   std::vector<unsigned> need(count), left(count);

@@ -14,6 +14,7 @@ namespace orias::phases {
 
 /// The register files whose pressure a schedule can raise.
 inline constexpr std::array<isa::File, 4> kScheduledFiles = {isa::File::R, isa::File::P, isa::File::UR, isa::File::UP};
+inline constexpr std::size_t kR = 0, kP = 1; ///< indices into kScheduledFiles
 using RegionCounts = std::array<unsigned, kScheduledFiles.size()>;
 
 /// The values of a region: segments of the live ranges of components. A register that is written several times has one

@@ -7,8 +7,6 @@ namespace orias::phases {
 
 namespace {
 
-constexpr std::uint8_t kR = 0; // in kScheduledFiles
-
 class SpillEstimate {
  public:
   SpillEstimate(const RegionValues& values, std::span<const std::uint32_t> order, unsigned registers)

@@ -135,17 +135,17 @@ class Planner {
 
   /// It does not run in all lanes, or its results differ between them.
   bool isDivergent(const Instr& instr) const {
-    return !divergence_.isUniformBlock(instr.block->id) || instr.isGuarded() ||
-           std::ranges::any_of(instr.ops(), [&](const ori::Operand& o) {
-             return o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg);
-           });
+    return !divergence_.isUniformBlock(instr.block->id) || instr.isGuarded() || hasDivergentResult(instr);
+  }
+
+  bool hasDivergentResult(const Instr& instr) const {
+    return std::ranges::any_of(
+        instr.ops(), [&](const ori::Operand& o) { return o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg); });
   }
 
   /// Of what differs between lanes nobody expects a uniform form.
   void tellFormless(const Instr& instr) {
-    if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo()) return;
-    for (const ori::Operand& o : instr.ops())
-      if (o.isDef && o.isVirtual() && divergence_.isDivergent(o.reg)) return;
+    if (!context_.remarks.wanted() || isa::desc(instr.op).isPseudo() || hasDivergentResult(instr)) return;
     context_.remarks.refused(&instr,
                              fmt::format("{} not moved to uniform registers: (2) no uniform form", nameOf(instr)));
   }
