@@ -5,6 +5,7 @@
 #include "phases/constant_registers.h"
 #include "phases/copy_block.h"
 #include "phases/local_scan.h"
+#include "phases/loop_arms.h"
 #include "phases/narrow_counters.h"
 #include "phases/occupancy.h"
 #include "phases/phases.h"
@@ -341,13 +342,36 @@ class Level {
     return constantRegisters(function_, loops_, open);
   }
 
+  /// Whether all lanes that are in the loop exchange values by the same instruction of the same copy: no branch divides
+  /// them, or none that leads on to another iteration, and they are together again where they exchange.
+  bool exchangesTogether(LoopId id) const {
+    const ori::Divergence& divergence = function_.analyses().divergence();
+    bool isDivided = false, needsUniform = false;
+    for (const ori::BlockId b : loops_.blocks(id)) {
+      isDivided |= divergence.branchesApart(b);
+      for (const Instr& instr : *function_.block(b)) {
+        if (!isa::desc(instr.op).has(isa::Flag::Convergent) || instr.op == Op::BRA) continue;
+        if (instr.op != Op::SHFL && instr.op != Op::WARPSYNC_ALL) return false;
+        needsUniform |= !divergence.isUniformBlock(b);
+      }
+    }
+    if (!isDivided) return true;
+    const auto isTogether = [&](ori::BlockId b) {
+      return divergence.isUniformBlock(b) && !divergence.branchesApart(b);
+    };
+    const std::vector<ori::BlockId>& latches = loops_.loop(id).latches;
+    return !needsUniform && latches.size() == 1 && isTogether(latches.front()) &&
+           std::ranges::all_of(loops_.exits(id), [&](const auto& exit) { return isTogether(exit.first); });
+  }
+
   /// Why the rounds of a loop cannot be written out with the rest behind them; null when they can. Sets the test.
   const char* whyNotCounted(const ori::Loop& loop, Plan& plan) {
     if (context_.knobs.get(Knob::LoopUnrollMaxTrips) == 0 || context_.knobs.get(Knob::LoopUnrollCounted) == 0)
       return "not unrolled: the trip count is unknown or too large";
     if (isRest_[loop.header]) return "not unrolled: the loop is a remainder loop";
     if (entryOf(plan.loop) == ori::kNoId) return "not unrolled: the loop has several entries";
-    if (synchronizes(function_, loops_, plan.loop)) return "not unrolled: the loop has a warp-level synchronization";
+    if (synchronizes(function_, loops_, plan.loop) && !exchangesTogether(plan.loop))
+      return "not unrolled: the loop has a warp-level synchronization";
     for (const auto& [from, to] : loops_.exits(plan.loop)) {
       if (from != loop.latches[0]) continue;
       plan.test = function_.block(from);
@@ -779,21 +803,22 @@ class Level {
 /// there are two. A NOP in a loop stands for `.pragma "nounroll"`; all of them go here.
 bool oriLoopUnrolling(ori::Function& function, PhaseContext& context) {
   if (function.analyses().loops().all().empty() && !function.everHad(Op::NOP)) return false;
-  const bool isNarrowed = narrowCounters(function, context.remarks);
+  bool changed = narrowCounters(function, context.remarks);
+  if (context.knobs.get(Knob::PredicationMaxSlots) != 0) changed |= predicateLoopArms(function, context);
   std::size_t growthLeft = kMostGrowth;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       growthLeft += instr.op != Op::NOP;
-  bool changed = false;
+  bool isUnrolled = false;
   std::vector<bool> isRest;
   for (unsigned level = 0; level < kMostLevels && Level(function, context, growthLeft, isRest).run(); ++level)
-    changed = true;
+    isUnrolled = true;
   for (Block* block : function.layout())
     function.forEachSafe(*block, [&](Instr& instr) {
       if (instr.op == Op::NOP) function.erase(&instr);
     });
-  if (changed) ori::setLoopDepths(function, function.analyses().loops());
-  return changed || isNarrowed;
+  if (isUnrolled) ori::setLoopDepths(function, function.analyses().loops());
+  return changed || isUnrolled;
 }
 
 } // namespace orias::phases
