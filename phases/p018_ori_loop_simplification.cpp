@@ -1,5 +1,6 @@
 #include "ori/analysis/analyses.h"
 #include "ori/cfg_edit.h"
+#include "phases/empty_loops.h"
 #include "phases/loop_rotation.h"
 #include "phases/loop_tests.h"
 #include "phases/phases.h"
@@ -128,9 +129,10 @@ class Simplifier {
 /// invariants may go (22 and 66 leave loops with several ways in alone). And it has one back edge: threads that
 /// `continue` and threads that come to the end of the round meet there, where otherwise each group would go its own
 /// rounds, as no barrier can stand at a header. From -O1 on, tests go to the bottom, where 22 and 24 want them, and
-/// compare counters with limits.
+/// compare counters with limits. Loops that compute nothing go at once.
 bool oriLoopSimplification(ori::Function& function, PhaseContext& context) {
-  bool changed = Simplifier(function, context).run();
+  bool changed = context.optLevel > 0 && removeEmptyLoops(function, context);
+  changed |= Simplifier(function, context).run();
   if (context.optLevel > 0) {
     changed |= rotateLoops(function, context);
     changed |= orientLoopTests(function);
