@@ -221,8 +221,8 @@ class ChainSinker {
     }
     for (const Instr* instr : chain.instrs)
       arrive(*instr, startOf(*instr, below), below);
-    const Block& to = *function_.block(chain.to);
-    const unsigned stay = before + lengthOf(to, above, 0), wait = after + lengthOf(to, below, moved);
+    const std::vector<BlockId> path = pathOf(chain);
+    const unsigned stay = before + lengthOf(path, above, 0), wait = after + lengthOf(path, below, moved);
     if (wait <= stay || moved >= kSlotsPerCycle * (wait - stay)) return true;
     // The other way of a branch begins earlier.
     return from.last->op == isa::Op::BRA && before - after >= wait - stay;
@@ -247,16 +247,35 @@ class ChainSinker {
       if (o.isDef && o.isVirtual()) ready[o.reg] = std::max(ready[o.reg], start + latency);
   }
 
-  /// Cycles until the last instruction of a block is issued, with so many slots taken before.
-  unsigned lengthOf(const Block& block, Times ready, unsigned taken) const {
+  /// Where the chain goes, and the block behind that reads it, if the first does not: a loop, say, after the block in
+  /// front of it. A single instruction, mostly a constant, is hidden by the others there.
+  std::vector<BlockId> pathOf(const Chain& chain) const {
+    if (chain.instrs.size() == 1) return {chain.to};
+    std::set<BlockId> readers;
+    for (const Instr* instr : chain.instrs)
+      for (const ori::Operand& result : instr->ops()) {
+        if (!result.isDef || !result.isVirtual()) continue;
+        for (const ori::Operand* o = function_.vreg(result.reg).refs; o; o = o->nextRef)
+          if (!o->isDef) readers.insert(placeOf(*o));
+      }
+    std::vector<BlockId> path{chain.to};
+    if (readers.contains(chain.to)) return path;
+    const auto next = std::ranges::find_if(cfg_.successors(chain.to), [&](BlockId id) { return readers.contains(id); });
+    if (next != cfg_.successors(chain.to).end()) path.push_back(*next);
+    return path;
+  }
+
+  /// Cycles until the last instruction of these blocks is issued, with so many slots taken before.
+  unsigned lengthOf(const std::vector<BlockId>& path, Times ready, unsigned taken) const {
     unsigned last = 0;
-    for (const Instr& instr : block) {
-      if (instr.op == isa::Op::PHI) continue;
-      const unsigned start = startOf(instr, ready);
-      taken += issueSlots(context_.target, instr);
-      last = std::max(last, start);
-      arrive(instr, start, ready);
-    }
+    for (BlockId id : path)
+      for (const Instr& instr : *function_.block(id)) {
+        if (instr.op == isa::Op::PHI) continue;
+        const unsigned start = startOf(instr, ready);
+        taken += issueSlots(context_.target, instr);
+        last = std::max(last, start);
+        arrive(instr, start, ready);
+      }
     return std::max(last, taken);
   }
 
