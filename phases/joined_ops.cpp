@@ -36,8 +36,6 @@ class Joiner {
       return isPlainOr(outer_) && addShifted({outer_.op_(2).value(), outer_.op_(3).value()}, outer_.op_(1).value());
     case Op::IADD3_X: return addSign() || (joinsPairs_ && addPairs());
     case Op::LEA_HI_X: return addScaledSign();
-    case Op::F2I:
-    case Op::F2I_64: return convertRounded();
     case Op::ISETP_EX: return joinsPairs_ && comparePairs();
     case Op::SEL: return joinsPairs_ && choosePairs();
     case Op::VIMNMX: return limitFromBelow() || addAndLimit();
@@ -175,25 +173,6 @@ class Joiner {
     return shift && value == outer_.op_(kLow).value() &&
            becomeSigned(value, shift, outer_.op_(kAddend).value(), outer_.op_(kLeft).value(),
                         outer_.op_(kCarry).value());
-  }
-
-  /// The rounded float is integral: however it is converted, the result is the same as if the conversion had rounded.
-  bool convertRounded() {
-    constexpr unsigned kSource = 1;
-    const Operand source = outer_.op_(kSource).value();
-    if (isa::getMod(outer_.op, outer_.mods, Mod::SrcFmt) != static_cast<unsigned>(isa::Fmt::F32)) return false;
-    Instr* round = ownDef(source);
-    if (!round || round->op != Op::FRND) return false;
-    for (Mod format : {Mod::SrcFmt, Mod::DstFmt})
-      if (isa::getMod(round->op, round->mods, format) != static_cast<unsigned>(isa::Fmt::F32)) return false;
-    const Operand operands[] = {outer_.op_(0).value(), round->op_(kSource).value()};
-    return become(outer_.op, operands,
-                  {{Mod::DstFmt, isa::getMod(outer_.op, outer_.mods, Mod::DstFmt)},
-                   {Mod::SrcFmt, isa::Fmt::F32},
-                   {Mod::Ntz, isa::getMod(outer_.op, outer_.mods, Mod::Ntz)},
-                   {Mod::Ftz, isa::getMod(round->op, round->mods, Mod::Ftz)},
-                   {Mod::Round, isa::getMod(round->op, round->mods, Mod::Round)}},
-                  round, "combined rounding and conversion");
   }
 
   static constexpr unsigned kA = 1, kB = 2, kKind = 3;

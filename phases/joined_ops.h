@@ -8,7 +8,6 @@ namespace orias::phases {
 /// Makes one instruction of this one and of the one that computes a source for it alone, where the chip has both in
 /// one (phase 75):
 /// - a shift to the right and a sum: LEA.HI, as in divisions by constants
-/// - rounding to an integral float, and its conversion: F2I.FLOOR, .CEIL, .TRUNC, or to nearest
 /// - a minimum or maximum of signed words that is limited to 0 from below: VIMNMX.RELU
 /// - a minimum or maximum of a sum of signed words: VIADDMNMX
 /// - both words of a sum, a comparison or a choice of pairs: IADD.64, ISETP.64, SEL.64 (`joinsPairs`)

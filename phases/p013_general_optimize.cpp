@@ -56,7 +56,7 @@ bool generalOptimizeMid(ori::Function& function, PhaseContext& context) {
                                            combineShifts,    combineLongSums,    permuteBytes,
                                            combineSums,      combineLogic,       combineTest,
                                            foldSigns,        foldConstantIndex,  foldHalves,
-                                           foldSaturation};
+                                           foldSaturation,   combineRounding};
   const bool isNarrowed = narrowLongValues(function);
   return optimize(function, context, kRules) || isNarrowed;
 }

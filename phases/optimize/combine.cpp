@@ -1,6 +1,8 @@
 // Two operations in one: sums of three, products with a sum, shifted sums, and logic of three inputs.
 
+#include "encoder/isa/codec.h"
 #include "encoder/isa/desc.h"
+#include "ori/module.h"
 #include "phases/optimize/lut.h"
 #include "phases/optimize/rewriter.h"
 
@@ -9,6 +11,7 @@
 namespace orias::phases {
 
 using isa::File;
+using isa::Mod;
 using isa::Op;
 using isa::Operand;
 using ori::Instr;
@@ -259,6 +262,33 @@ bool combineLogic(Rewriter& rw, Instr& instr) {
     return true;
   }
   return false;
+}
+
+/// The rounded float is integral: however it is converted, the result is the same as if the conversion had rounded.
+bool combineRounding(Rewriter& rw, Instr& instr) {
+  constexpr unsigned kSource = 1;
+  if (instr.op != Op::F2I && instr.op != Op::F2I_64) return false;
+  const Operand rounded = instr.op_(kSource).value();
+  const auto isOfFloats = [](const Instr& of, Mod format) { return isa::modAs<isa::Fmt>(of, format) == isa::Fmt::F32; };
+  if (rounded.neg() || rounded.abs()) return false;
+  const Instr* round = isOfFloats(instr, Mod::SrcFmt) ? rw.producer(rounded, Op::FRND) : nullptr;
+  if (!round || !isOfFloats(*round, Mod::SrcFmt) || !isOfFloats(*round, Mod::DstFmt) || !rw.hasOneUse(rounded))
+    return false;
+  const Operand source = round->op_(kSource).value();
+  if (!isMovable(rw, source)) return false;
+  auto mods = instr.mods;
+  for (Mod mod : {Mod::Ftz, Mod::Round})
+    isa::setMod(instr.op, mods, {mod, isa::getMod(round->op, round->mods, mod)});
+  const Operand operands[] = {instr.op_(0).value(), source};
+  if (!isa::existsOn(rw.function().module().target(), instr.op, mods) || !isa::fits(instr.op, mods, operands))
+    return false;
+  rw.rewrite(instr, instr.op, {operands[0], operands[1]},
+             {{Mod::DstFmt, isa::getMod(instr.op, mods, Mod::DstFmt)},
+              {Mod::SrcFmt, isa::Fmt::F32},
+              {Mod::Ntz, isa::getMod(instr.op, mods, Mod::Ntz)},
+              {Mod::Ftz, isa::getMod(instr.op, mods, Mod::Ftz)},
+              {Mod::Round, isa::getMod(instr.op, mods, Mod::Round)}});
+  return true;
 }
 
 } // namespace orias::phases

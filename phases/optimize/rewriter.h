@@ -135,6 +135,7 @@ bool separateProduct(Rewriter&, ori::Instr&);       ///< separate_numbers.cpp
 bool foldConstantIndex(Rewriter&, ori::Instr&);     ///< addresses.cpp
 bool combineSums(Rewriter&, ori::Instr&);           ///< combine.cpp
 bool combineLogic(Rewriter&, ori::Instr&);          ///< combine.cpp
+bool combineRounding(Rewriter&, ori::Instr&);       ///< combine.cpp
 bool pairProducts(Rewriter&, ori::Instr&);          ///< wide_products.cpp
 bool combineCarryPair(Rewriter&, ori::Instr&);      ///< wide_products.cpp
 bool contractProducts(Rewriter&, ori::Instr&);      ///< contract.cpp
