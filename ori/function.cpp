@@ -225,14 +225,14 @@ void Function::renamePhiSource(Block* block, BlockId from, BlockId to) {
 
 Instr* Function::create(Op op, std::span<const isa::Operand> operands, Source source) {
   ORIAS_CHECK(operands.size() < 0xffff);
-  Instr* instr = arena_.make<Instr>();
+  Instr* instr = instrs_.make<Instr>();
   instr->id = instrCount_++;
   instr->op = op;
   instr->mods = isa::desc(op).modDefaults;
   noteOp(op);
   instr->createdBy = changes_.phase;
   instr->source = source;
-  std::span<Operand> slots = arena_.makeArray<Operand>(operands.size() + 1);
+  std::span<Operand> slots = operands_.makeArray<Operand>(operands.size() + 1);
   instr->operands = slots.data() + 1;
   instr->operandCount = static_cast<std::uint16_t>(operands.size());
   assign(instr, slots[0], isa::Operand::zero(isa::desc(op).has(isa::Flag::Uniform) ? File::UP : File::P), false);
@@ -320,7 +320,7 @@ void Function::moveGuard(Instr* instr, const isa::Operand& predicate) {
 
 void Function::reserveOperands(Instr* instr, std::size_t count) {
   ORIAS_CHECK(count < 0xffff);
-  std::span<Operand> slots = arena_.makeArray<Operand>(count + 1);
+  std::span<Operand> slots = operands_.makeArray<Operand>(count + 1);
   const std::size_t kept = std::min<std::size_t>(instr->operandCount, count) + 1;
   Operand* old = instr->operands - 1;
   for (std::size_t i = 0; i < instr->operandCount + 1u; ++i) {

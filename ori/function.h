@@ -66,16 +66,17 @@ class Fallthrough {
 /// A virtual register: `width` consecutive 32-bit registers (1 predicate, 1 barrier) of one file. Definitions and uses
 /// may be of a component (Operand::sub, Operand::width). Between phases 23 and 73 every component has one definition.
 struct VReg {
+  Operand* refs = nullptr; ///< all operands that name it; see Function::uses / defs
   File file = File::R;
   std::uint8_t width = 1;
-  std::uint8_t align = 1;  ///< in registers, a power of two
-  std::string_view name;   ///< the PTX name, for people; may be empty
-  Operand* refs = nullptr; ///< all operands that name it; see Function::uses / defs
-  bool divergent = true;   ///< result of OriPropagateVarying; true until proven uniform
+  std::uint8_t align = 1; ///< in registers, a power of two
+  bool divergent = true;  ///< result of OriPropagateVarying; true until proven uniform
   /// In SSA form: exempt from the rule of one definition, because it is written under a guard on top of another value
   /// (see ori/ssa.h). Phases treat such a register as opaque.
   bool multiDef = false;
+  std::string_view name; ///< the PTX name, for people; may be empty
 };
+static_assert(sizeof(VReg) == 32);
 
 /// The default alignment for a width: pairs even, wider registers by four.
 constexpr unsigned defaultAlign(unsigned width) {
@@ -350,6 +351,8 @@ class Function {
   std::string name_;
   bool isKernel_;
   Arena arena_;
+  /// On their own: most loops look at few fields of each instruction, and the processor fetches ahead in dense arrays.
+  Arena instrs_, operands_;
   std::vector<VReg> vregs_;
   std::vector<Block*> blocks_; // by id
   std::vector<Block*> layout_;

@@ -26,11 +26,11 @@ struct Operand : isa::Operand {
   Instr* owner = nullptr;
   Operand* nextRef = nullptr; ///< next operand that names the same virtual register
   Operand* prevRef = nullptr;
-  bool isDef = false;
 
   const isa::Operand& value() const { return *this; }
   bool isLabel() const { return kind == Kind::Label; }
 };
+static_assert(sizeof(Operand) == 40);
 
 /// Where an instruction came from in the PTX text.
 struct Source {

@@ -23,7 +23,6 @@
 #include <algorithm>
 #include <array>
 #include <bitset>
-#include <cstring>
 #include <fmt/format.h>
 #include <map>
 #include <optional>
@@ -112,9 +111,7 @@ class Reader {
     plain.flags = static_cast<std::uint8_t>(plain.flags & ~(Operand::kReuse | Operand::kLastUse));
     const bool isOwned = isOwn(plain);
     if (isOwned) plain.reg = 0;
-    std::array<std::uint64_t, sizeof(Operand) / sizeof(std::uint64_t)> bits{};
-    static_assert(sizeof bits == sizeof plain);
-    std::memcpy(bits.data(), &plain, sizeof plain);
+    const auto bits = plain.bits();
     node.text.insert(node.text.end(), bits.begin(), bits.end());
     if (o.isDef) return isOwned || !o.isReg() || o.isZeroReg();
     for (unsigned w = 0; isOwned && w < o.width; ++w)

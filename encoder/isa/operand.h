@@ -62,7 +62,7 @@ struct Operand {
   std::uint8_t sub = 0;
   std::uint8_t bank = 0;
   Half half = Half::None;
-  std::uint8_t spare = 0;
+  bool isDef = false; ///< kept by functions for their operands (ori/instr.h); no part of the value
   std::uint32_t reg = kNoReg;
   std::int32_t imm = 0;
 
@@ -124,9 +124,12 @@ struct Operand {
   }
   constexpr Operand notted() const { return withFlag(kNot); }
 
-  friend constexpr bool operator==(const Operand& a, const Operand& b) {
-    using Words = std::array<std::uint64_t, 2>; // all of it, without padding
-    return std::bit_cast<Words>(a) == std::bit_cast<Words>(b);
+  friend constexpr bool operator==(const Operand& a, const Operand& b) { return a.bits() == b.bits(); }
+  /// The value as numbers, for comparisons and keys.
+  constexpr std::array<std::uint64_t, 2> bits() const {
+    Operand value = *this;
+    value.isDef = false;
+    return std::bit_cast<std::array<std::uint64_t, 2>>(value); // there is no padding
   }
 
  private:

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -42,7 +41,8 @@ bool isPure(const Instr& instr) {
 }
 
 void appendBytes(std::string& key, const Operand& o) {
-  key.append(reinterpret_cast<const char*>(&o), sizeof o); // it has no padding
+  const auto bits = o.bits();
+  key.append(reinterpret_cast<const char*>(bits.data()), sizeof bits);
 }
 
 unsigned interchangeable(const Instr& instr) {
@@ -81,7 +81,7 @@ void makeKey(const Rewriter& rw, const Copies& copies, const Instr& instr, std::
     if (namesRegister && (!o.isReg() || !rw.isStable(o.value()))) return key.clear();
     const Operand source = withoutCopies(copies, o.value());
     if (count < interchanged)
-      unordered[count++] = std::bit_cast<Bytes>(source);
+      unordered[count++] = source.bits();
     else
       appendBytes(key, source);
   }

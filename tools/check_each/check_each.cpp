@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstring>
 #include <fmt/format.h>
 #include <optional>
@@ -67,7 +66,7 @@ std::vector<std::uint64_t> stateOf(const ori::Function& function) {
       std::memcpy(mods.data(), instr->mods.data(), sizeof instr->mods);
       state.insert(state.end(), mods.begin(), mods.end());
       for (const ori::Operand& o : instr->refs()) {
-        const auto words = std::bit_cast<std::array<std::uint64_t, 2>>(o.value());
+        const auto words = o.bits();
         state.insert(state.end(), words.begin(), words.end());
       }
     }
