@@ -56,6 +56,7 @@ bool hasRegisterRequests(const Function& function) {
 
 std::optional<unsigned> mostRegistersRequested(const Function& function) {
   std::optional<unsigned> most;
+  if (!function.everHad(Op::USETMAXREG_ALLOC)) return most;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)
       if (instr.op == Op::USETMAXREG_ALLOC) most = std::max(most.value_or(0), countOf(instr));

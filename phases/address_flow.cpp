@@ -168,9 +168,10 @@ AddressFlow::AddressFlow(ori::Function& function, const Assumptions& assumptions
   }
   first_.push_back(count);
   loadsDifferences_ = !function.isKernel();
-  for (ori::Block* block : function.layout())
-    for (Instr& instr : *block)
-      loadsDifferences_ |= instr.op == Op::CALL_EXTERN || instr.op == Op::CALL_FUNCTION;
+  if (function.everHad(Op::CALL_EXTERN) || function.everHad(Op::CALL_FUNCTION))
+    for (ori::Block* block : function.layout())
+      for (Instr& instr : *block)
+        loadsDifferences_ |= instr.op == Op::CALL_EXTERN || instr.op == Op::CALL_FUNCTION;
   for (bool hadDifferences = !loadsDifferences_; hadDifferences != loadsDifferences_;) {
     hadDifferences = loadsDifferences_;
     words_.assign(count, {});

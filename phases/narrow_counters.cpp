@@ -266,6 +266,7 @@ class Narrower {
 } // namespace
 
 bool narrowCounters(ori::Function& function, Remarks& remarks) {
+  if (!function.everHad(Op::ISETP_EX)) return false;
   bool hasWideTests = false;
   for (const Block* block : function.layout())
     for (const Instr& instr : *block)

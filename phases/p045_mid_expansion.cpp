@@ -76,7 +76,7 @@ std::optional<WholeProduct> wholeProduct(const Rewriter& rw, Instr& low) {
 /// For the instructions that compute the low half.
 std::unordered_map<const Instr*, WholeProduct> wholeProducts(ori::Function& function) {
   std::unordered_map<const Instr*, WholeProduct> wholes;
-  if (!function.ssa) return wholes;
+  if (!function.ssa || !function.everHad(Op::IMUL64)) return wholes;
   std::vector<Instr*> products;
   for (ori::Block* block : function.layout())
     for (Instr& instr : *block)

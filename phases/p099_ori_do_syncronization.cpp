@@ -72,6 +72,7 @@ class Synchroniser {
  private:
   void findWaits() {
     waitsForAll_.assign(cfg_.idCount(), false);
+    if (!function_.everHad(isa::Op::WARPSYNC_ALL)) return;
     for (const Block* block : function_.layout())
       for (const Instr& instr : *block)
         if (instr.op == isa::Op::WARPSYNC_ALL && !instr.isGuarded()) waitsForAll_[block->id] = true;

@@ -62,6 +62,7 @@ bool dropRegisterMarks(ori::Function& function) {
 }
 
 bool insertIdleLoads(ori::Function& function) {
+  if (!function.everHad(Op::LDGSTS)) return false;
   bool hasCopies = false;
   for (ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)

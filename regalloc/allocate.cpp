@@ -136,6 +136,7 @@ class Allocator {
   }
 
   bool callsFunctions() const {
+    if (!function_.everHad(ori::Op::CALL_FUNCTION)) return false;
     for (const ori::Block* block : function_.layout())
       for (const ori::Instr& instr : *block)
         if (instr.op == ori::Op::CALL_FUNCTION) return true;

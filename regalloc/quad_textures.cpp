@@ -161,6 +161,7 @@ class Expansion {
 } // namespace
 
 bool hasQuadTextures(const ori::Function& function) {
+  if (!function.everHad(Op::TEX_QUAD)) return false;
   for (const ori::Block* block : function.layout())
     for (const ori::Instr& instr : *block)
       if (instr.op == Op::TEX_QUAD) return true;

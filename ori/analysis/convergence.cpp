@@ -521,23 +521,25 @@ class Planner {
   ConvergencePlan plan_;
 };
 
+bool has(const Function& function, Op op) {
+  if (!function.everHad(op)) return false;
+  for (const Block* block : function.layout())
+    for (const Instr& instr : *block)
+      if (instr.op == op) return true;
+  return false;
+}
+
 } // namespace
 
 BarrierRange usableBarriers(const Function& function) {
   const unsigned all = function.module().target().registerCount(File::B);
-  for (const Block* block : function.layout())
-    for (const Instr& instr : *block)
-      if (instr.op == Op::CALL_EXTERN || instr.op == Op::CALL_FUNCTION)
-        return {kBarriersOfCallees, all - kBarriersOfCallees};
+  if (has(function, Op::CALL_EXTERN) || has(function, Op::CALL_FUNCTION))
+    return {kBarriersOfCallees, all - kBarriersOfCallees};
   return {0, function.isKernel() ? all : kBarriersOfCallees};
 }
 
 bool mayRunApart(const Function& function) {
-  if (!function.isKernel()) return true;
-  for (const Block* block : function.layout())
-    for (const Instr& instr : *block)
-      if (instr.op == Op::CALL_FUNCTION) return true;
-  return false;
+  return !function.isKernel() || has(function, Op::CALL_FUNCTION);
 }
 
 bool mayYield(const Function& function) {

@@ -7,6 +7,7 @@
 #include "ori/analysis/convergence.h"
 #include "ori/analysis/lane_bits.h"
 #include "ori/module.h"
+#include "ori/results.h"
 
 #include <algorithm>
 #include <array>
@@ -115,26 +116,61 @@ class Divergence::Solver {
   }
 
  private:
-  /// Registers that lanes find written by one of several definitions, and constants.
+  struct Constant {
+    bool isKnown = false; ///< whether there is a value
+    std::optional<std::uint32_t> value;
+  };
+
+  /// Registers that lanes find written by one of several definitions. In SSA form few are, and the others need no look
+  /// at their definitions.
   void findMultiplyDefined() {
     isMultiple_.assign(function_.vregCount(), false);
-    constants_.assign(function_.vregCount(), std::nullopt);
+    if (function_.ssa) return findMultiplyDefinedInSsa();
     std::vector<std::uint32_t> first(function_.vregCount() + 1, 0);
     for (VRegId v = 0; v < function_.vregCount(); ++v)
       first[v + 1] = first[v] + function_.vreg(v).width;
     std::vector<bool> seen(first.back());
     for (const Block* block : function_.layout())
       for (const Instr& instr : *block)
-        for (const Operand& o : instr.ops()) {
+        for (const Operand& o : resultSlots(instr)) {
           if (!o.isDef || !o.isVirtual()) continue;
           for (unsigned i = 0; i < o.width; ++i) {
             const std::size_t c = first[o.reg] + o.sub + i;
             if (seen[c]) isMultiple_[o.reg] = true;
             seen[c] = true;
           }
-          if (instr.op == Op::MOV && function_.vreg(o.reg).width == 1 && !instr.isGuarded() && instr.op_(1).isImm())
-            constants_[o.reg] = static_cast<std::uint32_t>(instr.op_(1).imm);
         }
+  }
+
+  void findMultiplyDefinedInSsa() {
+    definesMultiple_.assign(cfg_.idCount(), false);
+    std::vector<bool> seen;
+    for (VRegId v = 0; v < function_.vregCount(); ++v) {
+      if (!function_.vreg(v).multiDef) continue;
+      seen.assign(function_.vreg(v).width, false);
+      function_.forEachDef(v, [&](Operand& def) {
+        if (!def.owner->block) return;
+        definesMultiple_[def.owner->block->id] = true;
+        for (std::size_t i = def.sub; i < def.sub + std::size_t{def.width}; ++i) {
+          if (seen[i]) isMultiple_[v] = true;
+          seen[i] = true;
+        }
+      });
+    }
+  }
+
+  /// What a register of one word always is, if its only definition says so.
+  std::optional<std::uint32_t> constantOf(VRegId v) {
+    if (isMultiple_[v]) return std::nullopt;
+    if (constants_.empty()) constants_.resize(function_.vregCount());
+    Constant& constant = constants_[v];
+    if (!constant.isKnown) {
+      constant.isKnown = true;
+      if (const Instr* def = function_.vreg(v).width == 1 ? function_.singleDef(v) : nullptr)
+        if (def->op == Op::MOV && !def->isGuarded() && def->op_(1).isImm())
+          constant.value = static_cast<std::uint32_t>(def->op_(1).imm);
+    }
+    return constant.value;
   }
 
   void drain() {
@@ -157,12 +193,12 @@ class Divergence::Solver {
   }
   bool differsInAllBits(VRegId v) const { return bits_[v] == kAllLaneBits; }
 
-  LaneWord wordOf(const Operand& o) const {
+  LaneWord wordOf(const Operand& o) {
     if (o.isZeroReg()) return {0, 0};
     if (o.isImm()) return {0, static_cast<std::uint32_t>(o.imm)};
     const bool isWord = o.isVirtual() && o.file == File::R && o.width == 1;
     if (!r_.isUniform(o)) return {isWord ? bits_[o.reg] : kAllLaneBits, std::nullopt};
-    return {0, isWord && !isMultiple_[o.reg] ? constants_[o.reg] : std::nullopt};
+    return {0, isWord ? constantOf(o.reg) : std::nullopt};
   }
 
   /// Whether lane_bits.h knows in which bits the results differ; then they do.
@@ -173,13 +209,13 @@ class Divergence::Solver {
       if (!instr.op_(n).isDef) sources[n] = wordOf(instr.op_(n));
     const auto bits = laneBitsOf(function_, instr, std::span(sources).first(instr.operandCount));
     if (!bits) return false;
-    for (const Operand& o : instr.ops())
+    for (const Operand& o : resultSlots(instr))
       if (o.isDef && o.isVirtual() && *bits != 0) diverge(o.reg, o.file == File::R ? *bits : kAllLaneBits);
     return true;
   }
 
   void divergeResults(const Instr& instr) {
-    for (const Operand& o : instr.ops())
+    for (const Operand& o : resultSlots(instr))
       if (o.isDef && o.isVirtual()) diverge(o.reg);
   }
 
@@ -191,7 +227,7 @@ class Divergence::Solver {
   /// All results differ in all bits already. It may say no where some result has no register.
   bool areResultsDivergent(const Instr& instr) const {
     bool hasResults = false;
-    for (const Operand& o : instr.ops()) {
+    for (const Operand& o : resultSlots(instr)) {
       if (!o.isDef) continue;
       if (!o.isVirtual() || !differsInAllBits(o.reg)) return false;
       hasResults = true;
@@ -309,7 +345,7 @@ class Divergence::Solver {
     steps_ += region.size();
     for (BlockId id : cycle)
       for (const Instr& instr : *function_.block(id))
-        for (const Operand& def : instr.ops()) {
+        for (const Operand& def : resultSlots(instr)) {
           if (!def.isDef || !def.isVirtual() || differsInAllBits(def.reg)) continue;
           bool isReadBehind = false;
           function_.forEachUse(def.reg, [&](Operand& use) { isReadBehind |= back_[use.owner->block->id] != stamp_; });
@@ -320,8 +356,9 @@ class Divergence::Solver {
   void setApart(BlockId id) {
     if (r_.apart_[id]) return;
     r_.apart_[id] = true;
+    if (function_.ssa && !definesMultiple_[id]) return;
     for (const Instr& instr : *function_.block(id))
-      for (const Operand& def : instr.ops())
+      for (const Operand& def : resultSlots(instr))
         if (def.isDef && def.isVirtual() && isMerged(def.reg, id)) diverge(def.reg);
   }
 
@@ -412,13 +449,14 @@ class Divergence::Solver {
   IteratedFrontier frontier_;
   std::array<OpTraits, static_cast<std::size_t>(Op::kCount)> traits_{};
   std::uint32_t visits_ = 0;
-  std::vector<std::uint32_t> visitedAt_;                // by instruction: the number of the last visit
-  std::vector<LaneBits> bits_;                          // by register: where a word may differ; of others all or none
-  std::vector<std::uint32_t> changedAt_;                // by register: the number of the visit that changed its bits
-  std::vector<std::optional<std::uint32_t>> constants_; // by register, unless it is multiply defined
-  std::vector<bool> isMultiple_;                        // by register
-  std::vector<bool> joins_;                             // by block: phis there merge the sides of a divergent branch
-  std::vector<bool> isPoisoned_;                        // by block
+  std::vector<std::uint32_t> visitedAt_; // by instruction: the number of the last visit
+  std::vector<LaneBits> bits_;           // by register: where a word may differ; of others all or none
+  std::vector<std::uint32_t> changedAt_; // by register: the number of the visit that changed its bits
+  std::vector<Constant> constants_;      // by register; empty if nobody has asked
+  std::vector<bool> definesMultiple_;    // by block, in SSA form: writes registers that others write, too
+  std::vector<bool> isMultiple_;         // by register
+  std::vector<bool> joins_;              // by block: phis there merge the sides of a divergent branch
+  std::vector<bool> isPoisoned_;         // by block
   std::vector<std::uint32_t> mark_, back_;
   std::uint32_t stamp_ = 0;
   std::size_t steps_ = 0;

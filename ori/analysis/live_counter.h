@@ -45,18 +45,18 @@ class LiveCounter {
   static std::uint64_t bitOf(CompId comp) { return std::uint64_t{1} << comp % 64; }
   unsigned fileOf(CompId comp) const { return static_cast<unsigned>(liveness_.components().file(comp)); }
   void add(CompId comp) {
+    // Without a branch: nothing tells the processor which reads are the last ones.
     std::uint64_t& word = live_[comp / 64];
-    if ((word & bitOf(comp)) != 0) return;
     if (word == 0) touched_.push_back(comp / 64);
-    word |= bitOf(comp);
     const unsigned file = fileOf(comp);
-    maximum_[file] = std::max(maximum_[file], ++counts_[file]);
+    counts_[file] += static_cast<unsigned>(~word >> comp % 64 & 1);
+    word |= bitOf(comp);
+    maximum_[file] = std::max(maximum_[file], counts_[file]);
   }
   void remove(CompId comp) {
     std::uint64_t& word = live_[comp / 64];
-    if ((word & bitOf(comp)) == 0) return; // named twice
+    counts_[fileOf(comp)] -= static_cast<unsigned>(word >> comp % 64 & 1); // may be named twice
     word &= ~bitOf(comp);
-    --counts_[fileOf(comp)];
   }
 
   const Liveness& liveness_;

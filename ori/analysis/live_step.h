@@ -1,6 +1,7 @@
 #pragma once
 
 #include "ori/analysis/liveness.h"
+#include "ori/results.h"
 
 #include <vector>
 
@@ -14,7 +15,7 @@ void stepUpwards(const Liveness& liveness, const Instr& instr, std::vector<CompI
   const Components& components = liveness.components();
   const bool isGuarded = instr.isGuarded();
   ended.clear();
-  for (const Operand& operand : instr.ops())
+  for (const Operand& operand : resultSlots(instr))
     if (operand.isDef)
       components.forEach(operand, [&](CompId comp) {
         // Under a guard, what is live behind is live before.
@@ -25,7 +26,7 @@ void stepUpwards(const Liveness& liveness, const Instr& instr, std::vector<CompI
   for (const CompId comp : ended)
     remove(comp);
   if (instr.op == Op::PHI) return;
-  for (const Operand& operand : instr.refs())
+  for (const Operand& operand : isGuarded ? instr.refs() : instr.ops())
     if (!operand.isDef) components.forEach(operand, add);
 }
 

@@ -3,6 +3,7 @@
 #include "ori/analysis/live_step.h"
 
 #include "ori/analysis/guarded_defs.h"
+#include "ori/results.h"
 
 #include <algorithm>
 #include <bit>
@@ -244,7 +245,7 @@ class Liveness::Solver {
   /// written under one.
   void gatherInstr(const Instr& instr, BlockId id, GuardValue guard, const ElectedDefs& elected) {
     if (!isPhi(instr))
-      for (const Operand& operand : instr.refs())
+      for (const Operand& operand : instr.isGuarded() ? instr.refs() : instr.ops())
         if (!operand.isDef) {
           const bool isUnderGuard = guard != 0 && &operand != &instr.guard();
           components_.forEach(operand, [&](CompId comp) {
@@ -256,7 +257,7 @@ class Liveness::Solver {
               s.usedFirst |= bitOf(comp) & ~s.kills;
           });
         }
-    for (const Operand& operand : instr.ops())
+    for (const Operand& operand : resultSlots(instr))
       if (operand.isDef) {
         const bool endsOldValue = guard == 0 || elected.alwaysExecutes(instr, operand) ||
                                   leavesRestUndefined(cfg_.function(), instr, operand);

@@ -119,6 +119,18 @@ TEST_CASE("the enums of modifier values agree with the names in the table") {
   check(Op::FDIV, Mod::MacroKind, MacroKind::Full, "FULL");
 }
 
+TEST_CASE("results come first, but for the barrier of BSSY") { // ori::resultSlots
+  for (unsigned n = 0; n < static_cast<unsigned>(Op::kCount); ++n) {
+    const InstrDesc& row = desc(static_cast<Op>(n));
+    CAPTURE(row.name);
+    bool isBehindSource = false;
+    for (unsigned slot = 0; slot < row.slotCount; ++slot) {
+      CHECK((row.roles[slot] != Role::Def || !isBehindSource || static_cast<Op>(n) == Op::BSSY));
+      isBehindSource |= row.roles[slot] == Role::Use;
+    }
+  }
+}
+
 TEST_CASE("widths follow modifiers") {
   Inst load = makeInst(Op::LDG);
   CHECK(operandWidth(load, 1) == 1);
